@@ -24,10 +24,10 @@ import numpy as np
 
 from opcheck.compare.ulp import stepped
 from opcheck.errors import UsageError
+from opcheck.execution.golden.contents import check
+from opcheck.execution.golden.writing import GoldenSettings, npz_bytes, write
 from opcheck.graph.tensors import read_named_tensor, tensor_bytes
 from opcheck.graph.test_data import DATA
-from opcheck.run.golden.contents import check
-from opcheck.run.golden.writing import Settings, npz_bytes, write
 from opcheck.suite import load
 from opcheck.suite.golden_manifest import MANIFEST, NPZ, SUMS, read_manifest, sums
 
@@ -239,7 +239,7 @@ def made(folder: Path) -> None:
     """A small golden folder with everything that one can hold."""
     cases = [case for case in load(()) if case.id in CASES]
     assert len(cases) == len(CASES)
-    write(folder, cases, "some", Settings(data_sets=2, npz=True))
+    write(folder, cases, "some", GoldenSettings(data_sets=2, npz=True))
 
 
 def fate(draw: random.Random, folder: Path, damage: Damage) -> str:

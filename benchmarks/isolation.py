@@ -31,9 +31,9 @@ from opcheck import backends
 from opcheck.backends.isolation import channel
 from opcheck.backends.isolation.channel import Channel
 from opcheck.backends.isolation.pool import Pool
-from opcheck.backends.isolation.slot import Settings
+from opcheck.backends.isolation.slot import BackendSettings
+from opcheck.execution import judge_all
 from opcheck.model import Case
-from opcheck.run import conduct
 from opcheck.suite import Selection, load, select
 from tests.inline import Inline
 
@@ -71,14 +71,14 @@ def pipelines(name: str, cases: Sequence[Case], addresses: Sequence[str]) -> Non
     """The pipeline with workers beside the pipeline without."""
     inline = [Inline(backends.connect(address)) for address in addresses]
     with tempfile.TemporaryDirectory() as folder:
-        pools = [Pool(Settings(address, Path(folder))) for address in addresses]
+        pools = [Pool(BackendSettings(address, Path(folder))) for address in addresses]
         try:
             for pool in pools:
                 pool.connected()
             show(
                 f"{name}, {' '.join(addresses)}",
-                lambda: list(conduct(cases, pools)),
-                lambda: list(conduct(cases, inline)),
+                lambda: list(judge_all(cases, pools)),
+                lambda: list(judge_all(cases, inline)),
             )
         finally:
             for pool in pools:

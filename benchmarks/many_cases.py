@@ -21,8 +21,8 @@ import numpy as np
 import onnxruntime
 import psutil
 
+from opcheck.execution.expected import question
 from opcheck.graph import model_of
-from opcheck.run.oracle import question
 from opcheck.suite import load
 
 ROOT = Path(__file__).parent.parent

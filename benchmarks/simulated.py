@@ -12,7 +12,7 @@ from __future__ import annotations
 import argparse
 from dataclasses import dataclass, replace
 
-from opcheck.run.bench import Plan
+from opcheck.execution.bench import Plan
 from opcheck.timing.ratios import Ratio, precise, ratio, words
 from tests.timing.machine import DISTURBED, Machine
 

@@ -150,13 +150,13 @@ def parts(array: NDArray[Any]) -> NDArray[Any]:
 
 
 def content(array: NDArray[Any]) -> bytes:
-    """What tells the values of an array from those of others of its dtype: bytes, or texts."""
+    """Return bytes or texts that identify the values of an array among those of its dtype."""
     # The bytes of strings are but where they lie.
     return repr(array.tolist()).encode() if array.dtype.hasobject else array.tobytes()
 
 
 def identical(one: NDArray[Any], other: NDArray[Any]) -> bool:
-    """Whether two arrays are equal bit by bit, dtype and shape too."""
+    """Return True if two arrays are equal bit by bit, including dtype and shape."""
     if one is other:
         return True
     if one.dtype != other.dtype or one.shape != other.shape:
@@ -181,10 +181,18 @@ def round_to(values: NDArray[np.float64], dtype: DType) -> NDArray[Any]:
     Raises ValueError where an integer or bool dtype cannot hold a value exactly.
     """
     if dtype.kind != "float":
-        return _exact_integers(values, dtype)
+        low, high = limits(dtype)
+        # high + 1 is a power of two and so exact in float64, which 2^63 - 1 is not.
+        held = (values >= low) & (values < high + 1) & (values == np.trunc(values))
+        if not held.all():
+            culprit = float(values[~held].flat[0])
+            raise ValueError(f"{culprit!r} is no value of {dtype.name}")
+        return values.astype(dtype.numpy)
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         if dtype.name == "bfloat16":
-            values = _round_significand(values, dtype)
+            quantum = np.maximum(np.frexp(values)[1] - dtype.precision, dtype.min_exponent)
+            # Both scalings are by powers of two and so exact; infinities and NaN pass through.
+            values = np.asarray(np.ldexp(np.rint(np.ldexp(values, -quantum)), quantum))
         return values.astype(dtype.numpy)
 
 
@@ -201,21 +209,3 @@ def half_ulp(values: NDArray[np.float64], dtype: DType) -> NDArray[np.float64]:
         power * math.ldexp(1.0, -dtype.precision), math.ldexp(0.5, dtype.min_exponent)
     )
     return np.where(np.isfinite(values), half, 0.0)
-
-
-def _round_significand(values: NDArray[np.float64], dtype: DType) -> NDArray[np.float64]:
-    """`values` rounded to what `dtype` can hold, still as float64 (overflow not yet applied)."""
-    _, exponent = np.frexp(values)
-    quantum = np.maximum(exponent - dtype.precision, dtype.min_exponent)
-    # Both scalings are by powers of two and so exact; infinities and NaN pass through.
-    return np.asarray(np.ldexp(np.rint(np.ldexp(values, -quantum)), quantum))
-
-
-def _exact_integers(values: NDArray[np.float64], dtype: DType) -> NDArray[Any]:
-    low, high = limits(dtype)
-    # high + 1 is a power of two and so exact in float64, which 2^63 - 1 is not.
-    held = (values >= low) & (values < high + 1) & (values == np.trunc(values))
-    if not held.all():
-        culprit = float(values[~held].flat[0])
-        raise ValueError(f"{culprit!r} is no value of {dtype.name}")
-    return values.astype(dtype.numpy)

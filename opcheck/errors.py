@@ -2,7 +2,8 @@
 
 OpcheckError                      shown to the user as a message, never as a traceback
 ├── UsageError            exit 2  a wrong command line
-│   └── CaseFileError     exit 2  files with problems, all of them, each with its place
+│   ├── CaseFileError     exit 2  files with problems, all of them, each with its place
+│   └── WrongOperator     exit 2  an operator's file contradicts the schema, or its formula fails
 ├── BackendUnavailable    exit 4  a requested backend cannot be used here
 └── Unwritable            exit 4  a file that was asked for cannot be written
 
@@ -31,7 +32,7 @@ _SHOWN = 100
 
 
 class Exit(IntEnum):
-    """What the exit status of a command means, the first that applies in this order."""
+    """Exit status of a command: the first that applies, in this order."""
 
     INTERRUPTED = 130
     USAGE = 2
@@ -114,6 +115,10 @@ class CaseFileError(UsageError):
         return [*map(str, self.problems[:_SHOWN]), f"{total}; {self.consequence}"]
 
 
+class WrongOperator(UsageError):
+    """A mistake in an operator's file; each line begins with its place."""
+
+
 class NodeError(Exception):
     """Something about one node; the message is shown with the case."""
 
@@ -128,6 +133,12 @@ class NotSupported(NodeError):
 
 class NotExpressible(NotSupported):
     """No ONNX model can state the node."""
+
+
+def meant(word: str, known: Iterable[str]) -> str:
+    """Return `did_you_mean` in parentheses, to follow a message; "" without a hint."""
+    hint = did_you_mean(word, known)
+    return f" ({hint})" if hint else ""
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str | None:

@@ -14,11 +14,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import TypeAlias
 
+from opcheck.analysis.status import reds
 from opcheck.known import Ledger, Line, load_ledgers, within
 from opcheck.model import OpVersion, Record, Run, Verdict
 from opcheck.model.timing import Bench, Timed
-from opcheck.records.status import reds
-from opcheck.report import store, timing_store, words
+from opcheck.report import plain_text, store, timing_store
 from opcheck.report.markdown import block, table
 from opcheck.timing.ratios import means, ratio
 from opcheck.timing.ratios import words as verdict_on
@@ -291,7 +291,7 @@ def _environment(runs: Sequence[Published]) -> Iterator[str]:
 def _real(one: Published, runs: Sequence[Published]) -> Iterator[str]:
     if not one.real:
         return
-    yield f"## {one}: {words.plural(len(one.real), 'defect')}"
+    yield f"## {one}: {plain_text.plural(len(one.real), 'defect')}"
     yield ""
     for number, group in enumerate(one.real, 1):
         yield f"### {number}. {text(group[0].line.cause)}"
@@ -317,7 +317,7 @@ def _facts(one: Published, defect: Defect, runs: Sequence[Published]) -> Iterato
         )
         yield f"Clause of {example.op}: {text(f'“{example.clause}”')}{rulings}"
         where = ", ".join(map(str, sorted({record.op for record in defect.wrong})))
-        count = words.plural(len(defect.wrong), "case")
+        count = plain_text.plural(len(defect.wrong), "case")
         yield f"Seen in {one}, in {count} of {where}; listed for {text(line.versions)}."
     else:
         yield f"Clause: {text(f'“{line.clause}”')}"
@@ -411,8 +411,9 @@ def _bench(stored: timing_store.Stored) -> Iterator[str]:
     yield ""
     yield (
         f"Median times of a call on {text(machine.processor)}, "
-        f"{words.plural(machine.cores, 'processor')}, {text(machine.platform)}, "
-        f"Python {bench.python}, load {machine.load:g}; {words.plural(bench.threads, 'thread')}, "
+        f"{plain_text.plural(machine.cores, 'processor')}, {text(machine.platform)}, "
+        f"Python {bench.python}, load {machine.load:g}; "
+        f"{plain_text.plural(bench.threads, 'thread')}, "
         f"{bench.workers} processes a backend, taken by `opcheck bench --quick`. In brackets how "
         f"many times as long as {text(bench.baseline)} it takes, with a 95 % interval, where that "
         "is clear. Whoever answers a case wrongly gets no time for it."
@@ -431,7 +432,7 @@ def _bench(stored: timing_store.Stored) -> Iterator[str]:
     yield ""
     found = means(stored.rows, bench.baseline)
     if found:
-        told = ", ".join(f"{text(mean.backend)} {words.digits(mean.value)}" for mean in found)
+        told = ", ".join(f"{text(mean.backend)} {plain_text.digits(mean.value)}" for mean in found)
         over = f"{found[0].cases:,} of {found[0].of:,} cases, those that all of them were timed on"
         yield f"Geometric mean of the ratios to {text(bench.baseline)} over {over}: {told}."
         yield ""
@@ -442,19 +443,21 @@ def _time(row: Timed, backend: str, bench: Bench) -> str:
     found = spread(timing.samples, row.yardstick) if timing else None
     if timing is None or found is None:
         return "–"
-    told = words.seconds(found.median)
+    told = plain_text.seconds(found.median)
     if timing is base or base is None or not base.samples:
         return told
     times = ratio(timing, base)
     if times is None or verdict_on(times) == "unclear":
         return told
-    return f"{told} (×{words.digits(times.value)}, {words.interval(times.low, times.high)})"
+    return (
+        f"{told} (×{plain_text.digits(times.value)}, {plain_text.interval(times.low, times.high)})"
+    )
 
 
 def text(said: str) -> str:
     """A text in one line of Markdown."""
-    return _MARKUP.sub(lambda found: f"\\{found[0]}", words.one_line(said))
+    return _MARKUP.sub(lambda found: f"\\{found[0]}", plain_text.one_line(said))
 
 
 def _code(said: str) -> str:
-    return f"`{words.one_line(said).replace('`', chr(39))}`"
+    return f"`{plain_text.one_line(said).replace('`', chr(39))}`"

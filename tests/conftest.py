@@ -9,7 +9,6 @@ listed here fails the run.
 """
 
 import compileall
-import json
 import os
 import subprocess
 import sys
@@ -116,19 +115,25 @@ class FirstRun:
 
 @pytest.fixture(scope="session")
 def first_run(tmp_path_factory: pytest.TempPathFactory) -> FirstRun:
-    """Run the shipped suites on the default backends, once for all processes of these tests."""
+    """Run the shipped suites on the default backends, once for all processes of these tests.
+
+    The gate has done that already, and names the folder of what it printed and stored.
+    """
     folder = tmp_path_factory.getbasetemp()
     if "PYTEST_XDIST_WORKER" in os.environ:
         folder = folder.parent
-    stored, done = folder / "first.jsonl", folder / "first.json"
+    folder = Path(os.environ.get("OPCHECK_FIRST_RUN", folder))
+    stored, *said = (folder / f"first.{name}" for name in ("jsonl", "code", "out", "err"))
     with (folder / "first.lock").open("w") as lock:
         fcntl = pytest.importorskip("fcntl", reason="POSIX signals and terminals")
         fcntl.flock(lock, fcntl.LOCK_EX)
-        if not done.exists():
+        if not said[0].exists():
             words = ["run", "--report", f"json={stored}"]
             run = CliRunner().invoke(program, words, env={"COLUMNS": "100"})
-            done.write_text(json.dumps([run.exit_code, run.stdout, run.stderr]), encoding="utf-8")
-    return FirstRun(*json.loads(done.read_text(encoding="utf-8")), stored)
+            for file, text in zip(said, (run.exit_code, run.stdout, run.stderr), strict=True):
+                file.write_text(str(text), encoding="utf-8")
+    code, out, err = (file.read_text(encoding="utf-8") for file in said)
+    return FirstRun(int(code), out, err, stored)
 
 
 _unlisted: list[str] = []

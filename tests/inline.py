@@ -9,10 +9,11 @@ import numpy as np
 
 from opcheck.backends import Backend, attempt
 from opcheck.engine.mutants import Mutant
+from opcheck.execution import judge_all, kills
+from opcheck.execution.driver import at_once
+from opcheck.execution.evaluation import CaseEvaluation
 from opcheck.known import Ledger
-from opcheck.model import BackendInfo, Case, Question, Reply, Result
-from opcheck.run import conduct, sight
-from opcheck.run.trial import Trial
+from opcheck.model import BackendInfo, Case, LiveResult, Question, Reply
 
 
 @dataclass(eq=False)
@@ -45,24 +46,24 @@ class Inline:
 def lying(mistake: Mutant) -> Backend:
     """A backend that makes one mistake; asked once, because it would make it every time."""
     info = BackendInfo(mistake.name, "mistake", "", repeatable=False)
-    return sight.made(
+    return kills.canned_backend(
         info,
-        lambda task: lambda inputs: mistake.made_on(sight.node_of(task, [*map(np.copy, inputs)])),
+        lambda task: lambda inputs: mistake.made_on(kills.node_of(task, [*map(np.copy, inputs)])),
     )
 
 
-def result_of(trial: Trial, backend: Backend) -> Result:
+def result_of(evaluation: CaseEvaluation, backend: Backend) -> LiveResult:
     """What `backend` is worth in one trial, whose data is kept for the next."""
-    return sight.judged(trial, backend.info, partial(attempt, backend)).result
+    return at_once(evaluation.on(backend.info), partial(attempt, backend)).result
 
 
 def judged(
     cases: Iterable[Case], backends: Sequence[Backend], ledgers: Sequence[Ledger] = ()
-) -> Iterator[Result]:
+) -> Iterator[LiveResult]:
     """The results of `backends`, without processes."""
-    return conduct(list(cases), [Inline(backend) for backend in backends], ledgers)
+    return judge_all(list(cases), [Inline(backend) for backend in backends], ledgers)
 
 
-def diagnosed(cases: Iterable[Case], backend: Backend) -> list[Result]:
+def diagnosed(cases: Iterable[Case], backend: Backend) -> list[LiveResult]:
     """The results of one backend; whatever fails is diagnosed."""
-    return [*conduct(list(cases), [Inline(backend)], is_puzzling=lambda result: True)]
+    return [*judge_all(list(cases), [Inline(backend)], is_puzzling=lambda result: True)]

@@ -26,7 +26,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, NoReturn
 
-from opcheck.backends.isolation.guard import SCRATCH
+from opcheck.backends.isolation.cleanup import SCRATCH
 
 ROOT = Path(__file__).parent.parent
 #: Of Linux: who has it set adopts the orphans among its descendants.
@@ -57,13 +57,14 @@ sys.exit(int(server.recv(9) or 70))
 
 def serve(path: str) -> None:
     """Have each process that is asked for be a fork of this one."""
-    from opcheck import diagnose, known, run, suite  # noqa: F401
+    from opcheck import diagnose, execution, known, suite  # noqa: F401
     from opcheck.backends import connect, made_of  # noqa: F401
     from opcheck.backends.adapters import numpy  # noqa: F401
-    from opcheck.backends.isolation import guard, pool, wire, worker  # noqa: F401
-    from opcheck.cli import group, main, output, workers  # noqa: F401
+    from opcheck.backends.isolation import cleanup, pool, wire, worker  # noqa: F401
+    from opcheck.cli import group, main, output  # noqa: F401
     from opcheck.cli import run as command  # noqa: F401
-    from opcheck.report import spelling  # noqa: F401
+    from opcheck.execution import workers  # noqa: F401
+    from opcheck.report import formatting  # noqa: F401
 
     global _MARK
     library = ctypes.CDLL(None)

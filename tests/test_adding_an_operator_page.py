@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
-from opcheck.engine import operators
-from opcheck.engine.operators import WrongOperator
+from opcheck.engine import Node, operators
+from opcheck.engine.evaluate import evaluate
+from opcheck.engine.operators import find
+from opcheck.errors import WrongOperator
+from opcheck.model import OpVersion
 from tests.shell import ROOT, shell
 
 PAGE = (ROOT / "docs" / "adding-an-operator.md").read_text(encoding="utf-8")
@@ -26,19 +31,36 @@ def blocks(language: str) -> list[str]:
 
 def test_every_excerpt_stands_in_its_file() -> None:
     *excerpts, refused = blocks("python")
-    assert len(excerpts) == 6
-    assert "wrong_version" in refused
+    assert len(excerpts) == 7
+    assert "xp.arange" in refused
     assert [one for one in excerpts if one not in FILES] == []
     assert [one for one in blocks("yaml") if one not in SUITE.read_text(encoding="utf-8")] == []
 
 
-def test_a_file_that_contradicts_the_schema_is_refused_as_shown(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    (message,) = blocks("text")
+def test_a_wrong_file_is_refused_as_shown(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    contradicting, failing = blocks("text")
+    source = blocks("python")[-1]
+    file = tmp_path / "opcheck" / "engine" / "ops" / "layer_normalization.py"
+    file.parent.mkdir(parents=True)
+    file.write_text(source, encoding="utf-8")
+    assert find("", "LayerNormalization")  # the real one, which is kept
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(file.parent.parent))
     monkeypatch.setattr(operators, "_DECLARED", {})
-    with pytest.raises(WrongOperator, match=re.escape(message.strip())):
-        exec(blocks("python")[-1], {"__name__": "made"})
+    monkeypatch.setattr(operators, "_OPS", "ops")
+    monkeypatch.setattr(operators, "_files", lambda: {file.stem: file})
+    with pytest.raises(WrongOperator) as wrong:
+        operators._load(file.stem)
+    assert wrong.value.lines() == [contradicting.strip()]
+
+    made: dict[str, Any] = {"__name__": "made"}
+    mended = source.replace("axes", "axis").replace("=0)", ")")
+    exec(compile(mended, str(file), "exec"), made)
+    rows = np.ones((2, 3), np.float32)
+    node = Node(OpVersion("", "LayerNormalization", 17), (rows, rows[0]), {})
+    with pytest.raises(WrongOperator) as raised:
+        evaluate(node, made["formula"])
+    assert raised.value.lines() == [failing.strip()]
 
 
 @pytest.mark.mutation

@@ -21,9 +21,9 @@ from opcheck.backends.profile_fields import ProfileFields
 from opcheck.backends.runners.one_shot import NOT_RUN, PLACEHOLDERS, UNSUPPORTED
 from opcheck.backends.runners.persistent import PROTOCOL, from_json, read_hello, read_reply
 from opcheck.dtypes import DTYPES
+from opcheck.execution.saving import write_questions
 from opcheck.graph.folders import KINDS, MAX_NAME, folder_name
 from opcheck.model import Verdict
-from opcheck.run.saving import write_questions
 from opcheck.suite import load
 from tests.asking import task_of
 from tests.backends.runners.programs import command
@@ -245,9 +245,7 @@ def outcomes(device: Path, monkeypatch: pytest.MonkeyPatch) -> list[tuple[Verdic
 
 
 @posix
-def test_a_device_behind_a_script_is_a_backend(
-    device: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_device_behind_a_script_is_a_backend(device, monkeypatch):
     found = [verdict for verdict, _ in outcomes(device, monkeypatch)]
     assert found == [Verdict.PASS, Verdict.PASS, Verdict.UNSUPPORTED]
 
@@ -289,9 +287,7 @@ def test_outputs_computed_elsewhere_are_judged(folder: Path) -> None:
 @pytest.mark.parametrize(
     "runner", ["exit 99", "echo oh >&2; kill -SEGV $$", "exit 0"], ids=["gone", "crash", "empty"]
 )
-def test_what_was_not_computed_elsewhere_is_not_run(
-    folder: Path, runner: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_was_not_computed_elsewhere_is_not_run(folder, runner, monkeypatch):
     program(folder / "runner", f"#!/bin/sh\n{runner}\n")
     monkeypatch.chdir(folder)
     cases = load([folder / "my.yaml"])

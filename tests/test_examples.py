@@ -64,9 +64,7 @@ def test_the_runner_in_cpp_says_what_it_lacks(compiled: Path) -> None:
 @pytest.mark.parametrize(
     "damage", [b"", b"\xff" * 40, b"\x3a\xff\xff\xff\xff\x0f", b"\x3a\x05\x0a\x7f"]
 )
-def test_the_runner_in_cpp_survives_a_damaged_model(
-    compiled: Path, tmp_path: Path, damage: bytes
-) -> None:
+def test_the_runner_in_cpp_survives_a_damaged_model(compiled, tmp_path, damage):
     model = tmp_path / "model.onnx"
     model.write_bytes(damage)
     found = subprocess.run([compiled, model, tmp_path, tmp_path], capture_output=True, check=False)
@@ -95,9 +93,7 @@ def test_the_persistent_runner_is_its_library() -> None:
     first.close()
 
 
-def test_the_template_is_right_wherever_it_computes(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_template_is_right_wherever_it_computes(tmp_path, monkeypatch):
     monkeypatch.chdir(EXAMPLES)
     monkeypatch.setattr(sys, "path", [*sys.path])
     try:

@@ -5,11 +5,11 @@ from pathlib import Path
 from typing import get_args
 
 from opcheck.engine import rounding
+from opcheck.execution.golden.answers import AnswerKind
+from opcheck.execution.golden.writing import METHOD_TEXTS
 from opcheck.graph.test_data import DATA
-from opcheck.run.golden.answers import Kind
-from opcheck.run.golden.writing import METHOD_TEXTS
 from opcheck.suite.golden_manifest import MANIFEST, NPZ, SUMS, read_manifest
-from tests.run.golden.made import golden
+from tests.execution.golden.made import golden
 from tests.shell import ROOT
 
 PAGE = (ROOT / "docs" / "golden-files.md").read_text(encoding="utf-8")
@@ -27,7 +27,7 @@ def test_every_file_and_folder_is_named(tmp_path: Path) -> None:
     folder = tmp_path / "golden"
     names = {path.name for path in folder.rglob("*") if path.is_file()}
     assert column("file") == names == column("file") | {MANIFEST, SUMS, DATA, NPZ}
-    assert column("folder") == {*get_args(Kind)}
+    assert column("folder") == {*get_args(AnswerKind)}
     manifest, _ = read_manifest(folder)
     assert all(name in PAGE for name in manifest.packages)
 

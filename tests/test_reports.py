@@ -4,6 +4,7 @@ import gzip
 import json
 import sys
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -15,7 +16,7 @@ import onnx
 import pytest
 import yaml
 
-from opcheck.records.status import outcome
+from opcheck.analysis.status import outcome
 from opcheck.report import store
 from reports import confirm, page, regenerate
 from reports.by_hand import CHECKS, Check, Dies, Gives, Leftovers, Model, Raises
@@ -27,6 +28,19 @@ RUNS = sorted((REPORTS / "runs").glob("*.jsonl.gz"))
 PAGE = (REPORTS / "README.md").read_text(encoding="utf-8")
 
 
+#: Each file is read once.
+read = cache(store.read)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _read_once() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(page.store, "read", read)
+        patch.setattr(page, "published", cache(page.published))
+        yield
+
+
+@cache
 def lines_of(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in gzip.decompress(path.read_bytes()).splitlines()]
 
@@ -47,7 +61,7 @@ def test_every_engine_is_published():
 
 @pytest.mark.parametrize("path", RUNS, ids=lambda path: path.name)
 def test_a_published_run_is_complete_and_whole_and_small(path):
-    run = store.read(path)
+    run = read(path)
     assert outcome(run)[0] == 0
     assert run.complete
     assert (run.header.paths, run.header.level, run.header.known) == ((), "core", True)
@@ -60,7 +74,7 @@ def test_nothing_tells_where_a_checkout_lies(path):
 
 
 def test_all_runs_are_of_one_suite_and_one_version():
-    headers = [store.read(path).header for path in RUNS]
+    headers = [read(path).header for path in RUNS]
     assert len({header.suite for header in headers}) == 1
     assert len({header.environment.opcheck for header in headers}) == 1
 
@@ -113,7 +127,7 @@ def test_the_headline_counts_each_defect_once_and_by_its_kind():
 
 
 def test_every_defect_is_confirmed_in_the_version_that_was_run_and_can_be_repeated():
-    real = [(one, group) for one in page.published() for group in one.real]
+    real = [(one, group) for one in page.published(REPORTS) for group in one.real]
     assert [group[0].line.cause for one, group in real if not any(map(one.seen, group))] == []
     repeats = PAGE.count(" --no-known\n```") + PAGE.count("\npython reports/")
     assert repeats == sum(len(group) for _, group in real)
@@ -126,7 +140,7 @@ def test_every_check_by_hand_is_about_one_line_of_its_ledger():
 
 
 def test_a_defect_that_one_kind_of_processor_shows_is_published_as_such():
-    one = next(one for one in page.published() if one.address == "openvino")
+    one = next(one for one in page.published(REPORTS) if one.address == "openvino")
     seen = ((one.seen(defect), defect) for group in one.real for defect in group)
     hand, defect = next((hands[0], d) for hands, d in seen if hands and not hands[0]["limit"])
     limited = {**hand, "limit": "ONEDNN_MAX_CPU_ISA=AVX2"}

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from opcheck.records.comparing import GREW, NEAR, REGRESSIONS, Kind
+from opcheck.analysis.comparing import GREW, NEAR, REGRESSIONS, ChangeKind
 from opcheck.report import store
 from opcheck.report.files import FORMATS
 from tests.report.runs import every_verdict, run_of
@@ -116,7 +116,7 @@ def test_every_format_is_told() -> None:
 
 def test_every_change_is_told_and_whether_it_is_for_the_worse() -> None:
     told = {name: worse == "yes" for name, worse in rows("change | regression")}
-    for kind in Kind:
+    for kind in ChangeKind:
         (worse,) = [
             worse
             for name, worse in told.items()

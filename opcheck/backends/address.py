@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 
 from opcheck.backends import adapters
 from opcheck.errors import UsageError, did_you_mean
-from opcheck.reading.nodes import Node, Problems, Unreadable
+from opcheck.reading.nodes import FileNode, Problems, Unreadable
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -98,7 +98,12 @@ def parse(text: str, profiles: Iterable[str] = ()) -> Address:
         raise UsageError(f"backend {text!r} has nothing after the colon")
     if mark and not options:
         raise UsageError(f"backend {text!r} has nothing after the question mark")
-    given = _options(text, options)
+    given: dict[str, str] = {}
+    for option in options.split("&") if options else ():
+        name, _, value = option.partition("=")
+        if name in given:
+            raise UsageError(f"backend {text!r} has option {name!r} twice")
+        given[name] = value
     accumulate = given.pop("accumulate", None)
     declared = () if accumulate is None else _accumulate(text, accumulate)
     return Address(kind, detail or None, tuple(sorted(given.items())), declared)
@@ -138,19 +143,8 @@ def _origin(point: EntryPoint) -> str:
     return f"distribution {point.dist.name!r}" if point.dist else repr(point.value)
 
 
-def _options(address: str, text: str) -> dict[str, str]:
-    """What stands after the question mark, by name."""
-    options: dict[str, str] = {}
-    for option in text.split("&") if text else ():
-        name, _, value = option.partition("=")
-        if name in options:
-            raise UsageError(f"backend {address!r} has option {name!r} twice")
-        options[name] = value
-    return options
-
-
 def _accumulate(address: str, text: str) -> tuple[str, ...]:
-    """What is declared, each once and in alphabetical order."""
+    """Return the declared types, each once and in alphabetical order."""
     known = f"accumulate takes one or several of {', '.join(_ACCUMULATE)}, joined by commas"
     known += "; float32 is what is expected without it"
     words = text.split(",")
@@ -238,7 +232,7 @@ def size(text: str) -> int:
     return count
 
 
-def _tables(folder: Path, problems: Problems) -> Iterator[tuple[str, Node]]:
+def _tables(folder: Path, problems: Problems) -> Iterator[tuple[str, FileNode]]:
     """The tables about opcheck, from `folder` upwards."""
     for place in (folder, *folder.parents):
         for name, keys in _FILES.items():
@@ -253,7 +247,7 @@ def _tables(folder: Path, problems: Problems) -> Iterator[tuple[str, Node]]:
                 yield file, node
 
 
-def _read(path: Path, file: str, problems: Problems) -> Node | None:
+def _read(path: Path, file: str, problems: Problems) -> FileNode | None:
     from opcheck.reading.reader import contents, decoded
     from opcheck.reading.toml import parse_toml
 

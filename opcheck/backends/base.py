@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
 from opcheck.dtypes import BASIC
-from opcheck.errors import NodeError, NotExpressible, NotSupported
+from opcheck.errors import NodeError, NotExpressible, NotSupported, WrongOperator
 from opcheck.model import Array, BackendInfo, Task
 
 
@@ -27,12 +27,12 @@ def own_part() -> Iterator[None]:
     """Around what an adapter does before it asks its backend, such as building the model.
 
     A mistake in here would otherwise look like a refusal of the model. Raises Defect for whatever
-    is raised in it, except for what is said about the node itself (NodeError), and for memory that
-    runs out.
+    is raised in it, except for what is said about the node itself (NodeError) or about an
+    operator's file, and for memory that runs out.
     """
     try:
         yield
-    except (NodeError, MemoryError):
+    except (NodeError, WrongOperator, MemoryError):
         raise
     except Exception as error:
         raise Defect(f"{type(error).__name__}: {error}") from error
@@ -83,7 +83,7 @@ class Repeatable(Prepared, Protocol):
     """One that can be timed without what its adapter does to the arrays; the others are as is."""
 
     def repeated(self, inputs: Sequence[Array]) -> Bare:
-        """What is timed of a run on these inputs."""
+        """Return the callable that is timed, on these inputs."""
         ...
 
 
@@ -116,7 +116,7 @@ class Backend(Protocol):
 
     @property
     def documented_errors(self) -> tuple[type[BaseException], ...]:
-        """The exceptions that the backend's users are told to expect."""
+        """The exceptions that the backend documents."""
         ...
 
     def prepare(self, task: Task) -> Prepared:

@@ -10,17 +10,20 @@ are strings, and with the detail before them where there is one. What it returns
 
 import importlib
 import inspect
-from collections.abc import Callable, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Protocol, cast
 
 from opcheck.backends import adapters
 from opcheck.backends.adapters import About
 from opcheck.backends.address import Address, built_in, entry_points, parse
-from opcheck.backends.base import Adapted, Backend, Prepared, UnusableAnswer
+from opcheck.backends.base import Adapted, Backend, Prepared, UnusableAnswer, only_nodes
 from opcheck.backends.modules import blamed
 from opcheck.errors import UsageError, did_you_mean
-from opcheck.model import BackendInfo, Task
+from opcheck.model import Array, BackendInfo, Task, Typed
+
+#: How the addresses of Python objects begin that are asked in the process of the run.
+IN_PROCESS = "object"
 
 
 class Adapter(Protocol):
@@ -28,7 +31,7 @@ class Adapter(Protocol):
 
     @property
     def ABOUT(self) -> About:
-        """What there is to say about this kind without connecting it."""
+        """Description of this kind, without connecting it."""
         ...
 
     def connect(self, detail: str | None, options: Mapping[str, str]) -> Backend:
@@ -53,22 +56,18 @@ def connect(address: Address | str) -> Backend:
     if address.kind in built_in():
         backend = adapter(address.kind).connect(address.detail, dict(address.options))
     else:
-        backend = _offered(address)
+        point = entry_points()[address.kind]
+        with blamed(f"backend {address.kind!r} ({point.value}) cannot be loaded"):
+            maker = point.load()
+        place = str(replace(address, options=(), accumulate=()))
+        version = point.dist.version if point.dist else ""
+        backend = made(maker, place, address.detail, dict(address.options), version)
     spelt = address.at(backend.info.address)
     if spelt == backend.info.address:
         return backend
     # There is more in its address than itself knows of.
     info = replace(backend.info, address=spelt, accumulate=address.accumulate)
     return Adapted(info, backend.documented_errors, backend.prepare, backend)
-
-
-def _offered(address: Address) -> Backend:
-    point = entry_points()[address.kind]
-    with blamed(f"backend {address.kind!r} ({point.value}) cannot be loaded"):
-        maker = point.load()
-    place = replace(address, options=(), accumulate=())
-    version = point.dist.version if point.dist else ""
-    return made(maker, str(place), address.detail, dict(address.options), version)
 
 
 def made(
@@ -114,6 +113,46 @@ def runnable(prepared: Any) -> Prepared:
         said = f"prepare returned {type(prepared).__name__}, which has no run(inputs)"
         raise UnusableAnswer(said)
     return prepared  # type: ignore[no-any-return]
+
+
+def of_object(thing: Any) -> Backend:
+    """The backend that a Python object is: one with `prepare`, or a function of one operator.
+
+    A function is called with the operator's inputs in order, None for one that is left out, and
+    with the attributes that the case states by name; it returns the output, or a tuple of them, of
+    which those that nobody asked for are dropped. It
+    raises NotImplementedError for what it does not implement; any other exception is a refusal.
+    """
+    name = getattr(thing, "__name__", None) or type(thing).__name__
+    address = f"{IN_PROCESS}:{name}"
+    if hasattr(thing, "prepare"):
+        return made(thing, address, None, {}, "")
+    if not callable(thing):
+        hint = "a backend is an address, a function, or an object with prepare(task)"
+        raise UsageError(f"{thing!r} is no backend", hint)
+
+    def prepare(task: Task) -> Prepared:
+        only_nodes(task, address)
+        return _Called(thing, task)
+
+    return Adapted(BackendInfo(address, IN_PROCESS, ""), (), prepare)
+
+
+@dataclass(frozen=True)
+class _Called:
+    """A task whose runs are calls of a function."""
+
+    function: Callable[..., Any]
+    task: Task
+
+    def run(self, inputs: Sequence[Array]) -> Any:
+        attrs = {
+            name: value.value if isinstance(value, Typed) else value
+            for name, value in self.task.attrs.items()
+        }
+        found = self.function(*self.task.operands(inputs), **attrs)
+        # A function is not told which outputs are asked for: what is behind those is not looked at.
+        return found[: len(self.task.outputs)] if isinstance(found, tuple) else found
 
 
 def _check_call(

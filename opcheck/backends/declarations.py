@@ -1,4 +1,4 @@
-"""What a backend declares that it can do, which the probe puts beside what it does.
+"""Capabilities that a backend declares, which the probe compares with what it does.
 
 A backend of anybody may have a method `declares(task)`, which says True, False, or None for
 nothing. The engines whose adapters are built in are asked here in their own ways.
@@ -26,7 +26,7 @@ from opcheck.engine import dtypes_of, leading
 from opcheck.graph import model_of
 from opcheck.model import Array, Task
 
-Declaring = Callable[[Any, Task], bool | None]
+Declaring = Callable[[Any, str, Task], bool | None]
 
 
 def address_of(address: str) -> str:
@@ -36,7 +36,7 @@ def address_of(address: str) -> str:
 
 
 def meant(answer: Array) -> bool | None:
-    """What an answer of such a backend means."""
+    """Interpret the answer of such a backend."""
     return None if answer < 0 else bool(answer)
 
 
@@ -50,6 +50,7 @@ class Declarations:
         # Not the kind of its info, which for saved outputs is that of whoever computed them.
         _, self._ask = _WAYS.get(address.kind, ("", None))
         backend: Any = connect(address)
+        self._device = next(iter(backend.info.devices), "")
         # Somebody's own object, where there is one inside opcheck's.
         while isinstance(backend, Adapted) and backend.backend is not None:
             backend = backend.backend
@@ -59,7 +60,7 @@ class Declarations:
         """Ask; whatever comes up is the answer."""
         if own := getattr(self._backend, "declares", None):
             return Declaration(own(task))
-        return Declaration(self._ask(self._backend, task) if self._ask else None)
+        return Declaration(self._ask(self._backend, self._device, task) if self._ask else None)
 
 
 @dataclass(frozen=True)
@@ -76,7 +77,7 @@ class Declaration:
 
 
 def words(address: str) -> str:
-    """Where the backend at `address` declares something, if it does."""
+    """Say where the backend at `address` declares its capabilities, if it does."""
     return _WAYS.get(parse(address).kind, ("its own method", None))[0]
 
 
@@ -86,14 +87,14 @@ def _lead(task: Task) -> DType | None:
     return next((tensor.dtype for tensor in task.inputs if tensor.name == name), None)
 
 
-def _onnxruntime(backend: Any, task: Task) -> bool | None:
-    """Whether each node has a kernel of its own; without one it may be converted, or expanded."""
+def _onnxruntime(_: Any, provider: str, task: Task) -> bool | None:
+    """Return True if each node has its own kernel; others may be converted or expanded."""
     from onnxruntime.capi import onnxruntime_pybind11_state as state
 
     kernels = getattr(state, "get_all_opkernel_def", lambda: None)()
     if not kernels:
         return None
-    provider, lead = backend.info.devices[0], _lead(task)
+    lead = _lead(task)
     if lead is None:
         return None
     model = model_of(task)
@@ -114,19 +115,19 @@ def _onnxruntime(backend: Any, task: Task) -> bool | None:
     return all(map(has_kernel, model.graph.node))
 
 
-def _openvino(backend: Any, task: Task) -> bool:
-    """Whether the device takes each node that its front end makes of the model."""
-    model = backend.core.read_model(model_of(task).SerializeToString())
-    supported = backend.core.query_model(model, backend.info.devices[0])
+def _openvino(core: Any, device: str, task: Task) -> bool:
+    """Return True if the device supports each node that its front end makes of the model."""
+    model = core.read_model(model_of(task).SerializeToString())
+    supported = core.query_model(model, device)
     return all(node.get_friendly_name() in supported for node in model.get_ops())
 
 
-def _onnx(backend: Any, task: Task) -> bool | None:
-    """What the interface itself says, not what it has inherited, which says yes to everything."""
-    asked = getattr(backend.interface, "is_compatible", None)
+def _onnx(interface: Any, device: str, task: Task) -> bool | None:
+    """Return the interface's own answer; the inherited method says yes to everything."""
+    asked = getattr(interface, "is_compatible", None)
     if asked is None or getattr(asked, "__module__", "") == "onnx.backend.base":
         return None
-    arguments = model_of(task), backend.info.devices[0]
+    arguments = model_of(task), device
     return bool(asked(*arguments) if accepts(asked, *arguments) else asked(arguments[0]))
 
 
@@ -134,7 +135,7 @@ def _onnx(backend: Any, task: Task) -> bool | None:
 _WAYS: Mapping[str, tuple[str, Declaring | None]] = {
     "numpy": (
         "the schemas of its operators",
-        lambda backend, task: str(_lead(task)) in dtypes_of(task.op),
+        lambda backend, device, task: str(_lead(task)) in dtypes_of(task.op),
     ),
     "onnx": ("is_compatible", _onnx),
     "onnxruntime": ("its registry of kernels", _onnxruntime),

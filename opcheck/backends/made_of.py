@@ -1,4 +1,4 @@
-"""What a backend is made of: digests of the files that its process has loaded.
+"""Digests of the files that a backend's process has loaded.
 
 A version does not tell one build from the next. What is loaded later, by `prepare` or `run`, is
 not known here, nor what a program does that is started for each case.
@@ -15,7 +15,7 @@ from hashlib import file_digest, sha256
 from pathlib import Path
 
 import opcheck
-from opcheck.backends.isolation.guard import SCRATCH
+from opcheck.backends.isolation.cleanup import SCRATCH
 from opcheck.graph.tensors import write_whole
 
 #: What is installed here belongs to somebody, whatever folder it is in.

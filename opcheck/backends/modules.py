@@ -1,4 +1,4 @@
-"""Other people's Python modules: found by name, and what is wrong with them told in a sentence.
+"""Users' Python modules: found by name, with problems reported in a sentence.
 
 They are looked for in the working directory, on PYTHONPATH, and among what is installed, in this
 order. Mind that a file in the working directory that is named like an engine, `openvino.py` or
@@ -72,7 +72,7 @@ def find(kind: str, detail: str | None, methods: Sequence[str]) -> tuple[str, An
 
 
 def accepts(function: Any, *arguments: Any, **more: Any) -> bool:
-    """Whether the function says of itself that it can be called like this."""
+    """Return True if the function's signature accepts this call."""
     try:
         inspect.signature(function).bind(*arguments, **more)
     except (TypeError, ValueError):
@@ -95,7 +95,7 @@ def _load(backend: str, name: str) -> ModuleType:
 
 
 def _member(backend: str, module: ModuleType, path: str) -> Any:
-    """What `path`, a name or names joined by dots, means in the module."""
+    """Return the member of the module that `path` names, with dots between names."""
     found: Any = module
     for name in path.split("."):
         with blamed(f"backend {backend!r}: {path!r} cannot be read"):
@@ -159,18 +159,15 @@ def _imported(backend: str, name: str, here: str) -> ModuleType:
     with blamed(f"backend {backend!r}: module {name!r} cannot be imported"):
         if name in sys.modules or (paths != () and importlib.util.find_spec(name)):
             return importlib.import_module(name)
-    near = _near(name, [[here], None] if paths is None else [paths])
+    # A module with almost this name, from the first of the places that has any.
+    start = name[: name.rfind(".") + 1]
+    places: Sequence[Sequence[str] | None] = [[here], None] if paths is None else [paths]
+    known = ([f"{start}{m.name}" for m in pkgutil.iter_modules(place)] for place in places)
+    near = next(filter(None, (did_you_mean(name, names) for names in known)), None)
     looked = f"it was looked for in {here}, on PYTHONPATH, and among what is installed"
     if name.endswith(".py"):
         near = f"write {name.removesuffix('.py')}, as Python's import does"
     raise UsageError(f"backend {backend!r}: there is no module {name!r}", near or looked)
-
-
-def _near(name: str, places: Sequence[Sequence[str] | None]) -> str | None:
-    """A hint at modules with almost this name, from the first of the places that has any."""
-    parent = name[: name.rfind(".") + 1]
-    known = ([f"{parent}{m.name}" for m in pkgutil.iter_modules(paths)] for paths in places)
-    return next(filter(None, (did_you_mean(name, names) for names in known)), None)
 
 
 def place_of(error: BaseException) -> str:

@@ -1,4 +1,4 @@
-"""What there is to choose from with `-b`, and what comes of trying it.
+"""The choices for `-b`, and what comes of trying each.
 
 Nothing of a third party is imported here: whether a backend can be used shows in a process of its
 own, where it may break, hang or die.
@@ -45,13 +45,13 @@ class Offer:
 
     @property
     def name(self) -> str:
-        """What to write after -b."""
+        """The address to write after -b."""
         return self.profile.name
 
 
 @dataclass(frozen=True)
 class Tried:
-    """What came of an offer: a backend, or why there is none; neither, if nothing was tried."""
+    """Result of trying a choice: a backend, or a reason; neither if it was not tried."""
 
     offer: Offer
     info: BackendInfo | None = None
@@ -147,5 +147,5 @@ def tried(
 
 
 def about_kind(kind: str) -> About:
-    """What there is to say about a kind; nothing where it is not built in."""
+    """Return the description of a kind; empty where it is not built in."""
     return adapter(kind).ABOUT if kind in built_in() else About("")

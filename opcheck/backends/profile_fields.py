@@ -1,15 +1,15 @@
-"""What a profile says in its file, checked."""
+"""Fields of a profile file, checked."""
 
 import math
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BaseModel, ConfigDict
+from pydantic import AfterValidator, Field
 
 from opcheck.backends.address import Address, Profile, built_in, parse, size
 from opcheck.errors import UsageError
-from opcheck.reading import Node, Problems, form
+from opcheck.reading import FileNode, Problems, validation
 
 
 def _option(value: Any) -> str:
@@ -33,31 +33,29 @@ def _bytes(value: Any) -> int:
     return size(str(value))
 
 
-class _Fields(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
-
-
-class ProfileFields(_Fields):
+class ProfileFields(validation.Fields):
     """One table."""
 
     address: str
-    options: dict[str, Annotated[Any, AfterValidator(_option)]] = {}
-    accumulate: list[str] = []
-    environment: dict[str, str] = {}
+    options: dict[str, Annotated[Any, AfterValidator(_option)]] = Field({})
+    accumulate: list[str] = Field([])
+    environment: dict[str, str] = Field({})
     timeout: Annotated[Any, AfterValidator(_seconds)] = None
     memory_limit: Annotated[Any, AfterValidator(_bytes)] = None
 
 
-class FileFields(_Fields):
-    """All that a file says about opcheck."""
+class ProfileFileFields(validation.Fields):
+    """All settings of opcheck in a profile file."""
 
-    backends: dict[str, ProfileFields] = {}
+    backends: dict[str, ProfileFields] = Field({})
 
 
-def profiles_of(table: Node, file: str, problems: Problems) -> Mapping[str, Profile]:
+def profiles_of(table: FileNode, file: str, problems: Problems) -> Mapping[str, Profile]:
     """The profiles of a file, by name; what is wrong with them is added to the problems."""
-    keys = form.aliases(FileFields), form.aliases(ProfileFields)
-    fields, _ = form.check(FileFields, table, file, problems, lambda at: keys[bool(at)])
+    keys = validation.aliases(ProfileFileFields), validation.aliases(ProfileFields)
+    fields, _ = validation.check(
+        ProfileFileFields, table, file, problems, lambda at: keys[bool(at)]
+    )
     found: dict[str, Profile] = {}
     for name, said in (fields.backends if fields else {}).items():
         at = ("backends", name)

@@ -1,6 +1,6 @@
 """A task that a backend's own process keeps ready, and how long its runs take there.
 
-As in `observe`, what is needed of other packages is bound before a backend is imported.
+As in `execute`, what is needed of other packages is bound before a backend is imported.
 """
 
 import gc
@@ -13,11 +13,10 @@ from time import perf_counter, process_time
 
 from numpy import copyto, roll, uint8, zeros
 
-from opcheck.backends.attempt import second_data
 from opcheck.backends.base import Backend, Bare, Repeatable
-from opcheck.backends.observe import Outputs, as_outputs
-from opcheck.model import Array, Question
-from opcheck.model.question import Elapsed, Measure
+from opcheck.backends.execute import Outputs, as_outputs
+from opcheck.backends.outcome import second_data
+from opcheck.model import Array, Elapsed, Measure, Question
 
 #: How far apart memory is touched, in bytes: no processor has shorter lines in its caches.
 _LINE = 64

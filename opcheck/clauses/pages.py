@@ -140,7 +140,7 @@ def _indent(line: str) -> int:
 
 
 def quotation(clause: str, op: OpVersion) -> str:
-    """What `clause` quotes from the page of `op`: all of it, unless it says for which versions.
+    """Return the part of `clause` that quotes the page of `op`: all, unless it names versions.
 
     "" where it says so and `op` is none of them.
     """
@@ -190,7 +190,7 @@ def _run_over(
 
 
 def _find(pieces: Sequence[re.Pattern[str]], text: str) -> list[tuple[int, int]]:
-    """Where the pieces stand in `text`, one after the other; nothing if one of them does not."""
+    """Return the spans of the pieces in `text`, in order; empty if one is missing."""
     spans, end = [], 0
     for piece in pieces:
         match = piece.search(text, end)

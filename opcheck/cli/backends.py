@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,8 +16,7 @@ from opcheck.errors import Exit
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from opcheck.backends.address import Profile
-    from opcheck.backends.offers import Offer, Tried
+    from opcheck.backends.offers import Tried
 
 #: How many seconds a backend has to start, or for a model, where nobody says otherwise.
 _PATIENCE = 20.0
@@ -51,13 +50,15 @@ def command(addresses: tuple[str, ...], probe: bool, timeout: float | None, form
 
     Exit codes: 0 all is shown, 2 wrong usage, 4 what is at an ADDRESS cannot be used.
     """
-    from opcheck.backends.address import profiles
-    from opcheck.backends.isolation.guard import guarded_folder
-    from opcheck.backends.offers import offers, tried
+    from opcheck.backends.address import profiles, resolve
+    from opcheck.backends.isolation.cleanup import guarded_folder
+    from opcheck.backends.offers import offer, offers, tried
+    from opcheck.execution.workers import each
     from opcheck.report import backends
 
     known = profiles(Path.cwd())
-    chosen, problems = (_named(addresses, known), []) if addresses else offers(known)
+    named = each(lambda text: offer(resolve(text, known)), addresses)
+    chosen, problems = (named, []) if addresses else offers(known)
     console = None if form == "json" else output()
     with guarded_folder() as folder:
         found = tried(chosen, folder, timeout or _PATIENCE, interrupt.safe_place)
@@ -73,30 +74,22 @@ def command(addresses: tuple[str, ...], probe: bool, timeout: float | None, form
     leave(min(codes, key=list(Exit).index, default=Exit.CONFORMS))
 
 
-def _named(addresses: Sequence[str], known: Mapping[str, Profile]) -> list[Offer]:
-    from opcheck.backends.address import resolve
-    from opcheck.backends.offers import offer
-    from opcheck.cli.workers import each
-
-    return each(lambda text: offer(resolve(text, known)), addresses)
-
-
 def _probe(
     found: Sequence[Tried], folder: Path, timeout: float | None, console: Console | None
 ) -> None:
     from opcheck.backends import declarations
-    from opcheck.backends.isolation.slot import Settings
-    from opcheck.cli.workers import connect, started
+    from opcheck.backends.isolation.slot import BackendSettings
+    from opcheck.execution.probe import matrix, probe
+    from opcheck.execution.workers import connect, started
     from opcheck.report import backends
-    from opcheck.run.probe import matrix, probe
     from opcheck.suite import load
 
     asked = matrix(load(()))
 
-    def settings(one: Tried, address: str) -> Settings:
+    def settings(one: Tried, address: str) -> BackendSettings:
         profile = one.offer.profile
         seconds = timeout or profile.timeout or _PATIENCE
-        return Settings(address, folder, profile.environment, seconds, profile.memory_limit)
+        return BackendSettings(address, folder, profile.environment, seconds, profile.memory_limit)
 
     with progress(pausing=console is not None) as bar:
         task = bar.add_task("probing", total=len(found) * sum(map(len, asked.values())))
@@ -109,7 +102,7 @@ def _probe(
             address = str(one.offer.profile.address)
             twins = [settings(one, address), settings(one, declarations.address_of(address))]
             with started(twins, 1) as (backend, declaring):
-                connect([backend])
+                connect([backend], interrupt.safe_place)
                 supports = probe(asked, backend, declaring, step)
             bar.stop()
             name, info = one.offer.name, one.info

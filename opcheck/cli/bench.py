@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -12,26 +11,21 @@ import click
 from opcheck.cli import bench_setup, interrupt, timing_gate
 from opcheck.cli.console import output
 from opcheck.cli.options import Duration, Function, backend_options, end, selection_options
-from opcheck.cli.outputs import Command, Output, check_files
-from opcheck.errors import Exit, UsageError, did_you_mean
-from opcheck.report.words import plural
+from opcheck.cli.outputs import OutputCommand, OutputPath, check_files
+from opcheck.errors import Exit, UsageError
+from opcheck.report.plain_text import plural
 
 if TYPE_CHECKING:
     from opcheck.model.timing import Timed
-    from opcheck.run.bench import Plan
 
 _FILE = click.Path(path_type=Path, dir_okay=False)
-#: A quick look: at most so many seconds a case, so many rounds, and seconds of warming up.
-_QUICK_SECONDS, _QUICK_ROUNDS, _QUICK_WARM = 0.7, 9, 0.03
-#: Processes of a backend.
-_WORKERS, _QUICK_WORKERS = 5, 3
 
 
 def _written(*names: str, help: str) -> Callable[[Function], Function]:
-    return click.option(*names, type=Output(dir_okay=False), metavar="FILE", help=help)
+    return click.option(*names, type=OutputPath(dir_okay=False), metavar="FILE", help=help)
 
 
-@click.command(name="bench", cls=Command)
+@click.command(name="bench", cls=OutputCommand)
 @selection_options
 @backend_options
 @click.option(
@@ -123,73 +117,48 @@ def command(
     """
     if compared:
         timing_gate.compare(*compared, most, unclear)
-    from opcheck.backends.isolation.guard import guarded_folder
-    from opcheck.cli.workers import check_company, chosen_backends, consulted
+    from opcheck.backends.address import DEFAULT
+    from opcheck.execution.bench.setup import entered, planned
+    from opcheck.execution.workers import Limits
     from opcheck.report import timings
-    from opcheck.report.pyperf import write as write_pyperf
-    from opcheck.run.bench import Session
-    from opcheck.run.bench.rounds import about as describe
+    from opcheck.report.files import write_text
+    from opcheck.report.pyperf import text as pyperf_text
+    from opcheck.report.timing_store import Stored
 
     # Whatever is wrong with the command line is told before any process is started.
-    cases = bench_setup.timable(*bench_setup.chosen(sweep, **selection))
+    cases = bench_setup.chosen(sweep, **selection)
     bench_setup.check_sweeps([case.sweep for case in cases], plot)
     files = {"--save": saved, "--pyperf": pyperf, "--plot": plot}
     check_files([(f"{name} {path}", path) for name, path in files.items()], [baseline])
     gate = timing_gate.asked(most, unclear, stored=baseline is not None, base=base)
     old = timing_gate.saved(baseline) if baseline else None
-    with guarded_folder() as folder:
-        asked = chosen_backends(addresses, folder, timeout, memory_limit)
-        settings = [bench_setup.with_threads(one, threads) for one in asked]
-        number = _base(base, addresses, [one.address for one in settings])
-        if gate and not baseline and len(settings) < 2:
-            raise UsageError("--max-regression compares with --base: name another backend by -b")
-        check_company(cases, len(settings))
-        with (
-            consulted(cases, addresses, folder, timeout, memory_limit) as oracles,
-            bench_setup.entered(
-                settings, workers or (_QUICK_WORKERS if quick else _WORKERS)
-            ) as entrants,
-        ):
-            address, processes = entrants[number].judged.info.address, len(entrants[0].timed)
-            plan = _plan(address, processes, quick=quick, cold=cold, seconds=seconds)
-            about = describe([one.judged.info for one in entrants], plan, threads=threads)
-            timing_gate.check(baseline, old, about, cases)
-            console, session = output(), Session(cases, entrants, plan, oracles)
-            timings.show_head(console, about)
-            for pool in oracles.values():
-                click.echo(f"what is right is what oracle {pool.info} answers, where cases say so")
-            keeping = bench_setup.Keeping(saved, about)
-            rows = bench_setup.measured(session, keeping)
+    if gate and not baseline and len(addresses or DEFAULT) < 2:
+        raise UsageError("--max-regression compares with --base: name another backend by -b")
+    limits = Limits(timeout, memory_limit)
+    plan = planned(workers, seconds, cold=cold, quick=quick)
+    with entered(addresses, cases, limits, plan, threads, base, interrupt.safe_place) as (
+        about,
+        session,
+    ):
+        timing_gate.check(baseline, old, about, cases)
+        console = output()
+        timings.show_head(console, about)
+        for pool in session.oracles.values():
+            click.echo(f"what is right is what oracle {pool.info} answers, where cases say so")
+        keeping = bench_setup.Keeping(saved, about)
+        rows = bench_setup.measured(session, keeping)
     for row in rows:
         timings.show_case(console, about, row)
     timings.show_means(console, about, rows)
     bench_setup.show_sweeps(console, about, rows, plot)
-    verdict = timing_gate.closed(console, gate, old, about, rows)
+    verdict: timing_gate.Verdict = None, ""
+    if gate and rows:
+        console.print()
+        verdict = timing_gate.show(console, gate, old, Stored(about, tuple(rows), complete=True))
     if pyperf and bench_setup.was_timed(rows):
-        write_pyperf(pyperf, about, rows)
+        write_text(pyperf, pyperf_text(about, rows))
     keeping.check()
     _end(rows, len(cases), *verdict)
-
-
-def _base(wanted: str | None, given: Sequence[str], addresses: Sequence[str]) -> int:
-    """The number of the backend that ratios are to, called as the command line does, or in full."""
-    names = [*given, *addresses]
-    if wanted is None:
-        return 0
-    if wanted in names:
-        return names.index(wanted) % len(addresses)
-    hint = did_you_mean(wanted, names) or f"backends: {', '.join(given or addresses)}"
-    raise UsageError(f"--base {wanted}: no such backend takes part", hint)
-
-
-def _plan(base: str, processes: int, *, quick: bool, cold: bool, seconds: float | None) -> Plan:
-    from opcheck.run.bench import Plan
-    from opcheck.run.machine import beyond_caches
-
-    plan = Plan(base, processes, flushed=beyond_caches() if cold else 0)
-    if quick:
-        plan = replace(plan, looks=(_QUICK_ROUNDS,), seconds=_QUICK_SECONDS, warm=_QUICK_WARM)
-    return replace(plan, seconds=seconds) if seconds else plan
 
 
 def _end(rows: Sequence[Timed], wanted: int, gate: Exit | None, said: str) -> NoReturn:

@@ -1,12 +1,8 @@
-"""What `opcheck bench` times, in which processes, and what is shown and kept meanwhile."""
+"""Setup of `opcheck bench`: cases, processes, progress and stored results."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
-from dataclasses import replace
-from itertools import chain
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any
@@ -16,43 +12,33 @@ import click
 from opcheck.cli import interrupt
 from opcheck.cli.options import chosen_cases, leave
 from opcheck.errors import Exit, Unwritable, UsageError
+from opcheck.report.plain_text import alike
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from opcheck.backends.isolation.slot import Settings
+    from opcheck.execution.bench import Benchmark
     from opcheck.model import Case
     from opcheck.model.timing import Bench, Timed
-    from opcheck.run.bench import Entrant, Session
 
-#: What tells the usual libraries how many threads to start.
-_THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 #: How many seconds of measuring may be lost if all is killed.
 _MOMENT = 10.0
 
 
-def chosen(
-    sweep: str | None, *, paths: Sequence[Path], **selection: Any
-) -> tuple[Sequence[Case], str]:
-    """The cases, and the selection in words."""
+def chosen(sweep: str | None, *, paths: Sequence[Path], **selection: Any) -> list[Case]:
+    """The cases that can be timed; tells of the others, and raises UsageError if there is none."""
+    from opcheck.execution.bench.setup import why_not
     from opcheck.suite import load_sweep, parse_sweep
 
     wanted = parse_sweep(sweep) if sweep else None
     cases, said = chosen_cases(paths, **selection, bench=True)
     if wanted:
         cases = load_sweep(paths, {case.id for case in cases}, wanted)
-    return cases, said
-
-
-def timable(cases: Sequence[Case], said: str) -> list[Case]:
-    """Those that can be timed; tells of the others, and raises UsageError if there is none."""
-    reasons = {case.id: why_not(case) for case in cases}
-    found = [case for case in cases if not reasons[case.id]]
-    told = Counter(reason for reason in reasons.values() if reason)
-    for reason, count in told.items():
-        first = next(id for id, why in reasons.items() if why == reason)
-        more = f" and {count - 1:,} more" if count > 1 else ""
-        click.echo(f"opcheck: not timed: {first}{more}: {reason}", err=True)
+    by_reason = alike(cases, why_not)
+    found = by_reason.pop("", [])
+    for reason, those in by_reason.items():
+        more = f" and {len(those) - 1:,} more" if len(those) > 1 else ""
+        click.echo(f"opcheck: not timed: {those[0].id}{more}: {reason}", err=True)
     if cases and not found:
         raise UsageError("none of the cases can be timed")
     if not cases:
@@ -61,54 +47,8 @@ def timable(cases: Sequence[Case], said: str) -> list[Case]:
     return found
 
 
-def why_not(case: Case) -> str:
-    """Return why a case cannot be timed, or ""."""
-    from opcheck.model import AnyOf, Rejected
-
-    expect = case.expect
-    answers = [one.expect for one in expect.alternatives] if isinstance(expect, AnyOf) else [expect]
-    if any(isinstance(one, Rejected) for one in answers):
-        return "it expects, or admits, a refusal"
-    return "a tensor of it has no element" if any(0 in spec.shape for spec in case.inputs) else ""
-
-
-def with_threads(settings: Settings, threads: int) -> Settings:
-    """The backend with so many threads: by its own option if it has one, and by its environment."""
-    from opcheck.backends.address import parse
-    from opcheck.backends.offers import about_kind
-
-    address = parse(settings.address)
-    asked = dict(address.options)
-    if threads > 1 and "threads" not in asked and about_kind(address.kind).threads:
-        asked["threads"] = str(threads)
-        address = replace(address, options=tuple(sorted(asked.items())))
-    count = asked.get("threads", str(threads))
-    environment = {**dict.fromkeys(_THREADS, count), **settings.environment}
-    return replace(settings, address=str(address), environment=environment)
-
-
-@contextmanager
-def entered(settings: Sequence[Settings], processes: int) -> Iterator[list[Entrant]]:
-    """The backends, all of them connected."""
-    from opcheck.backends.isolation.stopwatch import Stopwatch
-    from opcheck.cli.workers import connect, started
-    from opcheck.run.bench import Entrant
-
-    with started(settings, 1) as pools, ExitStack() as stack:
-        connect(pools)
-        watches: list[list[Stopwatch]] = [[] for _ in settings]
-        for one, group in zip(settings, watches, strict=True):
-            for _ in range(processes):
-                group.append(Stopwatch(one))
-                stack.callback(group[-1].close)
-        for watch in chain.from_iterable(watches):
-            watch.connected(interrupt.safe_place)
-        pairs = zip(pools, watches, strict=True)
-        yield [Entrant(pool, tuple(group)) for pool, group in pairs]
-
-
 def was_timed(rows: Sequence[Timed]) -> bool:
-    """Whether there is any time."""
+    """Return True if there is any time."""
     return any(timing.samples for row in rows for timing in row.timings)
 
 
@@ -120,14 +60,9 @@ class Keeping:
         self.now((), complete=False)
         self.check()
 
-    def now_and_then(self, session: Session) -> None:
-        """Write what there is so far, unless that was done a moment ago."""
-        if self._path and monotonic() - self._written > _MOMENT:
-            self.now(session.rows(), complete=False)
-
     def now(self, rows: Sequence[Timed], *, complete: bool) -> None:
         """Write what there is; where that fails it is still shown, and `check` tells."""
-        self._written = monotonic()
+        self.written = monotonic()
         self._error: Unwritable | None = None
         if self._path:
             from opcheck.report.timing_store import write
@@ -143,8 +78,8 @@ class Keeping:
             raise self._error
 
 
-def measured(session: Session, keeping: Keeping) -> Sequence[Timed]:
-    """What comes of a session, whose visits are counted in a bar."""
+def measured(session: Benchmark, keeping: Keeping) -> Sequence[Timed]:
+    """Run a session, counting its visits in a progress bar."""
     from opcheck.cli.console import progress
 
     with progress(pausing=True) as bar:
@@ -152,7 +87,8 @@ def measured(session: Session, keeping: Keeping) -> Sequence[Timed]:
         for done, case in enumerate(session.visits(interrupt.asked)):
             total = done + session.to_come
             bar.update(task, description=case, completed=done, total=total)
-            keeping.now_and_then(session)
+            if monotonic() - keeping.written > _MOMENT:
+                keeping.now(session.rows(), complete=False)
     rows = session.rows()
     keeping.now(rows, complete=not interrupt.asked())
     return rows
@@ -179,9 +115,9 @@ def show_sweeps(
     console: Console, about: Bench, rows: Sequence[Timed], plot: Path | None = None
 ) -> None:
     """Print how times grow in each sweep, and draw it."""
-    from opcheck.report import scaling, words
+    from opcheck.report import scaling
 
-    for some in words.alike((row for row in rows if row.sweep), lambda row: row.sweep).values():
+    for some in alike((row for row in rows if row.sweep), lambda row: row.sweep).values():
         console.print()
         scaling.show(console, about, some)
         if plot and was_timed(some):

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 import click
 
 from opcheck.cli import interrupt
-from opcheck.report import words
+from opcheck.report import plain_text
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -40,7 +40,7 @@ def output() -> Console:
     if isinstance(sys.stdout, io.TextIOWrapper):
         codecs.register_error(_SPELT, _spelt)
         sys.stdout.reconfigure(errors=_SPELT)
-    from opcheck.report.look import THEME
+    from opcheck.report.style import THEME
 
     is_plain = bool(os.environ.get("NO_COLOR"))
     return _console(
@@ -55,11 +55,11 @@ def print_records(records: Iterable[Mapping[str, Any]]) -> None:
 
 
 def _spelt(error: UnicodeError) -> tuple[str, int]:
-    """What stands for characters that an encoding lacks, as `codecs.register_error` wants it."""
+    """Replace characters that an encoding lacks, as `codecs.register_error` expects."""
     if not isinstance(error, UnicodeEncodeError):
         raise error
     lacking = error.object[error.start : error.end]
-    return "".join(words.ASCII.get(character, "?") for character in lacking), error.end
+    return "".join(plain_text.ASCII.get(character, "?") for character in lacking), error.end
 
 
 def plain(file: TextIO) -> Console:
@@ -79,7 +79,7 @@ def _console(*, is_wide: bool, **settings: Any) -> Console:
     return WithoutPipe(highlight=False, markup=False, emoji=False, width=width, **settings)
 
 
-class Lines:
+class LineWriter:
     """Whole lines on standard output, even if an interrupt comes while one is being written.
 
     What is left of that line is written before the next.

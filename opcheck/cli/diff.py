@@ -6,13 +6,13 @@ import click
 
 from opcheck.cli import outputs
 from opcheck.cli.options import leave
-from opcheck.cli.outputs import STANDARD, Command
+from opcheck.cli.outputs import STANDARD, OutputCommand
 from opcheck.errors import UsageError
 
 _RUN = click.Path(path_type=Path)
 
 
-@click.command(name="diff", cls=Command)
+@click.command(name="diff", cls=OutputCommand)
 @click.argument("old_path", type=_RUN, metavar="OLD")
 @click.argument("new_path", type=_RUN, metavar="NEW")
 @click.option(
@@ -37,7 +37,7 @@ def command(
 
     Results are held against each other by case and by the address of the backend. A regression is
     what is red now and was not, what is no longer supported or no longer run, and what is missing
-    in NEW though it was asked for. A case that was edited is told, and not compared.
+    in NEW though it was asked for. A case that was edited is reported, and not compared.
 
     \b
     opcheck run -b mine --report json=new.jsonl; opcheck diff main.jsonl new.jsonl
@@ -49,8 +49,8 @@ def command(
     incomplete, NEW was asked for less than OLD, or the output cannot be written, 5 nothing could be
     compared.
     """
-    from opcheck.records.comparing import compare, judged
-    from opcheck.records.merging import apart
+    from opcheck.analysis.comparing import compare, judged
+    from opcheck.analysis.merging import apart
     from opcheck.report import diff
 
     if verbose and form != "pretty":

@@ -13,14 +13,14 @@ import click
 from opcheck.cli.console import counted, output
 from opcheck.cli.group import Commands
 from opcheck.cli.options import chosen_cases, end, processes_option, selection_options
-from opcheck.cli.outputs import Command, Output, given_besides
+from opcheck.cli.outputs import OutputCommand, OutputPath, given_besides, output_option
 from opcheck.errors import Exit, UsageError
-from opcheck.report.words import one_line, plural
+from opcheck.report.plain_text import one_line, plural
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from opcheck.report.case_yaml import Named
+    from opcheck.report.case_yaml import NamedNode
     from opcheck.suite.golden_manifest import Manifest
 
 #: How many of those that are left out are named.
@@ -44,8 +44,8 @@ def command() -> None:
 
 def _is_replaced(folder: Path, words: Sequence[str]) -> bool:
     """Return True for a folder of nothing but what opcheck wrote, with --force."""
-    from opcheck.run.golden.writing import check_place
-    from opcheck.run.writing import check_tests
+    from opcheck.execution.golden.writing import check_place
+    from opcheck.execution.writing import check_tests
 
     if "--force" not in words or not folder.is_dir() or not any(folder.iterdir()):
         return False
@@ -56,17 +56,9 @@ def _is_replaced(folder: Path, words: Sequence[str]) -> bool:
     return False
 
 
-@command.command(name="write", cls=Command)
+@command.command(name="write", cls=OutputCommand)
 @selection_options
-@click.option(
-    "-o",
-    "--output",
-    "folder",
-    type=Output(_is_replaced),
-    required=True,
-    metavar="DIR",
-    help="The folder to be made.",
-)
+@output_option("folder", OutputPath(_is_replaced), "DIR", "The folder to be made.")
 @click.option("--force", is_flag=True, help="Replace a folder that this command wrote.")
 @click.option(
     "--data-sets",
@@ -101,9 +93,9 @@ def write(
     Exit codes: 0 written, 1 a case was left out because it contradicts the oracle, 2 wrong usage
     or case file, 4 the folder cannot be written, 5 there was nothing to write, 130 interrupted.
     """
-    from opcheck.run.golden.writing import Settings, check_place
-    from opcheck.run.golden.writing import write as write_cases
-    from opcheck.run.machine import processors
+    from opcheck.execution.golden.writing import GoldenSettings, check_place
+    from opcheck.execution.golden.writing import write as write_cases
+    from opcheck.execution.machine import processors
     from opcheck.suite.load import check_case_files, is_node_tests
 
     paths = selection["paths"]
@@ -112,7 +104,7 @@ def write(
     check_case_files(paths, "golden write")
     check_place(folder, force=force)
     cases, said = chosen_cases(**selection)
-    settings, processes = Settings(data_sets, npz), jobs or processors()
+    settings, processes = GoldenSettings(data_sets, npz), jobs or processors()
     with counted("writing", len(cases)) as each:
         golden = write_cases(folder, cases, said, settings, processes, force=force, counted=each)
     _show(golden)
@@ -127,7 +119,7 @@ def write(
 
 def _write_node_tests(folder: Path, paths: Sequence[Path], *, force: bool) -> NoReturn:
     """Write those of the onnx package as they are, and leave; nothing else can be said of them."""
-    from opcheck.run.writing import write_node_tests
+    from opcheck.execution.writing import write_node_tests
 
     others = given_besides("paths", "folder", "force")
     if len(paths) > 1 or others:
@@ -143,7 +135,7 @@ def _cases(count: int) -> str:
 
 
 def _show(golden: Manifest) -> None:
-    from opcheck.report.look import put_all
+    from opcheck.report.style import put_all
 
     console = output()
     if golden.cases:
@@ -166,7 +158,7 @@ def _show(golden: Manifest) -> None:
 
 
 def _kinds(golden: Manifest) -> Table:
-    from opcheck.report.look import Numbers, new_table
+    from opcheck.report.style import Numbers, new_table
 
     counts = map(Numbers, ("tests", "data sets", "files"))
     table = new_table("folder", "a backend has to", *counts)
@@ -186,7 +178,7 @@ def _kinds(golden: Manifest) -> Table:
 
 
 def _methods(golden: Manifest) -> Table:
-    from opcheck.report.look import Numbers, new_table
+    from opcheck.report.style import Numbers, new_table
 
     table = new_table("values", Numbers("data sets"), "")
     counts = Counter(
@@ -198,18 +190,15 @@ def _methods(golden: Manifest) -> Table:
     return table
 
 
-@command.command(name="import", cls=Command)
+@command.command(name="import", cls=OutputCommand)
 @click.argument(
     "folders", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="DIR..."
 )
-@click.option(
-    "-o",
-    "--output",
+@output_option(
     "file",
-    type=Output(lambda path, words: "--force" in words and path.is_file(), dir_okay=False),
-    required=True,
-    metavar="FILE",
-    help="The case file to be made, FILE.yaml.",
+    OutputPath(lambda path, words: "--force" in words and path.is_file(), dir_okay=False),
+    "FILE",
+    "The case file to be made, FILE.yaml.",
 )
 @click.option("--force", is_flag=True, help="Replace files that are there.")
 def import_(folders: Sequence[Path], file: Path, force: bool) -> None:
@@ -231,8 +220,8 @@ def import_(folders: Sequence[Path], file: Path, force: bool) -> None:
 
     Exit codes: 0 written, 2 a folder or the command line is wrong, 4 it cannot be written.
     """
+    from opcheck.execution.writing import place
     from opcheck.report.case_yaml import written_nodes
-    from opcheck.run.writing import place
 
     if file.suffix not in _SUFFIXES:
         raise UsageError(f"-o {file}: a case file ends in {' or '.join(_SUFFIXES)}")
@@ -245,16 +234,16 @@ def import_(folders: Sequence[Path], file: Path, force: bool) -> None:
     end(Exit.CONFORMS, f"{plural(count, 'case')} in {file}{beside}")
 
 
-def _nodes(folders: Sequence[Path]) -> list[Named]:
+def _nodes(folders: Sequence[Path]) -> list[NamedNode]:
     """The tests in the folders; raises UsageError with everything that is wrong with each."""
     from opcheck.graph.nodes import read_one_node
-    from opcheck.graph.test_data import Told
-    from opcheck.report.case_yaml import Named, name_of
+    from opcheck.graph.test_data import FileMessages
+    from opcheck.report.case_yaml import NamedNode, name_of
 
-    nodes: list[Named] = []
+    nodes: list[NamedNode] = []
     wrong: list[str] = []
     for folder in folders:
-        told = Told()
+        told = FileMessages()
         node = None
         if missing := _no_test(folder):
             told.append((folder, missing))
@@ -274,7 +263,7 @@ def _nodes(folders: Sequence[Path]) -> list[Named]:
         if nodes and node.schema.op.name != nodes[0].node.schema.op.name:
             first = nodes[0].node.schema.op.name
             wrong.append(f"{folder}: {node.schema.op.name}, and a case file is about one: {first}")
-        nodes.append(Named(name, folder.resolve().name, node))
+        nodes.append(NamedNode(name, folder.resolve().name, node))
     if wrong:
         raise UsageError("\n".join(wrong))
     return nodes
@@ -311,22 +300,15 @@ def check(folder: Path, jobs: int | None) -> None:
     Exit codes: 0 all is right, 1 something is wrong, 2 this is no golden folder, 5 there is no test
     in it, 130 interrupted.
     """
-    from opcheck.run.golden.contents import check as check_folder
-    from opcheck.run.machine import processors
+    from opcheck.execution.golden.contents import check as check_folder
+    from opcheck.execution.machine import processors
 
     with counted("checking", None) as each:
         checked = check_folder(folder, jobs or processors(), each)
     for finding in checked.findings:
         click.echo(one_line(f"{folder}/{finding.path}: {finding.message}"))
-    looked_at = ", ".join(
-        plural(count, noun)
-        for count, noun in (
-            (checked.cases, "case"),
-            (checked.tests, "test"),
-            (checked.judged, "data set"),
-            (checked.files, "file"),
-        )
-    )
+    counts = (checked.cases, checked.tests, checked.judged, checked.files)
+    looked_at = ", ".join(map(plural, counts, ("case", "test", "data set", "file")))
     if checked.findings:
         count = len({finding.path for finding in checked.findings})
         end(Exit.NONCONFORMING, f"{plural(count, 'path')} wrong; {looked_at}")

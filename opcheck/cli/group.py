@@ -12,7 +12,7 @@ import click
 
 import opcheck
 from opcheck.cli import interrupt
-from opcheck.errors import CaseFileError, Exit, OpcheckError, did_you_mean
+from opcheck.errors import CaseFileError, Exit, OpcheckError, WrongOperator, did_you_mean
 
 #: Each is a module in `opcheck.cli` with a function `command`; its line stands here so that
 #: `--help` need not import it.
@@ -24,7 +24,7 @@ COMMANDS = {
     "merge": "Join stored runs of one suite.",
     "golden": "Write test data with the right answers in it, and check such files.",
     "list": "Show the cases that files expand to.",
-    "mutate": "Show which mistakes the cases see, and which they miss.",
+    "mutate": "Show which mutants the cases kill, and which survive.",
     "backends": "Show the backends there are.",
     "schema": "Print the JSON Schema of case files.",
 }
@@ -89,7 +89,7 @@ def _endings() -> Iterator[None]:
         return
     except OpcheckError as error:
         # Problems of files begin with their place, which editors and CI systems look for.
-        prefix = "" if isinstance(error, CaseFileError) else "opcheck: "
+        prefix = "" if isinstance(error, CaseFileError | WrongOperator) else "opcheck: "
         _say(prefix + "\n".join(error.lines()))
         code = error.exit_code
     except KeyboardInterrupt:
@@ -133,7 +133,7 @@ def program() -> None:
     opcheck bench --op Softmax           how fast they are
     opcheck golden write -o golden       models, inputs and right answers as files
     opcheck list --op Hardmax -k nan     what there is to run
-    opcheck mutate my.yaml               which mistakes my cases would miss
+    opcheck mutate my.yaml               which mutants survive my cases
 
     Exit codes: 0 conforms, 1 something failed, 2 wrong usage or case file, 3 slower than before,
     4 a backend or the output could not be used, 5 nothing was judged, 130 interrupted.

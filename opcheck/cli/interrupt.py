@@ -27,7 +27,7 @@ def install() -> None:
 
 
 def asked() -> bool:
-    """Whether the user wants the program to end."""
+    """Return True if the user interrupted the program."""
     return _asked
 
 

@@ -13,13 +13,13 @@ import click
 from opcheck.cli.options import together
 from opcheck.cli.outputs import check_files
 from opcheck.errors import Unwritable, UsageError
-from opcheck.report.words import plural
+from opcheck.report.plain_text import plural
 
 if TYPE_CHECKING:
+    from opcheck.execution.ledger_update import LedgerUpdate
     from opcheck.known import Gate, UserLedger
     from opcheck.known.checking import Facts
     from opcheck.model import BackendInfo, Case, Run
-    from opcheck.run.relisting import Relisted
 
 #: What the environment variable CI says where it does not mean that this is one.
 _NO = ("", "0", "false")
@@ -80,9 +80,10 @@ class Ledgers:
 
         `cases` are all that were read, whether they were selected or not.
         """
+        from opcheck.execution.workers import facts_of
         from opcheck.known.checking import check
 
-        facts = _facts(backends, cases)
+        facts = facts_of(backends, cases)
         check(self.gate, facts, self.target if self.prune else None)
         if self.updated is None:
             return _Checked(self, facts, None)
@@ -109,15 +110,15 @@ class _Checked:
         """Write the ledger after a run, and print what became of it; returns why it cannot be."""
         if self.backend is None:
             return []
-        from opcheck.records.status import is_red, reds_of
-        from opcheck.run.relisting import UNDECIDED, relisted
+        from opcheck.analysis.status import is_red, reds_of
+        from opcheck.execution.ledger_update import UNDECIDED, update_ledger
 
         red = reds_of(run.header)
         mine = [record for record in run.records if record.backend == self.backend.address]
         if not run.complete or any(one.verdict in UNDECIDED for one in mine):
             _tell(f"{self.ledgers.updated}: not updated, because not every case was judged")
             return []
-        found = relisted(
+        found = update_ledger(
             self.ledgers.target,
             mine,
             self.facts.all_cases,
@@ -132,7 +133,7 @@ class _Checked:
             return [error.message]
         return []
 
-    def _write(self, found: Relisted) -> None:
+    def _write(self, found: LedgerUpdate) -> None:
         from opcheck.known.writing import new_ledger, revised
         from opcheck.reading import Problems, read_text
         from opcheck.report.files import write_text
@@ -191,25 +192,7 @@ def opened(
     )
 
 
-def _facts(backends: Sequence[BackendInfo], cases: Sequence[Case]) -> Facts:
-    from opcheck.backends.address import profiles, resolve
-    from opcheck.diagnose import names_of
-    from opcheck.known.checking import Facts
-    from opcheck.suite import load
-
-    known = profiles(Path.cwd())
-
-    def why_none(address: str) -> str | None:
-        try:
-            resolve(address, known)
-        except UsageError as error:
-            return "; ".join(line.strip() for line in error.lines())
-        return None
-
-    return Facts(backends, cases, load, why_none, names_of)
-
-
-def _told(found: Relisted, *, is_ci: bool) -> list[str]:
+def _told(found: LedgerUpdate, *, is_ci: bool) -> list[str]:
     counts: Mapping[str, int] = {
         "listed": found.added,
         "no longer listed": found.removed,

@@ -53,7 +53,7 @@ def command(clauses: bool, folder: Path | None, form: str, **selection: Any) -> 
     else:
         listing.show(output(), cases)
     if folder:
-        from opcheck.run.saving import write_questions
+        from opcheck.execution.saving import write_questions
 
         count = write_questions(folder, cases)
         click.echo(f"opcheck: {count:,} questions in {folder}", err=True)

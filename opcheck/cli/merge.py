@@ -6,29 +6,21 @@ import click
 
 from opcheck.cli import outputs
 from opcheck.cli.options import end
-from opcheck.cli.outputs import Command, Output
+from opcheck.cli.outputs import OutputCommand, OutputPath, output_option
 from opcheck.errors import Exit
-from opcheck.report.words import one_line, plural
+from opcheck.report.plain_text import one_line, plural
 
 
-@click.command(name="merge", cls=Command)
+@click.command(name="merge", cls=OutputCommand)
 @click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="RUN...")
-@click.option(
-    "-o",
-    "--output",
-    "out",
-    type=Output(),
-    required=True,
-    metavar="FILE",
-    help="The whole; `-` is standard output.",
-)
+@output_option("out", OutputPath(), "FILE", "The whole; `-` is standard output.")
 @click.option("--mixed-versions", is_flag=True, help="Also join runs of several opchecks.")
 def command(paths: tuple[Path, ...], out: Path, mixed_versions: bool) -> None:
     """Join stored runs of one suite into one: other backends, or other parts of the cases.
 
     What they were asked has to be one selection of the same cases, judged by the same rules, and no
     result may stand in two of them. Where shards are missing, or a run was cut short, so is the
-    whole, and what it lacks is told.
+    whole, and missing results are reported.
 
     \b
     opcheck merge cpu.jsonl gpu.jsonl -o all.jsonl
@@ -37,13 +29,13 @@ def command(paths: tuple[Path, ...], out: Path, mixed_versions: bool) -> None:
     Exit codes: 0 the whole is complete, whatever its verdicts; 2 a file cannot be read, or they are
     no parts of one whole; 4 it is incomplete, or cannot be written.
     """
-    from opcheck.records.merging import Part, merge
-    from opcheck.records.status import several_builds
+    from opcheck.analysis.merging import RunPart, merge
+    from opcheck.analysis.status import several_builds
     from opcheck.report import store
 
     outputs.check_files([(f"-o {out}", out)], paths)
     runs = outputs.read_runs(*paths)
-    parts = [Part(str(path), run) for path, run in zip(paths, runs, strict=True)]
+    parts = [RunPart(str(path), run) for path, run in zip(paths, runs, strict=True)]
     whole, lacks = merge(parts, mixed_versions=mixed_versions)
     outputs.write_lines(out, store.lines(whole))
     header = whole.header

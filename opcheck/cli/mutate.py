@@ -11,17 +11,18 @@ from opcheck.cli import interrupt
 from opcheck.cli.console import counted, output, print_records
 from opcheck.cli.options import chosen_cases, end, leave, processes_option, selection_options
 from opcheck.errors import Exit, UsageError, did_you_mean
-from opcheck.report.words import plural
+from opcheck.report.plain_text import plural
 
 if TYPE_CHECKING:
     from opcheck.model import Case
-    from opcheck.model.mutation import Group, Mutation, Power
-    from opcheck.run.mutate import Settings
+    from opcheck.model.mutation import CaseGroup, Mutation, Power, Proposal
 
 
 @click.command(name="mutate")
 @selection_options
-@click.option("--mistake", "names", multiple=True, metavar="NAME", help="Only this mistake.")
+@click.option("--mutant", "names", multiple=True, metavar="NAME", help="Only this mutant.")
+# The option's former name.
+@click.option("--mistake", "former", multiple=True, hidden=True)
 @click.option(
     "--groups",
     is_flag=True,
@@ -33,13 +34,14 @@ if TYPE_CHECKING:
     default=2000,
     show_default=True,
     metavar="N",
-    help="Nodes to try before no case is proposed for a mistake that survives.",
+    help="Nodes to try before no case is proposed for a mutant that survives.",
 )
 @processes_option
 @click.option("-v", "--verbose", is_flag=True, help="Also what kills each, and every argument.")
 @click.option("--format", "form", type=click.Choice(["pretty", "json"]), default="pretty")
 def command(
     names: tuple[str, ...],
+    former: tuple[str, ...],
     groups: bool,
     tries: int,
     jobs: int | None,
@@ -47,76 +49,61 @@ def command(
     form: str,
     **selection: Any,
 ) -> None:
-    """Show which mistakes the cases see, and which they miss; propose cases for those.
+    """Show which mutants the cases kill, and which survive; propose cases for those.
 
     Everything that somebody could get wrong about an operator is made a backend, once for each
     version and element type that the cases are about; once for each version if it accepts what is
-    invalid and leaves the rest alone. A mistake is killed if a case of rule `must` fails because
+    invalid and leaves the rest alone. A mutant is killed if a case of rule `must` fails because
     of it. For one that survives, the smallest input that shows it is sought, and
     printed as a case to be pasted into the file. Operators that opcheck's engine does not know have
-    no mistakes.
+    no mutants.
 
     \b
     opcheck mutate                               the shipped suites
-    opcheck mutate my.yaml -v                    my cases, with what kills each mistake
-    opcheck mutate --op Hardmax --opset 13 --mistake last_of_ties
+    opcheck mutate my.yaml -v                    my cases, with what kills each mutant
+    opcheck mutate --op Hardmax --opset 13 --mutant last_of_ties
     opcheck mutate --groups my.yaml              names of cases that show nothing of their own
 
     Exit codes: 0 every mistake is seen or argued to be harmless, 1 some survive, or are argued to
     be harmless and are not, or a group shows nothing, 2 wrong usage or case file, 5 no case of an
     operator that opcheck's engine knows.
     """
-    from opcheck.run.machine import processors
-    from opcheck.run.mutate import Settings, count, mistakes_in, mutations
+    from opcheck.execution.machine import processors
+    from opcheck.execution.mutate import MutationSettings, count, mutants_in, mutations
 
+    names += former
     cases, said = chosen_cases(**selection)
-    _tell_of_left_out(cases)
-    known = {wrong.name for op in {case.op for case in cases} for wrong in mistakes_in(op)}
+    left = [case for case in cases if mutants_in(case.op) and not case.expect.is_stated]
+    if left:
+        told = f"{plural(len(left), 'case')} left out, such as {left[0].id}"
+        click.echo(f"opcheck: {told}: what must come out is what backends answer", err=True)
+    known = {wrong.name for op in {case.op for case in cases} for wrong in mutants_in(op)}
     for name in names:
         if name not in known:
-            raise UsageError(f"no mistake {name!r}", did_you_mean(name, known))
+            raise UsageError(f"no mutant {name!r}", did_you_mean(name, known))
     # Each group is compared with one other.
-    settings = Settings(names, kills=2 if groups else 1)
+    settings = MutationSettings(names, kills=2 if groups else 1)
     processes = jobs or processors()
-    with counted("trying mistakes", count(cases, settings)) as each:
+    with counted("trying mutants", count(cases, settings)) as each:
         found = tuple(each(mutations(cases, settings, processes, interrupt.safe_place)))
     if not found:
-        click.echo(f"opcheck: no case of an operator with known mistakes ({said})", err=True)
+        click.echo(f"opcheck: no case of an operator with known mutants ({said})", err=True)
         leave(Exit.NOTHING_JUDGED)
     if groups:
         _end_groups(cases, found, verbose=verbose, as_json=form == "json")
     else:
-        power = _power(cases, settings, found, tries, processes)
+        from opcheck.execution.node_tests import yardsticks
+        from opcheck.execution.propose import proposals
+        from opcheck.model.mutation import Fate, Power
+
+        survivors = sorted(one.mutant for one in found if one.fate is Fate.SURVIVED)
+        made: list[Proposal] = []
+        if survivors and tries:
+            with counted("looking for cases", None) as each:
+                proposed = each(proposals(survivors, cases, tries, processes, interrupt.safe_place))
+                made = sorted(proposed, key=lambda one: one.mutants)
+        power = Power(found, tuple(made), yardsticks(names, found), tries)
         _end(power, verbose=verbose, as_json=form == "json")
-
-
-def _tell_of_left_out(cases: Sequence[Case]) -> None:
-    from opcheck.run.mutate import has_answer, mistakes_in
-
-    left = [case for case in cases if mistakes_in(case.op) and not has_answer(case)]
-    if left:
-        told = f"{plural(len(left), 'case')} left out, such as {left[0].id}"
-        click.echo(f"opcheck: {told}: what must come out is what backends answer", err=True)
-
-
-def _power(
-    cases: Sequence[Case],
-    settings: Settings,
-    mutations: tuple[Mutation, ...],
-    tries: int,
-    jobs: int,
-) -> Power:
-    from opcheck.model.mutation import Fate, Power
-    from opcheck.run.node_tests import yardsticks
-    from opcheck.run.propose import proposals
-
-    left = sorted(m.mutant for m in mutations if m.fate is Fate.SURVIVED)
-    found = []
-    if left and tries:
-        with counted("looking for cases", None) as each:
-            made = proposals(left, cases, tries, jobs, interrupt.safe_place)
-            found = sorted(each(made), key=lambda p: p.mutants)
-    return Power(mutations, tuple(found), yardsticks(settings.names, mutations), tries)
 
 
 def _end(power: Power, *, verbose: bool, as_json: bool) -> None:
@@ -138,12 +125,12 @@ def _end_groups(
     cases: Sequence[Case], mutations: Sequence[Mutation], *, verbose: bool, as_json: bool
 ) -> None:
     from opcheck.clauses import survey
+    from opcheck.execution.mutate import groups
     from opcheck.known import shipped_ledgers
     from opcheck.report import mutation as report
-    from opcheck.run.mutate import groups
 
     surveys = survey(cases)
-    found: tuple[Group, ...] = groups(cases, mutations, surveys, shipped_ledgers())
+    found: tuple[CaseGroup, ...] = groups(cases, mutations, surveys, shipped_ledgers())
     idle = sum(group.shows_nothing for group in found)
     if as_json:
         print_records(report.group_records(found))

@@ -1,17 +1,18 @@
-"""What several commands share: the options that select cases, and the way out."""
+"""Options that several commands share to select cases, and their exit."""
 
 from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import click
 
 from opcheck.cli import interrupt
-from opcheck.errors import Exit, UsageError, did_you_mean
+from opcheck.errors import Exit
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Duration(click.FloatRange):
-    """How long something may take: above 0, and an end to it."""
+    """A duration: above 0, and finite."""
 
     def __init__(self, unit: str = "seconds") -> None:
         super().__init__(min=0, min_open=True)
@@ -59,9 +60,6 @@ class Share(click.FloatRange):
 
 
 Function = TypeVar("Function", bound=Callable[..., Any])
-
-#: How many operators a hint names.
-_TOLD = 12
 
 
 def together(*options: Callable[[Any], Any]) -> Callable[[Function], Function]:
@@ -105,25 +103,12 @@ _LIMITS = (
         " backend's profile says, or any]",
     ),
 )
-_JOBS = click.option(
-    "-j",
-    "--jobs",
-    type=click.IntRange(min=1),
-    default=1,
-    show_default=True,
-    metavar="N",
-    help="Processes a backend.",
-)
+_jobs = partial(click.option, "-j", "--jobs", type=click.IntRange(min=1), metavar="N")
+_JOBS = _jobs(default=1, show_default=True, help="Processes a backend.")
 backend_options = together(_BACKEND, *_LIMITS)
 worker_options = together(_BACKEND, _JOBS, *_LIMITS)
 #: Of opcheck's own processes, which change nothing but the time it takes.
-processes_option = click.option(
-    "-j",
-    "--jobs",
-    type=click.IntRange(min=1),
-    metavar="N",
-    help="Processes.  [default: one a processor]",
-)
+processes_option = _jobs(help="Processes.  [default: one a processor]")
 pretty_options = together(
     click.option("-q", "--quiet", is_flag=True, help="Only the summary, no failure in full."),
     click.option(
@@ -177,50 +162,15 @@ def chosen_cases(
     `selection` is what `selection_options` give. Raises UsageError where it names what does not
     exist.
     """
-    from opcheck.suite import check_case_files, load_all, load_bench
+    from opcheck.suite import Selection, check_case_files, choose, load_all, load_bench
 
     if bench:
         check_case_files(paths, "bench")
     about = selection["ops"] or [id.partition("/")[0] for id in selection["ids"]]
     cases = load_bench(paths, about) if bench else load_all(paths, dims, about)
-    return chosen_of(cases, **selection)
-
-
-def chosen_of(
-    cases: tuple[Case, ...],
-    ids: tuple[str, ...],
-    keywords: str,
-    ops: tuple[str, ...],
-    opsets: tuple[int, ...],
-    dtypes: tuple[str, ...],
-    level: Any,
-) -> tuple[tuple[Case, ...], str]:
-    """The selected of `cases`, as `chosen_cases` does."""
-    from opcheck.dtypes import ELEMENT_TYPES
-    from opcheck.suite import Selection, select
-
-    for dtype in dtypes:
-        if dtype not in ELEMENT_TYPES:
-            hint = did_you_mean(dtype, ELEMENT_TYPES) or f"known: {', '.join(ELEMENT_TYPES)}"
-            raise UsageError(f"unknown dtype {dtype!r}", hint)
-    selection = Selection(ids, keywords, ops, opsets, dtypes, level)
+    chosen = Selection(**selection)
     interrupt.safe_place()
-    # A mistyped one would go unnoticed beside one that is not.
-    here = {id for case in cases for id in (case.id, case.sweep) if id}
-    names = {case.op.name.lower(): case.op.name for case in cases}
-    for wanted in ids:
-        if wanted not in here:
-            raise UsageError(f"no case {wanted!r}", _completions(wanted, here))
-    for op in ops:
-        if op.lower() not in names:
-            there = f"there are cases of {', '.join(sorted(names.values())[:_TOLD])}"
-            hint = _completions(op, names.values()) or there
-            raise UsageError(f"no case of operator {op!r}", hint)
-    asked = sorted({case.opset for case in cases})
-    for opset in opsets:
-        if opset not in asked:
-            raise UsageError(f"no case at opset {opset}", f"opsets: {', '.join(map(str, asked))}")
-    return select(cases, selection), str(selection)
+    return choose(cases, chosen), str(chosen)
 
 
 def end(code: Exit, meaning: str, *, err: bool = False) -> NoReturn:
@@ -233,13 +183,3 @@ def leave(code: Exit) -> NoReturn:
     """End the program with `code`."""
     sys.stdout.flush()
     raise SystemExit(int(code))
-
-
-def _completions(word: str, known: Iterable[str]) -> str | None:
-    """What begins with `word`, or else is like it."""
-    names = sorted(known)
-    longer = [name for name in names if name.startswith(word)]
-    if not longer:
-        return did_you_mean(word, names)
-    more = f" and {len(longer) - 3} more" if len(longer) > 3 else ""
-    return f"did you mean {', '.join(map(repr, longer[:3]))}{more}?"

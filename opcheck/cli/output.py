@@ -1,27 +1,32 @@
-"""Where the results of a run go while it lasts, and what is printed at its end."""
+"""Output of a run: results while it lasts, and the reports at its end."""
 
 from collections.abc import Sequence
 from typing import Any
 
-from opcheck.cli.console import Lines, output, progress
+from opcheck.analysis.status import is_failure, reds_of
+from opcheck.cli.console import LineWriter, output, progress
 from opcheck.errors import Exit
-from opcheck.model import Ending, Header, Record, Result
-from opcheck.records.status import is_failure, reds_of
-from opcheck.report import store
+from opcheck.model import Ending, Header, LiveResult, Record
+from opcheck.report import failure, store
 from opcheck.report.pretty import Pretty
 
 
 class _Output:
-    """What a run writes to; its `bar`, which counts results, is entered while they come."""
+    """Output of a run; its `bar` counts results while they come."""
 
     def __init__(self, header: Header, *, pausing: bool) -> None:
         self.red = reds_of(header)
         self.bar = progress(pausing=pausing)
         self.task = self.bar.add_task("judging", total=header.results)
 
-    def is_shown(self, result: Result | Record) -> bool:
-        """Whether a result is told in detail, and its failure worth a diagnosis."""
+    def is_shown(self, result: LiveResult | Record) -> bool:
+        """Return True if a result is shown in detail and its failure is diagnosed."""
         return is_failure(result, self.red)
+
+    def advance(self, result: Record) -> None:
+        """Count a result in the bar, which says why it is slow where results fail."""
+        what = "judging, looking for causes" if self.is_shown(result) else "judging"
+        self.bar.update(self.task, advance=1, description=what)
 
 
 class JsonOutput(_Output):
@@ -29,7 +34,7 @@ class JsonOutput(_Output):
 
     def __init__(self, header: Header) -> None:
         super().__init__(header, pausing=False)
-        self.lines = Lines()
+        self.lines = LineWriter()
         self.lines.add(store.header(header))
         self.lines.flush()
 
@@ -40,7 +45,7 @@ class JsonOutput(_Output):
     def show(self, result: Record) -> None:
         """Write the line now, so that a run cut short leaves what it had."""
         self.lines.flush()
-        self.bar.advance(self.task)
+        self.advance(result)
 
     def finish(self, results: Sequence[Record], ending: Ending, revised: Sequence[Record]) -> None:
         """Write the footer, with what is said otherwise of results than when they came."""
@@ -62,12 +67,12 @@ class PrettyOutput(_Output):
         """Print a failure in full, now: a run may be long, or end with the whole process."""
         if self.pretty.is_due(result):
             self.bar.stop()
-            self.pretty.show(result)
+            failure.show(self.pretty.console, result)
             self.bar.start()
-        self.bar.advance(self.task)
+        self.advance(result)
 
-    def is_shown(self, result: Result | Record) -> bool:
-        """Whether a result is told in detail, and its failure worth a diagnosis."""
+    def is_shown(self, result: LiveResult | Record) -> bool:
+        """Return True if a result is shown in detail and its failure is diagnosed."""
         return self.pretty.is_in_full(result) or super().is_shown(result)
 
     def finish(self, results: Sequence[Record], ending: Ending, revised: Sequence[Record]) -> None:

@@ -1,4 +1,4 @@
-"""What a command writes: where it can, and that nothing of an earlier command stays in its place.
+"""Output files of a command: check that they can be written, and remove earlier ones.
 
 An output is stale from the moment the command starts that names it, whatever becomes of the
 command: a gate that goes on after a refused command must not find last week's file. So it is
@@ -24,6 +24,7 @@ import click
 from click.core import ParameterSource
 
 from opcheck.cli.console import output, plain
+from opcheck.cli.options import Function
 from opcheck.errors import CaseFileError, Problem, Unwritable, UsageError
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ STANDARD = Path("-")
 _STALE = ".stale"
 
 
-class Output(click.Path):
+class OutputPath(click.Path):
     """The type of an option that names what the command writes.
 
     `is_replaced` is given the path and the words of the command line, and returns True if the
@@ -54,7 +55,7 @@ class Output(click.Path):
         self.is_replaced, self.kept = is_replaced, kept
 
 
-class Command(click.Command):
+class OutputCommand(click.Command):
     """A command that sets earlier outputs aside before anything can go wrong with it."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -84,7 +85,7 @@ class Command(click.Command):
     ) -> Iterator[tuple[click.ParamType[Any], Any]]:
         """The outputs that a wrong command line names, as far as that can be seen."""
         for parameter in self.params:
-            for name in parameter.opts if isinstance(parameter.type, Output) else ():
+            for name in parameter.opts if isinstance(parameter.type, OutputPath) else ():
                 glued = f"{name}=" if name.startswith("--") else name
                 for word, following in pairwise([*words, ""]):
                     text = following if word == name else word.removeprefix(glued)
@@ -104,7 +105,11 @@ def _set_aside(
     for kind, value in values:
         for one in value if isinstance(value, list | tuple) else [value]:
             path = getattr(one, "path", one)
-            if isinstance(kind, Output) and path not in (None, STANDARD) and "\0" not in str(path):
+            if (
+                isinstance(kind, OutputPath)
+                and path not in (None, STANDARD)
+                and "\0" not in str(path)
+            ):
                 path = Path(os.path.realpath(path))
                 stale = path.with_name(f"{path.name}{_STALE}")
                 moved = _is_stale(path, kind, words) and _rename(path, stale, kind, words)
@@ -131,7 +136,7 @@ def _tell(path: Path, stale: Path) -> None:
     click.echo(f"opcheck: {path.name} of an earlier command is {stale.name} now", err=True)
 
 
-def _is_stale(path: Path, kind: Output, words: Sequence[str]) -> bool:
+def _is_stale(path: Path, kind: OutputPath, words: Sequence[str]) -> bool:
     """Return True if the command replaces what is there, and does not read it."""
     try:
         return kind.is_replaced(path, words) and sum(_mentions(one, path) for one in words) < 2
@@ -145,7 +150,7 @@ def _mentions(word: str, path: Path) -> bool:
     return any(end and os.path.realpath(end) == str(path) for end in ends)
 
 
-def _rename(path: Path, stale: Path, kind: Output, words: Sequence[str]) -> bool:
+def _rename(path: Path, stale: Path, kind: OutputPath, words: Sequence[str]) -> bool:
     """Return True if the output has its other name now; raises Unwritable if another has it."""
     with suppress(PermissionError, IsADirectoryError), path.open("rb") as file:
         try:
@@ -201,7 +206,7 @@ def check_files(
 
 
 def _why_not(path: Path, taken: Iterable[Path | None]) -> str | None:
-    """Why a file cannot be written, as far as can be known without touching it."""
+    """Return why a file cannot be written, as far as known without touching it."""
     try:
         if path.resolve() in [other.resolve() for other in taken if other]:
             return "the same command names this file twice"
@@ -220,18 +225,23 @@ def _why_not(path: Path, taken: Iterable[Path | None]) -> str | None:
 
 _BENCHMARK = b'{"type":"bench"'
 
-out_option = click.option(
-    "-o",
-    "--output",
-    "out",
-    type=Output(),
-    metavar="PATH",
-    help="A file to write to, in place of standard output.",
+
+def output_option(
+    name: str, kind: OutputPath, metavar: str, about: str, *, required: bool = True
+) -> Callable[[Function], Function]:
+    """Return the option -o, which names what the command writes."""
+    return click.option(
+        "-o", "--output", name, type=kind, required=required, metavar=metavar, help=about
+    )
+
+
+out_option = output_option(
+    "out", OutputPath(), "PATH", "A file to write to, in place of standard output.", required=False
 )
 
 
 def given_besides(*names: str) -> list[str]:
-    """What else the command line of this command gives: options, and PATH."""
+    """Return the other options and PATH that this command line gives."""
     context = click.get_current_context()
     return [
         param.opts[-1] if isinstance(param, click.Option) else "PATH"

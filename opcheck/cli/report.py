@@ -7,12 +7,12 @@ import click
 from opcheck.cli import outputs
 from opcheck.cli.bench_setup import was_timed
 from opcheck.cli.options import leave, pretty_options
-from opcheck.cli.outputs import Command
+from opcheck.cli.outputs import OutputCommand
 from opcheck.errors import Exit, UsageError
 from opcheck.report.files import FORMATS, lines
 
 
-@click.command(name="report", cls=Command)
+@click.command(name="report", cls=OutputCommand)
 @click.argument("path", type=click.Path(path_type=Path), metavar="RUN")
 @click.option(
     "--format",
@@ -43,7 +43,7 @@ def command(
     Exit codes: those of the run, but 4 for one that is incomplete; also 4 if the output cannot be
     written, 2 if RUN cannot be read.
     """
-    from opcheck.records.status import outcome
+    from opcheck.analysis.status import outcome
 
     if (quiet or verbose or slowest) and form != "pretty":
         raise UsageError(f"-q, -v and --durations are for --format pretty, not for {form}")

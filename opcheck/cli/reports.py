@@ -18,15 +18,15 @@ import click
 
 from opcheck.cli import outputs
 from opcheck.cli.options import Duration
-from opcheck.cli.outputs import STANDARD, Output, check_files, lock
+from opcheck.cli.outputs import STANDARD, OutputPath, check_files, lock
 from opcheck.errors import Exit, Unwritable, UsageError, did_you_mean
 from opcheck.report.files import FORMATS, lines, write_text
-from opcheck.report.words import plural
+from opcheck.report.plain_text import plural
 
 if TYPE_CHECKING:
+    from opcheck.analysis.merging import PreviousRun
     from opcheck.model import Case, Ending, Header, Record, Run
-    from opcheck.records.merging import Kept
-    from opcheck.report.spelling import Recorder
+    from opcheck.report.formatting import Recorder
 
 #: The format that is written as the run goes.
 _STREAM = "json"
@@ -46,7 +46,7 @@ class Target:
         return self.said or f"--report {self.form}={self.path}"
 
 
-class _ReportFile(Output):
+class _ReportFile(OutputPath):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         form, _, path = str(value).partition("=")
         if form not in FORMATS:
@@ -142,7 +142,7 @@ class _File:
 
 
 class Reports:
-    """What a run is written to: streams as it goes, everything else at its end.
+    """Reports of a run: streams while it runs, everything else at its end.
 
     The file of a run that goes on, `resumed`, has at any time all results that there are: it is
     replaced as a whole, and then added to.
@@ -153,11 +153,9 @@ class Reports:
         self._streams = [one for one in files if one.target.form == _STREAM]
         self._others = [one for one in files if one.target.form != _STREAM]
         self._resumed = None if resumed is None else _File(resumed)
+        #: What lines are added to.
+        self._growing = [*self._streams, *filter(None, [self._resumed])]
         self._has_new = self._is_unordered = False
-
-    @property
-    def _files(self) -> list[_File]:
-        return [*self._streams, *([self._resumed] if self._resumed else []), *self._others]
 
     def begin(self, header: Header, kept: Iterable[Record] = ()) -> None:
         """Empty all files, and begin the streams; raises Unwritable.
@@ -182,7 +180,7 @@ class Reports:
         """Write a result to the streams, a whole line, so that a run cut short leaves it."""
         from opcheck.report import store
 
-        files = [*self._streams, *([self._resumed] if self._resumed and not is_kept else [])]
+        files = self._streams if is_kept else self._growing
         line = store.record(result) if files else ""
         for one in files:
             one.write(line)
@@ -204,7 +202,7 @@ class Reports:
                     one.write(line)
                 one.close()
         ending = self._ended(run.ending, lacking)
-        for one in (*self._streams, *([self._resumed] if self._resumed else [])):
+        for one in self._growing:
             one.write(store.footer(run.records, ending, revised))
             one.close()
             unordered = one is self._resumed and self._is_unordered
@@ -217,7 +215,8 @@ class Reports:
         return self._ended(run.ending, lacking)
 
     def _ended(self, ending: Ending, lacking: Sequence[str]) -> Ending:
-        lacking = [*lacking, *(one.error for one in self._files if one.error)]
+        errors = (one.error for one in (*self._growing, *self._others))
+        lacking = [*lacking, *filter(None, errors)]
         if not lacking:
             return ending
         first = ending.exit_code in (Exit.INTERRUPTED, Exit.USAGE)
@@ -253,7 +252,7 @@ def _is_finished(path: Path, words: Sequence[str]) -> bool:
 resume_option = click.option(
     "--resume",
     "resumed",
-    type=Output(_is_finished, kept=True),
+    type=OutputPath(_is_finished, kept=True),
     metavar="RUN",
     help="Go on with a stored run that was cut short, in its file, and ask only what is missing;"
     " without such a file, or where it is complete, begin anew.",
@@ -294,13 +293,12 @@ def earlier_run(path: Path | None) -> Run | None:
 
 def kept_results(
     path: Path, run: Run, now: Header, recorder: Recorder, cases: Sequence[Case], hours: float
-) -> Kept:
-    """What need not be asked again, which is told; raises UsageError where it is another run."""
-    from opcheck.model import Agreement
-    from opcheck.records.merging import Part, resumed
+) -> PreviousRun:
+    """Return and announce the reusable results; raises UsageError where the run differs."""
+    from opcheck.analysis.merging import RunPart, resumed
 
-    compared = {case.id for case in cases if isinstance(case.expect, Agreement)}
-    found = resumed(Part(str(path), run), now, recorder.digests, compared, hours)
+    compared = {case.id for case in cases if case.expect.compares_backends}
+    found = resumed(RunPart(str(path), run), now, recorder.digests, compared, hours)
     there = f"{len(found.records):,} of {plural(found.header.results, 'result')}"
     click.echo(f"opcheck: {path} has {there}; {found.missing:,} to come", err=True)
     return found

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Sequence
-from contextlib import ExitStack, suppress
-from datetime import UTC, datetime
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, fields
+from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
@@ -15,31 +15,34 @@ from opcheck.cli import interrupt
 from opcheck.cli import ledgers as user_ledgers
 from opcheck.cli import options as common
 from opcheck.cli import reports as report_files
-from opcheck.cli.outputs import Command, Output
-from opcheck.cli.portion import Portion, portion_options
+from opcheck.cli.outputs import OutputCommand, OutputPath
+from opcheck.cli.subset import Subset, subset_options
 from opcheck.errors import Exit, UsageError
 
 if TYPE_CHECKING:
-    from opcheck.run.conduct import Asked
+    from opcheck.cli.ledgers import Ledgers
+    from opcheck.cli.output import JsonOutput, PrettyOutput
+    from opcheck.model import Case, Level, Record
+    from opcheck.session import LiveRun, Request, Session
+    from opcheck.suite import Selection
 
 
 def _is_replaced(folder: Path, words: Sequence[str]) -> bool:
     """Return True for a folder of nothing but what an earlier run saved."""
-    from opcheck.run.saving import earlier_cases
+    from opcheck.execution.saving import earlier_cases
 
     with suppress(UsageError):
         return folder.is_dir() and bool(earlier_cases(folder))
     return False
 
 
-@click.command(name="run", cls=Command)
+@click.command(name="run", cls=OutputCommand)
 @common.selection_options
 @common.dim_option
-@portion_options
+@subset_options
 @common.worker_options
 @click.option(
     "--repeat",
-    "times",
     type=click.IntRange(min=1),
     default=1,
     metavar="N",
@@ -51,7 +54,6 @@ def _is_replaced(folder: Path, words: Sequence[str]) -> bool:
 )
 @click.option(
     "--require-reproducible",
-    "reproducible",
     is_flag=True,
     help="Right answers that differ between runs are a failure.",
 )
@@ -60,7 +62,7 @@ def _is_replaced(folder: Path, words: Sequence[str]) -> bool:
 @click.option(
     "--save-outputs",
     "saved",
-    type=Output(_is_replaced),
+    type=OutputPath(_is_replaced),
     metavar="DIR",
     help="Keep models, inputs and the backend's outputs, for -b saved:DIR.",
 )
@@ -77,36 +79,7 @@ def _is_replaced(folder: Path, words: Sequence[str]) -> bool:
     default="pretty",
     help="json: what --report json= writes, on standard output.",
 )
-def command(
-    addresses: tuple[str, ...],
-    jobs: int,
-    timeout: float | None,
-    memory_limit: str | None,
-    expected: int | None,
-    failed_in: Path | None,
-    shard: tuple[int, int] | None,
-    shard_by: Path | None,
-    times: int,
-    strict: bool,
-    require_supported: bool,
-    reproducible: bool,
-    no_known: bool,
-    ledgers: tuple[Path, ...],
-    updated: Path | None,
-    prune: bool,
-    even_in_ci: bool,
-    saved: Path | None,
-    targets: list[report_files.Target],
-    resumed: Path | None,
-    hours: float,
-    exitfirst: bool,
-    max_fail: int | None,
-    quiet: bool,
-    verbose: int,
-    slowest: int | None,
-    form: str,
-    **selection: Any,
-) -> None:
+def command(**given: Any) -> None:
     """Judge backends by case files: every case on every backend.
 
     PATH is a case file, a folder of them or of ONNX's test data, a model, or onnx-node[/PATTERN],
@@ -137,164 +110,211 @@ def command(
     Exit codes: 0 conforms, 1 something failed, 2 wrong usage or case file, 4 a backend or the
     output could not be used, 5 nothing was judged, 130 interrupted.
     """
-    from opcheck.backends.isolation.guard import guarded_folder
-    from opcheck.cli.output import JsonOutput, PrettyOutput
-    from opcheck.cli.workers import check_company, chosen_backends, connect, consulted, started
-    from opcheck.known import shipped_ledgers
-    from opcheck.model import Ending, Header, Record, Run
-    from opcheck.records.merging import Kept
-    from opcheck.records.status import is_failure, status
-    from opcheck.report.spelling import Recorder
-    from opcheck.run import Conductor, environment
+    judge(Arguments(**given))
+
+
+@dataclass(frozen=True)
+class Arguments:
+    """The command line, field by option; `subset`, `selection` and `rules` have several."""
+
+    paths: tuple[Path, ...]
+    dims: Mapping[str, int]
+    addresses: tuple[str, ...]
+    jobs: int
+    timeout: float | None
+    memory_limit: str | None
+    expected: int | None
+    failed_in: Path | None
+    shard: tuple[int, int] | None
+    shard_by: Path | None
+    repeat: int
+    strict: bool
+    require_supported: bool
+    require_reproducible: bool
+    no_known: bool
+    ledgers: tuple[Path, ...]
+    updated: Path | None
+    prune: bool
+    even_in_ci: bool
+    saved: Path | None
+    targets: list[report_files.Target]
+    resumed: Path | None
+    hours: float
+    exitfirst: bool
+    max_fail: int | None
+    quiet: bool
+    verbose: int
+    slowest: int | None
+    form: str
+    ids: tuple[str, ...]
+    keywords: str
+    ops: tuple[str, ...]
+    opsets: tuple[int, ...]
+    dtypes: tuple[str, ...]
+    level: Level
+
+    @property
+    def selection(self) -> Selection:
+        """The selection of cases."""
+        from opcheck.suite import Selection
+
+        names = [field.name for field in fields(Selection)]
+        return Selection(**{name: getattr(self, name) for name in names})
+
+    @cached_property
+    def subset(self) -> Subset:
+        """The subset of the selected cases."""
+        return Subset(self.expected, self.failed_in, self.shard, self.shard_by)
+
+    @property
+    def read_from(self) -> list[Path]:
+        """The files that are read."""
+        return [*self.paths, *self.subset.files]
+
+    @cached_property
+    def written(self) -> list[report_files.Target]:
+        """The files that the run is written to; raises UsageError for one that cannot be."""
+        again = [] if self.resumed is None else [report_files.resumed_target(self.resumed)]
+        return [*self.targets, *again]
+
+    @property
+    def most(self) -> int | None:
+        """After how many failures the run stops."""
+        return 1 if self.exitfirst else self.max_fail
+
+    def check(self) -> None:
+        """Raise what is wrong with the command line and the stored runs that it names."""
+        on_stdout = self.form == "json"
+        report_files.check_targets(
+            self.written, [*self.read_from, *self.ledgers], stdout_is_stream=on_stdout
+        )
+        if self.slowest and self.form != "pretty":
+            raise UsageError(f"--durations is for --format pretty, not for {self.form}")
+        _ = self.subset.runs
+
+
+def judge(given: Arguments) -> NoReturn:
+    """Judge the cases, print and write what comes, and end the program."""
+    from opcheck.session import Session
     from opcheck.suite import load_all
 
-    portion = Portion(expected, failed_in, shard, shard_by)
-    going_on = None if resumed is None else report_files.resumed_target(resumed)
-    paths = selection.pop("paths")
-    read_from = [*paths, *portion.files]
-    written = [*targets, *([going_on] if going_on else [])]
-    report_files.check_targets(written, [*read_from, *ledgers], stdout_is_stream=form == "json")
-    if slowest and form != "pretty":
-        raise UsageError(f"--durations is for --format pretty, not for {form}")
-    _ = portion.runs  # whatever is wrong with them is told before anything starts
-    earlier = report_files.earlier_run(resumed)
-    with (
-        guarded_folder() as folder,
-        started(chosen_backends(addresses, folder, timeout, memory_limit), jobs) as pools,
-        ExitStack() as stack,
-    ):
-        # They start while the ledgers and the cases are read.
+    # Whatever is wrong with files is reported before anything starts.
+    given.check()
+    earlier = report_files.earlier_run(given.resumed)
+    with Session(
+        given.addresses,
+        jobs=given.jobs,
+        timeout=given.timeout,
+        memory_limit=given.memory_limit,
+        meanwhile=interrupt.safe_place,
+    ) as session:
+        # Backends start while the ledgers and the cases are read.
         mine = user_ledgers.opened(
-            ledgers,
-            updated,
-            [*read_from, *(target.path for target in written)],
-            prune=prune,
-            even_in_ci=even_in_ci,
-            cut_short=bool(exitfirst or max_fail),
+            given.ledgers,
+            given.updated,
+            [*given.read_from, *(target.path for target in given.written)],
+            prune=given.prune,
+            even_in_ci=given.even_in_ci,
+            cut_short=bool(given.most),
         )
-        everything = load_all(paths, selection.pop("dims"))
-        suite, said = common.chosen_of(everything, **selection)
-        portion.check(suite, said)
-        check_company(suite, len(pools))
-        oracles = stack.enter_context(
-            consulted(suite, addresses, folder, timeout, memory_limit, jobs)
-        )
-        connect(pools)
-        checked = mine.check([pool.info for pool in pools], everything)
-        suite, said = portion.failed(suite, said, {pool.info.address for pool in pools})
-        cases = portion.share(suite)
-        backends: Sequence[Asked] = pools
-        if saved:
-            from opcheck.run.saving import recording
+        everything = load_all(given.paths, given.dims)
+        request = _request(given, session, everything, mine)
+        checked = mine.check(session.infos, everything)
+        run = session.begin(request)
+        if given.saved:
+            from opcheck.execution.saving import recording
 
-            backends = recording(pools, saved)
-        shipped = () if no_known else shipped_ledgers()
-        recorder = Recorder(suite, [backend.info.address for backend in backends])
-        # Those that can change a verdict.
-        options = {
-            "timeout": f"{timeout:g} s" if timeout else None,
-            "memory-limit": memory_limit,
-            "repeat": str(times) if times > 1 else None,
-            "require-reproducible": "yes" if reproducible else None,
-        }
-        header = Header(
-            environment(),
-            tuple(backend.info for backend in backends),
-            suite=recorder.suite,
-            started=datetime.now(UTC).isoformat(timespec="seconds"),
-            cases=len(cases),
-            shard=portion.shard,
-            selection=said,
-            level=selection["level"],
-            paths=tuple(map(str, paths)),
-            known=not no_known,
-            ledgers=mine.gate.digests,
-            strict=strict,
-            require_supported=require_supported,
-            named=bool(addresses),
-            options={name: value for name, value in options.items() if value},
-            oracles=tuple({pool.info.address: pool.info for pool in oracles.values()}.values()),
-        )
-        kept = Kept(header)
-        if resumed and earlier:
-            kept = report_files.kept_results(resumed, earlier, header, recorder, suite, hours)
-            header = kept.header
-        reports = report_files.Reports(targets, going_on)
-        reports.begin(header, kept.records.values())
-        output = (
-            JsonOutput(header)
-            if form == "json"
-            else PrettyOutput(header, quiet=quiet, verbose=verbose, slowest=slowest)
-        )
-        most = 1 if exitfirst else max_fail
-        records: list[Record] = []
-        failures = 0
-        stopped = False
-        began = time.monotonic()
-        stream = Conductor(
-            cases,
-            backends,
-            kept.records,
-            shipped,
-            output.is_shown,
-            oracles,
-            mine.gate,
-            times=times,
-            reproducible=reproducible,
-        )
-        try:
-            with output.bar:
-                for result in stream:
-                    is_kept = isinstance(result, Record)
-                    record = result if isinstance(result, Record) else recorder.record(result)
-                    # The footer counts what was written, no more and no less.
-                    with interrupt.shielded():
-                        records.append(record)
-                        output.take(record)
-                        reports.take(record, is_kept=is_kept)
-                    output.show(record)
-                    failures += not is_kept and is_failure(record, output.red)
-                    stopped = interrupt.asked()
-                    if stopped or (most is not None and failures >= most):
-                        break
-        except KeyboardInterrupt:
-            stopped = True
-        # What else was kept stands in the file already, behind what is still to come.
-        for record in kept.behind(records):
-            records.append(record)
-            output.take(record)
-            reports.take(record, is_kept=True)
-        settled = stream.settled(records)
-        revised = [one for one, before in zip(settled, records, strict=True) if one is not before]
-        everybody = {
-            **{pool.info.address: pool for pool in pools},
-            **{f"oracle {address}": pool for address, pool in oracles.items()},
-        }
-        for pool in everybody.values():
-            pool.close()
-        complete = len(records) == header.results
-        accidents = kept.ending.accidents + tuple(
-            f"{name}: {said}{f' (×{count})' if count > 1 else ''}"
-            for name, pool in everybody.items()
-            for said, count in pool.accidents.items()
-        )
-        partings = kept.ending.partings + tuple(
-            f"{name}: when its process was to leave, it {how}"
-            for name, pool in everybody.items()
-            for how in pool.partings
-        )
-        code, meaning = status(
-            header,
-            records,
-            interrupted=stopped and not complete,
-            accidents=accidents,
-            partings=partings,
-        )
-        seconds = round(kept.ending.seconds + time.monotonic() - began, 3)
-        ending = Ending(complete, int(code), meaning, seconds, accidents, partings)
-        run = Run(header, tuple(settled), ending)
+            run.backends = recording(run.backends, given.saved)
+        if given.resumed and earlier:
+            run.kept = report_files.kept_results(
+                given.resumed, earlier, run.kept.header, run.recorder, request.cases, given.hours
+            )
+        resumed = given.written[-1] if given.resumed else None
+        reports = report_files.Reports(given.targets, resumed)
+        reports.begin(run.header, run.kept.records.values())
+        output = _output(given, run)
+        records, stopped = _collected(run, output, reports, given.most)
+        whole, revised = run.end(records, stopped=stopped)
         # Whatever may fail comes before the exit code is printed.
-        ending = reports.finish(run, checked.update(run), revised)
-        output.finish(settled, ending, revised)
-        reports.show(run)
+        ending = reports.finish(whole, checked.update(whole), revised)
+        output.finish(whole.records, ending, revised)
+        reports.show(whole)
     common.leave(Exit(ending.exit_code))
+
+
+def _request(
+    given: Arguments, session: Session, everything: tuple[Case, ...], mine: Ledgers
+) -> Request:
+    """Build the request of a run; connects the session to find the cases that failed before."""
+    from opcheck.session import Request
+    from opcheck.suite import choose
+
+    subset = given.subset
+    suite = choose(everything, given.selection)
+    said = str(given.selection)
+    interrupt.safe_place()
+    subset.check(suite, said)
+    session.connect(suite)
+    suite, said = subset.failed(suite, said, {info.address for info in session.infos})
+    return Request(
+        cases=suite,
+        share=subset.share(suite),
+        shard=subset.shard,
+        selection=said,
+        level=given.level,
+        paths=tuple(map(str, given.paths)),
+        repeat=given.repeat,
+        strict=given.strict,
+        require_supported=given.require_supported,
+        require_reproducible=given.require_reproducible,
+        shipped_ledgers=not given.no_known,
+        gate=mine.gate,
+    )
+
+
+def _output(given: Arguments, run: LiveRun) -> JsonOutput | PrettyOutput:
+    from opcheck.cli.output import JsonOutput, PrettyOutput
+
+    if given.form == "json":
+        return JsonOutput(run.header)
+    return PrettyOutput(run.header, quiet=given.quiet, verbose=given.verbose, slowest=given.slowest)
+
+
+def _collected(
+    run: LiveRun,
+    output: JsonOutput | PrettyOutput,
+    reports: report_files.Reports,
+    most: int | None,
+) -> tuple[list[Record], bool]:
+    """Print and write the results as they come, up to so many failures.
+
+    Returns them, and whether the user stopped the run.
+    """
+    from opcheck.analysis.status import is_failure
+
+    records: list[Record] = []
+
+    def take(record: Record, *, is_kept: bool) -> None:
+        records.append(record)
+        output.take(record)
+        reports.take(record, is_kept=is_kept)
+
+    failures, stopped = 0, False
+    try:
+        with output.bar:
+            for record in run.results(output.is_shown):
+                is_kept = run.is_kept(record)
+                # The footer counts what was written, no more and no less.
+                with interrupt.shielded():
+                    take(record, is_kept=is_kept)
+                output.show(record)
+                failures += not is_kept and is_failure(record, output.red)
+                stopped = interrupt.asked()
+                if stopped or (most is not None and failures >= most):
+                    break
+    except KeyboardInterrupt:
+        stopped = True
+    # What else was kept stands in the file already, behind what is still to come.
+    for record in run.kept.behind(records):
+        take(record, is_kept=True)
+    return records, stopped

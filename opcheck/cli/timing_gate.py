@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from opcheck.model import Case
-    from opcheck.model.timing import Bench, Timed
+    from opcheck.model.timing import Bench
     from opcheck.report.timing_store import Stored
     from opcheck.timing.comparing import Compared
 
@@ -42,8 +42,8 @@ unclear_option = click.option(
 
 
 @dataclass(frozen=True)
-class Gate:
-    """How much slower is too slow, and what unclear rows mean: "fail", "pass", or None.
+class TimingGate:
+    """Limit on slowdowns, and the meaning of unclear rows: "fail", "pass", or None.
 
     None stands for "fail" where nothing is clear, else for "pass".
     """
@@ -81,7 +81,7 @@ class Gate:
 
 def asked(
     most: float | None, unclear: str | None, *, stored: bool, base: str | None = None
-) -> Gate | None:
+) -> TimingGate | None:
     """Return the gate that is asked for, against something `stored` or against `base`.
 
     Raises UsageError where there is nothing to compare with, or for less than can be measured.
@@ -101,7 +101,7 @@ def asked(
             f"--max-regression {100 * most:g}%: {100 * least:g}% is the least that can be told",
             "two builds in one run show less: -b old -b new --base old" if stored else None,
         )
-    return Gate(USUAL if most is None else most, unclear)
+    return TimingGate(USUAL if most is None else most, unclear)
 
 
 def saved(path: Path) -> Stored:
@@ -141,37 +141,19 @@ def check(path: Path | None, stored: Stored | None, about: Bench, cases: Sequenc
         raise UsageError(f"{lacking[0]}{more}", hint)
 
 
-def closed(
-    console: Console, gate: Gate | None, old: Stored | None, about: Bench, rows: Sequence[Timed]
-) -> Verdict:
-    """Print what a gate sees in what was measured; return what it means."""
-    if gate is None or not rows:
-        return None, ""
-    console.print()
-    if old is not None:
-        return _compared(console, gate, old.bench, old.rows, about, rows)
+def show(console: Console, gate: TimingGate, old: Stored | None, new: Stored) -> Verdict:
+    """Print what a gate sees in a benchmark, compared with an old one or with its own baseline."""
     from opcheck.report import changes
-    from opcheck.timing.comparing import compare_backends
+    from opcheck.timing.comparing import compare_backends, compare_runs
 
-    found = compare_backends(rows, about.baseline, gate.most)
-    changes.show_within(console, about.baseline, found)
-    return gate.verdict(found, about.baseline)
-
-
-def _compared(
-    console: Console,
-    gate: Gate,
-    before: Bench,
-    was: Sequence[Timed],
-    after: Bench,
-    now: Sequence[Timed],
-) -> Verdict:
-    from opcheck.report import changes
-    from opcheck.timing.comparing import compare_runs
-
-    cases = [row.case for row in was], [row.case for row in now]
-    differences = changes.differences(before, after, *cases)
-    found = compare_runs(was, now, gate.most)
+    if old is None:
+        base = new.bench.baseline
+        found = compare_backends(new.rows, base, gate.most)
+        changes.show_within(console, base, found)
+        return gate.verdict(found, base)
+    cases = ([row.case for row in stored.rows] for stored in (old, new))
+    differences = changes.differences(old.bench, new.bench, *cases)
+    found = compare_runs(old.rows, new.rows, gate.most)
     changes.show(console, differences, found)
     return gate.verdict(found, unfair=changes.unfair(differences))
 
@@ -185,6 +167,5 @@ def compare(old: Path, new: Path, most: float | None, unclear: str | None) -> No
         raise UsageError(f"--compare measures nothing: {name} has no place beside it")
     gate = asked(most, unclear, stored=True)
     assert gate
-    one, other = saved(old), saved(new)
-    code, meaning = _compared(output(), gate, one.bench, one.rows, other.bench, other.rows)
+    code, meaning = show(output(), gate, saved(old), saved(new))
     end(code or Exit.CONFORMS, meaning)

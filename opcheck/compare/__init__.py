@@ -1,8 +1,8 @@
-"""What came out against what had to come out.
+"""Comparison of outputs with expected outputs.
 
 `ulp` measures distances, `elements` judges values against a tolerance, `outputs` compares outputs
-with what they must be, `where` puts the place of the wrong elements in words, and `picture` draws
-all of them.
+with what they must be, `where` puts the place of the wrong elements in words, and draws all of
+them.
 """
 
 from opcheck.compare.outputs import Want, compare, compare_outputs, too_wide

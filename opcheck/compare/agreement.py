@@ -35,12 +35,12 @@ ALONE = "no other backend answers, so there is nothing to compare its answer wit
 _MOST = 12
 _NO_TENSOR = np.empty(0)
 
-Answer: TypeAlias = Sequence[Array | Foreign]
+AnswerOutputs: TypeAlias = Sequence[Array | Foreign]
 
 
 @dataclass(frozen=True, eq=False)
 class Party:
-    """What one of the backends did; `name` is what it is called beside the others."""
+    """The outcome of one of several backends; `name` is its label."""
 
     name: str
     outcome: Outcome
@@ -91,7 +91,7 @@ def steady(
     return replace(outcome, unstable=outcome.differs)
 
 
-def misfit(answer: Answer, outputs: Sequence[OutputSpec]) -> Comparison | None:
+def misfit(answer: AnswerOutputs, outputs: Sequence[OutputSpec]) -> Comparison | None:
     """In what an answer is wrong whatever its values must be; None if in nothing.
 
     That is the number of its outputs, their being tensors, and their dtypes as far as known.
@@ -106,7 +106,7 @@ def misfit(answer: Answer, outputs: Sequence[OutputSpec]) -> Comparison | None:
 
 @dataclass(frozen=True, eq=False)
 class _Stand:
-    """What one of the parties does about the question; `answer` is None where it refuses."""
+    """The position of one party on the question; `answer` is None where it refuses."""
 
     place: int
     name: str
@@ -139,14 +139,17 @@ class _Meeting:
             elif len(self.stands) == 1:
                 found = verdict.Judgement(Verdict.NOT_RUN, ALONE)
             elif stand.answer is None:
-                found = self._refusing(stand, majority or answering)
+                others = majority or answering
+                reason = f"refuses what {_names(others)} {_verb('answer', others)}: {stand.said}"
+                found = verdict.lesser(self.rule, Verdict.DIFFER, reason, "raised")
+                found = replace(found, against=_who(others))
             else:
                 found = self._answering(stand, majority or answering, majority)
             self._found[stand.place] = found
         return tuple(found for _, found in sorted(self._found.items()))
 
     def _stand(self, place: int, party: Party) -> _Stand | None:
-        """Where a party stands; None where that is no matter, because it is judged by itself."""
+        """Return a party's position; None where it is judged by itself."""
         outcome = party.outcome
         if not verdict.depends(outcome):
             self._found[place] = verdict.by_itself(self.rule, outcome)
@@ -190,11 +193,6 @@ class _Meeting:
             wants = wants_of(self.op, other.answer, self.outputs)
             self._compared[key] = compare_outputs(wants, mine.answer, self.tolerance, self.like)
         return self._compared[key]
-
-    def _refusing(self, stand: _Stand, others: Sequence[_Stand]) -> verdict.Judgement:
-        reason = f"refuses what {_names(others)} {_verb('answer', others)}: {stand.said}"
-        found = verdict.lesser(self.rule, Verdict.DIFFER, reason, "raised")
-        return replace(found, against=_who(others))
 
     def _answering(
         self, stand: _Stand, group: Sequence[_Stand], majority: Sequence[_Stand]

@@ -8,6 +8,7 @@ What `elements` says of every tolerance holds here too.
 The tiers of a bound are tried in order; the first that all elements fit decides.
 """
 
+import math
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from functools import cache
@@ -17,7 +18,7 @@ import numpy as np
 
 from opcheck.compare import rows
 from opcheck.compare.elements import Findings, Floats, Mask, outside, ratio, wide
-from opcheck.compare.ulp import distance, native
+from opcheck.compare.ulp import chunks, distance, native
 from opcheck.dtypes import DType, half_ulp, round_to
 from opcheck.engine import Expected, Room, Tier
 from opcheck.model import Array
@@ -30,8 +31,8 @@ _ABOVE_FLOOR = 16
 
 
 @dataclass(frozen=True, eq=False)
-class Reference:
-    """What one output is compared with.
+class ReferenceOutput:
+    """Reference that one output is compared with.
 
     The value is `values` + `rest`, both float64 in the output's shape. Where it was rounded to a
     dtype, as a literal is to float64, `rounded` is that dtype. [`low`, `high`] is the operator's
@@ -65,7 +66,7 @@ class Decision:
 
 
 @dataclass(frozen=True, eq=False)
-class Judged:
+class ElementShares:
     """Each element's share of what a tier allows it, and the absolute error that this is.
 
     Elements `apart` are wrong only next to their group.
@@ -85,11 +86,13 @@ class Judged:
 @dataclass(frozen=True, eq=False)
 class _Piece:
     at: Any
-    reference: Reference
+    reference: ReferenceOutput
     got: Array
 
 
-def examine(reference: Reference, got: Array, dtype: DType, declared: Collection[str]) -> Decision:
+def examine(
+    reference: ReferenceOutput, got: Array, dtype: DType, declared: Collection[str]
+) -> Decision:
     """Judge `got`, in `dtype` and of the shape of `reference.values`, with any memory layout.
 
     Tiers `declared` bring no remark.
@@ -104,8 +107,19 @@ def examine(reference: Reference, got: Array, dtype: DType, declared: Collection
     whole = Findings(got.size, steps=0 if counts_steps else None)
     failed: list[tuple[_Piece, Mask]] = []
     apart = False
-    for piece in pieces:
-        judged = judge(piece.reference, piece.got, dtype, first, quick=len(pieces) > 1)
+
+    def is_certain(reference: ReferenceOutput, got: Array) -> bool:
+        used = math.inf
+        if len(pieces) > 1 and dtype.kind == "float":
+            used = _used_of_certain(reference, got, first)
+        if used <= 1:
+            whole.used = max(whole.used, used)
+        return used <= 1
+
+    for piece in () if is_certain(reference, got) else pieces:
+        if is_certain(piece.reference, piece.got):
+            continue
+        judged = judge(piece.reference, piece.got, dtype, first)
         _note(whole, piece, judged, dtype, places)
         apart |= bool(judged.apart.any())
         if (wrong := judged.wrong).any():
@@ -150,7 +164,7 @@ def examine(reference: Reference, got: Array, dtype: DType, declared: Collection
 
 
 def pardon(
-    reference: Reference | None,
+    reference: ReferenceOutput | None,
     values: Floats,
     got: Array,
     floor: float,
@@ -187,7 +201,7 @@ def pardon(
     return min(found, key=lambda one: one[0])[1:]
 
 
-def _part(reference: Reference, at: Any, bound: Expected) -> Reference:
+def _part(reference: ReferenceOutput, at: Any, bound: Expected) -> ReferenceOutput:
     if at is ...:
         return reference
     rest = None if reference.rest is None else reference.rest[at]
@@ -195,7 +209,7 @@ def _part(reference: Reference, at: Any, bound: Expected) -> Reference:
 
 
 def _note(
-    found: Findings, piece: _Piece, judged: Judged, dtype: DType, places: Callable[[], Any]
+    found: Findings, piece: _Piece, judged: ElementShares, dtype: DType, places: Callable[[], Any]
 ) -> None:
     y = piece.reference.values
     found.add(lambda: places()[piece.at], judged.shares, lambda i: _described(judged, y, i))
@@ -205,18 +219,35 @@ def _note(
             found.step(int(distance(round_to(y, dtype), piece.got).max()))
 
 
-def judge(
-    reference: Reference, got: Array, dtype: DType, tier: Tier, *, quick: bool = False
-) -> Judged:
-    """What a tier says of every element.
+@np.errstate(all="ignore")
+def _used_of_certain(reference: ReferenceOutput, got: Array, tier: Tier) -> float:
+    """Return the largest share of what a tier is certain to allow every element.
 
-    If `quick`, elements that are as accurate as any answer may be are accepted without asking for
-    their bounds, and their shares are estimates from above.
+    Infinite where one has more than that, which decides nothing yet. No bound is computed.
     """
+    certain = min(part.certain(tier) for _, part in reference.bound.pieces)
+    if not certain:
+        return math.inf
+    arrays = [part for part in (got, reference.values, reference.rest) if part is not None]
+    used = 0.0
+    for _, (actual, y, *rest) in chunks(*map(np.ascontiguousarray, arrays)):
+        off = wide(actual)
+        for part in (y, *rest):
+            off -= part
+        off /= y
+        share = np.maximum(off.max(), -off.min()) * (1 / certain)
+        if not share <= 1 or outside_anywhere(actual, reference.low, reference.high):
+            return math.inf
+        used = max(used, float(share))
+    return used
+
+
+def judge(reference: ReferenceOutput, got: Array, dtype: DType, tier: Tier) -> ElementShares:
+    """Judge every element by one tier."""
     y = reference.values
     nothing = np.zeros(y.shape, np.bool_)
     if not got.size:
-        return Judged(np.zeros(y.shape), np.zeros(y.shape), nothing, 0)
+        return ElementShares(np.zeros(y.shape), np.zeros(y.shape), nothing, 0)
     if dtype.kind != "float":
         return _whole(y, got, reference.bound.room(tier))
     with np.errstate(all="ignore"):
@@ -224,18 +255,13 @@ def judge(
         error = np.subtract(got, y, dtype=np.float64)
         if reference.rest is not None:
             error = error - reference.rest
-        if quick and inside and (certain := reference.bound.certain(tier)):
-            shares = np.abs(np.divide(error, y))
-            shares *= 1 / certain
-            if shares.max() <= 1:
-                return Judged(shares, np.abs(y) * certain, nothing, 0)
         actual = wide(got)
         room = reference.bound.room(tier)
         shares = np.abs(error) / room.own
         if inside and shares.max() <= 1:
             # Every element keeps to its own error, with none in common and none for rounding.
             unjudged = int(np.count_nonzero(_unjudged(y, room.own, room, tier)))
-            return Judged(shares, room.own, nothing, unjudged)
+            return ElementShares(shares, room.own, nothing, unjudged)
         return _judge(reference, actual, got, error, room, dtype, tier)
 
 
@@ -248,14 +274,14 @@ def _unjudged(y: Floats, slack: Floats, room: Room, tier: Tier) -> Mask:
 
 
 def _judge(
-    reference: Reference,
+    reference: ReferenceOutput,
     actual: Floats,
     got: Array,
     error: Floats,
     room: Room,
     dtype: DType,
     tier: Tier,
-) -> Judged:
+) -> ElementShares:
     y = reference.values
     finite = np.isfinite(y)
     own = room.own
@@ -270,6 +296,8 @@ def _judge(
     )
     slack = np.where(error < 0, *slacks)
     fits = (got >= low) & (got <= high) & finite
+    # Where any number may be right, an infinity is none.
+    fits &= np.isfinite(slack) | np.isfinite(actual)
     if tier.remark and not tier.ranged:
         # A poorer arithmetic, unless declared, is no excuse to lose an answer altogether.
         fits &= np.isfinite(actual) | ~np.isfinite(wide(round_to(y, dtype)))
@@ -290,10 +318,10 @@ def _judge(
     shares[never] = np.inf
     shares[_out_of_range(reference, actual, room, tier) & finite] = 0.0
     unjudged = _unjudged(y, own, room, tier)
-    return Judged(shares, allowed, (apart > 1) & ~never, int(np.count_nonzero(unjudged)))
+    return ElementShares(shares, allowed, (apart > 1) & ~never, int(np.count_nonzero(unjudged)))
 
 
-def _out_of_range(reference: Reference, actual: Floats, room: Room, tier: Tier) -> Mask:
+def _out_of_range(reference: ReferenceOutput, actual: Floats, room: Room, tier: Tier) -> Mask:
     """Elements that are what comes out where an intermediate result leaves the range."""
     beyond = (actual < (-np.inf if reference.low is None else reference.low)) | (
         actual > (np.inf if reference.high is None else reference.high)
@@ -308,7 +336,7 @@ def _out_of_range(reference: Reference, actual: Floats, room: Room, tier: Tier) 
 
 
 def _slacks(y: Floats, own: Floats, room: Room) -> tuple[Floats, Floats]:
-    """How far an element may lie below its value and above, what it shares included."""
+    """Return the allowed errors below and above each value, shared ones included."""
     if room.shared is None:
         return own, own
     size = np.abs(y)
@@ -326,14 +354,14 @@ def outside_anywhere(actual: Array, low: float | None, high: float | None) -> bo
     )
 
 
-def _whole(y: Floats, got: Array, room: Room) -> Judged:
+def _whole(y: Floats, got: Array, room: Room) -> ElementShares:
     """Integers: all of those within reach are right."""
     low, high = np.ceil(y - room.own), np.floor(y + room.own)
     actual = wide(got)
     fits = (actual >= low) & (actual <= high)
     if room.lost is not None:
         fits |= room.lost
-    return Judged(np.where(fits, 0.0, np.inf), room.own, np.zeros(y.shape, np.bool_), 0)
+    return ElementShares(np.where(fits, 0.0, np.inf), room.own, np.zeros(y.shape, np.bool_), 0)
 
 
 def _next_to_their_group(
@@ -371,7 +399,7 @@ _FLOORS = 2.0**-125
 _SECOND_ORDER = 1.005
 
 
-def _described(judged: Judged, y: Floats, i: int) -> str:
+def _described(judged: ElementShares, y: Floats, i: int) -> str:
     if not np.isfinite(y.flat[i]) or judged.allowed.flat[i] == 0:
         return "exact"
     beside = " of its row" if judged.apart.flat[i] else ""
@@ -415,8 +443,8 @@ _CUTS = {
 }
 
 
-def scattering(reference: Reference, got: Array) -> str:
-    """Why errors scatter much further than roundings of the expected arithmetic do; "" if not.
+def scattering(reference: ReferenceOutput, got: Array) -> str:
+    """Return why errors scatter much further than roundings of the expected arithmetic, or "".
 
     It means something on random data only, and says which narrower numbers the inputs would have
     to be rounded to for that.
@@ -432,8 +460,8 @@ def scattering(reference: Reference, got: Array) -> str:
     return f"{told}, as if factors were rounded to {_CUTS[best]}" if alike else told
 
 
-def scatter(reference: Reference, got: Array, cut: float = 0.0) -> float | None:
-    """How far errors scatter, as a multiple of what independent roundings would give.
+def scatter(reference: ReferenceOutput, got: Array, cut: float = 0.0) -> float | None:
+    """Return the scatter of errors, as a multiple of that of independent roundings.
 
     That is the root mean square of each error over its expected deviation: about 1 for the
     arithmetic that is expected, in any order, and hundreds for anything narrower. None where there

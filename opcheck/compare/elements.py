@@ -92,13 +92,13 @@ class Findings:
 
     @property
     def count(self) -> int:
-        """How many elements are wrong."""
+        """Number of wrong elements."""
         return 0 if self.wrong is None else int(np.count_nonzero(self.wrong))
 
 
 @dataclass(frozen=True)
 class Judge:
-    """What is allowed for the elements of one output.
+    """Errors that the elements of one output may have.
 
     `low` and `high` are the ends of the operator's range, None where it has none. The methods
     take one-dimensional pieces in the machine's byte order: `wanted` as in `Want.values`, `got`
@@ -131,8 +131,27 @@ class Judge:
         return self._float_shares(wanted, reference, got, steps), int(steps.max())
 
     def allowed(self, wanted: Array, got: Array) -> str:
-        """What was allowed to a wrong element; `wanted` and `got` hold this one alone."""
-        return self._allowed_text(wanted, self._round(wanted), got)
+        """Describe the error allowed to a wrong element; `wanted` and `got` hold it alone."""
+        reference = self._round(wanted)
+        if self.dtype.kind in ("string", "complex"):
+            size = 0.0 if self.dtype.kind == "string" else self._allowed(np.abs(reference))[0]
+            return f"±{size:.3g}" if 0 < size < math.inf else "exact"
+        value, ulp = float(reference[0]), self.tolerance.ulp
+        lenient = bool(ulp or self.tolerance.rtol or self.tolerance.atol)
+        whole = self.dtype.kind == "bool" or (self.dtype.kind == "int" and ulp is not None)
+        if math.isnan(value):
+            return "NaN"
+        if self.tolerance.signed_zeros and _other_zero(reference, got)[0]:
+            return f"{value:+.0f}"
+        if whole or math.isinf(value) or not lenient:
+            return "exact"
+        if not math.isnan(float(got[0])) and outside(wide(got), self.low, self.high)[0]:
+            if self.low is None:
+                return f"at most {self.high:g}"
+            if self.high is None:
+                return f"at least {self.low:g}"
+            return f"within [{self.low:g}, {self.high:g}]"
+        return f"±{self._allowed(wide(wanted))[0]:.3g}" if ulp is None else f"±{ulp} ULP"
 
     def _round(self, wanted: Array) -> Array:
         if wanted.dtype == self.dtype.numpy:
@@ -197,35 +216,9 @@ class Judge:
         with np.errstate(over="ignore", invalid="ignore"):
             return np.asarray(self.tolerance.atol + self.tolerance.rtol * np.abs(wanted))
 
-    def _allowed_text(self, wanted: Array, reference: Array, got: Array) -> str:
-        if self.dtype.kind in ("string", "complex"):
-            size = 0.0 if self.dtype.kind == "string" else self._allowed(np.abs(reference))[0]
-            return f"±{size:.3g}" if 0 < size < math.inf else "exact"
-        value, ulp = float(reference[0]), self.tolerance.ulp
-        lenient = bool(ulp or self.tolerance.rtol or self.tolerance.atol)
-        whole = self.dtype.kind == "bool" or (self.dtype.kind == "int" and ulp is not None)
-        if math.isnan(value):
-            return "NaN"
-        if self.tolerance.signed_zeros and _other_zero(reference, got)[0]:
-            return f"{value:+.0f}"
-        if whole or math.isinf(value) or not lenient:
-            return "exact"
-        if not math.isnan(float(got[0])) and outside(wide(got), self.low, self.high)[0]:
-            return self._range_text()
-        if ulp is not None:
-            return f"±{ulp} ULP"
-        return f"±{self._allowed(wide(wanted))[0]:.3g}"
-
-    def _range_text(self) -> str:
-        if self.low is None:
-            return f"at most {self.high:g}"
-        if self.high is None:
-            return f"at least {self.low:g}"
-        return f"within [{self.low:g}, {self.high:g}]"
-
 
 def outside(got: Array, low: float | None, high: float | None) -> Mask:
-    """Where `got` is outside the operator's range [low, high], as NaN is of any."""
+    """Mask `got` outside the operator's range [low, high]; NaN is outside of any."""
     beyond = np.zeros(got.shape, np.bool_)
     if low is not None:
         beyond |= ~(got >= low)
@@ -249,6 +242,6 @@ def ratio(error: Floats, allowed: Floats, fits: Mask) -> Floats:
 
 
 def _other_zero(reference: Array, got: Array) -> Mask:
-    """Where both are zero and their signs differ."""
+    """Mask elements that are both zero with different signs."""
     one, other = wide(reference), wide(got)
     return np.asarray((one == 0) & (other == 0) & (np.signbit(one) != np.signbit(other)))

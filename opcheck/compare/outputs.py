@@ -16,11 +16,10 @@ from typing import Literal
 
 import numpy as np
 
-from opcheck.compare.bounded import Decision, Reference, examine, pardon, scattering
+from opcheck.compare.bounded import ReferenceOutput, examine, pardon, scattering
 from opcheck.compare.elements import Findings, Floats, Judge, Places, check
-from opcheck.compare.picture import picture
 from opcheck.compare.ulp import UNORDERED, chunks, distance, native
-from opcheck.compare.where import describe
+from opcheck.compare.where import describe, picture
 from opcheck.dtypes import DType, element_type, half_ulp, of, round_to
 from opcheck.engine import Expected, operator_of
 from opcheck.model import (
@@ -28,12 +27,12 @@ from opcheck.model import (
     NOTHING,
     Array,
     Comparison,
+    ComparisonProblem,
     Failure,
     Foreign,
     Items,
     Mismatch,
     OpVersion,
-    Problem,
     Tolerance,
 )
 from opcheck.numbers.arithmetic import expected
@@ -47,7 +46,7 @@ UNDECIDED = "a correct implementation may miss most of its elements by half of t
 
 @dataclass(frozen=True, eq=False)
 class Want:
-    """What one output must be.
+    """The expected value of one output.
 
     `dtype` None admits any dtype that can hold the values. `values`, in the output's shape, are
     float64 and unrounded or already in the output's dtype for floating dtypes, else exact. The
@@ -125,7 +124,7 @@ def compare(
 
 
 def failed(want: Want, problem: Failure, detail: str) -> Comparison:
-    """The comparison of an output of which no value can be judged."""
+    """The comparison of an output without any value that can be judged."""
     return Comparison(want.name, problem, detail, used=math.inf)
 
 
@@ -171,7 +170,7 @@ def _by_tolerance(
     """Judge by a tolerance and, unless that is strict, by the floor and the range rules too."""
     judge = Judge(dtype, tolerance, want.low, want.high)
     pardoned: Floats | None = None
-    problem: Problem = "values"
+    problem: ComparisonProblem = "values"
     remark = ""
     found = _findings(judge, want.values, got, None)
     if found.wrong is not None and want.floor and dtype.kind == "float" and not tolerance.strict:
@@ -194,7 +193,7 @@ def _by_tolerance(
 
 
 def _findings(judge: Judge, wanted: Array, got: Array, pardoned: Floats | None) -> Findings:
-    """What a tolerance says of all elements, but for those that are `pardoned`."""
+    """Judge all elements by a tolerance, except those that are `pardoned`."""
     found = Findings(got.size, steps=0 if judge.dtype.kind == "float" else None)
     for places, shares in _shares(judge, wanted, got, pardoned, found.step):
         allowed = partial(_allowed, judge, wanted, got, int(places[0]))
@@ -233,10 +232,12 @@ def _by_bound(
     reference = _reference(want, bound)
     decision = examine(reference, got, dtype, declared)
     comparison = _compared(want, got, dtype, decision.found, like)
-    problem: Problem | None = None
+    problem: ComparisonProblem | None = None
     remark = ""
     if not decision.fits:
-        problem, remark = "values", _why(decision, bound)
+        even = "" if decision.tier.name == bound.tiers(())[0].name else decision.tier.name
+        why = ROWS_DISAGREE * decision.apart, even and f"too far off even for {even}"
+        problem, remark = "values", "; ".join(filter(None, why))
     elif decision.undecided:
         problem, remark = "undecided", UNDECIDED
     elif decision.tier.remark:
@@ -255,17 +256,10 @@ def _by_bound(
     )
 
 
-def _reference(want: Want, bound: Expected) -> Reference:
+def _reference(want: Want, bound: Expected) -> ReferenceOutput:
     rounded = want.rounded if want.values.dtype == np.float64 else bound.dtype
     values = want.values.astype(np.float64, copy=False)
-    return Reference(values, bound, want.rest, rounded, want.low, want.high)
-
-
-def _why(decision: Decision, bound: Expected) -> str:
-    """What there is to say about wrong elements beside that they are wrong."""
-    loosest = decision.tier.name
-    even = "" if loosest == bound.tiers(())[0].name else f"too far off even for {loosest}"
-    return "; ".join(filter(None, [ROWS_DISAGREE * decision.apart, even]))
+    return ReferenceOutput(values, bound, want.rest, rounded, want.low, want.high)
 
 
 def _compared(
@@ -342,7 +336,7 @@ def in_its_dtype(want: Want) -> Array:
 
 
 def computed_want(op: OpVersion, name: str, answer: Array | Expected) -> Want:
-    """What the engine's exact mode gives, with its error bound if it has one."""
+    """Expect the result of the engine's exact mode, with its error bound if it has one."""
     if not isinstance(answer, Expected):
         return stated_want(op, name, answer, of(answer))
     want = stated_want(op, name, answer.values, answer.dtype)
@@ -425,7 +419,7 @@ def too_wide(wants: Iterable[Want], tolerance: Tolerance | None) -> str | None:
 
 
 def _parts(want: Want, got: Array | Foreign) -> Sequence[tuple[Want, Array | Foreign] | Comparison]:
-    """What there is to compare of one output; a comparison where its form settles that."""
+    """Return the parts of one output to compare; a comparison where its form decides."""
     told = got.description if isinstance(got, Foreign) else "a tensor"
     if want.form == "tensor":
         return [(want, got)]

@@ -33,7 +33,10 @@ def distance(a: Array, b: Array) -> NDArray[np.uint64]:
 
     Raises ValueError for shapes or dtypes that differ and for a dtype that is not floating.
     """
-    infinity = _infinity(_common(a, b))
+    dtype = _common(a, b)
+    # The bits of +inf: every bit of the exponent set, none of the significand.
+    fraction = dtype.precision - 1
+    infinity = ((1 << (8 * dtype.numpy.itemsize - 1 - fraction)) - 1) << fraction
     (magnitude_a, rank_a), (magnitude_b, rank_b) = _ranked(a), _ranked(b)
     steps = np.maximum(rank_a, rank_b) - np.minimum(rank_a, rank_b)
 
@@ -58,7 +61,7 @@ def chunks(*arrays: Array) -> Iterator[tuple[int, tuple[Array, ...]]]:
 
 
 def same_bits(a: Array, b: Array) -> bool:
-    """Whether two arrays of the same floating dtype and shape are equal bit by bit."""
+    """Return True if two arrays of the same floating dtype and shape are equal bit by bit."""
     return bool(np.array_equal(_bits(a), _bits(b)))
 
 
@@ -108,10 +111,3 @@ def _ranked(array: Array) -> tuple[Bits, Bits]:
     zero = bits.dtype.type(1 << (8 * bits.dtype.itemsize - 1))
     magnitude = np.asarray(bits & ~zero)
     return magnitude, np.where(bits >= zero, zero - magnitude, zero + magnitude)
-
-
-def _infinity(dtype: DType) -> int:
-    """The bits of +inf: every bit of the exponent set, none of the significand."""
-    fraction = dtype.precision - 1
-    exponent = 8 * dtype.numpy.itemsize - 1 - fraction
-    return ((1 << exponent) - 1) << fraction

@@ -15,12 +15,12 @@ from opcheck.model import (
     Declined,
     Failure,
     Foreign,
+    LiveResult,
     NotRun,
     Outcome,
     OutOfMemory,
     Produced,
     Raised,
-    Result,
     Rule,
     TimedOut,
     Tolerance,
@@ -141,7 +141,7 @@ def _of_both(first: Judgement, later: Judgement, differs: str) -> Judgement:
 
 
 def misdeclared(outcome: Produced, names: Sequence[str]) -> str:
-    """How the outputs contradict what the backend itself declared of them, "" if they do not.
+    """Describe how the outputs contradict the backend's own declaration, or "".
 
     That is wrong whatever must come out: whoever allocates by the declaration is let down.
     """
@@ -162,7 +162,7 @@ def misdeclared(outcome: Produced, names: Sequence[str]) -> str:
 
 
 def depends(outcome: Outcome) -> TypeGuard[Produced | Raised]:
-    """Whether what an outcome is worth depends on what must come out.
+    """Return True if the judgement of an outcome depends on the expected answer.
 
     It does if the backend refuses the model, or answers and no later run contradicts that.
     """
@@ -196,14 +196,14 @@ def by_itself(rule: Rule, outcome: Outcome) -> Judgement:
 def unanswered(rule: Rule, outcome: Outcome, why: str) -> Judgement:
     """The verdict where nobody knows the answer, for which this is `why`.
 
-    What is wrong whatever the answer may be is told all the same.
+    Errors that no answer excuses are reported all the same.
     """
     if depends(outcome) or isinstance(outcome, Declined):
         return Judgement(Verdict.NOT_RUN, why)
     return by_itself(rule, outcome)
 
 
-def is_right(said: Result | Judgement) -> bool:
+def is_right(said: LiveResult | Judgement) -> bool:
     """Return True for a pass, and for a warning of no more than poorer arithmetic."""
     tolerated = said.verdict is Verdict.WARN and said.failure == "precision"
     return said.verdict is Verdict.PASS or tolerated

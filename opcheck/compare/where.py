@@ -1,6 +1,6 @@
-"""Where the wrong elements of a tensor lie, in words.
+"""Location of a tensor's wrong elements: in words, and as a picture for pages.
 
-Knows of nothing but a mask. Every sentence is true of the mask it was made from:
+Every sentence is true of the mask it was made from:
 
 everywhere                              all elements
 only at [1, 2]                          this one element
@@ -14,16 +14,23 @@ scattered                               all over the tensor
 `flat index` counts in C order: the element's place in memory.
 """
 
+from collections.abc import Callable, Iterable
+from math import prod
+from typing import TypeAlias
+
 import numpy as np
 
-from opcheck.compare.elements import Mask
+from opcheck.compare.elements import Floats, Mask, Places
+from opcheck.compare.ulp import UNORDERED, chunks, distance
+from opcheck.dtypes import DType, round_to
+from opcheck.model import Array, Picture
 
 #: The most indices of one axis that are listed one by one.
 _LISTED = 4
 
 
 def describe(wrong: Mask) -> str:
-    """Where `wrong`, a mask of any shape, is True; "" if nowhere."""
+    """Describe where `wrong`, a mask of any shape, is True; "" if nowhere."""
     count = int(np.count_nonzero(wrong))
     if count == 0:
         return ""
@@ -60,7 +67,7 @@ def _lines(wrong: Mask) -> str:
 
 
 def _around(wrong: Mask) -> str:
-    """What every wrong element has in common: its axes' patterns, or else a box."""
+    """Describe what all wrong elements share: patterns along axes, or else a box."""
     hits = _hits(wrong)
     terms = [_pattern(f"axis {axis}", hit) for axis, hit in enumerate(hits) if not hit.all()]
     if any(terms):
@@ -103,3 +110,73 @@ def _slice(hit: Mask) -> str:
 
 def _ends(hit: Mask) -> tuple[int, int]:
     return int(hit.argmax()), hit.size - 1 - int(hit[::-1].argmax())
+
+
+# ── all elements, in little space ─────────────────────────────────────────────────────────────
+
+#: The most cells in a row and in a column.
+SIDE = 64
+#: Gives elements by their places in the flat array, and their shares, of one shape.
+Shares: TypeAlias = Callable[[], Iterable[tuple[Places, Floats]]]
+
+_POWERS = 1 << np.arange(64, dtype=np.uint64)
+_UP_TO_ALL = "abcdefghijklmnopqrstuvwxyz"
+
+
+def picture(want: Array, got: Array, dtype: DType, shares: Shares) -> Picture:
+    """The picture of `got`, in `dtype`, beside `want`, as in `Want.values`.
+
+    Of the `shares` of elements only the largest in each cell is kept.
+    """
+    cells = _Cells(got.shape)
+    for places, some in shares():
+        cells.add(places, some)
+    counts, unordered = _ulps(want, got, dtype) if dtype.kind == "float" else ((), 0)
+    return Picture(got.shape, counts, unordered, cells.letters())
+
+
+class _Cells:
+    """A map of an output: the last axis to the right, all others downwards."""
+
+    def __init__(self, shape: tuple[int, ...]) -> None:
+        self.columns = shape[-1] if shape else 1
+        self.rows = prod(shape[:-1])
+        self.across, self.down = min(self.columns, SIDE), min(self.rows, SIDE)
+        self.most = np.zeros(self.down * self.across)
+
+    def add(self, places: Places, shares: Floats) -> None:
+        row, column = np.divmod(places.reshape(-1), self.columns)
+        cell = row * self.down // self.rows * self.across + column * self.across // self.columns
+        np.maximum.at(self.most, cell, shares.reshape(-1))
+
+    def letters(self) -> tuple[str, ...]:
+        rows = self.most.reshape(self.down, self.across).tolist()
+        return tuple("".join(map(_letter, row)) for row in rows)
+
+
+def _letter(share: float) -> str:
+    if share == 0:
+        return "."
+    if share == np.inf:
+        return "Z"
+    fraction, exponent = np.frexp(share)
+    # The smallest whole number that is not below the logarithm.
+    doublings = int(exponent) - (fraction == 0.5)
+    if doublings <= 0:
+        return _UP_TO_ALL[max(25 + doublings, 0)]
+    return _UP_TO_ALL[min(doublings, 25) - 1].upper()
+
+
+def _ulps(want: Array, got: Array, dtype: DType) -> tuple[tuple[tuple[int, int], ...], int]:
+    """Count elements by their distance in steps, by powers of two, and unordered ones."""
+    counts = np.zeros(66, np.int64)
+    for _, (wanted, actual) in chunks(want, got):
+        if wanted.dtype != dtype.numpy:
+            wanted = round_to(wanted.astype(np.float64), dtype)
+        steps = distance(wanted, actual)
+        # As many powers as are not above it: the bits it takes.
+        bits = np.searchsorted(_POWERS, steps, side="right")
+        bits[steps == UNORDERED] = 65
+        counts += np.bincount(bits, minlength=66)
+    *ordered, unordered = counts.tolist()
+    return tuple((bits, count) for bits, count in enumerate(ordered) if count), unordered

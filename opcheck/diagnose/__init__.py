@@ -1,8 +1,8 @@
-"""Why answers are wrong: mistakes that reproduce them, and what failing cases have in common.
+"""Diagnosis of wrong answers: mutants that reproduce them, and what failing cases share.
 
-`evidence` says if a mistake gives what a backend gave, beside a fault or not, and looks at wrong
+`evidence` says if a mutant gives what a backend gave, beside a fault or not, and looks at wrong
 values by themselves. `suspects` remembers across the failures and passes of a backend.
-Once all results are there, `settle` chooses a cause for each failure, by the mistakes that no pass
+Once all results are there, `settle` chooses a cause for each failure, by the mutants that no pass
 contradicts or by `rules` about the `features` of its case.
 """
 

@@ -17,8 +17,7 @@ from opcheck.compare.ulp import distance
 from opcheck.dtypes import DTYPES, DType, limits, of, round_to
 from opcheck.engine import Node, dtypes_of, operator_of
 from opcheck.engine.evaluate import exactly, is_real
-from opcheck.engine.mutants.mutant import Answer
-from opcheck.engine.mutants.mutant import Mutant as Mistake
+from opcheck.engine.mutants.mutant import AnswerFunction, Mutant
 from opcheck.errors import InvalidNode
 from opcheck.model import Array, Foreign, Tolerance
 
@@ -53,15 +52,15 @@ class Fault:
                 limit = f"what leaves its range became {limits(self.dtype)[1]:.3g}"
                 return f"it was computed in {self.dtype}, where {limit}"
 
-    def beside(self, mistake: Mistake | None = None) -> Mistake:
-        """Return the mistakes of a backend that makes another one too, or none."""
-        if mistake is None:
+    def beside(self, mutant: Mutant | None = None) -> Mutant:
+        """Return the mutants of a backend that makes another one too, or none."""
+        if mutant is None:
             within = ", within whose error it lies" * (self.kind == "computed")
-            return Mistake(self.name, self.text + within, self._spoiling(lambda node: node.right))
-        name, text = f"{mistake.name}+{self.name}", f"{mistake.text}, and {self.text}"
-        return Mistake(name, text, self._spoiling(mistake.answer))
+            return Mutant(self.name, self.text + within, self._spoiling(lambda node: node.right))
+        name, text = f"{mutant.name}+{self.name}", f"{mutant.text}, and {self.text}"
+        return Mutant(name, text, self._spoiling(mutant.answer))
 
-    def _spoiling(self, answer: Answer) -> Answer:
+    def _spoiling(self, answer: AnswerFunction) -> AnswerFunction:
         def spoilt(node: Node) -> Sequence[Any]:
             own = None if node.lead is None else of(node.lead)
             if self.kind == "output":
@@ -76,13 +75,13 @@ class Fault:
     def narrowed(self, node: Node) -> Node:
         """Return the node with its inputs in the type."""
         with np.errstate(all="ignore"):
-            inputs = tuple(self._narrow(array) for array in node.inputs)
+            inputs = tuple(
+                self._bounded(one.astype(self.dtype.numpy))
+                if one is not None and is_real(one)
+                else one
+                for one in node.inputs
+            )
         return replace(node, inputs=inputs)
-
-    def _narrow(self, array: Array | None) -> Array | None:
-        if array is None or not is_real(array):
-            return array
-        return self._bounded(array.astype(self.dtype.numpy))
 
     def restored(self, got: Array) -> Array:
         """Return an output in the type, infinite again where it was cut."""
@@ -99,8 +98,8 @@ class Fault:
         return np.asarray(np.clip(array, low, high))
 
 
-def both(one: Mistake, other: Mistake) -> Mistake:
-    """Return two mistakes that each spoil elements of their own; of an element both, the second."""
+def both(one: Mutant, other: Mutant) -> Mutant:
+    """Return two mutants that each spoil elements of their own; of an element both, the second."""
 
     def spoilt(node: Node) -> Sequence[Any]:
         outputs = []
@@ -111,7 +110,7 @@ def both(one: Mistake, other: Mistake) -> Mistake:
             outputs.append(np.where(same, mine, its).astype(right.dtype))
         return outputs
 
-    return Mistake(f"{one.name}+{other.name}", f"{one.text}, and {other.text}", spoilt)
+    return Mutant(f"{one.name}+{other.name}", f"{one.text}, and {other.text}", spoilt)
 
 
 #: Every fault, by its name.
@@ -122,9 +121,9 @@ FAULTS = {
 }
 
 
-def mistake_named(name: str, mistakes: Mapping[str, Mistake]) -> Mistake | None:
-    """Return the mistake, the fault or the two of them that go by a name; None if none does."""
-    first, *rest = (mistakes.get(part) or FAULTS.get(part) for part in name.split("+"))
+def mutant_named(name: str, mutants: Mapping[str, Mutant]) -> Mutant | None:
+    """Return the mutant, the fault or the two of them that go by a name; None if none does."""
+    first, *rest = (mutants.get(part) or FAULTS.get(part) for part in name.split("+"))
     found = first.beside() if isinstance(first, Fault) else first
     for part in rest if found else ():
         if part is None or found is None:
@@ -133,7 +132,7 @@ def mistake_named(name: str, mistakes: Mapping[str, Mistake]) -> Mistake | None:
     return found
 
 
-Outputs: TypeAlias = Sequence[Array | Foreign]
+OutputSequence: TypeAlias = Sequence[Array | Foreign]
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,17 +144,17 @@ class Evidence:
     """
 
     node: Node
-    got: Outputs | None
+    got: OutputSequence | None
     admitted: Sequence[Sequence[Want]] = ()
     tolerance: Tolerance | None = None
 
     @property
     def nbytes(self) -> int:
-        """How many bytes the inputs have."""
+        """Size of the inputs in bytes."""
         return sum(array.nbytes for array in self.node.inputs if array is not None)
 
-    def is_right(self, outputs: Outputs) -> bool:
-        """Whether other outputs would have passed."""
+    def is_right(self, outputs: OutputSequence) -> bool:
+        """Return True if other outputs would have passed."""
         return any(
             all(one.problem is None for one in compare_outputs(wants, outputs, self.tolerance))
             for wants in self.admitted
@@ -253,18 +252,18 @@ class Evidence:
 #: so many times farther away.
 _SAME, _SAME_IN_16_BITS = 4, 1
 _FARTHER = 16
-#: And the backend's answer is nearer to the mistake's than to the right one by so much.
+#: And the backend's answer is nearer to the mutant's than to the right one by so much.
 _NEARER = 2
 #: What a single value has in common with itself is nothing.
 _ENOUGH = 3
 
 
-def reproduces(mistake: Mistake, evidence: Evidence) -> bool:
-    """Whether who makes `mistake` gives the same wrong answer, but for rounding."""
-    made = mistake.made_on(evidence.node)
+def reproduces(mutant: Mutant, evidence: Evidence) -> bool:
+    """Return True if `mutant` gives the same wrong answer, up to rounding."""
+    made = mutant.made_on(evidence.node)
     if evidence.got is None or isinstance(made, InvalidNode):
         return evidence.got is None and isinstance(made, InvalidNode)
-    # Most mistakes make no difference to a node, and what is right explains no failure.
+    # Most mutants make no difference to a node, and what is right explains no failure.
     if evidence.node.is_legal and made is evidence.node.right:
         return False
     answer = as_outputs(made)
@@ -279,20 +278,20 @@ def reproduces(mistake: Mistake, evidence: Evidence) -> bool:
     return not evidence.is_right(answer)
 
 
-def contradicts(mistake: Mistake, passed: Evidence) -> bool:
-    """Whether who makes `mistake` would not have passed as the backend did."""
-    answer = _answer(mistake, passed)
+def contradicts(mutant: Mutant, passed: Evidence) -> bool:
+    """Return True if `mutant` would have failed where the backend passed."""
+    answer = _answer(mutant, passed)
     return bool(passed.admitted) if answer is None else not passed.is_right(answer)
 
 
-def refuses(mistake: Mistake, accepted: Evidence) -> bool:
-    """Return True if who makes `mistake` would have refused a model that was accepted."""
-    return _answer(mistake, accepted) is None
+def refuses(mutant: Mutant, accepted: Evidence) -> bool:
+    """Return True if `mutant` would have refused a model that was accepted."""
+    return _answer(mutant, accepted) is None
 
 
-def _answer(mistake: Mistake, evidence: Evidence) -> Outputs | None:
-    """What comes of a mistake, None where the node is refused."""
-    answer = mistake.made_on(evidence.node)
+def _answer(mutant: Mutant, evidence: Evidence) -> OutputSequence | None:
+    """Return the outputs of a mutant, None where it refuses the node."""
+    answer = mutant.made_on(evidence.node)
     return None if isinstance(answer, InvalidNode) else as_outputs(answer)
 
 
@@ -306,7 +305,7 @@ def _same_kind(got: Array | Foreign, answer: Array | Foreign) -> bool:
 def _alike(
     got: Array | Foreign, answer: Array | Foreign, evidence: Evidence, place: int, rounded: bool
 ) -> bool:
-    """Whether two outputs of one kind, at a place of the evidence, are the same."""
+    """Return True if two outputs of one kind, at a place of the evidence, are equal."""
     if isinstance(got, Foreign) or isinstance(answer, Foreign):
         return True
     dtype = of(got)
@@ -331,7 +330,7 @@ def _alike(
 
 
 def resemblance(evidence: Evidence) -> str | None:
-    """What wrong values have in common, in words; None where nothing fits."""
+    """Describe what wrong values have in common; None where nothing fits."""
     if evidence.got is None or len(evidence.admitted) != 1:
         return None
     said: list[str | None] = []
@@ -342,6 +341,8 @@ def resemblance(evidence: Evidence) -> str | None:
         dtype = of(got)
         if dtype is None or (want.dtype or dtype) != dtype:
             return None
+        if compare_outputs([want], [got], evidence.tolerance)[0].problem is None:
+            continue
         lead = evidence.node.lead
         if np.array_equal(wide(right), wide(got), equal_nan=True):
             said.append("like the right values, but for the sign of zeros")
@@ -349,7 +350,8 @@ def resemblance(evidence: Evidence) -> str | None:
             said.append("like the right values, swapped between equal elements of the input")
         else:
             said.append(next(_words(right, got, dtype), None))
-    return "; ".join(filter(None, said)) or None
+    # What explains one wrong output of several explains no failure.
+    return None if None in said else "; ".join(dict.fromkeys(filter(None, said))) or None
 
 
 def _is_swapped(given: Array, right: Array, got: Array) -> bool:
@@ -386,7 +388,7 @@ def _words(right: Array, got: Array, dtype: DType) -> Iterator[str]:
 
 
 def _common(values: Floats, room: Floats) -> float | None:
-    """What all values are, each within its room."""
+    """Describe what all values are, each within its tolerance."""
     if not np.isfinite(values).all():
         return None
     middle = float(np.median(values))

@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from opcheck.model import AnyOf, Case, Given, Rejected, TensorSpec
+from opcheck.model import Case, Given, Rejected, TensorSpec
 
 #: The fewest failures that have anything in common; and the fewest different questions, where all
 #: types and opsets of one case are one question, if the facts are not what kernels branch on.
@@ -38,16 +38,15 @@ class Feature:
 
 
 def invalid(case: Case) -> str:
-    """Why a model must be refused, without the numbers in it; "" for a legal one."""
+    """Return why a model must be refused, without numbers; "" for a legal model."""
     expect = case.expect
     return _NUMBERS.sub("#", expect.reason) if isinstance(expect, Rejected) else ""
 
 
 def legal_twin(case: Case) -> Case | None:
     """The legal twin of a model that may or must be refused, at the opset of the case."""
-    parts = [a.expect for a in case.expect.alternatives] if isinstance(case.expect, AnyOf) else []
-    rejected = [one for one in (case.expect, *parts) if isinstance(one, Rejected)]
-    return next((replace(one.legal, opset=case.opset) for one in rejected), None)
+    rejected = case.expect.rejection
+    return replace(rejected.legal, opset=case.opset) if rejected else None
 
 
 def features(cases: Sequence[Case]) -> list[Feature]:
@@ -153,7 +152,7 @@ def _of_values(case: Case) -> Iterator[_Fact]:
 
 
 def _of_axes(name: str, axes: Sequence[int], shape: Sequence[int]) -> Iterator[_Fact]:
-    """What can be said of an attribute that names axes of a shape."""
+    """Describe an attribute that names axes of a shape."""
     rank = len(shape)
     yield from [(f"`{name}` is beyond the rank", PLAIN, None)] * any(abs(n) > rank for n in axes)
     if not all(-rank <= axis < rank for axis in axes):
@@ -175,7 +174,7 @@ Terms: TypeAlias = tuple[Feature, ...]
 
 
 @dataclass(frozen=True)
-class Rule:
+class Condition:
     """A condition in words, "" for none, the cases that it holds of, and what is known of them.
 
     `counts`: of how many failing cases it holds, of how many in all; how many others fail, of how
@@ -195,7 +194,7 @@ def rule(
     questions: Sequence[Hashable],
     *,
     few: bool = True,
-) -> Rule | None:
+) -> Condition | None:
     """Return the condition that holds of the most `failing` cases, and of none of the `others`.
 
     Cases are bits. All that are `alike` fail in this way, explained or not. One or two facts are
@@ -221,7 +220,7 @@ def rule(
     holds = _holds(best, alike | others)
     here, elsewhere = (holds & alike).bit_count(), (alike & ~holds).bit_count()
     counts = here, here, elsewhere, elsewhere + others.bit_count()
-    return Rule(" and ".join(one.text for one in best), holds, counts)
+    return Condition(" and ".join(one.text for one in best), holds, counts)
 
 
 def _holds(terms: Terms, of: int) -> int:

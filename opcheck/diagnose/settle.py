@@ -1,7 +1,7 @@
 """Name the causes of a backend's failures once all its results are there.
 
-Every result counts, before a failure and after it: a mistake that a pass contradicts is dropped,
-and failures that no mistake explains are put down to what their cases have in common and those
+Every result counts, before a failure and after it: a mutant that a pass contradicts is dropped,
+and failures that no mutant explains are put down to what their cases have in common and those
 that came out otherwise lack.
 """
 
@@ -11,10 +11,19 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from opcheck.diagnose.features import FEWEST, Feature, Rule, features, invalid, legal_twin, rule
+from opcheck.analysis.causes import WAYS
+from opcheck.diagnose.features import (
+    FEWEST,
+    Condition,
+    Feature,
+    features,
+    invalid,
+    legal_twin,
+    rule,
+)
 from opcheck.diagnose.suspects import NOT_CHECKED, Suspects, cell_of, spelt
+from opcheck.engine.mutants import Mutant
 from opcheck.model import Case, Diagnosis, Failure, Record, Verdict
-from opcheck.records.causes import WAYS
 
 #: Ways to fail after which nobody knows what would have been answered; of these and some more a
 #: message is all there is, and like messages are evidence.
@@ -52,7 +61,7 @@ class Seen:
 
     @cached_property
     def words(self) -> str:
-        """What is alike in failures of one cause: a message without what differs from case to case.
+        """Return a message without the parts that differ from case to case.
 
         Of an invalid model that was accepted, what is wrong with it.
         """
@@ -91,12 +100,12 @@ def settled(results: Sequence[Seen], suspects: Suspects) -> dict[str, tuple[Diag
     for one in results:
         if one.record.verdict not in _UNDECIDED:
             by_op[one.case.op.domain, one.case.op.name].append(one)
-    parts = [_Part(some, suspects) for some in by_op.values() if any(s.puzzling for s in some)]
+    parts = [_CellGroup(some, suspects) for some in by_op.values() if any(s.puzzling for s in some)]
     standing = Counter(name for part in parts for names in part.names.values() for name in names)
     return {case: said for part in parts for case, said in part.explained(standing)}
 
 
-class _Part:
+class _CellGroup:
     def __init__(self, results: Sequence[Seen], suspects: Suspects) -> None:
         self.suspects = suspects
         self.all = results
@@ -113,10 +122,13 @@ class _Part:
         self.beside = self._bits(beside)
         self.cells = dict.fromkeys(cell_of(one.case) for one in results)
         self.failing = [one for one in results if one.puzzling and one.record.failure]
-        self.fitting = {
-            one.case.id: suspects.fitting(one.case, one.record.diagnoses) for one in self.failing
-        }
-        #: By case the mistakes that give its answer and that no pass contradicts.
+        # An operator that always raises looks like every mutant that refuses something.
+        came_out = any(one.record.failure not in _SILENT for one in results)
+        self.telling = [s for s in self.failing if came_out or s.record.failure not in _SILENT]
+        self.fitting: dict[str, dict[str, Mutant]] = {one.case.id: {} for one in self.failing}
+        for one in self.telling:
+            self.fitting[one.case.id] = suspects.fitting(one.case, one.record.diagnoses)
+        #: By case the mutants that give its answer and that no pass contradicts.
         self.names = {one.case.id: self._upheld(one) for one in self.failing}
         self.chosen: dict[str, Diagnosis] = {}
 
@@ -133,7 +145,7 @@ class _Part:
 
     @cached_property
     def questions(self) -> list[tuple[object, ...]]:
-        """What each case asks, whatever its type and opset."""
+        """Identify the question of a case, whatever its type and opset."""
         return [
             (case.name, case.row, *map(str, case.attrs.items()), *(i.shape for i in case.inputs))
             for case in self.cases
@@ -152,7 +164,7 @@ class _Part:
         self._look_again()
         for group in ways.values():
             self._cover(group, standing, with_rules=False)
-            self._mistakes_in_places(group)
+            self._mutants_in_places(group)
         for group in (*groups, *ways.values()):
             self._cover(group, standing, with_rules=True)
         for one in self._left(self.failing):
@@ -182,7 +194,7 @@ class _Part:
                 places, key=lambda n: (len(places[n]), standing[n], -sum(places[n])), default=""
             )
             mine = [one for one in left if best in self.names[one.case.id]]
-            # A mistake may fit a few of many failures by chance.
+            # A mutant may fit a few of many failures by chance.
             asked = {self.questions[self.numbers[id(one.subject)]] for one in mine}
             if len(asked) < FEWEST and len(mine) * _SHARE < len(left):
                 mine = []
@@ -198,15 +210,15 @@ class _Part:
         self.chosen.update((one.case.id, diagnosis) for one in those)
 
     def _look_again(self) -> None:
-        """Try the mistakes that explain other failures, and two at once, on those left over."""
+        """Try the mutants that explain other failures, and two at once, on those left over."""
         named = {one.mistake for one in self.chosen.values()}
         known = {n: m for fits in self.fitting.values() for n, m in fits.items() if n in named}
-        for one in self._left(self.failing):
+        for one in self._left(self.telling):
             self.fitting[one.case.id].update(self.suspects.refit(one.case, [*known.values()]))
             self.names[one.case.id] = self._upheld(one)
 
-    def _mistakes_in_places(self, group: Sequence[Seen]) -> None:
-        """Choose mistakes that passes contradict, but not in cases like those that failed."""
+    def _mutants_in_places(self, group: Sequence[Seen]) -> None:
+        """Choose mutants that passes contradict, but not in cases like those that failed."""
         fitting: dict[str, list[Seen]] = defaultdict(list)
         for one in self._left(group):
             for name in self.fitting[one.case.id]:
@@ -215,10 +227,10 @@ class _Part:
             those = self._left(fitting[name])
             if len(those) < FEWEST:
                 continue
-            mistake = self.fitting[those[0].case.id][name]
-            against = (case for cell in self.cells for case in self.suspects.against(mistake, cell))
+            mutant = self.fitting[those[0].case.id][name]
+            against = (case for cell in self.cells for case in self.suspects.against(mutant, cell))
             if found := self._learned(those, self._bits(against), those, few=False):
-                text = f"{spelt(mistake).text}, where {found.text}"
+                text = f"{spelt(mutant).text}, where {found.text}"
                 self._choose(Diagnosis(name, text, found.counts), self._about(found, those))
 
     def _numbers_alike(self) -> None:
@@ -262,7 +274,7 @@ class _Part:
 
     def _learned(
         self, left: Iterable[Seen], others: int, group: Iterable[Seen], *, few: bool = True
-    ) -> Rule | None:
+    ) -> Condition | None:
         """Return what those left have in common, of a group that fails alike."""
         failing, alike = (self._bits(one.subject for one in those) for those in (left, group))
         return rule(self.features, failing, others, alike, self.questions, few=few)
@@ -270,5 +282,5 @@ class _Part:
     def _bits(self, cases: Iterable[Case]) -> int:
         return sum(1 << number for number in {self.numbers[id(case)] for case in cases})
 
-    def _about(self, found: Rule, those: Iterable[Seen]) -> list[Seen]:
+    def _about(self, found: Condition, those: Iterable[Seen]) -> list[Seen]:
         return [one for one in those if found.holds >> self.numbers[id(one.subject)] & 1]

@@ -1,4 +1,4 @@
-"""The mistakes that a backend seems to make, known better with each of its answers."""
+"""The mutants that a backend seems to make, known better with each of its answers."""
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
@@ -15,83 +15,79 @@ from opcheck.diagnose.evidence import (
     Fault,
     both,
     contradicts,
-    mistake_named,
+    mutant_named,
     refuses,
     reproduces,
     resemblance,
 )
 from opcheck.dtypes import DType
 from opcheck.engine import leading
-from opcheck.engine.mutants import Mutant as Mistake
-from opcheck.engine.mutants import mutants_of as mistakes_of
-from opcheck.model import Case, Comparison, Diagnosis, Foreign, OpVersion
-from opcheck.model.result import Cell
+from opcheck.engine.mutants import Mutant, mutants_of
+from opcheck.model import Case, Cell, Comparison, Diagnosis, Foreign, OpVersion
 
-#: Of so many failures of each version and dtype are all mistakes tried, later only those that
+#: Of so many failures of each version and dtype are all mutants tried, later only those that
 #: explained one before; at the end all again on so many of what is left, of so many that are kept.
 _THOROUGHLY, _AGAIN, _KEPT = 24, 50, 2000
-#: The largest input on which mistakes are tried, and of a case that is looked at again, in bytes.
+#: The largest input on which mutants are tried, and of a case that is looked at again, in bytes.
 _LARGEST = 1 << 20
 _SMALL = 16 << 10
 
-#: An invalid model is accepted, with an answer that no mistake gives.
+#: An invalid model is accepted, with an answer that no mutant gives.
 NOT_CHECKED = Diagnosis("not_checked", "as if it was not checked whether the model is valid")
 
 #: What is to be known of a case that passed, None where that is no evidence.
 Recall: TypeAlias = Callable[[Case], Evidence | None]
-_Asks: TypeAlias = Callable[[Mistake, Evidence], bool]
+_Asks: TypeAlias = Callable[[Mutant, Evidence], bool]
 
 
 @dataclass
 class _Known:
     failures: int = 0
-    #: Cases that came out right, or at least were not refused, and what contradicts a mistake.
+    #: Cases that came out right, or at least were not refused, and what contradicts a mutant.
     passes: list[tuple[Case, _Asks]] = field(default_factory=list)
-    #: How many of the passes were held against each mistake, and which of them contradict it.
+    #: How many of the passes were held against each mutant, and which of them contradict it.
     asked: Counter[str] = field(default_factory=Counter)
     against: dict[str, list[Case]] = field(default_factory=lambda: defaultdict(list))
 
 
 def names_of(op: OpVersion) -> set[str]:
-    """What a failure of an operator can be said to look like; nothing where no mistake is known."""
-    names = {mistake.name for mistake in mistakes_of(op)}
+    """Return the names of all diagnoses for an operator; empty where no mutant is known."""
+    names = {mutant.name for mutant in mutants_of(op)}
     pairs = {f"{one}+{other}" for one in names for other in (*names, *FAULTS)}
     return names and {*names, *pairs, *FAULTS, str(NOT_CHECKED.mistake)}
 
 
 def looks_like(name: str, evidence: Evidence) -> bool:
-    """Whether the mistake of this name gives a failure, whatever else failed or passed.
+    """Return True if the mutant of this name reproduces a failure, whatever else failed or passed.
 
     By itself or beside a fault of any operator; so that what `Suspects` named of a failure is found
     in it again, also where other cases were run.
     """
     if name == NOT_CHECKED.mistake:
         return evidence.got is not None and not evidence.admitted
-    mistakes = [one for one in mistakes_of(evidence.node.op) if one.name in name.split("+")]
-    found = [one.name for one in _fitting(evidence, mistakes, {})]
-    pairs = (both(*pair) for pair in combinations(mistakes, 2))
+    mutants = [one for one in mutants_of(evidence.node.op) if one.name in name.split("+")]
+    found = [one.name for one in _fitting(evidence, mutants, {})]
+    pairs = (both(*pair) for pair in combinations(mutants, 2))
     found += [one.name for one in pairs if _does(reproduces, one, evidence, {})]
     return any(name in (one, one.partition("+")[0]) for one in found)
 
 
-def _does(what: _Asks, mistake: Mistake, evidence: Evidence, broken: dict[str, str]) -> bool:
+def _does(what: _Asks, mutant: Mutant, evidence: Evidence, broken: dict[str, str]) -> bool:
     try:
-        return what(mistake, evidence)
-    # A node that the author of a mistake did not think of is no reason to end a run.
+        return what(mutant, evidence)
+    # A node that the author of a mutant did not think of is no reason to end a run.
     except Exception as error:
-        broken[mistake.name] = f"{type(error).__name__}: {error}"
+        broken[mutant.name] = f"{type(error).__name__}: {error}"
         return False
 
 
-def _fitting(
-    evidence: Evidence, mistakes: Sequence[Mistake], broken: dict[str, str]
-) -> list[Mistake]:
-    """The mistakes that give an answer, by themselves or beside a fault of any operator.
+def _fitting(evidence: Evidence, mutants: Sequence[Mutant], broken: dict[str, str]) -> list[Mutant]:
+    """The mutants that give an answer, by themselves or beside a fault of any operator.
 
     That float64 was computed in float32 is said beside whatever else fits, because it may be all
     that is wrong; poorer arithmetic than the widest in which anything fits too much looks alike.
     """
-    tried = mistakes if evidence.nbytes <= _LARGEST else ()
+    tried = mutants if evidence.nbytes <= _LARGEST else ()
     found = [one for one in tried if _does(reproduces, one, evidence, broken)]
     names = {one.name for one in found}
     views: list[tuple[Fault, Evidence]] = []
@@ -104,7 +100,7 @@ def _fitting(
             right = fault.dtype
             if fault.name not in names and (not names or right.name == "float32"):
                 found.append(fault.beside())
-    fitting: dict[Evidence, list[Mistake]] = {}
+    fitting: dict[Evidence, list[Mutant]] = {}
     for fault, view in () if found else views:
         if fault.dtype == views[0][0].dtype:
             if view not in fitting:
@@ -114,21 +110,21 @@ def _fitting(
 
 
 class Suspects:
-    """What was found of one backend; its results have to come in a fixed order.
+    """Diagnoses of one backend; its results have to come in a fixed order.
 
     That is so because what explained the most failures is named first. What is said while results
-    come is provisional: a mistake may be contradicted by a later pass.
+    come is provisional: a mutant may be contradicted by a later pass.
     """
 
     def __init__(self, recall: Recall) -> None:
         self._recall = recall
-        #: By operator, how many failures each mistake explains.
+        #: By operator, how many failures each mutant explains.
         self._explained: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
         self._cells: dict[Cell, _Known] = defaultdict(_Known)
         self._recalled: dict[int, Evidence | None] = {}
         self._failed: dict[str, Evidence] = {}
         #: By case all that gives its answer, contradicted or not.
-        self._fits: dict[str, list[Mistake]] = {}
+        self._fits: dict[str, list[Mutant]] = {}
         self._resemblances: dict[str, str] = {}
         self._broken: dict[str, str] = {}
         self._again = _AGAIN
@@ -142,27 +138,27 @@ class Suspects:
         self._cells[cell_of(case)].passes.append((case, refuses))
 
     def diagnosed(self, case: Case, diagnoses: Sequence[Diagnosis]) -> None:
-        """Remember a failure on a case, of which `diagnose` said this in an earlier run."""
+        """Remember a failure on a case, with the diagnosis of an earlier run."""
         self._cells[cell_of(case)].failures += 1
         named = (one.mistake for one in diagnoses if one.mistake and one != NOT_CHECKED)
         self._explained[case.op.domain, case.op.name].update(named)
 
     def diagnose(self, evidence: Evidence, case: str = "") -> tuple[Diagnosis, ...]:
-        """The mistakes that reproduce a failure, or else what its numbers have in common.
+        """The mutants that reproduce a failure, or else what its numbers have in common.
 
         First the one that explains the most failures up to now, among equals the most specific. A
-        mistake that a pass in the same version and dtype contradicts is left out. Empty where
+        mutant that a pass in the same version and dtype contradicts is left out. Empty where
         nothing fits.
         """
         op = evidence.node.op
         cell = Cell(op, evidence.node.dtype)
         explained = self._explained[op.domain, op.name]
         self._cells[cell].failures += 1
-        mistakes = mistakes_of(op)
+        mutants = mutants_of(op)
         if self._cells[cell].failures > _THOROUGHLY:
             parts = {part for name in explained for part in name.split("+")}
-            mistakes = tuple(one for one in mistakes if one.name in parts)
-        fits = _fitting(evidence, mistakes, self._broken)
+            mutants = tuple(one for one in mutants if one.name in parts)
+        fits = _fitting(evidence, mutants, self._broken)
         seen = resemblance(evidence) or ""
         if case:
             self._fits[case] = fits
@@ -184,10 +180,10 @@ class Suspects:
 
     # ── after the last result ─────────────────────────────────────────────────────────────────
 
-    def fitting(self, case: Case, diagnoses: Iterable[Diagnosis]) -> dict[str, Mistake]:
-        """Return all that gives the answer to a case, of which this was said at first."""
-        known = {one.name: one for one in mistakes_of(case.op)}
-        said = (mistake_named(one.mistake, known) for one in diagnoses if one.mistake)
+    def fitting(self, case: Case, diagnoses: Iterable[Diagnosis]) -> dict[str, Mutant]:
+        """Return all that gives the answer to a case, after its first diagnosis."""
+        known = {one.name: one for one in mutants_of(case.op)}
+        said = (mutant_named(one.mistake, known) for one in diagnoses if one.mistake)
         fits = self._fits.get(case.id) or [one for one in said if one]
         order = [*known]
         first = [(one.name.split("+")[0], one) for one in fits]
@@ -195,28 +191,28 @@ class Suspects:
         return {one.name: one for _, one in first}
 
     def resemblance(self, case: Case, diagnoses: Iterable[Diagnosis]) -> str:
-        """Return what the numbers of an answer have in common, of which this was said at first."""
+        """Return what the numbers of an answer have in common, after its first diagnosis."""
         said = (one.text for one in diagnoses if one.mistake is None)
         return self._resemblances.get(case.id) or next(said, "")
 
-    def against(self, mistake: Mistake, cell: Cell, enough: int | None = None) -> list[Case]:
-        """Return the passes of a version and dtype that contradict a mistake, or `enough`."""
+    def against(self, mutant: Mutant, cell: Cell, enough: int | None = None) -> list[Case]:
+        """Return the passes of a version and dtype that contradict a mutant, or `enough`."""
         known = self._cells[cell]
-        against = known.against[mistake.name]
-        for case, contradicts_it in known.passes[known.asked[mistake.name] :]:
+        against = known.against[mutant.name]
+        for case, contradicts_it in known.passes[known.asked[mutant.name] :]:
             if enough is not None and len(against) >= enough:
                 break
-            known.asked[mistake.name] += 1
+            known.asked[mutant.name] += 1
             if id(case) not in self._recalled:
                 small = sum(spec.nbytes for spec in case.inputs) <= _SMALL
                 self._recalled[id(case)] = self._recall(case) if small else None
             seen = self._recalled[id(case)]
-            if seen and _does(contradicts_it, mistake, seen, self._broken):
+            if seen and _does(contradicts_it, mutant, seen, self._broken):
                 against.append(case)
         return against
 
-    def refit(self, case: Case, known: Sequence[Mistake]) -> dict[str, Mistake]:
-        """Return which known mistakes, two of them at once or else any give the answer to a case.
+    def refit(self, case: Case, known: Sequence[Mutant]) -> dict[str, Mutant]:
+        """Return which known mutants, two of them at once or else any give the answer to a case.
 
         Empty for a case that is not kept.
         """
@@ -225,7 +221,7 @@ class Suspects:
             return {}
         self._again -= 1
         pairs = [both(*pair) for pair in combinations(known, 2)]
-        for tried in (known, pairs, mistakes_of(case.op) if self._again >= 0 else ()):
+        for tried in (known, pairs, mutants_of(case.op) if self._again >= 0 else ()):
             if found := [one for one in tried if _does(reproduces, one, evidence, self._broken)]:
                 return {one.name: one for one in found}
         return {}
@@ -237,13 +233,13 @@ def cell_of(case: Case) -> Cell:
     return Cell(case.op, str(lead.dtype) if lead else "")
 
 
-def spelt(mistake: Mistake) -> Diagnosis:
-    """What is said of a failure that a mistake gives."""
-    return Diagnosis(mistake.name, f"as if {mistake.text}")
+def spelt(mutant: Mutant) -> Diagnosis:
+    """The diagnosis of a failure that a mutant reproduces."""
+    return Diagnosis(mutant.name, f"as if {mutant.text}")
 
 
 def _is_right(rounded: Evidence) -> bool:
-    """Whether the answer would pass, with infinity or 0 where sums of powers leave the range."""
+    """Return True if the answer passes with infinity or 0 where sums of powers leave the range."""
     assert rounded.got is not None
     got, tolerance = rounded.got, rounded.tolerance
     compared = [compare_outputs(wants, got, tolerance) for wants in rounded.admitted]

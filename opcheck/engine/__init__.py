@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from opcheck.engine.evaluate import Defect, Evaluation, Expected, Room, Tier, precisely
+from opcheck.engine.evaluate import Evaluation, Expected, Room, Tier, precisely
 from opcheck.engine.evaluate import evaluate as evaluate_node
 from opcheck.engine.evaluate import exactly as exactly_node
 from opcheck.engine.node import Node, any_order, bind, dtypes_of, leading, operator_of
@@ -23,7 +23,7 @@ def evaluate(
     Raises:
         NotSupported: the engine has no formula for exactly this version.
         InvalidNode: the specification forbids these inputs or attributes.
-        Defect: the formula failed in a way that is opcheck's own fault.
+        WrongOperator: the formula failed in a way that no specification asks for.
     """
     return tuple(map(rounded, exactly(op, inputs, attrs, outputs)))
 

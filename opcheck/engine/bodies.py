@@ -12,7 +12,7 @@ from opcheck.engine.node import Node, attributes_for, operator_of
 from opcheck.engine.operators import Formula, signature_of
 from opcheck.errors import NotSupported
 from opcheck.model import OpVersion
-from opcheck.opset import Body, BodyNode, Reference
+from opcheck.opset import AttributeReference, Body, BodyNode
 
 
 def body_formula(op: OpVersion) -> Formula:
@@ -21,12 +21,15 @@ def body_formula(op: OpVersion) -> Formula:
     The body may depend on the types and shapes of the inputs and on the attributes, so it is built
     at each call, which onnx does in less than a millisecond.
     """
+    from opcheck.opset import onnx_defs
+
     schema = opset.versions(op.domain, op.name)[op.since]
 
     def formula(*inputs: Any, **attrs: Any) -> tuple[Any, ...]:
         stated = {name: value for name, value in attrs.items() if value is not None}
         types = [_type_of(x) for x in inputs]
-        body = opset.body(op, max(op.since, *schema.bodies), stated, types, len(schema.outputs))
+        at = max(op.since, *schema.bodies)
+        body = onnx_defs.body(op, at, stated, types, len(schema.outputs))
         if body is None:
             raise NotSupported(f"{op} has no function body for these inputs")
         return run(body, inputs, stated)
@@ -69,7 +72,7 @@ def compute(node: BodyNode, operands: Sequence[Any], attrs: Mapping[str, Any]) -
     if operator is None:
         raise NotSupported(f"the engine has no formula for {node.op}, which the function body uses")
     stated: dict[str, Any] = {
-        name: attrs.get(value.name) if isinstance(value, Reference) else value
+        name: attrs.get(value.name) if isinstance(value, AttributeReference) else value
         for name, value in node.attrs.items()
     }
     stated = {name: value for name, value in stated.items() if value is not None}

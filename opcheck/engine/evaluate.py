@@ -14,11 +14,11 @@ import numpy as np
 
 from opcheck import dtypes, numbers
 from opcheck.dtypes import DTYPES, DType, half_ulp, round_to
-from opcheck.engine.node import Bound, Node, bind
-from opcheck.engine.operators import Formula, Operator
-from opcheck.errors import InvalidNode, NotSupported
+from opcheck.engine.node import BoundNode, Node, bind
+from opcheck.engine.operators import Formula, Operator, explained, located
+from opcheck.errors import InvalidNode, NotSupported, WrongOperator
 from opcheck.model import Array
-from opcheck.numbers import Fault
+from opcheck.numbers import FaultFunction
 from opcheck.numbers.arithmetic import WORKING_DIGITS, Arithmetic, expected, narrow, stored
 from opcheck.numbers.bounded.array import VALUES, Bounded, Common, bounded, is_finite, size_of
 from opcheck.numbers.bounded.choice import Indices, Truth
@@ -28,10 +28,6 @@ from opcheck.numbers.faulty import Faulty, bare
 Output: TypeAlias = Bounded | Truth | Indices | Array
 
 _FLOAT32 = DTYPES["float32"]
-
-
-class Defect(Exception):
-    """A formula failed in a way that no specification asks for: a defect of opcheck's."""
 
 
 def is_real(array: Array | None) -> bool:
@@ -46,7 +42,7 @@ def is_real(array: Array | None) -> bool:
 def evaluate(
     node: Node,
     formula: Formula | None = None,
-    faults: Mapping[str, Fault] | None = None,
+    faults: Mapping[str, FaultFunction] | None = None,
     trace: set[str] | None = None,
 ) -> tuple[Array, ...]:
     """The outputs in the tensors' own types, 16-bit ones computed in float32 and rounded once.
@@ -54,7 +50,7 @@ def evaluate(
     They share no memory with the inputs. `formula` takes the place of the operator's own, `faults`
     of functions that it calls; `trace` collects the names of these.
 
-    Raises what `bind` raises, InvalidNode for what the formula forbids, and Defect.
+    Raises what `bind` raises, InvalidNode for what the formula forbids, and WrongOperator.
     """
     bound = bind(node, formula)
     convert = _as_it_is if bound.operator.exact else _widened
@@ -95,8 +91,8 @@ def _widened(array: Array | None) -> Array | None:
     return array
 
 
-def _called(bound: Bound, operands: Sequence[Any]) -> Sequence[Any]:
-    """What the formula makes of `operands`, as a sequence of outputs."""
+def _called(bound: BoundNode, operands: Sequence[Any]) -> Sequence[Any]:
+    """Call the formula on `operands` and return a sequence of outputs."""
     try:
         with np.errstate(all="ignore"):
             outputs = bound.formula(*operands, **bound.attrs)
@@ -107,13 +103,26 @@ def _called(bound: Bound, operands: Sequence[Any]) -> Sequence[Any]:
     except (MemoryError, NotSupported):
         raise
     except Exception as error:
-        told = f"{type(error).__name__}: {error}"
-        raise Defect(f"{bound.node.op}: a defect of opcheck's engine: {told}") from error
+        fed = [f"{dtypes.element_type(x) or x.dtype}{[*x.shape]}" for x in bound.node.given]
+        fed += [f"{name}={value}" for name, value in bound.attrs.items()]
+        text = f"the formula raised {explained(error)}; fed {', '.join(fed)}"
+        text += " (InvalidNode is for what the specification forbids)"
+        raise _wrong(bound, text, error) from error
     found = outputs if isinstance(outputs, tuple | list) else (outputs,)
+    declared = bound.schema.outputs
+    if len(found) > len(declared) and declared[-1].option != "variadic":
+        raise _wrong(bound, f"the formula returns {len(found)} outputs; allowed: {len(declared)}")
+    if len(found) < (wanted := bound.node.outputs or 1):
+        raise _wrong(bound, f"the formula returns {len(found)} of {wanted} outputs")
     return found[: bound.node.outputs]
 
 
-def _typed(bound: Bound, place: int, output: Any) -> Array:
+def _wrong(bound: BoundNode, text: str, error: Exception | None = None) -> WrongOperator:
+    place = located(error or Exception(), bound.formula)
+    return WrongOperator(f"{place}: {bound.node.op}: {text}")
+
+
+def _typed(bound: BoundNode, place: int, output: Any) -> Array:
     """An output in its dtype; floats are rounded to it, integers wrap around."""
     dtype = bound.output_dtype(place)
     # NumPy makes a text of an array of rank 0.
@@ -130,7 +139,7 @@ def _typed(bound: Bound, place: int, output: Any) -> Array:
         return round_to(array.astype(np.float64), dtype)
     if dtype.kind == "int" and array.dtype.kind in "iu":
         return array.astype(dtype.numpy)
-    raise Defect(f"{bound.node.op}: output {place} is {array.dtype} and not {dtype}")
+    raise _wrong(bound, f"output {place} is {array.dtype} and not {dtype}")
 
 
 # ── bounded ───────────────────────────────────────────────────────────────────────────────────
@@ -157,9 +166,9 @@ class Evaluation:
     Raises what `bind` raises at once, and what a formula raises when it is first evaluated.
     """
 
-    def __init__(self, node: Node) -> None:
+    def __init__(self, node: Node, bound: BoundNode | None = None) -> None:
         self.node = node
-        self.bound = bind(node)
+        self.bound = bound or bind(node)
         self._outputs: dict[Tier, tuple[Output, ...]] = {}
         self._certain: dict[Tier, list[tuple[float, float, Any]]] = {}
         self._widths: dict[Formula | None, int] = {}
@@ -184,33 +193,41 @@ class Evaluation:
         """
         first = self.node.inputs[0] if self.node.inputs else None
         batch = self.bound.operator.batch
-        if first is None or batch is None or first.size < _PARTED:
+        if first is None or batch is None or first.size <= _PART:
             return ((..., self),)
         axes = batch(self.node.op.since, first.ndim, self.bound.attrs)
         lengths = [1 if axis in axes else length for axis, length in enumerate(first.shape)]
         for axis in sorted(axes, reverse=True):
-            lengths[axis] = max(1, min(first.shape[axis], _PART // math.prod(lengths)))
+            run = math.prod(lengths[axis + 1 :])
+            most = max(1, _PART // math.prod(lengths), _RUN // run)
+            lengths[axis] = min(first.shape[axis], most)
         steps = (range(0, n, step) for n, step in zip(first.shape, lengths, strict=True))
         found = []
         for corner in product(*steps):
             at = tuple(slice(c, c + step) for c, step in zip(corner, lengths, strict=True))
             at = tuple(one if axis in axes else slice(None) for axis, one in enumerate(at))
-            found.append((at, Evaluation(self.node.with_input(0, first[at]))))
-        return tuple(found)
+            node = self.node.with_input(0, first[at])
+            found.append((at, Evaluation(node, replace(self.bound, node=node))))
+        return tuple(found) if len(found) > 1 else ((..., self),)
 
     def values(self, place: int) -> Array:
-        """The values of an output in float64, of which no bound is kept."""
+        """The values of an output in float64, without a bound."""
         found: Array | None = None
-        for at, part in self.parts:
-            output = part.expected[place]
-            assert isinstance(output, Bounded)
-            value = in_float64(output)
-            if found is None:
-                first = self.node.inputs[0]
-                assert first is not None
-                found = np.empty(_whole(value.shape, at, first.shape))
-            found[at] = value
-            part.forget()
+        np.empty(_REUSED, np.uint8)
+        with np.errstate():
+            np.setbufsize(_BUFFER)
+            for at, part in self.parts:
+                output = part.expected[place]
+                assert isinstance(output, Bounded)
+                value = in_float64(output)
+                if found is None:
+                    first = self.node.inputs[0]
+                    assert first is not None
+                    found = np.empty(_whole(value.shape, at, first.shape))
+                found[at] = value
+                part.forget()
+                # The next part reuses their memory, which is in the cache.
+                del output, value
         assert found is not None
         return found
 
@@ -265,7 +282,9 @@ class Evaluation:
         known = self._widths.get(formula)
         for values in range(known or arithmetic.values, len(VALUES())):
             self._widths[formula] = values
-            wide = replace(arithmetic, values=values)
+            wide = arithmetic
+            if values != wide.values:
+                wide = replace(arithmetic, values=values)
             outputs = _on_values(bound, wide, inputs)
             if known is not None or not any(map(_ran_out, outputs)):
                 break
@@ -315,7 +334,7 @@ def _found(
 
 
 def _on_values(
-    bound: Bound, arithmetic: Arithmetic, inputs: Sequence[Array | None]
+    bound: BoundNode, arithmetic: Arithmetic, inputs: Sequence[Array | None]
 ) -> Sequence[Any]:
     lift = partial(_lifted, arithmetic)
     with numbers.lifting(lift), _digits(VALUES()[arithmetic.values]):
@@ -357,24 +376,32 @@ def _certain(output: Output) -> tuple[float, float, Any]:
 
 
 def _whole(shape: Sequence[int], at: Sequence[slice], lengths: Sequence[int]) -> tuple[int, ...]:
-    """The shape of an output of which one part, at this index, has a shape of its own."""
+    """The shape of an output whose part at this index has its own shape."""
     parted = [one != slice(None) for one in at]
     return tuple(
         whole if cut else own for own, whole, cut in zip(shape, lengths, parted, strict=True)
     )
 
 
-#: Elements of an input that is computed in parts, and of a part.
-_PARTED, _PART = 1 << 17, 1 << 16
+#: Elements of a part, and how many of them lie side by side at the least: memory is read in order.
+_PART, _RUN = 1 << 17, 1 << 8
+#: Elements of NumPy's buffer for operands. It broadcasts faster to rows that are longer than that.
+_BUFFER = 512
+#: Bytes of an array that is never touched. glibc keeps freed arrays of up to this size for reuse as
+#: soon as one has been freed, and otherwise has the system fill each page with zeros again.
+_REUSED = (1 << 25) - (1 << 16)
 
 
 def _ran_out(output: Any) -> bool:
     """True if the values may have left their own range on the way, as x^10 does for x = 1e38."""
     if not isinstance(output, Bounded) or output.size > _LARGE:
         return False
-    if not is_finite(output.v).all():
+    v = output.v
+    if v.dtype == np.float64 and v.min(initial=np.inf) > 0 and v.max(initial=0.0) < np.inf:
+        return False
+    if not is_finite(v).all():
         return True
-    zero = output.v == 0
+    zero = v == 0
     if output.exact or not zero.any():
         return False
     with np.errstate(all="ignore"):
@@ -416,7 +443,7 @@ def precisely(node: Node, bits: int) -> Sequence[Any]:
 
 @dataclass(frozen=True, eq=False)
 class Room:
-    """How far around its value an output of one tier may lie, before it is rounded to its dtype.
+    """Error that a tier allows around an output's value, before rounding to its dtype.
 
     `own` is each element's own error, in the output's shape, and `shared` the relative one that all
     elements of a group have in common, or None. An element that was `lost` may be anything that is
@@ -460,7 +487,7 @@ class Expected:
 
     @cached_property
     def rest(self) -> Any:
-        """What the values have beyond float64, or None."""
+        """The part of the values beyond float64, or None."""
         if self.evaluation.dtype.name != "float64" and len(self.pieces) > 1:
             return None
         if self.output.v.dtype == np.float64:
@@ -481,7 +508,7 @@ class Expected:
         return self.evaluation.tiers(declared)
 
     def deviation(self, cut: float = 0.0) -> Any:
-        """How far independent roundings of the expected arithmetic would scatter each element.
+        """Scatter of each element under independent roundings of the expected arithmetic.
 
         The standard deviation, of the rounding to the output's dtype too, and of inputs that were
         rounded to the unit roundoff `cut`; None where no error theory says so.
@@ -505,7 +532,7 @@ class Expected:
 
     @np.errstate(all="ignore")
     def room(self, tier: Tier) -> Room:
-        """What a tier allows around its own values, which are those of the first tier or nearly."""
+        """Return the error a tier allows around its own values, nearly those of the first tier."""
         output = self.evaluation.outputs(tier)[self.place]
         first = self.output
         if not isinstance(output, Bounded):
@@ -534,10 +561,10 @@ class Expected:
         if common is not None:
             down, up = (end.astype(np.float64, copy=False) for end in (common.down, common.up))
             common = Common(down, up, common.group)
-        return Room(own, common, output.lost)
+        return Room(own, common, None if output.lost is None else output.lost > 0)
 
     def range_loss(self, tier: Tier) -> Any:
-        """Where a tier that may leave the range allows notably more than the first one does."""
+        """Mask where a tier that may leave the range allows notably more than the first one."""
         first, later = self.room(self.tiers()[0]), self.room(tier)
         with np.errstate(invalid="ignore"):
             more = later.own - first.own

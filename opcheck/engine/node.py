@@ -52,7 +52,7 @@ class Node:
 
     @cached_property
     def right(self) -> tuple[Array, ...]:
-        """What the engine answers, rounded; raises InvalidNode for a node that is forbidden."""
+        """The engine's rounded outputs; raises InvalidNode for a forbidden node."""
         from opcheck.engine.evaluate import exactly
 
         return tuple(out if isinstance(out, np.ndarray) else out.rounded() for out in exactly(self))
@@ -94,32 +94,32 @@ class Node:
         return 0 if self.lead is None else self.lead.ndim
 
     def at(self, since: int) -> Node:
-        """The same node in another version."""
+        """Return the node in another version."""
         return replace(self, op=replace(self.op, since=since))
 
     def with_attrs(self, **changed: Any) -> Node:
-        """The same node with other attributes; None leaves one out."""
+        """Return the node with other attributes; None leaves one out."""
         attrs = {**self.attrs, **changed}
         return replace(self, attrs={k: v for k, v in attrs.items() if v is not None})
 
     def with_inputs(self, change: Callable[[Array], Array]) -> Node:
-        """The same node with a change made to each input that is not left out."""
+        """Return the node with each input changed that is not left out."""
         changed = (None if array is None else change(array) for array in self.inputs)
         return replace(self, inputs=tuple(changed))
 
     def with_input(self, place: int, array: Array | None) -> Node:
-        """The same node with another input."""
+        """Return the node with another input."""
         return replace(self, inputs=(*self.inputs[:place], array, *self.inputs[place + 1 :]))
 
     def with_lead(self, array: Array) -> Node:
-        """The same node with another leading input."""
+        """Return the node with another leading input."""
         return self.with_input(
             opset.versions(self.op.domain, self.op.name)[self.op.since].lead, array
         )
 
 
 @dataclass(frozen=True, eq=False)
-class Bound:
+class BoundNode:
     """A node that its schema allows, with its operator's formula.
 
     `attrs` has every attribute that the formula takes; `dtypes` are those of the type variables
@@ -178,7 +178,7 @@ def dtypes_of(op: OpVersion) -> tuple[str, ...]:
     return tuple(sorted(names, key=order.index))
 
 
-def bind(node: Node, formula: Formula | None = None) -> Bound:
+def bind(node: Node, formula: Formula | None = None) -> BoundNode:
     """Check a node against its schema, and pair it with its formula, or with another one.
 
     Raises:
@@ -197,7 +197,9 @@ def bind(node: Node, formula: Formula | None = None) -> Bound:
     except InvalidNode as error:
         raise InvalidNode(f"{op}: {error}") from None
     function = formula or operator.formulas[op.since]
-    return Bound(node, operator, schema, function, attributes_for(function, schema, node), bound)
+    return BoundNode(
+        node, operator, schema, function, attributes_for(function, schema, node), bound
+    )
 
 
 def attributes_for(function: Formula, schema: Schema, node: Node) -> dict[str, Any]:

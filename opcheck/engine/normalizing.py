@@ -1,14 +1,16 @@
-"""What normalizations share: the variance, its root, and what can go wrong with them."""
+"""Shared code of normalizations: the variance, its root, and their mutants."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from math import prod
 from typing import Any
 
 from opcheck import dtypes
 from opcheck import numbers as xp
-from opcheck.engine.operators import FLUSHED, Operator, Versions
+from opcheck.engine.operators import FLUSHED, Operator
 from opcheck.errors import InvalidNode
 
 
@@ -36,7 +38,9 @@ def one_pass(x: Any, axes: Sequence[int], epsilon: float) -> Any:
     """1 over the standard deviation, from E[x²] − E[x]², which cancels."""
     mean = xp.mean(x, axis=axes, keepdims=True)
     spread = xp.mean(x * x, axis=axes, keepdims=True) - mean * mean
-    return 1 / xp.sqrt(xp.maximum(spread, 0.0) + epsilon)
+    # No more than 1/√ε and its roundings, however far the spread may be off.
+    most = 1.001 / math.sqrt(epsilon) if epsilon > 0 else math.inf
+    return xp.clip(1 / xp.sqrt(xp.maximum(spread, 0.0) + epsilon), 0.0, most)
 
 
 def _unbiased(x: Any, axes: Sequence[int], epsilon: float) -> Any:
@@ -55,14 +59,17 @@ _MUTANTS: Mapping[str, tuple[str, Callable[..., Any]]] = {
 }  # fmt: skip
 
 
-def by_deviation(op: Operator, by: Versions, remark: str) -> None:
+def by_deviation(op: Operator, by: Callable[..., Any], remark: str) -> None:
     """Declare the formula, its mutants, and what is also honest, with this `remark`.
 
     `by` makes a formula of each version from `inverse(x, axes, epsilon)`: 1 over the standard
-    deviation of `x` along `axes`, which it keeps, with `epsilon` added to the variance.
+    deviation of `x` along `axes`, which it keeps, with `epsilon` added to the variance. Where it
+    `computes`, stage two is computed in the type of X.
     """
     op.formula(by=by)(two_pass)
-    op.also_honest(remark, by=by)(one_pass)
+    literal = partial(by, computes=True)  # as the texts have it, also for types of 16 bits
+    op.also_honest("", by=literal)(two_pass)
+    op.also_honest(remark, by=literal)(one_pass)
     op.mutant_table(_MUTANTS, by=by)
     op.equivalent("invalid_epsilon_is_0_or_1", "no epsilon is invalid")
     op.equivalent(*FLUSHED)

@@ -1,4 +1,4 @@
-"""What an operator's file declares, and how the files are found.
+"""Declarations of an operator's file, and how the files are found.
 
     OP = operator("LayerNormalization")
 
@@ -16,6 +16,8 @@ from __future__ import annotations
 import importlib
 import inspect
 import re
+import sys
+import traceback
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, wraps
@@ -24,6 +26,7 @@ from typing import Any, TypeAlias
 
 from opcheck import opset
 from opcheck.dtypes import DTYPES
+from opcheck.errors import WrongOperator, meant
 from opcheck.model import OpVersion
 from opcheck.opset import Parameter, Schema
 
@@ -49,10 +52,6 @@ OF_OPEN_SAME = (
     *("refuses_negative_same_padding", "same_negative_padding", "same_padding_for_stride_1"),
     *("same_rounded_down", "same_size_of_the_input"),
 )
-
-
-class WrongOperator(Exception):
-    """An operator's file contradicts the operator's schema."""
 
 
 @dataclass(frozen=True)
@@ -95,7 +94,8 @@ class Operator:
         lacks: Dtypes of the leading input that no formula computes.
         any_order: The axis along which the outputs may come in any order, from the attributes; the
             last output says by whole numbers which is which. None where the order is decided.
-        equivalents: Arguments that general mutants are none here, by the mutants' names.
+        equivalents: Arguments that general mutants are none here, by the mutants' names; `argued`
+            is where the last was made.
         formulas: The formula of each version implemented, by the opset since which it is in force.
             A version without one is unsupported, never another version's formula.
     """
@@ -114,6 +114,7 @@ class Operator:
     sound: list[Sound] = field(default_factory=list)
     mutants: list[OwnMutant] = field(default_factory=list)
     equivalents: dict[str, Mapping[str, str]] = field(default_factory=dict)
+    argued: dict[str, str] = field(default_factory=dict)
 
     def formula(self, *versions: int, by: Versions | None = None) -> Callable[[Formula], Formula]:
         """Declare the decorated function as the formula of these versions.
@@ -192,6 +193,12 @@ class Operator:
         `where` are versions ("13"), dtypes ("float32") or both ("13 float32"); everywhere if none
         is named.
         """
+        known = {*map(str, opset.versions(self.domain, self.name)), *DTYPES}
+        for word in {*" ".join(where).split()} - known:
+            wrong = f"{self.name}: {word!r} is no version and no dtype"
+            raise WrongOperator(wrong + meant(word, known))
+        frame = sys._getframe(1)
+        self.argued[mutant] = _place(frame.f_code.co_filename, frame.f_lineno)
         self.equivalents[mutant] = {
             **self.equivalents.get(mutant, {}),
             **dict.fromkeys(where or ("",), why),
@@ -206,26 +213,22 @@ class Operator:
             return
         parameters = parameters_of(function)
         tensors = [p for p in parameters if p.kind is not p.KEYWORD_ONLY]
-        for problem in (
+        stated = {p.name: p for p in parameters if p.kind is p.KEYWORD_ONLY}
+        anywhere = self._names_of_attributes
+        self._wrong(function, *(f"version {since}: {problem}" for problem in (
             *_wrong_inputs(tensors, schema.inputs),
-            *_wrong_attributes(
-                {p.name: p for p in parameters if p.kind is p.KEYWORD_ONLY},
-                schema,
-                self.ignores,
-                self._names_of_attributes,
-            ),
-        ):
-            self._wrong(function, f"version {since}: {problem}")
+            *_wrong_attributes(stated, schema, self.ignores, anywhere),
+        )))  # fmt: skip
 
     @property
     def _names_of_attributes(self) -> set[str]:
         versions = opset.versions(self.domain, self.name).values()
         return {name for schema in versions for name in schema.attributes}
 
-    def _wrong(self, function: Formula, problem: str) -> None:
-        file = inspect.getsourcefile(inspect.unwrap(_plain(function))) or self.module
+    def _wrong(self, function: Formula, *problems: str) -> None:
         name = getattr(_plain(function), "__name__", "?")
-        raise WrongOperator(f"{file}: {self.name}: {name}: {problem}")
+        if problems:
+            raise WrongOperator("\n".join(f"{self.name}: {name}: {one}" for one in problems))
 
 
 def _plain(function: Any) -> Any:
@@ -233,6 +236,31 @@ def _plain(function: Any) -> Any:
     while hasattr(function, "func"):
         function = function.func
     return function
+
+
+def located(error: BaseException, function: Formula | str) -> str:
+    """`file:line` of what failed in a file, or in that of a function."""
+    code = getattr(inspect.unwrap(_plain(function)), "__code__", None)
+    file = function if isinstance(function, str) else code.co_filename if code else __file__
+    if isinstance(error, SyntaxError):
+        return _place(error.filename or file, error.lineno or 1)
+    frames = traceback.walk_tb(error.__traceback__)
+    lines = [line for frame, line in frames if frame.f_code.co_filename == file]
+    return _place(file, lines[-1] if lines else code.co_firstlineno if code else 1)
+
+
+def _place(file: str, line: int) -> str:
+    """`file:line`, from the current folder if the file is below it."""
+    path = Path(file)
+    return f"{path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path}:{line}"
+
+
+def explained(error: BaseException) -> str:
+    """An exception that an operator's file raised, and what its author may have meant."""
+    said, known = getattr(error, "msg", error), {"operator", *vars(Operator)}
+    known.update(*(inspect.signature(one).parameters for one in (operator, Operator.mutant)))
+    words = re.findall(r"(?:name|attribute|argument) '(\w+)'", str(said))[-1:]
+    return f"{type(error).__name__}: {said}{''.join(meant(word, known) for word in words)}"
 
 
 @cache
@@ -272,7 +300,7 @@ def _wrong_attributes(
         attribute = schema.attributes.get(name)
         has_default = parameter.default is not parameter.empty
         if name not in anywhere:
-            yield f"attribute {name!r} is in no version of the schema"
+            yield f"attribute {name!r} is in no version of the schema{meant(name, anywhere)}"
         elif attribute is None:
             if not has_default:
                 yield f"attribute {name!r} needs a default, because this version lacks it"
@@ -300,23 +328,15 @@ def operator(
     module: str = "",
 ) -> Operator:
     """Declare an operator; see `Operator`. Its `module` is the one that calls, if none is named."""
-    module = module or _caller()
+    module = module or sys._getframe(1).f_globals["__name__"]
     made = Operator(
         domain, name, module, exact, low, high, batch, tuple(ignores), any_order, tuple(lacks)
     )
     if not opset.versions(domain, name):
-        raise WrongOperator(f"{module}: there is no operator {name!r} in domain {domain!r}")
+        wrong = f"there is no operator {name!r} in domain {domain!r}"
+        raise WrongOperator(wrong + meant(name, opset.operators(domain)))
     _DECLARED[domain, name] = made
     return made
-
-
-def _caller() -> str:
-    """The module from which the function was called that asks."""
-    frame = inspect.currentframe()
-    assert frame
-    assert frame.f_back
-    assert frame.f_back.f_back
-    return str(frame.f_back.f_back.f_globals["__name__"])
 
 
 def family(functions: Mapping[str, Formula], **options: Any) -> None:
@@ -324,7 +344,7 @@ def family(functions: Mapping[str, Formula], **options: Any) -> None:
 
     An attribute that the function does not take changes nothing, as `consumed_inputs` of version 1.
     """
-    module = _caller()
+    module = sys._getframe(1).f_globals["__name__"]
     for name, function in functions.items():
         made = operator(name, module=module, **options)
         taken = {p.name for p in parameters_of(function) if p.kind is p.KEYWORD_ONLY}
@@ -362,7 +382,8 @@ def composite(name: str, domain: str = "", **options: Any) -> Operator:
     """Declare an operator by its function body, in each version that has one."""
     from opcheck.engine.bodies import body_formula
 
-    made = operator(name, domain, module=_caller(), **options)
+    module = sys._getframe(1).f_globals["__name__"]
+    made = operator(name, domain, module=module, **options)
     for since, schema in opset.versions(domain, name).items():
         if schema.bodies:
             made.formulas[since] = body_formula(OpVersion(domain, name, since))
@@ -376,15 +397,29 @@ def find(domain: str, name: str) -> Operator | None:
         module = _modules().get(name) or _snake(name)
         if module not in _files():
             return None
-        importlib.import_module(f"{_OPS}.{module}")
+        _load(module)
     return _DECLARED.get((domain, name))
 
 
 def every() -> Iterator[Operator]:
     """Every operator of the engine, by domain and name."""
     for module in _files():
-        importlib.import_module(f"{_OPS}.{module}")
+        _load(module)
     return iter(_DECLARED[key] for key in sorted(_DECLARED))
+
+
+def _load(module: str) -> None:
+    """Import a file; raise WrongOperator for whatever fails in it."""
+    known = {*_DECLARED}
+    try:
+        importlib.import_module(f"{_OPS}.{module}")
+    except Exception as error:
+        # Nothing that is half declared may be found the next time.
+        for key in _DECLARED.keys() - known:
+            del _DECLARED[key]
+        text = str(error) if isinstance(error, WrongOperator) else explained(error)
+        place = located(error, str(_files()[module]))
+        raise WrongOperator("\n".join(f"{place}: {line}" for line in text.split("\n"))) from error
 
 
 @cache

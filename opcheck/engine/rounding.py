@@ -106,7 +106,7 @@ def _sum(high: Any, low: Any, more: Any) -> tuple[Any, Any]:
 
 
 def nearest(high: Any, low: Any, dtype: DType) -> Array:
-    """`high` + `low`, of which `high` is the nearest float64, rounded once to `dtype`.
+    """`high` + `low`, where `high` is the nearest float64, rounded once to `dtype`.
 
     An odd last digit stands for all the digits that float64 has no room for.
     """

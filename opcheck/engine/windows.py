@@ -21,7 +21,7 @@ from opcheck.errors import InvalidNode
 from opcheck.model import Array
 from opcheck.numbers import primitive
 
-Floats: TypeAlias = NDArray[Any]
+FloatArray: TypeAlias = NDArray[Any]
 Places: TypeAlias = NDArray[np.intp]
 
 AUTO_PADS = ("NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID")
@@ -75,7 +75,7 @@ class AxisWindows:
         return found
 
     def spans(self, numbers: Places) -> tuple[Places, Places]:
-        """Where the elements of the windows with these numbers begin, and how many there are.
+        """Return where the elements of these windows begin, and their number.
 
         They lie `dilation` apart; a window wholly in padding has none.
         """
@@ -109,15 +109,17 @@ class Windows:
 
     @cached_property
     def terms(self) -> Places:
-        """How many elements each window holds, in a shape that broadcasts to the output's."""
+        """Return each window's number of elements, in a shape that broadcasts to the output's."""
         found = np.ones((), np.intp)
         for n, axis in enumerate(self.axes):
             count = axis.spans(np.arange(axis.size))[1]
+            if count.size and (count == count[0]).all():
+                count = count[:1]
             found = found * count.reshape(-1, *[1] * (len(self.axes) - 1 - n))
         return found
 
     def portions(self, weight: int) -> Iterator[Windows]:
-        """The same windows in portions along the first spatial axis, if each weighs so much."""
+        """Yield the windows in portions along the first spatial axis, if each weighs this much."""
         first, *others = self.axes
         size = max(1, _AT_ONCE // max(1, weight * prod(axis.size for axis in others)))
         for low in range(0, max(1, first.size), size):
@@ -136,7 +138,7 @@ class Windows:
             found = both.reshape(len(found) * axis.kernel, found.shape[1] * axis.size)
         return found
 
-    def sums(self, values: Floats) -> Floats:
+    def sums(self, values: FloatArray) -> FloatArray:
         """The sum of `values`, of the input's shape, over every window; padding adds nothing."""
         if not values.size or not prod(self.shape):
             return np.zeros(self.shape, values.dtype)
@@ -146,7 +148,7 @@ class Windows:
             values = _sums_along(values, n + 2, self.axes[n])
         return values
 
-    def gathered(self, x: Array, places: Places) -> Iterator[tuple[slice, Floats, Places]]:
+    def gathered(self, x: Array, places: Places) -> Iterator[tuple[slice, FloatArray, Places]]:
         """The windows whose outputs have these row-major places, in portions.
 
         Each portion is a slice of `places`, the windows' elements as float64 of shape (n, K), with
@@ -157,7 +159,7 @@ class Windows:
             portion = slice(low, min(low + step, len(places)))
             yield portion, *self._gather(x, places[portion])
 
-    def _gather(self, x: Array, places: Places) -> tuple[Floats, Places]:
+    def _gather(self, x: Array, places: Places) -> tuple[FloatArray, Places]:
         rank = len(self.axes)
         if not x.size:
             return np.zeros((len(places), 1)), np.zeros(len(places), np.intp)
@@ -179,14 +181,19 @@ class Windows:
         return values.reshape(len(places), -1), total
 
 
-def _sums_along(values: Floats, n: int, axis: AxisWindows) -> Floats:
+def _sums_along(values: FloatArray, n: int, axis: AxisWindows) -> FloatArray:
     shape = list(values.shape)
     shape[n] = axis.size
-    out = np.zeros(shape, values.dtype)
+    out: FloatArray = np.empty(shape, values.dtype)
     source, target = np.moveaxis(values, n, 0), np.moveaxis(out, n, 0)
     if len(axis.offsets) <= axis.size:
-        for j in axis.offsets:
-            windows, elements = axis.reach(j)
+        reached = [axis.reach(j) for j in axis.offsets]
+        if len(reached) > 1 and reached[0][0] == reached[1][0] == slice(0, axis.size):
+            np.add(source[reached[0][1]], source[reached[1][1]], out=target)
+            reached = reached[2:]
+        else:
+            target[...] = 0
+        for windows, elements in reached:
             target[windows] += source[elements]
         return out
     # A few long windows, such as one over the whole axis.

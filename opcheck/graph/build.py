@@ -72,6 +72,7 @@ def assemble(
     imports = [helper.make_opsetid(domain, at_opset)]
     model = helper.make_model(graph, opset_imports=imports, ir_version=version)
     _state_ranks(model)
+    _keep_rank(model)
     return model
 
 
@@ -86,18 +87,15 @@ def ir_version(domain: str, at_opset: int) -> int:
 
 def _attribute(op: OpVersion, name: str, value: AttrValue | Typed) -> AttributeProto:
     if isinstance(value, Typed) and value.type == "tensor":
-        return helper.make_attribute(name, numpy_helper.from_array(_tensor(value.value), name))
+        array = np.array(value.value)
+        array = array.astype(np.int64 if array.dtype.kind == "i" else np.float32)
+        return helper.make_attribute(name, numpy_helper.from_array(array, name))
     if isinstance(value, Typed):
         return helper.make_attribute(name, value.value, attr_type=ATTRIBUTE_PROTOS[value.type])
     declared = opset.attribute(op, name)
     # The declared type and not the value's: an empty list has none of its own.
     kind = ATTRIBUTE_PROTOS.get(declared.type) if declared else None
     return helper.make_attribute(name, value, attr_type=kind)
-
-
-def _tensor(value: AttrValue) -> Array:
-    array = np.array(value)
-    return array.astype(np.int64 if array.dtype.kind == "i" else np.float32)
 
 
 def _output_info(output: OutputSpec) -> ValueInfoProto:
@@ -113,9 +111,35 @@ def _state_ranks(model: ModelProto) -> None:
         ours, theirs = output.type.tensor_type, found.type.tensor_type
         ours.elem_type = ours.elem_type or theirs.elem_type
         if theirs.HasField("shape"):
-            ours.shape.SetInParent()
-            for _ in theirs.shape.dim:
-                ours.shape.dim.add()
+            state_rank(output, len(theirs.shape.dim))
+
+
+def state_rank(output: ValueInfoProto, rank: int) -> None:
+    """Give an output without a shape one of this rank and of any sizes."""
+    shape = output.type.tensor_type.shape
+    shape.SetInParent()
+    for _ in range(rank):
+        shape.dim.add()
+
+
+def _keep_rank(model: ModelProto) -> None:
+    """Give the only output the rank of the first input, where no version of ONNX infers one.
+
+    onnx's checker refuses an output without a shape. Operators that ONNX has no inference for at
+    their version, such as GroupNormalization and Cast-1, keep the rank; Reshape-1 alone does not.
+    """
+    graph, (imported, *_) = model.graph, model.opset_import
+    outputs = [one.type.tensor_type for one in graph.output]
+    if imported.domain or len(outputs) != 1 or outputs[0].HasField("shape"):
+        return
+    (node,) = graph.node
+    schema = opset.describe("", node.op_type, imported.version)
+    if schema is None or schema.infers_shapes or len(schema.outputs) > 1 or not node.input:
+        return
+    shapes = {one.name: len(one.type.tensor_type.shape.dim) for one in graph.input}
+    shapes |= {one.name: len(one.dims) for one in graph.initializer}
+    if node.op_type != "Reshape" and node.input[0] in shapes:
+        state_rank(graph.output[0], shapes[node.input[0]])
 
 
 def _inferred(model: ModelProto) -> Sequence[ValueInfoProto]:

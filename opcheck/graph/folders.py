@@ -18,7 +18,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, TypeAlias, cast, get_args
+from typing import Literal, TypeAlias, cast, get_args
+from urllib.parse import quote
 
 import numpy as np
 from onnx import ModelProto, TypeProto
@@ -33,20 +34,21 @@ from opcheck.graph.tensors import (
     value_bytes,
     write_whole,
 )
-from opcheck.model import Array, BackendInfo, Items, OutputSpec, Task, Value
+from opcheck.model import Array, BackendInfo, Items, OutputSpec, Raised, Task, Value
 
 MODEL = "model.onnx"
 DATA_SET = "test_data_set_0"
 
 #: No name of a folder is longer. Windows allows 260 characters for a whole path.
 MAX_NAME = 150
-_SAFE = re.compile(r"[A-Za-z0-9_.,=+@#~-]")
+#: What is not encoded, beside letters, digits and `_.~-`.
+_SAFE = ",=+@#"
 #: What Windows takes for a device, whatever follows after a dot.
 _DEVICES = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\.|\Z)", re.IGNORECASE)
 _SUFFIXES = (".pb", ".npy")
 _INPUT = re.compile(r"input_\d+\.pb")
-Kind: TypeAlias = Literal["unsupported", "error", "not_run"]
-KINDS: tuple[Kind, ...] = get_args(Kind)
+FailureKind: TypeAlias = Literal["unsupported", "error", "not_run"]
+KINDS: tuple[FailureKind, ...] = get_args(FailureKind)
 #: What opcheck writes into a case's folder, and what it adds where there is an answer.
 _QUESTION = re.compile(rf"{DATA_SET}|({MODEL}|{DATA_SET}/input_\d+\.pb)(\.part)?")
 _ANSWER = re.compile(
@@ -77,20 +79,15 @@ def folder_name(case: str) -> str:
     Different ids have different names; ids that differ in more than the case of their letters
     have names that do.
     """
-    marks = [char if _SAFE.fullmatch(char) else _encoded(char) for char in case]
+    name = quote(case, safe=_SAFE)
     if _DEVICES.match(case) or case.startswith("."):
-        marks[0] = _encoded(case[0])
-    if case.endswith("."):
-        marks[-1] = _encoded(".")
-    name = "".join(marks)
+        name = f"%{ord(case[0]):02X}{name[1:]}"
+    if name.endswith("."):
+        name = f"{name[:-1]}%2E"
     if len(name) <= MAX_NAME:
         return name
     end = f"%-{hashlib.sha256(case.encode()).hexdigest()[:20]}"
     return name[: MAX_NAME - len(end)] + end
-
-
-def _encoded(char: str) -> str:
-    return "".join(f"%{byte:02X}" for byte in char.encode())
 
 
 def task_folder_name(task: Task) -> str:
@@ -189,7 +186,7 @@ def not_written_here(folder: Path, *, answered: bool) -> str | None:
 
 
 def _same(one: Value, other: Value) -> bool:
-    """Whether two values are equal bit by bit: tensors, sequences, or no value at all."""
+    """Return True if two values are equal bit by bit: tensors, sequences, or no value."""
     if isinstance(one, list) and isinstance(other, list):
         return len(one) == len(other) and all(map(_same, one, other))
     if isinstance(one, np.ndarray) and isinstance(other, np.ndarray):
@@ -236,7 +233,7 @@ def file_of(what: str, number: int, names: Sequence[str]) -> str | None:
 
 
 def _is_output(name: str) -> bool:
-    """Whether a file was surely meant for an output. Logs and the like are nobody's business."""
+    """Return True if a file is surely meant as an output, unlike logs."""
     tensor = name.lower().endswith(_SUFFIXES) and not _INPUT.fullmatch(name)
     return tensor or name.lower().startswith("output")
 
@@ -258,7 +255,7 @@ def _read(path: Path, declared: TypeProto | None, spec: OutputSpec) -> Value:
 class Saying:
     """A text and what it is about."""
 
-    kind: Kind
+    kind: FailureKind
     text: str
 
 
@@ -288,26 +285,19 @@ def write_saying(folder: Path, saying: Saying) -> None:
     (folder / f"{saying.kind}.txt").write_bytes(data)
 
 
-@dataclass(frozen=True)
-class Refusal:
-    """An exception by its name, "" where only words are known, and whether it was meant."""
-
-    kind: str
-    detail: str
-    documented: bool = True
-
-    def __str__(self) -> str:
-        told = f"{self.kind}: {self.detail}" if self.detail else self.kind
-        return told if self.documented else f"{_ACCIDENT}{told}"
+def refusal_text(refusal: Raised) -> str:
+    """A refusal by its name, "" where only words are known, and how it was meant."""
+    told = f"{refusal.kind}: {refusal.detail}" if refusal.detail else refusal.kind
+    return told if refusal.documented else f"{_ACCIDENT}{told}"
 
 
-def read_refusal(text: str) -> Refusal:
-    """What `str` of a Refusal wrote; any other text is words."""
+def read_refusal(text: str) -> Raised:
+    """What `refusal_text` wrote; any other text is words."""
     words = text.removeprefix(_ACCIDENT)
     named = _NAMED.fullmatch(words)
     if not named:
-        return Refusal("", text)
-    return Refusal(named["kind"], named["detail"] or "", documented=words == text)
+        return Raised("run", "", text, documented=True)
+    return Raised("run", named["kind"], named["detail"] or "", documented=words == text)
 
 
 def write_origin(folder: Path, backend: BackendInfo | None) -> None:
@@ -337,10 +327,8 @@ def read_origin(folder: Path) -> BackendInfo | None:
         raise ValueError(f"{MARKER} is damaged, or not opcheck's") from None
     if version != _FORMAT:
         raise ValueError(f"{MARKER} has format {version!r}; this opcheck reads {_FORMAT}")
-    return None if said is None else _backend(said)
-
-
-def _backend(said: Any) -> BackendInfo:
+    if said is None:
+        return None
     from pydantic import TypeAdapter, ValidationError
 
     try:

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 from onnx import ModelProto, TensorProto, ValueInfoProto, checker, shape_inference
 
 from opcheck.dtypes import DType
-from opcheck.graph.build import anonymous, at_newest_opsets, model_of
+from opcheck.graph.build import anonymous, at_newest_opsets, model_of, state_rank
 from opcheck.graph.tensors import (
     MAX_BYTES,
     BeyondOpcheck,
@@ -83,7 +83,7 @@ def _texts(model: ModelProto) -> Iterator[object]:
 
 
 def inside(path: Path, folder: Path) -> bool:
-    """Whether a path stays in a folder, links followed."""
+    """Return True if a path stays in a folder, with links followed."""
     try:
         return path.resolve().is_relative_to(folder.resolve())
     except (OSError, RuntimeError, ValueError):  # a loop of links, or a name that is none
@@ -131,10 +131,10 @@ def _tensors(message: Any) -> Iterator[TensorProto]:
 
 #: Name, type and sizes of an input. A size is a number, a name, or "" where nothing is said of it;
 #: there are none where not even their number is said.
-Declared: TypeAlias = tuple[str, DType, tuple[int | str, ...] | None]
+DeclaredTensor: TypeAlias = tuple[str, DType, tuple[int | str, ...] | None]
 
 
-def declared_inputs(model: ModelProto) -> Iterator[Declared]:
+def declared_inputs(model: ModelProto) -> Iterator[DeclaredTensor]:
     """The inputs that have no value of their own.
 
     Raises BeyondOpcheck for what is no tensor, ValueError for a type that ONNX does not have.
@@ -164,11 +164,8 @@ def model_bytes(task: Task, ranks: Sequence[int]) -> bytes:
     """
     model = model_of(task)
     for output, rank in zip(model.graph.output, ranks, strict=False):
-        kind = output.type.tensor_type
-        if not kind.HasField("shape"):
-            kind.shape.SetInParent()
-            for _ in range(rank):
-                kind.shape.dim.add()
+        if not output.type.tensor_type.HasField("shape"):
+            state_rank(output, rank)
     return model.SerializeToString(deterministic=True)
 
 
@@ -188,7 +185,7 @@ def other_model(model: ModelProto, task: Task) -> str | None:
 
 
 def invalid(model: ModelProto) -> str | None:
-    """What onnx's checker says against a model, None if nothing."""
+    """Return the error of onnx's checker on a model, None if it is valid."""
     try:
         checker.check_model(model)
     except Exception as error:  # ValidationError, and whatever a damaged model leads to
@@ -197,7 +194,7 @@ def invalid(model: ModelProto) -> str | None:
 
 
 def inferred_elements(model: ModelProto) -> int:
-    """How many elements the outputs have as ONNX infers them; 0 where it cannot."""
+    """Return the outputs' number of elements as ONNX infers it; 0 where it cannot."""
     counts = [0]
     # Some first versions have no inference.
     for one in (model, at_newest_opsets(model)):

@@ -1,4 +1,4 @@
-"""What a model of one node says of it in the words of a case, and its test.
+"""Turn a model of one node and its test into the fields of a case.
 
 Whatever no case can state is refused by name.
 """
@@ -18,7 +18,7 @@ from onnx import AttributeProto, ModelProto, NodeProto, TensorProto, ValueInfoPr
 from opcheck import dtypes, opset
 from opcheck.graph.build import ATTRIBUTE_PROTOS
 from opcheck.graph.tensors import array_of
-from opcheck.graph.test_data import DataSet, ModelTest, Told, read_test
+from opcheck.graph.test_data import DataSet, FileMessages, ModelTest, read_test
 from opcheck.model import Array, AttrValue, OpVersion, Value
 from opcheck.opset import Schema, onnx_defs
 
@@ -86,7 +86,7 @@ def attributes(node: NodeProto) -> dict[str, AttrValue]:
 
 @dataclass(frozen=True, eq=False)
 class OneNode:
-    """A node with its test, all values of which are arrays.
+    """A node with its test; all values are arrays.
 
     `inputs` and `outputs` are the slots of the node that are there, by their places; of a variadic
     parameter each tensor has one.
@@ -100,8 +100,8 @@ class OneNode:
     test: ModelTest
 
 
-def read_one_node(folder: Path, told: Told) -> OneNode | None:
-    """The node and the data in `folder`; None where something is wrong with it, which is `told`."""
+def read_one_node(folder: Path, told: FileMessages) -> OneNode | None:
+    """The node and the data in `folder`; None where it has problems, which go to `told`."""
     test = read_test(folder, folder.name, told, check=_schema)
     for data in test.data_sets if test else ():
         for what, values in (("input", data.inputs), ("output", data.outputs)):

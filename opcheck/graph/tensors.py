@@ -33,7 +33,7 @@ def read_tensor(path: Path) -> Array:
 
 
 def read_named_tensor(path: Path) -> tuple[str, Array]:
-    """The same, after its name."""
+    """Return the tensor's name and the tensor."""
     try:
         tensor = TensorProto.FromString(read_whole(path))
         return tensor.name, array_of(tensor)
@@ -82,7 +82,7 @@ def write_whole(path: Path, data: bytes) -> None:
 
 
 def read_whole(path: Path) -> bytes:
-    """What is in a file; raises ValueError where that is no file, or a very large one."""
+    """Return the bytes of a file; raises ValueError if it is no file, or a very large one."""
     _check_size(path)
     return path.read_bytes()
 
@@ -134,30 +134,27 @@ def element(code: int) -> DType:
 
 
 def read_value(path: Path, declared: TypeProto | None) -> Value:
-    """The value in a .pb file, of which the model says that it is `declared`, or else a tensor.
+    """The value in a .pb file: of the `declared` type, or else a tensor.
 
     Raises ValueError, naming the file, for whatever is no such value, and BeyondOpcheck.
     """
     if declared is None:
         return read_tensor(path)
     try:
-        return _value(read_whole(path), declared)
+        data = read_whole(path)
+        match declared.WhichOneof("value"):
+            case "sequence_type":
+                return _sequence(SequenceProto.FromString(data))
+            case "optional_type":
+                return _optional(OptionalProto.FromString(data))
+            case _:
+                return array_of(TensorProto.FromString(data))
     except BeyondOpcheck:
         raise
     except Exception as error:
         # A damaged file makes protobuf, onnx and NumPy raise whatever they stumble over.
         told = str(error) or type(error).__name__
         raise ValueError(f"{path.name} holds no readable value: {told}") from error
-
-
-def _value(data: bytes, declared: TypeProto) -> Value:
-    match declared.WhichOneof("value"):
-        case "sequence_type":
-            return _sequence(SequenceProto.FromString(data))
-        case "optional_type":
-            return _optional(OptionalProto.FromString(data))
-        case _:
-            return array_of(TensorProto.FromString(data))
 
 
 def _sequence(proto: SequenceProto) -> list[Array]:

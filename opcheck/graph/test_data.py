@@ -38,7 +38,8 @@ _NUMBERED = re.compile(r"(input|output)_\d+\.(pb|npy)")
 DATA = "data.json"
 #: What ONNX's runner allows where nothing else is said.
 RTOL, ATOL = 1e-3, 1e-7
-_FILE = re.compile(
+#: The path of a file that `write_test` writes into folders below one.
+TEST_FILE = re.compile(
     rf"[\w-]+/test_\w+/({re.escape(MODEL)}|{re.escape(DATA)}|test_data_set_\d+/(in|out)put_\d+\.pb)"
 )
 
@@ -70,11 +71,11 @@ class ModelTest:
 
 
 #: What is wrong with files, each with its path.
-Told: TypeAlias = list[tuple[Path, str]]
+FileMessages: TypeAlias = list[tuple[Path, str]]
 
 
 def is_test(names: Iterable[str]) -> bool:
-    """Whether a folder with these entries is that of a test."""
+    """Return True if a folder with these entries is a test."""
     names = [*names]
     return MODEL in names or any(map(_DATA_SET.fullmatch, names))
 
@@ -82,12 +83,12 @@ def is_test(names: Iterable[str]) -> bool:
 def read_test(
     folder: Path,
     name: str,
-    told: Told,
+    told: FileMessages,
     *,
     answered: bool = True,
     check: Callable[[ModelProto], object] | None = None,
 ) -> ModelTest | None:
-    """The test in a folder; None where something is wrong with it, which is `told`.
+    """The test in a folder; None where it has problems, which go to `told`.
 
     Unless it is to be `answered`, it may lack outputs, because its model is to be refused. With a
     `check`, which raises ValueError, that alone decides which models are valid.
@@ -142,7 +143,10 @@ def _data_set(
 ) -> tuple[tuple[ValueInfoProto, ...], DataSet]:
     names = sorted(path.name for path in folder.iterdir())
     given = _files(folder, names, "input")
-    fed = _fed(model, given, folder)
+    by_default, all_ = fed_by_default(model), tuple(model.graph.input)
+    if len(given) not in (len(by_default), len(all_)):
+        raise _Wrong(folder, _numbers("input", len(given), [one.name for one in by_default]))
+    fed = by_default if len(given) == len(by_default) else all_
     outputs = [*model.graph.output]
     files = _files(folder, names, "output")
     try:
@@ -156,14 +160,6 @@ def _data_set(
         return fed, DataSet(_number(folder), inputs, tuple(_values(files, "output", outputs)))
     except BeyondOpcheck as error:
         return fed, DataSet(_number(folder), beyond=str(error))
-
-
-def _fed(model: ModelProto, files: Sequence[Path], folder: Path) -> tuple[ValueInfoProto, ...]:
-    for inputs in (fed_by_default(model), tuple(model.graph.input)):
-        if len(inputs) == len(files):
-            return inputs
-    needed = [one.name for one in fed_by_default(model)]
-    raise _Wrong(folder, _numbers("input", len(files), needed))
 
 
 def _numbers(what: str, count: int, names: Sequence[str]) -> str:
@@ -236,7 +232,7 @@ def read_tolerance(data: bytes) -> tuple[float, float]:
 
 
 def data_json(rtol: float, atol: float) -> bytes:
-    """What ONNX's loader reads beside a model."""
+    """Return the data.json that ONNX's loader reads next to a model."""
     return f"{json.dumps({'atol': atol, 'rtol': rtol})}\n".encode()
 
 
@@ -255,8 +251,3 @@ def write_test(folder: Path, test: ModelTest) -> None:
             for number, (info, value) in enumerate(zip(declared, values, strict=True)):
                 written = value_bytes(value, info.type, info.name)
                 (data_set / f"{what}_{number}.pb").write_bytes(written)
-
-
-def of_a_test(name: str) -> bool:
-    """Return True for the path of a file that `write_test` writes into folders below one."""
-    return _FILE.fullmatch(name) is not None

@@ -5,7 +5,7 @@ has to fail as listed, and what is not listed has to pass. `checking` finds what
 vain; `places` and `writing` write one.
 """
 
-from opcheck.known.fields import Entry, LedgerFields, Line, Place, within
+from opcheck.known.fields import LedgerEntry, LedgerFields, Line, Place, within
 from opcheck.known.ledgers import (
     Gate,
     Ledger,

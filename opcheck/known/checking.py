@@ -1,4 +1,4 @@
-"""What a user's ledger lists in vain: before anything runs, because a gate must not lie."""
+"""Find what a user's ledger lists in vain, before anything runs."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from opcheck.known.fields import VALUES, Place, is_version, value_of
 from opcheck.known.ledgers import Gate, UserLedger
 from opcheck.model import BackendInfo, Case, OpVersion
 from opcheck.reading import Problems, quoted
-from opcheck.reading.form import shown
+from opcheck.reading.validation import shown
 
 #: How many names are told where none is like the one that is wrong.
 _TOLD = 8
@@ -18,7 +18,7 @@ _TOLD = 8
 
 @dataclass(frozen=True)
 class Facts:
-    """What ledgers are held against.
+    """Facts that ledgers are checked against.
 
     `cases` are all that were read, whether they were selected or not. `elsewhere` reads those of
     the shipped suites, where a ledger may list what this run was not asked about. `why_none` says
@@ -65,7 +65,7 @@ def check(gate: Gate, facts: Facts, pruned: UserLedger | None = None) -> None:
 
 
 def is_dead(place: Place, cases: Iterable[Case]) -> bool:
-    """Whether some of what a place names is about none of these cases."""
+    """Return True if part of what a place names matches none of these cases."""
     return bool(_in_vain(place, [case for case in cases if place.fits(case)]))
 
 
@@ -128,7 +128,7 @@ def _in_vain(place: Place, about: Collection[Case]) -> list[tuple[str, int]]:
 def _nowhere(
     place: Place, cases: Sequence[Case]
 ) -> Iterator[tuple[str, tuple[int, ...], str, str | None]]:
-    """What a place names that is nowhere: the field, the item, what to say of it, and a hint."""
+    """Yield what a place names that does not exist: field, item, message, and hint."""
     # Field by field, from what is most general, and no more after one that leaves no case at all.
     left, so_far = list(cases), "cases that were read"
     gone: set[tuple[str, int]] = set()

@@ -1,17 +1,17 @@
 """The form of a ledger: which cases an entry is about, in what way they fail, and why."""
 
 from collections.abc import Sequence
-from functools import cache, partial
+from functools import cache
 from typing import Annotated, Any, Literal, Self
 
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.version import InvalidVersion, Version
-from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from opcheck.errors import did_you_mean
 from opcheck.model import FAILURES, WRONG, Case, Typed, Verdict
-from opcheck.reading import form
-from opcheck.reading.form import Fields
+from opcheck.reading import validation
+from opcheck.reading.validation import Fields
 
 #: The verdicts that a ledger of released backends can explain.
 FAILING = (Verdict.WARN, *WRONG)
@@ -71,7 +71,7 @@ class Place(Fields):
         return self
 
     def fits(self, case: Case) -> bool:
-        """Whether `case` is one of these."""
+        """Return True if `case` is one of these."""
         return all(
             getattr(self, field) is None or value_of(case, field) in getattr(self, field)
             for field in VALUES
@@ -85,7 +85,7 @@ VALUES = ("case", "op", "name", "row", "opset", "dtype")
 
 
 def value_of(case: Case, field: str) -> str | int | None:
-    """What a field of places says of a case."""
+    """Return the value of a place's field for a case."""
     match field:
         case "case":
             return case.id
@@ -143,7 +143,7 @@ class LedgerFields(Fields):
     known: list[Line]
 
 
-class Entry(Fields):
+class LedgerEntry(Fields):
     """One line of a user's ledger: what comes of some cases, and why.
 
     What comes has to be all that is stated: one of the verdicts, one of the ways to fail, the
@@ -173,12 +173,12 @@ class Entry(Fields):
         return self
 
     def holds_for(self, version: str) -> bool:
-        """Whether it is about a version of the backend."""
+        """Return True if the entry applies to a version of the backend."""
         return self.versions is None or within(version, self.versions)
 
     @property
     def expected(self) -> str:
-        """What should come, in words: `fail (values) that looks like last_of_ties`."""
+        """The expected result in words: `fail (values) that looks like last_of_ties`."""
         ways = " or ".join(self.failure or ())
         said = " or ".join(self.verdict or ())
         said = f"{said} ({ways})" if said and ways and said != ways else said or ways
@@ -191,21 +191,21 @@ class UserFields(Fields):
 
     backend: Annotated[Words, _Some]
     #: Of a list of which the last line was deleted, YAML leaves null.
-    known: Annotated[list[Entry], BeforeValidator(lambda value: [] if value is None else value)]
+    known: Annotated[
+        list[LedgerEntry], BeforeValidator(lambda value: [] if value is None else value)
+    ]
 
 
-def _keys(ledger: type[BaseModel], entry: type[BaseModel], container: form.Location) -> list[str]:
-    if "where" in container:
-        return form.aliases(Place)
-    return form.aliases(entry if "known" in container else ledger)
-
-
-#: The keys allowed at a place of a shipped ledger, and of a user's.
-keys, user_keys = partial(_keys, LedgerFields, Line), partial(_keys, UserFields, Entry)
+def known_keys(
+    ledger: type[Fields], entry: type[Fields], container: validation.Location
+) -> list[str]:
+    """The keys allowed at a place of a ledger that has such entries."""
+    model = Place if "where" in container else entry if "known" in container else ledger
+    return validation.aliases(model)
 
 
 def is_version(version: str) -> bool:
-    """Whether ranges of versions mean anything for `version`."""
+    """Return True if ranges of versions apply to `version`."""
     try:
         Version(version)
     except InvalidVersion:
@@ -215,7 +215,7 @@ def is_version(version: str) -> bool:
 
 @cache
 def within(version: str, versions: str) -> bool:
-    """Whether a version lies in a range; one that is no version lies in none."""
+    """Return True if a version lies in a range; an invalid version lies in none."""
     return is_version(version) and SpecifierSet(versions).contains(
         Version(version), prereleases=True
     )

@@ -9,13 +9,13 @@ import hashlib
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TypeVar
 
 from opcheck.known import fields as f
-from opcheck.model import BackendInfo, Case, Known, Result, Verdict
-from opcheck.reading import Node, Problems, form, quoted, read_file, shipped_folder
+from opcheck.model import BackendInfo, Case, Known, LiveResult, Verdict
+from opcheck.reading import FileNode, Problems, quoted, read_file, shipped_folder, validation
 
 Fields = TypeVar("Fields", f.LedgerFields, f.UserFields)
 
@@ -27,7 +27,7 @@ class Ledger:
     file: str
     fields: f.LedgerFields
 
-    def line_for(self, result: Result, backend: BackendInfo) -> f.Line | None:
+    def line_for(self, result: LiveResult, backend: BackendInfo) -> f.Line | None:
         """The first line that explains a failure or, of a pass, the first that denies it.
 
         Names of cases mean what the shipped suites mean by them: other cases are never explained.
@@ -50,30 +50,27 @@ def load_ledgers(paths: Iterable[Path]) -> tuple[Ledger, ...]:
     """The ledgers in `paths`; raises CaseFileError with every problem of every file."""
     problems = Problems()
     ledgers = []
-    for path, node, fields in _read(paths, f.LedgerFields, f.keys, problems):
-        _check_same_as(fields, node, str(path), problems)
+    for path, node, fields in _read(paths, f.LedgerFields, f.Line, problems):
+        # Each `same_as` begins the cause of exactly one independent line.
+        causes = [line.cause for line in fields.known if line.same_as is None]
+        for number, begin in enumerate(line.same_as for line in fields.known):
+            if begin and (count := sum(cause.startswith(begin) for cause in causes)) != 1:
+                told = f"{quoted(begin)} begins {count} causes of other lines, not 1"
+                problems.add(str(path), node.at(("known", number, "same_as")), told)
         ledgers.append(Ledger(path.name, fields))
     problems.raise_if_any()
     return tuple(ledgers)
 
 
 def _read(
-    paths: Iterable[Path], cls: type[Fields], keys: form.KnownKeys, problems: Problems
-) -> Iterator[tuple[Path, Node, Fields]]:
+    paths: Iterable[Path], cls: type[Fields], entry: type[validation.Fields], problems: Problems
+) -> Iterator[tuple[Path, FileNode, Fields]]:
+    keys = partial(f.known_keys, cls, entry)
     for path in paths:
         node = read_file(path, problems)
-        fields = form.check(cls, node, str(path), problems, keys)[0] if node else None
+        fields = validation.check(cls, node, str(path), problems, keys)[0] if node else None
         if node and fields:
             yield path, node, fields
-
-
-def _check_same_as(fields: f.LedgerFields, node: Node, file: str, problems: Problems) -> None:
-    """Report each `same_as` that does not begin the cause of exactly one independent line."""
-    causes = [line.cause for line in fields.known if line.same_as is None]
-    for number, begin in enumerate(line.same_as for line in fields.known):
-        if begin and (count := sum(cause.startswith(begin) for cause in causes)) != 1:
-            told = f"{quoted(begin)} begins {count} causes of other lines, not 1"
-            problems.add(file, node.at(("known", number, "same_as")), told)
 
 
 def shipped_ledgers() -> tuple[Ledger, ...]:
@@ -81,7 +78,7 @@ def shipped_ledgers() -> tuple[Ledger, ...]:
     return load_ledgers(sorted(shipped_folder("_known", "reports/known").glob("*.yaml")))
 
 
-def explain(ledgers: Iterable[Ledger], result: Result, backend: BackendInfo) -> Result:
+def explain(ledgers: Iterable[Ledger], result: LiveResult, backend: BackendInfo) -> LiveResult:
     """`result` with what the ledgers know of it.
 
     A failure that a line names becomes `known`; a pass that a line names stays one, with the
@@ -101,12 +98,12 @@ class UserLedger:
 
     path: Path
     fields: f.UserFields
-    node: Node
+    node: FileNode
     lines: tuple[str, ...]
 
     @property
     def file(self) -> str:
-        """What messages call it."""
+        """Name of the file in messages."""
         return str(self.path)
 
     @cached_property
@@ -116,7 +113,7 @@ class UserLedger:
         return hashlib.sha256(said).hexdigest()[:16]
 
     def is_unchanged(self) -> bool:
-        """Whether the file still is what was read."""
+        """Return True if the file is unchanged since it was read."""
         try:
             return _lines(self.path) == self.lines
         except (OSError, ValueError):
@@ -143,7 +140,7 @@ def load_user_ledgers(paths: Iterable[Path]) -> tuple[UserLedger, ...]:
     """The ledgers in `paths`, each file once; raises CaseFileError with every problem of all."""
     problems = Problems()
     once = {path.resolve(): path for path in paths}.values()
-    read = _read(once, f.UserFields, f.user_keys, problems)
+    read = _read(once, f.UserFields, f.LedgerEntry, problems)
     ledgers = [UserLedger(path, fields, node, _lines(path)) for path, node, fields in read]
     problems.raise_if_any()
     return tuple(ledgers)
@@ -155,14 +152,14 @@ def _lines(path: Path) -> tuple[str, ...]:
 
 @dataclass(frozen=True, eq=False)
 class Listed:
-    """Where a case is listed: an entry of a ledger, by its number, and one of its places."""
+    """Where a case is listed: the number of a ledger's entry, and one of its places."""
 
     ledger: UserLedger
     number: int
     place: int
 
     @property
-    def entry(self) -> f.Entry:
+    def entry(self) -> f.LedgerEntry:
         """The entry."""
         return self.ledger.fields.known[self.number]
 
@@ -172,7 +169,7 @@ class Listed:
         return self.ledger.line_of(self.number, self.place)
 
     def known(self) -> Known:
-        """What the ledger says."""
+        """The ledger's explanation."""
         text = self.ledger.lines[self.line - 1].strip()
         if not text.endswith("}"):  # of a mapping in lines this is but the first
             text += " …"
@@ -189,15 +186,15 @@ class Gate:
 
     @property
     def digests(self) -> Mapping[str, str]:
-        """What was in force, by file."""
+        """Digests of the ledgers in force, by file."""
         return {ledger.file: ledger.digest for ledger in self.ledgers}
 
     def is_about(self, backend: BackendInfo) -> bool:
-        """Whether one of the ledgers is of this backend."""
+        """Return True if one of the ledgers is of this backend."""
         return any(ledger.is_about(backend) for ledger in self.ledgers)
 
     def listed(self, case: Case, backend: BackendInfo) -> list[Listed]:
-        """Where a case is listed for a backend of this version: once, or a ledger is wrong."""
+        """Return where a case is listed for a backend of this version; twice is an error."""
         key = backend.address, backend.version
         if key not in self._listed:
             self._listed[key] = self._by_operator(backend)
@@ -206,8 +203,8 @@ class Gate:
         return [one for one in some if one.entry.where[one.place].fits(case)]
 
     def judged(
-        self, result: Result, backend: BackendInfo, looks: Callable[[str], bool]
-    ) -> Result | None:
+        self, result: LiveResult, backend: BackendInfo, looks: Callable[[str], bool]
+    ) -> LiveResult | None:
         """`result` with what the ledgers make of it, None where they say nothing.
 
         `looks` tells whether a mistake of this name gives the answer that came.
@@ -234,7 +231,7 @@ class Gate:
         )
 
     def _by_operator(self, backend: BackendInfo) -> Mapping[str | None, list[Listed]]:
-        """What is listed for a backend, by operator; under None what names cases alone."""
+        """Entries for a backend, by operator; None holds entries that name cases alone."""
         found: dict[str | None, list[Listed]] = defaultdict(list)
         for ledger in self.ledgers:
             if not ledger.is_about(backend):
@@ -247,8 +244,8 @@ class Gate:
         return found
 
 
-def is_as_listed(entry: f.Entry, result: Result, looks: Callable[[str], bool]) -> bool:
-    """Whether a result fails in the way that an entry says."""
+def is_as_listed(entry: f.LedgerEntry, result: LiveResult, looks: Callable[[str], bool]) -> bool:
+    """Return True if a result fails in the way that an entry says."""
     return (
         (entry.verdict is None or result.verdict in entry.verdict)
         and (entry.failure is None or result.failure in entry.failure)
@@ -259,7 +256,7 @@ def is_as_listed(entry: f.Entry, result: Result, looks: Callable[[str], bool]) -
 
 
 def says(reason: str, pattern: str) -> bool:
-    """Whether a reason has the pattern within, where `*` is anything; lines are as blanks."""
+    """Return True if a reason contains the pattern; `*` matches anything, newlines are blanks."""
     text, end = " ".join(reason.split()), 0
     for part in pattern.split("*"):
         wanted = " ".join(part.split())

@@ -75,7 +75,7 @@ def _of_operator(
 
 
 def _said(there: Sequence[Case], ids: Collection[str]) -> list[_Said]:
-    """What tells those of `ids` from all others `there`, in disjoint parts if one cannot."""
+    """Return places that select `ids` from all cases `there`, in disjoint parts if needed."""
     mine = [case for case in there if case.id in ids]
     known = [field for field in (*_FIELDS, *_attributes(there)) if _can_be_said(field, mine)]
     for count in range(len(known) + 1):
@@ -98,7 +98,7 @@ def _attributes(cases: Iterable[Case]) -> list[str]:
 
 
 def _can_be_said(field: str, cases: Iterable[Case]) -> bool:
-    """Whether a place can name the values that cases have: no row, no dtype, and NaN are none."""
+    """Return True if a place can name the cases' values: row and dtype exist, and none is NaN."""
     values = _values(cases, field)
     return all(value == value for value in values) and (
         field.startswith(_ATTRIBUTE) or None not in values
@@ -108,7 +108,7 @@ def _can_be_said(field: str, cases: Iterable[Case]) -> bool:
 def _parted(
     field: str, mine: Sequence[Case], there: Sequence[Case], ids: Collection[str]
 ) -> Iterator[_Said]:
-    """The same, value by value of a field; values of which the same is to be said, together."""
+    """Yield places value by value of a field; values with equal places are merged."""
     values: dict[_Said, list[Any]] = defaultdict(list)
     for value in _values(mine, field):
         alike = [case for case in there if _value(case, field) == value]

@@ -12,7 +12,7 @@ from ruamel.yaml.comments import CommentedMap, CommentedSeq
 from ruamel.yaml.scalarstring import DoubleQuotedScalarString, FoldedScalarString
 
 from opcheck.errors import UsageError
-from opcheck.reading import Mark, Node
+from opcheck.reading import FileNode, Mark
 
 #: How wide what is written may be, where it can be broken.
 _WIDTH = 96
@@ -30,7 +30,7 @@ known: []
 
 @dataclass(frozen=True)
 class Revision:
-    """What becomes of a ledger: entries at its end, and for some places by entry and number others.
+    """Changes to a ledger: entries to append, and replacements by entry and place.
 
     Entries are by the names of their fields; empty ones are left out.
 
@@ -46,10 +46,11 @@ class Revision:
 
 def new_ledger(backend: str) -> str:
     """A ledger in which nothing is listed yet."""
-    return _NEW.format(backend=_scalar(backend))
+    (line,) = _dumped([backend if backend.isprintable() else DoubleQuotedScalarString(backend)])
+    return _NEW.format(backend=line.removeprefix("- "))
 
 
-def revised(text: str, node: Node, file: str, revision: Revision) -> str:
+def revised(text: str, node: FileNode, file: str, revision: Revision) -> str:
     """The text of a ledger, which was read as `node`, after a revision.
 
     Whatever is not revised stays as it is, to the letter. Raises UsageError where the list of
@@ -100,7 +101,7 @@ class _Sheet:
         self.edits: list[tuple[_Span, list[str]]] = []
 
     def is_item(self, mark: Mark) -> bool:
-        """Whether what begins at `mark` stands behind a dash, which begins its line."""
+        """Return True if a dash precedes `mark` and begins its line."""
         before = self.lines[mark.line - 1][: mark.column - 1]
         return before.strip() == "-"
 
@@ -150,8 +151,8 @@ class _Sheet:
         return "\n".join(lines) + "\n"
 
 
-def _items(node: Node, path: Sequence[str | int]) -> list[Mark]:
-    """Where the items of a list begin; none of one that says nothing."""
+def _items(node: FileNode, path: Sequence[str | int]) -> list[Mark]:
+    """Return where the items of a list begin; empty for an empty list."""
     here = node
     for step in path:
         assert isinstance(here.value, dict | tuple)
@@ -173,11 +174,6 @@ def _dumped(items: Sequence[Any]) -> list[str]:
     file = io.StringIO()
     _round_trip().dump([*items], file)
     return file.getvalue().splitlines() if items else []
-
-
-def _scalar(text: str) -> str:
-    (line,) = _dumped([text if text.isprintable() else DoubleQuotedScalarString(text)])
-    return line.removeprefix("- ")
 
 
 def _entry(new: Mapping[str, Any]) -> Any:

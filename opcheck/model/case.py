@@ -1,4 +1,4 @@
-"""What a case asks: an operator, its inputs, and what must come out."""
+"""A case: an operator, its inputs, and the expected answer."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ GRAPH = OpVersion("", "graph", 0)
 
 @dataclass(frozen=True)
 class Source:
-    """Where a case was written; `shipped` when it is part of opcheck's own suites.
+    """Location of a case; `shipped` when it is part of opcheck's own suites.
 
     Line 0 means the file, or the folder, as a whole.
     """
@@ -150,7 +150,7 @@ class OutputSpec:
 
 @dataclass(frozen=True)
 class Tolerance:
-    """How far `got` may lie from `want`: `ulp` steps of the output's dtype, or atol + rtol·|want|.
+    """Allowed error around `want`: `ulp` steps of the output's dtype, or atol + rtol·|want|.
 
     Exactly one of `ulp` and the pair (`rtol`, `atol`) is set. NaN equals NaN; +0 equals -0
     unless `signed_zeros`. Unless `strict`, what an operator of the engine may flush or lose at the
@@ -173,8 +173,32 @@ class Tolerance:
 EXACT = Tolerance(ulp=0)
 
 
+class _Expectation:
+    """Expected answer of a case; each kind below knows what it accepts."""
+
+    #: The address of the backend whose answer is taken for right.
+    oracle: str | None = None
+    #: Nobody says what is right: backends are compared with each other.
+    compares_backends: bool = False
+
+    @property
+    def answers(self) -> tuple[_Expectation, ...]:
+        """The answers that are admitted: several where the text does not decide."""
+        return (self,)
+
+    @property
+    def rejection(self) -> Rejected | None:
+        """The refusal that is admitted, or demanded."""
+        return next((one for one in self.answers if isinstance(one, Rejected)), None)
+
+    @property
+    def is_stated(self) -> bool:
+        """True where the case or the engine says what must come out, and no backend does."""
+        return self.oracle is None and not self.compares_backends
+
+
 @dataclass(frozen=True, eq=False)
-class Values:
+class Values(_Expectation):
     """The outputs written out, in the order of the node's outputs.
 
     Where there are `ports`, these say which outputs the tensors are; else each is one. The values
@@ -187,31 +211,33 @@ class Values:
 
 
 @dataclass(frozen=True)
-class Computed:
+class Computed(_Expectation):
     """The outputs are what the engine's exact mode computes."""
 
 
 @dataclass(frozen=True)
-class Golden:
+class Golden(_Expectation):
     """The outputs lie in `folder` as output_0.pb, output_1.pb … (ONNX's test-data layout)."""
 
     folder: Path
 
 
 @dataclass(frozen=True)
-class Oracle:
+class Oracle(_Expectation):
     """The outputs are what the backend with this address answers, right or wrong."""
 
-    backend: str
+    oracle: str
 
 
 @dataclass(frozen=True)
-class Agreement:
+class Agreement(_Expectation):
     """Nobody says what must come out: all backends of a run are to answer alike."""
 
+    compares_backends = True
+
 
 @dataclass(frozen=True)
-class Rejected:
+class Rejected(_Expectation):
     """The model must be refused; `legal` is its twin with one value made legal."""
 
     reason: str
@@ -227,16 +253,21 @@ class Alternative:
 
 
 @dataclass(frozen=True)
-class AnyOf:
+class AnyOf(_Expectation):
     """The text does not decide; each of these answers is acceptable."""
 
     alternatives: tuple[Alternative, ...]
+
+    @property
+    def answers(self) -> tuple[_Expectation, ...]:
+        """Those of the alternatives."""
+        return tuple(one.expect for one in self.alternatives)
 
 
 Expectation: TypeAlias = Values | Computed | Golden | Oracle | Agreement | Rejected | AnyOf
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Case:
     """One concrete question: this node, on these inputs; what must come out.
 
@@ -249,7 +280,7 @@ class Case:
 
     id: str
     name: str
-    row: str | None
+    row: str | None = None
     op: OpVersion
     opset: int
     dtype: DType | None
@@ -259,10 +290,10 @@ class Case:
     slots: tuple[str, ...]
     outputs: tuple[OutputSpec, ...]
     expect: Expectation
-    tolerance: Tolerance | None
-    rule: Rule
-    level: Level
-    clause: str
+    tolerance: Tolerance | None = None
+    rule: Rule = "must"
+    level: Level = "core"
+    clause: str = ""
     source: Source
     #: How many seconds a backend may take where the run allows fewer; None for as many as it does.
     timeout: float | None = None

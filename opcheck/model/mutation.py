@@ -1,4 +1,4 @@
-"""What a suite sees of the mistakes that somebody could make, and what it would take to see all."""
+"""Results of mutation testing: which mutants a suite kills, and cases that would kill others."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -9,7 +9,7 @@ from opcheck.model.case import Case, OpVersion
 
 
 class Fate(StrEnum):
-    """What becomes of a mistake; the order is the order of columns in tables.
+    """Fate of a mutant; the order is the order of columns in tables.
 
     A case of rule `must` is failed by who makes it; only a warning comes of it, or a failure where
     the text does not decide; no input decides against it, as is argued; or nothing is seen of it.
@@ -22,11 +22,11 @@ class Fate(StrEnum):
 
 
 @dataclass(frozen=True, order=True)
-class Mutant:
-    """A mistake, made in one version of an operator on one dtype.
+class MutantId:
+    """A mutant, made in one version of an operator on one dtype.
 
-    `text` fits after "as if". `any_type`: it leaves legal nodes alone, and the cases of every type
-    decide about it; `dtype` is one of them.
+    `text` fits after "as if". `any_type`: the cases of every type decide about it together;
+    `dtype` is one of them.
     """
 
     op: OpVersion
@@ -38,7 +38,7 @@ class Mutant:
 
 @dataclass(frozen=True)
 class Mutation:
-    """What a suite sees of one mutant.
+    """The fate of one mutant under a suite.
 
     `harmless` is the argument that no input decides against it, None where nobody argues so.
     `killers` are ids of `must` cases that fail: the first, or those of the first two names. Without
@@ -46,14 +46,14 @@ class Mutation:
     the first of each name.
     """
 
-    mutant: Mutant
+    mutant: MutantId
     harmless: str | None = None
     killers: tuple[str, ...] = ()
     noticers: tuple[str, ...] = ()
 
     @property
     def fate(self) -> Fate:
-        """What becomes of it."""
+        """The fate of the mutant."""
         if self.killers:
             return Fate.KILLED
         if self.noticers:
@@ -62,12 +62,12 @@ class Mutation:
 
     @property
     def contradicts(self) -> bool:
-        """Whether a case fails because of what is argued to be harmless."""
+        """Return True if a case kills a mutant that is argued to be harmless."""
         return self.harmless is not None and bool(self.killers)
 
 
 class Score(Counter[Fate]):
-    """How many mutants came to what."""
+    """Counts of mutants by fate."""
 
     @property
     def share(self) -> float | None:
@@ -83,18 +83,18 @@ def score(mutations: Iterable[Mutation]) -> Score:
 
 @dataclass(frozen=True, eq=False)
 class Proposal:
-    """A case that kills `mutants`, which are of one mistake.
+    """A case that kills `mutants`, which are of one mutant.
 
     `case` is about the first of them; for the others it is the same but for opset and dtype.
     """
 
-    mutants: tuple[Mutant, ...]
+    mutants: tuple[MutantId, ...]
     case: Case
 
 
 @dataclass(frozen=True)
 class Yardstick:
-    """What ONNX's own node tests, `tests` of them, see of the mistakes in one version and dtype.
+    """Score of `tests` ONNX node tests on the mutants of one version and dtype.
 
     `theirs` is their score, `ours` that of the suite at hand.
     """
@@ -108,9 +108,9 @@ class Yardstick:
 
 @dataclass(frozen=True, eq=False)
 class Power:
-    """All that is known of what a suite sees.
+    """All results of mutation testing for a suite.
 
-    `tries` is how many nodes were drawn for each mistake that survived, 0 where none was sought.
+    `tries` is how many nodes were drawn for each mutant that survived, 0 where none was sought.
     """
 
     mutations: tuple[Mutation, ...]
@@ -120,7 +120,7 @@ class Power:
 
 
 @dataclass(frozen=True)
-class Group:
+class CaseGroup:
     """The cases of one name, and what they show that no other group does.
 
     `alone` are the mutants that only this group kills, or that only it notices; `sentences` those
@@ -134,7 +134,7 @@ class Group:
     name: str
     cases: int
     source: str
-    alone: tuple[Mutant, ...] = ()
+    alone: tuple[MutantId, ...] = ()
     sentences: tuple[str, ...] = ()
     defects: tuple[tuple[str, str], ...] = ()
     example: bool = False
@@ -142,5 +142,5 @@ class Group:
 
     @property
     def shows_nothing(self) -> bool:
-        """Whether everything it shows is shown without it."""
+        """Return True if other groups show everything that this one shows."""
         return not (self.alone or self.sentences or self.defects or self.example or self.undecided)

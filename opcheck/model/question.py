@@ -1,4 +1,4 @@
-"""What a backend is asked, and what it did; no judgement yet."""
+"""Questions to a backend and their outcomes, not judged yet."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class TensorType:
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """What a backend is asked: a case without its expectation.
+    """A task for a backend: a case without its expectation.
 
     `case` is the id of the case, `<id>~legal` for its legal twin. `inputs` gives name, dtype and
     shape of every tensor the caller feeds, in order; `initializers` are constants of the model
@@ -89,7 +89,7 @@ class Question:
     random: bool = False
 
     def turned(self) -> Question:
-        """The same question with the other data first."""
+        """Return the question with the other data first."""
         return replace(self, inputs=self.second, second=self.inputs)
 
 
@@ -113,7 +113,7 @@ class Items(Foreign):
 
 @dataclass(frozen=True)
 class Declared:
-    """What a backend says of an output before it runs; None where it does not say."""
+    """An output that a backend declares before it runs; None where it declares nothing."""
 
     dtype: str | None
     shape: tuple[int | None, ...] | None
@@ -156,7 +156,7 @@ class Declined:
 
 @dataclass(frozen=True)
 class Raised:
-    """Any other exception; `documented` if its type is one the backend's users are told to expect.
+    """Any other exception; `documented` if the backend documents its type.
 
     `stage` is "prepare", "run", "second run" (on other data) or "third run". `unusable`: it stands
     for an answer that is no tensors, and is no refusal.
@@ -217,7 +217,7 @@ class Hold:
 
 @dataclass(frozen=True)
 class Ready:
-    """How many seconds it took to prepare what is held, and to run it for the first time."""
+    """Seconds to prepare the held task, and to run it for the first time."""
 
     prepared: float
     first: float

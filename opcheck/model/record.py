@@ -65,13 +65,13 @@ class Record(result.Answered[str, ComparisonRecord]):
 
     @property
     def unjudged(self) -> int:
-        """How many elements nothing could be said about."""
+        """Number of elements that could not be judged."""
         return sum(comparison.unjudged for comparison in self.comparisons)
 
 
 @dataclass(frozen=True)
 class Suite:
-    """All cases of a selection, of which a run may be a part: how many, and what they are.
+    """All cases of a selection: their number and digest; a run may be a part of them.
 
     Where the digests are equal, so are the cases and their order.
     """
@@ -82,7 +82,7 @@ class Suite:
 
 @dataclass(frozen=True)
 class Header:
-    """What a run was: who took part, on which machine, and what was asked of whom.
+    """Header of a run: backends, machine, cases and options.
 
     `cases` are those of this run: of `suite`, or of the part of it that `shard` names, the first of
     which is (1, n). `named`: the user named the backends. `started` is in UTC, as ISO 8601 has it.
@@ -111,13 +111,13 @@ class Header:
 
     @property
     def results(self) -> int:
-        """How many results a complete run has."""
+        """Number of results of a complete run."""
         return self.cases * len(self.backends)
 
 
 @dataclass(frozen=True)
 class Ending:
-    """How a run ended: all results are there, or it was cut short, after how many seconds.
+    """End of a run: complete or interrupted, and its seconds.
 
     `accidents` tell of processes that died while they were asked nothing, `partings` of those that
     died of being asked to leave.
@@ -141,5 +141,5 @@ class Run:
 
     @property
     def complete(self) -> bool:
-        """Whether all results are there that there should be."""
+        """Return True if all results are there."""
         return self.ending is not None and self.ending.complete

@@ -1,4 +1,4 @@
-"""What an outcome is worth: comparisons, verdicts, results, and whom they are about."""
+"""Judged outcomes: comparisons, verdicts, results, and their backends."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -13,7 +13,7 @@ ComparisonT = TypeVar("ComparisonT")
 
 
 class Verdict(StrEnum):
-    """How a backend answered a case; the order is the order of columns in tables."""
+    """Verdict on an answer; the order is the order of columns in tables."""
 
     PASS = "pass"
     KNOWN = "known"
@@ -67,7 +67,7 @@ Failure: TypeAlias = Literal[
 ]
 FAILURES: tuple[Failure, ...] = get_args(Failure)
 #: What is wrong with a comparison: the backend's output, or the case, which decides too little.
-Problem: TypeAlias = Failure | Literal["undecided"]
+ComparisonProblem: TypeAlias = Failure | Literal["undecided"]
 
 
 #: The value of an element.
@@ -88,7 +88,7 @@ class Mismatch:
 
 @dataclass(frozen=True)
 class Picture:
-    """All elements of an output of which some are wrong, in little space.
+    """All elements of an output with wrong ones, in little space.
 
     `ulps` are pairs: (0, how many elements are right to the last bit), and (n, how many lie from
     2**(n-1) to 2**n - 1 steps off) for each n of which there are some. `unordered` counts NaN
@@ -119,7 +119,7 @@ class ComparedOutput:
     """
 
     output: str
-    problem: Problem | None
+    problem: ComparisonProblem | None
     detail: str = ""
     remark: str = ""
     tier: str | None = None
@@ -145,7 +145,7 @@ class Comparison(ComparedOutput):
 
 @dataclass(frozen=True)
 class Known:
-    """What a ledger says of a case: the cause in a sentence, its link, and the ledger's file.
+    """A ledger's explanation of a case: cause, link, and the ledger's file.
 
     Of a user's ledger also the line to delete where nothing fails any more, from 1, what it reads,
     and in words what the ledger expects.
@@ -161,7 +161,7 @@ class Known:
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """What a failure looks like: the mistake that reproduces it, or else what its numbers say.
+    """Diagnosis of a failure: the mutant that reproduces it, or a pattern of its numbers.
 
     `mistake` is a mistake's name, None where it is none; `text` says it in words. What was learned
     from the cases of a run has `counts`: how many cases like these fail so, of how many that
@@ -229,7 +229,7 @@ class Answered(Generic[CaseT, ComparisonT]):
     verdicts: Mapping[Verdict, int] | None = None
 
 
-class Result(Answered[Case, Comparison]):
+class LiveResult(Answered[Case, Comparison]):
     """A judged answer, with its case and the arrays that were compared."""
 
 
@@ -305,11 +305,11 @@ class Support:
 
     @property
     def is_declared_but_failing(self) -> bool:
-        """Whether the backend declares more than it does."""
+        """Return True if the backend declares more than it does."""
         nothing_said = (None, Verdict.NOT_RUN, Verdict.BAD_CASE, *_WORKING)
         return self.declared is True and self.verdict not in nothing_said
 
     @property
     def is_undeclared_but_working(self) -> bool:
-        """Whether the backend does more than it declares."""
+        """Return True if the backend does more than it declares."""
         return self.declared is False and self.works

@@ -1,4 +1,4 @@
-"""What was timed: samples of everybody in the same rounds, and what they are held against."""
+"""Timings: samples of all backends in the same rounds, and their baselines."""
 
 from dataclasses import dataclass
 
@@ -22,7 +22,7 @@ class Sample:
 
 @dataclass(frozen=True)
 class Timing:
-    """What one backend took for one case.
+    """Times of one backend for one case.
 
     `prepared` are the seconds that each of its processes took to load and compile the model.
     Without samples, `why_not` says why there are none. `printed` is the end of what one of the
@@ -65,7 +65,7 @@ class Timed:
 
 @dataclass(frozen=True)
 class Machine:
-    """Where a benchmark ran; an empty text where the system does not say."""
+    """The machine of a benchmark; "" where the system does not say."""
 
     processor: str
     cores: int
@@ -77,7 +77,7 @@ class Machine:
 
 @dataclass(frozen=True)
 class Bench:
-    """What stands above a benchmark: what ran it, where, and how.
+    """Header of a benchmark: versions, machine, and options.
 
     `packages` are versions by distribution, `backends` versions by address. `threads` were asked
     for, `threads_of` are those that backends say they have, None where one does not tell.

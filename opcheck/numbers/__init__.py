@@ -22,6 +22,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from functools import wraps
 from typing import Any, TypeAlias, TypeVar, cast
 
@@ -59,22 +60,22 @@ def _kind_of(operands: Iterable[Any]) -> Any:
 
 @dataclass(frozen=True)
 class _Context:
-    """What a formula is evaluated in: see `lifting` and `faulty.faults`."""
+    """Context in which a formula is evaluated: see `lifting` and `faulty.faults`."""
 
     lift: Callable[[Any], Any] = lambda array: array
-    faults: Mapping[str, Fault] = field(default_factory=dict)
+    faults: Mapping[str, FaultFunction] = field(default_factory=dict)
     trace: set[str] | None = None
 
 
 #: Takes the place of a function: it is called with that function, and then as that function is.
-Fault: TypeAlias = Callable[..., Any]
+FaultFunction: TypeAlias = Callable[..., Any]
 _context: ContextVar[_Context] = ContextVar("context", default=_Context())  # noqa: B039
 
 
 @contextmanager
 def lifting(
     lift: Callable[[Any], Any],
-    faults: Mapping[str, Fault] | None = None,
+    faults: Mapping[str, FaultFunction] | None = None,
     trace: set[str] | None = None,
 ) -> Iterator[None]:
     """Evaluate a formula on the kind of numbers to which `lift` brings a plain array.
@@ -143,7 +144,8 @@ def real(x: float) -> Any:
 
 
 def __getattr__(name: str) -> Any:
-    raise AttributeError(f"no function {name}; NAMES has those there are")
+    nearest = ", ".join(get_close_matches(name, sorted(NAMES), n=4, cutoff=0))
+    raise AttributeError(f"{__name__} has no function {name}; NAMES has {nearest} and others")
 
 
 def shape(x: Any) -> tuple[int, ...]:

@@ -1,4 +1,4 @@
-"""What an implementation may compute with: its unit roundoff, its range, its library functions."""
+"""An implementation's arithmetic: its unit roundoff, range, and library functions."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from opcheck.dtypes import DTYPES, DType, limits
 
 @dataclass(frozen=True)
 class Accuracy:
-    """How far one call of a library function may err.
+    """Error allowed to one call of a library function.
 
     `ulp` is the error in units in the last place of the result. `argument` is a further relative
     error, in unit roundoffs for each unit of the size that the entry's function states, which
@@ -52,7 +52,7 @@ def grid(dtype: DType, *, subnormal: bool = True) -> Grid:
 
 @dataclass(frozen=True)
 class Arithmetic:
-    """What an implementation computes with.
+    """The arithmetic of an implementation.
 
     Attributes:
         grid: The numbers that every operation rounds to.
@@ -89,7 +89,7 @@ class Arithmetic:
 
     @property
     def floor(self) -> float:
-        """What is flushed to zero: twice the smallest normal number, as one engine does."""
+        """Limit of flushing to zero: twice the smallest normal number, as one engine does."""
         return 2 * self.smallest
 
     @property

@@ -1,4 +1,4 @@
-"""What bounded and precise arrays have in common: operators, and what they look like."""
+"""Shared code of bounded and precise arrays: operators, and how they are shown."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ def mean(x: Array, axis: Any = None, keepdims: bool = False) -> Array:
 
 
 def inexact(x: Array, roundoffs: Any) -> Array:
-    """`x`, of which an implementation may be so many unit roundoffs off for its own reasons."""
+    """`x` with an allowance of this many unit roundoffs for an implementation's own reasons."""
     return x
 
 
@@ -54,9 +54,12 @@ def matmul(a: Any, b: Any) -> Any:
     return np.einsum("...mk,...nk->...mn", a, np.ascontiguousarray(b.swapaxes(-1, -2)))
 
 
-def bilinear(a: Any, b: Any, product: Callable[[Any, Any], Any], terms: int) -> Any:
-    """`product(a, b)`, each element of which is a sum of `terms` products of both."""
-    return product(a, b)
+def bilinear(
+    a: Any, b: Any, product: Callable[[Any, Any], Any], terms: int, more: Any = None
+) -> Any:
+    """`product(a, b)`, sums of `terms` products of both, or with a term `more`."""
+    y = product(a, b)
+    return y if more is None else y + more
 
 
 def values_of(x: Array) -> NDArray[np.float64]:

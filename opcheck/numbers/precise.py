@@ -111,7 +111,7 @@ def longdoubles(x: Objects) -> NDArray[np.longdouble]:
 
 
 def finite(x: Objects) -> NDArray[np.bool_]:
-    """Where mpmath's numbers are finite."""
+    """Mask finite numbers of mpmath."""
     return np.asarray(_is_finite(x), np.bool_)
 
 
@@ -403,9 +403,12 @@ def matmul(a: Any, b: Any) -> Precise:
     return Precise(_array(np.matmul(_lift(a), _lift(b))), _dtype((a, b)))
 
 
-def bilinear(a: Any, b: Any, product: Callable[[Any, Any], Any], terms: int) -> Precise:
-    """`product(a, b)`; see `plain.bilinear`."""
-    return Precise(_array(product(_lift(a), _lift(b))), _dtype((a, b)))
+def bilinear(
+    a: Any, b: Any, product: Callable[[Any, Any], Any], terms: int, more: Any = None
+) -> Precise:
+    """`product(a, b)` + `more`; see `plain.bilinear`."""
+    y = product(_lift(a), _lift(b))
+    return Precise(_array(y if more is None else y + _lift(more)), _dtype((a, b)))
 
 
 def tensordot(a: Any, b: Any, axes: Any = 2) -> Precise:

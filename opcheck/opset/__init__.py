@@ -1,4 +1,4 @@
-"""Which operators, versions, attributes and types exist; the only reader of `onnx.defs`.
+"""Operators, versions, attributes and types that exist; the only reader of `onnx.defs`.
 
 `describe` answers for one operator at one opset, `versions` and `operators` list what there is.
 DirectML's operators stand beside ONNX's and are read the same way.
@@ -9,12 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cache
 from operator import or_
-from typing import Any
 
 from opcheck.dtypes import DType, any_by_text, named
 from opcheck.model import Attrs, AttrValue, OpVersion
 from opcheck.opset import directml
-from opcheck.opset.schema import Attribute, Body, BodyNode, Parameter, Reference, Schema
+from opcheck.opset.schema import Attribute, AttributeReference, Body, BodyNode, Parameter, Schema
 
 #: Operators that take no strings, of which no answer needs rounding all the same.
 _EXACT = (
@@ -46,13 +45,6 @@ def versions(domain: str, name: str) -> Mapping[int, Schema]:
     from opcheck.opset import onnx_defs
 
     return {schema.op.since: schema for schema in reversed([*onnx_defs.versions(domain, name)])}
-
-
-def body(op: OpVersion, *asked: Any) -> Body | None:
-    """The function body of `op`; see `onnx_defs.body`."""
-    from opcheck.opset import onnx_defs
-
-    return None if op.domain == directml.DOMAIN else onnx_defs.body(op, *asked)
 
 
 def describe(domain: str, name: str, opset: int) -> Schema | None:
@@ -138,15 +130,16 @@ def later(op: OpVersion, opset: int) -> tuple[int, ...]:
 def newest(domain: str) -> int:
     """The newest opset of `domain` that the installed packages know."""
     if domain == "":
-        from opcheck.opset import onnx_defs
+        from onnx import defs
 
-        return onnx_defs.newest()
+        return defs.onnx_opset_version()
     names = [name for known, name in _names() if known == domain]
     return max((since for name in names for since in versions(domain, name)), default=0)
 
 
 @cache
 def _names() -> tuple[tuple[str, str], ...]:
-    from opcheck.opset import onnx_defs
+    from onnx import defs
 
-    return (*onnx_defs.names(), *((s.op.domain, s.op.name) for s in directml.SCHEMAS))
+    ours = ((schema.op.domain, schema.op.name) for schema in directml.SCHEMAS)
+    return (*((schema.domain, schema.name) for schema in defs.get_all_schemas()), *ours)

@@ -34,7 +34,7 @@ def reduced_last(axes: Sequence[int], rank: int) -> list[int]:
 
 
 def invalid_axes(axes: Sequence[int], rank: int) -> str | None:
-    """Why `axes` and `rank` make no valid descriptor, or None if they do.
+    """Return why `axes` and `rank` make no valid descriptor, or None if they do.
 
     "The values must be in the range [0, InputTensor.DimensionCount - 1]"; dimension counts
     1 to 8. Repeated or empty axes have no defined answer and are invalid by our ruling.

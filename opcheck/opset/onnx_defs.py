@@ -10,7 +10,15 @@ from onnx import AttributeProto, FunctionProto, defs, helper, numpy_helper
 
 from opcheck.dtypes import DType
 from opcheck.model import AttrValue, OpVersion
-from opcheck.opset.schema import Attribute, AttrType, Body, BodyNode, Parameter, Reference, Schema
+from opcheck.opset.schema import (
+    Attribute,
+    AttributeReference,
+    AttrType,
+    Body,
+    BodyNode,
+    Parameter,
+    Schema,
+)
 
 _TYPES: dict[Any, AttrType] = {
     AttributeProto.AttributeType.Value(kind.upper()): kind
@@ -19,16 +27,6 @@ _TYPES: dict[Any, AttrType] = {
 }
 #: No opset of any domain is newer.
 _NEWEST = 1 << 20
-
-
-def newest() -> int:
-    """The newest opset of ONNX's own domain in the installed onnx."""
-    return defs.onnx_opset_version()
-
-
-def names() -> Iterator[tuple[str, str]]:
-    """Domain and name of every operator that the installed onnx knows."""
-    return ((schema.domain, schema.name) for schema in defs.get_all_schemas())
 
 
 def versions(domain: str, name: str) -> Iterator[Schema]:
@@ -54,6 +52,7 @@ def _schema(schema: Any) -> Schema:
         doc=schema.doc or "",
         constraints={c.type_param_str: c.description for c in schema.type_constraints},
         bodies=tuple(sorted(bodies)),
+        infers_shapes=schema.has_type_and_shape_inference_function,
     )
 
 
@@ -132,7 +131,9 @@ def body(
     made = schema.get_context_dependent_function_with_opset_version(
         max(contextual), node.SerializeToString(), [one.SerializeToString() for one in types]
     )
-    return _body(FunctionProto.FromString(made), opset)
+    function = FunctionProto.FromString(made)
+    # Of attributes that it has no body for, onnx makes an empty one.
+    return _body(function, opset) if function.node else None
 
 
 def _body(function: FunctionProto, opset: int) -> Body:
@@ -153,9 +154,9 @@ def _nodes(nodes: Any, imports: Mapping[str, int], opset: int) -> Iterator[BodyN
 
 def _body_attribute(
     proto: Any, imports: Mapping[str, int], opset: int
-) -> AttrValue | Reference | Body:
+) -> AttrValue | AttributeReference | Body:
     if proto.ref_attr_name:
-        return Reference(proto.ref_attr_name)
+        return AttributeReference(proto.ref_attr_name)
     if proto.type == AttributeProto.GRAPH:
         graph = proto.g
         return Body(

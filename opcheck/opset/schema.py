@@ -1,4 +1,4 @@
-"""What a specification declares of an operator: its text, attributes, inputs, outputs, types."""
+"""An operator's specification: its text, attributes, inputs, outputs, types."""
 
 from __future__ import annotations
 
@@ -48,7 +48,8 @@ class Schema:
     """One operator at one version.
 
     `doc` is the operator's text, `constraints` describe its type variables. `bodies` are the opsets
-    for which the specification states the operator as a function of others.
+    for which the specification states the operator as a function of others. `infers_shapes`: onnx
+    can tell the outputs' shapes.
     """
 
     op: OpVersion
@@ -59,6 +60,7 @@ class Schema:
     doc: str = ""
     constraints: Mapping[str, str] | None = None
     bodies: tuple[int, ...] = ()
+    infers_shapes: bool = True
 
     @property
     def lead(self) -> int:
@@ -67,7 +69,7 @@ class Schema:
 
 
 @dataclass(frozen=True)
-class Reference:
+class AttributeReference:
     """An attribute of a body's node that is the function's own attribute of this name."""
 
     name: str
@@ -78,7 +80,7 @@ class BodyNode:
     """A node of a function body; its inputs and outputs are names, "" where one is left out."""
 
     op: OpVersion
-    attrs: Mapping[str, AttrValue | Reference | Body]
+    attrs: Mapping[str, AttrValue | AttributeReference | Body]
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
 

@@ -5,5 +5,5 @@ values and the parser's errors into sentences. What a file means (cases, ledgers
 here, and `yaml` is imported on the first read only.
 """
 
-from opcheck.reading.nodes import Mark, Node, Problems, Scalar, quoted
+from opcheck.reading.nodes import FileNode, Mark, PlainScalar, Problems, quoted
 from opcheck.reading.reader import read_file, read_text, shipped_folder

@@ -7,7 +7,7 @@ from enum import Enum, auto
 from typing import Any, Final
 
 from opcheck.reading import scalars
-from opcheck.reading.nodes import Mark, Node, Problems, Scalar, Unreadable, quoted
+from opcheck.reading.nodes import FileNode, Mark, PlainScalar, Problems, Unreadable, quoted
 from opcheck.reading.scalars import WRONG_VERSION, place
 
 #: How many lists and mappings may stand within each other.
@@ -41,14 +41,14 @@ class _Frame:
     """A list or a mapping whose end has not been reached; `items` is None for a mapping."""
 
     mark: Mark
-    items: list[Node] | None
+    items: list[FileNode] | None
     key: str | _Key
     anchor: str | None = None
     #: How many values the file held before this one.
     before: int = 0
     #: The depth of what it holds.
     height: int = 0
-    entries: dict[str, Node] = field(default_factory=dict)
+    entries: dict[str, FileNode] = field(default_factory=dict)
     keys: dict[str, Mark] = field(default_factory=dict)
 
 
@@ -56,7 +56,7 @@ class _Frame:
 class _Anchored:
     """A finished value that aliases may stand for, with its count of values and its depth."""
 
-    node: Node
+    node: FileNode
     size: int
     height: int
 
@@ -71,13 +71,13 @@ class Builder:
         self._problem_limit = len(problems) + PROBLEM_LIMIT
         self._anchors: dict[str, _Anchored | _Frame] = {}
         #: What plain words were found to be: the same few come again and again.
-        self._plain: dict[str, Scalar] = dict(scalars.WORDS)
+        self._plain: dict[str, PlainScalar] = dict(scalars.WORDS)
         self._count = 0
-        self._top: list[Node] = []
+        self._top: list[FileNode] = []
         self._frame = _Frame(self.last, self._top, _ITEM)
         self._outer: list[_Frame] = []
 
-    def build(self, parser: Any) -> Node:
+    def build(self, parser: Any) -> FileNode:
         """The file's only document, whatever problems it has that leave it readable.
 
         Raises Unreadable, and the parser's own errors.
@@ -120,11 +120,11 @@ class Builder:
         if self._frame.key is _AWAITED:
             self._key(mark, text, value, merge=text == "<<" and not event.style)
         else:
-            self._put(Node(value, mark, _NO_KEYS), mark, 1)
+            self._put(FileNode(value, mark, _NO_KEYS), mark, 1)
         if event.anchor:
-            self._anchors[event.anchor] = _Anchored(Node(value, mark), 1, 0)
+            self._anchors[event.anchor] = _Anchored(FileNode(value, mark), 1, 0)
 
-    def _value(self, event: Any, mark: Mark) -> Scalar:
+    def _value(self, event: Any, mark: Mark) -> PlainScalar:
         text: str = event.value
         # libyaml refuses these itself; nothing could ever print them.
         if event.style and not text.isascii() and _SURROGATE.search(text):
@@ -160,7 +160,7 @@ class Builder:
             return
         frame.key = _REFUSED
 
-    def _put(self, node: Node, mark: Mark, size: int) -> None:
+    def _put(self, node: FileNode, mark: Mark, size: int) -> None:
         self._count += size
         if self._count > NODE_LIMIT:
             hint = "an alias counts as much as what it stands for" if self._anchors else None
@@ -173,7 +173,7 @@ class Builder:
             frame.entries[frame.key] = node
         frame.key = _AWAITED
 
-    def _open(self, event: Any, kind: str, items: list[Node] | None) -> None:
+    def _open(self, event: Any, kind: str, items: list[FileNode] | None) -> None:
         mark = self.last = place(event.start_mark)
         self._check_depth(mark, 1)
         tag = event.tag
@@ -192,9 +192,9 @@ class Builder:
     def _close(self, _: Any) -> None:
         frame, self._frame = self._frame, self._outer.pop()
         if frame.items is None:
-            node = Node(frame.entries, frame.mark, frame.keys)
+            node = FileNode(frame.entries, frame.mark, frame.keys)
         else:
-            node = Node(tuple(frame.items), frame.mark, _NO_KEYS)
+            node = FileNode(tuple(frame.items), frame.mark, _NO_KEYS)
         height = frame.height + 1
         self._frame.height = max(self._frame.height, height)
         # The same anchor may have been given again within.

@@ -1,4 +1,4 @@
-"""What a file says, as a tree in which every value knows its place, and what is wrong with it."""
+"""A file's content as a tree with the place of every value, and its problems."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 from opcheck.errors import CaseFileError, OpcheckError, Problem
 
-Scalar: TypeAlias = bool | int | float | str | None
+PlainScalar: TypeAlias = bool | int | float | str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +20,7 @@ class Mark:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Node:
+class FileNode:
     """One value: a scalar, a sequence (tuple) or a mapping (dict, never to be changed).
 
     `mark` is where the value begins. `keys` tells where a mapping's keys are written; a key
@@ -28,7 +28,7 @@ class Node:
     An alias is the very node it names, so a tree may share nodes and is never cyclic.
     """
 
-    value: Scalar | tuple[Node, ...] | dict[str, Node]
+    value: PlainScalar | tuple[FileNode, ...] | dict[str, FileNode]
     mark: Mark
     keys: dict[str, Mark] = field(default_factory=dict)
 
@@ -45,7 +45,7 @@ class Node:
         return value
 
     def at(self, path: Sequence[str | int], *, key: bool = False) -> Mark:
-        """Where the deepest value that `path` reaches begins; steps that lead nowhere are skipped.
+        """Return where the deepest value on `path` begins; steps that lead nowhere are skipped.
 
         With `key`, a path whose last step is a key of the mapping reached gives the place of
         that key instead of its value.

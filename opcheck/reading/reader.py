@@ -1,4 +1,4 @@
-"""Files and texts → `Node` trees: every way in which a file can be unusable ends in a problem."""
+"""Read files and texts into `FileNode` trees; every way a file can be unusable is a problem."""
 
 import gc
 import re
@@ -8,7 +8,7 @@ from typing import Final
 
 import opcheck
 from opcheck.reading.builder import Builder
-from opcheck.reading.nodes import Mark, Node, Problems, Unreadable
+from opcheck.reading.nodes import FileNode, Mark, Problems, Unreadable
 from opcheck.reading.scalars import unreadable
 
 #: The largest file read, in bytes (for a text: in characters): larger ones take too long to parse.
@@ -28,7 +28,7 @@ _FORBIDDEN: Final = re.compile(
 )
 
 
-def read_file(path: Path, problems: Problems) -> Node | None:
+def read_file(path: Path, problems: Problems) -> FileNode | None:
     """Read one file; whatever is wrong with it goes to `problems`.
 
     Returns the tree even with problems, as far as it can still be used, else None.
@@ -41,7 +41,7 @@ def read_file(path: Path, problems: Problems) -> Node | None:
     return read_text(text, str(path), problems)
 
 
-def read_text(text: str, file: str, problems: Problems) -> Node | None:
+def read_text(text: str, file: str, problems: Problems) -> FileNode | None:
     """Read a text that came from `file`, as `read_file` does."""
     import yaml
 

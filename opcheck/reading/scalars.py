@@ -1,4 +1,4 @@
-"""What YAML 1.2's core schema makes of plain words, and the parser's errors in words that help.
+"""Plain scalars by YAML 1.2's core schema, and helpful messages for the parser's errors.
 
 https://yaml.org/spec/1.2.2/#103-core-schema
 """
@@ -8,14 +8,14 @@ import re
 from typing import Any, Final
 
 from opcheck.errors import OpcheckError
-from opcheck.reading.nodes import Mark, Scalar, Unreadable, quoted
+from opcheck.reading.nodes import Mark, PlainScalar, Unreadable, quoted
 
 #: The longest number read. The exact decimal of every float64 fits (1,077 characters), and
 #: Python can print every integer of that length (it stops at 4,300 digits).
 NUMBER_LENGTH: Final = 2000
 
 #: The plain words that are no numbers and yet no strings.
-WORDS: Final[dict[str, Scalar]] = {
+WORDS: Final[dict[str, PlainScalar]] = {
     **dict.fromkeys(("", "~", "null", "Null", "NULL"), None),
     **dict.fromkeys(("true", "True", "TRUE"), True),
     **dict.fromkeys(("false", "False", "FALSE"), False),
@@ -102,7 +102,7 @@ class BadScalar(OpcheckError):
     """A scalar that is no value; the builder adds the place."""
 
 
-def resolve(text: str) -> Scalar:
+def resolve(text: str) -> PlainScalar:
     """The value of a plain (unquoted, untagged) scalar.
 
     Raises BadScalar for -0 and for a number beyond float64 or longer than NUMBER_LENGTH.
@@ -125,7 +125,7 @@ def resolve(text: str) -> Scalar:
     return number
 
 
-def tagged(tag: str, text: str) -> Scalar:
+def tagged(tag: str, text: str) -> PlainScalar:
     """The value of a scalar under one of TAGS or "!" (the mark of a string).
 
     Raises BadScalar where the text is no such thing.
@@ -140,7 +140,7 @@ def tagged(tag: str, text: str) -> Scalar:
 
 
 def named(value: object) -> str:
-    """What a value that is no word is, in words."""
+    """Name the type of a value that is no plain scalar."""
     if value is None:
         return "null"
     if isinstance(value, tuple | dict):
@@ -161,7 +161,7 @@ def place(mark: Any) -> Mark:
 
 
 def unreadable(error: Exception, text: str, last: Mark) -> Unreadable:
-    """What PyYAML raised, as a place, a message and a hint.
+    """Turn PyYAML's error into a place, a message and a hint.
 
     `last` is the place to name where the parser gives none.
     """

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any, TypeAlias
 
-from opcheck.reading.nodes import Mark, Node, Problems
+from opcheck.reading.nodes import FileNode, Mark, Problems
 
-Path: TypeAlias = tuple[str, ...]
+TomlPath: TypeAlias = tuple[str, ...]
 
 #: The file as a whole, for what cannot be found in its text.
 _WHOLE = Mark(0, 0)
@@ -20,7 +20,7 @@ _ASSIGNMENT = re.compile(rf"\s*{_KEY}\s*=")
 _PLACE = re.compile(r" \(at (?:line (\d+), column (\d+)|end of document)\)")
 
 
-def parse_toml(text: str, file: str, problems: Problems) -> Node | None:
+def parse_toml(text: str, file: str, problems: Problems) -> FileNode | None:
     """The document; None, with the problem reported, if it is none."""
     try:
         document = tomllib.loads(text)
@@ -36,30 +36,30 @@ def parse_toml(text: str, file: str, problems: Problems) -> Node | None:
     return _node(document, (), _marks(text))
 
 
-def _node(value: Any, path: Path, marks: Mapping[Path, Mark]) -> Node:
+def _node(value: Any, path: TomlPath, marks: Mapping[TomlPath, Mark]) -> FileNode:
     mark = _nearest(path, marks)
     if isinstance(value, dict):
-        return Node(
+        return FileNode(
             {key: _node(item, (*path, key), marks) for key, item in value.items()},
             mark,
             {key: _nearest((*path, key), marks) for key in value},
         )
     if isinstance(value, list):
-        return Node(tuple(_node(item, path, marks) for item in value), mark)
-    return Node(value, mark)
+        return FileNode(tuple(_node(item, path, marks) for item in value), mark)
+    return FileNode(value, mark)
 
 
-def _nearest(path: Path, marks: Mapping[Path, Mark]) -> Mark:
-    """Where a key is written or, inside of a table written in one line, that table's key."""
+def _nearest(path: TomlPath, marks: Mapping[TomlPath, Mark]) -> Mark:
+    """Return where a key is written or, inside an inline table, that table's key."""
     while path and path not in marks:
         path = path[:-1]
     return marks.get(path, _WHOLE)
 
 
-def _marks(text: str) -> dict[Path, Mark]:
+def _marks(text: str) -> dict[TomlPath, Mark]:
     """The first place of every key that a line begins with, be it that of a table."""
-    marks: dict[Path, Mark] = {}
-    table: Path = ()
+    marks: dict[TomlPath, Mark] = {}
+    table: TomlPath = ()
     for number, line in enumerate(text.splitlines(), 1):
         header = _HEADER.match(line)
         found = header or _ASSIGNMENT.match(line)
@@ -67,17 +67,12 @@ def _marks(text: str) -> dict[Path, Mark]:
             continue
         # A line of a text of several lines may look like a key and be none.
         with suppress(tomllib.TOMLDecodeError):
-            path = _path(found["key"])
+            nested: Any = tomllib.loads(f"{found['key']} = 0")
+            path: TomlPath = ()
+            while nested != 0:
+                ((word, nested),) = nested.items()
+                path = (*path, word)
             table, path = (path, path) if header else (table, (*table, *path))
             for end in range(1, len(path) + 1):
                 marks.setdefault(path[:end], Mark(number, found.start("key") + 1))
     return marks
-
-
-def _path(key: str) -> Path:
-    nested: Any = tomllib.loads(f"{key} = 0")
-    path = []
-    while nested != 0:
-        ((word, nested),) = nested.items()
-        path.append(word)
-    return tuple(path)

@@ -12,10 +12,9 @@ from rich.text import Text
 
 from opcheck.backends.offers import Tried
 from opcheck.errors import OpcheckError
-from opcheck.model import Verdict
-from opcheck.model.result import Support
-from opcheck.report import words
-from opcheck.report.look import COLOURS, Numbers, new_table, put_all
+from opcheck.model import Support, Verdict
+from opcheck.report import plain_text
+from opcheck.report.style import COLOURS, Numbers, new_table, put_all
 
 #: What a verdict is called here; the others go by their own names.
 _WORDS = {Verdict.PASS: "right", Verdict.FAIL: "wrong", Verdict.ERROR: "refuses"}
@@ -40,7 +39,9 @@ def show(console: Console, found: Sequence[Tried], problems: Sequence[OpcheckErr
     if unusable or problems:
         console.print(Text("Cannot be used", "bold red"))
         for one in unusable:
-            said = Text.assemble((_shown(one), "bold"), f": {words.clean(one.offer.about.summary)}")
+            said = Text.assemble(
+                (_shown(one), "bold"), f": {plain_text.clean(one.offer.about.summary)}"
+            )
             console.print(said, soft_wrap=True)
             if one.error:
                 _explain(console, one.error, "  ")
@@ -73,21 +74,21 @@ def _ready(found: Sequence[Tried]) -> Table:
         info = one.info
         table.add_row(
             _shown(one),
-            words.clean(info.version),
+            plain_text.clean(info.version),
             "?" if info.threads is None else f"{info.threads}",
-            words.clean("\n".join(info.devices)),
-            words.clean(one.offer.about.summary),
+            plain_text.clean("\n".join(info.devices)),
+            plain_text.clean(one.offer.about.summary),
         )
     return table
 
 
 def _shown(one: Tried) -> str:
-    return words.clean(one.offer.name)
+    return plain_text.clean(one.offer.name)
 
 
 def _explain(console: Console, error: OpcheckError, indent: str) -> None:
     for line in error.lines():
-        for part in words.block(line).split("\n"):
+        for part in plain_text.block(line).split("\n"):
             console.print(Text(f"{indent}{part}"), soft_wrap=True)
 
 
@@ -100,7 +101,7 @@ def show_support(
     """
     says = any(support.declared is not None for support in supports)
     title = f"{backend} (declares by {declares})" if says else f"{backend} (declares nothing)"
-    put_all(console, _matrix(supports, words.clean(title)))
+    put_all(console, _matrix(supports, plain_text.clean(title)))
     sections = {
         "! declared but failing": [s for s in supports if s.is_declared_but_failing],
         "+ undeclared but working": [s for s in supports if s.is_undeclared_but_working],
@@ -126,7 +127,7 @@ def legend(console: Console) -> None:
 
 def _fill(console: Console, text: str) -> None:
     """Print a paragraph; Rich would leave blanks at the ends of lines."""
-    console.print(Text(textwrap.fill(words.clean(text), console.width)), soft_wrap=True)
+    console.print(Text(textwrap.fill(plain_text.clean(text), console.width)), soft_wrap=True)
 
 
 def support_record(backend: str, support: Support) -> dict[str, Any]:
@@ -153,11 +154,11 @@ def _matrix(supports: Sequence[Support], title: str) -> Table:
     """Each version's dtypes, by what becomes of them."""
     table = new_table("operator", "right", "otherwise", title=title)
     previous = None
-    for op, some in words.alike(supports, lambda support: support.cell.op).items():
+    for op, some in plain_text.alike(supports, lambda support: support.cell.op).items():
         if previous not in (None, op.name):
             table.add_section()
         previous = op.name
-        by_word = words.alike(some, _word)
+        by_word = plain_text.alike(some, _word)
         right = by_word.pop("right", [])
         otherwise = [Text.assemble(f"{word}: ", _dtypes(those)) for word, those in by_word.items()]
         table.add_row(str(op), _dtypes(right), Text("\n").join(otherwise))
@@ -187,27 +188,27 @@ def _word(support: Support) -> str:
 
 def _listed(supports: Iterable[Support]) -> str:
     """`Softmax-1 (float16, float64), Softmax-13 (float16)`."""
-    by_op = words.alike((support.cell for support in supports), lambda cell: cell.op)
+    by_op = plain_text.alike((support.cell for support in supports), lambda cell: cell.op)
     return ", ".join(f"{op} ({', '.join(cell.dtype for cell in c)})" for op, c in by_op.items())
 
 
 def _reasons(supports: Iterable[Support]) -> Table:
-    """Why cells are not right, those of one kind together, in the order of the matrix."""
+    """Table of reasons why cells are not right, grouped by kind, in the matrix's order."""
     kinds: dict[tuple[str, str, str], list[Support]] = {}
     for support in supports:
         if support.verdict not in (None, Verdict.PASS):
             plain = support.reason.replace(support.cell.op.name, "#")
             # Of a wrong answer, the case tells more than the reason.
             case = re.split("[@#]", support.case)[0] if support.verdict is Verdict.FAIL else ""
-            kind = _word(support), case, words.kind(_TYPES.sub("#", plain))
+            kind = _word(support), case, plain_text.kind(_TYPES.sub("#", plain))
             kinds.setdefault(kind, []).append(support)
     table = new_table("why", Numbers("cells"), "first of them")
     for (word, *_), alike in [*kinds.items()][:_REASONS]:
         first = alike[0]
-        said = Text(f"{words.brief(first.case)}\n{words.brief(first.reason)}")
+        said = Text(f"{plain_text.brief(first.case)}\n{plain_text.brief(first.reason)}")
         assert first.verdict is not None
         table.add_row(Text(word, COLOURS[first.verdict]), f"{len(alike):,}", said)
     left = [*kinds.values()][_REASONS:]
     if left:
-        table.add_row("", f"{sum(map(len, left)):,}", words.plural(len(left), "other reason"))
+        table.add_row("", f"{sum(map(len, left)):,}", plain_text.plural(len(left), "other reason"))
     return table

@@ -66,7 +66,7 @@ def written(case: Case, name: str, places: Sequence[tuple[int, str]]) -> list[st
 
 
 def combinations(places: Iterable[tuple[int, str]]) -> Iterator[list[tuple[int, str]]]:
-    """Opsets and dtypes in parts, each of which is all combinations of some with some."""
+    """Opsets and dtypes in parts that are full combinations of some with some."""
     by_opset: dict[int, tuple[str, ...]] = {}
     for opset_, dtype in sorted(places):
         by_opset[opset_] = (*by_opset.get(opset_, ()), dtype)
@@ -217,7 +217,7 @@ def _in(dtype: DType, value: float) -> Any:
 
 
 @dataclass(frozen=True, eq=False)
-class Named:
+class NamedNode:
     """A node, what its cases are called, and where it comes from."""
 
     name: str
@@ -235,7 +235,7 @@ class Written:
 
 
 @dataclass(eq=False)
-class _Case:
+class _YamlCase:
     name: str
     stem: str
     dtype: DType | None
@@ -257,7 +257,7 @@ class _Case:
         return _given(name, array, dtype, stated, in_rows=True)
 
 
-def written_nodes(nodes: Sequence[Named], stem: str) -> Written:
+def written_nodes(nodes: Sequence[NamedNode], stem: str) -> Written:
     """The cases of `nodes`, which are all of one operator, for a file whose name begins so."""
     first = nodes[0].node.schema.op
     files: dict[str, Array] = {}
@@ -269,7 +269,7 @@ def written_nodes(nodes: Sequence[Named], stem: str) -> Written:
         sets = one.node.test.data_sets
         for data in sets:
             name = one.name if len(sets) == 1 else f"{one.name}_set_{data.number}"
-            case = _Case(name, stem, None, files)
+            case = _YamlCase(name, stem, None, files)
             if data.inputs:
                 case.dtype = dtypes.of(cast(Array, data.inputs[0]))
             lines += [*_case_lines(case, one, data), ""]
@@ -277,7 +277,7 @@ def written_nodes(nodes: Sequence[Named], stem: str) -> Written:
     return Written("\n".join(lines).rstrip() + "\n", files, tensors)
 
 
-def _case_lines(case: _Case, named: Named, data: DataSet) -> Iterator[str]:
+def _case_lines(case: _YamlCase, named: NamedNode, data: DataSet) -> Iterator[str]:
     node = named.node
     yield f"- name: {case.name}"
     yield f"  opset: {node.opset}"
@@ -325,7 +325,7 @@ def _attributes(attrs: Mapping[str, AttrValue | Typed | None]) -> Iterator[str]:
 
 
 def _can_be_spelt(array: Array, dtype: DType) -> bool:
-    """Whether all of an array can be written out: of NaN, texts know one only."""
+    """Return True if YAML can express the array; of NaN, texts know only one."""
     if dtype.kind == "complex":
         read = np.array([complex(str(one)) for one in array.reshape(-1).tolist()], array.dtype)
         return bool(read.tobytes() == array.tobytes())

@@ -1,4 +1,4 @@
-"""What changed from one benchmark to another, or from one backend to another in the same."""
+"""Changes between two benchmarks, or between two backends of one."""
 
 import math
 from collections import Counter
@@ -9,12 +9,12 @@ from typing import TypeAlias
 from rich.cells import cell_len
 from rich.console import Console
 
+from opcheck.analysis import merging
 from opcheck.model.timing import Bench
-from opcheck.records import merging
-from opcheck.report import words
-from opcheck.report.look import Column, Lines, put_all, together, unlike
-from opcheck.report.words import digits
-from opcheck.timing.comparing import Change, Compared, Missing, Verdict
+from opcheck.report import plain_text
+from opcheck.report.plain_text import digits
+from opcheck.report.style import Cell, Column, StyledLines, put_all, together, unlike
+from opcheck.timing.comparing import Compared, Missing, TimingChange, Verdict
 
 #: What differs between two runs, by its name: how it was in the old one, and in the new.
 Differences: TypeAlias = Mapping[str, tuple[str, str]]
@@ -39,7 +39,7 @@ _DECISIVE = {
 def show(console: Console, differences: Differences, compared: Compared) -> None:
     """Print what differs between two runs, every row, and how many there are of each kind."""
     put_all(console, unlike(differences))
-    lines = Lines(console)
+    lines = StyledLines(console)
     _show_changes(lines, "new / old", (*compared.changes, *compared.together), compared.beyond)
     where = {"old": "in the old run", "new": "in the new run", "both": "in either run"}
     _show_end(lines, compared, where)
@@ -47,15 +47,15 @@ def show(console: Console, differences: Differences, compared: Compared) -> None
 
 def show_within(console: Console, base: str, compared: Compared) -> None:
     """Print rows of one run that are slower than `base`, or unclear, and counts of each kind."""
-    lines = Lines(console)
+    lines = StyledLines(console)
     told = [one for one in compared.changes if one.verdict in ("slower", "unclear")]
-    to = words.brief(base)
+    to = plain_text.brief(base)
     _show_changes(lines, f"ratio to {to}", (*told, *compared.together), compared.beyond)
     where = {"old": f"of {to}", "new": "of the backend itself", "both": f"in common with {to}"}
     _show_end(lines, compared, where)
 
 
-def _show_end(lines: Lines, compared: Compared, where: Mapping[str, str]) -> None:
+def _show_end(lines: StyledLines, compared: Compared, where: Mapping[str, str]) -> None:
     _show_missing(lines, compared.missing, where)
     counts = Counter(change.verdict for change in compared.changes)
     told = [f"{counts[word]:,} {word}" for word in _COLOURS if counts[word]]
@@ -95,13 +95,13 @@ def _cases(mine: Collection[str], others: Collection[str]) -> str:
 
 
 def _facts(bench: Bench) -> Mapping[str, str]:
-    """What two runs should have in common; of the load, which is never the same, the kind."""
+    """Return the facts two runs should share; of the load, only its kind."""
     machine = bench.machine
     busy = machine.load > machine.cores / 2
     return {
         "processor": machine.processor,
         "processors": f"{machine.cores:,}",
-        "memory": words.size(machine.memory),
+        "memory": plain_text.size(machine.memory),
         "governor": machine.governor,
         "load": f"high: {machine.load:g}" if busy else "low",
         "platform": machine.platform,
@@ -117,10 +117,14 @@ def _facts(bench: Bench) -> Mapping[str, str]:
     }
 
 
-def _show_changes(lines: Lines, title: str, changes: Sequence[Change], beyond: float) -> None:
+def _show_changes(
+    lines: StyledLines, title: str, changes: Sequence[TimingChange], beyond: float
+) -> None:
     if not changes:
         return
-    longest = max(len(title) - 2, *(cell_len(words.brief(change.backend)) for change in changes))
+    longest = max(
+        len(title) - 2, *(cell_len(plain_text.brief(change.backend)) for change in changes)
+    )
     # Within one run there are no p-values.
     has_p = not math.isnan(changes[0].p)
     columns = [
@@ -130,35 +134,34 @@ def _show_changes(lines: Lines, title: str, changes: Sequence[Change], beyond: f
         *[Column("p", 6)] * has_p,
         Column("", 0, left=True),
     ]
-    lines.head(columns, "  ")
+    lines.head(columns)
     for case, alike in groupby(changes, key=lambda change: change.case):
-        lines.put((words.brief(case) or "All cases together", "bold"))
+        lines.put((plain_text.brief(case) or "All cases together", "bold"))
         for change in alike:
-            cells = [
-                (f"  {words.brief(change.backend)}", ""),
-                (digits(change.ratio), ""),
-                (words.interval(change.low, change.high), ""),
-                *[("<0.001" if change.p < 0.001 else f"{change.p:.3f}", "")] * has_p,
-                _verdict(change, beyond),
+            by = f" by more than {100 * beyond:g} %" if change.verdict == "slower" else ""
+            cells: list[Cell] = [
+                f"  {plain_text.brief(change.backend)}",
+                digits(change.ratio),
+                plain_text.interval(change.low, change.high),
+                *["<0.001" if change.p < 0.001 else f"{change.p:.3f}"] * has_p,
+                (f"{change.verdict}{by}", _COLOURS[change.verdict]),
             ]
-            lines.row(columns, cells, "  ")
+            lines.row(columns, cells)
     lines.blank()
 
 
-def _verdict(change: Change, beyond: float) -> tuple[str, str]:
-    by = f" by more than {100 * beyond:g} %" if change.verdict == "slower" else ""
-    return f"{change.verdict}{by}", _COLOURS[change.verdict]
-
-
-def _show_missing(lines: Lines, missing: Sequence[Missing], where: Mapping[str, str]) -> None:
-    """What lacks for the same reason is told together, and counted where it is much."""
+def _show_missing(lines: StyledLines, missing: Sequence[Missing], where: Mapping[str, str]) -> None:
+    """Print missing rows grouped by reason, with counts where they are many."""
     if not missing:
         return
     lines.put(("Not compared", "bold"))
-    for (lacks, why), some in words.alike(missing, lambda one: (one.lacks, one.why)).items():
-        rows = [together(f"{words.brief(one.case)} [{words.brief(one.backend)}]") for one in some]
+    for (lacks, why), some in plain_text.alike(missing, lambda one: (one.lacks, one.why)).items():
+        rows = [
+            together(f"{plain_text.brief(one.case)} [{plain_text.brief(one.backend)}]")
+            for one in some
+        ]
         left = len(rows) - _ROWS
         more = f", and {left:,} more" if left > 0 else ""
-        said = f"no times {where[lacks]}: {words.brief(why)}: {', '.join(rows[:_ROWS])}{more}"
+        said = f"no times {where[lacks]}: {plain_text.brief(why)}: {', '.join(rows[:_ROWS])}{more}"
         lines.fill(said, "yellow")
     lines.blank()

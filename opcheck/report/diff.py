@@ -1,4 +1,4 @@
-"""What changed from one run to another: first what was not alike in them, then every change."""
+"""Changes between two runs: first different settings, then every changed result."""
 
 import dataclasses
 from collections import Counter
@@ -11,14 +11,13 @@ from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
-from opcheck.errors import Exit
+from opcheck.analysis.comparing import REGRESSIONS, Change, ChangeKind, Difference, Growth, judged
+from opcheck.analysis.merging import differences
 from opcheck.model import Header, Record, Run, Verdict
-from opcheck.records.comparing import REGRESSIONS, Change, Difference, Growth, Kind, judged
-from opcheck.records.merging import differences
-from opcheck.report import failure, words
+from opcheck.report import failure, plain_text
 from opcheck.report.json_lines import line
-from opcheck.report.look import COLOURS, Numbers, new_table, put_all, unlike
-from opcheck.report.markdown import Part, code, fitting, plain, table, text
+from opcheck.report.markdown import Section, code, fitting, plain, table, text
+from opcheck.report.style import COLOURS, Numbers, new_table, put_all, put_exit, unlike
 
 # History of the format of JSON lines:
 #   1  diff, change, growth, footer
@@ -27,6 +26,7 @@ FORMAT = 1
 _WORSE, _OTHERS, _SHOWN = 50, 10, 100
 _COLUMNS = "verdict", "backend", "case", "why"
 _NEARER = "Passing nearer to the limit"
+_NEARER_COLUMNS = "operator", "type", "backend", "used", "now"
 
 
 def show(
@@ -40,20 +40,23 @@ def show(
     for kind, alike in groupby(found.changes, key=lambda change: change.kind):
         _show_kind(console, kind, list(alike), verbose=verbose)
     if found.growths:
-        _show_growths(console, found.growths)
+        table = new_table(*_NEARER_COLUMNS[:3], *map(Numbers, _NEARER_COLUMNS[3:]), title=_NEARER)
+        for row in _nearer(found.growths):
+            table.add_row(*map(plain_text.brief, row))
+        put_all(console, table)
     if found.left_out:
         console.print(Text(f"Left out: {left_out(found)}", "yellow"), soft_wrap=True)
         console.print()
-    code, meaning = judged(old, new, found, common=common)
-    colour = "green" if code is Exit.CONFORMS else "red"
-    ending = f"exit {int(code)}", f"bold {colour}"
-    console.print(Text.assemble(ending, f": {meaning}"), soft_wrap=True)
+    put_exit(console, *judged(old, new, found, common=common))
 
 
 def left_out(found: Difference) -> str:
-    """Whose results of the old run the new one was not asked for."""
+    """Count the results, by backend, that the new run was not asked for."""
     counts = Counter(record.backend for record in found.left_out)
-    told = (f"{words.plural(n, 'result')} of {words.brief(name)}" for name, n in counts.items())
+    told = (
+        f"{plain_text.plural(n, 'result')} of {plain_text.brief(name)}"
+        for name, n in counts.items()
+    )
     return f"{', '.join(told)}, for which the new run was not asked"
 
 
@@ -64,7 +67,7 @@ def was_and_is(change: Change) -> str:
 
 
 def why(change: Change) -> str:
-    """What there is to say of the newer result, or else of the older, in a line."""
+    """Explain the newer result, or else the older one, in a line."""
     new = change.new
     if new is None:
         return ""
@@ -75,18 +78,18 @@ def why(change: Change) -> str:
     ]
     if new.verdict is Verdict.PASS:
         told = []
-    if change.kind is Kind.ANSWERS and change.old:
+    if change.kind is ChangeKind.ANSWERS and change.old:
         told = [f"{change.old.alternative} → {new.alternative}"]
-    if change.kind in (Kind.LISTED, Kind.OTHERWISE) and new.known:
+    if change.kind in (ChangeKind.LISTED, ChangeKind.OTHERWISE) and new.known:
         told = [new.known.cause]
-    if change.kind is Kind.OTHERWISE and change.old and change.old.reason != new.reason:
+    if change.kind is ChangeKind.OTHERWISE and change.old and change.old.reason != new.reason:
         told.append(f"was: {change.old.reason}")
-    if change.old and change.old.digest != new.digest and change.kind is not Kind.CHANGED:
+    if change.old and change.old.digest != new.digest and change.kind is not ChangeKind.CHANGED:
         told.append("the case is another than before")
-    return words.brief("; ".join(filter(None, told)))
+    return plain_text.brief("; ".join(filter(None, told)))
 
 
-def _show_kind(console: Console, kind: Kind, changes: list[Change], *, verbose: bool) -> None:
+def _show_kind(console: Console, kind: ChangeKind, changes: list[Change], *, verbose: bool) -> None:
     colour = "bold red" if kind in REGRESSIONS else "bold"
     console.print(Text(f"{kind}: {len(changes):,}", colour), soft_wrap=True)
     most = _WORSE if kind in REGRESSIONS else _OTHERS
@@ -95,23 +98,15 @@ def _show_kind(console: Console, kind: Kind, changes: list[Change], *, verbose: 
     for change in shown:
         record = change.record
         verdict = Text(was_and_is(change).ljust(wide), COLOURS[record.verdict])
-        name = f"{words.one_line(record.backend)}  {words.one_line(record.case)}"
+        name = f"{plain_text.one_line(record.backend)}  {plain_text.one_line(record.case)}"
         console.print(Text.assemble("  ", verdict, "  ", name), soft_wrap=True)
         said = [why(change)]
-        said += [f"repeat  {words.one_line(record.repeat)}"] * (kind in REGRESSIONS)
+        said += [f"repeat  {plain_text.one_line(record.repeat)}"] * (kind in REGRESSIONS)
         for remark in filter(None, said):
             console.print(Text(f"  {'':{wide}}  {remark}"), soft_wrap=True)
     if len(changes) > len(shown):
         console.print(Text(f"  … and {len(changes) - len(shown):,} more (-v shows all)"))
     console.print()
-
-
-def _show_growths(console: Console, growths: Iterable[Growth]) -> None:
-    columns = "operator", "type", "backend", Numbers("used"), Numbers("now")
-    table = new_table(*columns, title=_NEARER)
-    for row in _nearer(growths):
-        table.add_row(*map(words.brief, row))
-    put_all(console, table)
 
 
 def _nearer(growths: Iterable[Growth]) -> Iterator[tuple[str, ...]]:
@@ -120,7 +115,7 @@ def _nearer(growths: Iterable[Growth]) -> Iterator[tuple[str, ...]]:
 
 
 def lines(old: Run, new: Run, found: Difference, *, common: bool) -> Iterator[str]:
-    """The same as JSON lines: what was held against what, every change, and the sum of them."""
+    """Yield the report as JSON lines: the two runs, every change, and totals."""
     code, meaning = judged(old, new, found, common=common)
     unlike_ = differences(old.header, new.header)
     yield line(
@@ -192,7 +187,7 @@ def markdown_lines(old: Run, new: Run, found: Difference, *, common: bool) -> It
     return fitting(_parts(old, new, found, common))
 
 
-def _parts(old: Run, new: Run, found: Difference, common: bool) -> Iterator[Part]:
+def _parts(old: Run, new: Run, found: Difference, common: bool) -> Iterator[Section]:
     yield from plain(_head(old, new, found, common))
     for kind, alike in groupby(found.changes, key=lambda change: change.kind):
         changes = list(alike)
@@ -211,7 +206,9 @@ def _head(old: Run, new: Run, found: Difference, common: bool) -> Iterator[str]:
     yield from (f"## opcheck diff: {text(meaning)}", "", f"exit code {int(status)}", "")
     unlike = differences(old.header, new.header).items()
     if unlike:
-        rows = [(text(name), *(text(words.brief(one)) for one in both)) for name, both in unlike]
+        rows = [
+            (text(name), *(text(plain_text.brief(one)) for one in both)) for name, both in unlike
+        ]
         yield from ("### Not alike in the two runs", "", *table(("", "old", "new"), rows), "")
 
 
@@ -219,13 +216,12 @@ def _tail(found: Difference) -> Iterator[str]:
     if found.growths:
         nearer = _nearer(found.growths)
         rows = [(code(op), text(dtype), code(who), *shares) for op, dtype, who, *shares in nearer]
-        head = "operator", "type", "backend", "used", "now"
-        yield from (f"### {_NEARER}", "", *table(head, rows, numbers=2), "")
+        yield from (f"### {_NEARER}", "", *table(_NEARER_COLUMNS, rows, numbers=2), "")
     if found.left_out:
         yield from (f"Left out: {text(left_out(found))}", "")
 
 
-def _folded(kind: Kind, changes: Sequence[Change]) -> list[str]:
+def _folded(kind: ChangeKind, changes: Sequence[Change]) -> list[str]:
     rows = [_cells(change) for change in changes[:_SHOWN]]
     left = len(changes) - len(rows)
     more = [f"… and {left:,} more", ""] if left else []
@@ -233,10 +229,10 @@ def _folded(kind: Kind, changes: Sequence[Change]) -> list[str]:
     return [summary, "", *table(_COLUMNS, rows), "", *more, "</details>", ""]
 
 
-def _said(kind: Kind, changes: Sequence[Change]) -> str:
+def _said(kind: ChangeKind, changes: Sequence[Change]) -> str:
     return f"{kind.capitalize()}: {len(changes):,}"
 
 
 def _cells(change: Change) -> tuple[str, ...]:
-    names = code(words.brief(change.record.backend)), code(change.record.case)
+    names = code(plain_text.brief(change.record.backend)), code(change.record.case)
     return was_and_is(change), *names, text(why(change))

@@ -3,7 +3,7 @@
 import io
 import textwrap
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 
 from rich.console import Console
@@ -11,8 +11,8 @@ from rich.table import Table
 from rich.text import Text
 
 from opcheck.model import ComparisonRecord, Diagnosis, Known, Record, Verdict
-from opcheck.report import words
-from opcheck.report.look import COLOURS, least, new_table, put
+from opcheck.report import plain_text
+from opcheck.report.style import COLOURS, least, new_table, put
 
 #: Where the text of a line begins, after its label.
 _INDENT = 10
@@ -30,13 +30,14 @@ def show(console: Console, result: Record) -> None:
     """Print one result that is no pass."""
     title = Text.assemble(
         (result.verdict.upper(), f"bold {COLOURS[result.verdict]}"),
-        (f" {words.one_line(result.backend)}", "bold"),
-        f"  {words.one_line(result.case)}",
+        (f" {plain_text.one_line(result.backend)}", "bold"),
+        f"  {plain_text.one_line(result.case)}",
     )
     # Never folded: ids and commands are there to be copied.
     console.print(title, soft_wrap=True)
     _line(console, "asked", result.question)
-    _line(console, "clause", f"“{result.clause}”" if result.clause else "none quoted")
+    if result.clause or result.verdict is not Verdict.BAD_CASE:
+        _line(console, "clause", f"“{result.clause}”" if result.clause else "none quoted")
     for ruling in result.rulings:
         _line(console, "ruling", ruling)
     if result.rule != "must":
@@ -55,19 +56,25 @@ def show(console: Console, result: Record) -> None:
         _line(console, "cause", result.known.cause)
     for comparison in result.comparisons:
         if comparison.worst:
-            _evidence(console, comparison, wanted(result))
+            _line(console, "where", f"{comparison.output}: {comparison.where}")
+            table = _worst(comparison, wanted(result))
+            is_narrow = console.file.isatty() and least(table) + _INDENT > console.width
+            put(console, table, indent=2 if is_narrow else _INDENT)
+            left = comparison.wrong - len(comparison.worst)
+            if left > 0:
+                _line(console, "", f"… and {plain_text.plural(left, 'more element')}")
         if comparison.unjudged:
-            left = f"{comparison.unjudged:,} of {words.plural(comparison.total, 'element')}"
-            _line(console, "doubt", f"{comparison.output}: {left} unjudged")
+            part = f"{comparison.unjudged:,} of {plain_text.plural(comparison.total, 'element')}"
+            _line(console, "doubt", f"{comparison.output}: {part} unjudged")
     if result.printed.strip():
-        _line(console, "printed", words.ending(result.printed))
+        _line(console, "printed", plain_text.ending(result.printed))
     _line(console, "written", str(result.source))
     _line(console, "repeat", result.repeat)
     console.print()
 
 
 def text(result: Record) -> str:
-    """The same as plain text."""
+    """Return the report as plain text."""
     file = io.StringIO()
     console = Console(
         file=file, width=_WIDTH, color_system=None, highlight=False, markup=False, emoji=False
@@ -82,14 +89,14 @@ def _diagnoses(console: Console, diagnoses: Sequence[Diagnosis]) -> None:
     left = len(diagnoses) - LIKELIEST
     if left > 0:
         verb = "gives" if left == 1 else "give"
-        more = words.plural(left, "more mistake")
+        more = plain_text.plural(left, "more mistake")
         names = [said.mistake or said.text for said in diagnoses[LIKELIEST:]][:_NAMED]
         listed = ", ".join([*names, *["…"] * (left > _NAMED)])
         _line(console, "", f"… and {more} that {verb} the same here: {listed}")
 
 
 def _line(console: Console, label: str, text: str) -> None:
-    said = words.block(text)
+    said = plain_text.block(text)
     # A pipe has no width: its lines stay whole, for grep.
     if console.file.isatty() and label not in _VERBATIM:
         width = max(console.width - _INDENT, _INDENT)
@@ -104,18 +111,8 @@ def _line(console: Console, label: str, text: str) -> None:
 
 
 def wanted(result: Record) -> str:
-    """What heads the values that had to come out, or that came out of somebody else."""
+    """Return the heading of the expected values, or of another backend's values."""
     return "oracle" if result.oracle else "theirs" if result.against else "want"
-
-
-def _evidence(console: Console, comparison: ComparisonRecord, wanted: str) -> None:
-    _line(console, "where", f"{comparison.output}: {comparison.where}")
-    table = _worst(comparison, wanted)
-    is_narrow = console.file.isatty() and least(table) + _INDENT > console.width
-    put(console, table, indent=2 if is_narrow else _INDENT)
-    left = comparison.wrong - len(comparison.worst)
-    if left > 0:
-        _line(console, "", f"… and {words.plural(left, 'more element')}")
 
 
 def _worst(comparison: ComparisonRecord, wanted: str) -> Table:
@@ -126,18 +123,18 @@ def _worst(comparison: ComparisonRecord, wanted: str) -> Table:
         table.add_column(column, justify="right", no_wrap=True)
     for element in comparison.worst:
         table.add_row(
-            words.index(element.index),
-            *([words.brief(element.input)] if beside_input else []),
-            Text(words.brief(element.want), "green"),
-            Text(words.brief(element.got), "red"),
+            plain_text.index(element.index),
+            *([plain_text.brief(element.input)] if beside_input else []),
+            Text(plain_text.brief(element.want), "green"),
+            Text(plain_text.brief(element.got), "red"),
             "" if element.ulp is None else f"{element.ulp:,}",
-            words.brief(element.allowed),
+            plain_text.brief(element.allowed),
         )
     return table
 
 
 def ledger_note(result: Record) -> str:
-    """Why a result is red for a ledger's sake, and what to do; "" where it is not."""
+    """Explain a result made red by a ledger and how to fix it, or ""."""
     if not result.unexpected:
         return ""
     known = result.known
@@ -156,7 +153,7 @@ def finding(result: Record) -> str:
 
 
 def ledger_place(known: Known) -> str:
-    """Where a ledger says it: `mine.yaml:12`."""
+    """Location in a ledger: `mine.yaml:12`."""
     return known.ledger if known.line is None else f"{known.ledger}:{known.line}"
 
 
@@ -169,18 +166,12 @@ def _came(result: Record, known: Known) -> str:
     return f"{result.verdict}{way} that looks like {next(iter(mistakes), 'no known mistake')}"
 
 
-def outdated_lines(results: Iterable[Record]) -> list[tuple[Known, int, int]]:
-    """The places of users' ledgers of which some cases pass: how many, and of how many in the run.
-
-    Where all pass, the line is to be deleted.
-    """
+def outdated_lines(results: Iterable[Record]) -> Iterator[tuple[str, int, str]]:
+    """The places of users' ledgers of which some cases pass: how many, and what to do about it."""
     those = [(r.known, r.verdict) for r in results if r.known and r.known.line is not None]
     total = Counter(known for known, _ in those)
     passing = Counter(known for known, verdict in those if verdict is Verdict.UNEXPECTED_PASS)
-    return [(known, count, total[known]) for known, count in passing.items()]
-
-
-def advice(known: Known, passing: int, total: int) -> str:
-    """What to do about a line of which some cases pass."""
-    what = "delete" if passing == total else f"{total - passing} of {total} still fail: narrow"
-    return f"{what} `{known.text}`"
+    for known, count in passing.items():
+        left, all_of = total[known] - count, total[known]
+        what = f"{left} of {all_of} still fail: narrow" if left else "delete"
+        yield ledger_place(known), count, f"{what} `{known.text}`"

@@ -7,10 +7,10 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
+from opcheck.analysis.status import is_failure, outcome, reds_of
 from opcheck.errors import Exit
 from opcheck.model import Record, Run, Verdict
-from opcheck.records.status import is_failure, outcome, reds_of
-from opcheck.report import failure, words
+from opcheck.report import failure, plain_text
 
 #: As many errors of a step are shown, and no more.
 _SHOWN = 10
@@ -23,7 +23,9 @@ def lines(run: Run) -> Iterator[str]:
     yield from map(_error, failures[:_SHOWN])
     code, meaning = outcome(run)
     left = len(failures) - _SHOWN
-    more = f"; {words.plural(left, 'more failure')}, of which no annotation is shown" * (left > 0)
+    more = f"; {plain_text.plural(left, 'more failure')}, of which no annotation is shown" * (
+        left > 0
+    )
     # Where nothing else is red, this line must be.
     kind = "notice" if failures or code is Exit.CONFORMS else "error"
     yield _command(kind, {"title": "opcheck"}, f"{meaning}{more}")
@@ -45,17 +47,17 @@ def _error(result: Record) -> str:
     }
     looks = [f"looks {said.text}" for said in result.diagnoses[:1]]
     text = [result.reason, *looks, failure.ledger_note(result), f"repeat: {result.repeat}"]
-    return _command("error", place, "\n".join(map(words.block, filter(None, text))))
+    return _command("error", place, "\n".join(map(plain_text.block, filter(None, text))))
 
 
 def _command(kind: str, properties: dict[str, str], text: str) -> str:
     said = ",".join(
-        f"{name}={_data(words.one_line(value)).replace(':', '%3A').replace(',', '%2C')}"
+        f"{name}={_data(plain_text.one_line(value)).replace(':', '%3A').replace(',', '%2C')}"
         for name, value in properties.items()
     )
     return f"::{kind} {said}::{_data(text)}"
 
 
 def _data(text: str) -> str:
-    clean = words.clean(text)
+    clean = plain_text.clean(text)
     return clean.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")

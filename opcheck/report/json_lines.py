@@ -12,12 +12,13 @@ import json
 import re
 import zlib
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import cached_property, partial, reduce
 from io import BufferedReader
 from operator import or_
 from pathlib import Path
-from typing import Annotated, Any, BinaryIO, Generic, TypeVar, cast, get_type_hints
+from typing import Annotated, Any, BinaryIO, Generic, TypeAlias, TypeVar, cast, get_type_hints
 
 from pydantic import (
     AfterValidator,
@@ -30,8 +31,8 @@ from pydantic import (
 )
 
 from opcheck.reading import Mark, Problems, quoted
-from opcheck.reading.form import shown
 from opcheck.reading.reader import WIDE, is_wide
+from opcheck.reading.validation import shown
 
 _COLUMN = re.compile(r" at line \d+ column (\d+)$")
 #: What a file packed by gzip begins with; no JSON does.
@@ -61,7 +62,7 @@ def line(fields: dict[str, Any]) -> str:
 
 
 def unpacked(stream: BufferedReader) -> BinaryIO:
-    """What is in a file, packed by gzip or not; reading raises OSError or EOFError if damaged."""
+    """Open a file, gzipped or not; reading raises OSError or EOFError if it is damaged."""
     packed = stream.peek(len(_GZIP)).startswith(_GZIP)
     return cast(BinaryIO, gzip.GzipFile(fileobj=stream)) if packed else stream
 
@@ -70,8 +71,8 @@ def _dumped(fields: Any, *, ensure_ascii: bool = True) -> str:
     return json.dumps(fields, ensure_ascii=ensure_ascii, allow_nan=False, separators=(",", ":"))
 
 
-class Fields(BaseModel):
-    """What a line holds, and nothing beside it."""
+class LineFields(BaseModel):
+    """Fields of a line; unknown fields are rejected."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
 
@@ -93,7 +94,7 @@ def stored(
         for name, type_ in {**types, **get_type_hints(cls), **types}.items()
         if type_ is not None
     }
-    read = create_model(cls.__name__, __base__=Fields, **fields)
+    read = create_model(cls.__name__, __base__=LineFields, **fields)
     return Annotated[read, AfterValidator(make or partial(made, cls))]
 
 
@@ -105,7 +106,7 @@ def made(cls: type[Result], fields: Any, **others: Any) -> Result:
 
 
 class _Format(BaseModel):
-    """What every format of every file begins with; everything else may be another in the next."""
+    """Fields that all versions of a file format begin with; all others may change."""
 
     type: str
     format: Annotated[int, Field(strict=True)]
@@ -113,7 +114,7 @@ class _Format(BaseModel):
 
 @dataclass(frozen=True)
 class Form(Generic[Head, Line]):
-    """What a kind of file looks like: `name` is what it stores.
+    """A file format; `name` is what it stores.
 
     The first line is a `head`, of the type `begins`, and has the format's number. All others are
     one of `lines`, by their types, and nothing follows a `footer`. Where one is cut short because
@@ -140,13 +141,8 @@ class Form(Generic[Head, Line]):
         return TypeAdapter(Annotated[any_of, Field(discriminator="type_")])
 
 
-@dataclass(frozen=True)
-class _Raw:
-    """A line as it stands in the file, and whether it has its end."""
-
-    number: int
-    data: bytes
-    ended: bool
+#: A line as it stands in the file: its number, its text, and whether it has its end.
+_Raw: TypeAlias = tuple[int, bytes, bool]
 
 
 class Reading(Generic[Head, Line]):
@@ -171,16 +167,6 @@ class Reading(Generic[Head, Line]):
         head = self._head(first)
         return None if head is None else (head, self._items(lines))
 
-    def read_file(self, path: Path, use: Callable[[BinaryIO], Result | None]) -> Result | None:
-        """What `use` makes of an open file; None where it cannot be opened."""
-        try:
-            stream = path.open("rb")
-        except (OSError, ValueError) as error:
-            self.add(0, f"this file cannot be read: {getattr(error, 'strerror', None) or error}")
-            return None
-        with stream:
-            return use(unpacked(stream))
-
     def _lines(self, stream: BinaryIO) -> Iterator[_Raw]:
         form, number, size, blank = self.form, 0, 0, True
         try:
@@ -198,7 +184,7 @@ class Reading(Generic[Head, Line]):
                 if len(self.problems) > _PROBLEMS:
                     return
                 if not blank:
-                    yield _Raw(number, data.removesuffix(b"\n"), data.endswith(b"\n"))
+                    yield number, data.removesuffix(b"\n"), data.endswith(b"\n")
         except (EOFError, zlib.error, gzip.BadGzipFile):
             self.add(0, "this file cannot be unpacked: it is cut short, or damaged")
             return
@@ -209,59 +195,54 @@ class Reading(Generic[Head, Line]):
             self.add(0, "this file is empty", form.hint)
 
     def _head(self, raw: _Raw) -> Head | None:
-        form = self.form
-        if is_wide(raw.data):
-            self.add(raw.number, WIDE, "save it as UTF-8, as `--report json=FILE` does")
+        form, (number, data, has_end) = self.form, raw
+        if is_wide(data):
+            self.add(number, WIDE, "save it as UTF-8, as `--report json=FILE` does")
             return None
         try:
-            found = _Format.model_validate_json(raw.data)
+            found = _Format.model_validate_json(data)
         except ValidationError as error:
             found = None
             begins = f'{{"type":"{form.begins}"'.encode()
-            if not raw.ended and _is_no_json(error) and raw.data.startswith(begins):
-                told = "this line is cut short", "nothing can be made of the file"
-                self.add(raw.number, *told)
+            if not has_end and _is_no_json(error) and data.startswith(begins):
+                self.add(number, "this line is cut short", "nothing can be made of the file")
                 return None
         if found is None or found.type != form.begins:
-            self.add(
-                raw.number,
-                f"this is no stored {form.name}",
-                (found and _READERS.get(found.type)) or form.hint,
-            )
+            hint = (found and _READERS.get(found.type)) or form.hint
+            self.add(number, f"this is no stored {form.name}", hint)
             return None
         if found.format != form.format:
             newer = "a newer opcheck reads it" if found.format > form.format else None
             told_format = f"this file has format {found.format}; this opcheck reads {form.format}"
-            self.add(raw.number, told_format, newer)
+            self.add(number, told_format, newer)
             return None
         try:
-            return form.head.validate_json(raw.data)
+            return form.head.validate_json(data)
         except ValidationError as error:
-            self._refuse(raw.number, error)
+            self._refuse(number, error)
             return None
 
     def _items(self, lines: Iterator[_Raw]) -> Iterator[tuple[int, Line]]:
         after_footer = "nothing may follow the footer", _PART
         is_over = False
-        for raw in lines:
-            if not raw.data.strip():
+        for number, data, has_end in lines:
+            if not data.strip():
                 continue
             try:
-                item = self.form.line.validate_json(raw.data, strict=True)
+                item = self.form.line.validate_json(data, strict=True)
             except ValidationError as error:
-                if raw.ended or not _is_no_json(error):
-                    self._refuse(raw.number, error)
+                if has_end or not _is_no_json(error):
+                    self._refuse(number, error)
                 elif is_over:
-                    self.add(raw.number, *after_footer)
+                    self.add(number, *after_footer)
                 elif not self.form.may_be_cut_short:
-                    told = "this line is cut short", "without it, the rest can be used"
-                    self.add(raw.number, *told)
+                    self.add(number, "this line is cut short", "without it, the rest can be used")
                 continue
             if is_over:
-                self.add(raw.number, *after_footer)
+                self.add(number, *after_footer)
                 return
             is_over = isinstance(item, self.form.footer)
-            yield raw.number, item
+            yield number, item
 
     def _refuse(self, number: int, error: ValidationError) -> None:
         """Tell the first thing that is wrong with a line: the others are often due to it."""
@@ -298,11 +279,24 @@ class Reading(Generic[Head, Line]):
 
 
 def whole(
-    file: str, form: Form[Head, Line], use: Callable[[Reading[Head, Line]], Result | None]
+    file: Path,
+    form: Form[Head, Line],
+    use: Callable[[Reading[Head, Line], BinaryIO], Result | None],
+    stream: BinaryIO | None = None,
 ) -> Result:
-    """What `use` makes of a file; raises CaseFileError with everything that is wrong with it."""
+    """What `use` makes of a file, or of a stream that is called so.
+
+    Raises CaseFileError with everything that is wrong with it.
+    """
     problems = Problems()
-    found = use(Reading(file, form, problems))
+    reading = Reading(str(file), form, problems)
+    with ExitStack() as stack:
+        try:
+            stream = stream or unpacked(stack.enter_context(file.open("rb")))
+        except (OSError, ValueError) as error:
+            told = getattr(error, "strerror", None) or error
+            reading.add(0, f"this file cannot be read: {told}")
+        found = use(reading, stream) if stream else None
     problems.raise_if_any()
     assert found is not None
     return found

@@ -9,10 +9,10 @@ from collections.abc import Collection, Iterator
 from datetime import UTC, datetime
 from xml.etree import ElementTree as xml
 
+from opcheck.analysis.status import is_red, outcome, reds_of
 from opcheck.errors import Exit
 from opcheck.model import WRONG, Record, Run, Verdict
-from opcheck.records.status import is_red, outcome, reds_of
-from opcheck.report import failure, words
+from opcheck.report import failure, plain_text
 
 #: Verdicts by which a test did not work, and not the backend's answer was wrong.
 _ERRORS = {*WRONG, Verdict.NOT_RUN, Verdict.BAD_CASE} - {Verdict.FAIL, Verdict.DIFFER}
@@ -31,7 +31,12 @@ def lines(run: Run) -> Iterator[str]:
         _count(suite)
     kinds = "failures", "errors"
     is_red_already = any(int(suite.attrib[kind]) for suite in root for kind in kinds)
-    wrong = _wrong_with_the_run(run, is_red_already)
+    code, meaning = outcome(run)
+    wrong = [("a process died", said) for said in (run.ending.accidents if run.ending else ())]
+    if not run.complete:
+        wrong.append(("the run is incomplete", meaning))
+    elif code is not Exit.CONFORMS and not wrong and not is_red_already:
+        wrong.append(("nothing was judged", meaning))
     if wrong:
         suite = _suite(root, run, len(run.header.backends), "opcheck")
         for what, told in wrong:
@@ -43,16 +48,6 @@ def lines(run: Run) -> Iterator[str]:
     xml.indent(root)
     yield '<?xml version="1.0" encoding="UTF-8"?>'
     yield from xml.tostring(root, encoding="unicode").split("\n")
-
-
-def _wrong_with_the_run(run: Run, is_red_already: bool) -> list[tuple[str, str]]:
-    code, meaning = outcome(run)
-    found = [("a process died", said) for said in (run.ending.accidents if run.ending else ())]
-    if not run.complete:
-        found.append(("the run is incomplete", meaning))
-    elif code is not Exit.CONFORMS and not found and not is_red_already:
-        found.append(("nothing was judged", meaning))
-    return found
 
 
 def _suite(root: xml.Element, run: Run, number: int, name: str) -> xml.Element:
@@ -76,7 +71,7 @@ def _suite(root: xml.Element, run: Run, number: int, name: str) -> xml.Element:
         "selection": run.header.selection,
         **about.packages,
     }.items():
-        xml.SubElement(properties, "property", name=_name(key), value=words.brief(value))
+        xml.SubElement(properties, "property", name=_name(key), value=plain_text.brief(value))
     return suite
 
 
@@ -112,9 +107,9 @@ def _new_test(suite: xml.Element, of: str, name: str, seconds: float) -> xml.Ele
 
 
 def _name(text: str) -> str:
-    return words.one_line(text) or "?"
+    return plain_text.one_line(text) or "?"
 
 
 def _say(test: xml.Element, kind: str, about: str, message: str, text: str = "") -> None:
-    found = xml.SubElement(test, kind, type=about, message=words.brief(message))
+    found = xml.SubElement(test, kind, type=about, message=plain_text.brief(message))
     found.text = text or None

@@ -9,9 +9,9 @@ from rich.console import Console
 from rich.text import Text
 
 from opcheck import model
-from opcheck.clauses import Checked, Survey
-from opcheck.report import spelling, words
-from opcheck.report.look import Numbers, new_table, put
+from opcheck.clauses import CheckedSentence, Survey
+from opcheck.report import formatting, plain_text
+from opcheck.report.style import Numbers, new_table, put
 
 #: How many names of cases a sentence shows before it says how many more there are.
 _NAMES = 4
@@ -23,13 +23,13 @@ def show(console: Console, cases: Sequence[model.Case]) -> None:
     for case in cases:
         if case.source.file != file:
             file = case.source.file
-            console.print(Text(words.clean(file), "bold"), soft_wrap=True)
+            console.print(Text(plain_text.clean(file), "bold"), soft_wrap=True)
         said = f"  {case.op}, {case.rule}, {case.level}, {expectation(case.expect)}"
         line = Text.assemble(f"  {case.id}", (said, "dim"))
         console.print(line, soft_wrap=True)
     names = {(case.op.domain, case.op.name, case.name) for case in cases}
     literal = sum(isinstance(case.expect, model.Values) for case in cases)
-    total = f"{words.plural(len(cases), 'case')} of {words.plural(len(names), 'name')}"
+    total = f"{plain_text.plural(len(cases), 'case')} of {plain_text.plural(len(names), 'name')}"
     console.print(f"{total}, {literal:,} with literal expectations")
 
 
@@ -45,14 +45,14 @@ def record(case: model.Case) -> dict[str, Any]:
         "rule": case.rule,
         "level": case.level,
         "expect": expectation(case.expect),
-        "question": spelling.question(case),
+        "question": formatting.question(case),
         "clause": case.clause,
         "source": str(case.source),
     }
 
 
 def expectation(expect: model.Expectation) -> str:
-    """What must come out, in a word or two."""
+    """Summarize the expected answer in a word or two."""
     match expect:
         case model.Values():
             return "literal"
@@ -94,7 +94,7 @@ def clause_records(survey: Survey) -> Iterator[dict[str, Any]]:
             "cases": dict(checked.cases),
             "source": str(sentence.source),
         }
-    for clause, cases in words.alike(survey.strays, attrgetter("clause")).items():
+    for clause, cases in plain_text.alike(survey.strays, attrgetter("clause")).items():
         yield op | {"stray": clause, "cases": [case.id for case in cases]}
     yield from (op | {"problem": str(problem)} for problem in survey.problems)
 
@@ -108,7 +108,7 @@ def _page(console: Console, survey: Survey) -> None:
     told.append(f"{idle} obliging nothing")
     title = Text.assemble((str(survey.op), "bold"), f"  {survey.link}")
     console.print(title, soft_wrap=True)
-    console.print(f"{words.plural(len(sentences), 'sentence')}: {', '.join(told)}")
+    console.print(f"{plain_text.plural(len(sentences), 'sentence')}: {', '.join(told)}")
     table = new_table("sentence", Numbers("cases"), "tested by")
     for part, group in groupby(sentences, lambda checked: checked.sentence.part):
         table.add_section()
@@ -118,26 +118,26 @@ def _page(console: Console, survey: Survey) -> None:
             text = Text.assemble(checked.sentence.text, (ruling, "cyan"))
             table.add_row(text, _count(checked), _tests(checked))
     put(console, table)
-    for clause, cases in words.alike(survey.strays, attrgetter("clause")).items():
-        where = f"{cases[0].source}, {words.plural(len(cases), 'case')}"
-        said = f"not on this page: “{words.brief(clause)}” ({words.clean(where)})"
+    for clause, cases in plain_text.alike(survey.strays, attrgetter("clause")).items():
+        where = f"{cases[0].source}, {plain_text.plural(len(cases), 'case')}"
+        said = f"not on this page: “{plain_text.brief(clause)}” ({plain_text.clean(where)})"
         console.print(Text(said, "yellow"), soft_wrap=True)
     for problem in survey.problems:
         console.print(Text(str(problem), "yellow"), soft_wrap=True)
 
 
-def _count(checked: Checked) -> Text:
+def _count(checked: CheckedSentence) -> Text:
     total = sum(checked.cases.values())
     if total:
         return Text(f"{total:,}", "green")
     return Text("·", "bright_black") if checked.sentence.nothing else Text("0", "yellow")
 
 
-def _tests(checked: Checked) -> Text:
+def _tests(checked: CheckedSentence) -> Text:
     if checked.sentence.nothing:
         return Text(f"obliges nothing: {checked.sentence.nothing}", "bright_black")
     names = list(checked.cases)
     shown = [f"{name} ×{checked.cases[name]}" for name in names[:_NAMES]]
     left = len(names) - len(shown)
-    more = f" and {words.plural(left, 'more name')}" if left else ""
+    more = f" and {plain_text.plural(left, 'more name')}" if left else ""
     return Text(f"{', '.join(shown)}{more}") if names else Text("none of these cases", "yellow")

@@ -6,16 +6,16 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import TypeAlias
 
+from opcheck.analysis.status import is_failure, outcome, reds_of
 from opcheck.model import ComparisonRecord, Record, Run
-from opcheck.records.status import is_failure, outcome, reds_of
-from opcheck.report import failure, tally, words
+from opcheck.report import failure, plain_text, totals
 from opcheck.report.failure import wanted
 
 #: GitHub refuses a job summary of more than 1 MiB, of which some room is left for other tools of
 #: the same step.
 LIMIT = (1 << 20) - (1 << 16)
 #: What a part of a page is called, and how to come by its lines.
-Part: TypeAlias = tuple[str, Callable[[], Sequence[str]]]
+Section: TypeAlias = tuple[str, Callable[[], Sequence[str]]]
 
 #: Whatever may be markup, or begin a link; what a character reference stands for is neither.
 _MARKUP = re.compile(r"[#$&*<>@\[\\\]_`|~]|:(?=/)|(?<=www)\.", re.IGNORECASE)
@@ -30,12 +30,12 @@ def lines(run: Run) -> Iterator[str]:
     return fitting(_parts(run))
 
 
-def _parts(run: Run) -> Iterator[Part]:
+def _parts(run: Run) -> Iterator[Section]:
     red = reds_of(run.header)
     failures = [result for result in run.records if is_failure(result, red)]
     yield from plain(_head(run))
     if failures:
-        yield "line", lambda: (f"### {words.plural(len(failures), 'failure')}", "")
+        yield "line", lambda: (f"### {plain_text.plural(len(failures), 'failure')}", "")
     for result in failures:
         yield "failure", partial(_failure, result)
 
@@ -47,11 +47,13 @@ def _head(run: Run) -> Iterator[str]:
     said = f"opcheck {about.opcheck}", f"Python {about.python}", about.platform, header.selection
     yield from (f"## opcheck: {text(meaning)}", "")
     yield from (f"{text(', '.join(said))}, exit code {int(code_)}", "")
-    names = {backend.address: code(words.brief(str(backend))) for backend in header.backends}
-    rows = tally.counts(header.backends, run.records)
+    names = {backend.address: code(plain_text.brief(str(backend))) for backend in header.backends}
+    columns, rows = totals.table(header.backends, run.records)
     if rows:
-        yield from (*_counts(rows, names), "")
-    for wrong in tally.wrong(header, run.records):
+        counts = ((code(str(op)), names[backend], *cells) for op, backend, cells in rows)
+        head = ["operator", "backend", *columns]
+        yield from (*table(head, counts, numbers=len(columns)), "")
+    for wrong in totals.wrong(header, run.records):
         yield from (f"### What is wrong with {names[wrong.backend]}: {wrong.told}", "")
         found = (
             (text(cause.looks), text(", ".join(cause.places)), f"{len(cause.results):,}")
@@ -60,35 +62,21 @@ def _head(run: Run) -> Iterator[str]:
         yield from (*table(("looks", "in", "cases"), found, numbers=1), "")
     known = [
         (names[address], text(f"{known.cause} {known.link or ''}"), f"{count:,}")
-        for address, known, count in tally.known(header.backends, run.records)
+        for address, known, count in totals.known(header.backends, run.records)
     ]
     if known:
         yield from ("### Known defects", "")
         yield from (*table(("backend", "cause", "cases"), known, numbers=1), "")
     passing = [
-        (names[address], code(failure.ledger_place(one)), text(failure.advice(one, *counts)))
+        (names[address], code(place), text(advice))
         for address in names
-        for one, *counts in failure.outdated_lines(r for r in run.records if r.backend == address)
+        for place, _, advice in failure.outdated_lines(
+            r for r in run.records if r.backend == address
+        )
     ]
     if passing:
         yield from ("### Listed as failing, but passing", "")
         yield from (*table(("backend", "listed in", "what to do"), passing, numbers=0), "")
-
-
-def _counts(rows: list[tally.Counts], names: dict[str, str]) -> list[str]:
-    columns = tally.columns(rows)
-    has_bounds = any(row.used is not None for row in rows)
-    cells = (
-        [
-            code(str(row.op)),
-            names[row.backend],
-            *(f"{row.count[column]:,}" if row.count[column] else "·" for column in columns),
-            *(["·" if row.used is None else f"{row.used:.2f}"] if has_bounds else []),
-        ]
-        for row in rows
-    )
-    head = ["operator", "backend", *columns, *["used"] * has_bounds]
-    return table(head, cells, numbers=len(head) - 2)
 
 
 def _failure(result: Record) -> list[str]:
@@ -96,11 +84,11 @@ def _failure(result: Record) -> list[str]:
     told = [("asked", code(result.question)), ("clause", text(result.clause) or "none quoted")]
     told += [("ruling", text(ruling)) for ruling in result.rulings]
     told += [("rule", result.rule)] * (result.rule != "must")
-    told += [("found", text(words.brief(failure.finding(result))))]
-    told += [("oracle", code(words.brief(result.oracle)))] * bool(result.oracle)
+    told += [("found", text(plain_text.brief(failure.finding(result))))]
+    told += [("oracle", code(plain_text.brief(result.oracle)))] * bool(result.oracle)
     looks = [*map(str, result.diagnoses)]
     left = len(looks) - failure.LIKELIEST
-    more = f"; or {words.plural(left, 'more mistake')}" if left > 0 else ""
+    more = f"; or {plain_text.plural(left, 'more mistake')}" if left > 0 else ""
     likeliest = text("; or ".join(looks[: failure.LIKELIEST]))
     told += [("looks", f"{likeliest}{more}")] * bool(looks)
     told += [("ledger", text(failure.ledger_note(result)))] * result.unexpected
@@ -117,7 +105,7 @@ def _failure(result: Record) -> list[str]:
             if one.worst
             for line in (*_worst(one, wanted(result)), "")
         ),
-        *([*block(words.ending(result.printed)), ""] if result.printed.strip() else []),
+        *([*block(plain_text.ending(result.printed)), ""] if result.printed.strip() else []),
         *block(result.repeat, "sh"),
         "",
         "</details>",
@@ -128,7 +116,7 @@ def _failure(result: Record) -> list[str]:
 def _worst(comparison: ComparisonRecord, wanted: str) -> Iterable[str]:
     rows = [
         (
-            code(words.index(element.index)),
+            code(plain_text.index(element.index)),
             *map(text, (element.input, element.want, element.got)),
             "" if element.ulp is None else f"{element.ulp:,}",
             text(element.allowed),
@@ -139,7 +127,7 @@ def _worst(comparison: ComparisonRecord, wanted: str) -> Iterable[str]:
     yield from table(("index", "input", wanted, "got", "ULP", "allowed"), rows, numbers=5)
     if left > 0:
         yield ""
-        yield f"… and {words.plural(left, 'more element')}"
+        yield f"… and {plain_text.plural(left, 'more element')}"
 
 
 def text(said: str) -> str:
@@ -154,24 +142,24 @@ def code(said: str) -> str:
 
 def block(said: str, language: str = "") -> list[str]:
     """Lines of text, as a block of code."""
-    lines = words.block(said).split("\n")
+    lines = plain_text.block(said).split("\n")
     longest = max((len(run) for line in lines for run in re.findall("`+", line)), default=0)
     fence = "`" * max(3, longest + 1)
     return [f"{fence}{language}", *lines, fence]
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]], *, numbers: int = 0) -> list[str]:
-    """A table, of which as many of the last columns are flush right; cells are Markdown."""
+    """A table whose last columns are flush right; cells are Markdown."""
     rules = ["---"] * (len(head) - numbers) + ["---:"] * numbers
     return [f"| {' | '.join(row)} |" for row in (head, rules, *rows)]
 
 
-def plain(lines: Iterable[str]) -> Iterator[Part]:
+def plain(lines: Iterable[str]) -> Iterator[Section]:
     """Lines that are parts of their own."""
     return (("line", partial(list, (line,))) for line in lines)
 
 
-def fitting(parts: Iterable[Part]) -> Iterator[str]:
+def fitting(parts: Iterable[Section]) -> Iterator[str]:
     """The lines of a page. Before it becomes too long it ends, and says how much is left out."""
     room = LIMIT
     left: Counter[str] = Counter()
@@ -183,9 +171,9 @@ def fitting(parts: Iterable[Part]) -> Iterator[str]:
         else:
             yield from lines
     if left:
-        told = ", ".join(words.plural(count, name) for name, count in left.items())
+        told = ", ".join(plain_text.plural(count, name) for name, count in left.items())
         yield f"**{told} left out here:** a page may not be longer."
 
 
 def _escaped(said: str) -> str:
-    return _MARKUP.sub(lambda found: f"&#{ord(found[0])};", words.one_line(said))
+    return _MARKUP.sub(lambda found: f"&#{ord(found[0])};", plain_text.one_line(said))

@@ -1,4 +1,4 @@
-"""What a suite sees of mistakes: the score, the survivors with their proposals, the arguments."""
+"""Report of mutation testing: score, survivors with proposed cases, and arguments."""
 
 import dataclasses
 import math
@@ -13,9 +13,9 @@ from rich.text import Text
 
 from opcheck.model import OpVersion
 from opcheck.model.mutation import (
+    CaseGroup,
     Fate,
-    Group,
-    Mutant,
+    MutantId,
     Mutation,
     Power,
     Proposal,
@@ -23,9 +23,9 @@ from opcheck.model.mutation import (
     Yardstick,
     score,
 )
-from opcheck.report import words
+from opcheck.report import plain_text
 from opcheck.report.case_yaml import combinations, name_of, written
-from opcheck.report.look import Numbers, count_cell, new_table, put_all
+from opcheck.report.style import Numbers, count_cell, new_table, put_all
 
 _COLOURS = {
     Fate.KILLED: "green",
@@ -33,8 +33,8 @@ _COLOURS = {
     Fate.HARMLESS: "cyan",
     Fate.SURVIVED: "red",
 }
-#: A mistake, in whatever versions and dtypes: its operator and its name.
-Mistake: TypeAlias = tuple[str, str, str]
+#: A mutant, in whatever versions and dtypes: its operator and its name.
+MutantKey: TypeAlias = tuple[str, str, str]
 
 
 def show(console: Console, power: Power, *, verbose: bool) -> None:
@@ -42,12 +42,22 @@ def show(console: Console, power: Power, *, verbose: bool) -> None:
     mutations = sorted(power.mutations, key=lambda mutation: mutation.mutant)
     if verbose:
         put_all(console, *(_listing(mutations, *section) for section in _SECTIONS))
-    _show_survivors(console, power)
+    by_mutant = plain_text.alike(mutations, lambda mutation: mutant_key(mutation.mutant)).values()
+    for some in by_mutant:
+        if those := [one for one in some if one.contradicts]:
+            _head(console, "CONTRADICTION", those[0].mutant)
+            for one in those:
+                _line(console, "argued", f"harmless in {places([one.mutant])}: {one.harmless}")
+                _line(console, "but", f"killed by {one.killers[0]}")
+            console.print()
+    for some in by_mutant:
+        if those := [one for one in some if one.fate is Fate.SURVIVED]:
+            _survivor(console, those, mutations, power)
     put_all(console, _scores(mutations), _yardsticks(power.yardsticks))
 
 
 def records(power: Power) -> Iterator[dict[str, Any]]:
-    """The same as JSON: a record a mistake, version and dtype, then one a node test's cell."""
+    """Yield JSON records: one per mutant, version and dtype, then one per cell of node tests."""
     texts = proposed(power.proposals)
     for mutation in sorted(power.mutations, key=lambda mutation: mutation.mutant):
         mutant = mutation.mutant
@@ -128,7 +138,7 @@ def _compared(tests: int, theirs: Score, ours: Score) -> list[str]:
 
 _HARMLESS = "Argued to be harmless: no input decides against them"
 _WARNED = "Only warned of, or failed only where the text does not decide"
-#: What is listed of mistakes of one fate: the title, the last column and what it says.
+#: What is listed of mutants of one fate: the title, the last column and what it says.
 _SECTIONS: tuple[tuple[str, str, Fate, Callable[[Mutation], str]], ...] = (
     ("Killed, each by the first case that fails", "case", Fate.KILLED, lambda m: m.killers[0]),
     (_HARMLESS, "because", Fate.HARMLESS, lambda m: str(m.harmless)),
@@ -143,31 +153,19 @@ def _listing(
     fate: Fate,
     said: Callable[[Mutation], str],
 ) -> Table:
-    """Mistakes with what is to be said of them, which is said once for all places."""
+    """Mutants with what is to be said of them, which is said once for all places."""
     table = new_table("mistake", "in", last, title=title)
     chosen = (one for one in mutations if one.fate is fate)
-    rows = words.alike(chosen, lambda one: (mistake_of(one.mutant), said(one)))
-    for (mistake, text), those in sorted(rows.items(), key=lambda row: row[0]):
+    rows = plain_text.alike(chosen, lambda one: (mutant_key(one.mutant), said(one)))
+    for (mutant, text), those in sorted(rows.items(), key=lambda row: row[0]):
         mutants = (one.mutant for one in those)
-        table.add_row(mistake[-1], places(mutants), words.clean(text))
+        table.add_row(mutant[-1], places(mutants), plain_text.clean(text))
     return table
 
 
-def _show_survivors(console: Console, power: Power) -> None:
-    """Print every mistake that is wrongly argued to be harmless, then those that survive."""
-    mutations = sorted(power.mutations, key=lambda mutation: mutation.mutant)
-    by_mistake = words.alike(mutations, lambda mutation: mistake_of(mutation.mutant)).values()
-    for some in by_mistake:
-        if those := [one for one in some if one.contradicts]:
-            _contradiction(console, those)
-    for some in by_mistake:
-        if those := [one for one in some if one.fate is Fate.SURVIVED]:
-            _survivor(console, those, mutations, power)
-
-
-def proposed(proposals: Iterable[Proposal]) -> dict[Mutant, str]:
+def proposed(proposals: Iterable[Proposal]) -> dict[MutantId, str]:
     """The text of the case that would kill each mutant."""
-    texts: dict[Mutant, str] = {}
+    texts: dict[MutantId, str] = {}
     names: set[str] = set()
     for proposal in proposals:
         at = {(mutant.op.since, mutant.dtype): mutant for mutant in proposal.mutants}
@@ -181,28 +179,19 @@ def proposed(proposals: Iterable[Proposal]) -> dict[Mutant, str]:
     return texts
 
 
-def mistake_of(mutant: Mutant) -> Mistake:
-    """The mistake, wherever it is made."""
+def mutant_key(mutant: MutantId) -> MutantKey:
+    """The mutant, wherever it is made."""
     return mutant.op.domain, mutant.op.name, mutant.name
 
 
-def places(mutants: Iterable[Mutant]) -> str:
+def places(mutants: Iterable[MutantId]) -> str:
     """`Hardmax-1 float16 float32, Hardmax-13 float16`."""
-    by_op = words.alike(mutants, lambda mutant: mutant.op)
+    by_op = plain_text.alike(mutants, lambda mutant: mutant.op)
     types = {
         op: " ".join("of any type" if one.any_type else one.dtype for one in those)
         for op, those in by_op.items()
     }
     return ", ".join(f"{op} {said}" for op, said in types.items())
-
-
-def _contradiction(console: Console, those: Sequence[Mutation]) -> None:
-    _head(console, "CONTRADICTION", those[0].mutant)
-    for one in those:
-        place = places([one.mutant])
-        _line(console, "argued", f"harmless in {place}: {one.harmless}")
-        _line(console, "but", f"killed by {one.killers[0]}")
-    console.print()
 
 
 def _survivor(
@@ -215,7 +204,7 @@ def _survivor(
     if seen:
         _line(console, "seen", seen)
     texts = proposed(
-        p for p in power.proposals if mistake_of(p.mutants[0]) == mistake_of(mutants[0])
+        p for p in power.proposals if mutant_key(p.mutants[0]) == mutant_key(mutants[0])
     )
     left = [mutant for mutant in mutants if mutant not in texts]
     if left and power.tries:
@@ -228,9 +217,9 @@ def _survivor(
     console.print()
 
 
-def _elsewhere(mutant: Mutant, mutations: Iterable[Mutation]) -> Iterator[str]:
-    """Where else the same mistake is killed, in this version if possible, else noticed."""
-    same = [one for one in mutations if mistake_of(one.mutant) == mistake_of(mutant)]
+def _elsewhere(mutant: MutantId, mutations: Iterable[Mutation]) -> Iterator[str]:
+    """Yield where else the same mutant is killed, in this version if possible, else noticed."""
+    same = [one for one in mutations if mutant_key(one.mutant) == mutant_key(mutant)]
     same.sort(key=lambda one: one.mutant.op != mutant.op)
     for one in same:
         if one.killers:
@@ -241,16 +230,16 @@ def _elsewhere(mutant: Mutant, mutations: Iterable[Mutation]) -> Iterator[str]:
             yield f"{place}, by {one.noticers[0]}, which decides nothing"
 
 
-def _head(console: Console, word: str, mutant: Mutant) -> None:
+def _head(console: Console, word: str, mutant: MutantId) -> None:
     text = Text.assemble((word, "bold red"), f"  {mutant.name}: as if {mutant.text}")
     console.print(text, soft_wrap=True)
 
 
 def _line(console: Console, label: str, text: str) -> None:
-    console.print(Text.assemble((f"  {label:<6}  ", "dim"), words.clean(text)), soft_wrap=True)
+    console.print(Text.assemble((f"  {label:<6}  ", "dim"), plain_text.clean(text)), soft_wrap=True)
 
 
-def show_groups(console: Console, groups: Sequence[Group], *, verbose: bool) -> None:
+def show_groups(console: Console, groups: Sequence[CaseGroup], *, verbose: bool) -> None:
     """Print what each group shows; unless `verbose`, only those that show nothing."""
     last = "what they show that no others do"
     table = new_table("operator", "cases of this name", Numbers("cases"), last)
@@ -261,8 +250,8 @@ def show_groups(console: Console, groups: Sequence[Group], *, verbose: bool) -> 
     put_all(console, table)
 
 
-def group_records(groups: Iterable[Group]) -> Iterator[dict[str, Any]]:
-    """The same as JSON."""
+def group_records(groups: Iterable[CaseGroup]) -> Iterator[dict[str, Any]]:
+    """Yield the groups as JSON records."""
     for group in groups:
         yield {
             "type": "group",
@@ -273,16 +262,16 @@ def group_records(groups: Iterable[Group]) -> Iterator[dict[str, Any]]:
         }
 
 
-def _shows(group: Group) -> Text:
+def _shows(group: CaseGroup) -> Text:
     told = []
     if group.alone:
         names = list(dict.fromkeys(mutant.name for mutant in group.alone))
-        more = f" and {words.plural(len(names) - 1, 'more mistake')}" if len(names) > 1 else ""
+        more = f" and {plain_text.plural(len(names) - 1, 'more mistake')}" if len(names) > 1 else ""
         told.append(f"{names[0]}{more}")
     if group.sentences:
-        told.append(words.plural(len(group.sentences), "sentence"))
+        told.append(plain_text.plural(len(group.sentences), "sentence"))
     if group.defects:
         backends = ", ".join(dict.fromkeys(backend for backend, _ in group.defects))
-        told.append(f"{words.plural(len(group.defects), 'known defect')} of {backends}")
+        told.append(f"{plain_text.plural(len(group.defects), 'known defect')} of {backends}")
     told += ["an example"] * group.example + ["what the text leaves open"] * group.undecided
     return Text("; ".join(told)) if told else Text(f"nothing ({group.source})", "red")

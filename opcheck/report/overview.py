@@ -14,8 +14,8 @@ from rich.table import Table
 from rich.text import Text
 
 from opcheck.model import Header, Record, Verdict
-from opcheck.report import tally, words
-from opcheck.report.look import COLOURS, Numbers, least, new_table, put
+from opcheck.report import plain_text, totals
+from opcheck.report.style import COLOURS, Numbers, least, new_table, put
 
 #: Lines of a screen: of one whose height is unknown, and at least.
 _SCREEN = 40
@@ -23,7 +23,7 @@ _SMALL_SCREEN = 24
 #: How wide a name may stand beside numbers, and above them where space is short.
 _NAME = 40
 _HEAD = 12
-_COLOURS = {"wrong": "red", "self": "green", **{str(verdict): c for verdict, c in COLOURS.items()}}
+STYLES = {"wrong": "red", "self": "green", **{str(verdict): c for verdict, c in COLOURS.items()}}
 _LEGEND = {
     "known": "wrong as a ledger lists it, which does not fail the run",
     "self": "compared with itself, which is no evidence",
@@ -39,12 +39,12 @@ def show(console: Console, header: Header, results: Sequence[Record]) -> None:
     """Print the overview of `results`."""
     height = console.height if console.file.isatty() else _SCREEN
     screen = min(max(height, _SMALL_SCREEN), _SCREEN)
-    rows = tally.totals(header.backends, results, screen // 3)
+    rows = totals.by_operator(header.backends, results, screen // 3)
     if not results:
         return
     occur = {kind for counts in rows.values() for count in counts.values() for kind in count}
     kinds = [kind for kind in (*list(Verdict)[1:], "self") if kind in occur]
-    names = {backend.address: words.brief(str(backend)) for backend in header.backends}
+    names = {backend.address: plain_text.brief(str(backend)) for backend in header.backends}
     forms = (
         partial(_by_operator, names, rows, kinds, _NAME),
         partial(_by_operator, names, rows, kinds, _HEAD),
@@ -87,8 +87,8 @@ def _by_operator(names: Mapping[str, str], rows: _Rows, kinds: Iterable[str], he
     columns = (Numbers(_folded(name, head)) for name in names.values())
     table = new_table("wrong, of those judged", *columns)
     for label, counts in rows.items():
-        style = "bold" if label == tally.ALL else ""
-        table.add_row(Text(words.brief(label), style), *_shares([counts[a] for a in names]))
+        style = "bold" if label == totals.ALL else ""
+        table.add_row(Text(plain_text.brief(label), style), *_shares([counts[a] for a in names]))
     total = [*rows.values()][-1]
     for kind in kinds:
         table.add_row(f"  {kind}", *(_count(total[address], kind) for address in names))
@@ -130,20 +130,22 @@ def _count(counts: Counter[str], kind: str, none: str = "·") -> Text:
     if not counts[kind]:
         return Text(none, "green" if kind == "wrong" else "bright_black")
     excused = kind == "wrong" and counts[kind] == counts["known"]
-    return Text(f"{counts[kind]:,}", "cyan" if excused else _COLOURS[kind])
+    return Text(f"{counts[kind]:,}", "cyan" if excused else STYLES[kind])
 
 
 def _known(
     width: int, room: int, header: Header, names: Mapping[str, str], results: Sequence[Record]
 ) -> Iterator[Text]:
     """The most frequent known defects of each backend, in so many lines."""
-    found = words.alike(tally.known(header.backends, results), lambda one: one[0])
+    found = plain_text.alike(totals.known(header.backends, results), lambda one: one[0])
     for address, mine in found.items():
-        causes = [(count, words.one_line(known.cause)) for _, known, count in mine]
+        causes = [(count, plain_text.one_line(known.cause)) for _, known, count in mine]
         # A title and a blank line are needed as well, and a line about those left out.
         lines = [*_listed(causes, width, room // len(found) - 3)]
         if lines:
-            yield Text(f"{names[address]}: {words.plural(len(causes), 'known defect')}", "bold")
+            yield Text(
+                f"{names[address]}: {plain_text.plural(len(causes), 'known defect')}", "bold"
+            )
             yield from map(Text, [*lines, ""])
 
 
@@ -157,6 +159,6 @@ def _listed(causes: Sequence[tuple[int, str]], width: int, room: int) -> Iterato
             left = causes[number:]
             total = sum(count for count, _ in left)
             if number:
-                yield f"{total:{digits},}  by {words.plural(len(left), 'other defect')}"
+                yield f"{total:{digits},}  by {plain_text.plural(len(left), 'other defect')}"
             return
         yield from lines

@@ -8,10 +8,12 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
+from opcheck.analysis.status import is_failure, outcome, reds_of
 from opcheck.errors import Exit
-from opcheck.model import Header, Record, Result, Run, Verdict
-from opcheck.records.status import is_failure, outcome, reds_of
-from opcheck.report import failure, summary, words
+from opcheck.model import Header, LiveResult, Record, Run, Verdict
+from opcheck.report import failure, plain_text
+from opcheck.report.style import put_exit
+from opcheck.report.summary import Summary
 
 #: How many failures of a backend that look alike are shown in full: with and without a diagnosis.
 _EXPLAINED, _UNEXPLAINED = 1, 3
@@ -37,7 +39,7 @@ class Pretty:
     _alike: Counter[Hashable] = field(default_factory=Counter, init=False)
     _left_out: int = field(default=0, init=False)
 
-    def is_in_full(self, result: Record | Result) -> bool:
+    def is_in_full(self, result: Record | LiveResult) -> bool:
         """Return True if a result is of a kind that is shown in full."""
         if self.quiet:
             return result.verdict is Verdict.BAD_CASE
@@ -46,7 +48,7 @@ class Pretty:
         return is_failure(result, reds_of(self.header))
 
     def is_due(self, result: Record) -> bool:
-        """Whether a result is to be shown now; asked once of each, in their order."""
+        """Return True if a result is to be shown now; call once for each, in order."""
         if not self.is_in_full(result):
             return False
         if result.verdict is Verdict.BAD_CASE:
@@ -63,36 +65,24 @@ class Pretty:
         self._left_out += 1
         return False
 
-    def show(self, result: Record) -> None:
-        """Print a result in full."""
-        failure.show(self.console, result)
-
     def finish(self, results: Sequence[Record], complete: bool, code: Exit, meaning: str) -> None:
         """Print the summary, then what the exit code means."""
         if self._left_out:
-            more = words.plural(self._left_out, "more failure")
+            more = plain_text.plural(self._left_out, "more failure")
             like = "is like" if self._left_out == 1 else "are each like"
             told = f"… and {more}, which {like} one of those above: -vv shows all in full"
             self.console.print(Text(told, "bold"))
             self.console.print()
-        summary.show(
-            self.console,
-            self.header,
-            results,
-            complete=complete,
-            verbose=self.verbose > 0,
-            slowest=self.slowest,
-        )
+        options = complete, self.verbose > 0, self.slowest
+        Summary(self.console, self.header, results, *options).show()
         said = f"{meaning} ({self.header.selection})" if not results else meaning
-        colour = "green" if code is Exit.CONFORMS else "red"
-        ending = f"exit {int(code)}", f"bold {colour}"
         # How a process died is told in its own words.
-        self.console.print(Text.assemble(ending, f": {words.one_line(said)}"), soft_wrap=True)
+        put_exit(self.console, code, plain_text.one_line(said))
 
 
 def _likeness(result: Record) -> Hashable:
-    """What failures have in common that need not all be told: who, on what, and how it fails."""
-    looks = result.diagnoses[0] if result.diagnoses else words.kind(result.reason)
+    """Return a key that similar failures share: backend, operator, and kind of failure."""
+    looks = result.diagnoses[0] if result.diagnoses else plain_text.kind(result.reason)
     # Where a user's ledger has something else come, each of its lines is to be mended.
     line = failure.ledger_place(result.known) if result.unexpected and result.known else None
     return result.backend, result.op.name, result.verdict, result.failure, looks, line
@@ -103,5 +93,5 @@ def show(console: Console, run: Run, **options: Any) -> None:
     pretty = Pretty(console, run.header, **options)
     for result in run.records:
         if pretty.is_due(result):
-            pretty.show(result)
+            failure.show(console, result)
     pretty.finish(run.records, run.complete, *outcome(run))

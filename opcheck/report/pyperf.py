@@ -14,27 +14,20 @@ among the metadata is one line and not empty; a value is above 0.
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
-from pathlib import Path
 from typing import Any, TypeAlias
 
 from opcheck.errors import UsageError
 from opcheck.model.timing import Bench, Timed, Timing
-from opcheck.report.files import write_text
-from opcheck.report.words import alike
+from opcheck.report.plain_text import alike
 
 _Value: TypeAlias = str | int | float
 
 
-def write(path: Path, bench: Bench, rows: Sequence[Timed]) -> None:
-    """Write every timing that has samples, each under the name `case [backend]`.
-
-    Raises UsageError where there is none, because pyperf reads no file without one, and Unwritable.
-    """
-    write_text(path, text(bench, rows))
-
-
 def text(bench: Bench, rows: Sequence[Timed]) -> str:
-    """What `write` writes."""
+    """Every timing that has samples, each under the name `case [backend]`.
+
+    Raises UsageError where there is none, because pyperf reads no file without one.
+    """
     benchmarks = [
         _benchmark(bench, row, timing) for row in rows for timing in row.timings if timing.samples
     ]

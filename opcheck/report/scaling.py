@@ -1,9 +1,10 @@
-"""How the time and the bandwidth of backends change with the size of a case."""
+"""Time and bandwidth of backends by the size of a case."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import cycle
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -11,11 +12,11 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from opcheck.errors import Unwritable, UsageError
-from opcheck.model.timing import Bench, Sample, Timed
-from opcheck.report import words
+from opcheck.model.timing import Bench, Timed, Timing
+from opcheck.report import plain_text
 from opcheck.report.html.plots import available, drawing
-from opcheck.report.look import Column, Lines
-from opcheck.report.words import seconds
+from opcheck.report.plain_text import seconds
+from opcheck.report.style import Column, StyledLines
 from opcheck.timing.scaling import Scaling, scaling
 from opcheck.timing.spread import Spread, spread
 
@@ -64,17 +65,17 @@ _STYLE: dict[Any, Any] = {
 
 def show(console: Console, bench: Bench, rows: Sequence[Timed]) -> None:
     """Print the times of rows that are of one case in several sizes, and how they grow."""
-    lines = Lines(console)
+    lines = StyledLines(console)
     ordered = sorted(rows, key=lambda row: row.moved)
     lines.fill(title(rows), "bold")
     points = {backend: _points(ordered, backend) for backend in bench.backends}
-    columns = {**points, _COPY: _copies(ordered)}
+    columns = {**points, _COPY: _points(ordered, _COPY)}
     for some in _groups(lines, ordered, columns):
         _show_times(lines, ordered, some)
         lines.blank()
     _show_growth(lines, points)
     for backend, told in _untimed(ordered):
-        lines.fill(f"{words.brief(backend)} was not timed: {told}", "red")
+        lines.fill(f"{plain_text.brief(backend)} was not timed: {told}", "red")
 
 
 def draw(path: Path, bench: Bench, rows: Sequence[Timed]) -> None:
@@ -88,11 +89,11 @@ def draw(path: Path, bench: Bench, rows: Sequence[Timed]) -> None:
         if points := tuple(_points(rows, backend).values()):
             found = _growth(points)
             power = f", exponent {found.exponent:.2f}" if found else ""
-            curves[f"{words.brief(f'{backend} {version}')}{power}"] = points
+            curves[f"{plain_text.brief(f'{backend} {version}')}{power}"] = points
     if not curves:
         raise UsageError("nothing was timed, so there is nothing to draw")
     with drawing(_STYLE):
-        figure = _figure(title(rows), curves, tuple(_copies(rows).values()))
+        figure = _figure(title(rows), curves, tuple(_points(rows, _COPY).values()))
         metadata = _METADATA[path.suffix.lower()]
         try:
             figure.savefig(path, dpi=150, metadata=metadata)
@@ -101,24 +102,18 @@ def draw(path: Path, bench: Bench, rows: Sequence[Timed]) -> None:
 
 
 def title(rows: Sequence[Timed]) -> str:
-    """What the rows have in common: the sweep, the operators and the element types."""
+    """Return the title of the rows: the sweep, the operators and the element types."""
     sweep = "".join(f"{name}: " for name in dict.fromkeys(row.sweep for row in rows) if name)
     ops = ", ".join(dict.fromkeys(row.op for row in rows))
     dtypes = ", ".join(dict.fromkeys(row.dtype for row in rows))
-    return words.brief(f"{sweep}{ops} {dtypes}")
+    return plain_text.brief(f"{sweep}{ops} {dtypes}")
 
 
 def _points(rows: Sequence[Timed], backend: str) -> dict[str, Point]:
-    timings = ((row, row.timing(backend)) for row in rows)
-    return _only((row, timing.samples) for row, timing in timings if timing)
-
-
-def _copies(rows: Sequence[Timed]) -> dict[str, Point]:
-    return _only((row, row.copy) for row in rows)
-
-
-def _only(timed: Iterator[tuple[Timed, Sequence[Sample]]]) -> dict[str, Point]:
-    found = ((row, spread(samples, row.yardstick)) for row, samples in timed)
+    """What was measured of a backend, or of the copy, by case."""
+    timings = ((row, row.timing(backend) or Timing("")) for row in rows)
+    samples = ((row, row.copy if backend == _COPY else one.samples) for row, one in timings)
+    found = ((row, spread(some, row.yardstick)) for row, some in samples)
     return {row.case: (row.moved, one) for row, one in found if one}
 
 
@@ -128,13 +123,13 @@ def _growth(points: Sequence[Point]) -> Scaling | None:
 
 
 def _columns(rows: Sequence[Timed]) -> list[Column]:
-    widest = max((cell_len(words.brief(row.shapes)) for row in rows), default=0)
+    widest = max((cell_len(plain_text.brief(row.shapes)) for row in rows), default=0)
     shapes = [Column("shape", max(widest, 5), left=True)] if widest <= _SHAPES else []
     return [Column("size", 8), *shapes]
 
 
 def _groups(
-    lines: Lines, rows: Sequence[Timed], columns: Mapping[str, dict[str, Point]]
+    lines: StyledLines, rows: Sequence[Timed], columns: Mapping[str, dict[str, Point]]
 ) -> Iterator[dict[str, dict[str, Point]]]:
     """Columns that fit into one table after the other."""
     taken = sum(column.width + len(_GAP) for column in _columns(rows)) - len(_GAP)
@@ -150,35 +145,37 @@ def _groups(
 
 def _wide(name: str) -> Column:
     least = _TIME.width + len(_GAP) + _RATE.width
-    return Column(words.brief(name), max(least, cell_len(words.brief(name))))
+    return Column(plain_text.brief(name), max(least, cell_len(plain_text.brief(name))))
 
 
-def _show_times(lines: Lines, rows: Sequence[Timed], group: Mapping[str, dict[str, Point]]) -> None:
+def _show_times(
+    lines: StyledLines, rows: Sequence[Timed], group: Mapping[str, dict[str, Point]]
+) -> None:
     left = _columns(rows)
     columns = [*left, *map(_wide, group)]
-    lines.head([*(Column("", column.width) for column in left), *columns[len(left) :]], _GAP)
+    lines.head([*(Column("", column.width) for column in left), *columns[len(left) :]])
     names = [column.name for column in left] + [_pair(_TIME.name, _RATE.name)] * len(group)
-    lines.row(columns, [(name, "dim") for name in names], _GAP)
+    lines.row(columns, [(name, "dim") for name in names])
     for row in rows:
-        cells = [words.size(row.moved), words.brief(row.shapes)][: len(left)]
+        cells = [plain_text.size(row.moved), plain_text.brief(row.shapes)][: len(left)]
         for points in group.values():
             point = points.get(row.case)
             time = seconds(point[1].median) if point else "–"
-            rate = words.rate(point[0], point[1].median) if point else "–"
+            rate = plain_text.rate(point[0], point[1].median) if point else "–"
             cells.append(_pair(time, rate))
-        lines.row(columns, [(cell, "") for cell in cells], _GAP)
+        lines.row(columns, cells)
 
 
 def _pair(time: str, rate: str) -> str:
     return f"{_TIME.cell(time)}{_GAP}{_RATE.cell(rate)}"
 
 
-def _show_growth(lines: Lines, points: Mapping[str, dict[str, Point]]) -> None:
+def _show_growth(lines: StyledLines, points: Mapping[str, dict[str, Point]]) -> None:
     growths = {name: _growth(tuple(some.values())) for name, some in points.items()}
     found = {name: one for name, one in growths.items() if one}
     if not found:
         return
-    longest = max(cell_len(words.brief(name)) for name in found)
+    longest = max(cell_len(plain_text.brief(name)) for name in found)
     columns = [
         Column("", min(longest, 32), left=True),
         Column("exponent", 8),
@@ -189,27 +186,26 @@ def _show_growth(lines: Lines, points: Mapping[str, dict[str, Point]]) -> None:
     lines.fill(
         "Time as a fixed cost of a call and a power of the size; flat where the cost is most:"
     )
-    rows = []
-    for name, one in found.items():
-        known = math.isfinite(one.low) and math.isfinite(one.high)
-        cells = (
-            words.brief(name),
+    rows = (
+        (
+            plain_text.brief(name),
             f"{one.exponent:.2f}",
-            f"{one.low:.2f} to {one.high:.2f}" if known else "–",
+            f"{one.low:.2f} to {one.high:.2f}" if math.isfinite(one.high - one.low) else "–",
             seconds(one.fixed) if one.fixed else "–",
-            words.size(one.flat) if one.flat else "–",
+            plain_text.size(one.flat) if one.flat else "–",
         )
-        rows.append(cells)
-    lines.table(columns, rows, _GAP)
+        for name, one in found.items()
+    )
+    lines.table(columns, rows)
 
 
 def _untimed(rows: Sequence[Timed]) -> Iterator[tuple[str, str]]:
     """Backends without a time for some size, with the reason and the sizes that it is of."""
     untimed = [(row, one) for row in rows for one in row.timings if not one.samples]
-    why = words.alike(untimed, lambda pair: (pair[1].backend, pair[1].why_not))
+    why = plain_text.alike(untimed, lambda pair: (pair[1].backend, pair[1].why_not))
     for (backend, reason), some in why.items():
-        sizes = ", ".join(words.size(row.moved) for row, _ in some)
-        yield backend, f"at {sizes}: {words.brief(reason)}"
+        sizes = ", ".join(plain_text.size(row.moved) for row, _ in some)
+        yield backend, f"at {sizes}: {plain_text.brief(reason)}"
 
 
 def check_plot(path: Path) -> None:
@@ -226,26 +222,31 @@ def check_plot(path: Path) -> None:
 def _figure(title: str, curves: Mapping[str, Sequence[Point]], copy: Sequence[Point]) -> Figure:
     """The curves by what the legend says of them, and what copying takes as a dotted line."""
     from matplotlib.figure import Figure
+    from matplotlib.ticker import EngFormatter, FuncFormatter
 
     figure = Figure(figsize=(8, 8.5), layout="constrained")
     figure.suptitle(title, fontsize=12)
     above, below = figure.subplots(2, 1, sharex=True)
+    looks = [
+        (points, {"color": colour, "marker": marker, "label": label})
+        for (label, points), colour, marker in zip(
+            curves.items(), cycle(_COLOURS), cycle(_MARKERS), strict=False
+        )
+    ]
+    if copy:
+        looks.append((copy, {"color": "#888888", "linestyle": ":", "label": "copy"}))
     for axes in (above, below):
         axes.set_xscale("log")
         axes.set_yscale("log")
-    for number, (label, points) in enumerate(curves.items()):
-        look = {
-            "color": _COLOURS[number % len(_COLOURS)],
-            "marker": _MARKERS[number % len(_MARKERS)],
-            "label": label,
-        }
-        _add(above, points, look, as_rate=False)
-        _add(below, points, look, as_rate=True)
-    if copy:
-        look = {"color": "#888888", "linestyle": ":", "label": "copy"}
-        _add(above, copy, look, as_rate=False)
-        _add(below, copy, look, as_rate=True)
-    _label(above, below)
+        for points, look in looks:
+            _add(axes, points, look, as_rate=axes is below)
+    above.set_ylabel("time of a call: median, quartiles")
+    below.set_ylabel("bandwidth in GB/s")
+    below.set_xlabel("size: bytes that must move")
+    plain = FuncFormatter(lambda value, _: f"{value:g}")
+    _mark(above.yaxis, above.set_ylim(_limits(above.get_ylim())), EngFormatter(unit="s"))
+    _mark(below.yaxis, below.set_ylim(_limits(below.get_ylim())), plain)
+    _mark(below.xaxis, below.set_xlim(_limits(below.get_xlim())), EngFormatter(unit="B"))
     figure.align_ylabels()
     # Beside the axes, where it hides no curve however many there are.
     named = above.get_legend_handles_labels()
@@ -268,18 +269,6 @@ def _add(axes: Axes, points: Sequence[Point], look: dict[str, Any], *, as_rate: 
     down = [max(value - end, 0) for value, end in zip(middle, low, strict=True)]
     up = [max(end - value, 0) for value, end in zip(middle, high, strict=True)]
     axes.errorbar(sizes, middle, yerr=[down, up], capsize=3, linewidth=1.5, markersize=6, **look)
-
-
-def _label(above: Axes, below: Axes) -> None:
-    from matplotlib.ticker import EngFormatter, FuncFormatter
-
-    above.set_ylabel("time of a call: median, quartiles")
-    below.set_ylabel("bandwidth in GB/s")
-    below.set_xlabel("size: bytes that must move")
-    plain = FuncFormatter(lambda value, _: f"{value:g}")
-    _mark(above.yaxis, above.set_ylim(_limits(above.get_ylim())), EngFormatter(unit="s"))
-    _mark(below.yaxis, below.set_ylim(_limits(below.get_ylim())), plain)
-    _mark(below.xaxis, below.set_xlim(_limits(below.get_xlim())), EngFormatter(unit="B"))
 
 
 def _limits(shown: tuple[float, float]) -> tuple[float, float]:

@@ -10,16 +10,15 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 from datetime import datetime
-from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, BinaryIO, Literal, TypeAlias
 
 from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints, TypeAdapter
 
 from opcheck import model
-from opcheck.reading.form import shown
-from opcheck.report.json_lines import Fields, Form, Reading, line, made, stored, whole
-from opcheck.report.words import alike
+from opcheck.reading.validation import shown
+from opcheck.report.json_lines import Form, LineFields, Reading, line, made, stored, whole
+from opcheck.report.plain_text import alike
 
 
 def _finite_or_spelt(value: Any) -> Any:
@@ -118,19 +117,19 @@ _RESULT = stored(
 )
 
 
-class _RevisedFields(Fields):
+class _RevisedFields(LineFields):
     case: str
     backend: str
     diagnoses: tuple[model.Diagnosis, ...]
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class _Footer(model.Ending):
+class _RunFooter(model.Ending):
     totals: dict[str, dict[str, _Count]]
     revised: tuple[_RevisedFields, ...] = ()
 
 
-_FOOTER = stored(_Footer, later=["revised"], type=Literal["footer"], seconds=_Seconds)
+_FOOTER = stored(_RunFooter, later=["revised"], type=Literal["footer"], seconds=_Seconds)
 
 
 # History of the format:
@@ -148,14 +147,14 @@ FORMAT = 3
 #: The largest file that is read, and the longest line, in bytes: some 500,000 results, and a
 #: hundred times what the longest result takes.
 LIMIT, LONGEST = 1 << 30, 1 << 24
-_Reading: TypeAlias = Reading[model.Header, model.Record | _Footer]
-_FORM: Form[model.Header, model.Record | _Footer] = Form(
+_RunReading: TypeAlias = Reading[model.Header, model.Record | _RunFooter]
+_FORM: Form[model.Header, model.Record | _RunFooter] = Form(
     name="run",
     begins="header",
     format=FORMAT,
     head=TypeAdapter(_HEADER),
     lines={"result": _RESULT, "footer": _FOOTER},
-    footer=_Footer,
+    footer=_RunFooter,
     hint="`opcheck run --report json=FILE` writes one",
     limit=LIMIT,
     longest=LONGEST,
@@ -212,7 +211,7 @@ def lines(run: model.Run) -> Iterator[str]:
 
 
 def totals(results: Iterable[model.Record]) -> dict[str, dict[str, int]]:
-    """How many results of each verdict each backend has."""
+    """Return the number of results by backend and verdict."""
     by_backend = alike(results, lambda result: result.backend)
     return {
         name: dict(Counter(one.verdict.value for one in some)) for name, some in by_backend.items()
@@ -228,16 +227,16 @@ def read(path: Path) -> model.Run:
 
     Raises CaseFileError with everything that is wrong with the file.
     """
-    return whole(str(path), _FORM, lambda file: file.read_file(path, partial(_run, file)))
+    return whole(path, _FORM, _run)
 
 
 def read_stream(stream: BinaryIO, name: str) -> model.Run:
-    """The same of a stream that is called so."""
-    return whole(name, _FORM, lambda file: _run(file, stream))
+    """Read a run from a stream with this name."""
+    return whole(Path(name), _FORM, _run, stream)
 
 
-def _run(reading: _Reading, stream: BinaryIO) -> model.Run | None:
-    """What the lines say, None where the first is not ours."""
+def _run(reading: _RunReading, stream: BinaryIO) -> model.Run | None:
+    """Return the run in the lines, None where the first line is not opcheck's."""
     found = reading.read(stream)
     if found is None:
         return None
@@ -266,9 +265,9 @@ def _run(reading: _Reading, stream: BinaryIO) -> model.Run | None:
 
 
 class _Check:
-    """Whether lines that are sound by themselves contradict each other."""
+    """Check that lines do not contradict each other."""
 
-    def __init__(self, reading: _Reading, header: model.Header) -> None:
+    def __init__(self, reading: _RunReading, header: model.Header) -> None:
         self.reading, self.header = reading, header
         self.addresses = {backend.address for backend in header.backends}
         self.seen: set[tuple[str, str]] = set()
@@ -276,7 +275,7 @@ class _Check:
         self.places: dict[int, str] = {}
 
     def result(self, record: model.Record) -> Iterator[str]:
-        """What is wrong with a result beside the header and all results before it."""
+        """Yield where a result contradicts the header or an earlier result."""
         case, about = record.case, (record.place, record.digest)
         if record.backend not in self.addresses:
             yield f"the header knows no backend {shown(record.backend)}"
@@ -292,7 +291,7 @@ class _Check:
             yield f"more cases than the {self.header.cases:,} of the header"
         self.seen.add((case, record.backend))
 
-    def footer(self, number: int, fields: _Footer, records: list[model.Record]) -> None:
+    def footer(self, number: int, fields: _RunFooter, records: list[model.Record]) -> None:
         if fields.totals != totals(records):
             hint = "lines are missing, or were added"
             self.reading.add(number, "the footer's totals are not those of the results", hint)

@@ -1,17 +1,19 @@
 """The end of a run in a terminal: counts of every verdict, known defects, open answers, remarks."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from operator import attrgetter
 
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from opcheck.analysis.status import is_judged
 from opcheck.model import Header, Record, Verdict
-from opcheck.records.status import is_judged
-from opcheck.report import failure, overview, tally, words
-from opcheck.report.look import COLOURS, Numbers, count_cell, grouped, new_table, put_all
+from opcheck.report import failure, overview, plain_text, totals
+from opcheck.report.style import Numbers, grouped, new_table, put_all
 
 #: How many kinds of reasons a list shows for a backend before it says how many more there are.
 _REASONS = 3
@@ -19,173 +21,201 @@ _REASONS = 3
 _FEW = 3
 
 
-def show(
-    console: Console,
-    header: Header,
-    results: Sequence[Record],
-    *,
-    complete: bool,
-    verbose: bool = False,
-    slowest: int | None = None,
-) -> None:
-    """Print what is wrong in `results`, then an overview; with `verbose` every section in full.
+@dataclass(frozen=True)
+class Summary:
+    """Print the failures in `results`, then an overview; `verbose` prints every section in full.
 
     So many of the `slowest` results are listed too.
     """
-    # A version is the backend's own word.
-    names = {backend.address: words.brief(str(backend)) for backend in header.backends}
-    if not complete:
-        said = f"INCOMPLETE: {len(results):,} of {words.plural(header.results, 'result')}"
-        console.print(Text(said, "bold red"))
-        console.print()
-    if verbose:
-        counts = _counts(console, header, names, results)
-        put_all(console, counts)
-        overview.legend(console, [str(column.header) for column in counts.columns])
-        put_all(console, _open_answers(console, names, results))
-    put_all(console, _companies(results), *_causes(header, names, results))
-    if verbose:
-        mine = f"Known failures, as {words.brief(', '.join(header.ledgers))} has them"
-        shipped = "Known defects of these releases (--no-known judges them)"
-        for title, is_mine in ((shipped, False), (mine, True)):
-            chosen = [r for r in results if is_mine == bool(r.known and r.known.line is not None)]
-            put_all(console, _with_causes(console, title, header, names, chosen))
-    # Without -v, only of backends that there is nothing else to say of.
-    judged = set() if verbose else {one.backend for one in results if is_judged(one)}
-    idle = [result for result in results if result.backend not in judged]
-    warnings = "Warnings (in full with -vv, red with --strict)"
-    put_all(
-        console,
-        _passing(names, results),
-        _reasons(console, names, results, Verdict.NOT_RUN, "Not run"),
-        _reasons(console, names, idle, Verdict.UNSUPPORTED, "Not supported"),
-        _reasons(
-            *(console, names, results, Verdict.WARN, warnings),
-            lambda one: f"{one.op.name}/{one.name}: {one.reason}",
-        ),
-        *([_slowest(names, results, slowest)] if slowest else []),
-    )
-    remarks = [*tally.oracles(results), *_irreproducible(names, results)]
-    if verbose:
-        remarks += [*_unjudged(names, results), *_outdated(results)]
-    for remark in remarks:
-        console.print(Text(words.one_line(remark), "yellow"))
-    if not verbose:
-        if remarks:
+
+    console: Console
+    header: Header
+    results: Sequence[Record]
+    complete: bool
+    verbose: bool = False
+    slowest: int | None = None
+
+    @cached_property
+    def names(self) -> dict[str, str]:
+        """The backends in words, by their addresses; a version is the backend's own word."""
+        return {backend.address: plain_text.brief(str(backend)) for backend in self.header.backends}
+
+    def show(self) -> None:
+        """Print all of it."""
+        console, results = self.console, self.results
+        if not self.complete:
+            count = plain_text.plural(self.header.results, "result")
+            console.print(Text(f"INCOMPLETE: {len(results):,} of {count}", "bold red"))
             console.print()
-        overview.show(console, header, results)
+        if self.verbose:
+            counts = self._counts()
+            put_all(console, counts)
+            overview.legend(console, [str(column.header) for column in counts.columns])
+            put_all(console, self._open_answers())
+        put_all(console, _companies(results), *self._causes())
+        if self.verbose:
+            mine = f"Known failures, as {plain_text.brief(', '.join(self.header.ledgers))} has them"
+            shipped = "Known defects of these releases (--no-known judges them)"
+            for title, is_mine in ((shipped, False), (mine, True)):
+                those = [
+                    r for r in results if is_mine == bool(r.known and r.known.line is not None)
+                ]
+                put_all(console, self._with_causes(title, those))
+        # Without -v, only of backends that there is nothing else to say of.
+        judged = set() if self.verbose else {one.backend for one in results if is_judged(one)}
+        idle = [result for result in results if result.backend not in judged]
+        warnings = "Warnings (in full with -vv, red with --strict)"
+        put_all(
+            console,
+            self._passing(),
+            self._reasons(results, Verdict.NOT_RUN, "Not run"),
+            self._reasons(idle, Verdict.UNSUPPORTED, "Not supported"),
+            self._reasons(
+                results,
+                Verdict.WARN,
+                warnings,
+                lambda one: f"{one.op.name}/{one.name}: {one.reason}",
+            ),
+            *([self._slowest(self.slowest)] if self.slowest else []),
+        )
+        remarks = [*totals.oracles(results), *self._irreproducible()]
+        if self.verbose:
+            remarks += [*self._unjudged(), *_outdated(results)]
+        for remark in remarks:
+            console.print(Text(plain_text.one_line(remark), "yellow"))
+        if not self.verbose:
+            if remarks:
+                console.print()
+            overview.show(console, self.header, results)
 
+    def _counts(self) -> Table:
+        """The verdicts that occur, by operator version and backend, and what was used of bounds."""
+        columns, rows = totals.table(self.header.backends, self.results)
+        groups: dict[str, list[list[str | Text]]] = {}
+        for op, backend, cells in rows:
+            told = (
+                Text(cell, "bright_black" if cell == "·" else overview.STYLES.get(column, ""))
+                for column, cell in zip(columns, cells, strict=True)
+            )
+            groups.setdefault(plain_text.brief(str(op)), []).append([self.names[backend], *told])
+        head = ["operator", "backend", *map(Numbers, columns)]
+        return grouped(self.console, head, groups.items(), above=0, apart=True)
 
-def _counts(
-    console: Console, header: Header, names: Mapping[str, str], results: Sequence[Record]
-) -> Table:
-    """Operator version × backend: the verdicts that occur, and the part of error bounds used."""
-    rows = tally.counts(header.backends, results)
-    columns = tally.columns(rows)
-    has_bounds = any(row.used is not None for row in rows)
-    numbers = [*map(Numbers, (*columns, *["used"] * has_bounds))]
-    groups: dict[str, list[list[str | Text]]] = {}
-    for row in rows:
-        cells: list[str | Text] = [names[row.backend]]
-        for column in columns:
-            colour = "green" if column == "self" else COLOURS[Verdict(column)]
-            cells.append(count_cell(row.count[column], colour))
-        if has_bounds:
-            cells.append(count_cell(0) if row.used is None else Text(f"{row.used:.2f}"))
-        groups.setdefault(words.brief(str(row.op)), []).append(cells)
-    head = ["operator", "backend", *numbers]
-    return grouped(console, head, groups.items(), above=0, apart=True)
+    def _open_answers(self) -> Table:
+        chosen = plain_text.alike(
+            (
+                r
+                for r in self.results
+                if r.alternative and r.verdict in (Verdict.PASS, Verdict.WARN)
+            ),
+            lambda result: f"{result.op.name}/{result.name}",
+        )
+        groups = {}
+        for name, of_case in chosen.items():
+            alike: dict[str, list[str]] = {}
+            for address, _, mine in self._by_backend(of_case):
+                given = Counter(str(result.alternative) for result in mine).items()
+                said = ", ".join(f"{plain_text.brief(answer)} ×{times}" for answer, times in given)
+                alike.setdefault(said, []).append(plain_text.brief(address))
+            # Many names, where all of them agree, would be lost on the reader.
+            groups[plain_text.brief(name)] = [
+                (
+                    said,
+                    f"all {len(some)}" if len(some) == len(self.names) > _FEW else ", ".join(some),
+                )
+                for said, some in alike.items()
+            ]
+        title = "Where the text leaves it open, the answer each backend gives"
+        head = ["case", "answer", "backend"]
+        return grouped(self.console, head, groups.items(), above=0, title=title)
 
+    def _by_backend(self, results: Sequence[Record]) -> Iterator[tuple[str, str, list[Record]]]:
+        """Yield each backend that has some of the results: its address, its name, and those."""
+        for address, name in self.names.items():
+            if mine := [result for result in results if result.backend == address]:
+                yield address, name, mine
 
-def _open_answers(console: Console, names: Mapping[str, str], results: Iterable[Record]) -> Table:
-    chosen = words.alike(
-        (r for r in results if r.alternative and r.verdict in (Verdict.PASS, Verdict.WARN)),
-        lambda result: f"{result.op.name}/{result.name}",
-    )
-    groups = {}
-    for name, of_case in chosen.items():
-        by_backend = words.alike(of_case, lambda result: result.backend)
-        alike: dict[str, list[str]] = {}
-        for address in (address for address in names if address in by_backend):
-            given = Counter(str(result.alternative) for result in by_backend[address]).items()
-            said = ", ".join(f"{words.brief(answer)} ×{times}" for answer, times in given)
-            alike.setdefault(said, []).append(words.brief(address))
-        # Many names, where all of them agree, would be lost on the reader.
-        groups[words.brief(name)] = [
-            (said, f"all {len(some)}" if len(some) == len(names) > _FEW else ", ".join(some))
-            for said, some in alike.items()
-        ]
-    title = "Where the text leaves it open, the answer each backend gives"
-    return grouped(console, ["case", "answer", "backend"], groups.items(), above=0, title=title)
+    def _causes(self) -> Iterator[Table]:
+        for wrong in totals.wrong(self.header, self.results):
+            title = f"What is wrong with {self.names[wrong.backend]}: {wrong.told}"
+            table = new_table(Numbers("cases"), "looks", "in", title=title)
+            for cause in wrong.causes:
+                told = f"{len(cause.results):,}", cause.looks, ", ".join(cause.places)
+                table.add_row(*map(plain_text.one_line, told))
+            yield table
+
+    def _with_causes(self, title: str, results: Iterable[Record]) -> Table:
+        groups: dict[str, list[tuple[str, str]]] = {}
+        for address, known, count in totals.known(self.header.backends, results):
+            said = plain_text.one_line(known.cause)
+            # In a line of its own, where it is whole if anything is.
+            said += f"\n{plain_text.one_line(known.link)}" if known.link else ""
+            groups.setdefault(address, []).append((f"{count:,}", said))
+        named = ((self.names[address], rows) for address, rows in groups.items())
+        return self._listing(title, "cause", named)
+
+    def _passing(self) -> Table:
+        columns = "backend", "listed in", Numbers("cases"), "what to do"
+        table = new_table(*columns, title="Listed as failing, but passing")
+        for _, name, mine in self._by_backend(self.results):
+            for place, passing, advice in failure.outdated_lines(mine):
+                table.add_row(name, place, f"{passing:,}", plain_text.one_line(advice))
+        return table
+
+    def _unjudged(self) -> Iterator[str]:
+        """About how many elements of passes the error bounds say little, and in which cases."""
+        passed = [one for one in self.results if one.verdict is Verdict.PASS and one.unjudged]
+        for _, name, mine in self._by_backend(passed):
+            some = sum(result.unjudged for result in mine)
+            yield f"{name}: {plain_text.plural(some, 'element')} unjudged, in {_where(mine)}"
+
+    def _irreproducible(self) -> Iterator[str]:
+        """Yield how many right answers of each backend differ between runs, and in which cases."""
+        those = [one for one in self.results if one.irreproducible]
+        for _, name, mine in self._by_backend(those):
+            said = f"{plain_text.plural(len(mine), 'result')} not reproducible to the bit"
+            yield f"{name}: {said} (red with --require-reproducible), in {_where(mine)}"
+
+    def _reasons(
+        self,
+        results: Iterable[Record],
+        verdict: Verdict,
+        title: str,
+        spell: Callable[[Record], str] = attrgetter("reason"),
+    ) -> Table:
+        chosen = [result for result in results if result.verdict is verdict]
+        kinds = (
+            (name, [*_kinds(Counter(map(spell, mine)))])
+            for _, name, mine in self._by_backend(chosen)
+        )
+        return self._listing(title, "reason", kinds)
+
+    def _listing(
+        self, title: str, last: str, groups: Iterable[tuple[str, Sequence[tuple[str, str]]]]
+    ) -> Table:
+        head = ["backend", Numbers("cases"), last]
+        return grouped(self.console, head, groups, above=1, title=title)
+
+    def _slowest(self, most: int) -> Table:
+        chosen = sorted(self.results, key=lambda result: -result.seconds)[:most]
+        timed = [result for result in chosen if result.seconds > 0]
+        share = sum(one.seconds for one in timed) / (sum(one.seconds for one in self.results) or 1)
+        count = plain_text.plural(len(timed), "result")
+        title = f"Slowest: {count}, {plain_text.percent(share)} of the time that backends took"
+        table = new_table(Numbers("time"), "backend", "case", title=title)
+        for result in timed:
+            told = self.names[result.backend], plain_text.one_line(result.case)
+            table.add_row(plain_text.seconds(result.seconds), *told)
+        return table
 
 
 def _companies(results: Iterable[Record]) -> Table:
     title = "Where nobody knows the answer, who agrees: no proof of anything"
     table = new_table("agree", "differ", Numbers("cases"), "such as", title=title)
-    for company, cases in tally.companies(results):
-        who = (", ".join(map(words.brief, backends)) or "–" for backends in company)
-        table.add_row(*who, f"{len(cases):,}", words.brief(cases[0]))
+    for company, cases in totals.companies(results):
+        who = (", ".join(map(plain_text.brief, backends)) or "–" for backends in company)
+        table.add_row(*who, f"{len(cases):,}", plain_text.brief(cases[0]))
     return table
-
-
-def _causes(header: Header, names: Mapping[str, str], results: Iterable[Record]) -> Iterable[Table]:
-    for wrong in tally.wrong(header, results):
-        title = f"What is wrong with {names[wrong.backend]}: {wrong.told}"
-        table = new_table(Numbers("cases"), "looks", "in", title=title)
-        for cause in wrong.causes:
-            told = f"{len(cause.results):,}", cause.looks, ", ".join(cause.places)
-            table.add_row(*map(words.one_line, told))
-        yield table
-
-
-def _with_causes(
-    console: Console,
-    title: str,
-    header: Header,
-    names: Mapping[str, str],
-    results: Iterable[Record],
-) -> Table:
-    groups: dict[str, list[tuple[str, str]]] = {}
-    for address, known, count in tally.known(header.backends, results):
-        said = words.one_line(known.cause)
-        # In a line of its own, where it is whole if anything is.
-        said += f"\n{words.one_line(known.link)}" if known.link else ""
-        groups.setdefault(address, []).append((f"{count:,}", said))
-    return _listing(console, title, "cause", names, groups)
-
-
-def _passing(names: Mapping[str, str], results: Sequence[Record]) -> Table:
-    columns = "backend", "listed in", Numbers("cases"), "what to do"
-    table = new_table(*columns, title="Listed as failing, but passing")
-    for address in names:
-        mine = [result for result in results if result.backend == address]
-        for known, passing, total in failure.outdated_lines(mine):
-            told = words.one_line(failure.advice(known, passing, total))
-            table.add_row(names[address], failure.ledger_place(known), f"{passing:,}", told)
-    return table
-
-
-def _unjudged(names: Mapping[str, str], results: Iterable[Record]) -> Iterable[str]:
-    """About how many elements of passes the error bounds say little, and in which cases."""
-    passed = [one for one in results if one.verdict is Verdict.PASS and one.unjudged]
-    for name, mine in _by_name(names, passed):
-        some = sum(result.unjudged for result in mine)
-        yield f"{name}: {words.plural(some, 'element')} unjudged, in {_where(mine)}"
-
-
-def _irreproducible(names: Mapping[str, str], results: Iterable[Record]) -> Iterable[str]:
-    """How many right answers of each backend differ between runs, and in which cases."""
-    for name, mine in _by_name(names, [one for one in results if one.irreproducible]):
-        said = f"{words.plural(len(mine), 'result')} not reproducible to the bit"
-        yield f"{name}: {said} (red with --require-reproducible), in {_where(mine)}"
-
-
-def _by_name(
-    names: Mapping[str, str], results: Sequence[Record]
-) -> Iterable[tuple[str, list[Record]]]:
-    for address, name in names.items():
-        if mine := [result for result in results if result.backend == address]:
-            yield name, mine
 
 
 def _where(results: Iterable[Record]) -> str:
@@ -201,58 +231,17 @@ def _outdated(results: Iterable[Record]) -> Iterable[str]:
     passing = Counter(c for verdict, c in said if verdict is Verdict.PASS and c not in applied)
     for (ledger, cause), count in passing.items():
         verb = "passes" if count == 1 else "pass"
-        yield f"listed in {ledger}, but {words.plural(count, 'such case')} {verb}: {cause}"
-
-
-def _reasons(
-    console: Console,
-    names: Mapping[str, str],
-    results: Iterable[Record],
-    verdict: Verdict,
-    title: str,
-    spell: Callable[[Record], str] = attrgetter("reason"),
-) -> Table:
-    groups = {}
-    chosen = [result for result in results if result.verdict is verdict]
-    for address in names:
-        reasons = Counter(spell(result) for result in chosen if result.backend == address)
-        if reasons:
-            groups[address] = [*_kinds(reasons)]
-    return _listing(console, title, "reason", names, groups)
+        yield f"listed in {ledger}, but {plain_text.plural(count, 'such case')} {verb}: {cause}"
 
 
 def _kinds(reasons: Counter[str]) -> Iterator[tuple[str, str]]:
     kinds: dict[str, Counter[str]] = {}
     for reason, count in reasons.items():
-        kinds.setdefault(words.kind(reason), Counter())[reason] += count
+        kinds.setdefault(plain_text.kind(reason), Counter())[reason] += count
     by_size = sorted(kinds.values(), key=lambda kind: -kind.total())
     for kind in by_size[:_REASONS]:
         alike = f" (and {len(kind) - 1} more like it)" if len(kind) > 1 else ""
-        yield f"{kind.total():,}", f"{words.brief(next(iter(kind)))}{alike}"
+        yield f"{kind.total():,}", f"{plain_text.brief(next(iter(kind)))}{alike}"
     if left := by_size[_REASONS:]:
         total = sum(kind.total() for kind in left)
-        yield f"{total:,}", words.plural(len(left), "other reason")
-
-
-def _listing(
-    console: Console,
-    title: str,
-    last: str,
-    names: Mapping[str, str],
-    groups: Mapping[str, Sequence[tuple[str, str]]],
-) -> Table:
-    named = ((names[address], rows) for address, rows in groups.items())
-    return grouped(console, ["backend", Numbers("cases"), last], named, above=1, title=title)
-
-
-def _slowest(names: Mapping[str, str], results: Sequence[Record], most: int) -> Table:
-    chosen = sorted(results, key=lambda result: -result.seconds)[:most]
-    timed = [result for result in chosen if result.seconds > 0]
-    share = sum(one.seconds for one in timed) / (sum(one.seconds for one in results) or 1)
-    count = words.plural(len(timed), "result")
-    title = f"Slowest: {count}, {words.percent(share)} of the time that backends took"
-    table = new_table(Numbers("time"), "backend", "case", title=title)
-    for result in timed:
-        told = names[result.backend], words.one_line(result.case)
-        table.add_row(words.seconds(result.seconds), *told)
-    return table
+        yield f"{total:,}", plain_text.plural(len(left), "other reason")

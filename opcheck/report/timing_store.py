@@ -5,25 +5,24 @@ Samples are stored as they were taken; every statistic is computed when they are
 """
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, BinaryIO, Literal, Self, TypeAlias
 
 from pydantic import AfterValidator, Field, TypeAdapter, model_validator
 
 from opcheck.model.timing import Bench, Sample, Timed, Timing
-from opcheck.reading.form import shown
+from opcheck.reading.validation import shown
 from opcheck.report.files import write_text
-from opcheck.report.json_lines import Fields, Form, Reading, line, made, stored, whole
+from opcheck.report.json_lines import Form, LineFields, Reading, line, made, stored, whole
 
 # Nothing takes less than a picosecond, or more than 30 years.
 _Seconds = Annotated[float, Field(ge=1e-12, le=1e9)]
 _Count = Annotated[int, Field(ge=0, lt=1 << 53)]
 
 
-class _HeaderFields(Fields):
+class _HeaderFields(LineFields):
     type: Literal["bench"]
     format: Literal[1]
     bench: Bench
@@ -37,7 +36,7 @@ class _HeaderFields(Fields):
         return self
 
 
-class _SamplesFields(Fields):
+class _SamplesFields(LineFields):
     round: list[_Count]
     worker: list[_Count]
     loops: list[Annotated[_Count, Field(ge=1)]]
@@ -57,7 +56,7 @@ def _samples(read: _SamplesFields) -> tuple[Sample, ...]:
 
 
 @dataclass(frozen=True)
-class _Footer:
+class _TimingFooter:
     cases: _Count
     complete: bool
 
@@ -93,14 +92,14 @@ _TIMED = stored(
 FORMAT = 1
 #: The largest file read, in bytes: some ten million samples.
 LIMIT = 1 << 28
-_Reading: TypeAlias = Reading[_HeaderFields, Timed | _Footer]
-_FORM: Form[_HeaderFields, Timed | _Footer] = Form(
+_TimingReading: TypeAlias = Reading[_HeaderFields, Timed | _TimingFooter]
+_FORM: Form[_HeaderFields, Timed | _TimingFooter] = Form(
     name="benchmark",
     begins="bench",
     format=FORMAT,
     head=TypeAdapter(_HeaderFields),
-    lines={"timed": _TIMED, "footer": stored(_Footer, type=Literal["footer"])},
-    footer=_Footer,
+    lines={"timed": _TIMED, "footer": stored(_TimingFooter, type=Literal["footer"])},
+    footer=_TimingFooter,
     hint="`opcheck bench --save FILE` writes one",
     limit=LIMIT,
     longest=LIMIT,
@@ -117,39 +116,27 @@ class Stored:
     complete: bool
 
 
-def header(bench: Bench) -> str:
-    """The first line."""
-    return line({"type": "bench", "format": FORMAT, "bench": dataclasses.asdict(bench)})
-
-
-def record(row: Timed) -> str:
-    """The line of one case."""
-    fields = vars(row) | {"copy": _columns(row.copy), "yardstick": _columns(row.yardstick)}
-    fields["timings"] = [vars(one) | {"samples": _columns(one.samples)} for one in row.timings]
-    return line({"type": "timed", **fields})
-
-
-def footer(cases: int, *, complete: bool) -> str:
-    """The last line."""
-    return line({"type": "footer", "cases": cases, "complete": complete})
+def lines(bench: Bench, rows: Sequence[Timed], *, complete: bool) -> Iterator[str]:
+    """The whole file, line by line; not `complete` where more will come."""
+    yield line({"type": "bench", "format": FORMAT, "bench": dataclasses.asdict(bench)})
+    for row in rows:
+        fields = vars(row) | {"copy": _columns(row.copy), "yardstick": _columns(row.yardstick)}
+        fields["timings"] = [vars(one) | {"samples": _columns(one.samples)} for one in row.timings]
+        yield line({"type": "timed", **fields})
+    yield line({"type": "footer", "cases": len(rows), "complete": complete})
 
 
 def write(path: Path, bench: Bench, rows: Sequence[Timed], *, complete: bool) -> None:
-    """Write a file that has all of it, or is as it was before; not `complete` where more will come.
-
-    Raises Unwritable.
-    """
-    lines = [header(bench), *map(record, rows), footer(len(rows), complete=complete)]
-    write_text(path, "".join(f"{one}\n" for one in lines))
+    """Write a file that has all of it, or is as it was before; raises Unwritable."""
+    write_text(path, "".join(f"{one}\n" for one in lines(bench, rows, complete=complete)))
 
 
 def read(path: Path) -> Stored:
     """The benchmark in a file; raises CaseFileError with everything that is wrong with it."""
-    form = replace(_FORM, limit=LIMIT, longest=LIMIT)
-    return whole(str(path), form, lambda file: file.read_file(path, partial(_stored, file)))
+    return whole(path, replace(_FORM, limit=LIMIT, longest=LIMIT), _stored)
 
 
-def _stored(reading: _Reading, stream: BinaryIO) -> Stored | None:
+def _stored(reading: _TimingReading, stream: BinaryIO) -> Stored | None:
     found = reading.read(stream)
     if found is None:
         return None

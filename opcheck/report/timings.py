@@ -8,9 +8,9 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from opcheck.model.timing import Bench, Timed, Timing
-from opcheck.report import words
-from opcheck.report.look import Column, Lines, together
-from opcheck.report.words import digits, interval, percent, seconds
+from opcheck.report import plain_text
+from opcheck.report.plain_text import digits, interval, percent, seconds
+from opcheck.report.style import Cell, Column, StyledLines, together
 from opcheck.timing.ratios import Ratio, means, ratio
 from opcheck.timing.ratios import words as verdict_on
 from opcheck.timing.spread import Spread, spread
@@ -30,7 +30,7 @@ _MACHINE: Mapping[str, Callable[[Spread], str]] = {
         lambda one: digits(one.tail) if one.noisy else ""
     ),
     "drifting (so much slower at the end of its processes than at the beginning)": (
-        lambda one: percent(one.drift) if one.drifts else ""
+        lambda one: percent(one.drift) if one.drift else ""
     ),
 }
 #: A time that is shorter is good to see, a longer one to be looked at; neither is a mistake.
@@ -44,48 +44,72 @@ def show(console: Console, bench: Bench, rows: Sequence[Timed], *, complete: boo
         show_case(console, bench, row)
     show_means(console, bench, rows)
     if not complete:
-        said = f"INCOMPLETE: it was cut short after {words.plural(len(rows), 'case')}"
-        Lines(console).put((said, "bold red"))
+        said = f"INCOMPLETE: it was cut short after {plain_text.plural(len(rows), 'case')}"
+        StyledLines(console).put((said, "bold red"))
 
 
 def show_head(console: Console, bench: Bench) -> None:
     """Print what is timed, where and how."""
-    lines, machine = Lines(console), bench.machine
-    parts = [machine.processor, words.plural(machine.cores, "processor")]
+    lines, machine = StyledLines(console), bench.machine
+    parts = [machine.processor, plain_text.plural(machine.cores, "processor")]
     parts += [f"governor {machine.governor}"] * bool(machine.governor)
     parts += [f"load {machine.load:g}", machine.platform, f"Python {bench.python}"]
-    lines.fill(", ".join(together(words.brief(part)) for part in parts if part))
+    lines.fill(", ".join(together(plain_text.brief(part)) for part in parts if part))
     backends = (
         f"{address} {version}".rstrip() + " (baseline)" * (address == bench.baseline)
         for address, version in bench.backends.items()
     )
-    lines.fill(", ".join(together(words.brief(one)) for one in backends))
+    lines.fill(", ".join(together(plain_text.brief(one)) for one in backends))
     processes = f"{bench.workers} process{'es' * (bench.workers != 1)} a backend"
     caches = "caches emptied before every call" if bench.cold else "caches warm"
-    lines.fill(f"{processes}, {words.plural(bench.threads, 'thread')} each, {caches}")
-    for said in (
-        *_other_threads(bench),
-        *(f"Times of {words.brief(name)} include {what}" for name, what in bench.included.items()),
-    ):
-        lines.fill(said, "yellow")
+    lines.fill(f"{processes}, {plain_text.plural(bench.threads, 'thread')} each, {caches}")
+    for name, count in bench.other_threads.items():
+        lines.fill(
+            f"{plain_text.brief(name)} computes in {plain_text.plural(count, 'thread')}", "yellow"
+        )
+    silent = ", ".join(plain_text.brief(one) for one, n in bench.threads_of.items() if n is None)
+    if silent:
+        lines.fill(f"How many threads they have, nobody can tell of: {silent}", "yellow")
+    for name, what in bench.included.items():
+        lines.fill(f"Times of {plain_text.brief(name)} include {what}", "yellow")
     lines.blank()
 
 
-def _other_threads(bench: Bench) -> Iterator[str]:
-    """What backends say of their threads that is not what they were asked for."""
-    for backend, count in bench.other_threads.items():
-        yield f"{words.brief(backend)} computes in {words.plural(count, 'thread')}"
-    silent = [words.brief(one) for one, count in bench.threads_of.items() if count is None]
-    if silent:
-        yield f"How many threads they have, nobody can tell of: {', '.join(silent)}"
-
-
 def show_case(console: Console, bench: Bench, row: Timed) -> None:
-    """Print one case: what it is, a line a backend, and what is to be said of them."""
-    lines = Lines(console)
-    lines.put((words.brief(row.case), "bold"))
+    """Print one case: what it is, a line a backend, and what is to be said of them.
+
+    Columns are as wide as in all other cases, so that all are aligned.
+    """
+    lines, is_wide = StyledLines(console), console.width >= _WIDE
+    lines.put((plain_text.brief(row.case), "bold"))
     lines.fill(_about(row))
-    _Case(lines, bench, row).show()
+    timed = [(one, one.spread) for one in told_of(bench, row) if one.spread]
+    names = [*bench.backends, *(timing.backend for timing in row.timings)]
+    longest = max((cell_len(plain_text.brief(name)) for name in names), default=0)
+    margin = 7 if lines.ascii_only else 6
+    gap = "  " if is_wide else " "
+    columns = [
+        Column("", min(longest, 32 if is_wide else 14), left=True),
+        Column("median", 7),
+        Column("spread", margin),
+        Column("ratio", 5),
+        Column("95 % interval", 13) if is_wide else Column("95 %", margin),
+        Column("", 8, left=True),
+        Column("GB/s", 5),
+        Column("of copy", 7) if is_wide else Column("copy", 5),
+        Column("prepared", 8),
+    ]
+    taken = sum(column.width + len(gap) for column in columns)
+    bar = Column("", max(_BARS[0], min(_BARS[1], lines.width - taken)), left=True)
+    if timed:
+        lines.head(columns, gap)
+    for told, found in timed:
+        share = found.median / max(one.median for _, one in timed)
+        drawn = plain_text.bar(share, bar.width, ascii_only=lines.ascii_only)
+        cells = [*_cells(row, told, found, is_wide=is_wide), drawn]
+        lines.row([*columns, bar], cells, gap)
+    for remark, colour in _remarks(row, {one.timing.backend: found for one, found in timed}):
+        lines.fill(remark, colour)
     lines.blank()
 
 
@@ -94,17 +118,17 @@ def _about(row: Timed) -> str:
     parts = " ".join(part for part in (row.op, row.dtype, row.shapes) if part)
     if not row.moved:
         return parts  # nobody answers it rightly, so nobody knows
-    about = f"{parts}: {together(words.size(row.moved))} must move"
+    about = f"{parts}: {together(plain_text.size(row.moved))} must move"
     copy = spread(row.copy, row.yardstick)
     if copy is None:
         return about
-    rate = together(f"{words.rate(row.moved, copy.median)} GB/s")
+    rate = together(f"{plain_text.rate(row.moved, copy.median)} GB/s")
     return f"{about}, which a copy does at {rate}"
 
 
 @dataclass(frozen=True)
-class Told:
-    """What is told of a backend in a case; without a `spread` it was not timed.
+class ReportedTiming:
+    """Reported timing of a backend in a case; without a `spread` it was not timed.
 
     The `ratio` is to the baseline, and the verdict says what it means.
     """
@@ -115,18 +139,18 @@ class Told:
     verdict: str = ""
 
 
-def told_of(bench: Bench, row: Timed) -> Iterator[Told]:
+def told_of(bench: Bench, row: Timed) -> Iterator[ReportedTiming]:
     """For each backend of a case, in their order."""
     base = row.timing(bench.baseline)
     for timing in row.timings:
         found = spread(timing.samples, row.yardstick)
         if timing is base and found:
-            yield Told(timing, found, verdict="baseline")
+            yield ReportedTiming(timing, found, verdict="baseline")
         elif found is None or base is None or not base.samples:
-            yield Told(timing, found)
+            yield ReportedTiming(timing, found)
         else:
             one = ratio(timing, base)
-            yield Told(timing, found, one, verdict_on(one) if one else "no pairs")
+            yield ReportedTiming(timing, found, one, verdict_on(one) if one else "no pairs")
 
 
 def margin(found: Spread) -> str:
@@ -134,83 +158,41 @@ def margin(found: Spread) -> str:
     return f"±{percent((found.high - found.low) / found.median / 2)}"
 
 
-class _Case:
-    """What is printed of a case: columns as wide as in all others, so that all are aligned."""
+def _cells(row: Timed, told: ReportedTiming, found: Spread, *, is_wide: bool) -> list[Cell]:
+    timing, one, verdict = told.timing, told.ratio, told.verdict
+    ends = "" if not one else interval(one.low, one.high) if is_wide else _margin(one)
+    copy = spread(row.copy, row.yardstick)
+    prepared = sorted(timing.prepared)
+    return [
+        plain_text.brief(timing.backend),
+        (seconds(found.median), "bold"),
+        margin(found),
+        digits(one.value) if one else "1" if verdict == "baseline" else "–",
+        ends,
+        (verdict, _COLOURS.get(verdict, "")),
+        plain_text.rate(row.moved, found.median),
+        percent(copy.median / found.median) if copy else "–",
+        seconds(prepared[len(prepared) // 2]) if prepared else "–",
+    ]
 
-    def __init__(self, lines: Lines, bench: Bench, row: Timed) -> None:
-        self.lines = lines
-        self.row = row
-        self.wide = lines.width >= _WIDE
-        self.gap = "  " if self.wide else " "
-        self.told = [*told_of(bench, row)]
-        self.spreads = {one.timing.backend: one.spread for one in self.told if one.spread}
-        self.copy = spread(row.copy, row.yardstick)
-        names = [*bench.backends, *(timing.backend for timing in row.timings)]
-        longest = max((cell_len(words.brief(name)) for name in names), default=0)
-        margin = 7 if lines.ascii_only else 6
-        self.columns = [
-            Column("", min(longest, 32 if self.wide else 14), left=True),
-            Column("median", 7),
-            Column("spread", margin),
-            Column("ratio", 5),
-            Column("95 % interval", 13) if self.wide else Column("95 %", margin),
-            Column("", 8, left=True),
-            Column("GB/s", 5),
-            Column("of copy", 7) if self.wide else Column("copy", 5),
-            Column("prepared", 8),
-        ]
 
-    def show(self) -> None:
-        if self.spreads:
-            self.lines.head(self.columns, self.gap)
-        taken = sum(column.width + len(self.gap) for column in self.columns)
-        bar = Column("", max(_BARS[0], min(_BARS[1], self.lines.width - taken)), left=True)
-        slowest = max((found.median for found in self.spreads.values()), default=0.0)
-        for told in self.told:
-            if found := told.spread:
-                share = found.median / slowest
-                drawn = words.bar(share, bar.width, ascii_only=self.lines.ascii_only)
-                cells = [*self._cells(told, found), (drawn, "")]
-                self.lines.row([*self.columns, bar], cells, self.gap)
-        for remark, colour in self._remarks():
-            self.lines.fill(remark, colour)
-
-    def _cells(self, told: Told, found: Spread) -> list[tuple[str, str]]:
-        timing, one, verdict = told.timing, told.ratio, told.verdict
-        ends = ""
-        if one:
-            ends = interval(one.low, one.high) if self.wide else _margin(one)
-        share = percent(self.copy.median / found.median) if self.copy else "–"
-        prepared = sorted(timing.prepared)[len(timing.prepared) // 2] if timing.prepared else None
-        return [
-            (words.brief(timing.backend), ""),
-            (seconds(found.median), "bold"),
-            (margin(found), ""),
-            (digits(one.value) if one else "1" if verdict == "baseline" else "–", ""),
-            (ends, ""),
-            (verdict, _COLOURS.get(verdict, "")),
-            (words.rate(self.row.moved, found.median), ""),
-            (share, ""),
-            (seconds(prepared) if prepared is not None else "–", ""),
-        ]
-
-    def _remarks(self) -> Iterator[tuple[str, str]]:
-        for timing in self.row.timings:
-            if timing.backend not in self.spreads:
-                told = words.brief(timing.why_not)
-                yield f"{words.brief(timing.backend)} was not timed: {told}", "red"
-            elif timing.printed:
-                told = words.brief(timing.printed.rpartition("\n")[-1])
-                yield f"{words.brief(timing.backend)} prints while it is timed: {told}", "yellow"
-        named = {words.brief(name): found for name, found in self.spreads.items()}
-        for remark, value in _MACHINE.items():
-            some = [f"{name} {size}" for name, one in named.items() if (size := value(one))]
-            if some:
-                yield f"{remark}: {', '.join(map(together, some))}", "yellow"
+def _remarks(row: Timed, spreads: Mapping[str, Spread]) -> Iterator[tuple[str, str]]:
+    for timing in row.timings:
+        if timing.backend not in spreads:
+            told = plain_text.brief(timing.why_not)
+            yield f"{plain_text.brief(timing.backend)} was not timed: {told}", "red"
+        elif timing.printed:
+            told = plain_text.brief(timing.printed.rpartition("\n")[-1])
+            yield f"{plain_text.brief(timing.backend)} prints while it is timed: {told}", "yellow"
+    for remark, value in _MACHINE.items():
+        sizes = ((name, value(one)) for name, one in spreads.items())
+        some = [together(f"{plain_text.brief(name)} {size}") for name, size in sizes if size]
+        if some:
+            yield f"{remark}: {', '.join(some)}", "yellow"
 
 
 def _margin(found: Ratio) -> str:
-    """How far the interval reaches to its farther end: `±1.2 %`, or `×3.1` where that is far."""
+    """Return the margin to the farther end: `±1.2 %`, or `×3.1` where it is large."""
     if found.low <= 0 or not math.isfinite(found.high):
         return "–"
     factor = max(found.high / found.value, found.value / found.low)
@@ -222,22 +204,22 @@ def show_means(console: Console, bench: Bench, rows: Sequence[Timed]) -> None:
     found = means(rows, bench.baseline)
     if not found or found[0].of < 2:
         return
-    lines = Lines(console)
+    lines = StyledLines(console)
     over = f"{found[0].cases:,} of " * (found[0].cases < found[0].of)
-    base = words.brief(bench.baseline)
+    base = plain_text.brief(bench.baseline)
     told = f"Geometric mean of the ratios to {base}, over {over}{found[0].of:,} cases"
     lines.fill(told, "bold")
     if over:
         lines.fill("The others are left out, because not all backends were timed there.")
     lines.fill("The interval tells how far a mean moves with the choice of cases like these.")
-    longest = max(cell_len(words.brief(mean.backend)) for mean in found)
+    longest = max(cell_len(plain_text.brief(mean.backend)) for mean in found)
     columns = [
         Column("", min(longest, 32), left=True),
         Column("ratio", 5),
         Column("95 % interval", 13),
     ]
     cells = (
-        (words.brief(mean.backend), digits(mean.value), interval(mean.low, mean.high))
+        (plain_text.brief(mean.backend), digits(mean.value), interval(mean.low, mean.high))
         for mean in found
     )
-    lines.table(columns, cells, "  ")
+    lines.table(columns, cells)

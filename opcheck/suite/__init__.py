@@ -4,4 +4,4 @@ from opcheck.suite.digest import case_digest, suite_digest
 from opcheck.suite.expand import Sweep, parse_sweep
 from opcheck.suite.fill import materialize, unrounded
 from opcheck.suite.load import check_case_files, load, load_all, load_bench, load_sweep
-from opcheck.suite.select import Selection, select, shard
+from opcheck.suite.select import LEVELS, Selection, choose, select, shard

@@ -1,4 +1,4 @@
-"""What cases are, in a few letters: equal on every machine, and in no two cases that differ.
+"""Digests of cases: equal on every machine, and different for different cases.
 
 A digest is of what is asked and of what must come out. Neither where a case stands, nor how it is
 explained, nor how much time it may take is part of it; nor what the engine computes, which is a
@@ -20,7 +20,7 @@ _LENGTH = 16
 
 
 def case_digest(case: model.Case) -> str:
-    """What `case` is; files that it names are read."""
+    """Return the digest of `case`; files that it names are read."""
     told = [case.id, _node(case), case.rule]
     if case.model is not None:
         told += [_sha256(case.model), _ports(case.ports), case.beyond]
@@ -28,7 +28,7 @@ def case_digest(case: model.Case) -> str:
 
 
 def suite_digest(cases: Iterable[tuple[str, str]]) -> str:
-    """What cases are, in their order, of which the ids and digests are given."""
+    """Return the digest of a list of cases, by their ids and digests, in order."""
     return _sha256("".join(f"{id} {digest}\n" for id, digest in cases).encode())
 
 
@@ -89,7 +89,7 @@ def _tensor(spec: model.TensorSpec) -> list[Any]:
 
 
 def _plain(value: Any) -> Any:
-    """A value that is told from all others: 1 from 1.0 and from "1", 0.0 from -0.0."""
+    """A value that differs from all others: 1 from 1.0 and from "1", 0.0 from -0.0."""
     if isinstance(value, model.Typed):
         return {value.type: _plain(value.value)}
     if isinstance(value, tuple):

@@ -12,12 +12,12 @@ from math import prod
 from opcheck import opset
 from opcheck.dtypes import DTYPES
 from opcheck.errors import UsageError
-from opcheck.reading import Mark, Node, Problems, quoted, read_text
-from opcheck.reading.form import shown
+from opcheck.reading import FileNode, Mark, Problems, quoted, read_text
+from opcheck.reading.validation import shown
 from opcheck.suite.overlay import (
     PATHS_ARE,
-    Lost,
-    Path,
+    FieldPath,
+    OmittedFields,
     get,
     mapping,
     overlay,
@@ -58,8 +58,8 @@ class Concrete:
     id: str
     name: str
     row: str | None
-    node: Node
-    lost: Lost = Lost.NOTHING
+    node: FileNode
+    lost: OmittedFields = OmittedFields.NOTHING
     sweep: str = ""
 
 
@@ -70,7 +70,7 @@ class _IfAllowed(str):
 class Expansion:
     """The expansion of one file; problems are reported, and what has them is left out."""
 
-    def __init__(self, file: str, root: Node, lost: Lost, problems: Problems) -> None:
+    def __init__(self, file: str, root: FileNode, lost: OmittedFields, problems: Problems) -> None:
         self.file = file
         self.problems = problems
         self.domain, self.op = _text(root, "domain"), _text(root, "op")
@@ -80,14 +80,14 @@ class Expansion:
         self.lost = max(lost, self._since(known))
         self.cases_left, self.values_left = MAX_CASES, MAX_VALUES
 
-    def expand(self, case: Node, lost: Lost) -> Iterator[Concrete]:
+    def expand(self, case: FileNode, lost: OmittedFields) -> Iterator[Concrete]:
         """The concrete cases of one entry of `cases`."""
         known = len(self.problems)
         own = _without(case, _NOT_IN_CASE)
         farther = {p: v for p, v in self.matrix.items() if not states(own, p)}
         matrix = {**farther, **self._matrix(case, own)}
         # It may go through values that the case states, which are one of them.
-        sweep = self._matrix(case, Node({}, case.mark), "sweep")
+        sweep = self._matrix(case, FileNode({}, case.mark), "sweep")
         lost = max(lost, self.lost, self._since(known))
         base = overlay(self.defaults, own)
         name = _text(case, "name")
@@ -102,14 +102,14 @@ class Expansion:
             concrete = Concrete("", name, label, overlay(base, said), lost)
             yield from self._points(concrete, left, sweep)
 
-    def _since(self, known: int) -> Lost:
-        return Lost.SOMETHING if len(self.problems) > known else Lost.NOTHING
+    def _since(self, known: int) -> OmittedFields:
+        return OmittedFields.SOMETHING if len(self.problems) > known else OmittedFields.NOTHING
 
     def _points(
         self,
         base: Concrete,
-        matrix: Mapping[Path, tuple[Node, ...]],
-        sweep: Mapping[Path, tuple[Node, ...]],
+        matrix: Mapping[FieldPath, tuple[FileNode, ...]],
+        sweep: Mapping[FieldPath, tuple[FileNode, ...]],
     ) -> Iterator[Concrete]:
         both = {**{p: v for p, v in matrix.items() if p not in sweep}, **sweep}
         if not self._affordable(base.node, both):
@@ -127,7 +127,7 @@ class Expansion:
         if none:
             self._problem(base.node.mark, "no version of the case allows such a dtype")
 
-    def _is_allowed(self, node: Node) -> bool:
+    def _is_allowed(self, node: FileNode) -> bool:
         dtype, number = get(node, ("dtype",)), get(node, ("opset",))
         if dtype is None or not isinstance(dtype.value, _IfAllowed):
             return True
@@ -136,7 +136,7 @@ class Expansion:
         schema = opset.describe(self.domain, self.op, number.value)
         return schema is None or DTYPES[dtype.value].text in schema.inputs[schema.lead].types
 
-    def _placed(self, node: Node, point: Mapping[Path, Node]) -> Node | None:
+    def _placed(self, node: FileNode, point: Mapping[FieldPath, FileNode]) -> FileNode | None:
         for path, value in point.items():
             placed = put(node, path, value)
             if placed is None:
@@ -151,8 +151,8 @@ class Expansion:
                 return None
         return node
 
-    def _affordable(self, base: Node, matrix: Mapping[Path, tuple[Node, ...]]) -> bool:
-        """Whether the file stays within its limits; says once when it does not."""
+    def _affordable(self, base: FileNode, matrix: Mapping[FieldPath, tuple[FileNode, ...]]) -> bool:
+        """Return True if the file stays within its limits; report once if it does not."""
         # What is over its limit is not counted further, so that counting is bounded too.
         if min(self.cases_left, self.values_left) < 0:
             return False
@@ -167,14 +167,14 @@ class Expansion:
             self._problem(base.mark, message, "large tensors are made by fills, or lie in files")
         return min(self.cases_left, self.values_left) >= 0
 
-    def _id(self, base: Concrete, matrix: Iterable[Path], point: Iterable[Node]) -> str:
+    def _id(self, base: Concrete, matrix: Iterable[FieldPath], point: Iterable[FileNode]) -> str:
         coordinates = ",".join(
             f"{'.'.join(path)}={spell(value)}" for path, value in zip(matrix, point, strict=True)
         )
         at = f"@{coordinates}" if coordinates else ""
         return f"{self.op}/{base.name}{at}{f'#{base.row}' if base.row else ''}"
 
-    def _label(self, row: Node, number: int) -> str:
+    def _label(self, row: FileNode, number: int) -> str:
         node = get(row, ("label",))
         if node is None:
             return str(number)
@@ -185,10 +185,10 @@ class Expansion:
         return str(node.value)
 
     def _matrix(
-        self, owner: Node, plain: Node, field: str = "matrix"
-    ) -> dict[Path, tuple[Node, ...]]:
+        self, owner: FileNode, plain: FileNode, field: str = "matrix"
+    ) -> dict[FieldPath, tuple[FileNode, ...]]:
         node = get(owner, (field,))
-        found: dict[Path, tuple[Node, ...]] = {}
+        found: dict[FieldPath, tuple[FileNode, ...]] = {}
         for key, values in mapping(node).items():
             path = parse_path(key)
             assert node is not None
@@ -204,7 +204,7 @@ class Expansion:
             if key == "dtype" and items in [*_KINDS]:
                 kinds = _KINDS[str(items)]
                 named = (dtype.name for dtype in DTYPES.values() if dtype.kind in kinds)
-                items = tuple(Node(_IfAllowed(name), values.mark) for name in named)
+                items = tuple(FileNode(_IfAllowed(name), values.mark) for name in named)
             if isinstance(items, tuple) and items:
                 found[path] = self._distinct(key, items)
             elif not isinstance(values.value, tuple) or not values.value:
@@ -214,9 +214,9 @@ class Expansion:
                 self._problem(values.mark, f"{field} {quoted(key)}: {message}", hint)
         return found
 
-    def _distinct(self, key: str, values: tuple[Node, ...]) -> tuple[Node, ...]:
+    def _distinct(self, key: str, values: tuple[FileNode, ...]) -> tuple[FileNode, ...]:
         """Without values that ids could not tell apart."""
-        found: dict[str, Node] = {}
+        found: dict[str, FileNode] = {}
         repeated: set[Mark] = set()
         for value in values:
             spelt = spell(value)
@@ -228,21 +228,21 @@ class Expansion:
                 self._problem(value.mark, message)
         return tuple(found.values())
 
-    def _opsets(self, values: Node) -> object:
+    def _opsets(self, values: FileNode) -> object:
         """The opsets that a matrix names; what is no list or word is returned as it is."""
         known = opset.versions(self.domain, self.op).items()
         versions = [version for version, schema in known if not schema.deprecated]
         if values.value == "all":
-            return tuple(Node(version, values.mark) for version in versions)
+            return tuple(FileNode(version, values.mark) for version in versions)
         if not isinstance(values.value, tuple):
             return values.value
-        found: list[Node] = []
+        found: list[FileNode] = []
         for item in values.value:
             text = item.value
             if isinstance(text, str) and re.fullmatch(r"[0-9]{1,4}\+", text):
                 first = int(text[:-1])
                 later = (version for version in versions if version > first)
-                found += [Node(number, item.mark) for number in (first, *later)]
+                found += [FileNode(number, item.mark) for number in (first, *later)]
             elif isinstance(text, int) and not isinstance(text, bool):
                 found.append(item)
             else:
@@ -253,7 +253,7 @@ class Expansion:
         self.problems.add(self.file, mark, message, hint)
 
 
-def spell(node: Node) -> str:
+def spell(node: FileNode) -> str:
     """A value as an id spells it: [2, 3] → 2x3, [] → empty, null → none."""
     if isinstance(node.value, tuple):
         return "x".join(map(spell, node.value)) or "empty"
@@ -264,28 +264,28 @@ def spell(node: Node) -> str:
     return _NOT_IN_ID.sub("_", str(node.value)) or "empty"
 
 
-def _size(node: Node) -> int:
+def _size(node: FileNode) -> int:
     if isinstance(node.value, dict):
         return 1 + sum(map(_size, node.value.values()))
     return 1 + sum(map(_size, node.value)) if isinstance(node.value, tuple) else 1
 
 
-def _text(node: Node, key: str) -> str:
+def _text(node: FileNode, key: str) -> str:
     found = get(node, (key,))
     return "" if found is None else str(found.value)
 
 
-def _without(node: Node, keys: tuple[str, ...]) -> Node:
+def _without(node: FileNode, keys: tuple[str, ...]) -> FileNode:
     kept = {key: value for key, value in mapping(node).items() if key not in keys}
-    return Node(kept, node.mark, node.keys)
+    return FileNode(kept, node.mark, node.keys)
 
 
 @dataclass(frozen=True)
 class Sweep:
     """A path into a case, and the values to be put there."""
 
-    path: Path
-    values: tuple[Node, ...]
+    path: FieldPath
+    values: tuple[FileNode, ...]
 
     def of(self, concrete: Concrete, ids: Collection[str]) -> Iterator[Concrete]:
         """The case with each of the values, if it is one of those with these `ids`."""
@@ -303,7 +303,7 @@ class Sweep:
 
 
 def parse_sweep(text: str) -> Sweep:
-    """What `path=[value, value, …]` spells; raises UsageError where it spells nothing."""
+    """Parse `path=[value, value, …]`; raises UsageError where it is malformed."""
     written, _, values = text.partition("=")
     path, problems = parse_path(written.strip()), Problems()
     if path is None:

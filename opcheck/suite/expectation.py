@@ -1,4 +1,4 @@
-"""What a case says must come out: values, golden files, a rejection, or one of several answers."""
+"""A case's expected answer: values, golden files, a rejection, or one of several answers."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ from opcheck.model import (
     TensorSpec,
     Values,
 )
-from opcheck.reading import Node, quoted
+from opcheck.reading import FileNode, quoted
 from opcheck.suite import fields as f
 from opcheck.suite.overlay import PATHS_ARE, mapping, parse_path, put
-from opcheck.suite.tensors import Refused, inside
+from opcheck.suite.tensors import InvalidTensor, inside
 
 if TYPE_CHECKING:
     from opcheck.suite.resolve import Resolver
 
 
 def admits_rejection(expect: object) -> bool:
-    """Whether the case may be an illegal model: a refusal is expected, or one of the answers."""
+    """Return True if the case may be an illegal model: an expected answer is a refusal."""
     if isinstance(expect, f.AnyOfField):
         return any(isinstance(one, f.RejectedField) for one in expect.any_of)
     return isinstance(expect, f.RejectedField)
@@ -76,7 +76,12 @@ def resolve(resolver: Resolver, case: Case) -> Expectation:
         message = "rule: open needs expect.any_of, the answers admitted"
         resolver.lacking(resolver.at("rule"), message)
     if isinstance(expect, f.OracleField | f.AgreeField):
-        _check_tolerance(resolver, case)
+        # Both answers may be rounded, so that no bound holds.
+        exact = all(output.dtype and output.dtype.kind != "float" for output in case.outputs)
+        if resolver.fields.tolerance is None and not (exact or is_exact(case)):
+            message = "a backend's answer has errors of its own: tolerance must be stated"
+            hint = "such as tolerance: {rtol: 1e-5, atol: 1e-6}; {ulp: 0} compares exactly"
+            resolver.lacking(resolver.at("expect"), message, hint)
         return Oracle(expect.oracle) if isinstance(expect, f.OracleField) else Agreement()
     return _one(resolver, case, expect, ("expect",))
 
@@ -89,7 +94,7 @@ def stated(expect: Expectation) -> tuple[TensorSpec, ...]:
 
 
 def _likeness(answer: Values | Computed | Golden | Rejected) -> object:
-    """What is equal for two answers that are written alike, or are both refusals."""
+    """Return a key that is equal for answers written alike, and for all refusals."""
     if isinstance(answer, Rejected):
         return Rejected
     if isinstance(answer, Values):
@@ -161,16 +166,6 @@ def _check_bound(resolver: Resolver, case: Case) -> None:
         resolver.lacking(resolver.node.mark, message, "tolerance: {ulp: 0} compares exactly")
 
 
-def _check_tolerance(resolver: Resolver, case: Case) -> None:
-    """Report a missing tolerance where both answers may be rounded, so that no bound holds."""
-    exact = all(output.dtype and output.dtype.kind != "float" for output in case.outputs)
-    exact = exact or is_exact(case)
-    if resolver.fields.tolerance is None and not exact:
-        message = "a backend's answer has errors of its own: tolerance must be stated"
-        hint = "such as tolerance: {rtol: 1e-5, atol: 1e-6}; {ulp: 0} compares exactly"
-        resolver.lacking(resolver.at("expect"), message, hint)
-
-
 def _outputs(answer: object) -> dict[str, object]:
     if isinstance(answer, f.AlternativeOutputsField):
         return dict(answer.__pydantic_extra__ or {})
@@ -185,7 +180,7 @@ def _golden(
         folder = inside(resolver.file.path.parent, answer.golden, mark)
         for number in range(len(case.outputs)):
             inside(folder, f"output_{number}.pb", mark)
-    except Refused as refused:
+    except InvalidTensor as refused:
         resolver.problem(refused.mark, refused.message, refused.hint)
         return Golden(resolver.file.path.parent)
     if any(output.dtype is None or output.dtype.kind == "float" for output in case.outputs):
@@ -201,7 +196,7 @@ def _rejected(
     # What must come out of the legal twin does not matter, only that it runs.
     stated = mapping(resolver.node)
     kept = {k: v for k, v in stated.items() if k not in ("expect", "rule", "tolerance")}
-    start, steps = Node(kept, resolver.node.mark, resolver.node.keys), parse_path(key)
+    start, steps = FileNode(kept, resolver.node.mark, resolver.node.keys), parse_path(key)
     node = put(start, steps, value) if steps else None
     if node is None:
         reason = "leads into a literal" if steps else "is no path"

@@ -19,10 +19,10 @@ from pydantic import (
     WithJsonSchema,
 )
 
-from opcheck.dtypes import DTYPES
+from opcheck.dtypes import DTYPES, ELEMENT_TYPES
 from opcheck.errors import did_you_mean
 from opcheck.model import ATTRIBUTE_TYPES, Level, Rule
-from opcheck.reading.form import Fields, shown
+from opcheck.reading.validation import Fields, shown
 
 _LITERAL = {
     "description": "A number, text or truth value, or a nested list of them.",
@@ -48,6 +48,9 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 def _known_dtype(name: str) -> str:
     if name not in DTYPES:
+        for dtype in ELEMENT_TYPES.values():
+            if name in (dtype.name, dtype.numpy.name):
+                raise ValueError(f"unsupported by opcheck: cases of {dtype}")
         hint = did_you_mean(name, DTYPES) or f"known: {', '.join(DTYPES)}"
         raise ValueError(f"unknown dtype {shown(name)} ({hint})")
     return name
@@ -78,14 +81,14 @@ DTypeName: TypeAlias = Annotated[
     AfterValidator(_known_dtype),
     WithJsonSchema({"enum": list(DTYPES), "description": "An element type."}),
 ]
-Number: TypeAlias = Annotated[float, BeforeValidator(_exact)]
+NumberField: TypeAlias = Annotated[float, BeforeValidator(_exact)]
 #: A number; a text such as 1+2j is a complex one, or a string.
-Value: TypeAlias = Annotated[
+ValueField: TypeAlias = Annotated[
     Any, BeforeValidator(_value), WithJsonSchema({"type": ["number", "string"]})
 ]
-Values: TypeAlias = Annotated[list[Value], Field(min_length=2, max_length=2)]
-Pair: TypeAlias = Annotated[list[Number], Field(min_length=2, max_length=2)]
-Shape: TypeAlias = Annotated[list[Annotated[int, Field(ge=0)]], Field(max_length=32)]
+ValuesField: TypeAlias = Annotated[list[ValueField], Field(min_length=2, max_length=2)]
+PairField: TypeAlias = Annotated[list[NumberField], Field(min_length=2, max_length=2)]
+ShapeField: TypeAlias = Annotated[list[Annotated[int, Field(ge=0)]], Field(max_length=32)]
 #: Literals are converted, with positions, in `suite.tensors`; walking them twice would cost.
 LiteralField: TypeAlias = Annotated[Any, WithJsonSchema(_LITERAL)]
 
@@ -94,7 +97,7 @@ class PutField(Fields):
     """One element overwritten after the fill."""
 
     at: list[int] = Field(description="The element's index, one number a dimension.")
-    value: Value = Field(description="Rounded once to the dtype.")
+    value: ValueField = Field(description="Rounded once to the dtype.")
 
 
 class TensorFields(Fields):
@@ -102,16 +105,16 @@ class TensorFields(Fields):
 
     value: LiteralField = None
     dtype: DTypeName | None = Field(None, description="Overrides the case's dtype.")
-    shape: Shape | None = Field(None, description="With exactly one fill.")
-    constant: Value | None = Field(None, description="Every element.")
-    arange: Values | None = Field(None, description="[start, step], row-major.")
-    uniform: Pair | None = Field(None, description="[low, high)")
-    normal: Pair | None = Field(None, description="[mean, standard deviation]")
-    integers: Pair | None = Field(None, description="[low, high], both included.")
-    choice: list[Value] | None = Field(
+    shape: ShapeField | None = Field(None, description="With exactly one fill.")
+    constant: ValueField | None = Field(None, description="Every element.")
+    arange: ValuesField | None = Field(None, description="[start, step], row-major.")
+    uniform: PairField | None = Field(None, description="[low, high)")
+    normal: PairField | None = Field(None, description="[mean, standard deviation]")
+    integers: PairField | None = Field(None, description="[low, high], both included.")
+    choice: list[ValueField] | None = Field(
         None, min_length=1, description="Values to draw from; gives ties."
     )
-    permutation: Pair | None = Field(
+    permutation: PairField | None = Field(
         None, description="[start, step]: an arange in random order; gives no ties."
     )
     specials: bool | None = Field(None, description="Zeros, subnormals, limits, infinities, NaN.")
@@ -130,13 +133,9 @@ FILLS = (
 CONTENTS = ("value", "file", *FILLS)
 
 
-def _tensor_form(value: object) -> str:
-    return "<tensor>" if isinstance(value, dict | TensorFields) else "<literal>"
-
-
 TensorField: TypeAlias = Annotated[
     Annotated[LiteralField, Tag("<literal>")] | Annotated[TensorFields, Tag("<tensor>")],
-    Discriminator(_tensor_form),
+    Discriminator(lambda it: "<tensor>" if isinstance(it, dict | TensorFields) else "<literal>"),
 ]
 
 
@@ -163,7 +162,7 @@ Timeout: TypeAlias = Annotated[float, Field(gt=0, le=86_400, allow_inf_nan=False
 #: A sentence that reports repeat; it may run over several lines.
 Text: TypeAlias = Annotated[str, AfterValidator(_printable)]
 #: It stands in reports and on command lines.
-Address: TypeAlias = Annotated[str, AfterValidator(_one_line)]
+AddressField: TypeAlias = Annotated[str, AfterValidator(_one_line)]
 
 
 #: Of one of several answers.
@@ -192,7 +191,7 @@ class GoldenField(Fields):
 class OracleField(Fields):
     """The outputs are what a backend answers, which may itself be wrong."""
 
-    oracle: Address = Field(
+    oracle: AddressField = Field(
         min_length=1, description="The backend, as -b takes it: onnxruntime, reference …"
     )
 
@@ -275,15 +274,15 @@ ExpectField: TypeAlias = Annotated[
     Discriminator(_expect_form),
 ]
 
-Bound: TypeAlias = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+BoundField: TypeAlias = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
 
 class ToleranceFields(Fields):
     """Either `ulp`, or `rtol` and/or `atol`."""
 
     ulp: int | None = Field(None, ge=0, description="Steps of the output's dtype.")
-    rtol: Bound | None = Field(None, description="A part of the wanted value.")
-    atol: Bound | None = Field(None, description="The same for every element.")
+    rtol: BoundField | None = Field(None, description="A part of the wanted value.")
+    atol: BoundField | None = Field(None, description="The same for every element.")
     signed_zeros: bool | None = Field(None, description="+0 and -0 differ.")
     strict: bool | None = Field(
         None, description="Nothing beyond it is right, such as a subnormal number flushed to 0."

@@ -43,7 +43,12 @@ def materialize(spec: TensorSpec) -> Array:
         return values
     rounded = _rounded(spec, values)
     if isinstance(spec.content, Fill) and spec.content.kind == "permutation":
-        _check_distinct(spec, rounded)
+        ordered = rounded.astype(np.float64).reshape(-1)
+        ordered.sort()
+        different = min(rounded.size, 1) + np.count_nonzero(ordered[1:] != ordered[:-1])
+        if different < rounded.size:
+            told = f"{spec.name}: a permutation of {rounded.size} has no ties, but in {spec.dtype}"
+            raise ValueError(f"{told} only {different} of its values differ")
     return rounded
 
 
@@ -155,17 +160,6 @@ def specials(dtype: DType) -> list[float]:
     # 64-bit limits are not exact in float64; 2^53 is the largest that surely is.
     low, high = max(low, -(2.0**53)), min(high, 2.0**53)
     return [0.0, 1.0, *([-1.0, low] if low else []), *([high] if high > 1 else [])]
-
-
-def _check_distinct(spec: TensorSpec, values: Array) -> None:
-    ordered = values.astype(np.float64).reshape(-1)
-    ordered.sort()
-    different = min(values.size, 1) + np.count_nonzero(ordered[1:] != ordered[:-1])
-    if different < values.size:
-        raise ValueError(
-            f"{spec.name}: a permutation of {values.size} has no ties, but in {spec.dtype} only "
-            f"{different} of its values differ"
-        )
 
 
 def load_npy(path: Path) -> NDArray[Any]:

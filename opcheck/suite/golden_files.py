@@ -17,8 +17,8 @@ from opcheck.dtypes import content
 from opcheck.errors import UsageError
 from opcheck.graph.folders import MODEL
 from opcheck.graph.tensors import MAX_BYTES
-from opcheck.graph.test_data import DATA, Told
-from opcheck.model import Alternative, AnyOf, Case, Given, Rejected, Rule, Tolerance, Values
+from opcheck.graph.test_data import DATA, FileMessages
+from opcheck.model import Alternative, AnyOf, Case, Given, Rejected, Tolerance, Values
 from opcheck.suite import golden_manifest as gm
 
 #: No folder with more entries is looked at.
@@ -36,15 +36,19 @@ _MARKS = (b'"type": "opcheck golden files"', b'{\n "cases": [\n  {\n   "clause":
 
 @dataclass(frozen=True, order=True)
 class Finding:
-    """What is wrong with one file, or folder, by its path in the golden folder."""
+    """A problem of one file or folder, by its path in the golden folder.
+
+    `sha` is the SHA-256 of a file that was changed, else "".
+    """
 
     path: str
     message: str
+    sha: str = ""
 
 
 @dataclass(frozen=True)
 class Listing:
-    """What lies in a folder: plain files, folders, and anything else by what it is."""
+    """Contents of a folder: plain files, folders, and anything else by its kind."""
 
     files: frozenset[str]
     folders: frozenset[str]
@@ -52,7 +56,7 @@ class Listing:
 
 
 def strange(folder: Path, listing: Listing, manifest: gm.Manifest, data: bytes) -> list[Finding]:
-    """What is wrong without a look into a test's files; `data` are the manifest's bytes."""
+    """Return problems found without reading a test's files; `data` are the manifest's bytes."""
     return [
         *unusual(listing),
         *_contradictions(manifest),
@@ -62,7 +66,7 @@ def strange(folder: Path, listing: Listing, manifest: gm.Manifest, data: bytes) 
 
 
 def unusual(listing: Listing) -> list[Finding]:
-    """What no folder of golden files holds, whatever its manifest says."""
+    """Return entries that no golden folder may hold, whatever its manifest says."""
     return [*(Finding(*one) for one in listing.others.items()), *_alike(listing)]
 
 
@@ -80,8 +84,7 @@ def damage(folder: Path, part: str) -> tuple[gm.Manifest | None, list[Finding]]:
     listing = list_files(folder)
     found = strange(folder, listing, manifest, data)
     for test in manifest.tests:
-        wrong = changed(folder, test, files_there(test, listing), npz=manifest.npz)
-        found += [Finding(f"{test.folder}/{name}", told) for name, told, _ in wrong]
+        found += changed(folder, test, files_there(test, listing), npz=manifest.npz)
     prefix = part.removesuffix(".").removesuffix("/")
     mine = [
         one
@@ -95,29 +98,32 @@ def damage(folder: Path, part: str) -> tuple[gm.Manifest | None, list[Finding]]:
 
 def changed(
     folder: Path, test: gm.TestFields, there: Collection[str], *, npz: bool
-) -> Iterator[tuple[str, str, str]]:
-    """Files of a test that are not as they were written: name, message, and their SHA-256 or "".
+) -> Iterator[Finding]:
+    """Files of a test that are not as they were written.
 
     `there` are those that are there, and plain files.
     """
-    expected = _expected_files(test, npz=npz)
+    expected = {MODEL} if test.refused else {MODEL, DATA}
+    for data in test.data_sets:
+        expected.update(*test.tensors(data), {f"{data.folder}/{gm.NPZ}"} if npz else ())
     for name in sorted(expected - test.files.keys()):
-        yield name, "the manifest has no SHA-256 of it", ""
+        yield Finding(f"{test.folder}/{name}", "the manifest has no SHA-256 of it")
     for name in sorted(test.files.keys() - expected):
-        yield name, "the manifest lists it, but no such test has it", ""
+        yield Finding(f"{test.folder}/{name}", "the manifest lists it, but no such test has it")
     for name in sorted(there):
-        path, written = folder / test.folder / name, test.files[name]
+        path, written = f"{test.folder}/{name}", test.files[name]
         try:
-            if path.stat().st_size > MAX_BYTES:
-                yield name, f"is larger than {MAX_BYTES >> 30} GiB", ""
+            if (folder / path).stat().st_size > MAX_BYTES:
+                yield Finding(path, f"is larger than {MAX_BYTES >> 30} GiB")
                 continue
-            with path.open("rb") as file:
+            with (folder / path).open("rb") as file:
                 sha = file_digest(file, "sha256").hexdigest()
         except OSError as error:
-            yield name, f"cannot be read: {error.strerror}", ""
+            yield Finding(path, f"cannot be read: {error.strerror}")
             continue
         if sha != written:
-            yield name, f"was changed: its SHA-256 is {sha[:12]}…, not {written[:12]}…", sha
+            told = f"was changed: its SHA-256 is {sha[:12]}…, not {written[:12]}…"
+            yield Finding(path, told, sha)
 
 
 def files_there(test: gm.TestFields, listing: Listing) -> frozenset[str]:
@@ -125,19 +131,8 @@ def files_there(test: gm.TestFields, listing: Listing) -> frozenset[str]:
     return frozenset(name for name in test.files if f"{test.folder}/{name}" in listing.files)
 
 
-def _expected_files(test: gm.TestFields, *, npz: bool) -> set[str]:
-    stems = [f"input_{number}" for number in range(len(test.inputs))]
-    found = {MODEL} if test.refused else {MODEL, DATA}
-    for data in test.data_sets:
-        more = [f"{kind}_{number}" for number in range(len(data.outputs)) for kind in test.kinds]
-        found |= {f"{data.folder}/{stem}.pb" for stem in (*stems, *more)}
-        if npz:
-            found.add(f"{data.folder}/{gm.NPZ}")
-    return found
-
-
 def list_files(folder: Path) -> Listing:
-    """What lies in a folder; no link is followed."""
+    """List a folder; no link is followed."""
     files, folders, others = set(), set(), {}
     left = [(folder, "", 1)]
     while left:
@@ -198,7 +193,7 @@ def _contradictions(manifest: gm.Manifest) -> list[Finding]:
 
 
 def _sums(folder: Path, manifest: gm.Manifest, digest: str, listing: Listing) -> list[Finding]:
-    """Where SHA256SUMS, which also vouches for the manifest, says something else."""
+    """Return where SHA256SUMS, which also covers the manifest, disagrees."""
     if gm.SUMS in listing.others:
         return []
     if gm.SUMS not in listing.files:
@@ -241,13 +236,13 @@ def _parents(path: str) -> list[str]:
 
 
 #: The folder of golden files, and what it says of its tests.
-Golden: TypeAlias = tuple[Path, gm.Manifest]
+GoldenFolder: TypeAlias = tuple[Path, gm.Manifest]
 
 
-def golden_above(root: Path, told: Told) -> Golden | None:
-    """What golden files `root` is, or is a part of; None where it is none.
+def golden_above(root: Path, told: FileMessages) -> GoldenFolder | None:
+    """Return the golden folder that `root` is or lies in; None where there is none.
 
-    Everything that is wrong with the files of these tests is `told`.
+    All problems of the files of these tests go to `told`.
     """
     whole = root.resolve()
     for folder in (whole, *whole.parents[:_TESTS_BELOW]):
@@ -279,7 +274,9 @@ def orphans(tests: Iterable[Path]) -> Iterator[tuple[Path, str]]:
             yield path, f"opcheck wrote this test of {kind!r}, and there is no {gm.MANIFEST}"
 
 
-def as_cases(golden: Golden, root: Path, found: Mapping[Path, Sequence[Case]]) -> Iterator[Case]:
+def as_cases(
+    golden: GoldenFolder, root: Path, found: Mapping[Path, Sequence[Case]]
+) -> Iterator[Case]:
     """The cases of the tests that were `found` below `root`, by their folders.
 
     Each answer of an undecided text is a test, and together they are one case; a model that is to
@@ -299,16 +296,14 @@ def as_cases(golden: Golden, root: Path, found: Mapping[Path, Sequence[Case]]) -
                 yield _undecided(cases[0], test, [*folders.values()], tests)
         elif test.refused:
             twin = next((one.folder for one in case.tests if one.legal_twin), "")
-            yield _refused(cases[0], case.rule, test.refused, tests.get(twin))
+            if legal := tests.get(twin):
+                expect = Rejected(test.refused, legal[0])
+                yield replace(cases[0], expect=expect, rule=case.rule, beyond="")
+            else:
+                told = f"a model to be refused, without its legal twin: {_NAME_THE_WHOLE}"
+                yield replace(cases[0], beyond=told)
         else:
             yield from (replace(one, rule=case.rule) for one in cases)
-
-
-def _refused(case: Case, rule: Rule, reason: str, twin: Sequence[Case] | None) -> Case:
-    if not twin:
-        told = f"a model to be refused, without its legal twin: {_NAME_THE_WHOLE}"
-        return replace(case, beyond=told)
-    return replace(case, expect=Rejected(reason, twin[0]), rule=rule, beyond="")
 
 
 def _undecided(
@@ -344,7 +339,7 @@ def _undecided(
 
 
 def _asked(case: Case) -> tuple[object, ...]:
-    """What a backend is asked by a test, to be compared."""
+    """Return a test's question in a form that can be compared."""
     arrays = [spec.content.values for spec in case.inputs if isinstance(spec.content, Given)]
     tensors = [(one.dtype.name, one.shape, content(one)) for one in arrays]
     return case.model, case.ports, tuple(tensors)

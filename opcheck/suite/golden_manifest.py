@@ -1,8 +1,8 @@
-"""What a golden folder says of itself: one JSON file, the same bytes for the same content."""
+"""The manifest of a golden folder: one JSON file, the same bytes for the same content."""
 
 import json
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeAlias, get_args
+from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 from pydantic.dataclasses import dataclass
@@ -10,8 +10,7 @@ from pydantic.dataclasses import dataclass
 from opcheck.model import ATTRIBUTE_TYPES, Typed
 
 #: How values came about: those of `engine.rounding`, or as the case states them.
-Method: TypeAlias = Literal["exact", "bounded", "mpmath", "stated"]
-METHODS: tuple[Method, ...] = get_args(Method)
+ManifestMethod: TypeAlias = Literal["exact", "bounded", "mpmath", "stated"]
 MANIFEST = "manifest.json"
 SUMS = "SHA256SUMS"
 #: The archive of a data set.
@@ -27,13 +26,13 @@ File = Annotated[str, StringConstraints(pattern=rf"^{_PART}(/{_PART})?$")]
 _Size = Annotated[int, Field(ge=0, lt=1 << 63)]
 
 
-class Fields(BaseModel):
-    """What an object of the manifest holds, and nothing beside it."""
+class ManifestFields(BaseModel):
+    """Fields of an object of the manifest; unknown fields are rejected."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
 
 
-class Tensor(Fields):
+class Tensor(ManifestFields):
     """A tensor without its values."""
 
     name: str
@@ -41,7 +40,7 @@ class Tensor(Fields):
     shape: tuple[_Size, ...]
 
 
-class Special(Fields):
+class Special(ManifestFields):
     """A number that JSON does not know."""
 
     number: Literal["inf", "-inf", "nan"]
@@ -51,7 +50,7 @@ Scalar = int | float | str | Special
 Plain = Scalar | tuple[Scalar, ...]
 
 
-class OtherType(Fields):
+class OtherType(ManifestFields):
     """A value of another type than the operator declares."""
 
     type: Annotated[str, StringConstraints(pattern=f"^({'|'.join(ATTRIBUTE_TYPES)})$")]
@@ -61,7 +60,7 @@ class OtherType(Fields):
 Attributes = dict[str, Plain | OtherType]
 
 
-class Node(Fields):
+class ManifestNode(ManifestFields):
     """The node of a model; `slots` are its inputs' names, "" where one is left out."""
 
     domain: str
@@ -73,7 +72,7 @@ class Node(Fields):
     outputs: tuple[str, ...]
 
 
-class StatedTolerance(Fields):
+class StatedTolerance(ManifestFields):
     """So many ULP, or atol + rtol·|want|; an error up to `floor` is right all the same."""
 
     ulp: int | None
@@ -83,20 +82,20 @@ class StatedTolerance(Fields):
     floor: float = 0.0
 
 
-class DataSetFields(Fields):
+class DataSetFields(ManifestFields):
     """One `test_data_set_…`; `seed` was added to the seeds of the case's fills."""
 
     folder: Annotated[str, StringConstraints(pattern=r"^test_data_set_[0-9]+$")]
     seed: int
-    method: Method | None
+    method: ManifestMethod | None
     outputs: tuple[Tensor, ...]
 
 
-class TestFields(Fields):
+class TestFields(ManifestFields):
     """One folder. With a `refused`, which says why, its model is to be refused."""
 
     folder: Folder
-    node: Node
+    node: ManifestNode
     inputs: tuple[Tensor, ...]
     alternative: str
     legal_twin: bool
@@ -109,11 +108,19 @@ class TestFields(Fields):
 
     @property
     def kinds(self) -> tuple[str, ...]:
-        """What is stored of each output, as its files are called."""
+        """The stored kinds of each output, as its files are named."""
         return ("output", "lowest", "highest") if self.tolerance == "bound" else ("output",)
 
+    def tensors(self, data: DataSetFields) -> list[dict[str, Tensor]]:
+        """The tensors of a data set, by their files: the inputs, then those of each kind."""
+        of_kinds = [("input", self.inputs), *((kind, data.outputs) for kind in self.kinds)]
+        return [
+            {f"{data.folder}/{kind}_{number}.pb": one for number, one in enumerate(tensors)}
+            for kind, tensors in of_kinds
+        ]
 
-class CaseFields(Fields):
+
+class ManifestCase(ManifestFields):
     """One case and its tests."""
 
     id: str
@@ -125,9 +132,9 @@ class CaseFields(Fields):
     tests: tuple[TestFields, ...]
 
 
-@dataclass(config=Fields.model_config)
+@dataclass(config=ManifestFields.model_config)
 class LeftOut:
-    """What of the selected cases is not there, and why; `wrong` where the case or the oracle is."""
+    """A selected case that is missing, and why; `wrong` if the case or the oracle is wrong."""
 
     case: str
     what: str
@@ -138,7 +145,7 @@ class LeftOut:
 # History of the format:
 #   1  two oracles, with the methods `double-double` and `engine`
 #   2  one oracle, with the method `bounded`
-class Manifest(Fields):
+class Manifest(ManifestFields):
     """The whole."""
 
     type: Literal["opcheck golden files"]
@@ -148,8 +155,8 @@ class Manifest(Fields):
     selection: str
     data_sets: int
     npz: bool
-    methods: dict[Method, str]
-    cases: tuple[CaseFields, ...]
+    methods: dict[ManifestMethod, str]
+    cases: tuple[ManifestCase, ...]
     left_out: tuple[LeftOut, ...]
 
     @property
@@ -209,7 +216,7 @@ def read_manifest(folder: Path) -> tuple[Manifest, bytes]:
 
 
 def sums(manifest: Manifest, sha256: str) -> bytes:
-    """What `sha256sum -c` takes; `sha256` is of the manifest's file."""
+    """Return the input of `sha256sum -c`; `sha256` is of the manifest's file."""
     lines = [f"{sha}  {path}" for path, sha in ((MANIFEST, sha256), *manifest.files)]
     return "".join(f"{line}\n" for line in sorted(lines, key=lambda line: line[66:])).encode()
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from opcheck import opset
 from opcheck.errors import UsageError, did_you_mean
 from opcheck.model import Case, Source
-from opcheck.reading import Mark, Node, Problems, quoted, read_file, shipped_folder
+from opcheck.reading import FileNode, Mark, Problems, quoted, read_file, shipped_folder
 from opcheck.suite.expand import Concrete, Expansion, Sweep
 from opcheck.suite.fields import BenchEntry, CaseEntry, HeadFields
 from opcheck.suite.overlay import get, mapping, validate
@@ -58,9 +58,9 @@ def load(paths: Sequence[Path] = (), ops: Collection[str] = ()) -> tuple[Case, .
 
 
 def load_bench(paths: Sequence[Path] = (), ops: Collection[str] = ()) -> tuple[Case, ...]:
-    """The same of what is to be timed: the list `bench` of a file, or its cases if it has none.
+    """Load the cases to time: the list `bench` of a file, or its cases if it has none.
 
-    But for shipped files, of which no cases are timed.
+    Shipped files are exceptions: none of their cases is timed.
     """
     return _load(paths, _timed(paths), ops=ops)
 
@@ -70,7 +70,7 @@ def load_sweep(paths: Sequence[Path], ids: Collection[str], sweep: Sweep) -> tup
     return _load(paths, _timed(paths), lambda concrete: sweep.of(concrete, ids))
 
 
-def _timed(paths: Sequence[Path]) -> Callable[[Node], str]:
+def _timed(paths: Sequence[Path]) -> Callable[[FileNode], str]:
     return lambda root: "bench" if get(root, ("bench",)) or not paths else "cases"
 
 
@@ -80,7 +80,7 @@ _Sizes: TypeAlias = Callable[[Concrete], Iterable[Concrete]]
 
 def _load(
     paths: Sequence[Path],
-    part: Callable[[Node], str],
+    part: Callable[[FileNode], str],
     sizes: _Sizes = lambda concrete: (concrete,),
     ops: Collection[str] = (),
 ) -> tuple[Case, ...]:
@@ -132,7 +132,10 @@ def _files(paths: Sequence[Path], problems: Problems) -> Iterator[tuple[str, Pat
             real = _real(file)
             if real not in seen:
                 seen.add(real)
-                yield _name(file, shipped), file, real.is_relative_to(_real(shipped))
+                # Shipped files go by their place in the repository, others as the user named them.
+                is_shipped = file.is_relative_to(shipped)
+                name = Path("cases") / file.relative_to(shipped) if is_shipped else file
+                yield str(name), file, real.is_relative_to(_real(shipped))
 
 
 def _in_folder(folder: Path, problems: Problems) -> list[Path]:
@@ -179,15 +182,14 @@ def _real(path: Path) -> Path:
     return path
 
 
-def _name(file: Path, shipped: Path) -> str:
-    """A shipped file by its place in the repository, any other as the user named it."""
-    if file.is_relative_to(shipped):
-        return str(Path("cases") / file.relative_to(shipped))
-    return str(file)
-
-
 def _cases(
-    name: str, path: Path, shipped: bool, root: Node, part: str, sizes: _Sizes, problems: Problems
+    name: str,
+    path: Path,
+    shipped: bool,
+    root: FileNode,
+    part: str,
+    sizes: _Sizes,
+    problems: Problems,
 ) -> Iterator[Case]:
     head, rest, lost = validate(HeadFields, root, name, problems)
     known = head is not None and _is_operator(name, root, head.domain, head.op, problems)
@@ -211,7 +213,7 @@ def _cases(
                 yield case
 
 
-def _is_operator(name: str, root: Node, domain: str, op: str, problems: Problems) -> bool:
+def _is_operator(name: str, root: FileNode, domain: str, op: str, problems: Problems) -> bool:
     if domain not in opset.domains():
         known = [known or '""' for known in opset.domains()]
         message = f"unknown domain {quoted(domain)} (known: {', '.join(known)})"
@@ -282,10 +284,10 @@ def _is_of_models(path: Path) -> bool:
 
 
 def _models(paths: Iterable[Path], dims: Mapping[str, int], problems: Problems) -> Iterator[Case]:
-    from opcheck.graph.test_data import Told
+    from opcheck.graph.test_data import FileMessages
     from opcheck.suite.models import Sizes, case_of_model
 
-    told, sizes = Told(), Sizes(dims)
+    told, sizes = FileMessages(), Sizes(dims)
     for path in paths:
         case = case_of_model(path, sizes, told)
         if case:
@@ -296,7 +298,7 @@ def _models(paths: Iterable[Path], dims: Mapping[str, int], problems: Problems) 
 
 
 def is_node_tests(path: Path) -> bool:
-    """Whether a path names node tests; raises UsageError where a folder has the same name."""
+    """Return True if a path names node tests; raises UsageError if a folder has the same name."""
     if path.parts[:1] != (NODE_TESTS,) or len(path.parts) > 2:
         return False
     if Path(NODE_TESTS).exists():
@@ -323,7 +325,7 @@ def node_tests_called(path: Path) -> list[ModelTest]:
 
 
 def _is_test_data(path: Path) -> bool:
-    """Whether a folder holds tests of models; raises UsageError if it holds case files too."""
+    """Return True if a folder holds tests of models; raises UsageError if it has case files too."""
     from opcheck.graph.test_data import is_test
 
     test: Path | None = None
@@ -343,11 +345,11 @@ def _is_test_data(path: Path) -> bool:
 
 
 def _test_data(root: Path, problems: Problems) -> Iterator[Case]:
-    from opcheck.graph.test_data import Told, is_test, read_test
+    from opcheck.graph.test_data import FileMessages, is_test, read_test
     from opcheck.suite.golden_files import as_cases, golden_above, orphans
     from opcheck.suite.models import cases_of
 
-    told = Told()
+    told = FileMessages()
     golden = golden_above(root, told)
     found: dict[Path, list[Case]] = {}
     room = MAX_HELD

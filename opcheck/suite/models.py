@@ -7,14 +7,14 @@ from dataclasses import dataclass, replace
 from math import prod
 from pathlib import Path
 
-from opcheck.dtypes import DTYPES, DType, element_type
+from opcheck.dtypes import DTYPES, element_type
 from opcheck.engine import operator_of
 from opcheck.errors import UsageError, did_you_mean
 from opcheck.graph import ModelProto
-from opcheck.graph.model_files import Declared, declared_inputs, read_model
+from opcheck.graph.model_files import DeclaredTensor, declared_inputs, read_model
 from opcheck.graph.nodes import Stated, opset_of, random_outputs, stated
 from opcheck.graph.tensors import BeyondOpcheck, initializers
-from opcheck.graph.test_data import ModelTest, Told
+from opcheck.graph.test_data import FileMessages, ModelTest
 from opcheck.model import (
     GRAPH,
     Agreement,
@@ -88,25 +88,25 @@ class WholeModel:
         unfed = {*node.slots} - {port.name for port in ports} if node else ()
         found = initializers(self.proto, unfed).items()
         constants = tuple(_spec(name, array, initializer=True) for name, array in found)
-        known = node if node and _engine_takes(node, (*constants, *inputs), ports) else None
+        # What the engine takes: plain tensors of its own types.
+        plain = all(port.form == "tensor" for port in ports) and all(
+            tensor.dtype.name in DTYPES for tensor in (*constants, *inputs)
+        )
+        known = node if node and operator_of(node.op) and node.plain and plain else None
         # An operator of the engine on what the engine does not take is a graph like any other.
         alone = node if node and not operator_of(node.op) else known
+        types = {spec.dtype for spec in inputs}
         return Case(
             id=name,
             name=name,
-            row=None,
             op=alone.op if alone else GRAPH,
             opset=node.opset if node else opset_of(self.proto),
-            dtype=_common(inputs),
+            dtype=types.pop() if len(types) == 1 else None,
             attrs=alone.attrs if alone else {},
             inputs=(*inputs, *constants) if known else inputs,
             slots=known.slots if known else (),
             outputs=tuple(OutputSpec(info.name, None) for info in self.proto.graph.output),
             expect=Agreement(),
-            tolerance=None,
-            rule="must",
-            level="core",
-            clause="",
             source=source,
             model=self.data,
             ports=ports,
@@ -136,20 +136,6 @@ def _spec(name: str, array: Array, *, initializer: bool = False) -> TensorSpec:
     dtype = element_type(array)
     assert dtype
     return TensorSpec(name, dtype, array.shape, Given(array), initializer=initializer)
-
-
-def _engine_takes(node: Stated, tensors: Iterable[TensorSpec], ports: Iterable[Port]) -> bool:
-    return (
-        operator_of(node.op) is not None
-        and node.plain
-        and all(port.form == "tensor" for port in ports)
-        and all(tensor.dtype.name in DTYPES for tensor in tensors)
-    )
-
-
-def _common(inputs: Iterable[TensorSpec]) -> DType | None:
-    found = {spec.dtype.name: spec.dtype for spec in inputs}
-    return next(iter(found.values())) if len(found) == 1 else None
 
 
 class Sizes:
@@ -183,8 +169,8 @@ class Sizes:
                 )
 
 
-def case_of_model(path: Path, sizes: Sizes, told: Told) -> Case | None:
-    """The model in a file as a case; None where something is wrong with it, which is `told`."""
+def case_of_model(path: Path, sizes: Sizes, told: FileMessages) -> Case | None:
+    """The model in a file as a case; None where it has problems, which go to `told`."""
     known = len(told)
     if not (str(path).isprintable() and str(path).isascii()):
         told.append((path, "the name must be printable ASCII"))
@@ -210,7 +196,7 @@ def case_of_model(path: Path, sizes: Sizes, told: Told) -> Case | None:
 
 
 def _inputs(
-    declared: Iterable[Declared], sizes: Sizes, told: Told, path: Path
+    declared: Iterable[DeclaredTensor], sizes: Sizes, told: FileMessages, path: Path
 ) -> Iterator[TensorSpec]:
     """Every input with values made up, those of each its own."""
     for seed, (name, dtype, declared_sizes) in enumerate(declared):

@@ -9,26 +9,26 @@ from typing import TypeAlias
 
 from opcheck.dtypes import DTYPES
 from opcheck.errors import did_you_mean
-from opcheck.reading import Node, Problems, form
+from opcheck.reading import FileNode, Problems, validation
 from opcheck.suite import fields
 from opcheck.suite.fields import CONTENTS, PutField, TensorFields
 
-Path: TypeAlias = tuple[str, ...]
+FieldPath: TypeAlias = tuple[str, ...]
 
 #: What a path may be, for messages.
 PATHS_ARE = "a path is opset, dtype, attrs.NAME, inputs.NAME or inputs.NAME.KEY"
 #: The keys that may stand below a step of pydantic's location.
 _KEYS: dict[str | int, list[str]] = {
-    "put": form.aliases(PutField),
-    "<tensor>": form.aliases(TensorFields),
-    "tolerance": [*form.aliases(fields.ToleranceFields), *DTYPES],
-    "<rejected>": form.aliases(fields.RejectedField),
-    "<agree>": form.aliases(fields.AgreeField),
-    "<computed>": form.aliases(fields.ComputedField),
-    "<golden>": form.aliases(fields.GoldenField),
-    "<oracle>": form.aliases(fields.OracleField),
-    "<any_of>": form.aliases(fields.AnyOfField),
-    "rows": form.aliases(fields.RowFields),
+    "put": validation.aliases(PutField),
+    "<tensor>": validation.aliases(TensorFields),
+    "tolerance": [*validation.aliases(fields.ToleranceFields), *DTYPES],
+    "<rejected>": validation.aliases(fields.RejectedField),
+    "<agree>": validation.aliases(fields.AgreeField),
+    "<computed>": validation.aliases(fields.ComputedField),
+    "<golden>": validation.aliases(fields.GoldenField),
+    "<oracle>": validation.aliases(fields.OracleField),
+    "<any_of>": validation.aliases(fields.AnyOfField),
+    "rows": validation.aliases(fields.RowFields),
 }
 
 
@@ -46,19 +46,19 @@ _HINTS = {
 }
 
 
-def parse_path(text: str) -> Path | None:
+def parse_path(text: str) -> FieldPath | None:
     """The path that `text` spells, or None if it spells none."""
     path = tuple(text.split("."))
     lengths = {"opset": (1,), "dtype": (1,), "attrs": (2,), "inputs": (2, 3)}.get(path[0], ())
     return path if len(path) in lengths and all(path) else None
 
 
-def mapping(node: Node | None) -> dict[str, Node]:
+def mapping(node: FileNode | None) -> dict[str, FileNode]:
     """The node's mapping, or an empty one if it is none."""
     return node.value if node is not None and isinstance(node.value, dict) else {}
 
 
-def overlay(base: Node, nearer: Node, path: Path = ()) -> Node:
+def overlay(base: FileNode, nearer: FileNode, path: FieldPath = ()) -> FileNode:
     """`nearer` laid over `base`: fields replace fields; attrs, inputs and tensors merge by key.
 
     The nodes are two cases, or what lies in them at `path`.
@@ -73,22 +73,22 @@ def overlay(base: Node, nearer: Node, path: Path = ()) -> Node:
         key: overlay(old[key], value, (*path, key)) if key in old else value
         for key, value in nearer.value.items()
     }
-    return Node({**old, **merged}, nearer.mark, {**base.keys, **nearer.keys})
+    return FileNode({**old, **merged}, nearer.mark, {**base.keys, **nearer.keys})
 
 
-def _is_tensor(path: Path) -> bool:
+def _is_tensor(path: FieldPath) -> bool:
     return len(path) == 2 and path[0] == "inputs"
 
 
-def _without_replaced(tensor: Node, nearer: dict[str, Node]) -> Node:
+def _without_replaced(tensor: FileNode, nearer: dict[str, FileNode]) -> FileNode:
     """`tensor` without its content, if `nearer` says another: what fills it is said once."""
     if not any(key in nearer for key in CONTENTS):
         return tensor
     kept = {key: value for key, value in mapping(tensor).items() if key not in CONTENTS}
-    return Node(kept, tensor.mark, tensor.keys)
+    return FileNode(kept, tensor.mark, tensor.keys)
 
 
-def get(node: Node, path: Path) -> Node | None:
+def get(node: FileNode, path: FieldPath) -> FileNode | None:
     """The node at `path`, or None where the path leads nowhere."""
     for step in path:
         below = mapping(node).get(step)
@@ -98,7 +98,7 @@ def get(node: Node, path: Path) -> Node | None:
     return node
 
 
-def put(node: Node, path: Path, value: Node, way: Path = ()) -> Node | None:
+def put(node: FileNode, path: FieldPath, value: FileNode, way: FieldPath = ()) -> FileNode | None:
     """The case `node` with `value` at `path`; None where a scalar or list stands in the way.
 
     `way` is the path that leads from the case to the node.
@@ -108,18 +108,18 @@ def put(node: Node, path: Path, value: Node, way: Path = ()) -> Node | None:
     if node.value is not None and not isinstance(node.value, dict):
         return None
     step = path[0]
-    below = mapping(node).get(step, Node({}, value.mark))
+    below = mapping(node).get(step, FileNode({}, value.mark))
     changed = put(below, path[1:], value, (*way, step))
     if changed is None:
         return None
     if _is_tensor(way):
         node = _without_replaced(node, {step: changed})
     keys = {step: value.mark, **node.keys, **({step: value.mark} if len(path) == 1 else {})}
-    return Node({**mapping(node), step: changed}, node.mark, keys)
+    return FileNode({**mapping(node), step: changed}, node.mark, keys)
 
 
-def states(node: Node, path: Path) -> bool:
-    """Whether `node` says anything itself about `path`: there, or by a scalar on the way.
+def states(node: FileNode, path: FieldPath) -> bool:
+    """Return True if `node` itself sets `path`: there, or by a scalar on the way.
 
     One content of a tensor says something about all of them, as it replaces them.
     """
@@ -133,8 +133,8 @@ def states(node: Node, path: Path) -> bool:
     return True
 
 
-class Lost(IntEnum):
-    """What was left out of a case because it had not the form."""
+class OmittedFields(IntEnum):
+    """Fields left out of a case because they are malformed."""
 
     NOTHING = 0
     SOMETHING = 1
@@ -143,36 +143,38 @@ class Lost(IntEnum):
 
 
 def validate(
-    model: type[form.Model], node: Node, file: str, problems: Problems
-) -> tuple[form.Model | None, Node, Lost]:
+    model: type[validation.Model], node: FileNode, file: str, problems: Problems
+) -> tuple[validation.Model | None, FileNode, OmittedFields]:
     """`node` as an instance of `model`, the node that it was made of, and what that lacks.
 
     What has not the form is reported and left out, so that the rest can be looked at all the
     same. None if nothing can be made of the rest.
     """
 
-    def keys(container: form.Location) -> list[str]:
+    def keys(container: validation.Location) -> list[str]:
         nearest = (_KEYS[step] for step in reversed(container) if step in _KEYS)
-        return next(nearest, form.aliases(model))
+        return next(nearest, validation.aliases(model))
 
     hints = _HINTS | _FILE if model is fields.HeadFields else _HINTS
-    found, faults = form.check(model, node, file, problems, keys, hints)
+    found, faults = validation.check(model, node, file, problems, keys, hints)
     if not faults:
-        return found, node, Lost.NOTHING
+        return found, node, OmittedFields.NOTHING
     rest = _without_faults(node, faults)
     keys_lost = {str(step) for path in faults for step in path}
-    lost = Lost.EXPECTATION if did_you_mean("expect", keys_lost) else Lost.SOMETHING
-    return form.check(model, rest, file, Problems(), keys)[0], rest, lost
+    lost = (
+        OmittedFields.EXPECTATION if did_you_mean("expect", keys_lost) else OmittedFields.SOMETHING
+    )
+    return validation.check(model, rest, file, Problems(), keys)[0], rest, lost
 
 
-def _without_faults(node: Node, paths: Iterable[form.Location]) -> Node:
+def _without_faults(node: FileNode, paths: Iterable[validation.Location]) -> FileNode:
     """`node` without the fields that the paths lead into; of `inputs` and `rows`, without one."""
-    below: dict[str | int, list[form.Location]] = {}
+    below: dict[str | int, list[validation.Location]] = {}
     for path in paths:
         if path:
             below.setdefault(path[0], []).append(path[1:])
 
-    def kept(key: str | int, value: Node) -> Node | None:
+    def kept(key: str | int, value: FileNode) -> FileNode | None:
         if key not in below:
             return value
         enters = isinstance(key, int) or key in ("inputs", "rows")
@@ -180,8 +182,8 @@ def _without_faults(node: Node, paths: Iterable[form.Location]) -> Node:
 
     if isinstance(node.value, tuple):
         items = [kept(number, item) for number, item in enumerate(node.value)]
-        return Node(tuple(item for item in items if item), node.mark, node.keys)
+        return FileNode(tuple(item for item in items if item), node.mark, node.keys)
     if not isinstance(node.value, dict):
         return node
     entries = {key: kept(key, value) for key, value in node.value.items()}
-    return Node({key: value for key, value in entries.items() if value}, node.mark, node.keys)
+    return FileNode({key: value for key, value in entries.items() if value}, node.mark, node.keys)

@@ -14,14 +14,14 @@ from opcheck.dtypes import DTYPES, DType, limits
 from opcheck.errors import did_you_mean
 from opcheck.model import Attrs, Case, Computed, OutputSpec, Source, TensorSpec, Tolerance
 from opcheck.opset import Schema
-from opcheck.reading import Mark, Node, Problems, quoted
-from opcheck.reading.form import shown
+from opcheck.reading import FileNode, Mark, Problems, quoted
+from opcheck.reading.validation import shown
 from opcheck.suite import expectation, signature
 from opcheck.suite import fields as f
 from opcheck.suite.expand import Concrete
 from opcheck.suite.fields import ToleranceField, ToleranceFields
-from opcheck.suite.overlay import Lost, validate
-from opcheck.suite.tensors import Lacking, Refused, excess, read_tensor
+from opcheck.suite.overlay import OmittedFields, validate
+from opcheck.suite.tensors import InvalidTensor, Lacking, excess, read_tensor
 
 #: Longer ids would not fit into file names.
 MAX_ID = 200
@@ -29,7 +29,7 @@ MAX_ID = 200
 
 @dataclass(frozen=True)
 class CaseFile:
-    """What all cases of one entry of a file share; `name` is how messages call the file."""
+    """Properties that all cases of a file's entry share; `name` is the file in messages."""
 
     name: str
     path: Path
@@ -66,7 +66,7 @@ class Resolver:
         self.concrete = concrete
         self.node = concrete.node
         self.fields = fields
-        unknown = fields.expect is None and concrete.lost is Lost.EXPECTATION
+        unknown = fields.expect is None and concrete.lost is OmittedFields.EXPECTATION
         self.may_be_illegal = unknown or expectation.admits_rejection(fields.expect)
         self.dtype = DTYPES[fields.dtype] if fields.dtype else None
         self.version = ""
@@ -95,7 +95,6 @@ class Resolver:
             slots=signature.slots(schema.inputs, [spec.name for spec in tensors]),
             outputs=self._outputs(schema, tensors, attrs),
             expect=Computed(),
-            tolerance=None,
             rule=self.fields.rule or "must",
             level=self.fields.level or "core",
             timeout=self.fields.timeout,
@@ -107,7 +106,11 @@ class Resolver:
             ),
         )
         case = replace(case, expect=expectation.resolve(self, case))
-        self._check_size(case)
+        specs = [*case.inputs, *expectation.stated(case.expect)]
+        too_much = excess(sum(prod(s.shape) for s in specs), sum(s.nbytes for s in specs))
+        if too_much:
+            mark = self.at("inputs") if case.inputs else self.node.mark
+            self.problem(mark, f"the tensors of a case need {too_much} together")
         return replace(case, tolerance=self._tolerance(case))
 
     def problem(self, mark: Mark, message: str, hint: str | None = None) -> None:
@@ -124,7 +127,7 @@ class Resolver:
             self.problem(mark, message, hint)
 
     def at(self, *path: str) -> Mark:
-        """Where the key at `path` is written."""
+        """Return where the key at `path` is written."""
         return self.node.at(path, key=True)
 
     def _schema(self) -> Schema | None:
@@ -154,7 +157,7 @@ class Resolver:
         node = self.node_at(path)
         try:
             return read_tensor(name, node, fields, dtype, self.file.path.parent)
-        except Refused as refused:
+        except InvalidTensor as refused:
             report = self.lacking if isinstance(refused, Lacking) else self.problem
             report(refused.mark, refused.message, refused.hint)
             return None
@@ -170,12 +173,12 @@ class Resolver:
             self.problem(mark, f"the legal twin is not legal: {problem.message}", problem.hint)
         return case
 
-    def node_at(self, path: tuple[str | int, ...]) -> Node:
+    def node_at(self, path: tuple[str | int, ...]) -> FileNode:
         """The node at a path that validation has shown to exist."""
         node = self.node
         for step in path:
             below = node.value[step]  # type: ignore[index]  # validated before
-            assert isinstance(below, Node)
+            assert isinstance(below, FileNode)
             node = below
         return node
 
@@ -206,13 +209,6 @@ class Resolver:
             found.append(OutputSpec(name, dtype))
         return tuple(found)
 
-    def _check_size(self, case: Case) -> None:
-        specs = [*case.inputs, *expectation.stated(case.expect)]
-        too_much = excess(sum(prod(s.shape) for s in specs), sum(s.nbytes for s in specs))
-        if too_much:
-            mark = self.at("inputs") if case.inputs else self.node.mark
-            self.problem(mark, f"the tensors of a case need {too_much} together")
-
     def _tolerance(self, case: Case) -> Tolerance | None:
         if self.fields.tolerance is None:
             return Tolerance(ulp=0) if expectation.is_exact(case) else None
@@ -229,7 +225,7 @@ class Resolver:
 def tolerance_of(
     stated: ToleranceField, dtype: DType | None, outputs: Iterable[DType]
 ) -> Tolerance:
-    """What `stated` means for a case of `dtype` whose outputs have the dtypes `outputs`.
+    """Return the meaning of `stated` for a case of `dtype` with outputs of the dtypes `outputs`.
 
     Raises ValueError where it makes no sense.
     """

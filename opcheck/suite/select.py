@@ -1,4 +1,4 @@
-"""Which cases of a suite a command is about."""
+"""Selection of a suite's cases by a command."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -7,7 +7,8 @@ from heapq import heapify, heapreplace
 from math import prod
 from typing import TypeAlias
 
-from opcheck.errors import UsageError
+from opcheck.dtypes import ELEMENT_TYPES
+from opcheck.errors import UsageError, did_you_mean
 from opcheck.model import Case, Level
 from opcheck.reading import quoted
 
@@ -17,6 +18,9 @@ LEVELS: tuple[Level, ...] = ("smoke", "core", "deep")
 #: Longer expressions, by words and parentheses, would need too deep a recursion.
 _MAX_TOKENS = 100
 
+#: How many operators a hint names.
+_NAMED = 12
+
 Matcher: TypeAlias = Callable[[str], bool]
 #: What a case takes beside its elements is as long as so many elements take; and in microseconds.
 _ELEMENTS, _OVERHEAD = 8192, 2000
@@ -24,7 +28,7 @@ _ELEMENTS, _OVERHEAD = 8192, 2000
 
 @dataclass(frozen=True)
 class Selection:
-    """What a case must be to be selected; an empty field asks for nothing."""
+    """Conditions for a case to be selected; an empty field is no condition."""
 
     ids: tuple[str, ...] = ()
     keywords: str = ""
@@ -43,6 +47,40 @@ class Selection:
             "level": "" if self.ids else self.level,
         }
         return ", ".join(f"{key} {value}" for key, value in said.items() if value)
+
+
+def choose(cases: Sequence[Case], selection: Selection) -> tuple[Case, ...]:
+    """The cases that a user selects; raises UsageError for a name of nothing that there is."""
+    for dtype in selection.dtypes:
+        if dtype not in ELEMENT_TYPES:
+            hint = did_you_mean(dtype, ELEMENT_TYPES) or f"known: {', '.join(ELEMENT_TYPES)}"
+            raise UsageError(f"unknown dtype {dtype!r}", hint)
+    # A mistyped one would go unnoticed next to one that is not.
+    here = {id for case in cases for id in (case.id, case.sweep) if id}
+    names = {case.op.name.lower(): case.op.name for case in cases}
+    for wanted in selection.ids:
+        if wanted not in here:
+            raise UsageError(f"no case {wanted!r}", _completions(wanted, here))
+    for op in selection.ops:
+        if op.lower() not in names:
+            there = f"there are cases of {', '.join(sorted(names.values())[:_NAMED])}"
+            hint = _completions(op, names.values()) or there
+            raise UsageError(f"no case of operator {op!r}", hint)
+    asked = sorted({case.opset for case in cases})
+    for opset in selection.opsets:
+        if opset not in asked:
+            raise UsageError(f"no case at opset {opset}", f"opsets: {', '.join(map(str, asked))}")
+    return select(cases, selection)
+
+
+def _completions(word: str, known: Iterable[str]) -> str | None:
+    """Return what begins with `word`, or else is like it."""
+    names = sorted(known)
+    longer = [name for name in names if name.startswith(word)]
+    if not longer:
+        return did_you_mean(word, names)
+    more = f" and {len(longer) - 3} more" if len(longer) > 3 else ""
+    return f"did you mean {', '.join(map(repr, longer[:3]))}{more}?"
 
 
 def select(cases: Iterable[Case], selection: Selection) -> tuple[Case, ...]:
@@ -133,7 +171,7 @@ class _Parser:
 def shard(
     cases: Sequence[Case], number: int, total: int, seconds: Mapping[str, float] | None = None
 ) -> tuple[Case, ...]:
-    """The cases of the shard `number` of `total`, the first of which is 1, in their order.
+    """The cases of the shard `number` of `total`, in their order; numbers begin with 1.
 
     Every machine finds the same shares, which take about equally long; each case is in one.
 

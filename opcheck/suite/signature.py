@@ -17,7 +17,7 @@ from opcheck.errors import did_you_mean
 from opcheck.model import ATTRIBUTE_TYPES, AttrValue, OpVersion, TensorSpec, Typed
 from opcheck.opset import Attribute, Parameter, Schema, directml
 from opcheck.reading import Mark, quoted
-from opcheck.reading.form import shown
+from opcheck.reading.validation import shown
 from opcheck.suite.overlay import get
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ _LARGEST = dtypes.limits(dtypes.DTYPES["float32"])[1]
 
 
 def place(parameters: Sequence[Parameter], name: str) -> tuple[int, int] | None:
-    """Which parameter `name` means, and which of its tensors; None if it means none."""
+    """Return the parameter that `name` means, and its tensor's number; None if none."""
     for number, parameter in enumerate(parameters):
         if parameter.option != "variadic":
             if name == parameter.name:
@@ -107,7 +107,8 @@ def resolve_inputs(resolver: Resolver, schema: Schema) -> tuple[TensorSpec, ...]
         resolver.problem(resolver.at("inputs", name), message, did_you_mean(name, known))
     for name, tensor in stated.items():
         found = place(schema.inputs, name)
-        spec = resolver.tensor(name, ("inputs", name), tensor, resolver.dtype) if found else None
+        dtype = _only_dtype(schema, found[0]) or resolver.dtype if found else None
+        spec = resolver.tensor(name, ("inputs", name), tensor, dtype) if found else None
         if found and spec:
             specs[name] = spec
             types = schema.inputs[found[0]].types
@@ -123,6 +124,12 @@ def resolve_inputs(resolver: Resolver, schema: Schema) -> tuple[TensorSpec, ...]
     if resolver.file.domain == directml.DOMAIN and any(spec.initializer for spec in specs.values()):
         resolver.problem(resolver.at("inputs"), "DirectML's operators have no initializers")
     return tuple(specs[slot] for slot in slots(schema.inputs, specs) if slot)
+
+
+def _only_dtype(schema: Schema, place: int) -> DType | None:
+    """The one dtype that an input beside the leading one may have, such as K of TopK."""
+    allowed = [dtype for dtype in DTYPES.values() if dtype.text in schema.inputs[place].types]
+    return allowed[0] if len(allowed) == 1 and place != schema.lead else None
 
 
 def bindings(

@@ -13,9 +13,9 @@ import numpy as np
 from opcheck import dtypes
 from opcheck.dtypes import DTYPES, DType
 from opcheck.model import Fill, FromFile, Given, Put, TensorSpec
-from opcheck.reading import Mark, Node, quoted
-from opcheck.reading.form import shown
+from opcheck.reading import FileNode, Mark, quoted
 from opcheck.reading.nodes import Unreadable
+from opcheck.reading.validation import shown
 from opcheck.suite.fields import CONTENTS, FILLS, TensorFields
 from opcheck.suite.fill import load_npy, unrounded_dtype
 from opcheck.suite.overlay import mapping
@@ -28,28 +28,28 @@ MAX_BYTES = 1 << 28
 _MAX_WHOLE = 2.0**53
 
 
-class Refused(Unreadable):
+class InvalidTensor(Unreadable):
     """A tensor makes no sense."""
 
 
-class Lacking(Refused):
+class Lacking(InvalidTensor):
     """It makes no sense for want of something that may be stated elsewhere in the case."""
 
 
 def excess(elements: int, nbytes: int) -> str | None:
-    """What is too much about a tensor, or all of a case, of this size; None if nothing is."""
+    """Return why a tensor, or a whole case, of this size is too large; None if it is not."""
     if elements > MAX_ELEMENTS:
         return f"more than {MAX_ELEMENTS:,} elements"
     return f"more than {MAX_BYTES >> 20} MiB" if nbytes > MAX_BYTES else None
 
 
 def read_tensor(
-    name: str, node: Node, fields: Any, dtype: DType | None, folder: Path
+    name: str, node: FileNode, fields: Any, dtype: DType | None, folder: Path
 ) -> TensorSpec:
     """The tensor `name` at `node`; `fields` is its validated form.
 
     `dtype` is its element type unless it says so itself; paths are relative to `folder`, and lie
-    in it. Raises `Refused` at the first thing that makes no sense.
+    in it. Raises `InvalidTensor` at the first thing that makes no sense.
     """
     if not isinstance(fields, TensorFields):
         return _literal(name, node, dtype)
@@ -60,11 +60,11 @@ def read_tensor(
         said = f"by {' and '.join(contents)}" if contents else "nowhere"
         hint = f"exactly one of {', '.join(CONTENTS)}"
         message = f"{name}: its values are given {said}"
-        raise (Refused if contents else Lacking)(node.mark, message, hint)
+        raise (InvalidTensor if contents else Lacking)(node.mark, message, hint)
     content = contents[0]
     for key in ("shape", "seed"):
         if getattr(fields, key) is not None and content not in FILLS:
-            raise Refused(node.at([key], key=True), f"{name}: {key} goes with a fill only")
+            raise InvalidTensor(node.at([key], key=True), f"{name}: {key} goes with a fill only")
     if content == "value":
         spec = _literal(name, mapping(node)["value"], dtype)
     elif content == "file":
@@ -81,22 +81,22 @@ def inside(folder: Path, path: str, mark: Mark) -> Path:
         is_inside = found.is_relative_to(folder.resolve())
         exists = is_inside and found.exists()
     except (OSError, RuntimeError, ValueError):
-        raise Refused(mark, f"{quoted(path)} is no path of a file") from None
+        raise InvalidTensor(mark, f"{quoted(path)} is no path of a file") from None
     if not is_inside:
-        raise Refused(mark, f"{quoted(path)} lies outside the folder of the case file")
+        raise InvalidTensor(mark, f"{quoted(path)} lies outside the folder of the case file")
     if not exists:
-        raise Refused(mark, f"{quoted(path)} does not exist")
+        raise InvalidTensor(mark, f"{quoted(path)} does not exist")
     return found
 
 
-def _puts(spec: TensorSpec, node: Node, fields: TensorFields) -> tuple[Put, ...]:
+def _puts(spec: TensorSpec, node: FileNode, fields: TensorFields) -> tuple[Put, ...]:
     for number, put in enumerate(fields.put or ()):
         inside = len(put.at) == len(spec.shape) and all(
             0 <= i < n for i, n in zip(put.at, spec.shape, strict=True)
         )
         if not inside:
             message = f"put: [{_spelt(put.at)}] is no index of shape [{_spelt(spec.shape)}]"
-            raise Refused(node.at(["put", number, "at"]), message)
+            raise InvalidTensor(node.at(["put", number, "at"]), message)
     return tuple(
         Put(tuple(put.at), _held(spec.name, spec.dtype, put.value, node.at(["put", n, "value"])))
         for n, put in enumerate(fields.put or ())
@@ -104,7 +104,7 @@ def _puts(spec: TensorSpec, node: Node, fields: TensorFields) -> tuple[Put, ...]
 
 
 def _filled(
-    name: str, node: Node, fields: TensorFields, kind: str, dtype: DType | None
+    name: str, node: FileNode, fields: TensorFields, kind: str, dtype: DType | None
 ) -> TensorSpec:
     if fields.shape is None:
         raise Lacking(node.mark, f"{name}: {kind} needs a shape")
@@ -128,11 +128,11 @@ def _filled(
     too_much = excess(elements, elements * max(dtype.numpy.itemsize, longest))
     if too_much:
         message = f"{name}: shape [{_spelt(spec.shape)}] needs {too_much}"
-        raise Refused(node.at(["shape"]), message)
+        raise InvalidTensor(node.at(["shape"]), message)
     mark = node.at([kind])
     wrong = _wrong_fill(kind, args, dtype, math.prod(spec.shape))
     if wrong:
-        raise Refused(mark, f"{name}: {kind} {wrong}")
+        raise InvalidTensor(mark, f"{name}: {kind} {wrong}")
     return spec
 
 
@@ -169,30 +169,32 @@ def _wrong_fill(kind: str, args: tuple[Any, ...], dtype: DType, size: int) -> st
     return f"reaches {outside[0]:g}, which {dtype} does not hold" if outside else None
 
 
-def _from_file(name: str, node: Node, path: str, dtype: DType | None, folder: Path) -> TensorSpec:
+def _from_file(
+    name: str, node: FileNode, path: str, dtype: DType | None, folder: Path
+) -> TensorSpec:
     mark = node.at(["file"])
     found = inside(folder, path, mark)
     try:
         array = load_npy(found)
     except ValueError as error:
-        raise Refused(mark, f"{quoted(path)} {error}") from error
+        raise InvalidTensor(mark, f"{quoted(path)} {error}") from error
     stored = dtypes.of(array)
     if array.dtype == np.dtype("V2") and dtype is DTYPES["bfloat16"]:
         # .npy has no name for bfloat16 and stores its bytes as void.
         stored = dtype
     if stored is None:
         holds = shown(str(array.dtype))
-        raise Refused(mark, f"{quoted(path)} holds {holds}, which no case can use")
+        raise InvalidTensor(mark, f"{quoted(path)} holds {holds}, which no case can use")
     if dtype is not None and stored is not dtype:
         hint = f"state dtype: {stored} beside it if that is meant"
-        raise Refused(mark, f"{quoted(path)} holds {stored}, not {dtype}", hint)
+        raise InvalidTensor(mark, f"{quoted(path)} holds {stored}, not {dtype}", hint)
     too_much = excess(array.size, array.nbytes)
     if too_much:
-        raise Refused(mark, f"{quoted(path)} holds {too_much}")
+        raise InvalidTensor(mark, f"{quoted(path)} holds {too_much}")
     return TensorSpec(name, stored, array.shape, FromFile(found))
 
 
-def _literal(name: str, node: Node, dtype: DType | None) -> TensorSpec:
+def _literal(name: str, node: FileNode, dtype: DType | None) -> TensorSpec:
     if dtype is None:
         raise _no_dtype(name, node.mark)
     values: list[Any] = []
@@ -203,7 +205,7 @@ def _literal(name: str, node: Node, dtype: DType | None) -> TensorSpec:
     )
 
 
-def _walk(name: str, node: Node, dtype: DType, values: list[Any]) -> tuple[int, ...]:
+def _walk(name: str, node: FileNode, dtype: DType, values: list[Any]) -> tuple[int, ...]:
     """The shape below `node`, whose scalars are appended to `values`."""
     if not isinstance(node.value, tuple):
         values.append(_scalar(name, node, dtype))
@@ -212,11 +214,11 @@ def _walk(name: str, node: Node, dtype: DType, values: list[Any]) -> tuple[int, 
     for item, shape in zip(node.value, shapes, strict=True):
         if shape != shapes[0]:
             message = f"{name}: ragged: {_extent(shape)} beside {_extent(shapes[0])}"
-            raise Refused(item.mark, message)
+            raise InvalidTensor(item.mark, message)
     return (len(shapes), *(shapes[0] if shapes else ()))
 
 
-def _scalar(name: str, node: Node, dtype: DType) -> Any:
+def _scalar(name: str, node: FileNode, dtype: DType) -> Any:
     """The value at `node`, which `dtype` must hold."""
     value = node.value
     if dtype.kind in ("string", "complex"):
@@ -228,7 +230,9 @@ def _scalar(name: str, node: Node, dtype: DType) -> Any:
         hint = "write .inf, -.inf or .nan" if words in ("inf", "infinity", "nan") else None
         if words in ("random", "rand", "randn", "normal", "uniform"):
             hint = "write {shape: [2, 3], normal: [0, 1]}, or uniform: [0, 1]"
-        raise Refused(node.mark, f"{name}: {shown(node.plain())} is no value of {dtype}", hint)
+        raise InvalidTensor(
+            node.mark, f"{name}: {shown(node.plain())} is no value of {dtype}", hint
+        )
     _check_held(dtype, value, node.mark)
     return value
 
@@ -253,7 +257,7 @@ def _held(name: str, dtype: DType, value: Any, mark: Mark, ends: bool = False) -
         if not ends:
             _check_held(dtype, value, mark)
         return value
-    raise Refused(mark, f"{name}: {shown(value)} is no value of {dtype}", hint)
+    raise InvalidTensor(mark, f"{name}: {shown(value)} is no value of {dtype}", hint)
 
 
 def _complex(value: Any) -> complex | None:
@@ -279,10 +283,10 @@ def _check_held(dtype: DType, value: float, mark: Mark) -> None:
         spelt = (f"{low:.8g}", f"{high:.8g}") if dtype.kind == "float" else (low, high)
         kind = "" if dtype.kind == "float" else "whole numbers from "
         message = f"{shown(value)} is outside {dtype}, which holds {kind}{spelt[0]} to {spelt[1]}"
-        raise Refused(mark, message)
+        raise InvalidTensor(mark, message)
 
 
-def _no_dtype(name: str, mark: Mark) -> Refused:
+def _no_dtype(name: str, mark: Mark) -> InvalidTensor:
     hint = "state dtype for the case"
     return Lacking(mark, f"{name}: its dtype is not stated", hint)
 

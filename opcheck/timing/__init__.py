@@ -1,4 +1,4 @@
-"""What samples of time say, and how certainly: statistics on `opcheck.model.timing`, nothing else.
+"""Statistics on the samples of `opcheck.model.timing`, with their certainty.
 
 `ratios` holds one backend against another of the same run and sums that up over cases; it says what
 counts as independent in all of them. `comparing` holds one run against another, `spread` tells how

@@ -1,4 +1,4 @@
-"""What changed between two runs at different times, and the gate against regressions.
+"""Changes between two runs at different times, and the gate against regressions.
 
 Nothing pairs samples of two runs, and machines change between them: on a small virtual machine
 all rows of a run together are off by 1–2 %, now and then by 3 %, while neighbours use what the
@@ -51,7 +51,7 @@ ALARM = 0.05
 
 
 @dataclass(frozen=True)
-class Change:
+class TimingChange:
     """The seconds of a backend for a case in the new run over those in the old one.
 
     Of all cases together, as the geometric mean, where `case` is "". `ratio` is the one nearer to 1
@@ -91,14 +91,14 @@ class Compared:
     a change by more than `beyond`: 0.05 stands for 5 %.
     """
 
-    changes: tuple[Change, ...]
+    changes: tuple[TimingChange, ...]
     missing: tuple[Missing, ...]
-    together: tuple[Change, ...] = ()
+    together: tuple[TimingChange, ...] = ()
     beyond: float = USUAL
 
     @property
     def unclear(self) -> int:
-        """How many rows could be slower by more than `beyond`, or not: nothing says which."""
+        """Number of rows for which it is unclear if they are slower by more than `beyond`."""
         unclear = sum(change.verdict == "unclear" for change in self.changes)
         return unclear + sum(one.lacks != "new" for one in self.missing)
 
@@ -127,9 +127,9 @@ def compare_backends(rows: Sequence[Timed], base: str, beyond: float = USUAL) ->
     """Each case on each backend but `base`, compared with `base` in the same rounds.
 
     A row is judged by the interval of its ratio, and all rows of a backend together by Student's
-    interval over the processes, of which each has the mean of its rows.
+    interval over the processes, each with the mean of its rows.
     """
-    found: list[Change] = []
+    found: list[TimingChange] = []
     missing: list[Missing] = []
     logs: dict[str, list[dict[int, float]]] = {}
     for row in rows:
@@ -138,7 +138,7 @@ def compare_backends(rows: Sequence[Timed], base: str, beyond: float = USUAL) ->
             if old is None or new is old:
                 continue
             if one := ratio(new, old):
-                found.append(Change(row.case, new.backend, one.value, one.low, one.high))
+                found.append(TimingChange(row.case, new.backend, one.value, one.low, one.high))
                 logs.setdefault(new.backend, []).append(medians(pairs(new.samples, old.samples)))
             else:
                 lacks = {(1, 0): "new", (0, 1): "old"}
@@ -150,7 +150,7 @@ def compare_backends(rows: Sequence[Timed], base: str, beyond: float = USUAL) ->
         mean = [*_mean(its).values()]
         if len(its) > 1 and len(mean) > 1:
             value, low, high = map(math.exp, (fmean(mean), *student(mean)))
-            found.append(Change("", backend, value, low, high))
+            found.append(TimingChange("", backend, value, low, high))
     low, high = 1 / (1 + beyond), 1 + beyond
     found = [_called(one, beyond, is_clear=one.low > high or one.high < low) for one in found]
     return Compared(tuple(found[:several]), tuple(missing), tuple(found[several:]), beyond)
@@ -166,7 +166,7 @@ class _Run:
         self.cases = {one.case for one in run}
 
     def has(self, row: _Row) -> tuple[Timed, Timing] | str:
-        """What was timed of it, or why there is nothing."""
+        """Return its timing, or why there is none."""
         case, backend = row[0], row[-1]
         timed = self.timed.get(row[:-1])
         if timed is None:
@@ -249,17 +249,17 @@ def _mean(rows: Sequence[dict[int, float]]) -> dict[int, float]:
     return {worker: fmean(row[worker] for row in rows) for worker in sorted(common)}
 
 
-def _change(row: _Both, beyond: float) -> Change:
+def _change(row: _Both, beyond: float) -> TimingChange:
     zone = math.log1p(beyond)
     seen = [_welch([*old.values()], [*new.values()], zone) for old, new in row.logs]
     shifts, lows, highs, slower, faster = zip(*seen, strict=True)
     p = min(1.0, 2 * min(max(slower), max(faster)))
     value, low, high = map(math.exp, (min(shifts, key=abs), min(lows), max(highs)))
-    return Change(row.case, row.backend, value, low, high, p)
+    return TimingChange(row.case, row.backend, value, low, high, p)
 
 
 def _welch(old: Sequence[float], new: Sequence[float], zone: float) -> tuple[float, ...]:
-    """How much slower it is relative to one ruler, as a logarithm with its interval, and p-values.
+    """Return the slowdown relative to one ruler: a logarithm, its interval, and p-values.
 
     Those say how likely so much more or less is if it changed by no more than `zone`.
     """
@@ -281,7 +281,7 @@ def _welch(old: Sequence[float], new: Sequence[float], zone: float) -> tuple[flo
     return shift, interval.low[0] + zone, interval.high[0] + zone, float(slower), float(faster)
 
 
-def _judged(changes: Sequence[Change], beyond: float) -> list[Change]:
+def _judged(changes: Sequence[TimingChange], beyond: float) -> list[TimingChange]:
     """With p-values adjusted for there being so many, and what that means."""
     if not changes:
         return []
@@ -292,7 +292,7 @@ def _judged(changes: Sequence[Change], beyond: float) -> list[Change]:
     return [_called(one, beyond, is_clear=one.p <= ALARM) for one in found]
 
 
-def _called(change: Change, beyond: float, *, is_clear: bool) -> Change:
+def _called(change: TimingChange, beyond: float, *, is_clear: bool) -> TimingChange:
     """With a verdict: a change by more than `beyond` where it `is_clear`, else what it is not."""
     verdict: Verdict = "same" if change.low >= 1 / (1 + beyond) else "not slower"
     if is_clear:

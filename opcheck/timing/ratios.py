@@ -1,4 +1,4 @@
-"""How much slower one backend is than another of the same run, and how sure that is.
+"""Ratios of one backend's times to another's in the same run, with their certainty.
 
 Worker processes are what is independent, and samples of the same round are pairs. Samples of one
 process have its memory layout in common, so many of them say no more about another process than a
@@ -76,11 +76,6 @@ class Ratio:
     pairs: int
     workers: int
 
-    @property
-    def half(self) -> float:
-        """Half the width of the interval, as a part of the ratio."""
-        return math.sqrt(self.high / self.low) - 1 if self.low else math.inf
-
 
 def ratio(one: Timing, base: Timing) -> Ratio | None:
     """The median of `one` over that of `base`; None where they have no round in common.
@@ -104,7 +99,11 @@ def ratio(one: Timing, base: Timing) -> Ratio | None:
     What remains: three processes that differ by 2 % agree by luck in 12 % of the runs, and what is
     called precise then is wrong nearly as often as right. More processes help, rounds do not.
     """
-    found = _fewest(pairs(one.samples, base.samples), pairs(base.samples, one.samples))
+    theirs = pairs(base.samples, one.samples)
+    swapped = [Pair(pair.round, pair.worker, -pair.log) for pair in theirs]
+    # By the workers of the side that has fewer, should they differ: they are all there is.
+    sides: tuple[Sequence[Pair], ...] = (pairs(one.samples, base.samples), swapped)
+    found = min(sides, key=lambda side: len({pair.worker for pair in side}))
     if not found:
         return None
     units, logs = [*medians(found).values()], sorted(pair.log for pair in found)
@@ -134,17 +133,12 @@ def words(ratio: Ratio) -> Word:
 
 
 def precise(ratio: Ratio, limit: float = LIMIT) -> bool:
-    """Whether more rounds are needless: to be asked after each of `LOOKS` only.
+    """Return True if more rounds are needless; call it only after each of `LOOKS`.
 
     More rounds do not help where processes differ: the limit may never be reached.
     """
-    return ratio.half <= limit
-
-
-def _fewest(mine: Sequence[Pair], theirs: Sequence[Pair]) -> Sequence[Pair]:
-    """By the workers of the side that has fewer, should they differ: they are all there is."""
-    swapped = [Pair(pair.round, pair.worker, -pair.log) for pair in theirs]
-    return min(mine, swapped, key=lambda side: len({pair.worker for pair in side}))
+    # Half the width of the interval, as a part of the ratio.
+    return ratio.low > 0 and math.sqrt(ratio.high / ratio.low) - 1 <= limit
 
 
 def _over_workers(units: Sequence[float]) -> tuple[float, float]:

@@ -1,4 +1,4 @@
-"""How seconds grow with the size of the input."""
+"""Growth of seconds with the size of the input."""
 
 import math
 import warnings
@@ -67,7 +67,7 @@ def _line(sizes: Array, seconds: Array) -> Scaling:
 
 
 def _curve(sizes: Array, seconds: Array) -> Scaling | None:
-    """With a fixed cost; None where none can be told."""
+    """With a fixed cost; None where it cannot be estimated."""
     import numpy as np
     from scipy import optimize, stats
 

@@ -1,4 +1,4 @@
-"""How far samples of one backend can be trusted, and what to sample: warm-up, loops."""
+"""Quality of one backend's samples, and how to sample: warm-up, loops."""
 
 import math
 from collections.abc import Sequence
@@ -44,13 +44,8 @@ class Spread:
 
     @property
     def noisy(self) -> bool:
-        """Whether the machine was too busy to time anything well."""
+        """Return True if the machine was too busy for good timings."""
         return self.tail > NOISY
-
-    @property
-    def drifts(self) -> bool:
-        """Whether it gets slower as it runs, as what is throttled does."""
-        return self.drift > 0
 
 
 def spread(samples: Sequence[Sample], beside: Sequence[Sample]) -> Spread | None:
@@ -96,7 +91,7 @@ def drift(samples: Sequence[Sample], beside: Sequence[Sample]) -> float:
 
 
 def settled(seconds: Sequence[float]) -> bool:
-    """Whether warm-up is over: the last calls are no faster than those before them.
+    """Return True if warm-up is over: the last calls are no faster than those before them.
 
     Medians of seven calls each, and a gain of 3 % is none. In simulations with noise of 5 % and a
     preempted call in ten, it is over after 15 calls where nothing warms up, and what is still to be
@@ -107,7 +102,7 @@ def settled(seconds: Sequence[float]) -> bool:
 
 
 def loops_for(seconds: float, least: float = 0.5e-3, most: float = 1e-3) -> int:
-    """How many calls of so many `seconds` make a sample of `least` to `most`, at least one.
+    """Return how many calls of `seconds` each make a sample of `least` to `most`, at least one.
 
     As near as can be to the middle of both, by which neither is left if calls turn out to be
     somewhat faster or slower.

@@ -58,14 +58,11 @@ def test_there_is_a_kind_for_each_adapter() -> None:
     ],
 )
 @pytest.mark.usefixtures("some_kinds")
-def test_an_unknown_backend_is_answered_with_the_known_ones(
-    address: str, meant: str | None
-) -> None:
+def test_an_unknown_backend_is_answered_with_the_known_ones(address, meant):
     error = refusal(address)
     assert error.message == f"unknown backend {address!r}"
-    assert error.hint is not None
-    assert error.hint.endswith(f"known backends: {', '.join(KINDS)}")
-    assert (meant or "known backends") in error.hint
+    assert str(error.hint).endswith(f"known backends: {', '.join(KINDS)}")
+    assert (meant or "known backends") in str(error.hint)
     assert error.exit_code == Exit.USAGE
 
 
@@ -79,9 +76,7 @@ def test_other_distributions_offer_kinds(tmp_path: Path, monkeypatch: pytest.Mon
     assert hint.startswith("did you mean 'npu'")
 
 
-def test_a_kind_that_two_distributions_offer_means_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_kind_that_two_distributions_offer_means_nothing(tmp_path, monkeypatch):
     offer(tmp_path / "a", "some-npu", "npu = some_npu.opcheck:Backend")
     offer(tmp_path / "b", "other-npu", "npu = other_npu:Backend")
     monkeypatch.syspath_prepend(tmp_path / "b")
@@ -91,9 +86,7 @@ def test_a_kind_that_two_distributions_offer_means_nothing(
     )
 
 
-def test_a_distribution_installed_in_two_places_offers_once(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_distribution_installed_in_two_places_offers_once(tmp_path, monkeypatch):
     for place in ("a", "b"):
         offer(tmp_path / place, "some-npu", "npu = some_npu.opcheck:Backend")
         monkeypatch.syspath_prepend(tmp_path / place)
@@ -152,9 +145,7 @@ def test_a_colon_needs_something_after_it(kind: str) -> None:
     ],
 )
 @pytest.mark.usefixtures("some_kinds")
-def test_only_what_follows_the_detail_is_an_option(
-    text: str, detail: str, options: dict[str, str]
-) -> None:
+def test_only_what_follows_the_detail_is_an_option(text, detail, options):
     found = parse(text)
     assert (found.detail, dict(found.options)) == (detail, options)
     assert parse(str(found)) == found
@@ -166,9 +157,7 @@ def test_only_what_follows_the_detail_is_an_option(
     st.dictionaries(st.from_regex(r"\A[a-z][a-z0-9_-]*\Z"), st.from_regex(r"\A[^?&\s]*\Z")),
     st.sets(st.sampled_from(["float16", "bfloat16", "stored"])),
 )
-def test_what_str_spells_is_read_back(
-    kind: str, detail: str | None, options: dict[str, str], accumulate: set[str]
-) -> None:
+def test_what_str_spells_is_read_back(kind, detail, options, accumulate):
     options.pop("accumulate", None)
     if detail and kind not in ("cmd", "saved"):
         detail = detail.replace("?", "")
@@ -212,5 +201,4 @@ def test_declared_arithmetic_is_no_option_of_the_backend() -> None:
 def test_what_cannot_be_declared_is_said(options: str, message: str, hint: str) -> None:
     error = refusal(f"numpy?{options}")
     assert message in error.message
-    assert error.hint is not None
-    assert hint in error.hint
+    assert hint in str(error.hint)

@@ -46,9 +46,7 @@ def without(monkeypatch: pytest.MonkeyPatch, package: str) -> None:
         ("reference", onnx.__version__, False),
     ],
 )
-def test_a_backend_knows_its_address_and_version(
-    address: str, version: str, is_engine: bool
-) -> None:
+def test_a_backend_knows_its_address_and_version(address, version, is_engine):
     backend = connect(parse(address))
     assert (backend.info.address, backend.info.version) == (address, version)
     assert backend.info.kind == address.partition(":")[0]
@@ -76,28 +74,22 @@ def test_a_detail_without_use_is_refused(kind: str) -> None:
 def test_an_unknown_provider_is_answered_with_what_was_meant(provider: str, hint: str) -> None:
     error = refusal(f"onnxruntime:{provider}")
     assert error.message == f"onnxruntime has no execution provider {provider!r}"
-    assert error.hint is not None
-    assert hint in error.hint
+    assert hint in str(error.hint)
 
 
-def test_a_provider_that_is_not_built_in_says_what_to_install(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_provider_that_is_not_built_in_says_what_to_install(monkeypatch):
     monkeypatch.setattr(onnxruntime, "get_available_providers", lambda: ["CPUExecutionProvider"])
     with pytest.raises(BackendUnavailable) as error:
         connect(parse("onnxruntime:CUDAExecutionProvider"))
     assert error.value.message == "this onnxruntime is built without CUDAExecutionProvider"
-    assert error.value.hint is not None
-    assert "it has CPUExecutionProvider; install" in error.value.hint
+    assert "it has CPUExecutionProvider; install" in str(error.value.hint)
     assert error.value.exit_code == Exit.UNUSABLE
 
 
 @pytest.mark.parametrize(
     ("kind", "package"), [("onnxruntime", "onnxruntime"), ("reference", "onnx")]
 )
-def test_a_backend_that_is_not_installed_says_how_to(
-    kind: str, package: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_backend_that_is_not_installed_says_how_to(kind, package, monkeypatch):
     adapter(kind)
     without(monkeypatch, package)
     with pytest.raises(BackendUnavailable) as error:
@@ -137,8 +129,7 @@ def test_the_address_is_the_backend_s_own_spelling_and_all_options() -> None:
 def test_an_option_without_use_is_refused(address: str, message: str, hint: str) -> None:
     error = refusal(address)
     assert message in error.message
-    assert error.hint is not None
-    assert hint in error.hint
+    assert hint in str(error.hint)
 
 
 # ── what other distributions offer ────────────────────────────────────────────────────────────

@@ -89,9 +89,7 @@ def test_the_engine_declares_the_dtypes_of_each_version() -> None:
         ("LpPool", 1, np.float32, False),
     ],
 )
-def test_onnxruntime_declares_what_its_registry_has_a_kernel_for(
-    op: str, since: int, dtype: Any, is_there: bool
-) -> None:
+def test_onnxruntime_declares_what_its_registry_has_a_kernel_for(op, since, dtype, is_there):
     assert declared("onnxruntime", asked(op, since, dtype)) is is_there
 
 
@@ -101,9 +99,7 @@ def test_an_operator_that_is_several_needs_a_kernel_for_each() -> None:
     assert declared("onnxruntime", half) is False
 
 
-def test_a_release_without_a_registry_to_look_at_declares_nothing(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_release_without_a_registry_to_look_at_declares_nothing(monkeypatch):
     from onnxruntime.capi import onnxruntime_pybind11_state as state
 
     monkeypatch.delattr(state, "get_all_opkernel_def")

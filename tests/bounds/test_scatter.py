@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from opcheck.compare.bounded import SCATTER, Reference, scatter, scattering
+from opcheck.compare.bounded import SCATTER, ReferenceOutput, scatter, scattering
 from opcheck.engine import Expected, exactly
 from opcheck.model import Attrs, OpVersion
 from tests.bounds import arithmetic as ar
@@ -20,13 +20,13 @@ SOFTMAX, POOL, CONV = (OpVersion("", *op) for op in (("Softmax", 13), ("LpPool",
 RNG = np.random.default_rng(20)
 
 
-def reference(op: OpVersion, attrs: Attrs, *inputs: Any) -> Reference:
+def reference(op: OpVersion, attrs: Attrs, *inputs: Any) -> ReferenceOutput:
     (bound,) = exactly(op, inputs, attrs)
     assert isinstance(bound, Expected)
-    return Reference(bound.values, bound, bound.rest)
+    return ReferenceOutput(bound.values, bound, bound.rest)
 
 
-def times(of: Reference, got: Any, monkeypatch: pytest.MonkeyPatch) -> float:
+def times(of: ReferenceOutput, got: Any, monkeypatch: pytest.MonkeyPatch) -> float:
     """How many times as far as expected, also where that is so little that nobody asks."""
     monkeypatch.setattr("opcheck.compare.bounded.SCATTER", -1.0)
     found = scatter(of, got)
@@ -34,7 +34,7 @@ def times(of: Reference, got: Any, monkeypatch: pytest.MonkeyPatch) -> float:
     return found
 
 
-def softmax(name: str) -> Iterator[tuple[Reference, Any]]:
+def softmax(name: str) -> Iterator[tuple[ReferenceOutput, Any]]:
     for dtype in FLOATS:
         for shape in ((40, 10), (8, 257), (2, 1000)):
             x = RNG.standard_normal(shape).astype(dtype)
@@ -42,7 +42,7 @@ def softmax(name: str) -> Iterator[tuple[Reference, Any]]:
                 yield reference(SOFTMAX, {}, x), honest.answer(name, x)
 
 
-def pooled(name: str) -> Iterator[tuple[Reference, Any]]:
+def pooled(name: str) -> Iterator[tuple[ReferenceOutput, Any]]:
     for dtype in FLOATS:
         for p in (1, 2, 3):
             x = RNG.standard_normal((1, 200, 33)).astype(dtype)
@@ -51,9 +51,7 @@ def pooled(name: str) -> Iterator[tuple[Reference, Any]]:
 
 
 @pytest.mark.parametrize("name", honest.NAMES)
-def test_no_honest_softmax_scatters_a_third_as_far_as_is_warned_of(
-    name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_no_honest_softmax_scatters_a_third_as_far_as_is_warned_of(name, monkeypatch):
     found = [times(*each, monkeypatch) for each in softmax(name)]
     assert found
     assert max(found) < SCATTER / 3

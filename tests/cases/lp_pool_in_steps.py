@@ -15,7 +15,7 @@ import numpy as np
 from opcheck.backends.base import Adapted
 from opcheck.engine import Node
 from opcheck.engine.mutants import Mutant
-from opcheck.engine.mutants.mutant import Answer
+from opcheck.engine.mutants.mutant import AnswerFunction
 from opcheck.errors import InvalidNode
 from opcheck.model import Array
 from tests import inline
@@ -83,12 +83,12 @@ class Steps:
         return (out.reshape(shape),)
 
 
-def answering(answer: Answer) -> Adapted:
+def answering(answer: AnswerFunction) -> Adapted:
     """A backend that answers so."""
     return inline.lying(Mutant("", "", answer))
 
 
-def _refusing(when: Callable[[Node], bool], answer: Answer) -> Answer:
+def _refusing(when: Callable[[Node], bool], answer: AnswerFunction) -> AnswerFunction:
     """Refuses some nodes that are legal."""
 
     def refusing(node: Node) -> Sequence[Any]:
@@ -103,7 +103,7 @@ def _refusing(when: Callable[[Node], bool], answer: Answer) -> Answer:
 # ── what nobody may mind ──────────────────────────────────────────────────────────────────────
 
 
-def _negative_zeros(answer: Answer) -> Answer:
+def _negative_zeros(answer: AnswerFunction) -> AnswerFunction:
     """With -0 for 0, in another order in memory."""
     return lambda node: [np.asfortranarray(np.where(o == 0, -o, o)) for o in answer(node)]
 
@@ -113,7 +113,7 @@ def _size_zero(node: Node) -> bool:
 
 
 #: What the text permits, or does not decide: no case may fail for it.
-LIBERTIES: dict[str, Answer] = {
+LIBERTIES: dict[str, AnswerFunction] = {
     "none": Steps(),
     "negative_zeros_and_no_outputs_of_size_0": _refusing(_size_zero, _negative_zeros(Steps())),
 }
@@ -142,7 +142,7 @@ def _sums_in_the_type(w: Windows) -> Any:
 
 
 #: Wrong in sixteen bits only, as an engine is that computes in them, by the case that warns of it.
-NARROW: dict[str, dict[str, Answer]] = {
+NARROW: dict[str, dict[str, AnswerFunction]] = {
     "random_windows": {
         "truncated": Steps(narrow=_truncated),
         "sums_in_the_type": Steps(norm=_sums_in_the_type),
@@ -186,7 +186,7 @@ def _pads_ignored_beside_auto_pad(node: Node) -> Sequence[Any]:
 
 #: Only `should` speaks against these, as against some of the product's mistakes: they are warned
 #: of in the case that is named.
-LAPSES: dict[str, Answer] = {
+LAPSES: dict[str, AnswerFunction] = {
     "empty_inputs": _refusing(lambda node: _no_channels(node) or _no_elements(node), Steps()),
     "pads_beside_auto_pad": _pads_ignored_beside_auto_pad,
     "subnormal_values_of_float16": Steps(
@@ -199,7 +199,7 @@ LAPSES: dict[str, Answer] = {
 }
 
 #: Legal as it is, but all that `should` speaks against in values, ranges and shapes.
-PLAIN: Answer = _refusing(
+PLAIN: AnswerFunction = _refusing(
     lambda node: any(f(node) for f in (_no_window_in_padding_alone, _no_channels, _no_elements)),
     Steps(norm=_unscaled),
 )

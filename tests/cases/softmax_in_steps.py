@@ -17,10 +17,10 @@ import numpy as np
 from opcheck.backends.base import Adapted
 from opcheck.engine import Node
 from opcheck.engine.mutants import Mutant
-from opcheck.engine.mutants.mutant import Answer
+from opcheck.engine.mutants.mutant import AnswerFunction
 from opcheck.errors import InvalidNode
+from opcheck.execution.kills import node_of
 from opcheck.model import Array, Question
-from opcheck.run.sight import node_of
 from tests import inline
 
 #: The rows, or one number for each, in the type that is computed in.
@@ -31,7 +31,7 @@ def asked(question: Question) -> Node:
     return node_of(question.task, question.inputs)
 
 
-def lying(answer: Answer) -> Adapted:
+def lying(answer: AnswerFunction) -> Adapted:
     """A backend that answers so."""
     return inline.lying(Mutant("", "", answer))
 
@@ -118,12 +118,12 @@ def _flushed(y: Matrix, dtype: np.dtype[Any]) -> Array:
     return np.where(near < ml_dtypes.finfo(dtype).smallest_normal, dtype.type(0), near)
 
 
-def _negative_zeros(answer: Answer) -> Answer:
+def _negative_zeros(answer: AnswerFunction) -> AnswerFunction:
     return lambda node: [np.where(out == 0, -0.0, out).astype(out.dtype) for out in answer(node)]
 
 
 #: Permitted, or not decided by the text: no case may fail for these, nor warn.
-LIBERTIES: dict[str, Answer] = {
+LIBERTIES: dict[str, AnswerFunction] = {
     "none": Steps(),
     "one_after_the_other": Steps(sum=lambda e: np.cumsum(e, axis=1, dtype=e.dtype)[:, -1:]),
     "logarithm_of_the_sum": Steps(shares=_log_of_the_sum),
@@ -136,7 +136,7 @@ LIBERTIES: dict[str, Answer] = {
 # ── what is tolerated ─────────────────────────────────────────────────────────────────────────
 
 
-def _of_any_type(answer: Answer) -> Answer:
+def _of_any_type(answer: AnswerFunction) -> AnswerFunction:
     """Types that the version lacks are taken for float32."""
 
     def lenient(node: Node) -> Any:
@@ -168,7 +168,7 @@ def _kept_in_the_type(steps: Steps, x: Matrix) -> Matrix:
 
 
 #: Only `should` speaks against these, or the bound tolerates them with a remark.
-LAPSES: dict[str, Answer] = {
+LAPSES: dict[str, AnswerFunction] = {
     "integers_accepted_and_no_share_beside_minus_infinity": _of_any_type(
         Steps(shares=_no_share_beside_minus_infinity)
     ),

@@ -16,16 +16,16 @@ from onnx import helper
 
 from opcheck import opset
 from opcheck.dtypes import limits
+from opcheck.execution.evaluation import CaseEvaluation
 from opcheck.model import AnyOf, Case, Fill, Given, Rejected, TensorSpec, Values, Verdict
-from opcheck.run.trial import Trial
-from opcheck.suite import load, materialize, unrounded
-from opcheck.suite.load import shipped_suites
+from opcheck.suite import materialize, unrounded
+from tests.asking import shipped_cases
 from tests.cases.lp_pool_in_steps import LAPSES, LIBERTIES, NARROW, PLAIN, answering
 from tests.inline import result_of
 from tests.node_tests import node_tests_of
 from tests.precise.by_the_text import norm, windows
 
-CASES = load([shipped_suites() / "onnx" / "lp_pool.yaml"])
+CASES = [case for case in shipped_cases() if case.source.file == "cases/onnx/lp_pool.yaml"]
 VERSIONS = (1, 2, 11, 18, 22)
 NODE_TESTS = node_tests_of("LpPool")
 
@@ -216,13 +216,13 @@ def test_rejections_of_every_version_have_must_among_them() -> None:
 
 
 @cache
-def trials() -> tuple[Trial, ...]:
+def trials() -> tuple[CaseEvaluation, ...]:
     """All cases but those of level deep; data and answers are made once for all tests."""
-    return tuple(Trial(case) for case in CASES if case.level != "deep")
+    return tuple(CaseEvaluation(case) for case in CASES if case.level != "deep")
 
 
-def named(name: str) -> list[Trial]:
-    found = [trial for trial in trials() if trial.case.name == name]
+def named(name: str) -> list[CaseEvaluation]:
+    found = [evaluation for evaluation in trials() if evaluation.case.name == name]
     assert found
     return found
 
@@ -233,7 +233,7 @@ NARROWLY = [(case, wrong) for case, several in NARROW.items() for wrong in sever
 @pytest.mark.parametrize(("name", "mutant"), NARROWLY)
 def test_sixteen_bits_inside_are_warned_of(name: str, mutant: str) -> None:
     backend = answering(NARROW[name][mutant])
-    found = [result_of(trial, backend) for trial in named(name)]
+    found = [result_of(evaluation, backend) for evaluation in named(name)]
     assert {result.verdict for result in found} <= {Verdict.PASS, Verdict.WARN}
     warned = [result for result in found if result.verdict is Verdict.WARN]
     assert warned
@@ -243,14 +243,14 @@ def test_sixteen_bits_inside_are_warned_of(name: str, mutant: str) -> None:
 @pytest.mark.parametrize("name", LAPSES)
 def test_what_only_should_not_be_is_warned_of(name: str) -> None:
     backend = answering(LAPSES[name])
-    results = [result_of(trial, backend) for trial in named(name)]
+    results = [result_of(evaluation, backend) for evaluation in named(name)]
     assert Verdict.WARN in {result.verdict for result in results} <= {Verdict.PASS, Verdict.WARN}
     warned = {result.case.rule for result in results if result.verdict is Verdict.WARN}
     assert warned == {"should"}
 
 
 def test_a_plain_backend_is_warned_by_should_alone() -> None:
-    results = [result_of(trial, answering(PLAIN)) for trial in trials()]
+    results = [result_of(evaluation, answering(PLAIN)) for evaluation in trials()]
     red = [r for r in results if r.verdict is not Verdict.PASS]
     assert [(r.case.id, r.reason) for r in red if r.verdict is not Verdict.WARN] == []
     assert {result.case.rule for result in red} == {"should"}
@@ -258,12 +258,12 @@ def test_a_plain_backend_is_warned_by_should_alone() -> None:
 
 @pytest.mark.parametrize("name", LIBERTIES)
 def test_a_backend_that_is_right_passes_every_case(name: str) -> None:
-    results = [result_of(trial, answering(LIBERTIES[name])) for trial in trials()]
+    results = [result_of(evaluation, answering(LIBERTIES[name])) for evaluation in trials()]
     assert [(r.case.id, r.reason) for r in results if r.verdict is not Verdict.PASS] == []
 
 
 def test_so_it_does_in_deep_cases() -> None:
     for case in CASES:
         if case.level == "deep":
-            result = result_of(Trial(case), answering(LIBERTIES["none"]))
+            result = result_of(CaseEvaluation(case), answering(LIBERTIES["none"]))
             assert result.verdict is Verdict.PASS, (case.id, result.reason)

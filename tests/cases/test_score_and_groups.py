@@ -13,10 +13,10 @@ import pytest
 
 from opcheck.clauses import survey
 from opcheck.engine import dtypes_of, leading
+from opcheck.execution.mutate import MutationSettings, groups, mutations
 from opcheck.known import shipped_ledgers
 from opcheck.model import Case
 from opcheck.model.mutation import Fate, Mutation
-from opcheck.run.mutate import Settings, groups, mutations
 from opcheck.suite import Selection, select
 from tests.asking import WHOLE, shipped_cases
 
@@ -54,7 +54,9 @@ NOT_DECIDED = {
         empty_windows_are_nan integers_accepted invalid_p_is_0_or_1 later_attributes_accepted
         later_types_accepted overflow_saturates p_0_is_the_default p_in_32_bits
         refuses_pads_of_the_kernel root_4_ulp_too_large same_padding_for_stride_1
-        unknown_attributes_ignored
+        unknown_attributes_ignored wrong_where_ceil_mode_and_kernel_of_ones
+        wrong_where_pads_and_kernel_of_ones wrong_where_same_and_kernel_of_threes
+        wrong_where_same_and_strides wrong_where_valid_and_ceil_mode
     """,
     "Softmax": """
         axis_clamped axis_wraps default_axis_kept_in_range integers_accepted
@@ -69,7 +71,9 @@ NOT_DECIDED = {
 def found() -> tuple[Mutation, ...]:
     """What the cases see of every mutant in every version and type."""
     asked = filter(is_asked, CORE)
-    return tuple(sorted(mutations(asked, Settings(kills=2), jobs=2), key=lambda m: m.mutant))
+    return tuple(
+        sorted(mutations(asked, MutationSettings(kills=2), jobs=2), key=lambda m: m.mutant)
+    )
 
 
 def told(mutation: Mutation) -> str:

@@ -12,30 +12,30 @@ import mpmath
 import numpy as np
 import pytest
 
-from opcheck.engine.mutants.mutant import Answer
+from opcheck.engine.mutants.mutant import AnswerFunction
 from opcheck.errors import InvalidNode
+from opcheck.execution.evaluation import CaseEvaluation
 from opcheck.model import (
     AnyOf,
     Case,
     Computed,
     Fill,
     Given,
+    LiveResult,
     Rejected,
-    Result,
     TensorSpec,
     Tolerance,
     Values,
     Verdict,
 )
-from opcheck.run.trial import Trial
-from opcheck.suite import load, materialize, unrounded
-from opcheck.suite.load import shipped_suites
+from opcheck.suite import materialize, unrounded
 from tests import brute
+from tests.asking import shipped_cases
 from tests.cases.softmax_in_steps import LAPSES, LIBERTIES, NUDGES, asked, lying
 from tests.inline import result_of
 from tests.node_tests import node_tests_of
 
-CASES = load([shipped_suites() / "onnx" / "softmax.yaml"])
+CASES = [case for case in shipped_cases() if case.source.file == "cases/onnx/softmax.yaml"]
 
 # ── literals ──────────────────────────────────────────────────────────────────────────────────
 
@@ -217,7 +217,7 @@ SHORT, LONG = ("bfloat16", "float16"), ("float32", "float64")
 
 
 @cache
-def trials() -> tuple[Trial, ...]:
+def trials() -> tuple[CaseEvaluation, ...]:
     """The cases of smoke and core, their data and answers made once for all tests.
 
     The first of each name come first, so that mistakes are found soon.
@@ -228,45 +228,45 @@ def trials() -> tuple[Trial, ...]:
         if case.level != "deep":
             met[case.name, pair(case)] += 1
             ranked.append((met[case.name, pair(case)], case.inputs[0].nbytes, len(ranked), case))
-    return tuple(Trial(case) for *_, case in sorted(ranked))
+    return tuple(CaseEvaluation(case) for *_, case in sorted(ranked))
 
 
 def pair(case: Case) -> tuple[int, str]:
     return case.op.since, case.dtype.name if case.dtype else ""
 
 
-def given(trial: Trial, answer: Answer) -> object:
+def given(evaluation: CaseEvaluation, answer: AnswerFunction) -> object:
     """All that is to be seen of an answer, None for a refusal."""
     try:
-        out = answer(asked(trial.question))
+        out = answer(asked(evaluation.question))
     except InvalidNode:
         return None
     return [(array.dtype, array.shape, array.tobytes()) for array in out]
 
 
 @cache
-def right_answer(trial: Trial) -> object:
-    return given(trial, LIBERTIES["none"])
+def right_answer(evaluation: CaseEvaluation) -> object:
+    return given(evaluation, LIBERTIES["none"])
 
 
-def found(answer: Answer, among: set[tuple[int, str]]) -> set[tuple[int, str]]:
+def found(answer: AnswerFunction, among: set[tuple[int, str]]) -> set[tuple[int, str]]:
     """The versions and types in which a case exposes who answers so.
 
     Where it makes no difference to the answer, nothing need be judged.
     """
     missing = set(among)
-    for trial in trials():
-        case = trial.case
+    for evaluation in trials():
+        case = evaluation.case
         if case.rule == "should" or pair(case) not in missing:
             continue
-        if given(trial, answer) == right_answer(trial):
+        if given(evaluation, answer) == right_answer(evaluation):
             continue
-        if exposed(result_of(trial, lying(answer))):
+        if exposed(result_of(evaluation, lying(answer))):
             missing.remove(pair(case))
     return among - missing
 
 
-def exposed(result: Result) -> bool:
+def exposed(result: LiveResult) -> bool:
     """A wrong answer, or an error where the mistake is to refuse.
 
     In 16 bits a remark is enough: most mistakes are no worse there than honest arithmetic in the
@@ -296,8 +296,10 @@ def test_must_cases_are_there_in_every_version_and_type() -> None:
 
 @pytest.mark.parametrize("name", LIBERTIES)
 def test_who_is_right_passes_every_case(name: str) -> None:
-    chosen = [trial for trial in trials() if trial.case.op.since == 13 or name == "none"]
-    results = [result_of(trial, lying(LIBERTIES[name])) for trial in chosen]
+    chosen = [
+        evaluation for evaluation in trials() if evaluation.case.op.since == 13 or name == "none"
+    ]
+    results = [result_of(evaluation, lying(LIBERTIES[name])) for evaluation in chosen]
     assert not [(r.case.id, r.reason) for r in results if r.verdict is not Verdict.PASS]
 
 
@@ -305,7 +307,7 @@ def test_who_is_right_passes_every_case(name: str) -> None:
 def test_what_is_tolerated_is_remarked_on(name: str) -> None:
     types = SHORT if name.endswith("_in_the_type") else (*SHORT, *LONG)
     chosen = [t for t in trials() if pair(t.case)[1] in types or t.case.rule == "should"]
-    results = [result_of(trial, lying(LAPSES[name])) for trial in chosen]
+    results = [result_of(evaluation, lying(LAPSES[name])) for evaluation in chosen]
     verdicts = {result.verdict for result in results}
     assert verdicts == {Verdict.PASS, Verdict.WARN}, [
         (r.case.id, r.reason) for r in results if r.verdict not in (Verdict.PASS, Verdict.WARN)

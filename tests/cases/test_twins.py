@@ -10,9 +10,9 @@ import pytest
 
 from opcheck.engine.mutants import Mutant, mutants_of
 from opcheck.errors import InvalidNode
+from opcheck.execution.kills import CaseKills, digest
+from opcheck.execution.mutate import cells
 from opcheck.model.result import Cell
-from opcheck.run.mutate import cells
-from opcheck.run.sight import Sight, digest
 from opcheck.suite import Selection, select
 from tests.asking import WHOLE, shipped_cases
 
@@ -43,15 +43,15 @@ def cells_of(op: tuple[str, str]) -> list[Cell]:
 
 
 @cache
-def sights(cell: Cell) -> list[Sight]:
-    return [Sight(case, cell.dtype) for case in CELLS[cell]]
+def kills_of_cases(cell: Cell) -> list[CaseKills]:
+    return [CaseKills(case, cell.dtype) for case in CELLS[cell]]
 
 
-def given(sight: Sight, mutant: Mutant) -> object:
+def given(case_kills: CaseKills, mutant: Mutant) -> object:
     """All that is to be seen of an answer, right where the formula calls nothing that is wrong."""
-    if not mutant.concerns(sight.node):
+    if not mutant.concerns(case_kills.node):
         mutant = RIGHT
-    answer = mutant.made_on(sight.node)
+    answer = mutant.made_on(case_kills.node)
     if isinstance(answer, InvalidNode):
         return InvalidNode
     return digest(answer) or repr(answer)
@@ -67,14 +67,14 @@ def wrong(cell: Cell, among: set[Identity]) -> dict[Identity, Answers]:
     sample = every[::9]
     chosen = [mutant for mutant in every if identity(mutant) in among]
     found: dict[Identity, Answers] = defaultdict(dict)
-    for sight in sights(cell):
-        right = given(sight, RIGHT)
-        answers = {mutant: given(sight, mutant) for mutant in {*sample, *chosen}}
+    for case_kills in kills_of_cases(cell):
+        right = given(case_kills, RIGHT)
+        answers = {mutant: given(case_kills, mutant) for mutant in {*sample, *chosen}}
         counted = Counter(answers[mutant] for mutant in sample)
         usual = {answer for answer, count in counted.items() if 3 * count > len(sample)}
         for mutant in chosen:
             if answers[mutant] not in {right, *usual}:
-                found[identity(mutant)][sight.case.id] = answers[mutant]
+                found[identity(mutant)][case_kills.case.id] = answers[mutant]
     return found
 
 

@@ -114,7 +114,7 @@ def test_only_the_file_of_the_operator_is_read(monkeypatch):
         read.append(path.name)
         return read_file(path, problems)
 
-    monkeypatch.setattr("opcheck.clauses.files.read_file", reading)
+    monkeypatch.setattr("opcheck.clauses.coverage.read_file", reading)
     assert pages_of.__wrapped__("", "LpPool") == pages_of("", "LpPool")
     assert pages_of.__wrapped__("", "Gemm")
     assert read == ["lp_pool.yaml"]

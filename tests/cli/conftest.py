@@ -15,8 +15,8 @@ from click.testing import CliRunner, Result
 from opcheck.backends import address
 from opcheck.backends.isolation import pool
 from opcheck.cli.group import program
+from opcheck.execution import bench  # noqa: F401  (it names the pool in its types: before that is a fake)
 from opcheck.model import BackendInfo
-from opcheck.run import bench  # noqa: F401  (it names the pool in its types: before that is a fake)
 from tests.cli.fakes import FAKES
 from tests.inline import Inline
 from tests.shell import Forked
@@ -48,7 +48,8 @@ class InlinePool(Inline):
 def run(monkeypatch, tmp_path) -> Run:
     """`opcheck` in an empty folder, with the fakes among its backends, in this process.
 
-    All others work in processes of their own, as they always do.
+    All others work in processes of their own, as they always do. What is called is to end with
+    the exit code `code`, where one is given.
     """
     monkeypatch.chdir(tmp_path)
     for name in _TERMINAL:
@@ -62,10 +63,11 @@ def run(monkeypatch, tmp_path) -> Run:
     monkeypatch.setattr(address, "built_in", lambda: (*kinds(), *FAKES))
     monkeypatch.setattr(pool, "Pool", inline)
 
-    def run(*words: str, **environment: str) -> Result:
+    def run(*words: str, code: int | None = None, **environment: str) -> Result:
         found = CliRunner().invoke(program, words, env=environment, prog_name="opcheck")
         if found.exception and not isinstance(found.exception, SystemExit):
             raise found.exception
+        assert code in (None, found.exit_code), found.output
         return found
 
     return run

@@ -192,15 +192,15 @@ def test_a_wrong_file_comes_before_a_backend_that_is_missing(run, tmp_path):
 
 
 def test_a_broken_ledger_is_told_with_its_place(run, tmp_path, monkeypatch):
-    (tmp_path / "good.yaml").write_text(GOOD)
     ledgers = tmp_path / "ledgers"
     ledgers.mkdir()
     (ledgers / "acme.yaml").write_text("backend: acme\nknow: []\n")
     monkeypatch.setattr("opcheck.known.ledgers.shipped_folder", lambda *_: ledgers)
-    found = run("run", "good.yaml", "-b", "right")
+    shipped = ["run", "--op", "Hardmax", "-k", "worked_example", "--opset", "13", "-b", "right"]
+    found = run(*shipped)
     assert found.exit_code == 2
     assert "acme.yaml:2:1: unknown key 'know' (did you mean 'known'?)" in found.stderr
-    assert run("run", "good.yaml", "-b", "right", "--no-known").exit_code == 0
+    assert run(*shipped, "--no-known").exit_code == 0
 
 
 def test_a_case_that_contradicts_the_specification_is_told(run, tmp_path):

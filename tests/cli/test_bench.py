@@ -8,11 +8,11 @@ import pytest
 from click.testing import CliRunner
 
 from opcheck.cli.group import program
-from opcheck.cli.timing_gate import Gate
+from opcheck.cli.timing_gate import TimingGate
 from opcheck.errors import Unwritable
 from opcheck.report import timing_store
-from opcheck.timing.comparing import Change, Compared, Missing
-from tests.run.bench.suite import CASES, SPINNING
+from opcheck.timing.comparing import Compared, Missing, TimingChange
+from tests.execution.bench.suite import CASES, SPINNING
 
 SWEPT = """\
 - name: three
@@ -26,7 +26,7 @@ LIES = f"{SPINNING}Ends?how=lies&after=0"
 @pytest.fixture(scope="module", autouse=True)
 def _fewer_processes():
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("opcheck.cli.bench._QUICK_WORKERS", 2)
+        patch.setattr("opcheck.execution.bench.setup._QUICK_WORKERS", 2)
         yield
 
 
@@ -40,12 +40,15 @@ def file(tmp_path):
 @pytest.fixture
 def bench(run, file):
     """`opcheck bench` with few rounds, of the cases in the file."""
-    return lambda *words, cases=file: run("bench", *([cases] if cases else []), "--quick", *words)
+
+    def bench(*words, cases=file, **more):
+        return run("bench", *([cases] if cases else []), "--quick", *words, **more)
+
+    return bench
 
 
 def test_a_row_shows_time_ratio_and_rate_and_whoever_is_wrong_none(bench):
-    found = bench("-b", "numpy", "-b", f"{SPIN}?seconds=0.002", "-b", LIES, "-k", "one")
-    assert found.exit_code == 0, found.stderr
+    found = bench("-b", "numpy", "-b", f"{SPIN}?seconds=0.002", "-b", LIES, "-k", "one", code=0)
     lines = found.stdout.splitlines()
     assert "2 processes a backend, 1 thread each" in found.stdout
     assert "Hardmax-13 float32 [4, 25]: 800 bytes must move" in found.stdout
@@ -70,20 +73,15 @@ def test_the_samples_are_kept_and_can_be_compared(bench, run, tmp_path):
     assert footer["complete"] is True
     assert json.loads((tmp_path / "c.json").read_text())["benchmarks"]
     limit = "--max-regression", "900%", "--unclear", "pass"
-    again = bench(*words, "--save", new, "--baseline", old, *limit)
-    assert again.exit_code == 0, again.stdout
+    again = bench(*words, "--save", new, "--baseline", old, *limit, code=0)
     assert "nothing is seen to be slower than before by more than 900 %" in again.stdout
-    compared = run("bench", "--compare", old, new, *limit)
-    assert compared.exit_code == 0
-    assert "Hardmax/one" in compared.stdout
+    assert "Hardmax/one" in run("bench", "--compare", old, new, *limit, code=0).stdout
 
 
 def test_what_was_saved_is_shown_again_as_it_was(bench, run, tmp_path):
     saved = str(tmp_path / "a.jsonl")
     first = bench("-b", "numpy", "-b", SPIN, "-k", "one or three", "--save", saved)
-    again = run("report", saved)
-    assert again.exit_code == 0, again.stderr
-    assert again.stdout.splitlines() == first.stdout.splitlines()[:-1]
+    assert run("report", saved, code=0).stdout.splitlines() == first.stdout.splitlines()[:-1]
 
 
 @pytest.fixture(scope="module")
@@ -115,8 +113,7 @@ def old(saved, tmp_path):
 def test_what_became_slower_closes_the_gate(bench, old):
     """The same address is another build: its module says how long it takes."""
     file = old(("seconds=0.001", "seconds=0.02"))
-    found = bench("-b", f"{SPIN}?seconds=0.02", "-k", "one or two", "--baseline", file)
-    assert found.exit_code == 3
+    found = bench("-b", f"{SPIN}?seconds=0.02", "-k", "one or two", "--baseline", file, code=3)
     said = "2 slower than before by more than 5 %, and so are all together; 0 of 2 unclear"
     assert found.stdout.splitlines()[-1].endswith(said)
 
@@ -129,8 +126,7 @@ def test_a_row_that_has_no_time_any_more_is_worse_than_a_slower_one(run, old, tm
     gone["timings"][0]["samples"] = {name: [] for name in gone["copy"]}
     new = tmp_path / "b.jsonl"
     new.write_text("\n".join([head, json.dumps(slow), json.dumps(gone), foot]))
-    found = run("bench", "--compare", old(), str(new))
-    assert found.exit_code == 4
+    found = run("bench", "--compare", old(), str(new), code=4)
     told = "1 that had a time before have none now; 1 slower than before by more than 5 %"
     assert found.stdout.splitlines()[-1] == f"exit 4: {told}; 0 of 2 unclear"
 
@@ -153,8 +149,7 @@ def test_a_baseline_of_something_else_is_refused_before_anything_runs(
 ):
     file = old(*replaced)
     usual = ["-b", f"{SPIN}?seconds=0.001", "-k", "one or two", "--baseline", file]
-    found = bench(*usual, *words.split())
-    assert found.exit_code == 2
+    found = bench(*usual, *words.split(), code=2)
     assert said in found.stderr
     assert "GB/s" not in found.stdout
 
@@ -166,8 +161,7 @@ def test_a_baseline_without_a_time_that_is_asked_for_is_refused(bench, old):
     row["timings"][0]["samples"] = {name: [] for name in row["copy"]}
     path.write_text("\n".join([*lines[:2], json.dumps(row), lines[3]]))
     address = f"{SPIN}?seconds=0.001"
-    found = bench("-b", address, "-k", "one or two", "--baseline", str(path))
-    assert found.exit_code == 2
+    found = bench("-b", address, "-k", "one or two", "--baseline", str(path), code=2)
     assert f"has no time of {address} for Hardmax/two" in found.stderr
 
 
@@ -175,8 +169,7 @@ def test_saved_runs_of_different_company_have_no_verdict(run, old, tmp_path):
     alone = tmp_path / "b.jsonl"
     alone.write_text(Path(old()).read_text())
     both = old(('"backends":{', '"backends":{"numpy":"1",'))
-    found = run("bench", "--compare", both, str(alone), "--unclear", "pass")
-    assert found.exit_code == 5
+    found = run("bench", "--compare", both, str(alone), "--unclear", "pass", code=5)
     said = "exit 5: the runs cannot be compared: backend numpy 1 there, absent here; "
     assert found.stdout.splitlines()[-1].startswith(said)
 
@@ -199,7 +192,10 @@ def test_a_build_is_held_against_another_of_the_same_run(bench, new, base, code,
     assert said.format(base=base) in last
 
 
-CLEAR, UNCLEAR = Change("x", "b", 1.0, 0.98, 1.02, verdict="same"), Change("y", "b", 1.1, 0.9, 1.3)
+CLEAR, UNCLEAR = (
+    TimingChange("x", "b", 1.0, 0.98, 1.02, verdict="same"),
+    TimingChange("y", "b", 1.1, 0.9, 1.3),
+)
 
 
 @pytest.mark.parametrize(
@@ -215,14 +211,14 @@ CLEAR, UNCLEAR = Change("x", "b", 1.0, 0.98, 1.02, verdict="same"), Change("y", 
     ],
 )
 def test_a_gate_may_ask_for_a_clear_answer_and_always_counts_unclear_ones(changes, unclear, code):
-    found, said = Gate(0.05, unclear).verdict(Compared(changes, ()))
+    found, said = TimingGate(0.05, unclear).verdict(Compared(changes, ()))
     assert found == code
     assert said.endswith(f"; {changes.count(UNCLEAR)} of {len(changes)} unclear")
 
 
 def test_a_row_that_cannot_be_compared_is_not_clear():
     found = Compared((CLEAR,), (Missing("y", "b", "old", "no such case"),))
-    assert Gate(0.05, "fail").verdict(found) == (
+    assert TimingGate(0.05, "fail").verdict(found) == (
         5,
         "undecided whether slower than before by more than 5 %; 1 of 2 unclear",
     )
@@ -231,8 +227,7 @@ def test_a_row_that_cannot_be_compared_is_not_clear():
 def test_a_sweep_shows_how_times_grow_and_is_drawn(bench, tmp_path):
     pytest.importorskip("matplotlib", reason="not installed: matplotlib")
     picture = tmp_path / "p.svg"
-    found = bench("-b", "numpy", "-k", "three", "--plot", str(picture))
-    assert found.exit_code == 0, found.stderr
+    found = bench("-b", "numpy", "-k", "three", "--plot", str(picture), code=0)
     assert "exponent" in found.stdout
     for size in ("[1, 30]", "[10, 300]", "[100, 3000]"):
         assert size in found.stdout
@@ -268,8 +263,7 @@ def test_a_sweep_may_be_asked_for(bench):
     ],
 )
 def test_bad_input_is_told_and_nothing_is_timed(bench, words, code, said):
-    found = bench(*(["-b", "numpy"] if "-b" not in words else []), *words)
-    assert found.exit_code == code
+    found = bench(*(["-b", "numpy"] if "-b" not in words else []), *words, code=code)
     assert said in found.stderr
     assert "GB/s" not in found.stdout
 
@@ -283,8 +277,7 @@ def test_a_benchmark_that_cannot_be_kept_is_shown_all_the_same(bench, tmp_path, 
         write(path, *rows, complete=complete)
 
     monkeypatch.setattr(timing_store, "write", full)
-    found = bench("-b", "numpy", "-k", "one", "--save", str(tmp_path / "a.jsonl"))
-    assert found.exit_code == 4
+    found = bench("-b", "numpy", "-k", "one", "--save", str(tmp_path / "a.jsonl"), code=4)
     assert "GB/s" in found.stdout
     assert "a.jsonl cannot be written: the disk is full" in found.stderr
 
@@ -292,8 +285,7 @@ def test_a_benchmark_that_cannot_be_kept_is_shown_all_the_same(bench, tmp_path, 
 def test_a_baseline_is_not_written_over(bench, tmp_path):
     old = tmp_path / "a.jsonl"
     assert bench("-b", SPIN, "-k", "one", "--save", str(old)).exit_code == 0
-    found = bench("-b", SPIN, "-k", "one", "--save", str(old), "--baseline", str(old))
-    assert found.exit_code == 2
+    found = bench("-b", SPIN, "-k", "one", "--save", str(old), "--baseline", str(old), code=2)
     assert f"--save {old}: the same command names this file twice" in found.stderr
 
 
@@ -312,20 +304,17 @@ def test_cases_without_an_answer_that_takes_time_are_told(bench, tmp_path, axis,
     path = tmp_path / "g.yaml"
     entry = f"{{name: a, attrs: {{axis: {axis}}}, {fields}}}"
     path.write_text(f"op: Hardmax\nopset: 13\ndtype: float32\nbench:\n- {entry}\n")
-    found = bench("-b", "numpy", cases=str(path))
-    assert found.exit_code == 2
+    found = bench("-b", "numpy", cases=str(path), code=2)
     assert f"not timed: Hardmax/a: {said}" in found.stderr
     assert "none of the cases can be timed" in found.stderr
 
 
 def test_nothing_timed_is_no_success(bench):
-    found = bench("-b", LIES, "-k", "one")
-    assert found.exit_code == 5
+    found = bench("-b", LIES, "-k", "one", code=5)
     assert found.stdout.splitlines()[-1] == "exit 5: nothing was timed"
 
 
 def test_threads_are_asked_for_and_shown(bench):
-    found = bench("-b", "numpy", "-k", "one", "--threads", "2")
-    assert found.exit_code == 0
+    found = bench("-b", "numpy", "-k", "one", "--threads", "2", code=0)
     assert "numpy?threads=2" in found.stdout
     assert "2 threads each" in found.stdout

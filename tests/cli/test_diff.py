@@ -34,8 +34,7 @@ def renamed(keep, tmp_path):
 
 def test_a_backend_that_became_wrong_is_a_regression(run, renamed):
     old, new = renamed("old", "right"), renamed("new", "last_of_ties")
-    found = run("diff", old, new)
-    assert found.exit_code == 1
+    found = run("diff", old, new, code=1)
     assert found.stderr == ""
     lines = found.stdout.splitlines()
     assert lines[0] == "newly failing: 3"
@@ -43,8 +42,7 @@ def test_a_backend_that_became_wrong_is_a_regression(run, renamed):
     assert "looks as if the last of equal maxima won" in lines[2]
     assert lines[3].strip().startswith("repeat  opcheck run cases.yaml --case Hardmax/ties -b ")
     assert lines[-1].startswith("exit 1: 3 newly failing; ")
-    back = run("diff", new, old)
-    assert back.exit_code == 0
+    back = run("diff", new, old, code=0)
     assert back.stdout.splitlines()[-1].startswith("exit 0: no regression: 3 newly passing")
 
 
@@ -63,25 +61,21 @@ def test_the_first_run_of_a_gate_and_the_next(run, renamed, tmp_path):
     new = renamed("new", "right")
     assert run("diff", old, new).exit_code == 1  # one of the new cases fails
     assert run("diff", new, old).exit_code == 4
-    common = run("diff", new, old, "--common")
-    assert common.exit_code == 0
-    assert "Left out: 3 results of mine" in common.stdout
+    assert "Left out: 3 results of mine" in run("diff", new, old, "--common", code=0).stdout
 
 
 def test_a_case_that_was_edited_is_told(run, renamed, tmp_path):
     old = renamed("old", "right")
     (tmp_path / "cases.yaml").write_text(CASES.replace("3, 3, 1", "3, 3, 2"))
     new = renamed("new", "right", "-q")
-    found = run("diff", old, new)
-    assert found.exit_code == 0
+    found = run("diff", old, new, code=0)
     assert "another case now, not compared: 1\n  pass → pass  mine  Hardmax/ties\n" in found.stdout
 
 
 def test_a_case_that_is_gone_is_a_regression(run, renamed, tmp_path):
     old = renamed("old", "right")
     (tmp_path / "cases.yaml").write_text(CASES.replace("name: many_ties", "name: more_ties"))
-    found = run("diff", old, renamed("new", "right"))
-    assert found.exit_code == 1
+    found = run("diff", old, renamed("new", "right"), code=1)
     assert "missing: 1\n  pass → –  mine  Hardmax/many_ties\n" in found.stdout
     assert "new, and not failing: 1\n  – → pass  mine  Hardmax/more_ties\n" in found.stdout
 
@@ -91,9 +85,7 @@ def test_a_run_that_was_cut_short_is_no_ground_for_anything(run, renamed, tmp_pa
     runs = renamed("old", "right"), renamed("new", "right")
     lines = (tmp_path / lacks).read_text().splitlines(keepends=True)
     (tmp_path / lacks).write_text("".join(lines[:-1]))
-    found = run("diff", *runs)
-    assert found.exit_code == 4
-    assert f"exit 4: incomplete: {lacks.upper()} was cut short" in found.stdout
+    assert f"exit 4: incomplete: {lacks.upper()} was cut short" in run("diff", *runs, code=4).stdout
 
 
 def test_where_there_is_nothing_in_common_nothing_is_compared(run, renamed):
@@ -129,13 +121,11 @@ def test_formats_and_files(run, renamed, tmp_path):
 )
 def test_what_makes_no_sense_is_told(run, renamed, words, said):
     renamed("old", "right")
-    found = run("diff", *words)
-    assert found.exit_code == 2
+    found = run("diff", *words, code=2)
     assert said in found.stderr
     assert found.stdout == ""
 
 
 def test_what_is_wrong_with_both_files_is_told_at_once(run, renamed):
-    found = run("diff", "none", "cases.yaml")
-    assert found.exit_code == 2
+    found = run("diff", "none", "cases.yaml", code=2)
     assert found.stderr.splitlines()[-1].endswith("nothing was done")

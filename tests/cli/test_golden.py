@@ -12,7 +12,7 @@ import pytest
 
 from opcheck.cli import golden
 from tests.cli.conftest import ROOT
-from tests.run.golden.made import FOUR, RANDOM
+from tests.execution.golden.made import FOUR, RANDOM
 
 
 @pytest.fixture
@@ -31,23 +31,18 @@ def test_help_names_every_command_with_its_line(run):
 
 
 def test_a_mistyped_command_is_met_with_the_right_one(run):
-    found = run("golden", "wriet")
-    assert found.exit_code == 2
-    assert "did you mean 'write'?" in found.output
+    assert "did you mean 'write'?" in run("golden", "wriet", code=2).output
 
 
 def test_what_is_written_is_told_and_is_right(run, mine):
-    found = run("golden", "write", "my.yaml", "-o", "golden", "-j", "1", "--data-sets", "3")
-    assert found.exit_code == 0, found.output
+    found = run("golden", "write", "my.yaml", "-o", "golden", "-j", "1", "--data-sets", "3", code=0)
     lines = [" ".join(line.split()) for line in found.stdout.splitlines()]
     assert "must give these answers 3 5 26" in lines
     assert "open give one of each case's 2 2 8" in lines
     assert "rejected refuse the model 1 1 2" in lines
     assert "one data set only: 1 case: its answer is written out" in lines
     assert lines[-1] == "exit 0: 4 cases are in golden"
-    found = run("golden", "check", "golden", "-j", "1")
-    assert found.exit_code == 0
-    assert found.stdout == (
+    assert run("golden", "check", "golden", "-j", "1", code=0).stdout == (
         "exit 0: consistent, and right by this opcheck: 4 cases, 6 tests, 8 data sets, 36 files\n"
     )
 
@@ -57,8 +52,7 @@ def test_what_is_wrong_is_told_a_line_a_file(run, mine):
     path = f"golden/{RANDOM}/test_data_set_0/output_0.pb"
     Path(path).write_bytes(Path(path).read_bytes()[:-3])
     Path("golden/notes.txt").touch()
-    found = run("golden", "check", "golden", "-j", "1")
-    assert found.exit_code == 1
+    found = run("golden", "check", "golden", "-j", "1", code=1)
     first, second, end = found.stdout.splitlines()
     assert first.startswith(f"{path}: was changed: its SHA-256 is ")
     assert second == "golden/notes.txt: is not in the manifest.json"
@@ -68,8 +62,7 @@ def test_what_is_wrong_is_told_a_line_a_file(run, mine):
 def test_oracles_that_disagree_are_told_and_exit_with_1(run, mine):
     text = Path("my.yaml").read_text().replace("[[0.5, 0.5], [0.5, 0.5]]", "[[0, 1], [0.5, 0.5]]")
     Path("my.yaml").write_text(text)
-    found = run("golden", "write", "my.yaml", "-o", "golden", "-j", "1")
-    assert found.exit_code == 1
+    found = run("golden", "write", "my.yaml", "-o", "golden", "-j", "1", code=1)
     assert "WRONG Softmax/written_out" in found.stdout
     assert "contradict each other" in found.stdout
     assert found.stdout.endswith("exit 1: 1 case is wrong; 3 cases are in golden\n")
@@ -77,26 +70,20 @@ def test_oracles_that_disagree_are_told_and_exit_with_1(run, mine):
 
 
 def test_nothing_to_write_and_nothing_to_check_are_no_success(run, mine):
-    found = run("golden", "write", "my.yaml", "-o", "golden", "-k", "nothing_like_it")
-    assert found.exit_code == 5
+    run("golden", "write", "my.yaml", "-o", "golden", "-k", "nothing_like_it", code=5)
     assert not Path("golden").exists()
-    found = run("golden", "check", ".")
-    assert found.exit_code == 2
-    assert "is no golden folder" in found.output
+    assert "is no golden folder" in run("golden", "check", ".", code=2).output
 
 
 def test_a_folder_that_is_there_is_kept_unless_forced(run, mine):
     words = ("golden", "write", "my.yaml", "-o", "golden", "-j", "1")
     assert run(*words).exit_code == 0
-    found = run(*words)
-    assert found.exit_code == 2
+    found = run(*words, code=2)
     assert "this folder is not empty" in found.output
     assert "--force replaces" in found.output
     assert run(*words, "--force").exit_code == 0
     Path("golden/mine.txt").touch()
-    found = run(*words, "--force")
-    assert found.exit_code == 2
-    assert "mine.txt" in found.output
+    assert "mine.txt" in run(*words, "--force", code=2).output
     assert Path("golden/mine.txt").exists()
 
 

@@ -8,8 +8,7 @@ from opcheck.errors import Exit
 
 
 def test_help_names_every_command_with_its_line(run):
-    found = run("--help")
-    assert found.exit_code == 0
+    found = run("--help", code=0)
     for name, line in COMMANDS.items():
         assert f"  {name} " in found.stdout
         assert line in found.stdout
@@ -19,8 +18,7 @@ def test_help_names_every_command_with_its_line(run):
 def test_a_command_s_line_is_how_its_own_help_begins(run, name):
     command = importlib.import_module(f"opcheck.cli.{name}").command
     assert command.name == name
-    said = run(name, "-h")
-    assert said.exit_code == 0
+    said = run(name, "-h", code=0)
     assert said.stdout.splitlines()[2].strip().startswith(COMMANDS[name].rstrip(".").split(",")[0])
 
 

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from opcheck.known import Entry
+from opcheck.known import LedgerEntry
 from opcheck.known.fields import LISTABLE
 from tests.shell import ROOT
 
@@ -111,5 +111,5 @@ def test_every_field_and_verdict_is_told():
         *("verdict", "failure", "looks", "reason", "versions"),
         *("sometimes", "cause", "link", "where"),
     ]
-    assert set(re.findall(r"^\| `(\w+)`", table, re.MULTILINE)) == {*Entry.model_fields}
+    assert set(re.findall(r"^\| `(\w+)`", table, re.MULTILINE)) == {*LedgerEntry.model_fields}
     assert all(f"*{verdict}*" in table for verdict in LISTABLE)

@@ -21,8 +21,7 @@ pytestmark = pytest.mark.usefixtures("cases")
 
 
 def test_each_case_is_a_line_under_its_file(run, snapshot):
-    found = run("list", "cases.yaml", "--level", "deep")
-    assert found.exit_code == 0
+    found = run("list", "cases.yaml", "--level", "deep", code=0)
     snapshot("list", found.stdout)
 
 
@@ -35,8 +34,7 @@ def test_json_is_a_record_a_line(run):
 
 
 def test_a_selection_without_cases_is_no_success(run):
-    found = run("list", "cases.yaml", "-k", "nothing_matches")
-    assert found.exit_code == 5
+    found = run("list", "cases.yaml", "-k", "nothing_matches", code=5)
     assert "0 cases" in found.stdout
     assert found.stderr == "opcheck: no case matches (keywords nothing_matches, level core)\n"
 
@@ -74,8 +72,7 @@ def quoting(tmp_path):
 
 
 def test_clauses_are_the_sentences_of_the_pages_of_the_operators_at_hand(run):
-    found = run("list", "--clauses", "--op", "DML_ACTIVATION_HARDMAX1")
-    assert found.exit_code == 0
+    found = run("list", "--clauses", "--op", "DML_ACTIVATION_HARDMAX1", code=0)
     assert found.stdout.startswith("DML_ACTIVATION_HARDMAX1-1  https://")
     assert "every_set_of_axes ×54" in found.stdout
     assert "obliges nothing: it says which devices have the operator" in found.stdout
@@ -84,8 +81,7 @@ def test_clauses_are_the_sentences_of_the_pages_of_the_operators_at_hand(run):
 
 
 def test_cases_of_ones_own_count_for_what_they_quote(run, quoting):
-    found = run("list", "--clauses", "quoting.yaml")
-    assert found.exit_code == 0
+    found = run("list", "--clauses", "quoting.yaml", code=0)
     assert " 4  first_of_ties ×4" in found.stdout
     assert "not on this page: “Default value is 1.” (quoting.yaml:10:3, 1 case)" in found.stdout
 
@@ -106,8 +102,7 @@ def test_an_operator_without_a_file_has_the_sentences_of_its_text(run, tmp_path)
         "op: Neg\ncases:\n- name: minus\n  dtype: float32\n  opset: 13\n"
         "  inputs: {X: [1]}\n  expect: {Y: [-1]}\n  tolerance: {ulp: 0}\n"
     )
-    found = run("list", "--clauses", "neg.yaml")
-    assert found.exit_code == 0
+    found = run("list", "--clauses", "neg.yaml", code=0)
     assert "9 sentences: 4 tested, 2 not tested by these cases, 3 obliging nothing" in found.stdout
     assert re.search("\nNeg takes .* 0  none of these cases\n", found.stdout)
 

@@ -61,16 +61,14 @@ def test_shards_are_the_whole(run, keep):
 
 def test_a_missing_shard_is_told_and_the_whole_is_incomplete(run, keep):
     whole = keep("whole", "right")
-    found = run("merge", shard(whole, 1, 3), shard(whole, 3, 3), "-o", "joined")
-    assert found.exit_code == 4
+    found = run("merge", shard(whole, 1, 3), shard(whole, 3, 3), "-o", "joined", code=4)
     assert found.stderr.splitlines() == [
         "opcheck: right: 3 of 5 results",
         "opcheck: shard 2 of 3 is missing",
     ]
     assert found.stdout == "exit 4: incomplete: 3 results, 5 cases, 1 backend\n"
     assert run("report", "joined", "-q").exit_code == 4
-    again = run("merge", "joined", shard(whole, 2, 3), "-o", "complete")
-    assert again.exit_code == 0
+    run("merge", "joined", shard(whole, 2, 3), "-o", "complete", code=0)
     assert run("report", "complete").stdout == run("report", whole).stdout
 
 
@@ -78,8 +76,7 @@ def test_a_run_that_was_cut_short_leaves_the_whole_incomplete(run, keep, tmp_pat
     parts = keep("a", "right"), keep("b", "last_of_ties")
     lines = (tmp_path / "b").read_text().splitlines(keepends=True)
     (tmp_path / "b").write_text("".join(lines[:3]) + lines[3][:50])
-    found = run("merge", *parts, "-o", "joined")
-    assert found.exit_code == 4
+    found = run("merge", *parts, "-o", "joined", code=4)
     assert "b was cut short" in found.stderr
     assert "b has 2 of 5" in found.stderr
     assert "INCOMPLETE: 7 of 10 results" in run("report", "joined", "-q").stdout
@@ -87,8 +84,7 @@ def test_a_run_that_was_cut_short_leaves_the_whole_incomplete(run, keep, tmp_pat
 
 def test_the_whole_may_go_to_standard_output(run, keep):
     parts = keep("a", "right"), keep("b", "narrow")
-    found = run("merge", *parts, "-o", "-")
-    assert found.exit_code == 0
+    found = run("merge", *parts, "-o", "-", code=0)
     assert found.stderr == "exit 0: joined: 10 results, 5 cases, 2 backends\n"
     run("merge", *parts, "-o", "joined")
     assert Path("joined").read_text() == found.stdout
@@ -114,8 +110,7 @@ def test_what_cannot_be_joined_is_told_and_nothing_is_written(run, keep, words, 
     keep("strict", "narrow", words=["--strict"])
     keep("some", "narrow", words=["-k", "ties"])
     before = {path.name: path.read_bytes() for path in Path().iterdir()}
-    found = run("merge", *words)
-    assert found.exit_code == 2
+    found = run("merge", *words, code=2)
     assert said in found.stderr
     assert found.stdout == ""
     assert {path.name: path.read_bytes() for path in Path().iterdir()} == before

@@ -54,16 +54,14 @@ def test_they_are_listed_selected_and_saved_like_other_cases(run, tmp_path):
 
 
 def test_node_tests_are_run_by_name(run):
-    found = run("run", "onnx-node/hardmax_*", "-b", "numpy", "-b", "reference", "-q")
-    assert found.exit_code == 0
+    found = run("run", "onnx-node/hardmax_*", "-b", "numpy", "-b", "reference", "-q", code=0)
     assert "exit 0: conforms: 14 results, nothing unexpected" in found.stdout
 
 
 def test_backends_are_compared_on_a_model(run, tmp_path):
     (tmp_path / "m.onnx").write_bytes(relu(["batch", 3]).SerializeToString())
     both = ("-b", "onnxruntime", "-b", "reference")
-    found = run("run", "m.onnx", "--dim", "batch=4", *both)
-    assert found.exit_code == 0
+    found = run("run", "m.onnx", "--dim", "batch=4", *both, code=0)
     assert "onnxruntime, reference" in found.stdout
     assert run("run", "m.onnx", *both).stderr.startswith(
         "m.onnx: input 'x': nobody says how large axis 0 is: --dim batch=N"
@@ -77,8 +75,7 @@ def test_backends_are_compared_on_a_model(run, tmp_path):
 def test_a_backend_that_differs_is_told_with_the_command_that_repeats_it(run, tmp_path):
     (tmp_path / "m.onnx").write_bytes(relu(["batch", 3]).SerializeToString())
     words = ("run", "m.onnx", "--dim", "batch=4", "-b", "py:tests.models:Negating")
-    found = run(*words, "-b", "onnxruntime", "-b", "reference")
-    assert found.exit_code == 1
+    found = run(*words, "-b", "onnxruntime", "-b", "reference", code=1)
     assert "--dim=batch=4 --case m.onnx" in found.stdout
 
 
@@ -98,9 +95,7 @@ def test_files_from_strangers_end_with_a_message_each(run, tmp_path):
 def test_commands_that_take_case_files_only_say_so(run, tmp_path):
     write(tmp_path / "data" / "test_a", relu(), [X], [Y])
     for path in ("data", "onnx-node", "m.onnx"):
-        found = run("bench", path, "-b", "numpy")
-        assert found.exit_code == 2
-        assert found.stderr == (
+        assert run("bench", path, "-b", "numpy", code=2).stderr == (
             f"opcheck: {path}: opcheck bench takes case files only, no models\n"
         )
 
@@ -112,6 +107,5 @@ def test_node_tests_are_written_as_files(run, tmp_path):
     assert run("golden", "write", "onnx-node/relu", "-o", "tests").exit_code == 2
     assert run("golden", "write", "onnx-node/relu", "-o", "tests", "--force").exit_code == 0
     for more in (["--npz"], ["-k", "x"], ["other"]):
-        found = run("golden", "write", "onnx-node/relu", *more, "-o", "new")
-        assert found.exit_code == 2
+        found = run("golden", "write", "onnx-node/relu", *more, "-o", "new", code=2)
         assert "onnx-node/relu is written as it is" in found.stderr

@@ -37,14 +37,14 @@ def table(found):
 
 # ── what is seen ──────────────────────────────────────────────────────────────────────────────
 def test_a_mistake_that_is_killed_is_a_success(run):
-    found = run("mutate", "strong.yaml", "--mistake", "last_of_ties", "-j", "1")
+    found = run("mutate", "strong.yaml", "--mutant", "last_of_ties", "-j", "1")
     assert found.exit_code == 0
     assert table(found) == ["Hardmax-13", "1", "1", "·", "·", "·", "100", "%"]
     assert lines_of(found)[-1] == "exit 0: every mistake is seen, or argued to be harmless"
 
 
 def test_a_survivor_is_a_failure_and_comes_with_a_case(run):
-    found = run("mutate", "weak.yaml", "--mistake", "last_of_ties", "-j", "1")
+    found = run("mutate", "weak.yaml", "--mutant", "last_of_ties", "-j", "1")
     assert found.exit_code == 1
     assert lines_of(found)[0] == "SURVIVED  last_of_ties: as if the last of equal maxima won"
     assert table(found) == ["Hardmax-13", "1", "·", "·", "·", "1", "0", "%"]
@@ -64,7 +64,7 @@ def test_a_survivor_is_a_failure_and_comes_with_a_case(run):
     ],
 )
 def test_the_proposal_pasted_into_the_file_kills(run, tmp_path, name):
-    words = ("--mistake", name, "-j", "1", "--format", "json")
+    words = ("--mutant", name, "-j", "1", "--format", "json")
     weak = HEAD + "- {name: a, inputs: {input: {shape: [0, 1], constant: 0}}}\n"
     (tmp_path / "weak.yaml").write_text(weak)
     first, *_ = map(json.loads, lines_of(run("mutate", "weak.yaml", *words)))
@@ -78,14 +78,14 @@ def test_the_proposal_pasted_into_the_file_kills(run, tmp_path, name):
 
 
 def test_no_case_is_sought_without_tries(run):
-    found = run("mutate", "weak.yaml", "--mistake", "last_of_ties", "-j", "1", "--tries", "0")
+    found = run("mutate", "weak.yaml", "--mutant", "last_of_ties", "-j", "1", "--tries", "0")
     assert found.exit_code == 1
     assert "proposal" not in found.stdout
     assert "sought" not in found.stdout
 
 
 def test_where_none_is_found_that_is_said(run):
-    words = ("--mistake", "refuses_constants", "-j", "1", "--tries", "1")
+    words = ("--mutant", "refuses_constants", "-j", "1", "--tries", "1")
     found = run("mutate", "weak.yaml", *words)
     assert "  sought  no legal input found in 1 tries: argue that it is harmless" in found.stdout
 
@@ -104,8 +104,8 @@ def test_an_argument_that_a_case_refutes_is_a_failure(run, monkeypatch):
         (last,) = (one for one in mutants_of(op) if one.name == "last_of_ties")
         return (replace(last, equivalent={"13": "there are no ties"}),)
 
-    monkeypatch.setattr("opcheck.run.mutate.mistakes_in", argued)
-    words = ("--mistake", "last_of_ties", "-j", "1")
+    monkeypatch.setattr("opcheck.execution.mutate.mutants_in", argued)
+    words = ("--mutant", "last_of_ties", "-j", "1")
     assert run("mutate", "weak.yaml", *words).exit_code == 0
     found = run("mutate", "strong.yaml", *words)
     assert found.exit_code == 1
@@ -114,14 +114,14 @@ def test_an_argument_that_a_case_refutes_is_a_failure(run, monkeypatch):
 
 
 def test_onnx_s_own_tests_are_the_measure(run):
-    found = run("mutate", "strong.yaml", "--mistake", "last_of_ties", "-j", "1")
+    found = run("mutate", "strong.yaml", "--mutant", "last_of_ties", "-j", "1")
     start = lines_of(found).index("ONNX's own node tests on the same mistakes")
     row = lines_of(found)[start + 3].split()
     assert row == ["Hardmax-13", "float32", "7", "1", "1", "0", "100", "%", "100", "%"]
 
 
 def test_json_is_a_record_a_mistake_and_the_scores(run):
-    words = ("--mistake", "last_of_ties", "--mistake", "adds_up", "-j", "1", "--format", "json")
+    words = ("--mutant", "last_of_ties", "--mutant", "adds_up", "-j", "1", "--format", "json")
     found = run("mutate", "strong.yaml", *words)
     records = [*map(json.loads, lines_of(found))]
     assert [record["type"] for record in records] == ["mutation", "mutation", "node_tests", "score"]
@@ -130,9 +130,9 @@ def test_json_is_a_record_a_mistake_and_the_scores(run):
 
 
 def test_several_processes_say_the_same(run):
-    words = ("mutate", "strong.yaml", "--opset", "13", "--tries", "0", "--mistake", "last_of_ties")
-    assert run(*words, "-j", "2", "--mistake", "minimum").stdout == (
-        run(*words, "-j", "1", "--mistake", "minimum").stdout
+    words = ("mutate", "strong.yaml", "--opset", "13", "--tries", "0", "--mutant", "last_of_ties")
+    assert run(*words, "-j", "2", "--mutant", "minimum").stdout == (
+        run(*words, "-j", "1", "--mutant", "minimum").stdout
     )
 
 
@@ -149,7 +149,7 @@ def test_groups_that_show_nothing_of_their_own_are_a_failure(run, tmp_path):
 
 
 def test_a_group_that_shows_something_is_told_of_on_request(run):
-    words = ("mutate", "strong.yaml", "--groups", "-j", "1", "--mistake", "last_of_ties")
+    words = ("mutate", "strong.yaml", "--groups", "-j", "1", "--mutant", "last_of_ties")
     found = run(*words, "-k", "not no_ties")
     assert (found.exit_code, len(lines_of(found))) == (0, 1)
     verbose = run(*words, "-k", "not no_ties", "-v")
@@ -159,7 +159,7 @@ def test_a_group_that_shows_something_is_told_of_on_request(run):
 
 
 def test_groups_are_json_too(run):
-    words = ("--groups", "-j", "1", "--mistake", "last_of_ties", "--format", "json")
+    words = ("--groups", "-j", "1", "--mutant", "last_of_ties", "--format", "json")
     found = [*map(json.loads, lines_of(run("mutate", "strong.yaml", *words)))]
     assert [(group["name"], group["shows_nothing"]) for group in found] == [
         ("no_ties", True),
@@ -169,16 +169,16 @@ def test_groups_are_json_too(run):
 
 # ── what makes no sense ───────────────────────────────────────────────────────────────────────
 def test_a_mistake_that_there_is_not_is_refused(run):
-    found = run("mutate", "weak.yaml", "--mistake", "last_of_tie")
+    found = run("mutate", "weak.yaml", "--mutant", "last_of_tie")
     assert found.exit_code == 2
-    assert found.stderr.splitlines()[0] == "opcheck: no mistake 'last_of_tie'"
+    assert found.stderr.splitlines()[0] == "opcheck: no mutant 'last_of_tie'"
     assert "'last_of_ties'" in found.stderr
 
 
 def test_operators_without_mistakes_judge_nothing(run):
     found = run("mutate", "unknown.yaml")
     assert found.exit_code == 5
-    assert found.stderr == "opcheck: no case of an operator with known mistakes (level core)\n"
+    assert found.stderr == "opcheck: no case of an operator with known mutants (level core)\n"
 
 
 def test_a_wrong_case_is_wrong_usage(run, tmp_path):
@@ -197,3 +197,14 @@ def test_an_interrupt_ends_it_and_its_processes_without_a_traceback(start, after
     os.killpg(process.pid, signal.SIGINT)
     out, err = process.communicate(timeout=60)
     assert (process.returncode, out, err) == (130, "", "opcheck: interrupted\n")
+
+
+#: What the option was called.
+FORMER = "--mistake"
+
+
+def test_the_option_s_former_name_still_works(run):
+    words = ("mutate", "weak.yaml", "-j", "1", "--tries", "0", "-v")
+    new = run(*words, "--mutant", "last_of_ties")
+    old = run(*words, FORMER, "last_of_ties")
+    assert (old.exit_code, old.stdout) == (new.exit_code, new.stdout)

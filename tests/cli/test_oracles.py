@@ -34,8 +34,7 @@ def oracle(tmp_path, address, head=HARDMAX):
 
 def test_a_run_tells_by_whose_answers_it_judged(run, tmp_path):
     oracle(tmp_path, "right")
-    found = run("run", "cases.yaml", "-b", "last_of_ties", "--report", "json=run.jsonl")
-    assert found.exit_code == 1
+    found = run("run", "cases.yaml", "-b", "last_of_ties", "--report", "json=run.jsonl", code=1)
     assert "found   unlike oracle right 1.5: output: 4 of 6 elements wrong" in found.stdout
     assert "oracle  right 1.5, whose answer the case takes for right" in found.stdout
     assert "1 result was judged by what oracle right 1.5 answers" in found.stdout
@@ -46,25 +45,31 @@ def test_a_run_tells_by_whose_answers_it_judged(run, tmp_path):
     assert "oracle  right 1.5" in again.stdout
 
 
-def test_a_backend_that_is_its_own_oracle_is_not_judged(run, tmp_path):
-    oracle(tmp_path, "right")
-    found = run("run", "cases.yaml", "-b", "right")
-    assert found.exit_code == 5
-    assert "nothing was judged: right was compared with itself only" in found.stdout
-
-
-def test_an_oracle_that_gives_no_answer_passes_nobody(run, tmp_path):
-    oracle(tmp_path, "refuses")
-    found = run("run", "cases.yaml", "-b", "right")
-    assert found.exit_code == 4
-    assert "oracle refuses 1.5 gives no answer: raised Refused: no" in found.stdout
-
-
-def test_the_engine_contradicts_a_wrong_oracle(run, tmp_path):
-    oracle(tmp_path, "last_of_ties")
-    found = run("run", "cases.yaml", "-b", "last_of_ties", "-b", "right")
-    assert found.exit_code == 2
-    assert "by oracle last_of_ties 1.5: the case and opcheck's engine contradict" in found.stdout
+@pytest.mark.parametrize(
+    ("address", "backends", "code", "told"),
+    [
+        ("right", ["right"], 5, "nothing was judged: right was compared with itself only"),
+        ("refuses", ["right"], 4, "oracle refuses 1.5 gives no answer: raised Refused: no"),
+        (
+            "last_of_ties",
+            ["last_of_ties", "right"],
+            2,
+            "by oracle last_of_ties 1.5: the case and opcheck's engine contradict",
+        ),
+        (
+            "saved:nowhere",
+            ["right"],
+            4,
+            "oracle 'saved:nowhere': backend 'saved': nowhere does not exist",
+        ),
+    ],
+    ids=["itself", "refuses", "wrong", "not installed"],
+)
+def test_an_oracle_that_is_no_judge_passes_nobody(run, tmp_path, address, backends, code, told):
+    oracle(tmp_path, address)
+    found = run("run", "cases.yaml", *(word for name in backends for word in ("-b", name)))
+    assert found.exit_code == code
+    assert told in found.output
 
 
 @pytest.mark.parametrize(
@@ -80,9 +85,7 @@ def test_the_engine_contradicts_a_wrong_oracle(run, tmp_path):
 def test_who_can_be_no_oracle_is_told_with_its_place(run, tmp_path, address, told):
     oracle(tmp_path, address)
     for command in (("run",), ("bench", "--quick")):
-        found = run(*command, "cases.yaml", "-b", "right")
-        assert found.exit_code == 2
-        assert told in found.stderr
+        assert told in run(*command, "cases.yaml", "-b", "right", code=2).stderr
 
 
 def test_code_that_the_command_line_or_a_profile_names_may_be_an_oracle(run, tmp_path):
@@ -94,19 +97,16 @@ def test_code_that_the_command_line_or_a_profile_names_may_be_an_oracle(run, tmp
     assert run("run", "cases.yaml", "-b", "right").exit_code == 0
 
 
+def repeated(run, found):
+    """What comes of the first repeat command that a run prints."""
+    line = next(line for line in found.stdout.splitlines() if line.startswith("  repeat "))
+    return run(*shlex.split(line.partition("opcheck ")[2]))
+
+
 def test_a_repeated_command_names_an_oracle_that_is_code(run, tmp_path):
     oracle(tmp_path, "py:tests.cli.fakes:RIGHT")
     found = run("run", "cases.yaml", "-b", "last_of_ties", "-b", "py:tests.cli.fakes:RIGHT")
-    (line,) = [line for line in found.stdout.splitlines() if line.startswith("  repeat ")]
-    again = run(*shlex.split(line.partition("opcheck ")[2]))
-    assert "unlike oracle py:tests.cli.fakes:RIGHT 1.5" in again.stdout
-
-
-def test_an_oracle_that_is_not_installed_is_told_before_anything_runs(run, tmp_path):
-    oracle(tmp_path, "saved:nowhere")
-    found = run("run", "cases.yaml", "-b", "right")
-    assert found.exit_code == 4
-    assert "oracle 'saved:nowhere': backend 'saved': nowhere does not exist" in found.stderr
+    assert "unlike oracle py:tests.cli.fakes:RIGHT 1.5" in repeated(run, found).stdout
 
 
 def agreeing(tmp_path):
@@ -115,8 +115,7 @@ def agreeing(tmp_path):
 
 def test_two_that_differ_are_red_and_nobody_is_accused(run, tmp_path):
     agreeing(tmp_path)
-    found = run("run", "cases.yaml", "-b", "right", "-b", "last_of_ties")
-    assert found.exit_code == 1
+    found = run("run", "cases.yaml", "-b", "right", "-b", "last_of_ties", code=1)
     assert "exit 1: does not conform: 2 differ" in found.stdout
     assert "differs from last_of_ties: output: 4 of 6 elements differ" in found.stdout
     assert "repeat  opcheck run cases.yaml --case Hardmax/asked -b right -b last_of_ties" in (
@@ -136,15 +135,13 @@ def test_who_agrees_with_whom_stands_in_the_summary(run, tmp_path):
 def test_one_backend_alone_has_nobody_to_agree_with(run, tmp_path):
     agreeing(tmp_path)
     for command in (("run",), ("bench", "--quick")):
-        found = run(*command, "cases.yaml", "-b", "right")
-        assert found.exit_code == 2
+        found = run(*command, "cases.yaml", "-b", "right", code=2)
         assert "cases.yaml:8:3: Hardmax/asked: expect.agree compares backends" in found.stderr
 
 
 def test_where_only_one_answers_the_run_is_incomplete(run, tmp_path):
     agreeing(tmp_path)
-    found = run("run", "cases.yaml", "-b", "right", "-b", "lacks_float32")
-    assert found.exit_code == 4
+    found = run("run", "cases.yaml", "-b", "right", "-b", "lacks_float32", code=4)
     assert "no other backend answers" in found.stdout
 
 
@@ -158,60 +155,39 @@ def test_a_list_says_whose_answer_it_will_be(run, tmp_path):
 
 def test_questions_of_such_cases_can_be_written(run, tmp_path):
     oracle(tmp_path, "reference", GEMM)
-    found = run("list", "cases.yaml", "--save-questions", "asked")
-    assert found.exit_code == 0
+    run("list", "cases.yaml", "--save-questions", "asked", code=0)
     assert (tmp_path / "asked" / "Gemm%2Fasked" / "model.onnx").is_file()
 
 
 def test_mutate_leaves_out_what_says_no_answer_itself_and_tells_so(run, tmp_path):
     agreeing(tmp_path)
-    found = run("mutate", "cases.yaml", "-j", "1")
-    assert found.exit_code == 5
+    found = run("mutate", "cases.yaml", "-j", "1", code=5)
     assert "1 case left out, such as Hardmax/asked" in found.stderr
 
 
 def test_without_tolerance_such_a_case_is_refused(run, tmp_path):
     oracle(tmp_path, "reference", GEMM.replace("tolerance: {rtol: 1.0e-5}\n", ""))
-    found = run("list", "cases.yaml")
-    assert found.exit_code == 2
+    found = run("list", "cases.yaml", code=2)
     assert "a backend's answer has errors of its own: tolerance must be stated" in found.stderr
 
 
 def test_every_mistake_about_whose_answer_it_is_is_told(run, tmp_path):
-    lines = [
-        "- {name: a, expect: {oracle: reference, agree: true}}",
-        "- {name: b, expect: {agree: false}}",
-        "- {name: c, expect: {oracle: 3}}",
-        "- {name: d, expect: {orcle: reference}}",
-        "- {name: e, expect: {oracle: ''}}",
-        '- {name: f, expect: {oracle: "a\\nb"}}',
-        "- {name: g, rule: open, expect: {oracle: reference}}",
-    ]
-    write(tmp_path, GEMM + "\n".join(lines))
-    found = run("list", "cases.yaml")
-    assert found.exit_code == 2
-    for line, told in enumerate(
-        [
-            "unknown key 'oracle' (known: agree)",
-            "expect.agree: must be true, or another answer be stated",
-            "expect.oracle: must be a text, got 3",
-            "did you mean 'oracle'?",
-            "expect.oracle: must not be empty",
-            "expect.oracle: must be one line, without tabs",
-            "rule: open needs expect.any_of",
-        ],
-        7,
-    ):
-        assert any(
-            said.startswith(f"cases.yaml:{line}:") and told in said
-            for said in found.stderr.splitlines()
-        ), told
-
-
-def repeated(run, found):
-    """What comes of the first repeat command that a run prints."""
-    line = next(line for line in found.stdout.splitlines() if line.startswith("  repeat "))
-    return run(*shlex.split(line.partition("opcheck ")[2]))
+    mistakes = {
+        "expect: {oracle: reference, agree: true}": "unknown key 'oracle' (known: agree)",
+        "expect: {agree: false}": "expect.agree: must be true, or another answer be stated",
+        "expect: {oracle: 3}": "expect.oracle: must be a text, got 3",
+        "expect: {orcle: reference}": "did you mean 'oracle'?",
+        "expect: {oracle: ''}": "expect.oracle: must not be empty",
+        'expect: {oracle: "a\\nb"}': "expect.oracle: must be one line, without tabs",
+        "rule: open, expect: {oracle: reference}": "rule: open needs expect.any_of",
+    }
+    cases = (
+        f"- {{name: {name}, {said}}}\n" for name, said in zip("abcdefg", mistakes, strict=True)
+    )
+    write(tmp_path, GEMM + "".join(cases))
+    lines = run("list", "cases.yaml", code=2).stderr.splitlines()
+    for line, told in enumerate(mistakes.values(), 7):
+        assert any(one.startswith(f"cases.yaml:{line}:") and told in one for one in lines), told
 
 
 def test_who_fails_by_itself_among_others_is_repeated_beside_them(run, tmp_path):

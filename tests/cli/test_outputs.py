@@ -11,7 +11,7 @@ import pytest
 from opcheck.report import store
 from tests.cli.conftest import InlinePool
 from tests.cli.test_run import CASES
-from tests.run.golden.made import FOUR
+from tests.execution.golden.made import FOUR
 
 #: Commands that write `out`, by what they write.
 COMMANDS = {
@@ -57,8 +57,7 @@ def content(path):
 @pytest.mark.parametrize("name", COMMANDS)
 def test_a_refused_command_leaves_no_output_of_an_earlier_one(run, name, wrong):
     out, before = earlier(run, name)
-    found = run(*COMMANDS[name], wrong)
-    assert found.exit_code == 2
+    found = run(*COMMANDS[name], wrong, code=2)
     assert not out.exists()
     assert content(Path(f"{out}.stale")) == before
     assert f"opcheck: {out} of an earlier command is {out}.stale now" in found.stderr
@@ -152,8 +151,7 @@ def test_a_report_that_is_replaced_while_it_is_written_is_no_report(run, monkeyp
         return ask(self, question)
 
     monkeypatch.setattr(InlinePool, "ask", asked)
-    found = run("run", "cases.yaml", "-b", "right", "-k", "not nan", "--report", "json=out")
-    assert found.exit_code == 4
+    found = run("run", "cases.yaml", "-b", "right", "-k", "not nan", "--report", "json=out", code=4)
     assert found.stdout.splitlines()[-1].startswith("exit 4: --report json=out cannot be written: ")
 
 
@@ -192,4 +190,4 @@ def test_no_command_prints_an_exit_code_but_where_it_ends():
         for file in root.rglob("*.py")
         for _ in re.findall(r'f"exit \{', file.read_text())
     ]
-    assert sorted(places) == ["cli/options.py", "report/diff.py", "report/pretty.py"]
+    assert sorted(places) == ["cli/options.py", "report/style.py"]

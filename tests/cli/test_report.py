@@ -76,8 +76,7 @@ def test_an_incomplete_run_is_shown_as_such_whatever_its_verdicts(run):
     assert ran.exit_code == 1
     assert kept.ending is not None
     assert not kept.complete
-    again = run("report", "run.jsonl")
-    assert again.exit_code == 4
+    again = run("report", "run.jsonl", code=4)
     *same, last = again.stdout.splitlines()
     assert same == ran.stdout.splitlines()[:-1]
     assert "INCOMPLETE: 1 of 5 results" in same
@@ -89,8 +88,7 @@ def test_a_run_that_lost_its_end_is_incomplete_in_every_format(run, tmp_path):
     lines = (tmp_path / "run.jsonl").read_text().splitlines()
     (tmp_path / "run.jsonl").write_text("\n".join(lines[:3]) + "\n" + lines[3][:40])
     for form in ("pretty", *FORMATS):
-        found = run("report", "run.jsonl", "--format", form)
-        assert found.exit_code == 4
+        found = run("report", "run.jsonl", "--format", form, code=4)
         assert "incomplete: 2 of 5 results" in found.output
 
 
@@ -162,8 +160,7 @@ def test_a_run_writes_what_is_made_of_it_later(run):
     assert found.exit_code == 4  # one of the fakes is not what was asked for
     for form, name in FORMATS.items():
         written = Path(name).read_bytes()
-        later = run("report", "run.jsonl", "--format", form)
-        assert later.exit_code == 4
+        later = run("report", "run.jsonl", "--format", form, code=4)
         assert later.stdout_bytes == written
         assert run("report", "run.jsonl", "--format", form, "-o", "later").stdout == ""
         assert Path("later").read_bytes() == written
@@ -204,8 +201,7 @@ def test_annotations_may_go_where_the_tables_go(run):
 )
 def test_a_file_that_cannot_be_written_is_told_before_anything_runs(run, targets, said):
     words = [word for target in targets for word in ("--report", target)]
-    found = run("run", "cases.yaml", "-b", "no such backend either", *words)
-    assert found.exit_code == 2
+    found = run("run", "cases.yaml", "-b", "no such backend either", *words, code=2)
     assert said in found.stderr
     assert "no such backend" not in found.stderr
     assert [path.name for path in Path().iterdir()] == ["cases.yaml"]
@@ -225,9 +221,8 @@ def test_a_report_that_could_not_be_written_is_loud_and_the_run_goes_on(
     run, form, backend, meaning
 ):
     words = ("-b", backend, "-k", "ties", "--report", f"{form}=/dev/full", "--report", "json=kept")
-    found = run("run", "cases.yaml", *words)
+    found = run("run", "cases.yaml", *words, code=4)
     told = f"--report {form}=/dev/full cannot be written: No space left on device"
-    assert found.exit_code == 4
     assert found.stderr == f"opcheck: {told}\n"
     assert found.stdout.splitlines()[-1].startswith(f"exit 4: {told}; {meaning}")
     assert store.read(Path("kept")).complete
@@ -245,8 +240,7 @@ def test_a_report_of_a_stored_run_that_cannot_be_written_is_an_error(run, form):
 @pytest.mark.skipif(os.getuid() == 0, reason="root may read all")
 def test_a_folder_that_may_not_be_written_is_told(run, tmp_path):
     (tmp_path / "locked").mkdir(mode=0o500)
-    found = run("run", "cases.yaml", "--report", "junit=locked/a.xml")
-    assert found.exit_code == 2
+    found = run("run", "cases.yaml", "--report", "junit=locked/a.xml", code=2)
     assert "this may not be written (permission denied)" in found.stderr
 
 
@@ -268,8 +262,7 @@ def test_a_folder_that_may_not_be_written_is_told(run, tmp_path):
 )
 def test_what_makes_no_sense_is_told(run, words, said):
     stored(run, "-b", "right")
-    found = run(*words)
-    assert found.exit_code == 2
+    found = run(*words, code=2)
     assert said in found.stderr
     assert found.stdout == ""
 
@@ -279,8 +272,7 @@ def test_every_damaged_line_is_told_with_its_place(run, tmp_path):
     lines = (tmp_path / "run.jsonl").read_text().splitlines()
     fields = json.loads(lines[2]) | {"verdict": "splendid"}
     (tmp_path / "run.jsonl").write_text("\n".join([*lines[:2], json.dumps(fields), "{", ""]))
-    found = run("report", "run.jsonl")
-    assert found.exit_code == 2
+    found = run("report", "run.jsonl", code=2)
     assert found.stderr.startswith(
         "run.jsonl:3:1: verdict: input should be 'pass', 'known', 'warn'"
     )
@@ -300,8 +292,7 @@ def timed(tmp_path):
 
 
 def test_a_benchmark_is_printed_as_when_it_was_measured(run, timed):
-    found = run("report", timed())
-    assert found.exit_code == 0
+    found = run("report", timed(), code=0)
     assert "Softmax/a" in found.stdout
     assert "other was not timed: fail: so" in found.stdout
 
@@ -323,8 +314,7 @@ def test_a_benchmark_becomes_a_page(run, timed):
 
 @pytest.mark.parametrize("form", ["pretty", "html"])
 def test_a_benchmark_that_was_cut_short_is_shown_as_such(run, timed, form):
-    found = run("report", timed(complete=False), "--format", form)
-    assert found.exit_code == 4
+    found = run("report", timed(complete=False), "--format", form, code=4)
     assert "INCOMPLETE" in found.stdout
     assert "bench.jsonl: the benchmark was cut short" in found.stderr
 
@@ -335,14 +325,11 @@ def test_a_benchmark_without_times_conforms_to_nothing(run, timed):
 
 @pytest.mark.parametrize("words", [["--format", "junit"], ["--format", "json"], ["-q"], ["-v"]])
 def test_what_is_there_for_runs_only_is_refused_for_a_benchmark(run, timed, words):
-    found = run("report", timed(), *words)
-    assert found.exit_code == 2
-    assert "bench.jsonl is a benchmark" in found.stderr
+    assert "bench.jsonl is a benchmark" in run("report", timed(), *words, code=2).stderr
 
 
 def test_a_benchmark_that_is_damaged_is_refused_with_the_place(run, timed):
     path = Path(timed())
     path.write_text(path.read_text().replace('"timed"', '"tined"', 1))
-    found = run("report", path.name, "--format", "html")
-    assert found.exit_code == 2
+    found = run("report", path.name, "--format", "html", code=2)
     assert "bench.jsonl:2:1: no line here is of type 'tined'" in found.stderr

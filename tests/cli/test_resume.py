@@ -52,8 +52,7 @@ def whole(run, tmp_path):
     """A run that was not cut short, in a file."""
     (tmp_path / "many.yaml").write_text(MANY)
     if not _WHOLE:
-        found = run("run", "many.yaml", *BACKENDS, "--report", "json=whole.jsonl")
-        assert found.exit_code == 1
+        found = run("run", "many.yaml", *BACKENDS, "--report", "json=whole.jsonl", code=1)
         _WHOLE.extend([found, Path("whole.jsonl").read_bytes()])
     Path("whole.jsonl").write_bytes(_WHOLE[1])
     return _WHOLE[0]
@@ -73,8 +72,7 @@ def lines_of(path):
 def test_a_run_that_goes_on_leaves_the_stream_of_one_that_ran_through(run, whole, share):
     size = int(share * Path("whole.jsonl").stat().st_size)
     cut("run.jsonl", size)
-    found = run("run", "many.yaml", *BACKENDS, "--resume", "run.jsonl")
-    assert found.exit_code == whole.exit_code
+    found = run("run", "many.yaml", *BACKENDS, "--resume", "run.jsonl", code=whole.exit_code)
     assert without_times("run.jsonl") == without_times("whole.jsonl")
     # A finished file has final diagnoses; those printed at once were provisional.
     shown = without_diagnoses(whole.stdout.splitlines())
@@ -212,8 +210,7 @@ def test_how_processes_died_before_is_not_forgotten(run, tmp_path):
     lines[-1] |= {"totals": {"right": {"pass": 3}}}
     del lines[-2]
     Path("run.jsonl").write_text("\n".join(map(json.dumps, lines)) + "\n")
-    found = run("run", *words, "--resume", "run.jsonl")
-    assert found.exit_code == 1
+    found = run("run", *words, "--resume", "run.jsonl", code=1)
     assert "does not conform: right: its process ended" in found.stdout
     ending = store.read(Path("run.jsonl")).ending
     assert ending is not None
@@ -243,8 +240,7 @@ def test_another_run_is_refused_and_the_file_stays_as_it_is(run, tmp_path, words
     (tmp_path / "cases.yaml").write_text(CASES)
     cut("run.jsonl", 20_001)
     before = Path("run.jsonl").read_bytes()
-    found = run("run", *words, "--resume", "run.jsonl")
-    assert found.exit_code == 2
+    found = run("run", *words, "--resume", "run.jsonl", code=2)
     assert said in found.stderr
     assert "another file begins a new run; run.jsonl is as it was" in found.stderr
     assert found.stdout == ""
@@ -265,9 +261,7 @@ def test_another_version_is_refused(run, field, said):
         inner = inner[key]
     inner[field[-1]] = "0.0.1"
     Path("run.jsonl").write_bytes(b"".join([json.dumps(fields).encode() + b"\n", *rest[:5]]))
-    found = run("run", *ALL, "--resume", "run.jsonl")
-    assert found.exit_code == 2
-    assert said in found.stderr
+    assert said in run("run", *ALL, "--resume", "run.jsonl", code=2).stderr
 
 
 BACKEND = """
@@ -326,8 +320,7 @@ def test_a_backend_that_was_built_anew_is_another_whatever_its_version(
         Path("run.jsonl").write_bytes(part)
         text = file.read_bytes()
         file.write_bytes(text.replace(b"fast", b"slow") + change if change else text)
-        found = run(*words)
-        assert found.exit_code == code
+        found = run(*words, code=code)
     told = f"was made of other files in run.jsonl: {differs or file.name}\n"
     assert told in found.stderr
     assert Path("run.jsonl").read_bytes() == part
@@ -347,8 +340,7 @@ class Mine:
 def test_a_backend_that_is_built_anew_while_it_is_judged_is_not_judged_on(run, tmp_path):
     (tmp_path / "cases.yaml").write_text(TWO)
     (tmp_path / "mine.py").write_text(DYING)
-    found = run("run", "cases.yaml", "-b", "py:mine:Mine")
-    assert found.exit_code == 4
+    found = run("run", "cases.yaml", "-b", "py:mine:Mine", code=4)
     assert "started again, its files are not what they were: mine" in found.stdout
 
 
@@ -362,8 +354,7 @@ def test_a_run_that_began_long_ago_is_not_gone_on_with(run, hours, within, code)
     fields["started"] = (datetime.now(UTC) - timedelta(hours=hours)).isoformat(timespec="seconds")
     Path("run.jsonl").write_bytes(b"".join([json.dumps(fields).encode() + b"\n", *rest[:5]]))
     words = ["--resume-within", within] if within else []
-    found = run("run", *ALL, "--resume", "run.jsonl", *words)
-    assert found.exit_code == code
+    found = run("run", *ALL, "--resume", "run.jsonl", *words, code=code)
     when = f"{abs(hours)}.0 hours {'ago' if hours > 0 else 'from now'}; --resume-within"
     assert (when in found.stderr) is (code == 2)
 
@@ -371,8 +362,7 @@ def test_a_run_that_began_long_ago_is_not_gone_on_with(run, hours, within, code)
 def test_an_edited_case_is_another_suite(run, tmp_path):
     cut("run.jsonl", 20_000)
     (tmp_path / "many.yaml").write_text(MANY.replace("[1, 2, 3]", "[1, 2, 4]"))
-    found = run("run", *ALL, "--resume", "run.jsonl")
-    assert found.exit_code == 2
+    found = run("run", *ALL, "--resume", "run.jsonl", code=2)
     assert "run.jsonl and this run are of different suites, of 19 and 19 cases" in found.stderr
 
 
@@ -400,16 +390,13 @@ def test_another_machine_goes_on_and_both_are_told(run):
 def test_what_is_no_run_is_told(run, tmp_path, path, said):
     (tmp_path / "cases.yaml").write_text(CASES)
     (tmp_path / "other.txt").write_text("something else\n")
-    found = run("run", "cases.yaml", "-b", "right", "--resume", path)
-    assert found.exit_code == 2
-    assert said in found.stderr
+    assert said in run("run", "cases.yaml", "-b", "right", "--resume", path, code=2).stderr
     assert (tmp_path / "other.txt").read_text() == "something else\n"
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a full device")
 def test_a_device_is_no_file_to_go_on_with(run):
-    found = run("run", *ALL, "--resume", "/dev/full")
-    assert found.exit_code == 2
+    found = run("run", *ALL, "--resume", "/dev/full", code=2)
     assert "only a file can be gone on with" in found.stderr
 
 
@@ -422,7 +409,6 @@ def test_where_there_is_no_room_the_file_stays_as_it_is(run, monkeypatch):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("opcheck.report.files._write", full)
-    found = run("run", *ALL, "--resume", "run.jsonl")
-    assert found.exit_code == 4
+    found = run("run", *ALL, "--resume", "run.jsonl", code=4)
     assert "run.jsonl cannot be written: No space left on device" in found.stderr
     assert Path("run.jsonl").read_bytes() == before

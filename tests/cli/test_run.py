@@ -50,8 +50,7 @@ EACH = [word for fake in FAKES for word in ("-b", fake)]
 # ── the texts ───────────────────────────────────────────────────────────────────────────────────
 @pytest.mark.parametrize("backend", ["last_of_ties", "narrow", "flat", "twice", "lists", "refuses"])
 def test_the_failures_of_a_backend(run, snapshot, backend):
-    found = run("run", "cases.yaml", "-b", backend)
-    assert found.exit_code == 1
+    found = run("run", "cases.yaml", "-b", backend, code=1)
     assert found.stderr == ""
     snapshot(f"failures_of_{backend}", found.stdout)
 
@@ -78,8 +77,7 @@ def test_hostile_words_of_a_backend_are_harmless_and_short(run, backend):
 
 # ── options ─────────────────────────────────────────────────────────────────────────────────────
 def test_a_sound_backend_conforms(run):
-    found = run("run", "cases.yaml", "-b", "right", "-k", "not nan")
-    assert found.exit_code == 0
+    found = run("run", "cases.yaml", "-b", "right", "-k", "not nan", code=0)
     assert found.stdout.splitlines()[-1].startswith("exit 0: conforms")
 
 
@@ -95,8 +93,7 @@ def test_warnings_are_red_under_strict_only(run):
 def test_what_is_unsupported_is_red_where_support_is_required(run):
     words = ("run", "cases.yaml", "-b", "right", "-b", "lacks_float32", "-k", "not nan")
     assert run(*words).exit_code == 5  # one of two named backends was judged on nothing
-    found = run(*words, "--require-supported")
-    assert found.exit_code == 1
+    found = run(*words, "--require-supported", code=1)
     assert "UNSUPPORTED lacks_float32  Hardmax/ties" in found.stdout
     assert found.stdout.splitlines()[-1] == "exit 1: does not conform: 4 unsupported"
     [command, *_] = re.findall(r"^  repeat  opcheck (.*)$", found.stdout, re.MULTILINE)
@@ -106,16 +103,14 @@ def test_what_is_unsupported_is_red_where_support_is_required(run):
 
 @pytest.mark.parametrize("backend", ["declines_opset_13", "refuses_opset_13"])
 def test_who_takes_a_later_opset_only_is_told_so(run, backend):
-    found = run("run", "cases.yaml", "-b", backend, "-k", "ties and not many")
-    assert found.exit_code == 1
+    found = run("run", "cases.yaml", "-b", backend, "-k", "ties and not many", code=1)
     assert f"ERROR {backend}  Hardmax/ties" in found.stdout
     hint = r"takes the same model at opset \d\d, where Hardmax-13 is in force too; at opset 13: "
     assert re.search(rf"^  found   {hint}.*opset 13$", found.stdout, re.MULTILINE)
 
 
 def test_what_was_not_run_is_listed_and_makes_the_run_incomplete(run):
-    found = run("run", "cases.yaml", "-b", "right", "-b", "falls_back", "-k", "ties")
-    assert found.exit_code == 4
+    found = run("run", "cases.yaml", "-b", "right", "-b", "falls_back", "-k", "ties", code=4)
     assert "INCOMPLETE" not in found.stdout
     lines = found.stdout.splitlines()
     assert lines[lines.index("Not run") + 3].split(maxsplit=3) == (
@@ -141,8 +136,7 @@ def test_quiet_leaves_out_the_failures_and_verbose_adds_the_warnings(run):
     ("words", "red"), [(["-x"], 1), (["--max-fail", "1"], 1), (["--max-fail", "2"], 2)]
 )
 def test_a_run_stops_at_enough_failures(run, words, red):
-    found = run("run", "cases.yaml", "-b", "right", "-b", "last_of_ties", *words)
-    assert found.exit_code == 1
+    found = run("run", "cases.yaml", "-b", "right", "-b", "last_of_ties", *words, code=1)
     assert found.stdout.endswith(f"\nexit 1: does not conform: {red} fail\n")
     assert f"INCOMPLETE: {2 * red} of 10 results\n" in found.stdout
 
@@ -156,14 +150,12 @@ def test_a_case_that_is_wrong_is_never_left_without_its_reason(run, tmp_path, qu
 
 def test_a_case_that_is_wrong_counts_as_a_failure(run, tmp_path):
     (tmp_path / "cases.yaml").write_text(CASES.replace("[[1, 0, 0], [1", "[[0, 1, 0], [1"))
-    found = run("run", "cases.yaml", "-b", "right", "-x")
-    assert found.exit_code == 2
+    found = run("run", "cases.yaml", "-b", "right", "-x", code=2)
     assert "INCOMPLETE: 1 of 5 results\n" in found.stdout
 
 
 def test_a_run_that_fails_at_its_very_end_is_complete(run):
-    found = run("run", "cases.yaml", "-b", "last_of_ties", "-k", "nan", "-x")
-    assert found.exit_code == 1
+    found = run("run", "cases.yaml", "-b", "last_of_ties", "-k", "nan", "-x", code=1)
     assert "INCOMPLETE" not in found.stdout
 
 
@@ -197,8 +189,7 @@ def test_the_printed_command_repeats_the_failure(run, backend):
     for command, told in commands.items():
         program, *words = shlex.split(command)
         assert program == "opcheck"
-        again = run(*words)
-        assert again.exit_code == 1
+        again = run(*words, code=1)
         alone, among = without_diagnoses(again.stdout.splitlines()), without_diagnoses(told)
         assert alone[: len(among)] == among
         assert again.stdout.count("  repeat  ") == 1
@@ -281,6 +272,4 @@ def test_a_stopped_stream_says_so(run):
 
 
 def test_an_error_leaves_no_half_stream(run):
-    found = run("run", "cases.yaml", "-b", "nope", "--format", "json")
-    assert found.exit_code == 2
-    assert found.stdout == ""
+    assert run("run", "cases.yaml", "-b", "nope", "--format", "json", code=2).stdout == ""

@@ -38,6 +38,7 @@ def rows(text):
     return found
 
 
+@pytest.mark.gate
 def test_the_first_run_is_green_and_shows_what_is_known(first_run, run):
     assert first_run.exit_code == 0
     assert first_run.stderr == ""
@@ -55,8 +56,7 @@ def test_the_first_run_is_green_and_shows_what_is_known(first_run, run):
     assert "A float16 model is refused at opsets 1 to 5" in first_run.stdout
     assert "\n  repeat  " not in first_run.stdout
 
-    found = run("report", str(first_run.stored), "-v")
-    assert found.exit_code == 0
+    found = run("report", str(first_run.stored), "-v", code=0)
     counts = rows(found.stdout)
     assert list(counts) == ["numpy", "onnxruntime", "reference"]
     computed = [case for case in shipped_cases() if isinstance(case.expect, Computed)]
@@ -76,6 +76,7 @@ def test_the_first_run_is_green_and_shows_what_is_known(first_run, run):
     assert found.stdout.splitlines()[-1] == lines[-1]
 
 
+@pytest.mark.gate
 def test_the_first_run_is_as_the_readme_shows_it(first_run):
     # How many cases there are changes with the suites, and is told there as of one day.
     printed = numberless(first_run.stdout).splitlines()
@@ -102,8 +103,7 @@ def unlisted(tmp_path_factory):
 
 
 def test_without_the_ledgers_the_defects_are_failures_of_which_some_are_told(run, unlisted):
-    found = run("report", unlisted[1], "-v")
-    assert found.exit_code == 1
+    found = run("report", unlisted[1], "-v", code=1)
     counts = rows(found.stdout).values()
     told = [part for backend in rows(found.stdout) for part in failures(found.stdout, backend)]
     total = sum(count["fail"] + count["error"] for count in counts)
@@ -130,12 +130,12 @@ def test_without_the_ledgers_the_defects_are_failures_in_full(run, unlisted):
     assert found.stdout.splitlines()[-1].startswith("exit 1: does not conform")
     for part in (of_reference[0], of_reference[-1], failures(found.stdout, "onnxruntime")[0]):
         *told, last = part.splitlines()
-        again = run(*shlex.split(last.removeprefix("  repeat  "))[1:])
-        assert again.exit_code == 1
+        again = run(*shlex.split(last.removeprefix("  repeat  "))[1:], code=1)
         alone, among = without_diagnoses(again.stdout.splitlines()), without_diagnoses(told)
         assert alone[: len(among)] == among
 
 
+@pytest.mark.gate
 def test_the_stream_says_the_same_as_the_tables(first_run, run):
     tables = run("report", str(first_run.stored), "-v")
     header, *records, footer = map(json.loads, first_run.stored.read_text("utf-8").splitlines())
@@ -168,9 +168,7 @@ def test_the_stream_says_the_same_as_the_tables(first_run, run):
     ],
 )
 def test_exit_codes(run, words, code):
-    found = run("run", *words)
-    assert found.exit_code == code
-    assert found.stdout.splitlines()[-1].startswith(f"exit {code}: ")
+    assert run("run", *words, code=code).stdout.splitlines()[-1].startswith(f"exit {code}: ")
 
 
 def test_a_case_is_asked_for_whatever_its_level(run):
@@ -181,7 +179,6 @@ def test_a_case_is_asked_for_whatever_its_level(run):
 
 
 def test_verbose_shows_the_known_defects_in_full(run):
-    found = run("run", "-b", "onnxruntime", "-k", "axis_beyond_32_bits", "-vv")
-    assert found.exit_code == 0
+    found = run("run", "-b", "onnxruntime", "-k", "axis_beyond_32_bits", "-vv", code=0)
     assert "KNOWN onnxruntime  Hardmax/axis_beyond_32_bits@" in found.stdout
     assert "  cause   The range of axis is checked after it was cut to 32 bits" in found.stdout

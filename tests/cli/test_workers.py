@@ -50,24 +50,21 @@ def reports(text):
 
 
 def test_a_crash_is_a_verdict_with_the_last_words_and_the_run_goes_on(run):
-    found = run("run", "cases.yaml", "-b", DIES)
-    assert found.exit_code == 1
+    found = run("run", "cases.yaml", "-b", DIES, code=1)
     [(name, lines)] = reports(found.stdout).items()
     assert (name, lines[0].split()[0]) == ("second", "CRASH")
     assert any(line.startswith("  found   killed by SIGABRT") for line in lines)
     assert "  printed the last words" in lines
     assert found.stdout.splitlines()[-1] == "exit 1: does not conform: 1 crash"
     assert found.stderr == ""
-    again = run(*shlex.split(lines[-1].removeprefix("  repeat  "))[1:])
-    assert again.exit_code == 1
+    again = run(*shlex.split(lines[-1].removeprefix("  repeat  "))[1:], code=1)
     assert reports(again.stdout)["second"][0] == lines[0]
 
 
 def test_a_backend_that_hangs_is_stopped_by_the_time_the_user_allows(run):
     started = time.monotonic()
-    found = run("run", "cases.yaml", "-b", SLOW, "--timeout", "0.7")
+    found = run("run", "cases.yaml", "-b", SLOW, "--timeout", "0.7", code=1)
     assert time.monotonic() - started < 25
-    assert found.exit_code == 1
     [(name, lines)] = reports(found.stdout).items()
     assert (name, lines[0].split()[0]) == ("second", "TIMEOUT")
     assert "  found   no answer within 0.7 s" in lines
@@ -77,8 +74,7 @@ def test_a_backend_that_hangs_is_stopped_by_the_time_the_user_allows(run):
 def test_or_by_that_of_the_case_if_it_needs_more(run, tmp_path):
     text = CASES.replace("second,", "second, timeout: 0.9,").replace("third,", "third, timeout: 9,")
     (tmp_path / "cases.yaml").write_text(text)
-    found = run("run", "cases.yaml", "-b", SLOW, "--timeout", "0.7")
-    assert found.exit_code == 1
+    found = run("run", "cases.yaml", "-b", SLOW, "--timeout", "0.7", code=1)
     assert "no answer within 0.9 s" in found.stdout
     assert found.stdout.splitlines()[-1] == "exit 1: does not conform: 1 timeout"
 
@@ -89,8 +85,7 @@ def test_a_profile_says_how_its_backend_is_treated_unless_the_command_line_does(
         f'[backends.mine]\naddress = "{SLOW}"\ntimeout = 0.5\n'
         f'environment = {{ {RUNNING} = "{mark}" }}\n'
     )
-    found = run("run", "cases.yaml", "-b", "mine", "-k", "second")
-    assert found.exit_code == 1
+    found = run("run", "cases.yaml", "-b", "mine", "-k", "second", code=1)
     assert "no answer within 0.5 s" in found.stdout
     assert mark.exists()
     found = run("run", "cases.yaml", "-b", "mine", "-k", "second", "--timeout", "0.6")
@@ -114,8 +109,7 @@ def test_a_profile_s_pythonpath_takes_the_place_of_the_shell_s(run, tmp_path, mo
 
 
 def test_a_backend_that_takes_too_much_memory_is_stopped(run):
-    found = run("run", "cases.yaml", "-b", GREEDY, "--memory-limit", "400MiB")
-    assert found.exit_code == 1
+    found = run("run", "cases.yaml", "-b", GREEDY, "--memory-limit", "400MiB", code=1)
     [(name, lines)] = reports(found.stdout).items()
     assert (name, lines[0].split()[0]) == ("second", "OOM")
     assert "  found   took more than 400 MiB of memory" in lines
@@ -126,8 +120,7 @@ def test_the_first_failure_is_that_of_the_first_case_though_others_come_sooner(r
     (tmp_path / "cases.yaml").write_text(
         CASES.replace("axis: 0}}\n- {name: s", "axis: 1}}\n- {name: s")
     )
-    found = run("run", "cases.yaml", "-b", UNSTEADY, "-j", "3", "-x")
-    assert found.exit_code == 1
+    found = run("run", "cases.yaml", "-b", UNSTEADY, "-j", "3", "-x", code=1)
     assert list(reports(found.stdout)) == ["first"]
     assert "INCOMPLETE: 1 of 3 results" in found.stdout
 
@@ -144,8 +137,7 @@ def test_what_a_backend_prints_is_shown_with_its_failures_and_stored(run):
 
 def test_a_backend_that_dies_at_start_is_told_once(run, tmp_path):
     (tmp_path / "doomed.py").write_text("import os; print('no device', flush=True); os._exit(3)")
-    found = run("run", "cases.yaml", "-b", "py:doomed:Backend", "-b", SLOW)
-    assert found.exit_code == 4
+    found = run("run", "cases.yaml", "-b", "py:doomed:Backend", "-b", SLOW, code=4)
     assert found.stdout == ""
     assert found.stderr.count("no device") == 1
     assert found.stderr.startswith("opcheck: backend 'py:doomed:Backend' died at start")
@@ -155,7 +147,6 @@ def test_a_backend_that_dies_at_start_is_told_once(run, tmp_path):
 def test_several_that_cannot_be_used_are_told_at_once(run, tmp_path):
     (tmp_path / "doomed.py").write_text("import os; os._exit(3)")
     (tmp_path / "broken.py").write_text("import no_such_driver")
-    found = run("run", "cases.yaml", "-b", "py:doomed:Backend", "-b", "py:broken:Backend")
-    assert found.exit_code == 4
+    found = run("run", "cases.yaml", "-b", "py:doomed:Backend", "-b", "py:broken:Backend", code=4)
     assert "py:doomed:Backend" in found.stderr
     assert "no_such_driver" in found.stderr

@@ -119,9 +119,7 @@ def test_who_lies_between_two_that_differ_agrees_with_both_and_makes_no_majority
 
 
 @given(st.lists(st.sampled_from([0.0, 0.04, 0.08, 0.12, 5.0]), min_size=2, max_size=5))
-def test_whoever_passes_agrees_with_somebody_and_if_two_differ_somebody_fails(
-    values: list[float],
-) -> None:
+def test_whoever_passes_agrees_with_somebody_and_if_two_differ_somebody_fails(values):
     found = among(*map(says, values))
     unlike = any(abs(one - other) > 0.1 for one in values for other in values)
     assert unlike == ("differ" in verdicts(found))
@@ -178,9 +176,7 @@ def test_a_model_that_nobody_answers_passes_nobody() -> None:
         (Raised("run", "Oops", "", documented=True, unusable=True), "error"),
     ],
 )
-def test_an_answer_that_there_is_none_to_compare_with_is_not_judged(
-    other: Outcome, verdict: str
-) -> None:
+def test_an_answer_that_there_is_none_to_compare_with_is_not_judged(other, verdict):
     found = among(says(1), other)
     assert verdicts(found) == ["not run", verdict]
     assert found[0].reason == ALONE

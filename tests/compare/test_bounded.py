@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from opcheck.compare import Want, compare
-from opcheck.compare.bounded import Reference, ends, scatter
+from opcheck.compare.bounded import ReferenceOutput, ends, scatter
 from opcheck.compare.outputs import computed_want, stated_want
 from opcheck.compare.ulp import native
 from opcheck.dtypes import DTYPES, round_to
@@ -141,6 +141,14 @@ def test_no_bound_admits_these_for_a_finite_value(wrong: float) -> None:
     assert (found.problem, found.wrong) == ("values", 1)
 
 
+def test_a_bound_ends_where_the_operator_s_range_does() -> None:
+    assert judged([0.9, 0.5], [1.1, 0.5], plain(0.4)).problem is None
+    for other in (0.5, 7.0):
+        found = judged([0.9, 0.5], [1.1, other], plain(0.4), high=1.0)
+        assert found.problem == "values"
+        assert (0,) in [element.index for element in found.worst]
+
+
 @pytest.mark.parametrize("special", [math.nan, math.inf, -math.inf])
 def test_nan_and_infinities_are_matched_by_their_like_only(special: float) -> None:
     assert judged([special, 1.0], [special, 1.0]).problem is None
@@ -222,9 +230,7 @@ TIERS = (
         (5e-2, "values", "plain", ""),
     ],
 )
-def test_the_first_tier_that_fits_decides(
-    error: float, problem: str | None, tier: str, remark: str
-) -> None:
+def test_the_first_tier_that_fits_decides(error, problem, tier, remark):
     found = judged([1.0, 1.0], [1.0, 1 + error], Fake(TIERS))
     assert (found.problem, found.tier, found.remark) == (problem, tier, remark)
     assert found.wrong == (problem is not None)
@@ -263,6 +269,9 @@ def test_what_was_lost_may_be_lost_where_range_is_the_tier_s_or_declared(ranged:
     for wrong in (7.0, -1.0, -math.inf, 0.5, *([0.0] * (not ranged))):
         found = judged([1.0, 1.0], [wrong, 1.0], bound, declared=declared, low=0.0)
         assert found.problem == "values", wrong
+    # Where the operator's range ends, no sum of its can have overflowed.
+    ended = judged([1.0, 1.0], [math.inf, 1.0], bound, declared=declared, high=2.0)
+    assert ended.problem == "values"
     if not ranged:
         assert judged([1.0, 1.0], [math.inf, 1.0], bound).problem == "values"
 
@@ -279,6 +288,10 @@ def test_unjudged_elements_are_counted_and_excuse_nothing() -> None:
     assert (most.problem, most.unjudged) == ("undecided", 2)
     found = judged([0.5, 0.5, 0.0], [0.5, math.nan, 0.0], bound)
     assert (found.problem, found.wrong) == ("values", 1)
+    # Where any number may be right, what is none is wrong all the same.
+    for wrong in (math.nan, math.inf, -math.inf):
+        assert judged([0.5], [wrong], plain(math.inf)).problem == "values"
+    assert judged([0.5], [7.0], plain(math.inf)).problem == "undecided"
 
 
 # ── a stated tolerance, beside which the floor and the range rules hold ───────────────────────
@@ -362,9 +375,7 @@ def test_the_picture_shows_as_wrong_what_neither_admits() -> None:
         (FLOAT16, 2.0**-24, "values"),
     ],
 )
-def test_an_output_that_is_stated_has_the_floor_of_its_dtype_alone(
-    dtype: Any, got: float, problem: str | None
-) -> None:
+def test_an_output_that_is_stated_has_the_floor_of_its_dtype_alone(dtype, got, problem):
     want = stated_want(OpVersion("", "Softmax", 13), "y", np.zeros(1), dtype)
     assert compare(want, np.array([got], dtype.numpy), EXACTLY).problem == problem
 
@@ -382,6 +393,27 @@ def test_what_is_certain_settles_most_parts_without_their_bounds() -> None:
     found = compare(Want("y", FLOAT32, y, bound=bound), got)
     assert [element.index for element in found.worst] == [(1, 5), (11, 0)]
     assert found.max_ulp is None
+
+
+@pytest.mark.parametrize(
+    ("factor", "rest", "high", "problem", "used"),
+    [
+        (1 + 1e-4, 0.0, None, None, 0.4),
+        (1 - 1e-4, 0.0, None, None, 0.4),
+        (1 - 5e-3, 0.0, None, "values", 5.0),
+        (1 + 1e-4, 0.0, 0.5, "values", math.inf),
+        (1 + 1e-4, 5e-5, None, None, 0.0),
+        (1, 1e-3, None, "values", 2.0),
+    ],
+)
+def test_what_is_certain_counts_all_that_is_off(factor, rest, high, problem, used):
+    y, got = np.full((12, 64), 0.5), np.full((12, 64), 0.5)
+    got[7, 5] *= factor
+    rests = np.zeros(y.shape)
+    rests[7, 5] = rest
+    found = judged(y, got, Fake(parts=6), high=high, rest=rests)
+    assert found.problem == problem
+    assert found.used == pytest.approx(used, rel=0.01, abs=1e-3)
 
 
 @pytest.mark.parametrize("parts", [1, 6])
@@ -405,9 +437,7 @@ def test_nan_hides_nothing_beside_it_and_warns_of_nothing(dtype: str, parts: int
     errors=st.lists(st.sampled_from([1e-4, 5e-4, 2e-3, math.inf, math.nan]), min_size=5),
     common=st.sampled_from([None, 1.0]),
 )
-def test_large_outputs_are_judged_like_small_ones(
-    places: list[int], errors: list[float], common: float | None
-) -> None:
+def test_large_outputs_are_judged_like_small_ones(places, errors, common):
     y = np.full((12, 64), 0.5)
     got = round_to(y, FLOAT32)
     for place, error in zip(places, errors, strict=False):
@@ -474,12 +504,10 @@ def test_ends_lie_around_what_is_written_and_in_the_operator_s_range(dtype: str)
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_scatter_is_about_1_for_the_arithmetic_expected_and_much_more_for_a_narrower_one(
-    dtype: str,
-) -> None:
+def test_scatter_is_about_1_for_the_arithmetic_expected_and_much_more_for_a_narrower_one(dtype):
     x = np.random.default_rng(3).normal(size=(1, 40, 60)).astype(dtype)
     answer = expected(POOL, x, kernel_shape=(5,), p=2)
-    reference = Reference(answer.values, answer, answer.rest)
+    reference = ReferenceOutput(answer.values, answer, answer.rest)
 
     def computed(x: Any) -> Any:
         windows = np.lib.stride_tricks.sliding_window_view(x, 5, axis=2)
@@ -492,4 +520,94 @@ def test_scatter_is_about_1_for_the_arithmetic_expected_and_much_more_for_a_narr
     assert honest == 1.0  # as far as the last rounding alone, or less
     assert narrow > 300
     few = expected(POOL, x[:, :1, :20], kernel_shape=(5,), p=2)
-    assert scatter(Reference(few.values, few, few.rest), few.rounded()) is None
+    assert scatter(ReferenceOutput(few.values, few, few.rest), few.rounded()) is None
+
+
+# ── honest float32 and float16 in another order, and what no order gives ──────────────────────
+def f32(values: Any) -> Any:
+    return np.asarray(values, np.float32)
+
+
+def running(add: np.ufunc, first: Any, terms: Any) -> Any:
+    """The result of a loop in float32, from `first` on."""
+    with np.errstate(all="ignore"):
+        return add.accumulate(f32([first, *terms]))[-1]
+
+
+TERMS = np.random.default_rng(4).normal(size=(2, 18)).astype(np.float32)
+BIASED = [TERMS[0].reshape(1, 1, 18), TERMS[1].reshape(1, 1, 18), f32([1000])]
+CANCELLING = [f32([[[1e20, 1e20]]]), f32([[[1e20, -1e20]]])]
+TINY = [np.full((1, 1, 1000), 1e-19, np.float32)] * 2
+UP_AND_DOWN, AXIS = f32([[1e30, 1e30, 1e-30, 1e-30]]), np.array([1])
+WIDE_ROW = [f32([[3e38, 3e38, -3e38, -3e38], [1, 2, 3, 4], [4, 3, 2, 1]]), np.ones(4, np.float32)]
+
+
+def normalized(first: Any) -> Any:
+    x = WIDE_ROW[0].astype(np.float64)
+    y = (x - x.mean(1, keepdims=True)) / np.sqrt(x.var(1, keepdims=True) + 1e-5)
+    y[0] = y[0] if first is None else first
+    return y
+
+
+@pytest.mark.parametrize(
+    ("op", "inputs", "got", "problem"),
+    [
+        ("Conv-11", BIASED, running(np.add, 1000, TERMS[0] * TERMS[1]), None),
+        ("Conv-11", BIASED, 1000 + TERMS[0].astype(float) @ TERMS[1] + 0.01, "values"),
+        ("Conv-11", CANCELLING, running(np.add, np.inf, [-np.inf]), "precision"),
+        ("Conv-11", CANCELLING, np.inf, "precision"),
+        ("Conv-11", CANCELLING, 1e35, "values"),
+        ("Conv-11", TINY, 0, "precision"),
+        ("Conv-11", TINY, 3e-35, "values"),
+        ("ReduceSum-13", [f32([[3e38, 3e38, -3e38]]), AXIS],
+         running(np.add, 0, [3e38, 3e38, -3e38]), "precision"),
+        ("ReduceSum-13", [f32([[2e38, -2e38, 1e38]]), AXIS], np.nan, "values"),
+        ("ReduceProd-18", [UP_AND_DOWN, AXIS], running(np.multiply, 1, UP_AND_DOWN[0]),
+         "precision"),
+        ("ReduceProd-18", [UP_AND_DOWN, AXIS], running(np.multiply, 1, UP_AND_DOWN[0, ::-1]),
+         "precision"),
+        ("ReduceProd-18", [UP_AND_DOWN, AXIS], 100, "values"),
+        ("ReduceProd-18", [f32([[1e15, 1e15, 1e-15, 1e-15]]), AXIS], np.inf, "values"),
+        ("LayerNormalization-17", WIDE_ROW, normalized(None), None),
+        *(("LayerNormalization-17", WIDE_ROW, normalized(gone), "precision")
+          for gone in (np.nan, np.inf, 0)),
+        *(("LayerNormalization-17", WIDE_ROW, normalized(wrong), "values")
+          for wrong in (12345, -7)),
+        ("Gelu-20", [f32([1e20])], np.nan, "values"),
+        # One pass knows nothing of this variance, but that it is no less than 0.
+        ("GroupNormalization-21", [f32([[[10000, 10000.01]]]), f32([1]), f32([0])], 1e4, "values"),
+    ],
+)  # fmt: skip
+def test_what_an_order_may_lose_is_no_failure_and_all_else_is(op, inputs, got, problem):
+    name, since = op.split("-")
+    version = OpVersion("", name, int(since))
+    stated = {"Gelu": {"approximate": "tanh"}, "GroupNormalization": {"num_groups": 1}}
+    attrs: Any = stated.get(name, {})
+    answer = exactly(version, inputs, attrs, 1)[0]
+    assert isinstance(answer, Expected)
+    got = np.broadcast_to(f32(got), answer.values.shape)
+    found = compare(computed_want(version, "y", answer), got)
+    assert found.problem == problem
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+@pytest.mark.parametrize(
+    ("name", "since", "axes", "channels", "attrs"),
+    [("LayerNormalization", 17, 3, (5,), {}),
+     ("GroupNormalization", 21, (1, 2, 3), (6, 1, 1), {"num_groups": 1})],
+)  # fmt: skip
+def test_stage_two_in_the_type_of_the_tensor_is_what_the_text_says(
+    name: str, since: int, axes: Any, channels: Any, attrs: Any, dtype: str
+) -> None:
+    kind, rng = DTYPES[dtype].numpy, np.random.default_rng(1)
+    x = rng.normal(1, 2, (2, 6, 3, 5)).astype(kind)
+    scale, bias = rng.normal(size=(2, max(channels))).astype(kind)
+    version = OpVersion("", name, since)
+    answer = exactly(version, [x, scale, bias], attrs, 1)[0]
+    assert isinstance(answer, Expected)
+    w = x.astype(np.float32)
+    first = (w - w.mean(axes, keepdims=True)) / np.sqrt(w.var(axes, keepdims=True) + f32(1e-5))
+    got = first.astype(kind) * scale.reshape(channels) + bias.reshape(channels)
+    assert compare(computed_want(version, "y", answer), got).problem is None
+    wrong = np.where(got == got.max(), got * kind.type(1.05), got)
+    assert compare(computed_want(version, "y", answer), wrong).problem == "values"

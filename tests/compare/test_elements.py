@@ -189,9 +189,7 @@ def test_a_reference_that_rounds_to_infinity_is_infinite() -> None:
 @pytest.mark.parametrize(
     "tolerance", [EXACT, Tolerance(ulp=UNORDERED - 1), Tolerance(rtol=1e300, atol=1e300)], ids=str
 )
-def test_no_tolerance_lets_a_nan_or_an_infinity_pass_for_another(
-    dtype: Any, tolerance: Tolerance
-) -> None:
+def test_no_tolerance_lets_a_nan_or_an_infinity_pass_for_another(dtype, tolerance):
     inf, nan = math.inf, math.nan
     for want, got in [
         (1, nan),
@@ -303,9 +301,7 @@ def test_booleans_are_exact_whatever_the_tolerance() -> None:
         (-0.0, 0.0, Tolerance(ulp=0, signed_zeros=True), "-0", 0),
     ],
 )
-def test_a_mismatch_says_what_was_allowed(
-    want: float, got: float, tolerance: Tolerance, allowed: str, ulp: int | None
-) -> None:
+def test_a_mismatch_says_what_was_allowed(want, got, tolerance, allowed, ulp):
     found = mismatch(FLOAT64, tolerance, np.array([[0, want]]), np.array([[0, got]]))
     assert (found.index, found.allowed, found.ulp) == ((0, 1), allowed, ulp)
     assert (str(found.want), str(found.got)) == (str(want), str(float(got)))
@@ -321,9 +317,7 @@ def test_a_mismatch_says_what_was_allowed(
         (3, None, "at least 3"),
     ],
 )
-def test_a_mismatch_outside_the_range_names_the_range(
-    low: float | None, high: float | None, allowed: str
-) -> None:
+def test_a_mismatch_outside_the_range_names_the_range(low, high, allowed):
     found = mismatch(FLOAT64, Tolerance(ulp=1), np.array([1.0]), np.array([2.0]), low, high)
     assert found.allowed == allowed
 

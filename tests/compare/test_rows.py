@@ -30,9 +30,7 @@ rows = st.lists(st.tuples(sizes, tolerances), min_size=1, max_size=9)
 
 
 @given(rows, tolerances, tolerances)
-def test_the_share_of_a_row_is_the_most_that_two_elements_disagree(
-    row: list[tuple[float, float]], down: float, up: float
-) -> None:
+def test_the_share_of_a_row_is_the_most_that_two_elements_disagree(row, down, up):
     off, own = [o for o, _ in row], [t for _, t in row]
     found, each = share(off, own, down, up)
     expected = max(0.0, by_pairs(off, own, down, up))
@@ -46,9 +44,7 @@ def test_the_share_of_a_row_is_the_most_that_two_elements_disagree(
 
 
 @given(rows, tolerances, tolerances)
-def test_no_common_error_fits_better(
-    row: list[tuple[float, float]], down: float, up: float
-) -> None:
+def test_no_common_error_fits_better(row, down, up):
     """The share is that of the best common error, so no other gives a smaller one."""
     off, own = np.array([o for o, _ in row]), np.array([t for _, t in row])
     found, _ = share(off.tolist(), own.tolist(), down, up)

@@ -33,9 +33,7 @@ def exact_value_of_16_bits(bits: int, fraction_bits: int) -> Fraction | float:
 
 
 @pytest.mark.parametrize(("dtype", "fraction_bits"), [(np.float16, 10), (ml_dtypes.bfloat16, 7)])
-def test_the_distance_is_the_difference_of_ranks_for_all_values_of_16_bits(
-    dtype: Any, fraction_bits: int
-) -> None:
+def test_the_distance_is_the_difference_of_ranks_for_all_values_of_16_bits(dtype, fraction_bits):
     values = [exact_value_of_16_bits(bits, fraction_bits) for bits in range(1 << 16)]
     is_number = np.array([value == value for value in values])
     ordered = sorted({value for value in values if value == value})
@@ -80,9 +78,7 @@ def rank_by_struct(value: float, pack: str, unpack: str) -> int:
 @pytest.mark.parametrize(
     ("width", "dtype", "pack", "unpack"), [(32, "f4", "<f", "<I"), (64, "f8", "<d", "<Q")]
 )
-def test_distances_agree_with_whole_numbers_of_any_size(
-    width: Any, dtype: str, pack: str, unpack: str
-) -> None:
+def test_distances_agree_with_whole_numbers_of_any_size(width, dtype, pack, unpack):
     numbers = st.floats(width=width, allow_nan=False)
 
     @given(numbers, numbers)

@@ -115,9 +115,7 @@ TABLE: list[tuple[str, list[Admitted], Outcome, tuple[Verdict, Verdict, Verdict]
 @pytest.mark.parametrize(
     ("admitted", "outcome", "verdicts"), [row[1:] for row in TABLE], ids=[row[0] for row in TABLE]
 )
-def test_the_table_of_rules_and_outcomes(
-    rule: Rule, admitted: list[Admitted], outcome: Outcome, verdicts: tuple[Verdict, ...]
-) -> None:
+def test_the_table_of_rules_and_outcomes(rule, admitted, outcome, verdicts):
     wanted = dict(zip(("must", "should", "open"), verdicts, strict=True))[rule]
     assert judged(rule, admitted, outcome).verdict is wanted
 
@@ -166,9 +164,7 @@ TWINS: list[tuple[str, Outcome, tuple[Verdict, Verdict, Verdict], str]] = [
 @pytest.mark.parametrize(
     ("twin", "verdicts", "said"), [row[1:] for row in TWINS], ids=[row[0] for row in TWINS]
 )
-def test_a_refusal_counts_only_if_the_legal_twin_is_accepted(
-    rule: Rule, twin: Outcome, verdicts: tuple[Verdict, ...], said: str
-) -> None:
+def test_a_refusal_counts_only_if_the_legal_twin_is_accepted(rule, twin, verdicts, said):
     wanted = dict(zip(("must", "should", "open"), verdicts, strict=True))[rule]
     for admitted in (ILLEGAL, EITHER):
         found = judged(rule, admitted, REFUSED, twin=twin)
@@ -273,9 +269,7 @@ def test_a_pass_needs_no_reason() -> None:
         (False, "", "refused by accident: Fail"),
     ],
 )
-def test_a_refusal_by_accident_counts_and_is_called_so(
-    documented: bool, detail: str, said: str
-) -> None:
+def test_a_refusal_by_accident_counts_and_is_called_so(documented, detail, said):
     found = judged("must", ILLEGAL, Raised("run", "Fail", detail, documented))
     assert (found.verdict, found.reason) == (PASS, said)
 
@@ -375,9 +369,7 @@ def test_a_wrong_answer_is_that_before_it_is_another_than_declared() -> None:
         (LEGAL, WRONG_OUTPUTS["too few"], "y: count 0 outputs, want 1"),
     ],
 )
-def test_every_other_verdict_says_why(
-    admitted: list[Admitted], outcome: Outcome, said: str
-) -> None:
+def test_every_other_verdict_says_why(admitted, outcome, said):
     assert judged("must", admitted, outcome).reason == said
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from opcheck.diagnose.evidence import contradicts, reproduces
 from opcheck.model import Foreign
-from tests.diagnose.wrong import HARDMAX, SOFTMAX, mistake, node, refuse, wrong
+from tests.diagnose.wrong import HARDMAX, SOFTMAX, mutant, node, refuse, wrong
 
 TIES = node(HARDMAX, [[3, 3, 1]], {"axis": 1})
 LAST = np.array([[0, 1, 0]], np.float32)
@@ -16,7 +16,7 @@ RIGHT = ROW.right[0]
 
 
 def test_the_same_wrong_answer_is_reproduced() -> None:
-    assert reproduces(mistake(lambda _: [LAST]), wrong(TIES, [LAST]))
+    assert reproduces(mutant(lambda _: [LAST]), wrong(TIES, [LAST]))
 
 
 @pytest.mark.parametrize(
@@ -25,62 +25,62 @@ def test_the_same_wrong_answer_is_reproduced() -> None:
     ids=["values", "dtype", "shape", "type"],
 )
 def test_another_answer_is_not(other: Any) -> None:
-    assert not reproduces(mistake(lambda _: [other]), wrong(TIES, [LAST]))
+    assert not reproduces(mutant(lambda _: [other]), wrong(TIES, [LAST]))
 
 
 def test_another_number_of_outputs_is_not() -> None:
-    assert not reproduces(mistake(lambda _: [LAST, LAST]), wrong(TIES, [LAST]))
+    assert not reproduces(mutant(lambda _: [LAST, LAST]), wrong(TIES, [LAST]))
 
 
 def test_what_would_have_passed_explains_no_failure() -> None:
     nearly = np.nextafter(RIGHT, np.float32(0))
     wrong_by_little = RIGHT * np.float32(1 + 2e-6)
-    assert not reproduces(mistake(lambda _: [nearly]), wrong(ROW, [wrong_by_little]))
+    assert not reproduces(mutant(lambda _: [nearly]), wrong(ROW, [wrong_by_little]))
 
 
 def test_another_arithmetic_of_the_same_mistake_may_differ_by_a_few_ulp() -> None:
     doubled = 2 * RIGHT
     near = np.nextafter(doubled, np.float32(9))
-    assert reproduces(mistake(lambda _: [doubled]), wrong(ROW, [near]))
+    assert reproduces(mutant(lambda _: [doubled]), wrong(ROW, [near]))
 
 
 def test_what_is_nearer_to_the_right_answer_than_to_the_mistake_is_not_that_mistake() -> None:
     got = RIGHT * np.float32(1 + 1e-4)
-    assert not reproduces(mistake(lambda _: [RIGHT * np.float32(1 + 2e-4)]), wrong(ROW, [got]))
+    assert not reproduces(mutant(lambda _: [RIGHT * np.float32(1 + 2e-4)]), wrong(ROW, [got]))
 
 
 def test_nan_is_reproduced_by_nan_only() -> None:
     nan = np.full_like(RIGHT, np.nan)
-    assert reproduces(mistake(lambda _: [nan]), wrong(ROW, [nan]))
-    assert not reproduces(mistake(lambda _: [2 * RIGHT]), wrong(ROW, [nan]))
+    assert reproduces(mutant(lambda _: [nan]), wrong(ROW, [nan]))
+    assert not reproduces(mutant(lambda _: [2 * RIGHT]), wrong(ROW, [nan]))
 
 
 def test_a_refusal_is_reproduced_by_a_refusal() -> None:
-    assert reproduces(mistake(refuse), wrong(TIES, None))
-    assert not reproduces(mistake(refuse), wrong(TIES, [LAST]))
-    assert not reproduces(mistake(lambda _: [LAST]), wrong(TIES, None))
+    assert reproduces(mutant(refuse), wrong(TIES, None))
+    assert not reproduces(mutant(refuse), wrong(TIES, [LAST]))
+    assert not reproduces(mutant(lambda _: [LAST]), wrong(TIES, None))
 
 
 def test_what_is_no_tensor_is_reproduced_by_the_same_type() -> None:
     seen = wrong(TIES, [Foreign("builtins.list")])
-    assert reproduces(mistake(lambda _: [[0, 1, 0]]), seen)
-    assert not reproduces(mistake(lambda _: [object()]), seen)
+    assert reproduces(mutant(lambda _: [[0, 1, 0]]), seen)
+    assert not reproduces(mutant(lambda _: [object()]), seen)
 
 
 def test_an_accepted_invalid_model_is_reproduced_by_its_answer() -> None:
     invalid = node(HARDMAX, [[3, 3, 1]], {"axis": 2})
-    assert reproduces(mistake(lambda _: [LAST]), wrong(invalid, [LAST]))
-    assert not reproduces(mistake(lambda _: [1 - LAST]), wrong(invalid, [LAST]))
+    assert reproduces(mutant(lambda _: [LAST]), wrong(invalid, [LAST]))
+    assert not reproduces(mutant(lambda _: [1 - LAST]), wrong(invalid, [LAST]))
 
 
 def test_a_pass_contradicts_what_would_have_failed() -> None:
     passed = wrong(TIES, None)
-    assert contradicts(mistake(lambda _: [LAST]), passed)
-    assert contradicts(mistake(refuse), passed)
-    assert not contradicts(mistake(lambda made_on: made_on.right), passed)
+    assert contradicts(mutant(lambda _: [LAST]), passed)
+    assert contradicts(mutant(refuse), passed)
+    assert not contradicts(mutant(lambda made_on: made_on.right), passed)
 
 
 def test_a_refusal_that_was_right_contradicts_who_accepts() -> None:
     refused = wrong(node(HARDMAX, [[3, 3, 1]], {"axis": 2}), None)
-    assert contradicts(mistake(lambda _: [LAST]), refused)
-    assert not contradicts(mistake(refuse), refused)
+    assert contradicts(mutant(lambda _: [LAST]), refused)
+    assert not contradicts(mutant(refuse), refused)

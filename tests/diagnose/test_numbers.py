@@ -1,15 +1,19 @@
 """What wrong values have in common, and that nothing is guessed where they have nothing."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
 from opcheck.diagnose.evidence import resemblance
-from opcheck.model import Foreign
+from opcheck.engine import Node
+from opcheck.model import Foreign, OpVersion, Tolerance
 from tests.diagnose.wrong import HARDMAX, SOFTMAX, node, wrong
 
 ROW = node(SOFTMAX, [[0, 1, 2, 3, 5, 6, 7, 8]], {"axis": 1})
 RIGHT = ROW.right[0]
 THREEFOLD = "like 3 times the right values, where it is wrong"
+SIGN = "like the right values, but for the sign of zeros"
 
 
 def test_a_common_factor_is_named() -> None:
@@ -43,27 +47,45 @@ def test_the_tolerance_that_would_pass_is_named() -> None:
     assert resemblance(wrong(ROW, [got])) == said
 
 
+#: One value has nothing in common with itself.
+ONE_WRONG = RIGHT.copy()
+ONE_WRONG[0, 3] *= 5
+
+
 @pytest.mark.parametrize(
     "got",
     [
-        RIGHT[:, ::-1],
-        np.full_like(RIGHT, np.nan),
-        RIGHT[0],
-        RIGHT.astype(np.float64),
-        np.zeros_like(RIGHT),
-        Foreign("a list"),
+        [RIGHT[:, ::-1]],
+        [np.full_like(RIGHT, np.nan)],
+        [RIGHT[0]],
+        [RIGHT.astype(np.float64)],
+        [np.zeros_like(RIGHT)],
+        [Foreign("a list")],
+        [ONE_WRONG],
+        None,
     ],
-    ids=["reversed", "nan", "shape", "dtype", "zeros", "type"],
+    ids=["reversed", "nan", "shape", "dtype", "zeros", "type", "one value", "refusal"],
 )
-def test_nothing_is_guessed(got: object) -> None:
-    assert resemblance(wrong(ROW, [got])) is None
+def test_nothing_is_guessed(got: Any) -> None:
+    assert resemblance(wrong(ROW, got)) is None
 
 
-def test_one_value_has_nothing_in_common_with_itself() -> None:
-    got = RIGHT.copy()
-    got[0, 3] *= 5
-    assert resemblance(wrong(ROW, [got])) is None
+LAYER = Node(
+    OpVersion("", "LayerNormalization", 17), (X := np.float32([[1, 2, 4], [0, 3, 9]]), X[0]), {}
+)
 
 
-def test_nothing_is_said_of_refusals() -> None:
-    assert resemblance(wrong(ROW, None)) is None
+def test_outputs_that_are_right_have_no_say() -> None:
+    y, mean, inverse = LAYER.right
+    assert resemblance(wrong(LAYER, [y, mean, 3 * inverse])) is None
+    got = [3 * y, np.nextafter(mean, np.float32(9)), inverse]
+    assert resemblance(wrong(LAYER, got)) == THREEFOLD
+    # One cause for both is said once, and none if one of the wrong ones has another.
+    assert resemblance(wrong(LAYER, [3 * y, mean, np.float32([[1], [7]])])) is None
+
+
+def test_the_sign_of_zeros_is_named_where_it_is_wrong() -> None:
+    zeros = node(OpVersion("", "Abs", 13), [[0, 1]], {})
+    got, strict = np.array([[-0.0, 1]], np.float32), Tolerance(ulp=0, signed_zeros=True)
+    assert resemblance(wrong(zeros, [got], strict)) == SIGN
+    assert resemblance(wrong(zeros, [np.abs(got)], strict)) is None

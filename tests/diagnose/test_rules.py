@@ -2,7 +2,7 @@
 
 import pytest
 
-from opcheck.diagnose.features import LIMIT, PLAIN, VALUE, Feature, Rule, rule
+from opcheck.diagnose.features import LIMIT, PLAIN, VALUE, Condition, Feature, rule
 
 
 def bits(*numbers: int) -> int:
@@ -22,7 +22,7 @@ def learned(*features: Feature, failing: int = FAILING, others: int = OTHERS, **
 def test_what_holds_of_all_that_fail_and_of_nothing_else_is_the_rule() -> None:
     half = Feature("it is late", PLAIN, bits(*range(3)))
     found = rule((half, DARK), FAILING, OTHERS, FAILING, range(40))
-    assert found == Rule("it is dark", FAILING, (6, 6, 0, 34))
+    assert found == Condition("it is dark", FAILING, (6, 6, 0, 34))
 
 
 def test_nothing_is_said_that_one_case_contradicts() -> None:
@@ -63,9 +63,7 @@ def test_what_holds_in_one_version_only_is_said_of_that() -> None:
         (Feature("x is 7", VALUE, FAILING), FAILING, range(40), "x is 7"),
     ],
 )
-def test_few_cases_are_enough_for_what_kernels_branch_on_only(
-    feature: Feature, failing: int, questions: list[int], found: str
-) -> None:
+def test_few_cases_are_enough_for_what_kernels_branch_on_only(feature, failing, questions, found):
     seen = rule([feature], failing, OTHERS, failing, questions)
     assert (seen.text if seen else "nothing") == found
 

@@ -11,7 +11,7 @@ from opcheck.diagnose import Suspects, suspects
 from opcheck.engine.mutants import mutants_of
 from opcheck.model import Case, Diagnosis
 from tests.asking import cases_in
-from tests.diagnose.wrong import HARDMAX, SOFTMAX, mistake, node, refuse, wrong
+from tests.diagnose.wrong import HARDMAX, SOFTMAX, mutant, node, refuse, wrong
 
 FIRST = node(HARDMAX, [[3, 3]], {"axis": 1})
 LAST = [np.array([[0, 1]], np.float32)]
@@ -63,14 +63,12 @@ def passes(folder: Path) -> Case:
     return one
 
 
-def test_what_a_pass_speaks_against_is_not_named(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_a_pass_speaks_against_is_not_named(tmp_path, monkeypatch):
     longer = node(HARDMAX, [[3, 3, 0, 1]], {"axis": 1})
     got = [np.array([[0, 1, 0, 0]], np.float32)]
-    always = mistake(lambda one: [one.right[0][:, ::-1] if one is FIRST else got[0]], "always")
-    long = mistake(lambda one: one.right if one is FIRST else got, "where_long")
-    monkeypatch.setattr(suspects, "mistakes_of", lambda op: (always, long))
+    always = mutant(lambda one: [one.right[0][:, ::-1] if one is FIRST else got[0]], "always")
+    long = mutant(lambda one: one.right if one is FIRST else got, "where_long")
+    monkeypatch.setattr(suspects, "mutants_of", lambda op: (always, long))
     free = Suspects(lambda case: None)
     assert names(free.diagnose(wrong(longer, got))) == ["always", "where_long"]
     held = Suspects(lambda case: wrong(FIRST, None))
@@ -87,8 +85,8 @@ def test_a_refusal_that_a_pass_speaks_against_is_not_named(tmp_path: Path) -> No
 
 
 def test_a_broken_mistake_of_ours_is_told_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    broken = mistake(lambda _: [][0], "broken")
-    monkeypatch.setattr(suspects, "mistakes_of", lambda op: (broken, mistake(refuse)))
+    broken = mutant(lambda _: [][0], "broken")
+    monkeypatch.setattr(suspects, "mutants_of", lambda op: (broken, mutant(refuse)))
     found = Suspects(lambda case: None).diagnose(wrong(FIRST, None))
     said = "a mistake of opcheck's own could not be tried: broken: IndexError"
     assert names(found) == ["made_up", None]
@@ -103,9 +101,7 @@ WIDE = node(SOFTMAX, [[9.1, 10.123, 9.77, 10.91]], {"axis": 1}, np.float64)
     ("through", "name"),
     [(np.float32, "float32"), (np.float16, "float16"), (ml_dtypes.bfloat16, "bfloat16")],
 )
-def test_the_widest_narrower_type_in_which_it_would_be_right_is_named(
-    through: type, name: str
-) -> None:
+def test_the_widest_narrower_type_in_which_it_would_be_right_is_named(through, name):
     got = node(SOFTMAX, WIDE.inputs[0], {"axis": 1}, through).right[0].astype(np.float64)
     found = Suspects(lambda case: None).diagnose(wrong(WIDE, [got]))
     text = f"as if it was computed in {name}, within whose error it lies"

@@ -31,7 +31,7 @@ def wrong(made_on: Node, got: Any, tolerance: Any = None) -> Evidence:
     return Evidence(made_on, got, (wants,), tolerance)
 
 
-def mistake(answer: Callable[[Node], Any], name: str = "made_up") -> Mutant:
+def mutant(answer: Callable[[Node], Any], name: str = "made_up") -> Mutant:
     return Mutant(name, "it was made up", answer)
 
 

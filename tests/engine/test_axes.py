@@ -51,9 +51,7 @@ def test_a_scalar_has_no_axis(axis: int) -> None:
         ((2, 0, 3), 2, (0, 3), (0, 3, 1)),
     ],
 )
-def test_a_tensor_seen_as_a_matrix_and_as_rows(
-    shape: tuple[int, ...], axis: int, matrix: tuple[int, int], rows: tuple[int, int, int]
-) -> None:
+def test_a_tensor_seen_as_a_matrix_and_as_rows(shape, axis, matrix, rows):
     assert matrix_of(shape, axis) == matrix
     assert rows_coerced(shape, axis) == (*matrix, 1)
     assert rows_along(shape, axis) == rows

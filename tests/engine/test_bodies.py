@@ -11,10 +11,10 @@ import pytest
 
 from opcheck import opset
 from opcheck.engine import bodies, operators
-from opcheck.engine.evaluate import Evaluation
+from opcheck.engine.evaluate import Evaluation, evaluate
 from opcheck.engine.node import Node
 from opcheck.engine.operators import every
-from opcheck.errors import InvalidNode, NotSupported
+from opcheck.errors import InvalidNode, NotSupported, WrongOperator
 from opcheck.model import OpVersion
 from tests.engine.ops.test_node_tests import UNSTATED
 from tests.node_tests import asked_by, node_tests_of
@@ -84,6 +84,19 @@ def test_a_body_that_needs_what_the_engine_lacks_names_it(monkeypatch: pytest.Mo
     monkeypatch.setattr(bodies, "operator_of", lambda op: (op.name != "Exp" and real(op)) or None)
     with pytest.raises(NotSupported, match="no formula for Exp-13, which the function body uses"):
         bodies.body_formula(OpVersion("", "Softmax", 13))(np.zeros((1, 2)), axis=-1)
+
+
+def test_an_empty_body_is_none_and_a_formula_without_an_output_is_a_defect() -> None:
+    # onnx makes a body without nodes where stage one is in float16.
+    op, inputs = OpVersion("", "LayerNormalization", 17), (np.ones((1, 3)), np.ones(3))
+    with pytest.raises(NotSupported, match="LayerNormalization-17 has no function body"):
+        evaluate(Node(op, inputs, {"stash_type": 10}, 1), bodies.body_formula(op))
+
+    def none(X: Any, Scale: Any, B: Any = None, *, axis: Any, epsilon: Any, stash_type: Any) -> Any:
+        return ()
+
+    with pytest.raises(WrongOperator, match="0 of 1 outputs"):
+        evaluate(Node(op, inputs, {}, 1), none)
 
 
 def test_an_operator_may_be_its_function_body_alone(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -114,9 +114,7 @@ def test_what_is_no_finite_number_is_seen_wherever_it_is_alone(dtype: DType) -> 
 
 @pytest.mark.parametrize("sign", [1, -1])
 @pytest.mark.parametrize("dtype", SHORT, ids=str)
-def test_midpoints_go_to_even_and_their_neighbours_to_their_own_side(
-    dtype: DType, sign: int
-) -> None:
+def test_midpoints_go_to_even_and_their_neighbours_to_their_own_side(dtype, sign):
     x = sign * either_side(dtype)
     with np.errstate(over="ignore", under="ignore"):
         want = x.astype(dtype.numpy)

@@ -80,9 +80,7 @@ def beside() -> Iterator[Callable[..., int]]:
 @pytest.mark.parametrize("order", [(0, 1, 2), (2, 0, 1)])
 @pytest.mark.parametrize("dtype", ["float16", "float32"])
 @pytest.mark.parametrize("name", NEEDED)
-def test_beside_input_and_output_it_takes_16_mebibytes_at_most(
-    beside: Callable[..., int], name: str, dtype: str, order: tuple[int, ...]
-) -> None:
+def test_beside_input_and_output_it_takes_16_mebibytes_at_most(beside, name, dtype, order):
     assert beside(name, dtype, [2, -1, 1000], NEEDED[name], order) <= MOST
 
 

@@ -114,9 +114,7 @@ def tensors(draw: st.DrawFn, dtype: str, most: int = 200) -> Any:
 @pytest.mark.parametrize("name", ["Hardmax", "Softmax", HARDMAX1])
 @settings(max_examples=60, deadline=None)
 @given(data=st.data())
-def test_any_tensor_is_answered_as_the_formula_says(
-    name: str, dtype: str, data: st.DataObject
-) -> None:
+def test_any_tensor_is_answered_as_the_formula_says(name, dtype, data):
     if name == HARDMAX1:
         x = data.draw(tensors(dtype if dtype in dtypes_of(JOINT) else "float32"))
         axes = data.draw(st.lists(st.integers(0, x.ndim - 1), min_size=1, unique=True))
@@ -180,9 +178,7 @@ def places(ones: Any, axis: int = -1) -> Any:
 
 @pytest.mark.parametrize("beside", [1, 2, 20, 200])
 @pytest.mark.parametrize("dtype", FLOATS)
-def test_a_tie_in_one_row_and_nan_in_another_are_not_taken_for_two_single_maxima(
-    dtype: str, beside: int
-) -> None:
+def test_a_tie_in_one_row_and_nan_in_another_are_not_taken_for_two_single_maxima(dtype, beside):
     x = np.zeros((3, 40, 2 * beside), DTYPES[dtype].numpy)
     x[:, 7], x[:, 9, ::2], x[:, 30, 1::2] = 1, 1, np.nan
     assert places(kernel(HARDMAX, x, {"axis": 1}), 1) == [[7, 30] * beside] * 3
@@ -276,9 +272,7 @@ def test_what_a_formula_refuses_its_kernel_refuses_in_the_same_words() -> None:
         assert said[0] == said[1]
 
 
-def test_an_operator_without_a_kernel_is_computed_by_its_formula(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_an_operator_without_a_kernel_is_computed_by_its_formula(monkeypatch):
     monkeypatch.setattr(package, "_kernel", lambda name: None)
     x = np.array([[1.0, 2.0, 2.0]], np.float32)
     assert kernel(HARDMAX, x, {}).tolist() == [[0, 1, 0]]
@@ -302,9 +296,7 @@ def test_threads_change_no_bit(op: OpVersion, dtype: str, threads: int) -> None:
 
 @pytest.mark.parametrize("threads", [2, 3, 4])
 @pytest.mark.parametrize("shape", [(1, 600_000), (2, 200_000, 3), (9, 600_000)])
-def test_threads_share_long_rows_and_are_no_more_than_asked_for(
-    shape: tuple[int, ...], threads: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_threads_share_long_rows_and_are_no_more_than_asked_for(shape, threads, monkeypatch):
     before, most = threading.active_count(), 0
     start = threading.Thread.start
 

@@ -79,18 +79,14 @@ def poolings(draw: st.DrawFn, most: int = 3) -> tuple[tuple[int, ...], dict[str,
     st.sampled_from([*LAYOUTS]),
     st.integers(0, 99),
 )
-def test_answers_lie_within_the_bound(
-    name: str, pooling: tuple[tuple[int, ...], dict[str, Any]], p: int, layout: str, seed: int
-) -> None:
+def test_answers_lie_within_the_bound(name, pooling, p, layout, seed):
     shape, attrs = pooling
     assert_right(LAYOUTS[layout](numbers(shape, seed, name)), p=p, **attrs)
 
 
 @pytest.mark.parametrize("p", [0.01, 0.5, 1.5, 2.5, 3.7, 100.5])
 @pytest.mark.parametrize("name", ["float16", "float32", "float64"])
-def test_a_fractional_p_is_within_the_bound_and_one_number_is_its_own_norm(
-    name: str, p: float
-) -> None:
+def test_a_fractional_p_is_within_the_bound_and_one_number_is_its_own_norm(name, p):
     x = numbers((2, 3, 9, 10), 1, name)
     assert_right(x, 1, p=p, kernel_shape=[3, 2], strides=[2, 1], pads=[1, 1, 1, 0])
     assert pooled(x, 1, kernel_shape=(1, 1), p=p).tolist() == np.abs(x).tolist()
@@ -119,9 +115,7 @@ LARGE: dict[str, tuple[tuple[int, ...], dict[str, Any]]] = {
 
 @pytest.mark.parametrize("size", [8, 512, 1 << 14])
 @pytest.mark.parametrize("name", LARGE)
-def test_what_is_taken_in_parts_is_put_together(
-    name: str, size: int, small_parts: Callable[[int], None]
-) -> None:
+def test_what_is_taken_in_parts_is_put_together(name, size, small_parts):
     small_parts(size)
     shape, attrs = LARGE[name]
     before = np.getbufsize(), np.geterr()
@@ -184,9 +178,7 @@ def summed(x: Any, chosen: tuple[AxisWindows, ...], roots: bool = False) -> Any:
 @settings(max_examples=60, deadline=None)
 @given(chosen=st.lists(axes, min_size=1, max_size=3), seed=st.integers(0, 99))
 @example(chosen=[AxisWindows(8, 8, 1, 1, 0, 1), AxisWindows(6, 6, 1, 1, 0, 1)], seed=0)
-def test_each_way_gives_the_sums_of_the_definition(
-    way: str, chosen: list[AxisWindows], seed: int
-) -> None:
+def test_each_way_gives_the_sums_of_the_definition(way, chosen, seed):
     assume(math.prod(max(axis.length, axis.size) for axis in chosen) < 3000)
     # Whole numbers, so that every order of additions gives the same sum.
     shape = [axis.length for axis in chosen]
@@ -205,9 +197,7 @@ def test_each_way_gives_the_sums_of_the_definition(
 
 @settings(max_examples=100, deadline=None)
 @given(st.lists(axes, min_size=1, max_size=3), st.integers(1, 400), st.booleans())
-def test_parts_hold_every_window_with_an_element_once(
-    chosen: list[AxisWindows], most: int, fortran: bool
-) -> None:
+def test_parts_hold_every_window_with_an_element_once(chosen, most, fortran):
     x = np.empty([axis.length for axis in chosen], order="F" if fortran else "C")
     seen = np.zeros([axis.size for axis in chosen], int)
     for part in parts.parts(tuple(chosen), x, most):
@@ -266,9 +256,7 @@ def test_windows_of_all_sizes_are_within_the_bound(name: str, kind: str) -> None
 
 @pytest.mark.parametrize("p", [2, 3, 1000])
 @pytest.mark.parametrize("scale", [0, 1, 1e-30, 1e30, INF, NAN])
-def test_a_window_larger_than_a_part_has_its_norm(
-    p: int, scale: float, small_parts: Callable[[int], None], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_window_larger_than_a_part_has_its_norm(p, scale, small_parts, monkeypatch):
     small_parts(512)
     with np.errstate(invalid="ignore"):
         x = numbers((2, 1, 30, 31), 2) * np.float32(scale)
@@ -302,9 +290,7 @@ def test_attributes_of_any_size_are_computed_with(attrs: dict[str, Any]) -> None
     ("length", "kernel", "pads", "stride"),
     [(2500, 2100, (2099, 2099), 1), (2100, 2500, (2300, 2400), 1), (9000, 2100, (2, 1), 3)],
 )
-def test_more_offsets_than_are_laid_down_are_added_up(
-    length: int, kernel: int, pads: tuple[int, int], stride: int
-) -> None:
+def test_more_offsets_than_are_laid_down_are_added_up(length, kernel, pads, stride):
     assert kernel > ways.MANY
     x = np.random.default_rng(3).integers(0, 100, (1, 2, length)).astype(np.float32)
     attrs = {"kernel_shape": (kernel,), "pads": pads, "strides": (stride,)}
@@ -320,9 +306,7 @@ def test_more_offsets_than_are_laid_down_are_added_up(
 # ── memory ────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_parts_of_many_kinds_take_no_more_memory_than_a_few(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_parts_of_many_kinds_take_no_more_memory_than_a_few(monkeypatch):
     taken = []
     for limit in (sums._LAID_DOWN, 1 << 30):
         monkeypatch.setattr(sums, "_LAID_DOWN", limit)
@@ -366,9 +350,7 @@ def kept(work: Callable[[], None]) -> int:
         tracemalloc.stop()
 
 
-def test_a_thread_keeps_a_few_mebibytes_whatever_it_has_pooled(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_thread_keeps_a_few_mebibytes_whatever_it_has_pooled(monkeypatch):
     def much() -> None:
         for dtype in (np.float32, np.float64):
             pooled(np.ones((1, 1, 1 << 20), dtype), kernel_shape=(2,), dilations=(1 << 19,))

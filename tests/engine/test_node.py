@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from typing import Any
 
 import ml_dtypes
@@ -72,9 +71,7 @@ A_LIST, WHOLE = "a list of integers of 64 bits", "an integer of 64 bits"
         (of("LpPool", 1), {"kernel_shape": (1,), "p": "a"}, "p 'a'; allowed: a number"),
     ],
 )  # fmt: skip
-def test_an_attribute_is_refused_with_what_is_allowed(
-    op: OpVersion, attrs: Mapping[str, Any], said: str
-) -> None:
+def test_an_attribute_is_refused_with_what_is_allowed(op, attrs, said):
     with pytest.raises(InvalidNode) as error:
         bind(Node(op, (X,), attrs))
     assert str(error.value) == f"{op}: {said}"
@@ -97,9 +94,7 @@ def test_an_attribute_is_refused_with_what_is_allowed(
          "inputs of type int8 beside inputs of type float32; both are T"),
     ],
 )  # fmt: skip
-def test_inputs_are_refused_with_what_is_allowed(
-    made: Any, name: str, inputs: Sequence[Any], said: str
-) -> None:
+def test_inputs_are_refused_with_what_is_allowed(made, name, inputs, said):
     made("Hardmax", 13, function=lambda input, *, axis: input)
     made("Clip", 13, function=lambda input, min=None, max=None: input)
     made("Concat", 13, function=lambda *inputs, axis: inputs)

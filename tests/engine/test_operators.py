@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import nullcontext
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
 from opcheck import opset
+from opcheck.cli.group import program
 from opcheck.engine import dtypes_of, operators
-from opcheck.engine.operators import Operator, WrongOperator, every, find, operator
+from opcheck.engine.mutants import mutants_of
+from opcheck.engine.operators import Operator, every, find, operator
+from opcheck.errors import Exit, WrongOperator
 from opcheck.model import OpVersion
 
 FOUR = ("DML_ACTIVATION_HARDMAX1", "Hardmax", "LpPool", "Softmax")
@@ -58,7 +64,14 @@ WRONG: dict[str, tuple[str, int, Callable[..., Any], str]] = {
     ),
     "an attribute of no version": (
         "Softmax", 13, lambda input, *, axis, axes=(): input,
-        "version 13: attribute 'axes' is in no version of the schema",
+        "version 13: attribute 'axes' is in no version of the schema (did you mean 'axis'?)",
+    ),
+    "several things at once": (
+        "LayerNormalization", 17, lambda x, Scale, B, *, axis, epsilon, stash_typ: x,
+        "version 17: input 'B' is optional in the schema\n"
+        "version 17: attribute 'stash_type' of the schema is missing\n"
+        "version 17: attribute 'stash_typ' is in no version of the schema "
+        "(did you mean 'stash_type'?)",
     ),
     "an attribute of another version": (
         "LpPool", 11,
@@ -74,15 +87,16 @@ WRONG: dict[str, tuple[str, int, Callable[..., Any], str]] = {
 
 @pytest.mark.parametrize("decorator", ["formula", "also_honest", "mutant"])
 @pytest.mark.parametrize("what", WRONG)
-def test_a_contradiction_is_refused_with_file_operator_and_difference(
-    what: str, decorator: str
-) -> None:
+def test_a_contradiction_is_refused_with_file_operator_and_difference(what, decorator):
     name, since, function, problem = WRONG[what]
     op = described(name)
     texts = () if decorator == "formula" else ("said of it",)
     with pytest.raises(WrongOperator) as error:
         getattr(op, decorator)(*texts, since)(function)
-    assert str(error.value) == f"{__file__}: {name}: <lambda>: {problem}"
+    assert error.value.lines() == [
+        "\n".join(f"{name}: <lambda>: {one}" for one in problem.splitlines())
+    ]
+    assert error.value.exit_code is Exit.USAGE
     assert (op.formulas, op.sound, op.mutants) == ({}, [], [])
 
 
@@ -127,9 +141,113 @@ def test_versions_are_those_stated_or_those_made_or_all_that_have_a_formula() ->
 
 def test_an_operator_that_there_is_not_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(operators, "_DECLARED", {})
-    with pytest.raises(WrongOperator, match=f"{__name__}: there is no operator 'Sofmax' in domain"):
+    with pytest.raises(WrongOperator, match=r"no operator 'Sofmax' in domain '' \(did you mean"):
         operator("Sofmax")
     assert operator("Softmax", low=0.0).module == __name__
+
+
+@pytest.mark.parametrize(
+    ("called", "where", "said"),
+    [
+        ("axs_ignored", ("11",), "equivalent: there is no mutant 'axs_ignored' (did you mean"),
+        ("axis_ignored", ("float23 13",), "'float23' is no version and no dtype (did you mean"),
+        ("axis_ignored", ("13", "12"), "'12' is no version and no dtype (did you mean"),
+        ("axis_ignored", ("13 float32", "1"), ""),
+    ],
+)
+def test_an_argument_about_what_there_is_not_is_refused(called, where, said, monkeypatch):
+    softmax = find("", "Softmax")
+    assert softmax
+    for name in ("equivalents", "argued"):
+        monkeypatch.setattr(softmax, name, {**getattr(softmax, name)})
+    mutants_of.cache_clear()
+    with pytest.raises(WrongOperator) if said else nullcontext() as error:
+        softmax.equivalent(called, "", *where)
+        mutants_of(OpVersion("", "Softmax", 13))
+    mutants_of.cache_clear()
+    if error:
+        assert said in str(error.value)
+
+
+def test_every_argument_is_about_a_mutant_of_some_version() -> None:
+    for op in every():
+        for since in op.formulas:
+            mutants_of(OpVersion(op.domain, op.name, since))
+
+
+# ── mistakes in a file ────────────────────────────────────────────────────────────────────────
+
+TRILU = """
+from opcheck import numbers as xp
+from opcheck.engine.operators import operator
+
+OP = operator("Trilu", exact=True)
+
+
+@OP.formula(14)
+def formula(input, k=None, *, upper):
+    return xp.tril(input)
+"""
+
+
+@pytest.fixture
+def trilu(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """The file of an operator that the engine lacks."""
+    path = tmp_path / "made_up" / "trilu.py"
+    path.parent.mkdir()
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(operators, "_OPS", "made_up")
+    monkeypatch.setattr(operators, "_files", lambda: {"trilu": path})
+    monkeypatch.setattr(operators, "_DECLARED", {**operators._DECLARED})
+    find.cache_clear()
+    yield path
+    find.cache_clear()
+    for name in ("made_up", "made_up.trilu"):
+        sys.modules.pop(name, None)
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "line", "said"),
+    [
+        ("exact=", "exakt=", 5, "'exakt' (did you mean 'exact' or 'text'?)"),
+        ("Trilu", "Trilo", 5, "no operator 'Trilo' in domain '' (did you mean 'Trilu' or 'Tile'?)"),
+        ("OP.formula", "OP.formla", 8, "'formla' (did you mean 'formula'?)"),
+        (
+            "= operator",
+            "= operater",
+            5,
+            "name 'operater' is not defined (did you mean 'operator'?)",
+        ),
+        ("(14)", "(15)", 8, "there is no version 15 (there are: 14)"),
+        ("upper)", "uper)", 8, "'uper' is in no version of the schema (did you mean 'upper'?)"),
+        ("upper):", "upper)", 9, "SyntaxError: expected ':'"),
+        ("import num", "import nnum", 2, "ImportError: cannot import name 'nnumbers'"),
+        ("xp", "xp", 10, "no function tril; NAMES has "),
+        ("xp.tril(input)", "input, k", 8, "the formula returns 2 outputs; allowed: 1"),
+        ("xp.tril(input)", "input[0][0]", 10, "the formula raised IndexError: invalid index"),
+    ],
+)
+def test_a_mistake_in_a_file_is_told_with_its_line_and_no_traceback(
+    trilu: Path, right: str, wrong: str, line: int, said: str
+) -> None:
+    trilu.write_text(TRILU.replace(right, wrong), encoding="utf-8")
+    Path("a.yaml").write_text(
+        "op: Trilu\ndtype: int32\nopset: 14\n"
+        "cases: [{name: a, inputs: {input: [1, 2]}, expect: {output: [1, 2]}}]\n"
+    )
+    result = CliRunner().invoke(program, ["golden", "write", "a.yaml", "-o", "out"])
+    first, *more = result.stderr.splitlines()
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert first.startswith(f"made_up/trilu.py:{line}: ")
+    assert said in "\n".join([first, *more])
+    assert "Traceback" not in result.stderr
+    if "the formula raised" in first:
+        assert "fed int32[2], upper=1" in first
+    # What was half declared is not found the next time.
+    if wrong not in ("xp", "input, k", "input[0][0]"):
+        with pytest.raises(WrongOperator):
+            find("", "Trilu")
 
 
 # ── how files are found ───────────────────────────────────────────────────────────────────────
@@ -172,9 +290,7 @@ def test_a_file_is_named_as_its_operator(name: str, file: str) -> None:
     assert operators._snake(name) == file.lower()
 
 
-def test_a_family_lists_its_operators_and_is_loaded_for_them(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Any
-) -> None:
+def test_a_family_lists_its_operators_and_is_loaded_for_them(monkeypatch, tmp_path):
     family = tmp_path / "family.py"
     family.write_text('NAMES = """\nSin Cos\nTan\n"""\n', "utf-8")
     monkeypatch.setattr(operators, "_files", lambda: {"family": family})

@@ -54,9 +54,7 @@ axes = st.builds(
 
 @given(axes)
 @settings(deadline=None)
-def test_a_window_holds_the_elements_that_a_loop_over_its_positions_finds(
-    axis: AxisWindows,
-) -> None:
+def test_a_window_holds_the_elements_that_a_loop_over_its_positions_finds(axis):
     loops = [held(axis, i) for i in range(axis.size)]
     firsts, counts = axis.spans(np.arange(axis.size))
     assert counts.tolist() == [len(loop) for loop in loops]
@@ -74,9 +72,7 @@ def test_a_window_holds_the_elements_that_a_loop_over_its_positions_finds(
 
 @given(st.lists(axes, min_size=1, max_size=3), st.data())
 @settings(max_examples=60, deadline=None)
-def test_sums_and_gathered_windows_equal_a_slow_loop(
-    chosen: list[AxisWindows], data: st.DataObject
-) -> None:
+def test_sums_and_gathered_windows_equal_a_slow_loop(chosen, data):
     outer = data.draw(st.tuples(st.integers(0, 2), st.integers(0, 2)))
     windows = Windows(outer, tuple(chosen))
     assume(math.prod(windows.shape) <= 300)
@@ -97,6 +93,13 @@ def test_sums_and_gathered_windows_equal_a_slow_loop(
             assert count == len(loops[place])
             seen.append(place)
     assert seen == places.tolist()
+
+
+@pytest.mark.parametrize("pads", [(0, 0, 0, 0), (1, 0, 0, 0), (0, 0, 1, 0), (1, 1, 1, 1)])
+def test_a_window_has_as_many_terms_as_elements(pads: tuple[int, ...]) -> None:
+    windows = windows_of((2, 3, 7, 6), (2, 3), (1, 2), pads=pads)
+    terms = np.broadcast_to(windows.terms, windows.shape)
+    assert terms.tolist() == windows.sums(np.ones((2, 3, 7, 6))).tolist()
 
 
 def test_gathering_takes_bounded_portions() -> None:
@@ -208,9 +211,7 @@ def inferred(version: int, length: int, attrs: dict[str, Any]) -> int:
 @given(st.sampled_from([2, 11, 18, 22]), st.integers(0, 9), attributes())
 @example(18, 6, {"kernel_shape": (2,), "strides": (3,), "pads": (0, 1), "ceil_mode": 1})
 @settings(max_examples=300, deadline=None)
-def test_sizes_equal_shape_inference_wherever_the_text_agrees_with_it(
-    version: int, length: int, attrs: dict[str, Any]
-) -> None:
+def test_sizes_equal_shape_inference_wherever_the_text_agrees_with_it(version, length, attrs):
     if version < 18:
         attrs = {k: v for k, v in attrs.items() if k not in ("dilations", "ceil_mode")}
     try:

@@ -7,7 +7,7 @@ from typing import Any
 
 from opcheck.dtypes import DTYPES
 from opcheck.known import Gate, UserLedger, load_user_ledgers
-from opcheck.model import BackendInfo, Case, OpVersion, Result, Verdict
+from opcheck.model import BackendInfo, Case, LiveResult, OpVersion, Verdict
 from tests.report.made import CASE, result
 
 INFO = BackendInfo("acme", "acme", "1.5")
@@ -31,13 +31,15 @@ def entry(where: str = "[{op: Hardmax}]", **fields: Any) -> str:
     return f"{{{', '.join([*words, f'where: {where}'])}}}"
 
 
-def failing(**fields: Any) -> Result:
+def failing(**fields: Any) -> LiveResult:
     """A failure of the operator whose case the ledgers list."""
     verdict, how = fields.pop("verdict", Verdict.FAIL), fields.pop("failure", "values")
     return replace(result(verdict, **fields), failure=how)
 
 
-def judged(found: Result, *said: UserLedger, looks: Sequence[str] = (), **about: Any) -> Result:
+def judged(
+    found: LiveResult, *said: UserLedger, looks: Sequence[str] = (), **about: Any
+) -> LiveResult:
     """What ledgers make of a result that looks like these mistakes."""
     info = replace(INFO, **about)
     return Gate(said).judged(found, info, lambda name: name in looks) or found

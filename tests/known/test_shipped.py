@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from opcheck import backends, suite
+from opcheck.analysis.status import reds
 from opcheck.dtypes import DTYPES
 from opcheck.errors import CaseFileError
 from opcheck.known import explain, load_ledgers, shipped_ledgers, within
-from opcheck.model import FAILURES, BackendInfo, OpVersion, Rejected, Result, Source, Verdict
-from opcheck.records.status import reds
+from opcheck.model import FAILURES, BackendInfo, LiveResult, OpVersion, Rejected, Source, Verdict
 from opcheck.report import store
 from tests import inline
 from tests.asking import shipped_cases
@@ -284,7 +284,7 @@ def judged(cases, first_run):
         assert {record.case for record in run.records} == {c.id for c in cases if c.level != "deep"}
         results += [
             (
-                Result(by_id[r.case], r.backend, r.found or r.verdict, failure=r.failure),
+                LiveResult(by_id[r.case], r.backend, r.found or r.verdict, failure=r.failure),
                 infos[r.backend],
             )
             for r in run.records
@@ -346,6 +346,7 @@ def explained_by(judged):
     return lambda ledger, number: by(ledger.file, number)
 
 
+@pytest.mark.gate
 @needs_known_releases
 @pytest.mark.parametrize(("ledger", "number"), shipped_lines())
 def test_no_shipped_line_is_dead_nor_matches_everything(cases, explained_by, ledger, number):
@@ -354,6 +355,7 @@ def test_no_shipped_line_is_dead_nor_matches_everything(cases, explained_by, led
     assert len(known) < sum(case.level != "deep" for case in cases) / 5
 
 
+@pytest.mark.gate
 @needs_known_releases
 @pytest.mark.parametrize(("ledger", "number"), shipped_lines())
 def test_no_word_of_a_shipped_line_is_dead(cases, explained_by, ledger, number):
@@ -376,6 +378,7 @@ def test_no_word_of_a_shipped_line_is_dead(cases, explained_by, ledger, number):
             assert set(getattr(place, field) or ()) <= words, field
 
 
+@pytest.mark.gate
 @needs_known_releases
 @pytest.mark.parametrize(("ledger", "number"), shipped_lines())
 def test_every_case_that_a_shipped_line_is_about_fails_as_it_says(judged, ledger, number):
@@ -395,6 +398,7 @@ def test_every_case_that_a_shipped_line_is_about_fails_as_it_says(judged, ledger
             assert fine or found.failure in stated.failure, found.case.id
 
 
+@pytest.mark.gate
 def test_no_failure_is_explained_by_two_shipped_lines(explained_by):
     causes: Counter[tuple[str, str]] = Counter()
     for parameters in shipped_lines():
@@ -427,6 +431,7 @@ def test_a_shipped_ledger_is_named_like_its_backend_and_closes_its_sentences():
             assert stated.link is None or stated.link.startswith("https://")
 
 
+@pytest.mark.gate
 @needs_known_releases
 def test_every_failure_of_the_shipped_suites_is_explained(judged):
     said = shipped_ledgers()

@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
+from opcheck.analysis.status import is_red, reds
 from opcheck.errors import CaseFileError
 from opcheck.known import Gate, load_user_ledgers
 from opcheck.known.ledgers import says
 from opcheck.model import Verdict
-from opcheck.records.status import is_red, reds
 from tests.known.ledgers import INFO, entry, failing, judged, ledger
 from tests.report.made import CASE, recorded, result
 

@@ -7,7 +7,7 @@ import pytest
 from opcheck.errors import UsageError
 from opcheck.known.fields import UserFields
 from opcheck.known.writing import Revision, new_ledger, revised
-from opcheck.reading import Problems, form, read_text
+from opcheck.reading import Problems, read_text, validation
 
 TEXT = """\
 # Ours.
@@ -44,7 +44,7 @@ def rewritten(text, **revision):
     found = revised(text, node, "mine.yaml", Revision(**revision))
     again = read_text(found, "mine.yaml", problems)
     assert again is not None
-    said, _ = form.check(UserFields, again, "mine.yaml", problems)
+    said, _ = validation.check(UserFields, again, "mine.yaml", problems)
     assert not problems, [*problems]
     assert said is not None
     return found, said

@@ -42,9 +42,7 @@ def corners(x: tuple[int, int]) -> list[float]:
     "name", ["less", "less_equal", "greater", "greater_equal", "equal", "not_equal"]
 )
 @given(intervals, intervals)
-def test_a_comparison_is_unsure_exactly_where_both_outcomes_are_possible(
-    name: str, a: tuple[int, int], b: tuple[int, int]
-) -> None:
+def test_a_comparison_is_unsure_exactly_where_both_outcomes_are_possible(name, a, b):
     compare = getattr(np, name)
     v, unsure = halves(getattr(xp, name)(about(*a), about(*b)))
     outcomes = {bool(compare(x, y)) for x, y in itertools.product(corners(a), corners(b))}
@@ -86,9 +84,7 @@ def test_a_selection_reaches_both_sides_where_it_is_unsure(drawn: list[tuple[int
     "name", ["maximum", "minimum", "floor", "ceil", "round", "trunc", "sign", "remainder", "fmod"]
 )
 @given(intervals, intervals)
-def test_steps_and_extremes_hold_every_outcome(
-    name: str, a: tuple[int, int], b: tuple[int, int]
-) -> None:
+def test_steps_and_extremes_hold_every_outcome(name, a, b):
     a = (a[0] * 3, a[1]) if name in ("remainder", "fmod") else (a[0] / 2, a[1] / 4)
     function = getattr(np, {"round": "rint"}.get(name, name))
     two = name in ("maximum", "minimum", "remainder", "fmod")
@@ -147,9 +143,7 @@ def test_what_is_taken_at_an_unsure_index_reaches_all_that_it_may_be() -> None:
 
 @settings(max_examples=60, deadline=None)
 @given(st.lists(intervals, min_size=2, max_size=5), st.booleans(), st.data())
-def test_the_largest_in_order_are_among_those_admitted(
-    drawn: list[tuple[int, int]], largest: bool, data: st.DataObject
-) -> None:
+def test_the_largest_in_order_are_among_those_admitted(drawn, largest, data):
     k = data.draw(st.integers(1, len(drawn)))
     x = about([one[0] for one in drawn], [one[1] for one in drawn])
     values, indices = xp.top_k(x, k, 0, largest)
@@ -176,6 +170,26 @@ def test_what_was_lost_stays_lost_where_it_is_chosen() -> None:
         assert (np.zeros(chosen.shape, bool) if found is None else found)[0].tolist() == want
     assert xp.max(x, axis=1).settled().lost.tolist() == [True]
     assert not xp.min(x, axis=1).settled().lost.any()
+
+
+@pytest.mark.parametrize("choose", ["maximum", "max"])
+def test_an_extreme_of_what_may_be_anything_may_be_anything_above_the_rest(choose: str) -> None:
+    one, large = (about([value], 0.0) for value in (1.0, 1e8))
+    with np.errstate(all="ignore"):
+        q = 1 / ((one + large) - large)  # 1 + 1e8 has not the digits for the 1
+        for x, sure in ((q, False), (-q, False), (q * 0 - 7, False), (one, True)):
+            pair = (x, xp.zeros_like(x))
+            found = xp.maximum(*pair) if choose == "maximum" else xp.max(xp.stack(pair), axis=0)
+            found = found.settled()
+            assert (found.e is None or bool(np.isfinite(found.e).all())) == sure
+            assert (found.lost is None) == sure
+
+
+def test_what_is_lost_below_is_no_matter_above() -> None:
+    x = about([-3e38], 1.0) * 2
+    for found in (xp.maximum(x, 1.0), xp.max(xp.stack([x, xp.zeros_like(x)]), axis=0)):
+        assert not found.settled().lost.any()
+    assert xp.minimum(x, 1.0).settled().lost.all()
 
 
 def test_an_unsure_condition_chooses_between_bounded_numbers_only() -> None:

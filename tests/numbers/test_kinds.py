@@ -61,7 +61,7 @@ def test_names_are_those_of_numpy_and_every_kind_has_them() -> None:
         assert getattr(xp, name).__name__ == name
         assert callable(getattr(plain, name))
         assert callable(getattr(faulty._FUNCTIONS, name))
-    with pytest.raises(AttributeError, match="no function sigmoid; NAMES has those there are"):
+    with pytest.raises(AttributeError, match="no function sigmoid; NAMES has sign, "):
         xp.sigmoid(np.ones(1))
 
 
@@ -172,9 +172,7 @@ SPECIAL = [0.0, 1.0, -1.0, 0.5, -2.5, 2.5, 3.0, 700.0, -700.0, math.inf, -math.i
 
 
 @pytest.mark.parametrize("name", UNARY)
-def test_functions_of_one_number_agree_with_numpy_s_also_where_they_are_not_defined(
-    name: str,
-) -> None:
+def test_functions_of_one_number_agree_with_numpy_s_also_where_they_are_not_defined(name):
     x = np.array(SPECIAL)
     with np.errstate(all="ignore"):
         right = getattr(plain, name)(x)
@@ -205,9 +203,7 @@ def test_functions_of_two_numbers_agree_with_numpy_s(name: str) -> None:
 
 
 @given(st.lists(st.integers(-(2**40), 2**40), min_size=2, max_size=8), st.integers(1, 9))
-def test_precise_sums_and_quotients_are_those_of_fractions(
-    numerators: list[int], divisor: int
-) -> None:
+def test_precise_sums_and_quotients_are_those_of_fractions(numerators, divisor):
     row = [one / 1024 for one in numerators]
     with precise.digits(400):
         x = precise.precise(np.array(row))
@@ -278,9 +274,7 @@ def test_arithmetics_are_those_of_their_types() -> None:
     assert [FLOAT32.accuracy(name).ulp for name in ("exp", "pow", "tanh")] == [4, 4, 4]
 
 
-def test_a_longdouble_is_used_where_it_has_more_digits_and_more_range(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_longdouble_is_used_where_it_has_more_digits_and_more_range(monkeypatch):
     float64 = np.finfo(np.float64)
     for nmant, minexp, enough in (
         (63, -16382, True),  # x86

@@ -1,4 +1,3 @@
-from collections.abc import Sequence
 from itertools import chain, combinations, permutations
 
 import pytest
@@ -49,7 +48,5 @@ def test_the_order_of_axes_does_not_make_them_invalid() -> None:
         ([], 9, "InputTensor has 9 dimensions; allowed: 1 to 8"),
     ],
 )
-def test_what_is_invalid_is_said_with_what_is_allowed(
-    axes: Sequence[int], rank: int, said: str
-) -> None:
+def test_what_is_invalid_is_said_with_what_is_allowed(axes, rank, said):
     assert invalid_axes(axes, rank) == said

@@ -5,6 +5,7 @@ import pytest
 from onnx import defs
 
 from opcheck import opset
+from opcheck.dtypes import DTYPES
 from opcheck.model import OpVersion
 
 
@@ -150,3 +151,24 @@ def test_what_moves_elements_needs_no_rounding_in_any_version(name, attrs, exact
     for schema in opset.versions("", name).values():
         wanted = exact or (not attrs.keys() <= schema.attributes.keys())
         assert opset.is_exact(schema.op, attrs) is wanted
+
+
+@pytest.mark.parametrize(
+    ("name", "attrs", "wanted"),
+    [
+        ("Cast", {"to": 10}, "float16"),
+        ("EyeLike", {"dtype": 7}, "int64"),
+        ("EyeLike", {}, None),
+        ("RandomNormal", {}, "float32"),
+        ("TopK", {}, "float64"),
+        ("Shape", {}, "int64"),
+        ("Cast", {"to": 99}, None),
+    ],
+)
+def test_an_output_has_the_dtype_that_an_input_or_an_attribute_or_the_schema_names(
+    name, attrs, wanted
+):
+    schema = opset.describe("", name, 28)
+    types = {"T": DTYPES["float64"]} if name == "TopK" else {}
+    found = opset.output_dtype(schema, schema.outputs[0], types, attrs)
+    assert (found and found.name) == wanted

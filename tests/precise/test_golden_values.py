@@ -11,9 +11,9 @@ import pytest
 from opcheck.dtypes import DTYPES, limits, of
 from opcheck.engine import Node, rounding
 from opcheck.engine.rounding import correctly_rounded
+from opcheck.execution.expected import question
 from opcheck.model import OpVersion, Rejected
 from opcheck.numbers.precise import precise
-from opcheck.run.oracle import question
 from tests import brute
 from tests.asking import shipped_cases
 from tests.precise.by_the_text import FORMATS, by_rows, lp_pool, nearest, norm, rows_of, softmax
@@ -119,9 +119,7 @@ def made_ties() -> Iterator[tuple[str, list[float], float, float, float]]:
 
 
 @pytest.mark.parametrize(("name", "row", "p", "even", "above"), [*made_ties()])
-def test_ties_go_to_the_even_number_and_a_speck_beside_them_decides(
-    name: str, row: list[float], p: float, even: float, above: float
-) -> None:
+def test_ties_go_to_the_even_number_and_a_speck_beside_them_decides(name, row, p, even, above):
     """The speck is the smallest subnormal; in float64 its cube is 3400 bits away."""
     assert pooled(row, name, p) == even
     assert pooled([*row, 2.0 ** FORMATS[name][1]], name, p) == above
@@ -168,9 +166,7 @@ def test_the_measure_itself_by_numbers_worked_out_by_hand() -> None:
         (0.0, "precise numbers give 3.0, bounded ones 1"),
     ],
 )
-def test_what_is_not_certain_is_an_error_and_no_guess(
-    monkeypatch: pytest.MonkeyPatch, drift: float, told: str
-) -> None:
+def test_what_is_not_certain_is_an_error_and_no_guess(monkeypatch, drift, told):
     """Digits that do not settle, and digits that settle on what the error bound rules out."""
 
     def precisely(node: Node, bits: int) -> Any:

@@ -1,8 +1,8 @@
-from opcheck.reading import Mark, Node
+from opcheck.reading import FileNode, Mark
 
-leaf = Node(3, Mark(2, 6))
-tree = Node(
-    {"a": Node((leaf, Node("x", Mark(2, 9))), Mark(2, 5)), "b": Node(None, Mark(3, 4))},
+leaf = FileNode(3, Mark(2, 6))
+tree = FileNode(
+    {"a": FileNode((leaf, FileNode("x", Mark(2, 9))), Mark(2, 5)), "b": FileNode(None, Mark(3, 4))},
     Mark(2, 1),
     {"a": Mark(2, 1), "b": Mark(3, 1)},
 )

@@ -1,9 +1,9 @@
 from pathlib import Path
 
-from opcheck.reading import Node, Problems, read_file, read_text
+from opcheck.reading import FileNode, Problems, read_file, read_text
 
 
-def read(source: Path | str) -> Node:
+def read(source: Path | str) -> FileNode:
     """The tree of a file (Path) or a text (str); raises CaseFileError with every problem."""
     problems = Problems()
     if isinstance(source, Path):

@@ -16,18 +16,18 @@ from opcheck.model import (
     Environment,
     Given,
     Header,
+    LiveResult,
     Mismatch,
     OpVersion,
     OutputSpec,
     Record,
-    Result,
     Source,
     Suite,
     TensorSpec,
     Values,
     Verdict,
 )
-from opcheck.report.spelling import Recorder
+from opcheck.report.formatting import Recorder
 
 CASE = Case(
     id="Hardmax/first_of_ties@dtype=float32#axis_0",
@@ -49,13 +49,13 @@ CASE = Case(
 )
 
 
-def result(verdict: Verdict = Verdict.PASS, backend: str = "acme", **fields: Any) -> Result:
+def result(verdict: Verdict = Verdict.PASS, backend: str = "acme", **fields: Any) -> LiveResult:
     """A result; `name`, `op`, `rule`, `source` … are fields of its case."""
     of_case = {key: fields.pop(key) for key in list(fields) if key in Case.__dataclass_fields__}
-    return Result(replace(CASE, **of_case), backend, verdict, **fields)
+    return LiveResult(replace(CASE, **of_case), backend, verdict, **fields)
 
 
-def recorded(answer: Result, place: int = 0) -> Record:
+def recorded(answer: LiveResult, place: int = 0) -> Record:
     """The record of a result, whose case stands at this place."""
     return replace(Recorder([answer.case]).record(answer), place=place)
 

@@ -25,8 +25,6 @@ from opcheck.suite import materialize, unrounded
 from tests.asking import cases_in, shipped_cases
 from tests.report.made import CASE
 
-AXIS = {"axis": 0}
-
 
 def tensor(values, dtype="float32", **fields):
     array = np.array(values, np.float64)

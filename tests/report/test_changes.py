@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from opcheck.report import changes
-from opcheck.timing.comparing import Change, Compared, Missing
+from opcheck.timing.comparing import Compared, Missing, TimingChange
 from tests.report.made import Page
 from tests.report.timed import MACHINE, bench
 
@@ -21,11 +21,13 @@ ELSEWHERE = bench(
 )
 COMPARED = Compared(
     (
-        Change("Softmax/rows@dtype=float32", "numpy", 1.104, 1.09, 1.121, 1e-9, "slower"),
-        Change("Softmax/rows@dtype=float32", "onnxruntime", 1.032, 1.02, 1.04, 0.0312, "slower"),
-        Change("Softmax/maps", "numpy", 0.8, 0.7, 0.9, 0.04, "faster"),
-        Change("Softmax/maps", "onnxruntime", 1.0, 0.99, 1.01, 1.0, "same"),
-        Change("Softmax/few", "py:my.module:Backend?threads=2", 1.5, 0.0, float("inf"), 1.0),
+        TimingChange("Softmax/rows@dtype=float32", "numpy", 1.104, 1.09, 1.121, 1e-9, "slower"),
+        TimingChange(
+            "Softmax/rows@dtype=float32", "onnxruntime", 1.032, 1.02, 1.04, 0.0312, "slower"
+        ),
+        TimingChange("Softmax/maps", "numpy", 0.8, 0.7, 0.9, 0.04, "faster"),
+        TimingChange("Softmax/maps", "onnxruntime", 1.0, 0.99, 1.01, 1.0, "same"),
+        TimingChange("Softmax/few", "py:my.module:Backend?threads=2", 1.5, 0.0, float("inf"), 1.0),
     ),
     (
         Missing("Hardmax/x", "numpy", "old", "no such case"),
@@ -108,12 +110,12 @@ def test_how_much_slower_is_too_slow_is_told():
 def test_within_a_run_rows_that_close_a_gate_or_may_are_shown():
     found = Compared(
         (
-            Change("x", "new", 1.1, 1.06, 1.14, verdict="slower"),
-            Change("y", "new", 1.0, 0.99, 1.01, verdict="same"),
-            Change("z", "new", 1.0, 0.9, 1.2),
+            TimingChange("x", "new", 1.1, 1.06, 1.14, verdict="slower"),
+            TimingChange("y", "new", 1.0, 0.99, 1.01, verdict="same"),
+            TimingChange("z", "new", 1.0, 0.9, 1.2),
         ),
         (Missing("w", "new", "new", "fail: wrong"), Missing("v", "new", "old", "crash")),
-        (Change("", "new", 1.03, 1.01, 1.04, verdict="same"),),
+        (TimingChange("", "new", 1.03, 1.01, 1.04, verdict="same"),),
     )
     page = Page(80)
     changes.show_within(page.console, "old", found)
@@ -152,7 +154,9 @@ def test_rows_that_lack_for_the_same_reason_are_told_together():
 def test_nothing_from_outside_steers_the_terminal():
     sly = "\x1b[2J"
     page = Page(80)
-    compared = Compared((Change(sly, sly, 1, 1, 1, 1),), (Missing(f"{sly}2", sly, "new", sly),))
+    compared = Compared(
+        (TimingChange(sly, sly, 1, 1, 1, 1),), (Missing(f"{sly}2", sly, "new", sly),)
+    )
     both = bench(sly), bench("x", python=sly, backends={sly: sly})
     changes.show(page.console, changes.differences(*both), compared)
     changes.show_within(page.console, sly, compared)

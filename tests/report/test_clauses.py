@@ -3,7 +3,7 @@ from dataclasses import replace
 
 import pytest
 
-from opcheck.clauses import Checked, Sentence, Survey
+from opcheck.clauses import CheckedSentence, Sentence, Survey
 from opcheck.errors import Problem
 from opcheck.model import OpVersion, Source
 from opcheck.report import listing
@@ -15,7 +15,7 @@ OP = OpVersion("", "Hardmax", 13)
 def checked(text, part="Summary", nothing=None, ruling=None, **cases):
     names = () if nothing else ("ties",)
     source = Source("clauses/onnx/hardmax.yaml", 7, 5)
-    return Checked(Sentence(text, part, names, nothing, ruling, source), cases)
+    return CheckedSentence(Sentence(text, part, names, nothing, ruling, source), cases)
 
 
 SURVEY = Survey(

@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import pytest
 
+from opcheck.analysis.comparing import compare
 from opcheck.model import Comparison, Diagnosis, Ending, Known, Run, Verdict
-from opcheck.records.comparing import compare
 from opcheck.report import diff
 from tests.report.made import Page, record
 from tests.report.runs import HOSTILE, hostile, run_of

@@ -146,6 +146,7 @@ def test_sentences_are_folded_on_a_terminal_and_whole_in_a_pipe(width):
 
 def test_a_case_without_a_clause_says_so():
     assert with_label(shown(result(Verdict.FAIL, clause="")).lines, "clause") == "none quoted"
+    assert "none quoted" not in shown(result(Verdict.BAD_CASE, clause="")).text
 
 
 HOSTILE = (

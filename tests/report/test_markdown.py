@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from opcheck.model import Verdict
-from opcheck.report import markdown, words
+from opcheck.report import markdown, plain_text
 from opcheck.report.markdown import block, code, table, text
 from tests.report.made import record
 from tests.report.runs import HOSTILE, every_verdict, hostile, run_of
@@ -62,7 +62,7 @@ def shown(said):
 @settings(deadline=None)
 @given(TEXTS)
 def test_a_text_is_shown_as_it_is(said):
-    want = f"x {words.one_line(said)} x".split()
+    want = f"x {plain_text.one_line(said)} x".split()
     for made in (text(said), code(said)):
         assert shown(made).split() == want
 
@@ -93,7 +93,7 @@ def test_a_block_holds_what_is_said(said):
     assert [tag for tag, _ in page.tags] == ["p", "pre", "code", "p"]
     rendered = READER.render("\n".join(block(said)))
     inside = html.unescape(re.fullmatch(r"<pre><code>(.*)</code></pre>\n", rendered, re.S)[1])
-    assert inside.rstrip("\n") == words.block(said).rstrip("\n")
+    assert inside.rstrip("\n") == plain_text.block(said).rstrip("\n")
 
 
 def test_a_table_is_one():

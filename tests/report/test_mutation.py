@@ -8,7 +8,7 @@ import pytest
 
 from opcheck.dtypes import DTYPES
 from opcheck.model import Given, OpVersion, Rejected, TensorSpec, Values
-from opcheck.model.mutation import Group, Mutant, Mutation, Power, Proposal, Score, Yardstick
+from opcheck.model.mutation import CaseGroup, MutantId, Mutation, Power, Proposal, Score, Yardstick
 from opcheck.report import mutation
 from tests.report.made import CASE, Page
 
@@ -25,7 +25,7 @@ TEXTS = {
 
 
 def mutant(name, op=THIRTEEN, dtype="float32"):
-    return Mutant(op, dtype, name, TEXTS[name])
+    return MutantId(op, dtype, name, TEXTS[name])
 
 
 def killed(name, by, *where):
@@ -192,8 +192,8 @@ def test_an_argument_cannot_steer_the_terminal():
 
 # ── groups ────────────────────────────────────────────────────────────────────────────────────
 GROUPS = (
-    Group("Hardmax", "ties", 12, "cases/hardmax.yaml:3:3", (mutant("last_of_ties"),)),
-    Group(
+    CaseGroup("Hardmax", "ties", 12, "cases/hardmax.yaml:3:3", (mutant("last_of_ties"),)),
+    CaseGroup(
         "Hardmax",
         "random",
         3,
@@ -201,16 +201,16 @@ GROUPS = (
         (mutant("all_maxima"), mutant("axis_wraps"), mutant("axis_wraps", ELEVEN)),
         ("Default value is -1.",),
     ),
-    Group("Hardmax", "worked_example", 1, "cases/hardmax.yaml:20:3", example=True),
-    Group("Hardmax", "nan", 1, "cases/hardmax.yaml:30:3", undecided=True),
-    Group(
+    CaseGroup("Hardmax", "worked_example", 1, "cases/hardmax.yaml:20:3", example=True),
+    CaseGroup("Hardmax", "nan", 1, "cases/hardmax.yaml:30:3", undecided=True),
+    CaseGroup(
         "Hardmax",
         "long_rows",
         2,
         "cases/hardmax.yaml:40:3",
         defects=(("tract", "It is slow."), ("openvino", "It is wrong."), ("tract", "It fails.")),
     ),
-    Group("LpPool", "idle", 1_000, "cases/lp_pool.yaml:7:3"),
+    CaseGroup("LpPool", "idle", 1_000, "cases/lp_pool.yaml:7:3"),
 )
 
 

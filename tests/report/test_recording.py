@@ -2,8 +2,16 @@
 
 from dataclasses import fields, replace
 
-from opcheck.model import Comparison, ComparisonRecord, Mismatch, OpVersion, Record, Result, Verdict
-from opcheck.report.spelling import Recorder
+from opcheck.model import (
+    Comparison,
+    ComparisonRecord,
+    LiveResult,
+    Mismatch,
+    OpVersion,
+    Record,
+    Verdict,
+)
+from opcheck.report.formatting import Recorder
 from opcheck.suite import case_digest
 from tests.report.made import CASE, record, wrong_values
 
@@ -11,7 +19,7 @@ AXIS = "axis - INT (default is '-1')"
 
 
 def test_a_record_has_all_that_a_result_has():
-    kept = {field.name for field in fields(Result)} - {"case"}
+    kept = {field.name for field in fields(LiveResult)} - {"case"}
     assert kept < {field.name for field in fields(Record)}
     assert {field.name for field in fields(Comparison)} == {
         field.name for field in fields(ComparisonRecord)
@@ -21,7 +29,7 @@ def test_a_record_has_all_that_a_result_has():
 def test_a_case_keeps_its_place_in_the_whole_selection_whichever_is_judged_first():
     cases = [replace(CASE, id=f"Hardmax/{name}") for name in ("a", "b", "c")]
     recorder = Recorder(cases)
-    found = [recorder.record(Result(case, "acme", Verdict.PASS)) for case in reversed(cases)]
+    found = [recorder.record(LiveResult(case, "acme", Verdict.PASS)) for case in reversed(cases)]
     assert [(one.case, one.place) for one in found] == [
         ("Hardmax/c", 2),
         ("Hardmax/b", 1),

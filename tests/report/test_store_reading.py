@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from opcheck.analysis.status import outcome
 from opcheck.dtypes import DTYPES, round_to
 from opcheck.errors import CaseFileError, Exit
 from opcheck.model import (
@@ -20,16 +21,15 @@ from opcheck.model import (
     Diagnosis,
     Ending,
     Known,
+    LiveResult,
     Mismatch,
     OpVersion,
     Picture,
-    Result,
     Run,
     Source,
     Suite,
     Verdict,
 )
-from opcheck.records.status import outcome
 from opcheck.report import store
 from tests.report import damaged
 from tests.report.made import CASE, header, record, recorded, wrong_values
@@ -195,7 +195,7 @@ def results():
         source=st.builds(Source, TEXT, st.integers(0), st.integers(0), st.booleans()),
     )
     return st.builds(
-        Result,
+        LiveResult,
         case,
         st.just("acme"),
         st.sampled_from(Verdict),

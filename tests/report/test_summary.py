@@ -4,7 +4,7 @@ from dataclasses import replace
 import pytest
 
 from opcheck.model import Comparison, Diagnosis, Known, OpVersion, Verdict
-from opcheck.report import summary, tally
+from opcheck.report import summary, totals
 from tests.report.made import Page, header, record
 
 LANES = Known("The maximum of a vector's lanes forgets → its NaN.", None, "acme.yaml")
@@ -74,8 +74,8 @@ def test_several_causes_and_what_none_explains():
 def test_warnings_are_failures_where_they_are_red_and_known_ones_nowhere():
     results = [record(v, diagnoses=(LAST,)) for v in (Verdict.WARN, Verdict.KNOWN, Verdict.PASS)]
     strict = replace(header("acme"), strict=True)
-    assert [*tally.wrong(header("acme"), results)] == []
-    assert [one.told for one in tally.wrong(strict, results)] == [
+    assert [*totals.wrong(header("acme"), results)] == []
+    assert [one.told for one in totals.wrong(strict, results)] == [
         "1 failure: 1 explained by 1 cause"
     ]
 
@@ -98,7 +98,7 @@ def shown(results, *backends, width=80, complete=True, cases=1, verbose=True, **
     page = Page(width, **terminal)
     page.file.isatty = lambda: "height" in terminal
     head = header(*backends, cases=cases)
-    summary.show(page.console, head, list(results), complete=complete, verbose=verbose)
+    summary.Summary(page.console, head, list(results), complete, verbose).show()
     return page
 
 

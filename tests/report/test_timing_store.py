@@ -31,11 +31,7 @@ ROWS = (
     ),
     row("Softmax/none", (), copy=(), yardstick=samples(1e-3, workers=1), sweep="Softmax/n"),
 )
-LINES = [
-    timing_store.header(BENCH),
-    *map(timing_store.record, ROWS),
-    timing_store.footer(3, complete=True),
-]
+LINES = [*timing_store.lines(BENCH, ROWS, complete=True)]
 
 
 def complaint(path):
@@ -92,7 +88,7 @@ def test_a_file_has_all_that_was_written_last_and_nothing_of_before(tmp_path):
 
 
 def test_a_benchmark_that_was_interrupted_is_read_and_is_not_complete(file):
-    ended = [*LINES[:3], timing_store.footer(2, complete=False)]
+    ended = timing_store.lines(BENCH, ROWS[:2], complete=False)
     assert timing_store.read(file(ended)) == Stored(BENCH, ROWS[:2], complete=False)
 
 
@@ -182,7 +178,7 @@ def test_a_file_that_is_too_large_is_not_read_to_its_end(monkeypatch, file):
 
 
 # ── no bytes end in a traceback ───────────────────────────────────────────────────────────────
-WHOLE = "\n".join([*LINES[:1], timing_store.record(replace(ROWS[1], copy=())), LINES[4]]).encode()
+WHOLE = "\n".join(timing_store.lines(BENCH, [replace(ROWS[1], copy=())], complete=True)).encode()
 
 
 def read_or_complain(tmp_path_factory, data):
@@ -203,5 +199,5 @@ def read_or_complain(tmp_path_factory, data):
 def test_a_damaged_file_is_refused_or_holds_what_can_be_used(tmp_path_factory, place, length, new):
     stored = read_or_complain(tmp_path_factory, WHOLE[:place] + new + WHOLE[place + length :])
     for one in stored.rows if stored else ():
-        timing_store.record(one)
+        assert len([*timing_store.lines(stored.bench, [one], complete=True)]) == 3
         assert all(sample.seconds > 0 for timing in one.timings for sample in timing.samples)

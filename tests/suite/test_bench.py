@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from opcheck.cli.bench_setup import why_not
 from opcheck.errors import CaseFileError
+from opcheck.execution.bench.setup import why_not
 from opcheck.suite import load, load_bench
 
 HEAD = "op: Hardmax\nopset: 13\ndtype: float32\nmatrix: {attrs.axis: [0, 1]}\n"

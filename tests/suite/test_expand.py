@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from opcheck.dtypes import DTYPES
 from opcheck.model import Case, Given, Rejected, Values
-from opcheck.reading import Mark, Node
+from opcheck.reading import FileNode, Mark
 from opcheck.suite.expand import spell
 
 Cases = Callable[[str], tuple[Case, ...]]
@@ -120,12 +120,8 @@ def test_the_row_wins_over_the_case_and_the_case_over_the_file(cases: Cases) -> 
         ("Hardmax/b#3", 11, "core", "must", 0),
     ]
     contents: list[Any] = [case.inputs[0].content for case in found]
-    assert [getattr(c, "kind", "literal") for c in contents] == [
-        "constant",
-        "arange",
-        "arange",
-        "literal",
-    ]
+    kinds = [getattr(c, "kind", "literal") for c in contents]
+    assert kinds == ["constant", "arange", "arange", "literal"]
     assert [contents[0].seed, contents[1].seed] == [5, 5]
     assert [case.inputs[0].shape for case in found] == [(2,), (2,), (3,), (4,)]
 
@@ -354,12 +350,12 @@ def test_all_leaves_out_where_the_operator_is_deprecated(cases: Cases) -> None:
     ],
 )
 def test_a_coordinate_is_spelt(value: Any, want: str) -> None:
-    def node(value: Any) -> Node:
+    def node(value: Any) -> FileNode:
         if isinstance(value, tuple):
-            return Node(tuple(map(node, value)), Mark(1, 1))
+            return FileNode(tuple(map(node, value)), Mark(1, 1))
         if isinstance(value, dict):
-            return Node({key: node(item) for key, item in value.items()}, Mark(1, 1))
-        return Node(value, Mark(1, 1))
+            return FileNode({key: node(item) for key, item in value.items()}, Mark(1, 1))
+        return FileNode(value, Mark(1, 1))
 
     assert spell(node(value)) == want
 

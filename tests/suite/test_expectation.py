@@ -127,93 +127,87 @@ def test_a_row_replaces_answers_by_an_expectation_of_its_own(cases: Cases) -> No
 
 
 # mistakes
+WORDS = "or agree, any_of, computed, golden, oracle, rejected"
+NO_OUTPUT = f"is no output of Hardmax-13 (has: output; {WORDS}) (did you mean"
+PATHS = "(a path is opset, dtype, attrs.NAME, inputs.NAME or inputs.NAME.KEY)"
+SHAPE = "must be a mapping, got a list (by the name of the output: {output: [1, 0]})"
+
+
 @pytest.mark.parametrize(
-    ("field", "message"),
+    ("expect", "message"),
     [
+        ("{»outptu: [1, 0]}", f"'outptu' {NO_OUTPUT} 'output'?)"),
+        ("{»rejectd: x}", f"'rejectd' {NO_OUTPUT} 'rejected'?)"),
+        ("»{}", "expect: must hold at least 1"),
+        ("»[1, 0]", f"expect: {SHAPE}"),
+        ("{output: »null}", "output: null is no value of float32"),
+        ("{output: [1, »x]}", "output: 'x' is no value of float32"),
         (
-            "expect: {»outptu: [1, 0]}",
-            "'outptu' is no output of Hardmax-13 (has: output; or agree, any_of, computed, "
-            "golden, oracle, rejected) "
-            "(did you mean 'output'?)",
-        ),
-        (
-            "expect: {»rejectd: x}",
-            "'rejectd' is no output of Hardmax-13 (has: output; or agree, any_of, computed, "
-            "golden, oracle, rejected) "
-            "(did you mean 'rejected'?)",
-        ),
-        ("expect: »{}", "expect: must hold at least 1"),
-        (
-            "expect: »[1, 0]",
-            "expect: must be a mapping, got a list (by the name of the output: {output: [1, 0]})",
-        ),
-        ("expect: {output: »null}", "output: null is no value of float32"),
-        ("expect: {output: [1, »x]}", "output: 'x' is no value of float32"),
-        (
-            "expect: {output: {value: [1], dtype: »float16}}",
+            "{output: {value: [1], dtype: »float16}}",
             "output: Hardmax-13 gives float32 here, not float16",
         ),
-        ("expect: »{rejected: x}", "expect: 'legal' is missing"),
-        ("expect: {rejected: x, legal: »{}}", "expect.legal: must hold at least 1"),
+        ("»{rejected: x}", "expect: 'legal' is missing"),
+        ("{rejected: »'', legal: {attrs.axis: 0}}", "expect.rejected: must not be empty, got ''"),
         (
-            "expect: {rejected: x, legal: »{attrs.axis: 1, dtype: float64}}",
-            "expect.legal: must hold at most 1",
-        ),
-        ("expect: {rejected: x, »legal: {attrs.axis: 0}}", "legal changes nothing"),
-        ("expect: {rejected: x, legal: »3}", "expect.legal: must be a mapping, got 3"),
-        (
-            "expect: {rejected: »'', legal: {attrs.axis: 0}}",
-            "expect.rejected: must not be empty, got ''",
-        ),
-        (
-            "expect: {rejected: x, »leagl: {attrs.axis: 0}}",
+            "{rejected: x, »leagl: {attrs.axis: 0}}",
             "unknown key 'leagl' (did you mean 'legal'?)",
         ),
         (
-            "expect: {rejected: x, »output: [1], legal: {attrs.axis: 0}}",
+            "{rejected: x, »output: [1], legal: {attrs.axis: 0}}",
             "unknown key 'output' (known: rejected, legal)",
         ),
-        (
-            "expect: {rejected: x, legal: {»axis: 0}}",
-            "legal: 'axis' is no path (a path is opset, dtype, attrs.NAME, inputs.NAME or "
-            "inputs.NAME.KEY)",
-        ),
-        (
-            "expect: {rejected: x, legal: {»inputs.input.shape: [3]}}",
-            "legal: 'inputs.input.shape' leads into a literal",
-        ),
-        (
-            "expect: {rejected: x, legal: {attrs.axes: »0}}",
-            "the legal twin is not legal: 'axes' is no attribute of Hardmax-13 (has: axis) "
-            "(did you mean 'axis'?)",
-        ),
-        (
-            "expect: {rejected: x, legal: {attrs.axis: »x}}",
-            "the legal twin is not legal: attribute axis must be a whole number, got 'x'",
-        ),
-        (
-            "expect: {rejected: x, legal: {dtype: »int8}}",
-            "the legal twin is not legal: input: Hardmax-13 does not allow int8 "
-            "(allowed: bfloat16, float16, float32, float64)",
-        ),
-        (
-            "expect: {rejected: x, legal: {opset: »13+}}",
-            "the legal twin is not legal: opset: must be a whole number, got '13+'",
-        ),
-        ("expect: {golden: »nowhere}", "'nowhere' does not exist"),
-        ("expect: {golden: »../..}", "'../..' lies outside the folder of the case file"),
-        ("expect: {golden: »f.yaml}", "'output_0.pb' does not exist"),
-        ("expect: {golden: »3}", "expect.golden: must be a text, got 3"),
-        ("expect: {golden: x, »gold: y}", "unknown key 'gold' (did you mean 'golden'?)"),
-        ("»rule: open", "rule: open needs expect.any_of, the answers admitted"),
-        (
-            "»expect: {any_of: [{as: x, output: [0, 1]}, {as: y, output: [1, 0]}]}",
-            "any_of needs rule: open",
-        ),
+        ("{rejected: x, »legal: {attrs.axis: 0}}", "legal changes nothing"),
+        ("{golden: »nowhere}", "'nowhere' does not exist"),
+        ("{golden: »../..}", "'../..' lies outside the folder of the case file"),
+        ("{golden: »f.yaml}", "'output_0.pb' does not exist"),
+        ("{golden: »3}", "expect.golden: must be a text, got 3"),
+        ("{golden: x, »gold: y}", "unknown key 'gold' (did you mean 'golden'?)"),
     ],
 )
-def test_an_expectation_that_makes_no_sense_is_refused_at_its_place(mistake, field, message):
-    mistake(f"{HARDMAX}  {field}\n", message)
+def test_an_expectation_that_makes_no_sense_is_refused_at_its_place(mistake, expect, message):
+    mistake(f"{HARDMAX}  expect: {expect}\n", message)
+
+
+@pytest.mark.parametrize(
+    ("legal", "message"),
+    [
+        ("»{}", "expect.legal: must hold at least 1"),
+        ("»{attrs.axis: 1, dtype: float64}", "expect.legal: must hold at most 1"),
+        ("»3", "expect.legal: must be a mapping, got 3"),
+        ("{»axis: 0}", f"legal: 'axis' is no path {PATHS}"),
+        ("{»inputs.input.shape: [3]}", "legal: 'inputs.input.shape' leads into a literal"),
+    ],
+)
+def test_a_change_that_makes_no_sense_is_refused_at_its_place(mistake, legal, message):
+    mistake(f"{HARDMAX}  expect: {{rejected: x, legal: {legal}}}\n", message)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (
+            "attrs.axes: »0",
+            "'axes' is no attribute of Hardmax-13 (has: axis) (did you mean 'axis'?)",
+        ),
+        ("attrs.axis: »x", "attribute axis must be a whole number, got 'x'"),
+        (
+            "dtype: »int8",
+            "input: Hardmax-13 does not allow int8 (allowed: bfloat16, float16, float32, float64)",
+        ),
+        ("opset: »13+", "opset: must be a whole number, got '13+'"),
+    ],
+)
+def test_a_legal_twin_that_is_not_legal_is_refused_at_its_place(mistake, change, message):
+    text = f"{HARDMAX}  expect: {{rejected: x, legal: {{{change}}}}}\n"
+    mistake(text, f"the legal twin is not legal: {message}")
+
+
+ANSWERS = "[{as: x, output: [0, 1]}, {as: y, output: [1, 0]}]"
+
+
+def test_rule_open_and_several_answers_go_together(mistake: Mistake) -> None:
+    mistake(f"{HARDMAX}  »rule: open\n", "rule: open needs expect.any_of, the answers admitted")
+    mistake(f"{HARDMAX}  »expect: {{any_of: {ANSWERS}}}\n", "any_of needs rule: open")
 
 
 @pytest.mark.parametrize(
@@ -224,32 +218,18 @@ def test_an_expectation_that_makes_no_sense_is_refused_at_its_place(mistake, fie
         ("[»{output: [1, 0]}, {as: x}]", "an item of expect.any_of: 'as' is missing"),
         ("[{as: »X y}, {as: x}]", "expect.any_of.as: must match ^[a-z][a-z0-9_]*$, got 'X y'"),
         ("[{as: x}, {as: »x}]", "two answers are named 'x'"),
-        (
-            "[{as: x, »outptu: [1, 0]}, {as: y, output: [1, 0]}]",
-            "'outptu' is no output of Hardmax-13 (has: output; or agree, any_of, computed, "
-            "golden, oracle, rejected) "
-            "(did you mean 'output'?)",
-        ),
+        ("[{as: x, »outptu: [1]}, {as: y, output: [1, 0]}]", f"'outptu' {NO_OUTPUT} 'output'?)"),
         ("[{as: x, output: {»shap: [1]}}, {as: y}]", "unknown key 'shap' (did you mean 'shape'?)"),
         ("[{as: x}, »{as: y, rejected: z}]", "an item of expect.any_of: 'legal' is missing"),
         (
             "[{as: x}, {as: y, rejected: z, legal: {»axis: 0}}]",
-            "legal: 'axis' is no path (a path is opset, dtype, attrs.NAME, inputs.NAME or "
-            "inputs.NAME.KEY)",
+            f"legal: 'axis' is no path {PATHS}",
         ),
         ("[{as: x}, {as: y, golden: »nowhere}]", "'nowhere' does not exist"),
         (
             f"[{{as: x, rejected: y, {LEGAL}}}, »{{as: z, rejected: w, {LEGAL}}}]",
             "two answers are rejections",
         ),
-        ("[{as: x, output: [0, 1]}, »{as: y, output: [0.0, 1.0]}]", "two answers are the same"),
-        ("[{as: x, output: [.nan, 1]}, »{as: y, output: [.nan, 1]}]", "two answers are the same"),
-        (
-            "[{as: x, output: {shape: [2], constant: 0}}, "
-            "»{as: y, output: {shape: [2], constant: 0}}]",
-            "two answers are the same",
-        ),
-        ("[{as: x}, »{as: y}]", "two answers are the same"),
         ("[{as: x}, »7]", "an item of expect.any_of: must be a mapping, got 7"),
         (
             "[{as: x}, {as: y, output: [[1], »2]}]",
@@ -261,44 +241,59 @@ def test_an_answer_that_makes_no_sense_is_refused_at_its_place(mistake, answers,
     mistake(f"{HARDMAX}  rule: open\n  expect: {{any_of: {answers}}}\n", message)
 
 
+ZEROS = "{shape: [2], constant: 0}"
+
+
+@pytest.mark.parametrize(
+    "answers",
+    [
+        "{as: x, output: [0, 1]}, »{as: y, output: [0.0, 1.0]}",
+        "{as: x, output: [.nan, 1]}, »{as: y, output: [.nan, 1]}",
+        f"{{as: x, output: {ZEROS}}}, »{{as: y, output: {ZEROS}}}",
+        "{as: x}, »{as: y}",
+    ],
+)
+def test_an_answer_that_another_says_too_is_refused(mistake: Mistake, answers: str) -> None:
+    text = f"{HARDMAX}  rule: open\n  expect: {{any_of: [{answers}]}}\n"
+    mistake(text, "two answers are the same")
+
+
 def test_an_unknown_key_beside_the_answers_is_refused(mistake: Mistake) -> None:
-    answers = "[{as: x, output: [0, 1]}, {as: y, output: [1, 0]}]"
-    mistake(
-        f"{HARDMAX}  rule: open\n  expect: {{any_of: {answers}, »rul: open}}\n",
-        "unknown key 'rul' (known: any_of)",
-    )
+    text = f"{HARDMAX}  rule: open\n  expect: {{any_of: {ANSWERS}, »rul: open}}\n"
+    mistake(text, "unknown key 'rul' (known: any_of)")
 
 
-def test_an_output_that_is_not_stated_is_missed(mistake: Mistake) -> None:
-    mistake(
-        """
-        op: TopK
-        opset: 11
-        dtype: float32
-        tolerance: {ulp: 0}
-        attrs: {axis: -1, largest: 1, sorted: 1}
-        inputs: {X: [1, 2, 3], K: {value: [2], dtype: int64}}
-        cases:
-        - {name: a, expect: »{Values: [3, 2]}}
-        """,
-        "expect lacks output 'Indices'",
-    )
+TOPK = """\
+op: TopK
+opset: 11
+dtype: float32
+tolerance: {ulp: 0}
+attrs: {axis: -1, largest: 1, sorted: 1}
+inputs: {X: [1, 2, 3], K: {value: [2], dtype: int64}}
+"""
+LSTM = """\
+op: LSTM
+opset: 7
+dtype: float32
+tolerance: {ulp: 0}
+attrs: {hidden_size: 1}
+inputs: {X: [[[1]]], W: [[[1], [1], [1], [1]]], R: [[[1], [1], [1], [1]]]}
+"""
 
 
-def test_an_optional_output_cannot_be_skipped(mistake: Mistake) -> None:
-    mistake(
-        """
-        op: LSTM
-        opset: 7
-        dtype: float32
-        tolerance: {ulp: 0}
-        attrs: {hidden_size: 1}
-        inputs: {X: [[[1]]], W: [[[1], [1], [1], [1]]], R: [[[1], [1], [1], [1]]]}
-        cases:
-        - {name: a, »expect: {Y_h: [[[1]]]}}
-        """,
-        "expect must state output 'Y' too, as a later one is",
-    )
+@pytest.mark.parametrize(
+    ("head", "expect", "message"),
+    [
+        (TOPK, "expect: »{Values: [3, 2]}", "expect lacks output 'Indices'"),
+        (
+            LSTM,
+            "»expect: {Y_h: [[[1]]]}",
+            "expect must state output 'Y' too, as a later one is",
+        ),
+    ],
+)
+def test_an_output_that_is_not_stated_is_missed(mistake, head, expect, message):
+    mistake(f"{head}cases:\n- {{name: a, {expect}}}\n", message)
 
 
 @pytest.mark.parametrize(

@@ -10,20 +10,20 @@ from onnx import numpy_helper
 
 from benchmarks import golden_corruptions as corruptions
 from opcheck.errors import CaseFileError
+from opcheck.execution.golden.writing import GoldenSettings, write
 from opcheck.model import AnyOf, Rejected, Values
-from opcheck.run.golden.writing import Settings, write
 from opcheck.suite import case_digest, load, load_all
 from opcheck.suite.golden_manifest import MANIFEST, SUMS
+from tests.execution.golden.made import FOUR, RANDOM, rewrite
 from tests.models import X, relu
 from tests.models import write as write_test
-from tests.run.golden.made import FOUR, RANDOM, rewrite
 
 
 @pytest.fixture
 def golden(tmp_path):
     (tmp_path / "my.yaml").write_text(dedent(FOUR), encoding="utf-8")
     folder = tmp_path / "golden"
-    write(folder, load([tmp_path / "my.yaml"]), "all", Settings())
+    write(folder, load([tmp_path / "my.yaml"]), "all", GoldenSettings())
     return folder
 
 

@@ -75,9 +75,7 @@ def test_every_type_that_an_operator_lacks_is_a_case_of_the_shipped_suites() -> 
 
 
 @pytest.mark.parametrize("ops", [["Hardmax"], ["hardmax", "DML_ACTIVATION_HARDMAX1"], ["Hardmxa"]])
-def test_the_shipped_cases_of_some_operators_are_read_alone(
-    ops: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_shipped_cases_of_some_operators_are_read_alone(ops, monkeypatch):
     everything = load()
     files: list[str] = []
 
@@ -95,16 +93,12 @@ def test_the_shipped_cases_of_some_operators_are_read_alone(
 def test_a_folder_is_searched_in_the_order_of_names(tmp_path: Path) -> None:
     write(tmp_path / "b.yml", "second")
     write(tmp_path / "a" / "deep" / "x.yaml", "first")
+    write(tmp_path / "E.YAML", "zeroth")
     write(tmp_path / "c.yaml", "third")
+    write(tmp_path / "d.Yml", "fourth")
     write(tmp_path / "c.txt", "never")
     (tmp_path / "folder.yaml").mkdir()
-    assert [case.name for case in load([tmp_path])] == ["first", "second", "third"]
-
-
-def test_the_ending_of_a_file_may_be_in_capitals(tmp_path: Path) -> None:
-    write(tmp_path / "B.YAML", "one")
-    write(tmp_path / "c.Yml", "two")
-    assert [case.name for case in load([tmp_path])] == ["one", "two"]
+    assert [c.name for c in load([tmp_path])] == ["zeroth", "first", "second", "third", "fourth"]
 
 
 def test_linked_folders_are_searched_and_may_lead_back(tmp_path: Path) -> None:
@@ -204,6 +198,7 @@ def test_paths_that_no_file_can_have_are_refused(tmp_path: Path) -> None:
         assert "this file cannot be read" in problem
 
 
+# What else is no YAML is told in tests/reading/test_reader.py.
 @pytest.mark.parametrize(
     ("data", "place", "message"),
     [
@@ -211,33 +206,16 @@ def test_paths_that_no_file_can_have_are_refused(tmp_path: Path) -> None:
         (b"[1]", "1:1", "must be a mapping, got a list (write op: NAME and cases:)"),
         (b"just words", "1:1", "must be a mapping, got 'just words'"),
         (b"op: a\0b", "1:6", "this is a binary file (it holds a NUL byte)"),
-        ("op: é".encode("utf-16"), "1:1", "this file is UTF-16 or UTF-32, not UTF-8"),
-        ("op: é".encode("latin-1"), "1:5", "this file is not UTF-8 (byte 0xe9)"),
-        (b"!!python/object/apply:os.system [echo]", "1:1", "is not allowed"),
         (b"op: Hardmax\nop: Relu\ncases: []", "2:1", "the key 'op' stands here again"),
-        (b"op: Hardmax\ncases: " + b"[" * 20_000, "2:71", "more than 64 lists and mappings"),
         (b"op: {]", "1:6", "want a value, not ']'"),
     ],
 )
 def test_a_file_that_is_no_case_file_is_refused(tmp_path, data, place, message):
     path = tmp_path / "f.yaml"
     path.write_bytes(data)
-    start = time.perf_counter()
     first = refused(path)[0]
     assert first.startswith(f"{path}:{place}: ")
     assert message in first
-    assert time.perf_counter() - start < 2
-
-
-def test_an_alias_bomb_is_refused_in_no_time(tmp_path: Path) -> None:
-    path = tmp_path / "f.yaml"
-    lines = ["a0: &a0 [0, 0, 0, 0, 0, 0, 0, 0, 0, 0]"]
-    lines += [f"a{k}: &a{k} [{', '.join([f'*a{k - 1}'] * 10)}]" for k in range(1, 30)]
-    path.write_text("\n".join(lines))
-    start = time.perf_counter()
-    (problem,) = refused(path)
-    assert "more than 1,000,000 values" in problem
-    assert time.perf_counter() - start < 2
 
 
 # heads
@@ -297,38 +275,23 @@ def test_an_unknown_domain_is_told_the_known_ones(problems: ProblemsOf) -> None:
 
 
 # many mistakes
-def test_five_mistakes_of_one_file_are_told_in_one_go(problems: ProblemsOf) -> None:
-    assert problems("""\
+RAGGED = "input: ragged: a list of shape [1] beside a list of shape [2]"
+AXES = "'axes' is no attribute of Hardmax-13 (has: axis) (did you mean 'axis'?)"
+OF_A_FILE = """\
 op: Hardmax
 dtype: float32
 opset: 13
 levle: smoke
 cases:
-- name: unknown_attribute
-  attrs: {axes: 0}
-  inputs: {input: [1, 2]}
-- name: ragged
-  attrs: {axis: 0}
-  inputs: {input: [[1, 2], [3]]}
+- {name: unknown_attribute, inputs: {input: [1, 2]}, attrs: {axes: 0}}
+- {name: ragged, attrs: {axis: 0}, inputs: {input: [[1, 2], [3]]}}
 - name: old_bfloat16
   opset: 11
   attrs: {axis: 0}
   inputs: {input: {shape: [2], constant: 0, dtype: bfloat16}}
-- name: negative_tolerance
-  attrs: {axis: 0}
-  inputs: {input: [1, 2]}
-  tolerance: {rtol: -0.5}
-""") == [
-        "4:1: unknown key 'levle' (did you mean 'level'?)",
-        "7:11: 'axes' is no attribute of Hardmax-13 (has: axis) (did you mean 'axis'?)",
-        "11:28: input: ragged: a list of shape [1] beside a list of shape [2]",
-        "15:52: input: Hardmax-11 does not allow bfloat16 (allowed: float16, float32, float64)",
-        "19:21: tolerance.rtol: must be at least 0.0, got -0.5",
-    ]
-
-
-def test_five_mistakes_of_one_case_are_told_in_one_go(problems: ProblemsOf) -> None:
-    assert problems("""\
+- {name: negative_tolerance, attrs: {axis: 0}, inputs: {input: 1}, tolerance: {rtol: -0.5}}
+"""
+OF_A_CASE = """\
 op: Hardmax
 cases:
 - name: a
@@ -338,13 +301,39 @@ cases:
   attrs: {axes: 0}
   inputs: {input: {value: [[1, 2], [3]], dtype: float32}}
   tolerance: {ulp: 1, rtol: 0.5}
-""") == [
-        "5:3: unknown key 'dtpye' (did you mean 'dtype'?)",
-        "6:9: rule: must be 'must', 'should' or 'open', got 'shuld' (did you mean 'should'?)",
-        "7:11: 'axes' is no attribute of Hardmax-13 (has: axis) (did you mean 'axis'?)",
-        "8:36: input: ragged: a list of shape [1] beside a list of shape [2]",
-        "9:3: tolerance: ulp excludes rtol and atol",
-    ]
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (
+            OF_A_FILE,
+            [
+                "4:1: unknown key 'levle' (did you mean 'level'?)",
+                f"6:62: {AXES}",
+                f"7:61: {RAGGED}",
+                "11:52: input: Hardmax-11 does not allow bfloat16 "
+                "(allowed: float16, float32, float64)",
+                "12:86: tolerance.rtol: must be at least 0.0, got -0.5",
+            ],
+        ),
+        (
+            OF_A_CASE,
+            [
+                "5:3: unknown key 'dtpye' (did you mean 'dtype'?)",
+                "6:9: rule: must be 'must', 'should' or 'open', got 'shuld' "
+                "(did you mean 'should'?)",
+                f"7:11: {AXES}",
+                f"8:36: {RAGGED}",
+                "9:3: tolerance: ulp excludes rtol and atol",
+            ],
+        ),
+    ],
+    ids=["file", "case"],
+)
+def test_five_mistakes_are_told_in_one_go(problems, text, told):
+    assert problems(text) == told
 
 
 def test_the_mistakes_of_all_files_are_told_in_one_go(tmp_path: Path) -> None:
@@ -364,70 +353,49 @@ def test_a_mistake_of_the_file_is_not_told_for_each_of_its_cases(problems: Probl
 
 # whatever a stranger writes
 EXAMPLES: list[Any] = [
-    {
-        "op": "Hardmax",
-        "matrix": {"dtype": ["float16", "float32"]},
-        "cases": [
-            {
-                "name": "first_of_ties",
-                "clause": "x",
-                "level": "smoke",
-                "opset": 13,
-                "inputs": {"input": [[3, 3, 1], [3, 0, 3]]},
-                "tolerance": {"float16": {"ulp": 1}, "float32": {"rtol": 0.5, "atol": 0.0}},
-                "rows": [
-                    {"label": "axis_0", "attrs": {"axis": 0}, "expect": {"output": [[1]]}},
-                    {
-                        "attrs": {"axis": None},
-                        "expect": {
-                            "output": {
-                                "shape": [2, 3],
-                                "constant": 0,
-                                "put": [{"at": [0, 1], "value": 1.0}],
-                            }
-                        },
-                    },
-                ],
-            },
-            {
-                "name": "axis_out_of_range",
-                "matrix": {"opset": [11, "13+"], "attrs.axis": [2, -3]},
-                "inputs": {"input": {"shape": [2, 3], "uniform": [0, 1], "seed": 3}},
-                "expect": {"rejected": "x", "legal": {"attrs.axis": 1}},
-            },
-            {
-                "name": "undecided",
-                "opset": 1,
-                "rule": "open",
-                "attrs": {"axis": 0},
-                "inputs": {"input": {"shape": [2, 3], "integers": [0, 5]}},
-                "expect": {
-                    "any_of": [
-                        {"as": "a"},
-                        {"as": "b", "rejected": "x", "legal": {"inputs.input.shape": [3, 3]}},
-                        {"as": "c", "output": [[1, 0, 0], [0, 0, 0]]},
-                    ]
-                },
-            },
-        ],
-    },
-    {
-        "op": "TopK",
-        "opset": 11,
-        "tolerance": {"ulp": 0},
-        "cases": [
-            {
-                "name": "a",
-                "dtype": "float32",
-                "attrs": {"axis": -1, "largest": 1, "sorted": 1},
-                "inputs": {
-                    "X": [1, 2, 3],
-                    "K": {"value": [2], "dtype": "int64", "initializer": True},
-                },
-                "expect": {"Values": [3, 2], "Indices": [2, 1]},
-            }
-        ],
-    },
+    yaml.safe_load(text)
+    for text in (
+        """
+op: Hardmax
+matrix: {dtype: [float16, float32]}
+cases:
+- name: first_of_ties
+  clause: x
+  level: smoke
+  opset: 13
+  inputs: {input: [[3, 3, 1], [3, 0, 3]]}
+  tolerance: {float16: {ulp: 1}, float32: {rtol: 0.5, atol: 0.0}}
+  rows:
+  - {label: axis_0, attrs: {axis: 0}, expect: {output: [[1]]}}
+  - attrs: {axis: null}
+    expect: {output: {shape: [2, 3], constant: 0, put: [{at: [0, 1], value: 1.0}]}}
+- name: axis_out_of_range
+  matrix: {opset: [11, 13+], attrs.axis: [2, -3]}
+  inputs: {input: {shape: [2, 3], uniform: [0, 1], seed: 3}}
+  expect: {rejected: x, legal: {attrs.axis: 1}}
+- name: undecided
+  opset: 1
+  rule: open
+  attrs: {axis: 0}
+  inputs: {input: {shape: [2, 3], integers: [0, 5]}}
+  expect:
+    any_of:
+    - {as: a}
+    - {as: b, rejected: x, legal: {inputs.input.shape: [3, 3]}}
+    - {as: c, output: [[1, 0, 0], [0, 0, 0]]}
+""",
+        """
+op: TopK
+opset: 11
+tolerance: {ulp: 0}
+cases:
+- name: a
+  dtype: float32
+  attrs: {axis: -1, largest: 1, sorted: 1}
+  inputs: {X: [1, 2, 3], K: {value: [2], dtype: int64, initializer: true}}
+  expect: {Values: [3, 2], Indices: [2, 1]}
+""",
+    )
 ]
 STRANGE: list[Any] = [
     *(None, True, False, 0, 1, -1, 13, 10**20, 10**400, -(10**400), 0.0, 1.5, 1e300),

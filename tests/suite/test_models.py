@@ -9,8 +9,8 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 from opcheck.errors import CaseFileError, UsageError
+from opcheck.execution.expected import question
 from opcheck.model import GRAPH, OpVersion, Port, Tolerance, Values
-from opcheck.run.oracle import question
 from opcheck.suite import load_all
 from tests.models import X, model, optional_of, relu, sequence_of, tensor, typed, write
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from opcheck.reading import Mark, Node
+from opcheck.reading import FileNode, Mark
 from opcheck.suite.fields import CONTENTS
 from opcheck.suite.overlay import get, overlay, parse_path, put, states
 from tests.reading.trees import read
@@ -12,10 +12,10 @@ from tests.reading.trees import read
 HERE = Mark(1, 1)
 
 
-def node(value: Any) -> Node:
+def node(value: Any) -> FileNode:
     if isinstance(value, dict):
-        return Node({k: node(v) for k, v in value.items()}, HERE, dict.fromkeys(value, HERE))
-    return Node(tuple(map(node, value)) if isinstance(value, list) else value, HERE)
+        return FileNode({k: node(v) for k, v in value.items()}, HERE, dict.fromkeys(value, HERE))
+    return FileNode(tuple(map(node, value)) if isinstance(value, list) else value, HERE)
 
 
 def laid(*cases: dict[str, Any]) -> Any:

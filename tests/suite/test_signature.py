@@ -42,25 +42,22 @@ def test_names_are_spelt_as_files_write_them() -> None:
 
 
 @pytest.mark.parametrize(
-    ("names", "lacking"),
-    [(["input"], []), (["input", "max"], []), (["max"], ["input"]), ([], ["input"])],
-)
-def test_single_parameters_are_mandatory(names: list[str], lacking: list[str]) -> None:
-    assert missing(CLIP, names) == lacking
-
-
-@pytest.mark.parametrize(
-    ("names", "lacking"),
+    ("op", "names", "lacking"),
     [
-        (["inputs_0"], []),
-        (["inputs_1", "inputs_0"], []),
-        ([], ["inputs_0"]),
-        (["inputs_1"], ["inputs_0"]),
-        (["inputs_0", "inputs_2"], ["inputs_1"]),
+        (CLIP, ["input"], []),
+        (CLIP, ["input", "max"], []),
+        (CLIP, ["max"], ["input"]),
+        (CLIP, [], ["input"]),
+        # A variadic parameter has no gaps.
+        (CONCAT, ["inputs_0"], []),
+        (CONCAT, ["inputs_1", "inputs_0"], []),
+        (CONCAT, [], ["inputs_0"]),
+        (CONCAT, ["inputs_1"], ["inputs_0"]),
+        (CONCAT, ["inputs_0", "inputs_2"], ["inputs_1"]),
     ],
 )
-def test_a_variadic_parameter_has_no_gaps(names: list[str], lacking: list[str]) -> None:
-    assert missing(CONCAT, names) == lacking
+def test_what_is_mandatory_is_missed(op, names, lacking):
+    assert missing(op, names) == lacking
 
 
 def test_slots_are_in_the_operator_s_order_with_gaps_before_the_last() -> None:
@@ -75,3 +72,18 @@ def test_slots_are_in_the_operator_s_order_with_gaps_before_the_last() -> None:
 @given(st.permutations([f"inputs_{k}" for k in range(12)]))
 def test_variadic_tensors_are_ordered_by_number_and_not_by_name(names: list[str]) -> None:
     assert slots(CONCAT, names) == tuple(f"inputs_{k}" for k in range(12))
+
+
+@pytest.mark.parametrize(
+    ("op", "inputs", "name", "dtype"),
+    [
+        ("TopK", "{X: [1, 2], K: [1]}", "K", "int64"),
+        ("Where", "{condition: [true, false], X: [1, 2], Y: [3, 4]}", "condition", "bool"),
+        ("Gather", "{data: [1, 2], indices: {value: [1], dtype: int32}}", "indices", "int32"),
+    ],
+)
+def test_an_input_that_may_have_one_dtype_only_has_it(cases, op, inputs, name, dtype) -> None:
+    (case,) = cases(
+        f"op: {op}\nopset: 16\ndtype: float32\ncases:\n- {{name: a, inputs: {inputs}}}\n"
+    )
+    assert {one.name: one.dtype.name for one in case.inputs}[name] == dtype

@@ -82,58 +82,70 @@ def test_integers_and_truth_values_are_kept_exactly(tensor: Callable[..., Tensor
     assert got.tolist() == [True, False]
 
 
+RAGGED = "ragged: a list of shape"
+WHOLE = "which holds whole numbers from"
+OUTSIDE = {
+    "float16": "is outside float16, which holds -65504 to 65504",
+    "float32": "is outside float32, which holds -3.4028235e+38 to 3.4028235e+38",
+    "int8": f"is outside int8, {WHOLE} -128 to 127",
+    "uint8": f"is outside uint8, {WHOLE} 0 to 255",
+}
+LARGE, CUT = f"1{'0' * 400}", f"1{'0' * 29}… (401 characters)"
+POINTS = "(write .inf, -.inf or .nan)"
+
+
 @pytest.mark.parametrize(
     ("text", "message", "dtype"),
     [
-        ("[[1], »[2, 3]]", "input: ragged: a list of shape [2] beside a list of shape [1]", None),
-        ("[[1], »2]", "input: ragged: a number beside a list of shape [1]", None),
-        ("[1, »[2]]", "input: ragged: a list of shape [1] beside a number", None),
-        (
-            "[[[1], [2]], »[[3]]]",
-            "input: ragged: a list of shape [1, 1] beside a list of shape [2, 1]",
-            None,
-        ),
-        ("[1, »x]", "input: 'x' is no value of float32", None),
-        ("[1, »inf]", "input: 'inf' is no value of float32 (write .inf, -.inf or .nan)", None),
-        ("[1, »-NaN]", "input: '-NaN' is no value of float32 (write .inf, -.inf or .nan)", None),
-        ("[1, »true]", "input: true is no value of float32", None),
-        ("[1, »null]", "input: null is no value of float32", None),
-        ("[1, »{a: 1}]", "input: a mapping is no value of float32", None),
-        ("[»1, 0]", "input: 1 is no value of bool", "bool"),
-        ("[1, »2.0]", "input: 2.0 is no value of int8", "int8"),
-        ("[1, »128]", "128 is outside int8, which holds whole numbers from -128 to 127", "int8"),
-        ("[1, »-1]", "-1 is outside uint8, which holds whole numbers from 0 to 255", "uint8"),
-        ("[1, »70000]", "70000 is outside float16, which holds -65504 to 65504", "float16"),
-        (
-            f"[1, »1{'0' * 400}]",
-            f"1{'0' * 29}… (401 characters) is outside float32, which holds "
-            "-3.4028235e+38 to 3.4028235e+38",
-            None,
-        ),
-        (
-            f"[1, »1{'0' * 400}]",
-            f"1{'0' * 29}… (401 characters) is outside int8, which holds "
-            "whole numbers from -128 to 127",
-            "int8",
-        ),
-        ("{value: [1, »x]}", "input: 'x' is no value of float32", None),
-        ("[a, »1]", "input: 1 is no value of string (quote what is meant as text)", "string"),
+        ("[[1], »[2, 3]]", f"{RAGGED} [2] beside a list of shape [1]", "float32"),
+        ("[[1], »2]", "ragged: a number beside a list of shape [1]", "float32"),
+        ("[1, »[2]]", f"{RAGGED} [1] beside a number", "float32"),
+        ("[[[1], [2]], »[[3]]]", f"{RAGGED} [1, 1] beside a list of shape [2, 1]", "float32"),
+        ("[1, »x]", "'x' is no value of float32", "float32"),
+        ("[1, »inf]", f"'inf' is no value of float32 {POINTS}", "float32"),
+        ("[1, »-NaN]", f"'-NaN' is no value of float32 {POINTS}", "float32"),
+        ("[1, »true]", "true is no value of float32", "float32"),
+        ("[1, »null]", "null is no value of float32", "float32"),
+        ("[1, »{a: 1}]", "a mapping is no value of float32", "float32"),
+        ("[»1, 0]", "1 is no value of bool", "bool"),
+        ("[1, »2.0]", "2.0 is no value of int8", "int8"),
+        ("{value: [1, »x]}", "'x' is no value of float32", "float32"),
+        ("[a, »1]", "1 is no value of string (quote what is meant as text)", "string"),
         (
             "[1+2j, »1+2i]",
-            "input: '1+2i' is no value of complex64"
+            "'1+2i' is no value of complex64"
             " (write a number, or a text such as 1+2j, nan+0j or -infj)",
             "complex64",
         ),
-        (
-            "[1, »1e39j]",
-            "1e+39 is outside float32, which holds -3.4028235e+38 to 3.4028235e+38",
-            "complex64",
-        ),
-        ("[1, »-0]", "-0 is the integer 0, without a sign (write 0, or -0.0)", None),
     ],
 )
 def test_a_literal_that_is_no_tensor_is_refused_at_its_place(wrong, text, message, dtype):
-    wrong(text, message, dtype or "float32")
+    wrong(text, f"input: {message}", dtype)
+
+
+@pytest.mark.parametrize(
+    ("text", "value", "dtype"),
+    [
+        ("[1, »128]", "128", "int8"),
+        ("[1, »-1]", "-1", "uint8"),
+        ("[1, »70000]", "70000", "float16"),
+        (f"[1, »{LARGE}]", CUT, "float32"),
+        (f"[1, »{LARGE}]", CUT, "int8"),
+        ("{shape: [1], constant: »1e39}", "1e+39", "float32"),
+        ("{shape: [1], choice: [1, »1e39]}", "1e+39", "float32"),
+        ("{shape: [1], constant: ».inf}", ".inf", "int8"),
+        ("{shape: [1], constant: ».nan}", ".nan", "int8"),
+        ("{shape: [1], constant: »0.5}", "0.5", "int8"),
+        ("{shape: [2], constant: 0, put: [{at: [0], value: »1e39}]}", "1e+39", "float32"),
+    ],
+)
+def test_a_number_that_its_dtype_does_not_hold_is_refused(wrong, text, value, dtype):
+    wrong(text, f"{value} {OUTSIDE[dtype]}", dtype)
+
+
+def test_half_of_a_complex_number_is_held_and_an_integer_has_no_signed_zero(wrong):
+    wrong("[1, »1e39j]", f"1e+39 {OUTSIDE['float32']}", "complex64")
+    wrong("[1, »-0]", "-0 is the integer 0, without a sign (write 0, or -0.0)")
 
 
 def test_texts_and_complex_numbers(tensor: Callable[..., TensorSpec]) -> None:
@@ -173,172 +185,104 @@ def test_an_empty_or_rank_0_tensor_can_be_filled(tensor: Callable[..., TensorSpe
 ALL = "value, file, constant, arange, uniform, normal, integers, choice, permutation, specials"
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("»{}", f"input: its values are given nowhere (exactly one of {ALL})"),
-        ("»{shape: [2]}", f"input: its values are given nowhere (exactly one of {ALL})"),
-        ("»{value: null}", f"input: its values are given nowhere (exactly one of {ALL})"),
-        (
-            "»{shape: [2], constant: 0, arange: [0, 1]}",
-            f"input: its values are given by constant and arange (exactly one of {ALL})",
-        ),
-        ("»{constant: 0}", "input: constant needs a shape"),
-        ("{value: [1], »shape: [1]}", "input: shape goes with a fill only"),
-        ("{value: [1], »seed: 1}", "input: seed goes with a fill only"),
-        (
-            "{shape: [1], specials: »false}",
-            "input: specials must be true, or another fill be written",
-        ),
-        (
-            "{shape: [1], arange: »[0, .inf]}",
-            "input: arange takes finite numbers, got 0.0 and .inf",
-        ),
-        ("{shape: [1], uniform: »[1, 0]}", "input: uniform must be [low, high], got 1.0 and 0.0"),
-        ("{shape: [1], integers: »[1, 0]}", "input: integers must be [low, high], got 1.0 and 0.0"),
-        (
-            "{shape: [1], integers: »[0, 1.5]}",
-            "input: integers takes whole numbers up to 2^53, got 0.0 and 1.5",
-        ),
-        (
-            "{shape: [1], integers: »[0, 18014398509481984]}",
-            "input: integers takes whole numbers up to 2^53, got 0.0 and 1.8014398509481984e+16",
-        ),
-        (
-            "{shape: [1], normal: »[0, -1]}",
-            "input: normal takes a standard deviation of 0 or more, got -1.0",
-        ),
-        (
-            "{shape: [1], normal: »[0, 1e38]}",
-            "input: normal reaches -6e+38, which float32 does not hold",
-        ),
-        (
-            "{shape: [3], arange: »[0, 2e38]}",
-            "input: arange reaches 4e+38, which float32 does not hold",
-        ),
-        (
-            "{shape: [3], permutation: »[0, -2e38]}",
-            "input: permutation reaches -4e+38, which float32 does not hold",
-        ),
-        (
-            "{shape: [1], constant: »1e39}",
-            "1e+39 is outside float32, which holds -3.4028235e+38 to 3.4028235e+38",
-        ),
-        (
-            "{shape: [1], choice: [1, »1e39]}",
-            "1e+39 is outside float32, which holds -3.4028235e+38 to 3.4028235e+38",
-        ),
-        ("{shape: [1], constant: »true}", "inputs.input.constant: must be a number, got true"),
-        (
-            "{shape: [1], constant: »9007199254740993}",
-            "inputs.input.constant: 9007199254740993 "
-            "has no exact float64 (write it with a point to have it rounded, or in a literal)",
-        ),
-        (
-            f"{{shape: [1], constant: »1{'0' * 400}}}",
-            f"inputs.input.constant: 1{'0' * 29}… (401 characters) is outside float64",
-        ),
-        ("{shape: [1], arange: »[0]}", "inputs.input.arange: must hold at least 2"),
-        (
-            "{shape: [1], arange: [0, »x]}",
-            "input: 'x' is no value of float32",
-        ),
-        ("{shape: [1], choice: »[]}", "inputs.input.choice: must hold at least 1"),
-        ("{shape: [1], constant: 0, seed: »-1}", "inputs.input.seed: must be at least 0, got -1"),
-        (
-            "{shape: [1], constant: 0, seed: »1.0}",
-            "inputs.input.seed: must be a whole number, got 1.0",
-        ),
-        ("{shape: »2, constant: 0}", "inputs.input.shape: must be a list, got 2"),
-        (
-            "{shape: [2, »-1], constant: 0}",
-            "an item of inputs.input.shape: must be at least 0, got -1",
-        ),
-        (
-            "{shape: »[1000000, 1000000], constant: 0}",
-            "input: shape [1000000, 1000000] needs more than 67,108,864 elements",
-        ),
-        (
-            f"{{shape: »[1{'0' * 400}, 0], constant: 0}}",
-            f"input: shape [1{'0' * 29}… (401 characters), 0] needs more than 67,108,864 elements",
-        ),
-        (
-            f"{{shape: »[{', '.join('1' * 33)}], constant: 0}}",
-            "inputs.input.shape: must hold at most 32",
-        ),
-        ("{»shap: [1], constant: 0}", "unknown key 'shap' (did you mean 'shape'?)"),
-        (
-            "{shape: [1], constant: 0, dtype: »flot16}",
-            "inputs.input.dtype: unknown dtype 'flot16' (did you mean 'float16' or 'bfloat16'?)",
-        ),
-    ],
-)
-def test_a_tensor_that_makes_no_sense_is_refused_at_its_place(wrong, text, message):
-    wrong(text, message)
+NOWHERE, BY = "its values are given nowhere", "its values are given by constant and arange"
 
 
 @pytest.mark.parametrize(
     ("text", "message", "dtype"),
     [
-        (
-            "{shape: [1], uniform: »[0, 1]}",
-            "input: uniform makes real numbers, and int8 holds none",
-            "int8",
-        ),
-        (
-            "{shape: [1], normal: »[0, 1]}",
-            "input: normal makes real numbers, and bool holds none",
-            "bool",
-        ),
-        (
-            "{shape: [1], arange: »[0, 0.5]}",
-            "input: arange takes whole numbers up to 2^53, got 0.0 and 0.5",
-            "int8",
-        ),
-        (
-            "{shape: [200], arange: »[0, 1]}",
-            "input: arange reaches 199, which int8 does not hold",
-            "int8",
-        ),
-        (
-            "{shape: [1], integers: »[0, 300]}",
-            "input: integers reaches 300, which uint8 does not hold",
-            "uint8",
-        ),
-        (
-            "{shape: [1], constant: ».inf}",
-            ".inf is outside int8, which holds whole numbers from -128 to 127",
-            "int8",
-        ),
-        (
-            "{shape: [1], constant: ».nan}",
-            ".nan is outside int8, which holds whole numbers from -128 to 127",
-            "int8",
-        ),
-        (
-            "{shape: [1], constant: »0.5}",
-            "0.5 is outside int8, which holds whole numbers from -128 to 127",
-            "int8",
-        ),
-        (
-            "{shape: [1], uniform: »[-1.7e308, 1.7e308]}",
-            "input: uniform spans more than float64 holds",
-            "float64",
-        ),
+        ("»{}", f"{NOWHERE} (exactly one of {ALL})", "float32"),
+        ("»{shape: [2]}", f"{NOWHERE} (exactly one of {ALL})", "float32"),
+        ("»{value: null}", f"{NOWHERE} (exactly one of {ALL})", "float32"),
+        ("»{shape: [2], constant: 0, arange: [0, 1]}", f"{BY} (exactly one of {ALL})", "float32"),
+        ("»{constant: 0}", "constant needs a shape", "float32"),
+        ("{value: [1], »shape: [1]}", "shape goes with a fill only", "float32"),
+        ("{value: [1], »seed: 1}", "seed goes with a fill only", "float32"),
+        ("{shape: [1], arange: [0, »x]}", "'x' is no value of float32", "float32"),
         (
             "{shape: »[33554433], constant: 0}",
-            "input: shape [33554433] needs more than 256 MiB",
+            "shape [33554433] needs more than 256 MiB",
             "float64",
         ),
-        (
-            "{shape: »[67108865], constant: 0}",
-            "input: shape [67108865] needs more than 67,108,864 elements",
-            "int8",
+        *(
+            (
+                f"{{shape: »[{shape}], constant: 0}}",
+                f"shape [{said}] needs more than 67,108,864 elements",
+                dtype,
+            )
+            for shape, said, dtype in (
+                ("1000000, 1000000", "1000000, 1000000", "float32"),
+                (f"{LARGE}, 0", f"{CUT}, 0", "float32"),
+                ("67108865", "67108865", "int8"),
+            )
         ),
     ],
 )
-def test_a_fill_must_fit_its_dtype(wrong, text, message, dtype):
-    wrong(text, message, dtype)
+def test_a_tensor_that_makes_no_sense_is_refused_at_its_place(wrong, text, message, dtype):
+    wrong(text, f"input: {message}", dtype)
+
+
+@pytest.mark.parametrize(
+    ("fill", "message", "dtype"),
+    [
+        ("specials: »false", "must be true, or another fill be written", "float32"),
+        ("arange: »[0, .inf]", "takes finite numbers, got 0.0 and .inf", "float32"),
+        ("uniform: »[1, 0]", "must be [low, high], got 1.0 and 0.0", "float32"),
+        ("uniform: »[0, 1]", "makes real numbers, and int8 holds none", "int8"),
+        ("uniform: »[-1.7e308, 1.7e308]", "spans more than float64 holds", "float64"),
+        ("integers: »[1, 0]", "must be [low, high], got 1.0 and 0.0", "float32"),
+        ("integers: »[0, 1.5]", "takes whole numbers up to 2^53, got 0.0 and 1.5", "float32"),
+        (
+            "integers: »[0, 18014398509481984]",
+            "takes whole numbers up to 2^53, got 0.0 and 1.8014398509481984e+16",
+            "float32",
+        ),
+        ("integers: »[0, 300]", "reaches 300, which uint8 does not hold", "uint8"),
+        ("normal: »[0, -1]", "takes a standard deviation of 0 or more, got -1.0", "float32"),
+        ("normal: »[0, 1e38]", "reaches -6e+38, which float32 does not hold", "float32"),
+        ("normal: »[0, 1]", "makes real numbers, and bool holds none", "bool"),
+        ("arange: »[0, 2e38]", "reaches 4e+38, which float32 does not hold", "float32"),
+        ("arange: »[0, 0.5]", "takes whole numbers up to 2^53, got 0.0 and 0.5", "int8"),
+        ("arange: »[0, 100]", "reaches 200, which int8 does not hold", "int8"),
+        ("permutation: »[0, -2e38]", "reaches -4e+38, which float32 does not hold", "float32"),
+    ],
+)
+def test_a_fill_must_fit_its_dtype(wrong, fill, message, dtype):
+    wrong(f"{{shape: [3], {fill}}}", f"input: {fill.partition(':')[0]} {message}", dtype)
+
+
+NO_FLOAT64 = "(write it with a point to have it rounded, or in a literal)"
+
+
+@pytest.mark.parametrize(
+    ("tensor", "message"),
+    [
+        ("{shape: [1], constant: »true}", "constant: must be a number, got true"),
+        (
+            "{shape: [1], constant: »9007199254740993}",
+            f"constant: 9007199254740993 has no exact float64 {NO_FLOAT64}",
+        ),
+        (f"{{shape: [1], constant: »{LARGE}}}", f"constant: {CUT} is outside float64"),
+        ("{shape: [1], arange: »[0]}", "arange: must hold at least 2"),
+        ("{shape: [1], choice: »[]}", "choice: must hold at least 1"),
+        ("{shape: [1], constant: 0, seed: »-1}", "seed: must be at least 0, got -1"),
+        ("{shape: [1], constant: 0, seed: »1.0}", "seed: must be a whole number, got 1.0"),
+        ("{shape: »2, constant: 0}", "shape: must be a list, got 2"),
+        (f"{{shape: »[{', '.join('1' * 33)}], constant: 0}}", "shape: must hold at most 32"),
+        (
+            "{shape: [1], constant: 0, dtype: »flot16}",
+            "dtype: unknown dtype 'flot16' (did you mean 'float16' or 'bfloat16'?)",
+        ),
+    ],
+)
+def test_a_key_of_a_tensor_has_a_form(wrong, tensor, message):
+    wrong(tensor, f"inputs.input.{message}")
+
+
+def test_an_item_of_a_shape_and_an_unknown_key_are_refused(wrong):
+    item = "an item of inputs.input.shape: must be at least 0, got -1"
+    wrong("{shape: [2, »-1], constant: 0}", item)
+    wrong("{»shap: [1], constant: 0}", "unknown key 'shap' (did you mean 'shape'?)")
 
 
 @pytest.mark.parametrize(("dtype", "size"), [("float64", 1 << 25), ("float32", 1 << 26)])
@@ -354,10 +298,6 @@ def test_256_mebibytes_are_allowed(tensor, dtype, size):
         ("{at: »[-1], value: 0}", "put: [-1] is no index of shape [2]"),
         ("{at: »[0, 0], value: 0}", "put: [0, 0] is no index of shape [2]"),
         ("{at: »[], value: 0}", "put: [] is no index of shape [2]"),
-        (
-            "{at: [0], value: »1e39}",
-            "1e+39 is outside float32, which holds -3.4028235e+38 to 3.4028235e+38",
-        ),
         ("{at: [0], value: »x}", "input: 'x' is no value of float32"),
         ("{»att: [0], value: 0}", "unknown key 'att' (did you mean 'at'?)"),
         ("»{at: [0]}", "an item of inputs.input.put: 'value' is missing"),
@@ -416,12 +356,8 @@ def test_nothing_outside_the_folder_is_read(wrong: Callable[..., None], tmp_path
     (tmp_path / "link.npy").symlink_to(outside)
     (tmp_path / "folder").symlink_to(tmp_path.parent)
     for path in ("../outside.npy", str(outside), "link.npy", "folder/outside.npy"):
-        wrong(
-            f"{{file: »{path}}}",
-            f"{path!r} lies outside the folder of the case file"
-            if len(path) <= 60
-            else f"{path[:59] + '…'!r} lies outside the folder of the case file",
-        )
+        shown = path if len(path) <= 60 else f"{path[:59]}…"
+        wrong(f"{{file: »{path}}}", f"{shown!r} lies outside the folder of the case file")
 
 
 def test_a_path_that_names_no_file_is_refused(wrong: Callable[..., None], tmp_path: Path) -> None:

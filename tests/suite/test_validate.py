@@ -2,11 +2,11 @@ from typing import Any
 
 from opcheck.reading import Problems
 from opcheck.suite.fields import CaseEntry, CaseFields, HeadFields
-from opcheck.suite.overlay import Lost, validate
+from opcheck.suite.overlay import OmittedFields, validate
 from tests.reading.trees import read
 
 
-def left(model: Any, text: str) -> tuple[Any, Any, Lost, list[str]]:
+def left(model: Any, text: str) -> tuple[Any, Any, OmittedFields, list[str]]:
     problems = Problems()
     found, rest, lost = validate(model, read(text), "f.yaml", problems)
     return found, rest.plain(), lost, [problem.message for problem in problems]
@@ -18,7 +18,7 @@ def test_a_sound_node_is_returned_as_it_is() -> None:
     assert found is not None
     assert (found.name, found.opset) == ("a", 13)
     assert rest is node
-    assert lost is Lost.NOTHING
+    assert lost is OmittedFields.NOTHING
     assert not problems
 
 
@@ -28,7 +28,7 @@ def test_a_field_at_fault_is_left_out_and_the_rest_kept() -> None:
     assert rest == {"name": "a", "attrs": {"axis": 0}}
     assert found is not None
     assert found.attrs == {"axis": 0}
-    assert lost is Lost.SOMETHING
+    assert lost is OmittedFields.SOMETHING
     assert len(told) == 3
 
 
@@ -50,7 +50,7 @@ def test_of_rows_only_the_fields_at_fault_are_left_out() -> None:
 
 def test_it_is_told_when_the_expectation_was_lost() -> None:
     for text in ("{expect: {}}", "{expcet: 3}", "{name: a, rows: [{expect: {rejected: x}}]}"):
-        assert left(CaseEntry, text)[2] is Lost.EXPECTATION
+        assert left(CaseEntry, text)[2] is OmittedFields.EXPECTATION
 
 
 def test_without_a_mandatory_field_nothing_is_made() -> None:

@@ -3,8 +3,8 @@ import pytest
 from onnx import TensorProto, helper
 
 from opcheck.errors import CaseFileError, UsageError
+from opcheck.execution.expected import question
 from opcheck.model import Agreement
-from opcheck.run.oracle import question
 from opcheck.suite import load_all
 from tests.models import model, relu, sequence_of, tensor, typed
 

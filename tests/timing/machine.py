@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from opcheck.execution.bench import Plan
 from opcheck.model.timing import Sample, Timed, Timing
-from opcheck.run.bench import Plan
 
 
 @dataclass(frozen=True)

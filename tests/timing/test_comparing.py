@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from opcheck.model.timing import Sample, Timed, Timing
-from opcheck.timing.comparing import Change, Compared, Missing, compare_backends, compare_runs
+from opcheck.timing.comparing import Compared, Missing, TimingChange, compare_backends, compare_runs
 from tests.timing.machine import QUIET, Machine, Noise, samples
 
 USUAL = Noise(0.02, 0.005, 0.05)
@@ -38,7 +38,7 @@ def verdicts(found: Compared) -> Counter[str]:
     return Counter(change.verdict for change in found.changes)
 
 
-def slow(changes: Iterable[Change]) -> set[tuple[str, str]]:
+def slow(changes: Iterable[TimingChange]) -> set[tuple[str, str]]:
     return {(one.case, one.backend) for one in changes if one.verdict == "slower"}
 
 
@@ -151,7 +151,7 @@ def test_a_machine_that_is_slower_altogether_changes_nothing(factor):
     assert all(change.verdict in ("same", "unclear") for change in found)
 
 
-def held_against(old: Timed, copy: float, yardstick: float) -> Change:
+def held_against(old: Timed, copy: float, yardstick: float) -> TimingChange:
     """What is said of a row whose rulers take so many times as long in the new run."""
     beside = scaled(old.copy, copy), scaled(old.yardstick, yardstick)
     new = replace(old, copy=beside[0], yardstick=beside[1])

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from opcheck.execution.bench import Plan
 from opcheck.model.timing import Sample, Timing
-from opcheck.run.bench import Plan
 from opcheck.timing.ratios import LOOKS, Ratio, precise, ratio, words
 from tests.timing.machine import DISTURBED, QUIET, Machine, Noise, samples
 
@@ -91,10 +91,9 @@ def test_it_does_so_even_if_rounds_end_as_soon_as_it_is_narrow(workers):
 
 def test_a_thousand_rounds_of_three_processes_are_three_numbers():
     machine = Machine(6, Noise(0.001, 0.02, 0.0))
-    widths = [
-        certain(machine.timing("a", 900, 3), machine.timing("b", 900, 3)).half for _ in range(9)
-    ]
-    assert np.median(widths) > 0.03
+    pairs = ((machine.timing("a", 900, 3), machine.timing("b", 900, 3)) for _ in range(9))
+    widths = [certain(*pair) for pair in pairs]
+    assert np.median([one.high / one.low for one in widths]) > 1.03**2
 
 
 def test_processes_that_agree_by_luck_do_not_hide_the_noise_of_rounds():

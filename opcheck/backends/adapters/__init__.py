@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from opcheck.backends.observe import told
+from opcheck.backends.execute import told
 from opcheck.errors import BackendUnavailable, NotSupported, UsageError, did_you_mean
 
 

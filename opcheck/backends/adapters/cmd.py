@@ -68,7 +68,7 @@ def words_of(command: str) -> tuple[str, ...]:
 
 
 def is_one_shot(words: Sequence[str]) -> bool:
-    """Whether the command has the placeholders: all of them, or none."""
+    """Return True if the command has the placeholders: all of them, or none."""
     found = [name for word in words for name in _BRACED.findall(word)]
     for name in found:
         hint = did_you_mean(name, PLACEHOLDERS)

@@ -53,7 +53,6 @@ class PreparedNode:
 
     def run(self, inputs: Sequence[Array]) -> tuple[Array, ...]:
         """The outputs, in the engine's mode."""
-        # An omitted optional input has no kernel parameter yet; operators with one will say so.
         with own_part():
             return self._bound(inputs)()
 

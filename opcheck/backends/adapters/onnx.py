@@ -10,10 +10,11 @@ import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from opcheck.backends.adapters import About, take
-from opcheck.backends.base import UnusableAnswer, only_nodes, own_part
+from opcheck.backends.base import Adapted, UnusableAnswer, only_nodes, own_part
 from opcheck.backends.connect import runnable
 from opcheck.backends.modules import accepts, blamed, find
 from opcheck.errors import NotSupported, UsageError
@@ -28,7 +29,7 @@ _WAYS = ("prepare", "run_model", "run_node")
 _NOT_HERE = {"BackendIsNotSupposedToImplementIt", "SkipTest"}
 
 
-def connect(detail: str | None, options: Mapping[str, str]) -> OnnxBackend:
+def connect(detail: str | None, options: Mapping[str, str]) -> Adapted:
     """The class or module; option `device` is passed on as it is."""
     from onnx.checker import ValidationError
 
@@ -43,60 +44,47 @@ def connect(detail: str | None, options: Mapping[str, str]) -> OnnxBackend:
         with blamed(f"backend {address!r} cannot be made"):
             interface = interface()
     info = BackendInfo(address, "onnx", version, devices=(device,))
-    return OnnxBackend(info, (ValidationError,), interface, way)
+    return Adapted(info, (ValidationError,), partial(_prepared, interface, way, device), interface)
 
 
 def _own(interface: Any, way: str) -> bool:
-    """Whether it has the method, and not only the one that does nothing and all inherit."""
+    """Return True if it defines the method itself, instead of inheriting the empty one."""
     method = getattr(interface, way, None)
     return callable(method) and getattr(method, "__module__", "") != "onnx.backend.base"
 
 
-@dataclass(frozen=True)
-class OnnxBackend:
-    """Somebody's implementation of ONNX's interface."""
-
-    info: BackendInfo
-    documented_errors: tuple[type[BaseException], ...]
-    interface: Any
-    way: str
-
-    def prepare(self, task: Task) -> Model:
-        """What the interface prepares, once it has said that it takes device and model."""
-        with own_part():
-            model = model_of(task)
-        device, run = self.info.devices[0], getattr(self.interface, self.way)
-        with _heard():
-            self._ask("supports_device", device)
-            self._ask("is_compatible", model, device)
-            if self.way == "prepare":
-                prepared = runnable(run(model, device))
-                return Model(task, lambda inputs: prepared.run(_values(task, inputs)))
-        if self.way == "run_model":
-            return Model(task, lambda inputs: run(model, _values(task, inputs), device))
-        if len(model.graph.node) != 1:
-            raise NotExpressible("run_node takes one node, and as ONNX this operator is several")
-        node, version = model.graph.node[0], {"opset_version": task.opset}
-        more = version if accepts(run, node, [], device, **version) else {}
-        only_nodes(task, "run_node")
-        return Model(task, lambda inputs: run(node, task.operands(inputs), device, **more))
-
-    def _ask(self, name: str, *arguments: Any) -> None:
-        """Raise NotSupported where the interface says no."""
-        ask = getattr(self.interface, name, None)
-        # ONNX's own tests leave the device out.
-        given = arguments if accepts(ask, *arguments) else arguments[:1]
-        if callable(ask) and not ask(*given):
-            raise NotSupported(f"{name} says no to {self.info.devices[0]}")
+def _prepared(interface: Any, way: str, device: str, task: Task) -> OnnxModel:
+    """Prepare the model once the interface has accepted device and model."""
+    with own_part():
+        model = model_of(task)
+    run = getattr(interface, way)
+    with _heard():
+        for name, arguments in (("supports_device", [device]), ("is_compatible", [model, device])):
+            ask = getattr(interface, name, None)
+            # ONNX's own tests leave the device out.
+            given = arguments if accepts(ask, *arguments) else arguments[:1]
+            if callable(ask) and not ask(*given):
+                raise NotSupported(f"{name} says no to {device}")
+        if way == "prepare":
+            prepared = runnable(run(model, device))
+            return OnnxModel(task, lambda inputs: prepared.run(_values(task, inputs)))
+    if way == "run_model":
+        return OnnxModel(task, lambda inputs: run(model, _values(task, inputs), device))
+    if len(model.graph.node) != 1:
+        raise NotExpressible("run_node takes one node, and as ONNX this operator is several")
+    node, version = model.graph.node[0], {"opset_version": task.opset}
+    more = version if accepts(run, node, [], device, **version) else {}
+    only_nodes(task, "run_node")
+    return OnnxModel(task, lambda inputs: run(node, task.operands(inputs), device, **more))
 
 
 def _values(task: Task, inputs: Sequence[Array]) -> list[Any]:
-    """What the interface takes: a list, in the order of the model's inputs."""
+    """Return the inputs as the interface takes them: a list in the model's order."""
     return [*task.values(inputs).values()]
 
 
 @dataclass(frozen=True)
-class Model:
+class OnnxModel:
     """One model, and what runs it."""
 
     task: Task

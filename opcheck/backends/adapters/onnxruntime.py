@@ -7,13 +7,14 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 from onnx import TensorProto, helper, numpy_helper
 
 from opcheck.backends.adapters import About, importing, take, threads
-from opcheck.backends.base import Bare, own_part
+from opcheck.backends.base import Adapted, Bare, own_part
 from opcheck.dtypes import ELEMENT_TYPES, element_type
 from opcheck.errors import (
     BackendUnavailable,
@@ -55,7 +56,7 @@ _NOT_IMPLEMENTED = re.compile(
 )
 
 
-def connect(detail: str | None, options: Mapping[str, str]) -> OnnxRuntime:
+def connect(detail: str | None, options: Mapping[str, str]) -> Adapted:
     """ONNX Runtime on provider `detail`; the CPU's, named or not, has the address onnxruntime."""
     count = take("onnxruntime", options, {"threads": threads}).get("threads", 1)
     with importing(ABOUT, "onnxruntime"):
@@ -78,7 +79,7 @@ def connect(detail: str | None, options: Mapping[str, str]) -> OnnxRuntime:
     # Its own derive from Exception alone; the others come from its Python layer (wrong inputs).
     own = (it for it in vars(state).values() if isinstance(it, type) and issubclass(it, Exception))
     documented = (*own, RuntimeError, ValueError)
-    return OnnxRuntime(info, documented, ort, state.NotImplemented)
+    return Adapted(info, documented, partial(_prepared, ort, provider, count))
 
 
 def _check_works(ort: Any, provider: str) -> None:
@@ -99,61 +100,54 @@ def _check_works(ort: Any, provider: str) -> None:
         raise BackendUnavailable(f"{provider} does not work here: got {', '.join(got)}", hint)
 
 
-@dataclass(frozen=True)
-class OnnxRuntime:
-    """ONNX Runtime behind the protocol: its own defaults, but for the threads."""
+def _prepared(ort: Any, provider: str, threads: int, task: Task) -> RuntimeSession:
+    """A session for the one-node model on this provider and no other, with its own defaults."""
+    options = ort.SessionOptions()
+    options.intra_op_num_threads, options.inter_op_num_threads = threads, 1
+    options.log_severity_level = 4
+    if provider != _CPU:
+        options.add_session_config_entry("session.disable_cpu_ep_fallback", "1")
+    with own_part():
+        model = model_of(task).SerializeToString()
+    with _declining():
+        # Left enabled, the fallback moves a session that fails to the CPU in silence.
+        session = ort.InferenceSession(model, options, [provider], enable_fallback=0)
+    if session.get_providers()[:1] != [provider]:
+        got = ", ".join(session.get_providers())
+        raise BackendUnavailable(f"asked for {provider}, got {got}")
+    return RuntimeSession(task, session)
 
-    info: BackendInfo
-    documented_errors: tuple[type[BaseException], ...]
-    ort: Any
-    not_implemented: type[Exception]
 
-    def prepare(self, task: Task) -> Session:
-        """A session for the one-node model on this provider and no other."""
-        provider, options = self.info.devices[0], self.ort.SessionOptions()
-        options.intra_op_num_threads, options.inter_op_num_threads = self.info.threads, 1
-        options.log_severity_level = 4
-        if provider != _CPU:
-            options.add_session_config_entry("session.disable_cpu_ep_fallback", "1")
-        with own_part():
-            model = model_of(task).SerializeToString()
-        with self.declining():
-            # Left enabled, the fallback moves a session that fails to the CPU in silence.
-            session = self.ort.InferenceSession(model, options, [provider], enable_fallback=0)
-        if session.get_providers()[:1] != [provider]:
-            got = ", ".join(session.get_providers())
-            raise BackendUnavailable(f"asked for {provider}, got {got}")
-        return Session(task, session, self)
+@contextmanager
+def _declining() -> Iterator[None]:
+    """Around a call: raises NotSupported where ONNX Runtime says that it has no kernel."""
+    from onnxruntime.capi.onnxruntime_pybind11_state import NotImplemented as NoKernel
 
-    @contextmanager
-    def declining(self) -> Iterator[None]:
-        """Around a call: raises NotSupported where ONNX Runtime says that it has no kernel."""
-        try:
-            yield
-        except Exception as error:
-            told = str(error)
-            if isinstance(error, self.not_implemented):
-                raise NotSupported(told) from error
-            if found := _NOT_IMPLEMENTED.search(told):
-                # From its sentence on, without the C++ that it may begin with.
-                heads = (told[: found.start()].rpartition(end) for end in (". ", "&) ", " : "))
-                begin = max(len(head) + len(end) for head, end, _ in heads)
-                raise NotSupported(told[begin:]) from error
-            raise
+    try:
+        yield
+    except Exception as error:
+        told = str(error)
+        if isinstance(error, NoKernel):
+            raise NotSupported(told) from error
+        if found := _NOT_IMPLEMENTED.search(told):
+            # From its sentence on, without the C++ that it may begin with.
+            heads = (told[: found.start()].rpartition(end) for end in (". ", "&) ", " : "))
+            begin = max(len(head) + len(end) for head, end, _ in heads)
+            raise NotSupported(told[begin:]) from error
+        raise
 
 
 @dataclass(frozen=True)
-class Session:
+class RuntimeSession:
     """One model in ONNX Runtime, which does not convert all types from and to NumPy."""
 
     task: Task
     session: Any
-    backend: OnnxRuntime
 
     def run(self, inputs: Sequence[Array]) -> Any:
         """The outputs as the session returns them."""
         ports = [*self.session.get_inputs(), *self.session.get_outputs()]
-        with self.backend.declining():
+        with _declining():
             if not any(raw in port.type for port in ports for raw in _RAW):
                 return self.session.run(None, self.task.values(inputs))
             if port := next((port for port in ports if not port.type.startswith("tensor")), None):
@@ -163,7 +157,7 @@ class Session:
             return [_array(value) for value in self.session.run_with_ort_values(None, values)]
 
     def declared(self) -> list[tuple[str | None, list[object] | None]]:
-        """What the session says of its outputs; a shape that it does not know looks like rank 0."""
+        """The outputs that the session declares; an unknown shape looks like rank 0."""
         ports = self.session.get_outputs()
         return [(_DTYPES.get(port.type), port.shape or None) for port in ports]
 
@@ -183,17 +177,18 @@ class Session:
         return Bare(run, lambda bound: [_array(value) for value in bound.get_outputs()])
 
     def _ort_value(self, array: Array) -> Any:
-        make = self.backend.ort.OrtValue
+        from onnxruntime import OrtValue
+
         dtype = element_type(array)
         if dtype is None or dtype.text not in _RAW:
-            return make.ortvalue_from_numpy(array)
+            return OrtValue.ortvalue_from_numpy(array)
         if array.dtype.itemsize > 1:
-            return make.ortvalue_from_numpy_with_onnx_type(array.view(np.uint16), dtype.onnx)
+            return OrtValue.ortvalue_from_numpy_with_onnx_type(array.view(np.uint16), dtype.onnx)
         # Elements of less than a byte lie packed at the beginning of what has a byte for each.
         raw = np.zeros(array.shape, np.uint8)
         packed = np.frombuffer(numpy_helper.from_array(array).raw_data, np.uint8)
         raw.reshape(-1)[: packed.size] = packed
-        value = make.ortvalue_from_numpy_with_onnx_type(raw, dtype.onnx)
+        value = OrtValue.ortvalue_from_numpy_with_onnx_type(raw, dtype.onnx)
         value.lent = raw  # which has to live as long as the value
         return value
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from opcheck.backends.adapters import About, declining, importing, take, threads
-from opcheck.backends.base import Bare, only_tensors, own_part
+from opcheck.backends.base import Adapted, Bare, only_tensors, own_part
 from opcheck.dtypes import DTYPES
 from opcheck.errors import BackendUnavailable, UsageError, did_you_mean
 from opcheck.graph import model_of
@@ -34,7 +34,7 @@ _NOT_IMPLEMENTED = re.compile(
 )
 
 
-def connect(detail: str | None, options: Mapping[str, str]) -> OpenVino:
+def connect(detail: str | None, options: Mapping[str, str]) -> Adapted:
     """OpenVINO on device `detail`; the CPU, named or not, has the address openvino."""
     taken = take("openvino", options, {"threads": threads, "precision": _precision})
     device = detail or "CPU"
@@ -60,7 +60,7 @@ def connect(detail: str | None, options: Mapping[str, str]) -> OpenVino:
         devices=(device, *(other for other in here if other != device)),
         threads=settings.get("INFERENCE_NUM_THREADS"),
     )
-    return OpenVino(info, core, settings)
+    return Adapted(info, (RuntimeError,), partial(prepared, core, device, settings), core)
 
 
 def _precision(text: str) -> str:
@@ -69,24 +69,13 @@ def _precision(text: str) -> str:
     return text
 
 
-@dataclass(frozen=True)
-class OpenVino:
-    """OpenVINO behind the protocol: its own defaults, but for the threads."""
-
-    info: BackendInfo
-    core: Any
-    settings: dict[str, Any]
-    documented_errors: tuple[type[BaseException], ...] = (RuntimeError,)
-
-    def prepare(self, task: Task) -> Compiled:
-        """The one-node model, compiled for the device."""
-        only_tensors(task, "openvino")
-        with own_part():
-            model = model_of(task).SerializeToString()
-        with declining(_NOT_IMPLEMENTED, RuntimeError):
-            read = self.core.read_model(model)
-            compiled = self.core.compile_model(read, self.info.devices[0], self.settings)
-        return Compiled(task, compiled)
+def prepared(core: Any, device: str, settings: Mapping[str, Any], task: Task) -> Compiled:
+    """The one-node model, compiled for the device with OpenVINO's own defaults but for threads."""
+    only_tensors(task, "openvino")
+    with own_part():
+        model = model_of(task).SerializeToString()
+    with declining(_NOT_IMPLEMENTED, RuntimeError):
+        return Compiled(task, core.compile_model(core.read_model(model), device, settings))
 
 
 @dataclass(frozen=True)
@@ -103,7 +92,7 @@ class Compiled:
             return self._arrays(self.compiled(feed))
 
     def declared(self) -> list[tuple[str | None, list[int | None] | None]]:
-        """What the compiled model says of the outputs' shapes."""
+        """The output shapes that the compiled model declares."""
         return [(None, _sizes(port.get_partial_shape())) for port in self.compiled.outputs]
 
     def repeated(self, inputs: Sequence[Array]) -> Bare:

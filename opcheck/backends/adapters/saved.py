@@ -27,7 +27,7 @@ ABOUT = About("outputs computed elsewhere, saved:DIR")
 
 
 class Refused(Exception):
-    """What computed the outputs refused the model; in its own words."""
+    """The saved outputs' producer refused the model; the message is its own."""
 
 
 class UnusableOutputs(UnusableAnswer):
@@ -53,7 +53,7 @@ def connect(detail: str | None, options: Mapping[str, str]) -> Adapted:
     return Adapted(info, (Refused,), partial(_prepared, folder))
 
 
-def _prepared(root: Path, task: Task) -> Answer:
+def _prepared(root: Path, task: Task) -> SavedAnswer:
     """Nothing to prepare: all is known once it is known for which inputs."""
     # A model that was refused may have been tried at another opset too.
     folder = root / folders.task_folder_name(task)
@@ -61,17 +61,17 @@ def _prepared(root: Path, task: Task) -> Answer:
         folder = root / folders.folder_name(task.case)
     try:
         with own_part():
-            return Answer(folder, task, model_of(task))
+            return SavedAnswer(folder, task, model_of(task))
     except NotExpressible:
         # Outputs may be there all the same, of a backend that needs no ONNX model.
         if not folder.is_dir():
             raise
-        return Answer(folder, task, None)
+        return SavedAnswer(folder, task, None)
 
 
 @dataclass(frozen=True)
-class Answer:
-    """What was saved for one task."""
+class SavedAnswer:
+    """The saved outputs of one task."""
 
     folder: Path
     task: Task

@@ -168,7 +168,7 @@ def _conv(torch: Any, task: Task, x: Any, w: Any, bias: Any = None) -> Any:
 
 
 def _widths(axes: Sequence[AxisWindows]) -> list[int]:
-    """What torch's pad adds along each axis, from the last on; what no window holds is cut off."""
+    """Return the widths of torch's pad from the last axis on; elements in no window are cut off."""
     found: list[int] = []
     for axis in reversed(axes):
         width = (axis.kernel - 1) * axis.dilation + 1

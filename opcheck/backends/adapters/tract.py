@@ -35,7 +35,7 @@ def connect(detail: str | None, options: Mapping[str, str]) -> Adapted:
 
 
 def prepared(loader: Any, failure: type[Exception], task: Task) -> Runnable:
-    """The one-node model, optimised as tract does unless told otherwise."""
+    """The one-node model, optimized as tract does by default."""
     only_tensors(task, "tract")
     with own_part():
         model = model_of(task).SerializeToString()
@@ -59,7 +59,7 @@ class Runnable:
     facts: list[str]
 
     def declared(self) -> list[tuple[None, list[int | None]]]:
-        """The shapes of the outputs, of which sizes may be symbols."""
+        """The shapes of the outputs, whose sizes may be symbols."""
         sizes = [fact.split(",")[:-1] for fact in self.facts]
         return [(None, [int(one) if one.isdecimal() else None for one in shape]) for shape in sizes]
 

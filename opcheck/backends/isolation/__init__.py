@@ -2,5 +2,5 @@
 
 In the parent, `pool` asks: its `slot`s have one `process` after the other, and a job each for
 every question under way. `worker` is what runs in such a process. Between both there is a
-`channel`, and `wire` is what goes over it. `guard` sees to it that nothing is left.
+`channel`, and `wire` is what goes over it. `cleanup` sees to it that nothing is left.
 """

@@ -31,12 +31,12 @@ _NAP = 0.0005
 
 
 class Damaged(Exception):
-    """What came from a worker is no message."""
+    """A worker sent something that is no message."""
 
 
 @dataclass(frozen=True)
 class Message:
-    """What came; its parts are to be `read` once, before anything else is done to the channel.
+    """A received message; `read` its parts once, before any other use of the channel.
 
     `_part` gives so many bytes from a place in the message, whose length is `_length`.
     """

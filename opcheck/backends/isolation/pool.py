@@ -14,7 +14,7 @@ from time import monotonic
 from typing import Any
 
 from opcheck.backends.isolation.process import kill
-from opcheck.backends.isolation.slot import DEPTH, Job, Settings, Slot
+from opcheck.backends.isolation.slot import DEPTH, BackendSettings, Job, Slot
 from opcheck.backends.isolation.wire import question_parts
 from opcheck.model import BackendInfo, NotRun, Question, Reply
 
@@ -23,9 +23,9 @@ _FAREWELL = 0.5
 
 
 class Pool:
-    """The workers of one backend, `workers` at most, the first of which starts now."""
+    """The workers of one backend, `workers` at most; the first starts now."""
 
-    def __init__(self, settings: Settings, workers: int = 1) -> None:
+    def __init__(self, settings: BackendSettings, workers: int = 1) -> None:
         self.address = settings.name or settings.address
         #: How processes ended that were to leave, if not as they should; known once it is closed.
         self.partings: list[str] = []
@@ -56,7 +56,7 @@ class Pool:
 
     @property
     def has_room(self) -> bool:
-        """Whether one more question would be under way soon."""
+        """Return True if one more question could start soon."""
         if self._is_given_up:
             return True
         held = sum(len(slot.jobs) + bool(slot.again) for slot in self._slots)
@@ -71,11 +71,11 @@ class Pool:
 
     @property
     def connections(self) -> list[Connection[Any, Any]]:
-        """What to wait for."""
+        """Connections to wait for."""
         return [slot.process.connection for slot in self._slots if slot.process]
 
     def replies(self, readable: Collection[Any]) -> Iterator[tuple[int, Reply]]:
-        """What has come by the `readable` of its connections, by ticket.
+        """Yield the replies on the `readable` connections, by ticket.
 
         Raises Defect for a bug of an adapter.
         """
@@ -93,7 +93,7 @@ class Pool:
 
     @property
     def accidents(self) -> dict[str, int]:
-        """How processes ended that were lost through no question, which no reply tells: how often.
+        """Counts of worker deaths outside any question, by how the process ended.
 
         Complete once it is closed.
         """

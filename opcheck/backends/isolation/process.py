@@ -22,7 +22,7 @@ import psutil
 
 import opcheck
 from opcheck.backends.isolation.channel import Channel, Damaged
-from opcheck.backends.isolation.guard import SCRATCH, kill_marked, signal_name
+from opcheck.backends.isolation.cleanup import SCRATCH, kill_marked, signal_name
 from opcheck.errors import BackendUnavailable, UsageError
 from opcheck.model import BackendInfo
 
@@ -104,11 +104,11 @@ class Process:
 
     @property
     def connection(self) -> Connection[Any, Any]:
-        """What becomes readable when the worker says something or ends."""
+        """Connection that becomes readable when the worker replies or ends."""
         return self.channel.connection
 
     def has_ended(self) -> bool:
-        """Whether the process is gone; its children may not be."""
+        """Return True if the process is gone; its children may still run."""
         return self._popen.poll() is not None
 
     def wait(self, until: float) -> None:
@@ -202,7 +202,7 @@ def kill(processes: Sequence[Process]) -> list[str]:
 
 
 def _nameless(flags: int = 0) -> int:
-    """A file of which nothing is left when the last process that has it open is gone."""
+    """A file that vanishes when the last process that has it open is gone."""
     import fcntl
 
     if sys.platform == "linux":
@@ -216,7 +216,7 @@ def _nameless(flags: int = 0) -> int:
 
 
 def _working_directory() -> str | None:
-    """What `python -m` puts first into the path, where a file may be named like an engine."""
+    """Return the folder that `python -m` puts first on the path, which may shadow an engine."""
     if hasattr(sys.modules["__main__"], "HERE"):
         return cast(str | None, sys.modules["__main__"].HERE)
     first = sys.path[0] if sys.path and not sys.flags.safe_path else None
@@ -224,7 +224,7 @@ def _working_directory() -> str | None:
 
 
 def started(process: Process, address: str, until: float) -> BackendInfo | None:
-    """What a worker says first, None if it has said nothing yet.
+    """The worker's greeting, None if it has not come yet.
 
     Raises UsageError and BackendUnavailable as the worker says, and BackendUnavailable where it
     ends, or is still silent at `until` (by the monotonic clock), with what it printed last.
@@ -233,7 +233,12 @@ def started(process: Process, address: str, until: float) -> BackendInfo | None:
         # In this order: who ends may have said why a moment before.
         ended = process.has_ended()
         if process.connection.poll():
-            return _read(json.loads(process.channel.receive().read()[0]))
+            hello = json.loads(process.channel.receive().read()[0])
+            if "info" not in hello:
+                kind = UsageError if hello["usage"] else BackendUnavailable
+                raise kind(hello["message"], hello["hint"])
+            lists = {name: tuple(hello["info"][name]) for name in ("accumulate", "devices")}
+            return BackendInfo(**hello["info"] | lists)
         if not ended:
             if monotonic() < until:
                 return None
@@ -248,16 +253,6 @@ def started(process: Process, address: str, until: float) -> BackendInfo | None:
 
 
 def with_output(said: str, process: Process) -> str:
-    """What is said of a process, which ends with that, and what it printed last."""
+    """Append what the process printed last to a message about its end."""
     printed = process.kill().strip()
     return f"{said}; the last it printed:\n{printed}" if printed else said
-
-
-def _read(hello: dict[str, Any]) -> BackendInfo:
-    if "info" not in hello:
-        kind = UsageError if hello["usage"] else BackendUnavailable
-        raise kind(hello["message"], hello["hint"])
-    fields = dict(hello["info"])
-    fields["accumulate"] = tuple(fields["accumulate"])
-    fields["devices"] = tuple(fields["devices"])
-    return BackendInfo(**fields)

@@ -13,10 +13,10 @@ from typing import Any, TypeAlias
 
 import psutil
 
-from opcheck.backends.attempt import outcome
 from opcheck.backends.isolation.channel import INLINE, Damaged
 from opcheck.backends.isolation.process import Process, started
 from opcheck.backends.isolation.wire import read_answer
+from opcheck.backends.outcome import outcome
 from opcheck.errors import BackendUnavailable, OpcheckError
 from opcheck.model import BackendInfo, Crashed, NotRun, OutOfMemory, Question, Reply, TimedOut
 
@@ -46,20 +46,20 @@ class Job:
 
     @cached_property
     def is_large(self) -> bool:
-        """Whether it goes through the file, where there is room for one."""
+        """Return True if it goes through the file, where there is room for one."""
         return sum(memoryview(part).nbytes for part in self.parts) > INLINE
 
     def once_more(self, how: Loss, printed: str, handled: int) -> Job:
-        """The same, after the loss of a process that had answered `handled` questions."""
+        """Return the job to repeat after its process died, having answered `handled` questions."""
         assert isinstance(how, Crashed | OutOfMemory)
         questions = f"{handled:,} question{'s' * (handled != 1)}"
         note = f"{how.how}; its process had answered {questions} before"
         return replace(self, before=Reply(replace(how, how=note), printed))
 
     def told(self, reply: Reply) -> Reply:
-        """What is told of the job when the last reply to it is there.
+        """Return the job's reply when its last answer is there.
 
-        What happened once is told even where it does not happen again: a backend that damages its
+        A loss is reported even where it does not happen again: a backend that damages its
         process shows it in another case than the one that did the damage.
         """
         if self.before is None or type(self.before.outcome) is type(reply.outcome):
@@ -71,13 +71,13 @@ class Job:
 
 
 def fits(size: int) -> bool:
-    """Whether an answer can be read and judged, so that it ends its process and not this one."""
+    """Return True if an answer fits into memory, so that reading it cannot end this process."""
     return size <= INLINE or size < psutil.virtual_memory().available // 2
 
 
 @dataclass(frozen=True)
-class Settings:
-    """How a backend is treated.
+class BackendSettings:
+    """Limits and options of a backend's processes.
 
     `timeout` is in seconds a question that does not ask for more, `memory_limit` in bytes, and
     `start_timeout` in seconds from the start of a process until its backend is imported. `name` is
@@ -101,14 +101,50 @@ class Settings:
 
     @property
     def too_much(self) -> str:
-        """What is said of a worker that takes more memory than it may."""
+        """Message about a worker that exceeds its memory limit."""
         return f"took more than {(self.memory_limit or 0) / 2**20:,.6g} MiB of memory"
 
     @property
     def digest(self) -> dict[str, str]:
-        """What of this a backend may answer by; the values of variables may be secrets."""
+        """Return the settings that can change answers, hashed: variables may be secrets."""
         told = f"{sorted(self.environment.items())} {self.timeout} {self.memory_limit}"
         return {"environment and limits": sha256(told.encode()).hexdigest()[:16]}
+
+
+@dataclass(eq=False)
+class Watchdog:
+    """Tells when a worker is lost: it ended, hangs, takes too much memory, or sends garbage."""
+
+    settings: BackendSettings
+    _measured: float = 0.0
+
+    def loss(self, process: Process, since: float, seconds: float | None) -> Loss | None:
+        """How a silent worker is lost, if it is; it has so many `seconds`, counted from `since`."""
+        loss: Loss | None = None
+        if process.has_ended():
+            loss = Crashed(process.how_it_ended())
+        elif self.takes_too_much(process):
+            loss = OutOfMemory(self.settings.too_much)
+        elif seconds is not None and monotonic() - since > seconds:
+            loss = TimedOut(seconds)
+        # It may have answered, or closed its connection, since that was last looked at.
+        return None if loss and process.connection.poll() else loss
+
+    def broken(self, process: Process, error: Exception) -> Crashed:
+        """How a worker is lost whose connection raised this."""
+        if isinstance(error, Damaged):
+            return Crashed(process.how_it_ended(f"sent something that is no answer: {error}"))
+        return Crashed(process.how_it_ended())
+
+    def takes_too_much(self, process: Process, *, now: bool = False) -> bool:
+        """True for a worker with more memory than it may have; also cuts what it has printed."""
+        moment = monotonic()
+        if moment - self._measured < _MEASURE and not now:
+            return False
+        self._measured = moment
+        process.trim_log()
+        limit = self.settings.memory_limit
+        return limit is not None and process.memory() > limit
 
 
 class Slot:
@@ -118,9 +154,10 @@ class Slot:
     no further worker.
     """
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: BackendSettings) -> None:
         self._settings = settings
-        self._since = self._measured = 0.0
+        self._watchdog = Watchdog(settings)
+        self._since = 0.0
         self._failures = 0
         self._replies: list[tuple[int, Reply]] = []
         self.process: Process | None = None
@@ -135,7 +172,7 @@ class Slot:
 
     @property
     def is_starting(self) -> bool:
-        """Whether a worker was started that has not said hello."""
+        """Return True if a worker was started that has not greeted yet."""
         return self.process is not None and not self.process.connected
 
     def start(self) -> None:
@@ -155,7 +192,7 @@ class Slot:
         assert self.process
         until = self._since + self._settings.start_timeout
         info = started(self.process, self._settings.address, until)
-        if self._takes_too_much(self.process, now=info is not None):
+        if self._watchdog.takes_too_much(self.process, now=info is not None):
             said = f"backend {self._settings.address!r} {self._settings.too_much} at start"
             raise BackendUnavailable(said)
         if info is None:
@@ -176,7 +213,7 @@ class Slot:
             self.send(job)
 
     def takes(self, job: Job) -> bool:
-        """Whether `job` can be sent now, and would be at work soon."""
+        """Return True if `job` can be sent now and would start soon."""
         if self.process is None or not self.process.connected:
             return False
         large = job.is_large or any(other.is_large for other in self.jobs)
@@ -214,10 +251,8 @@ class Slot:
             try:
                 loss = self._answer(process) if readable else self._overdue(process)
                 answered = readable
-            except (EOFError, ConnectionError):
-                loss = Crashed(process.how_it_ended())
-            except Damaged as error:
-                loss = Crashed(process.how_it_ended(f"sent something that is no answer: {error}"))
+            except (EOFError, ConnectionError, Damaged) as error:
+                loss = self._watchdog.broken(process, error)
             if loss:
                 self._lost(process, loss, answered=answered)
         replies, self._replies = self._replies, []
@@ -245,28 +280,11 @@ class Slot:
         return None
 
     def _overdue(self, process: Process) -> Loss | None:
-        """Why a silent worker is to be given up, if it is."""
-        loss: Loss | None = None
-        if process.has_ended():
-            loss = Crashed(process.how_it_ended())
-        elif self._takes_too_much(process):
-            loss = OutOfMemory(self._settings.too_much)
-        elif self.jobs:
+        """Return why a silent worker has to be ended, else None."""
+        seconds = None
+        if self.jobs:
             seconds = max(self.jobs[0].question.timeout or 0, self._settings.timeout)
-            if monotonic() - self._since > seconds:
-                loss = TimedOut(seconds)
-        # It may have answered, or closed its connection, since that was last looked at.
-        return None if loss and process.connection.poll() else loss
-
-    def _takes_too_much(self, process: Process, *, now: bool = False) -> bool:
-        """Whether a worker has more memory than it may; also cuts what it has printed."""
-        moment = monotonic()
-        if moment - self._measured < _MEASURE and not now:
-            return False
-        self._measured = moment
-        process.trim_log()
-        limit = self._settings.memory_limit
-        return limit is not None and process.memory() > limit
+        return self._watchdog.loss(process, self._since, seconds)
 
     def _lost(self, process: Process, how: Loss, *, answered: bool) -> None:
         """End a worker. It is the fault of the job it was at work on, or has `answered`."""

@@ -7,16 +7,16 @@ from typing import TypeAlias, TypeVar
 
 from opcheck.backends.isolation.channel import Damaged
 from opcheck.backends.isolation.process import Process, started
-from opcheck.backends.isolation.slot import Settings, fits
+from opcheck.backends.isolation.slot import BackendSettings, Loss, Watchdog, fits
 from opcheck.backends.isolation.wire import (
-    Request,
+    WorkerRequest,
     question_parts,
     read_elapsed,
     read_ready,
     read_release,
 )
 from opcheck.errors import BackendUnavailable, UsageError
-from opcheck.model import BackendInfo, Question
+from opcheck.model import BackendInfo, Question, TimedOut
 from opcheck.model.question import Elapsed, Hold, Measure, Ready, Release, Released
 
 Answer = TypeVar("Answer")
@@ -27,7 +27,7 @@ Meanwhile: TypeAlias = Callable[[], None]
 _LOOK = 0.2
 
 
-class Lost(Exception):
+class WorkerLost(Exception):
     """The worker failed, died or hung while it was at work; says how."""
 
 
@@ -38,8 +38,9 @@ class Stopwatch:
     that has returned.
     """
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: BackendSettings) -> None:
         self._settings = settings
+        self._watchdog = Watchdog(settings)
         self._numbers = itertools.count(1)
         self._process: Process | None = self._settings.process(measured=False)
         self._since = monotonic()
@@ -59,22 +60,24 @@ class Stopwatch:
                 return info
 
     def hold(self, question: Question, meanwhile: Meanwhile = lambda: None) -> Ready:
-        """Have this task prepared and kept. Raises Lost, and what `meanwhile` raises."""
+        """Have this task prepared and kept. Raises WorkerLost, and what `meanwhile` raises."""
         if self._process is None:
             try:
                 self.connected(meanwhile)
             except (BackendUnavailable, UsageError) as error:
                 self.close()
-                raise Lost(f"its process could not be started again: {error.message}") from error
+                raise WorkerLost(
+                    f"its process could not be started again: {error.message}"
+                ) from error
         self._timeout = max(question.timeout or 0, self._settings.timeout)
         return self._asked(Hold(question), read_ready, meanwhile)
 
     def measure(self, loops: int, flushed: int = 0) -> Elapsed:
-        """Time calls of what is held; see `Measure`. Raises Lost."""
+        """Time calls of what is held; see `Measure`. Raises WorkerLost."""
         return self._asked(Measure(loops, flushed), read_elapsed)
 
     def release(self, *, other: bool = False) -> Released:
-        """What is held answers once more, on `other` data too, and is let go. Raises Lost."""
+        """Run the held task once more, on `other` data too, and release it. Raises WorkerLost."""
         return self._asked(Release(other), read_release, calls=9 if other else 1)
 
     def close(self) -> str:
@@ -87,53 +90,49 @@ class Stopwatch:
 
     def _asked(
         self,
-        asked: Request,
+        asked: WorkerRequest,
         read: Callable[[list[bytearray]], Answer | str],
         meanwhile: Meanwhile = lambda: None,
         calls: int = 1,
     ) -> Answer:
-        """Ask, and wait for the answer. Raises Lost, and the worker is gone if it gave none.
+        """Ask, and wait for the answer. Raises WorkerLost, and the worker is gone if it gave none.
 
         So it is if `meanwhile`, called now and then, raises what it likes.
         """
         process, number = self._process, next(self._numbers)
         if process is None:
-            raise Lost("its process is gone")
-        until = monotonic() + calls * self._timeout
-        process.trim_log()
+            raise WorkerLost("its process is gone")
+        since = monotonic()
         try:
             process.channel.send(number, question_parts(asked))
             while not process.connection.poll(_LOOK):
                 meanwhile()
-                limit = self._settings.memory_limit
-                if process.has_ended() and not process.connection.poll():
-                    raise EOFError
-                if monotonic() > until:
-                    raise Lost(f"no answer within {self._timeout:g} s")
-                if limit is not None and process.memory() > limit:
-                    raise Lost(self._settings.too_much)
+                if loss := self._watchdog.loss(process, since, calls * self._timeout):
+                    raise self._lost(_told(loss, self._timeout))
             message = process.channel.receive()
             if message.number != number:
                 raise Damaged("it answers what was not asked")
             answer = read(message.read(fits))
-        except (EOFError, ConnectionError):
-            raise self._lost(process.how_it_ended()) from None
-        except Damaged as error:
-            raise self._lost(f"sent something that is no answer: {error}") from error
+        except (EOFError, ConnectionError, Damaged) as error:
+            raise self._lost(self._watchdog.broken(process, error).how) from error
         except OSError as error:
             raise self._lost(f"the case's data cannot be handed over: {error}") from error
         except MemoryError as error:
             raise self._lost(f"its answer does not fit into memory: {error}") from error
-        except Lost as error:
-            raise self._lost(str(error)) from None
+        except WorkerLost:
+            raise
         except BaseException:  # somebody else wants it to end
             self.close()
             raise
         if isinstance(answer, str):
-            raise Lost(answer)
+            raise WorkerLost(answer)
         return answer
 
-    def _lost(self, how: str) -> Lost:
+    def _lost(self, how: str) -> WorkerLost:
         """End the worker; what is to be raised of that, with the last that it printed."""
         printed = self.close()
-        return Lost(f"{how}; the last it printed: {printed}" if printed else how)
+        return WorkerLost(f"{how}; the last it printed: {printed}" if printed else how)
+
+
+def _told(loss: Loss, seconds: float) -> str:
+    return f"no answer within {seconds:g} s" if isinstance(loss, TimedOut) else loss.how

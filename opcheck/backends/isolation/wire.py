@@ -1,4 +1,4 @@
-"""What goes between the parent and a worker: questions, answers, and times.
+"""Messages between the parent and a worker: questions, answers, and times.
 
 Questions are pickled. Answers are JSON and raw bytes, because a process that a backend has been at
 may be trusted with no pickle. What is needed of other packages is bound here, before a backend is
@@ -25,8 +25,8 @@ from numpy import dtype as dtype_of
 from numpy import frombuffer, ndarray, zeros
 
 from opcheck.backends.base import Backend, Defect
+from opcheck.backends.execute import CallFailure, Observed, Outputs, as_declared, told
 from opcheck.backends.isolation.channel import Damaged
-from opcheck.backends.observe import Exit, Observed, Outputs, as_declared, told
 from opcheck.backends.timing import Held
 from opcheck.dtypes import ELEMENT_TYPES, DType
 from opcheck.model import Array, Foreign, Items, Question
@@ -40,12 +40,12 @@ _GARBAGE = (ValueError, TypeError, LookupError, AttributeError, RecursionError, 
 _PIECE = 1 << 18
 
 #: What a worker is asked.
-Request: TypeAlias = Question | Hold | Measure | Release
+WorkerRequest: TypeAlias = Question | Hold | Measure | Release
 #: A question is put to several backends, and pickled once.
-_pickled: WeakKeyDictionary[Request, list[Any]] = WeakKeyDictionary()
+_pickled: WeakKeyDictionary[WorkerRequest, list[Any]] = WeakKeyDictionary()
 
 
-def question_parts(question: Request) -> list[Any]:
+def question_parts(question: WorkerRequest) -> list[Any]:
     """A question as a message; its arrays are not copied."""
     if question not in _pickled:
         buffers: list[PickleBuffer] = []
@@ -61,9 +61,9 @@ def question_parts(question: Request) -> list[Any]:
     return _pickled[question]
 
 
-def read_question(parts: Sequence[bytearray]) -> Request:
+def read_question(parts: Sequence[bytearray]) -> WorkerRequest:
     """The other way round; the arrays lie in the `parts`."""
-    question: Request = unpickled(parts[0], buffers=parts[1:])
+    question: WorkerRequest = unpickled(parts[0], buffers=parts[1:])
     return question
 
 
@@ -78,8 +78,8 @@ def _dtype_named(name: str) -> DType:
 
 
 @dataclass(frozen=True, eq=False)
-class Answer:
-    """What a worker tells about one question.
+class WorkerAnswer:
+    """A worker's answer to one question.
 
     `printed` is the end of what its backend printed, `peak` how many bytes of memory it had at
     most in its life, 0 where that is not measured.
@@ -90,8 +90,8 @@ class Answer:
     peak: int = 0
 
 
-def answer_parts(question: Question | None, answer: Answer) -> list[Any]:
-    """What was seen as a message; arrays that are bit by bit the first answer's go only once.
+def answer_parts(question: Question | None, answer: WorkerAnswer) -> list[Any]:
+    """Encode observations as a message; arrays equal to the first answer's are sent once.
 
     Without a question, nothing was fed.
     """
@@ -130,7 +130,7 @@ def answer_parts(question: Question | None, answer: Answer) -> list[Any]:
     return [dumps(record).encode(), *blobs]
 
 
-def read_answer(parts: Sequence[bytearray], question: Question) -> Answer:
+def read_answer(parts: Sequence[bytearray], question: Question) -> WorkerAnswer:
     """The other way round; the arrays lie in the `parts`. Raises Damaged, and Defect."""
     try:
         record = read_json(parts[0])
@@ -154,7 +154,7 @@ def read_answer(parts: Sequence[bytearray], question: Question) -> Answer:
         )
         seen = Observed(
             stage=record["stage"],
-            exit=Exit(**record["exit"]) if record["exit"] else None,
+            exit=CallFailure(**record["exit"]) if record["exit"] else None,
             seconds=float(record["seconds"]),
             first=first,
             between=outputs(record["between"]),
@@ -165,7 +165,7 @@ def read_answer(parts: Sequence[bytearray], question: Question) -> Answer:
         )
         if seen.exit is None and (first is None or (seen.kept is None) != (seen.again is None)):
             raise ValueError("neither an answer nor an exit")
-        return Answer(seen, str(record["printed"]), int(record["peak"]))
+        return WorkerAnswer(seen, str(record["printed"]), int(record["peak"]))
     except _GARBAGE as error:
         raise Damaged(f"{type(error).__name__}: {error}") from error
 
@@ -258,7 +258,7 @@ class Timer:
         self._held: Held | None = None
 
     def answer(self, asked: Hold | Measure | Release) -> list[Any]:
-        """What is told of a request, as a message; no exception leaves this."""
+        """Answer a request with a message; no exception leaves this."""
         try:
             match asked:
                 case Hold(question):
@@ -286,19 +286,19 @@ class Timer:
 
 
 def read_ready(parts: Sequence[bytearray]) -> Ready | str:
-    """What was told of a task that is held, or how that failed; raises Damaged."""
+    """Decode the reply about a held task, or how it failed; raises Damaged."""
     return _heard(parts, lambda told: Ready(_seconds(told["prepared"]), _seconds(told["first"])))
 
 
 def read_elapsed(parts: Sequence[bytearray]) -> Elapsed | str:
-    """What was measured, or how that failed; raises Damaged."""
+    """Decode the measured times, or how measuring failed; raises Damaged."""
     return _heard(
         parts, lambda told: Elapsed(_seconds(told["seconds"]), _seconds(told["waited"], least=0))
     )
 
 
 def read_release(parts: Sequence[bytearray]) -> Released | str:
-    """The answer that was told, or how that failed; raises Damaged."""
+    """Decode the worker's answer, or how it failed; raises Damaged."""
 
     def released(told: Any) -> Released:
         outputs = tuple(_read(one, parts) for one in told["outputs"])

@@ -37,13 +37,23 @@ def main(arguments: str) -> None:
     """Connect to the backend and answer questions until there are no more."""
     given = loads(arguments)
     home = os.getpid()
-    _die_with(given["parent"])
+    if sys.platform == "linux":
+        # This process ends with its parent, even one that is killed: at once, and even while a
+        # backend keeps Python's lock; for the rest there is `cleanup`.
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+        if os.getppid() != given["parent"]:
+            os._exit(1)
     for file in (given["control"], given["file"], given["log"]):
         os.set_inheritable(file, False)  # they are no business of programs a backend starts
     faulthandler.enable()  # a crash tells on standard error where it was
     # And is over at once: no core is written.
     resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
-    _print_at_once()
+    # What is printed line by line is to be there after a crash.
+    sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr]
+    c = ctypes.CDLL(None)
+    with suppress(ValueError):  # a C library that calls it otherwise
+        name = "__stdoutp" if sys.platform == "darwin" else "stdout"
+        c.setvbuf(ctypes.c_void_p.in_dll(c, name), None, _LINE_BUFFERED, 0)
     # Where memory runs out, Linux is to choose this process, not the one that judges.
     _tell_system("oom_score_adj", "1000")
     # Before the backend is imported, which may change what these do.
@@ -65,31 +75,13 @@ def main(arguments: str) -> None:
         sys.stdout.flush()
 
 
-def _die_with(parent: int) -> None:
-    """See to it that this process ends with the parent, even one that is killed."""
-    if sys.platform == "linux":
-        # At once, and even while a backend keeps Python's lock; for the rest there is `guard`.
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-        if os.getppid() != parent:
-            os._exit(1)
-
-
-def _print_at_once() -> None:
-    """Have what is printed line by line be there after a crash."""
-    sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr]
-    c = ctypes.CDLL(None)
-    with suppress(ValueError):  # a C library that calls it otherwise
-        name = "__stdoutp" if sys.platform == "darwin" else "stdout"
-        c.setvbuf(ctypes.c_void_p.in_dll(c, name), None, _LINE_BUFFERED, 0)
-
-
 def _tell_system(name: str, text: str) -> None:
     with suppress(OSError):  # no Linux, or not allowed
         Path(f"/proc/self/{name}").write_text(text)
 
 
 class _Printed:
-    """What is printed, down to the file descriptors 1 and 2, which are the file `log`."""
+    """Captured output, including file descriptors 1 and 2, in the file `log`."""
 
     def __init__(self, log: int) -> None:
         self._log = log
@@ -158,8 +150,8 @@ class _Worker:
                 return
 
     def _answer(self, backend: Backend, timer: Timer, message: Message) -> None:
-        from opcheck.backends.isolation.wire import Answer, answer_parts, read_question
-        from opcheck.backends.observe import Exit, Observed, observe
+        from opcheck.backends.execute import CallFailure, Observed, execute
+        from opcheck.backends.isolation.wire import WorkerAnswer, answer_parts, read_question
         from opcheck.model import Question
 
         seen = Observed()
@@ -168,17 +160,19 @@ class _Worker:
             if not isinstance(question, Question):
                 self.channel.send(message.number, timer.answer(question), patient=True)
                 return
-            seen = observe(backend, question, alone=True)
+            seen = execute(backend, question, alone=True)
             self._end_if_forked()
-            told = Answer(seen, self.printed.take(), _peak() if self.measured else 0)
+            told = WorkerAnswer(seen, self.printed.take(), _peak() if self.measured else 0)
             self.channel.send(message.number, answer_parts(question, told), patient=True)
             return
         except ConnectionError:
             raise
         except (MemoryError, OSError) as error:
             # Of its data, if it was not asked yet, else of its answer.
-            failed = Exit("memory", type(error).__name__, str(error), documented=False)
-            answer = answer_parts(None, Answer(Observed(seen.stage, failed), self.printed.take()))
+            failed = CallFailure("memory", type(error).__name__, str(error), documented=False)
+            answer = answer_parts(
+                None, WorkerAnswer(Observed(seen.stage, failed), self.printed.take())
+            )
         except Exception:  # what a backend raises is observed: this is a mistake of opcheck's
             answer = [dumps({"bug": traceback.format_exc()}).encode()]
         self.channel.send(message.number, answer, patient=True)

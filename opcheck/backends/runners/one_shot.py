@@ -14,7 +14,7 @@ from typing import IO
 from onnx import ModelProto
 
 from opcheck.backends.base import Adapted, ProcessDied, UnusableAnswer, own_part
-from opcheck.backends.isolation.guard import SCRATCH, signal_name
+from opcheck.backends.isolation.cleanup import SCRATCH, signal_name
 from opcheck.errors import BackendUnavailable, NotSupported
 from opcheck.graph import model_of
 from opcheck.graph.folders import DATA_SET, MODEL, read_outputs, write_question
@@ -51,12 +51,12 @@ class BrokenProtocol(UnusableAnswer):
 
 
 def scratch() -> str | None:
-    """Where temporary folders are made; None means where the system wants them."""
+    """Return the parent of temporary folders; None is the system's default."""
     return os.environ.get(SCRATCH)
 
 
 def how_it_died(status: int) -> str | None:
-    """What ended a program, None where it ended by itself; `status` is that of `Popen`.
+    """Describe what ended a program, None where it ended by itself; `status` is that of `Popen`.
 
     A shell, or ssh with one at the other end, tells of a signal by a status above 128.
     """
@@ -83,7 +83,7 @@ class Tail:
                 self._kept = (self._kept + chunk)[-_KEPT:]
 
     def text(self) -> str:
-        """What was printed last, once the program has ended."""
+        """The end of the program's output, once it has ended."""
         # A child that it left behind may keep the pipe open for ever.
         self._thread.join(timeout=0.5)
         return _COLOURS.sub("", self._kept.decode(errors="replace")).strip()
@@ -98,16 +98,16 @@ def last_lines(text: str) -> str:
 def one_shot(info: BackendInfo, words: tuple[str, ...]) -> Adapted:
     """A command as a backend; `words` hold the placeholders."""
 
-    def prepare(task: Task) -> Command:
+    def prepare(task: Task) -> OneShotModel:
         # The program gets the model together with the inputs.
         with own_part():
-            return Command(words, task, model_of(task))
+            return OneShotModel(words, task, model_of(task))
 
     return Adapted(info, (CommandFailed,), prepare)
 
 
 @dataclass(frozen=True)
-class Command:
+class OneShotModel:
     """One model, on which the command can be started."""
 
     words: tuple[str, ...]

@@ -71,7 +71,7 @@ class Conversation:
 
     @property
     def is_open(self) -> bool:
-        """Whether the program can be asked."""
+        """Return True if the program can be asked."""
         return bool(self._end.alive)
 
     def close(self) -> None:
@@ -88,14 +88,19 @@ class Conversation:
         return self._file
 
     def ask(self, request: dict[str, Any], answer: str) -> Any:
-        """What the reply to `request` has under `answer`; raises what it says instead.
+        """Send `request` and return its `answer`; raises the error that the program reports.
 
         After BrokenProtocol and ProcessDied the program is ended: who has lost the thread may
         answer the next question with the answer to this one.
         """
         number = next(self._numbers)
         try:
-            self._say({"id": number, **request})
+            assert self._process.stdin is not None
+            try:
+                self._process.stdin.write(json.dumps({"id": number, **request}).encode() + b"\n")
+                self._process.stdin.flush()
+            except OSError:
+                raise self._died() from None
             kind, value = read_reply(self._line(), number, answer)
         except (BrokenProtocol, ProcessDied):
             self.close()
@@ -103,14 +108,6 @@ class Conversation:
         if kind != answer:
             raise _FAILURES[kind](str(value).strip() or f"{kind}, without a reason")
         return value
-
-    def _say(self, message: dict[str, Any]) -> None:
-        assert self._process.stdin is not None
-        try:
-            self._process.stdin.write(json.dumps(message).encode() + b"\n")
-            self._process.stdin.flush()
-        except OSError:
-            raise self._died() from None
 
     def _line(self) -> bytes:
         assert self._process.stdout is not None
@@ -220,18 +217,18 @@ class Persistent:
             self._conversation = Conversation(self._words)
         return self._conversation
 
-    def prepare(self, task: Task) -> Model:
+    def prepare(self, task: Task) -> ProgramModel:
         """The model, in the program."""
         only_tensors(task, "programs that speak JSON")
         with own_part():
             data = model_of(task).SerializeToString()
-        model = Model(self, task, data)
+        model = ProgramModel(self, task, data)
         model.prepare()
         return model
 
 
 @dataclass(frozen=True, eq=False)
-class Model:
+class ProgramModel:
     """A model that the program has, or is given again."""
 
     program: Persistent

@@ -14,6 +14,7 @@ from opcheck.engine.mutants import (
     axes,
     casts,
     elements,
+    guards,
     layout,
     pooling,
     rows,
@@ -23,10 +24,11 @@ from opcheck.engine.mutants import (
 )
 from opcheck.engine.mutants.mutant import Accepting, Mutant, apart_from_rounding
 from opcheck.engine.node import Node, operator_of
-from opcheck.engine.operators import OwnMutant
+from opcheck.engine.operators import Operator, OwnMutant
+from opcheck.errors import WrongOperator, meant
 from opcheck.model import OpVersion
 
-__all__ = ["Mutant", "mutants_of"]
+__all__ = ["Mutant", "guards_of", "mutants_of"]
 
 _GENERAL: tuple[Mutant, ...] = (
     *(mutant for one in (rows, elements, axes, windows, pooling, casts) for mutant in one.FAULTS),
@@ -39,11 +41,26 @@ def mutants_of(op: OpVersion) -> tuple[Mutant, ...]:
     """The mutants of an operator version, the most specific first.
 
     Empty where the engine does not know the operator. Not all of them concern every node: see
-    `Mutant.concerns`.
+    `Mutant.concerns`. Raises WrongOperator where its file argues about a mutant of no version.
     """
     operator = operator_of(op)
     if operator is None:
         return ()
+    found = _made(op, operator)
+    if operator.argued.keys() - {one.name for one in found}:
+        versions = (replace(op, since=since) for since in operator.formulas)
+        names = {
+            one.name
+            for version in versions
+            for one in (*_made(version, operator), *guards_of(version))
+        }
+        for name in operator.argued.keys() - names:
+            wrong = f"{operator.name}: equivalent: there is no mutant {name!r}{meant(name, names)}"
+            raise WrongOperator(f"{operator.argued[name]}: {wrong}")
+    return found
+
+
+def _made(op: OpVersion, operator: Operator) -> tuple[Mutant, ...]:
     attributes = opset.versions(op.domain, op.name)[op.since].attributes
     own = (_own(one) for one in operator.mutants if one.since == op.since)
     general = (
@@ -61,6 +78,16 @@ def mutants_of(op: OpVersion) -> tuple[Mutant, ...]:
             argued = {**mutant.equivalent, **operator.equivalents.get(mutant.name, {})}
             found.setdefault((mutant.name, mutant.primitive), replace(mutant, equivalent=argued))
     return tuple(found.values())
+
+
+@cache
+def guards_of(op: OpVersion) -> tuple[Mutant, ...]:
+    """The mutants of an operator version that are wrong only on one path of kernels.
+
+    They measure a suite. They are no causes of failures: what is wrong there is any answer.
+    """
+    operator = operator_of(op)
+    return tuple(guards.guards(op, operator)) if operator else ()
 
 
 def _own(mutant: OwnMutant) -> Mutant:

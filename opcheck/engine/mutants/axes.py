@@ -16,18 +16,18 @@ from opcheck.engine.mutants.mutant import Accepting, Mutant, blank, faults, of_v
 from opcheck.engine.node import Node
 from opcheck.errors import InvalidNode
 from opcheck.model import Array
-from opcheck.numbers import Fault
+from opcheck.numbers import FaultFunction
 from opcheck.opset import Attribute
 
 #: Another axis than the one given, for tensors of a rank.
-Change: TypeAlias = Callable[[int, int], int]
+AxisChange: TypeAlias = Callable[[int, int], int]
 #: Axes counted from the front and in order, and the rank, to others.
 Axes: TypeAlias = tuple[int, ...]
 
 _FROM_THE_BACK, _COERCED, _INDEXED = "from_either_end", "matrix_of", "elements_at"
 
 #: What is taken for an axis that is out of range.
-_OUTSIDE: tuple[tuple[str, str, Change], ...] = (
+_OUTSIDE: tuple[tuple[str, str, AxisChange], ...] = (
     ("axis_wraps", "an axis out of range was taken modulo the rank", lambda axis, r: axis % r),
     ("axis_clamped", "an axis out of range was clamped to the nearest one",
      lambda axis, r: min(max(axis, 0), r - 1)),
@@ -36,7 +36,7 @@ _OUTSIDE: tuple[tuple[str, str, Change], ...] = (
 )  # fmt: skip
 
 #: What is taken for an axis, counted from the front.
-_FOUND: tuple[tuple[str, str, Change], ...] = (
+_FOUND: tuple[tuple[str, str, AxisChange], ...] = (
     ("axis_1_always", "axis 1 was taken, whatever the attribute", lambda axis, r: min(1, r - 1)),
     ("first_axis_always", "the first axis was taken, whatever the attribute", lambda axis, r: 0),
     ("last_axis_always", "the last axis was taken, whatever the attribute", lambda axis, r: r - 1),
@@ -54,7 +54,7 @@ _FOUND: tuple[tuple[str, str, Change], ...] = (
 )  # fmt: skip
 
 #: What is taken for the axis as it is stated, from either end.
-_STATED: tuple[tuple[str, str, Change], ...] = (
+_STATED: tuple[tuple[str, str, AxisChange], ...] = (
     ("negative_axis_off_by_one",
      "negative axes were counted from -2, so that -2 was taken for the last one",
      lambda axis, r: axis if axis >= -1 else axis + 1),
@@ -68,7 +68,7 @@ def names_axes(attribute: Attribute) -> bool:
     return attribute.name.lower() in ("axis", "axes")
 
 
-class Named:
+class NamedAxes:
     """An attribute that names one axis, or a list of them."""
 
     def __init__(self, attribute: Attribute) -> None:
@@ -89,7 +89,7 @@ class Named:
         value = tuple(dict.fromkeys(axes)) if self.is_list else axes[0]
         return node.with_attrs(**{self.name: value})
 
-    def changed(self, node: Node, axes: Sequence[int], change: Change) -> Sequence[Any]:
+    def changed(self, node: Node, axes: Sequence[int], change: AxisChange) -> Sequence[Any]:
         """The right answer to a node with `change` made to these of its axes."""
         others = tuple(change(axis, node.rank) for axis in axes)
         return node.right if others == tuple(axes) else self.taking(node, others).right
@@ -173,7 +173,7 @@ class Named:
             text = "a missing axis was taken for the last one where the default is out of range"
             yield Mutant("default_axis_kept_in_range", text, Accepting(self._default_in_range))
 
-    def _outside(self, change: Change, node: Node) -> Sequence[Any]:
+    def _outside(self, change: AxisChange, node: Node) -> Sequence[Any]:
         """The answer with `change` made to axes that are out of range."""
         r, axes = node.rank, self.stated(node)
         changed = [a if 0 <= a < r else change(a, r) for a in axes if r]
@@ -183,15 +183,15 @@ class Named:
         stated = self.name in node.attrs
         return node.right if stated else self._outside(lambda axis, r: r - 1, node)
 
-    def _found(self, change: Change, node: Node) -> Sequence[Any]:
+    def _found(self, change: AxisChange, node: Node) -> Sequence[Any]:
         right = node.right
         return self.changed(node, self.found(node), change) if node.rank else right
 
-    def _stated(self, change: Change, node: Node) -> Sequence[Any]:
+    def _stated(self, change: AxisChange, node: Node) -> Sequence[Any]:
         return self.changed(node, self.stated(node), change)
 
     def _or_right(self, node: Node, made: Callable[[Array, Axes], Sequence[Any]]) -> Sequence[Any]:
-        """What is made of the first input of a legal node, if it has elements, and of its axes."""
+        """Change the first input of a legal node, if it has elements, and its axes."""
         right, x = node.right, node.inputs[0]
         return made(x, self.found(node)) if x is not None and x.size and x.ndim else right
 
@@ -222,10 +222,10 @@ class Named:
         return order, prod(shape[axis] for axis in axes)
 
     def _beside(self, node: Node) -> int:
-        """How many rows lie side by side in memory."""
+        """Return the number of rows that lie side by side in memory."""
         return prod(node.given[0].shape[max(self.found(node)) + 1 :])
 
-    def _by(self, argmax: Fault, when: Callable[[Node], bool], node: Node) -> Sequence[Any]:
+    def _by(self, argmax: FaultFunction, when: Callable[[Node], bool], node: Node) -> Sequence[Any]:
         return evaluate(node, faults={"argmax": argmax}) if when(node) else node.right
 
     def _without_the_last_rows(self, width: int, node: Node) -> Sequence[Any]:
@@ -341,11 +341,20 @@ _INDICES: tuple[tuple[str, str, Callable[[Any, int], Any]], ...] = (
 _AT = "the input was coerced to two dimensions"
 
 
-def _of_indices(of: Callable[[Any, int], Any]) -> Fault:
+def _of_indices(of: Callable[[Any, int], Any]) -> FaultFunction:
     return lambda original, indices, n, back: original(of(indices, n), n, back=back)
 
 
+def _by_the_first_axis(node: Node) -> Sequence[Any]:
+    first = node.given[0].shape[0] if node.rank else 0
+    counted = _of_indices(lambda i, n: np.where(i < 0, i + first, i))
+    return evaluate(node, faults={_INDEXED: counted})
+
+
 FAULTS: tuple[Mutant, ...] = (
+    Mutant("negative_index_by_the_first_axis",
+           "negative indices were counted from the end of the first axis, whichever was indexed",
+           _by_the_first_axis, _INDEXED, any_type=True),
     *map(of_validity, faults(_INDEXED, _of_indices, *_INDICES_OUTSIDE)),
     *faults(_INDEXED, _of_indices, *_INDICES), *faults(
     _COERCED,

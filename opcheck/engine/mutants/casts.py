@@ -11,10 +11,10 @@ from opcheck import dtypes
 from opcheck.dtypes import DTYPES, DType, limits
 from opcheck.engine.mutants.mutant import FLOATS, Mutant, faults
 from opcheck.model import Array
-from opcheck.numbers import Fault
+from opcheck.numbers import FaultFunction
 
 #: What a cast makes, from the right cast, the array, its dtype and the one that it is cast to.
-Change: TypeAlias = Callable[[Callable[..., Array], Array, DType, DType], Any]
+CastChange: TypeAlias = Callable[[Callable[..., Array], Array, DType, DType], Any]
 
 _SIGNED = ("int8", "int16", "int32", "int64")
 _UNSIGNED = ("uint8", "uint16", "uint32", "uint64")
@@ -24,7 +24,7 @@ _BEYOND_FLOAT32 = ("float64", "int32", "int64", "uint32", "uint64")
 _BEYOND_FLOAT64 = ("int64", "uint64")
 
 
-def _cast(change: Change) -> Fault:
+def _cast(change: CastChange) -> FaultFunction:
     def fault(original: Any, x: Array, dtype: DType) -> Array:
         own = dtypes.of(x)
         if own is None or dtype.name not in DTYPES or own == dtype:
@@ -34,7 +34,7 @@ def _cast(change: Change) -> Fault:
     return fault
 
 
-def _between(kinds: tuple[str, str], change: Change) -> Change:
+def _between(kinds: tuple[str, str], change: CastChange) -> CastChange:
     """The change of casts from and to such kinds alone; from any where the first is ""."""
     return lambda cast, x, own, dtype: (
         change(cast, x, own, dtype)
@@ -43,7 +43,7 @@ def _between(kinds: tuple[str, str], change: Change) -> Change:
     )
 
 
-def _through(name: str) -> Change:
+def _through(name: str) -> CastChange:
     return lambda cast, x, own, dtype: cast(cast(x, DTYPES[name]), dtype)
 
 
@@ -75,12 +75,12 @@ def _saturated(cast: Any, x: Array, own: DType, dtype: DType) -> Any:
     return np.array(ends, dtype.numpy).reshape(x.shape)
 
 
-def _rounding(function: Any) -> Change:
+def _rounding(function: Any) -> CastChange:
     return _between(("float", "int"), lambda cast, x, own, dtype: cast(
         function(x.astype(np.float64)), dtype))  # fmt: skip
 
 
-def _of_truth(function: Callable[[Array], Any]) -> Change:
+def _of_truth(function: Callable[[Array], Any]) -> CastChange:
     return _between(("", "bool"), lambda cast, x, own, dtype: function(x))
 
 

@@ -17,14 +17,14 @@ from opcheck.engine.mutants.mutant import (
     DOUBLE,
     LONG,
     Mutant,
-    Row,
+    MutantRow,
     faults,
     faulty,
     of_validity,
     whole_vectors,
 )
 from opcheck.errors import InvalidNode
-from opcheck.numbers import Fault
+from opcheck.numbers import FaultFunction
 
 #: Below this e^x is 0 in every dtype; it keeps the arguments of the sine small.
 _VANISHED = -1000.0
@@ -36,17 +36,17 @@ def cut_to_bits(x: Any, bits: int, whole: Callable[[Any], Any] = np.rint) -> Any
     return np.ldexp(whole(np.ldexp(mantissa, bits)), exponent - bits).astype(x.dtype)
 
 
-def _of_value(change: Callable[[Any], Any]) -> Fault:
+def _of_value(change: Callable[[Any], Any]) -> FaultFunction:
     """The right value, changed."""
     return lambda original, *operands, **options: change(original(*operands, **options))
 
 
-def _of_argument(change: Callable[[Any], Any]) -> Fault:
+def _of_argument(change: Callable[[Any], Any]) -> FaultFunction:
     """The right function of a changed first argument."""
     return lambda original, x, *rest, **options: original(change(x), *rest, **options)
 
 
-def _instead(function: Callable[..., Any]) -> Fault:
+def _instead(function: Callable[..., Any]) -> FaultFunction:
     """Another function of the same arguments."""
     return lambda original, *operands, **options: function(*operands, **options)
 
@@ -54,7 +54,7 @@ def _instead(function: Callable[..., Any]) -> Fault:
 # ── exponentials ──────────────────────────────────────────────────────────────────────────────
 
 
-def _good_to(bits: int) -> Fault:
+def _good_to(bits: int) -> FaultFunction:
     """e^0 is 1, and elsewhere the relative error waves up and down, up to 2^-bits."""
 
     def exp(original: Any, x: Any) -> Any:
@@ -72,16 +72,16 @@ def _schraudolph(x: Any) -> Any:
     return np.where(np.isneginf(x), 0, made).astype(x.dtype)
 
 
-def _rounded_to(dtype: Any) -> Fault:
+def _rounded_to(dtype: Any) -> FaultFunction:
     return _of_value(lambda y: y.astype(dtype).astype(y.dtype))
 
 
-def _clamped(low: float) -> Fault:
+def _clamped(low: float) -> FaultFunction:
     return _of_argument(lambda x: np.maximum(x, x.dtype.type(low)))
 
 
 #: Faults of `exp`.
-EXPONENTIALS: tuple[Row, ...] = (
+EXPONENTIALS: tuple[MutantRow, ...] = (
     ("base_2", "2^x was taken, not e^x", _instead(np.exp2)),
     ("exp_of_schraudolph",
      "e^x was read from the bits of a float, a straight line between the powers of two",
@@ -115,14 +115,14 @@ def _is_array(x: Any) -> bool:
     return isinstance(x, np.ndarray) and x.ndim > 0
 
 
-def _on_tensors(function: Callable[[Any, Any], Any]) -> Fault:
+def _on_tensors(function: Callable[[Any, Any], Any]) -> FaultFunction:
     """Another function of two tensors."""
     return lambda original, a, b: (
         function(a, b) if _is_array(a) and _is_array(b) else original(a, b)
     )
 
 
-def _by_tensors(function: Callable[[Any, Any], Any]) -> Fault:
+def _by_tensors(function: Callable[[Any, Any], Any]) -> FaultFunction:
     """Another function than the division of anything by a tensor."""
     return lambda original, a, b: function(a, b) if _is_array(b) else original(a, b)
 
@@ -131,11 +131,11 @@ def _first_alone(a: Any, b: Any) -> Any:
     return np.broadcast_to(np.asarray(a, b.dtype), np.broadcast_shapes(np.shape(a), b.shape)).copy()
 
 
-def _divisor_plus(epsilon: float) -> Fault:
+def _divisor_plus(epsilon: float) -> FaultFunction:
     return _by_tensors(lambda a, b: a / (b + b.dtype.type(epsilon)))
 
 
-def _power_to_bits(bits: int) -> Fault:
+def _power_to_bits(bits: int) -> FaultFunction:
     """The first power is `x` itself."""
 
     def power(original: Any, x: Any, p: Any) -> Any:
@@ -170,8 +170,8 @@ def _cut(original: Any, *arrays: Any) -> Any:
     return original(*(xp.reshape(x, shape)[kept] for x, shape in zip(arrays, shapes, strict=True)))
 
 
-def _refused(when: Callable[..., bool]) -> Fault:
-    """What is legal is refused all the same if it is such."""
+def _refused(when: Callable[..., bool]) -> FaultFunction:
+    """Refuse legal nodes that match."""
 
     def fault(original: Any, *arrays: Any) -> Any:
         made = original(*arrays)
@@ -196,7 +196,7 @@ def _to_the_longest(original: Any, *arrays: Any) -> Any:
 _ROOT = ("root_forgotten", "the root was forgotten")
 
 #: Faults of +, −, × and ÷ between tensors, and of other functions of one element.
-OTHERS: Mapping[str, tuple[Row, ...]] = {
+OTHERS: Mapping[str, tuple[MutantRow, ...]] = {
     "subtract": (
         ("nothing_subtracted", "nothing was subtracted", _on_tensors(_first_alone)),
         ("subtracted_the_wrong_way", "a − b was computed as b − a",
@@ -236,17 +236,17 @@ OTHERS: Mapping[str, tuple[Row, ...]] = {
 }  # fmt: skip
 
 #: What is accepted though it cannot be broadcast.
-UNEQUAL: Row = (
+UNEQUAL: MutantRow = (
     "broadcast_of_unequal_lengths", "axes of unequal lengths were cut to the shortest", _cut,
 )  # fmt: skip
 
 
-def _of_operands(change: Callable[[Any], Any]) -> Fault:
+def _of_operands(change: Callable[[Any], Any]) -> FaultFunction:
     """The right function of two changed operands."""
     return lambda original, a, b, **options: original(change(a), change(b), **options)
 
 
-def _first_products(kept: Callable[[int], int]) -> Fault:
+def _first_products(kept: Callable[[int], int]) -> FaultFunction:
     """So many of the products are added up."""
     return lambda original, a, b: original(
         a[..., : kept(a.shape[-1])], b[..., : kept(a.shape[-1]), :]
@@ -263,7 +263,7 @@ def _in_float16(original: Any, a: Any, b: Any) -> Any:
 
 
 #: Faults of `matmul`.
-PRODUCTS: tuple[Row, ...] = (
+PRODUCTS: tuple[MutantRow, ...] = (
     ("factors_in_tf32", "factors were rounded to 11 bits, as in TF32",
      _of_operands(lambda x: cut_to_bits(x, 11)), LONG),
     ("factors_in_bfloat16", "factors were rounded to bfloat16",

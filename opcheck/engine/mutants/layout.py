@@ -1,4 +1,4 @@
-"""What is written where and in what shape; what is accepted, refused, or no tensor at all."""
+"""Mutants of layout and form: misplaced outputs, wrong shapes, wrong refusals."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def _untouched_tail(width: int) -> Callable[[Array], Array]:
 
 
 def _repeated_tail(width: int) -> Callable[[Array], Array]:
-    """The same of the tensor as a whole; the tail repeats the vector before it."""
+    """Treat the tensor as a whole; the tail repeats the vector before it."""
 
     def change(out: Array) -> Array:
         flat = out.reshape(-1).copy()

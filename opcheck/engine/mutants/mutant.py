@@ -17,7 +17,7 @@ from opcheck.engine.evaluate import evaluate
 from opcheck.engine.node import Node
 from opcheck.errors import InvalidNode, NotSupported
 from opcheck.model import Array, OpVersion
-from opcheck.numbers import Fault
+from opcheck.numbers import FaultFunction
 
 #: Every floating type.
 FLOATS = tuple(name for name, dtype in dtypes.DTYPES.items() if dtype.kind == "float")
@@ -34,18 +34,18 @@ DOUBLE = ("float64",)
 Only: TypeAlias = Sequence[str] | None
 
 #: A name, a text, what is done, and the dtypes in which it is wrong if not in all.
-Row: TypeAlias = tuple[Any, ...]
+MutantRow: TypeAlias = tuple[Any, ...]
 
 #: The outputs of a mutant. It raises InvalidNode for what it refuses; what it leaves alone is
 #: right, which `Node.right` has.
-Answer: TypeAlias = Callable[[Node], Sequence[Any]]
+AnswerFunction: TypeAlias = Callable[[Node], Sequence[Any]]
 
 
 @dataclass(frozen=True, eq=False)
 class Accepting:
     """The right answer, and to an invalid node what `repair` makes of it."""
 
-    repair: Answer
+    repair: AnswerFunction
 
     def __call__(self, node: Node) -> Sequence[Any]:
         """The outputs."""
@@ -77,11 +77,12 @@ class Mutant:
         unbounded: It is about results out of range, which an operator with an upper end has not.
         equivalent: Where no legal input tells it from the formula, and why; by version ("13"),
             dtype ("float32") or both ("13 float32").
+        any_type: Cases of any one type decide about it in each version.
     """
 
     name: str
     text: str
-    answer: Answer
+    answer: AnswerFunction
     primitive: str = ""
     only: Only = None
     rounded: bool = False
@@ -90,9 +91,10 @@ class Mutant:
     of_form: bool = False
     unbounded: bool = False
     equivalent: Mapping[str, str] = field(default_factory=dict)
+    any_type: bool = False
 
     def made_on(self, node: Node) -> Sequence[Any] | InvalidNode:
-        """What it makes of a node, or why it refuses it; what does not concern it is right."""
+        """Return its outputs for a node, or why it refuses it; other nodes are computed right."""
         try:
             if not self.concerns(node) or (node.malformed and not self.of_form):
                 return node.right
@@ -115,9 +117,9 @@ class Mutant:
         return not self.primitive or self.primitive in node.primitives
 
     @property
-    def of_validity(self) -> bool:
-        """It leaves legal nodes alone: one type decides, as for what is legal in a version."""
-        return isinstance(self.answer, Accepting)
+    def once_a_version(self) -> bool:
+        """True if one type decides, as it does about what is legal in a version."""
+        return self.any_type or isinstance(self.answer, Accepting)
 
     def why_harmless(self, op: OpVersion, dtype: str | None) -> str | None:
         """The argument that no input tells it from the formula; None where nobody argues so."""
@@ -147,7 +149,7 @@ def _different(made: Any, plain: Any, right: Any) -> Any:
     return np.where(same.reshape(made.shape) | ((made != made) & (plain != plain)), right, made)
 
 
-def faulty(primitive: str, name: str, text: str, fault: Fault, only: Only = None,
+def faulty(primitive: str, name: str, text: str, fault: FaultFunction, only: Only = None,
            **where: Any) -> Mutant:  # fmt: skip
     """The formula with a function of `opcheck.numbers`, or a helper that formulas share, wrong."""
     faults = {primitive: fault}
@@ -171,7 +173,9 @@ def of_validity(mutant: Mutant) -> Mutant:
     return replace(mutant, answer=Accepting(mutant.answer))
 
 
-def faults(primitive: str, make: Callable[[Any], Fault], *rows: Row) -> Iterator[Mutant]:
+def faults(
+    primitive: str, make: Callable[[Any], FaultFunction], *rows: MutantRow
+) -> Iterator[Mutant]:
     """Faults of one function, which `make` makes of what their rows say is done."""
     for name, text, change, *only in rows:
         yield faulty(primitive, name, text, make(change), *only)
@@ -227,7 +231,7 @@ def floating(array: Array) -> dtypes.DType | None:
 
 # ── wrong behaviour between the runs of one prepared node, which no single answer shows ────────
 
-Run: TypeAlias = Callable[[Sequence[Any]], Sequence[Any]]
+RunFunction: TypeAlias = Callable[[Sequence[Any]], Sequence[Any]]
 
 
 #: What comes of the right outputs and the inputs of a run, and of what the runs before have kept.
@@ -238,14 +242,14 @@ Habit: TypeAlias = Callable[[Sequence[Any], Sequence[Any], list[Any]], Sequence[
 class StatefulMutant:
     """One way to break the promise that runs do not touch each other.
 
-    `name` and `text` are as a mistake's; `habit` spoils a right run.
+    `name` and `text` are as a mutant's; `habit` spoils a right run.
     """
 
     name: str
     text: str
     habit: Habit
 
-    def spoilt(self, run: Run) -> Run:
+    def spoilt(self, run: RunFunction) -> RunFunction:
         """A right run with the habit."""
         kept: list[Any] = []
         return lambda inputs: self.habit(run(inputs), inputs, kept)
@@ -281,7 +285,8 @@ def _adds_to_the_last_answer(outputs: Sequence[Any], _: Any, sums: list[Any]) ->
     return _copies(sums)
 
 
-def _another(out: Any) -> Any:
+def another(out: Any) -> Any:
+    """Another value in place of each but NaN, an infinity and -0.5."""
     if out.dtype.hasobject:
         return out + "."
     return ~out if out.dtype.kind in "biu" else -out - 1
@@ -289,7 +294,7 @@ def _another(out: Any) -> Any:
 
 def _negates_from_the_second_run(outputs: Sequence[Any], _: Any, runs: list[Any]) -> Sequence[Any]:
     runs.append(None)
-    return [*map(_another, outputs)] if len(runs) > 1 else outputs
+    return [*map(another, outputs)] if len(runs) > 1 else outputs
 
 
 #: By what is seen of them: the second run alone, the first answer afterwards, or the input.

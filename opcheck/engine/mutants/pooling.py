@@ -15,9 +15,9 @@ from opcheck.engine.evaluate import evaluate
 from opcheck.engine.mutants.mutant import Mutant, faulty, refusing, whole_vectors
 from opcheck.engine.mutants.windows import (
     NAME,
-    Asked,
     Axis,
-    Plan,
+    WindowArguments,
+    WindowChange,
     as_the_undilated,
     fitted,
     planned_windows,
@@ -29,7 +29,7 @@ from opcheck.engine.mutants.windows import (
 from opcheck.engine.node import Node
 from opcheck.engine.windows import AxisWindows, Windows
 from opcheck.model import Array
-from opcheck.numbers import Fault
+from opcheck.numbers import FaultFunction
 
 #: Elements of a vector register or a warp, and channels that stand side by side in memory.
 WIDTHS = (32, 16, 8, 4)
@@ -39,7 +39,7 @@ _PADDED = 1 << 22
 
 #: The sums of some values over windows, in place of the right ones.
 Sums: TypeAlias = Callable[[Windows, Any], Any]
-Change: TypeAlias = Callable[[Asked], Sums]
+SumsChange: TypeAlias = Callable[[WindowArguments], Sums]
 
 
 # ── elements are not added up rightly ─────────────────────────────────────────────────────────
@@ -57,8 +57,8 @@ class _Summed(Windows):
         return np.asarray(self.change(right, values)).astype(values.dtype)
 
 
-def _adding_up(change: Change, plan: Plan) -> Fault:
-    def fault(_: Any, asked: Asked, right: Windows) -> Windows:
+def _adding_up(change: SumsChange, plan: WindowChange) -> FaultFunction:
+    def fault(_: Any, asked: WindowArguments, right: Windows) -> Windows:
         planned = planned_windows(asked, right, plan)
         return _Summed(planned.outer, planned.axes, change(asked))
 
@@ -87,17 +87,17 @@ def _first_of(windows: Windows, count: int, values: Any) -> Any:
     return total
 
 
-def _kept(count: Callable[[int], int]) -> Change:
+def _kept(count: Callable[[int], int]) -> SumsChange:
     """So many of a window's elements are added up."""
 
-    def change(asked: Asked) -> Sums:
+    def change(asked: WindowArguments) -> Sums:
         return lambda windows, values: _first_of(windows, count(asked.size), values)
 
     return change
 
 
-def _inside(asked: Asked, windows: Windows) -> Any:
-    """How many of each window's elements do not hang over the end of the padding."""
+def _inside(asked: WindowArguments, windows: Windows) -> Any:
+    """Count each window's elements that do not hang over the end of the padding."""
 
     def padded(axis: Axis, own: AxisWindows) -> AxisWindows:
         length = axis.length + axis.begin + axis.end
@@ -108,7 +108,7 @@ def _inside(asked: Asked, windows: Windows) -> Any:
     return np.maximum(1, Windows(windows.outer, axes).terms)
 
 
-def _times(part: Callable[[Asked, Windows], Any]) -> Change:
+def _times(part: Callable[[WindowArguments, Windows], Any]) -> SumsChange:
     """So much of the sum."""
     return lambda asked: lambda windows, values: windows.sums(values) * part(asked, windows)
 
@@ -121,12 +121,12 @@ def _half_before(axis: Axis, right: AxisWindows) -> AxisWindows:
     return replace(right, begin=right.begin + half, length=length)
 
 
-def _where(mask: Callable[[Windows, Any], Any]) -> Change:
+def _where(mask: Callable[[Windows, Any], Any]) -> SumsChange:
     """NaN where `mask` is True."""
     return lambda _: lambda w, values: np.where(mask(w, values), np.nan, w.sums(values))
 
 
-def _pushed_back(asked: Asked) -> Sums:
+def _pushed_back(asked: WindowArguments) -> Sums:
     """A window that hangs over the end begins earlier, if not before all padding."""
 
     def sums(windows: Windows, values: Any) -> Any:
@@ -151,10 +151,10 @@ def _along(values: Any, n: int, axis: AxisWindows) -> Any:
     return Windows(values.shape[:2], tuple(axes)).sums(values)
 
 
-def _zero_beyond(auto_pad: str) -> Change:
+def _zero_beyond(auto_pad: str) -> SumsChange:
     """Windows are empty that do not fit into the padding of the undilated kernel."""
 
-    def change(asked: Asked) -> Sums:
+    def change(asked: WindowArguments) -> Sums:
         def sums(windows: Windows, values: Any) -> Any:
             out = windows.sums(values)
             for n, (axis, own) in enumerate(zip(asked.axes, windows.axes, strict=True)):
@@ -176,7 +176,7 @@ _VALID = sized(lambda a: a.auto_pad == "VALID", lambda a: undilated(a).planned()
 _WHOLE = "was scaled up to a whole one"
 
 #: What is done to the sums, and before that to the windows.
-SUMS: tuple[tuple[str, str, Change, Plan, str], ...] = (
+SUMS: tuple[tuple[str, str, SumsChange, WindowChange, str], ...] = (
     ("hanging_windows_rescaled", f"a window that hung over the end {_WHOLE}",
      _times(lambda a, w: a.size / _inside(a, w)), _as_it_is, "ceil_mode"),
     ("hanging_windows_moved_and_rescaled",
@@ -210,7 +210,7 @@ SUMS: tuple[tuple[str, str, Change, Plan, str], ...] = (
 )  # fmt: skip
 
 
-def _sum_in(dtype: Any) -> Fault:
+def _sum_in(dtype: Any) -> FaultFunction:
     """A running sum in `dtype`."""
     return lambda _, x, add_up, terms: add_up(x.astype(dtype)).astype(x.dtype)
 
@@ -230,13 +230,13 @@ FAULTS: tuple[Mutant, ...] = (
 # ── what is done to a node ────────────────────────────────────────────────────────────────────
 
 
-def _windows(node: Node) -> tuple[Asked, Windows] | None:
+def _windows(node: Node) -> tuple[WindowArguments, Windows] | None:
     """What the formula asks for, and the windows that it gets; None where it asks for none."""
-    seen: list[tuple[Asked, Windows]] = []
+    seen: list[tuple[WindowArguments, Windows]] = []
 
     def faulty(original: Any, *asked: Any) -> Windows:
-        right = Asked(*asked).windows(original)
-        seen.append((Asked(*asked), right))
+        right = WindowArguments(*asked).windows(original)
+        seen.append((WindowArguments(*asked), right))
         return right
 
     evaluate(node, faults={NAME: faulty})
@@ -285,7 +285,7 @@ def _reading_on(node: Node) -> Sequence[Any]:
 
 
 def _reading_on_if_dilated(node: Node) -> Sequence[Any]:
-    """The same in windows that would end within the row without their dilation."""
+    """Read on in windows that would end within the row without their dilation."""
     (right,), (wrong,), found = node.right, _reading_on(node), _windows(node)
     if found is None or wrong is right:
         return (right,)

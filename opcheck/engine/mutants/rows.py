@@ -21,17 +21,17 @@ from opcheck.engine.mutants.mutant import (
     DOUBLE,
     FLOATS,
     Mutant,
-    Row,
+    MutantRow,
     faults,
     faulty,
     whole_vectors,
 )
-from opcheck.numbers import Fault, plain
+from opcheck.numbers import FaultFunction, plain
 from opcheck.numbers.bounded.reductions import axes_of
 
 Matrix: TypeAlias = Any
 #: What a row comes to, from the matrix.
-Change: TypeAlias = Callable[[Matrix], Any]
+RowChange: TypeAlias = Callable[[Matrix], Any]
 
 #: Elements of a vector register; of larger groups, down to a pair.
 WIDTHS = (4, 8, 16, 32)
@@ -40,7 +40,7 @@ TAILS = (128, 32, 16, 8, 4, 2)
 LOWEST = float(np.finfo(np.float32).min)
 
 
-def along(change: Callable[..., Any], across_memory: bool = False) -> Fault:
+def along(change: Callable[..., Any], across_memory: bool = False) -> FaultFunction:
     """The fault of a reduction; where rows lie across memory only, if that is asked for.
 
     One along all other axes is none of rows, and is the fault itself.
@@ -91,11 +91,11 @@ def _total(m: Matrix) -> Matrix:
     return m.sum(axis=1, keepdims=True)
 
 
-def _total_of(kept: Callable[[Matrix], Matrix]) -> Change:
+def _total_of(kept: Callable[[Matrix], Matrix]) -> RowChange:
     return lambda m: _total(kept(m))
 
 
-def _in_turn(dtype: Any) -> Change:
+def _in_turn(dtype: Any) -> RowChange:
     """Added up one after the other in `dtype`."""
     return lambda m: np.add.accumulate(m.astype(dtype), axis=1)[:, -1:].astype(m.dtype)
 
@@ -178,15 +178,15 @@ def _top(m: Matrix) -> Matrix:
     return m.max(axis=1, keepdims=True)
 
 
-def _top_of(kept: Callable[[Matrix], Matrix]) -> Change:
+def _top_of(kept: Callable[[Matrix], Matrix]) -> RowChange:
     return lambda m: _top(kept(m))
 
 
-def _at_least(start: float) -> Change:
+def _at_least(start: float) -> RowChange:
     return lambda m: np.maximum(_top(m), m.dtype.type(start))
 
 
-def _lane(width: int) -> Change:
+def _lane(width: int) -> RowChange:
     return lambda m: _top(m[:, ::width])
 
 
@@ -275,7 +275,7 @@ def _behind_nan(m: Matrix) -> Any:
     return np.where(among.any(axis=1), _first(among), last)
 
 
-def _started(start: float) -> Change:
+def _started(start: float) -> RowChange:
     def places(m: Matrix) -> Any:
         found = _skipping_nan(m)
         value = np.take_along_axis(m, found[:, None], axis=1)[:, 0]
@@ -284,11 +284,11 @@ def _started(start: float) -> Change:
     return places
 
 
-def _started_with_index_0(start: float) -> Change:
+def _started_with_index_0(start: float) -> RowChange:
     return lambda m: np.maximum(_started(start)(m), 0)
 
 
-def _last_if_far(distance: int) -> Change:
+def _last_if_far(distance: int) -> RowChange:
     def places(m: Matrix) -> Any:
         among = maxima(m)
         a, z = _first(among), _last(among)
@@ -297,11 +297,11 @@ def _last_if_far(distance: int) -> Change:
     return places
 
 
-def _last_in_rows_of(least: int, most: int) -> Change:
+def _last_in_rows_of(least: int, most: int) -> RowChange:
     return lambda m: _last(maxima(m)) if least <= m.shape[1] <= most else _right(m)
 
 
-def _lowest_lane(width: int) -> Change:
+def _lowest_lane(width: int) -> RowChange:
     """Each of `width` lanes finds its first maximum; among equal ones the lowest lane wins."""
 
     def places(m: Matrix) -> Any:
@@ -313,7 +313,7 @@ def _lowest_lane(width: int) -> Change:
     return places
 
 
-def _later_block(width: int) -> Change:
+def _later_block(width: int) -> RowChange:
     """Blocks of `width` elements find their first maxima; among equal ones the last wins."""
 
     def places(m: Matrix) -> Any:
@@ -331,7 +331,7 @@ def _nearly_equal(m: Matrix) -> Any:
     return _first(maxima(m) | close)
 
 
-def _among(columns: slice) -> Change:
+def _among(columns: slice) -> RowChange:
     """The first maximum of these columns, of all where that is none of them."""
 
     def places(m: Matrix) -> Any:
@@ -341,12 +341,12 @@ def _among(columns: slice) -> Change:
     return places
 
 
-def _zeros_in_tail(width: int) -> Change:
+def _zeros_in_tail(width: int) -> RowChange:
     """The last vector is filled up with zeros, which may win and are then cut off."""
     return lambda m: _no_one(_right(m), (m.shape[1] % width > 0) & (_top(m)[:, 0] < 0))
 
 
-def _index_in(dtype: Any) -> Change:
+def _index_in(dtype: Any) -> RowChange:
     def places(m: Matrix) -> Any:
         rounded = _right(m).astype(dtype).astype(np.float64)
         return np.minimum(rounded, m.shape[1] - 1).astype(np.intp)
@@ -363,7 +363,7 @@ def _carried_over(m: Matrix) -> Any:
     return _no_one(_right(m), stale)
 
 
-def _of(change: Callable[[Matrix], Matrix]) -> Change:
+def _of(change: Callable[[Matrix], Matrix]) -> RowChange:
     """The place of the maximum of other numbers."""
     return lambda m: _right(change(m))
 
@@ -378,21 +378,21 @@ def _softmax(m: Matrix) -> Matrix:
     return (e / e.sum(axis=1, keepdims=True)).astype(np.float64)
 
 
-def _argmax(change: Change) -> Fault:
+def _argmax(change: RowChange) -> FaultFunction:
     """Places in a row, −1 for a row without one."""
     return along(lambda m: np.asarray(change(_comparable(m)))[:, None])
 
 
-def _tail_ignored(width: int) -> Change:
+def _tail_ignored(width: int) -> RowChange:
     return lambda m: _among(slice(m.shape[1] // width * width))(m)
 
 
-def _in_bits(bits: int) -> Change:
+def _in_bits(bits: int) -> RowChange:
     return lambda m: _right(m) % (1 << bits)
 
 
 #: Which of equal maxima wins.
-_TIES: tuple[Row, ...] = (
+_TIES: tuple[MutantRow, ...] = (
     ("last_of_ties", "the last of equal maxima won", lambda m: _last(maxima(m))),
     ("no_one_if_tied", "a row with several maxima stayed empty",
      lambda m: _no_one(_right(m), maxima(m).sum(axis=1) > 1)),
@@ -498,7 +498,7 @@ def places() -> Iterator[Mutant]:
 Few: TypeAlias = Callable[[Matrix, int, bool], Any]
 
 
-def _top_k(places: Few) -> Fault:
+def _top_k(places: Few) -> FaultFunction:
     def fault(original: Any, x: Any, k: int, axis: int, largest: bool) -> Any:
         if not x.size or not k:
             return original(x, k, axis, largest)

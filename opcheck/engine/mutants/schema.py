@@ -7,32 +7,45 @@ import operator
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from functools import partial
+from functools import partial, wraps
 from itertools import combinations, repeat
 from typing import Any, TypeAlias, cast
 
+import numpy as np
+
 from opcheck import dtypes, opset
+from opcheck.engine.evaluate import evaluate
 from opcheck.engine.mutants import axes
-from opcheck.engine.mutants.mutant import Accepting, Answer, Mutant, computed_in_float32, refusing
+from opcheck.engine.mutants.mutant import (
+    DOUBLE,
+    Accepting,
+    AnswerFunction,
+    Mutant,
+    apart_from_rounding,
+    computed_in_float32,
+    refusing,
+)
 from opcheck.engine.node import Node
-from opcheck.engine.operators import Operator
+from opcheck.engine.operators import Formula, Operator
 from opcheck.errors import InvalidNode
 from opcheck.model import OpVersion, Typed
 from opcheck.opset import Attribute, Schema
 
 #: A stated value of an attribute, read wrongly.
-Reading: TypeAlias = Callable[[Any], Any]
+AttributeReading: TypeAlias = Callable[[Any], Any]
 #: Values for which an invalid one may be taken, the likeliest first.
 Repairs: TypeAlias = Callable[[Any, Node], Iterable[Any]]
 
 #: How a node is read does not depend on the type of its tensors, so that cases of one type decide.
 _ONE_TYPE = ("float32",)
+#: A default below this guards a division, or the like.
+_SMALL = 0.01
 #: Entries of a list of three or more, from either end.
 _ENTRIES = (0, 1, 2, 3, -1, -2, -3, -4)
 
 
 def mutants(op: OpVersion, known: Operator) -> Iterator[Mutant]:
-    """What the schema of a version and its neighbours make."""
+    """Yield the mutants that a version's schema and its neighbors give."""
     versions = opset.versions(op.domain, op.name)
     schema = versions[op.since]
     yield from _of_versions(op, known, versions)
@@ -41,8 +54,10 @@ def mutants(op: OpVersion, known: Operator) -> Iterator[Mutant]:
             yield from _of_any(attribute, versions.values())
             if of_type := _BY_TYPE.get(attribute.type):
                 yield from of_type(attribute)
+            if isinstance(attribute.default, float) and 0 < attribute.default < _SMALL:
+                yield from _of_guard(attribute, known.formulas[op.since])
             if axes.names_axes(attribute):
-                yield from axes.Named(attribute).mutants()
+                yield from axes.NamedAxes(attribute).mutants()
     yield from _of_form(schema)
     yield from _of_inputs(schema)
 
@@ -50,7 +65,7 @@ def mutants(op: OpVersion, known: Operator) -> Iterator[Mutant]:
 # ── how the answers are made ──────────────────────────────────────────────────────────────────
 
 
-def _read(name: str, change: Reading) -> Answer:
+def _read(name: str, change: AttributeReading) -> AnswerFunction:
     """The right answer to a node with a stated value misread, which may make it legal, or not."""
 
     def answer(node: Node) -> Sequence[Any]:
@@ -63,7 +78,7 @@ def _read(name: str, change: Reading) -> Answer:
     return answer
 
 
-def _repaired(name: str, repairs: Repairs) -> Answer:
+def _repaired(name: str, repairs: Repairs) -> AnswerFunction:
     """An invalid node is accepted if another value of this attribute makes it legal."""
 
     def repair(node: Node) -> Sequence[Any]:
@@ -76,7 +91,7 @@ def _repaired(name: str, repairs: Repairs) -> Answer:
     return Accepting(repair)
 
 
-def _missing(name: str, value: Any) -> Answer:
+def _missing(name: str, value: Any) -> AnswerFunction:
     """The right answer, but for nodes without the attribute, which has this value there."""
     return lambda n: n.right if name in n.attrs else n.with_attrs(**{name: value}).right
 
@@ -88,17 +103,24 @@ def _in_32_bits(value: int) -> int:
 # ── attributes ────────────────────────────────────────────────────────────────────────────────
 
 
-def _of_any(attribute: Attribute, schemas: Iterable[Schema]) -> Iterator[Mutant]:
-    name, default = attribute.name, attribute.default
-    # What says nothing: the default, or for a list without one 0 or 1 along each axis.
-    neutral = {default} if default is not None else {0, 1}
+def says_something(attribute: Attribute) -> Callable[[Node], bool]:
+    """Return a test for nodes whose attribute departs from its default.
 
-    def says_something(node: Node) -> bool:
-        value = node.attrs.get(name)
+    Of a list without a default, 0 or 1 along each axis says nothing.
+    """
+    neutral = {0, 1} if attribute.default is None else {attribute.default}
+
+    def departs(node: Node) -> bool:
+        value = node.attrs.get(attribute.name)
         values = value if isinstance(value, tuple) else (value,)
         tensor = attribute.type in ("tensor", "tensors", "other")
         return value is not None and (tensor or not {*values} <= neutral)
 
+    return departs
+
+
+def _of_any(attribute: Attribute, schemas: Iterable[Schema]) -> Iterator[Mutant]:
+    name, default = attribute.name, attribute.default
     if attribute.required:
         return
     yield Mutant(f"{name}_ignored", f"{name} was ignored, and taken for its default",
@@ -106,7 +128,7 @@ def _of_any(attribute: Attribute, schemas: Iterable[Schema]) -> Iterator[Mutant]
     text = f"a node without {name} was not supported"
     yield refusing(f"refuses_default_{name}", text, lambda node: name not in node.attrs)
     text = f"{name} was not supported, but for its default"
-    yield refusing(f"refuses_{name}", text, says_something)
+    yield refusing(f"refuses_{name}", text, says_something(attribute))
     others = {s.attributes[name].default for s in schemas if name in s.attributes}
     of_another = ", the default of another version"
     misread = dict.fromkeys(sorted(others - {default, None}, key=str), of_another)
@@ -152,6 +174,26 @@ def _of_float(attribute: Attribute) -> Iterator[Mutant]:
     yield from _of_number(attribute)
 
 
+def _of_guard(attribute: Attribute, formula: Formula) -> Iterator[Mutant]:
+    name = attribute.name
+
+    for called, text, read, only in (
+        ("left_out", "was left out", lambda value: 0.0, None),
+        # The decimal number that the text or the case has, and that float32 rounds.
+        ("as_double", "was a double, where attributes and their defaults are float32",
+         lambda value: float(str(np.float32(value))), DOUBLE),
+    ):  # fmt: skip
+
+        @wraps(formula)
+        def misread(*inputs: Any, read: Any = read, **attrs: Any) -> Any:
+            return formula(*inputs, **{**attrs, name: read(attrs[name])})
+
+        def answer(node: Node, misread: Formula = misread) -> Sequence[Any]:
+            return apart_from_rounding(node, evaluate(node, misread))
+
+        yield Mutant(f"{name}_{called}", f"{name} {text}", answer, only=only)
+
+
 def _whole(change: Callable[[float], int], value: float) -> float:
     return float(change(value) or 1) if math.isfinite(value) else value
 
@@ -170,7 +212,7 @@ def _of_ints(attribute: Attribute) -> Iterator[Mutant]:
     """Lists have an entry for each axis, or name axes; of the latter each stands there once."""
     name = attribute.name
 
-    def misread(end: str, text: str, change: Reading, only: Any = None) -> Mutant:
+    def misread(end: str, text: str, change: AttributeReading, only: Any = None) -> Mutant:
         return Mutant(f"{name}_{end}", text, _read(name, change), only=only)
 
     def accepted(end: str, text: str, repairs: Repairs) -> Mutant:
@@ -204,7 +246,7 @@ def _of_ints(attribute: Attribute) -> Iterator[Mutant]:
 
 
 def _lengths(node: Node) -> range:
-    """What lists of an operator on a tensor of this rank may have for a length."""
+    """Return the lengths that an operator's lists may have on a tensor of this rank."""
     return range(1, 2 * node.rank + 1)
 
 
@@ -219,7 +261,7 @@ def _as_next(place: int, values: Any) -> Any:
     return _with_entry(values, place, lambda at: values[(at + 1) % len(values)])
 
 
-def _entry_as_default(name: str, place: int) -> Answer:
+def _entry_as_default(name: str, place: int) -> AnswerFunction:
     def answer(node: Node) -> Sequence[Any]:
         with suppress(InvalidNode):
             return _read(name, lambda v: _with_entry(v, place, lambda at: 0))(node)
@@ -237,7 +279,7 @@ _BY_TYPE: Mapping[str, Callable[[Attribute], Iterator[Mutant]]] = {
 
 
 def _of_form(schema: Schema) -> Iterator[Mutant]:
-    """How attributes are read that are of another type than declared, or not declared at all."""
+    """Yield mutants that read attributes of an undeclared type, or undeclared attributes."""
     declared = {name: attribute.type for name, attribute in schema.attributes.items()}
     optional = [one for one in schema.attributes.values() if not one.required]
     for name, text, read, is_possible in (
@@ -280,7 +322,7 @@ def _converted(declared: str | None, value: Typed) -> Any:
 def _of_versions(
     op: OpVersion, known: Operator, versions: Mapping[int, Schema]
 ) -> Iterator[Mutant]:
-    # Versions that share a formula are one mistake.
+    # Versions that share a formula are one mutant.
     distinct = {formula: since for since, formula in reversed(known.formulas.items())}
     for formula, since in reversed(distinct.items()):
         if formula is not known.formulas[op.since]:

@@ -15,7 +15,7 @@ from opcheck.engine import windows as engine
 from opcheck.engine.mutants.mutant import Mutant, faulty, of_validity
 from opcheck.engine.windows import AxisWindows, Windows
 from opcheck.errors import InvalidNode
-from opcheck.numbers import Fault
+from opcheck.numbers import FaultFunction
 
 #: The helper that is wrong, and as it is whatever takes its place.
 NAME = "windows_of"
@@ -27,7 +27,7 @@ def _up(a: int, b: int) -> int:
 
 
 @dataclass(frozen=True)
-class Asked:
+class WindowArguments:
     """The arguments of `windows_of`; a list that is left out is None."""
 
     shape: Sequence[int]
@@ -40,7 +40,7 @@ class Asked:
 
     @property
     def axes(self) -> list[Axis]:
-        """What is asked for along each spatial axis."""
+        """Window arguments along each spatial axis."""
         n = len(self.shape) - 2
         strides, dilations = self.strides or [1] * n, self.dilations or [1] * n
         pads = self.pads or [0] * 2 * n
@@ -51,7 +51,7 @@ class Asked:
 
     @property
     def size(self) -> int:
-        """How many elements a window has, padding included."""
+        """Number of elements of a window, padding included."""
         return prod(self.kernel_shape)
 
     def windows(self, original: Any = windows_of) -> Windows:
@@ -63,7 +63,7 @@ class Asked:
 
 @dataclass(frozen=True)
 class Axis:
-    """What is asked for along one axis of `length` elements."""
+    """Window arguments along one axis of `length` elements."""
 
     length: int
     kernel: int
@@ -95,7 +95,7 @@ class Axis:
         return self.ceil and self.auto_pad == "NOTSET"
 
     def padding(self, size: int) -> int:
-        """What SAME pads in all for an output of this size."""
+        """Return the total padding of SAME for an output of this size."""
         return max(0, (size - 1) * self.stride + self.width - self.length)
 
     def split(self, padding: int) -> int:
@@ -104,41 +104,41 @@ class Axis:
 
     @property
     def fitting(self) -> int:
-        """How many windows fit, if none is padded for; less than 0 where none fits."""
+        """Number of windows that fit without padding; less than 0 where none fits."""
         return (_up if self.hangs else int.__floordiv__)(self.room, self.stride) + 1
 
     def planned(self) -> AxisWindows:
         """The windows along the axis."""
         pads = (self.begin, self.end) if self.auto_pad == "NOTSET" else None
         shape, each = (1, 1, self.length), ([self.kernel], [self.stride], [self.dilation])
-        return Asked(shape, *each, pads, self.auto_pad, self.ceil).windows().axes[0]
+        return WindowArguments(shape, *each, pads, self.auto_pad, self.ceil).windows().axes[0]
 
 
 #: What is read in place of what is asked for; None where nothing is misread.
-Reading: TypeAlias = Callable[[Asked], Asked | None]
+ArgumentReading: TypeAlias = Callable[[WindowArguments], WindowArguments | None]
 #: The windows along an axis, in place of the right ones.
-Plan: TypeAlias = Callable[[Axis, AxisWindows], AxisWindows]
+WindowChange: TypeAlias = Callable[[Axis, AxisWindows], AxisWindows]
 #: A name, what was wrong, what is done, the attribute without which nobody can do it, and
 #: a function: where it is called, nobody does.
-Row: TypeAlias = tuple[Any, ...]
+WindowRow: TypeAlias = tuple[Any, ...]
 #: What is called where filters are a tensor, which has the kernel's sizes.
 _FILTERED = "bilinear"
 
 
-def right_or(fault: Callable[[Any, Asked, Windows], Windows]) -> Fault:
+def right_or(fault: Callable[[Any, WindowArguments, Windows], Windows]) -> FaultFunction:
     """The windows that `fault` makes of the right ones, if they are not too many."""
 
     def faulty(original: Any, *asked: Any) -> Windows:
-        right = Asked(*asked).windows(original)
+        right = WindowArguments(*asked).windows(original)
         try:
-            return fault(original, Asked(*asked), right)
+            return fault(original, WindowArguments(*asked), right)
         except MemoryError:
             return right
 
     return faulty
 
 
-def planned_windows(asked: Asked, right: Windows, plan: Plan) -> Windows:
+def planned_windows(asked: WindowArguments, right: Windows, plan: WindowChange) -> Windows:
     """The windows that `plan` makes of the right ones."""
     planned = tuple(map(plan, asked.axes, right.axes))
     if min(axis.size for axis in planned) < 0:
@@ -146,12 +146,14 @@ def planned_windows(asked: Asked, right: Windows, plan: Plan) -> Windows:
     return Windows(right.outer, planned)
 
 
-def _accepting(reread: tuple[Callable[[Asked], Asked], Plan]) -> Fault:
+def _accepting(
+    reread: tuple[Callable[[WindowArguments], WindowArguments], WindowChange],
+) -> FaultFunction:
     """What is legal once it is reread, by a plan of what it is then."""
     read, plan = reread
 
     def faulty(original: Any, *args: Any) -> Windows:
-        asked = Asked(*args)
+        asked = WindowArguments(*args)
         try:
             return asked.windows(original)
         except InvalidNode as error:
@@ -162,10 +164,10 @@ def _accepting(reread: tuple[Callable[[Asked], Asked], Plan]) -> Fault:
     return faulty
 
 
-def _refusing(when: Callable[[Axis], bool]) -> Fault:
+def _refusing(when: Callable[[Axis], bool]) -> FaultFunction:
     """Nodes with such an axis are refused."""
 
-    def fault(original: Any, asked: Asked, right: Windows) -> Windows:
+    def fault(original: Any, asked: WindowArguments, right: Windows) -> Windows:
         if any(map(when, asked.axes)):
             raise InvalidNode("not supported")
         return right
@@ -176,12 +178,12 @@ def _refusing(when: Callable[[Axis], bool]) -> Fault:
 # ── attributes are misread ────────────────────────────────────────────────────────────────────
 
 
-def _pads(read: Callable[[Sequence[int], int], Sequence[int]]) -> Reading:
+def _pads(read: Callable[[Sequence[int], int], Sequence[int]]) -> ArgumentReading:
     """`pads` is read in another order; the second argument is the number of axes."""
     return lambda a: replace(a, pads=[*read([*a.pads], len(a.pads) // 2)]) if a.pads else None
 
 
-def _all_reversed(a: Asked) -> Asked:
+def _all_reversed(a: WindowArguments) -> WindowArguments:
     """Every list is read from the last axis to the first."""
     n = len(a.kernel_shape)
     pads = a.pads and [*a.pads[:n][::-1], *a.pads[n:][::-1]]
@@ -191,7 +193,7 @@ def _all_reversed(a: Asked) -> Asked:
     return replace(a, kernel_shape=kernel or [], strides=strides, dilations=dilations, pads=pads)
 
 
-def _two_axes(a: Asked) -> Asked:
+def _two_axes(a: WindowArguments) -> WindowArguments:
     """The first two axes as they are, the others not pooled."""
     rest = [1] * (len(a.kernel_shape) - 2)
     return replace(
@@ -201,13 +203,13 @@ def _two_axes(a: Asked) -> Asked:
     )
 
 
-def _for_each(old: str, new: str) -> Reading:
+def _for_each(old: str, new: str) -> ArgumentReading:
     return lambda a: replace(a, auto_pad=a.auto_pad.replace(old, new))
 
 
 _OTHER = {"SAME_UPPER": "SAME_LOWER", "SAME_LOWER": "SAME_UPPER"}
 
-READINGS: tuple[Row, ...] = (
+READINGS: tuple[WindowRow, ...] = (
     ("strides_default_to_the_kernel", "strides, left out, were taken from kernel_shape",
      lambda a: replace(a, strides=a.strides or a.kernel_shape), "strides"),
     ("strides_are_the_kernel", "windows stood side by side, whatever strides said",
@@ -257,17 +259,17 @@ READINGS: tuple[Row, ...] = (
 # ── windows are elsewhere ─────────────────────────────────────────────────────────────────────
 
 
-def under_same(plan: Plan) -> Plan:
+def under_same(plan: WindowChange) -> WindowChange:
     """Another plan under SAME."""
     return lambda axis, right: plan(axis, right) if axis.same else right
 
 
-def _begun(begin: Callable[[Axis, int], int]) -> Plan:
+def _begun(begin: Callable[[Axis, int], int]) -> WindowChange:
     """So much padding at the beginning under SAME, from the axis and all padding."""
     return under_same(lambda a, right: replace(right, begin=begin(a, a.padding(right.size))))
 
 
-def sized(when: Callable[[Axis], bool], size: Callable[[Axis], int]) -> Plan:
+def sized(when: Callable[[Axis], bool], size: Callable[[Axis], int]) -> WindowChange:
     """Along some axes there are so many windows, which begin where they should."""
     return lambda axis, right: replace(right, size=size(axis)) if when(axis) else right
 
@@ -278,7 +280,7 @@ def undilated(axis: Axis) -> Axis:
 
 
 def fitted(axis: Axis, padding: int) -> int:
-    """How many windows fit into the input with so much padding."""
+    """Return the number of windows that fit into the input with this padding."""
     return (axis.length + padding - axis.width) // axis.stride + 1
 
 
@@ -302,7 +304,7 @@ def _as_many_as_fit(axis: Axis, right: AxisWindows) -> AxisWindows:
     return replace(as_the_undilated(axis, right), size=max(0, size))
 
 
-def _whole_strides(when: Callable[[Axis], bool]) -> Plan:
+def _whole_strides(when: Callable[[Axis], bool]) -> WindowChange:
     """The padding before the input is made a multiple of the stride."""
     return lambda axis, right: (
         replace(right, begin=axis.begin // axis.stride * axis.stride)
@@ -311,7 +313,7 @@ def _whole_strides(when: Callable[[Axis], bool]) -> Plan:
     )
 
 
-PLANS: tuple[Row, ...] = (
+PLANS: tuple[WindowRow, ...] = (
     ("last_window_missing", "the last window along each axis was left out",
      lambda axis, right: replace(right, size=max(0, right.size - 1)), "kernel_shape"),
     ("windows_one_late", "every window began one element late",
@@ -373,7 +375,7 @@ PLANS: tuple[Row, ...] = (
 def _as_before(name: str, place: int, cube: bool = False) -> Any:
     """The axis at a place has what the one before it has; not in its size."""
 
-    def fault(original: Any, asked: Asked, right: Windows) -> Windows:
+    def fault(original: Any, asked: WindowArguments, right: Windows) -> Windows:
         axes = [*right.axes]
         if len(axes) <= place or (cube and len(set(asked.kernel_shape)) > 1):
             return right
@@ -383,12 +385,12 @@ def _as_before(name: str, place: int, cube: bool = False) -> Any:
     return fault
 
 
-def _ceil_mode_of_the_last(original: Any, asked: Asked, right: Windows) -> Windows:
+def _ceil_mode_of_the_last(original: Any, asked: WindowArguments, right: Windows) -> Windows:
     floor = replace(asked, ceil_mode=0).windows(original)
     return Windows(right.outer, (*floor.axes[:-1], right.axes[-1]))
 
 
-OF_ONE_AXIS: tuple[Row, ...] = (
+OF_ONE_AXIS: tuple[WindowRow, ...] = (
     *((f"{what}_of_the_{which}_axis", f"the {which} spatial axis had the {words} of the one before",
        _as_before(what, place), *needs) for what, words, which, place, *needs in (
            ("stride", "stride", "third", 2, "strides"),
@@ -407,7 +409,7 @@ OF_ONE_AXIS: tuple[Row, ...] = (
 # ── what is refused, and what is not ──────────────────────────────────────────────────────────
 
 
-def _small(a: Asked) -> Asked:
+def _small(a: WindowArguments) -> WindowArguments:
     """A kernel that fits into any input; what is below 1 stays so."""
     return replace(a, kernel_shape=[min(1, size) for size in a.kernel_shape])
 
@@ -426,7 +428,7 @@ def _cut_off(axis: Axis, right: AxisWindows) -> AxisWindows:
     return replace(right, begin=axis.begin, length=length, size=axis.fitting)
 
 
-REFUSALS: tuple[Row, ...] = (
+REFUSALS: tuple[WindowRow, ...] = (
     ("refuses_asymmetric_pads", "a pad unlike that at the other end was not supported",
      lambda a: a.begin != a.end, "pads"),
     ("refuses_pads_of_the_kernel", "a pad as large as the kernel was not supported",
@@ -442,7 +444,7 @@ REFUSALS: tuple[Row, ...] = (
 )  # fmt: skip
 
 #: What is reread, and the windows that there are then.
-ACCEPTED: tuple[Row, ...] = (
+ACCEPTED: tuple[WindowRow, ...] = (
     ("negative_pads_cut", "a negative pad cut elements off",
      (lambda a: replace(a, pads=[max(0, pad) for pad in a.pads or ()]), _cut_off), "pads"),
     ("nothing_below_dilation_1", "a dilation below 1 was accepted, and windows were empty",

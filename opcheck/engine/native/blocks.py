@@ -11,12 +11,12 @@ from typing import TypeAlias, TypeVar
 import numpy as np
 
 from opcheck.engine.axes import Rows, from_either_end, from_the_front, rows_along, rows_coerced
-from opcheck.engine.node import Bound
+from opcheck.engine.node import BoundNode
 from opcheck.errors import InvalidNode
 from opcheck.model import Array
 
 #: A block of an array of three dimensions.
-Part: TypeAlias = tuple[slice, slice, slice]
+BlockSlices: TypeAlias = tuple[slice, slice, slice]
 
 #: Elements of a block: 256 KiB of float32, of which some fit into a processor's second cache.
 BLOCK = 1 << 16
@@ -24,7 +24,7 @@ BLOCK = 1 << 16
 _Piece = TypeVar("_Piece")
 
 
-def blocks(rows: Rows, size: int = BLOCK, least: int = 16) -> Iterator[Part]:
+def blocks(rows: Rows, size: int = BLOCK, least: int = 16) -> Iterator[BlockSlices]:
     """Parts [a, :, b] of `rows` of about `size` elements, whole rows each: all of them together.
 
     Where not all rows with the same a fit in one, `least` of these lie in a block, even if that
@@ -59,7 +59,7 @@ def buffer_for(rows: Rows) -> None:
 
 
 def as_laid_out(array: Array) -> bool:
-    """Whether `array` lies in memory as a new one would, so that it can be seen in other shapes."""
+    """Return True if `array` lies in memory like a new one, so that views can reshape it."""
     return array.flags.c_contiguous and array.flags.aligned and array.dtype.isnative
 
 
@@ -91,7 +91,7 @@ def each(work: Callable[[_Piece], object], pieces: Iterable[_Piece], threads: in
         one.result()
 
 
-def rows_of(bound: Bound) -> Rows:
+def rows_of(bound: BoundNode) -> Rows:
     """The rows of Hardmax and Softmax, which all versions but one coerce to a matrix's lines."""
     node, axis = bound.node, bound.attrs["axis"]
     shape = node.inputs[0].shape  # type: ignore[union-attr]

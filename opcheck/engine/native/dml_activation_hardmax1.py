@@ -10,7 +10,7 @@ import numpy as np
 from opcheck.engine.axes import Rows, rows_coerced
 from opcheck.engine.native.blocks import each, slices
 from opcheck.engine.native.hardmax import joined_places, over_rows
-from opcheck.engine.node import Bound
+from opcheck.engine.node import BoundNode
 from opcheck.errors import InvalidNode
 from opcheck.model import Array
 from opcheck.opset.directml import invalid_axes, reduced_last
@@ -21,7 +21,7 @@ _BLOCK = 1 << 18
 _BESIDE = 64
 
 
-def native(bound: Bound, input_tensor: Array, *, threads: int = 1) -> tuple[Array]:
+def native(bound: BoundNode, input_tensor: Array, *, threads: int = 1) -> tuple[Array]:
     """One at the first maximum of every row, zero elsewhere; same shape and dtype."""
     axes, shape = bound.attrs["Axes"], input_tensor.shape
     if problem := invalid_axes(axes, len(shape)):
@@ -29,7 +29,8 @@ def native(bound: Bound, input_tensor: Array, *, threads: int = 1) -> tuple[Arra
     order = reduced_last(axes, len(shape))
     joint = rows_coerced([shape[axis] for axis in order], len(shape) - len(axes))
     length = joint[1]
-    kept = _kept(order)
+    # How many dimensions are before the reduced ones; 0 if they may all be where they were.
+    kept = next((n for n in range(1, len(order)) if order[n] < order[n - 1]), 0)
     rows = _as_they_lie(shape, order[kept:], length) if kept else joint
     if not input_tensor.size or rows:
         return over_rows(rows or joint, input_tensor, threads=threads)
@@ -51,18 +52,12 @@ def _whole_rows(x: Array, y: Array, kept: int) -> None:
 
 
 def _long_rows(x: Array, y: Array, kept: int) -> None:
-    """The same of rows that are too long for a copy, into zeros."""
+    """Handle rows that are too long for a copy, into zeros."""
     before, row = x.shape[:kept], x.shape[kept:]
     number = prod(before)
     pieces = (x[(slice(None),) * kept + part] for part in _parts(row, max(1, _BLOCK // number)))
     places = joined_places(piece.reshape(number, -1) for piece in pieces).reshape(number)
     y[(*np.unravel_index(np.arange(number), before), *np.unravel_index(places, row))] = 1
-
-
-def _kept(order: Sequence[int]) -> int:
-    """How many dimensions are before the reduced ones; 0 if they may all be where they were."""
-    descents = (n for n in range(1, len(order)) if order[n] < order[n - 1])
-    return next(descents, 0)
 
 
 def _as_they_lie(shape: Sequence[int], reduced: Sequence[int], length: int) -> Rows | None:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from opcheck.engine.axes import Rows
 from opcheck.engine.half import ordered
 from opcheck.engine.native.blocks import as_laid_out, blocks, each, rows_of, slices
-from opcheck.engine.node import Bound
+from opcheck.engine.node import BoundNode
 from opcheck.model import Array
 
 _Mask: TypeAlias = NDArray[np.bool_]
@@ -32,13 +32,13 @@ _BESIDE, _WHOLE = 64, 1 << 20
 _ABREAST = 512
 
 
-def native(bound: Bound, input: Array, *, threads: int = 1) -> tuple[Array]:
+def native(bound: BoundNode, input: Array, *, threads: int = 1) -> tuple[Array]:
     """One at the first maximum of every row, zero elsewhere; same shape and dtype."""
     return over_rows(rows_of(bound), input, threads=threads)
 
 
 def over_rows(rows: Rows, input: Array, *, threads: int = 1) -> tuple[Array]:
-    """The same of these rows."""
+    """Return the result over these rows."""
     _, length, inner = rows
     short = length < _SHORT
     wide = length <= _TALL and inner >= (_SOME if short else _BESIDE)
@@ -128,7 +128,7 @@ def _first_places(x: Array) -> Array:
 
 
 def _first_maxima(x: Array) -> _Mask:
-    """Where the rows along axis 1 of (a, N, b) have their first maximum, or their first NaN."""
+    """Mask the first maximum, or first NaN, of the rows along axis 1 of (a, N, b)."""
     numbers = x if x.itemsize > 2 else x.view(np.int16)
     top = _maxima(numbers)
     if x.itemsize == 2 and not _compare_as_bits(x, top):
@@ -164,7 +164,7 @@ def _maxima(x: Array) -> Array:
 
 
 def _compare_as_bits(x: Array, top: Array) -> bool:
-    """Whether numbers of 16 bits compare as integers do, of which `top` are the rows' maxima.
+    """Return True if these 16-bit numbers compare like integers; `top` are the rows' maxima.
 
     They do where each row has a number above 0, and nothing is NaN.
     """

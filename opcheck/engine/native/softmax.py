@@ -24,10 +24,10 @@ from opcheck.engine.native.blocks import (
     rows_of,
     slices,
 )
-from opcheck.engine.node import Bound
+from opcheck.engine.node import BoundNode
 from opcheck.model import Array
 
-Reals: TypeAlias = NDArray[np.float64] | NDArray[np.float32]
+RealArray: TypeAlias = NDArray[np.float64] | NDArray[np.float32]
 
 #: Bytes of a block; one of 16-bit numbers needs several times as much in between.
 _BLOCK, _NARROW_BLOCK = 1 << 20, 1 << 18
@@ -40,7 +40,7 @@ _BESIDE, _WHOLE = 64, 1 << 19
 _BESIDE_IN_OUTPUT = 1 << 14
 
 
-def native(bound: Bound, input: Array, *, threads: int = 1) -> tuple[Array]:
+def native(bound: BoundNode, input: Array, *, threads: int = 1) -> tuple[Array]:
     """Softmax over the rows of the input."""
     rows = rows_of(bound)
     out = np.empty(input.shape, input.dtype.newbyteorder("="))
@@ -97,7 +97,7 @@ _FEW, _PRODUCT = 256, 8192
 _IN_ORDER = 512
 
 
-def softmax(x: Reals, y: Reals) -> None:
+def softmax(x: RealArray, y: RealArray) -> None:
     """Softmax into `y`, of a contiguous matrix's rows or along the middle axis of (a, N, b).
 
     `y` is no memory of `x`. It takes longer to find the maxima than to compute the exponentials, so
@@ -116,13 +116,13 @@ def softmax(x: Reals, y: Reals) -> None:
         np.divide(y, sums, out=y)
 
 
-def in_range(sums: Reals) -> bool:
-    """Whether these sums of e^x are good enough; one that is NaN is not."""
+def in_range(sums: RealArray) -> bool:
+    """Return True if these sums of e^x are good enough; NaN is not."""
     least, most = np.minimum.reduce(sums, axis=None), np.maximum.reduce(sums, axis=None)
     return bool(least >= _ENOUGH and most < np.inf)
 
 
-def _maxima(x: Reals) -> Reals:
+def _maxima(x: RealArray) -> RealArray:
     """The maxima along axis 1, which is kept with size 1."""
     if x.ndim == 3:
         return np.asarray(x.max(axis=1, keepdims=True))
@@ -130,7 +130,7 @@ def _maxima(x: Reals) -> Reals:
     return np.asarray(np.take_along_axis(x, x.argmax(axis=1, keepdims=True), axis=1))
 
 
-def _sums(y: Reals) -> Reals:
+def _sums(y: RealArray) -> RealArray:
     """The sums along axis 1, which is kept with size 1."""
     number, length = y.shape[:2]
     if y.ndim == 3:
@@ -152,7 +152,7 @@ def _sums(y: Reals) -> Reals:
 # ── rows that are read piece by piece ─────────────────────────────────────────────────────────
 
 #: A piece's number, and where it is in a matrix.
-_Piece: TypeAlias = tuple[int, tuple[slice, ...]]
+_RowPiece: TypeAlias = tuple[int, tuple[slice, ...]]
 
 #: From so many rows side by side on these are read as they lie.
 _WIDE_PIECE = 64
@@ -169,11 +169,11 @@ def long_rows(x: Array, y: Array, threads: int) -> None:
     x, y = (x[0], y[0]) if axis == 0 else (x[0].T, y[0].T)
     held = not half and (axis == 0 or width == 1)
     places = slices(x.shape[axis], max(1, BLOCK // width))
-    pieces: list[_Piece] = [*enumerate((slice(None), p)[1 - axis :] for p in places)]
+    pieces: list[_RowPiece] = [*enumerate((slice(None), p)[1 - axis :] for p in places)]
     found = np.empty((len(pieces), *np.delete(x.shape, axis)), np.float32 if half else x.dtype)
 
     def maxima() -> Any:
-        def find(piece: _Piece) -> None:
+        def find(piece: _RowPiece) -> None:
             number, p = piece
             found[number] = _read(x[p]).max(axis=axis)
 
@@ -189,7 +189,7 @@ def long_rows(x: Array, y: Array, threads: int) -> None:
         return np.exp(terms, out=terms)
 
     def sums(top: Any) -> Any:
-        def add(piece: _Piece) -> None:
+        def add(piece: _RowPiece) -> None:
             number, p = piece
             found[number] = exponentials(p, top).sum(axis=axis)
 
@@ -202,7 +202,7 @@ def long_rows(x: Array, y: Array, threads: int) -> None:
         top = maxima()
         total = sums(top)
 
-    def divide(piece: _Piece) -> None:
+    def divide(piece: _RowPiece) -> None:
         _, p = piece
         terms = y[p] if held else exponentials(p, top)
         np.divide(terms, total, out=terms)
@@ -214,5 +214,5 @@ def long_rows(x: Array, y: Array, threads: int) -> None:
     each(divide, pieces, threads)
 
 
-def _read(x: Array) -> Reals:
+def _read(x: Array) -> RealArray:
     return widened(x) if x.itemsize == 2 else np.ascontiguousarray(x)

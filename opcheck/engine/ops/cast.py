@@ -55,7 +55,6 @@ OP.equivalent(
 OP.equivalent("cast_integers_saturate", "nothing is said of integers out of range", "1", "6", "9")
 for called in ("cast_ties_away", "cast_towards_zero"):
     OP.equivalent(called, "no type is narrower", "1 float16", "6 float16", "9 float16")
-OP.equivalent("overflow_saturates", "no type has a smaller range", "float16")
 OP.equivalent(
     "subnormal_inputs_flushed",
     "subnormal numbers that are computed with may be flushed, but for those of float16",

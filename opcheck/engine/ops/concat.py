@@ -53,9 +53,10 @@ def as_long_as_the_first(inputs, axis):
     return joined([xp.take(x, range(length), axis=axis) for x in inputs], axis)
 
 
-@OP.mutant("inputs were stacked along an axis of their own where they have one element", by=along)
+@OP.mutant("inputs were stacked along an axis of their own where each has one element", by=along)
 def stacked(inputs, axis):
-    return xp.stack(inputs, axis=axis) if inputs[0].shape[axis] == 1 else joined(inputs, axis)
+    single = all(x.shape[axis] == 1 for x in inputs)
+    return xp.stack(inputs, axis=axis) if single else joined(inputs, axis)
 
 
 @OP.mutant("of more than eight inputs only eight were written", by=along, only=("float32",))

@@ -26,7 +26,7 @@ def over_axes(InputTensor, *, Axes):
 
 
 def first_maxima(x, axes):
-    """1 for the first maximum over `axes`, of which the last runs fastest."""
+    """1 for the first maximum over `axes`; the last axis runs fastest."""
     if not x.size:
         return x
     order = [*(axis for axis in range(x.ndim) if axis not in axes), *axes]

@@ -69,6 +69,7 @@ def zeros_out_of_range(data, indices, axis):
 
 for called in (
     *("lowest_index_refused", "minus_sign_of_index_ignored", "negative_index_unsigned"),
-    *("negative_index_off_by_one", "version_11_always"),
+    *("negative_index_off_by_one", "version_11_always", "wrong_where_negative_indices"),
+    "negative_index_by_the_first_axis",
 ):
     OP.equivalent(called, "version 1 does not say whether an index may be negative", "1")

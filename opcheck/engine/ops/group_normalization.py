@@ -15,8 +15,8 @@ from opcheck.errors import InvalidNode
 OP = operator("GroupNormalization")
 
 
-def by_groups(normalized):
-    """Version 21, from `normalized(x, groups, epsilon)`, of which x has the shape (N, C, …)."""
+def by_groups(normalized, computes=False):
+    """Version 21, from `normalized(x, groups, epsilon)`, where x has the shape (N, C, …)."""
 
     def formula(X, scale, bias, *, num_groups, epsilon, stash_type):
         if X.ndim < 2 or num_groups < 1 or X.shape[1] % num_groups:
@@ -26,7 +26,7 @@ def by_groups(normalized):
                 raise InvalidNode(f"{name} of shape {list(operand.shape)}; allowed: [channels]")
         # Stage one, in float32, float16, float64 or bfloat16.
         x = stashed(X, stash_type, 1, 10, 11, 16)
-        y = xp.astype(normalized(x, num_groups, epsilon), X.dtype)
+        y = xp.astype(normalized(x, num_groups, epsilon), X.dtype, computes=computes)
         channels = (-1, *[1] * (X.ndim - 2))
         return y * xp.reshape(scale, channels) + xp.reshape(bias, channels)
 
@@ -44,13 +44,13 @@ def by_row(lined, epsilon, inverse_of=two_pass):
     return d * inverse_of(lined, (2,), epsilon)
 
 
-def by_inverse(inverse_of):
+def by_inverse(inverse_of, computes=False):
     """Version 21, from `inverse_of(x, axes, epsilon)`: 1 over the standard deviation."""
 
     def normalized(x, groups, epsilon):
         return xp.reshape(by_row(rows(x, groups), epsilon, inverse_of), x.shape)
 
-    return by_groups(normalized)
+    return by_groups(normalized, computes)
 
 
 # The function body computes in one pass: nobody is warned of it.
@@ -115,3 +115,4 @@ OP.mutant_table(OF_OPERANDS, by=with_operands)
 
 for called in ("refuses_rank_1", "vector_becomes_a_row"):
     OP.equivalent(called, "a batch axis comes before that of the channels")
+OP.equivalent("refuses_empty", "the function body refuses empty tensors, too")

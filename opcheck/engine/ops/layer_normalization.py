@@ -8,7 +8,7 @@ from opcheck.engine.operators import operator
 OP = operator("LayerNormalization")
 
 
-def by_inverse(inverse_of):
+def by_inverse(inverse_of, computes=False):
     """Version 17, from `inverse_of(x, axes, epsilon)`: 1 over the standard deviation."""
 
     def formula(X, Scale, B=None, *, axis, epsilon, stash_type):
@@ -20,7 +20,7 @@ def by_inverse(inverse_of):
         x = stashed(X, stash_type, 1, 16)
         mean = xp.mean(x, axis=axes, keepdims=True)
         inverse = inverse_of(x, axes, epsilon)
-        y = xp.astype((x - mean) * inverse, X.dtype) * Scale
+        y = xp.astype((x - mean) * inverse, X.dtype, computes=computes) * Scale
         y = y if B is None else y + B
         return y, *(xp.astype(part, x.dtype) for part in (mean, inverse))
 
@@ -61,5 +61,6 @@ OP.mutant_table(OF_OUTPUTS, by=outputs)
 
 # ── what no legal input shows ─────────────────────────────────────────────────────────────────
 
-OP.equivalent("divisor_plus_1e-12", "stage one is computed in float32", "float64")
+for called in ("divisor_plus_1e-12", "epsilon_as_double"):
+    OP.equivalent(called, "stage one is computed in float32", "float64")
 OP.equivalent("minus_infinity_taken_for_nan", "either makes NaN of its row")

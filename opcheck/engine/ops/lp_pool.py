@@ -58,7 +58,7 @@ def of_norms(change):
 
 
 def of_powers(power, root):
-    """What `root(sum, p)` makes of the sum of powers, of which `power(p)` is the exponent."""
+    """`root(sum, p)` of the sum of powers with the exponent `power(p)`."""
     return lambda X, p, windows: root(
         windows.sums(np.power(np.abs(X), power(p))).astype(np.float64), p
     ).astype(X.dtype)
@@ -80,12 +80,12 @@ def plus(epsilon, total, p):
 
 
 def any_in(mask, windows):
-    """Windows with an element of which `mask` is True."""
+    """Windows with an element where `mask` is True."""
     return windows.sums(mask.astype(np.int64)) > 0
 
 
 def signed(X, p, windows):
-    """The sum of the powers, of which the odd ones keep the sign."""
+    """The sum of the powers; odd powers keep the sign."""
     powers = np.power(np.abs(X), p)
     total = windows.sums(powers * np.sign(X) if p % 2 else powers)
     return np.copysign(np.power(np.abs(total), 1 / p), total).astype(X.dtype)

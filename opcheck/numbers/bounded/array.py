@@ -19,6 +19,11 @@ Reals: TypeAlias = NDArray[Any]
 #: Errors: float64, or longdouble next to values of that dtype, whose range they need.
 Floats: TypeAlias = NDArray[np.float64]
 Mask: TypeAlias = NDArray[np.bool_]
+#: Masks, or levels: `OVERFLOWED`, which True means too, or `ANYTHING`; they combine by `|`.
+Lost: TypeAlias = NDArray[Any]
+
+#: An infinity of the value's sign stands in its place; or NaN or an infinity of either sign.
+OVERFLOWED, ANYTHING = np.int8(1), np.int8(3)
 
 
 @cache
@@ -67,21 +72,21 @@ class Common:
 
 @dataclass(frozen=True, eq=False)
 class Errors:
-    """What an implementation may be off by before the last rounding; arrays of the values' shape.
+    """Errors allowed before the last rounding; arrays of the values' shape.
 
     Attributes:
         e: A bound on the absolute error; None for no error at all.
         q: The variance that independent roundings would give; None where the arithmetic does not
             ask for it, or there is none.
-        lost: Elements for which an intermediate result left the range of the arithmetic, or that
-            could be anything; None for no element.
+        lost: Elements for which an intermediate result may have left the range of the arithmetic,
+            so that they are no finite numbers; None for no element. `e` is about all others.
         common: A relative error in common with other elements, which comes on top of `e`.
         shift: An absolute error in common with other elements, which `e` includes.
     """
 
     e: Floats | None = None
     q: Floats | None = None
-    lost: Mask | None = None
+    lost: Lost | None = None
     common: Common | None = None
     shift: Common | None = None
 
@@ -142,7 +147,7 @@ class Bounded(Number):
 
     @property
     def errors(self) -> Errors:
-        """What an implementation may be off by before the last rounding."""
+        """Errors allowed before the last rounding."""
         if not isinstance(self._errors, Errors):
             found = self._errors()
             e, q, lost = (_spread(part, self.shape) for part in (found.e, found.q, found.lost))
@@ -160,7 +165,7 @@ class Bounded(Number):
         return self.errors.q
 
     @property
-    def lost(self) -> Mask | None:
+    def lost(self) -> Lost | None:
         """The lost elements of `errors`."""
         return self.errors.lost
 
@@ -170,7 +175,7 @@ class Bounded(Number):
         return self.least + self.k * self.grid.u
 
     def settled(self) -> Bounded:
-        """The same array with all its errors in `errors`: what an operation sees of it."""
+        """Return the array with all its errors in `errors`, as an operation sees it."""
         if self._settled is None:
             self._settled = self if self.exact else self._settle()
         return self._settled
@@ -184,7 +189,8 @@ class Bounded(Number):
         if self.k and self.grid.step:
             error += self.grid.step
         if before.common is not None:
-            most = np.maximum(before.common.down, before.common.up) * (1 + roundoff)
+            down, up = before.common.down, before.common.up
+            most = np.maximum(1 - 1 / (1 + down), up) * (1 + roundoff)
             error += np.where(size > 0, size * most, 0.0)
         if before.e is not None:
             error += before.e
@@ -205,6 +211,18 @@ class Bounded(Number):
         settled = Bounded(self.v, self.dtype, arithmetic, errors, least=self.sure)
         settled._settled = settled
         return settled
+
+    def ends(self, *, far: bool = False) -> tuple[Reals, Reals]:
+        """The least and the greatest value of each element; if `far`, of lost ones too."""
+        x = self.settled()
+        low, high = (x.v, x.v) if x.e is None else (x.v - x.e, x.v + x.e)
+        if not far or x.lost is None:
+            return low, high
+        infinity, some = as_values(np.inf, x.v.dtype), x.lost > OVERFLOWED
+        return (
+            np.where(some | ((x.lost > 0) & (x.v < 0)), -infinity, low),
+            np.where(some | ((x.lost > 0) & (x.v > 0)), infinity, high),
+        )
 
     def variance(self) -> Floats | None:
         """The variance that independent roundings give, the last one included."""
@@ -260,7 +278,7 @@ def size_of(v: Reals) -> Floats:
 
 
 def is_finite(v: Reals) -> Mask:
-    """Where values are finite, also those that float64 cannot hold."""
+    """Mask finite values, including those that float64 cannot hold."""
     if v.dtype != object:
         return np.asarray(np.isfinite(v))
     from opcheck.numbers import precise
@@ -311,7 +329,7 @@ def constant(x: Any, like: Bounded) -> Bounded:
 
 
 def pair(a: Any, b: Any) -> tuple[Bounded, Bounded]:
-    """Both operands as bounded arrays, at least one of which is one already."""
+    """Both operands as bounded arrays; at least one is one already."""
     if not isinstance(a, Bounded):
         return constant(a, b), b
     return a, b if isinstance(b, Bounded) else constant(b, a)

@@ -5,7 +5,7 @@ Where the error of an operand leaves more than one outcome, all of them are admi
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -13,7 +13,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from opcheck.numbers.bounded.array import Bounded, Errors, Mask, is_finite, pair, size_of
+from opcheck.numbers.bounded.array import (
+    OVERFLOWED,
+    Bounded,
+    Errors,
+    Mask,
+    Reals,
+    is_finite,
+    pair,
+    size_of,
+)
 from opcheck.numbers.bounded.elementwise import either, plus
 from opcheck.numbers.kinds import Kind
 
@@ -99,7 +108,9 @@ def _comparison(compare: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]
         room = plus(a.e, b.e)
         if room is None:
             return v
-        return truth(v, (size_of(a.v - b.v) <= room) & (room > 0))
+        unsure = (size_of(a.v - b.v) <= room) & (room > 0)
+        lost = either(a.lost, b.lost) if a.arithmetic.flushes else None
+        return truth(v, unsure if lost is None else unsure | (lost > 0))
 
     return compared
 
@@ -147,7 +158,9 @@ def where(condition: Any, a: Any, b: Any) -> Any:
         if unsure.any():
             ends = [size_of(one.v - v) + (0.0 if one.e is None else one.e) for one in (x, y)]
             e = np.where(unsure, np.maximum(*ends), 0.0 if e is None else e)
-        lost = _either(chosen, x.lost, y.lost, np.False_)
+        lost = _either(chosen, x.lost, y.lost, 0)
+        if lost is not None and unsure.any():
+            lost = np.where(unsure, either(x.lost, y.lost), lost)
         return Errors(e, _either(chosen, x.q, y.q), lost)
 
     made = x.like(v, errors)
@@ -161,24 +174,44 @@ def _either(chosen: Mask, a: Any, b: Any, default: Any = 0.0) -> Any:
     return np.where(chosen, default if a is None else a, default if b is None else b)
 
 
-def _extreme(choose: Callable[[Any, Any], Any], a: Any, b: Any) -> Bounded:
-    """The larger or the smaller of two; NaN if one of them is NaN."""
-    a, b = pair(a, b)
-    v = choose(a.v, b.v)
-    if a.exact and b.exact:
-        return Bounded(v, a.dtype, a.arithmetic)
+def extreme(
+    choose: Callable[..., Any], merged: Callable[[np.ufunc], Any], v: Reals, *operands: Bounded
+) -> Bounded:
+    """The extreme `v` = choose(*operands); NaN if one is NaN.
+
+    `merged(how)` joins what is known of all that it was chosen from.
+    """
+    first = operands[0]
+    if all(x.exact for x in operands):
+        return Bounded(v, first.dtype, first.arithmetic)
+
+    def together(how: np.ufunc, parts: Sequence[Any]) -> Any:
+        given = [np.zeros((), np.int8) if part is None else part for part in parts]
+        return None if all(part is None for part in parts) else merged(how)(*given)
 
     def errors() -> Errors:
-        x, y = a.settled(), b.settled()
-        room = [np.zeros(()) if one.e is None else one.e for one in (x, y)]
-        ends = [choose(x.v + s * room[0], y.v + s * room[1]) for s in (-1, 1)]
-        e = np.maximum(*(size_of(end - v) for end in ends))
-        e = np.where(np.isfinite(e), e, 0.0)
-        first = np.asarray(v == x.v)
-        lost = _either(first, x.lost, y.lost, np.False_)
-        return Errors(e, _either(first, x.q, y.q), lost)
+        old = [x.settled() for x in operands]
+        away = [
+            np.maximum(*(size_of(choose(*each) - v) for each in zip(*ends, strict=True)))
+            for ends in ([x.ends(far=far) for x in old] for far in (False, True))
+        ]
+        e = np.where(np.isnan(away[0]) | ~is_finite(np.asarray(v)), 0.0, away[0])
+        q = together(np.maximum, [x.q for x in old])
+        lost = together(np.bitwise_or, [x.lost for x in old])
+        if lost is not None:
+            gone = ~np.isfinite(away[1]) | (lost > OVERFLOWED)
+            if first.arithmetic.flushes:
+                e = np.where(gone, e, np.maximum(*away))
+            lost = np.where(gone, lost, 0)
+        return Errors(e, q, lost)
 
-    return Bounded(v, a.dtype, a.arithmetic, errors, least=min(a.sure, b.sure))
+    return Bounded(v, first.dtype, first.arithmetic, errors, least=min(x.sure for x in operands))
+
+
+def _extreme(choose: np.ufunc, a: Any, b: Any) -> Bounded:
+    """The larger or the smaller of two."""
+    a, b = pair(a, b)
+    return extreme(choose, lambda how: how, choose(a.v, b.v), a, b)
 
 
 maximum, minimum = partial(_extreme, np.maximum), partial(_extreme, np.minimum)
@@ -186,9 +219,15 @@ maximum, minimum = partial(_extreme, np.maximum), partial(_extreme, np.minimum)
 
 def clip(x: Bounded, low: Any = None, high: Any = None) -> Bounded:
     """X between `low` and `high`; `high` where they contradict each other."""
-    if low is not None:
-        x = maximum(x, low)
-    return x if high is None else minimum(x, high)
+    if low is None or high is None:
+        x = x if low is None else maximum(x, low)
+        return x if high is None else minimum(x, high)
+    operands = (x, pair(low, x)[0], pair(high, x)[0])
+    v = np.minimum(np.maximum(x.v, operands[1].v), operands[2].v)
+    return extreme(
+        lambda x, low, high: np.minimum(np.maximum(x, low), high),
+        lambda how: lambda *parts: how(how(*parts[:2]), parts[2]), v, *operands,
+    )  # fmt: skip
 
 
 def _step(function: Callable[[Any], Any], x: Bounded) -> Bounded:
@@ -198,10 +237,10 @@ def _step(function: Callable[[Any], Any], x: Bounded) -> Bounded:
     if x.e is None:
         return Bounded(v, x.dtype, x.arithmetic)
     low, high = function(x.v - x.e), function(x.v + x.e)
-    unsure = np.asarray(low != high) & is_finite(v)
-    if not unsure.any():
+    unsure = np.asarray(low != high) & np.isfinite(x.e) & is_finite(v)
+    if not unsure.any() and np.isfinite(x.e).all():
         return Bounded(v, x.dtype, x.arithmetic, Errors(lost=x.lost))
-    e = np.where(unsure, size_of(high - low) / 2, 0.0)
+    e = np.where(unsure, size_of(high - low) / 2, np.where(np.isinf(x.e), np.inf, 0.0))
     middle = np.where(unsure, (low + high) / 2, v)
     return Bounded(middle, x.dtype, x.arithmetic, Errors(e, lost=x.lost))
 
@@ -212,7 +251,7 @@ round = partial(_step, np.rint)
 
 
 def _remainder(function: Callable[[Any, Any], Any], a: Any, b: Any) -> Bounded:
-    """What a division leaves, which is exact where the operands are."""
+    """Return the remainder of a division, which is exact where the operands are."""
     a, b = (x.settled() for x in pair(a, b))
     v = function(a.v, b.v)
     if a.e is None and b.e is None:
@@ -233,7 +272,8 @@ def _place(
     v = choose(x.v, axis=axis, keepdims=keepdims)
     if x.e is None:
         return v
-    low, high = sign * x.v - x.e, sign * x.v + x.e
+    low, high = x.ends(far=x.arithmetic.flushes)
+    low, high = (low, high) if sign > 0 else (-high, -low)
     best = low.max(axis=axis, keepdims=True)
     possible = high >= best
     return indices(v, possible, axis)

@@ -11,10 +11,12 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from opcheck.numbers.bounded.array import (
+    ANYTHING,
     Bounded,
     Common,
     Errors,
     Floats,
+    Lost,
     Mask,
     Reals,
     is_finite,
@@ -22,7 +24,7 @@ from opcheck.numbers.bounded.array import (
     size_of,
 )
 
-Bound: TypeAlias = Floats | None
+MaybeBound: TypeAlias = Floats | None
 
 
 def plus(*parts: Any) -> Any:
@@ -34,8 +36,8 @@ def plus(*parts: Any) -> Any:
     return total
 
 
-def either(*masks: Mask | None) -> Mask | None:
-    """Where any of those masks that there are is set, None if there is none."""
+def either(*masks: Lost | None) -> Lost | None:
+    """Return the union of the masks that exist, None if there is none."""
     found = None
     for mask in masks:
         if mask is not None:
@@ -43,10 +45,15 @@ def either(*masks: Mask | None) -> Mask | None:
     return found
 
 
+def _worse(lost: Lost | None, where: Callable[[], Any]) -> Lost | None:
+    """Where anything comes of what is lost."""
+    return None if lost is None else np.where((lost > 0) & where(), ANYTHING, 0)
+
+
 def result(
     v: Reals, like: Bounded, errors: Callable[[], Errors], *, k: float = 1.0, least: float = 0.0
 ) -> Bounded:
-    """What an operation makes, rounded with an error of `k` unit roundoffs.
+    """Return an operation's result, rounded with an error of `k` unit roundoffs.
 
     Where results are stored in a narrower type, that rounding comes last.
     """
@@ -60,7 +67,7 @@ def result(
     )  # fmt: skip
 
 
-def vanished(v: Reals, e: Bound, where: Callable[[], Mask]) -> Bound:
+def vanished(v: Reals, e: MaybeBound, where: Callable[[], Mask]) -> MaybeBound:
     """The errors of `v`, also where it is 0 only because it was too small for its dtype.
 
     `where()` tells for what operands 0 is not the exact result.
@@ -114,9 +121,13 @@ def _sum(add_up: Callable[[Any, Any], Any], a: Any, b: Any) -> Bounded:
     def errors() -> Errors:
         x, y = a.settled(), b.settled()
         shift = _shift(x, y) or _shift(y, x)
-        return Errors(plus(x.e, y.e), plus(x.q, y.q), either(x.lost, y.lost), shift=shift)
+        # What was lost may have another sign than the sum, or than what else was.
+        others = _worse(y.lost, lambda: add_up(0, y.v) * v <= 0)
+        lost = either(x.lost, y.lost, others, _worse(x.lost, lambda: x.v * v <= 0))
+        return Errors(plus(x.e, y.e), plus(x.q, y.q), lost, shift=shift)
 
-    return result(add_up(a.v, b.v), a, errors, least=min(a.sure, b.sure))
+    v = np.asarray(add_up(a.v, b.v))
+    return result(v, a, errors, least=min(a.sure, b.sure))
 
 
 add, subtract = partial(_sum, np.add), partial(_sum, np.subtract)
@@ -145,9 +156,14 @@ def multiply(a: Any, b: Any) -> Bounded:
             e = plus(e, size_of(x.v) * y.e if x.e is None else (size_of(x.v) + x.e) * y.e)
         e = vanished(v, _certain(e, x, y), lambda: (x.v != 0) & (y.v != 0))
         q = plus(_scaled(x.q, size_of(y.v)), _scaled(y.q, size_of(x.v)))
-        return Errors(e, q, either(x.lost, y.lost), common)
+        by_0 = (_worse(x.lost, lambda: _may_be_0(y)), _worse(y.lost, lambda: _may_be_0(x)))
+        return Errors(e, q, either(x.lost, y.lost, *by_0), common)
 
     return result(v, a, errors, least=a.sure + b.sure)
+
+
+def _may_be_0(x: Bounded) -> Any:
+    return size_of(x.v) <= (0.0 if x.e is None else x.e)
 
 
 def divide(a: Any, b: Any) -> Bounded:
@@ -165,23 +181,26 @@ def divide(a: Any, b: Any) -> Bounded:
             e = plus(x.e, size_of(v) * y.e) / np.where(room > 0, room, 0.0)
             near_zero = (room <= 0) & (y.e > 0)
             if near_zero.any():
-                lost = either(lost, np.broadcast_to(near_zero, v.shape))
+                lost = either(lost, np.broadcast_to(near_zero * ANYTHING, v.shape))
                 e = np.where(near_zero, np.inf, e)
         e = vanished(v, _certain(e, x, y), lambda: (x.v != 0) & is_finite(y.v))
         if y.lost is not None:
-            # What is too large divides to 0.
-            e = plus(e, np.where(y.lost, size_of(v), 0.0))
+            # What is too large divides to 0, and another infinity to NaN.
+            if y.arithmetic.flushes:
+                e = plus(e, np.where(y.lost > 0, size_of(v), 0.0))
+            nan = (y.lost > 1) if x.lost is None else (y.lost > 1) | (x.lost > 0)
+            lost = either(lost, _worse(y.lost, lambda: nan))
         q = plus(_scaled(x.q, 1 / size), _scaled(y.q, size_of(v) / size))
         return Errors(e, q, lost, common)
 
     return result(v, a, errors, k=2.0, least=a.sure + b.sure)
 
 
-def _scaled(q: Bound, slope: Floats) -> Bound:
+def _scaled(q: MaybeBound, slope: Floats) -> MaybeBound:
     return None if q is None else q * slope**2
 
 
-def _certain(e: Bound, a: Bounded, b: Bounded) -> Bound:
+def _certain(e: MaybeBound, a: Bounded, b: Bounded) -> MaybeBound:
     """Errors of a product or quotient, without those of operands that are infinite or 0."""
     if e is None or np.isfinite(e).all():
         return e
@@ -244,7 +263,7 @@ def values_of(x: Bounded) -> Floats:
 
 
 def inexact(x: Bounded, roundoffs: Any) -> Bounded:
-    """`x`, of which an implementation may be so many unit roundoffs off for its own reasons."""
+    """`x` with an allowance of this many unit roundoffs for an implementation's own reasons."""
 
     def errors() -> Errors:
         old = x.settled()
@@ -266,8 +285,8 @@ negative, abs = partial(_turned, np.negative), partial(_turned, np.abs)
 
 
 @dataclass(frozen=True)
-class Shape:
-    """How the error of its argument shows in a function's value.
+class ErrorShape:
+    """How an argument's error propagates to a function's value.
 
     `slope` is the largest slope there is, where that is all that is used, and `exponential` means
     that an error of the argument is a relative error of the value. Any other function rises or
@@ -280,12 +299,12 @@ class Shape:
     turns: tuple[float, ...] = ()
 
 
-_RISING = Shape()
-_SHAPES: Mapping[str, Shape] = {
-    "exp": Shape(exponential=True),
-    "sin": Shape(slope=1.0),
-    "cos": Shape(slope=1.0),
-    "cosh": Shape(turns=(0.0,)),
+_RISING = ErrorShape()
+_SHAPES: Mapping[str, ErrorShape] = {
+    "exp": ErrorShape(exponential=True),
+    "sin": ErrorShape(slope=1.0),
+    "cos": ErrorShape(slope=1.0),
+    "cosh": ErrorShape(turns=(0.0,)),
 }
 
 
@@ -343,7 +362,9 @@ def pow(x: Any, p: Any) -> Bounded:
     """x^p by a library function, or by exp(p·ln x), whose errors grow with |p·ln x|."""
     x, p = pair(x, p)
     accuracy = x.arithmetic.accuracy("pow")
-    v = real("pow")(x.v, p.v)
+    # NumPy takes twice as long for the power. Below 0 it may be another number than the root.
+    is_root = not p.v.ndim and p.v == 0.5 and x.v.dtype != object and (x.v >= 0).all()
+    v = np.sqrt(x.v) if is_root else real("pow")(x.v, p.v)
 
     def errors() -> Errors:
         old, power = x.settled(), p.settled()
@@ -368,7 +389,7 @@ def pow(x: Any, p: Any) -> Bounded:
 
 
 def _spread_of_power(x: Bounded, p: Bounded, v: Reals) -> tuple[Floats, Mask | None]:
-    """How far (x ± e)^(p ± e) may lie from v, and where that is unknown."""
+    """Return the largest distance of (x ± e)^(p ± e) from v, and where it is unknown."""
     power = real("pow")
     x_e, p_e = (np.zeros(()) if part is None else part for part in (x.e, p.e))
     low = x.v - x_e
@@ -387,42 +408,47 @@ def _through(
     function: Callable[[Reals], Reals],
     x: Bounded,
     v: Reals,
-    e: Bound,
-    shape: Shape,
+    e: MaybeBound,
+    shape: ErrorShape,
     least: float = -np.inf,
-) -> tuple[Bound, Mask | None]:
-    """How far function(x ± e) may lie from v = function(x), and where that is unknown.
+) -> tuple[MaybeBound, Lost | None]:
+    """How far function(x ± e) may lie from v = function(x), and what is lost.
 
-    Of an `x` that was lost in overflow, an implementation has an infinity.
+    Of an `x` that was lost, an implementation has an infinity or NaN. Where the function of that is
+    a finite number, it is one of those that `e` reaches, if the arithmetic's range counts.
     """
     if e is None:
         return None, None
     if shape.slope is not None:
-        return e * shape.slope, x.lost
+        return e * shape.slope, _worse(x.lost, lambda: True)
     if shape.exponential and x.lost is None and e.max(initial=0) < _SMALL:
         # e^δ − 1 ≤ δ·(1 + δ) for what is so small.
         return size_of(v) * (e * (1 + e)), None
     low, high = x.v - e, x.v + e
-    if x.lost is not None:
-        low, high = (
-            np.where(x.lost & (x.v * sign > 0), x.v * np.inf, end)
-            for sign, end in ((-1, low), (1, high))
-        )
     if least > -np.inf:
         low = np.where((low < least) & (x.v >= least), least, low)
     error = np.fmax(size_of(function(high) - v), size_of(function(low) - v))
     for turn in shape.turns:
         value = function(np.full((), turn, x.v.dtype))
         error = np.where((low <= turn) & (turn <= high), np.fmax(error, size_of(value - v)), error)
-    certain = ((e == 0) & (x.lost is None or ~x.lost)) | ~is_finite(x.v)
+    certain = (e == 0) | ~is_finite(x.v)
     error = np.where(certain, 0.0, error)
     unknown = ~np.isfinite(error) | (~is_finite(v) & ~certain)
-    if not unknown.any():
-        return error, None
-    return np.where(unknown, np.inf, error), unknown
+    lost = unknown * ANYTHING if unknown.any() else None
+    error = np.where(unknown, np.inf, error)
+    if x.lost is not None:
+        images = [function(end) for end in x.ends(far=True)]
+        away = np.max([size_of(image - v) for image in images], axis=0)
+        gone = ~np.isfinite(away) | (x.lost > 1)
+        lost = either(lost, np.where(gone, x.lost, 0))
+        if x.arithmetic.flushes:
+            error = np.where(gone, error, np.maximum(error, np.where(x.lost > 0, away, 0.0)))
+    return error, lost
 
 
-def _slope_squared(function: Callable[[Reals], Reals], x: Reals, v: Reals, q: Bound) -> Bound:
+def _slope_squared(
+    function: Callable[[Reals], Reals], x: Reals, v: Reals, q: MaybeBound
+) -> MaybeBound:
     """The variance of function(x), where x has the variance q: by the slope over a deviation."""
     if q is None:
         return None

@@ -44,11 +44,12 @@ def take_along_axis(x: Bounded, index: Any, axis: int) -> Bounded:
 
 
 def _hull(chosen: Bounded, admitted: Bounded, place: int) -> Bounded:
-    """What was chosen, with an error that reaches all that may have been."""
+    """Return the choice, with an error that reaches all possible choices."""
     chosen, admitted = chosen.settled(), admitted.settled()
     room = 0.0 if admitted.e is None else admitted.e
     e = np.max(size_of(admitted.v - np.expand_dims(chosen.v, place)) + room, axis=place)
-    lost = None if admitted.lost is None else np.asarray(admitted.lost.any(axis=place))
+    lost = admitted.lost
+    lost = None if lost is None else np.asarray(np.bitwise_or.reduce(lost, axis=place))
     return Bounded(chosen.v, chosen.dtype, chosen.arithmetic, Errors(e, chosen.q, lost))
 
 
@@ -71,7 +72,7 @@ def _joined(join: Callable[..., Any], arrays: Sequence[Any], axis: int = 0) -> B
         filled = [np.full(x.shape, default) if part is None else part for x, part in pairs]
         return join(filled, axis=axis)
 
-    joined = found[0].like(v, lambda: Errors(of("e", 0.0), of("q", 0.0), of("lost", False)))
+    joined = found[0].like(v, lambda: Errors(of("e", 0.0), of("q", 0.0), of("lost", 0)))
     joined.least = min(x.least for x in found)
     return joined
 
@@ -90,7 +91,7 @@ def pad(x: Bounded, widths: Any, constant_values: float = 0.0) -> Bounded:
     old = x if x.errors.common is None else x.settled()
 
     def errors() -> Errors:
-        return Errors(framed(old.e, 0.0), framed(old.q, 0.0), framed(old.lost, False))
+        return Errors(framed(old.e, 0.0), framed(old.q, 0.0), framed(old.lost, 0))
 
     padded = old.like(framed(old.v, constant_values), errors)
     padded.least = 0.0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import math
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -9,26 +10,29 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from opcheck.dtypes import limits
 from opcheck.numbers import plain
+from opcheck.numbers.arithmetic import Arithmetic
 from opcheck.numbers.bounded.array import (
+    ANYTHING,
     Bounded,
     Errors,
     Floats,
-    Mask,
+    Lost,
     Reals,
     is_finite,
     pair,
     size_of,
 )
+from opcheck.numbers.bounded.choice import extreme
 from opcheck.numbers.bounded.elementwise import divide, either, plus, result
 
-Axes: TypeAlias = int | Sequence[int] | None
+AxisArgument: TypeAlias = int | Sequence[int] | None
 #: What the products of error terms may add to a first-order bound.
 _SECOND_ORDER = 1.01
-_larger = max
 
 
-def axes_of(axis: Axes, rank: int) -> tuple[int, ...]:
+def axes_of(axis: AxisArgument, rank: int) -> tuple[int, ...]:
     """The axes that `axis` means, counted from the front; None means all."""
     if axis is None:
         return tuple(range(rank))
@@ -40,12 +44,26 @@ def _counted(e: Floats, v: Any) -> Floats:
     return e if np.isfinite(e).all() else np.where(is_finite(np.asarray(v)), e, 0.0)
 
 
-def _any(mask: Mask | None, axes: tuple[int, ...], keepdims: bool) -> Any:
-    return None if mask is None else np.any(mask, axis=axes, keepdims=keepdims)
+def _in_sum(lost: Lost | None, total: Floats, v: Any, arithmetic: Arithmetic) -> Lost | None:
+    """What is lost of sums `v`, from what is of their terms and from `total`, the sum of |terms|.
+
+    In some order a partial sum is as large as all terms of one sign together. What compensates for
+    roundings makes NaN of that.
+    """
+    v, largest = np.asarray(v), limits(arithmetic.grid.dtype)[1]
+    if lost is None and np.max(total, initial=0) * _SECOND_ORDER <= largest:
+        return None
+    over = ~((total + size_of(v)) / 2 * _SECOND_ORDER <= largest) & is_finite(v)
+    return np.where(over if lost is None else over | (lost > 0), ANYTHING, 0)
 
 
-def sum(x: Bounded, axis: Axes = None, keepdims: bool = False) -> Bounded:
-    """The sum over `axis`, of which an addition loses at most u of its result.
+def _flushed(size: Floats, arithmetic: Arithmetic, terms: Any = 1) -> Any:
+    """What sums lose of terms, each or `terms` together, if whatever is small becomes 0."""
+    return np.minimum(size, terms * arithmetic.floor) if arithmetic.flushes else None
+
+
+def sum(x: Bounded, axis: AxisArgument = None, keepdims: bool = False) -> Bounded:
+    """The sum over `axis`; each addition loses at most u of its result.
 
     Nor can it lose more than the smaller of its operands. So of all orders, also of those that a
     fused multiply-add or several accumulators make, none errs by more than Σ min(u·S, w) over all
@@ -54,32 +72,44 @@ def sum(x: Bounded, axis: Axes = None, keepdims: bool = False) -> Bounded:
     axes = axes_of(axis, x.ndim)
     count = math.prod(x.shape[a] for a in axes)
 
-    def add_up(part: Any, keep: bool = keepdims) -> Any:
-        return np.sum(part, axis=axes, keepdims=keep)
-
+    options: Any = {"axis": axes, "keepdims": keepdims}
     if count == 1:
-        return x.moved(lambda part: np.sum(part, axis=axes, keepdims=keepdims, dtype=part.dtype))
+        return x.moved(lambda part: np.sum(part, **options, dtype=part.dtype))
+    add_up = partial(np.sum, **options)
+
+    def digits(size: Floats, total: Floats, u: float) -> Any:
+        every = total * (builtins.max(count - 1, 0) * u)
+        if count <= 2:
+            return every
+        kept = np.minimum(size, (total if keepdims else np.expand_dims(total, axes)) * u)
+        return np.minimum(every, add_up(kept) - np.max(kept, **options))
+
+    return _added(x, add_up, digits, lambda old, total, u: _walk(old.v, axes, u))
+
+
+def _added(
+    x: Bounded,
+    add_up: Callable[[Any], Any],
+    digits: Callable[[Floats, Floats, float], Any],
+    walk: Callable[[Bounded, Floats, float], Any],
+) -> Bounded:
+    """`add_up(x)`, which loses `digits(|x|, Σ|x|, u)` by rounding, with the variance `walk`."""
     v = add_up(x.v)
 
     def errors() -> Errors:
         old = x.settled()
         u, size = old.arithmetic.u, size_of(old.v)
-        if old.e is not None:
-            size = size + old.e
-        total = add_up(size, True)
-        digits = total * (_larger(count - 1, 0) * u)
-        if count > 2:
-            kept = np.minimum(size, total * u)
-            most = np.max(kept, axis=axes, keepdims=True)
-            digits = np.minimum(digits, add_up(kept, True) - most)
-        e = digits.reshape(np.shape(v)) * _SECOND_ORDER
-        if old.e is not None:
-            e = e + add_up(old.e)
+        size = size if old.e is None else size + old.e
+        total = add_up(size)
+        more = (old.e, _flushed(size, old.arithmetic))
+        e = digits(size, total, u) * _SECOND_ORDER
+        e = plus(e, *(None if part is None else add_up(part) for part in more))
         q = None
         if old.arithmetic.scatters:
-            walk = _walk(old.v, axes, u).reshape(np.shape(v))
-            q = plus(walk, None if old.q is None else add_up(old.q))
-        return Errors(_counted(e, v), q, _any(old.lost, axes, keepdims))
+            q = np.reshape(walk(old, total, u), np.shape(v))
+            q = plus(q, None if old.q is None else add_up(old.q))
+        lost = _in_sum(_lost(add_up, old.lost), total, v, old.arithmetic)
+        return Errors(_counted(e, v), q, lost)
 
     return result(v, x, errors, k=0.0, least=x.sure)
 
@@ -97,106 +127,94 @@ def sums(x: Bounded, add_up: Callable[[Any], Any], terms: Any) -> Bounded:
     """`add_up(x)`, which adds up `terms` elements for each output; see `plain.sums`."""
     if np.max(terms, initial=0) <= 1:
         return x.moved(add_up)
-    v = add_up(x.v)
-
-    def errors() -> Errors:
-        old = x.settled()
-        u, size = old.arithmetic.u, size_of(old.v)
-        total = add_up(size if old.e is None else size + old.e)
-        e = total * (np.maximum(np.asarray(terms) - 1, 0) * u * _SECOND_ORDER)
-        if old.e is not None:
-            e = e + add_up(old.e)
-        q = None
-        if old.arithmetic.scatters:
-            # The partial sums of terms of one sign grow evenly.
-            evenly = total**2 * (np.asarray(terms) * u * u / 9)
-            q = plus(evenly, None if old.q is None else add_up(old.q))
-        lost = None if old.lost is None else np.asarray(add_up(old.lost.astype(np.float64)) > 0)
-        return Errors(_counted(e, v), q, lost)
-
-    return result(v, x, errors, k=0.0, least=x.sure)
+    count = np.asarray(terms)
+    # The partial sums of terms of one sign grow evenly.
+    return _added(
+        x,
+        add_up,
+        lambda size, total, u: total * (np.maximum(count - 1, 0) * u),
+        lambda old, total, u: total**2 * (count * u * u / 9),
+    )
 
 
-def mean(x: Bounded, axis: Axes = None, keepdims: bool = False) -> Bounded:
+def _lost(add_up: Callable[[Any], Any], lost: Lost | None) -> Lost | None:
+    """What is lost of anything that `add_up` adds up."""
+    return None if lost is None else np.asarray(add_up((lost > 0).astype(np.float64)) > 0)
+
+
+def mean(x: Bounded, axis: AxisArgument = None, keepdims: bool = False) -> Bounded:
     """The sum over `axis`, divided by how many there are."""
     count = math.prod(x.shape[a] for a in axes_of(axis, x.ndim))
     return divide(sum(x, axis, keepdims), count)
 
 
-def prod(x: Bounded, axis: Axes = None, keepdims: bool = False) -> Bounded:
+def prod(x: Bounded, axis: AxisArgument = None, keepdims: bool = False) -> Bounded:
     """The product over `axis`, each multiplication rounded."""
-    axes = axes_of(axis, x.ndim)
-    count = math.prod(x.shape[a] for a in axes)
-    v = np.prod(x.v, axis=axes, keepdims=keepdims)
+    options: Any = {"axis": axes_of(axis, x.ndim), "keepdims": keepdims}
+    steps = builtins.max(math.prod(x.shape[a] for a in options["axis"]) - 1, 0)
+    v = np.prod(x.v, **options)
 
     def errors() -> Errors:
         old = x.settled()
-        u, size = old.arithmetic.u, size_of(np.asarray(v))
-        e = size * (_larger(count - 1, 0) * u * _SECOND_ORDER)
+        u, size, each = old.arithmetic.u, size_of(np.asarray(v)), size_of(old.v)
+        room = np.zeros(()) if old.e is None else old.e
+        e = size * (steps * u * _SECOND_ORDER)
         if old.e is not None:
-            grown = np.prod(size_of(old.v) + old.e, axis=axes, keepdims=keepdims)
-            e = e + (grown - size) * (1 + count * u)
+            e = e + (np.prod(each + room, **options) - size) * (1 + (steps + 1) * u)
+        # In some order a partial product is that of all factors above 1, or of those below.
+        most = np.prod(np.maximum(each + room, 1.0), **options)
+        least = np.prod(np.clip(each - room, 0.0, 1.0), **options)
+        over = np.isfinite(size) & ~(most * _SECOND_ORDER <= old.arithmetic.largest)
+        lost = over * ANYTHING if steps else None
+        if old.lost is not None:
+            lost = either(lost, np.bitwise_or.reduce(old.lost, **options))
+        if old.arithmetic.flushes:
+            # Each step may make nothing of what is so small, or round it up to twice as much.
+            doubled = size * (2.0 ** builtins.min(steps, 1000) - 1)
+            more = np.minimum(doubled, steps * most * old.arithmetic.floor)
+            e = e + np.where((least < old.arithmetic.floor) & (size > 0), more, 0.0)
         q = None
         if old.arithmetic.scatters:
-            q = (size * u) ** 2 * (count / 3)
+            q = (size * u) ** 2 * ((steps + 1) / 3)
             if old.q is not None:
-                parts = old.q / size_of(old.v) ** 2
-                q = q + size**2 * np.nansum(parts, axis=axes, keepdims=keepdims)
-        return Errors(_counted(e, v), q, _any(old.lost, axes, keepdims))
+                q = q + size**2 * np.nansum(old.q / each**2, **options)
+        return Errors(_counted(e, v), q, lost)
 
     return result(v, x, errors, k=0.0)
 
 
 def _extreme(
-    choose: Callable[..., Any], x: Bounded, axis: Axes = None, keepdims: bool = False
+    choose: np.ufunc, x: Bounded, axis: AxisArgument = None, keepdims: bool = False
 ) -> Bounded:
-    """The largest or the smallest element; NaN if one is NaN."""
-    axes = axes_of(axis, x.ndim)
-    v = choose(x.v, axis=axes, keepdims=keepdims)
-    if x.exact:
-        return Bounded(v, x.dtype, x.arithmetic)
-
-    def errors() -> Errors:
-        old = x.settled()
-        if old.e is None:
-            return Errors()
-        ends = [choose(end, axis=axes, keepdims=keepdims) for end in (x.v - old.e, x.v + old.e)]
-        e = np.maximum(*(size_of(end - v) for end in ends))
-        e = np.where(np.isfinite(e), e, 0.0)
-        q = None if old.q is None else np.max(old.q, axis=axes, keepdims=keepdims)
-        lost = None
-        if old.lost is not None:
-            chosen = x.v == choose(x.v, axis=axes, keepdims=True)
-            lost = _any(old.lost & chosen, axes, keepdims)
-        return Errors(e, q, lost)
-
-    return Bounded(v, x.dtype, x.arithmetic, errors, least=x.sure)
+    """The largest or the smallest element."""
+    axes, last = axes_of(axis, x.ndim), x.ndim - 1
+    options: Any = {"axis": axes, "keepdims": keepdims}
+    if axes == (last,) and x.shape[last] and x.v.dtype != object:
+        # NumPy finds the place in a short row several times as fast as the number there.
+        place = (np.argmax if choose is np.maximum else np.argmin)(x.v, axis=last, keepdims=True)
+        v = np.take_along_axis(x.v, place, last)
+        v = v if keepdims else v[..., 0]
+    else:
+        v = choose.reduce(x.v, **options)
+    chosen = partial(choose.reduce, **options)
+    return extreme(chosen, lambda how: partial(how.reduce, **options), v, x)
 
 
-max, min = partial(_extreme, np.max), partial(_extreme, np.min)
+max, min = partial(_extreme, np.maximum), partial(_extreme, np.minimum)
 
 
 def cumulative_sum(x: Bounded, axis: int = 0) -> Bounded:
     """The running sums along `axis`, each in whatever order."""
-    v = np.cumsum(x.v, axis=axis)
+    lengths = [-1 if a == axis % x.ndim else 1 for a in range(x.ndim)]
+    place = np.arange(x.shape[axis]).reshape(lengths)
 
-    def errors() -> Errors:
-        old = x.settled()
-        u, size = old.arithmetic.u, size_of(old.v)
-        size = np.cumsum(size if old.e is None else size + old.e, axis=axis)
-        lengths = [-1 if a == axis % x.ndim else 1 for a in range(x.ndim)]
-        place = np.arange(x.shape[axis]).reshape(lengths)
-        e = size * (place * u * _SECOND_ORDER)
-        if old.e is not None:
-            e = e + np.cumsum(old.e, axis=axis)
-        q = None
-        if old.arithmetic.scatters:
-            steps = np.cumsum(np.where(place > 0, size_of(v), 0.0) ** 2, axis=axis)
-            q = plus(steps * (u * u / 3), None if old.q is None else np.cumsum(old.q, axis=axis))
-        lost = None if old.lost is None else np.logical_or.accumulate(old.lost, axis=axis)
-        return Errors(_counted(e, v), q, lost)
+    def walk(old: Bounded, total: Floats, u: float) -> Any:
+        squares = np.where(place > 0, size_of(np.cumsum(old.v, axis=axis)), 0.0) ** 2
+        return np.cumsum(squares, axis=axis) * (u * u / 3)
 
-    return result(v, x, errors, k=0.0)
+    return _added(
+        x, lambda part: np.cumsum(part, axis=axis), lambda size, total, u: total * (place * u), walk
+    )
 
 
 def matmul(a: Any, b: Any) -> Bounded:
@@ -211,22 +229,32 @@ def tensordot(a: Any, b: Any, axes: Any = 2) -> Bounded:
     return bilinear(a, b, lambda x, y: np.tensordot(x, y, axes), terms)
 
 
-def bilinear(a: Any, b: Any, product: Callable[[Any, Any], Any], terms: int) -> Bounded:
-    """`product(a, b)`, each element of which is a sum of `terms` products, in whatever order."""
+def bilinear(
+    a: Any, b: Any, product: Callable[[Any, Any], Any], terms: int, more: Any = None
+) -> Bounded:
+    """`product(a, b)` + `more`: sums of `terms` products and perhaps a term, in whatever order."""
     a, b = pair(a, b)
     v = product(a.v, b.v)
+    least = a.sure + b.sure
+    if more is not None:
+        more, _ = pair(more, a)
+        v, least, terms = v + more.v, builtins.min(least, more.sure), terms + 1
 
     def errors() -> Errors:
         x, y = a.settled(), b.settled()
         u = x.arithmetic.u
         left, right = size_of(x.v), size_of(y.v)
         size = product(left, right)
+        extra = None if more is None else more.settled()
         e = None if x.e is None else product(x.e, right)
         if y.e is not None:
             e = plus(e, product(left if x.e is None else left + x.e, y.e))
+        if extra is not None:
+            size, e = size + size_of(extra.v), plus(e, extra.e)
         # With one term there is the product's rounding alone.
         rounding = size if e is None else size + e
         e = plus(e, rounding * ((terms - 1) * u * _SECOND_ORDER) if terms > 1 else None)
+        e = plus(e, _flushed(rounding, x.arithmetic, terms))
         q = None
         if x.arithmetic.scatters:
             squares = product(left**2, right**2)
@@ -235,12 +263,14 @@ def bilinear(a: Any, b: Any, product: Callable[[Any, Any], Any], terms: int) -> 
             q = (walk + squares) * (u * u / 3)
             q = plus(q, None if x.q is None else product(x.q, right**2))
             q = plus(q, None if y.q is None else product(left**2, y.q))
+            q = plus(q, None if extra is None else extra.q)
             q = np.where(np.isfinite(q), q, 0.0)
-        lost = None
-        if x.lost is not None:
-            lost = product(x.lost.astype(np.float64), np.ones_like(right)) > 0
-        if y.lost is not None:
-            lost = either(lost, product(np.ones_like(left), y.lost.astype(np.float64)) > 0)
+        lost = either(
+            _lost(lambda part: product(part, np.ones_like(right)), x.lost),
+            _lost(lambda part: product(np.ones_like(left), part), y.lost),
+            None if extra is None else extra.lost,
+        )
+        lost = _in_sum(lost, rounding, v, x.arithmetic)
         return Errors(None if e is None else _counted(e, v), q, lost)
 
-    return result(v, a, errors, k=1.0 if terms else 0.0, least=a.sure + b.sure)
+    return result(v, a, errors, k=1.0 if terms else 0.0, least=least)

@@ -6,18 +6,17 @@ import math
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from itertools import cycle
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from opcheck.model.timing import Bench, Timed
-from opcheck.report import words
+from opcheck.report import plain_text
 from opcheck.report.html import plots
 from opcheck.report.html.page import document
 from opcheck.report.html.plots import COLOURS, Canvas, Drawing, drawing, saved
 from opcheck.report.timing_store import Stored
-from opcheck.report.timings import Told, margin, told_of
+from opcheck.report.timings import ReportedTiming, margin, told_of
 from opcheck.timing.ratios import ZONE, Ratio, means
 from opcheck.timing.spread import Spread, spread
 
@@ -33,32 +32,23 @@ _FAR = 12.0
 _SERIES = [colour for name, colour in COLOURS.items() if name.startswith("--series")]
 
 
-@dataclass(frozen=True)
-class Case:
-    """A case, what copying its bytes takes, its backends, and the name of its drawing."""
-
-    row: Timed
-    copied: Spread | None
-    lines: Sequence[Told]
-    drawing: str | None
-
-
 def lines(stored: Stored) -> Iterator[str]:
     """The whole document, line by line."""
     bench, rows = stored.bench, stored.rows
     drawings: dict[str, Drawing] = {}
-    cases = []
+    # What copying a case's bytes takes, its backends, and the name of its drawing.
+    cases: list[tuple[Timed, Spread | None, Sequence[ReportedTiming], str]] = []
     of = colours(bench)
     for number, row in enumerate(rows):
-        name = None
+        name = ""
         if plots.available() and any(timing.samples for timing in row.timings):
             name = f"t{number}"
             drawings[name] = times(row, of)
-        cases.append(Case(row, spread(row.copy, row.yardstick), [*told_of(bench, row)], name))
+        cases.append((row, spread(row.copy, row.yardstick), [*told_of(bench, row)], name))
     compared = [
-        (case.row.case, line.timing.backend, line.ratio)
-        for case in cases
-        for line in case.lines
+        (row.case, line.timing.backend, line.ratio)
+        for row, _, lines, _ in cases
+        for line in lines
         if line.ratio
     ]
     if compared and plots.available():
@@ -72,7 +62,7 @@ def lines(stored: Stored) -> Iterator[str]:
         means=means(rows, bench.baseline),
         drawings=drawings,
         can_draw=plots.available(),
-        amounts=words,
+        amounts=plain_text,
         margin=margin,
         median=median,
     ).split("\n")
@@ -147,7 +137,7 @@ def _scale(axes: Axes, unit: str) -> None:
 
 
 def _short(names: Sequence[str]) -> list[str]:
-    brief = map(words.brief, names)
+    brief = map(plain_text.brief, names)
     return [name if len(name) <= _NAME else f"{name[: _NAME - 1]}…" for name in brief]
 
 

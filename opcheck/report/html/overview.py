@@ -1,4 +1,4 @@
-"""What a run amounts to, at a glance: totals, and a matrix of what was judged."""
+"""Overview of a run: totals, and a matrix of judged results."""
 
 from __future__ import annotations
 
@@ -7,17 +7,16 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from opcheck.analysis.status import is_red
 from opcheck.dtypes import DTYPES
 from opcheck.model import BackendInfo, Header, OpVersion, Record, Verdict
-from opcheck.records.status import is_red
-from opcheck.report import words
+from opcheck.report import plain_text
+from opcheck.report.totals import SELF, name_of
 
 #: The dtype of cases that have none, and a row's results of all dtypes.
 NONE, ALL = "none", "all"
 Tone: TypeAlias = Literal["bad", "red", "warn", "known", "pass", "self", "gap"]
 
-#: The engine's passes against itself are counted apart, under this name.
-SELF = "self"
 #: The sign and the tone of each, the worst first; what fails the run is red, whatever it is.
 SIGNS: Mapping[str, tuple[str, Tone]] = {
     Verdict.BAD_CASE: ("B", "bad"),
@@ -53,7 +52,7 @@ class Total:
 
 
 @dataclass(frozen=True)
-class Row:
+class OverviewRow:
     """Counts of all dtypes, and of each; the first of its operator has `span` rows below."""
 
     op: OpVersion
@@ -64,7 +63,7 @@ class Row:
 
 def totals(header: Header, records: Iterable[Record], red: Collection[Verdict]) -> list[Total]:
     """For each backend."""
-    by_backend = words.alike(records, lambda record: record.backend)
+    by_backend = plain_text.alike(records, lambda record: record.backend)
     without = (Verdict.UNSUPPORTED, Verdict.NOT_RUN, Verdict.BAD_CASE)
     found = []
     for backend in header.backends:
@@ -77,18 +76,18 @@ def totals(header: Header, records: Iterable[Record], red: Collection[Verdict]) 
 
 def matrix(
     header: Header, records: Sequence[Record], red: Collection[Verdict]
-) -> tuple[tuple[str, ...], list[Row]]:
+) -> tuple[tuple[str, ...], list[OverviewRow]]:
     """The dtypes, and rows by operator version, with the backends of each in their order."""
-    found = words.alike(records, lambda record: (record.op, record.backend))
+    found = plain_text.alike(records, lambda record: (record.op, record.backend))
     dtypes = tuple(sorted({record.dtype or NONE for record in records}, key=_place))
     order = [backend.address for backend in header.backends]
     spans = Counter(op for op, _ in found)
     rows = []
     for op, backend in sorted(found, key=lambda key: (key[0], order.index(key[1]))):
-        mine = words.alike(found[op, backend], lambda record: record.dtype or NONE)
+        mine = plain_text.alike(found[op, backend], lambda record: record.dtype or NONE)
         cells = {dtype: counted(mine.get(dtype, ()), red) for dtype in dtypes}
         all_ = counted(found[op, backend], red)
-        rows.append(Row(op, backend, {ALL: all_, **cells}, spans.pop(op, 0)))
+        rows.append(OverviewRow(op, backend, {ALL: all_, **cells}, spans.pop(op, 0)))
     return dtypes, rows
 
 
@@ -102,17 +101,12 @@ def _place(dtype: str) -> tuple[int, str]:
 
 @dataclass(frozen=True)
 class Count:
-    """How many results have a verdict."""
+    """Number of results with a verdict."""
 
     name: str
     sign: str
     tone: Tone
     count: int
-
-
-def name_of(record: Record) -> str:
-    """The verdict as it is counted."""
-    return SELF if record.self_check and record.verdict is Verdict.PASS else record.verdict.value
 
 
 def counted(records: Iterable[Record], red: Collection[Verdict]) -> tuple[Count, ...]:

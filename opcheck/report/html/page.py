@@ -4,6 +4,7 @@ import base64
 import hashlib
 import math
 import re
+from collections.abc import Mapping
 from functools import cache
 from typing import Any
 from urllib.parse import urlencode
@@ -13,31 +14,33 @@ from jinja2.utils import htmlsafe_json_dumps
 from markupsafe import Markup, escape
 
 from opcheck import __version__
-from opcheck.report import words
+from opcheck.report import plain_text
 
 #: How many characters of a text are shown: of one by a backend, which may say 10 MB, and of any.
 SAID, _LONGEST = 1000, 4000
+#: How large the frame of a part is.
+_FRAME = "width:100%;height:30em;border:0"
 _JOINTS = re.compile(r"([_:/?=,@.])")
 
 
 def said(text: str, limit: int = SAID) -> str:
     """The beginning of what a backend says, in as many lines as reports show of it."""
-    return f"{words.block(text[:limit])}{_left(text, limit)}"
+    return f"{plain_text.block(text[:limit])}{_left(text, limit)}"
 
 
 def ending(text: str) -> str:
     """The last lines of what a program printed."""
-    return words.ending(text[-2 * SAID :])
+    return plain_text.ending(text[-2 * SAID :])
 
 
 def shown(text: str) -> str:
     """Any text as a page has it."""
-    return f"{words.clean(text[:_LONGEST])}{_left(text, _LONGEST)}"
+    return f"{plain_text.clean(text[:_LONGEST])}{_left(text, _LONGEST)}"
 
 
 def brief(text: str) -> str:
     """Any text in one short line."""
-    return words.brief(text[:_LONGEST])
+    return plain_text.brief(text[:_LONGEST])
 
 
 def render(template: str, **values: Any) -> str:
@@ -63,9 +66,17 @@ def document(template: str, **values: Any) -> str:
     )
 
 
+def embedded(inside: str, drawings: Mapping[str, Any]) -> str:
+    """A part of a page in a frame of its own, so that its style changes nothing around it."""
+    part = render(
+        "part.html", style=Markup(_source("style.css")), inside=Markup(inside), drawings=drawings
+    )
+    return f'<iframe srcdoc="{escape(part)}" style="{_FRAME}"></iframe>'
+
+
 def _left(text: str, limit: int) -> str:
     left = len(text) - limit
-    return f" … ({words.plural(left, 'more character')})" if left > 0 else ""
+    return f" … ({plain_text.plural(left, 'more character')})" if left > 0 else ""
 
 
 @cache
@@ -82,41 +93,27 @@ def _environment() -> Environment:
         "said": said,
         "ending": ending,
         "brief": brief,
-        "filter": _filter,
-        "breakable": _breakable,
+        # What a link to some of the results asks for; `report.js` compares what a page shows.
+        "filter": lambda asked: urlencode({name: shown(one) for name, one in asked.items() if one}),
+        # A narrow screen may break a name where its parts meet.
+        "breakable": lambda name: Markup(_JOINTS.sub(r"\1<wbr>", str(escape(brief(name))))),
     }
     environment.globals |= {
-        "plural": words.plural,
-        "index": words.index,
-        "share": _share,
-        "used": _used,
+        "plural": plain_text.plural,
+        "index": plain_text.index,
+        # Never rounded up: 100 % is all.
+        "share": lambda part, whole: f"{part * 1000 // whole / 10:.1f} %",
+        "used": lambda share: (
+            "∞: no error is allowed" if share == math.inf else f"{share:.3g} × what is allowed"
+        ),
         "made_by": __version__,
     }
     return environment
 
 
 def _finalized(value: Any) -> Any:
-    """What is printed in place of a value: here, so that no template can forget it."""
+    """Convert a value for printing, so that no template can forget to."""
     return shown(value) if isinstance(value, str) and not isinstance(value, Markup) else value
-
-
-def _filter(asked: dict[str, str]) -> str:
-    """What a link to some of the results asks for; `report.js` compares what a page shows."""
-    return urlencode({name: shown(value) for name, value in asked.items() if value})
-
-
-def _breakable(name: str) -> Markup:
-    """A name that a narrow screen may break where its parts meet."""
-    return Markup(_JOINTS.sub(r"\1<wbr>", str(escape(brief(name)))))
-
-
-def _share(part: int, whole: int) -> str:
-    """`99.9 %`, never rounded up: 100 % is all."""
-    return f"{part * 1000 // whole / 10:.1f} %"
-
-
-def _used(share: float) -> str:
-    return "∞: no error is allowed" if share == math.inf else f"{share:.3g} × what is allowed"
 
 
 def _source(name: str) -> str:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree as xml
 
 from opcheck.model import Picture
-from opcheck.report import words
+from opcheck.report import plain_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -89,7 +89,7 @@ STYLE: dict[Any, Any] = {
 
 @dataclass(frozen=True)
 class Drawing:
-    """What stands inside an `<svg>` of this size, in points."""
+    """Content of an `<svg>` of this size, in points."""
 
     width: float
     height: float
@@ -220,7 +220,7 @@ class Plots:
 
 @contextmanager
 def plots() -> Iterator[Plots]:
-    """Where pictures are drawn, or left out because there is no matplotlib."""
+    """Context in which pictures are drawn, or left out without matplotlib."""
     if not available():
         yield Plots({})
         return
@@ -229,7 +229,7 @@ def plots() -> Iterator[Plots]:
 
 
 def available() -> bool:
-    """Whether anything can be drawn."""
+    """Return True if anything can be drawn."""
     return find_spec("matplotlib") is not None
 
 
@@ -245,7 +245,7 @@ class Canvas:
         self.axes.patch.set_visible(False)
 
     def drawn(self, draw: Callable[[Canvas], None]) -> Drawing:
-        """What `draw` draws; of what was drawn before, only the frame and the marks remain."""
+        """Return the drawing that `draw` makes; of earlier content, only frame and marks remain."""
         for one in (*self.axes.patches, *self.axes.images, *self.axes.texts):
             one.remove()
         draw(self)
@@ -275,7 +275,7 @@ class Canvas:
 
 @contextmanager
 def drawing(settings: dict[Any, Any] = STYLE) -> Iterator[None]:
-    """Where everything is drawn alike, whatever the user's settings are."""
+    """Context with fixed drawing settings, whatever the user's are."""
     from matplotlib import rc_context, style
 
     with style.context("default"), rc_context(settings):
@@ -354,7 +354,9 @@ def _steps(bits: int) -> str:
 def _told_of_map(picture: Picture) -> str:
     counts = [sum(_LEVEL[one] == n for row in picture.cells for one in row) for n in range(6)]
     told = (f"{count:,} {LEVELS[n][2]}" for n, count in enumerate(counts) if count)
-    return f"Map of errors by position, of {words.plural(sum(counts), 'cell')}: {', '.join(told)}"
+    return (
+        f"Map of errors by position, of {plain_text.plural(sum(counts), 'cell')}: {', '.join(told)}"
+    )
 
 
 def _told_of_ulps(picture: Picture) -> str:

@@ -6,13 +6,13 @@ from functools import partial
 from itertools import zip_longest
 from typing import Any
 
+from opcheck.analysis.status import is_failure, outcome, reds, reds_of
 from opcheck.model import Header, Known, Record, Run, Verdict
-from opcheck.records.status import is_failure, outcome, reds_of
-from opcheck.report import failure, tally, words
+from opcheck.report import failure, plain_text, totals
 from opcheck.report.failure import wanted
 from opcheck.report.html import overview, plots
-from opcheck.report.html.overview import NONE, counted, name_of
-from opcheck.report.html.page import as_data, brief, document, render, said, shown
+from opcheck.report.html.overview import NONE, counted
+from opcheck.report.html.page import as_data, brief, document, embedded, render, said, shown
 
 #: How large a page may become, in bytes, and what its failures may take of that whatever else
 #: there is: a page of so many results that the list alone is larger still tells some in full.
@@ -29,7 +29,7 @@ def lines(run: Run) -> Iterator[str]:
     """The whole document, line by line."""
     header, records, red = run.header, run.records, reds_of(run.header)
     code, meaning = outcome(run)
-    known = list(tally.known(header.backends, records))
+    known = list(totals.known(header.backends, records))
     numbers = {(address, cause): number for number, (address, cause, _) in enumerate(known)}
     data = as_data(results_table(records, red, numbers))
     rows = {id(record): number for number, record in enumerate(records)}
@@ -65,6 +65,13 @@ def lines(run: Run) -> Iterator[str]:
     ).split("\n")
 
 
+def fragment(record: Record) -> str:
+    """One result as the page shows it, unfolded, to be put into another document."""
+    with plots.plots() as drawn:
+        shown = _told(record, drawn, {id(record): 0}, reds())
+    return embedded(shown, drawn.drawings)
+
+
 def _told(
     record: Record, drawn: plots.Plots, rows: Mapping[int, int], red: Collection[Verdict]
 ) -> str:
@@ -87,7 +94,7 @@ def _told(
 
 
 def _facts(header: Header) -> Iterator[tuple[str, str]]:
-    """What may matter to somebody who repeats the run elsewhere, by name."""
+    """Yield facts that matter when repeating the run elsewhere, by name."""
     about = header.environment
     yield from (("opcheck", about.opcheck), ("Python", about.python), ("platform", about.platform))
     yield from about.packages.items()
@@ -95,7 +102,7 @@ def _facts(header: Header) -> Iterator[tuple[str, str]]:
     yield "selection", header.selection
     if header.paths:
         yield "paths", ", ".join(header.paths)
-    yield "suite", f"{words.plural(header.suite.cases, 'case')}, {header.suite.digest[:12]}"
+    yield "suite", f"{plain_text.plural(header.suite.cases, 'case')}, {header.suite.digest[:12]}"
     if header.shard:
         first, count = header.shard
         yield "shard", f"{first} of {count}"
@@ -113,10 +120,10 @@ def _facts(header: Header) -> Iterator[tuple[str, str]]:
 
 
 @dataclass
-class Group:
+class FailureGroup:
     """Failures of a backend that look alike: what they look like, and in which operators.
 
-    `shown` are the texts of those that are told in full, in their order.
+    `shown` are the texts of those that are shown in full, in their order.
     """
 
     backend: str
@@ -127,7 +134,7 @@ class Group:
 
     @property
     def left(self) -> int:
-        """How many are not told in full."""
+        """Number of failures that are not shown in full."""
         return len(self.failures) - len(self.shown)
 
 
@@ -137,7 +144,7 @@ class Broken:
 
     backend: str
     told: str
-    groups: tuple[Group, ...]
+    groups: tuple[FailureGroup, ...]
 
 
 def broken_backends(
@@ -151,7 +158,7 @@ def broken_backends(
             is_bad = record.verdict is Verdict.BAD_CASE
             once.setdefault((record.case, record.reason) if is_bad else id(record), record)
     failures = [*once.values()]
-    wrong = {one.backend: one for one in tally.wrong(header, failures)}
+    wrong = {one.backend: one for one in totals.wrong(header, failures)}
     found = []
     for backend in header.backends:
         mine = [record for record in failures if record.backend == backend.address]
@@ -161,12 +168,14 @@ def broken_backends(
         explained: set[int] = set()
         told = [wrong[address].told] if address in wrong else []
         for cause in wrong[address].causes if address in wrong else ():
-            groups.append(Group(address, cause.looks, cause.places, cause.results))
+            groups.append(FailureGroup(address, cause.looks, cause.places, cause.results))
             explained |= {id(record) for record in cause.results}
         rest = (record for record in mine if id(record) not in explained)
-        for verdict, some in words.alike(rest, lambda record: record.verdict).items():
+        for verdict, some in plain_text.alike(rest, lambda record: record.verdict).items():
             places = dict.fromkeys(str(record.op) for record in sorted(some, key=lambda r: r.op))
-            groups.append(Group(address, _TITLES.get(verdict, verdict.value), [*places], some))
+            groups.append(
+                FailureGroup(address, _TITLES.get(verdict, verdict.value), [*places], some)
+            )
             told.append(f"{len(some):,} {verdict.value}")
         found.append(Broken(address, ", ".join(told), tuple(groups)))
     return found
@@ -180,13 +189,17 @@ _TITLES = {
 }
 
 
-def tell(groups: Sequence[Group], told: Callable[[Record], str], room: int) -> int:
-    """Have failures told in full, the first of each group first, as long as there is `room`.
+def tell(groups: Sequence[FailureGroup], told: Callable[[Record], str], room: int) -> int:
+    """Show failures in full, the first of each group first, as long as there is `room`.
 
     Returns how many there was none for. `room` is in bytes.
     """
     left = 0
-    for group, record in _in_turn(groups):
+    # One of each group, then the second of each, and so on.
+    turns = zip_longest(*(group.failures for group in groups))
+    for group, record in (pair for row in turns for pair in zip(groups, row, strict=True)):
+        if record is None:
+            continue
         if room > 0:
             text = told(record)
             room -= len(text.encode())
@@ -197,16 +210,10 @@ def tell(groups: Sequence[Group], told: Callable[[Record], str], room: int) -> i
     return left
 
 
-def _in_turn(groups: Sequence[Group]) -> Iterator[tuple[Group, Record]]:
-    """One of each group, then the second of each, and so on."""
-    for row in zip_longest(*(group.failures for group in groups)):
-        yield from (pair for pair in zip(groups, row, strict=True) if pair[1] is not None)
-
-
 def results_table(
     records: Sequence[Record], red: Collection[Verdict], known: Mapping[tuple[str, Known], int]
 ) -> dict[str, Any]:
-    """What `report.js` lists: `results` are rows of the columns that `columns` names.
+    """Return the data of `report.js`: `results` are rows of the columns in `columns`.
 
     A column whose name begins with `$` holds numbers of `texts`. `known` numbers the known defects,
     of which a result that none explains has -1.
@@ -222,14 +229,14 @@ def results_table(
     rows = []
     for record in records:
         (count,) = counted([record], red)
-        cause = record.known and tally.cause_of(record.known)
+        cause = record.known and totals.cause_of(record.known)
         case = shown(record.case)
         # The sign itself, should a command have it, would be taken for the case.
         repeat = shown(record.repeat).replace(PLACE, "\ufffd")
         # A pass needs no explanation; of others the list says what was asked.
         passed = record.verdict is Verdict.PASS
         found = (
-            *(case, shown(record.backend), name_of(record), count.sign, count.tone),
+            *(case, shown(record.backend), count.name, count.sign, count.tone),
             *(shown(str(record.op)), shown(record.dtype or NONE)),
             *(said(record.reason, _SAID), "" if passed else said(record.question, _SAID)),
             *(said(record.clause, _SAID), shown(str(record.source))),

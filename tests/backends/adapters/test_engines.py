@@ -52,9 +52,7 @@ def test_inputs_and_outputs_keep_their_order(backend: Any) -> None:
 
 @pytest.mark.parametrize("name", [one.name for one in DTYPES.values() if one.numpy.kind in "biufV"])
 @pytest.mark.parametrize("shape", [(), (4,), (2, 2), (0, 3)])
-def test_a_tensor_keeps_its_type_shape_and_bits(
-    backend: Any, name: str, shape: tuple[int, ...]
-) -> None:
+def test_a_tensor_keeps_its_type_shape_and_bits(backend, name, shape):
     dtype = DTYPES[name].numpy
     values = BITS.view(dtype) if name == "bfloat16" else np.array([0, 1, 1, 1]).astype(dtype)
     x = np.resize(values, int(np.prod(shape))).reshape(shape)
@@ -87,9 +85,7 @@ def test_it_declares_what_it_returns_if_it_declares_anything(backend: Any) -> No
 @pytest.mark.parametrize(
     "error", [AssertionError(), NotImplementedError("x"), RuntimeError("No conversion rule found")]
 )
-def test_a_bug_in_building_the_model_is_no_refusal(
-    adapter: Any, backend: Any, error: Exception, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_bug_in_building_the_model_is_no_refusal(adapter, backend, error, monkeypatch):
     def broken(_: object) -> Any:
         raise error
 

@@ -37,9 +37,7 @@ def break_import(monkeypatch: pytest.MonkeyPatch, module: str, error: BaseExcept
 # ── imports ───────────────────────────────────────────────────────────────────────────────────
 @pytest.mark.parametrize(("kind", "install", "module"), NEEDS)
 @pytest.mark.parametrize("error", [RuntimeError, OSError, AttributeError, ImportError])
-def test_a_broken_package_is_told_with_a_hint(
-    kind: str, install: str, module: str, error: type[Exception], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_broken_package_is_told_with_a_hint(kind, install, module, error, monkeypatch):
     break_import(monkeypatch, module, error("no such thing"))
     with pytest.raises(BackendUnavailable) as caught:
         connect(kind)
@@ -63,17 +61,13 @@ def test_a_package_that_is_not_there_is_told_with_what_installs_it(
 
 
 @pytest.mark.parametrize(("kind", "install", "module"), NEEDS)
-def test_an_interrupt_passes(
-    kind: str, install: str, module: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_interrupt_passes(kind, install, module, monkeypatch):
     break_import(monkeypatch, module, KeyboardInterrupt())
     with pytest.raises(KeyboardInterrupt):
         connect(kind)
 
 
-def test_a_package_that_lacks_what_is_asked_of_it_is_broken(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_package_that_lacks_what_is_asked_of_it_is_broken(monkeypatch):
     monkeypatch.delattr(onnxruntime, "get_all_providers")
     with pytest.raises(BackendUnavailable, match="is installed but broken: AttributeError: "):
         connect("onnxruntime")

@@ -79,9 +79,7 @@ def answer_of(address: str, task: Task = HARDMAX, *inputs: Any) -> Any:
 @pytest.mark.parametrize(
     "address", ["onnx:onnxruntime.backend", "onnx:onnxruntime.backend.backend:OnnxRuntimeBackend"]
 )
-def test_onnx_runtime_has_the_interface_as_a_module_and_as_a_class(
-    address: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_onnx_runtime_has_the_interface_as_a_module_and_as_a_class(address, monkeypatch):
     monkeypatch.setattr(sys, "path", [*sys.path])
     info = connect(address).info
     assert (info.address, info.kind) == (address, "onnx")
@@ -291,9 +289,7 @@ def test_what_onnx_s_checker_says_is_documented(offer: Any) -> None:
     assert outcome.documented
 
 
-def test_a_bug_in_building_the_model_is_no_refusal(
-    offer: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_bug_in_building_the_model_is_no_refusal(offer, monkeypatch):
     def broken(_: Task) -> Any:
         raise ValueError("x")
 

@@ -149,9 +149,7 @@ def test_a_provider_without_its_device_cannot_be_used(session, told, monkeypatch
 @pytest.mark.parametrize(
     "providers", [["CPUExecutionProvider"], ["CPUExecutionProvider", "CUDAExecutionProvider"]]
 )
-def test_a_session_on_another_provider_is_not_run(
-    providers: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_session_on_another_provider_is_not_run(providers, monkeypatch):
     pretend(monkeypatch, Session(providers))
     outcome = outcome_of(HARDMAX, X, address="onnxruntime:CUDAExecutionProvider")
     assert outcome == NotRun(f"asked for CUDAExecutionProvider, got {', '.join(providers)}")
@@ -174,9 +172,7 @@ def test_a_session_may_list_the_cpu_behind_the_provider(monkeypatch: pytest.Monk
     assert isinstance(outcome, Produced)
 
 
-def test_a_provider_that_fails_while_it_runs_is_not_replaced(
-    made: list[Any], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_provider_that_fails_while_it_runs_is_not_replaced(made, monkeypatch, capsys):
     prepared = ORT.prepare(HARDMAX)
     ((session, _),) = made
     working = session._sess
@@ -252,9 +248,7 @@ def test_a_type_that_onnx_does_not_have_is_refused_not_declined() -> None:
         "this type is not supported.",
     ],
 )
-def test_words_of_such_a_sentence_in_another_message_decline_nothing(
-    words: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_words_of_such_a_sentence_in_another_message_decline_nothing(words, monkeypatch):
     """A node may have any name, and a refusal that counts as unsupported accuses nobody."""
 
     def run(*_: Any) -> Any:
@@ -319,9 +313,7 @@ def test_its_own_exceptions_are_documented(name: str, monkeypatch: pytest.Monkey
 @pytest.mark.parametrize(
     ("feed", "error"), [({"x": X}, ValueError), ({"input": object()}, RuntimeError)]
 )
-def test_those_of_its_python_layer_are_documented(
-    feed: dict[str, Any], error: type[Exception]
-) -> None:
+def test_those_of_its_python_layer_are_documented(feed, error):
     with pytest.raises(error):
         adapter.connect(None, {}).prepare(HARDMAX).session.run(None, feed)
     assert issubclass(error, ORT.documented_errors)
@@ -340,9 +332,7 @@ def test_other_exceptions_are_accidents(error: Exception, monkeypatch: pytest.Mo
     assert not outcome.documented
 
 
-def test_its_signal_for_not_implemented_is_heard_in_both_stages(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_its_signal_for_not_implemented_is_heard_in_both_stages(monkeypatch):
     def fail(*_: Any, **__: Any) -> Any:
         raise state.NotImplemented("not here")
 

@@ -48,9 +48,7 @@ def test_an_operator_it_lacks_is_declined() -> None:
 
 
 @pytest.mark.parametrize("kind", [NotImplementedError, RuntimeImplementationError])
-def test_its_signal_for_not_implemented_is_heard_in_both_stages(
-    kind: type[Exception], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_its_signal_for_not_implemented_is_heard_in_both_stages(kind, monkeypatch):
     task = task_of("Hardmax", 13, {}, X)
     monkeypatch.setattr(onnx.reference, "ReferenceEvaluator", lambda _: Evaluator(kind("not here")))
     assert outcome_of(REFERENCE, task, X) == Declined("not here")
@@ -79,9 +77,7 @@ def test_an_assertion_that_something_is_not_supported_is_declined() -> None:
         (IndexError("x"), False),
     ],
 )
-def test_only_its_own_errors_are_documented(
-    error: Exception, documented: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_only_its_own_errors_are_documented(error, documented, monkeypatch):
     monkeypatch.setattr(onnx.reference, "ReferenceEvaluator", lambda _: Evaluator(error))
     outcome = outcome_of(REFERENCE, task_of("Hardmax", 13, {}, X), X)
     assert outcome == Raised("run", type(error).__name__, "x", documented)

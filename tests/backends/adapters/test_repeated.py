@@ -1,7 +1,5 @@
 """What is timed of a backend is what it is judged by: the same call, on the same data."""
 
-from typing import Any
-
 import ml_dtypes
 import numpy as np
 import pytest
@@ -25,9 +23,7 @@ X = np.array([[3, 3.5, 1], [3, 0, 3]])
         ("tract", "tract"),
     ],
 )
-def test_the_bare_call_gives_the_answer_again_and_again(
-    address: str, package: str, dtype: Any
-) -> None:
+def test_the_bare_call_gives_the_answer_again_and_again(address, package, dtype):
     pytest.importorskip(package, reason=f"not installed: {package}")
     if dtype is ml_dtypes.bfloat16 and address in ("onnxruntime", "tract"):
         dtype = np.float16  # they have no kernel for it

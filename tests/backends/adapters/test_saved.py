@@ -106,9 +106,7 @@ def test_outputs_in_the_wrong_place_are_not_found(tmp_path: Path, case: Path) ->
         ("error.txt", "refused by accident: KeyError: 7", Raised("run", "KeyError", "7", False)),
     ],
 )
-def test_a_text_says_what_came_instead(
-    tmp_path: Path, file: str, text: str, outcome: Outcome
-) -> None:
+def test_a_text_says_what_came_instead(tmp_path, file, text, outcome):
     folder = tmp_path / folder_name(HARDMAX.case)
     folder.mkdir()
     (folder / file).write_text(text)
@@ -136,9 +134,7 @@ def test_a_text_is_about_this_question_too(tmp_path: Path, case: Path) -> None:
 
 
 # ── other questions about a case ──────────────────────────────────────────────────────────────
-def test_the_same_operator_at_a_later_opset_has_a_folder_of_its_own(
-    tmp_path: Path, case: Path
-) -> None:
+def test_the_same_operator_at_a_later_opset_has_a_folder_of_its_own(tmp_path, case):
     write_question(case, model_of(HARDMAX), HARDMAX, [X])
     later = task_of("Hardmax", 18, {"axis": 1}, X)
     assert outcome_of(tmp_path, later) == NotRun(f"{case}: computed for another model")

@@ -81,9 +81,7 @@ def test_softmax_and_hardmax_keep_the_type(dtype: Any, backend: Any) -> None:
         (13, {"axis": -3}, [[0, 0, 0, 1], [1, 1, 1, 0]]),
     ],
 )
-def test_the_versions_mean_different_rows(
-    at_opset: int, attrs: dict[str, int], hot: list[list[int]], backend: Any
-) -> None:
+def test_the_versions_mean_different_rows(at_opset, attrs, hot, backend):
     x = np.array([[1, 2, 3, 4], [6, 5, 5, 4]], np.float32).reshape(2, 2, 2)
     task = task_of("Hardmax", at_opset, attrs, x)
     assert answer_of(backend, task, x).reshape(2, 4).tolist() == hot
@@ -110,9 +108,7 @@ def test_an_empty_tensor_stays_empty(op: str, shape: tuple[int, ...], backend: A
         ({"kernel_shape": (2,), "auto_pad": "SAME_UPPER"}, [5, 4, 0]),
     ],
 )
-def test_lp_pool_is_the_norm_of_each_window(
-    attrs: dict[str, Any], want: list[float], backend: Any
-) -> None:
+def test_lp_pool_is_the_norm_of_each_window(attrs, want, backend):
     assert lp_pool(backend, [3, -4, 0], **attrs) == want
 
 
@@ -157,9 +153,7 @@ def test_a_constant_of_the_model_is_an_input_like_any_other(backend: Any) -> Non
         ("LpPool", 18, {"kernel_shape": (2,)}, (1, 3)),
     ],
 )
-def test_what_is_no_node_of_the_specification_is_refused(
-    op: str, at_opset: int, attrs: dict[str, Any], shape: tuple[int, ...], backend: Any
-) -> None:
+def test_what_is_no_node_of_the_specification_is_refused(op, at_opset, attrs, shape, backend):
     x = np.zeros(shape, np.float32)
     outcome = outcome_of(backend, task_of(op, at_opset, attrs, x), x)
     assert isinstance(outcome, Raised)
@@ -170,9 +164,7 @@ def test_what_is_no_node_of_the_specification_is_refused(
     ("op", "at_opset", "dtype"),
     [("Hardmax", 13, np.int32), ("Softmax", 13, np.bool_), ("Softmax", 11, ml_dtypes.bfloat16)],
 )
-def test_a_type_that_the_version_lacks_is_refused(
-    op: str, at_opset: int, dtype: Any, backend: Any
-) -> None:
+def test_a_type_that_the_version_lacks_is_refused(op, at_opset, dtype, backend):
     x = X.astype(dtype)
     outcome = outcome_of(backend, task_of(op, at_opset, {}, x), x)
     assert isinstance(outcome, Raised)

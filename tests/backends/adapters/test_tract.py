@@ -2,7 +2,6 @@ import tempfile
 from dataclasses import replace
 from functools import partial
 from importlib.metadata import version
-from pathlib import Path
 from typing import Any
 
 import ml_dtypes
@@ -106,9 +105,7 @@ def test_other_exceptions_are_accidents(backend: Any, error: Exception) -> None:
 
 
 # ── data ──────────────────────────────────────────────────────────────────────────────────────
-def test_no_file_has_a_name_while_it_reads_a_model(
-    backend: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_no_file_has_a_name_while_it_reads_a_model(backend, tmp_path, monkeypatch):
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     seen = []
 

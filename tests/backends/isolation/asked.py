@@ -10,12 +10,12 @@ from typing import Any
 
 import psutil
 
-from opcheck.backends.isolation.guard import SCRATCH
+from opcheck.backends.isolation.cleanup import SCRATCH
 from opcheck.backends.isolation.pool import Pool
-from opcheck.backends.isolation.slot import Settings
-from opcheck.model import Case, Question, Reply, Result
-from opcheck.run import conduct
-from opcheck.run.oracle import question
+from opcheck.backends.isolation.slot import BackendSettings
+from opcheck.execution import judge_all
+from opcheck.execution.expected import question
+from opcheck.model import Case, LiveResult, Question, Reply
 from opcheck.suite import load
 
 FAULTY = "py:tests.backends.isolation.faulty:"
@@ -48,7 +48,7 @@ def questions(*names: str) -> list[Question]:
 def pool_of(backend: str, workers: int = 1, **settings: Any) -> Iterator[Pool]:
     """The pool of a backend in `faulty`, connected; its folder is empty afterwards."""
     with tempfile.TemporaryDirectory() as folder:
-        pool = Pool(Settings(f"{FAULTY}{backend}", Path(folder), **settings), workers)
+        pool = Pool(BackendSettings(f"{FAULTY}{backend}", Path(folder), **settings), workers)
         try:
             pool.connected()
             yield pool
@@ -58,8 +58,8 @@ def pool_of(backend: str, workers: int = 1, **settings: Any) -> Iterator[Pool]:
             assert not processes_of(folder)
 
 
-def answers(cases: Sequence[Case], pool: Pool) -> list[Result]:
-    return list(conduct(cases, [pool]))
+def answers(cases: Sequence[Case], pool: Pool) -> list[LiveResult]:
+    return list(judge_all(cases, [pool]))
 
 
 def replies(pool: Pool, questions: Iterable[Question]) -> list[Reply]:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from opcheck.model import Result, Verdict
+from opcheck.model import LiveResult, Verdict
 from tests.backends.isolation.asked import (
     FAULTY,
     MEBI,
@@ -135,7 +135,7 @@ MIXED = "segfault kills_itself exit_0 crash_with_children closes_everything grow
 EXPECTED = {**{name: told[:2] for name, told in DEADLY.items()}, **BEARABLE}
 
 
-def check(result: Result, fault: str) -> None:
+def check(result: LiveResult, fault: str) -> None:
     verdict, reason = EXPECTED[fault]
     assert (result.verdict, bool(re.search(reason, result.reason))) == (verdict, True), result
 
@@ -144,7 +144,7 @@ def test_every_fault_has_its_verdict_here():
     assert EXPECTED.keys() | APART == FAULTS.keys() - ({"overflow"} - EXPECTED.keys())
 
 
-def alone(fault: str) -> Result:
+def alone(fault: str) -> LiveResult:
     limit = MEMORY if EXPECTED[fault][0] is Verdict.OOM else None
     plain = {"PYTHONUNBUFFERED": ""}  # which some have set, and which does a part of the work
     with pool_of("Faulty", timeout=TIMEOUT, memory_limit=limit, environment=plain) as pool:
@@ -153,7 +153,7 @@ def alone(fault: str) -> Result:
 
 
 @pytest.fixture(scope="module")
-def deaths() -> dict[str, Result]:
+def deaths() -> dict[str, LiveResult]:
     """Each deadly fault in a pool of its own, which leaves no process and no file behind."""
     with ThreadPoolExecutor(4) as threads:
         return dict(zip(DEADLY, threads.map(alone, DEADLY), strict=True))
@@ -166,7 +166,7 @@ def test_the_end_of_a_process_is_a_verdict_that_says_how_it_ended(deaths, fault)
 
 
 @pytest.fixture(scope="module")
-def survivals() -> dict[str, Result]:
+def survivals() -> dict[str, LiveResult]:
     """The others one after the other in one process, each before a case without a fault."""
     names = [name for fault in BEARABLE for name in (f"a__{fault}", f"after_{fault}")]
     with pool_of("Faulty") as pool:

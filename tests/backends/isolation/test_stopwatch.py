@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from opcheck.backends.isolation.slot import Settings
-from opcheck.backends.isolation.stopwatch import Lost, Stopwatch
+from opcheck.backends.isolation.slot import BackendSettings
+from opcheck.backends.isolation.stopwatch import Stopwatch, WorkerLost
 from opcheck.errors import UsageError
 from tests.backends.isolation.asked import questions
 
@@ -21,7 +21,7 @@ from tests.backends.isolation.asked import questions
 def watch(backend: str, **settings: Any) -> Iterator[Stopwatch]:
     with tempfile.TemporaryDirectory() as folder:
         address = f"py:tests.backends.isolation.spinning:{backend}"
-        found = Stopwatch(Settings(address, Path(folder), **settings))
+        found = Stopwatch(BackendSettings(address, Path(folder), **settings))
         try:
             found.connected()
             yield found
@@ -81,7 +81,7 @@ def test_an_end_is_told_and_the_next_case_is_timed_all_the_same(how: str, said: 
     with watch(f"Ends?how={how}&after=20", timeout=1.0) as timer:
         timer.hold(ASKED)
         timer.measure(10)
-        with pytest.raises(Lost, match=said):
+        with pytest.raises(WorkerLost, match=said):
             timer.measure(10)
         timer.hold(ASKED)
         assert timer.measure(5).seconds > 0
@@ -114,14 +114,14 @@ def test_preparing_may_be_ended_by_who_waits_for_it() -> None:
 
 
 def test_nothing_is_timed_that_is_not_held() -> None:
-    with watch("Spin?seconds=0") as timer, pytest.raises(Lost, match="AssertionError"):
+    with watch("Spin?seconds=0") as timer, pytest.raises(WorkerLost, match="AssertionError"):
         timer.measure(1)
 
 
 def test_a_worker_that_takes_too_much_memory_is_ended() -> None:
     with (
         watch("Spin?seconds=0.5", memory_limit=1 << 20) as timer,
-        pytest.raises(Lost, match="of memory"),
+        pytest.raises(WorkerLost, match="of memory"),
     ):
         timer.hold(ASKED)
 

@@ -8,15 +8,15 @@ import numpy as np
 import pytest
 
 from opcheck.backends.base import Defect
+from opcheck.backends.execute import CallFailure, Observed
 from opcheck.backends.isolation.channel import Damaged
 from opcheck.backends.isolation.wire import (
-    Answer,
+    WorkerAnswer,
     answer_parts,
     question_parts,
     read_answer,
     read_question,
 )
-from opcheck.backends.observe import Exit, Observed
 from opcheck.dtypes import DTYPES
 from opcheck.model import Declared, Foreign, Question
 from tests.asking import task_of
@@ -76,13 +76,13 @@ def test_a_backend_may_do_with_its_data_what_it_likes():
         assert array.flags.c_contiguous
 
 
-def answer_of(*arrays, **changes) -> Answer:
+def answer_of(*arrays, **changes) -> WorkerAnswer:
     copies = tuple(array.copy() for array in arrays)
     seen = Observed("third run", None, 0.25, arrays, copies[::-1], copies, copies, (copies,) * 3)
-    return Answer(replace(seen, **changes), "printed \ud800 \x00 ü", 7)
+    return WorkerAnswer(replace(seen, **changes), "printed \ud800 \x00 ü", 7)
 
 
-def returned(answer: Answer, asked: Question) -> Answer:
+def returned(answer: WorkerAnswer, asked: Question) -> WorkerAnswer:
     return read_answer(received(answer_parts(asked, answer)), asked)
 
 
@@ -140,8 +140,8 @@ def test_outputs_may_differ_in_number_and_in_what_they_are():
 
 @pytest.mark.parametrize("asked", [question_of(X), None])
 def test_a_failure_arrives_with_its_stage(asked):
-    failure = Exit("memory", "MemoryError", "no room \ud800", documented=True)
-    parts = answer_parts(asked, Answer(Observed("feed", failure)))
+    failure = CallFailure("memory", "MemoryError", "no room \ud800", documented=True)
+    parts = answer_parts(asked, WorkerAnswer(Observed("feed", failure)))
     got = read_answer(received(parts), question_of(X)).seen
     assert (got.stage, got.exit, got.first) == ("feed", failure, None)
 
@@ -161,7 +161,7 @@ RECORD = {
 }
 
 
-def read(record) -> Answer:
+def read(record) -> WorkerAnswer:
     return read_answer(received([json.dumps(record).encode(), X.tobytes()]), question_of(X))
 
 

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from opcheck.backends.isolation.pool import Pool
-from opcheck.backends.isolation.slot import Settings
+from opcheck.backends.isolation.slot import BackendSettings
+from opcheck.execution import judge_all
 from opcheck.model import Case, Verdict
-from opcheck.run import conduct
 from tests.asking import cases_in
 from tests.backends.runners.programs import one_shot, persistent
 
@@ -44,10 +44,10 @@ def settings(tmp_path: Path) -> dict[str, Any]:
 
 
 def verdicts(address: str, cases: tuple[Case, ...], settings: dict[str, Any]) -> list[Verdict]:
-    pool = Pool(Settings(f"cmd:{address}", **settings))
+    pool = Pool(BackendSettings(f"cmd:{address}", **settings))
     try:
         pool.connected()
-        return [result.verdict for result in conduct(cases, [pool])]
+        return [result.verdict for result in judge_all(cases, [pool])]
     finally:
         pool.close()
 
@@ -82,9 +82,7 @@ def test_a_program_that_hangs_is_ended_with_its_files_and_the_others_go_on(
     assert not [*(tmp_path / "scratch").iterdir()]
 
 
-def test_temporary_folders_are_where_the_worker_s_parent_removes_them(
-    tmp_path: Path, cases: tuple[Case, ...], settings: dict[str, Any]
-) -> None:
+def test_temporary_folders_are_where_the_worker_s_parent_removes_them(tmp_path, cases, settings):
     text = f"Path({str(tmp_path / 'seen')!r}).write_text(str(model)); identity()"
     assert verdicts(one_shot(tmp_path, text), cases[:1], settings) == [Verdict.PASS]
     assert Path((tmp_path / "seen").read_text()).is_relative_to(settings["scratch"])

@@ -197,9 +197,7 @@ def test_paths_are_put_in_wherever_the_placeholders_stand() -> None:
         ("shutil.rmtree(outputs)", "there is no output_0.pb"),
     ],
 )
-def test_what_is_no_answer_is_told_and_no_documented_refusal(
-    tmp_path: Path, text: str, told: str
-) -> None:
+def test_what_is_no_answer_is_told_and_no_documented_refusal(tmp_path, text, told):
     outcome = outcome_of(tmp_path, text)
     assert isinstance(outcome, Raised)
     assert (outcome.kind, outcome.documented) == ("BrokenProtocol", False)
@@ -228,17 +226,13 @@ def test_an_answer_of_another_type_is_for_the_judge(tmp_path: Path) -> None:
 
 # ── nothing is left, nothing hangs ────────────────────────────────────────────────────────────
 @pytest.mark.parametrize("text", ["identity()", "sys.exit(1)", "os.kill(os.getpid(), 9)", ""])
-def test_the_temporary_folder_is_removed_whatever_happens(
-    tmp_path: Path, scratch: Path, text: str
-) -> None:
+def test_the_temporary_folder_is_removed_whatever_happens(tmp_path, scratch, text):
     outcome_of(tmp_path, f"(outputs / 'log').write_text('x')\n{text}")
     assert not [*scratch.iterdir()]
 
 
 @pytest.mark.skipif(os.name != "posix", reason="POSIX signals and terminals")
-def test_an_interrupt_ends_the_program_and_removes_the_folder(
-    tmp_path: Path, scratch: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_interrupt_ends_the_program_and_removes_the_folder(tmp_path, scratch, monkeypatch):
     def interrupted(self: Any, timeout: Any = None) -> int:
         monkeypatch.undo()
         raise KeyboardInterrupt
@@ -274,9 +268,7 @@ def test_a_child_left_behind_does_not_hold_the_answer_up(tmp_path: Path) -> None
     os.kill(int((tmp_path / "child").read_text()), 9)
 
 
-def test_what_it_printed_is_shown_beside_its_answer(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_it_printed_is_shown_beside_its_answer(tmp_path, capsys):
     outcome_of(tmp_path, "print('to out'); say('to err'); identity()")
     assert capsys.readouterr().err == "to out\nto err\n"
     outcome_of(tmp_path, "identity()")
@@ -295,9 +287,7 @@ def test_a_program_that_is_gone_was_not_run(tmp_path: Path) -> None:
     )
 
 
-def test_a_case_that_cannot_be_written_was_not_run(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_case_that_cannot_be_written_was_not_run(tmp_path, monkeypatch):
     backend = connect(f"cmd:{one_shot(tmp_path, 'identity()')}")
 
     def full(*_: Any) -> Any:
@@ -308,9 +298,7 @@ def test_a_case_that_cannot_be_written_was_not_run(
     assert outcome == NotRun("the case cannot be written down: [Errno 28] No space left on device")
 
 
-def test_a_bug_in_building_the_model_is_no_refusal(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_bug_in_building_the_model_is_no_refusal(tmp_path, monkeypatch):
     monkeypatch.setattr(one_shot_module, "model_of", lambda _: [][0])
     with pytest.raises(Defect, match="IndexError"):
         outcome_of(tmp_path, "identity()")

@@ -75,9 +75,7 @@ def test_it_is_started_once_and_asked_any_number_of_times(started: Any) -> None:
         assert output_of(outcome).tobytes() == X.tobytes()
 
 
-def test_its_standard_error_goes_where_ours_goes(
-    started: Any, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_its_standard_error_goes_where_ours_goes(started, capfd):
     backend = started("hello(); say('started'); serve()")
     output_of(asked(backend))
     backend.conversation().close()
@@ -135,9 +133,7 @@ def test_it_has_one_model_at_a_time_and_each_is_given_again_when_it_is_run(start
     assert found.tobytes() == X.tobytes()
 
 
-def test_a_new_program_is_given_the_model_that_its_predecessor_had(
-    started: Any, tmp_path: Path
-) -> None:
+def test_a_new_program_is_given_the_model_that_its_predecessor_had(started, tmp_path):
     flag = str(tmp_path / "flag")
     backend = started(
         f"""
@@ -159,9 +155,7 @@ def test_a_new_program_is_given_the_model_that_its_predecessor_had(
     assert found.tobytes() == X.tobytes()
 
 
-def test_a_bug_in_building_the_model_is_no_refusal(
-    started: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_bug_in_building_the_model_is_no_refusal(started, monkeypatch):
     backend = started("hello(); serve()")
     monkeypatch.setattr(persistent_module, "model_of", lambda _: [][0])
     with pytest.raises(Defect, match="IndexError"):
@@ -178,9 +172,7 @@ def test_a_bug_in_building_the_model_is_no_refusal(
         ("error", Raised("", "CommandFailed", "no kernel", True)),
     ],
 )
-def test_it_may_say_so_at_either_request_and_goes_on(
-    started: Any, do: str, kind: str, outcome: Any
-) -> None:
+def test_it_may_say_so_at_either_request_and_goes_on(started, do, kind, outcome):
     message = f"{{'id': request['id'], {kind!r}: ' no kernel '}}"
     backend = started(serving(f"{message} if request['do'] == {do!r} else message"))
     if isinstance(outcome, Raised):
@@ -282,9 +274,7 @@ DIES = """
         ("sys.exit(77)", "exited with status 77"),
     ],
 )
-def test_a_program_that_dies_has_crashed_and_the_next_case_finds_a_new_one(
-    started: Any, act: str, how: str
-) -> None:
+def test_a_program_that_dies_has_crashed_and_the_next_case_finds_a_new_one(started, act, how):
     backend = started(DIES.format(act))
     for _ in range(2):
         assert asked(backend) == Crashed(how)
@@ -297,9 +287,7 @@ def test_half_a_line_is_the_end_of_it(started: Any) -> None:
     assert "no JSON object: '{\"id\"'" in outcome.detail
 
 
-def test_a_program_that_closes_its_output_has_not_answered(
-    started: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_program_that_closes_its_output_has_not_answered(started, monkeypatch):
     monkeypatch.setattr("opcheck.backends.runners.persistent._PATIENCE", 0.1)
     backend = started(DIES.format("os.close(1); time.sleep(600)"))
     assert asked(backend) == Crashed("it closed its standard input or output, and runs on")
@@ -357,9 +345,7 @@ def test_nothing_is_left_when_nobody_needs_it(started: Any, tmp_path: Path, scra
         ("hello(opcheck=2)", "speaks version 2 of the protocol, we speak 1"),
     ],
 )
-def test_a_program_that_says_no_hello_cannot_be_used(
-    tmp_path: Path, scratch: Path, text: str, told: str
-) -> None:
+def test_a_program_that_says_no_hello_cannot_be_used(tmp_path, scratch, text, told):
     with pytest.raises(BackendUnavailable) as error:
         connect(f"cmd:{persistent(tmp_path, text)}")
     assert "says no hello: " in error.value.message

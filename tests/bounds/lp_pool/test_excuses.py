@@ -126,9 +126,7 @@ WRONG, WARNED = {"values"}, {"range"}
 
 
 @pytest.mark.parametrize(("dtype", "p"), SOME, ids=str)
-def test_a_sum_that_is_too_large_is_right_or_lost_and_nothing_else(
-    dtype: np.dtype, p: float
-) -> None:
+def test_a_sum_that_is_too_large_is_right_or_lost_and_nothing_else(dtype, p):
     for size in (1, 4, 49):
         found = verdicts(dtype, p, size, 2.0 ** (TOO_LARGE[dtype] / p))
         assert found.pop("right") == {None}
@@ -137,9 +135,7 @@ def test_a_sum_that_is_too_large_is_right_or_lost_and_nothing_else(
 
 
 @pytest.mark.parametrize(("dtype", "p"), SOME, ids=str)
-def test_a_sum_that_is_too_small_may_be_lost_or_lose_terms_and_nothing_else(
-    dtype: np.dtype, p: float
-) -> None:
+def test_a_sum_that_is_too_small_may_be_lost_or_lose_terms_and_nothing_else(dtype, p):
     for size in (1, 4, 49):
         found = verdicts(dtype, p, size, 2.0 ** (TOO_SMALL[dtype] / p))
         assert found.pop("right") == {None}

@@ -86,9 +86,7 @@ def test_nor_on_any_windows_whatever(question: tuple[Array, float]) -> None:
     [(FLOAT32, 300_000, 1), (FLOAT32, 300_000, 10), (FLOAT16, 2000, 10), (BFLOAT16, 1000, 10)],
     ids=str,
 )
-def test_a_running_sum_that_never_gets_past_its_first_term_is_honest(
-    dtype: np.dtype, size: int, p: float
-) -> None:
+def test_a_running_sum_that_never_gets_past_its_first_term_is_honest(dtype, size, p):
     # A good part of the sum is lost, so that the root is no straight line any more.
     x = np.full((1, size), (0.99 * unit(dtype)) ** (1 / p)).astype(dtype)
     x[0, 0] = 1

@@ -11,7 +11,7 @@ from tests.bounds.arithmetic import BFLOAT16
 from tests.bounds.lp_pool.batches import FLOAT16, SIZES
 from tests.bounds.lp_pool.implementations import HONEST
 from tests.bounds.lp_pool.judging import Question, ask
-from tests.bounds.lp_pool.mistakes import relative
+from tests.bounds.lp_pool.mutants import relative
 from tests.bounds.lp_pool.windows import DISTRIBUTIONS, in_range, windows
 
 #: A library call in 16 bits is computed wider and rounded: it errs by less than 1 ULP.
@@ -35,9 +35,7 @@ def questions(dtype: np.dtype) -> list[tuple[Question, Question]]:
 
 @pytest.mark.parametrize("dtype", [FLOAT16, BFLOAT16], ids=str)
 @pytest.mark.parametrize("name", NARROW)
-def test_arithmetic_in_sixteen_bits_is_named_and_passes_where_it_is_declared(
-    name: str, dtype: np.dtype
-) -> None:
+def test_arithmetic_in_sixteen_bits_is_named_and_passes_where_it_is_declared(name, dtype):
     declare = f"declare accumulate={dtype.name}"
     remarks = {
         f"kept in {dtype.name} between operations; {declare}",

@@ -11,7 +11,7 @@ import pytest
 from tests.bounds.arithmetic import BFLOAT16
 from tests.bounds.lp_pool.batches import FLOAT16, FLOAT32, FLOAT64
 from tests.bounds.lp_pool.judging import Question, ask
-from tests.bounds.lp_pool.mistakes import MISTAKES, cut_off, relative, sum_in
+from tests.bounds.lp_pool.mutants import MUTANTS, cut_off, relative, sum_in
 from tests.bounds.lp_pool.windows import windows
 
 UNIT = ("N(0,1)", "U(0,1)", "tenths")
@@ -91,7 +91,7 @@ def test_a_mistake_is_seen(row: Seen) -> None:
         for size in sizes
         for p in row.powers
         for asked in [question(name, size, p)]
-        if asked.judge(MISTAKES[row.mistake](asked.x, p)).problem != "values"
+        if asked.judge(MUTANTS[row.mistake](asked.x, p)).problem != "values"
     ]
     assert not missed
 

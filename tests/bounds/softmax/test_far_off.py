@@ -16,7 +16,7 @@ import pytest
 from opcheck.compare import Want, compare
 from opcheck.model import Comparison
 from tests.bounds.arithmetic import Array
-from tests.bounds.softmax import mistakes, rows
+from tests.bounds.softmax import mutants, rows
 from tests.bounds.softmax.algorithms import shifted
 from tests.bounds.softmax.judging import want
 
@@ -102,9 +102,7 @@ def test_nor_these_on_rows_that_the_arithmetic_is_enough_for(wrong: Wrong, dtype
 
 
 @pytest.mark.parametrize(("dtype", "longest"), [("bfloat16", 1024), ("float16", 4096)])
-def test_nothing_is_no_row_of_equal_numbers_however_poor_the_arithmetic(
-    dtype: str, longest: int
-) -> None:
+def test_nothing_is_no_row_of_equal_numbers_however_poor_the_arithmetic(dtype, longest):
     for columns in (8, 300, longest):
         for declared in ((), (dtype,)):
             found = judged(zeros, dtype, ("equal", 0.0, columns), declared)
@@ -119,10 +117,10 @@ def test_far_from_0_the_raw_log_sum_exp_does_not_divide_and_is_named(dtype: str)
     inside = np.float64 if dtype == "float64" else np.float32
     for row in everywhere(dtype, far=True):
         x, right = asked(dtype, *row)
-        got = mistakes.raw_log_sum_exp(x.astype(inside))
+        got = mutants.raw_log_sum_exp(x.astype(inside))
         assert (got == 1).all()
         found = compare(right, got.astype(x.dtype))
-        assert (found.problem, found.remark) == ("precision", mistakes.RAW), row
+        assert (found.problem, found.remark) == ("precision", mutants.RAW), row
 
 
 def test_it_loses_no_more_than_the_rounding_of_the_maximum() -> None:

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from opcheck.compare import compare
+from opcheck.execution.evaluation import CaseEvaluation
 from opcheck.model import Verdict
-from opcheck.run.trial import Trial
 from tests.bounds import arithmetic as ar
 from tests.bounds.arithmetic import Array
 from tests.bounds.softmax import algorithms, honest, rows, shipped
@@ -70,7 +70,7 @@ def test_nor_by_the_suite_itself(name: str) -> None:
     backend = shipped.backend(name)
     for case in shipped.cases():
         if case.level == "smoke":
-            result = result_of(Trial(case), backend)
+            result = result_of(CaseEvaluation(case), backend)
             assert result.verdict is Verdict.PASS, (case.id, result.reason)
 
 

@@ -11,7 +11,7 @@ from opcheck.compare import compare
 from opcheck.dtypes import DTYPES
 from tests.bounds import arithmetic as ar
 from tests.bounds.arithmetic import Array, Sum
-from tests.bounds.softmax import algorithms, honest, mistakes, rows
+from tests.bounds.softmax import algorithms, honest, mutants, rows
 from tests.bounds.softmax.algorithms import Exp, Softmax
 from tests.bounds.softmax.judging import told, want, want_of_batch
 
@@ -60,9 +60,7 @@ WORDS = {
     ("word", "name"),
     [("stored", name) for name in STORED] + [("arithmetic", name) for name in NARROW],
 )
-def test_16_bits_pass_where_declared_and_are_named_elsewhere(
-    word: str, name: str, dtype: str
-) -> None:
+def test_16_bits_pass_where_declared_and_are_named_elsewhere(word, name, dtype):
     named = set()
     for columns in LENGTHS:
         right, x = want_of_batch(dtype, columns), rows.batch(dtype, columns)
@@ -92,13 +90,13 @@ def test_what_is_worse_than_16_bits_fails_whatever_is_declared(dtype: str) -> No
 @pytest.mark.parametrize("offset", [1e3, 1e4, -1e3])
 def test_the_raw_log_sum_exp_is_named_where_its_rounding_shows(offset: float) -> None:
     x = rows.rounded(offset + np.random.default_rng(1).standard_normal((16, 8)), "float32")
-    found = compare(want(x), mistakes.raw_log_sum_exp(x))
-    assert (found.problem, found.remark) == ("precision", mistakes.RAW)
+    found = compare(want(x), mutants.raw_log_sum_exp(x))
+    assert (found.problem, found.remark) == ("precision", mutants.RAW)
 
 
 def test_on_rows_around_zero_it_is_as_good_as_any() -> None:
     x = rows.rounded(np.random.default_rng(1).standard_normal((64, 16)), "float32")
-    assert not told(compare(want(x), mistakes.raw_log_sum_exp(x)))
+    assert not told(compare(want(x), mutants.raw_log_sum_exp(x)))
 
 
 @pytest.mark.parametrize("dtype", rows.FLOATS)
@@ -119,9 +117,7 @@ LONG = ("zeros", "ascending", "two ascents", "tail", "wide")
 
 @pytest.mark.parametrize("dtype", SHORT)
 @pytest.mark.parametrize("name", IN_ORDER)
-def test_a_long_row_whose_sum_stagnates_passes_where_declared_and_is_named_elsewhere(
-    name: str, dtype: str
-) -> None:
+def test_a_long_row_whose_sum_stagnates_passes_where_declared_and_is_named_elsewhere(name, dtype):
     problems = set()
     for columns in (300, 1500):
         # Each row is judged by itself, so that none excuses another.

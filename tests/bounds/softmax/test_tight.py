@@ -16,9 +16,9 @@ from opcheck.compare import Want, compare
 from opcheck.model import Comparison
 from tests.bounds import arithmetic as ar
 from tests.bounds.arithmetic import Array
-from tests.bounds.softmax import algorithms, honest, mistakes, rows
+from tests.bounds.softmax import algorithms, honest, mutants, rows
 from tests.bounds.softmax.judging import told, want
-from tests.bounds.softmax.mistakes import LENGTHS, MISTAKES, SEEN, TINY
+from tests.bounds.softmax.mutants import LENGTHS, MUTANTS, SEEN, TINY
 
 #: How many rows are tried; where nothing is seen in the first, the mistake is rare on such rows.
 FEW = {2: 64, 4: 64, 16: 64, 64: 64, 512: 16, 4096: 4, 100_000: 1}
@@ -36,7 +36,7 @@ def judged(name: str, letter: str, columns: int) -> Comparison:
     for count in (FEW[columns], MANY[columns]):
         x, right = asked(letter, columns, count)
         with np.errstate(all="ignore"):
-            found = compare(right, MISTAKES[name](x))
+            found = compare(right, MUTANTS[name](x))
         if found.problem:
             break
     return found
@@ -59,13 +59,13 @@ def test_a_ripple_is_told_from_a_wrong_sum(columns: int) -> None:
     assert not judged("0.001 on all", "1", columns).remark
 
 
-@pytest.mark.parametrize("name", [name for name in MISTAKES if "exp" in name and "lse" not in name])
+@pytest.mark.parametrize("name", [name for name in MUTANTS if "exp" in name and "lse" not in name])
 def test_rows_of_equal_numbers_hide_what_is_wrong_with_exp(name: str) -> None:
     # It cancels: the answers are right.
     for columns in LENGTHS[:4]:
         x, right = asked("E", columns, 4)
         with np.errstate(all="ignore"):
-            assert not told(compare(right, MISTAKES[name](x)))
+            assert not told(compare(right, MUTANTS[name](x)))
 
 
 def test_an_error_of_one_roundoff_in_the_sum_is_below_what_any_bound_can_ask() -> None:
@@ -81,7 +81,7 @@ def test_an_error_of_one_roundoff_in_the_sum_is_below_what_any_bound_can_ask() -
 
 @pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16"])
 def test_an_exponential_good_to_20_bits_is_admitted_where_its_error_is_largest(dtype: str) -> None:
-    answer = mistakes.with_exp(mistakes.rippling)
+    answer = mutants.with_exp(mutants.rippling)
     rng = np.random.default_rng(2)
     for columns in (2, 3, 5, 9):
         # There the error turns from one sign to the other.

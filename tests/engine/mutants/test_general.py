@@ -14,14 +14,14 @@ import pytest
 
 from opcheck import dtypes
 from opcheck.engine import dtypes_of
-from opcheck.engine.mutants import Mutant, elements, mutants_of
+from opcheck.engine.mutants import Mutant, elements, guards_of, mutants_of
 from opcheck.engine.mutants.mutant import STATEFUL
 from opcheck.engine.node import Node, operator_of
 from opcheck.engine.operators import find
 from opcheck.errors import InvalidNode
+from opcheck.execution.kills import CaseKills
+from opcheck.execution.mutate import cells
 from opcheck.model import OpVersion, Typed
-from opcheck.run.mutate import cells
-from opcheck.run.sight import Sight
 from opcheck.suite import Selection, select
 from tests.asking import shipped_cases
 
@@ -40,12 +40,12 @@ PAST = (
     r"\b(\w+ed|was|were|had|won|came|became|got|gave|held|stood|lay|began|left|ran|kept|went|hung"
     r"|meant|lost|took|broke|put|cut|made)\b"
 )
-EVERY = {id(mutant): mutant for op in OPS for mutant in mutants_of(op)}.values()
+EVERY = {id(mutant): mutant for op in OPS for mutant in (*mutants_of(op), *guards_of(op))}.values()
 
 
 @pytest.mark.parametrize("op", OPS, ids=str)
 def test_names_and_texts_tell_the_mutants_of_an_operator_apart(op: OpVersion) -> None:
-    wrong = (*mutants_of(op), *STATEFUL)
+    wrong = (*mutants_of(op), *guards_of(op), *STATEFUL)
     names = Counter(f"{one.name} {getattr(one, 'primitive', '')}" for one in wrong)
     texts = Counter(f"{one.text} {getattr(one, 'primitive', '')}" for one in wrong)
     for told in (names, texts):
@@ -79,7 +79,7 @@ def test_arguments_speak_of_versions_and_types_of_the_operator(op: OpVersion) ->
 def test_arguments_speak_of_mutants_that_there_are(domain: str, name: str) -> None:
     operator = find(domain, name)
     assert operator
-    made = {m.name for op in OPS if op.name == name for m in mutants_of(op)}
+    made = {m.name for op in OPS if op.name == name for m in (*mutants_of(op), *guards_of(op))}
     assert set(operator.equivalents) <= made
 
 
@@ -97,12 +97,13 @@ def test_every_fault_of_a_function_that_operators_call_concerns_a_case() -> None
     seen: set[tuple[str, str]] = set()
     called: set[str] = set()
     for cell, cases in cells(select(shipped_cases(), Selection(level="smoke"))).items():
-        for sight in (Sight(case, cell.dtype) for case in cases):
-            called |= sight.node.primitives
-            found = (m for m in mutants_of(cell.op) if m.primitive and m.concerns(sight.node))
+        for case_kills in (CaseKills(case, cell.dtype) for case in cases):
+            called |= case_kills.node.primitives
+            found = (m for m in mutants_of(cell.op) if m.primitive and m.concerns(case_kills.node))
             seen |= {(m.primitive, m.name) for m in found}
     assert {"argmax", "exp", "max", "pow", "sum", "sums", "windows_of", "matrix_of"} <= called
-    made = {(m.primitive, m.name) for m in EVERY if m.primitive in called}
+    guards = {m.name for op in OPS for m in guards_of(op)}
+    made = {(m.primitive, m.name) for m in EVERY if m.primitive in called and m.name not in guards}
     # An operator's own may take the place of a general one.
     own = {("", m.name) for op in OPS for m in operator_of(op).mutants}  # type: ignore[union-attr]
     assert {(p, name) for p, name in made - seen if ("", name) not in own} == set()
@@ -131,7 +132,7 @@ def test_every_mutant_answers_every_node_or_refuses_it(domain: str, name: str) -
     nodes = [*strange(op)]
     assert {node.is_legal for node in nodes} == {True, False}
     for node in nodes:
-        for mutant in mutants_of(op):
+        for mutant in (*mutants_of(op), *guards_of(op)):
             if mutant.concerns(node):
                 mutant.made_on(node)
 
@@ -242,9 +243,7 @@ def test_an_attribute_to_blame_is_left_out() -> None:
         ("tf32", 1 + 2**-10, "float32", 1 + 2**-10),
     ],
 )
-def test_values_on_the_way_through_a_narrower_type_lose_something(
-    name: str, value: float, dtype: str, seen: float
-) -> None:
+def test_values_on_the_way_through_a_narrower_type_lose_something(name, value, dtype, seen):
     """p = 1 and windows of one element give magnitudes as they are."""
     op = OpVersion("", "LpPool", 22)
     [mutant] = [one for one in mutants_of(op) if one.name == f"input_in_{name}"]

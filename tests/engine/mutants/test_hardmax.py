@@ -143,9 +143,7 @@ CHOSEN: list[tuple[str, list[float], list[int], list[int]]] = [
 
 
 @pytest.mark.parametrize(("name", "values", "right", "chosen"), CHOSEN)
-def test_another_element_of_a_row_has_the_one(
-    name: str, values: list[float], right: list[int], chosen: list[int]
-) -> None:
+def test_another_element_of_a_row_has_the_one(name, values, right, chosen):
     (out,) = Node(VERSIONS[13], (np.array(values, np.float32),), {}).right
     assert out.tolist() == one(len(values), *right)
     assert wrong(name, values) == one(len(values), *chosen)
@@ -290,9 +288,7 @@ OF_0_AND_1 = [[[1, 0], [0, 1]], [[0, 0], [0, 0]]]
         ("rows_of_one_copied", 13, {"axis": 1}, ALONG_1),
     ],
 )
-def test_other_elements_of_a_tensor_compete(
-    name: str, since: int, attrs: dict[str, Any], wanted: Any
-) -> None:
+def test_other_elements_of_a_tensor_compete(name, since, attrs, wanted):
     assert wrong(name, CUBE, since, **attrs) == wanted
 
 
@@ -321,9 +317,7 @@ def test_other_elements_of_a_tensor_compete(
         ("no_axes_are_all", (1,), ALONG_1),
     ],
 )
-def test_other_elements_compete_in_directml_s(
-    name: str, axes: tuple[int, ...], wanted: Any
-) -> None:
+def test_other_elements_compete_in_directml_s(name, axes, wanted):
     assert wrong_dml(name, CUBE, *axes) == wanted
 
 

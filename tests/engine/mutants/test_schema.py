@@ -156,6 +156,18 @@ ACCEPTED = [
 ]  # fmt: skip
 
 
+@pytest.mark.parametrize("stated", [{}, {"epsilon": 1e-5}], ids=["default", "stated"])
+def test_a_small_default_may_be_left_out_or_be_no_float32(stated: dict[str, Any]) -> None:
+    x = np.array([[[1e-3, -1e-3]]])
+    attrs = {"num_groups": 1, "stash_type": 11, **stated}
+    node = Node(OpVersion("", "GroupNormalization", 21), (x, np.ones(1), np.zeros(1)), attrs)
+    made = {one.name: one.made_on(node) for one in mutants_of(node.op)}
+    for called, epsilon in (("left_out", 0.0), ("as_double", 1e-5)):
+        (y,) = made[f"epsilon_{called}"]
+        assert y[0, 0, 0] == pytest.approx(1e-3 / np.sqrt(1e-6 + epsilon), rel=1e-14)
+    assert node.right[0][0, 0, 0] != pytest.approx(1e-3 / np.sqrt(1e-6 + 1e-5), rel=1e-9)
+
+
 @pytest.mark.parametrize("shown", [*READ, *ACCEPTED], ids=str)
 def test_a_mutant_is_what_it_says(shown: Shown) -> None:
     assert shown.holds(), (shown.made(), shown.right())

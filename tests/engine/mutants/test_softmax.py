@@ -80,9 +80,7 @@ PARTS: list[tuple[str, int, tuple[int, ...], Attrs, int]] = [
 
 
 @pytest.mark.parametrize(("name", "since", "shape", "attrs", "parts"), PARTS)
-def test_another_row_has_another_number_of_parts(
-    name: str, since: int, shape: tuple[int, ...], attrs: Attrs, parts: int
-) -> None:
+def test_another_row_has_another_number_of_parts(name, since, shape, attrs, parts):
     asked = Node(OpVersion("", "Softmax", since), (np.zeros(shape, np.float32),), attrs)
     out = answer(name, asked)
     assert out.shape == shape
@@ -173,9 +171,7 @@ ROWS: list[tuple[str, list[list[float]], list[list[float]]]] = [
 
 
 @pytest.mark.parametrize(("name", "rows", "want"), ROWS, ids=lambda value: str(value)[:40])
-def test_a_mutant_is_made_as_it_is_called(
-    name: str, rows: list[list[float]], want: list[list[float]]
-) -> None:
+def test_a_mutant_is_made_as_it_is_called(name, rows, want):
     np.testing.assert_allclose(answer(name, node(rows)), want, rtol=1e-12, atol=1e-15)
 
 

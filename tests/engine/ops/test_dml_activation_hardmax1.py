@@ -70,9 +70,7 @@ def test_the_last_axis_alone_equals_hardmax_13() -> None:
         ((), (0,), "InputTensor has 0 dimensions; allowed: 1 to 8"),
     ],
 )
-def test_an_invalid_descriptor_names_operator_value_and_range(
-    shape: tuple[int, ...], axes: tuple[int, ...], said: str
-) -> None:
+def test_an_invalid_descriptor_names_operator_value_and_range(shape, axes, said):
     with pytest.raises(InvalidNode) as error:
         hardmax1(np.zeros(shape, np.float32), axes)
     assert str(error.value) == f"{HARDMAX1}-1: {said}"

@@ -64,9 +64,7 @@ def poolings(draw: st.DrawFn) -> tuple[tuple[int, ...], dict[str, list[int]]]:
 @pytest.mark.parametrize("name", NAMES)
 @settings(max_examples=40, deadline=None)
 @given(poolings(), st.sampled_from([1, 2, 3, 5]), st.booleans(), st.integers(0, 99))
-def test_every_element_is_the_norm_of_its_window(
-    name: str, pooling: tuple[tuple[int, ...], dict[str, list[int]]], p: int, up: bool, seed: int
-) -> None:
+def test_every_element_is_the_norm_of_its_window(name, pooling, p, up, seed):
     shape, attrs = pooling
     x = np.random.default_rng(seed).standard_normal(shape).astype(DTYPES[name].numpy)
     rank = len(shape) - 2
@@ -361,9 +359,7 @@ numbers = st.lists(st.floats(-8, 8, width=16), min_size=4, max_size=4)
 
 @given(numbers, st.sampled_from([1, 2, 3, 7, 2.5]), st.integers(-40, 40))
 @settings(max_examples=60, deadline=None)
-def test_a_power_of_two_scales_the_answer_exactly(
-    values: list[float], p: float, exponent: int
-) -> None:
+def test_a_power_of_two_scales_the_answer_exactly(values, p, exponent):
     for name in ("float32", "float64"):
         one = lp_pool(1, tensor(values, name), kernel_shape=(4,), p=p)
         other = lp_pool(1, tensor(np.ldexp(values, exponent), name), kernel_shape=(4,), p=p)

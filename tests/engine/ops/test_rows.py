@@ -78,9 +78,7 @@ def tensors(draw: st.DrawFn, op: str, name: str) -> Any:
 @pytest.mark.parametrize(("since", "name"), VERSIONED)
 @settings(max_examples=25, deadline=None)
 @given(data=st.data())
-def test_rows_are_answered_as_the_text_says_and_rounded_once(
-    since: int, name: str, op: str, data: st.DataObject
-) -> None:
+def test_rows_are_answered_as_the_text_says_and_rounded_once(since, name, op, data):
     x = data.draw(tensors(op, name))
     axis = data.draw(st.integers(0 if since == 1 else -x.ndim, x.ndim - 1))
     got, right = floats(answer(op, x, axis, since=since)), want(op, x, since, axis)
@@ -119,9 +117,7 @@ def test_coercion_is_a_reshape_to_two_dimensions(op: str, data: st.DataObject) -
 
 @pytest.mark.parametrize("op", BOTH)
 @pytest.mark.parametrize("layout", LAYOUTS.values(), ids=LAYOUTS.keys())
-def test_inputs_of_any_memory_layout_stay_as_they_are(
-    layout: Callable[[Any], Any], op: str
-) -> None:
+def test_inputs_of_any_memory_layout_stay_as_they_are(layout, op):
     for name in dtypes_of(OpVersion("", op, 13)):
         x = np.arange(24).reshape(2, 3, 4).astype(DTYPES[name].numpy)
         strange = layout(x.copy())
@@ -277,9 +273,7 @@ def integers(shape: tuple[int, ...]) -> st.SearchStrategy[Any]:
 
 @settings(max_examples=40, deadline=None)
 @given(integers((2, 5)), st.integers(-(2**18), 2**18), st.permutations(range(5)))
-def test_a_shift_changes_nothing_and_a_permutation_permutes(
-    x: Any, shift: int, order: list[int]
-) -> None:
+def test_a_shift_changes_nothing_and_a_permutation_permutes(x, shift, order):
     assert answer("Softmax", x + np.float32(shift)).tolist() == answer("Softmax", x).tolist()
     wider = x.astype(np.float64)
     assert answer("Softmax", wider + 2.0**20 * shift).tolist() == answer("Softmax", wider).tolist()
@@ -352,9 +346,7 @@ def test_every_backend_passes_onnx_node_tests(test: Any, backend: Any) -> None:
         (13, (), None, "the empty range of a rank-0 tensor"),
     ],
 )
-def test_an_axis_out_of_range_names_operator_value_and_range(
-    op: str, since: int, shape: tuple[int, ...], axis: int | None, allowed: str
-) -> None:
+def test_an_axis_out_of_range_names_operator_value_and_range(op, since, shape, axis, allowed):
     with pytest.raises(InvalidNode) as error:
         answer(op, np.zeros(shape, np.float32), axis, since=since)
     axis = axis if axis is not None else -1 if since == 13 else 1

@@ -5,7 +5,6 @@ import re
 from html.parser import HTMLParser
 from typing import Any
 
-_VOID = {"meta", "link", "br", "hr", "img", "input", "wbr", "use", "path", "image"}
 #: Elements that are no text of the page.
 _SILENT = {"script", "style", "title"}
 

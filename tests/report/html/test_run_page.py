@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from opcheck.analysis.status import outcome
 from opcheck.model import Diagnosis, Ending, Verdict
-from opcheck.records.status import outcome
-from opcheck.report import words
+from opcheck.report import plain_text
 from opcheck.report.html import plots, run_page
 from tests.report.html.many import many, pictured
 from tests.report.html.seen import Seen, data_of
@@ -240,7 +240,7 @@ def assert_harmless(page, text):
         goal = attrs.get("href") or "#"
         assert goal.startswith(("#", "data:image/png;base64,", "https://", "http://")), goal
     for character in text:
-        if words.clean(character) != character:
+        if plain_text.clean(character) != character:
             assert character not in page.replace("\r\n", "\n")
     assert len(data_of(page)) == len(Verdict)
 
@@ -250,7 +250,7 @@ def test_whatever_a_backend_says_is_shown_and_no_more(text):
     page = page_of(hostile(text))
     assert_harmless(page, text)
     # The reason of the failure, as it is shown in full.
-    assert words.block(text).strip() in Seen(page).text
+    assert plain_text.block(text).strip() in Seen(page).text
 
 
 @settings(deadline=None, max_examples=40)

@@ -21,7 +21,7 @@ import numpy as np
 from opcheck import dtypes
 from opcheck.engine.native.blocks import each
 from opcheck.engine.native.lp_pool.block_sums.parts import (
-    Part,
+    WindowPart,
     every,
     in_planes,
     part,
@@ -30,7 +30,7 @@ from opcheck.engine.native.lp_pool.block_sums.parts import (
 )
 from opcheck.engine.native.lp_pool.block_sums.sums import BLOCK, kept_in_bounds
 from opcheck.engine.native.lp_pool.norms import Powers, norm_of_all, pool, powers_of
-from opcheck.engine.node import Bound
+from opcheck.engine.node import BoundNode
 from opcheck.engine.ops.lp_pool import by_windows
 from opcheck.engine.windows import Windows
 from opcheck.errors import InvalidNode
@@ -40,7 +40,7 @@ from opcheck.model import Array
 _WINDOW, _AT_ONCE = 1 << 15, 64
 
 
-def native(bound: Bound, X: Array, *, threads: int = 1) -> tuple[Array]:
+def native(bound: BoundNode, X: Array, *, threads: int = 1) -> tuple[Array]:
     """The p-norm of every window."""
     try:
         p, windows = _planned(bound, X)
@@ -64,14 +64,14 @@ def native(bound: Bound, X: Array, *, threads: int = 1) -> tuple[Array]:
     return (out,)
 
 
-def _planned(bound: Bound, X: Array) -> tuple[float, Windows]:
+def _planned(bound: BoundNode, X: Array) -> tuple[float, Windows]:
     """The p and the windows that a version makes of its attributes."""
     versions: Any = by_windows(lambda X, p, windows: (p, windows))
     found: tuple[float, Windows] = versions[bound.node.op.since](X, **bound.attrs)
     return found
 
 
-def _pool(powers: Powers, most: int, some: Sequence[Part], x: Array, y: Array) -> None:
+def _pool(powers: Powers, most: int, some: Sequence[WindowPart], x: Array, y: Array) -> None:
     """Put the norms of some parts of `x`, of about `most` elements each, into `y`."""
     with kept_in_bounds():
         for each_part in some:
@@ -88,5 +88,5 @@ def _pool(powers: Powers, most: int, some: Sequence[Part], x: Array, y: Array) -
 
 
 def _few(powers: Powers, x: Array, norms: Array) -> bool:
-    """Whether to take the windows of `x` one by one is not much slower than all at once."""
+    """Return True if taking the windows of `x` one by one is not much slower than all at once."""
     return norms.size * (powers.most + _WINDOW) <= _AT_ONCE * x.size

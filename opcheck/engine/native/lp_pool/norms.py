@@ -22,8 +22,8 @@ from opcheck.engine.windows import AxisWindows, Windows
 from opcheck.model import Array
 from opcheck.numbers.arithmetic import expected
 
-Floats: TypeAlias = NDArray[np.float64]
-Mask: TypeAlias = NDArray[np.bool_]
+Float64Array: TypeAlias = NDArray[np.float64]
+BoolArray: TypeAlias = NDArray[np.bool_]
 
 #: The most elements of windows that are gathered at once, and how many times the cost of computing
 #: with all of them the gathering of one is.
@@ -67,7 +67,7 @@ class Powers:
 
     @cached_property
     def largest(self) -> float:
-        """The largest number of which `most` have a norm in that range."""
+        """The largest number such that `most` of it have a norm in that range."""
         with np.errstate(all="ignore"):
             return float(self.safe[1] / np.float64(self.most) ** (1 / self.p))
 
@@ -93,7 +93,7 @@ class Powers:
 
     @cached_property
     def begins_with_sqrt(self) -> bool:
-        """Whether the first step of a root is a square root."""
+        """True if the first step of a root is a square root."""
         return self._whole <= _MULTIPLIED and self._whole % 2 == 0
 
     def finish_root(self, y: Array) -> None:
@@ -222,7 +222,7 @@ def _again(
 
 
 def _again_in_float64(
-    powers: Powers, x: Array, axes: tuple[AxisWindows, ...], norms: Array, wrong: Mask
+    powers: Powers, x: Array, axes: tuple[AxisWindows, ...], norms: Array, wrong: BoolArray
 ) -> None:
     """Compute the `wrong` norms once more, in parts that take less memory than that in float32."""
     wide = powers_of(powers.dtype, powers.p, powers.most, wide=True)
@@ -234,7 +234,7 @@ def _again_in_float64(
             np.copyto(norms[here], instead, where=wrong[here], casting="same_kind")
 
 
-def _of_rows(rows: Floats, p: float) -> Floats:
+def _of_rows(rows: Float64Array, p: float) -> Float64Array:
     """The norms of rows, each divided by its largest number first."""
     sizes = np.abs(rows)
     largest = sizes.max(axis=1)
@@ -244,7 +244,7 @@ def _of_rows(rows: Floats, p: float) -> Floats:
 
 
 def norm_of_all(x: Array, powers: Powers, most: int) -> float:
-    """The norm of all of `x`, of which `most` elements are taken at a time."""
+    """The norm of all of `x`, taking `most` elements at a time."""
     if not x.size:
         return 0.0
     pieces = [part.elements for part in parts(tuple(map(every, x.shape)), x, most)]

@@ -30,7 +30,7 @@ from opcheck.model import Array
 #: A shape of contiguous memory, an index into that, an array of what is to be put there, and how.
 Piece: TypeAlias = tuple[tuple[int, ...], Any, Array, Via]
 #: Some elements along an axis, where to put them, and how.
-Place: TypeAlias = tuple[slice, Array, Via]
+SumPlace: TypeAlias = tuple[slice, Array, Via]
 
 
 @lru_cache(maxsize=256)
@@ -68,7 +68,7 @@ class Along:
         self._block = self._first[: prod(layout)].reshape(layout)
         self._shape = layout[0], axis.size, layout[2]
         self._target = self._other[: prod(self._shape)].reshape(self._shape)
-        self.places: list[Place] = [(slice(None), self._block, via())]
+        self.places: list[SumPlace] = [(slice(None), self._block, via())]
         self._there = there
         ways = {
             "whole": self._as_a_whole,

@@ -1,4 +1,4 @@
-"""How NumPy's functions are called, what a call costs, and the sums that calls make.
+"""Calls of NumPy's functions, their costs, and the sums they make.
 
 NumPy copies arrays that lie in short runs of memory to a buffer and back, as many runs at a time as
 fit there. Long runs had better be left where they are, and how many runs there are then matters.
@@ -41,7 +41,7 @@ def laid_down(function: Callable[..., Any], *inputs: Array, out: Array) -> Call:
 
 
 def via(*arrays: Array) -> Via:
-    """How to call a function of these arrays."""
+    """Return how to call a function of these arrays."""
     runs = [(run, array.size) for array in arrays if (run := _run(array)) < array.size]
     if not runs:
         return as_usual
@@ -51,7 +51,7 @@ def via(*arrays: Array) -> Via:
 
 
 def _copying(run: float, arrays: int) -> float:
-    """What copying so many arrays costs for each run."""
+    """Return the cost of copying this many arrays, per run."""
     return arrays * (run * _COPIED + _COPIED_RUN)
 
 
@@ -91,7 +91,7 @@ def slices_of(block: Array, axis: AxisWindows) -> list[Slice]:
 
 
 def additions(slices: Sequence[Slice], out: Array) -> Iterator[Call]:
-    """What fills `out`, (A, windows, B), with the sums."""
+    """Yield the calls that fill `out`, (A, windows, B), with the sums."""
     # Those that all windows have come first, so that there need be no zeros.
     slices = sorted(slices, key=lambda some: some[0].start - some[0].stop)
     everywhere = 0

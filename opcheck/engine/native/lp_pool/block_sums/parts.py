@@ -16,7 +16,7 @@ _Box: TypeAlias = tuple[range, ...]
 
 
 @dataclass(frozen=True)
-class Part:
+class WindowPart:
     """Some of the windows of a tensor.
 
     `windows` and `elements` are where they and the elements that they reach stand, `axes` are they
@@ -42,12 +42,12 @@ def every(length: int) -> AxisWindows:
 
 
 def is_plain(axis: AxisWindows) -> bool:
-    """Whether each element is a window of its own."""
+    """True if each element is a window of its own."""
     return axis.kernel == axis.stride == 1 and not axis.begin and axis.size == axis.length
 
 
 def is_whole(axis: AxisWindows) -> bool:
-    """Whether there is one window, and it holds all elements."""
+    """True if there is one window, and it holds all elements."""
     return axis.size == axis.dilation == 1 and not axis.begin and axis.kernel == axis.length
 
 
@@ -89,7 +89,7 @@ def part(axis: AxisWindows, windows: range) -> tuple[slice, AxisWindows]:
     return slice(first, end), held
 
 
-def parts(axes: tuple[AxisWindows, ...], x: Array, most: int) -> tuple[Part, ...]:
+def parts(axes: tuple[AxisWindows, ...], x: Array, most: int) -> tuple[WindowPart, ...]:
     """All windows over `x` that reach an element, in parts of about `most` elements.
 
     There may be more in one, where its windows would overlap too much with those of the next. What
@@ -98,7 +98,7 @@ def parts(axes: tuple[AxisWindows, ...], x: Array, most: int) -> tuple[Part, ...
     return _parts(axes, _order(x), most)
 
 
-def fresh_parts(axes: tuple[AxisWindows, ...], x: Array, most: int) -> Iterator[Part]:
+def fresh_parts(axes: tuple[AxisWindows, ...], x: Array, most: int) -> Iterator[WindowPart]:
     """The same where few are found, and others are to stay remembered."""
     return _found(axes, _order(x), most)
 
@@ -109,15 +109,19 @@ def _order(x: Array) -> tuple[int, ...]:
 
 
 @lru_cache(maxsize=8)
-def _parts(axes: tuple[AxisWindows, ...], order: tuple[int, ...], most: int) -> tuple[Part, ...]:
+def _parts(
+    axes: tuple[AxisWindows, ...], order: tuple[int, ...], most: int
+) -> tuple[WindowPart, ...]:
     return tuple(_found(axes, order, most))
 
 
-def _found(axes: tuple[AxisWindows, ...], order: tuple[int, ...], most: int) -> Iterator[Part]:
+def _found(
+    axes: tuple[AxisWindows, ...], order: tuple[int, ...], most: int
+) -> Iterator[WindowPart]:
     everything = tuple(map(reaching, axes))
     for box in _divided(axes, order, everything, most) if all(everything) else ():
         elements, inner = zip(*map(part, axes, box), strict=True)
-        yield Part(tuple(slice(some.start, some.stop) for some in box), elements, inner)
+        yield WindowPart(tuple(slice(some.start, some.stop) for some in box), elements, inner)
 
 
 def _divided(

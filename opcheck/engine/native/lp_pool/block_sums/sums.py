@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from opcheck.engine.native.lp_pool.block_sums.along import Along, Piece, Place
+from opcheck.engine.native.lp_pool.block_sums.along import Along, Piece, SumPlace
 from opcheck.engine.native.lp_pool.block_sums.calls import via
 from opcheck.engine.native.lp_pool.block_sums.parts import every, is_plain, is_whole
 from opcheck.engine.windows import AxisWindows
@@ -33,7 +33,7 @@ _Step: TypeAlias = tuple[AxisWindows, tuple[int, int, int]]
 
 
 class BlockSums:
-    """The sums of all windows of a block, of which no element is negative.
+    """The sums of all windows of a block without negative elements.
 
     The elements of x.reshape(`layout`)[:, index] have to be in the array that stands beside the
     index in `places`, a part of the first of three flat `buffers` of so many elements (`room`).
@@ -41,7 +41,7 @@ class BlockSums:
     """
 
     layout: tuple[int, int, int]
-    places: list[Place]
+    places: list[SumPlace]
 
     def __init__(self, axes: tuple[AxisWindows, ...], buffers: Sequence[Array]) -> None:
         block, spare, other = buffers
@@ -68,7 +68,7 @@ class BlockSums:
         self.nbytes += laid_down * _CALL
 
     def put(self, finish: Callable[..., object], out: Array) -> None:
-        """Fill the contiguous `out` with the sums, of which `finish` makes what goes there."""
+        """Fill the contiguous `out` with `finish` of the sums."""
         for call in self._calls:
             call()
         for shape, index, found, how in self._pieces:
@@ -76,7 +76,7 @@ class BlockSums:
 
 
 def room(axes: tuple[AxisWindows, ...]) -> int:
-    """How many elements there may be at once, before one axis and after another."""
+    """Number of elements allowed at once, before one axis and after another."""
     # The elements of an axis may be dealt out, one for each of as many stacks as a stride is long.
     dealt = (-(-axis.length // axis.stride) * min(axis.stride, axis.length) for axis in axes)
     return prod(map(max, dealt, (max(axis.length, axis.size) for axis in axes)))
@@ -127,7 +127,7 @@ class Workspace:
 
     @property
     def nbytes(self) -> int:
-        """What it takes in memory."""
+        """Memory in bytes."""
         return sum(array.nbytes for array in self.buffers) + self._laid_down
 
     @property

@@ -90,5 +90,5 @@ def _ends(axis: AxisWindows) -> _Cost:
 
 
 def crosses_rows(axis: AxisWindows, b: int) -> bool:
-    """Whether windows lie as far apart across the end of a row as within it."""
+    """Return True if windows lie as far apart across the end of a row as within it."""
     return axis.stride * axis.size == axis.length and 1 in (b, axis.stride)

@@ -1,0 +1,268 @@
+"""Changes from one stored run to another.
+
+Results are held against each other by case and backend, the latter by its address. What is red in
+the new run and was not in the old is a regression, and so is what was judged and no longer is.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+
+from opcheck.analysis.status import UNJUDGED, is_red, reds_of
+from opcheck.errors import Exit
+from opcheck.model import OpVersion, Record, Run, Verdict
+
+#: A pass whose share of the allowed error grew by more than this, beyond that, is worth a remark.
+#: Below half, nothing is near its limit; and from one machine to the next, as from one number of
+#: threads to another, shares of equally good kernels differ by some hundredths.
+GREW, NEAR = 0.1, 0.5
+#: Where something lay in memory, which is never the same.
+_ADDRESS = re.compile(r"0x[0-9a-fA-F]{6,}")
+
+
+class ChangeKind(StrEnum):
+    """In what way a result changed; the order is that of reports."""
+
+    FAILS = "newly failing"
+    UNLISTED = "failing, and no longer as known"
+    LOST = "no longer supported"
+    NOT_RUN = "no longer run"
+    BAD_CASE = "the case is wrong now"
+    VANISHED = "missing"
+    PASSES = "newly passing"
+    OTHERWISE = "failing otherwise"
+    LISTED = "known now"
+    WARNS = "warning now"
+    UNWARNED = "warning no longer"
+    ANSWERS = "answering otherwise where several answers are right"
+    DECLINES = "unsupported now, and not right before"
+    CHANGED = "another case now, not compared"
+    APPEARED = "new, and not failing"
+
+
+REGRESSIONS = frozenset(
+    [
+        ChangeKind.FAILS,
+        ChangeKind.UNLISTED,
+        ChangeKind.LOST,
+        ChangeKind.NOT_RUN,
+        ChangeKind.BAD_CASE,
+        ChangeKind.VANISHED,
+    ]
+)
+
+
+@dataclass(frozen=True)
+class Change:
+    """A result that changed; None where there is none."""
+
+    kind: ChangeKind
+    old: Record | None
+    new: Record | None
+
+    @property
+    def record(self) -> Record:
+        """The newer of the two."""
+        found = self.new or self.old
+        assert found is not None
+        return found
+
+
+@dataclass(frozen=True)
+class Growth:
+    """The largest share of the allowed error that a pass used, over results that passed twice."""
+
+    op: OpVersion
+    dtype: str | None
+    backend: str
+    old: float
+    new: float
+
+
+@dataclass(frozen=True)
+class Difference:
+    """All changes, ordered by kind and case.
+
+    `compared` results were compared with each other. `left_out` are those of the old run that the
+    new one was not asked for, `failing` counts what failed in both, `unjudged` what was worth
+    nothing in both, by verdict.
+    """
+
+    changes: tuple[Change, ...]
+    growths: tuple[Growth, ...]
+    compared: int
+    left_out: tuple[Record, ...]
+    failing: int = 0
+    unjudged: Mapping[Verdict, int] = field(default_factory=dict)
+
+    @property
+    def regressions(self) -> int:
+        """Number of regressions."""
+        return sum(change.kind in REGRESSIONS for change in self.changes)
+
+    def counts(self) -> dict[ChangeKind, int]:
+        """Number of changes of each kind that occurs."""
+        found = Counter(change.kind for change in self.changes)
+        return {kind: found[kind] for kind in ChangeKind if found[kind]}
+
+
+def compare(old: Run, new: Run) -> Difference:
+    """Hold `new` against `old`.
+
+    Where the known defects were applied in one of them only, it is as if they were in neither.
+    """
+    applied = [(run.header.known, bool(run.header.ledgers)) for run in (old, new)]
+    as_found = applied[0] != applied[1]
+    before, after = _by_pair(old.records, as_found), _by_pair(new.records, as_found)
+    red = reds_of(old.header), reds_of(new.header)
+    one, other = old.header, new.header
+    asked = [(head.selection, head.paths, head.shard, head.seed) for head in (one, other)]
+    # Only then was a result asked for that is missing in the new run.
+    same_request = new.complete and asked[0] == asked[1]
+    addresses = {backend.address for backend in other.backends}
+    changes = []
+    left_out = []
+    pairs = []
+    for pair, was in before.items():
+        now = after.get(pair)
+        if now is None and not (same_request and was.backend in addresses):
+            left_out.append(was)
+            continue
+        if now is not None and was.digest == now.digest:
+            pairs.append((was, now))
+        if kind := _kind(was, now, red):
+            changes.append(Change(kind, was, now))
+    for pair, now in after.items():
+        if pair not in before:
+            kind = ChangeKind.FAILS if is_red(now, red[1]) else ChangeKind.APPEARED
+            changes.append(Change(kind, None, now))
+    order = {kind: number for number, kind in enumerate(ChangeKind)}
+    changes.sort(key=lambda change: order[change.kind])
+    failing = sum(is_red(was, red[0]) and is_red(now, red[1]) for was, now in pairs)
+    same = Counter(now.verdict for was, now in pairs if was.verdict is now.verdict)
+    idle = {verdict: same[verdict] for verdict in UNJUDGED if same[verdict]}
+    growths = tuple(_growths(pairs))
+    return Difference(tuple(changes), growths, len(pairs), tuple(left_out), failing, idle)
+
+
+def judged(old: Run, new: Run, found: Difference, *, common: bool = False) -> tuple[Exit, str]:
+    """The exit code, the first that applies in the order of `Exit`, and what it means.
+
+    `common`: what the new run was not asked for is no matter.
+    """
+    counts = found.counts()
+    told = [f"{count:,} {kind}" for kind, count in counts.items()]
+    told += [f"{len(found.growths):,} nearer to the limit"] * bool(found.growths)
+    said = "; ".join(told) or f"{found.compared:,} results are as they were"
+    said += "".join(
+        f"; {count:,} {what}"
+        for what, count in {
+            "left out": len(found.left_out),
+            "failing in both": found.failing,
+            **{f"{verdict} in both": count for verdict, count in found.unjudged.items()},
+        }.items()
+        if count
+    )
+    if short := [name for name, run in (("OLD", old), ("NEW", new)) if not run.complete]:
+        return Exit.UNUSABLE, f"incomplete: {' and '.join(short)} was cut short; {said}"
+    if found.left_out and not common:
+        return Exit.UNUSABLE, f"NEW was asked for less than OLD (--common: no matter); {said}"
+    if found.unjudged.keys() - {Verdict.UNSUPPORTED}:
+        return Exit.UNUSABLE, f"incomplete: {said}"
+    if found.regressions:
+        return Exit.NONCONFORMING, said
+    if found.compared == sum(found.unjudged.values()):
+        return Exit.NOTHING_JUDGED, f"nothing could be compared; {said}"
+    return Exit.CONFORMS, f"no regression: {said}"
+
+
+def _by_pair(records: Iterable[Record], as_found: bool) -> dict[tuple[str, str], Record]:
+    return {(one.case, one.backend): _without_ledgers(one, as_found) for one in records}
+
+
+def _without_ledgers(record: Record, as_found: bool) -> Record:
+    """The record of a pass as such, and of others as they were before ledgers were asked."""
+    # That a ledger is out of date is no matter of the backend's.
+    if record.verdict is Verdict.UNEXPECTED_PASS:
+        record = replace(record, verdict=Verdict.PASS, known=None, unexpected=False)
+    if not as_found:
+        return record
+    if record.verdict is not Verdict.KNOWN or record.found is None:
+        return replace(record, known=None, unexpected=False)
+    return replace(record, verdict=record.found, known=None)
+
+
+_Red = tuple[Collection[Verdict], Collection[Verdict]]
+
+
+def _kind(was: Record, now: Record | None, red: _Red) -> ChangeKind | None:
+    """In what way a result changed, None if it did not."""
+    if now is None:
+        return ChangeKind.VANISHED
+    failed, fails = is_red(was, red[0]), is_red(now, red[1])
+    if fails and not failed:
+        return ChangeKind.UNLISTED if was.verdict is Verdict.KNOWN else ChangeKind.FAILS
+    if was.digest != now.digest:
+        return ChangeKind.CHANGED
+    if fails or was.verdict is now.verdict:
+        if fails and (_cause(was) != _cause(now) or _looks_otherwise(was, now)):
+            return ChangeKind.OTHERWISE
+        if was.verdict is Verdict.KNOWN and _listed(was) != _listed(now):
+            return ChangeKind.OTHERWISE
+        answers = was.verdict is Verdict.PASS and was.alternative != now.alternative
+        return ChangeKind.ANSWERS if answers else None
+    match now.verdict:
+        case Verdict.PASS:
+            return (
+                ChangeKind.UNWARNED
+                if was.verdict is Verdict.WARN and not failed
+                else ChangeKind.PASSES
+            )
+        case Verdict.KNOWN:
+            return ChangeKind.LISTED
+        case Verdict.WARN:
+            return ChangeKind.WARNS
+        case Verdict.UNSUPPORTED:
+            return (
+                ChangeKind.LOST
+                if was.verdict in (Verdict.PASS, Verdict.WARN)
+                else ChangeKind.DECLINES
+            )
+        case Verdict.NOT_RUN:
+            return ChangeKind.NOT_RUN
+        case _:
+            return ChangeKind.BAD_CASE
+
+
+def _cause(record: Record) -> tuple[object, ...]:
+    return record.verdict, record.failure, _ADDRESS.sub("", record.reason)
+
+
+def _listed(record: Record) -> tuple[object, ...]:
+    """Return what ledgers know of a failure, whatever file says it."""
+    known = record.known
+    return (known.cause, known.link, known.expected) if known else ()
+
+
+def _looks_otherwise(was: Record, now: Record) -> bool:
+    """Return True if two failures look different and both were diagnosed: known defects are not."""
+    # Which of several mistakes is the likeliest depends on other results, as do learned rules.
+    looks = [
+        {said.mistake or said.text for said in one.diagnoses if said.mistake or not said.counts}
+        for one in (was, now)
+    ]
+    return all(looks) and looks[0] != looks[1]
+
+
+def _growths(pairs: Iterable[tuple[Record, Record]]) -> Iterator[Growth]:
+    most: dict[tuple[OpVersion, str, str], tuple[float, float]] = {}
+    for was, now in pairs:
+        if was.verdict is now.verdict is Verdict.PASS and was.used is not None:
+            key = was.op, was.dtype or "", was.backend
+            before, after = most.get(key, (0.0, 0.0))
+            most[key] = max(before, was.used), max(after, now.used or 0.0)
+    for (op, dtype, backend), (before, after) in sorted(most.items()):
+        if after > NEAR and after - before > GREW:
+            yield Growth(op, dtype or None, backend, before, after)

@@ -1,0 +1,352 @@
+"""Stored runs of one suite as one: shards, backends, or what a run that was cut short has."""
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+
+from opcheck.analysis.status import status
+from opcheck.errors import UsageError
+from opcheck.model import BackendInfo, Ending, Environment, Header, Record, Run, Verdict
+from opcheck.reading import quoted
+
+#: Runs that began more hours apart are hardly parts of one: less than lies between two nights.
+APART = 12.0
+#: How many results that stand in two runs are named.
+_NAMED = 3
+#: What the run that goes on is called beside the file.
+_NOW = "this run"
+#: All that is known of how a run ended that was killed.
+_KILLED = Ending(False, 0, "")
+
+
+def differences(old: Header, new: Header) -> dict[str, tuple[str, str]]:
+    """Return the settings that differ between two runs, with both values; "" if missing."""
+    return unlike(_facts(old), _facts(new))
+
+
+def unlike(was: Mapping[str, str], now: Mapping[str, str]) -> dict[str, tuple[str, str]]:
+    """The facts that differ, with the text of both; "" where one has no such fact."""
+    both = {name: (was.get(name, ""), now.get(name, "")) for name in {**was, **now}}
+    return {name: (one, other) for name, (one, other) in both.items() if one != other}
+
+
+def rules(header: Header) -> Mapping[str, str]:
+    """By what results were judged, beside the cases, in words; "" is the default."""
+    return {
+        "known defects": "applied" if header.known else "judged",
+        "known failures": ", ".join(f"{name} ({said})" for name, said in header.ledgers.items()),
+        "warnings": "red" if header.strict else "",
+        "unsupported": "red" if header.require_supported else "",
+        "seed": "" if header.seed is None else str(header.seed),
+        **header.options,
+    }
+
+
+def _release(info: BackendInfo) -> str:
+    return " ".join(filter(None, (info.of, info.version)))
+
+
+def _facts(header: Header) -> Mapping[str, str]:
+    about = header.environment
+    shard = header.shard
+    return {
+        "opcheck": about.opcheck,
+        "Python": about.python,
+        "platform": about.platform,
+        **{f"package {name}": version for name, version in about.packages.items()},
+        **{f"backend {info.address}": _release(info) for info in header.backends},
+        **{f"oracle {info.address}": _release(info) for info in header.oracles},
+        "selection": header.selection,
+        "paths": " ".join(header.paths),
+        "shard": f"{shard[0]} of {shard[1]}" if shard else "",
+        **rules(header),
+    }
+
+
+@dataclass(frozen=True)
+class RunPart:
+    """A run and what to call it."""
+
+    name: str
+    run: Run
+
+
+def merge(parts: Sequence[RunPart], *, mixed_versions: bool = False) -> tuple[Run, tuple[str, ...]]:
+    """The whole that `parts`, at least one, are of, and what it lacks; results in order of cases.
+
+    Raises UsageError with every reason why they are no parts of one whole: another suite, other
+    rules, another opcheck unless `mixed_versions`, two versions of a backend, a result twice, or
+    backends that are to be compared with each other and were not in one run.
+    """
+    first = parts[0].run.header
+    wrong = [*misfits(parts)]
+    for part in parts if not mixed_versions else ():
+        if (other := part.run.header.environment.opcheck) != first.environment.opcheck:
+            both = f"{parts[0].name} and {part.name} are of opcheck {first.environment.opcheck}"
+            wrong.append(f"{both} and {other} (--mixed-versions joins them)")
+    wrong += [*_repeated(parts), *_compared_apart(parts), *_left_over(parts)]
+    if wrong:
+        raise UsageError("\n".join(dict.fromkeys(wrong)))
+    headers = [part.run.header for part in parts]
+    backends = _whole(info for header in headers for info in header.backends)
+    oracles = _whole(info for header in headers for info in header.oracles)
+    header = replace(
+        first,
+        environment=joined([one.environment for one in headers]),
+        backends=tuple(backends.values()),
+        oracles=tuple(oracles.values()),
+        cases=first.suite.cases,
+        started=min((one.started for one in headers), key=datetime.fromisoformat),
+        named=any(one.named for one in headers),
+        shard=None,
+    )
+    order = {address: number for number, address in enumerate(backends)}
+    records = sorted(
+        (record for part in parts for record in part.run.records),
+        key=lambda record: (record.place, order[record.backend]),
+    )
+    lacks = tuple(_lacks(parts, header))
+    return Run(header, tuple(records), _ending(parts, header, records, complete=not lacks)), lacks
+
+
+def _whole(infos: Iterable[BackendInfo]) -> dict[str, BackendInfo]:
+    """Backends by their addresses, each with all that it was made of."""
+    found: dict[str, BackendInfo] = {}
+    for info in infos:
+        before = found.get(info.address, info).made_of
+        made = {
+            name: _each([before.get(name, "none"), info.made_of.get(name, "none")])
+            for name in {**before, **info.made_of}
+        }
+        found[info.address] = replace(info, made_of=made)
+    return found
+
+
+def _left_over(parts: Sequence[RunPart]) -> Iterator[str]:
+    """Yield parts of another day with another build of a backend than an earlier part."""
+    for number, part in enumerate(parts):
+        for other in parts[:number]:
+            hours = abs(apart(other.run.header, part.run.header))
+            before = {info.address: info.made_of for info in other.run.header.backends}
+            for info in part.run.header.backends if hours > APART else ():
+                if before.get(info.address, info.made_of) != info.made_of:
+                    both = f"{other.name} and {part.name} began {hours:,.1f} hours apart"
+                    yield f"{both}, with other files of {quoted(info.address)}"
+
+
+def apart(one: Header, other: Header) -> float:
+    """Return the hours between the starts of two runs."""
+    first, second = (datetime.fromisoformat(header.started) for header in (one, other))
+    return (second - first).total_seconds() / 3600
+
+
+def misfits(parts: Sequence[RunPart]) -> Iterator[str]:
+    """Yield why parts do not fit the first part or each other."""
+    (first, *rest) = parts
+    one = first.run.header
+    shards = {one.shard[1]: first.name} if one.shard else {}
+    backends = {info.address: (info, first.name) for info in one.backends}
+    oracles = {info.address: (info, first.name) for info in one.oracles}
+    for part in rest:
+        other = part.run.header
+        both = f"{first.name} and {part.name}"
+        if other.suite != one.suite:
+            counts = f"{one.suite.cases:,} and {other.suite.cases:,} cases"
+            yield f"{both} are of different suites, of {counts}"
+        if rules(other) != rules(one):
+            unlike = dict(rules(one).items() ^ rules(other).items())
+            yield f"{both} were judged by different rules: {', '.join(sorted(unlike))}"
+        if other.shard and shards.setdefault(other.shard[1], part.name) == part.name:
+            counted = ", ".join(f"{count} ({name})" for count, name in shards.items())
+            if len(shards) > 1:
+                yield f"the shards are counted differently: of {counted}"
+        yield from _unlike("", backends, other.backends, part.name)
+        yield from _unlike("oracle ", oracles, other.oracles, part.name)
+
+
+def _unlike(
+    what: str, known: dict[str, tuple[BackendInfo, str]], infos: Iterable[BackendInfo], name: str
+) -> Iterator[str]:
+    """Yield the backends of a named run that differ from earlier parts."""
+    for info in infos:
+        before, where = known.setdefault(info.address, (info, name))
+        if before != info:
+            versions = before.version, info.version
+            how = " and ".join(versions) if versions[0] != versions[1] else "other settings"
+            yield f"{what}{quoted(info.address)} has {how} in {where} and {name}"
+
+
+def _repeated(parts: Sequence[RunPart]) -> Iterator[str]:
+    """Yield results that occur in two parts, and cases that differ between them."""
+    first: dict[tuple[str, str], int] = {}
+    cases: dict[str, tuple[int, str]] = {}
+    twice: dict[tuple[int, int], list[Record]] = {}
+    for number, part in enumerate(parts):
+        for record in part.run.records:
+            other = first.setdefault((record.case, record.backend), number)
+            if other != number:
+                twice.setdefault((other, number), []).append(record)
+            about = record.place, record.digest
+            if cases.setdefault(record.case, about) != about:
+                case = quoted(record.case)
+                yield f"{part.name} has another case {case} than the runs before it"
+    for (one, other), records in twice.items():
+        named = ", ".join(f"{quoted(r.backend)} on {quoted(r.case)}" for r in records[:_NAMED])
+        left = len(records) - _NAMED
+        more = f" and {left:,} more" if left > 0 else ""
+        yield f"results that stand in both {parts[one].name} and {parts[other].name}: {named}{more}"
+
+
+def _compared_apart(parts: Sequence[RunPart]) -> Iterator[str]:
+    """Yield cases on which the parts compare different backends with each other."""
+    first: dict[str, int] = {}
+    told: set[tuple[int, int]] = set()
+    for number, part in enumerate(parts):
+        for record in part.run.records:
+            if not record.against or record.oracle:
+                continue
+            other = first.setdefault(record.case, number)
+            if other != number and (other, number) not in told:
+                told.add((other, number))
+                both = f"{parts[other].name} and {part.name}"
+                yield f"{both} compare other backends with each other on {quoted(record.case)}"
+
+
+def _lacks(parts: Sequence[RunPart], header: Header) -> Iterator[str]:
+    for part in parts:
+        if part.run.ending is None:
+            yield f"{part.name} was cut short, and nobody knows how it ended"
+    for backend in header.backends:
+        mine = [part for part in parts if backend in part.run.header.backends]
+        counts = [
+            sum(record.backend == backend.address for record in part.run.records) for part in mine
+        ]
+        if sum(counts) == header.suite.cases:
+            continue
+        yield f"{backend.address}: {sum(counts):,} of {header.suite.cases:,} results"
+        for part, count in zip(mine, counts, strict=True):
+            if count < part.run.header.cases:
+                yield f"  {part.name} has {count:,} of {part.run.header.cases:,}"
+        shards = [part.run.header.shard for part in mine]
+        there = {shard[0] for shard in shards if shard}
+        total = max((shard[1] for shard in shards if shard), default=0)
+        for number in sorted({*range(1, total + 1)} - there) if all(shards) else ():
+            yield f"  shard {number} of {total} is missing"
+
+
+def _ending(
+    parts: Iterable[RunPart], header: Header, records: Sequence[Record], *, complete: bool
+) -> Ending:
+    endings = [part.run.ending for part in parts if part.run.ending]
+    accidents = tuple(said for ending in endings for said in ending.accidents)
+    partings = tuple(said for ending in endings for said in ending.partings)
+    code, meaning = status(
+        header, records, cut_short=not complete, accidents=accidents, partings=partings
+    )
+    seconds = round(sum(ending.seconds for ending in endings), 3)
+    return Ending(complete, int(code), meaning, seconds, accidents, partings)
+
+
+def joined(all_: Sequence[Environment]) -> Environment:
+    """Merge environments; values that differ are listed once each."""
+    packages = dict.fromkeys(name for one in all_ for name in one.packages)
+    return Environment(
+        opcheck=_each(one.opcheck for one in all_),
+        python=_each(one.python for one in all_),
+        platform=_each(one.platform for one in all_),
+        packages={
+            name: _each(one.packages[name] for one in all_ if name in one.packages)
+            for name in packages
+        },
+    )
+
+
+def _each(values: Iterable[str]) -> str:
+    return ", ".join(dict.fromkeys(part for value in values for part in value.split(", ")))
+
+
+@dataclass(frozen=True)
+class PreviousRun:
+    """Results reused from an earlier run, by case and backend, and its header.
+
+    The latter are in the order of the cases. `ending` is how the run ended, as far as is known.
+    """
+
+    header: Header
+    records: Mapping[tuple[str, str], Record] = field(default_factory=dict)
+    ending: Ending = _KILLED
+
+    @property
+    def missing(self) -> int:
+        """Number of results still missing."""
+        return self.header.results - len(self.records)
+
+    def behind(self, records: Sequence[Record]) -> list[Record]:
+        """Return the reused results that are not among these records."""
+        there = {(record.case, record.backend) for record in records}
+        return [record for pair, record in self.records.items() if pair not in there]
+
+
+def resumed(
+    earlier: RunPart,
+    now: Header,
+    digests: Mapping[str, tuple[int, str]],
+    compared: Collection[str] = (),
+    hours: float = APART,
+) -> PreviousRun:
+    """Return the results of `earlier` that a run with the header `now` can reuse.
+
+    `digests` are place and digest of the cases, by their ids; those `compared` among the backends
+    are kept if all of their results are. Raises UsageError with every reason why it is another run:
+    another suite or shard, other backends, versions, files or rules, or more `hours` apart.
+    """
+    old = earlier.run.header
+    wrong = [*misfits([earlier, RunPart(_NOW, replace(earlier.run, header=now))])]
+    wrong += _changed_since(earlier.name, old, now, hours)
+    # What was not delivered is what is missing.
+    records = [one for one in earlier.run.records if one.verdict is not Verdict.NOT_RUN]
+    if earlier.run.complete and len(records) == len(earlier.run.records):
+        wrong.append(f"{earlier.name} is complete: there is nothing to go on with")
+    for record in earlier.run.records if old.suite == now.suite else ():
+        if digests.get(record.case) != (record.place, record.digest):
+            wrong.append(f"{earlier.name} has another case {quoted(record.case)} than {_NOW}")
+    if wrong:
+        hint = f"another file begins a new run; {earlier.name} is as it was"
+        raise UsageError("\n".join(dict.fromkeys(wrong)), hint)
+    order = {info.address: number for number, info in enumerate(old.backends)}
+    # What a backend is worth beside the others is known once all of them have answered.
+    count = Counter(one.case for one in records)
+    torn = {case for case in compared if count[case] < len(old.backends)}
+    records = [one for one in records if one.case not in torn]
+    records.sort(key=lambda one: (one.place, order[one.backend]))
+    environment = joined([old.environment, now.environment])
+    header = replace(old, environment=environment, named=old.named or now.named)
+    pairs = {(one.case, one.backend): one for one in records}
+    return PreviousRun(header, pairs, earlier.run.ending or _KILLED)
+
+
+def _changed_since(name: str, old: Header, now: Header, hours: float) -> Iterator[str]:
+    """Yield changes that parts of a merged run may have, but a resumed run may not."""
+    versions = old.environment.opcheck, now.environment.opcheck
+    if versions[1] not in versions[0].split(", "):
+        yield f"{name} is of opcheck {versions[0]}, {_NOW} of {versions[1]}"
+    if old.shard != now.shard:
+        yield f"{name} is {_which(old)}, {_NOW} {_which(now)}"
+    one, other = ([info.address for info in header.backends] for header in (old, now))
+    if one != other:
+        yield f"{name} has the backends {', '.join(one)}; {_NOW} {', '.join(other)}"
+    known = {info.address: info.made_of for info in (*old.backends, *old.oracles)}
+    for info in (*now.backends, *now.oracles):
+        before = known.get(info.address, info.made_of)
+        if unlike := sorted(dict(before.items() ^ info.made_of.items())):
+            yield f"{quoted(info.address)} was made of other files in {name}: {', '.join(unlike)}"
+    # Too much may have changed meanwhile that nothing in it shows.
+    passed = apart(old, now)
+    if abs(passed) > hours:
+        when = f"{abs(passed):,.1f} hours {'ago' if passed > 0 else 'from now'}"
+        yield f"{name} began {when}; --resume-within {hours:g} allows no more"
+
+
+def _which(header: Header) -> str:
+    return f"shard {header.shard[0]} of {header.shard[1]}" if header.shard else "the whole suite"

@@ -1,0 +1,166 @@
+"""The exit code of a run and the sentence that explains it."""
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+
+from opcheck.errors import Exit
+from opcheck.model import WRONG, BackendInfo, Header, LiveResult, Record, Run, Verdict
+
+_RED = frozenset([*WRONG, Verdict.UNEXPECTED_PASS])
+_REMARKS = (Verdict.WARN, Verdict.DIFFER, Verdict.UNSUPPORTED)
+UNJUDGED = (Verdict.UNSUPPORTED, Verdict.NOT_RUN, Verdict.BAD_CASE)
+
+
+def reds(*, strict: bool = False, require_supported: bool = False) -> frozenset[Verdict]:
+    """The verdicts that make a run fail."""
+    warnings = {Verdict.WARN} if strict else set()
+    gaps = {Verdict.UNSUPPORTED} if require_supported else set()
+    return _RED | warnings | gaps
+
+
+def reds_of(header: Header) -> frozenset[Verdict]:
+    """The verdicts that made this run fail."""
+    return reds(strict=header.strict, require_supported=header.require_supported)
+
+
+def is_red(result: Record | LiveResult, red: Collection[Verdict]) -> bool:
+    """Return True if a result fails a run in which these verdicts are red."""
+    excused = result.inexpressible and not result.beyond
+    return result.unexpected or (result.verdict in red and not excused)
+
+
+def is_failure(result: Record | LiveResult, red: Collection[Verdict]) -> bool:
+    """Return True if a result is shown in full and counts for --max-fail: red, or a bad case."""
+    return result.verdict is Verdict.BAD_CASE or is_red(result, red)
+
+
+def status(
+    header: Header,
+    results: Iterable[Record],
+    *,
+    interrupted: bool = False,
+    cut_short: bool = False,
+    accidents: Sequence[str] = (),
+    partings: Sequence[str] = (),
+) -> tuple[Exit, str]:
+    """The exit code of a run, the first that applies in the order of `Exit`, and what it means.
+
+    Backends that the user named have to judge something, each of them; of others, one does.
+    `accidents` tell of processes that ended while they were asked nothing, for which no case can be
+    blamed, and `partings` of those that died of being asked to leave, which is no matter of
+    operators, and only told. Results that lack because of -x or --max-fail are no reason to call a
+    run `cut_short` while it lasts; once it is stored, they are.
+    """
+    results = list(results)
+    red = reds_of(header)
+    total = Counter(result.verdict for result in results)
+    asked = {backend.address: _why_idle(backend, results) for backend in header.backends}
+    idle = [address for address, why in asked.items() if why]
+    idly = [
+        f"{', '.join(address for address in idle if asked[address] == why)} {why}"
+        for why in dict.fromkeys(asked.values())
+        if why
+    ]
+    failed = [result for result in results if is_red(result, red)]
+    wrong = [_spelt(Counter(result.verdict for result in failed))] * bool(failed)
+    if beyond := sum(result.beyond for result in failed):
+        wrong.append(f"{beyond:,} of these unsupported by opcheck, not by a backend")
+    wrong += accidents
+    also = "".join(f"; {said}" for said in wrong)
+    if interrupted:
+        return Exit.INTERRUPTED, "interrupted: the run is incomplete"
+    if total[Verdict.BAD_CASE]:
+        bad = _counted(total[Verdict.BAD_CASE], "result says", "results say")
+        return Exit.USAGE, f"{bad} that the case is wrong{also}"
+    if cut_short:
+        there = f"{len(results):,} of {_counted(header.results, 'result', 'results')}"
+        return Exit.UNUSABLE, f"incomplete: {there}{also}"
+    if total[Verdict.NOT_RUN]:
+        return Exit.UNUSABLE, f"incomplete: {total[Verdict.NOT_RUN]:,} not run{also}"
+    if wrong:
+        return Exit.NONCONFORMING, f"does not conform: {'; '.join(wrong)}"
+    part = f"shard {header.shard[0]} of {header.shard[1]}" if header.shard else ""
+    if not total:
+        matched = f"{part} has no case" if part and header.suite.cases else "no case matched"
+        return Exit.NOTHING_JUDGED, f"nothing was judged: {matched}"
+    if idle and (header.named or len(idle) == len(header.backends)):
+        return Exit.NOTHING_JUDGED, f"nothing was judged: {'; '.join(idly)}"
+    judged = _counted(sum(map(is_judged, results)), "result", "results")
+    off = {*WRONG} - {Verdict.DIFFER}
+    excused = (result for result in results if result.verdict is Verdict.KNOWN)
+    known = Counter(result.backend for result in excused if before_ledgers(result) in off)
+    found = Counter(before_ledgers(result) for result in results)
+    remarks = []
+    if known:
+        (first, count), *others = known.items()
+        remarks.append(f"{first} is wrong on {_counted(count, 'known case', 'known cases')}")
+        remarks[0] += "".join(f", {name} on {count:,}" for name, count in others)
+    remarks += [_spelt({verdict: found[verdict] for verdict in _REMARKS})]
+    other = sum(result.irreproducible for result in results)
+    remarks += [f"{other:,} not reproducible to the bit"] * bool(other)
+    remarks += [f"{address} {asked[address]}" for address in idle]
+    passed = {result.backend for result in results if result.verdict is not Verdict.KNOWN}
+    remarks += [
+        f"{backend.address} passed no case: all that it fails is listed"
+        for backend in header.backends
+        if backend.address not in {*passed, *idle}
+    ]
+    remarks += [f"{part} only"] * bool(part)
+    remarks += [*several_builds(header), *partings]
+    head = f"nothing new: {judged}" if known else f"conforms: {judged}, nothing unexpected"
+    said = "; ".join(filter(None, [head, *remarks]))
+    return Exit.CONFORMS, said
+
+
+def outcome(run: Run) -> tuple[Exit, str]:
+    """Return exit code and message of a stored run; without all results it is incomplete."""
+    ending = run.ending
+    return status(
+        run.header,
+        run.records,
+        cut_short=not run.complete,
+        accidents=ending.accidents if ending else (),
+        partings=ending.partings if ending else (),
+    )
+
+
+def several_builds(whole: Header) -> Iterator[str]:
+    """Backends that were not made of the same in all parts of a whole, and in what they differ."""
+    for info in (*whole.backends, *whole.oracles):
+        if unlike := [name for name, digests in info.made_of.items() if ", " in digests]:
+            yield f"{info} was not made of the same everywhere: {', '.join(unlike)}"
+
+
+def _why_idle(backend: BackendInfo, results: Iterable[Record]) -> str:
+    """Return why a backend was judged on nothing, or ""."""
+    mine = [result for result in results if result.backend == backend.address]
+    judged = [result for result in mine if is_judged(result)]
+    # To answer as one does oneself is nothing; the engine has two answers, of which one is exact.
+    if judged and all(
+        result.verdict is Verdict.PASS and result.self_check and (result.oracle or result.against)
+        for result in judged
+    ):
+        return "was compared with itself only"
+    declined = any(before_ledgers(result) is Verdict.UNSUPPORTED for result in mine)
+    # Nor is it anything to refuse invalid models of a dtype of which no legal one is supported.
+    idle = all(result.refused for result in judged) and (declined or not judged)
+    return "supported no case" if idle else ""
+
+
+def before_ledgers(result: Record) -> Verdict:
+    """Return the verdict that a result had before any ledger excused it."""
+    return result.verdict if result.verdict is not Verdict.KNOWN else result.found or Verdict.FAIL
+
+
+def is_judged(result: Record) -> bool:
+    """Return True if the result judges a computed answer, not a known lack of support."""
+    return before_ledgers(result) not in UNJUDGED
+
+
+def _counted(count: int, one: str, many: str) -> str:
+    """`1 result`, `2,771 results`."""
+    return f"{count:,} {one if count == 1 else many}"
+
+
+def _spelt(counts: Mapping[Verdict, int]) -> str:
+    return ", ".join(f"{counts[verdict]:,} {verdict}" for verdict in Verdict if counts.get(verdict))

@@ -1,0 +1,300 @@
+"""opcheck from Python: what `import opcheck` offers, with the same verdicts as the command line.
+
+    import opcheck
+
+    cases = opcheck.load("my_cases.yaml")
+    for result in opcheck.run(cases, ["onnxruntime", my_kernel]):
+        if result.failed:
+            print(result)
+
+Names that `opcheck.__all__` lists keep their meaning within a major version.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
+from os import PathLike
+from pathlib import Path
+from typing import Any, TypeAlias, TypeVar
+
+from opcheck import session as sessions
+from opcheck.analysis import comparing
+from opcheck.analysis.comparing import Difference
+from opcheck.analysis.status import is_failure, reds
+from opcheck.errors import UsageError
+from opcheck.execution.bench.setup import entered, planned, why_not
+from opcheck.execution.workers import Limits, facts_of
+from opcheck.known import Gate, load_user_ledgers
+from opcheck.known.checking import check
+from opcheck.model import Case, Level, Record
+from opcheck.model import Run as StoredRun
+from opcheck.model.timing import Timed
+from opcheck.report import failure, store
+from opcheck.report.html.run_page import fragment
+from opcheck.session import BackendLike, Request
+from opcheck.suite import LEVELS, Selection, choose, load_all
+
+AnyPath: TypeAlias = str | PathLike[str]
+Item = TypeVar("Item", bound=str | int)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Result(Record):
+    """One backend's answer to one case, judged; `str` explains it as the command line does.
+
+    The most useful fields are `case` (its id), `backend` (its address), `verdict`, `reason`,
+    `clause` (the sentence of the specification), `comparisons` (wrong elements of each output),
+    `diagnoses` (which known mistake it looks like) and `repeat` (the command that repeats it).
+    """
+
+    @property
+    def failed(self) -> bool:
+        """True for a result that makes `opcheck run` end with exit code 1 or 2."""
+        return is_failure(self, reds())
+
+    def __str__(self) -> str:
+        return failure.text(self)
+
+    def _repr_html_(self) -> str:
+        """The result as the HTML page shows it, for notebooks."""
+        return fragment(self)
+
+
+def load(
+    paths: AnyPath | Iterable[AnyPath] = (),
+    *,
+    ids: str | Iterable[str] = (),
+    keywords: str = "",
+    ops: str | Iterable[str] = (),
+    opsets: int | Iterable[int] = (),
+    dtypes: str | Iterable[str] = (),
+    level: Level = "core",
+    dims: Mapping[str, int] | None = None,
+) -> tuple[Case, ...]:
+    """Return the cases of files, as `opcheck run` selects them.
+
+    Args:
+        paths: Case files, folders of them or of ONNX's test data, models, or "onnx-node/PATTERN";
+            the shipped suites if there is none.
+        ids: Exactly this case or these, whatever their level.
+        keywords: An expression of words, `and`, `or`, `not` and parentheses, as for `-k`.
+        ops: Only this operator or these.
+        opsets: Only this opset or these.
+        dtypes: Only this element type or these, such as "float32".
+        level: "smoke", "core" (with smoke) or "deep" (all).
+        dims: Sizes that a model leaves open.
+
+    Raises:
+        CaseFileError: with every problem of every file.
+        UsageError: a name of nothing that there is.
+    """
+    if level not in LEVELS:
+        raise UsageError(f"no level {level!r}", f"levels: {', '.join(LEVELS)}")
+    names = tuple(map(str, _several(dtypes)))
+    chosen = Selection(_several(ids), keywords, _several(ops), _several(opsets), names, level)
+    return choose(load_all(_paths(paths), dims, _operators(chosen)), chosen)
+
+
+class Session(sessions.Session):
+    """Backends that are started once, for any number of runs; a context manager.
+
+    Takes the arguments of `run` that are about backends.
+
+        with opcheck.Session(["onnxruntime", my_kernel], jobs=2) as session:
+            for result in session.run(opcheck.load(ops=["Softmax"])): ...
+    """
+
+    def run(
+        self,
+        cases: Iterable[Case],
+        *,
+        known: AnyPath | Iterable[AnyPath] = (),
+        shipped_ledgers: bool = True,
+        repeat: int = 1,
+        require_reproducible: bool = False,
+    ) -> Iterator[Result]:
+        """Judge every case on every backend of the session, as `opcheck.run` does."""
+        if repeat < 1:
+            raise UsageError(f"repeat is a whole number from 1, got {repeat}")
+        paths = _paths(known)
+        request = Request(
+            cases=_some(cases),
+            selection="given",
+            shipped_ledgers=shipped_ledgers,
+            repeat=repeat,
+            require_reproducible=require_reproducible,
+            gate=Gate(load_user_ledgers(paths) if paths else ()),
+        )
+        return self._results(request)
+
+    def _results(self, request: Request) -> Iterator[Result]:
+        self.connect(request.cases)
+        if request.gate.ledgers:
+            check(request.gate, facts_of(self.infos, with_their_files(request.cases)))
+        for record in self.begin(request).results():
+            yield as_result(record)
+
+
+def run(
+    cases: Iterable[Case],
+    backends: Sequence[BackendLike] | BackendLike = (),
+    *,
+    known: AnyPath | Iterable[AnyPath] = (),
+    shipped_ledgers: bool = True,
+    jobs: int = 1,
+    timeout: float | None = None,
+    memory_limit: str | None = None,
+    repeat: int = 1,
+    require_reproducible: bool = False,
+) -> Iterator[Result]:
+    """Judge every case on every backend; yield results as they come, case by case.
+
+    Args:
+        cases: What `load` returns, or some of it; at least one.
+        backends: Addresses as for `opcheck run -b`, backend objects, or functions of NumPy arrays;
+            opcheck's default backends if there is none. An address gets `jobs` processes of its
+            own, so that a crash is a verdict. Objects and functions work in this process.
+        known: Ledgers of known failures: what they list has to fail as listed.
+        shipped_ledgers: Excuse known defects of public backends on shipped cases.
+        jobs: Processes of each backend.
+        timeout: Seconds that a backend has for a case; 30 by default.
+        memory_limit: What each process may take, such as "2GiB".
+        repeat: How often each case is asked, prepared anew each time.
+        require_reproducible: Right answers that differ between runs fail.
+
+    Raises:
+        UsageError: no case, or an argument that makes no sense.
+        BackendUnavailable: a backend that cannot be used here, when iteration begins.
+        CaseFileError: a ledger that lists something in vain.
+    """
+    session = Session(_backends(backends), jobs=jobs, timeout=timeout, memory_limit=memory_limit)
+    results = session.run(
+        cases,
+        known=known,
+        shipped_ledgers=shipped_ledgers,
+        repeat=repeat,
+        require_reproducible=require_reproducible,
+    )
+
+    def within() -> Iterator[Result]:
+        with session:
+            yield from results
+
+    return within()
+
+
+def with_their_files(cases: Sequence[Case]) -> Sequence[Case]:
+    """The cases, and all others of the files in which they are written."""
+    files = dict.fromkeys(case.source.file for case in cases if not case.source.shipped)
+    there = [path for path in map(Path, files) if path.exists()]
+    return (
+        tuple({case.id: case for case in (*load_all(there), *cases)}.values()) if there else cases
+    )
+
+
+def as_result(record: Record) -> Result:
+    """A record as a result."""
+    return Result(**{field.name: getattr(record, field.name) for field in fields(Record)})
+
+
+def bench(
+    cases: Iterable[Case],
+    backends: Sequence[str] | str = (),
+    *,
+    base: str | None = None,
+    threads: int = 1,
+    workers: int | None = None,
+    seconds: float | None = None,
+    cold: bool = False,
+    quick: bool = False,
+    timeout: float | None = None,
+    memory_limit: str | None = None,
+) -> tuple[Timed, ...]:
+    """Time backends against each other on cases that they answer rightly.
+
+    Args:
+        cases: What `load` returns, without cases that expect a refusal.
+        backends: Addresses as for `opcheck bench -b`; no functions and objects.
+        base: Address of the backend that ratios are relative to; the first by default.
+        threads: Threads of each backend.
+        workers: Processes of each backend; 5 by default, 3 if `quick`.
+        seconds: At most so many for a case; 20 by default.
+        cold: Empty the processor's caches before every call.
+        quick: A first look: few rounds, wide intervals.
+        timeout: Seconds that a backend has for a case when it is judged.
+        memory_limit: What each process may take, such as "2GiB".
+
+    Returns:
+        The samples of each case in seconds, by backend. A backend without samples has a reason.
+
+    Raises:
+        UsageError: no case, or one that cannot be timed.
+        BackendUnavailable: a backend that cannot be used here.
+    """
+    wanted = _some(cases)
+    for case in wanted:
+        if reason := why_not(case):
+            raise UsageError(f"{case.id} cannot be timed: {reason}")
+    plan = planned(workers, seconds, cold=cold, quick=quick)
+    addresses: tuple[Any, ...] = (backends,) if isinstance(backends, str) else tuple(backends)
+    if others := [one for one in addresses if not isinstance(one, str)]:
+        hint = "what is timed has processes of its own: write it as an address, such as py:pkg.mod"
+        raise UsageError(f"{others[0]!r} cannot be timed in this process", hint)
+    limits = Limits(timeout, memory_limit)
+    with entered(addresses, wanted, limits, plan, threads, base) as (_, benchmark):
+        for _visit in benchmark.visits():
+            pass
+        return benchmark.rows()
+
+
+def read(path: AnyPath) -> StoredRun:
+    """Return a run that `opcheck run --report json=PATH` stored.
+
+    Raises CaseFileError with everything that is wrong with the file.
+    """
+    return store.read(Path(path))
+
+
+def diff(old: AnyPath | StoredRun, new: AnyPath | StoredRun) -> Difference:
+    """Return what changed from one stored run to another, by case and backend.
+
+    `regressions` of it counts the changes for the worse. Raises CaseFileError for a file that is
+    no stored run.
+    """
+    runs = [one if isinstance(one, StoredRun) else read(one) for one in (old, new)]
+    return comparing.compare(*runs)
+
+
+def _paths(paths: AnyPath | Iterable[AnyPath]) -> list[Path]:
+    some = [paths] if isinstance(paths, str | PathLike) else paths
+    return [Path(one) for one in some]
+
+
+def _operators(selection: Selection) -> Sequence[str]:
+    """The operators whose suites are enough, none for all."""
+    return selection.ops or [id.partition("/")[0] for id in selection.ids]
+
+
+def _several(given: Item | Iterable[Item]) -> tuple[Item, ...]:
+    """One thing, or several, as a tuple."""
+    return tuple(given) if isinstance(given, Iterable) and not isinstance(given, str) else (given,)
+
+
+def _some(cases: Iterable[Case]) -> tuple[Case, ...]:
+    if isinstance(cases, Case) or not isinstance(cases, Iterable):
+        raise UsageError("cases is a list of cases, as opcheck.load returns")
+    found: tuple[Any, ...] = tuple(cases)
+    if wrong := next((one for one in found if not isinstance(one, Case)), None):
+        raise UsageError(
+            f"{wrong!r:.60} is no case", "opcheck.load(ids=[…]) returns the case of an id"
+        )
+    if not found:
+        raise UsageError("there is no case: nothing would be judged")
+    return found
+
+
+def _backends(backends: Sequence[BackendLike] | BackendLike) -> Sequence[BackendLike]:
+    if isinstance(backends, Sequence) and not isinstance(backends, str):
+        return backends
+    return [backends]

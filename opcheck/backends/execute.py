@@ -1,0 +1,234 @@
+"""One question put to one backend: what is seen of it, and nothing compared yet.
+
+A prepared task runs on data A, then on other data B, then on A again. This runs in the backend's
+own process, where nothing can be trusted once the backend was imported: what it needs of NumPy is
+bound before that, and the comparing is done elsewhere.
+"""
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from sys import stderr
+from time import perf_counter
+from typing import Literal, TypeAlias
+
+from numpy import array as plain_copy
+from numpy import empty, generic, ndarray, str_
+from numpy.ma import MaskedArray
+
+from opcheck.backends.base import Backend, Declaring, Defect, Prepared, ProcessDied, UnusableAnswer
+from opcheck.dtypes import ELEMENT_TYPES
+from opcheck.errors import BackendUnavailable, NotExpressible, NotSupported, WrongOperator
+from opcheck.model import Array, Declared, Foreign, Items, Question
+
+Outputs: TypeAlias = tuple[Array | Foreign, ...]
+Stage: TypeAlias = Literal["feed", "prepare", "run", "second run", "third run"]
+Signal: TypeAlias = Literal[
+    "defect", "operator file", "unavailable", "unusable", "died", "inexpressible", "declined",
+    "memory", "raised"
+]  # fmt: skip
+
+#: No operator has more outputs.
+_MOST = 1000
+#: Errors of a backend may carry whole models; nobody reads past this.
+MAX_DETAIL = 2000
+#: What an exception says by its type alone: the first that it is one of.
+_SIGNALS: Mapping[Signal, tuple[type[BaseException], ...]] = {
+    "defect": (Defect,),
+    "operator file": (WrongOperator,),
+    "unavailable": (BackendUnavailable,),
+    "unusable": (UnusableAnswer,),
+    "died": (ProcessDied, SystemExit),
+    "inexpressible": (NotExpressible,),
+    "declined": (NotSupported, NotImplementedError),
+    "memory": (MemoryError,),
+    "raised": (BaseException,),
+}
+#: What refuses no data, whatever data may be refused.
+_NEVER_A_REFUSAL = (Defect, WrongOperator, BackendUnavailable, ProcessDied, UnusableAnswer)
+
+
+@dataclass(frozen=True)
+class CallFailure:
+    """An exception that ended the work.
+
+    `signal` is what the exception says by its type alone: nothing special, that nothing is
+    implemented, that no model states the task, that its answer is no tensors, that the backend is
+    another than the one asked for, that its process or a program of its own ended, that memory ran
+    out, or that opcheck's own part of the adapter failed.
+    """
+
+    signal: Signal
+    kind: str
+    detail: str
+    documented: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Observed:
+    """Observations of one question: `stage` is the last one begun, `exit` how it failed.
+
+    `first` is the answer to A, `between` that to B (None where it was refused and may be),
+    `kept` is what the first answer's arrays hold after that, and `again` the second answer to A.
+    `fed` holds the inputs of each run as they were afterwards. `declared` is what the prepared task
+    says of its outputs. `seconds` is how long it took to
+    prepare and to run, all together, where nothing failed.
+    """
+
+    stage: Stage = "feed"
+    exit: CallFailure | None = None
+    seconds: float = 0.0
+    first: Outputs | None = None
+    between: Outputs | None = None
+    kept: Outputs | None = None
+    again: Outputs | None = None
+    fed: tuple[tuple[Array, ...], ...] = ()
+    declared: tuple[Declared, ...] = ()
+
+
+def execute(backend: Backend, question: Question, *, alone: bool = False) -> Observed:
+    """Run `question` on `backend` and record what happens; no exception leaves this.
+
+    But for KeyboardInterrupt, which is the user's, except where the backend is `alone` in its
+    process.
+    """
+    seen = Observed()
+    try:
+        # Made before anything is asked: running out of memory here is no failure of the backend.
+        data = (question.inputs, question.second, question.inputs)
+        fed = [tuple(array.copy() for array in run) for run in data]
+        start = perf_counter()
+        seen = replace(seen, stage="prepare")
+        prepared = backend.prepare(question.task)
+        seen = replace(seen, stage="run", declared=_declared(prepared))
+        held = _held(prepared.run([*fed[0]]))
+        seen = replace(seen, first=_snapshot(held))
+        if not backend.info.repeatable:
+            return replace(seen, seconds=perf_counter() - start, fed=tuple(fed[:1]))
+        seen = replace(seen, stage="second run")
+        between = _in_between(prepared, fed[1], question.second_is_legal)
+        seen = replace(seen, stage="third run", between=between, kept=_snapshot(held))
+        again = _snapshot(_held(prepared.run([*fed[2]])))
+        return replace(seen, seconds=perf_counter() - start, again=again, fed=tuple(fed))
+    except BaseException as error:
+        if isinstance(error, KeyboardInterrupt) and not alone:
+            raise
+        signal = next(one for one, kinds in _SIGNALS.items() if isinstance(error, kinds))
+        detail = told(error)
+        if isinstance(error, SystemExit):
+            detail = f"would have left with status {detail or 0}"
+        documented = isinstance(error, backend.documented_errors)
+        exit = CallFailure(signal, _kind(error), detail, documented)
+        if alone and exit.signal == "raised" and not exit.documented:
+            _print_place(error)
+        return replace(seen, exit=exit)
+
+
+def _print_place(error: BaseException) -> None:
+    """Print where somebody's Python code raised, which is shown with the failure."""
+    from opcheck.backends.modules import place_of
+
+    with suppress(BaseException):
+        place = place_of(error)
+        if place and "site-packages" not in place:
+            print(f"raised at {place}", file=stderr)
+
+
+def _declared(prepared: Prepared) -> tuple[Declared, ...]:
+    """Return the outputs that a prepared task declares; raises UnusableAnswer for anything else."""
+    if not isinstance(prepared, Declaring):
+        return ()
+    said = prepared.declared()
+    try:
+        return tuple(as_declared(dtype, shape) for dtype, shape in said)
+    except (TypeError, ValueError) as error:
+        wanted = "a pair for each output: the name of its dtype or None, and its sizes or None"
+        raise UnusableAnswer(f"declared() returned {said!r:.200}, not {wanted}") from error
+
+
+def as_declared(dtype: object, shape: object) -> Declared:
+    """Return the declaration of one output; raises TypeError or ValueError if malformed."""
+    if dtype is not None and not (type(dtype) is str and dtype in ELEMENT_TYPES):
+        raise ValueError("no dtype")
+    if shape is None:
+        return Declared(dtype, None)
+    if not isinstance(shape, list | tuple):
+        raise TypeError("no shape")
+    return Declared(dtype, tuple(one if type(one) is int and one >= 0 else None for one in shape))
+
+
+def as_outputs(result: object) -> Outputs:
+    """Convert what a backend returned to outputs, copied."""
+    return _snapshot(_held(result))
+
+
+def _in_between(
+    prepared: Prepared, second: Sequence[Array], second_is_legal: bool
+) -> Outputs | None:
+    """The answer to the other data, None where that data may rightly be refused."""
+    try:
+        return _snapshot(_held(prepared.run([*second])))
+    except Exception as error:
+        if second_is_legal or isinstance(error, _NEVER_A_REFUSAL):
+            raise
+        return None
+
+
+def _held(result: object) -> tuple[object, ...]:
+    """The outputs as the backend returned them, without copying."""
+    if not isinstance(result, list | tuple):
+        return (result,)
+    # One that gives all its numbers as a list did not mean a list of outputs.
+    return tuple(result) if len(result) <= _MOST else (Foreign(f"list of {len(result):,} values"),)
+
+
+def _snapshot(held: tuple[object, ...]) -> Outputs:
+    return tuple(_output(value) for value in held)
+
+
+def _output(value: object) -> Array | Foreign:
+    if (type(value) is list or type(value) is tuple) and len(value) <= _MOST:
+        items = [array for array in map(_plain, value) if type(array) is ndarray]
+        if len(items) == len(value):
+            return Items(f"list of {len(items)} arrays", tuple(items))
+    return _plain(value)
+
+
+def _plain(value: object) -> Array | Foreign:
+    # By its type: an object may claim any class, and a subclass may lie about all it is asked,
+    # comparison included. A masked array has no values where it is masked.
+    if issubclass(type(value), ndarray | generic) and not issubclass(type(value), MaskedArray):
+        copy: Array = plain_copy(value, subok=False, order="C")
+        return _strings(copy) if copy.dtype.kind in "OUT" else copy
+    if isinstance(value, Foreign):
+        return value
+    return Foreign(f"{type(value).__module__}.{type(value).__qualname__}"[:MAX_DETAIL])
+
+
+def _strings(copy: Array) -> Array | Foreign:
+    """Strings as Python's, however NumPy keeps them; other objects are none of ONNX's."""
+    items = copy.reshape(-1).tolist()
+    if not all(type(item) in (str, str_) for item in items):
+        return Foreign("array of Python objects")
+    strings: Array = empty(copy.shape, object)
+    for place, item in enumerate(items):
+        strings.flat[place] = "".join([item])
+    return strings
+
+
+def _kind(error: BaseException) -> str:
+    """The name of its type, which a metaclass may keep back."""
+    try:
+        return "".join([type(error).__name__])
+    except BaseException:
+        return "an exception without a name"
+
+
+def told(error: BaseException) -> str:
+    """Return an exception's message, shortened; a failing `__str__` is caught."""
+    try:
+        text = "".join([str(error)]).strip()  # plain text, whatever was made of it
+        cut = f"{text[:MAX_DETAIL]} … ({len(text)} characters)"
+        return text if len(text) <= MAX_DETAIL else cut
+    except BaseException as second:  # it is the backend's code that is asked
+        return f"(its message cannot be read: {type(second).__name__})"

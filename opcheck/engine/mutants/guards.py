@@ -1,0 +1,251 @@
+"""Mutants that are wrong only where a condition holds, as where a kernel chooses another path.
+
+Kernels choose their path by attributes, sizes, types and values. A mutant for each such condition,
+and for each two that can hold at once, survives until a case visits the path and checks a value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import combinations
+from math import ldexp, prod
+from typing import Any
+
+import numpy as np
+
+from opcheck import dtypes, opset
+from opcheck.engine.evaluate import evaluate
+from opcheck.engine.mutants.axes import Axes, NamedAxes, names_axes
+from opcheck.engine.mutants.mutant import Accepting, AnswerFunction, Mutant, another, floating
+from opcheck.engine.mutants.schema import says_something
+from opcheck.engine.node import Node
+from opcheck.engine.operators import Operator
+from opcheck.model import OpVersion
+from opcheck.opset import Attribute, Schema
+
+#: More elements than the vectors and blocks of any kernel hold.
+_MANY = 128
+#: The magnitudes of elements, as powers of two.
+_EXPONENTS = range(-6, 10)
+_INDEXED, _BROADCAST = "elements_at", "broadcast"
+
+
+@dataclass(frozen=True)
+class Condition:
+    """A condition on legal nodes by which kernels choose their path.
+
+    Attributes:
+        name: In snake_case; fits after "where_".
+        text: A clause in the past tense that fits after "where".
+        holds: Return True for a node on that path, or for each of its elements.
+        family: Conditions of one family are not paired with each other, those of "" with none.
+        primitive: The function that a formula must call for the condition to concern it.
+        of_index: Indices out of range may be met on this path.
+    """
+
+    name: str
+    text: str
+    holds: Callable[[Node], Any]
+    family: str = ""
+    primitive: str = ""
+    of_index: bool = False
+
+
+def guards(op: OpVersion, operator: Operator) -> Iterator[Mutant]:
+    """Yield the guarded mutants of an operator version."""
+    schema = opset.versions(op.domain, op.name)[op.since]
+    single = [*_conditions(schema, operator)]
+    paths = [(condition,) for condition in single] + [
+        (one, other)
+        for one, other in combinations(single, 2)
+        if len({"", one.family, other.family}) == 3
+        and (not one.primitive or other.primitive in ("", one.primitive))
+    ]
+    for path in paths:
+        yield _mutant(operator, path, "wrong", "the output was wrong", partial(_wrong, path))
+    for condition in single:
+        if condition.of_index:
+            answer = Accepting(partial(_clamped, condition))
+            text = "an index out of range was clamped"
+            yield _mutant(operator, (condition,), "index_clamped", text, answer)
+
+
+def _mutant(
+    operator: Operator, path: Sequence[Condition], does: str, text: str, answer: AnswerFunction
+) -> Mutant:
+    name = "_and_".join(condition.name for condition in path)
+    primitive = max(condition.primitive for condition in path)
+    argued: dict[str, str] = {}
+    # What is argued of a condition holds for its pairs.
+    for called in (*(condition.name for condition in path), name):
+        argued |= operator.equivalents.get(f"{does}_where_{called}", {})
+    return Mutant(
+        f"{does}_where_{name}",
+        f"{text} only where {' and '.join(condition.text for condition in path)}",
+        answer,
+        _INDEXED if does == "index_clamped" else primitive,
+        equivalent=argued,
+        any_type=True,
+    )
+
+
+def _wrong(path: Sequence[Condition], node: Node) -> Sequence[Any]:
+    """Other outputs on the path; of conditions on elements only those elements, if they fit."""
+    right, where = node.right, [condition.holds(node) for condition in path]
+    if not all(map(np.any, where)):
+        return right
+    return [
+        np.where(where[0], another(out), out) if out.shape == np.shape(where[0]) else another(out)
+        for out in right
+    ]
+
+
+def _clamped(condition: Condition, node: Node) -> Sequence[Any]:
+    def clamped(original: Any, indices: Any, length: int, back: bool) -> Any:
+        clipped = np.clip(indices, -length, length - 1) if length else indices
+        return original(clipped, length, back=back)
+
+    return evaluate(node, faults={_INDEXED: clamped}) if condition.holds(node) else node.right
+
+
+# ── the conditions ────────────────────────────────────────────────────────────────────────────
+
+
+def _conditions(schema: Schema, operator: Operator) -> Iterator[Condition]:
+    images, groups = (
+        next((name for name in names if name in schema.attributes), "")
+        for names in (("kernel_shape",), ("group", "num_groups"))
+    )
+    yield Condition("many_elements", f"an input had {_MANY} elements or more",
+                    lambda node: max(x.size for x in node.given) >= _MANY, "size")  # fmt: skip
+    for rank in range(3 if images else 2, 6):
+        yield Condition(f"rank_{rank}", f"the rank was {rank}", partial(
+            _is, rank, lambda node: node.rank))  # fmt: skip
+    for attribute in schema.attributes.values():
+        if attribute.name not in operator.ignores:
+            yield from _of_attribute(attribute)
+    if images:
+        yield Condition("images", "there were two spatial axes or more",
+                        lambda node: node.rank > 3, "rank")  # fmt: skip
+        for size, word in ((1, "ones"), (3, "threes")):
+            yield Condition(f"kernel_of_{word}", f"the kernel was {size} along every axis",
+                            partial(_is, {size}, _kernel), "kernel")  # fmt: skip
+    if groups:
+        yield from _of_channels(groups, filtered=bool(images))
+    lead = schema.inputs[schema.lead]
+    for place, parameter in enumerate(schema.inputs):
+        of_index = parameter.constraint != lead.constraint and "tensor(int64)" in parameter.types
+        types = parameter.types if of_index else ()
+        yield from _of_input(place, parameter.name, parameter.option, types)
+    outputs = len(schema.outputs)
+    least = sum(one.option == "single" for one in schema.outputs)
+    for count in range(max(least, 1), outputs + 1) if outputs > max(least, 1) else ():
+        yield Condition(f"{count}_outputs", f"{count} of the outputs were asked for", partial(
+            _is, count, lambda node: node.outputs or outputs), "outputs")  # fmt: skip
+    for dtype in dtypes.DTYPES.values() if opset.naming(schema) else ():
+        if dtype.text in schema.outputs[0].types and dtype.name not in operator.lacks:
+            yield Condition(f"output_of_{dtype.name}", f"the output was of {dtype.name}", partial(
+                _is, dtype.numpy, lambda node: node.right[0].dtype))  # fmt: skip
+    for exponent, sign in () if operator.exact else [(e, s) for e in _EXPONENTS for s in (1, -1)]:
+        low, high = ldexp(sign, exponent), ldexp(sign, exponent + 1)
+        name = f"elements_from_{low:g}_to_{high:g}".replace("-", "minus_")
+        text = f"elements of the input lay between {low:g} and {high:g}"
+        yield Condition(name, text, partial(_between, low, high))
+
+
+def _is(value: Any, of: Any, node: Node) -> bool:
+    return bool(of(node) == value)
+
+
+def _kernel(node: Node) -> set[int]:
+    stated: Any = node.attrs.get("kernel_shape")
+    return {*(stated or node.given[-1].shape[2:])}
+
+
+def _between(low: float, high: float, node: Node) -> Any:
+    x = node.lead
+    if x is None or floating(x) is None:
+        return False
+    return (x / x.dtype.type(low) >= 1) & (x / x.dtype.type(high) < 1)
+
+
+def _of_attribute(attribute: Attribute) -> Iterator[Condition]:
+    name = attribute.name
+    if names_axes(attribute):
+        for word, text, holds in _OF_AXES:
+            along = partial(_along, NamedAxes(attribute), holds)
+            yield Condition(f"{name}_{word}", f"{name} {text}", along, word, of_index=True)
+    elif name == "auto_pad":
+        for word in ("SAME", "VALID"):
+            begins = partial(_is, word, lambda node: str(node.attrs.get(name)).split("_")[0])
+            yield Condition(word.lower(), f"auto_pad was {word}", begins, "pads")
+    elif not attribute.required:
+        family = "kernel" if name == "kernel_shape" else name
+        yield Condition(name, f"{name} was not its default", says_something(attribute), family)
+
+
+_OF_AXES: Sequence[tuple[str, str, Callable[[Any, Axes], Any]]] = (
+    ("not_first", "was not the first", lambda x, found: found and 0 not in found),
+    ("not_last", "was not the last", lambda x, found: found and x.ndim - 1 not in found),
+    ("long", f"had {_MANY} entries or more",
+     lambda x, found: prod(x.shape[axis] for axis in found) >= _MANY),
+)  # fmt: skip
+
+
+def _along(named: NamedAxes, holds: Callable[[Any, Axes], Any], node: Node) -> bool:
+    return bool(node.rank and holds(node.lead, named.found(node)))
+
+
+def _of_channels(by: str, *, filtered: bool) -> Iterator[Condition]:
+    """Conditions on N×C×D1×…×Dn with channels in groups, and on filters M×C/group×k1×…×kn."""
+    for name, text, family, holds in (
+        ("channels_of_8", "the channels were a multiple of 8", "channels",
+         lambda x, groups, other: x.shape[1] % 8 == 0),
+        ("image_of_16", "the image's size was a multiple of 16", "image",
+         lambda x, groups, other: prod(x.shape[2:]) % 16 == 0),
+        ("group_of_4", "each group had a multiple of 4 channels", "of_group",
+         lambda x, groups, other: x.shape[1] // groups % 4 == 0),
+        ("group_of_1", "each group had one channel", "of_group",
+         lambda x, groups, other: x.shape[1] == groups > 1),
+        ("filters_of_8", "the filters were a multiple of 8", "filters",
+         lambda x, groups, other: other.shape[0] % 8 == 0) if filtered else
+        (by, f"{by} was above 1", by, lambda x, groups, other: groups > 1),
+    ):  # fmt: skip
+        yield Condition(name, text, partial(_grouped, by, holds), family)
+
+
+def _grouped(by: str, holds: Callable[[Any, Any, Any], bool], node: Node) -> bool:
+    return holds(node.given[0], node.attrs.get(by, 1), node.given[1])
+
+
+def _of_input(place: int, name: str, option: str, types: Any) -> Iterator[Condition]:
+    """Conditions on one input; `types` are those of indices."""
+    if option == "variadic":
+        yield Condition("many_inputs", "there were more than 16 inputs",
+                        lambda node: len(node.given) > 16, "inputs")  # fmt: skip
+        yield Condition("empty_input", "an input between others was empty", lambda node: not all(
+            x.size for x in node.given[1:-1]), "empty")  # fmt: skip
+        return
+    if option == "optional":
+        yield Condition(name, f"{name} was given", partial(_has, place, lambda x, node: True), name)
+    one = partial(_has, place, lambda x, node: x.size == 1 and node.right[0].size >= _MANY)
+    text = f"{name} was one element for {_MANY} or more"
+    yield Condition(f"one_{name}", text, one, f"one_{name}", _BROADCAST)
+    tests: list[tuple[str, str, str, Callable[[Any, Node], Any]]] = [
+        ("negative", "a negative element", "sign", lambda x, node: (x < 0).any()),
+        ("scalar", "no axis", "index", lambda x, node: not x.ndim),
+        ("matrix", "several axes", "index", lambda x, node: x.ndim > 1),
+        ("many", f"{_MANY} elements or more", "index", lambda x, node: x.size >= _MANY),
+        ("int32", "type int32", "type", lambda x, node: x.dtype == np.int32),
+        ("int64", "type int64", "type", lambda x, node: x.dtype == np.int64),
+    ]
+    for word, text, family, holds in tests if types else ():
+        yield Condition(f"{word}_{name}", f"{name} had {text}", partial(_has, place, holds),
+                        family, _INDEXED, of_index=word != "negative")  # fmt: skip
+
+
+def _has(place: int, holds: Callable[[Any, Node], Any], node: Node) -> bool:
+    x = node.inputs[place] if len(node.inputs) > place else None
+    return x is not None and bool(holds(x, node))

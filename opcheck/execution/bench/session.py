@@ -1,0 +1,334 @@
+"""All cases on all backends: each judged, then timed and judged again whenever a process visits it.
+
+The processes of a row take turns throughout the run and not one after the other, so that each sees
+another state of the machine: what makes the machine slow for some seconds then changes one process
+of a row, and not all of them alike (`timing.comparing` has the numbers).
+"""
+
+import hashlib
+import pickle
+import random
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from types import MappingProxyType
+from typing import TypeAlias
+
+import numpy as np
+
+from opcheck.backends import same_answers
+from opcheck.backends.execute import Outputs
+from opcheck.backends.isolation.pool import Pool
+from opcheck.backends.isolation.stopwatch import Stopwatch, WorkerLost
+from opcheck.compare import Want
+from opcheck.compare.agreement import wants_of
+from opcheck.compare.verdict import Admitted, Answer, is_right, judge
+from opcheck.execution.bench.rounds import Contender, Plan, Visit, copying, interleave, yardstick
+from opcheck.execution.driver import Driver, Found, Inquiry
+from opcheck.execution.evaluation import CaseEvaluation, settle_by_agreement
+from opcheck.execution.expected import OracleAnswer, OracleUnavailable, ask_oracle
+from opcheck.model import Case, Produced, Question, Released
+from opcheck.model.timing import Sample, Timed, Timing
+from opcheck.suite import case_digest
+from opcheck.timing.ratios import precise, ratio
+
+_ONCE = "it answers once, and not again and again: time it where it computes"
+#: Data of all cases are kept between visits if they take no more than so many bytes.
+_KEPT = 1 << 30
+
+
+class Stopped(Exception):
+    """Somebody wants all of it to end."""
+
+
+def _answers(
+    pools: Sequence[Pool], inquiries: Sequence[Inquiry[Found]], stop: Callable[[], bool]
+) -> list[Found]:
+    """Return the result of an inquiry of each backend; all run at once. Raises Stopped."""
+    driver: Driver[int, Found] = Driver()
+    for number, (pool, inquiry) in enumerate(zip(pools, inquiries, strict=True)):
+        driver.start(pool, inquiry, number)
+    found: dict[int, Found] = {}
+    while driver.is_busy:
+        if stop():
+            raise Stopped
+        found |= driver.collect()
+    return [found[number] for number in range(len(pools))]
+
+
+#: A backend: the process in which it is judged, and those in which it is timed.
+Entrant: TypeAlias = tuple[Pool, Sequence[Stopwatch]]
+
+
+@dataclass(eq=False)
+class _Participant:
+    """State of one backend; `right` are digests of answers that were judged right.
+
+    `other` is its answer to other data when it was judged, until it was asked about them again.
+    """
+
+    judged: Pool
+    timed: Sequence[Stopwatch]
+    why_not: str = ""
+    samples: list[Sample] = field(default_factory=list)
+    prepared: list[float] = field(default_factory=list)
+    right: set[bytes] = field(default_factory=set)
+    other: Outputs = ()
+    printed: str = ""
+
+    def timing(self) -> Timing:
+        """The reported timing; empty for a backend that died or became wrong."""
+        name, prepared = self.judged.info.address, tuple(self.prepared)
+        if self.why_not or not self.samples:
+            return Timing(name, (), prepared, self.why_not or "interrupted before its turn")
+        return Timing(name, tuple(self.samples), prepared, printed=self.printed)
+
+
+@dataclass(eq=False)
+class OneCase:
+    """A case, and what is known of it so far.
+
+    Its data are made anew for each visit, and its oracle is asked again, unless that `is_kept`.
+    """
+
+    case: Case
+    plan: Plan
+    parts: list[_Participant]
+    oracle: Pool | None
+    is_kept: bool
+    asked: Question | None = None
+    oracle_answer: OracleAnswer | None = None
+    #: What backends agreed on, where nothing else tells what is right.
+    agreed: tuple[Want, ...] = ()
+    copy: list[Sample] = field(default_factory=list)
+    yardstick: list[Sample] = field(default_factory=list)
+    moved: int = 0
+    rounds: int = 0
+    is_judged: bool = False
+
+    def visit(self, visit: Visit, chance: random.Random, stop: Callable[[], bool]) -> None:
+        """Time it in one process of each backend, the first time after all were judged.
+
+        Does nothing where nobody is left, or where `stop` says so.
+        """
+        evaluation = CaseEvaluation(self.case, self.oracle_answer)
+        try:
+            question = (
+                evaluation.for_the_oracle if self.oracle and not evaluation.oracle_answer else None
+            )
+            if self.oracle and question:
+                asked = ask_oracle(self.oracle.info, question)
+                [evaluation.oracle_answer] = _answers([self.oracle], [asked], stop)
+                self.oracle_answer = evaluation.oracle_answer if self.is_kept else None
+            if not self.is_judged:
+                self._judge(evaluation, stop)
+            if self._left():
+                self._time(evaluation, visit, chance, stop)
+        except Stopped:
+            return
+
+    @property
+    def is_precise(self) -> bool:
+        """Return True if all ratios to the baseline are precise: more rounds are needless."""
+        timings = [part.timing() for part in self._left()]
+        base = next((one for one in timings if one.backend == self.plan.base), None)
+        if base is None or not base.samples:
+            return True
+        others = [one for one in timings if one is not base and one.samples]
+        # Alone, it is timed to be held against another run some day, by the fixed piece of work.
+        others = others or [Timing("", tuple(self.yardstick))]
+        ratios = [ratio(one, base) for one in others]
+        return all(found is None or precise(found) for found in ratios)
+
+    def timed(self) -> Timed | None:
+        """The measurements so far; None where the case had no turn yet."""
+        if not self.is_judged or (self._left() and not self.rounds):
+            return None
+        case = self.case
+        return Timed(
+            case=case.id,
+            op=str(case.op),
+            dtype=", ".join(dict.fromkeys(spec.dtype.name for spec in case.inputs)),
+            shapes=", ".join(f"{list(spec.shape)}" for spec in case.inputs),
+            moved=self.moved,
+            timings=tuple(part.timing() for part in self.parts),
+            copy=tuple(self.copy),
+            yardstick=tuple(self.yardstick),
+            sweep=case.sweep,
+            digest=case_digest(case),
+        )
+
+    def _left(self) -> list[_Participant]:
+        return [part for part in self.parts if not part.why_not]
+
+    def _judge(self, evaluation: CaseEvaluation, stop: Callable[[], bool]) -> None:
+        """Learn what a run would say of each backend."""
+        pools = [part.judged for part in self.parts]
+        infos = [pool.info for pool in pools]
+        judged = _answers(pools, [evaluation.on(info) for info in infos], stop)
+        if self.case.expect.compares_backends:
+            judged = settle_by_agreement(evaluation, judged, infos)
+        for part, found in zip(self.parts, judged, strict=True):
+            if not is_right(found.result):
+                told = str(found.result.verdict), found.result.reason
+                part.why_not = ": ".join(filter(None, told))
+                continue
+            part.other = (found.answer and found.answer.between) or ()
+            if isinstance(found.open, Produced):
+                outputs = [one for one in found.open.outputs if isinstance(one, np.ndarray)]
+                self.agreed = wants_of(self.case.op, outputs, self.case.outputs)
+            if not part.judged.info.repeatable:
+                part.why_not = _ONCE
+        self.is_judged = True
+        if self._left():
+            answers = (one for one in self._answers(evaluation) if isinstance(one, Answer))
+            wants = next((one.wants for one in answers), ())
+            types = [want.dtype.numpy if want.dtype else want.values.dtype for want in wants]
+            written = zip(wants, types, strict=True)
+            self.moved = sum(array.nbytes for array in evaluation.question.inputs)
+            self.moved += sum(want.values.size * dtype.itemsize for want, dtype in written)
+
+    def _answers(self, evaluation: CaseEvaluation) -> Sequence[Admitted]:
+        return [Answer(self.agreed)] if self.agreed else evaluation.accepted_answers.answers
+
+    def _check(self, part: _Participant, outputs: Outputs, evaluation: CaseEvaluation) -> None:
+        """See that what a process answers in the end is right; most often it is as before."""
+        found = hashlib.blake2b(pickle.dumps(outputs)).digest()
+        if found in part.right:
+            return
+        try:
+            answers = self._answers(evaluation)
+        except OracleUnavailable as silent:
+            part.why_not = f"while it was timed: its answer changed, and {silent}"
+            return
+        judgement = judge(
+            self.case.rule,
+            answers,
+            Produced(outputs, 0.0),
+            self.case.tolerance,
+            declared=part.judged.info.accumulate,
+        )
+        if is_right(judgement):
+            part.right.add(found)
+        else:
+            part.why_not = f"while it was timed: its answer became wrong: {judgement.reason}"
+
+    def _check_other(
+        self, part: _Participant, released: Released, evaluation: CaseEvaluation
+    ) -> None:
+        """Take away a time that is of looking up an answer, not of computing it."""
+        (before, part.other), now, told = (part.other, ()), released.other, ""
+        if released.looked_up:
+            told = f"other data of the same shapes take {released.looked_up:,.3g} times as long"
+        # What was no right answer when it was judged proves nothing now.
+        right = partial(evaluation.is_right_on_other_data, part.judged.info)
+        if not same_answers(now, before) and (
+            same_answers(now, released.outputs) or (right(before) and not right(now))
+        ):
+            told = "it answers other data in the same memory wrongly"
+        part.why_not = told and f"while it was timed: its answers are remembered: {told}"
+
+    def _time(
+        self,
+        evaluation: CaseEvaluation,
+        visit: Visit,
+        chance: random.Random,
+        stop: Callable[[], bool],
+    ) -> None:
+        # They need no other data than the case's.
+        asked = self.asked or replace(evaluation.question, second=())
+        self.asked = asked if self.is_kept else None
+        prepared = [(one, self._prepared(one, visit.worker, asked, stop)) for one in self._left()]
+        contenders = [(part, contender) for part, contender in prepared if contender]
+        if not contenders:
+            return
+        copy, strike = (Contender(one, visit.worker) for one in (copying(self.moved), yardstick()))
+        for one in (copy, strike):
+            one.warm_up(self.plan)
+        taking_part = [one for _, one in contenders]
+        self.rounds = interleave(
+            taking_part, [copy, strike], self.plan, visit, self.rounds, chance, WorkerLost, stop
+        )
+        self.copy += copy.samples
+        self.yardstick += strike.samples
+        for part, contender in contenders:
+            part.samples += contender.samples
+            try:
+                if contender.lost:
+                    raise WorkerLost(contender.lost)
+                released = part.timed[visit.worker].release(other=bool(part.other))
+                part.printed = released.printed.strip() or part.printed
+                self._check_other(part, released, evaluation)
+                self._check(part, released.outputs, evaluation)
+            except WorkerLost as error:
+                part.why_not = f"while it was timed: {error}"
+
+    def _prepared(
+        self, part: _Participant, worker: int, asked: Question, stop: Callable[[], bool]
+    ) -> Contender | None:
+        def look() -> None:
+            if stop():
+                raise Stopped
+
+        look()
+        watch = part.timed[worker]
+        try:
+            held = watch.hold(asked, look)
+            part.prepared.append(held.prepared)
+            contender = Contender(watch, worker)
+            contender.warm_up(self.plan, held.first)
+        except WorkerLost as error:
+            part.why_not = f"when it was to be timed: {error}"
+            return None
+        return contender
+
+
+class Benchmark:
+    """A benchmark while it lasts; `to_come` visits are planned, as far as is known by now.
+
+    `oracles` are those that the cases name, by these names.
+    """
+
+    def __init__(
+        self,
+        cases: Sequence[Case],
+        entrants: Sequence[Entrant],
+        plan: Plan,
+        oracles: Mapping[str, Pool] = MappingProxyType({}),
+    ) -> None:
+        size = sum(spec.nbytes for case in cases for spec in case.inputs)
+        self._cases = [
+            OneCase(
+                case,
+                plan,
+                [_Participant(*entrant) for entrant in entrants],
+                oracles.get(case.expect.oracle or ""),
+                is_kept=size <= _KEPT,
+            )
+            for case in cases
+        ]
+        self.plan, self.oracles = plan, oracles
+        self.to_come = len(cases) * plan.processes
+
+    def visits(self, stop: Callable[[], bool] = lambda: False) -> Iterator[str]:
+        """Measure; each visit is announced by its case's id.
+
+        `stop` is asked after every round and before everything that may take long; it ends all of
+        it, and what was measured until then is there.
+        """
+        chance = random.Random(0)
+        left = self._cases
+        for tour in self.plan.tours():
+            left = [one for one in left if not one.timed() or not one.is_precise]
+            self.to_come = len(left) * len(tour)
+            for visit in tour:
+                for one in left:
+                    if stop():
+                        return
+                    yield one.case.id
+                    one.visit(visit, chance, stop)
+                    self.to_come -= 1
+
+    def rows(self) -> tuple[Timed, ...]:
+        """The measurements so far, of the cases that had a turn."""
+        return tuple(row for one in self._cases if (row := one.timed()))

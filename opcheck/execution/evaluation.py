@@ -1,0 +1,423 @@
+"""One case: what is asked of each backend, one question after the other, and what it is worth.
+
+Each time a case is asked it is a fresh question, prepared anew, maybe in another process. One right
+answer excuses no wrong one: a backend that fails some of the times fails.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from functools import cached_property, partial
+
+from opcheck import opset
+from opcheck.backends import same_answers
+from opcheck.compare import Want, compare_outputs
+from opcheck.compare.agreement import Party, judge_among, steady
+from opcheck.compare.verdict import (
+    IRREPRODUCIBLE,
+    Judgement,
+    is_right,
+    judge,
+    lost,
+    unanswered,
+    unstable,
+)
+from opcheck.engine import operator_of
+from opcheck.execution import expected
+from opcheck.execution.driver import Inquiry
+from opcheck.execution.expected import is_the_same, question
+from opcheck.model import (
+    Array,
+    BackendInfo,
+    Case,
+    Computed,
+    Crashed,
+    Declined,
+    Foreign,
+    LiveResult,
+    NotRun,
+    Outcome,
+    OutOfMemory,
+    Produced,
+    Question,
+    Raised,
+    TimedOut,
+    Verdict,
+)
+
+
+@dataclass(frozen=True, eq=False)
+class EvaluatedCase:
+    """A result, and where it is a failure, the question that was answered wrongly, with that.
+
+    `open`: what the backend did, where only the others' answers tell what that is worth; `answer`
+    is what it answered. `others`: what else came of a failure that was asked for several times.
+    """
+
+    result: LiveResult
+    failed: tuple[Question, Outcome] | None = None
+    open: Outcome | None = None
+    answer: Produced | None = None
+    others: tuple[EvaluatedCase, ...] = ()
+
+
+class CaseEvaluation:
+    """One case; its data and its admitted answers are made once for all backends.
+
+    Where the case has an oracle, its `oracle_answer` has to be there before a backend is asked.
+    """
+
+    def __init__(self, case: Case, oracle_answer: expected.OracleAnswer | None = None) -> None:
+        self.case = case
+        self.oracle_answer = oracle_answer
+
+    @property
+    def for_the_oracle(self) -> Question | None:
+        """The question for the case's oracle; None where it has none, or none can be asked."""
+        if self.case.expect.oracle is None:
+            return None
+        try:
+            return self.question
+        except (ValueError, MemoryError):
+            return None  # as every backend will be told
+
+    @cached_property
+    def question(self) -> Question:
+        """The question that every backend is asked."""
+        return question(self.case)
+
+    @cached_property
+    def accepted_answers(self) -> expected.AcceptedAnswers:
+        """The answers admitted, and the legal twin of a model that is not."""
+        return expected.accepted_answers(self.case, self.question, self.oracle_answer)
+
+    @cached_property
+    def wants_of_other_data(self) -> tuple[Want, ...] | None:
+        """Expected outputs for the other data, by oracle or engine; None where neither answers."""
+        case, asked = self.case, self.question
+        try:
+            if self.oracle_answer:
+                return self.oracle_answer.wants_of_other_data(case)
+            return expected.computed(case, asked, asked.second) if operator_of(case.op) else None
+        except (expected.OracleUnavailable, expected.WrongCase):
+            return None
+
+    def is_right_on_other_data(
+        self, backend: BackendInfo, answer: Sequence[Array | Foreign]
+    ) -> bool | None:
+        """Return True if this answer to the other data is right, None if nobody knows."""
+        if (wants := self.wants_of_other_data) is None:
+            return None
+        compared = compare_outputs(wants, answer, self.case.tolerance, declared=backend.accumulate)
+        return all(c.problem in (None, "precision", "undecided") for c in compared)
+
+    def on(self, backend: BackendInfo) -> Inquiry[EvaluatedCase]:
+        """The inquiry of one backend; a case that is itself wrong says so instead."""
+        case = self.case
+        if case.beyond:
+            return self._unsupported(backend, f"unsupported by opcheck: {case.beyond}")
+        try:
+            asked = self.question
+            admitted, silent = self.accepted_answers, ""
+        except expected.OracleUnavailable as error:
+            admitted, silent = expected.AcceptedAnswers((), None), str(error)
+        except expected.Unsupported as error:
+            return self._unsupported(backend, str(error))
+        except ValueError as error:
+            return EvaluatedCase(LiveResult(case, backend.address, Verdict.BAD_CASE, str(error)))
+        except MemoryError:
+            reason = "the case's data do not fit into memory"
+            return EvaluatedCase(LiveResult(case, backend.address, Verdict.NOT_RUN, reason))
+        reply = yield asked
+        outcome, printed = reply.outcome, reply.printed
+        twin: Outcome | None = None
+        if admitted.twin and _may_refuse(outcome):
+            answer = yield admitted.twin
+            twin, printed = answer.outcome, printed + answer.printed
+        produced = outcome if isinstance(outcome, Produced) else None
+        if silent or case.expect.compares_backends:
+            outcome = steady(case.op, outcome, case.outputs, case.tolerance)
+        if case.expect.compares_backends:
+            result = _result(case, backend, printed, outcome)
+            return EvaluatedCase(result, open=outcome, answer=produced)
+        if silent:
+            judgement = unanswered(case.rule, outcome, silent)
+        else:
+            judgement = judge(
+                case.rule,
+                admitted.answers,
+                outcome,
+                case.tolerance,
+                like=self.like,
+                declared=backend.accumulate,
+                twin=twin,
+            )
+        if judgement.verdict is Verdict.PASS and isinstance(outcome, Produced):
+            contradiction = yield from self._contradiction(outcome, backend)
+            if contradiction:
+                judgement = unstable(contradiction)
+        refused = judgement.failure == "raised" or judgement.verdict is Verdict.UNSUPPORTED
+        if refused and not admitted.twin and case.model is None:
+            judgement = yield from self._at_a_later_opset(judgement)
+        result = judged_so(_result(case, backend, printed, outcome), judgement)
+        result = replace(
+            result,
+            reason=self._by_whom(judgement) or _unchecked(asked, outcome),
+            self_check=self._is_of_itself(backend),
+            oracle=str(self.oracle_answer.oracle) if self.oracle_answer else "",
+        )
+        if judgement.failure in (None, "declared"):  # the values of the latter are right
+            return EvaluatedCase(result, answer=produced)
+        if produced and judgement.failure == "unstable":  # one answer alone shows no mistake
+            outcome = replace(produced, unstable=judgement.reason)
+        failed = (admitted.twin, twin) if admitted.twin and twin else (asked, outcome)
+        return EvaluatedCase(
+            result, failed, answer=produced if judgement.failure == "precision" else None
+        )
+
+    def _unsupported(self, backend: BackendInfo, reason: str) -> EvaluatedCase:
+        result = LiveResult(
+            self.case, backend.address, Verdict.UNSUPPORTED, reason, inexpressible=True
+        )
+        return EvaluatedCase(replace(result, beyond=True))
+
+    @property
+    def like(self) -> Array | None:
+        """The input beside which wrong elements are shown."""
+        return self.question.inputs[0] if self.question.inputs else None
+
+    def _by_whom(self, judgement: Judgement) -> str:
+        """The reason of a judgement, and whose answer it is by, if that is no specification's."""
+        by_the_answer = judgement.comparisons or judgement.failure == "raised"
+        if self.oracle_answer and judgement.failure and by_the_answer:
+            return f"unlike oracle {self.oracle_answer.oracle}: {judgement.reason}"
+        return judgement.reason
+
+    def _is_of_itself(self, backend: BackendInfo) -> bool:
+        """Return True if the expected answer comes from the backend itself."""
+        if self.oracle_answer:
+            return is_the_same(backend, self.oracle_answer.oracle)
+        return backend.engine and isinstance(self.case.expect, Computed)
+
+    def _contradiction(self, outcome: Produced, backend: BackendInfo) -> Inquiry[str | None]:
+        """Describe how the answer to the other data contradicts the engine and the backend itself.
+
+        Wrong alone is not enough: the case may be written for its own data only. A backend is
+        unstable if it answers the other data differently when it sees them first, or with the
+        old answer where the text decides.
+        """
+        case, is_right = self.case, partial(self.is_right_on_other_data, backend)
+        if outcome.between is None or is_right(outcome.between) is not False:
+            return None
+        if outcome.stale and case.rule == "must":
+            return "answered other data of the same shape with the first run's answer"
+        fresh = (yield self.question.turned()).outcome
+        if isinstance(fresh, NotRun):
+            return None
+        if isinstance(fresh, Produced) and same_answers(fresh.outputs, outcome.between):
+            return None
+        # Its answers differ anyway, and here they are wrong whenever it is asked.
+        if isinstance(fresh, Produced) and outcome.again and not is_right(fresh.outputs):
+            return None
+        return "answered other data wrongly in its second run, and otherwise in a first run"
+
+    def _at_a_later_opset(self, refused: Judgement) -> Inquiry[Judgement]:
+        """`refused`, unless it is only the opset's number that the backend does not like."""
+        case = self.case
+        # An operator is the same at every opset from its version to the next.
+        for number in opset.later(case.op, case.opset):
+            task = replace(self.question.task, opset=number)
+            reply = yield replace(self.question, task=task)
+            if isinstance(reply.outcome, Crashed | TimedOut | OutOfMemory):
+                told = lost(reply.outcome, f"; the same model at opset {number}: ").reason
+                refused = replace(refused, reason=f"{refused.reason}{told}")
+            if isinstance(reply.outcome, Produced):
+                # In front, because what backends say may be long, and is cut.
+                hint = f"takes the same model at opset {number}, where {case.op} is in force too"
+                verdict = Verdict.WARN if case.rule == "should" else Verdict.ERROR
+                reason = f"{hint}; at opset {case.opset}: {refused.reason}"
+                return replace(refused, verdict=verdict, failure="raised", reason=reason)
+        return refused
+
+
+def _result(case: Case, backend: BackendInfo, printed: str, outcome: Outcome) -> LiveResult:
+    seconds = outcome.seconds if isinstance(outcome, Produced | TimedOut) else 0.0
+    return LiveResult(case, backend.address, Verdict.NOT_RUN, printed=printed, seconds=seconds)
+
+
+def judged_so(result: LiveResult, judgement: Judgement) -> LiveResult:
+    """The result that a judgement amounts to."""
+    names = {field.name for field in fields(judgement)}
+    return replace(result, **{name: getattr(judgement, name) for name in names})
+
+
+def _may_refuse(outcome: Outcome) -> bool:
+    """Return True if an invalid model may have been refused, which its legal twin decides."""
+    if isinstance(outcome, Declined):
+        return not outcome.inexpressible
+    return isinstance(outcome, Raised) and not outcome.unusable
+
+
+def _unchecked(asked: Question, outcome: Outcome) -> str:
+    if asked.random:
+        return "values that are drawn at random are not judged, only their type and shape"
+    match outcome:
+        case Produced(once=True):
+            return "stability not checked: it is asked once"
+        case Produced(between=None):
+            return "stability on other data not checked: they were refused"
+        case _:
+            return ""
+
+
+def repeated(
+    evaluation: CaseEvaluation, backend: BackendInfo, times: int
+) -> Inquiry[list[EvaluatedCase]]:
+    """The inquiry of one backend, made so many times; of a case that is wrong, once."""
+    judged: list[EvaluatedCase] = []
+    first: Produced | None = None
+    for _ in range(times):
+        one = yield from evaluation.on(backend)
+        first, answer = first or one.answer, one.answer
+        if first and answer and not evaluation.question.random:
+            differs = not same_answers(first.outputs, answer.outputs)
+            one = _marked(one) if differs else one
+        judged.append(replace(one, answer=None))
+        if judged[0].result.verdict is Verdict.BAD_CASE:
+            break
+    return judged
+
+
+def _marked(judged: EvaluatedCase) -> EvaluatedCase:
+    """Mark a result whose answer differs from the first one."""
+    reason = judged.result.reason or f"{IRREPRODUCIBLE}: another answer than the first time"
+    return replace(judged, result=replace(judged.result, reason=reason, irreproducible=True))
+
+
+def as_required(judged: EvaluatedCase) -> EvaluatedCase:
+    """Return the result as `--reproducible` judges it: bits that differ make it *unstable*."""
+    result = judged.result
+    if not result.irreproducible or not is_right(result):
+        return judged
+    failed = replace(result, verdict=Verdict.UNSTABLE, failure="unstable")
+    if IRREPRODUCIBLE not in result.reason:
+        failed = replace(failed, reason=f"{IRREPRODUCIBLE}; {result.reason}")
+    return replace(judged, result=failed)
+
+
+def combine_repeats(judged: Sequence[EvaluatedCase]) -> EvaluatedCase:
+    """One result of several on a case; where they contradict each other, it is *unstable*.
+
+    Where an answer was not delivered, the others count, but if they are right they are too few.
+    """
+    if len(judged) == 1:
+        return judged[0]
+    verdicts = dict(Counter(one.result.verdict for one in judged))
+    seconds = sum(one.result.seconds for one in judged)
+    there = [one for one in judged if one.result.verdict is not Verdict.NOT_RUN]
+    worst = max(there, key=lambda one: _badness(one.result), default=judged[0])
+    if len({_answer(one.result) for one in there}) > 1:
+        result = replace(
+            worst.result,
+            verdict=Verdict.UNSTABLE,
+            failure="unstable",
+            reason=_contradiction([one.result for one in there], len(judged)),
+            refused=False,
+            self_check=False,
+        )
+        return EvaluatedCase(replace(result, verdicts=verdicts, seconds=seconds))
+    if len(there) < len(judged) and worst.result.failure is None:
+        worst = next(one for one in judged if one.result.verdict is Verdict.NOT_RUN)
+    differs = any(one.result.irreproducible for one in judged)
+    first, *others = [
+        replace(
+            one,
+            result=replace(one.result, verdicts=verdicts, seconds=seconds, irreproducible=differs),
+            open=None,
+        )
+        for one in (worst, *_unlike(worst, judged))
+    ]
+    return replace(first, others=tuple(others))
+
+
+def _answer(result: LiveResult) -> tuple[object, ...]:
+    """Return what must agree each time; numbers need not, because several may be right."""
+    return (result.refused, *(() if is_right(result) else (result.verdict, result.failure)))
+
+
+def _unlike(worst: EvaluatedCase, judged: Sequence[EvaluatedCase]) -> list[EvaluatedCase]:
+    """Return other failures next to `worst`; a ledger may list only one of them."""
+    found = [worst]
+    for one in judged if worst.result.verdict is not Verdict.PASS else ():
+        if not any(_is_the_same(one, other) for other in found):
+            found.append(one)
+    return found[1:]
+
+
+def _is_the_same(one: EvaluatedCase, other: EvaluatedCase) -> bool:
+    if (one.result.verdict, one.result.reason) != (other.result.verdict, other.result.reason):
+        return False
+    match one.failed, other.failed:
+        case (_, Produced(outputs=some)), (_, Produced(outputs=those)):
+            return same_answers(some, those)
+    return True
+
+
+def _badness(result: LiveResult) -> tuple[bool, bool, bool]:
+    """Failures come before what is not supported, that before passes; of equals, the first."""
+    return result.failure is not None, result.verdict is not Verdict.PASS, result.irreproducible
+
+
+def _contradiction(results: Sequence[LiveResult], times: int) -> str:
+    """`3 of 10: fail: output: 1 of 6 elements wrong; 7 of 10: pass`, the worst first."""
+    kinds: dict[tuple[object, ...], list[LiveResult]] = {}
+    for result in sorted(results, key=_badness, reverse=True):
+        kinds.setdefault(_answer(result), []).append(result)
+    return "; ".join(f"{len(some)} of {times}: {_told(some[0])}" for some in kinds.values())
+
+
+def _told(result: LiveResult) -> str:
+    said = result.alternative if result.verdict is Verdict.PASS else result.reason
+    how = f"{result.verdict} by refusal" if result.refused else str(result.verdict)
+    return f"{how}: {said}" if said else how
+
+
+def settle_by_agreement(
+    evaluation: CaseEvaluation, told: Sequence[EvaluatedCase], backends: Sequence[BackendInfo]
+) -> list[EvaluatedCase]:
+    """Judge all `backends` by each other's answers, in their order.
+
+    Who agrees with nobody but itself by another name is marked so.
+    """
+    parties = [one for one in told if one.open]
+    infos = {backend.address: backend for backend in backends}
+    judgements = judge_among(
+        evaluation.case.op,
+        evaluation.case.rule,
+        [Party(one.result.backend, one.open) for one in parties if one.open],
+        evaluation.case.outputs,
+        evaluation.case.tolerance,
+        evaluation.like if parties else None,
+    )
+    found = dict(zip(parties, judgements, strict=True))
+    return [_settled(one, found[one], infos) if one in found else one for one in told]
+
+
+def _settled(
+    one: EvaluatedCase, judgement: Judgement, infos: Mapping[str, BackendInfo]
+) -> EvaluatedCase:
+    differs = one.open.differs if isinstance(one.open, Produced) else ""
+    other = one.result.irreproducible or bool(differs)
+    result = replace(judged_so(one.result, judgement), irreproducible=other)
+    if judgement.verdict is Verdict.PASS:
+        mine = infos[result.backend]
+        itself = all(is_the_same(mine, infos[other]) for other in judgement.against)
+        told = f"{IRREPRODUCIBLE}: {differs}" if differs else ""
+        # Answers to other data are not compared.
+        if not told and isinstance(one.open, Produced) and one.open.once:
+            told = "stability not checked: it is asked once"
+        reason = result.reason or told
+        result = replace(result, self_check=itself, reason=reason)
+    return replace(one, result=result)

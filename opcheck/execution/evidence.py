@@ -1,0 +1,74 @@
+"""From judged failures to evidence for `opcheck.diagnose`; imported when something fails."""
+
+from collections.abc import Iterable
+
+from opcheck.compare.verdict import UNUSABLE, Answer, Refusal
+from opcheck.diagnose import Suspects
+from opcheck.diagnose.evidence import Evidence, OutputSequence
+from opcheck.engine import operator_of
+from opcheck.execution.evaluation import CaseEvaluation
+from opcheck.execution.kills import node_of
+from opcheck.model import Case, Outcome, Produced, Question, Raised, Record
+
+
+def suspects_of(before: Suspects | None, learned: Iterable[tuple[Case, Record | None]]) -> Suspects:
+    """Return the suspects of a backend, after the passes and failures that were `learned`."""
+    found = before or Suspects(recall)
+    for case, record in learned:
+        if record is None:
+            found.passed(case)
+        elif was_looked_into(record):
+            found.diagnosed(case, record.diagnoses)
+    return found
+
+
+def evidence(evaluation: CaseEvaluation, asked: Question, outcome: Outcome) -> Evidence | None:
+    """Return the evidence in `outcome`, the wrong answer to `asked` in `evaluation`.
+
+    None where no mutant of an operator can be seen in it: nobody knows the operator, runs
+    contradict each other, or no answer came.
+    """
+    if operator_of(evaluation.case.op) is None:
+        return None
+    match outcome:
+        case Raised(unusable=False, stage="prepare" | "run"):
+            got: OutputSequence | None = None
+        case Produced(unstable=None, outputs=outputs):
+            got = outputs
+        case _:
+            return None
+    return _evidence(
+        evaluation, asked, got, Refusal if asked is evaluation.accepted_answers.twin else Answer
+    )
+
+
+def was_looked_into(record: Record) -> bool:
+    """Return True if a failure had `evidence`, by its record alone."""
+    if record.failure in (None, "declared", "crash", "timeout", "oom", "unstable"):
+        return False
+    return operator_of(record.op) is not None and not record.reason.startswith(UNUSABLE)
+
+
+def recall(case: Case) -> Evidence | None:
+    """Return the evidence of a pass; None where no single answer is known to be right."""
+    evaluation = CaseEvaluation(case)
+    if not case.expect.is_stated or operator_of(case.op) is None:
+        return None
+    try:
+        if len(evaluation.accepted_answers.answers) != 1:
+            return None
+    # The legal twin of an invalid model need not be a good case itself.
+    except ValueError:
+        return None
+    return _evidence(evaluation, evaluation.question, None, Answer)
+
+
+def _evidence(
+    evaluation: CaseEvaluation,
+    asked: Question,
+    got: OutputSequence | None,
+    kind: type[Answer | Refusal],
+) -> Evidence:
+    """Return the question with the outputs of all accepted answers of this kind."""
+    admitted = [one.wants for one in evaluation.accepted_answers.answers if isinstance(one, kind)]
+    return Evidence(node_of(asked.task, asked.inputs), got, admitted, evaluation.case.tolerance)

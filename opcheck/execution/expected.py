@@ -1,0 +1,425 @@
+"""The question of a case and its accepted answers, computed where the case says so."""
+
+import math
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice, zip_longest
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from opcheck import dtypes
+from opcheck.backends import second_data
+from opcheck.compare import Want, compare, compare_outputs, too_wide, verdict
+from opcheck.compare.agreement import misfit, steady, wants_of
+from opcheck.compare.outputs import computed_want, in_its_dtype, stated_want
+from opcheck.dtypes import DType, limits
+from opcheck.engine import any_order, evaluate, exactly, operator_of, rounded
+from opcheck.errors import InvalidNode, NotSupported
+from opcheck.execution.driver import Inquiry
+from opcheck.graph.tensors import read_tensor
+from opcheck.model import (
+    Agreement,
+    AnyOf,
+    Array,
+    AttrValue,
+    BackendInfo,
+    Case,
+    Comparison,
+    Computed,
+    Fill,
+    Foreign,
+    Golden,
+    Oracle,
+    Outcome,
+    Port,
+    Produced,
+    Question,
+    Raised,
+    Rejected,
+    Task,
+    TensorType,
+    Typed,
+    Values,
+)
+from opcheck.suite import materialize, unrounded
+from opcheck.suite.signature import leads
+
+
+def _stored(value: AttrValue | Typed) -> Any:
+    """An attribute as a model holds it: each float rounded to float32."""
+    match value:
+        case Typed("float" | "floats", held):
+            return Typed(value.type, _stored(held))
+        case float():
+            return float(np.float32(value))
+        case tuple():
+            return tuple(map(_stored, value))
+        case _:
+            return value
+
+
+def question(case: Case) -> Question:
+    """The question that `case` asks.
+
+    Raises ValueError where the case's data cannot be made.
+    """
+    fed = [spec for spec in case.inputs if not spec.initializer]
+    inputs = tuple(materialize(spec) for spec in fed)
+    task = Task(
+        case=case.id,
+        op=case.op,
+        opset=case.opset,
+        attrs={name: _stored(value) for name, value in case.attrs.items()},
+        slots=case.slots,
+        inputs=tuple(TensorType(spec.name, spec.dtype, spec.shape) for spec in fed),
+        initializers={s.name: materialize(s) for s in case.inputs if s.initializer},
+        outputs=case.outputs,
+        model=case.model,
+        ports=case.ports,
+    )
+    known = operator_of(case.op) is not None
+    moved = [n for n, spec in enumerate(fed) if known and leads(case.op, spec.name)]
+    second = tuple(second_data(inputs, may_negate=known, moved=moved))
+    random = isinstance(case.expect, Values) and bool(case.expect.random)
+    return Question(task, inputs, second, known, case.timeout, random)
+
+
+_CONTRADICTION = "the case and opcheck's engine contradict each other"
+
+
+class OracleUnavailable(Exception):
+    """An oracle gives no answer that anything can be held against; the message says why."""
+
+
+@dataclass(frozen=True, eq=False)
+class OracleAnswer:
+    """The outcome of an oracle for the question of a case."""
+
+    oracle: BackendInfo
+    outcome: Outcome
+
+    def wants(self, case: Case) -> tuple[Want, ...]:
+        """Its answer, as what must come out; raises OracleUnavailable where it is none."""
+        return self._usable(self._answer(case).outputs, case)
+
+    def wants_of_other_data(self, case: Case) -> tuple[Want, ...] | None:
+        """Return its outputs for the other data of the question, None where it refuses them."""
+        between = self._answer(case).between
+        return None if between is None else self._usable(between, case)
+
+    def _answer(self, case: Case) -> Produced:
+        outcome = steady(case.op, self.outcome, case.outputs, case.tolerance)
+        if not verdict.depends(outcome):
+            found = verdict.by_itself("must", outcome)
+            raise self._silent(f"{found.verdict}: {found.reason}")
+        if isinstance(outcome, Raised):
+            raise self._silent(f"raised {verdict.told(outcome)}")
+        return outcome
+
+    def _usable(self, answer: tuple[Array | Foreign, ...], case: Case) -> tuple[Want, ...]:
+        if wrong := misfit(answer, case.outputs):
+            raise self._silent(f"its answer cannot be one: {verdict.what_is_wrong(wrong)}")
+        arrays = [one for one in answer if not isinstance(one, Foreign)]
+        return wants_of(case.op, arrays, case.outputs)
+
+    def _silent(self, why: str) -> OracleUnavailable:
+        return OracleUnavailable(f"oracle {self.oracle} gives no answer: {why}")
+
+
+def ask_oracle(oracle: BackendInfo, question: Question) -> Inquiry[OracleAnswer]:
+    """Ask an oracle the question of a case."""
+    reply = yield question
+    return OracleAnswer(oracle, reply.outcome)
+
+
+def oracles_of(cases: Iterable[Case]) -> dict[str, Case]:
+    """The oracles that cases name, each with the first of these cases."""
+    found: dict[str, Case] = {}
+    for case in cases:
+        if address := case.expect.oracle:
+            found.setdefault(address, case)
+    return found
+
+
+def is_the_same(backend: BackendInfo, oracle: BackendInfo) -> bool:
+    """Return True if a backend is the oracle itself, so that its pass proves nothing.
+
+    Two profiles of one address may be two builds, if they are made of other files or run with other
+    settings; a profile and its address are taken for one.
+    """
+    if backend.address == oracle.address:
+        return True
+    names = backend.of or backend.address, oracle.of or oracle.address
+    if names[0] != names[1] or backend.version != oracle.version:
+        return False
+    both = backend.of is not None and oracle.of is not None
+    return not both or backend.made_of == oracle.made_of
+
+
+def too_degenerate(values: Array, dtype: DType | None, *, rounded: bool) -> str | None:
+    """Return why an expected output is too degenerate to test anything, else None.
+
+    That is one of which more than half is 0 in `dtype`, infinity or NaN. Where answers are not
+    `rounded`, zeros are answers like others, as those of Hardmax are, and only an output of nothing
+    else tells too little.
+    """
+    blank = values.size - _telling(values, dtype)
+    if not values.size or (2 * blank <= values.size if rounded else blank < values.size):
+        return None
+    return f"{blank} of {values.size} elements come out as 0, infinity or NaN"
+
+
+def _telling(values: Array, dtype: DType | None) -> int:
+    """Count the elements that are neither 0, nor infinite, nor NaN."""
+    if dtype is None or dtype.kind != "float":
+        return int(np.count_nonzero(values))
+    magnitudes = np.abs(values)
+    # Half of the smallest subnormal number is the largest that rounds to 0.
+    tells = (magnitudes > math.ldexp(0.5, dtype.min_exponent)) & (magnitudes <= limits(dtype)[1])
+    return int(np.count_nonzero(tells))
+
+
+class WrongCase(ValueError):
+    """The case contradicts itself or the engine; nothing can be said about any backend."""
+
+
+class Unsupported(WrongCase):
+    """The engine lacks what would answer the case, which is not to blame."""
+
+
+@dataclass(frozen=True, eq=False)
+class AcceptedAnswers:
+    """The answers that a case admits, and the legal twin of the first refusal among them."""
+
+    answers: tuple[verdict.Admitted, ...]
+    twin: Question | None
+
+
+def accepted_answers(
+    case: Case, asked: Question, oracle_answer: OracleAnswer | None = None
+) -> AcceptedAnswers:
+    """The answers that `case` admits; none where it only asks whether backends agree.
+
+    `oracle_answer` is what the case's oracle says, where it has one. Raises WrongCase where the
+    engine rejects a model that the case takes for legal, OracleUnavailable where the oracle gives
+    no answer, and any other ValueError where the expectation's data cannot be had.
+    """
+    match case.expect:
+        case AnyOf(alternatives):
+            refused = [a for a in alternatives if a.expect.rejection]
+            refusals = {a.name: _one(case, asked, a.expect, a.name) for a in refused}
+            twin = [want for answer, _ in refusals.values() for want in answer.wants]
+            parts = [
+                refusals.get(a.name) or _one(case, asked, a.expect, a.name, twin)
+                for a in alternatives
+            ]
+        case Oracle():
+            if oracle_answer is None:
+                raise OracleUnavailable("the oracle was not asked: there was no memory left")
+            parts = [(_by_oracle(case, asked, oracle_answer), None)]
+        case Agreement():
+            parts = []
+        case expect:
+            parts = [_one(case, asked, expect, None)]
+    answers = tuple(answer for answer, _ in parts)
+    for answer in answers:
+        if wide := too_wide(answer.wants, case.tolerance):
+            raise WrongCase(wide)
+    return AcceptedAnswers(answers, next((twin for _, twin in parts if twin), None))
+
+
+def _one(
+    case: Case,
+    asked: Question,
+    expect: Values | Computed | Golden | Rejected,
+    name: str | None,
+    twins: Sequence[Want] = (),
+) -> tuple[verdict.Admitted, Question | None]:
+    """One answer, and the legal twin of a refusal; `twins` as in `_given`."""
+    match expect:
+        case Rejected(reason, legal):
+            if case.rule != "open":
+                _check_refused(case, asked)
+            twin = question(legal)
+            return verdict.Refusal(reason, _wants_of_twin(legal, twin), name), twin
+        case Computed():
+            wants = computed(case, asked, asked.inputs)
+            if case.rule != "open" and not case.empty:
+                _check_telling(wants)
+            return verdict.Answer(wants, name), None
+        case Values(specs, ports, random):
+            given = [stated_want(case.op, s.name, unrounded(s), s.dtype) for s in specs]
+            if ports and operator_of(case.op) is None:
+                return verdict.Answer(tuple(_outputs(ports, given, random)), name), None
+            return _given(case, asked, given, name, twins), None
+        case Golden(folder):
+            pairs = zip(case.outputs, _golden_outputs(case, folder), strict=True)
+            given = [
+                stated_want(case.op, out.name, array, dtypes.of(array)) for out, array in pairs
+            ]
+            return _given(case, asked, given, name, twins), None
+
+
+def _outputs(
+    ports: Iterable[Port], wants: Iterable[Want], random: Collection[str]
+) -> Iterator[Want]:
+    """Yield the expected outputs of a model, whose tensors are `wants`."""
+    rest = (replace(want, random=want.name in random) for want in wants)
+    for port in ports:
+        if port.form == "tensor":
+            yield next(rest)
+        else:
+            items = tuple(islice(rest, port.count))
+            yield Want(port.name, None, np.empty(0), form=port.form, items=items)
+
+
+def _by_oracle(case: Case, asked: Question, oracle_answer: OracleAnswer) -> verdict.Answer:
+    wants = oracle_answer.wants(case)
+    try:
+        return _given(case, asked, wants, None)
+    except WrongCase as error:
+        raise WrongCase(f"by oracle {oracle_answer.oracle}: {error}") from None
+
+
+def _given(
+    case: Case, asked: Question, wants: Sequence[Want], name: str | None, twins: Sequence[Want] = ()
+) -> verdict.Answer:
+    """Outputs that the case states, with the bounds of what the engine computes in their place.
+
+    Where the engine refuses the model, the bounds are those of the legal twin's outputs, `twins`,
+    if they are the same. Raises WrongCase where the engine contradicts an answer that the case
+    calls the only one, and where an answer needs a tolerance, because the engine has no bound.
+    """
+    operator = operator_of(case.op)
+    if operator is None:
+        return verdict.Answer(tuple(wants), name)
+    wants = _in_any_order(case, wants)
+    try:
+        mine = exactly(case.op, asked.task.operands(asked.inputs), case.attrs, len(case.outputs))
+    except NotSupported:
+        return verdict.Answer(tuple(wants), name)
+    except InvalidNode as error:
+        if case.rule != "open":
+            raise _refused_by_the_engine(error) from None
+        mine = ()
+    answers = [*map(rounded, mine)]
+    if case.rule != "open":
+        _check_shapes(wants, answers)
+    if not operator.exact:
+        engine = [computed_want(case.op, "", answer) for answer in mine]
+        pairs = zip_longest(wants, (engine or twins)[: len(wants)])
+        wants = [_bounded(case, *pair, is_twin=not engine) for pair in pairs]
+    if case.rule != "open":
+        _check_agreement(compare_outputs(wants, answers, case.tolerance))
+    return verdict.Answer(tuple(wants), name)
+
+
+def _bounded(case: Case, want: Want, other: Want | None, *, is_twin: bool) -> Want:
+    """`want` with the bound of what the engine gives, for the case or for its legal twin."""
+    # That is about outputs of the same shape and, of a twin, of the same values only.
+    of_one_shape = other is not None and other.values.shape == want.values.shape
+    if other and of_one_shape and not (is_twin and compare(other, in_its_dtype(want)).problem):
+        return replace(want, bound=other.bound, rounded=dtypes.of(want.values))
+    if case.tolerance:
+        return want
+    shape = f"gives the shape {other.values.shape}" if other and not is_twin else "refuses it"
+    raise WrongCase(
+        f"{want.name}: tolerance must be stated: opcheck's engine {shape}, so it has no error bound"
+        " for this answer"
+    )
+
+
+def _check_shapes(wants: Sequence[Want], answers: Sequence[Array]) -> None:
+    for want, answer in zip(wants, answers, strict=False):
+        if answer.shape != want.values.shape:
+            shapes = f"the case says shape {want.values.shape}, the engine {answer.shape}"
+            raise WrongCase(f"{_CONTRADICTION}: {want.name}: {shapes}")
+
+
+def _check_agreement(comparisons: Iterable[Comparison]) -> None:
+    for comparison in comparisons:
+        if comparison.problem in (None, "undecided"):
+            continue
+        told = verdict.what_is_wrong(comparison)
+        if comparison.wrong:
+            told = f"{comparison.output}: {comparison.wrong} of {comparison.total} elements differ"
+            told += f", {comparison.where}"
+        for worst in comparison.worst[:1]:
+            told += f"; at {list(worst.index)} the case says {worst.want!r},"
+            told += f" the engine {worst.got!r} (allowed: {worst.allowed})"
+        raise WrongCase(f"{_CONTRADICTION}: {told}")
+
+
+def _check_telling(wants: Iterable[Want]) -> None:
+    """Raise WrongCase where nearly anybody could give an answer that nobody wrote out."""
+    for want in wants:
+        if said := too_degenerate(want.values, want.dtype, rounded=want.bound is not None):
+            raise WrongCase(
+                f"{want.name}: {said}, so the case tells little: choose other data, write the"
+                " answer out, or state in `empty` why it is meant to be so"
+            )
+
+
+def _check_refused(case: Case, asked: Question) -> None:
+    """Raise WrongCase where the engine accepts a model that the case takes for invalid."""
+    if operator_of(case.op) is None:
+        return
+    try:
+        evaluate(case.op, asked.task.operands(asked.inputs), case.attrs)
+    except (InvalidNode, NotSupported):
+        return
+    raise WrongCase("the case takes this model for invalid, opcheck's engine accepts it")
+
+
+def _wants_of_twin(legal: Case, twin: Question) -> tuple[Want, ...]:
+    if operator_of(legal.op) is None:
+        return ()
+    try:
+        return computed(legal, twin, twin.inputs)
+    except WrongCase as error:
+        raise type(error)(f"its legal twin: {error}") from None
+
+
+def _golden_outputs(case: Case, folder: Path) -> list[Array]:
+    """The golden outputs; raises ValueError where they cannot be those of this case."""
+    stored = [read_tensor(folder / f"output_{number}.pb") for number in range(len(case.outputs))]
+    for number, (output, array) in enumerate(zip(case.outputs, stored, strict=True)):
+        dtype = dtypes.of(array)
+        if dtype is None or output.dtype not in (None, dtype):
+            gives = f"; {case.op} gives {output.dtype} here" if output.dtype else ""
+            raise WrongCase(f"output_{number}.pb holds {dtype or array.dtype}{gives}")
+    return stored
+
+
+def computed(case: Case, asked: Question, inputs: tuple[Array, ...]) -> tuple[Want, ...]:
+    """Compute `asked` on `inputs` with the engine's exact mode, with error bounds."""
+    try:
+        outputs = exactly(case.op, asked.task.operands(inputs), case.attrs, len(case.outputs))
+    except InvalidNode as error:
+        raise _refused_by_the_engine(error) from None
+    except NotSupported as error:
+        raise Unsupported(f"opcheck's engine has no answer: {error}") from None
+    pairs = zip(case.outputs, outputs, strict=True)
+    wants = (computed_want(case.op, output.name, answer) for output, answer in pairs)
+    return _in_any_order(case, [replace(want, drawn=_is_drawn(case)) for want in wants])
+
+
+def _is_drawn(case: Case) -> bool:
+    """Return True if all numbers that are not whole are drawn at random."""
+    real = [one for one in case.inputs if one.dtype.kind == "float" and math.prod(one.shape) > 1]
+    return bool(real) and all(
+        isinstance(one.content, Fill) and one.content.kind in ("uniform", "normal") and not one.put
+        for one in real
+    )
+
+
+def _in_any_order(case: Case, wants: Iterable[Want]) -> tuple[Want, ...]:
+    """Let the outputs come in any order along an axis where the operator decides none."""
+    axis = any_order(case.op, case.attrs)
+    return tuple(replace(want, any_order=axis) for want in wants)
+
+
+def _refused_by_the_engine(error: InvalidNode) -> WrongCase:
+    return WrongCase(f"the case takes this model for legal, the engine does not: {error}")

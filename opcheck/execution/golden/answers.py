@@ -1,0 +1,225 @@
+"""From a case to the tests that are written of it: each a question with its right answers."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal, TypeAlias
+
+from opcheck.compare import Want, compare_outputs
+from opcheck.compare.outputs import in_its_dtype
+from opcheck.compare.verdict import Answer, Refusal, what_is_wrong
+from opcheck.errors import InvalidNode
+from opcheck.execution.expected import accepted_answers, computed, question
+from opcheck.execution.golden.oracles import Disagreement, Ends, NodeOutputs, ends, outputs
+from opcheck.model import (
+    Agreement,
+    AnyOf,
+    Array,
+    Case,
+    Computed,
+    Fill,
+    Oracle,
+    Question,
+    Rejected,
+    Task,
+    TensorSpec,
+    Tolerance,
+)
+from opcheck.suite.golden_manifest import LeftOut, ManifestMethod
+
+#: The folders that tests lie in; see the package's docstring.
+AnswerKind: TypeAlias = Literal["must", "should", "open", "rejected"]
+
+#: The fills that are other numbers with another seed.
+_RANDOM = ("uniform", "normal", "integers", "choice", "permutation")
+#: Why there may be no answer to other data, or to a legal twin.
+_NO_ANSWER = (ValueError, InvalidNode, MemoryError)
+
+
+@dataclass(frozen=True, eq=False)
+class ComputedDataSet:
+    """Inputs, and the right outputs, with the values between which an answer must lie.
+
+    `seed` is what was added to the seeds of the case's fills. Without outputs the model is to be
+    refused.
+    """
+
+    seed: int
+    inputs: tuple[Array, ...]
+    outputs: tuple[Ends, ...]
+    method: ManifestMethod | None
+
+
+@dataclass(frozen=True, eq=False)
+class Test:
+    """A model with its data; `reason` says why it is to be refused, "" where it has answers.
+
+    `alternative` names one of the answers of an undecided text, "" where it is the only one.
+    `bound`: the tolerance differs from element to element.
+    """
+
+    name: str
+    kind: AnswerKind
+    task: Task
+    tolerance: Tolerance | None
+    bound: bool
+    data_sets: tuple[ComputedDataSet, ...]
+    alternative: str = ""
+    legal_twin: bool = False
+    reason: str = ""
+    #: The ranks of the outputs, of a model to be refused those of its legal twin; () if unknown.
+    ranks: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Made:
+    """What is written for a case; `fixed` says why it has one data set only."""
+
+    tests: tuple[Test, ...]
+    left_out: tuple[LeftOut, ...]
+    fixed: str = ""
+
+
+def made_of(case: Case, data_sets: int = 1) -> Made:
+    """The tests of `case`, with at most so many data sets each.
+
+    A case that contradicts itself or the oracle is left out as `wrong`.
+    """
+    try:
+        asked = question(case)
+        match case.expect:
+            case Rejected(reason, legal):
+                return _rejected(case, asked, reason, legal)
+            case Oracle() | Agreement():
+                told = "what must come out is what backends answer, which nobody vouches for"
+                return Made((), (LeftOut(case.id, "the case", told),))
+            case AnyOf():
+                return Made(tuple(_alternatives(case, asked)), (), "its text is undecided")
+            case _:
+                return _answered(case, asked, data_sets)
+    except (ValueError, MemoryError) as error:
+        told = str(error) or "it takes too much memory"
+    except InvalidNode as error:
+        told = f"the case takes this model for legal, the oracle does not: {error}"
+    return Made((), (LeftOut(case.id, "the case", told, wrong=True),))
+
+
+def _answered(case: Case, asked: Question, data_sets: int) -> Made:
+    (answer,) = accepted_answers(case, asked).answers
+    assert isinstance(answer, Answer)
+    found = outputs(asked.task, asked.inputs)
+    if found is not None and not isinstance(case.expect, Computed):
+        for comparison in compare_outputs(answer.wants, found.arrays, case.tolerance):
+            if comparison.problem not in (None, "undecided"):
+                told = what_is_wrong(comparison)
+                for worst in comparison.worst[:1]:
+                    told += f"; at {list(worst.index)} the case says {worst.want!r}, the oracle"
+                    told += f" {worst.got!r} (allowed: {worst.allowed})"
+                raise Disagreement(f"the case and the oracle contradict each other: {told}")
+    stated = found or NodeOutputs(tuple(map(in_its_dtype, answer.wants)), "stated")
+    sets = [_data_set(0, asked, answer.wants, stated, case.tolerance)]
+    fixed = _fixed(case)
+    left: list[LeftOut] = []
+    for seed in range(1, 1 if fixed else data_sets):
+        try:
+            sets.append(_varied(case, seed))
+        except _NO_ANSWER as error:
+            left.append(LeftOut(case.id, f"data set {seed}", str(error)))
+    kind: AnswerKind = "should" if case.rule == "should" else "must"
+    return Made((_test(case.id, kind, asked.task, case, sets),), tuple(left), fixed)
+
+
+def _test(
+    name: str, kind: AnswerKind, task: Task, case: Case, sets: Sequence[ComputedDataSet]
+) -> Test:
+    bound = case.tolerance is None and any(
+        one.lowest is not one.written for data in sets for one in data.outputs
+    )
+    ranks = tuple(one.written.ndim for one in sets[0].outputs)
+    return Test(name, kind, task, case.tolerance, bound, tuple(sets), ranks=ranks)
+
+
+def _fixed(case: Case) -> str:
+    """Return why no other data can be made for a case, or ""."""
+    if not isinstance(case.expect, Computed):
+        return "its answer is written out"
+    if not any(map(_is_random, case.inputs)):
+        return "nothing in its inputs is random"
+    return ""
+
+
+def _is_random(spec: TensorSpec) -> bool:
+    fill = spec.content
+    return isinstance(fill, Fill) and fill.kind in _RANDOM and not spec.initializer
+
+
+def _varied(case: Case, seed: int) -> ComputedDataSet:
+    inputs = tuple(
+        replace(spec, content=replace(spec.content, seed=spec.content.seed + seed))
+        if isinstance(spec.content, Fill) and _is_random(spec)
+        else spec
+        for spec in case.inputs
+    )
+    other = replace(case, inputs=inputs)
+    asked = question(other)
+    found = outputs(asked.task, asked.inputs)
+    if found is None:
+        raise ValueError("opcheck lacks the operator")
+    wants = computed(other, asked, asked.inputs)
+    return _data_set(seed, asked, wants, found, case.tolerance)
+
+
+def _data_set(
+    seed: int,
+    asked: Question,
+    wants: Sequence[Want],
+    found: NodeOutputs,
+    tolerance: Tolerance | None,
+) -> ComputedDataSet:
+    pairs = zip(wants, found.arrays, strict=True)
+    around = tuple(ends(want, array, tolerance) for want, array in pairs)
+    return ComputedDataSet(seed, asked.inputs, around, found.method)
+
+
+def _rejected(case: Case, asked: Question, reason: str, legal: Case) -> Made:
+    accepted_answers(case, asked)
+    try:
+        found = outputs(asked.task, asked.inputs)
+    except InvalidNode:
+        found = None
+    if found is not None:
+        raise Disagreement("the case takes this model for invalid, the oracle accepts it")
+    unanswered = ComputedDataSet(0, asked.inputs, (), None)
+    refused = replace(_test(case.id, "rejected", asked.task, case, [unanswered]), reason=reason)
+    try:
+        twin = question(legal)
+        answer = outputs(twin.task, twin.inputs)
+        if answer is None:
+            raise ValueError("opcheck lacks the operator")
+        data = _data_set(0, twin, computed(legal, twin, twin.inputs), answer, legal.tolerance)
+    except _NO_ANSWER as error:
+        wrong = isinstance(error, Disagreement | InvalidNode)
+        left = LeftOut(case.id, "its legal twin", str(error), wrong)
+        return Made((refused,), (left,), "its model is to be refused")
+    kind: AnswerKind = "should" if case.rule == "should" else "must"
+    accepted = _test(twin.task.case, kind, twin.task, legal, [data])
+    if [len(one.shape) for one in case.inputs] == [len(one.shape) for one in legal.inputs]:
+        refused = replace(refused, ranks=accepted.ranks)
+    return Made((refused, replace(accepted, legal_twin=True)), (), "its model is to be refused")
+
+
+def _alternatives(case: Case, asked: Question) -> Iterator[Test]:
+    """Each of the answers that an undecided text admits, as its author stated it."""
+    assert isinstance(case.expect, AnyOf)
+    pairs = zip(case.expect.alternatives, accepted_answers(case, asked).answers, strict=True)
+    for alternative, admitted in pairs:
+        name = f"{case.id}~{alternative.name}"
+        match admitted:
+            case Refusal(reason):
+                data = ComputedDataSet(0, asked.inputs, (), None)
+            case Answer(wants):
+                is_computed = isinstance(alternative.expect, Computed)
+                found = outputs(asked.task, asked.inputs) if is_computed else None
+                found = found or NodeOutputs(tuple(map(in_its_dtype, wants)), "stated")
+                data, reason = _data_set(0, asked, wants, found, case.tolerance), ""
+        test = _test(name, "open", asked.task, case, [data])
+        yield replace(test, alternative=alternative.name, reason=reason)

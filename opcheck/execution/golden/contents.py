@@ -1,0 +1,307 @@
+"""Check that a golden folder is consistent, and that its answers are right."""
+
+import os
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache
+from itertools import chain
+from pathlib import Path
+
+import numpy as np
+
+from opcheck import dtypes
+from opcheck.compare.outputs import stated_want
+from opcheck.dtypes import DTYPES
+from opcheck.errors import UsageError
+from opcheck.execution.golden.oracles import (
+    Ends,
+    accepted,
+    as_rtol_and_atol,
+    stated_ends,
+    wrong_answers,
+    wrong_ends,
+)
+from opcheck.execution.golden.writing import as_stated, npy_bytes, task_of, wrong_archive
+from opcheck.execution.machine import in_parallel
+from opcheck.graph import ModelProto, model_files
+from opcheck.graph.folders import MODEL
+from opcheck.graph.tensors import initializers, read_named_tensor
+from opcheck.graph.test_data import DATA, data_json
+from opcheck.model import Array, Rejected, Task
+from opcheck.opset import describe
+from opcheck.suite import case_digest, golden_files, load
+from opcheck.suite import golden_manifest as gm
+from opcheck.suite.golden_files import Finding
+
+#: A model whose outputs ONNX infers to be so many times larger than those stored is not computed.
+_ABSURD = 64
+
+
+@dataclass
+class _Look:
+    """A test to look at: `there` are those of its files that are there, and plain files.
+
+    `findings` are what is wrong with it, and `judged` is how many of its data sets the oracle was
+    asked about.
+    """
+
+    root: Path
+    case: str
+    test: gm.TestFields
+    npz: bool
+    there: frozenset[str]
+    findings: list[Finding] = field(default_factory=list)
+    judged: int = 0
+
+    @property
+    def folder(self) -> Path:
+        return self.root / self.test.folder
+
+    def all(self) -> "_Look":
+        """Itself, with everything that is wrong with its files."""
+        self.findings += golden_files.changed(self.root, self.test, self.there, npz=self.npz)
+        task = self._model()
+        for data in self.test.data_sets:
+            self._data_set(data, task)
+        if self._is_sound(DATA):
+            self._data_json()
+        return self
+
+    def _say(self, name: str, message: str) -> None:
+        self.findings.append(Finding(f"{self.test.folder}/{name}", message))
+
+    def _is_sound(self, name: str) -> bool:
+        path = f"{self.test.folder}/{name}"
+        return name in self.there and all(one.path != path for one in self.findings)
+
+    def _model(self) -> Task | None:
+        """Return the question of the test if the model states exactly that."""
+        if not self._is_sound(MODEL):
+            return None
+        try:
+            model = model_files.read_model(self.folder / MODEL, valid=False, alone=True)
+        except ValueError as error:
+            self._say(MODEL, str(error))
+            return None
+        try:
+            task = task_of(self.case, self.test)
+            task = replace(task, initializers=initializers(model, self.test.node.slots))
+            told = model_files.other_model(model, task)
+        except Exception as error:
+            # A stranger's manifest has onnx and protobuf raise whatever they stumble over.
+            told = f"the manifest states what no model can: {' '.join(str(error).split())}"
+        else:
+            told = told or self._unasked(task) or self._invalid(model)
+        if told:
+            self._say(MODEL, told)
+            return None
+        return task
+
+    def _unasked(self, task: Task) -> str | None:
+        op = task.op
+        known = describe(op.domain, op.name, task.opset)
+        if known is None or known.op != op:
+            return f"opset {task.opset} has no {op}"
+        given = {*task.initializers, *(one.name for one in task.inputs)}
+        lacking = sorted({*task.slots} - given - {""})
+        return f"nothing gives its input {lacking[0]!r}" if lacking else None
+
+    def _invalid(self, model: ModelProto) -> str | None:
+        """Return why a model cannot or should not run, else None."""
+        if not self.test.refused and (refusal := model_files.invalid(model)):
+            return f"onnx's checker refuses it: {refusal}"
+        outputs = (one for data in self.test.data_sets for one in data.outputs)
+        declared = max(map(_elements, outputs), default=0)
+        inputs = max(map(_elements, self.test.inputs), default=0)
+        elements = model_files.inferred_elements(model)
+        if elements <= _ABSURD * (declared + inputs) + (1 << 16):
+            return None
+        return f"asks for outputs of {elements:,} elements, {declared:,} are there: not computed"
+
+    def _data_set(self, data: gm.DataSetFields, task: Task | None) -> None:
+        specs = self.test.tensors(data)
+        read = [self._tensors(those) for those in specs]
+        archive = f"{data.folder}/{gm.NPZ}"
+        if all(map(self._is_sound, [archive, *chain(*specs)])):
+            found = {name: array for those in read for name, array in those.items()}
+            files = {f"{Path(name).stem}.npy": npy_bytes(array) for name, array in found.items()}
+            if told := wrong_archive(self.folder / archive, files):
+                self._say(archive, told)
+        if task is None or not all(map(self._is_sound, specs[0])):
+            return
+        self.judged += 1
+        inputs, stored, *around = ([*those.values()] for those in read)
+        if self.test.refused:
+            told = None if self._is_open() else accepted(task, inputs)
+            if told:
+                self._say(MODEL, told)
+            return
+        if len(stored) < len(data.outputs):
+            return
+        if not (self._is_open() and data.method == "stated"):
+            allowed = self.test.rtol, self.test.atol
+            self._say_of(data, wrong_answers(task, inputs, stored, data.method, allowed))
+        whole = around and all(len(ends) == len(stored) > 0 for ends in around)
+        if whole and all(map(self._is_sound, specs[1])):
+            self._say_of(data, wrong_ends(task, inputs, stored, *around))
+
+    def _is_open(self) -> bool:
+        return self.test.folder.startswith("open/")
+
+    def _say_of(self, data: gm.DataSetFields, found: Iterable[tuple[str | None, str]]) -> None:
+        """Say what is wrong with tensors of a data set, or where None is named, with the model."""
+        for stem, message in found:
+            self._say(f"{data.folder}/{stem}.pb" if stem else MODEL, message)
+
+    def _tensors(self, specs: Mapping[str, gm.Tensor]) -> dict[str, Array]:
+        """Those of the tensors that are what the manifest says."""
+        found = {name: self._tensor(name, spec) for name, spec in specs.items()}
+        return {name: array for name, array in found.items() if array is not None}
+
+    def _tensor(self, name: str, spec: gm.Tensor) -> Array | None:
+        if name not in self.there:
+            return None
+        try:
+            called, array = read_named_tensor(self.folder / name)
+        except ValueError as error:
+            self._say(name, str(error).removeprefix(f"{Path(name).name} "))
+            return None
+        holds = f"{dtypes.of(array) or array.dtype}{list(array.shape)}"
+        wanted = f"{spec.dtype}{list(spec.shape)}"
+        if holds != wanted:
+            self._say(name, f"holds {holds}, the manifest says {wanted}")
+            return None
+        if called != spec.name:
+            self._say(name, f"is a tensor {called!r}, the manifest says {spec.name!r}")
+        return array
+
+    def _data_json(self) -> None:
+        """The two numbers of data.json against the manifest, and against what they stand for."""
+        data = (self.folder / DATA).read_bytes()
+        if data != data_json(self.test.rtol, self.test.atol):
+            self._say(DATA, f"is not rtol {self.test.rtol:g} and atol {self.test.atol:g}")
+            return
+        stated = self.test.tolerance
+        if isinstance(stated, gm.StatedTolerance) and stated.ulp is None:
+            rtol, atol = stated.rtol, max(stated.atol, stated.floor)
+        elif (found := self._ends(stated)) is None:
+            return
+        else:
+            rtol, atol = as_rtol_and_atol(found)
+        if not np.allclose([rtol, atol], [self.test.rtol, self.test.atol], rtol=0.02, atol=0):
+            told = f"the tolerance needs rtol {rtol:g} and atol {atol:g}"
+            self._say(DATA, f"says rtol {self.test.rtol:g} and atol {self.test.atol:g}; {told}")
+
+    def _ends(self, stated: object) -> list[Ends] | None:
+        """Return what data.json describes, None where it cannot be made."""
+        found = []
+        for data in self.test.data_sets:
+            for names in zip(*self.test.tensors(data)[1:], strict=True):
+                if not all(map(self._is_sound, names)):
+                    return None
+                output, *around = [read_named_tensor(self.folder / name)[1] for name in names]
+                if isinstance(stated, gm.StatedTolerance):
+                    found.append(stated_ends(output, stated.ulp or 0, stated.floor))
+                else:
+                    found.append(Ends(output, around[0], around[1]))
+        return found
+
+
+def _elements(spec: gm.Tensor) -> int:
+    return int(np.prod(spec.shape, dtype=object))
+
+
+@dataclass(frozen=True)
+class CheckedContents:
+    """The checked files and every problem in them.
+
+    `judged` counts the data sets that oracles were asked about.
+    """
+
+    findings: tuple[Finding, ...]
+    cases: int = 0
+    tests: int = 0
+    judged: int = 0
+    files: int = 0
+
+
+Counted = Callable[[Iterable[_Look]], Iterable[_Look]]
+
+
+def check(folder: Path, processes: int = 1, counted: Counted = iter) -> CheckedContents:
+    """Everything that is wrong with a golden folder; it may come from a stranger.
+
+    Nothing outside it is read. `counted` hands on each test as it is done.
+
+    Raises UsageError for what is no golden folder.
+    """
+    try:
+        there = {entry.name for entry in os.scandir(folder)} & {gm.MANIFEST, gm.SUMS}
+    except OSError as error:
+        raise UsageError(f"{folder} cannot be read: {error.strerror}") from None
+    if not there:
+        told = f"{folder} is no golden folder: it holds no {gm.MANIFEST}"
+        raise UsageError(told, "opcheck golden write makes one")
+    listing = golden_files.list_files(folder)
+    try:
+        manifest, data = gm.read_manifest(folder)
+    except FileNotFoundError:
+        missing = Finding(gm.MANIFEST, "is missing: nothing else was checked")
+        return CheckedContents((*golden_files.unusual(listing), missing))
+    except gm.NotReadable as error:
+        if gm.SUMS not in listing.files:
+            raise UsageError(f"{folder}/{gm.MANIFEST} {error}") from None
+        told = f"{error}; nothing else was checked, but sha256sum -c {gm.SUMS} can do so"
+        return CheckedContents((*golden_files.unusual(listing), Finding(gm.MANIFEST, told)))
+    jobs = [
+        _Look(folder, case.id, test, manifest.npz, golden_files.files_there(test, listing))
+        for case in manifest.cases
+        for test in case.tests
+    ]
+    looked = [*counted(in_parallel(_Look.all, jobs, processes))]
+    findings = golden_files.strange(folder, listing, manifest, data)
+    findings += _together([found for one in looked for found in one.findings], manifest)
+    findings += [found for case in manifest.cases for found in _unlike(case)]
+    return CheckedContents(
+        tuple(sorted(findings)),
+        len(manifest.cases),
+        len(jobs),
+        sum(one.judged for one in looked),
+        len({path for path, _ in manifest.files}),
+    )
+
+
+#: The shipped cases by their digests.
+_shipped = cache(lambda: {case_digest(case): case for case in load()})
+
+
+def _unlike(case: gm.ManifestCase) -> Iterator[Finding]:
+    """Yield where the manifest differs from the shipped case that it names."""
+    mine = _shipped().get(case.digest)
+    for test in case.tests if mine else ():
+        assert mine
+        it = mine.expect.legal if isinstance(mine.expect, Rejected) and test.legal_twin else mine
+        types = {DTYPES.get(one.dtype) for data in test.data_sets for one in data.outputs}
+        floor = max((stated_want(it.op, "", np.empty(0), t).floor for t in types), default=0.0)
+        floor *= not (it.tolerance and it.tolerance.strict)
+        tolerance = as_stated(it.tolerance, floor) if it.tolerance or not floor else "bound"
+        both = (case.rule, mine.rule), (case.level, mine.level), (test.tolerance, tolerance)
+        for name, (told, shipped) in zip(("rule", "level", "tolerance"), both, strict=True):
+            if told != shipped:
+                said = f"its {name} is {told}, that of the shipped case {shipped}"
+                yield Finding(test.folder, said)
+
+
+def _together(findings: Sequence[Finding], manifest: gm.Manifest) -> Iterator[Finding]:
+    """One finding for each file of a test; a file in another's place is told as that."""
+    told: dict[str, list[str]] = defaultdict(list)
+    for one in findings:
+        told[one.path].append(one.message)
+    places: dict[str, str] = {}
+    for path, sha in manifest.files:
+        places.setdefault(sha, path)
+    for one in findings:
+        if here := places.get(one.sha):
+            told[one.path].append(f"it is what was written as {here}")
+    return (Finding(path, "; ".join(messages)) for path, messages in told.items())

@@ -1,0 +1,299 @@
+"""Outputs of a node, correctly rounded, with the allowed errors."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from opcheck import dtypes
+from opcheck.compare import Want
+from opcheck.compare.bounded import ends as ends_of_bound
+from opcheck.compare.outputs import computed_want
+from opcheck.compare.ulp import distance, stepped
+from opcheck.dtypes import parts
+from opcheck.engine import Expected, Node, operator_of
+from opcheck.engine.evaluate import exactly
+from opcheck.engine.rounding import correctly_rounded
+from opcheck.errors import Exit, InvalidNode, NotSupported, OpcheckError
+from opcheck.model import EXACT, Array, Task, Tolerance
+from opcheck.suite.golden_manifest import ManifestMethod
+
+#: So many values of atol are tried.
+_TRIED = 48
+#: So often both numbers are made larger by a hundredth.
+_GROWTHS = 40
+#: What ONNX's runner allows bfloat16 at the least, whatever data.json says.
+_BFLOAT16 = 2.0**-6
+
+
+class Disagreement(ValueError):
+    """The oracle and the case contradict each other; nothing may be written."""
+
+
+class UnsoundArithmetic(OpcheckError):
+    """The arithmetic of this process is not that of IEEE 754."""
+
+    exit_code = Exit.UNUSABLE
+
+
+@dataclass(frozen=True, eq=False)
+class NodeOutputs:
+    """The outputs of a node and how they came about."""
+
+    arrays: tuple[Array, ...]
+    method: ManifestMethod
+
+
+def node_of(task: Task, inputs: Sequence[Array]) -> Node:
+    """The node that a task states."""
+    return Node(task.op, tuple(task.operands(inputs)), task.attrs, len(task.outputs))
+
+
+def outputs(task: Task, inputs: Sequence[Array]) -> NodeOutputs | None:
+    """The right outputs, each value correctly rounded; None if the engine lacks the operator.
+
+    Raises InvalidNode, UnsoundArithmetic, and ValueError where it is not certain what an output
+    rounds to.
+    """
+    if operator_of(task.op) is None:
+        return None
+    require_sound_arithmetic()
+    try:
+        arrays, method = correctly_rounded(node_of(task, inputs))
+    except NotSupported:
+        return None
+    return NodeOutputs(tuple(map(_with_one_nan, arrays)), method)
+
+
+def _with_one_nan(array: Array) -> Array:
+    """The array with positive quiet NaNs, since their bits depend on the processor."""
+    known = dtypes.of(array)
+    if known is None or known.kind != "float":
+        return array
+    return np.where(np.isnan(array), np.asarray(np.nan, array.dtype), array)
+
+
+def require_sound_arithmetic() -> None:
+    """Raise UnsoundArithmetic unless this thread computes as IEEE 754's default has it.
+
+    A library that was loaded may have made the processor flush subnormal numbers, or round
+    differently.
+    """
+    one, half_step, least = np.array([1.0]), np.array([2.0**-53]), np.array([2.0**-1074])
+    to_nearest = one + half_step == 1 and -one - half_step == -1 and one + 1.5 * half_step > 1
+    if not (to_nearest and least * one > 0):
+        raise UnsoundArithmetic(
+            "floating-point numbers are not rounded to nearest here, or lose their subnormals",
+            "something in this process changed the processor's floating-point mode",
+        )
+
+
+def same(one: Array, other: Array) -> Any:
+    """Compare elements: NaN equals NaN, +0 differs from −0."""
+    if one.dtype.kind in "bO":
+        return np.asarray(one == other)
+    if one.dtype.kind == "c":
+        return np.all(same(parts(one), parts(other)), axis=-1)
+    bits = f"u{one.itemsize}"
+    equal = one.view(bits) == other.view(bits)
+    if dtypes.of(one).kind != "float":  # type: ignore[union-attr]
+        return equal
+    return equal | (np.isnan(one) & np.isnan(other))
+
+
+def accepted(task: Task, inputs: Sequence[Array]) -> str | None:
+    """Return what is wrong with a model that must be refused; None if the oracle refuses it."""
+    try:
+        if outputs(task, inputs) is not None:
+            return "must be refused, but the oracle accepts it"
+    except InvalidNode:
+        return None
+    except (ValueError, MemoryError) as error:
+        return f"the oracle gives no answer: {error}"
+    return None
+
+
+def wrong_answers(
+    task: Task,
+    inputs: Sequence[Array],
+    stored: Sequence[Array],
+    method: ManifestMethod | None,
+    allowed: tuple[float, float],
+) -> Iterator[tuple[str | None, str]]:
+    """Return problems of stored outputs by the stems of their files; None is the model.
+
+    Outputs that a case stated may lie `allowed` = (rtol, atol) off.
+    """
+    try:
+        found = outputs(task, inputs)
+    except (InvalidNode, ValueError, MemoryError) as error:
+        yield None, f"today's oracle gives no answer: {error}"
+        return
+    if found is None:
+        if method != "stated":
+            yield None, "this opcheck lacks the operator"
+        return
+    if len(found.arrays) != len(stored):
+        yield None, f"gives {len(found.arrays)} outputs, the manifest says {len(stored)}"
+        return
+    for number, (want, got) in enumerate(zip(found.arrays, stored, strict=True)):
+        told = _wrong(want, got, allowed if method == "stated" else None)
+        if told:
+            yield f"output_{number}", told
+
+
+def _wrong(want: Array, got: Array, allowed: tuple[float, float] | None) -> str | None:
+    if (want.dtype, want.shape) != (got.dtype, got.shape):
+        told = f"the oracle gives {dtypes.of(want)}{list(want.shape)}"
+        return f"holds {dtypes.of(got)}{list(got.shape)}, {told}"
+    wrong = ~same(want, got)
+    if allowed is not None and wrong.any():
+        with np.errstate(all="ignore"):
+            wrong &= ~np.isclose(got, want, *allowed, equal_nan=True)
+    if not wrong.any():
+        return None
+    place = tuple(map(int, np.argwhere(wrong)[0]))
+    count = f"{int(np.count_nonzero(wrong)):,} of {want.size:,} elements are wrong"
+    return f"{count}: at {list(place)} it has {got[place]!s}, the oracle {want[place]!s}"
+
+
+def wrong_ends(
+    task: Task,
+    inputs: Sequence[Array],
+    stored: Sequence[Array],
+    lowest: Sequence[Array],
+    highest: Sequence[Array],
+) -> Iterator[tuple[str, str]]:
+    """Ends that are not those of the operator's error bound, by the stems of their files.
+
+    One ULP is for what other machines round.
+    """
+    if operator_of(task.op) is None:
+        return
+    try:
+        answers = exactly(node_of(task, inputs))
+    except (InvalidNode, MemoryError):
+        # The answers themselves are reported; without any there are no ends.
+        return
+    every = enumerate(zip(answers, stored, lowest, highest, strict=True))
+    for number, (answer, output, low, high) in every:
+        if not isinstance(answer, Expected) or answer.values.shape != output.shape:
+            continue
+        mine = ends(computed_want(task.op, "", answer), output, None)
+        for kind, want, got in (("lowest", mine.lowest, low), ("highest", mine.highest, high)):
+            if (distance(want, got) > 1).any():
+                yield f"{kind}_{number}", "is not what the operator's error bound allows"
+
+
+@dataclass(frozen=True, eq=False)
+class Ends:
+    """The lowest and the highest right values beside those that are `written`.
+
+    `floor` is the absolute error that is right whatever the case's tolerance.
+    """
+
+    written: Array
+    lowest: Array
+    highest: Array
+    floor: float = 0.0
+
+
+def ends(want: Want, written: Array, tolerance: Tolerance | None) -> Ends:
+    """Return the error allowed around `written`: by the tolerance, else by the bound of `want`."""
+    if tolerance is None and want.bound is not None:
+        with np.errstate(over="ignore", invalid="ignore"):
+            return Ends(written, *ends_of_bound(want.bound, written, want.low, want.high))
+    stated = tolerance or EXACT
+    floor = 0.0 if stated.strict else want.floor
+    # What is exact, and what is stated as rtol and atol, needs no array to say so.
+    return stated_ends(written, stated.ulp or 0, floor)
+
+
+def stated_ends(written: Array, ulp: int, floor: float = 0.0) -> Ends:
+    """Return the error allowed around `written`: a number of ULP, or `floor`."""
+    if not ulp and not floor:
+        return Ends(written, written, written)
+    finite = np.isfinite(written)
+    lowest, highest = (np.where(finite, stepped(written, by), written) for by in (-ulp, ulp))
+    if floor:
+        off = [np.where(finite, _wide(written) + by, written) for by in (-floor, floor)]
+        lowest = np.minimum(lowest, off[0].astype(written.dtype))
+        highest = np.maximum(highest, off[1].astype(written.dtype))
+    return Ends(written, lowest, highest, floor)
+
+
+def as_rtol_and_atol(found: Sequence[Ends]) -> tuple[float, float]:
+    """The two numbers that admit, by ONNX's own comparison, all that lies within `found`.
+
+    Of the pairs that do so it is the one that allows least beyond, in the geometric mean of all
+    elements. An element that may be infinite is left out: no such numbers admit that.
+    """
+    needs = [part for one in found for part in _needs(one)]
+    if not needs:
+        return 0.0, 0.0
+    need, size = (np.concatenate(columns) for columns in zip(*needs, strict=True))
+    rtol, atol = _tightest(need, size)
+    # The runner computes in the dtype itself, which rounds, and where small numbers vanish.
+    for _ in range(_GROWTHS):
+        if all(_admits(one, rtol, atol) for one in found):
+            return rtol, atol
+        rtol, atol = _upwards(rtol * 1.01), _upwards(atol * 1.01)
+    atol = _upwards(1.1 * float(need.max()))
+    return rtol, atol
+
+
+def _needs(one: Ends) -> list[tuple[Any, Any]]:
+    """Return the allowed errors that are not 0, with the magnitudes of their elements."""
+    if one.lowest is one.written:
+        return []
+    low, at, high = (_wide(array) for array in (one.lowest, one.written, one.highest))
+    with np.errstate(invalid="ignore"):
+        # In files from strangers an end may lie on the wrong side.
+        need = np.maximum(np.abs(high - at), np.abs(at - low))
+    part = np.isfinite(need) & (need > 0)
+    return [(need[part], np.abs(at[part]))] if part.any() else []
+
+
+def _tightest(need: Any, size: Any) -> tuple[float, float]:
+    exponents = np.frexp(need)[1]
+    least, most = int(exponents.min()) - 1, int(exponents.max())
+    tried = [0.0, *np.ldexp(1.0, np.unique(np.linspace(least, most, _TRIED).astype(int)))]
+    best = (np.inf, 0.0, 0.0)
+    for atol in map(_upwards, tried):
+        beyond = np.maximum(need - atol, 0.0)
+        if (beyond[size == 0] > 0).any():
+            continue
+        share = np.divide(beyond, size, out=np.zeros_like(need), where=size > 0)
+        rtol = _upwards(float(share.max(initial=0.0)))
+        with np.errstate(over="ignore"):
+            looseness = float(np.mean(np.log2((atol + rtol * size) / need)))
+        best = min(best, (looseness, rtol, atol))
+    return best[1:]
+
+
+def _admits(one: Ends, rtol: float, atol: float) -> bool:
+    """Return True if numpy.testing.assert_allclose accepts both ends, as ONNX's runner calls it."""
+    if one.lowest is one.written:
+        return True
+    arrays = [one.lowest, one.written, one.highest]
+    if dtypes.of(one.written) is dtypes.DTYPES["bfloat16"]:
+        arrays = [array.astype(np.float32) for array in arrays]
+        rtol = max(rtol, _BFLOAT16)
+    low, at, high = arrays
+    with np.errstate(all="ignore"):
+        close = np.isclose(low, at, rtol, atol, equal_nan=True)
+        close &= np.isclose(high, at, rtol, atol, equal_nan=True)
+    return bool(np.all(close | ~np.isfinite(_wide(low)) | ~np.isfinite(_wide(high))))
+
+
+def _upwards(number: float) -> float:
+    """`number` with three digits, rounded up."""
+    if number == 0 or not np.isfinite(number):
+        return number
+    spelt = float(f"{number:.2e}")
+    return spelt if spelt >= number else float(f"{number * 1.005:.2e}")
+
+
+def _wide(array: Array) -> Any:
+    return array.astype(np.float64)

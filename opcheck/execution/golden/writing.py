@@ -1,0 +1,314 @@
+"""Golden folders: written beside their place, and put there when they are whole.
+
+Names and bytes of all files are the same on every machine.
+"""
+
+import io
+import zipfile
+import zlib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import closing
+from dataclasses import asdict, dataclass
+from functools import partial
+from hashlib import sha256
+from importlib import metadata
+from pathlib import Path
+from typing import TypeAlias
+
+import numpy as np
+
+import opcheck
+from opcheck import dtypes
+from opcheck.dtypes import DTYPES
+from opcheck.errors import NotExpressible, UsageError
+from opcheck.execution.golden.answers import ComputedDataSet, Test, made_of
+from opcheck.execution.golden.oracles import as_rtol_and_atol
+from opcheck.execution.machine import in_parallel
+from opcheck.execution.writing import check_foreign, is_free, staged
+from opcheck.graph.folders import MODEL, folder_name
+from opcheck.graph.model_files import model_bytes
+from opcheck.graph.tensors import tensor_bytes
+from opcheck.graph.test_data import DATA, data_json
+from opcheck.model import EXACT, Array, Case, OpVersion, OutputSpec, Task, TensorType, Tolerance
+from opcheck.suite import case_digest
+from opcheck.suite import golden_manifest as gm
+
+#: What values may rest on.
+_PACKAGES = ("ml_dtypes", "mpmath", "numpy", "onnx")
+
+_EPOCH = (1980, 1, 1, 0, 0, 0)
+#: So much beside its tensors an archive may hold, in bytes: its directory, twice a name each.
+_DIRECTORY = 1 << 12
+
+
+def npz_bytes(tensors: Mapping[str, Array]) -> bytes:
+    """An archive of NumPy's arrays; bfloat16, which NumPy's format lacks, as float32.
+
+    Not by numpy.savez, whose archives tell on which system they were made.
+    """
+    archive = io.BytesIO()
+    with zipfile.ZipFile(archive, "w") as file:
+        for name, array in tensors.items():
+            entry = zipfile.ZipInfo(f"{name}.npy", _EPOCH)
+            entry.create_system = 3
+            entry.external_attr = 0o644 << 16
+            file.writestr(entry, npy_bytes(array))
+    return archive.getvalue()
+
+
+def npy_bytes(array: Array) -> bytes:
+    """An array as NumPy's format has it, little-endian; bfloat16 as float32."""
+    if dtypes.of(array) is DTYPES["bfloat16"]:
+        array = array.astype(np.float32)
+    if array.dtype.hasobject:
+        array = array.astype(np.str_)
+    file = io.BytesIO()
+    little = np.ascontiguousarray(array).reshape(array.shape)
+    np.lib.format.write_array(file, little.astype(array.dtype.newbyteorder("<")), (1, 0), False)
+    return file.getvalue()
+
+
+def wrong_archive(path: Path, files: Mapping[str, bytes]) -> str | None:
+    """Return why an archive does not hold just these files, None if it does.
+
+    It may come from a stranger: no more is unpacked than the files have, and nothing unpickled.
+    """
+    room = 2 * _DIRECTORY * (len(files) + 1)
+    try:
+        if path.stat().st_size > sum(map(len, files.values())) + room:
+            return "is larger than its tensors"
+        with zipfile.ZipFile(io.BytesIO(path.read_bytes())) as archive:
+            members = archive.infolist()
+            if sorted(one.filename for one in members) != sorted(files):
+                return "holds other arrays than the test has"
+            for one in members:
+                want = files[one.filename]
+                if one.file_size != len(want):
+                    return f"{one.filename} unpacks to {one.file_size:,} bytes, not {len(want):,}"
+                with archive.open(one) as member:
+                    if member.read(len(want) + 1) != want:
+                        return f"{one.filename} is not the tensor beside it"
+    # zipfile lets out what it and its decompressors raise.
+    except (OSError, ValueError, RuntimeError, EOFError, zlib.error, zipfile.BadZipFile) as error:
+        return f"is no readable archive: {error}"
+    return None
+
+
+def written(test: Test, *, npz: bool) -> tuple[gm.TestFields, dict[str, bytes]]:
+    """Return the manifest's entry for `test`, and its files by path in the test's folder.
+
+    Raises NotExpressible where ONNX cannot state it, ValueError where no file holds a tensor.
+    """
+    stated = test.tolerance
+    found = [one for data in test.data_sets for one in data.outputs]
+    rtol, atol = as_rtol_and_atol(found)
+    floor = max((one.floor for one in found), default=0.0)
+    if stated is not None and stated.ulp is None:
+        rtol, atol = stated.rtol, max(stated.atol, floor)
+    files = {MODEL: model_bytes(test.task, test.ranks)}
+    if not test.reason:
+        files[DATA] = data_json(rtol, atol)
+    sets = []
+    for number, data in enumerate(test.data_sets):
+        folder = f"test_data_set_{number}"
+        tensors = _named_tensors(test, data)
+        for stem, (name, array) in tensors.items():
+            files[f"{folder}/{stem}.pb"] = tensor_bytes(array, name)
+        if npz:
+            files[f"{folder}/{gm.NPZ}"] = npz_bytes({s: array for s, (_, array) in tensors.items()})
+        pairs = zip(test.task.outputs, data.outputs, strict=bool(data.outputs))
+        told = tuple(
+            gm.Tensor(name=spec.name, dtype=str(dtypes.of(one.written)), shape=one.written.shape)
+            for spec, one in pairs
+        )
+        sets.append(
+            gm.DataSetFields(folder=folder, seed=data.seed, method=data.method, outputs=told)
+        )
+    fields = gm.TestFields(
+        folder=f"{test.kind}/test_{folder_name(test.name)}",
+        node=gm.ManifestNode(
+            domain=test.task.op.domain,
+            op=test.task.op.name,
+            since=test.task.op.since,
+            opset=test.task.opset,
+            attrs={name: gm.spelt(value) for name, value in test.task.attrs.items()},
+            slots=test.task.slots,
+            outputs=tuple(output.name for output in test.task.outputs),
+        ),
+        inputs=tuple(
+            gm.Tensor(name=one.name, dtype=one.dtype.name, shape=one.shape)
+            for one in test.task.inputs
+        ),
+        alternative=test.alternative,
+        legal_twin=test.legal_twin,
+        refused=test.reason,
+        tolerance="bound" if test.bound else as_stated(stated, floor),
+        rtol=rtol,
+        atol=atol,
+        data_sets=tuple(sets),
+        files={name: sha256(data).hexdigest() for name, data in sorted(files.items())},
+    )
+    return fields, files
+
+
+def task_of(case: str, test: gm.TestFields) -> Task:
+    """The task that the manifest states; its constants are to be had from the model.
+
+    Raises KeyError for a dtype that there is none of.
+    """
+    node = test.node
+    return Task(
+        case=case,
+        op=OpVersion(node.domain, node.op, node.since),
+        opset=node.opset,
+        attrs={name: gm.value_of(value) for name, value in node.attrs.items()},
+        slots=node.slots,
+        inputs=tuple(TensorType(t.name, DTYPES[t.dtype], t.shape) for t in test.inputs),
+        initializers={},
+        outputs=tuple(OutputSpec(name, None) for name in node.outputs),
+    )
+
+
+def as_stated(tolerance: Tolerance | None, floor: float) -> gm.StatedTolerance:
+    """A tolerance that is the same for all elements; None is exact."""
+    stated = asdict(tolerance or EXACT)
+    del stated["strict"]  # then there is no floor
+    return gm.StatedTolerance(**stated, floor=floor)
+
+
+def _named_tensors(test: Test, data: ComputedDataSet) -> dict[str, tuple[str, Array]]:
+    """The tensors of a data set by the stems of their files, each with its name in the model."""
+    found = {
+        f"input_{number}": (spec.name, array)
+        for number, (spec, array) in enumerate(zip(test.task.inputs, data.inputs, strict=True))
+    }
+    for number, ends in enumerate(data.outputs):
+        name = test.task.outputs[number].name
+        found[f"output_{number}"] = name, ends.written
+        if test.bound:
+            found[f"lowest_{number}"] = name, ends.lowest
+            found[f"highest_{number}"] = name, ends.highest
+    return found
+
+
+METHOD_TEXTS: dict[gm.ManifestMethod, str] = {
+    "exact": "nothing had to be rounded",
+    "bounded": "correctly rounded: the proven error bound leaves one number for each value",
+    "mpmath": "correctly rounded from as many digits as it takes",
+    "stated": "as the case states it: the text leaves it open, or opcheck lacks the operator",
+}
+
+
+@dataclass(frozen=True)
+class GoldenSettings:
+    """Options of writing: the most data sets per test, and archives next to the tensors."""
+
+    data_sets: int = 1
+    npz: bool = False
+
+
+#: What was written of a case, and what was not.
+_Done: TypeAlias = tuple[gm.ManifestCase, tuple[gm.LeftOut, ...]]
+
+
+Counted = Callable[[Iterable[_Done]], Iterable[_Done]]
+
+
+def write(
+    folder: Path,
+    cases: Sequence[Case],
+    selection: str,
+    settings: GoldenSettings,
+    processes: int = 1,
+    *,
+    force: bool = False,
+    counted: Counted = iter,
+) -> gm.Manifest:
+    """Write `cases` to `folder`, which is there whole or not at all, whatever happens meanwhile.
+
+    With `force` it replaces one that opcheck wrote, and that holds nothing else. Nothing is
+    written where no test can be. `counted` hands on each case as it is done.
+
+    Raises UsageError where `folder` holds anything else, Unwritable.
+    """
+    check_place(folder, force=force)
+    with staged(folder) as (stage, put):
+        order = {case.id: number for number, case in enumerate(cases)}
+        # Closed before what is staged is removed: others may be writing there.
+        with closing(in_parallel(partial(_write, stage, settings), cases, processes)) as found:
+            done = sorted(counted(found), key=lambda one: order[one[0].id])
+        manifest = _manifest(done, selection, settings)
+        if manifest.cases:
+            data = manifest.data()
+            (stage / gm.MANIFEST).write_bytes(data)
+            (stage / gm.SUMS).write_bytes(gm.sums(manifest, sha256(data).hexdigest()))
+            put()
+    return manifest
+
+
+def check_place(folder: Path, *, force: bool) -> None:
+    """Raise UsageError where something is at `folder` that must not be replaced."""
+    if is_free(folder):
+        return
+    if not force:
+        ours = (folder / gm.MANIFEST).is_file()
+        hint = "--force replaces golden files that opcheck wrote" if ours else "choose a new folder"
+        raise UsageError(f"-o {folder}: this folder is not empty", hint)
+    try:
+        manifest, _ = gm.read_manifest(folder)
+    except FileNotFoundError:
+        told = f"{folder} holds no {gm.MANIFEST}: opcheck did not write it, and removes nothing"
+        raise UsageError(told, "choose a new folder") from None
+    except gm.NotReadable as error:
+        told = f"{folder}/{gm.MANIFEST} {error}: nobody can tell what opcheck wrote there"
+        raise UsageError(told, "choose a new folder, or remove this one") from None
+    known = {gm.MANIFEST, gm.SUMS, *(path for path, _ in manifest.files)}
+    check_foreign(folder, known.__contains__)
+
+
+def _write(stage: Path, settings: GoldenSettings, case: Case) -> _Done:
+    made = made_of(case, settings.data_sets)
+    tests: list[gm.TestFields] = []
+    left = list(made.left_out)
+    for test in made.tests:
+        what = "its legal twin" if test.legal_twin else "the case"
+        try:
+            fields, files = written(test, npz=settings.npz)
+        except NotExpressible as error:
+            left.append(gm.LeftOut(case.id, what, str(error)))
+            continue
+        except ValueError as error:
+            left.append(gm.LeftOut(case.id, what, str(error), wrong=True))
+            continue
+        for name, data in files.items():
+            path = stage / fields.folder / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(data)
+        tests.append(fields)
+    told = gm.ManifestCase(
+        id=case.id,
+        rule=case.rule,
+        level=case.level,
+        clause=case.clause,
+        digest=case_digest(case),
+        fixed=made.fixed if settings.data_sets > 1 else "",
+        tests=tuple(tests),
+    )
+    return told, tuple(left)
+
+
+def _manifest(done: Sequence[_Done], selection: str, settings: GoldenSettings) -> gm.Manifest:
+    cases = tuple(case for case, _ in done if case.tests)
+    used = {data.method for case in cases for test in case.tests for data in test.data_sets}
+    return gm.Manifest(
+        type="opcheck golden files",
+        format=2,
+        opcheck=opcheck.__version__,
+        packages={name: metadata.version(name) for name in _PACKAGES},
+        selection=selection,
+        data_sets=settings.data_sets,
+        npz=settings.npz,
+        methods={method: text for method, text in METHOD_TEXTS.items() if method in used},
+        cases=cases,
+        left_out=tuple(one for _, left_out in done for one in left_out),
+    )

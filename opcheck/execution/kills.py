@@ -1,0 +1,192 @@
+"""Check if one case kills a mutant, by judging a backend that is that mutant.
+
+Most mutants do not show in most cases: an answer that is the right one bit for bit cannot be held
+against anybody, and is not judged.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
+from hashlib import blake2b
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from opcheck.backends import attempt
+from opcheck.backends.base import Adapted
+from opcheck.dtypes import content, identical
+from opcheck.engine import Node, dtypes_of
+from opcheck.engine.mutants import Mutant
+from opcheck.engine.mutants.mutant import StatefulMutant
+from opcheck.errors import InvalidNode, NotSupported
+from opcheck.execution.driver import at_once
+from opcheck.execution.evaluation import CaseEvaluation
+from opcheck.model import Array, BackendInfo, Case, LiveResult, Outcome, Question, Task, Verdict
+
+#: What comes of a node: outputs, or why it is refused.
+OutputsOrRefusal: TypeAlias = Sequence[Any] | InvalidNode
+
+#: What a case says of a backend that it finds wrong. Nothing else can come of these here.
+RED = (Verdict.FAIL, Verdict.ERROR, Verdict.UNSTABLE)
+#: The backend of `canned_outcome`.
+CANNED = BackendInfo("told", "told", "", repeatable=False)
+
+
+def node_of(task: Task, inputs: Sequence[Array]) -> Node:
+    """The node of `task`, whose data nobody may change."""
+    operands = tuple(task.operands(inputs))
+    for array in operands:
+        if array is not None:
+            array.flags.writeable = False
+    return Node(task.op, operands, task.attrs, len(task.outputs), bool(task.initializers))
+
+
+@dataclass(frozen=True)
+class CannedTask:
+    """A prepared task; what its `answer` returns is the outputs, or why the node is refused."""
+
+    answer: Callable[[Sequence[Any]], OutputsOrRefusal]
+
+    def run(self, inputs: Sequence[Any]) -> Sequence[Any]:
+        """The outputs."""
+        if isinstance(said := self.answer(inputs), InvalidNode):
+            raise said
+        return said
+
+
+def canned_backend(
+    info: BackendInfo, ready: Callable[[Task], Callable[[Sequence[Any]], OutputsOrRefusal]]
+) -> Adapted:
+    """A backend whose answers are made here: `ready` gives what answers a task."""
+    return Adapted(info, (InvalidNode,), lambda task: CannedTask(ready(task)))
+
+
+def stateful_backend(stateful: StatefulMutant) -> Adapted:
+    """A backend whose single answers are right, but whose runs disturb each other."""
+
+    def ready(task: Task) -> Callable[[Sequence[Any]], OutputsOrRefusal]:
+        return stateful.spoilt(lambda inputs: node_of(task, [one.copy() for one in inputs]).right)
+
+    return canned_backend(BackendInfo(stateful.name, "habit", ""), ready)
+
+
+def canned_outcome(answer: OutputsOrRefusal, question: Question) -> Outcome:
+    """The outcome of a backend that has one answer, or refusal, for the one `question`."""
+    return attempt(canned_backend(CANNED, lambda task: lambda inputs: answer), question)
+
+
+class CaseKills:
+    """One case, to which any number of mutants are shown; its data is made once.
+
+    They are made on `dtype` alone, and on dtypes that the operator does not allow.
+    """
+
+    def __init__(self, case: Case, dtype: str) -> None:
+        self.case = case
+        self.dtype = dtype
+        self.evaluation = CaseEvaluation(case)
+        #: What was said of answers, by their digest.
+        self._verdicts: dict[bytes, Verdict] = {}
+
+    @cached_property
+    def problem(self) -> str | None:
+        """Why the case can judge no backend, None where it can."""
+        try:
+            assert self.evaluation.accepted_answers is not None
+        except ValueError as error:
+            return str(error)
+        return None
+
+    def verdict(self, mutant: Mutant) -> Verdict:
+        """Return the verdict of the case on `mutant`."""
+        right = self._right
+        answer = mutant.made_on(self.node)
+        if same_outputs(answer, right) and not (
+            isinstance(answer, InvalidNode)
+            and self._twin
+            and not same_outputs(self._of_twin(mutant, self._twin), self._right_of_twin)
+        ):
+            return Verdict.PASS
+        # Where a mutant does not show, the same is left of another arithmetic than the engine's.
+        key = None if isinstance(answer, InvalidNode) else digest(answer)
+        if key is None:
+            return self._judged(mutant, answer).verdict
+        if key not in self._verdicts:
+            self._verdicts[key] = self._judged(mutant, answer).verdict
+        return self._verdicts[key]
+
+    def verdict_on_stateful(self, stateful: StatefulMutant) -> Verdict:
+        """Return the verdict of the case on a mutant whose runs disturb each other."""
+        backend = stateful_backend(stateful)
+        answer = partial(attempt, backend)
+        return at_once(self.evaluation.on(backend.info), answer).result.verdict
+
+    def _judged(self, mutant: Mutant, answer: OutputsOrRefusal) -> LiveResult:
+        own = self.evaluation.question.inputs
+
+        def reply(asked: Question) -> Outcome:
+            # The same data at a later opset make the same node.
+            if asked.inputs is own:
+                return canned_outcome(answer, asked)
+            assert self._twin
+            return canned_outcome(self._of_twin(mutant, self._twin), asked)
+
+        return at_once(self.evaluation.on(CANNED), reply).result
+
+    def _of_twin(self, mutant: Mutant, twin: Node) -> OutputsOrRefusal:
+        other = twin.dtype != self.dtype and twin.dtype in dtypes_of(twin.op)
+        return self._right_of_twin if other else mutant.made_on(twin)
+
+    @cached_property
+    def node(self) -> Node:
+        """The case's node, on which mutants are made."""
+        return node_of(self.evaluation.question.task, self.evaluation.question.inputs)
+
+    @cached_property
+    def _right(self) -> OutputsOrRefusal:
+        return right_of(self.node)
+
+    @cached_property
+    def _twin(self) -> Node | None:
+        twin = self.evaluation.accepted_answers.twin
+        return node_of(twin.task, twin.inputs) if twin else None
+
+    @cached_property
+    def _right_of_twin(self) -> OutputsOrRefusal:
+        assert self._twin
+        return right_of(self._twin)
+
+
+def right_of(node: Node) -> OutputsOrRefusal:
+    """Return the engine's outputs, or why it refuses the node or does not support it."""
+    try:
+        for output in node.right:
+            output.flags.writeable = False
+    except InvalidNode as error:
+        return error
+    except NotSupported as error:
+        return InvalidNode(str(error))
+    return node.right
+
+
+def same_outputs(one: OutputsOrRefusal, other: OutputsOrRefusal) -> bool:
+    """Both refusals, or the same outputs bit for bit."""
+    if isinstance(one, InvalidNode) or isinstance(other, InvalidNode):
+        return isinstance(one, InvalidNode) and isinstance(other, InvalidNode)
+    if one is other:
+        return True
+    return len(one) == len(other) and all(
+        isinstance(mine, np.ndarray) and isinstance(its, np.ndarray) and identical(mine, its)
+        for mine, its in zip(one, other, strict=True)
+    )
+
+
+def digest(outputs: Sequence[Any]) -> bytes | None:
+    """Return a digest that equal outputs share; None where one is no array."""
+    found = blake2b(digest_size=16)
+    for output in outputs:
+        if not isinstance(output, np.ndarray):
+            return None
+        found.update(f"{output.dtype} {output.shape} ".encode())
+        found.update(content(output))
+    return found.digest()

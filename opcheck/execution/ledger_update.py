@@ -1,0 +1,157 @@
+"""Update a user's ledger after a run, so that the next run has no unexpected result."""
+
+import re
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from opcheck.analysis.causes import causes
+from opcheck.diagnose import PARTICULARS
+from opcheck.known import UserLedger
+from opcheck.known.checking import is_dead
+from opcheck.known.places import places
+from opcheck.known.writing import Revision
+from opcheck.model import Case, Record, Verdict
+
+#: Failures of which the backend's own words, or how its process died, tell one from another.
+_TELLING = ("raised", "crash", "unstable", "declared", None)
+_STARS = re.compile(r"\*(?:[\s*,:;×x]*\*)+")
+#: After these nobody knows what a backend would have answered.
+UNDECIDED = (Verdict.NOT_RUN, Verdict.BAD_CASE)
+_PASSES = Verdict.UNEXPECTED_PASS
+#: How much of a reason is kept, and the least that tells anything.
+_LONGEST, _SHORTEST = 100, 8
+#: How much of it is looked at: backends may say anything, at any length.
+_READ = 10_000
+
+
+@dataclass(frozen=True)
+class LedgerUpdate:
+    """The update of a ledger, with counts of the results that it affects.
+
+    `added` fail and are listed from now on; `removed` are listed no longer. `left` fail and are not
+    listed all the same, `passing` pass and still are. `elsewhere` are listed in another ledger, and
+    fail otherwise. `nowhere` are the lines from which cases went that were not among those read.
+    """
+
+    revision: Revision
+    added: int = 0
+    removed: int = 0
+    left: int = 0
+    passing: int = 0
+    elsewhere: int = 0
+    nowhere: Sequence[int] = ()
+
+
+def update_ledger(
+    ledger: UserLedger | None,
+    records: Iterable[Record],
+    cases: Sequence[Case],
+    red: Collection[str],
+    version: str,
+    *,
+    add: bool,
+    prune: bool,
+) -> LedgerUpdate:
+    """The revision of a ledger, None if there is none yet, after a run of its backend.
+
+    `records` are those of its backend, `cases` all there are, `red` the ids of those that are red,
+    and `version` the backend's: entries about others stay as they are.
+    """
+    mine = list(records)
+    wanting = [one for one in mine if _is_to_be_listed(one, red)]
+    # Listed twice, a case would be in vain in one of the ledgers.
+    failing = [one for one in wanting if _is_in(ledger, one) or not (one.known and one.known.line)]
+    passing = {one.case for one in mine if one.verdict is _PASSES and _is_in(ledger, one)}
+    moved = {one.case for one in failing if _is_in(ledger, one)} if add else set()
+    gone = (passing if prune else set()) | moved
+    replaced = dict(_replaced(ledger, cases, gone, version, prune=prune)) if ledger else {}
+    added = [*_entries(failing, cases)] if add else []
+    return LedgerUpdate(
+        Revision(added, replaced),
+        added=len(failing) if add else 0,
+        removed=len(passing) if prune else 0,
+        left=0 if add else len(failing),
+        passing=0 if prune else len(passing),
+        elsewhere=len(wanting) - len(failing),
+        nowhere=[
+            ledger.line_of(number, spot)
+            for number, spot in replaced
+            if is_dead(ledger.fields.known[number].where[spot], cases)
+        ]
+        if ledger and prune
+        else (),
+    )
+
+
+def _is_to_be_listed(record: Record, red: Collection[str]) -> bool:
+    """Return True if a result would be red under a ledger that does not list it."""
+    unsupported = record.verdict is Verdict.UNSUPPORTED and not record.inexpressible
+    return (record.case in red and record.verdict is not _PASSES) or unsupported
+
+
+def _is_in(ledger: UserLedger | None, record: Record) -> bool:
+    return ledger is not None and record.known is not None and record.known.ledger == ledger.file
+
+
+def _replaced(
+    ledger: UserLedger, cases: Sequence[Case], gone: Collection[str], version: str, *, prune: bool
+) -> Iterator[tuple[tuple[int, int], Sequence[dict[str, object]]]]:
+    """For each place that is about a case that goes, or of `prune` about none, what is left."""
+    for number, entry in enumerate(ledger.fields.known):
+        if not entry.holds_for(version):
+            continue
+        for spot, place in enumerate(entry.where):
+            about = [case for case in cases if place.fits(case)]
+            if any(case.id in gone for case in about) or (prune and is_dead(place, about)):
+                stay = [case for case in about if case.id not in gone]
+                yield (number, spot), places(stay, cases)
+
+
+def _entries(failing: Iterable[Record], cases: Sequence[Case]) -> Iterator[dict[str, Any]]:
+    """An entry for each way to fail and for each cause that it looks like."""
+    by_way: dict[tuple[Verdict, str | None], list[Record]] = defaultdict(list)
+    for record in failing:
+        by_way[record.verdict, record.failure].append(record)
+    by_id = {case.id: case for case in cases}
+    for (verdict, failure), those in by_way.items():
+        for cause in causes(those):
+            diagnosis = cause.diagnosis
+            by_reason: dict[str | None, list[Record]] = defaultdict(list)
+            for record in cause.results:
+                reason = pattern(record.reason) if failure in _TELLING else None
+                by_reason[reason].append(record)
+            for reason, same in by_reason.items():
+                guess = f"Looks {diagnosis.text}." if diagnosis.mistake else _unknown(same[0])
+                about = [by_id[record.case] for record in same]
+                yield {
+                    "verdict": str(verdict),
+                    "failure": failure if failure != verdict else None,
+                    "looks": diagnosis.mistake,
+                    "reason": reason,
+                    "cause": guess,
+                    "where": places(about, cases),
+                }
+
+
+def _unknown(record: Record) -> str:
+    said = _printable(record.reason, "�")
+    short = said if len(said) <= _LONGEST else f"{said[:_LONGEST]} …"
+    return f"Not known yet; {record.case}: {short}"
+
+
+def _printable(text: str, instead: str) -> str:
+    """A backend's words in one line, with something instead of what steers a terminal or a file."""
+    line = " ".join(text[:_READ].split())
+    return "".join(letter if letter.isprintable() else instead for letter in line)
+
+
+def pattern(reason: str) -> str | None:
+    """Return a pattern that similar reasons share, `*` for the rest; None if it is empty."""
+    said = _printable(reason, "*")[: 4 * _LONGEST]
+    said = _STARS.sub("*", PARTICULARS.sub("*", said))
+    if len(said) > _LONGEST:
+        said = said[:_LONGEST].rpartition(" ")[0] or said[:_LONGEST]
+    said = said.strip(" *:;,")
+    return said if len(said.replace("*", "")) >= _SHORTEST else None

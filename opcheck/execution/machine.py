@@ -1,0 +1,135 @@
+"""The machine and the packages of this run, and work in several processes."""
+
+import multiprocessing
+import os
+import platform
+import signal
+from collections.abc import Callable, Generator, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TypeVar
+
+import psutil
+
+import opcheck
+from opcheck.backends.modules import version_of
+from opcheck.model import Environment
+from opcheck.model.timing import Machine
+
+_PACKAGES = ("numpy", "ml_dtypes", "onnx", "onnxruntime")
+
+
+def environment() -> Environment:
+    """Return the environment that the header of a stored run records."""
+    return Environment(
+        opcheck=opcheck.__version__,
+        python=platform.python_version(),
+        platform=platform.platform(),
+        packages={name: version_of(name) or "not installed" for name in _PACKAGES},
+    )
+
+
+_CPU = Path("/sys/devices/system/cpu/cpu0")
+#: Touched where nobody knows how large the caches are, in bytes.
+_LARGE = 64 << 20
+_UNITS = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
+
+
+def machine() -> Machine:
+    """Describe this machine."""
+    return Machine(
+        processor=_processor(),
+        cores=processors(),
+        governor=_read(_CPU / "cpufreq" / "scaling_governor"),
+        platform=platform.platform(),
+        load=round(os.getloadavg()[0], 2) if hasattr(os, "getloadavg") else 0.0,
+        memory=psutil.virtual_memory().total,
+    )
+
+
+def processors() -> int:
+    """Return the number of processors this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def beyond_caches() -> int:
+    """So many bytes that to touch them leaves nothing else in the caches: twice the largest."""
+    sizes = [_read(index / "size") for index in (_CPU / "cache").glob("index*")]
+    largest = max((_bytes(size) for size in sizes if size), default=_LARGE // 2)
+    return 2 * largest
+
+
+def _bytes(size: str) -> int:
+    number, unit = size[:-1], _UNITS.get(size[-1:], 0)
+    return int(number) * unit if number.isdigit() and unit else 0
+
+
+def _processor() -> str:
+    with suppress(OSError, StopIteration):
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+        return next(line for line in lines if line.startswith("model name")).partition(": ")[2]
+    return platform.processor()
+
+
+def _read(path: Path) -> str:
+    with suppress(OSError):
+        return path.read_text(encoding="utf-8").strip()
+    return ""
+
+
+#: How often, in seconds, it is looked whether the work is to end.
+_GLANCE = 0.1
+
+Job = TypeVar("Job")
+Made = TypeVar("Made")
+
+
+def in_parallel(
+    work: Callable[[Job], Made],
+    jobs: Sequence[Job],
+    processes: int,
+    safe_place: Callable[[], None] = lambda: None,
+) -> Generator[Made]:
+    """Yield what `work` makes of each of `jobs`, as it comes; here, where one process is enough.
+
+    Raises what `work` raises, and what `safe_place` does, which is called again and again. Whoever
+    stops listening and closes it ends the processes, whatever they are at.
+    """
+    if processes == 1 or len(jobs) <= 1:
+        yield from map(work, jobs)
+        return
+    context = multiprocessing.get_context("spawn")
+    # Where processes inherit no mask, they ignore Ctrl-C from their start on.
+    ignoring = signal.SIGINT, signal.SIG_IGN
+    pool = ProcessPoolExecutor(min(processes, len(jobs)), context, signal.signal, ignoring)
+    waiting: set[Future[Made]] = set()
+    try:
+        with _interrupts_held():
+            waiting |= {pool.submit(work, job) for job in jobs}
+        while waiting:
+            done, waiting = wait(waiting, timeout=_GLANCE, return_when=FIRST_COMPLETED)
+            safe_place()
+            for future in done:
+                yield future.result()
+    finally:
+        if waiting:
+            # A job may take minutes. Python 3.14 has a method for this.
+            for process in [*(pool._processes or {}).values()]:
+                process.terminate()
+        pool.shutdown(cancel_futures=True)
+
+
+@contextmanager
+def _interrupts_held() -> Iterator[None]:
+    """Ctrl-C is for this process, which ends the others: they inherit that they never see one."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)

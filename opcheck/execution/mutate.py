@@ -1,0 +1,313 @@
+"""Score a suite by mutants, one for every version and dtype that its cases are about."""
+
+import math
+from collections import defaultdict
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from itertools import chain
+from typing import TypeAlias, TypeVar
+
+from opcheck.clauses import Survey
+from opcheck.engine import dtypes_of, leading, operator_of
+from opcheck.engine.mutants import Mutant, guards_of, mutants_of
+from opcheck.engine.mutants.mutant import STATEFUL, StatefulMutant
+from opcheck.errors import UsageError
+from opcheck.execution.kills import RED, CaseKills
+from opcheck.execution.machine import in_parallel
+from opcheck.execution.search.search_space import nodes_of
+from opcheck.known import Ledger
+from opcheck.model import Case, OpVersion, Verdict
+from opcheck.model.mutation import CaseGroup, MutantId, Mutation
+from opcheck.model.result import Cell
+
+#: How the names of cases begin that repeat an example of the specification, or what everybody runs.
+EXAMPLES = ("worked_example", "node_test")
+
+AnyMutant: TypeAlias = Mutant | StatefulMutant
+
+#: Nodes that are drawn to see what a formula calls; the first ten or so that are legal show it.
+_DRAWN = 40
+
+
+@dataclass(frozen=True)
+class MutationSettings:
+    """Options of mutation testing.
+
+    `names`: the only mutants, all where it is empty. `kills` is after how many different names of
+    cases that kill a mutant no more are asked. `once`: backends are asked once each, so that no
+    case sees a habit.
+    """
+
+    names: tuple[str, ...] = ()
+    kills: int = 1
+    once: bool = False
+
+
+@dataclass(frozen=True)
+class MutantBatch:
+    """The cases of one operator, and the names of some of the mutants made there.
+
+    The `first` plot of an operator also looks for cases that are wrong and that nobody asks.
+    """
+
+    cells: Mapping[Cell, tuple[Case, ...]]
+    mutants: tuple[str, ...]
+    settings: MutationSettings
+    first: bool
+
+
+@cache
+def mutants_in(op: OpVersion, dtype: str | None = None) -> tuple[AnyMutant, ...]:
+    """Return the mutants of an operator, on one dtype or on any, the most specific first.
+
+    Mutants of what its formula calls on none of some drawn nodes are left out. A suite's own cases
+    do not decide that: what they never reach is a mutant that they do not see.
+    """
+    allowed = dtypes_of(op) if dtype is None else (dtype,)
+    nodes = list(chain.from_iterable(nodes_of(Cell(op, one), _DRAWN) for one in allowed))
+    concerned = (one for one in (*mutants_of(op), *guards_of(op)) if any(map(one.concerns, nodes)))
+    return (*concerned, *STATEFUL) if operator_of(op) else ()
+
+
+def cells(cases: Iterable[Case]) -> dict[Cell, tuple[Case, ...]]:
+    """The cases of each version that the engine knows, for each dtype that it allows.
+
+    Those of a dtype that it does not allow are about none of them, and count for all. Those that
+    do not say themselves what must come out are left out.
+    """
+    by_op: dict[OpVersion, list[Case]] = {}
+    for case in filter(lambda case: case.expect.is_stated, cases):
+        by_op.setdefault(case.op, []).append(case)
+    found = {}
+    for op, mine in sorted(by_op.items()):
+        about = [_dtypes(case, dtypes_of(op)) for case in mine]
+        for dtype in sorted(set().union(*about)):
+            those = (case for case, its in zip(mine, about, strict=True) if its in ((), (dtype,)))
+            found[Cell(op, dtype)] = tuple(those)
+    return found
+
+
+def _dtypes(case: Case, allowed: Sequence[str]) -> tuple[str, ...]:
+    """The dtype that a case is about, if it is allowed."""
+    lead = leading(case.op, case.inputs)
+    return (lead.dtype.name,) if lead and lead.dtype.name in allowed else ()
+
+
+def mutations(
+    cases: Iterable[Case],
+    settings: MutationSettings | None = None,
+    jobs: int = 1,
+    safe_place: Callable[[], None] = lambda: None,
+) -> Iterator[Mutation]:
+    """Yield the fate of every mutant in every cell, in no order, using `jobs` processes.
+
+    Raises UsageError for a case that is itself wrong: nobody could pass or fail it.
+    """
+    batches = _batches(cells(cases), settings or MutationSettings(), jobs)
+    if jobs == 1:
+        return chain.from_iterable(map(_each, batches))
+    return chain.from_iterable(in_parallel(_work, batches, jobs, safe_place))
+
+
+def count(cases: Iterable[Case], settings: MutationSettings) -> int:
+    """Return how many mutations `mutations` will yield."""
+    return len(_places(cells(cases), settings))
+
+
+def _batches(
+    found: Mapping[Cell, tuple[Case, ...]], settings: MutationSettings, jobs: int
+) -> list[MutantBatch]:
+    """The work in parts, the longest first, so that all processes end at about the same time."""
+    by_op: dict[tuple[str, str], dict[Cell, tuple[Case, ...]]] = {}
+    for cell, mine in found.items():
+        by_op.setdefault((cell.op.domain, cell.op.name), {})[cell] = mine
+    costs = {
+        # In elements; a small case takes some time too.
+        op: sum(1000 + size(case) for mine in those.values() for case in mine)
+        for op, those in by_op.items()
+    }
+    enough = sum(costs.values()) / (4 * jobs)
+    batches = []
+    for op in sorted(by_op, key=lambda op: -costs[op]):
+        names = list(dict.fromkeys(w.name for cell in by_op[op] for w in _chosen(cell, settings)))
+        parts = 1 if jobs == 1 else math.ceil(costs[op] / enough)
+        for part in range(parts):
+            # Neighbours are alike, and take as long.
+            if share := tuple(names[part::parts]):
+                batches.append(MutantBatch(by_op[op], share, settings, first=part == 0))
+    return batches
+
+
+def size(case: Case) -> int:
+    """Return the number of elements in its inputs."""
+    return sum(math.prod(spec.shape) for spec in case.inputs)
+
+
+def _chosen(cell: Cell, settings: MutationSettings) -> list[AnyMutant]:
+    wanted, found = settings.names, mutants_in(cell.op, cell.dtype)
+    return [wrong for wrong in found if not wanted or wrong.name in wanted]
+
+
+def _places(
+    found: Iterable[Cell], settings: MutationSettings
+) -> dict[tuple[str, Cell | OpVersion], tuple[AnyMutant, list[Cell]]]:
+    """Each mutant with the cells whose cases decide about it together.
+
+    That is one cell; for mutants about validity, and for guarded ones, those of a version.
+    """
+    places: dict[tuple[str, Cell | OpVersion], tuple[AnyMutant, list[Cell]]] = {}
+    for cell in found:
+        for wrong in _chosen(cell, settings):
+            key = wrong.name, cell.op if mutant_of(cell, wrong).any_type else cell
+            places.setdefault(key, (wrong, []))[1].append(cell)
+    return places
+
+
+def mutant_of(cell: Cell, wrong: AnyMutant) -> MutantId:
+    """A mutant made in a cell."""
+    once = isinstance(wrong, Mutant) and wrong.once_a_version
+    return MutantId(cell.op, cell.dtype, wrong.name, wrong.text, once)
+
+
+def _work(batch: MutantBatch) -> list[Mutation]:
+    return list(_each(batch))
+
+
+def _each(batch: MutantBatch) -> Iterator[Mutation]:
+    # What is small is quick to ask, and easy to read where it kills.
+    kills_of_cases = {
+        cell: [CaseKills(case, cell.dtype) for case in sorted(cases, key=size)]
+        for cell, cases in batch.cells.items()
+    }
+    if batch.first:
+        for case_kills in chain.from_iterable(kills_of_cases.values()):
+            _check(case_kills)
+    # What kills a mutant in one place is asked first in the others.
+    known: dict[str, dict[str, None]] = {name: {} for name in batch.mutants}
+    for (name, _), (wrong, cells) in _places(kills_of_cases, batch.settings).items():
+        if name in known:
+            those = {
+                case_kills.case.id: case_kills
+                for cell in cells
+                for case_kills in kills_of_cases[cell]
+            }
+            # The type that everybody has stands for all.
+            cell = min(cells, key=lambda cell: cell.dtype != "float32")
+            yield _mutation(cell, wrong, [*those.values()], batch.settings, known[name])
+
+
+def _check(case_kills: CaseKills) -> None:
+    if case_kills.problem is not None:
+        case = case_kills.case
+        message = f"{case.source}: {case.id}: the case is wrong: {case_kills.problem}"
+        raise UsageError(message, "`opcheck run` shows all such cases")
+
+
+def _mutation(
+    cell: Cell,
+    wrong: AnyMutant,
+    kills_of_cases: Sequence[CaseKills],
+    settings: MutationSettings,
+    known: dict[str, None],
+) -> Mutation:
+    """Show one mutant to the cases of a cell; add the names of cases that kill it to `known`."""
+    mutant = mutant_of(cell, wrong)
+    harmless = None
+    if isinstance(wrong, Mutant):
+        harmless = wrong.why_harmless(cell.op, None if mutant.any_type else cell.dtype)
+    elif settings.once:
+        return Mutation(mutant)
+    killers: dict[str, str] = {}
+    noticers: dict[str, str] = {}
+    # What decides, first: the others are asked only where nothing does.
+    order = sorted(kills_of_cases, key=lambda s: (s.case.rule != "must", s.case.name not in known))
+    for case_kills in order:
+        case = case_kills.case
+        decides = case.rule == "must"
+        if len(killers) >= settings.kills or (killers and not decides):
+            break
+        found = killers if decides else noticers
+        if case.name in found:
+            continue
+        _check(case_kills)
+        verdict = (
+            case_kills.verdict(wrong)
+            if isinstance(wrong, Mutant)
+            else case_kills.verdict_on_stateful(wrong)
+        )
+        if verdict in RED and decides:
+            killers[case.name] = case.id
+        elif verdict in (Verdict.WARN, *RED):
+            noticers.setdefault(case.name, case.id)
+    known |= dict.fromkeys((*killers, *noticers))
+    return Mutation(mutant, harmless, tuple(killers.values()), tuple(noticers.values()))
+
+
+#: An operator, and the name of some of its cases.
+_Name = tuple[str, str, str]
+Item = TypeVar("Item", bound=Hashable)
+
+
+def groups(
+    cases: Sequence[Case],
+    mutations: Iterable[Mutation],
+    surveys: Iterable[Survey],
+    ledgers: Iterable[Ledger] = (),
+) -> tuple[CaseGroup, ...]:
+    """The groups of `cases`, in their order.
+
+    `mutations` are what they see of every mutant, each killed or noticed by two names if there are
+    two that do; `surveys` are about the same cases. What `ledgers` know is about shipped ones.
+    """
+    by_name: dict[_Name, list[Case]] = defaultdict(list)
+    for case in cases:
+        by_name[_name(case)].append(case)
+    names = {case.id: _name(case) for case in cases}
+    # Of mutants that none kills, that one alone notices.
+    mutants = _alone(((names[c] for c in m.killers or m.noticers), m.mutant) for m in mutations)
+    # On the page of any version.
+    sentences = _alone(
+        (
+            ((survey.op.domain, survey.op.name, label.partition("#")[0]) for label in one.cases),
+            one.sentence.text,
+        )
+        for survey in surveys
+        for one in survey.sentences
+    )
+    shipped = {name: [c for c in those if c.source.shipped] for name, those in by_name.items()}
+    defects = _alone(
+        (
+            (name for name, those in shipped.items() if any(map(line.is_about, those))),
+            (ledger.fields.backend[0], line.cause),
+        )
+        for ledger in ledgers
+        for line in ledger.fields.known
+    )
+    return tuple(
+        CaseGroup(
+            op=name[1],
+            name=name[2],
+            cases=len(those),
+            source=str(those[0].source),
+            alone=mutants.get(name, ()),
+            sentences=sentences.get(name, ()),
+            defects=defects.get(name, ()),
+            example=name[2].startswith(EXAMPLES),
+            undecided=any(case.rule == "open" for case in those),
+        )
+        for name, those in by_name.items()
+    )
+
+
+def _name(case: Case) -> _Name:
+    return case.op.domain, case.op.name, case.name
+
+
+def _alone(seen: Iterable[tuple[Iterable[_Name], Item]]) -> dict[_Name, tuple[Item, ...]]:
+    """What one group alone sees, by that group, each once; `seen` has who sees each item."""
+    found: dict[_Name, dict[Item, None]] = defaultdict(dict)
+    for names, item in seen:
+        if len(those := {*names}) == 1:
+            found[those.pop()][item] = None
+    return {name: tuple(items) for name, items in found.items()}

@@ -1,0 +1,137 @@
+"""Probe a backend's operators with small models, one for each version and dtype.
+
+They are judged like any other case, but no ledger is asked: a known defect is a defect here.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+from opcheck import opset
+from opcheck.backends.declarations import meant
+from opcheck.dtypes import DTYPES
+from opcheck.execution.driver import AskableBackend, Driver, once
+from opcheck.execution.expected import question
+from opcheck.execution.scheduler import judge_all
+from opcheck.model import (
+    Case,
+    Cell,
+    Crashed,
+    Foreign,
+    LiveResult,
+    OutOfMemory,
+    Produced,
+    Reply,
+    Support,
+    TimedOut,
+    Values,
+    Verdict,
+)
+
+#: Of several verdicts on one cell, the first of these counts.
+_WORST = (
+    Verdict.BAD_CASE,
+    Verdict.CRASH,
+    Verdict.TIMEOUT,
+    Verdict.OOM,
+    Verdict.FAIL,
+    Verdict.DIFFER,
+    Verdict.UNSTABLE,
+    Verdict.ERROR,
+    Verdict.WARN,
+    Verdict.UNSUPPORTED,
+    Verdict.NOT_RUN,
+    Verdict.KNOWN,
+    Verdict.PASS,
+)
+
+
+def matrix(cases: Sequence[Case]) -> dict[Cell, list[Case]]:
+    """Every version of the operators in `cases` on every dtype its specification allows.
+
+    With each go the small cases (level smoke) that ask at its own opset what the text decides, with
+    the answer written out; the first of each name.
+    """
+    found: dict[Cell, dict[str, Case]] = {cell: {} for cell in _cells(cases)}
+    for case in cases:
+        cell = Cell(case.op, case.dtype.name) if case.dtype else None
+        plain = case.level == "smoke" and case.rule == "must" and isinstance(case.expect, Values)
+        if cell in found and plain and case.opset == case.op.since:
+            found[cell].setdefault(case.name, case)
+    return {cell: [*by_name.values()] for cell, by_name in found.items()}
+
+
+def _cells(cases: Iterable[Case]) -> Iterator[Cell]:
+    for domain, name in sorted({(case.op.domain, case.op.name) for case in cases}):
+        for schema in opset.versions(domain, name).values():
+            for dtype in DTYPES.values():
+                if dtype.text in schema.inputs[schema.lead].types:
+                    yield Cell(schema.op, dtype.name)
+
+
+def probe(
+    asked: Mapping[Cell, Sequence[Case]],
+    backend: AskableBackend,
+    declaring: AskableBackend,
+    step: Callable[[], None] = lambda: None,
+) -> list[Support]:
+    """Probe each cell of `backend` and its declarations; call `step` for each model.
+
+    `declaring` is its twin of `opcheck.backends.declarations`.
+    """
+    results = []
+    for result in judge_all([case for cases in asked.values() for case in cases], [backend]):
+        results.append(result)
+        step()
+    return support(asked, results, declared(asked, declaring))
+
+
+def declared(
+    asked: Mapping[Cell, Sequence[Case]], backend: AskableBackend
+) -> dict[Cell, bool | None]:
+    """Return what is declared about each cell; None where nothing sensible is.
+
+    `backend` is one of `opcheck.backends.declarations`.
+    """
+    found: dict[Cell, bool | None] = dict.fromkeys(asked)
+    todo = [(cell, cases[0]) for cell, cases in asked.items() if cases]
+    driver: Driver[Cell, Reply] = Driver()
+    while todo or driver.is_busy:
+        while todo and backend.has_room:
+            cell, case = todo.pop(0)
+            driver.start(backend, once(question(case)), cell)
+        for cell, reply in driver.collect():
+            match reply.outcome:
+                case Produced(outputs=(answer,)) if not isinstance(answer, Foreign):
+                    found[cell] = meant(answer)
+                case Crashed() | TimedOut() | OutOfMemory():
+                    todo.clear()  # it is no use to wait for that again and again
+    return found
+
+
+def support(
+    asked: Mapping[Cell, Sequence[Case]],
+    results: Iterable[LiveResult],
+    declarations: Mapping[Cell, bool | None],
+) -> list[Support]:
+    """Derive the support of each cell from the `results` of one backend and its declarations."""
+    by_case = {result.case.id: result for result in results}
+    return [
+        _support(cell, declarations.get(cell), [by_case[c.id] for c in cases if c.id in by_case])
+        for cell, cases in asked.items()
+    ]
+
+
+def _support(cell: Cell, declaration: bool | None, results: Sequence[LiveResult]) -> Support:
+    if not results:
+        return Support(cell, declaration, None)
+    verdict = min((result.verdict for result in results), key=_WORST.index)
+    those = [result for result in results if result.verdict is verdict]
+    return Support(
+        cell,
+        declaration,
+        verdict,
+        count=len(results),
+        share=len(those),
+        case=those[0].case.id,
+        reason=those[0].reason,
+        works=any(result.verdict in (Verdict.PASS, Verdict.WARN) for result in results),
+    )

@@ -1,0 +1,220 @@
+"""Questions as folders, and answers kept in them, to be judged later or elsewhere."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any
+
+from opcheck.backends import parse
+from opcheck.errors import BackendUnavailable, UsageError
+from opcheck.execution.driver import AskableBackend
+from opcheck.execution.expected import question
+from opcheck.graph import NotExpressible, folders, model_of
+from opcheck.graph.folders import Saying
+from opcheck.model import (
+    BackendInfo,
+    Case,
+    Crashed,
+    Declined,
+    Foreign,
+    Items,
+    NotRun,
+    Outcome,
+    OutOfMemory,
+    Produced,
+    Question,
+    Raised,
+    Reply,
+    Task,
+    TimedOut,
+)
+
+
+def _saying(outcome: Outcome) -> Saying | None:
+    """Return the saved status that replaces outputs, None where there are outputs."""
+    match outcome:
+        case Declined(reason):
+            return Saying("unsupported", reason)
+        case Raised(stage="prepare" | "run"):
+            return Saying("error", folders.refusal_text(outcome))
+        case Raised(stage, kind):
+            return Saying("not_run", f"answered its first run, then raised {kind} in the {stage}")
+        case Crashed(how):
+            return Saying("not_run", f"it crashed: {how}")
+        case TimedOut(seconds):
+            return Saying("not_run", f"no answer came within {seconds:g} s")
+        case OutOfMemory(how):
+            return Saying("not_run", f"it ran out of memory: {how}")
+        case NotRun(reason):
+            return Saying("not_run", reason)
+        case Produced(unstable=str(contradiction)):
+            return Saying("not_run", f"its runs contradict each other: {contradiction}")
+        case Produced():
+            return None
+
+
+def _write_outputs(folder: Path, task: Task, answer: Produced) -> Saying | None:
+    """Write the outputs; what is to be said where they cannot be saved as they are."""
+    count = len(task.outputs)
+    if len(answer.outputs) != count:
+        told = f"{len(answer.outputs)} outputs where {count} are expected"
+        return Saying("not_run", f"its answer cannot be saved: {told}")
+    for number, (spec, output) in enumerate(zip(task.outputs, answer.outputs, strict=True)):
+        if isinstance(output, Foreign) and not isinstance(output, Items):
+            told = f"output {number} is no array but {output.description}"
+            return Saying("not_run", f"its answer cannot be saved: {told}")
+        try:
+            folders.write_output(folder / f"output_{number}.pb", output, task, spec.name)
+        except ValueError as error:
+            return Saying("not_run", f"its answer cannot be saved: output {number}: {error}")
+    return None
+
+
+def begin(folder: Path, backend: BackendInfo | None) -> None:
+    """Make an empty folder for what `backend` answers, or for questions alone; see `Recording`."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for case in earlier_cases(folder):
+            shutil.rmtree(case)
+        folders.write_origin(folder, backend)
+    except OSError as error:
+        told = error.strerror or str(error)
+        raise UsageError(f"nothing can be saved in {folder}: {told}") from None
+
+
+def earlier_cases(folder: Path) -> list[Path]:
+    """Return what an earlier run saved in a folder; raise UsageError if it holds anything else."""
+    names = sorted(entry.name for entry in folder.iterdir())
+    if not names:
+        return []
+    hint = "choose a new folder, or empty it"
+    if folders.MARKER not in names:
+        raise UsageError(f"{folder} is not empty, and no earlier run has saved outputs there", hint)
+    try:
+        answered = folders.read_origin(folder) is not None
+    except ValueError as error:
+        raise UsageError(f"{folder}: {error}", hint) from None
+    cases = [folder / name for name in names if name != folders.MARKER]
+    for case in cases:
+        if other := folders.not_written_here(case, answered=answered):
+            raise UsageError(f"{folder} holds {other}, which no earlier run has saved", hint)
+    return cases
+
+
+def recording(backends: Sequence[AskableBackend], folder: Path) -> list[AskableBackend]:
+    """The backend, with its answers saved in `folder`; raises UsageError unless it is one."""
+    if len(backends) != 1:
+        named = ", ".join(backend.info.address for backend in backends)
+        told = f"the outputs of one backend can be saved, not of {len(backends)}: {named}"
+        raise UsageError(told, "name it with -b")
+    (backend,) = backends
+    return [Recording(backend, folder)]
+
+
+@dataclass(eq=False)
+class Recording:
+    """A backend whose answers are saved as they come, a folder in `folder` for each case.
+
+    What an earlier run saved there is removed first. Raises UsageError where the folder holds
+    anything else, or cannot be made.
+    """
+
+    backend: AskableBackend
+    folder: Path
+    #: The opsets at which each case was asked, the first of which is its own.
+    _opsets: dict[str, list[int]] = field(default_factory=dict)
+    #: What is under way and will be saved, by ticket.
+    _saved: dict[int, Question] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.info.address.startswith("saved:"):
+            source = Path(str(parse(self.info.address).detail))
+            if source.exists() and self.folder.exists() and source.samefile(self.folder):
+                told = f"outputs cannot be read from {self.folder} and saved there at once"
+                raise UsageError(told)
+        begin(self.folder, self.backend.info)
+
+    @property
+    def info(self) -> BackendInfo:
+        """That of the backend."""
+        return self.backend.info
+
+    @property
+    def has_room(self) -> bool:
+        """As the backend has."""
+        return self.backend.has_room
+
+    @property
+    def connections(self) -> Sequence[Connection[Any, Any]]:
+        """Those of the backend."""
+        return self.backend.connections
+
+    def ask(self, question: Question) -> int:
+        """Ask the backend; what is asked once more, on other data, is not saved."""
+        ticket = self.backend.ask(question)
+        opsets = self._opsets.setdefault(question.task.case, [])
+        if question.task.opset not in opsets:
+            opsets.append(question.task.opset)
+            self._saved[ticket] = question
+        return ticket
+
+    def replies(self, readable: Collection[Any]) -> Iterator[tuple[int, Reply]]:
+        """Yield new replies after saving them."""
+        for ticket, reply in self.backend.replies(readable):
+            if question := self._saved.pop(ticket, None):
+                own = self._opsets[question.task.case][0] == question.task.opset
+                self.save(question, reply.outcome, at_its_opset=own)
+            yield ticket, reply
+
+    def save(self, question: Question, outcome: Outcome, *, at_its_opset: bool = True) -> None:
+        """Save the model, its inputs, and what came out.
+
+        A crash, a time-out and the like leave no outputs: judged later, the case was not run.
+        Unless `at_its_opset`, the model is the case's but for its opset.
+        """
+        task = question.task
+        name = folders.folder_name(task.case) if at_its_opset else folders.task_folder_name(task)
+        folder = self.folder / name
+        try:
+            if folder.exists():
+                shutil.rmtree(folder)
+            try:
+                model = model_of(task)
+            except NotExpressible:
+                model = None
+            folders.write_question(folder, model, task, question.inputs)
+            saying = _saying(outcome)
+            if isinstance(outcome, Produced) and not saying:
+                saying = _write_outputs(folder / folders.DATA_SET, task, outcome)
+            if saying:
+                folders.write_saying(folder, saying)
+        except OSError as error:
+            told = f"outputs cannot be saved in {self.folder}: {error.strerror or error}"
+            raise BackendUnavailable(told) from error
+
+
+def write_questions(folder: Path, cases: Iterable[Case]) -> int:
+    """Write each case's model and inputs, and those of its legal twin; the number of folders.
+
+    What ONNX cannot state is left out. Raises UsageError where `folder` holds anything but
+    questions written before, and for a case whose data cannot be made.
+    """
+    begin(folder, None)
+    count = 0
+    for case in cases:
+        rejected = case.expect.rejection
+        try:
+            asked = [question(one) for one in (case, *([rejected.legal] if rejected else []))]
+        except ValueError as error:
+            raise UsageError(f"{case.id}: {error}") from None
+        for one in asked:
+            with suppress(NotExpressible):
+                place = folder / folders.folder_name(one.task.case)
+                folders.write_question(place, model_of(one.task), one.task, one.inputs)
+                count += 1
+    return count

@@ -1,0 +1,389 @@
+"""Where mutants are hunted: nodes that are tried in one version on one dtype, made smaller, and
+the cases of those that were found.
+"""
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from random import Random
+from typing import Any
+
+import numpy as np
+
+from opcheck import dtypes, opset
+from opcheck.dtypes import DTYPES, DType, limits
+from opcheck.engine import Expected, Node, exactly
+from opcheck.engine.mutants import Mutant
+from opcheck.errors import InvalidNode
+from opcheck.execution.expected import too_degenerate
+from opcheck.execution.kills import RED, CaseKills, OutputsOrRefusal, right_of, same_outputs
+from opcheck.execution.search.drawing import Candidate, attribute, drawn
+from opcheck.model import (
+    Array,
+    Attrs,
+    AttrValue,
+    Case,
+    Cell,
+    Computed,
+    Expectation,
+    Given,
+    OpVersion,
+    OutputSpec,
+    Rejected,
+    Source,
+    TensorSpec,
+    Values,
+)
+from opcheck.opset import Schema
+from opcheck.suite import materialize, signature, unrounded
+
+#: How many nodes are tried; what is found by then is small enough.
+_PATIENCE = 400
+#: Of tensors up to this size each element is made plainer by itself.
+_FEW = 80
+
+
+def shrunk(found: Candidate, still: Callable[[Candidate], bool]) -> Candidate:
+    """The smallest node that is reached from `found` by steps after which it is `still` one."""
+    left = iter(range(_PATIENCE))
+    while True:
+        steps = (step for _, step in zip(left, _steps(found), strict=False))
+        if (smaller := next(filter(still, steps), None)) is None:
+            return found
+        found = smaller
+
+
+def _steps(found: Candidate) -> Iterator[Candidate]:
+    yield from _fewer_elements(found)
+    yield from _fewer_axes(found)
+    for name, value in found.attrs.items():
+        yield replace(found, attrs={k: v for k, v in found.attrs.items() if k != name})
+        for plainer in _plainer(value):
+            yield replace(found, attrs={**found.attrs, name: plainer})
+    yield from _plainer_values(found)
+    for number, spec in enumerate(found.inputs):
+        if spec.initializer:
+            yield found.with_input(number, replace(spec, initializer=False))
+
+
+def _given(found: Candidate) -> Iterator[tuple[int, TensorSpec, Array]]:
+    for number, spec in enumerate(found.inputs):
+        if isinstance(spec.content, Given):
+            yield number, spec, spec.content.values
+
+
+def _holding(spec: TensorSpec, values: Array) -> TensorSpec:
+    return replace(spec, shape=values.shape, content=Given(values))
+
+
+def _fewer_elements(found: Candidate) -> Iterator[Candidate]:
+    for number, spec, values in _given(found):
+        for axis, length in enumerate(values.shape):
+            halves = (range(length // 2), range(length // 2, length)) if length > 3 else ()
+            singles = ([i for i in range(length) if i != gone] for gone in range(length))
+            for kept in (*halves, *(singles if 1 < length <= _FEW else ())):
+                smaller = np.take(values, list(kept), axis=axis)
+                yield found.with_input(number, _holding(spec, smaller))
+
+
+def _fewer_axes(found: Candidate) -> Iterator[Candidate]:
+    for number, spec, values in _given(found):
+        for axis, length in enumerate(values.shape):
+            if length != 1:
+                continue
+            fewer = found.with_input(number, _holding(spec, values.squeeze(axis)))
+            yield fewer
+            stated = found.attrs.get("axis")
+            for moved in (stated - 1, stated + 1) if isinstance(stated, int) else ():
+                yield replace(fewer, attrs={**found.attrs, "axis": moved})
+
+
+def _plainer(value: object) -> Iterator[Any]:
+    match value:
+        case tuple() if value and all(isinstance(one, int) for one in value):
+            for place, one in enumerate(value):
+                if isinstance(one, int) and one > 0:
+                    yield (*value[:place], one - 1, *value[place + 1 :])
+        case int() if abs(value) > 2:
+            yield from (value // abs(value), value // abs(value) * 2)
+        case float() if not value.is_integer():
+            yield float(math.ceil(value))
+
+
+def _plainer_values(found: Candidate) -> Iterator[Candidate]:
+    for number, spec, values in _given(found):
+        if spec.dtype.kind != "float":
+            continue
+        whole = np.where(np.isfinite(values), np.clip(np.rint(values), -99, 99), values)
+        for change in (np.zeros_like(values), np.sign(values), whole):
+            if change.tobytes() != values.tobytes() and _worth(change) < _worth(values):
+                yield found.with_input(number, _holding(spec, change))
+        if values.size > _FEW:
+            continue
+        for place in range(values.size):
+            for plain in (0.0, 1.0, whole.flat[place], 2.0, -1.0):
+                changed = values.copy()
+                changed.flat[place] = plain
+                if _worth(changed) < _worth(values):
+                    yield found.with_input(number, _holding(spec, changed))
+
+
+def _worth(values: Array) -> float:
+    """Return how complex values are to read, roughly in digits."""
+    return float(sum(map(_digits, values.reshape(-1).tolist())))
+
+
+def _digits(value: float) -> float:
+    if value == 0:
+        return 1 if math.copysign(1.0, value) < 0 else 0
+    if not math.isfinite(value):
+        return 4
+    return min(len(f"{value:g}") + (value != float(f"{value:g}")) * 8, 12) + (value < 0) / 2
+
+
+#: The data of larger nodes is made anew for each mutant: all of it would fill the memory.
+_KEPT = 1000
+
+
+@dataclass(eq=False)
+class _Tried:
+    """A node, what is right about it, and its case, made when it is needed first."""
+
+    candidate: Candidate
+    node: Node
+    right: OutputsOrRefusal
+    case_kills: CaseKills | None = None
+    asked: bool = False
+
+
+def nodes_of(cell: Cell, tries: int) -> Iterator[Node]:
+    """Draw about this many nodes, some of them legal."""
+    schema = opset.versions(cell.op.domain, cell.op.name)[cell.op.since]
+    for candidate in drawn(schema, DTYPES[cell.dtype], (), tries):
+        if (node := _node(schema, candidate)) is not None:
+            yield node
+
+
+def _node(schema: Schema, candidate: Candidate) -> Node | None:
+    """None where it lacks an attribute, or has no such data."""
+    required = (one.name for one in schema.attributes.values() if one.required)
+    if any(name not in candidate.attrs for name in required):
+        return None
+    try:
+        arrays = tuple(map(materialize, candidate.inputs))
+    except ValueError:
+        return None
+    for array in arrays:
+        array.flags.writeable = False
+    asked = sum(output.option == "single" for output in schema.outputs)
+    constant = any(spec.initializer for spec in candidate.inputs)
+    return Node(schema.op, arrays, candidate.attrs, asked, constant)
+
+
+class SearchSpace:
+    """The nodes tried on every mutant: those of `cases` with their values, then random ones."""
+
+    def __init__(self, cell: Cell, cases: Sequence[Case], tries: int) -> None:
+        schema = opset.versions(cell.op.domain, cell.op.name)[cell.op.since]
+        self.cell, self.schema, self.dtype = cell, schema, DTYPES[cell.dtype]
+        self._cases, self._tries = cases, tries
+        self._tried: list[_Tried] = []
+        self._large: list[Candidate] = []
+        self._source = self._candidates()
+
+    def found(self, mutant: Mutant) -> Candidate | None:
+        """A small node that kills `mutant`, None where none is found."""
+        first = next((one for one in self._all() if self._kills(one, mutant)), None)
+        if first is None:
+            return None
+        return shrunk(first.candidate, lambda smaller: self.kills(smaller, mutant))
+
+    def kills(self, candidate: Candidate, mutant: Mutant) -> bool:
+        """Return True if a case of this node kills `mutant`."""
+        tried = self._try(candidate)
+        return tried is not None and self._kills(tried, mutant)
+
+    def case(self, candidate: Candidate, mutant: Mutant) -> Case:
+        """The case of a node that kills, with its answer written out if it kills like that too."""
+        plain = case_of(self.schema, self.dtype, candidate)
+        assert plain
+        written = written_out(plain)
+        case_kills = CaseKills(written, self.cell.dtype)
+        return (
+            written if case_kills.problem is None and case_kills.verdict(mutant) in RED else plain
+        )
+
+    def serves(self, candidate: Candidate, mutant: Mutant, case: Case) -> bool:
+        """Return True if `case`, made of `candidate` elsewhere, kills `mutant` here unchanged."""
+        moved = candidate.on(self.schema, self.dtype)
+        return self.kills(moved, mutant) and alike(self.case(moved, mutant), case)
+
+    def _candidates(self) -> Iterator[Candidate]:
+        for case in self._cases:
+            inputs = (replace(s, content=Given(unrounded(s)), put=()) for s in case.inputs)
+            yield Candidate(case.attrs, tuple(inputs)).on(self.schema, self.dtype)
+        yield from drawn(self.schema, self.dtype, self._cases, self._tries)
+
+    def _all(self) -> Iterator[_Tried]:
+        yield from self._tried
+        yield from filter(None, map(self._try, self._large))
+        for candidate in self._source:
+            if candidate.size > _KEPT:
+                self._large.append(candidate)
+            if tried := self._try(candidate):
+                self._tried += [tried] if candidate.size <= _KEPT else []
+                yield tried
+
+    def _try(self, candidate: Candidate) -> _Tried | None:
+        """Return the right outputs of a node; None where there are none."""
+        node = _node(self.schema, candidate)
+        if node is None:
+            return None
+        with np.errstate(all="ignore"):
+            return _Tried(candidate, node, right_of(node))
+
+    def _kills(self, tried: _Tried, mutant: Mutant) -> bool:
+        if same_outputs(mutant.made_on(tried.node), tried.right):
+            return False
+        if not tried.asked:
+            case = case_of(self.schema, self.dtype, tried.candidate)
+            tried.case_kills, tried.asked = CaseKills(case, self.cell.dtype) if case else None, True
+        case_kills = tried.case_kills
+        return (
+            case_kills is not None
+            and case_kills.problem is None
+            and case_kills.verdict(mutant) in RED
+        )
+
+
+#: Outputs up to this size are written out.
+_WRITTEN = 256
+_NOWHERE = Source("", 0, 0)
+#: How many values are tried for an attribute that may make a node legal.
+_VALUES = 8
+
+
+def case_of(schema: Schema, dtype: DType, node: Candidate) -> Case | None:
+    """The case of `node`; None where it is refused, and no single change makes it legal."""
+    arrays = [materialize(spec) for spec in node.inputs]
+    if (reason := _refusal(schema.op, arrays, node.attrs)) is None:
+        case = _made(schema, dtype, node, Computed())
+        return replace(case, empty=_says_little(schema.op, arrays, node.attrs))
+    if (legal := _legal(schema, node, arrays)) is None:
+        return None
+    twin = _made(schema, dtype, legal, Computed())
+    return _made(schema, dtype, node, Rejected(reason, replace(twin, id=f"{twin.id}~legal")))
+
+
+def written_out(case: Case) -> Case:
+    """`case` with the outputs that the engine computes, if they are not too many to be read."""
+    if not isinstance(case.expect, Computed):
+        return case
+    answers = exactly(
+        case.op, [materialize(spec) for spec in case.inputs], case.attrs, len(case.outputs)
+    )
+    stated = []
+    for output, answer in zip(case.outputs, answers, strict=True):
+        dtype = output.dtype
+        assert dtype
+        values = _stated(answer, dtype) if isinstance(answer, Expected) else answer
+        if not 0 < values.size <= _WRITTEN:
+            return case
+        content = Given(values.astype(np.float64) if dtype.kind == "float" else values)
+        stated.append(TensorSpec(output.name, dtype, values.shape, content))
+    return replace(case, expect=Values(tuple(stated)), empty="")
+
+
+def alike(one: Case, other: Case) -> bool:
+    """Return True if two cases with equal inputs expect the same, up to opset and dtype."""
+    return one.attrs == other.attrs and _said(one.expect) == _said(other.expect)
+
+
+def _stated(exact: Expected, dtype: DType) -> Array:
+    """An output's values, infinite where they are beyond what its dtype holds."""
+    beyond = np.abs(exact.values) > limits(dtype)[1]
+    return np.where(beyond, exact.rounded().astype(np.float64), exact.values)
+
+
+def _said(expect: Expectation) -> object:
+    match expect:
+        case Values(specs):
+            contents = [spec.content for spec in specs]
+            return [dtypes.content(one.values) for one in contents if isinstance(one, Given)]
+        case Rejected(reason, legal):
+            return reason, dict(legal.attrs), [spec.shape for spec in legal.inputs]
+        case _:
+            return type(expect)
+
+
+def _legal(schema: Schema, node: Candidate, arrays: Sequence[Array]) -> Candidate | None:
+    """`node` with one attribute changed or left out, or one axis more or less, if that is legal."""
+    found = _by_an_attribute(schema, node, arrays)
+    if found or len(node.inputs) != 1 or not isinstance(node.inputs[0].content, Given):
+        return found
+    own = node.inputs[0].content.values
+    for values in (own[None], *(own[:1] if own.ndim else ())):
+        spec = replace(node.inputs[0], shape=values.shape, content=Given(values))
+        if _refusal(schema.op, [materialize(spec)], node.attrs) is None:
+            return node.with_input(0, spec)
+    return None
+
+
+def _by_an_attribute(schema: Schema, node: Candidate, arrays: Sequence[Array]) -> Candidate | None:
+    rng = Random(0)
+    for name in {**schema.attributes, **node.attrs}:
+        declared = schema.attributes.get(name)
+        required = declared is not None and declared.required
+        values: list[AttrValue | None] = [None] if name in node.attrs and not required else []
+        if declared:
+            values += [attribute(rng, declared, node.inputs[0].shape) for _ in range(_VALUES)]
+        for value in values:
+            attrs = {key: other for key, other in node.attrs.items() if key != name}
+            attrs |= {} if value is None else {name: value}
+            if _refusal(schema.op, arrays, attrs) is None:
+                return replace(node, attrs=attrs)
+    return None
+
+
+def _refusal(op: OpVersion, arrays: Sequence[Array], attrs: Attrs) -> str | None:
+    try:
+        exactly(op, arrays, attrs)
+    except InvalidNode as error:
+        return str(error).removeprefix(f"{op}: ")
+    return None
+
+
+def _says_little(op: OpVersion, arrays: Sequence[Array], attrs: Attrs) -> str:
+    """Return the `empty` text that a case needs if most of its answer is 0 or NaN, else ""."""
+    said = (
+        too_degenerate(answer.values, answer.dtype, rounded=True)
+        if isinstance(answer, Expected)
+        else too_degenerate(answer, dtypes.of(answer), rounded=False)
+        for answer in exactly(op, arrays, attrs)
+    )
+    return next(filter(None, said), "")
+
+
+def _made(schema: Schema, dtype: DType, node: Candidate, expect: Expectation) -> Case:
+    outputs = [one for one in schema.outputs if one.option == "single"]
+    bound = {
+        schema.inputs[found[0]].constraint: spec.dtype
+        for spec in node.inputs
+        if (found := signature.place(schema.inputs, spec.name))
+    }
+    return Case(
+        id=f"{schema.op.name}/proposal",
+        name="proposal",
+        op=schema.op,
+        opset=schema.op.since,
+        dtype=dtype,
+        attrs=node.attrs,
+        inputs=node.inputs,
+        slots=tuple(spec.name for spec in node.inputs),
+        outputs=tuple(
+            OutputSpec(one.name, opset.output_dtype(schema, one, bound, node.attrs))
+            for one in outputs
+        ),
+        expect=expect,
+        source=_NOWHERE,
+    )

@@ -1,0 +1,160 @@
+"""Folders and files that are there whole or not at all, whatever happens while they are written."""
+
+import shutil
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+
+from opcheck.dtypes import identical
+from opcheck.errors import CaseFileError, Unwritable, UsageError
+from opcheck.graph.test_data import TEST_FILE, ModelTest, write_test
+from opcheck.model import Array, Values
+from opcheck.suite import load, materialize
+from opcheck.suite.load import node_tests_called
+
+
+@contextmanager
+def staged(folder: Path) -> Iterator[tuple[Path, Callable[[], None]]]:
+    """A folder beside `folder`, and what puts it in its place; it is gone at the end.
+
+    Raises Unwritable for any OSError until then.
+    """
+    place = folder.resolve()
+
+    def put() -> None:
+        old = beside / "old"
+        try:
+            if place.exists():
+                place.rename(old)
+            stage.rename(place)
+        except BaseException:
+            if old.exists() and not place.exists():
+                old.rename(place)
+            raise
+
+    try:
+        place.parent.mkdir(parents=True, exist_ok=True)
+        beside = Path(tempfile.mkdtemp(prefix=f".{place.name}.", suffix=".part", dir=place.parent))
+        stage = beside / "new"
+        try:
+            stage.mkdir()
+            yield stage, put
+        finally:
+            shutil.rmtree(beside, ignore_errors=True)
+    except OSError as error:
+        raise Unwritable(folder, error) from None
+
+
+Counted = Callable[[Sequence[ModelTest]], Iterable[ModelTest]]
+
+
+def write_node_tests(
+    folder: Path, source: Path, *, force: bool = False, counted: Counted = iter
+) -> int:
+    """Write the tests that `source` names to `folder`/node; returns how many.
+
+    The folder is there whole or not at all, whatever happens meanwhile. With `force` it replaces
+    one of nothing but such tests. `counted` hands on each test before it is written. Raises
+    UsageError, Unwritable.
+    """
+    check_tests(folder, force=force)
+    tests = node_tests_called(source)
+    with staged(folder) as (stage, put):
+        for test in counted(tests):
+            write_test(stage / "node" / test.name, test)
+        put()
+    return len(tests)
+
+
+def is_free(folder: Path, *, links: bool = True) -> bool:
+    """Return True if nothing is at `folder`, or an empty one; raise UsageError for no folder.
+
+    Links to folders are folders, unless there are to be no `links`.
+    """
+    try:
+        if not folder.exists() and not folder.is_symlink():
+            return True
+        if not folder.is_dir() or (folder.is_symlink() and not links):
+            raise UsageError(f"-o {folder}: this is no folder")
+        return not any(folder.iterdir())
+    except OSError as error:
+        raise UsageError(f"-o {folder}: {error.strerror}") from None
+
+
+def check_foreign(folder: Path, known: Callable[[str], object]) -> None:
+    """Raise UsageError for links below `folder`, and files whose paths in it are not `known`."""
+    foreign = []
+    try:
+        for path in sorted(folder.rglob("*")):
+            name = path.relative_to(folder).as_posix()
+            if path.is_symlink() or not (path.is_dir() or known(name)):
+                foreign.append(name)
+    except OSError as error:
+        raise UsageError(f"-o {folder}: {error.strerror}") from None
+    if foreign:
+        more = f" and {len(foreign) - 3:,} more" if len(foreign) > 3 else ""
+        told = f"-o {folder}: it holds what opcheck did not write: {', '.join(foreign[:3])}{more}"
+        raise UsageError(told, "nothing is removed: move it away, or choose a new folder")
+
+
+def check_tests(folder: Path, *, force: bool) -> None:
+    """Raise UsageError where something is at `folder` that must not be replaced."""
+    if is_free(folder, links=False):
+        return
+    check_foreign(folder, TEST_FILE.fullmatch)
+    if not force:
+        raise UsageError(f"-o {folder}: this folder is not empty", "--force replaces its tests")
+
+
+def place(
+    file: Path,
+    text: str,
+    arrays: Mapping[str, Array],
+    tensors: Mapping[str, Mapping[str, Array]],
+    *,
+    force: bool,
+) -> int:
+    """Write a case file, and the `arrays` beside it; the number of its cases.
+
+    It is read before it is put there, and has to give the `tensors` of each case bit for bit. Each
+    file is there whole or not at all, and the case file last. Raises UsageError where the text is
+    no valid case file, or where something would be replaced without `force`; and Unwritable.
+    """
+    targets = [*(file.parent / name for name in arrays), file]
+    there = [path for path in targets if path.exists() or path.is_symlink()]
+    if there and not force:
+        more = f" and {len(there) - 1} more" if len(there) > 1 else ""
+        raise UsageError(f"{there[0]}{more}: already there", "--force replaces what is there")
+    if folders := [path for path in there if path.is_dir()]:
+        raise UsageError(f"{folders[0]}: this is a folder")
+    try:
+        with tempfile.TemporaryDirectory(dir=file.parent, prefix=".opcheck-") as made:
+            folder = Path(made)
+            for name, array in arrays.items():
+                np.save(folder / name, array, allow_pickle=False)
+            (folder / file.name).write_text(text, encoding="utf-8")
+            count = _check(folder / file.name, tensors)
+            for target in targets:
+                shutil.move(folder / target.name, target)
+    except OSError as error:
+        raise Unwritable(file, error) from None
+    return count
+
+
+def _check(file: Path, tensors: Mapping[str, Mapping[str, Array]]) -> int:
+    try:
+        cases = load([file])
+    except CaseFileError as error:
+        told = [f"{problem.line}: {problem.message}" for problem in error.problems]
+        raise UsageError("\n".join(["this makes no valid case file:", *told])) from None
+    for case in cases:
+        outputs = case.expect.outputs if isinstance(case.expect, Values) else ()
+        there_are = {spec.name: spec for spec in (*outputs, *case.inputs)}
+        for name, array in tensors[case.name].items():
+            there = materialize(there_are[name]) if name in there_are else None
+            if there is None or not identical(there, array):
+                raise UsageError(f"{case.name}: {name} would not be the same tensor")
+    return len(cases)

@@ -1,0 +1,322 @@
+"""The plugin of pytest: case files as tests, and a fixture that judges a kernel of the test's.
+
+Nothing of opcheck is imported before it is used, because pytest loads this module in every project
+that has opcheck installed.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from opcheck.api import Result
+    from opcheck.known import Gate
+    from opcheck.model import BackendInfo, Case
+    from opcheck.session import BackendLike, Session
+
+#: What a case file has at the beginning of a line, and other YAML files seldom have.
+_CASES = re.compile(r"^(cases|op) *:", re.MULTILINE)
+_SUFFIXES = (".yaml", ".yml")
+_LEVELS = ("smoke", "core", "deep")
+
+
+class OpcheckWarning(pytest.PytestWarning):
+    """A backend deviates from what the specification recommends."""
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the options, and a setting of the same name for each that a project keeps."""
+    group = parser.getgroup("opcheck", "opcheck: case files judged on backends")
+    options: dict[str, tuple[str, dict[str, Any]]] = {
+        "backend": ("Judge the case files that are collected on this backend. Repeatable.", {}),
+        "known": ("A ledger: what it lists has to fail as listed. Repeatable.", {}),
+        "level": ("smoke, core (the default) or deep.", {"choices": _LEVELS}),
+        "timeout": ("Seconds that a backend has for a case; 30 by default.", {"type": float}),
+    }
+    for name, (about, settings) in options.items():
+        repeated = {"action": "append", "default": []} if about.endswith("Repeatable.") else {}
+        group.addoption(
+            f"--opcheck-{name}", dest=f"opcheck_{name}", help=about, **settings, **repeated
+        )
+    group.addoption(
+        "--opcheck-require-supported",
+        dest="opcheck_require_supported",
+        action="store_true",
+        help="Fail where a backend does not support a case, instead of skipping it.",
+    )
+    parser.addini("opcheck_backend", "Backends, as --opcheck-backend.", "linelist", [])
+    parser.addini("opcheck_known", "Ledgers, as --opcheck-known.", "linelist", [])
+    parser.addini("opcheck_level", "As --opcheck-level.", default="core")
+
+
+@dataclass(eq=False)
+class _Judges:
+    """The backends of a session of pytest, started when the first case asks them."""
+
+    config: pytest.Config
+    stack: ExitStack = field(default_factory=ExitStack)
+    sessions: dict[tuple[object, ...], Session] = field(default_factory=dict)
+    #: What was found out about cases that compare backends with each other, by id.
+    compared: dict[str, dict[str, Result]] = field(default_factory=dict)
+    #: Case files, and the cases in them, that were collected.
+    files: int = 0
+    cases: list[Case] = field(default_factory=list)
+    _are_ledgers_checked: bool = False
+
+    @property
+    def backends(self) -> list[str]:
+        """The addresses of the backends."""
+        return self._setting("backend")
+
+    @property
+    def level(self) -> Any:
+        """Level of the collected cases."""
+        return self.config.getoption("opcheck_level") or self.config.getini("opcheck_level")
+
+    def gate(self, more: Iterable[str | Path] = ()) -> Gate:
+        """The ledgers of the user."""
+        from opcheck.known import Gate, load_user_ledgers
+
+        paths = [Path(one) for one in (*self._setting("known"), *more)]
+        return Gate(load_user_ledgers(paths) if paths else ())
+
+    def _setting(self, name: str) -> list[str]:
+        found: list[str] = self.config.getoption(f"opcheck_{name}")
+        return [*(found or self.config.getini(f"opcheck_{name}"))]
+
+    def judge(self, case: Case, backend: BackendLike, known: Iterable[str | Path] = ()) -> Result:
+        """The result of one backend on one case."""
+        if not case.expect.compares_backends or backend not in self.backends:
+            (result,) = self._results(case, [backend], known)
+            return result
+        if case.id not in self.compared:
+            results = self._results(case, self.backends, known)
+            self.compared[case.id] = dict(zip(self.backends, results, strict=True))
+        return self.compared[case.id][str(backend)]
+
+    def _results(
+        self, case: Case, backends: Sequence[BackendLike], known: Iterable[str | Path]
+    ) -> list[Result]:
+        from opcheck.api import as_result
+        from opcheck.session import Request
+
+        session = self._session(backends)
+        session.connect([case])
+        if not self._are_ledgers_checked:
+            self._check_ledgers(session.infos)
+            self._are_ledgers_checked = True
+        request = Request(cases=[case], gate=self.gate(known))
+        return [*map(as_result, session.begin(request).results())]
+
+    def _session(self, backends: Sequence[BackendLike]) -> Session:
+        from opcheck.session import Session
+
+        # A session keeps its objects alive, so that no other gets the same id.
+        key = tuple(one if isinstance(one, str) else id(one) for one in backends)
+        if key not in self.sessions:
+            session = Session(backends, timeout=self.config.getoption("opcheck_timeout"))
+            self.sessions[key] = self.stack.enter_context(session)
+        return self.sessions[key]
+
+    def _check_ledgers(self, asked: Sequence[BackendInfo]) -> None:
+        """Raise CaseFileError where a ledger lists something in vain."""
+        from opcheck.api import with_their_files
+        from opcheck.errors import OpcheckError
+        from opcheck.execution.workers import facts_of
+        from opcheck.known.checking import check
+
+        if not (gate := self.gate()).ledgers:
+            return
+        infos = [*asked]
+        for backend in self.backends:
+            # One that cannot be used says so in its own tests.
+            with suppress(OpcheckError):
+                session = self._session([backend])
+                session.connect()
+                infos += [info for info in session.infos if info not in infos]
+        check(gate, facts_of(infos, with_their_files(self.cases)))
+
+    def report(self, result: Result, node: pytest.Item) -> None:
+        """End a test as its verdict says."""
+        from opcheck.model import Verdict
+
+        match result.verdict:
+            case Verdict.PASS:
+                return
+            case Verdict.WARN:
+                node.warn(OpcheckWarning(str(result)))
+            case Verdict.KNOWN:
+                pytest.xfail(result.known.cause if result.known else result.reason)
+            case Verdict.UNSUPPORTED if not (
+                self.config.getoption("opcheck_require_supported") or result.failed
+            ):
+                pytest.skip(f"unsupported: {result.reason}")
+            case _:
+                pytest.fail(str(result), pytrace=False)
+
+
+_KEY = pytest.StashKey[_Judges]()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Prepare the judges; no backend is started yet."""
+    config.stash[_KEY] = _Judges(config)
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """End the backends."""
+    if judges := config.stash.get(_KEY, None):
+        judges.stack.close()
+
+
+def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> CollectedCaseFile | None:
+    """Collect case files, where a backend is named: those on the command line, and what has cases.
+
+    Of other files only the ones with a line that begins with `cases:` or `op:` are case files.
+    """
+    config = parent.config
+    if file_path.suffix not in _SUFFIXES or not config.stash[_KEY].backends:
+        return None
+    named = {(config.invocation_params.dir / str(one).split("::")[0]) for one in config.args}
+    if file_path in named or _CASES.search(file_path.read_text("utf-8", "replace")):
+        file: CollectedCaseFile = CollectedCaseFile.from_parent(parent, path=file_path)
+        return file
+    return None
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(session: pytest.Session, items: list[pytest.Item]) -> None:
+    """Add a test that fails where backends were named and no case file was found."""
+    judges = session.config.stash[_KEY]
+    asked = judges.files or session.config.getoption("opcheck_backend")
+    # A file with an error has been reported.
+    if asked and not judges.cases and not session.testsfailed:
+        items.append(NoCase.from_parent(session, name="--opcheck-backend"))
+
+
+class NoCase(pytest.Item):
+    """Error of a run whose backends have no case."""
+
+    def runtest(self) -> None:
+        """Fail."""
+        files = self.config.stash[_KEY].files
+        told = f"of {files} case files, none has a case of this level" if files else "no case file"
+        pytest.fail(f"--opcheck-backend: no case was collected: {told}", pytrace=False)
+
+
+class CollectedCaseFile(pytest.File):
+    """A case file; each of its cases on each backend is a test."""
+
+    def collect(self) -> Iterator[CaseItem]:
+        """Yield the tests, in the order of the file."""
+        from opcheck.api import load
+
+        judges = self.config.stash[_KEY]
+        judges.files += 1
+        for case in load(self.path, level=judges.level):
+            judges.cases.append(case)
+            for backend in judges.backends:
+                name = f"{case.id}[{backend}]"
+                # Stated as text, as pytest remembers it for --lf.
+                id = f"{self.nodeid}::{name}"
+                yield CaseItem.from_parent(self, name=name, nodeid=id, case=case, backend=backend)
+
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], *more: Any) -> Any:
+        """The problems of a damaged file, with line and column."""
+        return _told(excinfo) or super().repr_failure(excinfo, *more)
+
+
+class CaseItem(pytest.Item):
+    """One case on one backend."""
+
+    def __init__(self, *, case: Case, backend: str, **settings: Any) -> None:
+        super().__init__(**settings)
+        self.case, self.backend = case, backend
+
+    def runtest(self) -> None:
+        """Judge the case; end as the verdict says."""
+        judges = self.config.stash[_KEY]
+        judges.report(judges.judge(self.case, self.backend), self)
+
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], *more: Any) -> Any:
+        """Return the failure's report, without a traceback through opcheck."""
+        return _told(excinfo) or super().repr_failure(excinfo, *more)
+
+    def reportinfo(self) -> tuple[Path, int, str]:
+        """Return the case's location."""
+        return self.path, max(self.case.source.line - 1, 0), self.name
+
+
+def _told(excinfo: pytest.ExceptionInfo[BaseException]) -> str | None:
+    from opcheck.errors import OpcheckError
+
+    return "\n".join(excinfo.value.lines()) if isinstance(excinfo.value, OpcheckError) else None
+
+
+@dataclass(frozen=True)
+class _Checker:
+    """Value of the fixture `opcheck_case`."""
+
+    judges: _Judges
+    node: pytest.Item
+
+    def __call__(
+        self,
+        case: str,
+        backend: BackendLike,
+        *,
+        path: str | Path | None = None,
+        known: str | Path | Iterable[str | Path] = (),
+    ) -> Result:
+        """Judge a backend on a case; the test fails, is skipped or xfails as the verdict says.
+
+        Args:
+            case: The id of a case, or a pattern with `*` that one or more ids match.
+            backend: A function of NumPy arrays, an object with `prepare(task)`, or an address.
+            path: The file of the case; one of the shipped suites by default.
+            known: Ledgers of known failures, besides those of `--opcheck-known`.
+
+        Returns:
+            The result, of several the last. The test fails too where there is no such case.
+        """
+        from opcheck.errors import OpcheckError
+
+        told = []
+        try:
+            for one in self._cases(case, path):
+                ledgers = [known] if isinstance(known, str | Path) else known
+                result = self.judges.judge(one, backend, ledgers)
+                self.judges.report(result, self.node)
+            return result
+        except OpcheckError as error:
+            told = error.lines()
+        pytest.fail("\n".join(told), pytrace=False)
+
+    def _cases(self, wanted: str, path: str | Path | None) -> Sequence[Case]:
+        from opcheck.api import load
+        from opcheck.errors import UsageError
+
+        if not isinstance(wanted, str):
+            raise UsageError(f"{wanted!r:.60} is no id of a case", "pass the case's id")
+        paths = [] if path is None else [path]
+        if "*" not in wanted:
+            return load(paths, ids=[wanted])
+        here = load(paths, ops=[] if paths else [wanted.partition("/")[0]], level="deep")
+        found = [one for one in here if fnmatch.fnmatchcase(one.id, wanted)]
+        if not found:
+            raise UsageError(f"no case matches {wanted!r}", "`opcheck list` shows all cases")
+        return found
+
+
+@pytest.fixture
+def opcheck_case(request: pytest.FixtureRequest) -> _Checker:
+    """Judge a kernel on a case: `opcheck_case("Softmax/worked_example@opset=13", my_softmax)`."""
+    return _Checker(request.config.stash[_KEY], request.node)

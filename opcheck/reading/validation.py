@@ -1,0 +1,160 @@
+"""A node against a pydantic model: the model's findings, located and reworded for users."""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, Final, TypeAlias, TypeVar
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from opcheck.errors import did_you_mean
+from opcheck.reading.nodes import FileNode, Problems, quoted
+
+Model = TypeVar("Model", bound=BaseModel)
+Location: TypeAlias = tuple[str | int, ...]
+KnownKeys: TypeAlias = Callable[[Location], Sequence[str]]
+
+#: What must be, by pydantic's type of the finding; the braces are of its context.
+_WORDS: Final = {
+    "int_type": "must be a whole number",
+    "float_type": "must be a number",
+    "bool_type": "must be true or false",
+    "string_type": "must be a text",
+    "list_type": "must be a list",
+    "dict_type": "must be a mapping",
+    "model_type": "must be a mapping",
+    "model_attributes_type": "must be a mapping",
+    "literal_error": "must be {expected}",
+    "greater_than_equal": "must be at least {ge}",
+    "greater_than": "must be greater than {gt:g}",
+    "less_than_equal": "must be at most {le:g}",
+    "finite_number": "must be finite",
+    "union_tag_invalid": "must be one of {expected_tags}",
+    "string_pattern_mismatch": "must match {pattern}",
+    "string_too_short": "must not be empty",
+    "too_short": "must hold at least {min_length}",
+    "too_long": "must hold at most {max_length}",
+}
+
+
+class Fields(BaseModel):
+    """Base of all file formats: no unknown keys, no silent conversions."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+def check(
+    model: type[Model],
+    node: FileNode,
+    file: str,
+    problems: Problems,
+    known_keys: KnownKeys | None = None,
+    hints: Mapping[str, str] = MappingProxyType({}),
+) -> tuple[Model | None, list[Location]]:
+    """`node` as an instance of `model`, and the paths from it at which it has not the form.
+
+    None, with every problem reported, where there are any. `known_keys` gives the keys allowed at a
+    location of pydantic's, for "did you mean"; without it those of `model` are meant everywhere.
+    Steps in angle brackets are tags, not keys. `hints` say how the values of some keys are written.
+    """
+    try:
+        return model.model_validate(node.plain()), []
+    except ValidationError as error:
+        findings = error.errors(include_url=False)
+    keys = known_keys or (lambda _: aliases(model))
+    paths = [_path(finding, node) for finding in findings]
+    unknown: dict[Location, list[str]] = {}
+    for path, finding in zip(paths, findings, strict=True):
+        if _is_unknown(finding):
+            unknown.setdefault(path[:-1], []).append(str(path[-1]))
+    for path, finding in zip(paths, findings, strict=True):
+        # A key is not missing where one of those beside it is this one misspelt.
+        beside = unknown.get(path[:-1], [])
+        if finding["type"] == "missing":
+            if not did_you_mean(str(path[-1]), beside):
+                problems.add(
+                    file, node.at(path[:-1]), f"{_spelt(path[:-1])}{path[-1]!r} is missing"
+                )
+        elif _is_unknown(finding):
+            known, key = keys(finding["loc"][:-1]), str(path[-1])
+            hint = did_you_mean(key, known) or f"known: {', '.join(known)}"
+            problems.add(file, node.at(path, key=True), f"unknown key {quoted(key)}", hint)
+        else:
+            mark = node.at(path, key=finding["loc"][-1:] == ("[key]",))
+            message = f"{_spelt(path)}{_reason(finding)}"
+            problems.add(file, mark, message, _hint(finding, path, hints))
+    return None, paths
+
+
+def aliases(model: type[BaseModel]) -> list[str]:
+    """The keys of a model as files spell them."""
+    return [field.alias or name for name, field in model.model_fields.items()]
+
+
+def shown(value: Any) -> str:
+    """A value in a message: as YAML spells it, shortened, and harmless to a terminal."""
+    if isinstance(value, str):
+        return quoted(value)
+    if isinstance(value, list | tuple | dict):
+        return "a mapping" if isinstance(value, dict) else "a list"
+    words = {"None": "null", "True": "true", "False": "false"}
+    words |= {"inf": ".inf", "-inf": "-.inf", "nan": ".nan"}
+    spelt = words.get(str(value), str(value))
+    return spelt if len(spelt) <= 40 else f"{spelt[:30]}… ({len(spelt)} characters)"
+
+
+def _path(finding: Any, node: FileNode) -> Location:
+    """The keys on the way, without the tags among them."""
+    *way, last = finding["loc"] or (None,)
+    path: list[str | int] = []
+    here: Any = node
+    for step in way:
+        if not _is_tag(step, here):
+            path.append(step)
+            here = _below(here, step)
+    if last is not None and (_is_unknown(finding) or not _is_tag(last, here)):
+        path.append(last)
+    return tuple(path)
+
+
+def _is_tag(step: str | int, here: Any) -> bool:
+    # By "[key]" pydantic says that the key before it is at fault itself.
+    return (step == "[key]" or str(step).startswith("<")) and _below(here, step) is None
+
+
+def _below(here: Any, step: str | int) -> Any:
+    if isinstance(here, FileNode) and isinstance(here.value, dict):
+        return here.value.get(str(step))
+    if isinstance(here, FileNode) and isinstance(here.value, tuple) and isinstance(step, int):
+        return here.value[step]
+    return None
+
+
+def _is_unknown(finding: Any) -> bool:
+    return bool(finding["type"] == "extra_forbidden")
+
+
+def _reason(finding: Any) -> str:
+    kind, value = finding["type"], finding["input"]
+    if kind == "value_error":
+        return str(finding["ctx"]["error"])
+    if kind not in _WORDS:
+        return str(finding["msg"][0].lower() + finding["msg"][1:])
+    got = "" if kind.startswith("too_") else f", got {shown(value)}"
+    return f"{_WORDS[kind].format(**finding.get('ctx', {}))}{got}"
+
+
+def _hint(finding: Any, path: Location, hints: Mapping[str, str]) -> str | None:
+    if finding["type"] in ("list_type", "dict_type", "model_type", "model_attributes_type"):
+        return hints.get(str(path[-1]) if path else "")
+    if finding["type"] != "literal_error" or not isinstance(finding["input"], str):
+        return None
+    return did_you_mean(finding["input"], re.findall("'(.*?)'", finding["ctx"]["expected"]))
+
+
+def _spelt(path: Location) -> str:
+    """The keys on the way; line and column locate an item of a list."""
+    keys = [step for step in path if isinstance(step, str)]
+    plain = [key if re.fullmatch(r"[\w.-]{1,60}", key) else quoted(key) for key in keys]
+    item = "an item of " if path and isinstance(path[-1], int) else ""
+    return f"{item}{'.'.join(plain)}: " if plain else ""

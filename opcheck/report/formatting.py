@@ -1,0 +1,207 @@
+"""Values, attributes, tensors and commands in the words that all reports share."""
+
+import dataclasses
+import math
+import shlex
+import sys
+from collections.abc import Sequence
+
+import numpy as np
+
+from opcheck import model
+from opcheck.clauses import quotation, rulings
+from opcheck.dtypes import PARTS, DType, round_to
+from opcheck.suite import case_digest, suite_digest
+
+#: The most elements of a literal that are shown in a line.
+_SHOWN = 16
+#: And the most elements put after a fill.
+_PUT = 2
+#: What a record has as the result has it.
+_ALIKE = {field.name for field in dataclasses.fields(model.LiveResult)} - {"case", "comparisons"}
+
+
+def number(value: model.Element | None, dtype: DType | None) -> str:
+    """A value as short as its dtype allows: float32 0.1 is 0.1, not 0.10000000149011612.
+
+    Whole numbers are spelt out: the largest float16 is 65504, though 6.55e+04 leads there too.
+    """
+    if value is None:
+        return ""
+    if isinstance(value, str):
+        return repr(value)
+    if isinstance(value, complex):
+        part = PARTS.get(str(dtype))
+        real, imag = (number(one, part) for one in (value.real, value.imag))
+        return f"{real}{'' if imag[0] in '+-' else '+'}{imag}j"
+    if not isinstance(value, float) or not math.isfinite(value) or dtype is None:
+        return str(value)
+    if dtype.kind != "float" or (value.is_integer() and abs(value) < 1e16):
+        return str(value)
+    # 17 digits tell all values of float64 apart. An input may have more than the output's dtype.
+    spellings = (float(f"{value:.{digits}g}") for digits in range(1, 18))
+    exact = (s for s in spellings if float(round_to(np.array([s]), dtype)[0]) == value)
+    return str(next(exact, value))
+
+
+def bits(value: model.Element, dtype: DType) -> str:
+    """The exact representation of a value in its dtype, in hexadecimal; "" of a string."""
+    if dtype.kind == "string":
+        return ""
+    width = dtype.numpy.itemsize
+    raw = np.array(value).astype(dtype.numpy).tobytes()
+    return f"0x{int.from_bytes(raw, sys.byteorder):0{2 * width}x}"
+
+
+def attributes(attrs: model.Attrs) -> str:
+    """`axis=1 pads=[0, 1]`, or "no attributes"."""
+    said = (f"{name}={[*v] if isinstance(v, tuple) else v}" for name, v in attrs.items())
+    return " ".join(said) or "no attributes"
+
+
+def tensor(spec: model.TensorSpec) -> str:
+    """`input float32[2, 3] uniform 0, 1 seed 7`; a small literal in full, a large one not.
+
+    Elements put after a fill are listed too: up to two, or their number.
+    """
+    shape = f"{spec.name} {spec.dtype}[{', '.join(map(str, spec.shape))}]"
+    puts = " and ".join(f"{_said(one.value)} at {[*one.at]}" for one in spec.put)
+    if len(spec.put) > _PUT:
+        puts = f"{len(spec.put)} others"
+    but = f" but {puts}" if puts else ""
+    match spec.content:
+        case model.Fill(kind, args, seed):
+            random = kind not in ("constant", "arange", "specials")
+            values = f" {kind} {', '.join(map(_said, args))}".rstrip()
+            return f"{shape}{values}{f' seed {seed}' if random else ''}{but}"
+        case model.FromFile(path):
+            return f"{shape} from {path.name}{but}"
+        case model.Given(values) if 0 < values.size <= _SHOWN:
+            return f"{shape} {_literal(values)}"
+        case _:
+            return shape
+
+
+def _said(value: model.Scalar) -> str:
+    return repr(value) if isinstance(value, str) else f"{value:g}"
+
+
+def _literal(values: model.Array | str) -> str:
+    if isinstance(values, str):
+        return repr(values)
+    if values.ndim:
+        return f"[{', '.join(map(_literal, values))}]"
+    if values.dtype.hasobject:
+        return repr(values.item())
+    return f"{values:g}" if values.dtype.kind in "fc" else str(values)
+
+
+def question(case: model.Case) -> str:
+    """Describe the case's question in a line."""
+    tensors = ", ".join(map(tensor, case.inputs))
+    # Of a model, those that are graphs or tensors are not known here.
+    said = [attributes(case.attrs)] if case.attrs or not case.model else []
+    return ", ".join([f"{case.op} at opset {case.opset}", *said, *([tensors] if tensors else [])])
+
+
+def repeat(result: model.LiveResult, backends: Sequence[str] = ()) -> str:
+    """The command that repeats just this case on just this backend, of the run's `backends`.
+
+    For an object of the process, which no command can name, the call that does.
+    """
+    # Whoever shows a stored run needs no backends.
+    from opcheck.backends.address import CODE
+
+    kind, _, name = result.backend.partition(":")
+    if kind == "object":
+        file = "" if result.case.source.shipped else f"{result.case.source.file!r}, "
+        return f"opcheck.run(opcheck.load({file}ids=[{result.case.id!r}]), {name})"
+    words = ["opcheck", "run"]
+    if not result.case.source.shipped:
+        file = result.case.source.file
+        words.append(f"./{file}" if file.startswith("-") else file)  # or it would be an option
+    words += [*result.case.said, "--case", result.case.id]
+    # Where nobody was there to agree or differ with, the others are needed to ask it at all.
+    alone = result.case.expect.compares_backends and not result.against
+    # The command line has to name an oracle, too, if it is somebody's code.
+    oracle = result.case.expect.oracle or ""
+    oracles = [oracle] * (oracle.partition(":")[0] in CODE)
+    others = backends if alone else result.against
+    for backend in dict.fromkeys((result.backend, *others, *oracles)):
+        words += ["-b", backend]
+    words.append("--no-known")
+    if result.known and result.known.line is not None:
+        words += ["--known", result.known.ledger]
+    # Without it, the like of it is only counted.
+    if result.verdict is model.Verdict.WARN:
+        words.append("--strict")
+    if result.verdict is model.Verdict.UNSUPPORTED:
+        words.append("--require-supported")
+    if result.irreproducible:
+        words.append("--require-reproducible")
+    if result.verdicts:
+        words += ["--repeat", str(sum(result.verdicts.values()))]
+    return shlex.join(words)
+
+
+class Recorder:
+    """Makes the records of a run; `suite` are all cases of the selection, in their order.
+
+    `backends` are the addresses of all that take part.
+    """
+
+    def __init__(self, cases: Sequence[model.Case], backends: Sequence[str] = ()) -> None:
+        self._backends = backends
+        digests = [(case.id, case_digest(case)) for case in cases]
+        self.suite = model.Suite(suite_digest(digests), len(cases))
+        #: Place and digest of each case, by its id.
+        self.digests = {id: (place, digest) for place, (id, digest) in enumerate(digests)}
+
+    def record(self, result: model.LiveResult) -> model.Record:
+        """The record of a result on one of the cases."""
+        case = result.case
+        place, digest = self.digests[case.id]
+        passed = result.verdict is model.Verdict.PASS
+        return model.Record(
+            case=case.id,
+            place=place,
+            digest=digest,
+            op=case.op,
+            opset=case.opset,
+            dtype=case.dtype.name if case.dtype else None,
+            name=case.name,
+            row=case.row,
+            rule=case.rule,
+            level=case.level,
+            clause=quotation(case.clause, case.op) or case.clause,
+            source=case.source,
+            question=question(case),
+            repeat=repeat(result, self._backends),
+            # Nobody asks how a sentence is read of which nothing went wrong.
+            rulings=() if passed else rulings(case.clause, case.op),
+            comparisons=tuple(map(_comparison, result.comparisons)),
+            **{name: getattr(result, name) for name in _ALIKE},
+        )
+
+
+def _comparison(comparison: model.Comparison) -> model.ComparisonRecord:
+    fields = {f.name: getattr(comparison, f.name) for f in dataclasses.fields(comparison)}
+    dtype = comparison.dtype
+    fields["dtype"] = dtype.name if dtype else None
+    fields["picture"] = comparison.picture and comparison.picture()
+    fields["worst"] = tuple(_element(one, dtype) for one in comparison.worst)
+    return model.ComparisonRecord(**fields)
+
+
+def _element(mismatch: model.Mismatch, dtype: DType | None) -> model.ElementRecord:
+    want, got = mismatch.want, mismatch.got
+    return model.ElementRecord(
+        index=mismatch.index,
+        input=number(mismatch.input, dtype),
+        want=number(want, dtype),
+        want_bits=bits(want, dtype) if dtype else "",
+        got=number(got, dtype),
+        got_bits=bits(got, dtype) if dtype else "",
+        ulp=mismatch.ulp,
+        allowed=mismatch.allowed,
+    )

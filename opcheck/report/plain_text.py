@@ -1,0 +1,161 @@
+"""Texts and amounts as all reports show them, and what they show together.
+
+Texts are harmless where they come from outside, and not too long; of amounts three digits matter.
+"""
+
+import math
+import re
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from typing import TypeVar
+
+#: What steers a terminal, reorders its text, or shows as nothing; newline and tab are not in it.
+_CONTROL = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e"
+    "\u2060-\u206f\ud800-\udfff\ufeff\ufff0-\ufffb\ufffe\uffff\U000e0000-\U000e0fff]"
+)
+#: How a character is spelt where there is no Unicode; whatever else is not ASCII is a "?".
+ASCII = {
+    "·": ".",
+    "×": "x",
+    "±": "+-",
+    "–": "-",
+    "−": "-",
+    "…": "...",
+    "“": '"',
+    "”": '"',
+    "→": "->",
+    "µ": "u",
+    "√": "sqrt ",
+    "Σ": "sum ",
+    "≥": ">=",
+    "≤": "<=",
+}
+#: What differs between reasons of one kind: numbers, and lists of them.
+_PARTICULARS = re.compile(r"\[[-\d, ]*\]|-?\d+")
+#: How much of a backend's message is shown: lines in the report of a failure, characters in a list.
+_LINES = 20
+_LENGTH = 200
+_TIMES = ((1e-9, "ns"), (1e-6, "µs"), (1e-3, "ms"), (1.0, "s"))
+_BYTES = ((1.0, "bytes"), (1e3, "kB"), (1e6, "MB"), (1e9, "GB"), (1e12, "TB"))
+#: The parts of a cell, from an eighth to seven.
+_PARTS = " ▏▎▍▌▋▊▉"
+
+
+Item = TypeVar("Item")
+Key = TypeVar("Key", bound=Hashable)
+
+
+def alike(items: Iterable[Item], key: Callable[[Item], Key]) -> dict[Key, list[Item]]:
+    """The items by what they have in common, in the order of the first of each."""
+    found: dict[Key, list[Item]] = {}
+    for item in items:
+        found.setdefault(key(item), []).append(item)
+    return found
+
+
+def clean(text: str) -> str:
+    """Text from outside, harmless to a terminal, in lines of its own."""
+    return _CONTROL.sub("�", text.replace("\r\n", "\n"))
+
+
+def block(text: str) -> str:
+    """Text from outside as a report of a failure shows it: harmless, and not too many lines."""
+    lines = clean(text).split("\n")
+    if len(lines) > _LINES:
+        lines[_LINES:] = [f"… and {plural(len(lines) - _LINES, 'more line')}"]
+    return "\n".join(lines)
+
+
+def ending(text: str) -> str:
+    """The last lines of what a program printed: what it died of stands there."""
+    lines = clean(text.lstrip("\r\n").rstrip()).split("\n")
+    if len(lines) > _LINES:
+        left = len(lines) - _LINES + 1
+        lines[:left] = [f"… {plural(left, 'line')} before"]
+    return "\n".join(lines)
+
+
+def one_line(text: str) -> str:
+    """Text from outside, harmless and in one line."""
+    return " ".join(clean(text).split())
+
+
+def brief(text: str) -> str:
+    """Text from outside as a list shows it: harmless, in one line, and short."""
+    line = one_line(text)
+    return line if len(line) <= _LENGTH else f"{line[: _LENGTH - 2]} …"
+
+
+def kind(reason: str) -> str:
+    """A reason without what differs between those of one kind."""
+    return _PARTICULARS.sub("#", reason)
+
+
+def plural(count: int, noun: str) -> str:
+    """`1 case`, `2 cases`, `1,031 cases`."""
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
+def index(place: Sequence[int]) -> str:
+    """An element's index: `[0, 2]`."""
+    return f"[{', '.join(map(str, place))}]"
+
+
+def digits(value: float) -> str:
+    """Three digits that matter, in five characters: `0.012`, `1.23`, `123`, `1,235`, `2e4`."""
+    if not math.isfinite(value):
+        return "–"
+    rounded = float(f"{value:.2e}")
+    if rounded and not 0.001 <= rounded < 10_000:
+        mantissa, exponent = f"{value:.0e}".split("e")
+        return f"{mantissa}e{int(exponent)}"
+    places = 2 - math.floor(math.log10(rounded)) if rounded else 0
+    return f"{value:,.{min(max(places, 0), 3)}f}"
+
+
+def seconds(value: float) -> str:
+    """`95.0 ns`, `1.23 ms`, `2,400 s`."""
+    return _with_unit(value, _TIMES)
+
+
+def size(count: float) -> str:
+    """`512 bytes`, `25.7 MB`: decimal, as in GB/s."""
+    if abs(count) < 1000:
+        return f"{count:.0f} byte{'' if count == 1 else 's'}"
+    return _with_unit(count, _BYTES)
+
+
+def rate(moved: float, time: float) -> str:
+    """Return the bandwidth of `moved` bytes in `time` seconds."""
+    return digits(moved / time / 1e9) if time > 0 else "–"
+
+
+def percent(share: float) -> str:
+    """`0.4 %`, `3.2 %`, `44 %`: a digit behind the point below ten."""
+    if not math.isfinite(share):
+        return "–"
+    return f"{100 * share:.1f} %" if abs(share) < 0.0995 else f"{100 * share:,.0f} %"
+
+
+def interval(low: float, high: float) -> str:
+    """`0.985–1.02`; a dash where it is boundless, because there is too little to tell."""
+    return f"{digits(low)}–{digits(high)}" if low > 0 and math.isfinite(high) else "–"
+
+
+def bar(share: float, width: int, *, ascii_only: bool) -> str:
+    """A bar of `share` of `width` cells, in eighths of a cell where there are characters for it.
+
+    It is never empty, because everything takes some time.
+    """
+    share = min(max(share, 0.0), 1.0)
+    if ascii_only:
+        return "#" * max(round(share * width), 1)
+    full, eighths = divmod(max(round(8 * share * width), 1), 8)
+    return "█" * full + _PARTS[eighths].strip()
+
+
+def _with_unit(value: float, units: tuple[tuple[float, str], ...]) -> str:
+    # Rounded first, lest 999.7 µs become 1,000 µs.
+    rounded = float(f"{value:.2e}")
+    scale, unit = next((one for one in reversed(units) if abs(rounded) >= one[0]), units[0])
+    return f"{digits(value / scale)} {unit}"

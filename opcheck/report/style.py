@@ -1,0 +1,253 @@
+"""Style of all terminal reports: the color of each verdict, the shape of a table."""
+
+import textwrap
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from rich import box
+from rich.cells import cell_len
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+from rich.theme import Theme
+
+from opcheck.errors import Exit
+from opcheck.model import Verdict
+from opcheck.report import plain_text
+
+#: Every report also says the verdict in words.
+COLOURS = {
+    **dict.fromkeys(Verdict, "red"),
+    Verdict.PASS: "green",
+    Verdict.KNOWN: "cyan",
+    Verdict.WARN: "yellow",
+    Verdict.UNSUPPORTED: "bright_black",
+    Verdict.NOT_RUN: "bright_black",
+    Verdict.BAD_CASE: "magenta",
+}
+
+#: Of the 256 colours, for those names: each is readable on white and on black, with a contrast of
+#: at least 3.8, where a terminal's own yellow, green and cyan are not. What is dim is a grey,
+#: because dimming halves what contrast there is.
+_READABLE = {
+    "green": 28,
+    "cyan": 30,
+    "yellow": 130,
+    "red": 160,
+    "magenta": 133,
+    "bright_black": 243,
+}
+THEME = Theme(
+    {
+        f"{weight}{name}": f"{weight}color({number})"
+        for name, number in _READABLE.items()
+        for weight in ("", "bold ")
+    }
+    | {"dim": f"color({_READABLE['bright_black']})"}
+)
+
+#: The shape of tables where there are no lines to draw: as everywhere else, but for the rule.
+_ASCII = box.Box("    \n    \n -- \n    \n    \n    \n    \n    \n", ascii=True)
+#: Wider than any table.
+_BOUNDLESS = 10_000
+#: Between two columns.
+_GAP = 2
+#: How narrow a column may be folded, and how wide one of sentences should be.
+_FOLDED = 12
+_ROOM = 60
+_SPELLINGS = str.maketrans(plain_text.ASCII)
+_NO_BREAK = "\xa0"
+
+
+class Numbers(str):
+    """The name of a column that is neither folded nor cut: part of a number is another number."""
+
+
+def new_table(*columns: str, title: str = "") -> Table:
+    """A table with a ruled head; columns of `Numbers` are flush right, others left and folded."""
+    table = Table(
+        box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0), title=title
+    )
+    for column in columns:
+        if isinstance(column, Numbers):
+            table.add_column(column, justify="right", no_wrap=True)
+        else:
+            table.add_column(column, overflow="fold")
+    return table
+
+
+def count_cell(number: int, colour: str = "") -> Text:
+    """A number in a cell; a dot in place of 0."""
+    return Text(f"{number:,}", colour) if number else Text("·", "bright_black")
+
+
+def grouped(
+    console: Console,
+    columns: Sequence[str],
+    groups: Iterable[tuple[str, Sequence[Sequence[str | Text]]]],
+    *,
+    above: int,
+    apart: bool = False,
+    title: str = "",
+) -> Table:
+    """A table of groups of rows, each group under its name.
+
+    Names stand in the first of the columns, beside the first row of the group; where the console
+    has no room for that, in lines of their own, in column `above` of a table without the first.
+    `apart`: there is a line between groups. Both only if there is a group of more than one row.
+    """
+    groups = list(groups)
+    of_several = any(len(rows) > 1 for _, rows in groups)
+    apart = apart and of_several
+    table = new_table(*columns, title=title)
+    for said, rows in groups:
+        for number, row in enumerate(rows):
+            table.add_row("" if number else said, *row, end_section=apart and row is rows[-1])
+    if not of_several or least(table, _ROOM) <= console.width:
+        return table
+    table = new_table(*columns[1:], title=title)
+    for said, rows in groups:
+        table.add_row(*[""] * above, Text(said, "bold"))
+        for row in rows:
+            # Behind numbers the name stands out by itself.
+            first = row[0] if above else Text.assemble("  ", row[0])
+            table.add_row(first, *row[1:], end_section=apart and row is rows[-1])
+    return table
+
+
+def unlike(both: Mapping[str, tuple[str, str]]) -> Table:
+    """Table of the settings that differ between two runs: name, old value, new value."""
+    table = new_table("", "old", "new", title="Not alike in the two runs")
+    for name, values in both.items():
+        table.add_row(plain_text.brief(name), *(plain_text.brief(value) or "–" for value in values))
+    return table
+
+
+def put(console: Console, table: Table, *, indent: int = 0) -> None:
+    """Print a table, as wide as the console if it must be folded, wider if its numbers need it.
+
+    Rich would cut numbers, fold the title, and fill lines up with blanks.
+    """
+    if table.title:
+        console.print(Text(str(table.title), "bold"), soft_wrap=True)
+        table.title = None
+    if console.options.ascii_only:
+        table.box = _ASCII
+    boundless = console.options.update(max_width=_BOUNDLESS)
+    natural = console.measure(table, options=boundless).maximum
+    table.width = max(least(table), min(natural, console.width))
+    for segments in console.render_lines(table, boundless, pad=False):
+        line = Text.assemble(" " * indent, *((part.text, part.style or "") for part in segments))
+        line.rstrip()
+        console.print(line, soft_wrap=True)
+
+
+def put_all(console: Console, *tables: Table) -> None:
+    """Print those of the tables that have rows, a blank line after each."""
+    for table in tables:
+        if table.row_count:
+            put(console, table)
+            console.print()
+
+
+def put_exit(console: Console, code: Exit, meaning: str) -> None:
+    """Print the exit code and what it means, the last line of a report."""
+    style = f"bold {'green' if code is Exit.CONFORMS else 'red'}"
+    console.print(Text.assemble((f"exit {int(code)}", style), f": {meaning}"), soft_wrap=True)
+
+
+def least(table: Table, folded: int = _FOLDED) -> int:
+    """Return the least width of a table, with foldable columns no wider than `folded`."""
+    width = -_GAP
+    for column in table.columns:
+        texts = (str(text) for text in (column.header, *column.cells))
+        cells = max(cell_len(line) for text in texts for line in (text.splitlines() or [""]))
+        width += _GAP + (cells if column.no_wrap else min(cells, folded))
+    return width
+
+
+def together(text: str) -> str:
+    """The text as words that a paragraph keeps in one line."""
+    return text.replace(" ", _NO_BREAK)
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column: its heading and width; numbers are flush right."""
+
+    name: str
+    width: int
+    left: bool = False
+
+    def cell(self, text: str) -> str:
+        """The text with blanks on its left or right."""
+        blanks = " " * (self.width - cell_len(text))
+        return text + blanks if self.left else blanks + text
+
+
+#: A text, by itself or with its style.
+Cell: TypeAlias = str | tuple[str, str]
+
+
+class StyledLines:
+    """A console to print lines on; a part of one is a text with its style."""
+
+    def __init__(self, console: Console) -> None:
+        self.width = console.width
+        self.ascii_only = console.options.ascii_only
+        self._console = console
+
+    def blank(self) -> None:
+        """Print an empty line."""
+        self._console.print()
+
+    def put(self, *parts: tuple[str, str]) -> None:
+        """Print a line, however wide."""
+        line = Text.assemble(*((self._spelt(text), style) for text, style in parts))
+        line.rstrip()
+        self._console.print(line, soft_wrap=True)
+
+    def fill(self, text: str, style: str = "") -> None:
+        """Print a paragraph, broken at no space of `together`.
+
+        Rich would leave blanks at the ends of its lines.
+        """
+        spelt = _NO_BREAK.join(map(self._spelt, text.split(_NO_BREAK)))
+        for line in textwrap.wrap(
+            spelt,
+            self.width,
+            subsequent_indent="  ",
+            break_on_hyphens=False,
+            break_long_words=False,
+        ):
+            self.put((line.replace(_NO_BREAK, " "), style))
+
+    def head(self, columns: Sequence[Column], gap: str = "  ") -> None:
+        """Print what stands above columns."""
+        self.put((gap.join(column.cell(self._spelt(column.name)) for column in columns), "dim"))
+
+    def row(self, columns: Sequence[Column], cells: Sequence[Cell], gap: str = "  ") -> None:
+        """Print a line of cells; a first that is too wide stands in a line of its own."""
+        pairs = ((cell, "") if isinstance(cell, str) else cell for cell in cells)
+        spelt = [(self._spelt(text), style) for text, style in pairs]
+        if cell_len(spelt[0][0]) > columns[0].width:
+            self.put(spelt[0])
+            spelt[0] = ("", "")
+        parts: list[tuple[str, str]] = []
+        for column, (text, style) in zip(columns, spelt, strict=True):
+            parts += [(gap if parts else "", ""), (column.cell(text), style)]
+        self.put(*parts)
+
+    def table(self, columns: Sequence[Column], rows: Iterable[Sequence[Cell]]) -> None:
+        """Print rows of cells under what stands above them, and an empty line."""
+        self.head(columns)
+        for cells in rows:
+            self.row(columns, cells)
+        self.blank()
+
+    def _spelt(self, text: str) -> str:
+        spelt = plain_text.clean(text)
+        if not self.ascii_only:
+            return spelt
+        return spelt.translate(_SPELLINGS).encode("ascii", "replace").decode()

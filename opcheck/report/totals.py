@@ -1,0 +1,160 @@
+"""Contents of the tables at the end of a run."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from opcheck.analysis.causes import Cause, causes, number_of
+from opcheck.analysis.status import before_ledgers, is_judged, is_red, reds_of
+from opcheck.model import WRONG, BackendInfo, Header, Known, OpVersion, Record, Verdict
+from opcheck.report import plain_text
+
+#: The row of all operators.
+ALL = "all"
+#: The name of the engine's passes against itself.
+SELF = "self"
+
+
+def by_operator(
+    backends: Iterable[BackendInfo], results: Sequence[Record], most: int
+) -> dict[str, dict[str, Counter[str]]]:
+    """Count results that are `wrong`, `judged`, and of each kind, by operator and backend.
+
+    Of more than `most` operators the worst have a row of their own. The last row is for all. What
+    a ledger lists counts as what it was found to be; as `known` too where it is wrong.
+    """
+    kinds = [(result, [*_kinds(result)]) for result in sorted(results, key=lambda one: one.op)]
+    wrong = Counter(dict.fromkeys((result.op.name for result, _ in kinds), 0))
+    wrong.update(result.op.name for result, found in kinds if "wrong" in found)
+    own = wrong if len(wrong) <= most else dict(wrong.most_common(most - 1))
+    others = f"{len(wrong) - len(own)} others"
+    labels = [*(name for name in wrong if name in own), *[others] * (len(own) < len(wrong)), ALL]
+    rows = {label: {one.address: Counter[str]() for one in backends} for label in labels}
+    for result, found in kinds:
+        for label in (result.op.name if result.op.name in own else others, ALL):
+            rows[label][result.backend].update(found)
+    if len(wrong) < 2:
+        del rows[ALL]
+    return rows
+
+
+def _kinds(result: Record) -> Iterator[str]:
+    verdict = before_ledgers(result)
+    if is_judged(result):
+        yield "judged"
+    # That answers differ accuses nobody.
+    if verdict in WRONG and verdict is not Verdict.DIFFER:
+        yield "wrong"
+        yield result.verdict.value
+    elif verdict is not Verdict.PASS:
+        yield verdict.value
+    elif result.self_check:
+        yield SELF
+
+
+def name_of(record: Record) -> str:
+    """The verdict as it is counted: the engine's passes against itself are counted apart."""
+    return SELF if record.self_check and record.verdict is Verdict.PASS else record.verdict.value
+
+
+def table(
+    backends: Iterable[BackendInfo], results: Iterable[Record]
+) -> tuple[list[str], list[tuple[OpVersion, str, list[str]]]]:
+    """Counts by operator version, and the backends of each in their order, as cells of columns.
+
+    Those are the verdicts that occur, passes always, and where bounds judged, the largest part of
+    them that a pass `used`. A dot stands for none.
+    """
+    found = plain_text.alike(results, lambda result: (result.op, result.backend))
+    order = [backend.address for backend in backends]
+    rows = sorted(found, key=lambda row: (row[0], order.index(row[1])))
+    counts = {row: Counter(map(name_of, found[row])) for row in rows}
+    names = {"pass"}.union(*counts.values())
+    columns = [name for name in ("pass", SELF, *list(Verdict)[1:]) if name in names]
+    cells = {
+        row: [f"{counts[row][name]:,}" if counts[row][name] else "·" for name in columns]
+        for row in rows
+    }
+    used = {}
+    for row in rows:
+        passed = (one for one in found[row] if one.verdict is Verdict.PASS)
+        shares = (one.used for result in passed for one in result.comparisons if one.tier)
+        used[row] = max(shares, default=None)
+    if any(share is not None for share in used.values()):
+        columns.append("used")
+        for row, share in used.items():
+            cells[row].append("·" if share is None else f"{share:.2f}")
+    return columns, [(*row, cells[row]) for row in rows]
+
+
+def cause_of(known: Known) -> Known:
+    """A cause alone: where a user's ledger has it is no matter, for it may have many places."""
+    return replace(known, line=known.line and 0, text="", expected="")
+
+
+def known(
+    backends: Iterable[BackendInfo], results: Iterable[Record]
+) -> Iterator[tuple[str, Known, int]]:
+    """The known defects by backend, the most frequent first, and how many results each explains."""
+    found = Counter(
+        (result.backend, cause_of(result.known))
+        for result in results
+        if result.verdict is Verdict.KNOWN and result.known
+    )
+    for backend in backends:
+        for (address, cause), count in found.most_common():
+            if address == backend.address:
+                yield address, cause, count
+
+
+def companies(
+    results: Iterable[Record],
+) -> list[tuple[tuple[tuple[str, ...], tuple[str, ...]], list[str]]]:
+    """The backends that agreed and those that differed, and in which cases; most cases first.
+
+    These are cases in which that is all there is to see: nobody is known to be right.
+    """
+    cases: dict[str, tuple[list[str], list[str]]] = {}
+    for result in results:
+        if result.against:
+            passed = result.verdict is Verdict.PASS
+            cases.setdefault(result.case, ([], []))[0 if passed else 1].append(result.backend)
+    found = plain_text.alike(cases, lambda case: (tuple(cases[case][0]), tuple(cases[case][1])))
+    return sorted(found.items(), key=lambda company: -len(company[1]))
+
+
+def oracles(results: Iterable[Record]) -> Iterator[str]:
+    """By whose answers results were judged, in a sentence each."""
+    judged = (result.oracle for result in results if result.oracle and result.comparisons)
+    for oracle, count in Counter(judged).items():
+        verb = "was" if count == 1 else "were"
+        yield f"{plain_text.plural(count, 'result')} {verb} judged by what oracle {oracle} answers"
+
+
+@dataclass(frozen=True)
+class BackendCauses:
+    """Causes of a backend's failures, and their number in words."""
+
+    backend: str
+    told: str
+    causes: Sequence[Cause]
+
+
+def wrong(header: Header, results: Iterable[Record]) -> Iterator[BackendCauses]:
+    """For each backend the causes of all that makes the run red; each failure counts for one."""
+    red = reds_of(header)
+    # That answers differ accuses nobody.
+    some = {*WRONG, Verdict.WARN} - {Verdict.DIFFER}
+    failures = [r for r in results if is_red(r, red) and r.verdict in some]
+    for backend in header.backends:
+        mine = [result for result in failures if result.backend == backend.address]
+        if not mine:
+            continue
+        found = causes(mine)
+        explained = sum(len(cause.results) for cause in found if cause.explained)
+        told, left = plain_text.plural(len(mine), "failure"), len(mine) - explained
+        if explained:
+            told += f": {explained:,} explained by {plain_text.plural(number_of(found), 'cause')}"
+        if left:
+            told += f", {left:,} unexplained"
+        yield BackendCauses(backend.address, told, found)

@@ -1,0 +1,290 @@
+"""Runs: backends in processes of their own, and cases judged on them, one result at a time."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Protocol, TypeAlias, runtime_checkable
+
+from opcheck.analysis.merging import PreviousRun
+from opcheck.analysis.status import is_failure, reds_of, status
+from opcheck.backends.connect import of_object
+from opcheck.backends.isolation.cleanup import guarded_folder
+from opcheck.backends.isolation.pool import Pool
+from opcheck.errors import OpcheckError, UsageError
+from opcheck.execution import Scheduler, environment
+from opcheck.execution.driver import AskableBackend, InProcess
+from opcheck.execution.workers import (
+    Limits,
+    check_company,
+    chosen_backends,
+    connect,
+    consulted,
+    started,
+)
+from opcheck.known import Gate, shipped_ledgers
+from opcheck.model import BackendInfo, Case, Ending, Header, Level, LiveResult, Record, Run
+from opcheck.report.formatting import Recorder
+
+
+@runtime_checkable
+class Preparing(Protocol):
+    """A backend object: `prepare(task)` returns an object with `run(inputs)`."""
+
+    def prepare(self, task: Any) -> Any:
+        """Make a task ready to run."""
+
+
+#: A backend: its address, such as "onnxruntime", a backend object, or a function that computes an
+#: operator of NumPy arrays, called with the inputs in the operator's order and its attributes by
+#: name. Addresses get processes of their own; objects and functions work in this process.
+BackendLike: TypeAlias = str | Preparing | Callable[..., Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Request:
+    """What to judge in a run and how strictly; the rules are options of `opcheck run`.
+
+    `cases` are the suite, of which a `shard` takes its `share` only. `selection`, `level` and
+    `paths` say where the cases come from. `gate` holds the user's ledgers. Without
+    `shipped_ledgers`, the known defects of public backends count like any other failure.
+    """
+
+    cases: Sequence[Case]
+    share: Sequence[Case] | None = None
+    shard: tuple[int, int] | None = None
+    selection: str = ""
+    level: Level = "core"
+    paths: tuple[str, ...] = ()
+    repeat: int = 1
+    strict: bool = False
+    require_supported: bool = False
+    require_reproducible: bool = False
+    shipped_ledgers: bool = True
+    gate: Gate = field(default_factory=Gate)
+
+    @property
+    def asked(self) -> Sequence[Case]:
+        """The cases of this run."""
+        return self.cases if self.share is None else self.share
+
+
+class Session:
+    """Backends that can be asked again and again; a context manager that ends their processes.
+
+    `backends` are opcheck's default ones if there is none. `jobs` is the number of processes of
+    each, `timeout` the seconds that it has for a case, `memory_limit` what each process may take,
+    such as "2GiB". `meanwhile` is called now and then while backends start, and may raise.
+    """
+
+    def __init__(
+        self,
+        backends: Sequence[BackendLike] = (),
+        *,
+        jobs: int = 1,
+        timeout: float | None = None,
+        memory_limit: str | None = None,
+        meanwhile: Callable[[], None] = lambda: None,
+    ) -> None:
+        if jobs < 1:
+            raise UsageError(f"jobs is a whole number from 1, got {jobs}")
+        if timeout is not None and not timeout > 0:
+            raise UsageError(f"timeout is a number of seconds above 0, got {timeout:g}")
+        self._given, self._jobs, self._meanwhile = backends, jobs, meanwhile
+        self.limits = Limits(timeout, memory_limit)
+        self.oracles: dict[str, Pool] = {}
+        self._is_connected = False
+        #: Why the backends cannot be used, once that is known.
+        self._failure: OpcheckError | None = None
+        #: Where processes put files, once there are any.
+        self._folder: Path | None = None
+
+    @property
+    def addresses(self) -> tuple[str, ...]:
+        """The addresses that were given."""
+        return tuple(one for one in self._given if isinstance(one, str))
+
+    def __enter__(self) -> Session:
+        """Start the backends, and wait for none.
+
+        Raises UsageError for everything that is wrong with their addresses.
+        """
+        with ExitStack() as stack:
+            here = [InProcess(of_object(one)) for one in self._given if not isinstance(one, str)]
+            settings = []
+            if self.addresses or not here:
+                self._folder = stack.enter_context(guarded_folder())
+                settings = chosen_backends(self.addresses, self._folder, self.limits)
+            self._pools = stack.enter_context(started(settings, self._jobs))
+            rest: tuple[Iterator[AskableBackend], Iterator[AskableBackend]] = (
+                iter(self._pools),
+                iter(here),
+            )
+            named = [next(rest[not isinstance(one, str)]) for one in self._given]
+            self.backends: list[AskableBackend] = named or [*self._pools]
+            for one in here:
+                stack.callback(one.close)
+            self._stack = stack.pop_all()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._stack.close()
+
+    @property
+    def infos(self) -> list[BackendInfo]:
+        """The backends, once they are connected."""
+        return [backend.info for backend in self.backends]
+
+    def connect(self, cases: Sequence[Case] = ()) -> None:
+        """Wait until the backends, and the oracles that `cases` name, can be asked.
+
+        Raises UsageError and BackendUnavailable with everything that is wrong with them, and
+        UsageError where cases compare backends and there is only one.
+        """
+        if self._failure:
+            raise self._failure
+        try:
+            self._connect(cases)
+        except OpcheckError as error:
+            self._failure = error
+            raise
+
+    def _connect(self, cases: Sequence[Case]) -> None:
+        check_company(cases, len(self.backends))
+        new = [case for case in cases if case.expect.oracle not in (None, *self.oracles)]
+        if new:
+            self._folder = self._folder or self._stack.enter_context(guarded_folder())
+            found = consulted(
+                new, self.addresses, self._folder, self.limits, self._meanwhile, self._jobs
+            )
+            self.oracles |= self._stack.enter_context(found)
+        if not self._is_connected:
+            connect(self._pools, self._meanwhile)
+            twice = [info.address for info in self.infos]
+            if wrong := {one for one in twice if twice.count(one) > 1}:
+                raise UsageError(f"several backends are called {', '.join(sorted(wrong))}")
+            self._is_connected = True
+
+    def begin(self, request: Request) -> LiveRun:
+        """Return a run of the request's cases on all backends, which need to be connected."""
+        return LiveRun(self, request)
+
+    def endings(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """End all processes; return which died unasked, and which died of being asked to leave."""
+        everybody = {pool.info.address: pool for pool in self._pools}
+        everybody |= {f"oracle {address}": pool for address, pool in self.oracles.items()}
+        for pool in everybody.values():
+            pool.close()
+        accidents = tuple(
+            f"{name}: {said}{f' (×{count})' if count > 1 else ''}"
+            for name, pool in everybody.items()
+            for said, count in pool.accidents.items()
+        )
+        partings = tuple(
+            f"{name}: when its process was to leave, it {how}"
+            for name, pool in everybody.items()
+            for how in pool.partings
+        )
+        return accidents, partings
+
+
+class LiveRun:
+    """A run while it lasts: its `header`, its results, and in the end the run as a whole.
+
+    `backends` may be replaced, and `kept` set to results of an earlier run, before it begins.
+    """
+
+    def __init__(self, session: Session, request: Request) -> None:
+        self.request, self._session = request, session
+        self.backends: Sequence[AskableBackend] = session.backends
+        self.recorder = Recorder(request.cases, [info.address for info in session.infos])
+        limits = session.limits
+        # Those that can change a verdict.
+        options = {
+            "timeout": f"{limits.timeout:g} s" if limits.timeout else None,
+            "memory-limit": limits.memory,
+            "repeat": str(request.repeat) if request.repeat > 1 else None,
+            "require-reproducible": "yes" if request.require_reproducible else None,
+        }
+        oracles = {pool.info.address: pool.info for pool in session.oracles.values()}
+        header = Header(
+            environment(),
+            tuple(session.infos),
+            suite=self.recorder.suite,
+            started=datetime.now(UTC).isoformat(timespec="seconds"),
+            cases=len(request.asked),
+            shard=request.shard,
+            selection=request.selection,
+            level=request.level,
+            paths=request.paths,
+            known=request.shipped_ledgers,
+            ledgers=request.gate.digests,
+            strict=request.strict,
+            require_supported=request.require_supported,
+            named=bool(session.addresses),
+            options={name: value for name, value in options.items() if value},
+            oracles=tuple(oracles.values()),
+        )
+        self.kept = PreviousRun(header)
+
+    @property
+    def header(self) -> Header:
+        """The header of the run: backends, cases and options."""
+        return self.kept.header
+
+    def results(
+        self, is_shown: Callable[[LiveResult | Record], bool] | None = None
+    ) -> Iterator[Record]:
+        """Judge every case on every backend, in order; yield results as they come.
+
+        Those that are kept of an earlier run come in their turn. Failures that are shown in full
+        are diagnosed, which takes time: by default those that make the run fail.
+        """
+        red = reds_of(self.header)
+        request = self.request
+        is_excused = request.shipped_ledgers and any(one.source.shipped for one in request.asked)
+        self._began = time.monotonic()
+        self._judging = Scheduler(
+            request.asked,
+            self.backends,
+            self.kept.records,
+            shipped_ledgers() if is_excused else (),
+            is_shown or (lambda result: is_failure(result, red)),
+            self._session.oracles,
+            request.gate,
+            times=request.repeat,
+            reproducible=request.require_reproducible,
+        )
+        for result in self._judging:
+            yield result if isinstance(result, Record) else self.recorder.record(result)
+
+    def is_kept(self, record: Record) -> bool:
+        """Return True for a result of an earlier run."""
+        return (record.case, record.backend) in self.kept.records
+
+    def end(self, records: Sequence[Record], *, stopped: bool = False) -> tuple[Run, list[Record]]:
+        """End the session; return the run of these results, and those that it revised.
+
+        What a failure looks like may be another when all results are known. `stopped`: the user
+        wanted no more.
+        """
+        settled = self._judging.settled(records)
+        revised = [one for one, was in zip(settled, records, strict=True) if one is not was]
+        died, left = self._session.endings()
+        before = self.kept.ending
+        accidents, partings = before.accidents + died, before.partings + left
+        complete = len(records) == self.header.results
+        code, meaning = status(
+            self.header,
+            records,
+            interrupted=stopped and not complete,
+            accidents=accidents,
+            partings=partings,
+        )
+        seconds = round(before.seconds + time.monotonic() - self._began, 3)
+        ending = Ending(complete, int(code), meaning, seconds, accidents, partings)
+        return Run(self.header, tuple(settled), ending), revised

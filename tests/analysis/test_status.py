@@ -1,0 +1,250 @@
+from dataclasses import replace
+
+import pytest
+
+from opcheck.analysis.status import outcome, reds, status
+from opcheck.errors import Exit
+from opcheck.model import Ending, Header, Record, Run, Verdict
+from tests.report.made import header, record
+
+ONE = replace(header("one"), named=True)
+BOTH = replace(header("one", "two"), named=True)
+RED = {
+    Verdict.FAIL,
+    Verdict.DIFFER,
+    Verdict.ERROR,
+    Verdict.CRASH,
+    Verdict.TIMEOUT,
+    Verdict.OOM,
+    Verdict.UNSTABLE,
+    Verdict.UNEXPECTED_PASS,
+}
+UNJUDGED = {Verdict.UNSUPPORTED, Verdict.NOT_RUN, Verdict.BAD_CASE}
+
+
+def code_of(
+    *verdicts: Verdict, also: tuple[Verdict, ...] = (), interrupted: bool = False, **rules: bool
+) -> tuple[Exit, str]:
+    """The status after `verdicts` from backend one and, if there is a second, `also` from it.
+
+    `rules` are those of `reds`.
+    """
+    records = [record(verdict, "one") for verdict in verdicts]
+    records += [record(verdict, "two") for verdict in also]
+    return status(replace(BOTH if also else ONE, **rules), records, interrupted=interrupted)
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "code"),
+    [
+        ((), Exit.NOTHING_JUDGED),
+        ((Verdict.PASS,), Exit.CONFORMS),
+        ((Verdict.KNOWN,), Exit.CONFORMS),
+        ((Verdict.WARN,), Exit.CONFORMS),
+        *(((verdict,), Exit.NONCONFORMING) for verdict in sorted(RED)),
+        ((Verdict.CRASH, Verdict.UNSUPPORTED), Exit.NONCONFORMING),
+        ((Verdict.UNSUPPORTED,), Exit.NOTHING_JUDGED),
+        ((Verdict.UNSUPPORTED, Verdict.PASS), Exit.CONFORMS),
+        ((Verdict.NOT_RUN,), Exit.UNUSABLE),
+        ((Verdict.NOT_RUN, Verdict.PASS), Exit.UNUSABLE),
+        ((Verdict.BAD_CASE,), Exit.USAGE),
+        ((Verdict.BAD_CASE, Verdict.PASS), Exit.USAGE),
+    ],
+)
+def test_what_each_verdict_amounts_to(verdicts: tuple[Verdict, ...], code: Exit) -> None:
+    assert code_of(*verdicts)[0] is code
+    assert code_of(*verdicts, interrupted=True)[0] is Exit.INTERRUPTED
+
+
+def test_every_verdict_has_been_thought_of() -> None:
+    green = {Verdict.PASS, Verdict.KNOWN, Verdict.WARN}
+    assert green | RED | UNJUDGED == set(Verdict)
+
+
+def test_the_first_code_that_applies_wins() -> None:
+    order = [Verdict.BAD_CASE, Verdict.NOT_RUN, Verdict.FAIL, Verdict.PASS]
+    codes = [Exit.USAGE, Exit.UNUSABLE, Exit.NONCONFORMING, Exit.CONFORMS]
+    for place, code in enumerate(codes):
+        left = order[place:]
+        assert code_of(*left)[0] is code
+        assert code_of(*reversed(left))[0] is code
+    assert list(Exit) == [
+        Exit.INTERRUPTED,
+        Exit.USAGE,
+        Exit.UNUSABLE,
+        Exit.NONCONFORMING,
+        Exit.SLOWER,
+        Exit.NOTHING_JUDGED,
+        Exit.CONFORMS,
+    ]
+    assert [int(code) for code in Exit] == [130, 2, 4, 1, 3, 5, 0]
+
+
+def test_a_failure_comes_before_a_backend_that_supports_nothing() -> None:
+    found = code_of(Verdict.FAIL, also=(Verdict.UNSUPPORTED,))
+    assert found[0] is Exit.NONCONFORMING
+
+
+def test_nothing_was_judged_if_one_of_two_backends_supports_nothing() -> None:
+    idle = Verdict.UNSUPPORTED
+    assert code_of(Verdict.PASS, also=(idle, idle)) == (
+        Exit.NOTHING_JUDGED,
+        "nothing was judged: two supported no case",
+    )
+    assert code_of(Verdict.PASS, also=(idle, Verdict.WARN))[0] is Exit.CONFORMS
+
+
+def test_backends_that_nobody_named_may_support_nothing_but_not_all_of_them() -> None:
+    results = [record(Verdict.PASS, "one"), record(Verdict.UNSUPPORTED, "two")]
+
+    def unnamed(results: list[Record]) -> tuple[Exit, str]:
+        return status(header("one", "two"), results)
+
+    assert unnamed(results)[0] is Exit.CONFORMS
+    idle = [replace(results[0], verdict=Verdict.UNSUPPORTED), results[1]]
+    said = "nothing was judged: one, two supported no case"
+    assert unnamed(idle) == (Exit.NOTHING_JUDGED, said)
+
+
+def test_a_backend_without_any_result_was_not_judged_either() -> None:
+    code, said = status(BOTH, [record(Verdict.PASS, "one")])
+    assert (code, said) == (Exit.NOTHING_JUDGED, "nothing was judged: two supported no case")
+
+
+def test_to_refuse_invalid_models_alone_is_nothing_where_legal_ones_are_unsupported() -> None:
+    refusal, legal = record(Verdict.PASS, "one", refused=True), record(Verdict.PASS, "one")
+    declined = record(Verdict.UNSUPPORTED, "one")
+    nothing = (Exit.NOTHING_JUDGED, "nothing was judged: one supported no case")
+    assert status(ONE, [refusal, refusal, declined]) == nothing
+    for judged in ([refusal], [refusal, legal, declined]):
+        assert status(ONE, judged)[0] is Exit.CONFORMS
+
+
+def test_strict_makes_warnings_red() -> None:
+    assert code_of(Verdict.WARN, Verdict.PASS)[0] is Exit.CONFORMS
+    assert code_of(Verdict.WARN, Verdict.PASS, strict=True) == (
+        Exit.NONCONFORMING,
+        "does not conform: 1 warn",
+    )
+    assert code_of(Verdict.KNOWN, Verdict.PASS, strict=True)[0] is Exit.CONFORMS
+
+
+def test_what_is_unsupported_is_red_where_support_is_required() -> None:
+    idle = Verdict.UNSUPPORTED
+    assert code_of(idle, Verdict.PASS)[0] is Exit.CONFORMS
+    assert code_of(idle, Verdict.PASS, require_supported=True) == (
+        Exit.NONCONFORMING,
+        "does not conform: 1 unsupported",
+    )
+    assert code_of(idle)[0] is Exit.NOTHING_JUDGED
+    assert code_of(idle, require_supported=True)[0] is Exit.NONCONFORMING
+    assert code_of(Verdict.WARN, require_supported=True)[0] is Exit.CONFORMS
+    both = code_of(idle, Verdict.WARN, require_supported=True, strict=True)
+    assert both == (Exit.NONCONFORMING, "does not conform: 1 warn, 1 unsupported")
+    # No model states the case: nobody can support it. What opcheck cannot judge is not judged.
+    for beyond, code in ((False, Exit.CONFORMS), (True, Exit.NONCONFORMING)):
+        gap = replace(record(idle, "one"), inexpressible=True, beyond=beyond)
+        found = status(replace(ONE, require_supported=True), [gap, record(Verdict.PASS, "one")])
+        assert (found[0], "by opcheck" in found[1]) == (code, beyond)
+
+
+@pytest.mark.parametrize("required", [False, True])
+@pytest.mark.parametrize("strict", [False, True])
+@pytest.mark.parametrize("verdict", list(Verdict))
+def test_what_is_red_alone_is_what_makes_a_run_red(verdict, strict, required):
+    red = verdict in reds(strict=strict, require_supported=required)
+    found = code_of(verdict, strict=strict, require_supported=required)
+    assert red is (found[0] is Exit.NONCONFORMING)
+    of_rules = (strict, Verdict.WARN), (required, Verdict.UNSUPPORTED)
+    assert red is (verdict in RED or (True, verdict) in of_rules)
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "said"),
+    [
+        ((), "nothing was judged: no case matched"),
+        ((Verdict.PASS,) * 1200, "conforms: 1,200 results, nothing unexpected"),
+        (
+            (Verdict.PASS, Verdict.KNOWN, Verdict.WARN, Verdict.WARN, Verdict.UNSUPPORTED),
+            "nothing new: 4 results; one is wrong on 1 known case; 2 warn, 1 unsupported",
+        ),
+        ((Verdict.FAIL, Verdict.FAIL, Verdict.ERROR), "does not conform: 2 fail, 1 error"),
+        (
+            (Verdict.UNSTABLE, Verdict.OOM, Verdict.TIMEOUT, Verdict.CRASH, Verdict.FAIL),
+            "does not conform: 1 fail, 1 crash, 1 timeout, 1 oom, 1 unstable",
+        ),
+        ((Verdict.NOT_RUN, Verdict.PASS), "incomplete: 1 not run"),
+        ((Verdict.NOT_RUN, Verdict.FAIL, Verdict.ERROR), "incomplete: 1 not run; 1 fail, 1 error"),
+        ((Verdict.BAD_CASE, Verdict.FAIL), "1 result says that the case is wrong; 1 fail"),
+        ((Verdict.PASS,), "conforms: 1 result, nothing unexpected"),
+        ((Verdict.BAD_CASE, Verdict.BAD_CASE), "2 results say that the case is wrong"),
+    ],
+)
+def test_the_sentence_says_what_the_code_means(verdicts: tuple[Verdict, ...], said: str) -> None:
+    assert code_of(*verdicts)[1] == said
+    assert code_of(*verdicts, interrupted=True)[1].startswith("interrupted")
+
+
+def test_a_process_that_ended_between_questions_is_red_though_no_case_is() -> None:
+    said = "one: its process ended between questions: killed by SIGSEGV"
+    code, meaning = status(ONE, [record(Verdict.PASS, "one")], accidents=[said])
+    assert (code, meaning) == (Exit.NONCONFORMING, f"does not conform: {said}")
+
+
+# ── stored runs ───────────────────────────────────────────────────────────────────────────────
+def stored(*verdicts: Verdict, about: Header = ONE, complete: bool = True) -> Run:
+    records = tuple(record(verdict, "one", place=place) for place, verdict in enumerate(verdicts))
+    return Run(about, records, Ending(complete, 0, ""))
+
+
+def test_a_stored_run_amounts_to_what_it_did() -> None:
+    assert outcome(stored(Verdict.PASS))[0] is Exit.CONFORMS
+    assert outcome(stored(Verdict.PASS, Verdict.CRASH))[0] is Exit.NONCONFORMING
+    strict = replace(ONE, strict=True)
+    assert outcome(stored(Verdict.WARN, about=strict))[0] is Exit.NONCONFORMING
+    died = replace(stored(Verdict.PASS), ending=Ending(True, 1, "", accidents=("one: it died",)))
+    assert outcome(died) == (Exit.NONCONFORMING, "does not conform: one: it died")
+
+
+def test_a_stored_run_that_was_cut_short_is_incomplete_whatever_there_is() -> None:
+    about = replace(header("one", "two", cases=3), named=True)
+    short = stored(Verdict.PASS, Verdict.FAIL, about=about, complete=False)
+    assert outcome(short) == (Exit.UNUSABLE, "incomplete: 2 of 6 results; 1 fail")
+    killed = replace(short, ending=None)
+    assert outcome(killed) == outcome(short)
+    assert outcome(replace(killed, records=())) == (Exit.UNUSABLE, "incomplete: 0 of 6 results")
+
+
+# ── under a ledger of the user's ────────────────────────────────────────────────────────────────
+LEDGER = {"ledgers": {"mine.yaml": "5eed"}}
+
+
+@pytest.mark.parametrize("verdict", [Verdict.UNSUPPORTED, Verdict.WARN, Verdict.FAIL])
+def test_what_a_ledger_did_not_expect_is_red_whatever_the_verdict(verdict):
+    records = [record(Verdict.PASS, "one"), record(verdict, "one", unexpected=True)]
+    assert status(ONE, records) == (Exit.NONCONFORMING, f"does not conform: 1 {verdict}")
+
+
+def test_what_is_known_to_be_unsupported_is_no_judgement():
+    unsupported = record(Verdict.KNOWN, "one", found=Verdict.UNSUPPORTED)
+    assert status(replace(ONE, **LEDGER), [unsupported])[0] is Exit.NOTHING_JUDGED
+    both = [unsupported, record(Verdict.PASS, "one")]
+    assert status(replace(ONE, **LEDGER), both) == (
+        Exit.CONFORMS,
+        "conforms: 1 result, nothing unexpected; 1 unsupported",
+    )
+
+
+def test_a_backend_that_passes_nothing_is_told():
+    known = record(Verdict.KNOWN, "one", found=Verdict.FAIL)
+    code, said = status(replace(ONE, **LEDGER), [known])
+    assert code is Exit.CONFORMS
+    assert said.endswith("on 1 known case; one passed no case: all that it fails is listed")
+    assert status(ONE, [known])[1] == said
+
+
+def test_known_failures_are_counted_for_each_backend_as_what_they_are():
+    records = [record(Verdict.KNOWN, "one", found=found) for found in [*Verdict][2:10]]
+    records += [record(Verdict.KNOWN, "two", found=Verdict.CRASH)] * 3
+    said = "nothing new: 11 results; one is wrong on 6 known cases, two on 3; 1 warn, 1 differ"
+    assert status(replace(BOTH, **LEDGER), records)[1].startswith(said)

@@ -1,0 +1,563 @@
+from dataclasses import replace
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import array_shapes, arrays
+
+from opcheck.backends.base import Backend, Defect, ProcessDied, UnusableAnswer
+from opcheck.backends.execute import MAX_DETAIL
+from opcheck.backends.outcome import attempt, second_data
+from opcheck.errors import BackendUnavailable, InvalidNode, NotSupported
+from opcheck.graph import NotExpressible
+from opcheck.model import (
+    BackendInfo,
+    Crashed,
+    Declined,
+    Foreign,
+    NotRun,
+    Outcome,
+    OutOfMemory,
+    Produced,
+    Raised,
+)
+from tests.asking import asking, task_of
+from tests.miniatures import HABITS, Fake, Refused, answering, in_turn, refusing, twice
+
+X = np.array([[1, 2, 3], [4, 5, 7]], np.float32)
+PROBLEM = task_of("Neg", 13, {}, X)
+
+
+def outcome_of(backend: Backend, x: Any = X) -> Outcome:
+    return attempt(backend, asking(PROBLEM, x))
+
+
+def produced_by(backend: Backend, x: Any = X) -> Produced:
+    outcome = outcome_of(backend, x)
+    assert isinstance(outcome, Produced)
+    return outcome
+
+
+# ── three runs: A, B, A ───────────────────────────────────────────────────────────────────────
+def test_a_sound_backend_is_stable_and_not_stale() -> None:
+    outcome = produced_by(answering(twice))
+    assert (outcome.unstable, outcome.stale) == (None, False)
+    assert outcome.outputs[0].tolist() == (X + X).tolist()  # type: ignore[union-attr]
+    assert outcome.seconds >= 0
+
+
+def test_a_backend_runs_on_a_then_b_then_a() -> None:
+    seen = []
+    prepared = []
+
+    def run(inputs: Any) -> Any:
+        seen.append(inputs[0].tolist())
+        return [inputs[0].copy()]
+
+    def prepare(problem: Any) -> Any:
+        prepared.append(problem)
+        return run
+
+    outcome_of(answering(run))
+    assert seen == [X.tolist(), X[::-1, ::-1].tolist(), X.tolist()]
+    outcome_of(Fake(prepare))
+    assert prepared == [PROBLEM]
+
+
+@pytest.mark.parametrize(
+    ("habit", "said"),
+    [
+        ("modifies_its_input", "input 0 of run 1 was modified"),
+        ("returns_its_only_buffer", "the first result, once the second run is over, differs"),
+    ],
+)
+def test_a_backend_that_contradicts_itself_is_unstable(habit: str, said: str) -> None:
+    outcome = produced_by(Fake(lambda _: HABITS[habit](twice)))
+    assert outcome.unstable is not None
+    assert outcome.unstable.startswith(said)
+    # What is judged is the first answer as it was, before anything overwrote it.
+    assert outcome.outputs[0].tolist() == (X + X).tolist()  # type: ignore[union-attr]
+
+
+def test_a_backend_that_answers_old_data_is_stale() -> None:
+    forever = HABITS["returns_the_first_answer_forever"]
+    outcome = produced_by(Fake(lambda _: forever(twice)))
+    assert (outcome.unstable, outcome.stale) == (None, True)
+
+
+def test_a_result_that_happens_to_be_the_same_is_stale_too_but_not_unstable() -> None:
+    # Whether it had to change is for those to say who know the operator.
+    outcome = produced_by(answering(lambda inputs: [np.zeros(3)]))
+    assert (outcome.unstable, outcome.stale) == (None, True)
+
+
+def test_without_other_data_nothing_is_stale() -> None:
+    whole = np.array([1, 2, 3])
+    outcome = produced_by(answering(lambda inputs: [whole]), whole)
+    assert (outcome.unstable, outcome.stale) == (None, False)
+
+
+def test_the_caller_s_inputs_are_never_handed_out() -> None:
+    x = X.copy()
+
+    def ruin(inputs: Any) -> Any:
+        inputs[0][...] = 99
+        return [X]
+
+    outcome = produced_by(answering(ruin), x)
+    assert outcome.unstable == "input 0 of run 1 was modified"
+    assert x.tolist() == X.tolist()
+
+
+def test_the_second_input_is_watched_as_well() -> None:
+    def ruin(inputs: Any) -> Any:
+        inputs[1][0, 0] += 1
+        return [X]
+
+    question = asking(task_of("Add", 13, {}, X, X), X, X, second=[X, X])
+    outcome = attempt(answering(ruin), question)
+    assert isinstance(outcome, Produced)
+    assert outcome.unstable == "input 1 of run 1 was modified"
+
+
+def test_an_input_that_comes_back_as_the_output_is_no_offence() -> None:
+    outcome = produced_by(answering(lambda inputs: [inputs[0]]))
+    assert (outcome.unstable, outcome.stale) == (None, False)
+
+
+WRONG = X + 1
+
+
+@pytest.mark.parametrize(
+    ("answers", "said"),
+    [
+        (([X], [X], [X.astype(np.float64)]), "differs from the first answer in output 0"),
+        (([X], [X], [X.view(np.int32)]), "differs from the first answer in output 0"),
+        (([X], [X], [X.reshape(-1)]), "differs from the first answer in output 0"),
+        (([X], [X], [X, X]), "has 2 outputs, the first run had 1"),
+        (([X, X], [X], []), "has 0 outputs, the first run had 2"),
+        (([X], [X], [None]), "returned another type in output 0"),
+        (([X], [X], None), "returned another type in output 0"),
+        (([None], [None], [X]), "returned another type in output 0"),
+        (([None], [None], ["text"]), "returned another type in output 0"),
+        (([X, X], [X, X], [X, X[0]]), "differs from the first answer in output 1"),
+    ],
+)
+def test_the_third_answer_must_have_the_form_of_the_first(answers: Any, said: str) -> None:
+    outcome = produced_by(in_turn(*answers))
+    assert outcome.unstable == f"the third run, on the first run's data, {said}"
+
+
+@pytest.mark.parametrize(
+    ("answers", "place"),
+    [(([X], [X], [WRONG]), 0), (([WRONG], [X], [X]), 0), (([X, X], [X, X], [X, WRONG]), 1)],
+)
+def test_other_values_of_the_third_answer_are_for_those_to_judge_who_know_the_right_ones(
+    answers: Any, place: int
+) -> None:
+    outcome = produced_by(in_turn(*answers))
+    assert outcome.unstable is None
+    assert outcome.again is not None
+    assert np.array_equal(outcome.again[place], answers[2][place])  # type: ignore[arg-type]
+    said = f"differs from the first answer in output {place}"
+    assert outcome.differs == f"the third run, on the first run's data, {said}"
+
+
+def test_the_same_answer_again_is_not_kept_twice() -> None:
+    outcome = produced_by(in_turn([X], [WRONG], [X]))
+    assert (outcome.again, outcome.differs) == (None, "")
+
+
+def test_values_and_shape_of_the_answer_to_other_data_may_be_any() -> None:
+    for between in ([WRONG], [X.reshape(-1)]):
+        outcome = produced_by(in_turn([X], between, [X]))
+        assert (outcome.unstable, outcome.stale) == (None, False)
+
+
+@pytest.mark.parametrize(
+    ("between", "said"),
+    [
+        ([None], "the second run gives builtins.NoneType in output 0, the first float32"),
+        ([X.astype(np.float64)], "the second run gives float64 in output 0, the first float32"),
+        ([], "the second run has 0 outputs, the first had 1"),
+        ([X, X], "the second run has 2 outputs, the first had 1"),
+    ],
+)
+def test_number_and_dtypes_of_the_answer_do_not_depend_on_the_data(between: Any, said: str) -> None:
+    assert produced_by(in_turn([X], between, [X])).unstable == said
+
+
+@pytest.mark.parametrize("run", [1, 2, 3])
+def test_the_inputs_of_every_run_are_watched_to_the_end(run: int) -> None:
+    seen: list[Any] = []
+
+    def later(inputs: Any) -> Any:
+        seen.append(inputs[0])
+        if len(seen) == 3:
+            seen[run - 1][...] = 99
+        return [X]
+
+    assert produced_by(answering(later)).unstable == f"input 0 of run {run} was modified"
+
+
+def test_other_data_may_be_refused_where_nobody_knows_whether_they_are_legal() -> None:
+    question = asking(PROBLEM, X, second_is_legal=False)
+    for error in (ValueError("not in range"), NotSupported("not here"), MemoryError()):
+        outcome = attempt(in_turn([X], error, [X]), question)
+        assert isinstance(outcome, Produced)
+        assert (outcome.unstable, outcome.between, outcome.stale) == (None, None, False)
+    fallen = in_turn([X], BackendUnavailable("fell back"), [X])
+    assert attempt(fallen, question) == NotRun("fell back")
+    died = in_turn([X], ProcessDied("killed by SIGSEGV"), [X])
+    assert attempt(died, question) == Crashed("killed by SIGSEGV")
+
+
+def test_nan_of_any_bits_and_zero_of_any_sign_are_the_same_answer() -> None:
+    one = np.array([np.nan, 0.0, 1.0], np.float32)
+    other = np.array([-np.nan, -0.0, 1.0], np.float32)
+    assert one.tobytes() != other.tobytes()
+    assert produced_by(in_turn([one], [one], [other])).unstable is None
+
+
+@pytest.mark.parametrize("dtype", [np.float16, ml_dtypes.bfloat16, np.float32, np.float64])
+def test_nan_outputs_are_equal_to_themselves(dtype: Any) -> None:
+    nans = np.array([[np.nan, 1, -np.nan]]).astype(dtype)
+    outcome = produced_by(answering(lambda inputs: [nans.copy()]))
+    assert outcome.unstable is None
+
+
+# ── what comes back ───────────────────────────────────────────────────────────────────────────
+class Liar(np.ndarray):
+    """Equal to everything, whatever is asked of it."""
+
+    def __eq__(self, other: object) -> Any:
+        return True
+
+    def __array_function__(self, *_: Any, **__: Any) -> Any:
+        return True
+
+    def __array_ufunc__(self, *_: Any, **__: Any) -> Any:
+        return True
+
+    def tobytes(self, *_: Any) -> bytes:
+        return b"always the same"
+
+    __hash__ = None
+
+
+def test_an_array_that_lies_about_comparison_is_stripped_of_its_class() -> None:
+    outcome = produced_by(in_turn([X.view(Liar)], [X.view(Liar)], [WRONG.view(Liar)]))
+    assert type(outcome.outputs[0]) is np.ndarray
+    assert outcome.again is not None
+
+
+class OtherTensor:
+    """What another library may return: it can be made an array, and claims to be one."""
+
+    @property  # type: ignore[misc]
+    def __class__(self) -> Any:
+        return np.ndarray
+
+    def __array__(self, *_: Any, **__: Any) -> Any:
+        return X
+
+
+def test_what_only_claims_to_be_an_array_is_named_by_its_type() -> None:
+    (out,) = produced_by(answering(lambda inputs: [OtherTensor()])).outputs
+    assert isinstance(out, Foreign)
+    assert out.description.endswith(".OtherTensor")
+
+
+@pytest.mark.parametrize(
+    "out",
+    [
+        X[:, ::-1],
+        np.asfortranarray(X),
+        np.broadcast_to(np.float32(1), (2, 3)),
+        X.astype(">f4"),
+        np.zeros((0, 3), np.float32),
+        np.array(3, np.float32),
+    ],
+    ids=["reversed", "fortran", "read_only", "byte_swapped", "empty", "rank_0"],
+)
+def test_any_layout_is_taken_as_it_is(out: Any) -> None:
+    outcome = produced_by(answering(lambda inputs: [out]))
+    assert outcome.unstable is None
+    (taken,) = outcome.outputs
+    assert isinstance(taken, np.ndarray)
+    assert (taken.dtype, taken.shape, taken.tolist()) == (out.dtype, out.shape, out.tolist())
+    assert not np.shares_memory(taken, out)
+
+
+def test_a_numpy_scalar_is_a_tensor_of_rank_0() -> None:
+    (out,) = produced_by(answering(lambda inputs: [np.float32(3)])).outputs
+    assert isinstance(out, np.ndarray)
+    assert out.shape == ()
+    assert out.dtype == np.float32
+
+
+def test_an_array_alone_is_one_output() -> None:
+    outcome = produced_by(answering(lambda inputs: twice(inputs)[0]))
+    assert len(outcome.outputs) == 1
+
+
+@pytest.mark.parametrize(
+    ("result", "said"),
+    [
+        (None, ["builtins.NoneType"]),
+        ({"output": X}, ["builtins.dict"]),
+        ([None], ["builtins.NoneType"]),
+        ([np.ma.masked_equal(X, 1)], ["numpy.ma.MaskedArray"]),
+        ([[1, 2], [3, 4]], ["builtins.list", "builtins.list"]),
+        ([3.0], ["builtins.float"]),
+        ("text", ["builtins.str"]),
+        ([], []),
+        ([np.array([None, 1], object)], ["array of Python objects"]),
+    ],
+    ids=str,
+)
+def test_what_is_no_tensor_is_named(result: Any, said: list[str]) -> None:
+    outcome = produced_by(answering(lambda inputs: result))
+    assert [type(out) for out in outcome.outputs] == [Foreign] * len(said)
+    assert [out.description for out in outcome.outputs if isinstance(out, Foreign)] == said
+    assert outcome.unstable is None
+
+
+# ── what is raised ────────────────────────────────────────────────────────────────────────────
+@pytest.mark.parametrize("stage", ["prepare", "run"])
+def test_an_exception_is_raised_documented_or_not(stage: str) -> None:
+    for error, documented in ((Refused("no"), True), (ValueError("no"), False)):
+        outcome = outcome_of(refusing(error, stage))
+        assert outcome == Raised(stage, type(error).__name__, "no", documented)
+
+
+def test_a_subclass_of_a_documented_error_is_documented() -> None:
+    class Worse(Refused):
+        pass
+
+    assert outcome_of(refusing(Worse())) == Raised("prepare", "Worse", "", True)
+
+
+@pytest.mark.parametrize(
+    "error", [GeneratorExit(), RecursionError(), OSError(5), BaseException("x")]
+)
+def test_no_exception_of_a_backend_ends_the_run(error: BaseException) -> None:
+    for stage in ("prepare", "run"):
+        outcome = outcome_of(refusing(error, stage))
+        assert isinstance(outcome, Raised)
+        assert (outcome.kind, outcome.documented) == (type(error).__name__, False)
+
+
+@pytest.mark.parametrize(
+    "error", [KeyboardInterrupt(), Defect("a bug of ours"), type("Worse", (Defect,), {})("mine")]
+)
+def test_an_interrupt_and_a_bug_of_opcheck_pass_through(error: BaseException) -> None:
+    for backend in (
+        refusing(error),
+        refusing(error, "run"),
+        in_turn([X], error),
+        in_turn([X], [X], error),
+    ):
+        with pytest.raises((KeyboardInterrupt, Defect)) as caught:
+            outcome_of(backend)
+        assert str(caught.value) == str(error)
+
+
+def test_who_leaves_has_refused_nothing() -> None:
+    for error, status in ((SystemExit(3), 3), (SystemExit(), 0)):
+        outcome = Crashed(f"would have left with status {status}")
+        for backend in (refusing(error), refusing(error, "run"), in_turn([X], error)):
+            assert outcome_of(backend) == outcome
+
+
+def test_an_answer_that_cannot_be_used_is_no_refusal() -> None:
+    outcome = outcome_of(refusing(UnusableAnswer("no tensors"), "run"))
+    assert outcome == Raised("run", "UnusableAnswer", "no tensors", False, unusable=True)
+
+
+@pytest.mark.parametrize("kind", [NotSupported, NotExpressible, NotImplementedError])
+def test_only_the_signals_for_it_are_a_decline(kind: type[Exception]) -> None:
+    inexpressible = kind is NotExpressible
+    for stage in ("prepare", "run"):
+        assert outcome_of(refusing(kind("not here"), stage)) == Declined("not here", inexpressible)
+    for other in (RuntimeError("not implemented"), InvalidNode("not here")):
+        assert isinstance(outcome_of(refusing(other)), Raised)
+
+
+@pytest.mark.parametrize("error", [ValueError("later"), NotSupported("later")])
+def test_who_has_answered_once_may_not_refuse_or_decline_afterwards(error: BaseException) -> None:
+    stages = {"second run": in_turn([X], error), "third run": in_turn([X], [X], error)}
+    for stage, backend in stages.items():
+        assert outcome_of(backend) == Raised(stage, type(error).__name__, "later", False)
+
+
+def test_a_backend_that_turns_out_to_be_another_is_not_run() -> None:
+    error = BackendUnavailable("asked for the accelerator, got the CPU")
+    for stage in ("prepare", "run"):
+        assert outcome_of(refusing(error, stage)) == NotRun(
+            "asked for the accelerator, got the CPU"
+        )
+
+
+def test_memory_that_runs_out_is_told_by_where_it_did() -> None:
+    stages = {
+        "prepare": refusing(MemoryError("4 GiB")),
+        "run": refusing(MemoryError("4 GiB"), "run"),
+        "second run": in_turn([X], MemoryError("4 GiB")),
+        "third run": in_turn([X], [X], MemoryError("4 GiB")),
+    }
+    for stage, backend in stages.items():
+        assert outcome_of(backend) == OutOfMemory(f"MemoryError in {stage}: 4 GiB")
+    assert outcome_of(refusing(MemoryError())) == OutOfMemory("MemoryError in prepare")
+
+
+def test_data_that_do_not_fit_into_memory_are_nobody_s_failure() -> None:
+    class TooLarge(np.ndarray):
+        def copy(self, *_: Any) -> Any:
+            raise MemoryError
+
+    asked = []
+
+    def prepare(task: Any) -> Any:
+        asked.append(task)
+        return twice
+
+    outcome = outcome_of(Fake(prepare), X.view(TooLarge))
+    assert outcome == NotRun("the case's data do not fit into memory")
+    assert asked == []
+
+
+@pytest.mark.parametrize("stage", ["prepare", "run"])
+def test_a_program_that_died_is_a_crash(stage: str) -> None:
+    died = ProcessDied("killed by SIGSEGV")
+    assert outcome_of(refusing(died, stage)) == Crashed("killed by SIGSEGV")
+    for backend in (in_turn([X], died), in_turn([X], [X], died)):
+        assert outcome_of(backend) == Crashed("killed by SIGSEGV")
+
+
+def test_a_huge_message_is_cut() -> None:
+    outcome = outcome_of(refusing(ValueError("  " + "x" * 10**6)))
+    assert isinstance(outcome, Raised)
+    assert outcome.detail == "x" * MAX_DETAIL + " … (1000000 characters)"
+    exactly = outcome_of(refusing(NotSupported("y" * MAX_DETAIL)))
+    assert exactly == Declined("y" * MAX_DETAIL)
+
+
+def test_an_exception_without_a_readable_message_is_one_all_the_same() -> None:
+    class Mute(Exception):
+        def __str__(self) -> str:
+            raise ValueError("no words")
+
+    class Odd(Exception):
+        def __str__(self) -> str:
+            return 3  # type: ignore[return-value]
+
+    for error, said in ((Mute(), "ValueError"), (Odd(), "TypeError")):
+        outcome = outcome_of(refusing(error))
+        assert outcome == Raised(
+            "prepare", type(error).__name__, f"(its message cannot be read: {said})", False
+        )
+
+
+def test_an_object_without_run_is_a_backend_s_own_failure() -> None:
+    class Half:
+        info = answering(lambda inputs: []).info
+        documented_errors = (Refused,)
+
+        def prepare(self, problem: Any) -> Any:
+            return None
+
+    assert isinstance(outcome_of(Half()), Raised)
+
+
+# ── who can be asked once only ────────────────────────────────────────────────────────────────
+class OnceOnly(Fake):
+    @property
+    def info(self) -> BackendInfo:
+        return replace(super().info, repeatable=False)
+
+
+def test_who_cannot_run_again_is_asked_once() -> None:
+    seen = []
+
+    def run(inputs: Any) -> Any:
+        seen.append(inputs[0].tolist())
+        return twice(inputs)
+
+    outcome = outcome_of(OnceOnly(lambda _: run))
+    assert seen == [X.tolist()]
+    assert isinstance(outcome, Produced)
+    assert (outcome.once, outcome.unstable, outcome.between, outcome.stale) == (
+        (True, None, None, False)
+    )
+    assert not produced_by(answering(twice)).once
+
+
+def test_and_its_inputs_are_watched_all_the_same() -> None:
+    outcome = outcome_of(OnceOnly(lambda _: HABITS["modifies_its_input"](twice)))
+    assert isinstance(outcome, Produced)
+    assert outcome.unstable == "input 0 of run 1 was modified"
+
+
+def test_and_what_it_raises_is_judged_as_of_anybody() -> None:
+    for error, wanted in (
+        (Refused("no"), Raised("run", "Refused", "no", True)),
+        (NotSupported("no"), Declined("no")),
+        (MemoryError(), OutOfMemory("MemoryError in run")),
+    ):
+        assert outcome_of(OnceOnly(refusing(error, "run").prepared)) == wanted
+
+
+# ── the data in between ───────────────────────────────────────────────────────────────────────
+@pytest.mark.parametrize("dtype", [np.float16, ml_dtypes.bfloat16, np.float32, np.float64])
+def test_floats_are_reversed_in_memory_order(dtype: Any) -> None:
+    x = np.arange(6).reshape(2, 3).astype(dtype)
+    (other,) = second_data([x])
+    assert other.astype(float).tolist() == [[5, 4, 3], [2, 1, 0]]
+    assert (other.dtype, other.shape) == (x.dtype, x.shape)
+    assert not np.shares_memory(other, x)
+
+
+@pytest.mark.parametrize("dtype", [np.float16, ml_dtypes.bfloat16, np.float32, np.float64])
+@pytest.mark.parametrize("x", [[1, 2, 1], [3, 3, 3], [0], 5, [[1, 2], [2, 1]], [np.inf]])
+def test_what_reads_the_same_backwards_is_negated(x: Any, dtype: Any) -> None:
+    x = np.array(x).astype(dtype)
+    (other,) = second_data([x])
+    assert isinstance(other, np.ndarray)
+    assert (other.dtype, other.shape) == (x.dtype, x.shape)
+    assert other.tobytes() != x.tobytes()
+    assert (other.astype(float) == -x.astype(float)).all()
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int64, np.uint64, np.bool_])
+def test_integers_and_truth_values_stay(dtype: Any) -> None:
+    x = np.array([[0, 1, 1], [1, 0, 0]]).astype(dtype)
+    (other,) = second_data([x])
+    assert other.tobytes() == x.tobytes()
+    assert not np.shares_memory(other, x)
+
+
+def test_each_input_gets_its_own() -> None:
+    first, second, third = second_data([np.array([1.0, 2.0]), np.array([1, 2]), np.array([5.0])])
+    assert (first.tolist(), second.tolist(), third.tolist()) == ([2, 1], [1, 2], [-5])
+    assert second_data([]) == []
+    texts, numbers = np.array(["a", "b"], object), np.array([1, 2], np.uint8)
+    moved = second_data([texts, numbers, numbers], moved=[0, 1])
+    assert [one.tolist() for one in moved] == [["b", "a"], [2, 1], [1, 2]]
+
+
+@given(arrays(np.float32, array_shapes(min_dims=0, max_dims=3, min_side=0, max_side=3)))
+def test_the_values_stay_within_the_range_of_the_case(x: Any) -> None:
+    (other,) = second_data([x])
+    assert (other.dtype, other.shape) == (x.dtype, x.shape)
+    finite = np.abs(x[np.isfinite(x)])
+    assert sorted(np.abs(other[np.isfinite(other)]).tolist()) == sorted(finite.tolist())
+
+
+@given(st.lists(st.floats(width=32), min_size=1, max_size=5))
+def test_other_data_is_always_other(values: list[float]) -> None:
+    x = np.array(values, np.float32)
+    assert second_data([x])[0].tobytes() != x.tobytes()

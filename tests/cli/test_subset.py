@@ -1,0 +1,328 @@
+"""Parts of a suite: shards, what failed last, how many cases there must be; and what takes long."""
+
+import json
+import re
+import shlex
+from dataclasses import replace
+from itertools import count
+from pathlib import Path
+
+import pytest
+
+from opcheck.model import Verdict
+from opcheck.report import store
+from opcheck.report.store import lines
+from tests.cli.fakes import FAKES, Fake, right
+from tests.cli.test_resume import BACKENDS, MANY
+from tests.cli.test_run import CASES
+
+pytestmark = pytest.mark.usefixtures("cases", "many")
+
+
+@pytest.fixture
+def many(run, tmp_path):
+    (tmp_path / "many.yaml").write_text(MANY)
+
+
+def kept(name="run.jsonl"):
+    return store.read(Path(name))
+
+
+# ── shards ────────────────────────────────────────────────────────────────────────────────────
+def plain(records):
+    """Records but for times, and for what failures look like, which depends on those before."""
+    return [replace(one, seconds=0.0, diagnoses=()) for one in records]
+
+
+@pytest.mark.parametrize(
+    ("total", "by"),
+    [(1, []), (4, []), (3, ["--shard-by", "whole"])],
+    ids=["one", "by size", "by seconds"],
+)
+def test_shards_that_are_joined_are_the_run_of_the_whole(run, total, by):
+    whole = run("run", "many.yaml", *BACKENDS, "-q", "--report", "json=whole")
+    parts = [f"part-{number}" for number in range(1, total + 1)]
+    for number, part in enumerate(parts, 1):
+        words = ["--shard", f"{number}/{total}", *by, "--report", f"json={part}"]
+        run("run", "many.yaml", *BACKENDS, *words)
+    run("merge", *parts, "-o", "joined", code=0)
+    one, other = kept("whole"), kept("joined")
+    assert replace(one.header, started="") == replace(other.header, started="")
+    assert plain(one.records) == plain(other.records)
+    again = run("report", "joined", "-q", code=whole.exit_code)
+    assert again.stdout.splitlines()[-1] == whole.stdout.splitlines()[-1]
+    changes = run("diff", "whole", "joined", "--format", "json").stdout
+    assert json.loads(changes.splitlines()[-1])["exit_code"] == 0
+
+
+def test_a_shard_knows_what_it_is_part_of(run):
+    found = run("run", "many.yaml", "-b", "right", "--shard", "2/4", "--report", "json=run.jsonl")
+    head = kept().header
+    assert (head.shard, head.suite.cases) == ((2, 4), 19)
+    assert 4 <= head.cases <= 6
+    assert len(kept().records) == head.cases
+    assert kept().complete
+    assert found.stdout.splitlines()[-1].endswith("nothing unexpected; shard 2 of 4 only")
+
+
+def test_a_shard_without_cases_judges_nothing(run):
+    found = run("run", "cases.yaml", "-b", "right", "--shard", "7/9", code=5)
+    assert "exit 5: nothing was judged: shard 7 of 9 has no case" in found.stdout
+
+
+def test_a_shard_can_be_resumed_as_itself(run):
+    words = ["run", "many.yaml", "-b", "right", "--shard", "1/2"]
+    run(*words, "--report", "json=whole")
+    text = Path("whole").read_text()
+    Path("run.jsonl").write_text(text[: len(text) // 2])
+    found = run(*words[:-1], "2/2", "--resume", "run.jsonl", code=2)
+    assert "run.jsonl is shard 1 of 2, this run shard 2 of 2" in found.stderr
+    assert run(*words, "--resume", "run.jsonl").exit_code == 0
+    assert plain(kept().records) == plain(kept("whole").records)
+
+
+@pytest.mark.parametrize(
+    "shard", ["0/2", "3/2", "1/0", "1", "a/b", "1/2/3", "-1/2", "1.0/2", "½/2"]
+)
+def test_what_is_no_shard_is_told(run, shard):
+    found = run("run", "cases.yaml", "-b", "right", f"--shard={shard}", code=2)
+    assert "Invalid value for '--shard'" in found.stderr
+
+
+def test_seconds_are_for_shards(run):
+    run("run", "cases.yaml", "-b", "right", "--report", "json=run.jsonl")
+    found = run("run", "cases.yaml", "-b", "right", "--shard-by", "run.jsonl")
+    assert (found.exit_code, found.stderr) == (2, "opcheck: --shard-by is for --shard I/N\n")
+    found = run("run", "cases.yaml", "-b", "right", "--shard", "1/2", "--shard-by", "cases.yaml")
+    assert found.exit_code == 2
+
+
+# ── what failed last ──────────────────────────────────────────────────────────────────────────
+def test_only_what_failed_last_is_run(run):
+    run("run", "cases.yaml", "-b", "right", "-b", "narrow", "--report", "json=last")
+    failed = {one.case for one in kept("last").records if one.verdict is Verdict.FAIL}
+    words = ["run", "cases.yaml", "-b", "narrow", "--last-failed", "last"]
+    run(*words, "--report", "json=run.jsonl")
+    assert {one.case for one in kept().records} == failed
+    assert kept().header.selection == "level core, failed in last"
+    assert len(failed) == 4
+
+
+def test_it_is_about_the_backends_asked_for(run):
+    run("run", "cases.yaml", "-b", "right", "-b", "narrow", "--report", "json=last")
+    run("run", "cases.yaml", "-b", "right", "--lf", "last", "--report", "json=run.jsonl")
+    assert [one.name for one in kept().records] == ["nan"]
+    assert run("run", "cases.yaml", "-b", "flat", "--lf", "last", code=2).stderr.splitlines() == [
+        "opcheck: --last-failed last: no backend of this run took part in it",
+        "  it has 'right', 'narrow'",
+    ]
+
+
+def test_where_nothing_failed_nothing_is_judged(run):
+    run("run", "cases.yaml", "-b", "right", "-k", "ties", "--report", "json=last")
+    found = run("run", "cases.yaml", "-b", "right", "--lf", "last", code=5)
+    said = "exit 5: nothing was judged: no case matched (level core, failed in last)"
+    assert found.stdout.splitlines()[-1] == said
+
+
+def test_what_fails_only_under_strict_failed_under_strict(run):
+    words = ["cases.yaml", "-b", "last_of_ties", "-k", "subnormal"]
+    run("run", *words, "--report", "json=lenient")
+    run("run", *words, "--strict", "--report", "json=strict")
+    assert run("run", *words, "--lf", "lenient").exit_code == 5
+    assert run("run", *words, "--lf", "strict").exit_code == 0
+
+
+def test_what_failed_and_is_gone_is_told(run, tmp_path):
+    run("run", "cases.yaml", "-b", "narrow", "--report", "json=last")
+    (tmp_path / "cases.yaml").write_text(CASES.replace("name: ties", "name: equals"))
+    found = run("run", "cases.yaml", "-b", "narrow", "--lf", "last", "-k", "not nan")
+    assert found.stderr == (
+        "opcheck: 2 cases that failed in last are not among those selected:"
+        " Hardmax/nan, Hardmax/ties\n"
+    )
+
+
+def test_a_last_run_that_is_incomplete_is_told(run):
+    run("run", "cases.yaml", "-b", "narrow", "-x", "--report", "json=last")
+    found = run("run", "cases.yaml", "-b", "narrow", "--lf", "last")
+    assert found.stderr == "opcheck: last is incomplete: more may fail than did there\n"
+    assert found.exit_code == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--lf", "none"], "none: this file cannot be read"),
+        (["--lf", "cases.yaml"], "cases.yaml:1:1: this is no stored run"),
+        (["--lf"], "Option '--lf' requires an argument"),
+        (["--lf", "last", "--report", "json=last"], "the same command names this file twice"),
+        (["--lf", "last", "--resume", "last"], "the same command names this file twice"),
+    ],
+)
+def test_what_is_no_last_run_is_told(run, words, said):
+    run("run", "cases.yaml", "-b", "narrow", "--report", "json=last")
+    before = Path("last").read_bytes()
+    assert said in run("run", "cases.yaml", "-b", "narrow", *words, code=2).stderr
+    assert Path("last").read_bytes() == before
+
+
+# ── how many there must be ────────────────────────────────────────────────────────────────────
+def test_another_number_of_cases_than_expected_is_an_error(run):
+    words = ["run", "cases.yaml", "-b", "right", "-k", "not nan"]
+    assert run(*words, "--expect-cases", "4").exit_code == 0
+    found = run(*words, "--expect-cases", "5", "--report", "json=run.jsonl", code=2)
+    assert found.stderr.splitlines() == [
+        "opcheck: --expect-cases 5: there are 4 cases (keywords not nan, level core)",
+        "  of cases.yaml 4",
+    ]
+    assert not Path("run.jsonl").exists()
+
+
+def test_the_number_is_that_of_the_whole_in_every_shard_and_of_all_that_may_fail(run):
+    words = ["run", "many.yaml", "-b", "right", "--expect-cases", "19"]
+    assert run(*words, "--shard", "1/3").exit_code == 0
+    assert run(*words[:-1], "6", "--shard", "1/3").exit_code == 2
+    run("run", "many.yaml", *BACKENDS, "--report", "json=last")
+    assert run(*words, "--lf", "last", "-b", "last_of_ties").exit_code == 1
+
+
+@pytest.mark.parametrize("count", ["0", "-1", "nan", "1.5"])
+def test_no_cases_cannot_be_expected(run, count):
+    assert run("run", "cases.yaml", "-b", "right", f"--expect-cases={count}").exit_code == 2
+
+
+# ── repetitions ───────────────────────────────────────────────────────────────────────────────
+class Flaky(Fake):
+    """Wrong about everything it is prepared for third, sixth and so on."""
+
+    def prepare(self, task):
+        _PREPARED.append(task)
+        scale = len(_PREPARED) % 3 > 0
+        return Fake(lambda task, x: [right(task, x)[0] * scale], self.address).prepare(task)
+
+
+_PREPARED: list[object] = []
+
+
+@pytest.fixture
+def flaky(monkeypatch):
+    """A backend `flaky`, at its first question."""
+    _PREPARED.clear()
+    monkeypatch.setitem(FAKES, "flaky", Flaky(right, "flaky"))
+
+
+@pytest.mark.usefixtures("flaky")
+def test_a_flaky_backend_is_red_and_it_is_told_how_often(run):
+    words = ["run", "cases.yaml", "-b", "flaky", "-k", "many_ties", "--report", "json=run.jsonl"]
+    assert run(*words).exit_code == 0
+    found = run(*words, "--repeat", "10", code=1)
+    assert found.stdout.startswith("UNSTABLE flaky  Hardmax/many_ties\n")
+    assert re.search(
+        r"^  found   3 of 10: fail: output: \d+ of 30 elements wrong; 7 of 10: pass$",
+        found.stdout,
+        re.MULTILINE,
+    )
+    assert "  times   10: 7 pass, 3 fail\n" in found.stdout
+    assert found.stdout.splitlines()[-1] == "exit 1: does not conform: 1 unstable"
+    [record] = kept().records
+    assert record.verdicts == {Verdict.PASS: 7, Verdict.FAIL: 3}
+    assert kept().header.options == {"repeat": "10"}
+    [command] = re.findall(r"^  repeat  opcheck (.*)$", found.stdout, re.MULTILINE)
+    assert shlex.split(command)[-2:] == ["--repeat", "10"]
+    again = run("report", "run.jsonl")
+    assert (again.stdout, again.exit_code) == (found.stdout, 1)
+    assert "times   10: 7 pass, 3 fail" in run("report", "run.jsonl", "--format", "junit").stdout
+    assert [*lines(kept())] == Path("run.jsonl").read_text().splitlines()
+
+
+def test_who_is_right_ten_times_conforms_and_it_is_counted(run):
+    words = ["run", "cases.yaml", "-b", "right", "-k", "not nan", "--repeat", "10"]
+    assert run(*words, "--report", "json=run.jsonl").exit_code == 0
+    assert all(one.verdicts == {Verdict.PASS: 10} for one in kept().records)
+
+
+@pytest.mark.parametrize("count", ["0", "-3", "many"])
+def test_a_case_is_asked_at_least_once(run, count):
+    assert run("run", "cases.yaml", "-b", "right", f"--repeat={count}").exit_code == 2
+
+
+# ── durations ─────────────────────────────────────────────────────────────────────────────────
+def test_what_took_longest_is_listed(run):
+    run("run", "cases.yaml", "-b", "right", "-k", "not nan", "--report", "json=run.jsonl")
+    fields = [json.loads(line) for line in Path("run.jsonl").read_text().splitlines()]
+    for one, seconds in zip(fields[1:-1], (0.25, 30.0, 0.0, 0.001), strict=True):
+        one["seconds"] = seconds
+    Path("run.jsonl").write_text("\n".join(map(json.dumps, fields)) + "\n")
+    found = run("report", "run.jsonl", "--durations", "2")
+    [_, table] = found.stdout.split("Slowest: ")
+    assert [line.split() for line in table.splitlines() if line][:5][0] == (
+        ["2", "results,", "100", "%", "of", "the", "time", "that", "backends", "took"]
+    )
+    assert [line.split() for line in table.splitlines()][3:5] == [
+        ["30.0", "s", "right", "1.5", "Hardmax/many_ties"],
+        ["250", "ms", "right", "1.5", "Hardmax/ties"],
+    ]
+    # What took no time that could be measured is not among them, however many are asked for.
+    assert "subnormal" in run("report", "run.jsonl", "--durations", "9").stdout
+    assert "out_of_range" not in run("report", "run.jsonl", "--durations", "9").stdout
+    assert "Slowest" not in run("report", "run.jsonl").stdout
+
+
+@pytest.mark.parametrize("command", ["run", "report"])
+def test_durations_are_shown_in_tables_only(run, command):
+    run("run", "cases.yaml", "-b", "right", "--report", "json=run.jsonl")
+    words = {"run": ["cases.yaml", "-b", "right"], "report": ["run.jsonl"]}[command]
+    assert "Slowest" in run(command, *words, "--durations", "3").stdout
+    found = run(command, *words, "--durations", "3", "--format", "json", code=2)
+    assert "for --format pretty, not for json" in found.stderr
+
+
+# ── right answers that differ ─────────────────────────────────────────────────────────────────
+NEAR = """\
+op: Hardmax
+opset: 13
+dtype: float32
+cases:
+- name: near
+  tolerance: {atol: 0.1}
+  attrs: {axis: -1}
+  inputs: {input: [[1, 3, 2], [4, 4, 0]]}
+"""
+
+
+def drifting() -> Fake:
+    """A backend whose runs are all right, and none like the one before."""
+    runs = count(1)
+    return Fake(lambda task, x: [abs(right(task, x)[0] - x.dtype.type(next(runs) / 256))], "drifts")
+
+
+def test_answers_that_differ_and_are_right_are_red_only_where_it_is_asked_for(
+    run, tmp_path, monkeypatch
+):
+    (tmp_path / "near.yaml").write_text(NEAR)
+    monkeypatch.setitem(FAKES, "drifts", drifting())
+    words = ["run", "near.yaml", "-b", "drifts", "-b", "right", "--report", "json=run.jsonl"]
+    found = run(*words)
+    remark = "drifts 1.5: 1 result not reproducible to the bit (red with --require-reproducible)"
+    assert (found.exit_code, remark in words_of(found)) == (0, True)
+    said = "exit 0: conforms: 2 results, nothing unexpected; 1 not reproducible to the bit"
+    assert found.stdout.splitlines()[-1] == said
+    assert [one.irreproducible for one in kept().records] == [True, False]
+    assert run("report", "run.jsonl").stdout == found.stdout
+
+    monkeypatch.setitem(FAKES, "drifts", drifting())
+    found = run(*words, "--require-reproducible")
+    assert (found.exit_code, found.stdout.splitlines()[-1]) == (
+        1,
+        "exit 1: does not conform: 1 unstable",
+    )
+    assert "  found   not reproducible to the bit: the third run, on the first" in found.stdout
+    assert kept().header.options == {"require-reproducible": "yes"}
+    [command] = re.findall(r"^  repeat  opcheck (.*)$", found.stdout, re.MULTILINE)
+    assert shlex.split(command)[-1] == "--require-reproducible"
+    assert run("report", "run.jsonl").exit_code == 1
+
+
+def words_of(found) -> str:
+    return " ".join(found.stdout.split())

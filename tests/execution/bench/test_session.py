@@ -1,0 +1,232 @@
+"""Only who is right is timed, before and after."""
+
+import re
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from opcheck.backends.isolation.pool import Pool
+from opcheck.backends.isolation.slot import BackendSettings
+from opcheck.backends.isolation.stopwatch import Stopwatch
+from opcheck.execution.bench import Benchmark, Plan
+from opcheck.execution.bench.session import Entrant
+from opcheck.model.timing import Timed
+from opcheck.suite import load_bench
+from tests.execution.bench.suite import CASES, SPINNING
+
+
+@contextmanager
+def entrants(addresses: Sequence[str], processes: int = 1) -> Iterator[list[Entrant]]:
+    with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
+        found = []
+        for address in addresses:
+            settings = BackendSettings(address, Path(folder), timeout=5.0)
+            pool = Pool(settings)
+            stack.callback(pool.close)
+            watches = tuple(Stopwatch(settings) for _ in range(processes))
+            for one in watches:
+                stack.callback(one.close)
+                one.connected()
+            pool.connected()
+            found.append((pool, watches))
+        yield found
+
+
+def plan(**fields: Any) -> Plan:
+    return replace(Plan("numpy", processes=1, looks=(3,), seconds=5.0, warm=0.05), **fields)
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("bench") / "f.yaml"
+    path.write_text(CASES)
+    return path
+
+
+@pytest.fixture(scope="module")
+def timed(file: Path) -> tuple[Timed, ...]:
+    names = [
+        "numpy",
+        f"{SPINNING}Spin?seconds=0.002",
+        f"{SPINNING}Ends?how=lies&after=0",
+        f"{SPINNING}Ends?how=lies&after=9",
+        f"{SPINNING}Ends?how=dies&after=9",
+        f"{SPINNING}Ends?how=raises&after=9",
+        f"cmd:{sys.executable} examples/one_shot.py {{model}} {{inputs}} {{outputs}}",
+    ]
+    with entrants(names, 2) as found:
+        session = Benchmark(load_bench([file]), found, plan(processes=2, looks=(6,)))
+        assert [*session.visits()] == ["Hardmax/one", "Hardmax/two"] * 2
+        assert session.to_come == 0
+        return session.rows()
+
+
+def test_each_case_has_a_row_and_each_backend_a_place_in_it(timed: Sequence[Timed]) -> None:
+    assert [row.case for row in timed] == ["Hardmax/one", "Hardmax/two"]
+    for row in timed:
+        assert len(row.timings) == 7
+        assert (row.op, row.dtype, row.moved) == ("Hardmax-13", "float32", 800)
+        assert len(row.copy) == len(row.yardstick) == 6
+
+
+def test_who_is_right_has_samples_in_all_rounds_of_one_process_after_the_other(timed):
+    for row in timed:
+        engine, spin, *_ = row.timings
+        for one in (engine, spin):
+            places = [(sample.round, sample.worker) for sample in one.samples]
+            assert places == [(number, number // 3) for number in range(6)]
+            assert len(one.prepared) == 2
+        assert min(sample.seconds for sample in spin.samples) >= 0.002
+
+
+@pytest.mark.parametrize(
+    ("place", "said"),
+    [
+        (2, "fail: "),
+        (3, "while it was timed: its answer became wrong: output: "),
+        (4, "timed: exited with status 3; the last it printed: enough of that"),
+        (5, "timed: ValueError: enough of that"),
+        (6, "it answers once"),
+    ],
+)
+def test_who_is_not_has_none_and_the_row_says_why(timed, place, said):
+    for row in timed:
+        assert row.timings[place].samples == ()
+        assert said in row.timings[place].why_not
+
+
+@pytest.mark.parametrize(("is_precise", "visits"), [(True, [0, 1]), (False, [0, 1] * 2)])
+def test_processes_come_again_while_a_ratio_is_not_precise(file, monkeypatch, is_precise, visits):
+    monkeypatch.setattr("opcheck.execution.bench.session.precise", lambda found: is_precise)
+    with entrants(["numpy", f"{SPINNING}Spin?seconds=0.001"], 2) as found:
+        session = Benchmark(load_bench([file])[:1], found, plan(processes=2, looks=(6, 12)))
+        assert len([*session.visits()]) == len(visits)
+        [row] = session.rows()
+        workers = groupby(sample.worker for sample in row.timings[1].samples)
+        assert [worker for worker, _ in workers] == visits
+
+
+def test_who_is_alone_is_held_against_the_fixed_work(file, monkeypatch):
+    seen: list[int] = []
+    monkeypatch.setattr(
+        "opcheck.execution.bench.session.precise", lambda found: bool(seen.append(found.pairs))
+    )
+    with entrants(["numpy"]) as found:
+        session = Benchmark(load_bench([file])[:1], found, plan(looks=(3, 6)))
+        assert len([*session.visits()]) == 2
+    assert seen == [3]
+
+
+def test_an_interrupt_ends_all_and_leaves_what_was_measured(file: Path) -> None:
+    with entrants(["numpy"]) as found:
+        session = Benchmark(load_bench([file]), found, plan())
+        visits = session.visits(stop=lambda: len(session.rows()) == 1)
+        assert [*visits] == ["Hardmax/one"]
+        [row] = session.rows()
+        assert [len(one.samples) for one in row.timings] == [3]
+        nothing = Benchmark(load_bench([file]), found, plan())
+        assert [*nothing.visits(stop=lambda: True)] == []
+        assert nothing.rows() == ()
+
+
+def test_an_interrupt_does_not_wait_until_a_case_is_prepared(file, monkeypatch):
+    asked: list[Stopwatch] = []
+    hold = Stopwatch.hold
+
+    def noted(self: Stopwatch, *words: Any) -> Any:
+        asked.append(self)
+        return hold(self, *words)
+
+    monkeypatch.setattr(Stopwatch, "hold", noted)
+    with entrants(["numpy", f"{SPINNING}Slow"]) as found:
+        session = Benchmark(load_bench([file])[:1], found, plan())
+        assert [*session.visits(stop=lambda: len(asked) == 2)] == ["Hardmax/one"]
+        assert session.rows() == ()
+
+
+def test_who_prints_while_it_is_timed_is_told(file: Path) -> None:
+    with entrants([f"{SPINNING}Prints?seconds=0"]) as found:
+        session = Benchmark(load_bench([file])[:1], found, plan())
+        assert len([*session.visits()]) == 1
+        [row] = session.rows()
+        assert row.timings[0].printed.endswith("a run\nis done")
+
+
+_AGREE = "\ntolerance: {ulp: 0}\nexpect: {agree: true}"
+_WRONG = "it answers other data in the same memory wrongly"
+_LATE = r"other data of the same shapes take [\d.,e+]+ times as long"
+
+
+@pytest.mark.parametrize(
+    ("expect", "why_not"),
+    [
+        ("", {"place": _WRONG, "row": _WRONG, "content": _LATE, "last": _LATE, "nothing": ""}),
+        (_AGREE, {"place": _WRONG, "content": _LATE, "nothing": ""}),
+    ],
+)
+def test_an_answer_that_is_looked_up_has_no_time(tmp_path, expect, why_not):
+    file = tmp_path / "f.yaml"
+    head = CASES.replace("axis: -1}", f"axis: -1}}{expect}")
+    file.write_text(head.partition("- name: two")[0])
+    with entrants(["numpy", *(f"{SPINNING}Remembers?how={how}" for how in why_not)]) as found:
+        session = Benchmark(load_bench([file]), found, plan())
+        assert len([*session.visits()]) == 1
+        [row] = session.rows()
+    engine, *others = row.timings
+    assert len(engine.samples) == 3
+    for remembers, why in zip(others, why_not.values(), strict=True):
+        assert len(remembers.samples) == (0 if why else 3)
+        said = f"while it was timed: its answers are remembered: {why}" if why else ""
+        assert re.fullmatch(said, remembers.why_not)
+
+
+def test_data_too_large_to_be_kept_are_made_anew(file, monkeypatch):
+    monkeypatch.setattr("opcheck.execution.bench.session._KEPT", 399)
+    with entrants(["numpy"]) as found:
+        session = Benchmark(load_bench([file]), found, plan())
+        assert len([*session.visits()]) == 2
+        assert [len(row.timings[0].samples) for row in session.rows()] == [3, 3]
+
+
+# ── answers that are a backend's ──────────────────────────────────────────────────────────────
+@pytest.mark.parametrize("expect", ["{oracle: wise}", "{agree: true}"])
+def test_who_is_right_by_another_s_answer_is_timed_and_nobody_else(tmp_path, monkeypatch, expect):
+    # Made anew, and so is the oracle asked anew, for each process.
+    monkeypatch.setattr("opcheck.execution.bench.session._KEPT", 0)
+    file = tmp_path / "f.yaml"
+    head = CASES.replace("axis: -1}", f"axis: -1}}\ntolerance: {{ulp: 0}}\nexpect: {expect}")
+    file.write_text(head.partition("- name: two")[0])
+    lying = f"{SPINNING}Ends?how=lies&after="
+    names = ["reference", f"{SPINNING}Spin?seconds=0.001", f"{lying}0", f"{lying}9"]
+    with entrants([*names, "numpy"], 2) as (*found, oracle):
+        # Among backends that are compared the engine is needed for a majority.
+        taking_part = [*found, oracle]
+        two = plan(processes=2, looks=(6,))
+        session = Benchmark(load_bench([file]), taking_part, two, {"wise": oracle[0]})
+        assert len([*session.visits()]) == 2
+        [row] = session.rows()
+    timings = row.timings
+    assert [len(one.samples) for one in timings] == [6, 6, 0, 0, 6]
+    said = "unlike oracle numpy" if "oracle" in expect else "differ: differs from reference, "
+    assert said in timings[2].why_not
+    assert "while it was timed: its answer became wrong: output: " in timings[3].why_not
+    assert row.moved == 800
+
+
+def test_without_an_answer_of_the_oracle_nobody_is_timed(tmp_path: Path) -> None:
+    file = tmp_path / "f.yaml"
+    head = CASES.replace("axis: -1}", "axis: -1}\ntolerance: {ulp: 0}\nexpect: {oracle: wise}")
+    file.write_text(head.partition("- name: two")[0])
+    with entrants(["numpy", f"{SPINNING}Ends?how=raises&after=0"]) as (engine, silent):
+        session = Benchmark(load_bench([file]), [engine], plan(), {"wise": silent[0]})
+        assert len([*session.visits()]) == 1
+        [row] = session.rows()
+    assert row.timings[0].samples == ()
+    assert "gives no answer: raised ValueError: enough of that" in row.timings[0].why_not

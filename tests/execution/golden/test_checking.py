@@ -1,0 +1,526 @@
+"""What is wrong with a golden folder is told, whoever made it, and nothing outside it is read."""
+
+import io
+import json
+import os
+import pickle
+import random
+import shutil
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+
+from benchmarks.golden_corruptions import DAMAGES, fates
+from benchmarks.golden_corruptions import made as made_to_be_damaged
+from opcheck.errors import UsageError
+from opcheck.execution.golden import oracles
+from opcheck.execution.golden.contents import check
+from opcheck.execution.golden.oracles import NodeOutputs
+from opcheck.execution.golden.writing import GoldenSettings, write
+from opcheck.graph.test_data import data_json
+from opcheck.model import Computed, Values
+from opcheck.suite.golden_manifest import MANIFEST, SUMS
+from tests.asking import shipped_cases
+from tests.execution.golden.made import RANDOM, WRITTEN_OUT, findings, golden, rewrite
+
+INPUT, OUTPUT = (f"{RANDOM}/test_data_set_0/{name}_0.pb" for name in ("input", "output"))
+MODEL = f"{RANDOM}/model.onnx"
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = tmp_path_factory.mktemp("whole")
+    golden(place, data_sets=2, npz=True)
+    return place / "golden"
+
+
+@pytest.fixture
+def folder(whole: Path, tmp_path: Path) -> Path:
+    """A golden folder to be spoilt."""
+    return Path(shutil.copytree(whole, tmp_path / "golden"))
+
+
+def tensor(folder: Path, name: str) -> Any:
+    return numpy_helper.to_array(TensorProto.FromString((folder / name).read_bytes())).copy()
+
+
+def put(folder: Path, name: str, array: Any, called: str = "output") -> None:
+    data = numpy_helper.from_array(array, called).SerializeToString(deterministic=True)
+    (folder / name).write_bytes(data)
+
+
+def unchanged(_: Any) -> None:
+    """Only checksums are made anew."""
+
+
+# ── as it was written ─────────────────────────────────────────────────────────────────────────
+def test_a_folder_as_it_was_written_is_right_and_counted(folder: Path) -> None:
+    checked = check(folder, processes=2)
+    assert checked.findings == ()
+    assert (checked.cases, checked.tests, checked.judged) == (4, 6, 7)
+    assert checked.files == sum(path.is_file() for path in folder.rglob("*")) - 2
+
+
+@pytest.mark.parametrize("name", [INPUT, OUTPUT, MODEL, f"{RANDOM}/data.json"])
+def test_a_flipped_bit_is_told_with_its_file(folder: Path, name: str) -> None:
+    data = bytearray((folder / name).read_bytes())
+    data[len(data) // 2] ^= 4
+    (folder / name).write_bytes(data)
+    found = findings(folder)
+    assert set(found) == {name}
+    assert "was changed: its SHA-256 is" in found[name]
+
+
+def test_a_wrong_answer_is_told_beside_the_right_one(folder: Path) -> None:
+    array = tensor(folder, OUTPUT)
+    array[1, 3] = 0.75
+    put(folder, OUTPUT, array)
+    told = findings(folder)[OUTPUT]
+    assert "was changed" in told
+    assert "1 of 10 elements are wrong: at [1, 3] it has 0.75, the oracle 0." in told
+
+
+def test_everything_is_told_at_once(folder: Path) -> None:
+    (folder / INPUT).unlink()
+    (folder / MODEL).write_bytes(b"")
+    (folder / "must" / "more").mkdir()
+    (folder / WRITTEN_OUT / "notes.txt").write_text("mine")
+    found = findings(folder)
+    assert found[INPUT] == "is missing"
+    assert found["must/more"] == "is in no test"
+    assert found[f"{WRITTEN_OUT}/notes.txt"] == "is not in the manifest.json"
+    assert found.keys() == {INPUT, MODEL, "must/more", f"{WRITTEN_OUT}/notes.txt"}
+
+
+def test_a_swapped_input_is_told_as_what_it_is(folder: Path) -> None:
+    other = INPUT.replace("set_0", "set_1")
+    one, two = (folder / INPUT).read_bytes(), (folder / other).read_bytes()
+    (folder / INPUT).write_bytes(two)
+    (folder / other).write_bytes(one)
+    found = findings(folder)
+    assert f"it is what was written as {other}" in found[INPUT]
+    assert f"it is what was written as {INPUT}" in found[other]
+
+
+@pytest.mark.parametrize("name", [MANIFEST, SUMS])
+def test_the_manifest_and_the_sums_vouch_for_each_other(folder: Path, name: str) -> None:
+    text = (folder / name).read_bytes()
+    (folder / name).write_bytes(text.replace(b"e", b"f", 1))
+    assert findings(folder).keys() & {MANIFEST, SUMS}
+    (folder / name).write_bytes(text + b"\n")
+    assert findings(folder).keys() & {MANIFEST, SUMS}
+    (folder / name).unlink()
+    assert findings(folder)[name].startswith("is missing")
+
+
+def test_damages_drawn_at_random_are_found_each(tmp_path: Path) -> None:
+    folder = tmp_path / "golden"
+    made_to_be_damaged(folder)
+    assert check(folder).findings == ()
+    found = fates(folder, 6 * len(DAMAGES), seed=1)
+    assert {what for _, what in found} <= {"found", "harmless"}, found
+    assert sum(count for (_, what), count in found.items() if what == "found") > 5 * len(DAMAGES)
+
+
+# ── forged: everything vouches for what is there ──────────────────────────────────────────────
+def test_a_forged_answer_is_found_by_the_oracle(folder: Path) -> None:
+    array = tensor(folder, OUTPUT)
+    array[0, 0] = np.nextafter(array[0, 0], np.float32(2))
+    put(folder, OUTPUT, array)
+    rewrite(folder, unchanged)
+    told = findings(folder)[OUTPUT]
+    assert told.startswith("1 of 10 elements are wrong: at [0, 0] it has")
+
+
+def test_another_oracle_is_told_from_other_files(folder, monkeypatch):
+    real = oracles.outputs
+
+    def today(*asked: Any) -> Any:
+        found = real(*asked)
+        return found and NodeOutputs(tuple(-array for array in found.arrays), found.method)
+
+    monkeypatch.setattr(oracles, "outputs", today)
+    wrong = {path for path, told in findings(folder).items() if "elements are wrong" in told}
+    assert OUTPUT in wrong
+    assert all("/output_" in path for path in wrong)
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        (lambda x: x.astype(np.float64), "holds float64[2, 5], the manifest says float32[2, 5]"),
+        (lambda x: x.reshape(5, 2), "holds float32[5, 2], the manifest says float32[2, 5]"),
+    ],
+)
+def test_another_dtype_or_shape_is_told(folder, change, told):
+    for name, called in ((INPUT, "input"), (OUTPUT, "output")):
+        put(folder, name, change(tensor(folder, name)), called)
+    rewrite(folder, unchanged)
+    found = findings(folder)
+    assert {found[INPUT], found[OUTPUT]} == {told}
+
+
+def _should(case: Any, test: Any) -> None:
+    case["rule"] = "should"
+    test["folder"] = test["folder"].replace("must/", "should/")
+
+
+def _level(case: Any, test: Any) -> None:
+    case["level"] = "full" if case["level"] == "smoke" else "smoke"
+
+
+def _floor(case: Any, test: Any) -> None:
+    test["tolerance"]["floor"] = 1e-9
+
+
+def _loose(case: Any, test: Any) -> None:
+    exact = {"ulp": None, "rtol": 0.5, "atol": 0.0, "signed_zeros": False, "floor": 0.0}
+    test |= {"tolerance": exact, "rtol": 0.5, "atol": 0.0}
+    sets = (data["folder"] for data in test["data_sets"])
+    gone = {f"{one}/{end}_0.pb" for one in sets for end in ("lowest", "highest")}
+    test["files"] = {name: sha for name, sha in test["files"].items() if name not in gone}
+
+
+@pytest.mark.parametrize(
+    ("stated", "change", "told"),
+    [
+        (False, _should, "its rule is should, that of the shipped case must"),
+        (False, _level, "its level is "),
+        (False, _loose, "its tolerance is ulp=None rtol=0.5"),
+        (True, _floor, "its tolerance is ulp="),
+    ],
+)
+def test_a_shipped_case_that_asks_for_less_is_told(tmp_path, stated, change, told):
+    fitting = (
+        case
+        for case in shipped_cases()
+        if case.op.name == "Softmax" and case.rule == "must" and not case.id.startswith("DML")
+        if bool(case.tolerance) is stated and isinstance(case.expect, Computed | Values)
+    )
+    folder = tmp_path / "golden"
+    write(folder, [next(fitting)], "one", GoldenSettings())
+    assert check(folder).findings == ()
+
+    def forge(data: Any) -> None:
+        [case] = data["cases"]
+        [test] = case["tests"]
+        before, files = test["folder"], {*test["files"]}
+        change(case, test)
+        for name in files - test["files"].keys():
+            (folder / before / name).unlink()
+        (folder / test["folder"]).parent.mkdir(exist_ok=True)
+        (folder / before).rename(folder / test["folder"])
+        (folder / test["folder"] / "data.json").write_bytes(data_json(test["rtol"], test["atol"]))
+
+    rewrite(folder, forge)
+    said = {path: text for path, text in findings(folder).items() if not path.endswith(".json")}
+    assert any(text.startswith(told) for text in said.values()), findings(folder)
+
+
+def test_another_name_of_a_tensor_is_told(folder: Path) -> None:
+    put(folder, INPUT, tensor(folder, INPUT), "X")
+    rewrite(folder, unchanged)
+    assert findings(folder)[INPUT] == "is a tensor 'X', the manifest says 'input'"
+
+
+def test_another_model_is_told(folder: Path) -> None:
+    model = onnx.load(folder / MODEL)
+    model.graph.node[0].attribute[0].i = 0
+    (folder / MODEL).write_bytes(model.SerializeToString())
+    rewrite(folder, unchanged)
+    assert findings(folder) == {MODEL: "states another graph than the manifest"}
+
+
+def test_a_model_that_is_not_valid_is_told(folder: Path) -> None:
+    model = onnx.load(folder / MODEL)
+    model.graph.output[0].ClearField("type")
+    (folder / MODEL).write_bytes(model.SerializeToString())
+    rewrite(folder, unchanged)
+    assert "onnx's checker refuses it" in findings(folder)[MODEL]
+
+
+def test_a_legal_model_may_not_be_marked_as_to_be_refused(folder: Path) -> None:
+    def mark(data: Any) -> None:
+        for case in data["cases"]:
+            for test in case["tests"]:
+                if test["refused"]:
+                    test["node"]["attrs"]["axis"] = 1
+
+    path = folder / "rejected" / "test_Softmax%2Fout_of_range" / "model.onnx"
+    model = onnx.load(path)
+    model.graph.node[0].attribute[0].i = 1
+    path.write_bytes(model.SerializeToString())
+    rewrite(folder, mark)
+    (told,) = findings(folder).values()
+    assert told == "must be refused, but the oracle accepts it"
+
+
+def test_a_tolerance_that_is_too_wide_is_told(folder: Path) -> None:
+    def widen(data: Any) -> None:
+        for case in data["cases"]:
+            for test in case["tests"]:
+                if test["tolerance"] == "bound" and test["folder"] == RANDOM:
+                    test["rtol"] = 0.5
+                    atol = test["atol"]
+                    path = folder / RANDOM / "data.json"
+                    path.write_text(f'{{"atol": {atol}, "rtol": 0.5}}\n')
+
+    rewrite(folder, widen)
+    assert "says rtol 0.5" in findings(folder)[f"{RANDOM}/data.json"]
+
+
+def test_ends_that_are_too_wide_are_told(folder: Path) -> None:
+    name = OUTPUT.replace("output_0", "highest_0")
+    put(folder, name, tensor(folder, name) * 2)
+    rewrite(folder, unchanged)
+    assert "is not what the operator's error bound allows" in findings(folder)[name]
+
+
+def test_no_test_at_all_is_nothing_that_was_checked(folder: Path) -> None:
+    for kind in ("must", "open", "rejected"):
+        shutil.rmtree(folder / kind)
+    rewrite(folder, lambda data: data.update(cases=[]))
+    checked = check(folder)
+    assert checked.findings == ()
+    assert checked.judged == 0
+
+
+def test_a_test_in_another_kind_s_folder_is_told(folder: Path) -> None:
+    (folder / "should").mkdir()
+    (folder / RANDOM).rename(folder / RANDOM.replace("must/", "should/"))
+
+    def move(data: Any) -> None:
+        for case in data["cases"]:
+            for test in case["tests"]:
+                test["folder"] = test["folder"].replace(RANDOM, RANDOM.replace("must/", "should/"))
+
+    rewrite(folder, move)
+    moved = RANDOM.replace("must/", "should/")
+    assert findings(folder) == {moved: "belongs into must/, by its rule"}
+
+
+# ── from strangers ────────────────────────────────────────────────────────────────────────────
+def test_links_are_not_followed(folder: Path, tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "secret").write_bytes((folder / INPUT).read_bytes())
+    (folder / INPUT).unlink()
+    (folder / INPUT).symlink_to(outside / "secret")
+    (folder / "must" / "up").symlink_to(outside, target_is_directory=True)
+    found = findings(folder)
+    assert found[INPUT] == found["must/up"] == "is a link: nothing is read through it"
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="pipes")
+def test_a_pipe_is_not_waited_for(folder: Path) -> None:
+    (folder / OUTPUT).unlink()
+    os.mkfifo(folder / OUTPUT)
+    assert findings(folder)[OUTPUT] == "is no plain file"
+    (folder / MANIFEST).unlink()
+    os.mkfifo(folder / MANIFEST)
+    assert findings(folder).keys() == {MANIFEST, OUTPUT}
+
+
+def test_names_that_differ_by_the_case_of_letters_only_are_told(folder: Path) -> None:
+    upper = folder / RANDOM.upper()
+    upper.mkdir(parents=True)
+    told = findings(folder)
+    assert "differs from" in " ".join(told.values())
+
+
+@pytest.mark.parametrize("name", ["../outside", "/etc/passwd", "a\\..\\b", "x/../../y", "a/./b"])
+def test_no_path_of_a_manifest_leads_out(folder: Path, name: str) -> None:
+    text = (folder / MANIFEST).read_text()
+    for old in ('"model.onnx"', f'"{RANDOM}"'):
+        quoted = name.replace("\\", "\\\\")
+        (folder / MANIFEST).write_text(text.replace(old, f'"{quoted}"', 1))
+        told = findings(folder)
+        assert told.keys() == {MANIFEST}
+        assert "is damaged" in told[MANIFEST]
+
+
+def test_a_tensor_that_is_kept_elsewhere_is_not_read(folder: Path) -> None:
+    stored = TensorProto.FromString((folder / INPUT).read_bytes())
+    stored.ClearField("raw_data")
+    stored.data_location = TensorProto.EXTERNAL
+    stored.external_data.add(key="location", value="../../../../../etc/passwd")
+    (folder / INPUT).write_bytes(stored.SerializeToString())
+    model = onnx.load(folder / MODEL)
+    model.graph.initializer.append(stored)
+    (folder / MODEL).write_bytes(model.SerializeToString())
+    rewrite(folder, unchanged)
+    found = findings(folder)
+    assert "it keeps its data in another file" in found[INPUT]
+    assert "is kept in another file" in found[MODEL]
+
+
+@pytest.mark.parametrize("dims", [[1 << 40], [1 << 31, 1 << 31], [0, 1 << 62], [-1, 10]])
+def test_absurd_shapes_take_no_memory(folder: Path, dims: list[int]) -> None:
+    stored = TensorProto.FromString((folder / INPUT).read_bytes())
+    stored.ClearField("dims")
+    stored.dims.extend(dims)
+    (folder / INPUT).write_bytes(stored.SerializeToString())
+    rewrite(folder, unchanged)
+    assert INPUT in findings(folder)
+
+
+POOL = """
+    op: LpPool
+    opset: 22
+    dtype: float32
+    cases:
+    - name: a
+      attrs: {kernel_shape: [2], pads: [0, 0]}
+      inputs: {X: {shape: [1, 1, 4], arange: [1, 1]}}
+"""
+
+
+def test_absurd_outputs_are_not_computed(tmp_path: Path) -> None:
+    golden(tmp_path, POOL)
+    folder = tmp_path / "golden"
+    path = folder / "must" / "test_LpPool%2Fa" / "model.onnx"
+    model = onnx.load(path)
+    for attribute in model.graph.node[0].attribute:
+        if attribute.name == "pads":
+            attribute.ints[:] = [1, 1 << 40]
+        if attribute.name == "kernel_shape":
+            attribute.ints[:] = [2]
+    path.write_bytes(model.SerializeToString())
+
+    def pad(data: Any) -> None:
+        data["cases"][0]["tests"][0]["node"]["attrs"]["pads"] = [1, 1 << 40]
+
+    rewrite(folder, pad)
+    told = findings(folder)[f"must/test_LpPool%2Fa/{path.name}"]
+    assert "1,099,511,627,780 elements, 3 are there: not computed" in told
+
+
+def _pickled() -> bytes:
+    file = io.BytesIO()
+    np.lib.format.write_array_header_1_0(
+        file, {"descr": "|O", "fortran_order": False, "shape": (1,)}
+    )
+    return file.getvalue() + pickle.dumps([1, 2, 3])
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        (lambda want: want + b"0", "unpacks to"),
+        (lambda want: bytes(1 << 24), "unpacks to 16,777,216 bytes"),
+        (lambda want: want[:-1] + b"\1", "is not the tensor beside it"),
+        (lambda want: _pickled(), "unpacks to"),
+        (lambda want: _pickled().ljust(len(want))[: len(want)], "is not the tensor beside it"),
+    ],
+)
+def test_archives_are_compared_and_neither_unpacked_nor_unpickled(folder, content, told):
+    name = f"{RANDOM}/test_data_set_0/tensors.npz"
+    with zipfile.ZipFile(folder / name) as archive:
+        members = {one: archive.read(one) for one in archive.namelist()}
+    with zipfile.ZipFile(folder / name, "w", zipfile.ZIP_DEFLATED) as archive:
+        for one, data in members.items():
+            archive.writestr(one, content(data) if one == "input_0.npy" else data)
+    rewrite(folder, unchanged)
+    assert told in findings(folder)[name]
+
+
+@pytest.mark.parametrize("data", [b"", b"PK\5\6", b"nothing", bytes(1 << 20)])
+def test_what_is_no_archive_is_told(folder: Path, data: bytes) -> None:
+    name = f"{RANDOM}/test_data_set_0/tensors.npz"
+    (folder / name).write_bytes(data)
+    rewrite(folder, unchanged)
+    assert name in findings(folder)
+
+
+def leaves(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    """The places of all values within values."""
+    inside = value.items() if isinstance(value, dict) else enumerate(value)
+    found = []
+    for key, item in inside:
+        found.append((*path, key))
+        if isinstance(item, dict | list):
+            found += leaves(item, (*path, key))
+    return found
+
+
+STRANGE = (0, -1, 1 << 40, 1.5, "", "x", "Relu", "float64", [], [1, "a"], {"number": "nan"}, None)
+
+
+def test_no_manifest_leads_to_a_crash(folder: Path) -> None:
+    draw = random.Random(3)
+    text = (folder / MANIFEST).read_text()
+    for _ in range(120):
+        data = json.loads(text)
+        *path, last = draw.choice(leaves(data["cases"]))
+        place = data["cases"]
+        for step in path:
+            place = place[step]
+        place[last] = draw.choice(STRANGE)
+        raw = json.dumps(data, ensure_ascii=False, indent=1, sort_keys=True) + "\n"
+        (folder / MANIFEST).write_text(raw)
+        assert raw == text or findings(folder)
+
+
+def test_nothing_that_a_manifest_and_a_model_state_leads_to_a_crash(tmp_path: Path) -> None:
+    golden(tmp_path, POOL)
+    folder = tmp_path / "golden"
+    path = folder / "must" / "test_LpPool%2Fa" / "model.onnx"
+    whole, model = (folder / MANIFEST).read_bytes(), path.read_bytes()
+    for name in ("kernel_shape", "pads", "strides", "dilations", "p"):
+        for values in ([0], [-1], [1 << 62], [1, 1 << 62], [1 << 31] * 2, [], [2, 2, 2]):
+            stated = onnx.ModelProto.FromString(model)
+            node = stated.graph.node[0]
+            kept = [one for one in node.attribute if one.name != name]
+            del node.attribute[:]
+            node.attribute.extend([*kept, helper.make_attribute(name, values, attr_type=7)])
+            path.write_bytes(stated.SerializeToString())
+            (folder / MANIFEST).write_bytes(whole)
+
+            def state(data: Any, name: str = name, values: list[int] = values) -> None:
+                data["cases"][0]["tests"][0]["node"]["attrs"][name] = values
+
+            rewrite(folder, state)
+            # Pads of [1, 2^62] and the like are outputs that nobody computes.
+            assert findings(folder), (name, values)
+
+
+def test_two_tests_of_one_name_are_told(folder: Path) -> None:
+    def twice(data: Any) -> None:
+        data["cases"].append(data["cases"][0])
+
+    rewrite(folder, twice)
+    assert "2 tests are called must/test_softmax%2fwritten_out" in " ".join(
+        finding.message for finding in check(folder).findings
+    )
+
+
+@pytest.mark.parametrize(
+    "data", [b"", b"{}", b"[" * 100_000, b'{"a": 1, "a": 2}', b"\xff", b'{"type": "x"}']
+)
+def test_a_manifest_that_is_none_is_told_without_more(folder: Path, data: bytes) -> None:
+    (folder / MANIFEST).write_bytes(data)
+    assert findings(folder).keys() == {MANIFEST}
+    (folder / SUMS).unlink()
+    with pytest.raises(UsageError):
+        check(folder)
+
+
+def test_a_manifest_of_a_later_format_is_told_as_that(folder: Path) -> None:
+    text = (folder / MANIFEST).read_text()
+    (folder / MANIFEST).write_text(text.replace('"format": 2', '"format": 3'))
+    assert "has format 3; this opcheck reads 2" in findings(folder)[MANIFEST]
+
+
+def test_what_is_no_golden_folder_is_said_so(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="is no golden folder"):
+        check(tmp_path)
+    with pytest.raises(UsageError, match="cannot be read"):
+        check(tmp_path / "nowhere")
+    (tmp_path / "file").touch()
+    with pytest.raises(UsageError, match="cannot be read"):
+        check(tmp_path / "file")

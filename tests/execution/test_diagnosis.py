@@ -1,0 +1,141 @@
+"""A run names what a backend does wrong: that of a lying one, first, and nothing of a right one."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from opcheck.analysis.causes import causes
+from opcheck.diagnose import Suspects
+from opcheck.engine.mutants import Mutant, mutants_of
+from opcheck.execution.driver import at_once
+from opcheck.execution.evaluation import CaseEvaluation, EvaluatedCase
+from opcheck.execution.evidence import evidence, recall
+from opcheck.execution.kills import (
+    CANNED,
+    RED,
+    OutputsOrRefusal,
+    canned_outcome,
+    node_of,
+    right_of,
+    same_outputs,
+)
+from opcheck.execution.mutate import cells
+from opcheck.model import Case, LiveResult, OpVersion, Question, Verdict
+from tests.asking import cases_in, shipped_cases
+from tests.hardmax import Hardmax
+from tests.inline import diagnosed, lying
+from tests.miniatures import answering, refusing
+from tests.report.made import recorded
+
+HEAD = "op: Hardmax\ndtype: float32\nopset: 13\nattrs: {axis: 1}\ncases:\n"
+TIES = "- {name: ties, inputs: {input: [[3, 3, 1]]}, expect: {output: [[1, 0, 0]]}}\n"
+LONG, FIRST = [0, 3, *[1] * 37, 3], [0, 1, *[0] * 38]
+FAR = f"- {{name: far, inputs: {{input: [{LONG}]}}, expect: {{output: [{FIRST}]}}}}\n"
+
+
+def by_name(name: str) -> Mutant:
+    return next(one for one in mutants_of(OpVersion("", "Hardmax", 13)) if one.name == name)
+
+
+def test_a_failure_is_told_what_it_looks_like(tmp_path: Path) -> None:
+    cases = cases_in(tmp_path, HEAD + TIES + FAR)
+    results = diagnosed(cases, lying(by_name("last_of_ties")))
+    assert [result.verdict for result in results] == [Verdict.FAIL, Verdict.FAIL]
+    (cause,) = causes(map(recorded, results))
+    assert (cause.diagnosis.mistake, len(cause.results)) == ("last_of_ties", 2)
+    assert cause.diagnosis.text == "as if the last of equal maxima won"
+
+
+def test_a_pass_is_told_nothing(tmp_path: Path) -> None:
+    results = diagnosed(cases_in(tmp_path, HEAD + TIES), Hardmax())
+    assert [(result.verdict, result.diagnoses) for result in results] == [(Verdict.PASS, ())]
+
+
+def test_a_refused_legal_model_looks_like_what_is_not_supported(tmp_path: Path) -> None:
+    (result,) = diagnosed(cases_in(tmp_path, HEAD + TIES), refusing())
+    assert "refuses_float32" in [one.mistake for one in result.diagnoses]
+
+
+def test_an_operator_that_nobody_knows_is_not_diagnosed(tmp_path: Path) -> None:
+    text = "op: Abs\ndtype: float32\nopset: 13\ntolerance: {ulp: 0}\ncases:\n"
+    text += "- {name: one, inputs: {X: [-1]}, expect: {Y: [1]}}\n"
+    wrong = answering(lambda inputs: [np.array([7], np.float32)])
+    (result,) = diagnosed(cases_in(tmp_path, text), wrong)
+    assert (result.verdict, result.diagnoses) == (Verdict.FAIL, ())
+
+
+# ── lying backends, each wrong in one way ─────────────────────────────────────────────────────
+#: Failures of each that are looked at, and every how manyth mistake is made.
+FAILURES = 15
+STEP = 10
+
+
+@cache
+def shown(op: OpVersion) -> list[CaseEvaluation]:
+    cells_of = {cell: cases for cell, cases in cells(core()).items() if cell.op == op}
+    (cases,) = (cases for cell, cases in cells_of.items() if cell.dtype == "float32")
+    return [CaseEvaluation(case) for case in cases]
+
+
+@cache
+def core() -> tuple[Case, ...]:
+    return tuple(case for case in shipped_cases() if case.level != "deep")
+
+
+@cache
+def remembered(case_id: str) -> object:
+    return recall(next(case for case in core() if case.id == case_id))
+
+
+def answers(evaluation: CaseEvaluation, mutant: Mutant) -> EvaluatedCase | None:
+    """What the backend is worth that makes `mutant`; None where it does not show."""
+
+    def answer(asked: Question) -> OutputsOrRefusal:
+        return mutant.made_on(node_of(asked.task, asked.inputs))
+
+    asked = evaluation.question
+    if same_outputs(answer(asked), right_of(node_of(asked.task, asked.inputs))):
+        return None
+    return at_once(
+        evaluation.on(CANNED), lambda question: canned_outcome(answer(question), question)
+    )
+
+
+def failures(op: OpVersion, mutant: Mutant) -> Iterator[LiveResult]:
+    suspects = Suspects(lambda case: remembered(case.id))  # type: ignore[arg-type,return-value]
+    for evaluation in shown(op):
+        seen_in = answers(evaluation, mutant)
+        if seen_in is None or seen_in.result.verdict is Verdict.PASS:
+            suspects.passed(evaluation.case)
+        elif seen_in.result.verdict in RED and seen_in.failed:
+            seen = evidence(evaluation, *seen_in.failed)
+            assert seen is not None
+            yield replace(seen_in.result, diagnoses=suspects.diagnose(seen))
+
+
+VERSIONS = [
+    OpVersion("", "Hardmax", 13),
+    OpVersion("", "LpPool", 22),
+    OpVersion("", "Softmax", 13),
+    OpVersion("com.microsoft.dml", "DML_ACTIVATION_HARDMAX1", 1),
+]
+
+
+@pytest.mark.mutation
+def test_nine_lies_of_ten_are_named_first() -> None:
+    lies, wrong = 0, {}
+    for op in VERSIONS:
+        for mutant in mutants_of(op)[::STEP]:
+            found = [one for one, _ in zip(failures(op, mutant), range(FAILURES), strict=False)]
+            if mutant.why_harmless(op, "float32") is not None or not found:
+                continue
+            lies += 1
+            first = causes(map(recorded, found))[0].diagnosis.mistake
+            if first != mutant.name:
+                wrong[f"{op}: {mutant.name}"] = first
+    assert lies > 60
+    assert len(wrong) <= lies / 10, wrong

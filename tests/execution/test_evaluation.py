@@ -1,0 +1,555 @@
+import itertools
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from opcheck import opset
+from opcheck.backends import connect
+from opcheck.errors import NotSupported
+from opcheck.execution.evaluation import CaseEvaluation
+from opcheck.execution.expected import question
+from opcheck.model import (
+    BackendInfo,
+    Case,
+    Crashed,
+    Declined,
+    LiveResult,
+    NotRun,
+    Outcome,
+    OutOfMemory,
+    Produced,
+    Question,
+    Raised,
+    Reply,
+    Task,
+    TimedOut,
+    Verdict,
+)
+from tests import inline
+from tests.asking import HARDMAX1, cases_in
+from tests.execution.one import ENGINE, RIGHT, X, one, outputs, result_of
+from tests.hardmax import Hardmax
+from tests.inline import judged
+from tests.miniatures import Fake, Refused, answering, in_turn, refusing
+
+
+# ── what is in a result ──────────────────────────────────────────────────────────────────────────
+def test_a_pass_carries_its_evidence(tmp_path: Path) -> None:
+    case = one(tmp_path, "{name: made}")
+    result = result_of(case, Hardmax())
+    assert (result.case, result.backend, result.verdict) == (case, "fake", Verdict.PASS)
+    assert (result.reason, result.self_check, result.alternative) == ("", False, None)
+    assert [(c.output, c.problem, c.total) for c in result.comparisons] == [("output", None, 6)]
+    assert result.seconds > 0
+
+
+def test_a_failure_shows_the_input_beside_the_wrong_elements(tmp_path: Path) -> None:
+    result = result_of(one(tmp_path, "{name: made}"), answering(lambda inputs: [1 - RIGHT]))
+    assert (result.verdict, result.reason) == (Verdict.FAIL, "output: 6 of 6 elements wrong")
+    worst = result.comparisons[0].worst
+    assert [element.input for element in worst] == [3, 3, 1, 3, 0, 3]
+    assert [element.want for element in worst] == RIGHT.reshape(-1).tolist()
+
+
+def test_a_refused_legal_model_is_an_error_without_time(tmp_path: Path) -> None:
+    result = result_of(one(tmp_path, "{name: made}"), refusing())
+    assert (result.verdict, result.seconds) == (Verdict.ERROR, 0)
+
+
+@pytest.mark.parametrize(
+    ("text", "self_check"),
+    [
+        ("{name: made}", True),
+        ("{name: made, expect: {output: [[1, 0, 0], [1, 0, 0]]}}", False),
+        ("{name: made, attrs: {axis: 2}, expect: {rejected: why, legal: {attrs.axis: 1}}}", False),
+    ],
+)
+def test_the_engine_against_itself_is_marked(tmp_path: Path, text: str, self_check: bool) -> None:
+    case = one(tmp_path, text)
+    assert result_of(case, ENGINE).verdict is Verdict.PASS
+    assert result_of(case, ENGINE).self_check is self_check
+    assert result_of(case, Hardmax()).self_check is False
+
+
+def test_the_answer_chosen_is_named(tmp_path: Path) -> None:
+    answers = "[{as: first_nan, output: [[1, 0, 0]]}, {as: skips_nan, output: [[0, 0, 1]]}]"
+    values = "{input: [[.nan, 1, 2]]}"
+    text = f"{{name: made, rule: open, inputs: {values}, expect: {{any_of: {answers}}}}}"
+    result = result_of(one(tmp_path, text), Hardmax())
+    assert (result.verdict, result.alternative) == (Verdict.PASS, "first_nan")
+
+
+def test_a_tolerance_is_the_case_s_own_or_the_operator_s(tmp_path: Path) -> None:
+    nearly = outputs(lambda out: out * np.float32(1 - 2**-24))
+    assert result_of(one(tmp_path, "{name: made}"), nearly).verdict is Verdict.FAIL
+    lenient = one(tmp_path, "{name: made, tolerance: {ulp: 1}}")
+    assert result_of(lenient, nearly).verdict is Verdict.PASS
+
+
+def test_a_value_outside_the_operator_s_range_is_wrong_whatever_the_tolerance(tmp_path):
+    lenient = one(tmp_path, "{name: made, tolerance: {atol: 0.4}}")
+    assert result_of(lenient, outputs(lambda out: out * 0.75)).verdict is Verdict.PASS
+    assert result_of(lenient, outputs(lambda out: out * 0.75 - 0.25)).verdict is Verdict.FAIL
+    assert result_of(lenient, outputs(lambda out: out * 1.25)).verdict is Verdict.FAIL
+
+
+def test_an_initializer_is_no_input_and_is_not_shown(tmp_path: Path) -> None:
+    case = one(tmp_path, "{name: made, inputs: {input: {value: [[3, 3, 1]], initializer: true}}}")
+    assert result_of(case, ENGINE).verdict is Verdict.PASS
+    wrong = result_of(case, answering(lambda inputs: [np.zeros((1, 3), np.float32)]))
+    assert [element.input for element in wrong.comparisons[0].worst] == [None]
+
+
+def test_what_does_not_fit_into_memory_is_nobody_s_failure(tmp_path, monkeypatch):
+    def full(spec: Any) -> Any:
+        raise MemoryError
+
+    case = one(tmp_path, "{name: made}")
+    monkeypatch.setitem(question.__globals__, "materialize", full)
+    evaluation = CaseEvaluation(case)
+    for backend in (ENGINE, Hardmax()):
+        result = inline.result_of(evaluation, backend)
+        assert result.verdict is Verdict.NOT_RUN
+        assert result.reason == "the case's data do not fit into memory"
+
+
+# ── what is asked, one question after the other ───────────────────────────────────────────────
+INFO = BackendInfo("fake", "fake", "1.0")
+NO = Raised("prepare", "Refused", "no", documented=True)
+NOT_HERE = Declined("no kernel")
+LOST: list[Outcome] = [Crashed("killed by SIGSEGV"), TimedOut(30), OutOfMemory("took too much")]
+
+
+def right(between: Any = None) -> Produced:
+    return Produced((RIGHT,), 0.1, between=between)
+
+
+def inquiry(case: Case, *replies: Outcome | Reply) -> tuple[list[Question], LiveResult]:
+    """What is asked of a backend that replies so, and its result."""
+    going = CaseEvaluation(case).on(INFO)
+    asked = [next(going)]
+    for reply in replies:
+        try:
+            asked.append(going.send(reply if isinstance(reply, Reply) else Reply(reply)))
+        except StopIteration as end:
+            assert len(asked) == len(replies), "there are replies left"
+            return asked, end.value.result
+    raise AssertionError(f"there is no reply to question {len(asked)}")
+
+
+UNSTATED = Declined("Axes is empty", inexpressible=True)
+
+
+@pytest.mark.parametrize("outcome", [right(), UNSTATED, NotRun("gone"), *LOST])
+def test_a_legal_twin_is_asked_about_only_after_a_refusal(tmp_path: Path, outcome: Outcome) -> None:
+    case = one(tmp_path, REJECTED)
+    asked, _ = inquiry(case, outcome)
+    assert [question.task.case for question in asked] == [case.id]
+    for refusal in (NO, NOT_HERE):
+        asked, result = inquiry(case, refusal, right())
+        assert [question.task.case for question in asked] == [case.id, f"{case.id}~legal"]
+        assert [question.task.attrs["axis"] for question in asked] == [2, 1]
+        assert (result.verdict, result.refused) == (Verdict.PASS, True)
+
+
+@pytest.mark.parametrize(
+    ("twin", "reason"), [(NOT_HERE, "no kernel"), (NO, "no kernel"), (NotRun("gone"), "no kernel")]
+)
+def test_who_does_not_support_the_twin_either_supports_nothing_of_it(tmp_path, twin, reason):
+    _, result = inquiry(one(tmp_path, REJECTED), NOT_HERE, twin)
+    assert (result.verdict, result.reason) == (Verdict.UNSUPPORTED, reason)
+
+
+@pytest.mark.parametrize(
+    ("outcome", "verdict", "reason"),
+    [
+        (Crashed("exited with status 0"), Verdict.CRASH, "exited with status 0"),
+        (TimedOut(30), Verdict.TIMEOUT, "no answer within 30 s"),
+        (OutOfMemory("took too much"), Verdict.OOM, "took too much"),
+    ],
+)
+@pytest.mark.parametrize("rule", ["must", "should"])
+def test_a_lost_process_is_its_own_verdict_whatever_the_rule(
+    tmp_path: Path, outcome: Outcome, verdict: Verdict, reason: str, rule: str
+) -> None:
+    case = one(tmp_path, f"{{name: made, rule: {rule}}}")
+    _, result = inquiry(case, Reply(outcome, "the last words"))
+    assert (result.verdict, result.reason, result.failure) == (verdict, reason, verdict)
+    assert result.printed == "the last words"
+    assert result.seconds == (30 if isinstance(outcome, TimedOut) else 0)
+    _, result = inquiry(one(tmp_path, REJECTED), Reply(NO, "no\n"), Reply(outcome, "last words"))
+    assert (result.verdict, result.reason) == (verdict, f"its legal twin: {reason}")
+    assert result.printed == "no\nlast words"
+
+
+def test_what_was_printed_is_kept_of_a_pass_too(tmp_path: Path) -> None:
+    _, result = inquiry(one(tmp_path, "{name: made}"), Reply(right(), "a warning"))
+    assert (result.verdict, result.printed) == (Verdict.PASS, "a warning")
+
+
+def test_a_pass_says_what_it_does_not_show(tmp_path: Path) -> None:
+    case = one(tmp_path, "{name: made}")
+    _, result = inquiry(case, Produced((RIGHT,), 0.1, once=True))
+    assert result.verdict is Verdict.PASS
+    assert result.reason == "stability not checked: it is asked once"
+    _, result = inquiry(case, right(between=None))
+    assert result.verdict is Verdict.PASS
+    assert result.reason == "stability on other data not checked: they were refused"
+    _, result = inquiry(case, right(between=(HARDMAX_OF_OTHER,)))
+    assert (result.verdict, result.reason) == (Verdict.PASS, "")
+    _, result = inquiry(case, Produced((1 - RIGHT,), 0.1, once=True))
+    assert (result.verdict, result.reason) == (Verdict.FAIL, "output: 6 of 6 elements wrong")
+
+
+#: The right answer to X reversed, which is [[3, 0, 3], [1, 3, 3]].
+HARDMAX_OF_OTHER = np.array([[1, 0, 0], [0, 1, 0]], np.float32)
+
+
+@pytest.mark.parametrize("fresh", [NotRun("could not be started again"), right()])
+def test_who_cannot_be_asked_again_is_not_accused_of_contradicting_itself(tmp_path, fresh):
+    wrong = 1 - HARDMAX_OF_OTHER
+    case = one(tmp_path, "{name: made}")
+    asked, result = inquiry(case, right(between=(wrong,)), fresh)
+    assert [x.tolist() for x in asked[1].inputs] == [X[::-1, ::-1].tolist()]
+    assert result.verdict is (Verdict.PASS if isinstance(fresh, NotRun) else Verdict.UNSTABLE)
+
+
+# ── refused for the number of its opset alone ─────────────────────────────────────────────────
+def opsets(asked: list[Question]) -> list[int]:
+    return [question.task.opset for question in asked]
+
+
+@pytest.mark.parametrize(
+    ("refusal", "told"),
+    [(NO, "raised on a legal model: Refused: no"), (NOT_HERE, "no kernel")],
+    ids=["raised", "unsupported"],
+)
+def test_who_takes_the_same_model_at_a_later_opset_makes_an_error(tmp_path, refusal, told):
+    case = one(tmp_path, "{name: made}")
+    halfway, last = opset.later(case.op, case.opset)
+    asked, result = inquiry(case, Reply(refusal, "first"), Reply(right(), "second"))
+    assert opsets(asked) == [13, halfway]
+    first, second = asked
+    assert vars(second.task) == vars(first.task) | {"opset": halfway}
+    assert (second.inputs, second.second) == (first.inputs, first.second)
+    assert (result.verdict, result.failure) == (Verdict.ERROR, "raised")
+    hint = "takes the same model at opset {}, where Hardmax-13 is in force too"
+    assert result.reason == f"{hint.format(halfway)}; at opset 13: {told}"
+    assert result.printed == "first"
+    asked, result = inquiry(case, refusal, NO, right())
+    assert opsets(asked) == [13, halfway, last]
+    assert result.verdict is Verdict.ERROR
+    assert result.reason.startswith(hint.format(last))
+
+
+def test_its_answer_there_need_not_be_right(tmp_path: Path) -> None:
+    # That is for the cases at that opset to say.
+    _, result = inquiry(one(tmp_path, "{name: made}"), NOT_HERE, Produced((), 0.1))
+    assert result.verdict is Verdict.ERROR
+
+
+def test_where_the_case_is_only_a_recommendation_it_is_a_warning(tmp_path: Path) -> None:
+    case = one(tmp_path, "{name: made, rule: should}")
+    for refusal in (NO, NOT_HERE):
+        _, result = inquiry(case, refusal, right())
+        assert (result.verdict, result.failure) == (Verdict.WARN, "raised")
+
+
+@pytest.mark.parametrize("later", [NO, NOT_HERE, NotRun("gone")])
+def test_who_takes_it_at_no_later_opset_either_is_judged_by_its_own(tmp_path, later):
+    case = one(tmp_path, "{name: made}")
+    _, result = inquiry(case, NOT_HERE, later, later)
+    assert (result.verdict, result.reason) == (Verdict.UNSUPPORTED, "no kernel")
+    _, result = inquiry(case, NO, later, later)
+    assert result.reason == "raised on a legal model: Refused: no"
+    assert (result.verdict, result.failure) == (Verdict.ERROR, "raised")
+
+
+@pytest.mark.parametrize("later", LOST)
+def test_who_is_lost_at_a_later_opset_is_judged_by_its_own_and_that_is_told(tmp_path, later):
+    _, result = inquiry(one(tmp_path, "{name: made}"), NOT_HERE, later, later)
+    assert result.verdict is Verdict.UNSUPPORTED
+    assert result.reason.startswith("no kernel; the same model at opset 21: ")
+
+
+@pytest.mark.parametrize(
+    "outcome",
+    [
+        right(),
+        Produced((1 - RIGHT,), 0.1),
+        Produced((RIGHT,), 0.1, unstable="so"),
+        Raised("second run", "Refused", "no", True),
+        NotRun("gone"),
+        *LOST,
+    ],
+    ids=str,
+)
+def test_later_opsets_are_asked_about_after_refusals_alone(tmp_path, outcome):
+    assert opsets(inquiry(one(tmp_path, "{name: made}"), outcome)[0]) == [13]
+
+
+def test_nor_about_models_that_may_be_refused(tmp_path: Path) -> None:
+    either = "[{as: no, rejected: why, legal: {attrs.axis: 0}}, {as: yes, output: [[1, 1, 1]]}]"
+    admitted = f"{{name: made, attrs: {{axis: 2}}, rule: open, expect: {{any_of: {either}}}}}"
+    for text in (REJECTED, admitted):
+        for refusal in (NO, NOT_HERE):
+            for twin in (NO, NOT_HERE):
+                assert len(inquiry(one(tmp_path, text), refusal, twin)[0]) == 2
+
+
+@pytest.mark.parametrize(
+    ("op", "fields"),
+    [
+        # The next version of Hardmax comes with opset 11.
+        ("Hardmax", "opset: 10, attrs: {axis: 0}, inputs: {input: [1, 2]}"),
+        (
+            f"{HARDMAX1}\ndomain: com.microsoft.dml\nopset: 1",
+            "attrs: {Axes: [0]}, inputs: {InputTensor: [1, 2]}",
+        ),
+    ],
+    ids=["the last of its version", "DirectML"],
+)
+def test_where_there_is_no_later_opset_nothing_more_is_asked(tmp_path, op, fields):
+    text = f"op: {op}\ndtype: float32\ncases:\n- {{name: made, {fields}}}"
+    (case,) = cases_in(tmp_path, text)
+    _, result = inquiry(case, NOT_HERE)
+    assert result.verdict is Verdict.UNSUPPORTED
+
+
+@pytest.mark.parametrize("error", [Refused("opset 13 is not here"), NotSupported("opset 13")])
+def test_a_real_backend_is_asked_in_the_same_way(tmp_path: Path, error: Exception) -> None:
+    seen = []
+
+    def prepared(task: Task) -> Any:
+        seen.append(task.opset)
+        if task.opset == 13:
+            raise error
+        return Hardmax().prepared(task)
+
+    (result,) = judged([one(tmp_path, "{name: made}")], [Fake(prepared)])
+    assert result.verdict is Verdict.ERROR
+    assert len(seen) == 2
+
+
+# ── answers to old data ──────────────────────────────────────────────────────────────────────────
+def stale() -> Fake:
+    return in_turn([RIGHT], [RIGHT], [RIGHT])
+
+
+def test_the_answer_to_old_data_is_unstable_where_the_text_decides(tmp_path: Path) -> None:
+    result = result_of(one(tmp_path, "{name: made}"), stale())
+    # Reversed, the input has its maxima elsewhere.
+    assert result.verdict is Verdict.UNSTABLE
+    assert result.reason == "answered other data of the same shape with the first run's answer"
+
+
+def test_an_answer_that_happens_to_fit_the_other_data_is_not(tmp_path: Path) -> None:
+    same = one(tmp_path, "{name: made, inputs: {input: {shape: [2, 3], constant: 1}}}")
+    assert result_of(same, stale()).verdict is Verdict.PASS
+    zero = one(tmp_path, "{name: made, inputs: {input: {shape: [2, 3], constant: 0}}}")
+    assert result_of(zero, stale()).verdict is Verdict.PASS
+
+
+def test_nobody_is_accused_where_the_text_does_not_decide(tmp_path: Path) -> None:
+    lenient = one(tmp_path, "{name: made, rule: should}")
+    assert result_of(lenient, stale()).verdict is Verdict.PASS
+
+
+def right_but(wrong: Callable[[int, Any], bool]) -> Fake:
+    """Hardmax along axis 1, turned into its opposite where `wrong` says so of (run, input)."""
+
+    def prepared(_: Task) -> Callable[[Any], Any]:
+        runs = itertools.count(1)
+
+        def run(inputs: Any) -> Any:
+            (x,) = inputs
+            out = np.zeros_like(x)
+            out[np.arange(len(x)), [list(row).index(max(row)) for row in x]] = 1
+            return [1 - out if wrong(next(runs), x) else out]
+
+        return run
+
+    return Fake(prepared)
+
+
+def test_a_second_run_that_is_wrong_on_other_data_is_unstable(tmp_path: Path) -> None:
+    result = result_of(one(tmp_path, "{name: made}"), right_but(lambda run, _: run == 2))
+    assert result.verdict is Verdict.UNSTABLE
+    reason = "answered other data wrongly in its second run, and otherwise in a first run"
+    assert result.reason == reason
+
+
+def test_whoever_is_wrong_on_other_data_in_any_run_is_left_to_other_cases(tmp_path: Path) -> None:
+    case = one(tmp_path, "{name: made}")
+    backend = right_but(lambda _, x: not np.array_equal(x, X))
+    assert result_of(case, backend).verdict is Verdict.PASS
+
+
+# ── answers that differ between runs ─────────────────────────────────────────────────────────────
+NEAR = "{name: near, tolerance: {atol: 0.1}}"
+
+
+def drifting(*errors: float) -> Fake:
+    """Hardmax along axis 1, each run off by another error."""
+
+    def prepared(_: Task) -> Callable[[Any], Any]:
+        left = itertools.cycle(errors)
+
+        def run(inputs: Any) -> Any:
+            out = np.zeros_like(inputs[0])
+            out[np.arange(len(out)), inputs[0].argmax(1)] = 1
+            return [np.abs(out - np.float32(next(left)))]
+
+        return run
+
+    return Fake(prepared)
+
+
+def test_answers_that_differ_between_runs_and_are_right_pass_with_a_remark(tmp_path: Path) -> None:
+    result = result_of(one(tmp_path, NEAR), drifting(0, 0, 0.05))
+    assert (result.verdict, result.failure, result.irreproducible) == (Verdict.PASS, None, True)
+    said = "differs from the first answer in output 0"
+    told = f"not reproducible to the bit: the third run, on the first run's data, {said}"
+    assert result.reason == told
+    assert not result_of(one(tmp_path, NEAR), drifting(0.05)).irreproducible
+
+
+@pytest.mark.parametrize("errors", [(0, 0, 0.5), (0.5, 0, 0), (0.5, 0, 0.6)])
+def test_if_one_of_them_is_wrong_the_backend_is_unstable(tmp_path, errors):
+    (result,) = inline.diagnosed([one(tmp_path, NEAR)], drifting(*errors))
+    assert (result.verdict, result.failure) == (Verdict.UNSTABLE, "unstable")
+    # One answer alone, which may be right, shows no mistake.
+    assert result.diagnoses == ()
+
+
+def test_who_drifts_and_is_wrong_on_other_data_in_any_run_is_not_unstable(tmp_path: Path) -> None:
+    wrong = right_but(lambda _, x: not np.array_equal(x, X))
+    drift = itertools.count()
+
+    def prepared(task: Task) -> Callable[[Any], Any]:
+        run = wrong.prepare(task).run
+
+        def drifts(inputs: Any) -> Any:
+            return [np.abs(run(inputs)[0] - np.float32(0.01 * next(drift) % 0.1))]
+
+        return drifts
+
+    result = result_of(one(tmp_path, NEAR), Fake(prepared))
+    assert (result.verdict, result.irreproducible) == (Verdict.PASS, True)
+
+
+def test_other_data_of_an_unknown_operator_may_be_refused(tmp_path: Path) -> None:
+    # Nobody but the operator's own text knows which ratios are legal.
+    text = """
+        op: Dropout
+        dtype: float32
+        opset: 13
+        tolerance: {ulp: 0}
+        cases:
+        - {name: made, inputs: {data: [1, 2], ratio: 0.5}, expect: {output: [1, 2]}}
+    """
+    (case,) = cases_in(tmp_path, text)
+    for address in ("onnxruntime", "reference"):
+        assert result_of(case, connect(address)).verdict is Verdict.PASS
+    one_time = in_turn([np.array([1, 2], np.float32)], Refused("no"), Refused("not again"))
+    result = result_of(case, one_time)
+    assert result.verdict is Verdict.UNSTABLE
+    told = "answered its first run, then raised on the same data again: Refused: not again"
+    assert result.reason == told
+
+
+def test_a_wrong_answer_is_a_failure_before_it_is_an_old_one(tmp_path: Path) -> None:
+    wrong = in_turn([1 - RIGHT], [1 - RIGHT], [1 - RIGHT])
+    assert result_of(one(tmp_path, "{name: made}"), wrong).verdict is Verdict.FAIL
+
+
+def test_an_operator_without_kernel_is_judged_by_its_expectation_alone(tmp_path: Path) -> None:
+    text = """
+        op: LpNormalization
+        dtype: float32
+        opset: 13
+        cases:
+        - {name: made, tolerance: {ulp: 0}, inputs: {input: [1, 2]}, expect: {output: [-1, -2]}}
+    """
+    (case,) = cases_in(tmp_path, text)
+    out = np.array([-1, -2], np.float32)
+    assert result_of(case, answering(lambda inputs: [-inputs[0]])).verdict is Verdict.PASS
+    assert result_of(case, in_turn([out], [out], [out])).verdict is Verdict.PASS
+    assert result_of(case, ENGINE).verdict is Verdict.UNSUPPORTED
+
+
+# ── rejections ───────────────────────────────────────────────────────────────────────────────────
+REJECTED = "{name: made, attrs: {axis: 2}, expect: {rejected: why, legal: {attrs.axis: 1}}}"
+
+
+def test_a_rejection_passes_if_the_twin_is_accepted(tmp_path: Path) -> None:
+    case = one(tmp_path, REJECTED)
+    assert result_of(case, Hardmax()).verdict is Verdict.PASS
+    assert result_of(case, refusing()).verdict is Verdict.ERROR
+    assert result_of(case, answering(lambda inputs: [RIGHT])).verdict is Verdict.FAIL
+
+
+@pytest.mark.parametrize(
+    ("answer", "verdict"),
+    [
+        ([RIGHT], Verdict.PASS),
+        ([RIGHT[:1]], Verdict.FAIL),
+        ([RIGHT.astype(np.float64)], Verdict.FAIL),
+        ([RIGHT, RIGHT], Verdict.FAIL),
+        ([], Verdict.FAIL),
+        (None, Verdict.FAIL),
+    ],
+    ids=["right", "shape", "dtype", "two", "none", "None"],
+)
+def test_the_twin_s_answer_must_look_like_one(tmp_path, answer, verdict):
+    def prepared(task: Task) -> Any:
+        if task.attrs["axis"] == 2:
+            raise Refused("axis 2")
+        return lambda inputs: answer
+
+    assert result_of(one(tmp_path, REJECTED), Fake(prepared)).verdict is verdict
+
+
+def test_a_rejection_may_be_one_of_several_answers(tmp_path: Path) -> None:
+    rejected = "{as: rejected, rejected: why, legal: {attrs.axis: 0}}"
+    answers = f"[{rejected}, {{as: answered, output: [[1, 1, 1], [1, 1, 1]]}}]"
+    case = one(
+        tmp_path, f"{{name: made, attrs: {{axis: 2}}, rule: open, expect: {{any_of: {answers}}}}}"
+    )
+    assert result_of(case, Hardmax()).alternative == "rejected"
+    ones = answering(lambda inputs: [np.ones((2, 3), np.float32)])
+    assert result_of(case, ones).alternative == "answered"
+    assert result_of(case, refusing()).verdict is Verdict.ERROR
+
+
+def test_the_twin_is_put_to_the_backend_that_refused(tmp_path: Path) -> None:
+    asked: list[tuple[str, Any]] = []
+
+    def backend(name: str) -> Fake:
+        def prepared(task: Task) -> Any:
+            asked.append((name, task.attrs["axis"]))
+            raise Refused("no")
+
+        return Fake(prepared, name)
+
+    list(judged([one(tmp_path, REJECTED)], [backend("one"), backend("two")]))
+    for name in ("one", "two"):
+        assert [axis for who, axis in asked if who == name] == [2, 1]
+
+
+def test_a_twin_of_another_shape_and_dtype_has_its_own_data(tmp_path: Path) -> None:
+    legal = "{inputs.input: {value: [[1.5, 2.5]], dtype: float16}}"
+    text = f"{{name: made, dtype: int32, expect: {{rejected: why, legal: {legal}}}}}"
+    seen = []
+
+    def prepared(task: Task) -> Any:
+        if task.inputs[0].dtype.kind != "float":
+            raise Refused("no float")
+        seen.append((task.inputs[0].dtype.name, task.inputs[0].shape))
+        return lambda inputs: [np.array([[0, 1]], np.float16)]
+
+    assert result_of(one(tmp_path, text), Fake(prepared)).verdict is Verdict.PASS
+    assert seen == [("float16", (1, 2))]

@@ -1,0 +1,396 @@
+"""What must come out of a case, and cases that contradict themselves or the engine."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from onnx import numpy_helper
+
+from opcheck.backends import connect
+from opcheck.model import Case, Fill, Verdict
+from tests.asking import cases_in
+from tests.execution.one import ENGINE, RIGHT, X, one, outputs, result_of
+from tests.hardmax import Hardmax
+from tests.inline import judged
+from tests.miniatures import answering, refusing
+
+
+# ── cases that are themselves wrong ──────────────────────────────────────────────────────────────
+def test_a_model_that_the_engine_rejects_is_the_case_s_fault(tmp_path: Path) -> None:
+    case = one(tmp_path, "{name: made, attrs: {axis: 2}}")
+    for result in judged([case, case], [ENGINE, Hardmax(), refusing()]):
+        assert result.verdict is Verdict.BAD_CASE
+        assert result.reason == (
+            "the case takes this model for legal, the engine does not: "
+            "Hardmax-13: axis 2 is outside [-2, 1]"
+        )
+
+
+def test_a_case_that_the_engine_contradicts_accuses_nobody(tmp_path: Path) -> None:
+    literal = one(tmp_path, "{name: made, expect: {output: [[0, 1, 0], [1, 0, 0]]}}")
+    result = result_of(literal, connect("onnxruntime"))
+    assert result.verdict is Verdict.BAD_CASE
+    assert result.reason == (
+        "the case and opcheck's engine contradict each other: output: "
+        "2 of 6 elements differ, exactly where axis 0 is 0 and axis 1 < 2; at [0, 0] the case says"
+        " 0.0, the engine 1.0 (allowed: exact)"
+    )
+    legal = "{rejected: so, legal: {attrs.axis: 0}}"
+    refusal = one(tmp_path, f"{{name: made, expect: {legal}}}")
+    result = result_of(refusal, connect("onnxruntime"))
+    assert result.verdict is Verdict.BAD_CASE
+    assert result.reason == ("the case takes this model for invalid, opcheck's engine accepts it")
+    right = one(tmp_path, "{name: made, expect: {output: [[1, 0, 0], [1, 0, 0]]}}")
+    assert result_of(right, outputs(lambda out: 1 - out)).verdict is Verdict.FAIL
+
+
+def test_what_the_engine_cannot_compute_is_unsupported_by_opcheck(tmp_path: Path) -> None:
+    written = """
+        {op: Cast, opset: 21, dtype: float32, inputs: {input: [1]}, cases: [
+            {name: computed, attrs: {to: 17}},
+            {name: refused, attrs: {to: 99}, expect: {rejected: so, legal: {attrs.to: 17}}}]}
+    """
+    for result in judged(cases_in(tmp_path, written), [ENGINE, refusing()]):
+        assert (result.verdict, result.beyond) == (Verdict.UNSUPPORTED, True)
+        assert "unsupported by opcheck: casts of float8e4m3fn" in result.reason
+
+
+def test_a_twin_that_the_engine_rejects_is_the_case_s_fault(tmp_path: Path) -> None:
+    text = "{name: made, attrs: {axis: 2}, expect: {rejected: why, legal: {attrs.axis: 3}}}"
+    result = result_of(one(tmp_path, text), refusing())
+    assert result.verdict is Verdict.BAD_CASE
+    assert "axis 3 is outside [-2, 1]" in result.reason
+
+
+def test_data_that_cannot_be_made_is_the_case_s_fault(tmp_path: Path) -> None:
+    case = one(tmp_path, "{name: made, dtype: float16}")
+    # float16 holds every whole number to 2048 only: there are ties.
+    fill = Fill("permutation", (0, 1))
+    spec = replace(case.inputs[0], shape=(1, 3000), content=fill)
+    result = result_of(replace(case, inputs=(spec,)), ENGINE)
+    assert result.verdict is Verdict.BAD_CASE
+    assert "a permutation of 3000 has no ties" in result.reason
+
+
+def test_a_file_that_is_gone_since_is_the_case_s_fault(tmp_path: Path) -> None:
+    np.save(tmp_path / "x.npy", X)
+    case = one(tmp_path, "{name: made, inputs: {input: {file: x.npy}}}")
+    assert result_of(case, ENGINE).verdict is Verdict.PASS
+    (tmp_path / "x.npy").unlink()
+    result = result_of(case, ENGINE)
+    assert result.verdict is Verdict.BAD_CASE
+    assert result.reason
+
+
+def test_after_a_wrong_case_the_others_are_judged_all_the_same(tmp_path: Path) -> None:
+    wrong = one(tmp_path, "{name: made, attrs: {axis: 2}}")
+    right = one(tmp_path, "{name: made}")
+    verdicts = [result.verdict for result in judged([wrong, right], [ENGINE])]
+    assert verdicts == [Verdict.BAD_CASE, Verdict.PASS]
+
+
+# ── answers that nobody wrote out, and that say little ───────────────────────────────────────────
+POOL = """
+    op: LpPool
+    dtype: float16
+    opset: 22
+    attrs: {{kernel_shape: [1]}}
+    cases:
+    - {{name: made, inputs: {{X: {x}}}{more}}}
+"""
+
+
+def pool(folder: Path, x: str, more: str = "") -> Case:
+    (case,) = cases_in(folder, POOL.format(x=x, more=more))
+    return case
+
+
+def test_an_answer_that_is_mostly_zero_is_the_case_s_fault(tmp_path: Path) -> None:
+    case = pool(tmp_path, "[[[0, 0, 0, 1, 2]]]")
+    for backend in (ENGINE, refusing()):
+        result = result_of(case, backend)
+        assert result.verdict is Verdict.BAD_CASE
+        assert result.reason == (
+            "Y: 3 of 5 elements come out as 0, infinity or NaN, so the case tells little: choose"
+            " other data, write the answer out, or state in `empty` why it is meant to be so"
+        )
+
+
+@pytest.mark.parametrize(
+    ("x", "verdict"),
+    [
+        ("[[[0, 0, 0, 1, 1, 1]]]", Verdict.PASS),
+        ("[[[.nan, .nan, 0, 1, 1]]]", Verdict.BAD_CASE),
+        ("[[[.inf, .inf, .inf, 1, 2]]]", Verdict.BAD_CASE),
+        ("[[[1.0e-7, 6.0e-8, 6.0e-8, 0, 0]]]", Verdict.PASS),
+        ("{shape: [1, 0, 4], constant: 0}", Verdict.PASS),
+    ],
+    ids=["half", "NaN", "infinities", "subnormals", "empty"],
+)
+def test_half_of_it_may_be_zero_or_nan(tmp_path: Path, x: str, verdict: Verdict) -> None:
+    assert result_of(pool(tmp_path, x), ENGINE).verdict is verdict
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        ", empty: windows of nothing but zeros",
+        ", expect: {Y: [[[0, 0, 0, 0]]]}",
+        ", rule: open, expect: {any_of: [{as: computed}, {as: other, Y: [[[1, 1, 1, 1]]]}]}",
+    ],
+    ids=["meant", "written out", "open"],
+)
+def test_unless_somebody_says_so(tmp_path: Path, more: str) -> None:
+    zeros = "[[[0, 0, 0, 0]]]"
+    assert result_of(pool(tmp_path, zeros), ENGINE).verdict is Verdict.BAD_CASE
+    assert result_of(pool(tmp_path, zeros, more), ENGINE).verdict is Verdict.PASS
+
+
+def test_what_vanishes_in_the_dtype_counts_as_zero(tmp_path: Path) -> None:
+    row = ", inputs: {input: [[0, -20, -20]]}"
+    assert result_of(softmax(tmp_path, row, "float16"), ENGINE).verdict is Verdict.BAD_CASE
+    assert result_of(softmax(tmp_path, row, "float32"), ENGINE).verdict is Verdict.PASS
+
+
+def test_the_zeros_of_an_exact_answer_are_answers(tmp_path: Path) -> None:
+    assert result_of(one(tmp_path, "{name: made}"), ENGINE).verdict is Verdict.PASS
+    wide = "{name: made, inputs: {input: {shape: [1, 64], arange: [0, 1]}}}"
+    assert result_of(one(tmp_path, wide), ENGINE).verdict is Verdict.PASS
+
+
+def test_a_legal_twin_may_be_as_empty_as_it_likes(tmp_path: Path) -> None:
+    rejected = "expect: {rejected: so, legal: {attrs.kernel_shape: [1]}}"
+    case = pool(tmp_path, "[[[0, 0, 0]]]", f", attrs: {{kernel_shape: [0]}}, {rejected}")
+    assert result_of(case, ENGINE).verdict is Verdict.PASS
+
+
+# ── golden files ─────────────────────────────────────────────────────────────────────────────────
+GOLDEN = "{name: made, expect: {golden: golden}}"
+
+
+def stored(folder: Path, *arrays: Any) -> Path:
+    golden = folder / "golden"
+    golden.mkdir()
+    for number, array in enumerate(arrays):
+        data = numpy_helper.from_array(array).SerializeToString()
+        (golden / f"output_{number}.pb").write_bytes(data)
+    return golden
+
+
+def test_golden_outputs_are_what_must_come_out(tmp_path: Path) -> None:
+    stored(tmp_path, RIGHT)
+    case = one(tmp_path, GOLDEN)
+    assert result_of(case, Hardmax()).verdict is Verdict.PASS
+    assert result_of(case, ENGINE).self_check is False
+    wrong = result_of(case, answering(lambda inputs: [1 - RIGHT]))
+    assert (wrong.verdict, wrong.reason) == (Verdict.FAIL, "output: 6 of 6 elements wrong")
+    assert result_of(case, answering(lambda i: [RIGHT[0]])).verdict is Verdict.FAIL
+    double = result_of(case, answering(lambda inputs: [RIGHT.astype(np.float64)]))
+    assert double.reason == "output: dtype float64, want float32"
+
+
+def test_golden_outputs_that_the_engine_contradicts_are_a_bad_case(tmp_path: Path) -> None:
+    stored(tmp_path, 1 - RIGHT)
+    result = result_of(one(tmp_path, GOLDEN), Hardmax())
+    assert result.verdict is Verdict.BAD_CASE
+    told = "the case and opcheck's engine contradict each other: output: 6 of 6 elements"
+    assert result.reason.startswith(told)
+
+
+def test_golden_outputs_may_be_one_of_several_answers(tmp_path: Path) -> None:
+    stored(tmp_path, 1 - RIGHT)
+    answers = "[{as: stored, golden: golden}, {as: stated, output: [[1, 0, 0], [1, 0, 0]]}]"
+    case = one(tmp_path, f"{{name: made, rule: open, expect: {{any_of: {answers}}}}}")
+    assert result_of(case, Hardmax()).alternative == "stated"
+    assert result_of(case, outputs(lambda out: 1 - out)).alternative == "stored"
+
+
+def test_each_output_has_its_own_golden_file(tmp_path: Path) -> None:
+    values, places = np.array([3, 2], np.float32), np.array([2, 1])
+    stored(tmp_path, values, places)
+    text = """
+        op: TopK
+        opset: 11
+        tolerance: {ulp: 0}
+        cases:
+        - name: made
+          inputs: {X: {value: [1, 2, 3], dtype: float32}, K: {value: [2], dtype: int64}}
+          expect: {golden: golden}
+    """
+    (case,) = cases_in(tmp_path, text)
+    assert result_of(case, connect("reference")).verdict is Verdict.PASS
+    wrong = result_of(case, answering(lambda inputs: [values, places[::-1]]))
+    assert wrong.reason == "Indices: 2 of 2 elements wrong"
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        (b"\x00" * 40, "output_0.pb is no readable tensor"),
+        (numpy_helper.from_array(RIGHT).SerializeToString()[:-5], "output_0.pb is no readable"),
+        (
+            numpy_helper.from_array(RIGHT.astype(np.float64)).SerializeToString(),
+            "output_0.pb holds float64; Hardmax-13 gives float32 here",
+        ),
+        (
+            numpy_helper.from_array(RIGHT.astype(np.complex64)).SerializeToString(),
+            "output_0.pb holds complex64; Hardmax-13 gives float32 here",
+        ),
+        (
+            numpy_helper.from_array(np.array(["text"], object)).SerializeToString(),
+            "output_0.pb holds string; Hardmax-13 gives float32 here",
+        ),
+    ],
+    ids=["zeros", "cut short", "float64", "complex", "strings"],
+)
+def test_golden_outputs_that_cannot_be_are_the_case_s_fault(tmp_path, data, said):
+    golden = stored(tmp_path, RIGHT)
+    case = one(tmp_path, GOLDEN)
+    (golden / "output_0.pb").write_bytes(data)
+    for backend in (ENGINE, Hardmax(), refusing()):
+        result = result_of(case, backend)
+        assert result.verdict is Verdict.BAD_CASE
+        assert result.reason.startswith(said)
+
+
+def test_a_golden_file_that_is_gone_since_is_the_case_s_fault(tmp_path: Path) -> None:
+    golden = stored(tmp_path, RIGHT)
+    case = one(tmp_path, GOLDEN)
+    (golden / "output_0.pb").unlink()
+    assert result_of(case, Hardmax()).verdict is Verdict.BAD_CASE
+
+
+# ── error bounds ─────────────────────────────────────────────────────────────────────────────────
+SOFTMAX = """
+    op: Softmax
+    dtype: {dtype}
+    opset: 13
+    attrs: {{axis: -1}}
+    inputs: {{input: [[1, 2, 3]]}}
+    cases:
+    - {{name: shares{more}}}
+"""
+#: e^-2, e^-1 and 1, divided by their sum.
+SHARES = "[[0.09003057317038046, 0.24472847105479764, 0.66524095577482178]]"
+
+
+def softmax(folder: Path, more: str = "", dtype: str = "float32") -> Case:
+    (case,) = cases_in(folder, SOFTMAX.format(more=more, dtype=dtype))
+    return case
+
+
+@pytest.mark.parametrize("more", ["", f", expect: {{output: {SHARES}}}"])
+def test_a_rounded_answer_is_judged_by_the_bound_of_the_operator(tmp_path: Path, more: str) -> None:
+    case = softmax(tmp_path, more)
+    assert result_of(case, ENGINE).verdict is Verdict.PASS
+    for factor, verdict in [(1 + 1e-7, Verdict.PASS), (1 + 1e-5, Verdict.FAIL)]:
+        backend = answering(lambda inputs, f=factor: [_softmax(inputs[0]) * np.float32(f)])
+        result = result_of(case, backend)
+        assert result.verdict is verdict
+        assert result.comparisons[0].tier == "float32"
+
+
+def _softmax(x: Any) -> Any:
+    e = np.exp(x.astype(np.float64) - x.max())
+    return (e / e.sum()).astype(x.dtype)
+
+
+def test_a_literal_that_the_bound_does_not_allow_is_the_case_s_fault(tmp_path: Path) -> None:
+    case = softmax(tmp_path, ", expect: {output: [[0.0900, 0.2447, 0.6652]]}")
+    result = result_of(case, ENGINE)
+    assert result.verdict is Verdict.BAD_CASE
+    assert "the case and opcheck's engine contradict each other" in result.reason
+
+
+@pytest.mark.parametrize(
+    ("backend", "verdict"),
+    [("reference", Verdict.WARN), ("reference?accumulate=float16", Verdict.PASS)],
+)
+def test_arithmetic_in_a_16_bit_type_is_warned_of_unless_it_is_declared(tmp_path, backend, verdict):
+    fill = ", inputs: {input: {shape: [8, 32], normal: [0, 1]}}"
+    result = result_of(softmax(tmp_path, fill, "float16"), connect(backend))
+    assert result.verdict is verdict
+    assert result.comparisons[0].tier == "float16 stored"
+    assert result.backend == backend
+
+
+def test_an_answer_that_the_engine_does_not_give_needs_a_tolerance(tmp_path: Path) -> None:
+    other = "{as: other, output: [[0.5, 0.5]]}, {as: right, output: " + SHARES + "}"
+    case = softmax(tmp_path, f", rule: open, expect: {{any_of: [{other}]}}")
+    result = result_of(case, ENGINE)
+    assert result.verdict is Verdict.BAD_CASE
+    assert result.reason == (
+        "output: tolerance must be stated: opcheck's engine gives the shape (1, 3), so it has no"
+        " error bound for this answer"
+    )
+    stated = f", rule: open, tolerance: {{ulp: 1}}, expect: {{any_of: [{other}]}}"
+    assert result_of(softmax(tmp_path, stated), ENGINE).alternative == "right"
+
+
+FROM_THE_BACK = """\
+    op: Softmax
+    dtype: float32
+    opset: 1
+    cases:
+    - name: from_the_back
+      rule: open
+      attrs: {{axis: -1}}
+      inputs: {{input: [[1000, 1001, 1003], [0, 1, 3]]}}
+      expect:
+        any_of:
+        - {{as: back, output: {output}}}
+        - {{as: no, rejected: why, legal: {{attrs.axis: {axis}}}}}
+"""
+ROWS = "[[0.042010066, 0.114195199, 0.843794735], [0.042010066, 0.114195199, 0.843794735]]"
+
+
+def lse(inputs: Any) -> Any:
+    (x,) = inputs
+    top = x.max(1, keepdims=True)
+    log = top + np.log(np.exp(x - top).sum(1, keepdims=True))
+    return [np.exp(x - log.astype(np.float32))]
+
+
+def test_an_answer_that_only_the_twin_s_engine_gives_is_judged_by_its_bound(tmp_path: Path) -> None:
+    (case,) = cases_in(tmp_path, FROM_THE_BACK.format(output=ROWS, axis=1))
+    for run, verdict in (
+        (lambda inputs: [np.array(json.loads(ROWS), np.float32)], "pass"),
+        (lse, "warn"),
+        (lambda inputs: [np.abs(lse(inputs)[0] - np.float32(0.01))], "fail"),
+    ):
+        result = result_of(case, answering(run))
+        assert (result.verdict, result.comparisons[0].tier) == (verdict, "float32")
+        assert (verdict == "warn") == ("log-sum-exp" in result.reason)
+    assert result_of(case, answering(lse)).alternative == "back"
+
+
+@pytest.mark.parametrize(
+    ("output", "axis"), [("[[1, 0, 0], [0, 0, 1]]", 1), (ROWS, 0)], ids=["values", "twin"]
+)
+def test_a_twin_that_has_another_answer_is_no_measure(tmp_path, output, axis):
+    (case,) = cases_in(tmp_path, FROM_THE_BACK.format(output=output, axis=axis))
+    result = result_of(case, ENGINE)
+    assert result.verdict is Verdict.BAD_CASE
+    assert "opcheck's engine refuses it, so it has no error bound" in result.reason
+
+
+@pytest.mark.parametrize("strict", ["", ", strict: true"])
+@pytest.mark.parametrize(
+    "more",
+    [
+        ", expect: {output: [[0, 0, 1]]}",
+        "",
+        ", rule: open, expect: {any_of: [{as: a, output: [[0, 0, 1]]}, {as: b, output: [1]}]}",
+    ],
+    ids=["literal", "computed", "alternative"],
+)
+def test_a_tolerance_leaves_the_operator_its_floor_unless_it_is_strict(tmp_path, more, strict):
+    inputs = ", inputs: {input: {value: [[-1000, -500, 0]], initializer: true}}, empty: so"
+    case = softmax(tmp_path, f"{inputs}, tolerance: {{ulp: 1{strict}}}{more}")
+    verdict = Verdict.FAIL if strict else Verdict.PASS
+    for small, wanted in ((2.3e-38, verdict), (2.4e-38, Verdict.FAIL), (0.0, Verdict.PASS)):
+        backend = answering(lambda _, s=small: [np.array([[s, 0, 1]], np.float32)])
+        assert result_of(case, backend).verdict is wanted

@@ -1,0 +1,172 @@
+"""Models on backends, through processes of their own where that is what matters."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from onnx import helper
+
+from opcheck.backends import connect
+from opcheck.backends.isolation.cleanup import guarded_folder
+from opcheck.backends.isolation.pool import Pool
+from opcheck.backends.isolation.slot import BackendSettings
+from opcheck.dtypes import ELEMENT_TYPES, element_type
+from opcheck.execution import judge_all
+from opcheck.model import Verdict
+from opcheck.suite import load_all
+from tests.inline import judged
+from tests.miniatures import answering, in_turn
+from tests.models import X, model, relu, sequence_of, tensor, typed, write
+
+Y = np.maximum(X, 0)
+
+
+def case_of(folder, proto, inputs, outputs):
+    (case,) = load_all([write(folder / "test_a", proto, inputs, outputs)])
+    return case
+
+
+def verdict(case, backend):
+    (result,) = judged([case], [backend])
+    return result.verdict, result.reason
+
+
+def test_what_a_model_must_give_is_what_is_judged(tmp_path):
+    case = case_of(tmp_path, relu(), [X], [Y])
+    assert verdict(case, answering(lambda inputs: [np.maximum(inputs[0], 0)]))[0] is Verdict.PASS
+    assert verdict(case, answering(lambda inputs: [inputs[0]])) == (
+        Verdict.FAIL,
+        "y: 1 of 3 elements wrong",
+    )
+    unstable = in_turn([Y], [Y], [Y + 1])
+    assert verdict(case, unstable)[0] is Verdict.UNSTABLE
+
+
+def test_of_random_values_no_run_need_repeat_another(tmp_path):
+    node = helper.make_node("Bernoulli", ["x"], ["y"])
+    case = case_of(tmp_path, model([node], [tensor("x")], [tensor("y")]), [Y], [Y])
+    found, told = verdict(case, in_turn([Y], [Y + 1], [Y + 2]))
+    assert found is Verdict.PASS
+    assert told == "values that are drawn at random are not judged, only their type and shape"
+    assert verdict(case, in_turn([Y], [Y], [Y.astype(np.float64)]))[0] is Verdict.UNSTABLE
+    assert verdict(case, in_turn([Y[:, 1:]], [Y], [Y]))[0] is Verdict.FAIL
+    assert verdict(case, in_turn([Y], [Y]))[0] is Verdict.UNSTABLE  # raises the third time
+
+
+def test_a_sequence_that_differs_the_third_time_is_unstable(tmp_path):
+    proto = model(
+        [helper.make_node("SplitToSequence", ["x"], ["s"], axis=1)],
+        [tensor("x")],
+        [typed("s", sequence_of())],
+    )
+    parts = np.split(X, 3, axis=1)
+    case = case_of(tmp_path, proto, [X], [parts])
+    assert verdict(case, in_turn([parts], [parts], [parts]))[0] is Verdict.PASS
+    wrong = [parts[0], parts[1], parts[2] + 1]
+    assert verdict(case, in_turn([parts], [parts], [wrong]))[0] is Verdict.UNSTABLE
+    assert verdict(case, in_turn([wrong], [wrong], [wrong])) == (
+        Verdict.FAIL,
+        "s[2]: 1 of 1 elements wrong",
+    )
+
+
+def test_what_is_beyond_opcheck_is_asked_of_nobody(tmp_path):
+    case = replace(case_of(tmp_path, relu(), [X], [Y]), beyond="map values (input 'x')")
+    (result,) = judged([case], [answering(lambda inputs: pytest.fail("it was asked"))])
+    assert (result.verdict, result.inexpressible) == (Verdict.UNSUPPORTED, True)
+    assert result.beyond
+    assert result.reason == "unsupported by opcheck: map values (input 'x')"
+
+
+def test_the_engine_says_which_models_it_does_not_compute(tmp_path):
+    engine = connect("numpy")
+    node = helper.make_node("Hardmax", ["x"], ["y"])
+    single = model([node], [tensor("x")], [tensor("y")])
+    case = case_of(tmp_path / "single", single, [X], [np.array([[0, 0, 1]], np.float32)])
+    assert verdict(case, engine)[0] is Verdict.PASS
+    # A test that is wrong accuses nobody.
+    case = case_of(tmp_path / "wrong", single, [X], [np.array([[1, 0, 0]], np.float32)])
+    found, told = verdict(case, answering(lambda inputs: [X]))
+    assert found is Verdict.BAD_CASE
+    assert "engine contradict each other" in told
+    nodes = [helper.make_node("Relu", ["x"], ["a"]), helper.make_node("Hardmax", ["a"], ["y"])]
+    graph = model(nodes, [tensor("x")], [tensor("y")])
+    case = case_of(tmp_path / "graph", graph, [X], [np.array([[0, 0, 1]], np.float32)])
+    found, told = verdict(case, engine)
+    assert found is Verdict.UNSUPPORTED
+    assert told == "opcheck's engine computes single nodes of operators that it knows: no graph"
+
+
+# ── in processes of their own ─────────────────────────────────────────────────────────────────
+def identity(tmp_path: Path, name: str):
+    """A model that gives back a tensor of an element type."""
+    dtype = ELEMENT_TYPES[name]
+    words = np.array(["a", "", "ü\n"], object)
+    value = words if dtype.kind == "string" else np.array([1, 0, 1]).astype(dtype.numpy)
+    node = helper.make_node("Identity", ["x"], ["y"])
+    shape = [3]
+    proto = model(
+        [node], [tensor("x", dtype.onnx, shape)], [tensor("y", dtype.onnx, shape)], (), 25, 12
+    )
+    return case_of(tmp_path / name, proto, [value], [value])
+
+
+def sequences(tmp_path: Path):
+    node = helper.make_node("Identity", ["s"], ["t"])
+    declared = sequence_of()
+    proto = model([node], [typed("s", declared)], [typed("t", declared)], opset=16)
+    yield case_of(tmp_path / "some", proto, [[X, Y]], [[X, Y]])
+    yield case_of(tmp_path / "none", proto, [[]], [[]])
+
+
+@pytest.fixture(scope="module")
+def pools():
+    with guarded_folder() as folder:
+        made = {
+            name: Pool(BackendSettings(name, folder, {}, 30.0, None), 1)
+            for name in ("onnxruntime", "reference")
+        }
+        for pool in made.values():
+            pool.connected()
+        yield made
+        for pool in made.values():
+            pool.close()
+
+
+@pytest.mark.parametrize("backend", ["onnxruntime", "reference"])
+def test_every_element_type_goes_to_backends_and_back(tmp_path, pools, backend):
+    cases = [identity(tmp_path, name) for name in ELEMENT_TYPES]
+    cases = [replace(case, id=f"{place}") for place, case in enumerate(cases)]
+    found = [*judge_all(cases, [pools[backend]])]
+    assert len(found) == len(cases)
+    failing = {
+        result.case.dtype.name: result.reason  # type: ignore[union-attr]
+        for result in found
+        if result.verdict not in (Verdict.PASS, Verdict.UNSUPPORTED)
+    }
+    assert failing == {}
+    passing = {r.case.dtype.name for r in found if r.verdict is Verdict.PASS and r.case.dtype}
+    assert passing >= {"string", "bfloat16", "float8e4m3fn", "float8e5m2", "bool", "uint64"}
+
+
+@pytest.mark.parametrize("backend", ["onnxruntime", "reference"])
+def test_elements_of_half_a_byte_are_packed_and_unpacked(tmp_path, pools, backend):
+    values = np.array([1, -2, 7, -8, 3], np.float32)
+    narrow = values.astype(ELEMENT_TYPES["int4"].numpy)
+    cases = []
+    for one, other in ((narrow, values), (values, narrow)):
+        codes = [element_type(array).onnx for array in (one, other)]  # type: ignore[union-attr]
+        node = helper.make_node("Cast", ["x"], ["y"], to=codes[1])
+        ends = [tensor("x", codes[0], [5])], [tensor("y", codes[1], [5])]
+        folder = tmp_path / f"{codes[0]}"
+        cases.append(case_of(folder, model([node], *ends, opset=21, ir_version=10), [one], [other]))
+    cases = [replace(case, id=f"{place}") for place, case in enumerate(cases)]
+    assert [result.verdict for result in judge_all(cases, [pools[backend]])] == [Verdict.PASS] * 2
+
+
+@pytest.mark.parametrize("backend", ["onnxruntime", "reference"])
+def test_sequences_go_to_backends_and_back(tmp_path, pools, backend):
+    cases = [replace(case, id=f"{n}") for n, case in enumerate(sequences(tmp_path))]
+    found = [*judge_all(cases, [pools[backend]])]
+    assert [(result.verdict, result.reason) for result in found] == [(Verdict.PASS, "")] * 2

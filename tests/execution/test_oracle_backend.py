@@ -1,0 +1,217 @@
+"""Cases whose answer is that of a backend, and cases in which backends are compared."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from opcheck.errors import NotSupported
+from opcheck.execution import judge_all
+from opcheck.execution.expected import is_the_same, oracles_of
+from opcheck.model import BackendInfo, Case, LiveResult, Verdict
+from tests.asking import cases_in
+from tests.inline import Inline
+from tests.miniatures import Fake, Refused
+
+FILE = """
+    op: Gemm
+    opset: 13
+    dtype: float32
+    tolerance: {atol: 0.01}
+    inputs: {A: [[1, 2]], B: [[3], [4]]}
+    cases:
+    - {name: by_oracle, expect: {oracle: wise}}
+    - {name: together, expect: {agree: true}}
+    """
+
+
+def says(address: str, *values: float, dtype: Any = np.float32) -> Fake:
+    """A backend that always gives one answer."""
+    return acts(address, lambda inputs: [np.array([values], dtype)])
+
+
+def acts(address: str, run: Callable[[Sequence[Any]], Any]) -> Fake:
+    return Fake(lambda _: run, address)
+
+
+def fails(address: str, error: Exception) -> Fake:
+    def run(inputs: Sequence[Any]) -> Any:
+        raise error
+
+    return acts(address, run)
+
+
+def gemm(address: str) -> Fake:
+    return acts(address, lambda inputs: [inputs[0] @ inputs[1]])
+
+
+def results(
+    folder: Path, name: str, backends: Sequence[Fake], oracle: Fake | None = None
+) -> list[LiveResult]:
+    cases = [case for case in cases_in(folder, FILE) if case.name == name]
+    oracles = {"wise": Inline(oracle)} if oracle else {}
+    return [*judge_all(cases, [Inline(backend) for backend in backends], oracles=oracles)]
+
+
+def judged(folder: Path, oracle: Fake, *backends: Fake) -> list[LiveResult]:
+    return results(folder, "by_oracle", backends, oracle)
+
+
+# ── an oracle ────────────────────────────────────────────────────────────────────────────────────
+def test_what_the_oracle_answers_must_come_out(tmp_path: Path) -> None:
+    right, wrong = judged(tmp_path, gemm("wise"), says("right", 11), says("wrong", 12))
+    assert (right.verdict, right.oracle, right.self_check) == (Verdict.PASS, "wise 1.0", False)
+    assert (wrong.verdict, wrong.failure) == (Verdict.FAIL, "values")
+    assert wrong.reason == "unlike oracle wise 1.0: Y: 1 of 1 elements wrong"
+    assert wrong.comparisons[0].worst[0].want == 11
+
+
+def test_a_wrong_oracle_is_named_where_it_accuses_a_right_backend(tmp_path: Path) -> None:
+    (right,) = judged(tmp_path, says("wise", 99), says("right", 11))
+    assert right.verdict is Verdict.FAIL
+    assert right.reason.startswith("unlike oracle wise 1.0: ")
+
+
+def test_an_oracle_that_is_the_backend_itself_proves_nothing(tmp_path: Path) -> None:
+    (itself,) = judged(tmp_path, gemm("wise"), gemm("wise"))
+    assert (itself.verdict, itself.self_check) == (Verdict.PASS, True)
+
+
+@pytest.mark.parametrize(
+    ("oracle", "why"),
+    [
+        (fails("wise", NotSupported("no kernel")), "unsupported: no kernel"),
+        (fails("wise", Refused("no such axis")), "raised Refused: no such axis"),
+        (says("wise", 1, dtype=np.float64), "Y: dtype float64, want float32"),
+        (acts("wise", lambda inputs: []), "Y: count 0 outputs, want 1"),
+        (acts("wise", lambda inputs: ["text"]), "Y: type builtins.str, want a tensor"),
+    ],
+)
+def test_without_an_answer_of_the_oracle_nobody_is_judged(tmp_path, oracle, why):
+    found = judged(tmp_path, oracle, says("a", 11), fails("b", Refused("no")))
+    found += judged(tmp_path, oracle, fails("c", NotSupported("no")))
+    assert [result.verdict for result in found] == [Verdict.NOT_RUN] * 3
+    assert all(why in result.reason for result in found)
+    assert found[0].reason.startswith("oracle wise 1.0 gives no answer: ")
+
+
+def test_an_oracle_whose_runs_contradict_each_other_gives_no_answer(tmp_path: Path) -> None:
+    count = iter(range(99))
+    oracle = acts("wise", lambda inputs: [np.array([[next(count)]], np.float32)])
+    (found,) = judged(tmp_path, oracle, says("a", 0))
+    assert found.verdict is Verdict.NOT_RUN
+    assert "unstable" in found.reason
+
+
+def test_a_backend_that_contradicts_itself_is_found_out_without_any_answer(tmp_path: Path) -> None:
+    count = iter(range(99))
+    unstable = acts("a", lambda inputs: [np.array([[next(count)]], np.float32)])
+    (found,) = judged(tmp_path, fails("wise", Refused("no")), unstable)
+    assert found.verdict is Verdict.UNSTABLE
+
+
+def test_an_answer_to_other_data_must_be_the_oracle_s_too(tmp_path: Path) -> None:
+    # The first answer, kept for good: right for the case's data, and stale for any other.
+    (found,) = judged(tmp_path, gemm("wise"), says("stale", 11))
+    assert found.verdict is Verdict.PASS  # reversed, a vector times its like is what it was
+
+    file = FILE.replace("[[3], [4]]", "{value: [[3], [4]], initializer: true}")
+    (case,) = [case for case in cases_in(tmp_path, file) if case.name == "by_oracle"]
+
+    def prepared(task: Any) -> Any:
+        return lambda inputs: [inputs[0] @ task.initializers["B"]]
+
+    oracles = {"wise": Inline(Fake(prepared, "wise"))}
+    (found,) = judge_all([case], [Inline(says("stale", 11))], oracles=oracles)
+    assert found.verdict is Verdict.UNSTABLE
+    assert "first run's answer" in found.reason
+
+
+def test_where_the_engine_knows_better_the_oracle_is_told_so(tmp_path: Path) -> None:
+    text = """
+        op: Hardmax
+        opset: 13
+        dtype: float32
+        attrs: {axis: 1}
+        cases:
+        - {name: a, inputs: {input: [[1, 2]]}, tolerance: {ulp: 0}, expect: {oracle: wise}}
+        """
+    oracles = {"wise": Inline(says("wise", 1, 0))}
+    (found,) = judge_all(cases_in(tmp_path, text), [Inline(says("a", 0, 1))], oracles=oracles)
+    assert found.verdict is Verdict.BAD_CASE
+    assert found.reason.startswith("by oracle wise 1.0: the case and opcheck's engine contradict")
+
+
+def test_every_oracle_is_named_once_with_its_first_case(tmp_path: Path) -> None:
+    cases = cases_in(tmp_path, FILE)
+    assert {name: case.name for name, case in oracles_of(cases * 2).items()} == {
+        "wise": "by_oracle"
+    }
+
+
+@pytest.mark.parametrize(
+    ("backend", "oracle", "same"),
+    [
+        (("ort", "1", None), ("ort", "1", None), True),
+        (("mine", "1", "ort"), ("ort", "1", None), True),
+        (("ort", "1", None), ("mine", "1", "ort"), True),
+        (("mine", "2", "ort"), ("ort", "1", None), False),
+        (("old", "1", "ort"), ("new", "1", "ort"), True),
+        (("ort:CUDA", "1", None), ("ort", "1", None), False),
+        (("other", "1", None), ("ort", "1", None), False),
+    ],
+)
+def test_who_is_its_own_oracle(backend, oracle, same):
+    one, other = (
+        BackendInfo(address, "kind", version, of=of) for address, version, of in (backend, oracle)
+    )
+    assert is_the_same(one, other) is same
+    # Two profiles that are made of other files are two builds.
+    built = replace(other, made_of={"library": "5eed"})
+    assert is_the_same(one, built) is (same and None in (backend[2], oracle[2]))
+
+
+# ── each other ───────────────────────────────────────────────────────────────────────────────────
+def together(folder: Path, *backends: Fake) -> list[LiveResult]:
+    return results(folder, "together", backends)
+
+
+def test_backends_are_compared_with_each_other(tmp_path: Path) -> None:
+    a, b, c = together(tmp_path, gemm("a"), says("b", 12), says("c", 11.001))
+    assert [a.verdict, b.verdict, c.verdict] == [Verdict.PASS, Verdict.DIFFER, Verdict.PASS]
+    assert b.against == ("a", "c")
+    assert (a.oracle, a.against) == ("", ("c",))
+    assert not any(result.diagnoses for result in (a, b, c))
+
+
+def test_one_alone_is_not_judged(tmp_path: Path) -> None:
+    a, b = together(tmp_path, says("a", 11), fails("b", NotSupported("no kernel")))
+    assert [a.verdict, b.verdict] == [Verdict.NOT_RUN, Verdict.UNSUPPORTED]
+    (alone,) = together(tmp_path, says("a", 11))
+    assert alone.verdict is Verdict.NOT_RUN
+
+
+def test_who_agrees_with_itself_by_another_name_proves_nothing(tmp_path: Path) -> None:
+    class Profile(Inline):
+        @property
+        def info(self) -> BackendInfo:
+            return BackendInfo("mine", "fake", "1.0", of="a")
+
+    (case,) = [case for case in cases_in(tmp_path, FILE) if case.name == "together"]
+    both = [Inline(gemm("a")), Profile(gemm("a"))]
+    assert [(r.verdict, r.self_check) for r in judge_all([case], both)] == [("pass", True)] * 2
+    three = [*both, Inline(gemm("b"))]
+    assert [r.self_check for r in judge_all([case], three)] == [False] * 3
+
+
+def test_results_come_in_order_though_some_wait_for_others(tmp_path: Path) -> None:
+    cases: list[Case] = [*cases_in(tmp_path, FILE)]
+    backends = [gemm("a"), gemm("b"), says("c", 0)]
+    oracles = {"wise": Inline(gemm("wise"))}
+    found = [*judge_all(cases, [Inline(one) for one in backends], oracles=oracles)]
+    assert [(result.case.name, result.backend) for result in found] == [
+        (case.name, backend.address) for case in cases for backend in backends
+    ]

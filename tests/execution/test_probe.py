@@ -1,0 +1,178 @@
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from opcheck import opset
+from opcheck.backends.declarations import Declaration
+from opcheck.dtypes import DTYPES
+from opcheck.engine.node import operator_of
+from opcheck.errors import NotSupported
+from opcheck.execution.probe import matrix, probe
+from opcheck.model import OpVersion, Reply, Task, TimedOut, Verdict
+from opcheck.model.result import Cell, Support
+from opcheck.suite import load
+from tests.asking import cases_in
+from tests.hardmax import Hardmax
+from tests.inline import Inline
+from tests.miniatures import Fake, answering, refusing
+
+SUITE = """
+    op: Hardmax
+    dtype: float32
+    level: smoke
+    attrs: {axis: 1}
+    inputs: {input: [[1, 3, 3]]}
+    cases:
+    - name: ties
+      matrix: {opset: [1, 11, 13], dtype: [float16, float32]}
+      expect: {output: [[0, 1, 0]]}
+    - {name: twice, opset: 13, matrix: {attrs.axis: [-1, 1]}, expect: {output: [[0, 1, 0]]}}
+    - {name: later, opset: 21, dtype: float64, expect: {output: [[0, 1, 0]]}}
+    - {name: core, opset: 13, dtype: float64, level: core, expect: {output: [[0, 1, 0]]}}
+    - {name: should, opset: 13, dtype: float64, rule: should, expect: {output: [[0, 1, 0]]}}
+    - {name: computed, opset: 13, dtype: float64}
+"""
+
+
+def cell(since: int, dtype: str) -> Cell:
+    return Cell(OpVersion("", "Hardmax", since), dtype)
+
+
+@pytest.fixture
+def asked(tmp_path: Path) -> Any:
+    return matrix(cases_in(tmp_path, SUITE))
+
+
+def probed(asked: Any, backend: Any, declares: Any = lambda task: None) -> dict[Cell, Support]:
+    declaring = Inline(Fake(lambda task: Declaration(declares(task)).run))
+    found = probe(asked, Inline(backend), declaring)
+    assert [support.cell for support in found] == [*asked]
+    return {support.cell: support for support in found}
+
+
+# ── what is asked ───────────────────────────────────────────────────────────────────────────────
+def test_there_is_a_cell_for_each_version_and_dtype_that_the_specification_allows(asked):
+    older = ("float16", "float32", "float64")
+    newest = ("float16", "bfloat16", "float32", "float64")
+    assert [*asked] == [
+        *(cell(since, dtype) for since in (1, 11) for dtype in older),
+        *(cell(13, dtype) for dtype in newest),
+    ]
+
+
+def test_its_models_are_the_small_literal_cases_at_its_own_opset_one_of_each_name(asked):
+    assert [case.id for case in asked[cell(13, "float32")]] == [
+        "Hardmax/ties@opset=13,dtype=float32",
+        "Hardmax/twice@attrs.axis=-1",
+    ]
+    assert asked[cell(13, "float64")] == asked[cell(13, "bfloat16")] == []
+
+
+def test_the_shipped_suites_have_models_for_every_version_and_dtype() -> None:
+    found = matrix(load(()))
+    for domain, name in {(cell.op.domain, cell.op.name) for cell in found}:
+        for schema in opset.versions(domain, name).values():
+            operator = operator_of(schema.op)
+            for dtype in DTYPES.values():
+                allowed = dtype.text in schema.inputs[schema.lead].types
+                judged = operator is not None and dtype.name not in operator.lacks
+                assert bool(found.get(Cell(schema.op, dtype.name))) is (allowed and judged)
+
+
+# ── what an answer is worth ─────────────────────────────────────────────────────────────────────
+def test_a_right_backend_is_right_in_every_cell_that_has_models(asked: Any) -> None:
+    found = probed(asked, Hardmax())
+    for where, support in found.items():
+        assert support.verdict == (Verdict.PASS if asked[where] else None)
+        assert support.works is bool(asked[where])
+        assert support.share == support.count == len(asked[where])
+
+
+@pytest.mark.parametrize(
+    ("backend", "verdict", "reason"),
+    [
+        (answering(lambda inputs: [inputs[0] * 0]), Verdict.FAIL, "1 of 3 elements wrong"),
+        (refusing(), Verdict.ERROR, "raised on a legal model: Refused: no such model"),
+        (refusing(NotSupported("not here")), Verdict.UNSUPPORTED, "not here"),
+    ],
+)
+def test_wrong_refused_and_unsupported_are_told_apart(asked, backend, verdict, reason):
+    found = probed(asked, backend)[cell(1, "float16")]
+    assert (found.verdict, found.works) == (verdict, False)
+    assert reason in found.reason
+    assert found.case == "Hardmax/ties@opset=1,dtype=float16"
+
+
+@dataclass(frozen=True)
+class _Partly:
+    """Right, but for what `happens` to models whose axis is counted from the back."""
+
+    happens: Any
+
+    def __call__(self, task: Task) -> Any:
+        if task.attrs["axis"] == -1:
+            return self.happens(task)
+        return Hardmax().prepare(task).run
+
+
+def _declines(task: Task) -> Any:
+    raise NotSupported("axis")
+
+
+def _forgets(task: Task) -> Any:
+    return lambda inputs: [np.zeros_like(inputs[0])]
+
+
+@pytest.mark.parametrize(
+    ("happens", "verdict"), [(_declines, Verdict.UNSUPPORTED), (_forgets, Verdict.FAIL)]
+)
+def test_of_several_models_the_worst_counts_and_how_many_share_its_fate(asked, happens, verdict):
+    found = probed(asked, Fake(_Partly(happens)))[cell(13, "float32")]
+    assert (found.verdict, found.share, found.count, found.works) == (verdict, 1, 2, True)
+    assert found.case == "Hardmax/twice@attrs.axis=-1"
+
+
+# ── what is declared ────────────────────────────────────────────────────────────────────────────
+def test_a_declaration_stands_beside_what_was_found(asked: Any) -> None:
+    def declares(task: Task) -> bool | None:
+        return {"float16": True, "float32": False}.get(task.inputs[0].dtype.name)
+
+    found = probed(asked, Fake(_only_float32), declares)
+    half, single = found[cell(11, "float16")], found[cell(11, "float32")]
+    assert (half.declared, half.is_declared_but_failing) == (True, True)
+    assert (single.declared, single.is_undeclared_but_working) == (False, True)
+    # Nothing could be asked.
+    assert found[cell(13, "bfloat16")].declared is None
+
+
+def _only_float32(task: Task) -> Any:
+    if task.inputs[0].dtype.name != "float32":
+        raise NotSupported("float32 only")
+    return Hardmax().prepare(task).run
+
+
+def test_a_declaration_that_fails_is_none(asked: Any) -> None:
+    def declares(task: Task) -> bool:
+        raise RuntimeError("no device")
+
+    found = probed(asked, Hardmax(), declares)
+    assert {support.declared for support in found.values()} == {None}
+    assert found[cell(1, "float16")].verdict is Verdict.PASS
+
+
+@dataclass(eq=False)
+class _Hanging(Inline):
+    """Never answers in time."""
+
+    def replies(self, readable: Any) -> Any:
+        yield from ((ticket, Reply(TimedOut(1.0))) for ticket, _ in super().replies(readable))
+
+
+def test_a_declaration_that_hangs_is_not_waited_for_again_and_again(asked: Any) -> None:
+    declaring = _Hanging(answering(lambda inputs: [np.array(1)]))
+    found = probe(asked, Inline(refusing()), declaring)
+    assert {support.declared for support in found} == {None}
+    assert declaring._asked == 1

@@ -1,0 +1,314 @@
+from collections.abc import Sequence
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from opcheck.backends import Backend
+from opcheck.backends.connect import connect
+from opcheck.errors import BackendUnavailable, UsageError
+from opcheck.execution import judge_all
+from opcheck.execution.saving import Recording, recording
+from opcheck.graph.folders import DATA_SET, folder_name, read_origin
+from opcheck.model import (
+    Array,
+    BackendInfo,
+    Case,
+    Crashed,
+    Declined,
+    Foreign,
+    LiveResult,
+    NotRun,
+    Outcome,
+    OutOfMemory,
+    Produced,
+    Question,
+    Raised,
+    Task,
+    TimedOut,
+    Verdict,
+)
+from tests.asking import asking, cases_in, shipped_cases, task_of
+from tests.execution.one import TWO
+from tests.inline import Inline, judged
+from tests.miniatures import Fake, Refused, answering, of_operand, refusing
+
+X = np.array([[3, 3, 1], [3, 0, 3]], np.float32)
+Y = np.array([[1, 0, 0], [1, 0, 0]], np.float32)
+HARDMAX = task_of("Hardmax", 13, {"axis": 1}, X)
+FAKE = BackendInfo("fake", "fake", "1.0")
+
+
+def recorder(folder: Path, info: BackendInfo = FAKE) -> Recording:
+    """What saves the answers of a backend that is called so."""
+    backend: Any = SimpleNamespace(info=info)
+    return Recording(backend, folder)
+
+
+def saved(folder: Path, outcome: Outcome) -> set[str]:
+    """The files that an outcome leaves in the case's folder."""
+    recorder(folder / "saved").save(asking(HARDMAX, X), outcome)
+    case = folder / "saved" / "Hardmax"
+    return {str(p.relative_to(case)) for p in case.rglob("*") if p.is_file()}
+
+
+def recorded(folder: Path, backend: Backend, cases: Sequence[Case]) -> list[LiveResult]:
+    """The results of `backend`, whose answers are saved in `folder`."""
+    return list(judge_all(cases, recording([Inline(backend)], folder)))
+
+
+# ── what is written ───────────────────────────────────────────────────────────────────────────
+QUESTION = {"model.onnx", f"{DATA_SET}/input_0.pb"}
+
+
+def test_an_answer_is_saved_beside_its_question(tmp_path: Path) -> None:
+    assert saved(tmp_path, Produced((Y,), 0.1)) == QUESTION | {f"{DATA_SET}/output_0.pb"}
+
+
+@pytest.mark.parametrize(
+    ("outcome", "file", "text"),
+    [
+        (Declined("no kernel"), "unsupported.txt", "no kernel\n"),
+        (Raised("run", "BadAxis", "7", True), "error.txt", "BadAxis: 7\n"),
+        (Raised("prepare", "KeyError", "", False), "error.txt", "refused by accident: KeyError\n"),
+        (
+            Raised("third run", "E", "x", True),
+            "not_run.txt",
+            "answered its first run, then raised E in the third run\n",
+        ),
+        (Crashed("killed by SIGSEGV"), "not_run.txt", "it crashed: killed by SIGSEGV\n"),
+        (TimedOut(30.0), "not_run.txt", "no answer came within 30 s\n"),
+        (OutOfMemory("2 GiB"), "not_run.txt", "it ran out of memory: 2 GiB\n"),
+        (NotRun("no device"), "not_run.txt", "no device\n"),
+        (
+            Produced((Y, Y), 0.1),
+            "not_run.txt",
+            "its answer cannot be saved: 2 outputs where 1 are expected\n",
+        ),
+        (
+            Produced((Foreign("torch.Tensor"),), 0.1),
+            "not_run.txt",
+            "its answer cannot be saved: output 0 is no array but torch.Tensor\n",
+        ),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_what_is_no_answer_is_a_text_beside_the_question(tmp_path, outcome, file, text):
+    assert saved(tmp_path, outcome) == QUESTION | {file}
+    assert (tmp_path / "saved" / "Hardmax" / file).read_text() == text
+
+
+def test_what_no_file_can_hold_is_not_left_half_written(tmp_path: Path) -> None:
+    dates = np.array(["2020-01-01"], "datetime64[D]")
+    assert saved(tmp_path, Produced((dates,), 0.1)) == QUESTION | {"not_run.txt"}
+
+
+def test_a_case_that_is_saved_again_has_its_last_answer_alone(tmp_path: Path) -> None:
+    saving = recorder(tmp_path / "saved")
+    saving.save(asking(HARDMAX, X), Produced((Y,), 0.1))
+    saving.save(asking(HARDMAX, X), Declined("no more"))
+    case = tmp_path / "saved" / "Hardmax"
+    assert (case / "unsupported.txt").exists()
+    assert not (case / DATA_SET / "output_0.pb").exists()
+
+
+# ── there and back ────────────────────────────────────────────────────────────────────────────
+def verdicts(results: Sequence[LiveResult]) -> dict[str, Any]:
+    """What is found about each case, without how stable and how quick it was found."""
+
+    def found(result: LiveResult) -> Any:
+        reason = result.reason if "stability" not in result.reason else ""
+        return (
+            result.verdict,
+            reason,
+            result.failure,
+            result.refused,
+            result.self_check,
+            result.alternative,
+            # By their spelling: NaN does not equal itself.
+            repr(result.comparisons),
+        )
+
+    return {result.case.id: found(result) for result in results}
+
+
+#: Small cases that ask for everything: answers, refusals with twins, alternatives, corners.
+SOME = [case for case in shipped_cases() if case.level != "deep"][::61]
+
+
+@pytest.mark.parametrize(
+    "address", ["numpy", "onnxruntime", "reference", "reference?accumulate=float16,bfloat16"]
+)
+def test_saved_outputs_are_judged_like_the_backend_that_gave_them(tmp_path, address):
+    live = recorded(tmp_path / "out", connect(address), SOME)
+    later = list(judged(SOME, [connect(f"saved:{tmp_path / 'out'}")]))
+    # Saved outputs declare no shapes.
+    declared = {result.case.id for result in live if result.failure == "declared"}
+    expected = {case: found for case, found in verdicts(live).items() if case not in declared}
+    assert {case: verdicts(later)[case] for case in expected} == expected
+    assert len({result.verdict for result in live} - {Verdict.UNSUPPORTED}) > (address != "numpy")
+
+
+def hardmax(task: Task, x: Array) -> Any:
+    if not -2 <= int(task.attrs.get("axis", -1)) <= 1:  # type: ignore[arg-type]
+        raise Refused("no such axis")
+    return [(np.indices(x.shape)[1] == x.argmax(1)[:, None]).astype(x.dtype)]
+
+
+@pytest.mark.parametrize(
+    "backend",
+    [
+        Fake(of_operand(hardmax)),
+        answering(lambda inputs: [inputs[0]]),
+        answering(lambda inputs: [inputs[0].astype(np.float64)]),
+        answering(lambda inputs: [inputs[0][:1]]),
+        refusing(),
+        refusing(KeyError("axis"), "run"),
+        refusing(Refused("two\nlines: of it")),
+        refusing(Refused("")),
+    ],
+)
+def test_whatever_a_backend_does_it_is_judged_alike(tmp_path: Path, backend: Backend) -> None:
+    cases = cases_in(tmp_path, TWO)
+    live = recorded(tmp_path / "out", backend, cases)
+    later = list(judged(cases, [connect(f"saved:{tmp_path / 'out'}")]))
+    assert verdicts(later) == verdicts(live)
+
+
+@pytest.mark.parametrize(
+    "answer", [lambda _: [], lambda inputs: [*inputs, *inputs], lambda _: None, lambda _: "x"]
+)
+def test_what_cannot_be_saved_is_never_a_pass_later(tmp_path: Path, answer: Any) -> None:
+    cases = cases_in(tmp_path, TWO)
+    live = recorded(tmp_path / "out", answering(answer), cases)
+    later = list(judged(cases, [connect(f"saved:{tmp_path / 'out'}")]))
+    assert {result.verdict for result in live} == {Verdict.FAIL}
+    assert {result.verdict for result in later} == {Verdict.NOT_RUN}
+
+
+def test_a_case_that_was_not_saved_is_not_run(tmp_path: Path) -> None:
+    cases = cases_in(tmp_path, TWO)
+    recorded(tmp_path / "out", connect("numpy"), cases[:1])
+    later = list(judged(cases, [connect(f"saved:{tmp_path / 'out'}")]))
+    assert [result.verdict for result in later] == [Verdict.PASS, Verdict.NOT_RUN]
+
+
+# ── one case, several questions ───────────────────────────────────────────────────────────────
+def test_other_data_of_a_case_do_not_replace_its_own(tmp_path: Path) -> None:
+    (backend,) = recording([Inline(connect("numpy"))], tmp_path / "out")
+    question = Question(HARDMAX, (X,), (X[::-1].copy(),), second_is_legal=True)
+    for asked in (question, question.turned()):
+        backend.ask(asked)
+        (reply,) = backend.replies([])
+        assert isinstance(reply[1].outcome, Produced)
+    assert (read_origin(tmp_path / "out") or backend).address == "numpy"  # type: ignore[union-attr]
+    outcome = connect(f"saved:{tmp_path / 'out'}").prepare(HARDMAX).run([X])
+    assert outcome[0].tolist() == Y.tolist()
+
+
+def test_an_attempt_at_a_later_opset_is_saved_for_itself(tmp_path: Path) -> None:
+    # A backend that only minds the number of the opset is an error, live and saved.
+
+    def prepared(task: Task) -> Any:
+        if task.opset < 14:
+            raise Refused("opset 13 is too old")
+        return lambda inputs: hardmax(task, inputs[0])
+
+    cases = cases_in(tmp_path, TWO)[:1]
+    (live,) = recorded(tmp_path / "out", Fake(prepared), cases)
+    assert "takes the same model at opset" in live.reason
+    (later,) = judged(cases, [connect(f"saved:{tmp_path / 'out'}")])
+    assert verdicts([later]) == verdicts([live])
+
+
+# ── the folder ────────────────────────────────────────────────────────────────────────────────
+def test_the_folder_says_whose_outputs_it_holds(tmp_path: Path) -> None:
+    backend = connect("onnxruntime?accumulate=float16")
+    recorded(tmp_path / "a" / "b", backend, [])
+    assert read_origin(tmp_path / "a" / "b") == backend.info
+
+
+def test_what_an_earlier_run_saved_is_replaced_by_all_of_the_next(tmp_path: Path) -> None:
+    cases = cases_in(tmp_path, TWO)
+    recorded(tmp_path / "out", connect("numpy"), cases)
+    recorded(tmp_path / "out", connect("reference"), cases[:1])
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [
+        folder_name(cases[0].id),
+        "opcheck.json",
+    ]
+    origin = read_origin(tmp_path / "out")
+    assert origin is not None
+    assert origin.kind == "reference"
+
+
+def refusal(folder: Path, backend: BackendInfo = FAKE) -> UsageError:
+    with pytest.raises(UsageError) as error:
+        recorder(folder, backend)
+    assert type(error.value) is UsageError
+    return error.value
+
+
+def test_nobody_s_files_are_overwritten(tmp_path: Path) -> None:
+    (tmp_path / "thesis.tex").write_text("precious")
+    error = refusal(tmp_path)
+    assert error.message == f"{tmp_path} is not empty, and no earlier run has saved outputs there"
+    assert error.hint == "choose a new folder, or empty it"
+    assert (tmp_path / "thesis.tex").read_text() == "precious"
+
+
+@pytest.mark.parametrize("name", ["thesis.tex", f"Hardmax/{DATA_SET}/output_0.npy"])
+def test_files_among_those_of_an_earlier_run_are_not_removed(tmp_path: Path, name: str) -> None:
+    saved(tmp_path, Produced((Y,), 0.1))
+    file = tmp_path / "saved" / name
+    file.write_text("precious")
+    before = sorted(tmp_path.rglob("*"))
+    error = refusal(tmp_path / "saved")
+    assert error.message.endswith(f"saved holds {file}, which no earlier run has saved")
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_a_marker_that_says_nothing_allows_nothing(tmp_path: Path) -> None:
+    (tmp_path / "opcheck.json").write_text("{}")
+    assert "opcheck.json is damaged, or not opcheck's" in refusal(tmp_path).message
+
+
+def test_a_folder_that_cannot_be_made_is_told(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    error = refusal(tmp_path / "file" / "out")
+    assert error.message == f"nothing can be saved in {tmp_path}/file/out: Not a directory"
+
+
+def test_outputs_are_not_read_and_written_in_one_folder(tmp_path: Path) -> None:
+    saved(tmp_path, Produced((Y,), 0.1))
+    folder = tmp_path / "saved"
+    for address in (f"saved:{folder}", f"saved:{tmp_path}/x/../saved?accumulate=float16"):
+        (tmp_path / "x").mkdir(exist_ok=True)
+        error = refusal(folder, BackendInfo(address, "numpy", ""))
+        assert error.message == f"outputs cannot be read from {folder} and saved there at once"
+    assert (folder / "Hardmax").exists()
+
+
+def test_outputs_of_one_backend_are_saved_not_of_two(tmp_path: Path) -> None:
+    two = [Inline(connect("numpy")), Inline(connect("reference"))]
+    with pytest.raises(UsageError) as error:
+        recording(two, tmp_path / "out")
+    assert error.value.message == (
+        "the outputs of one backend can be saved, not of 2: numpy, reference"
+    )
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_disk_that_is_full_ends_the_run_with_a_message(tmp_path, monkeypatch):
+    def full(*_: Any) -> Any:
+        raise OSError(28, "No space left on device")
+
+    cases = cases_in(tmp_path, TWO)
+    (backend,) = recording([Inline(connect("numpy"))], tmp_path / "out")
+    monkeypatch.setattr(Path, "write_bytes", full)
+    with pytest.raises(BackendUnavailable) as error:
+        list(judge_all(cases, [backend]))
+    assert error.value.message == (
+        f"outputs cannot be saved in {tmp_path}/out: No space left on device"
+    )

@@ -1,0 +1,274 @@
+"""The order of results, and how far backends are asked ahead of each other."""
+
+from collections import deque
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from opcheck.backends.base import Defect
+from opcheck.compare.verdict import Judgement
+from opcheck.execution import judge_all
+from opcheck.execution.expected import AcceptedAnswers, question
+from opcheck.known import load_ledgers
+from opcheck.model import (
+    BackendInfo,
+    Case,
+    Crashed,
+    Fill,
+    Outcome,
+    Produced,
+    Question,
+    Raised,
+    Reply,
+    Source,
+    Task,
+    Verdict,
+)
+from opcheck.suite import materialize
+from tests.asking import cases_in
+from tests.execution.one import ENGINE, RIGHT, X, one
+from tests.hardmax import Hardmax
+from tests.inline import judged
+from tests.miniatures import Fake, answering, refusing
+
+THREE = """
+    op: Hardmax
+    dtype: float32
+    opset: 13
+    inputs: {input: [[3, 3, 1], [3, 0, 3]]}
+    cases:
+    - {name: computed, attrs: {axis: 1}}
+    - {name: stated, attrs: {axis: 1}, expect: {output: [[1, 0, 0], [1, 0, 0]]}}
+    - name: refused
+      attrs: {axis: 2}
+      expect: {rejected: "axis is outside [-2, 1]", legal: {attrs.axis: 1}}
+"""
+
+
+# ── the stream of results ────────────────────────────────────────────────────────────────────────
+def test_results_come_case_by_case_in_the_given_order(tmp_path: Path) -> None:
+    cases = cases_in(tmp_path, THREE)
+    backends = [ENGINE, answering(lambda inputs: [RIGHT])]
+    found = [(result.case.name, result.backend) for result in judged(cases[::-1], backends)]
+    names = [case.name for case in cases[::-1]]
+    assert found == [(name, backend.info.address) for name in names for backend in backends]
+
+
+def test_nothing_is_asked_before_a_result_is_wanted(tmp_path: Path) -> None:
+    asked = []
+
+    def prepared(task: Task) -> Any:
+        asked.append(task.case)
+        return lambda inputs: [RIGHT]
+
+    stream = judged(cases_in(tmp_path, THREE), [Fake(prepared)])
+    assert asked == []
+    assert next(stream).case.name == "computed"
+    # The next is under way while this one is looked at, and no more, because one at a time is all
+    # that this backend has room for.
+    assert asked == ["Hardmax/computed", "Hardmax/stated"]
+
+
+def test_nothing_comes_of_nothing(tmp_path: Path) -> None:
+    assert list(judged([], [ENGINE])) == []
+    assert list(judged(cases_in(tmp_path, THREE), [])) == []
+
+
+def test_the_data_of_a_case_is_made_once_for_all_backends(tmp_path, monkeypatch):
+    made = []
+
+    def counted(spec: Any) -> Any:
+        made.append(spec.name)
+        return materialize(spec)
+
+    monkeypatch.setitem(question.__globals__, "materialize", counted)
+    cases = cases_in(tmp_path, THREE)
+    backends = [ENGINE, ENGINE, Hardmax(), refusing()]
+    assert len(list(judged(cases, backends))) == 12
+    # Once for each case, and once for the legal twin of the last.
+    assert made == ["input"] * 4
+
+
+def test_every_backend_gets_the_same_bits(tmp_path: Path) -> None:
+    seen = []
+
+    def run(inputs: Any) -> Any:
+        seen.append(inputs[0].tobytes())
+        inputs[0][...] = 0
+        return [RIGHT]
+
+    case = one(tmp_path, "{name: made}")
+    list(judged([case], [answering(run), answering(run)]))
+    assert seen[:3] == seen[3:]
+    assert seen[0] == X.tobytes()
+
+
+def test_ledgers_are_asked_about_every_failure(tmp_path: Path) -> None:
+    file = tmp_path / "fake.yaml"
+    line = "{versions: '>=1', failure: raised, cause: So., where: [{op: Hardmax, name: stated}]}"
+    file.write_text(f"backend: fake\nknown:\n- {line}\n")
+    shipped = Source("cases/onnx/hardmax.yaml", 1, 1, shipped=True)
+    cases = [replace(case, source=shipped) for case in cases_in(tmp_path, THREE)]
+    found = judged(cases, [refusing()], load_ledgers([file]))
+    assert [result.verdict for result in found] == [Verdict.ERROR, Verdict.KNOWN, Verdict.ERROR]
+
+
+# ── several questions at once ───────────────────────────────────────────────────────────────────
+@dataclass(eq=False)
+class Patient:
+    """A backend that takes `room` questions at once and answers one of them every `pause` looks.
+
+    It answers the first asked, or the `last`; `answers` are outcomes by case, RIGHT where there is
+    none.
+    """
+
+    name: str = "fake"
+    room: int = 1
+    pause: int = 1
+    last: bool = False
+    answers: dict[str, Outcome] = field(default_factory=dict)
+    connections: list[Any] = field(default_factory=list)
+    asked: list[str] = field(default_factory=list)
+    answered: int = 0
+    most: int = 0
+    _looks: int = 0
+    _under_way: deque[tuple[int, Question]] = field(default_factory=deque)
+
+    @property
+    def info(self) -> BackendInfo:
+        return BackendInfo(self.name, "fake", "1.0")
+
+    @property
+    def has_room(self) -> bool:
+        return len(self._under_way) < self.room
+
+    def ask(self, question: Question) -> int:
+        self.asked.append(question.task.case)
+        self._under_way.append((len(self.asked), question))
+        self.most = max(self.most, len(self._under_way))
+        return len(self.asked)
+
+    def replies(self, readable: Collection[Any]) -> Iterator[tuple[int, Reply]]:
+        self._looks += 1
+        if self._under_way and self._looks % self.pause == 0:
+            ticket, asked = self._under_way.pop() if self.last else self._under_way.popleft()
+            self.answered += 1
+            yield ticket, Reply(self.answers.get(asked.task.case, Produced((RIGHT,), 0.1)))
+
+
+def many(folder: Path, count: int, **fields: Any) -> list[Case]:
+    """So many cases, told apart by their ids alone."""
+    case = one(folder, "{name: made}")
+    return [replace(case, id=str(number), **fields) for number in range(count)]
+
+
+def test_a_backend_is_asked_as_much_at_once_as_it_has_room_for(tmp_path: Path) -> None:
+    cases = many(tmp_path, 20)
+    backends = [Patient("one", room=1), Patient("four", room=4)]
+    assert len(list(judge_all(cases, backends))) == 40
+    assert [backend.most for backend in backends] == [1, 4]
+
+
+def test_results_that_come_out_of_turn_are_held_back(tmp_path: Path) -> None:
+    cases = many(tmp_path, 20)
+    backends = [Patient("forwards", room=3, pause=3), Patient("backwards", room=8, last=True)]
+    found = [(result.case.id, result.backend) for result in judge_all(cases, backends)]
+    assert found == [(case.id, backend.name) for case in cases for backend in backends]
+
+
+def test_each_gets_the_replies_to_its_own_questions(tmp_path: Path) -> None:
+    # Odd ones are refused, and then their legal twins are asked for, while others are under way.
+    text = "{name: made, attrs: {axis: 2}, expect: {rejected: why, legal: {attrs.axis: 1}}}"
+    illegal = one(tmp_path, text)
+    cases = many(tmp_path, 12)
+    cases[1::2] = [replace(illegal, id=case.id) for case in cases[1::2]]
+    no = Raised("prepare", "Refused", "no", documented=True)
+    odd: dict[str, Outcome] = {case.id: no for case in cases[1::2]}
+    odd["4"], odd["7"] = Crashed("killed by SIGSEGV"), Produced((RIGHT,), 0.1)
+    backend = Patient(room=5, last=True, answers=odd)
+    found = {result.case.id: result.verdict for result in judge_all(cases, [backend])}
+    wanted = {case.id: Verdict.PASS for case in cases} | {"4": Verdict.CRASH, "7": Verdict.FAIL}
+    assert found == wanted
+    assert sorted(backend.asked) == sorted([*wanted, *["Hardmax/made~legal"] * 5])
+
+
+def test_who_stops_at_the_first_failure_gets_that_of_the_first_case(tmp_path: Path) -> None:
+    wrong = Produced((1 - RIGHT,), 0.1)
+    backend = Patient(room=8, last=True, answers={"2": wrong, "5": wrong})
+    stream = judge_all(many(tmp_path, 8), [backend])
+    failed = next(result for result in stream if result.verdict is Verdict.FAIL)
+    assert failed.case.id == "2"
+    # Both answers were there: the later case's came first.
+    assert backend.answered > 5
+
+
+def test_a_bug_of_an_adapter_ends_the_run(tmp_path: Path) -> None:
+    class Broken(Patient):
+        def replies(self, readable: Collection[Any]) -> Iterator[tuple[int, Reply]]:
+            if self.answered == 2:
+                raise Defect("a bug of ours")
+            return super().replies(readable)
+
+    stream = judge_all(many(tmp_path, 8), [Broken(room=4)])
+    assert [next(stream).case.id, next(stream).case.id] == ["0", "1"]
+    with pytest.raises(Defect, match="a bug of ours"):
+        next(stream)
+
+
+# ── how far they are apart ──────────────────────────────────────────────────────────────────────
+MIB = 1 << 20
+
+
+def lead(cases: list[Case]) -> int:
+    """By how many cases one of two backends is ahead of the other, which is slower, at most."""
+    slow = Patient("slow", pause=4)
+    leads = []
+
+    class Quick(Patient):
+        def ask(self, question: Question) -> int:
+            ticket = super().ask(question)
+            leads.append(len(self.asked) - slow.answered)
+            return ticket
+
+    quick = Quick("quick", room=4)
+    assert len(list(judge_all(cases, [quick, slow]))) == 2 * len(cases)
+    assert quick.asked == slow.asked
+    return max(leads)
+
+
+def test_a_quick_backend_does_not_wait_for_a_slow_one_but_is_at_most_512_cases_ahead(tmp_path):
+    assert lead(many(tmp_path, 800)) == 512
+
+
+@pytest.fixture
+def without_data(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As if inputs were as large as they say: none is made."""
+    small = np.zeros(1, np.float32)
+    monkeypatch.setitem(question.__globals__, "materialize", lambda spec: small)
+    judge = "opcheck.execution.evaluation.judge"
+    monkeypatch.setattr(judge, lambda *_, **__: Judgement(Verdict.PASS))
+    monkeypatch.setattr(
+        "opcheck.execution.expected.accepted_answers", lambda *_: AcceptedAnswers((), None)
+    )
+
+
+def of_size(case: Case, mib: int) -> Case:
+    """The same with an input of so many MiB."""
+    spec = replace(case.inputs[0], shape=(mib, MIB // 4), content=Fill("constant", (0,)))
+    return replace(case, inputs=(spec,))
+
+
+@pytest.mark.usefixtures("without_data")
+def test_nor_by_more_than_256_mib_of_inputs(tmp_path: Path) -> None:
+    cases = [of_size(case, 50) for case in many(tmp_path, 40)]
+    assert lead(cases) == 5
+
+
+@pytest.mark.usefixtures("without_data")
+def test_what_is_larger_than_that_is_asked_alone(tmp_path: Path) -> None:
+    cases = [of_size(case, 300) for case in many(tmp_path, 10)]
+    assert lead(cases) == 1

@@ -1,0 +1,247 @@
+"""opcheck from Python: the functions that `import opcheck` offers."""
+
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import opcheck
+from opcheck.errors import BackendUnavailable, CaseFileError, UsageError
+from opcheck.model import Agreement, Verdict
+from opcheck.report import store
+from tests.cli import fakes
+from tests.report.made import record
+from tests.report.runs import run_of
+
+TIES = "Hardmax/worked_example_of_ties@dtype=float32,attrs.axis=1"
+LARGE = "Softmax/node_test_large_number@opset=13,dtype=float32"
+CASES = """
+op: Softmax
+cases:
+- name: one_row
+  opset: 13
+  inputs: {input: {dtype: float32, value: [[0, 0]]}}
+  expect: {output: [[0.5, 0.5]]}
+- name: agreed
+  opset: 13
+  inputs: {input: {dtype: float32, value: [[0, 0]]}}
+  tolerance: {ulp: 0}
+  expect: {agree: true}
+"""
+
+
+def softmax(x: Any, *, axis: int = -1) -> Any:
+    powers = np.exp(x - x.max(axis, keepdims=True))
+    return powers / powers.sum(axis, keepdims=True)
+
+
+def overflowing(x: Any, *, axis: int = -1) -> Any:
+    with np.errstate(all="ignore"):
+        powers = np.exp(x)
+        return powers / powers.sum(axis, keepdims=True)
+
+
+def nothing(*inputs: Any, **attrs: Any) -> Any:
+    raise NotImplementedError("no kernel yet")
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "mine.yaml"
+    path.write_text(CASES)
+    return path
+
+
+def test_import_alone_imports_nothing_heavy() -> None:
+    code = "import opcheck, sys; print([m for m in ('numpy', 'onnx', 'click') if m in sys.modules])"
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout == "[]\n"
+
+
+@pytest.mark.parametrize("name", opcheck.__all__)
+def test_every_public_name_is_there_and_documented(name: str) -> None:
+    assert name == "__version__" or getattr(opcheck, name).__doc__
+
+
+def test_an_unknown_name_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="no attribute 'runs'"):
+        opcheck.runs  # noqa: B018
+
+
+def test_each_case_has_a_result_of_each_backend_in_order() -> None:
+    cases = opcheck.load(ops=["Softmax"], opsets=[13], dtypes=["float32"], level="smoke")
+    found = [*opcheck.run(cases, [softmax, "numpy"])]
+    pairs = [(case.id, backend) for case in cases for backend in ("object:softmax", "numpy")]
+    assert [(one.case, one.backend) for one in found] == pairs
+    assert {one.verdict for one in found if one.backend == "numpy"} == {Verdict.PASS}
+
+
+def test_a_failure_explains_itself_in_text_and_in_html() -> None:
+    (wrong,) = opcheck.run(opcheck.load(ids=[LARGE]), overflowing)
+    assert wrong.failed
+    assert wrong.verdict is Verdict.FAIL
+    text = str(wrong)
+    assert "(nothing_subtracted)" in text
+    assert wrong.clause in text
+    assert "nothing_subtracted" in wrong._repr_html_()
+    assert wrong.repeat == f"opcheck.run(opcheck.load(ids=['{LARGE}']), overflowing)"
+
+
+def test_a_right_function_does_not_fail() -> None:
+    (right,) = opcheck.run(opcheck.load(ids=[LARGE]), softmax)
+    assert (right.failed, right.verdict) == (False, Verdict.PASS)
+
+
+def test_a_function_that_implements_nothing_is_unsupported() -> None:
+    (result,) = opcheck.run(opcheck.load(ids=[LARGE]), nothing)
+    assert (result.verdict, result.reason) == (Verdict.UNSUPPORTED, "no kernel yet")
+
+
+def test_an_object_with_prepare_is_a_backend() -> None:
+    (result,) = opcheck.run(
+        opcheck.load(ids=[TIES]),
+        fakes.Fake(fakes.right, "right"),
+    )
+    assert result.verdict is Verdict.PASS
+
+
+def test_backends_that_are_compared_may_be_functions_and_addresses(file: Path) -> None:
+    cases = [case for case in opcheck.load(file) if isinstance(case.expect, Agreement)]
+    found = [*opcheck.run(cases, [softmax, "numpy"])]
+    assert Counter(one.verdict for one in found) == {Verdict.PASS: 2}
+    assert found[0].against == ("numpy",)
+
+
+@pytest.mark.parametrize(
+    ("backends", "error", "said"),
+    [
+        ("onnxruntme", UsageError, "did you mean 'onnxruntime'"),
+        ("py:no_such_module", (UsageError, BackendUnavailable), "no_such_module"),
+        ([softmax, softmax], UsageError, "object:softmax"),
+        ([3], UsageError, "3 is no backend"),
+    ],
+)
+def test_a_backend_that_cannot_be_meant_is_an_error(backends: Any, error: Any, said: str) -> None:
+    with pytest.raises(error) as raised:
+        [*opcheck.run(opcheck.load(ids=[LARGE]), backends)]
+    assert said in "\n".join(raised.value.lines())
+
+
+def test_no_case_is_an_error_before_anything_starts() -> None:
+    with pytest.raises(UsageError, match="no case"):
+        opcheck.run([], softmax)
+
+
+def test_a_ledger_is_a_gate(tmp_path: Path) -> None:
+    ledger = tmp_path / "known.yaml"
+    ledger.write_text(
+        "backend: object:overflowing\nknown:\n- verdict: fail\n  cause: overflows\n"
+        "  where:\n  - {op: Softmax, name: node_test_large_number}\n"
+    )
+    cases = opcheck.load(ids=[LARGE])
+    (known,) = opcheck.run(cases, overflowing, known=ledger)
+    assert (known.verdict, known.failed) == (Verdict.KNOWN, False)
+    ledger.write_text(ledger.read_text().replace("overflowing", "softmax"))
+    (mended,) = opcheck.run(cases, softmax, known=ledger)
+    assert (mended.verdict, mended.failed) == (Verdict.UNEXPECTED_PASS, True)
+
+
+def test_a_damaged_file_reports_all_its_problems(file: Path) -> None:
+    file.write_text(CASES.replace("opset: 13", "opsett: 13"))
+    with pytest.raises(CaseFileError) as error:
+        opcheck.load(file)
+    assert sum("did you mean 'opset'" in line for line in error.value.lines()) == 2
+
+
+def test_a_session_keeps_its_backends_between_runs(file: Path) -> None:
+    cases = opcheck.load(file)
+    with opcheck.Session(["numpy", softmax]) as session:
+        for case in cases:
+            found = [one.verdict for one in session.run([case])]
+            assert found == [Verdict.PASS, Verdict.PASS]
+
+
+def test_a_backend_that_cannot_be_used_says_so_each_time() -> None:
+    cases = opcheck.load(ids=LARGE)
+    with opcheck.Session(["py:no_such_module"]) as session:
+        said = []
+        for _ in range(2):
+            with pytest.raises((UsageError, BackendUnavailable)) as error:
+                [*session.run(cases)]
+            said.append(str(error.value))
+    assert said[0] == said[1]
+    assert "no_such_module" in said[0]
+
+
+def test_bench_times_the_right_and_says_why_others_have_no_time() -> None:
+    cases = opcheck.load(ids=[TIES])
+    backends = ["numpy", "py:tests.cli.fakes:LAST_OF_TIES"]
+    (row,) = opcheck.bench(cases, backends, quick=True, seconds=0.05)
+    right, wrong = row.timings
+    assert right.samples
+    assert all(sample.seconds > 0 for sample in right.samples)
+    assert not wrong.samples
+    assert wrong.why_not.startswith("fail: ")
+
+
+def test_diff_counts_what_became_worse(tmp_path: Path) -> None:
+    for name, verdict in (("old", Verdict.PASS), ("new", Verdict.FAIL)):
+        run = run_of(record(verdict=verdict))
+        (tmp_path / name).write_text("\n".join(store.lines(run)), encoding="utf-8")
+    found = opcheck.diff(tmp_path / "old", opcheck.read(tmp_path / "new"))
+    assert (found.regressions, found.compared) == (1, 1)
+    assert opcheck.diff(tmp_path / "old", tmp_path / "old").changes == ()
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (lambda cases: opcheck.load(level="huge"), "no level 'huge'"),  # type: ignore[arg-type]
+        (lambda cases: opcheck.load(dtypes=np.float32), "unknown dtype"),  # type: ignore[arg-type]
+        (lambda cases: opcheck.run([LARGE], softmax), "is no case"),  # type: ignore[list-item]
+        (lambda cases: opcheck.run(cases[0], softmax), "is a list of cases"),
+        (lambda cases: opcheck.run(None, softmax), "is a list of cases"),  # type: ignore[arg-type]
+        (lambda cases: opcheck.run(cases, softmax, jobs=0), "jobs is a whole number from 1"),
+        (lambda cases: opcheck.run(cases, softmax, repeat=0), "repeat is a whole number from 1"),
+        (lambda cases: opcheck.run(cases, softmax, timeout=-1), "timeout is a number of seconds"),
+        (lambda cases: opcheck.bench(cases, [softmax]), "cannot be timed in this process"),
+    ],
+)
+def test_an_argument_that_makes_no_sense_is_a_usage_error(call: Any, said: str) -> None:
+    with pytest.raises(UsageError, match=said):
+        call(opcheck.load(ids=LARGE))
+
+
+def test_outputs_that_nobody_asked_for_are_dropped() -> None:
+    def layer_normalization(x: Any, scale: Any, bias: Any = None, *, axis: int = -1) -> Any:
+        axes = tuple(range(axis % x.ndim, x.ndim))
+        mean = x.mean(axes, keepdims=True, dtype=np.float64)
+        scatter = 1 / np.sqrt(((x - mean) ** 2).mean(axes, keepdims=True) + 1e-5)
+        y = (x - mean) * scatter * scale + (0 if bias is None else bias)
+        return tuple(one.astype(x.dtype) for one in (y, mean, scatter))
+
+    cases = opcheck.load(ops="LayerNormalization", dtypes="float32", keywords="ranks")
+    found = Counter(one.verdict for one in opcheck.run(cases, layer_normalization))
+    assert {*found} == {Verdict.PASS}
+
+
+@pytest.mark.parametrize(
+    ("backend", "name", "said"),
+    [
+        ("object:softmax", "node_test_large_numbr", "did you mean 'node_test_large_number'"),
+        ("onnxruntime", "node_test_large_number", "about no backend of the run"),
+    ],
+)
+def test_a_ledger_that_lists_in_vain_is_refused(
+    tmp_path: Path, backend: str, name: str, said: str
+) -> None:
+    ledger = tmp_path / "known.yaml"
+    where = f"  where:\n  - {{op: Softmax, name: {name}}}\n"
+    ledger.write_text(f"backend: {backend}\nknown:\n- verdict: fail\n  cause: none\n{where}")
+    with pytest.raises(CaseFileError) as error:
+        [*opcheck.run(opcheck.load(ids=LARGE), softmax, known=ledger)]
+    assert said in "\n".join(error.value.lines())

@@ -1,0 +1,237 @@
+"""The pytest plugin: case files as tests, and the fixture `opcheck_case`, as a project has them."""
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import pytest
+from junitparser import JUnitXml
+
+ROOT = Path(__file__).parent.parent
+PROJECT = ROOT / "examples" / "pytest_project"
+#: Each is right or wrong in one way on the cases below.
+BACKENDS = """
+import numpy as np
+from opcheck.errors import NotSupported
+
+def softmax(x, *, axis=-1):
+    powers = np.exp(x - x.max(axis, keepdims=True))
+    return powers / powers.sum(axis, keepdims=True)
+
+class Ready:
+    def __init__(self, compute):
+        self.run = lambda inputs: [compute(inputs[0])]
+
+class Wrong:
+    def prepare(self, task):
+        return Ready(lambda x: softmax(x) + np.float32(0.1))
+
+class Lacking:
+    def prepare(self, task):
+        raise NotSupported("no kernel")
+
+class Dying:
+    def prepare(self, task):
+        import os
+        os.abort()
+"""
+LEDGER = """
+backend: py:backends:Wrong
+known:
+- verdict: fail
+  cause: adds a tenth
+  where:
+  - {op: Softmax, name: one_row}
+"""
+TESTS = """
+import pytest
+from backends import softmax
+
+def test_right(opcheck_case):
+    opcheck_case("Softmax/one_row", softmax, path="cases/softmax.yaml")
+
+def test_pattern(opcheck_case):
+    opcheck_case("Softmax/*", softmax, path="cases/softmax.yaml")
+
+def test_wrong(opcheck_case):
+    opcheck_case("Softmax/large", lambda x, axis=-1: x, path="cases/softmax.yaml")
+
+def test_lacking(opcheck_case):
+    opcheck_case("Softmax/large", "py:backends:Lacking", path="cases/softmax.yaml")
+
+@pytest.mark.parametrize("case", ["Softmax/larg", "Softmax/lage*"])
+def test_no_such_case(opcheck_case, case):
+    opcheck_case(case, softmax, path="cases/softmax.yaml")
+"""
+#: What a run of pytest said: outcome and message by the test's name, and all that it printed.
+Said: TypeAlias = tuple[int, Mapping[str, tuple[str, str]], str]
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Callable[..., Said]:
+    """Runs pytest in a copy of the sample project; returns code, outcomes and output."""
+    here = tmp_path / "project"
+    shutil.copytree(PROJECT, here)
+    (here / "backends.py").write_text(BACKENDS)
+    (here / "known.yaml").write_text(LEDGER)
+    is_installed = any(one.name == "opcheck" for one in entry_points(group="pytest11"))
+
+    def run(*words: str, cache: bool = False, **files: str) -> Said:
+        for name, text in files.items():
+            path, _, suffix = name.replace("__", "/").rpartition("_")
+            (here / f"{path}.{suffix}").write_text(text)
+        plugin = [] if is_installed else ["-p", "opcheck.pytest_plugin"]
+        options = [
+            *([] if cache else ["-p", "no:cacheprovider"]),
+            "--rootdir",
+            ".",
+            "-c",
+            "none.ini",
+        ]
+        (here / "none.ini").write_text("[pytest]\njunit_family = xunit1\n")
+        result = subprocess.run(
+            [sys.executable, "-m", "pytest", *plugin, *options, "--junitxml", "junit.xml", *words],
+            cwd=here,
+            env={**os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{here}"},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        found = {}
+        if (report := here / "junit.xml").exists():
+            for suite in JUnitXml.fromfile(str(report)):
+                for case in suite:
+                    outcome = [(type(one).__name__, str(one.message)) for one in case.result]
+                    found[case.name] = outcome[0] if outcome else ("passed", "")
+        return result.returncode, found, result.stdout + result.stderr
+
+    return run
+
+
+def named(backend: str, outcome: tuple[str, str]) -> dict[str, tuple[str, str]]:
+    return {f"Softmax/{name}[{backend}]": outcome for name in ("one_row", "large")}
+
+
+def outcomes(said: Said) -> dict[str, str]:
+    return {name: outcome for name, (outcome, _) in said[1].items()}
+
+
+def test_the_sample_project_finds_its_bug(project: Any) -> None:
+    code, found, text = project("--opcheck-backend", "numpy")
+    assert code == 1
+    assert [name for name, (outcome, _) in found.items() if outcome != "passed"] == [
+        "test_large_values"
+    ]
+    assert {name for name in found if "[numpy]" in name} == {*named("numpy", ("", ""))}
+    assert "(nothing_subtracted)" in text
+    assert "Traceback" not in text
+
+
+def test_each_verdict_is_an_outcome_of_pytest(project: Any) -> None:
+    words = [f"--opcheck-backend=py:backends:{name}" for name in ("Wrong", "Lacking", "Dying")]
+    code, found, text = project("cases", "--opcheck-known=known.yaml", *words)
+    assert code == 1
+    assert outcomes((code, found, text)) == {
+        "Softmax/one_row[py:backends:Wrong]": "Skipped",  # as JUnit has an xfail
+        "Softmax/large[py:backends:Wrong]": "Failure",
+        "Softmax/one_row[py:backends:Lacking]": "Skipped",
+        "Softmax/large[py:backends:Lacking]": "Skipped",
+        "Softmax/one_row[py:backends:Dying]": "Failure",
+        "Softmax/large[py:backends:Dying]": "Failure",
+    }
+    assert "adds a tenth" in found["Softmax/one_row[py:backends:Wrong]"][1]
+    assert "CRASH" in text
+    assert "SIGABRT" in text
+
+
+def test_a_gap_fails_where_support_is_required(project: Any) -> None:
+    words = ["cases", "--opcheck-backend=py:backends:Lacking"]
+    assert project(*words)[0] == 0
+    assert project(*words, "--opcheck-require-supported")[0] == 1
+
+
+def test_keywords_and_workers_are_those_of_pytest(project: Any) -> None:
+    code, found, _ = project("cases", "--opcheck-backend=numpy", "-k", "large", "-n", "2")
+    assert (code, {*found}) == (0, {"Softmax/large[numpy]"})
+
+
+def test_settings_of_the_project_name_backends(project: Any) -> None:
+    ini = "[pytest]\nopcheck_backend = numpy\nopcheck_level = smoke\n"
+    code, found, text = project("cases", "-c", "mine.ini", mine_ini=ini)
+    assert code == 1
+    assert "of 1 case files, none has a case of this level" in text
+    assert {*found} == {"--opcheck-backend"}
+
+
+@pytest.mark.parametrize("words", [[], ["-n2"]])
+def test_backends_without_a_case_are_no_green_run(project: Any, words: list[str]) -> None:
+    asked = ["test_kernels.py", "-k", "test_softmax", *words]
+    assert project(*asked)[0] == 0
+    code, _, text = project(*asked, "--opcheck-backend=numpy")
+    assert code == 1
+    assert "--opcheck-backend: no case was collected" in text
+
+
+def test_a_damaged_file_is_an_error_with_its_place(project: Any) -> None:
+    code, _, text = project(
+        "cases", "--opcheck-backend=numpy", cases__bad_yaml="op: Softmax\ncases:\n- nam: x\n"
+    )
+    assert code == 2
+    assert "bad.yaml:3:3: unknown key 'nam' (did you mean 'name'?)" in text
+    assert "Traceback" not in text
+
+
+def test_other_yaml_is_left_alone_unless_it_is_named(project: Any) -> None:
+    words = ["--opcheck-backend=numpy"]
+    code, found, _ = project("cases", *words, cases__other_yaml="services: {web: {}}\n")
+    assert (code, {*found}) == (0, {*named("numpy", ("", ""))})
+    assert project("cases/other.yaml", *words)[0] == 2
+
+
+def test_the_fixture_judges_functions_and_addresses(project: Any) -> None:
+    code, found, text = project("test_mine.py", test_mine_py=TESTS)
+    assert code == 1
+    assert outcomes((code, found, text)) == {
+        "test_right": "passed",
+        "test_pattern": "passed",
+        "test_wrong": "Failure",
+        "test_lacking": "Skipped",
+        "test_no_such_case[Softmax/larg]": "Failure",
+        "test_no_such_case[Softmax/lage*]": "Failure",
+    }
+    assert "did you mean 'Softmax/large'?" in text
+    assert "no case matches 'Softmax/lage*'" in text
+
+
+def test_what_failed_last_is_asked_alone(project: Any) -> None:
+    words = ["cases", "--opcheck-backend=py:backends:Wrong", "-o", "cache_dir=cache"]
+    assert project(*words, "-k", "large", cache=True)[0] == 1
+    _, found, _ = project(*words, "--lf", cache=True)
+    assert {*found} == {"Softmax/large[py:backends:Wrong]"}
+
+
+def test_a_backend_that_cannot_be_used_is_one_line_a_test(project: Any) -> None:
+    code, found, text = project("cases", "--opcheck-backend=py:nomodule:X")
+    assert code == 1
+    assert all("there is no module 'nomodule'" in said for _, said in found.values())
+    assert "Traceback" not in text
+    assert len(text.splitlines()) < 60
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("one_row", "one_ro", "did you mean 'one_row'?"),
+        ("py:backends:Wrong", "onnxruntime", "this ledger is about no backend of the run"),
+    ],
+)
+def test_a_ledger_that_lists_in_vain_fails(project: Any, old: str, new: str, said: str) -> None:
+    words = ["cases", "--opcheck-backend=py:backends:Wrong", "--opcheck-known=mine.yaml"]
+    code, _, text = project(*words, mine_yaml=LEDGER.replace(old, new))
+    assert code == 1
+    assert said in text

@@ -93,7 +93,7 @@ def load(
         raise UsageError(f"no level {level!r}", f"levels: {', '.join(LEVELS)}")
     names = tuple(map(str, _several(dtypes)))
     chosen = Selection(_several(ids), keywords, _several(ops), _several(opsets), names, level)
-    return choose(load_all(_paths(paths), dims, _operators(chosen)), chosen)
+    return choose(load_all(_paths(paths), dims, chosen.operators), chosen)
 
 
 class Session(sessions.Session):
@@ -269,11 +269,6 @@ def diff(old: AnyPath | StoredRun, new: AnyPath | StoredRun) -> Difference:
 def _paths(paths: AnyPath | Iterable[AnyPath]) -> list[Path]:
     some = [paths] if isinstance(paths, str | PathLike) else paths
     return [Path(one) for one in some]
-
-
-def _operators(selection: Selection) -> Sequence[str]:
-    """The operators whose suites are enough, none for all."""
-    return selection.ops or [id.partition("/")[0] for id in selection.ids]
 
 
 def _several(given: Item | Iterable[Item]) -> tuple[Item, ...]:

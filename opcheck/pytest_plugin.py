@@ -70,6 +70,7 @@ class _Judges:
     files: int = 0
     cases: list[Case] = field(default_factory=list)
     _are_ledgers_checked: bool = False
+    _gates: dict[tuple[Path, ...], Gate] = field(default_factory=dict)
 
     @property
     def backends(self) -> list[str]:
@@ -82,11 +83,13 @@ class _Judges:
         return self.config.getoption("opcheck_level") or self.config.getini("opcheck_level")
 
     def gate(self, more: Iterable[str | Path] = ()) -> Gate:
-        """The ledgers of the user."""
+        """The ledgers of the user, each set of them read once."""
         from opcheck.known import Gate, load_user_ledgers
 
-        paths = [Path(one) for one in (*self._setting("known"), *more)]
-        return Gate(load_user_ledgers(paths) if paths else ())
+        paths = tuple(Path(one) for one in (*self._setting("known"), *more))
+        if paths not in self._gates:
+            self._gates[paths] = Gate(load_user_ledgers(paths) if paths else ())
+        return self._gates[paths]
 
     def _setting(self, name: str) -> list[str]:
         found: list[str] = self.config.getoption(f"opcheck_{name}")

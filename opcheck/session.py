@@ -145,15 +145,6 @@ class Session:
         Raises UsageError and BackendUnavailable with everything that is wrong with them, and
         UsageError where cases compare backends and there is only one.
         """
-        if self._failure:
-            raise self._failure
-        try:
-            self._connect(cases)
-        except OpcheckError as error:
-            self._failure = error
-            raise
-
-    def _connect(self, cases: Sequence[Case]) -> None:
         check_company(cases, len(self.backends))
         new = [case for case in cases if case.expect.oracle not in (None, *self.oracles)]
         if new:
@@ -162,12 +153,22 @@ class Session:
                 new, self.addresses, self._folder, self.limits, self._meanwhile, self._jobs
             )
             self.oracles |= self._stack.enter_context(found)
+        # What is wrong with backends stays so; what is wrong with cases is no matter of the next.
+        if self._failure:
+            raise self._failure
         if not self._is_connected:
-            connect(self._pools, self._meanwhile)
-            twice = [info.address for info in self.infos]
-            if wrong := {one for one in twice if twice.count(one) > 1}:
-                raise UsageError(f"several backends are called {', '.join(sorted(wrong))}")
+            try:
+                self._connect()
+            except OpcheckError as error:
+                self._failure = error
+                raise
             self._is_connected = True
+
+    def _connect(self) -> None:
+        connect(self._pools, self._meanwhile)
+        twice = [info.address for info in self.infos]
+        if wrong := {one for one in twice if twice.count(one) > 1}:
+            raise UsageError(f"several backends are called {', '.join(sorted(wrong))}")
 
     def begin(self, request: Request) -> LiveRun:
         """Return a run of the request's cases on all backends, which need to be connected."""

@@ -165,6 +165,15 @@ def test_a_session_keeps_its_backends_between_runs(file: Path) -> None:
             assert found == [Verdict.PASS, Verdict.PASS]
 
 
+def test_a_case_that_cannot_be_asked_here_leaves_the_session_usable(file: Path) -> None:
+    right, agreed = opcheck.load(file)
+    with opcheck.Session([softmax]) as session:
+        with pytest.raises(UsageError, match="there is only one"):
+            [*session.run([agreed])]
+        (result,) = session.run([right])
+    assert result.verdict is Verdict.PASS
+
+
 def test_a_backend_that_cannot_be_used_says_so_each_time() -> None:
     cases = opcheck.load(ids=LARGE)
     with opcheck.Session(["py:no_such_module"]) as session:

@@ -166,9 +166,9 @@ def chosen_cases(
 
     if bench:
         check_case_files(paths, "bench")
-    about = selection["ops"] or [id.partition("/")[0] for id in selection["ids"]]
-    cases = load_bench(paths, about) if bench else load_all(paths, dims, about)
     chosen = Selection(**selection)
+    about = chosen.operators
+    cases = load_bench(paths, about) if bench else load_all(paths, dims, about)
     interrupt.safe_place()
     return choose(cases, chosen), str(chosen)
 

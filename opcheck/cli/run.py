@@ -115,7 +115,7 @@ def command(**given: Any) -> None:
 
 @dataclass(frozen=True)
 class Arguments:
-    """The command line, field by option; `subset`, `selection` and `rules` have several."""
+    """The command line, field by option; `subset` and `selection` take several."""
 
     paths: tuple[Path, ...]
     dims: Mapping[str, int]

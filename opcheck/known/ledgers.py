@@ -9,7 +9,7 @@ import hashlib
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cache, cached_property, partial
 from pathlib import Path
 from typing import TypeVar
 
@@ -74,8 +74,13 @@ def _read(
 
 
 def shipped_ledgers() -> tuple[Ledger, ...]:
-    """The ledgers that ship with opcheck."""
-    return load_ledgers(sorted(shipped_folder("_known", "reports/known").glob("*.yaml")))
+    """The ledgers that ship with opcheck; read once, though a session may judge many runs."""
+    return _in_folder(shipped_folder("_known", "reports/known"))
+
+
+@cache
+def _in_folder(folder: Path) -> tuple[Ledger, ...]:
+    return load_ledgers(sorted(folder.glob("*.yaml")))
 
 
 def explain(ledgers: Iterable[Ledger], result: LiveResult, backend: BackendInfo) -> LiveResult:

@@ -37,6 +37,11 @@ class Selection:
     dtypes: tuple[str, ...] = ()
     level: Level = "core"
 
+    @property
+    def operators(self) -> Sequence[str]:
+        """The operators whose suites have all that may be selected; empty where any may."""
+        return self.ops or [id.partition("/")[0] for id in self.ids]
+
     def __str__(self) -> str:
         said = {
             "case": " ".join(self.ids),

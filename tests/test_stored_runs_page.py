@@ -100,7 +100,7 @@ def test_every_field_is_told_and_no_other() -> None:
     for result in results:
         assert names("Result") | {"type"} == set(result)
     assert f"| `format` | {store.FORMAT} |" in PAGE
-    assert f"take format {store.FORMAT} " in PAGE
+    assert f"take format {store.FORMAT}." in PAGE
 
 
 def test_the_limits_are_those_of_the_reader() -> None:
@@ -123,4 +123,4 @@ def test_every_change_is_told_and_whether_it_is_for_the_worse() -> None:
             if kind in re.split(r"; |: |, (?=not compared)", name) or name.startswith(kind)
         ]
         assert worse is (kind in REGRESSIONS), kind
-    assert f"grew by more than {GREW}, beyond {NEAR}" in PAGE
+    assert f"grew by more than {GREW}, to more than {NEAR}" in PAGE

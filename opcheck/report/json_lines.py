@@ -6,7 +6,6 @@ packed by gzip: then that is said of what is in it.
 """
 
 import codecs
-import dataclasses
 import gzip
 import json
 import re
@@ -14,7 +13,7 @@ import zlib
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
-from functools import cached_property, partial, reduce
+from functools import cached_property, reduce
 from io import BufferedReader
 from operator import or_
 from pathlib import Path
@@ -35,6 +34,8 @@ from opcheck.reading.reader import WIDE, is_wide
 from opcheck.reading.validation import shown
 
 _COLUMN = re.compile(r" at line \d+ column (\d+)$")
+#: An escape of JSON; only what is no half of a surrogate pair is a group.
+_ESCAPE = re.compile(r"(\\[^u]|\\ud[89ab]..\\ud[c-f]..)|\\ud[89a-f]..")
 #: What a file packed by gzip begins with; no JSON does.
 _GZIP = b"\x1f\x8b"
 _PART = "if these are two files in one, part them"
@@ -53,12 +54,10 @@ def line(fields: dict[str, Any]) -> str:
 
     Raises ValueError for NaN and infinities.
     """
-    text = _dumped(fields)
-    # Few lines have a character beyond the Basic Multilingual Plane, or half of one.
-    if "\\ud" in text:
-        halves = _dumped(fields, ensure_ascii=False).encode("utf-16", "surrogatepass")
-        text = _dumped(json.loads(halves.decode("utf-16", "replace")))
-    return text
+    text = json.dumps(fields, allow_nan=False, separators=(",", ":"))
+    if "\\ud" not in text:
+        return text
+    return _ESCAPE.sub(lambda found: found[1] or r"\ufffd", text)
 
 
 def unpacked(stream: BufferedReader) -> BinaryIO:
@@ -67,42 +66,29 @@ def unpacked(stream: BufferedReader) -> BinaryIO:
     return cast(BinaryIO, gzip.GzipFile(fileobj=stream)) if packed else stream
 
 
-def _dumped(fields: Any, *, ensure_ascii: bool = True) -> str:
-    return json.dumps(fields, ensure_ascii=ensure_ascii, allow_nan=False, separators=(",", ":"))
-
-
-class LineFields(BaseModel):
-    """Fields of a line; unknown fields are rejected."""
-
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
+_OBJECT = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
 
 
 def stored(
-    cls: type[Result],
-    make: Callable[[Any], Result] | None = None,
-    later: Collection[str] = (),
-    **types: Any,
+    cls: type, make: Callable[..., Any] | None = None, later: Collection[str] = (), **types: Any
 ) -> Any:
-    """The type of a dataclass in a line: its fields, needed all but those that came `later`.
+    """The type of an object in a line: the fields of `cls`, needed all but those that came `later`.
 
-    `types` are those that differ in the file, or are only there; None is not there. `make` makes
-    the dataclass of what was read, each field with `_` behind its name.
+    `types` are those that differ in the file, or are only there; None is not there. What is read is
+    what `make` makes of the fields that are there, beside the `type` and `format` of the line.
     """
-    defaults = {one.name: one.default for one in dataclasses.fields(cls)}  # type: ignore[arg-type]
     fields: Any = {
-        f"{name}_": (type_, Field(defaults[name] if name in later else ..., alias=name))
+        # No name of a field can be one of the model's own.
+        f"{name}_": (type_, Field(None if name in later else ..., alias=name))
         for name, type_ in {**types, **get_type_hints(cls), **types}.items()
         if type_ is not None
     }
-    read = create_model(cls.__name__, __base__=LineFields, **fields)
-    return Annotated[read, AfterValidator(make or partial(made, cls))]
 
+    def made(read: BaseModel) -> Any:
+        names = read.model_fields_set - {"type_", "format_"}
+        return (make or cls)(**{name[:-1]: getattr(read, name) for name in names})
 
-def made(cls: type[Result], fields: Any, **others: Any) -> Result:
-    """The dataclass `cls`, of what was read of it and of `others`."""
-    names = [field.name for field in dataclasses.fields(cls)]  # type: ignore[arg-type]
-    found = {name: getattr(fields, f"{name}_") for name in names if name not in others}
-    return cls(**found, **others)
+    return Annotated[create_model(cls.__name__, __config__=_OBJECT, **fields), AfterValidator(made)]
 
 
 class _Format(BaseModel):
@@ -117,10 +103,10 @@ class Form(Generic[Head, Line]):
     """A file format; `name` is what it stores.
 
     The first line is a `head`, of the type `begins`, and has the format's number. All others are
-    one of `lines`, by their types, and nothing follows a `footer`. Where one is cut short because
-    whoever wrote it was killed, that is a mistake unless it `may_be_cut_short`. `hint` says how to
-    come by such a file. Neither the file nor a line may be longer, in bytes, than `limit` and
-    `longest`.
+    one of `lines`, by their types, and nothing follows a footer, which is read as a mapping. Where
+    one is cut short because whoever wrote it was killed, that is a mistake unless it
+    `may_be_cut_short`. `hint` says how to come by such a file. Neither the file nor a line may be
+    longer, in bytes, than `limit` and `longest`.
     """
 
     name: str
@@ -128,7 +114,6 @@ class Form(Generic[Head, Line]):
     format: int
     head: TypeAdapter[Head]
     lines: Mapping[str, Any]
-    footer: type
     hint: str
     limit: int
     longest: int
@@ -148,8 +133,8 @@ _Raw: TypeAlias = tuple[int, bytes, bool]
 class Reading(Generic[Head, Line]):
     """A file that is being read; whatever is wrong with it goes to `problems`."""
 
-    def __init__(self, file: str, form: Form[Head, Line], problems: Problems) -> None:
-        self.file, self.form, self.problems = file, form, problems
+    def __init__(self, file: Path, form: Form[Head, Line]) -> None:
+        self.file, self.form, self.problems = str(file), form, Problems()
 
     def add(self, number: int, message: str, hint: str | None = None) -> None:
         """Tell what is wrong with a line, or with the file as a whole if its number is 0."""
@@ -162,9 +147,7 @@ class Reading(Generic[Head, Line]):
         """
         lines = self._lines(stream)
         first = next(lines, None)
-        if first is None:
-            return None
-        head = self._head(first)
+        head = None if first is None else self._head(first)
         return None if head is None else (head, self._items(lines))
 
     def _lines(self, stream: BinaryIO) -> Iterator[_Raw]:
@@ -241,7 +224,7 @@ class Reading(Generic[Head, Line]):
             if is_over:
                 self.add(number, *after_footer)
                 return
-            is_over = isinstance(item, self.form.footer)
+            is_over = isinstance(item, dict)
             yield number, item
 
     def _refuse(self, number: int, error: ValidationError) -> None:
@@ -281,23 +264,25 @@ class Reading(Generic[Head, Line]):
 def whole(
     file: Path,
     form: Form[Head, Line],
-    use: Callable[[Reading[Head, Line], BinaryIO], Result | None],
+    use: Callable[[Reading[Head, Line], Head, Iterator[tuple[int, Line]]], Result],
     stream: BinaryIO | None = None,
 ) -> Result:
-    """What `use` makes of a file, or of a stream that is called so.
+    """What `use` makes of the lines of a file, or of a stream that is called so.
 
     Raises CaseFileError with everything that is wrong with it.
     """
-    problems = Problems()
-    reading = Reading(str(file), form, problems)
+    reading = Reading(file, form)
+    found = None
     with ExitStack() as stack:
         try:
             stream = stream or unpacked(stack.enter_context(file.open("rb")))
         except (OSError, ValueError) as error:
             told = getattr(error, "strerror", None) or error
             reading.add(0, f"this file cannot be read: {told}")
-        found = use(reading, stream) if stream else None
-    problems.raise_if_any()
+        else:
+            lines = reading.read(stream)
+            found = lines and use(reading, *lines)
+    reading.problems.raise_if_any()
     assert found is not None
     return found
 

@@ -17,7 +17,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints, 
 
 from opcheck import model
 from opcheck.reading.validation import shown
-from opcheck.report.json_lines import Form, LineFields, Reading, line, made, stored, whole
+from opcheck.report.json_lines import Form, Reading, line, stored, whole
 from opcheck.report.plain_text import alike
 
 
@@ -43,8 +43,8 @@ _Share = Annotated[float, Field(ge=0, allow_inf_nan=True), BeforeValidator(_fini
 _Cells = Annotated[str, StringConstraints(pattern=r"^[.a-zA-Z]{1,64}$")]
 
 
-def _header(fields: Any) -> model.Header:
-    header = made(model.Header, fields)
+def _header(**fields: Any) -> model.Header:
+    header = model.Header(**fields)
     if len({backend.address for backend in header.backends}) < len(header.backends):
         raise ValueError("a backend must occur once")
     if header.shard is None and header.cases != header.suite.cases:
@@ -56,16 +56,17 @@ def _header(fields: Any) -> model.Header:
     return header
 
 
-def _picture(fields: Any) -> model.Picture:
-    if len({len(row) for row in fields.cells_}) > 1:
+def _picture(**fields: Any) -> model.Picture:
+    picture = model.Picture(**fields)
+    if len({len(row) for row in picture.cells}) > 1:
         raise ValueError("cells: the rows must be of equal length")
-    return made(model.Picture, fields)
+    return picture
 
 
-def _result(fields: Any) -> model.Record:
-    op = model.OpVersion(fields.domain_, fields.op_, fields.since_)
-    record = made(model.Record, fields, op=op, self_check=fields.self_)
-    if (fields.used_, fields.unjudged_) != (record.used, record.unjudged):
+def _result(domain: str, op: str, since: int, used: Any, unjudged: int, **fields: Any) -> Any:
+    version = model.OpVersion(domain, op, since)
+    record = model.Record(op=version, self_check=fields.pop("self"), **fields)
+    if (used, unjudged) != (record.used, record.unjudged):
         raise ValueError("used and unjudged must be those of the comparisons")
     return record
 
@@ -115,21 +116,16 @@ _RESULT = stored(
     seconds=_Seconds,
     verdicts=dict[model.Verdict, Annotated[int, Field(ge=1)]] | None,
 )
-
-
-class _RevisedFields(LineFields):
-    case: str
-    backend: str
-    diagnoses: tuple[model.Diagnosis, ...]
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class _RunFooter(model.Ending):
-    totals: dict[str, dict[str, _Count]]
-    revised: tuple[_RevisedFields, ...] = ()
-
-
-_FOOTER = stored(_RunFooter, later=["revised"], type=Literal["footer"], seconds=_Seconds)
+_REVISED = stored(dict, case=str, backend=str, diagnoses=tuple[model.Diagnosis, ...])
+_FOOTER = stored(
+    model.Ending,
+    dict,
+    later=["revised"],
+    type=Literal["footer"],
+    seconds=_Seconds,
+    totals=dict[str, dict[str, int]],
+    revised=tuple[_REVISED, ...],  # type: ignore[valid-type]
+)
 
 
 # History of the format:
@@ -147,14 +143,13 @@ FORMAT = 3
 #: The largest file that is read, and the longest line, in bytes: some 500,000 results, and a
 #: hundred times what the longest result takes.
 LIMIT, LONGEST = 1 << 30, 1 << 24
-_RunReading: TypeAlias = Reading[model.Header, model.Record | _RunFooter]
-_FORM: Form[model.Header, model.Record | _RunFooter] = Form(
+_Line: TypeAlias = model.Record | dict[str, Any]
+_FORM: Form[model.Header, _Line] = Form(
     name="run",
     begins="header",
     format=FORMAT,
     head=TypeAdapter(_HEADER),
     lines={"result": _RESULT, "footer": _FOOTER},
-    footer=_RunFooter,
     hint="`opcheck run --report json=FILE` writes one",
     limit=LIMIT,
     longest=LONGEST,
@@ -222,64 +217,58 @@ def _number(value: float | None) -> float | str | None:
     return value if value is None or math.isfinite(value) else str(value)
 
 
-def read(path: Path) -> model.Run:
-    """The run in a file, incomplete where it was cut short.
+def read(path: Path, stream: BinaryIO | None = None) -> model.Run:
+    """The run in a file, or in a stream that is called so; incomplete where it was cut short.
 
-    Raises CaseFileError with everything that is wrong with the file.
+    Raises CaseFileError with everything that is wrong with it.
     """
-    return whole(path, _FORM, _run)
+    return whole(path, _FORM, _run, stream)
 
 
-def read_stream(stream: BinaryIO, name: str) -> model.Run:
-    """Read a run from a stream with this name."""
-    return whole(Path(name), _FORM, _run, stream)
-
-
-def _run(reading: _RunReading, stream: BinaryIO) -> model.Run | None:
-    """Return the run in the lines, None where the first line is not opcheck's."""
-    found = reading.read(stream)
-    if found is None:
-        return None
-    header, rest = found
-    records = []
+def _run(
+    reading: Reading[model.Header, _Line], header: model.Header, lines: Iterator[tuple[int, _Line]]
+) -> model.Run:
+    results = _Results(header)
+    records = results.records
     ending: model.Ending | None = None
-    check = _Check(reading, header)
-    for number, fields in rest:
+    for number, fields in lines:
         if isinstance(fields, model.Record):
-            records.append(fields)
-            for told in check.result(fields):
+            for told in results.add(fields):
                 reading.add(number, told)
-        else:
-            names = [field.name for field in dataclasses.fields(model.Ending)]
-            ending = model.Ending(**{name: getattr(fields, name) for name in names})
-            if not reading.problems:
-                check.footer(number, fields, records)
-            later = {(one.case, one.backend): one.diagnoses for one in fields.revised}
-            records = [
-                dataclasses.replace(
-                    one, diagnoses=later.get((one.case, one.backend), one.diagnoses)
-                )
-                for one in records
-            ]
-    return model.Run(header, tuple(records), ending)
+            continue
+        revised = {(one["case"], one["backend"]): one for one in fields.pop("revised", ())}
+        counted = fields.pop("totals")
+        ending = model.Ending(**fields)
+        if not reading.problems:
+            if counted != totals(records.values()):
+                hint = "lines are missing, or were added"
+                reading.add(number, "the footer's totals are not those of the results", hint)
+            if revised.keys() - records:
+                reading.add(number, "revised: there is no such result")
+            if ending.complete and len(records) < header.results:
+                there = f"{len(records):,} of {header.results:,} results are there"
+                reading.add(number, f"the footer says that the run is complete; {there}")
+        for pair in revised.keys() & records:
+            diagnoses = revised[pair]["diagnoses"]
+            records[pair] = dataclasses.replace(records[pair], diagnoses=diagnoses)
+    return model.Run(header, tuple(records.values()), ending)
 
 
-class _Check:
-    """Check that lines do not contradict each other."""
+class _Results:
+    """The results of a run as they are read, by case and backend."""
 
-    def __init__(self, reading: _RunReading, header: model.Header) -> None:
-        self.reading, self.header = reading, header
-        self.addresses = {backend.address for backend in header.backends}
-        self.seen: set[tuple[str, str]] = set()
+    def __init__(self, header: model.Header) -> None:
+        self.header, self.addresses = header, {backend.address for backend in header.backends}
+        self.records: dict[tuple[str, str], model.Record] = {}
         self.cases: dict[str, tuple[int, str]] = {}
         self.places: dict[int, str] = {}
 
-    def result(self, record: model.Record) -> Iterator[str]:
-        """Yield where a result contradicts the header or an earlier result."""
+    def add(self, record: model.Record) -> Iterator[str]:
+        """Add a result; yield where it contradicts the header or an earlier one."""
         case, about = record.case, (record.place, record.digest)
         if record.backend not in self.addresses:
             yield f"the header knows no backend {shown(record.backend)}"
-        if (case, record.backend) in self.seen:
+        if self.records.setdefault((case, record.backend), record) is not record:
             yield f"the result of {shown(record.backend)} on {shown(case)} occurs twice"
         if record.place >= self.header.suite.cases:
             yield f"place: there are {self.header.suite.cases:,} cases, got {record.place:,}"
@@ -289,14 +278,3 @@ class _Check:
             yield f"{shown(self.places[record.place])} has the place {record.place:,} too"
         elif len(self.cases) == self.header.cases + 1:
             yield f"more cases than the {self.header.cases:,} of the header"
-        self.seen.add((case, record.backend))
-
-    def footer(self, number: int, fields: _RunFooter, records: list[model.Record]) -> None:
-        if fields.totals != totals(records):
-            hint = "lines are missing, or were added"
-            self.reading.add(number, "the footer's totals are not those of the results", hint)
-        if any((one.case, one.backend) not in self.seen for one in fields.revised):
-            self.reading.add(number, "revised: there is no such result")
-        if fields.complete and len(records) < self.header.results:
-            there = f"{len(records):,} of {self.header.results:,} results are there"
-            self.reading.add(number, f"the footer says that the run is complete; {there}")

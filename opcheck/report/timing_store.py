@@ -6,75 +6,59 @@ Samples are stored as they were taken; every statistic is computed when they are
 
 import dataclasses
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, BinaryIO, Literal, Self, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
 
-from pydantic import AfterValidator, Field, TypeAdapter, model_validator
+from pydantic import Field, TypeAdapter
 
 from opcheck.model.timing import Bench, Sample, Timed, Timing
 from opcheck.reading.validation import shown
 from opcheck.report.files import write_text
-from opcheck.report.json_lines import Form, LineFields, Reading, line, made, stored, whole
+from opcheck.report.json_lines import Form, Reading, line, stored, whole
 
 # Nothing takes less than a picosecond, or more than 30 years.
 _Seconds = Annotated[float, Field(ge=1e-12, le=1e9)]
+_Waited = Annotated[float, Field(ge=0, le=1e9)]
 _Count = Annotated[int, Field(ge=0, lt=1 << 53)]
 
 
-class _HeaderFields(LineFields):
-    type: Literal["bench"]
-    format: Literal[1]
-    bench: Bench
-
-    @model_validator(mode="after")
-    def _sane(self) -> Self:
-        machine = self.bench.machine
-        for count in (machine.cores, machine.memory, self.bench.threads, self.bench.workers):
-            if not 0 <= count < 1 << 53:
-                raise ValueError("cores, memory, threads and workers must be counts")
-        return self
+def _bench(bench: Bench) -> Bench:
+    machine = bench.machine
+    for count in (machine.cores, machine.memory, bench.threads, bench.workers):
+        if not 0 <= count < 1 << 53:
+            raise ValueError("cores, memory, threads and workers must be counts")
+    return bench
 
 
-class _SamplesFields(LineFields):
-    round: list[_Count]
-    worker: list[_Count]
-    loops: list[Annotated[_Count, Field(ge=1)]]
-    seconds: list[_Seconds]
-    # Absent from files written before it was measured.
-    waited: list[Annotated[float, Field(ge=0, le=1e9)]] = Field(default=[])
-
-
-def _samples(read: _SamplesFields) -> tuple[Sample, ...]:
-    waited = read.waited or [0.0] * len(read.round)
-    columns: tuple[list[Any], ...] = read.round, read.worker, read.loops, read.seconds, waited
-    if len({*map(len, columns)}) > 1:
+def _samples(**columns: list[Any]) -> tuple[Sample, ...]:
+    rounds = columns["round"]
+    columns["waited"] = columns.get("waited") or [0.0] * len(rounds)
+    if len({*map(len, columns.values())}) > 1:
         raise ValueError("the columns must be of equal length")
-    if len(set(read.round)) < len(read.round):
+    if len(set(rounds)) < len(rounds):
         raise ValueError("a round must occur once")
-    return tuple(map(Sample, *columns))
+    return tuple(map(Sample, *(columns[field.name] for field in dataclasses.fields(Sample))))
 
 
-@dataclass(frozen=True)
-class _TimingFooter:
-    cases: _Count
-    complete: bool
-
-
-def _timed(fields: Any) -> Timed:
-    timed = made(Timed, fields)
+def _timed(**fields: Any) -> Timed:
+    timed = Timed(**fields)
     if len({one.backend for one in timed.timings}) < len(timed.timings):
         raise ValueError("a backend must occur once")
     return timed
 
 
-_SAMPLES = Annotated[_SamplesFields, AfterValidator(_samples)]
-_TIMING = stored(
-    Timing,
-    later=["printed"],
-    prepared=tuple[Annotated[float, Field(ge=0, le=1e9)], ...],
-    samples=_SAMPLES,
+_SAMPLES = stored(
+    Sample,
+    _samples,
+    later=["waited"],
+    round=list[_Count],
+    worker=list[_Count],
+    loops=list[Annotated[_Count, Field(ge=1)]],
+    seconds=list[_Seconds],
+    waited=list[_Waited],
 )
+_TIMING = stored(Timing, later=["printed"], prepared=tuple[_Waited, ...], samples=_SAMPLES)
 _TIMED = stored(
     Timed,
     _timed,
@@ -92,14 +76,18 @@ _TIMED = stored(
 FORMAT = 1
 #: The largest file read, in bytes: some ten million samples.
 LIMIT = 1 << 28
-_TimingReading: TypeAlias = Reading[_HeaderFields, Timed | _TimingFooter]
-_FORM: Form[_HeaderFields, Timed | _TimingFooter] = Form(
+_Line: TypeAlias = Timed | dict[str, Any]
+_FORM: Form[Bench, _Line] = Form(
     name="benchmark",
     begins="bench",
     format=FORMAT,
-    head=TypeAdapter(_HeaderFields),
-    lines={"timed": _TIMED, "footer": stored(_TimingFooter, type=Literal["footer"])},
-    footer=_TimingFooter,
+    head=TypeAdapter(
+        stored(dict, _bench, type=Literal["bench"], format=Literal[1], bench=Bench),
+    ),
+    lines={
+        "timed": _TIMED,
+        "footer": stored(dict, type=Literal["footer"], cases=_Count, complete=bool),
+    },
     hint="`opcheck bench --save FILE` writes one",
     limit=LIMIT,
     longest=LIMIT,
@@ -133,14 +121,12 @@ def write(path: Path, bench: Bench, rows: Sequence[Timed], *, complete: bool) ->
 
 def read(path: Path) -> Stored:
     """The benchmark in a file; raises CaseFileError with everything that is wrong with it."""
-    return whole(path, replace(_FORM, limit=LIMIT, longest=LIMIT), _stored)
+    return whole(path, _FORM, _stored)
 
 
-def _stored(reading: _TimingReading, stream: BinaryIO) -> Stored | None:
-    found = reading.read(stream)
-    if found is None:
-        return None
-    head, lines = found
+def _stored(
+    reading: Reading[Bench, _Line], bench: Bench, lines: Iterator[tuple[int, _Line]]
+) -> Stored:
     rows: dict[str, Timed] = {}
     complete = False
     for number, fields in lines:
@@ -149,11 +135,11 @@ def _stored(reading: _TimingReading, stream: BinaryIO) -> Stored | None:
                 reading.add(number, f"the case {shown(fields.case)} occurs twice")
             rows[fields.case] = fields
         else:
-            complete = fields.complete
-            if fields.cases != len(rows) and not reading.problems:
-                told = f"the footer counts {fields.cases:,} cases; there are {len(rows):,}"
+            cases, complete = fields["cases"], fields["complete"]
+            if cases != len(rows) and not reading.problems:
+                told = f"the footer counts {cases:,} cases; there are {len(rows):,}"
                 reading.add(number, told, "lines are missing, or were added")
-    return Stored(head.bench, tuple(rows.values()), complete)
+    return Stored(bench, tuple(rows.values()), complete)
 
 
 def _columns(samples: Sequence[Sample]) -> dict[str, list[int | float]]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from opcheck.model import result
 from opcheck.model.case import Level, OpVersion, Rule, Source
@@ -117,15 +118,15 @@ class Header:
 
 @dataclass(frozen=True)
 class Ending:
-    """End of a run: complete or interrupted, and its seconds.
+    """End of a run: complete or interrupted, and its seconds; by default what is known of none.
 
     `accidents` tell of processes that died while they were asked nothing, `partings` of those that
     died of being asked to leave.
     """
 
-    complete: bool
-    exit_code: int
-    meaning: str
+    complete: bool = False
+    exit_code: int = 0
+    meaning: str = ""
     seconds: float = 0.0
     accidents: tuple[str, ...] = ()
     partings: tuple[str, ...] = ()
@@ -136,8 +137,13 @@ class Run:
     """A stored run; without an `ending` if it was killed."""
 
     header: Header
-    records: tuple[Record, ...]
+    records: tuple[Record, ...] = ()
     ending: Ending | None = None
+
+    @cached_property
+    def by_pair(self) -> Mapping[tuple[str, str], Record]:
+        """The results by case and backend."""
+        return {(record.case, record.backend): record for record in self.records}
 
     @property
     def complete(self) -> bool:

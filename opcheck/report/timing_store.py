@@ -86,7 +86,7 @@ _FORM: Form[Bench, _Line] = Form(
     ),
     lines={
         "timed": _TIMED,
-        "footer": stored(dict, type=Literal["footer"], cases=_Count, complete=bool),
+        "footer": stored(dict, type=Literal["footer"], cases=int, complete=bool),
     },
     hint="`opcheck bench --save FILE` writes one",
     limit=LIMIT,

@@ -47,7 +47,6 @@ def _release(info: BackendInfo) -> str:
 
 def _facts(header: Header) -> Mapping[str, str]:
     about = header.environment
-    shard = header.shard
     return {
         "opcheck": about.opcheck,
         "Python": about.python,
@@ -57,7 +56,7 @@ def _facts(header: Header) -> Mapping[str, str]:
         **{f"oracle {info.address}": _release(info) for info in header.oracles},
         "selection": header.selection,
         "paths": " ".join(header.paths),
-        "shard": f"{shard[0]} of {shard[1]}" if shard else "",
+        "shard": header.part.removeprefix("shard "),
         **rules(header),
     }
 
@@ -153,8 +152,7 @@ def misfits(parts: Sequence[RunPart]) -> Iterator[str]:
     first = parts[0]
     one = first.run.header
     shards: dict[int, str] = {}
-    backends: dict[str, tuple[BackendInfo, str]] = {}
-    oracles: dict[str, tuple[BackendInfo, str]] = {}
+    known: dict[tuple[str, str], tuple[BackendInfo, str]] = {}
     for part in parts:
         other = part.run.header
         both = f"{first.name} and {part.name}"
@@ -167,20 +165,18 @@ def misfits(parts: Sequence[RunPart]) -> Iterator[str]:
             counted = ", ".join(f"{count} ({name})" for count, name in shards.items())
             if len(shards) > 1:
                 yield f"the shards are counted differently: of {counted}"
-        yield from _unlike("", backends, other.backends, part.name)
-        yield from _unlike("oracle ", oracles, other.oracles, part.name)
+        for what, info in _named(other):
+            before, where = known.setdefault((what, info.address), (info, part.name))
+            if before != info:
+                versions = before.version, info.version
+                how = " and ".join(versions) if versions[0] != versions[1] else "other settings"
+                yield f"{what}{quoted(info.address)} has {how} in {where} and {part.name}"
 
 
-def _unlike(
-    what: str, known: dict[str, tuple[BackendInfo, str]], infos: Iterable[BackendInfo], name: str
-) -> Iterator[str]:
-    """Yield the backends of a named run that differ from earlier parts."""
-    for info in infos:
-        before, where = known.setdefault(info.address, (info, name))
-        if before != info:
-            versions = before.version, info.version
-            how = " and ".join(versions) if versions[0] != versions[1] else "other settings"
-            yield f"{what}{quoted(info.address)} has {how} in {where} and {name}"
+def _named(header: Header) -> Iterator[tuple[str, BackendInfo]]:
+    """All backends of a run, each with what goes before its name."""
+    yield from (("", info) for info in header.backends)
+    yield from (("oracle ", info) for info in header.oracles)
 
 
 def _repeated(parts: Sequence[RunPart]) -> Iterator[str]:
@@ -302,7 +298,8 @@ def _changed_since(name: str, old: Header, now: Header, hours: float) -> Iterato
     if versions[1] not in versions[0].split(", "):
         yield f"{name} is of opcheck {versions[0]}, {_NOW} of {versions[1]}"
     if old.shard != now.shard:
-        yield f"{name} is {_which(old)}, {_NOW} {_which(now)}"
+        parts = [header.part or "the whole suite" for header in (old, now)]
+        yield f"{name} is {parts[0]}, {_NOW} {parts[1]}"
     one, other = ([info.address for info in header.backends] for header in (old, now))
     if one != other:
         yield f"{name} has the backends {', '.join(one)}; {_NOW} {', '.join(other)}"
@@ -316,7 +313,3 @@ def _changed_since(name: str, old: Header, now: Header, hours: float) -> Iterato
     if abs(passed) > hours:
         when = f"{abs(passed):,.1f} hours {'ago' if passed > 0 else 'from now'}"
         yield f"{name} began {when}; --resume-within {hours:g} allows no more"
-
-
-def _which(header: Header) -> str:
-    return f"shard {header.shard[0]} of {header.shard[1]}" if header.shard else "the whole suite"

@@ -13,9 +13,8 @@ UNJUDGED = (Verdict.UNSUPPORTED, Verdict.NOT_RUN, Verdict.BAD_CASE)
 
 def reds(*, strict: bool = False, require_supported: bool = False) -> frozenset[Verdict]:
     """The verdicts that make a run fail."""
-    warnings = {Verdict.WARN} if strict else set()
-    gaps = {Verdict.UNSUPPORTED} if require_supported else set()
-    return _RED | warnings | gaps
+    asked = {Verdict.WARN: strict, Verdict.UNSUPPORTED: require_supported}
+    return _RED.union(verdict for verdict, is_asked in asked.items() if is_asked)
 
 
 def reds_of(header: Header) -> frozenset[Verdict]:
@@ -76,9 +75,12 @@ def status(
         return Exit.UNUSABLE, f"incomplete: {total[Verdict.NOT_RUN]:,} not run{also}"
     if wrong:
         return Exit.NONCONFORMING, f"does not conform: {'; '.join(wrong)}"
-    part = f"shard {header.shard[0]} of {header.shard[1]}" if header.shard else ""
     if not total:
-        matched = f"{part} has no case" if part and header.suite.cases else "no case matched"
+        matched = (
+            f"{header.part} has no case"
+            if header.part and header.suite.cases
+            else "no case matched"
+        )
         return Exit.NOTHING_JUDGED, f"nothing was judged: {matched}"
     if idle and (header.named or len(idle) == len(header.backends)):
         return Exit.NOTHING_JUDGED, f"nothing was judged: {'; '.join(idly)}"
@@ -102,7 +104,7 @@ def status(
         for backend in header.backends
         if backend.address not in {*passed, *idle}
     ]
-    remarks += [f"{part} only"] * bool(part)
+    remarks += [f"{header.part} only"] * bool(header.part)
     remarks += [*several_builds(header), *ending.partings]
     head = f"nothing new: {judged}" if known else f"conforms: {judged}, nothing unexpected"
     said = "; ".join(filter(None, [head, *remarks]))

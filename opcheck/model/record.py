@@ -36,12 +36,11 @@ class ComparisonRecord(result.ComparedOutput):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Record(result.Answered[str, ComparisonRecord]):
-    """A `Result` in plain values, and what has to be known of its case.
+    """A `LiveResult` in plain values, and what has to be known of its case.
 
-    `place` is the case's in the whole selection, from 0; `digest` tells whether the case of another
-    run that has this id is the same. `clause` is what is quoted for this version of the operator,
-    `rulings` say how opcheck reads it. `question` is what was asked, in a line, and `repeat` the
-    command that asks it again.
+    `place` is the case's in the whole selection, from 0; `digest` tells it from others that had its
+    id. `clause` is quoted for this version of the operator, `rulings` say how opcheck reads it.
+    `question` is what was asked, in a line, and `repeat` the command that asks it again.
     """
 
     place: int
@@ -85,11 +84,11 @@ class Suite:
 class Header:
     """Header of a run: backends, machine, cases and options.
 
-    `cases` are those of this run: of `suite`, or of the part of it that `shard` names, the first of
-    which is (1, n). `named`: the user named the backends. `started` is in UTC, as ISO 8601 has it.
-    `known`: the ledgers that ship with opcheck were applied; `ledgers` are the user's, by file,
-    with digests of what they say. `options` are those of the command line, beside the fields here,
-    by which verdicts may differ. `oracles` are the backends whose answers cases take for right.
+    `cases` are those of `suite`, or of the part of it that `shard` names, the first of which is
+    (1, n). `started` is in UTC, as ISO 8601 has it. `known`: the ledgers that ship with opcheck
+    were applied; `ledgers` are digests of the user's, by file. `named`: the user named the
+    backends. `options` are other command-line options that can change a verdict. `oracles` are the
+    backends whose answers cases take for right.
     """
 
     environment: result.Environment
@@ -109,6 +108,11 @@ class Header:
     oracles: tuple[result.BackendInfo, ...] = ()
     shard: tuple[int, int] | None = None
     seed: int | None = None
+
+    @property
+    def part(self) -> str:
+        """The part of the suite in words, "" for the whole."""
+        return f"shard {self.shard[0]} of {self.shard[1]}" if self.shard else ""
 
     @property
     def results(self) -> int:

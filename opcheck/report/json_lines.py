@@ -140,24 +140,14 @@ class Reading(Generic[Head, Line]):
         """Tell what is wrong with a line, or with the file as a whole if its number is 0."""
         self.problems.add(self.file, Mark(number, min(number, 1)), message, hint)
 
-    def read(self, stream: BinaryIO) -> tuple[Head, Iterator[tuple[int, Line]]] | None:
-        """The first line, and all others with their numbers; None where the first is not ours.
-
-        The others are read as they are asked for, and damaged ones left out.
-        """
-        lines = self._lines(stream)
-        first = next(lines, None)
-        head = None if first is None else self._head(first)
-        return None if head is None else (head, self._items(lines))
-
-    def _lines(self, stream: BinaryIO) -> Iterator[_Raw]:
+    def lines(self, stream: BinaryIO) -> Iterator[_Raw]:
+        """The lines that are not blank."""
         form, number, size, blank = self.form, 0, 0, True
         try:
             while data := stream.readline(min(form.longest, form.limit - size) + 1):
                 number, size = number + 1, size + len(data)
                 if number == 1:
                     data = data.removeprefix(codecs.BOM_UTF8)
-                blank = blank and not data.strip()
                 if size > form.limit:
                     self.add(0, f"the file is larger than {form.limit >> 20} MiB")
                     return
@@ -166,51 +156,53 @@ class Reading(Generic[Head, Line]):
                     return
                 if len(self.problems) > _PROBLEMS:
                     return
-                if not blank:
+                if data.strip():
+                    blank = False
                     yield number, data.removesuffix(b"\n"), data.endswith(b"\n")
         except (EOFError, zlib.error, gzip.BadGzipFile):
             self.add(0, "this file cannot be unpacked: it is cut short, or damaged")
-            return
         except OSError as error:
             self.add(0, f"this file cannot be read: {error.strerror or error}")
-            return
-        if blank:
-            self.add(0, "this file is empty", form.hint)
+        else:
+            if blank:
+                self.add(0, "this file is empty", form.hint)
 
-    def _head(self, raw: _Raw) -> Head | None:
-        form, (number, data, has_end) = self.form, raw
+    def head(self, raw: _Raw) -> Head | None:
+        """The first line, None where it is not ours."""
+        number, data, _ = raw
+        if (foreign := self._foreign(raw)) is None:
+            try:
+                return self.form.head.validate_json(data)
+            except ValidationError as error:
+                self._refuse(number, error)
+        else:
+            self.add(number, *foreign)
+        return None
+
+    def _foreign(self, raw: _Raw) -> tuple[str, str | None] | None:
+        """Return why a first line begins no file that can be read, and a hint."""
+        form, (_, data, has_end) = self.form, raw
         if is_wide(data):
-            self.add(number, WIDE, "save it as UTF-8, as `--report json=FILE` does")
-            return None
+            return WIDE, "save it as UTF-8, as `--report json=FILE` does"
         try:
             found = _Format.model_validate_json(data)
         except ValidationError as error:
-            found = None
             begins = f'{{"type":"{form.begins}"'.encode()
             if not has_end and _is_no_json(error) and data.startswith(begins):
-                self.add(number, "this line is cut short", "nothing can be made of the file")
-                return None
-        if found is None or found.type != form.begins:
-            hint = (found and _READERS.get(found.type)) or form.hint
-            self.add(number, f"this is no stored {form.name}", hint)
-            return None
+                return "this line is cut short", "nothing can be made of the file"
+            return f"this is no stored {form.name}", form.hint
+        if found.type != form.begins:
+            return f"this is no stored {form.name}", _READERS.get(found.type, form.hint)
         if found.format != form.format:
             newer = "a newer opcheck reads it" if found.format > form.format else None
-            told_format = f"this file has format {found.format}; this opcheck reads {form.format}"
-            self.add(number, told_format, newer)
-            return None
-        try:
-            return form.head.validate_json(data)
-        except ValidationError as error:
-            self._refuse(number, error)
-            return None
+            return f"this file has format {found.format}; this opcheck reads {form.format}", newer
+        return None
 
-    def _items(self, lines: Iterator[_Raw]) -> Iterator[tuple[int, Line]]:
+    def items(self, lines: Iterator[_Raw]) -> Iterator[tuple[int, Line]]:
+        """All lines but the first, with their numbers; damaged ones are left out."""
         after_footer = "nothing may follow the footer", _PART
         is_over = False
         for number, data, has_end in lines:
-            if not data.strip():
-                continue
             try:
                 item = self.form.line.validate_json(data, strict=True)
             except ValidationError as error:
@@ -280,8 +272,10 @@ def whole(
             told = getattr(error, "strerror", None) or error
             reading.add(0, f"this file cannot be read: {told}")
         else:
-            lines = reading.read(stream)
-            found = lines and use(reading, *lines)
+            lines = reading.lines(stream)
+            first = next(lines, None)
+            if first and (head := reading.head(first)) is not None:
+                found = use(reading, head, reading.items(lines))
     reading.problems.raise_if_any()
     assert found is not None
     return found

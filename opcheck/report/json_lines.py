@@ -12,8 +12,7 @@ import re
 import zlib
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
-from functools import cached_property, reduce
+from functools import reduce
 from io import BufferedReader
 from operator import or_
 from pathlib import Path
@@ -98,61 +97,82 @@ class _Format(BaseModel):
     format: Annotated[int, Field(strict=True)]
 
 
-@dataclass(frozen=True)
-class Form(Generic[Head, Line]):
-    """A file format; `name` is what it stores.
-
-    The first line is a `head`, of the type `begins`, and has the format's number. All others are
-    one of `lines`, by their types, and nothing follows a footer, which is read as a mapping. Where
-    one is cut short because whoever wrote it was killed, that is a mistake unless it
-    `may_be_cut_short`. `hint` says how to come by such a file. Neither the file nor a line may be
-    longer, in bytes, than `limit` and `longest`.
-    """
-
-    name: str
-    begins: str
-    format: int
-    head: TypeAdapter[Head]
-    lines: Mapping[str, Any]
-    hint: str
-    limit: int
-    longest: int
-    may_be_cut_short: bool
-
-    @cached_property
-    def line(self) -> TypeAdapter[Line]:
-        """Any line but the first."""
-        any_of: Any = reduce(or_, self.lines.values())
-        return TypeAdapter(Annotated[any_of, Field(discriminator="type_")])
-
-
 #: A line as it stands in the file: its number, its text, and whether it has its end.
 _Raw: TypeAlias = tuple[int, bytes, bool]
 
 
-class Reading(Generic[Head, Line]):
-    """A file that is being read; whatever is wrong with it goes to `problems`."""
+class Reading(Generic[Head, Line, Result]):
+    """A file that is being read; each format is a class of its own.
 
-    def __init__(self, file: Path, form: Form[Head, Line]) -> None:
-        self.file, self.form, self.problems = str(file), form, Problems()
+    `name` is what a file stores, `hint` how to come by one. Neither it nor a line may be longer, in
+    bytes, than `limit` and `longest`. That the last line is cut short because whoever wrote it was
+    killed is a mistake unless it `may_be_cut_short`.
+    """
+
+    name: str
+    hint: str
+    format: int
+    limit: int
+    longest: int
+    may_be_cut_short = False
+
+    @staticmethod
+    def types() -> Mapping[str, Any]:
+        """What each type of line is read as, that of the first line first, a footer as a mapping.
+
+        The first line has the format's number too, and nothing follows a footer.
+        """
+        raise NotImplementedError
+
+    def use(self, head: Head, lines: Iterator[tuple[int, Line]]) -> Result:
+        """What the file holds; lines have their numbers and are read as they are asked for."""
+        raise NotImplementedError
+
+    def __init__(self, file: Path) -> None:
+        self.file, self.problems = str(file), Problems()
+        self.begins, *self.known = types = self.types()
+        head, *others = types.values()
+        any_of: Any = reduce(or_, others)
+        self.head: TypeAdapter[Head] = TypeAdapter(head)
+        self.line: TypeAdapter[Line] = TypeAdapter(Annotated[any_of, Field(discriminator="type_")])
+
+    def read(self, stream: BinaryIO | None = None) -> Result:
+        """What the file holds, or a stream that is called so.
+
+        Raises CaseFileError with everything that is wrong with it.
+        """
+        found = None
+        with ExitStack() as stack:
+            try:
+                stream = stream or unpacked(stack.enter_context(Path(self.file).open("rb")))
+            except (OSError, ValueError) as error:
+                told = getattr(error, "strerror", None) or error
+                self.add(0, f"this file cannot be read: {told}")
+            else:
+                lines = self._lines(stream)
+                first = next(lines, None)
+                if first and (head := self._head(first)) is not None:
+                    found = self.use(head, self._items(lines))
+        self.problems.raise_if_any()
+        assert found is not None
+        return found
 
     def add(self, number: int, message: str, hint: str | None = None) -> None:
         """Tell what is wrong with a line, or with the file as a whole if its number is 0."""
         self.problems.add(self.file, Mark(number, min(number, 1)), message, hint)
 
-    def lines(self, stream: BinaryIO) -> Iterator[_Raw]:
-        """The lines that are not blank."""
-        form, number, size, blank = self.form, 0, 0, True
+    def _lines(self, stream: BinaryIO) -> Iterator[_Raw]:
+        number, size, blank = 0, 0, True
         try:
-            while data := stream.readline(min(form.longest, form.limit - size) + 1):
+            while data := stream.readline(min(self.longest, self.limit - size) + 1):
                 number, size = number + 1, size + len(data)
                 if number == 1:
                     data = data.removeprefix(codecs.BOM_UTF8)
-                if size > form.limit:
-                    self.add(0, f"the file is larger than {form.limit >> 20} MiB")
+                if size > self.limit:
+                    self.add(0, f"the file is larger than {self.limit >> 20} MiB")
                     return
-                if len(data) > form.longest:
-                    self.add(number, f"this line is longer than {form.longest >> 20} MiB")
+                if len(data) > self.longest:
+                    self.add(number, f"this line is longer than {self.longest >> 20} MiB")
                     return
                 if len(self.problems) > _PROBLEMS:
                     return
@@ -165,14 +185,13 @@ class Reading(Generic[Head, Line]):
             self.add(0, f"this file cannot be read: {error.strerror or error}")
         else:
             if blank:
-                self.add(0, "this file is empty", form.hint)
+                self.add(0, "this file is empty", self.hint)
 
-    def head(self, raw: _Raw) -> Head | None:
-        """The first line, None where it is not ours."""
+    def _head(self, raw: _Raw) -> Head | None:
         number, data, _ = raw
         if (foreign := self._foreign(raw)) is None:
             try:
-                return self.form.head.validate_json(data)
+                return self.head.validate_json(data)
             except ValidationError as error:
                 self._refuse(number, error)
         else:
@@ -181,36 +200,35 @@ class Reading(Generic[Head, Line]):
 
     def _foreign(self, raw: _Raw) -> tuple[str, str | None] | None:
         """Return why a first line begins no file that can be read, and a hint."""
-        form, (_, data, has_end) = self.form, raw
+        _, data, has_end = raw
         if is_wide(data):
             return WIDE, "save it as UTF-8, as `--report json=FILE` does"
         try:
             found = _Format.model_validate_json(data)
         except ValidationError as error:
-            begins = f'{{"type":"{form.begins}"'.encode()
+            begins = f'{{"type":"{self.begins}"'.encode()
             if not has_end and _is_no_json(error) and data.startswith(begins):
                 return "this line is cut short", "nothing can be made of the file"
-            return f"this is no stored {form.name}", form.hint
-        if found.type != form.begins:
-            return f"this is no stored {form.name}", _READERS.get(found.type, form.hint)
-        if found.format != form.format:
-            newer = "a newer opcheck reads it" if found.format > form.format else None
-            return f"this file has format {found.format}; this opcheck reads {form.format}", newer
+            return f"this is no stored {self.name}", self.hint
+        if found.type != self.begins:
+            return f"this is no stored {self.name}", _READERS.get(found.type, self.hint)
+        if found.format != self.format:
+            newer = "a newer opcheck reads it" if found.format > self.format else None
+            return f"this file has format {found.format}; this opcheck reads {self.format}", newer
         return None
 
-    def items(self, lines: Iterator[_Raw]) -> Iterator[tuple[int, Line]]:
-        """All lines but the first, with their numbers; damaged ones are left out."""
+    def _items(self, lines: Iterator[_Raw]) -> Iterator[tuple[int, Line]]:
         after_footer = "nothing may follow the footer", _PART
         is_over = False
         for number, data, has_end in lines:
             try:
-                item = self.form.line.validate_json(data, strict=True)
+                item = self.line.validate_json(data, strict=True)
             except ValidationError as error:
                 if has_end or not _is_no_json(error):
                     self._refuse(number, error)
                 elif is_over:
                     self.add(number, *after_footer)
-                elif not self.form.may_be_cut_short:
+                elif not self.may_be_cut_short:
                     self.add(number, "this line is cut short", "without it, the rest can be used")
                 continue
             if is_over:
@@ -231,8 +249,8 @@ class Reading(Generic[Head, Line]):
                 told = _COLUMN.sub("", told).replace("Invalid JSON", "this is no JSON")
                 self.problems.add(self.file, Mark(number, column), told)
             case "union_tag_invalid":
-                known = f"known: {', '.join(map(repr, self.form.lines))}"
-                hint = _PART if context["tag"] == self.form.begins else known
+                known = f"known: {', '.join(map(repr, self.known))}"
+                hint = _PART if context["tag"] == self.begins else known
                 self.add(number, f"no line here is of type {shown(context['tag'])}", hint)
             case "union_tag_not_found":
                 self.add(number, "this line has no type")
@@ -245,40 +263,12 @@ class Reading(Generic[Head, Line]):
 
     def _spelt(self, place: Sequence[str | int]) -> str:
         """`timings[0].samples: `, or nothing where the whole line is meant."""
-        steps = place[1:] if place[:1] and place[0] in self.form.lines else place
+        steps = place[1:] if place[:1] and place[0] in self.known else place
         path = ""
         for one in steps:
             key = one if re.fullmatch(r"\w{1,60}", str(one)) else quoted(str(one))
             path += f"[{one}]" if isinstance(one, int) else f".{key}"
         return f"{path.removeprefix('.')}: " if path else ""
-
-
-def whole(
-    file: Path,
-    form: Form[Head, Line],
-    use: Callable[[Reading[Head, Line], Head, Iterator[tuple[int, Line]]], Result],
-    stream: BinaryIO | None = None,
-) -> Result:
-    """What `use` makes of the lines of a file, or of a stream that is called so.
-
-    Raises CaseFileError with everything that is wrong with it.
-    """
-    reading = Reading(file, form)
-    found = None
-    with ExitStack() as stack:
-        try:
-            stream = stream or unpacked(stack.enter_context(file.open("rb")))
-        except (OSError, ValueError) as error:
-            told = getattr(error, "strerror", None) or error
-            reading.add(0, f"this file cannot be read: {told}")
-        else:
-            lines = reading.lines(stream)
-            first = next(lines, None)
-            if first and (head := reading.head(first)) is not None:
-                found = use(reading, head, reading.items(lines))
-    reading.problems.raise_if_any()
-    assert found is not None
-    return found
 
 
 def _is_no_json(error: ValidationError) -> bool:

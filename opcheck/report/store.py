@@ -7,17 +7,18 @@ NaN, infinities and exact values are strings: the shortest spelling, and the bit
 import dataclasses
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict
 from datetime import datetime
+from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, BinaryIO, Literal, TypeAlias
 
-from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints, TypeAdapter
+from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints
 
 from opcheck import model
 from opcheck.reading.validation import shown
-from opcheck.report.json_lines import Form, Reading, line, stored, whole
+from opcheck.report.json_lines import Reading, line, stored
 from opcheck.report.plain_text import alike
 
 
@@ -71,63 +72,6 @@ def _result(domain: str, op: str, since: int, used: Any, unjudged: int, **fields
     return record
 
 
-_HEADER = stored(
-    model.Header,
-    _header,
-    later=["oracles"],
-    type=Literal["header"],
-    format=Literal[3],
-    cases=_Count,
-    started=Annotated[str, AfterValidator(_time)],
-)
-_PICTURE = stored(
-    model.Picture,
-    _picture,
-    shape=tuple[_Count, ...],
-    ulps=Annotated[tuple[tuple[_Bits, _Count], ...], Field(max_length=65)],
-    unordered=_Count,
-    cells=Annotated[tuple[_Cells, ...], Field(max_length=64)],
-)
-_COMPARISON = stored(
-    model.ComparisonRecord,
-    wrong=_Count,
-    total=_Count,
-    unjudged=_Count,
-    max_ulp=_Count | None,
-    used=_Share,
-    picture=_PICTURE | None,
-)
-_RESULT = stored(
-    model.Record,
-    _result,
-    later=["irreproducible", "beyond", "oracle", "against", "verdicts"],
-    type=Literal["result"],
-    self=bool,
-    self_check=None,
-    case=str,
-    op=str,
-    domain=str,
-    since=_Count,
-    opset=_Count,
-    place=_Count,
-    unjudged=_Count,
-    used=_Share | None,
-    comparisons=tuple[_COMPARISON, ...],  # type: ignore[valid-type]
-    seconds=_Seconds,
-    verdicts=dict[model.Verdict, Annotated[int, Field(ge=1)]] | None,
-)
-_REVISED = stored(dict, case=str, backend=str, diagnoses=tuple[model.Diagnosis, ...])
-_FOOTER = stored(
-    model.Ending,
-    dict,
-    later=["revised"],
-    type=Literal["footer"],
-    seconds=_Seconds,
-    totals=dict[str, dict[str, int]],
-    revised=tuple[_REVISED, ...],  # type: ignore[valid-type]
-)
-
-
 # History of the format:
 #   1  header, result and footer; a result names its case in full
 #   2  the header tells the whole suite, the part of it that a shard is, when the run began and
@@ -143,18 +87,6 @@ FORMAT = 3
 #: The largest file that is read, and the longest line, in bytes: some 500,000 results, and a
 #: hundred times what the longest result takes.
 LIMIT, LONGEST = 1 << 30, 1 << 24
-_Line: TypeAlias = model.Record | dict[str, Any]
-_FORM: Form[model.Header, _Line] = Form(
-    name="run",
-    begins="header",
-    format=FORMAT,
-    head=TypeAdapter(_HEADER),
-    lines={"result": _RESULT, "footer": _FOOTER},
-    hint="`opcheck run --report json=FILE` writes one",
-    limit=LIMIT,
-    longest=LONGEST,
-    may_be_cut_short=True,
-)
 
 
 def header(run: model.Header) -> str:
@@ -222,48 +154,111 @@ def read(path: Path, stream: BinaryIO | None = None) -> model.Run:
 
     Raises CaseFileError with everything that is wrong with it.
     """
-    return whole(path, _FORM, _run, stream)
+    return _RunReading(path).read(stream)
 
 
-def _run(
-    reading: Reading[model.Header, _Line], header: model.Header, lines: Iterator[tuple[int, _Line]]
-) -> model.Run:
-    results = _Results(header)
-    records = results.records
-    ending: model.Ending | None = None
-    for number, fields in lines:
-        if isinstance(fields, model.Record):
-            for told in results.add(fields):
-                reading.add(number, told)
-            continue
-        revised = {(one["case"], one["backend"]): one for one in fields.pop("revised", ())}
-        counted = fields.pop("totals")
-        ending = model.Ending(**fields)
-        if not reading.problems:
-            if counted != totals(records.values()):
-                hint = "lines are missing, or were added"
-                reading.add(number, "the footer's totals are not those of the results", hint)
-            if revised.keys() - records:
-                reading.add(number, "revised: there is no such result")
-            if ending.complete and len(records) < header.results:
-                there = f"{len(records):,} of {header.results:,} results are there"
-                reading.add(number, f"the footer says that the run is complete; {there}")
-        for pair in revised.keys() & records:
-            diagnoses = revised[pair]["diagnoses"]
-            records[pair] = dataclasses.replace(records[pair], diagnoses=diagnoses)
-    return model.Run(header, tuple(records.values()), ending)
+_Line: TypeAlias = model.Record | dict[str, Any]
 
 
-class _Results:
-    """The results of a run as they are read, by case and backend."""
+class _RunReading(Reading[model.Header, _Line, model.Run]):
+    name = "run"
+    hint = "`opcheck run --report json=FILE` writes one"
+    format = FORMAT
+    limit = LIMIT
+    longest = LONGEST
+    may_be_cut_short = True
 
-    def __init__(self, header: model.Header) -> None:
+    @staticmethod
+    @cache
+    def types() -> Mapping[str, Any]:
+        """What each type of line is read as."""
+        header = stored(
+            model.Header,
+            _header,
+            later=["oracles"],
+            type=Literal["header"],
+            format=Literal[3],
+            cases=_Count,
+            started=Annotated[str, AfterValidator(_time)],
+        )
+        picture = stored(
+            model.Picture,
+            _picture,
+            shape=tuple[_Count, ...],
+            ulps=Annotated[tuple[tuple[_Bits, _Count], ...], Field(max_length=65)],
+            unordered=_Count,
+            cells=Annotated[tuple[_Cells, ...], Field(max_length=64)],
+        )
+        comparison = stored(
+            model.ComparisonRecord,
+            wrong=_Count,
+            total=_Count,
+            unjudged=_Count,
+            max_ulp=_Count | None,
+            used=_Share,
+            picture=picture | None,
+        )
+        result = stored(
+            model.Record,
+            _result,
+            later=["irreproducible", "beyond", "oracle", "against", "verdicts"],
+            type=Literal["result"],
+            self=bool,
+            self_check=None,
+            case=str,
+            op=str,
+            domain=str,
+            since=_Count,
+            opset=_Count,
+            place=_Count,
+            unjudged=_Count,
+            used=_Share | None,
+            comparisons=tuple[comparison, ...],  # type: ignore[valid-type]
+            seconds=_Seconds,
+            verdicts=dict[model.Verdict, Annotated[int, Field(ge=1)]] | None,
+        )
+        revised = stored(dict, case=str, backend=str, diagnoses=tuple[model.Diagnosis, ...])
+        footer = stored(
+            model.Ending,
+            dict,
+            later=["revised"],
+            type=Literal["footer"],
+            seconds=_Seconds,
+            totals=dict[str, dict[str, int]],
+            revised=tuple[revised, ...],  # type: ignore[valid-type]
+        )
+        return {"header": header, "result": result, "footer": footer}
+
+    def use(self, header: model.Header, lines: Iterator[tuple[int, _Line]]) -> model.Run:
+        """The run of these lines, unless they contradict each other."""
         self.header, self.addresses = header, {backend.address for backend in header.backends}
         self.records: dict[tuple[str, str], model.Record] = {}
         self.cases: dict[str, tuple[int, str]] = {}
         self.places: dict[int, str] = {}
+        ending: model.Ending | None = None
+        for number, fields in lines:
+            if isinstance(fields, model.Record):
+                for told in self._added(fields):
+                    self.add(number, told)
+                continue
+            revised = {(one["case"], one["backend"]): one for one in fields.pop("revised", ())}
+            counted = fields.pop("totals")
+            ending = model.Ending(**fields)
+            if not self.problems:
+                if counted != totals(self.records.values()):
+                    hint = "lines are missing, or were added"
+                    self.add(number, "the footer's totals are not those of the results", hint)
+                if revised.keys() - self.records:
+                    self.add(number, "revised: there is no such result")
+                if ending.complete and len(self.records) < header.results:
+                    there = f"{len(self.records):,} of {header.results:,} results are there"
+                    self.add(number, f"the footer says that the run is complete; {there}")
+            for pair in revised.keys() & self.records:
+                diagnoses = revised[pair]["diagnoses"]
+                self.records[pair] = dataclasses.replace(self.records[pair], diagnoses=diagnoses)
+        return model.Run(header, tuple(self.records.values()), ending)
 
-    def add(self, record: model.Record) -> Iterator[str]:
+    def _added(self, record: model.Record) -> Iterator[str]:
         """Add a result; yield where it contradicts the header or an earlier one."""
         case, about = record.case, (record.place, record.digest)
         if record.backend not in self.addresses:

@@ -5,17 +5,18 @@ Samples are stored as they were taken; every statistic is computed when they are
 """
 
 import dataclasses
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias
 
-from pydantic import Field, TypeAdapter
+from pydantic import Field
 
 from opcheck.model.timing import Bench, Sample, Timed, Timing
 from opcheck.reading.validation import shown
 from opcheck.report.files import write_text
-from opcheck.report.json_lines import Form, Reading, line, stored, whole
+from opcheck.report.json_lines import Reading, line, stored
 
 # Nothing takes less than a picosecond, or more than 30 years.
 _Seconds = Annotated[float, Field(ge=1e-12, le=1e9)]
@@ -48,51 +49,11 @@ def _timed(**fields: Any) -> Timed:
     return timed
 
 
-_SAMPLES = stored(
-    Sample,
-    _samples,
-    later=["waited"],
-    round=list[_Count],
-    worker=list[_Count],
-    loops=list[Annotated[_Count, Field(ge=1)]],
-    seconds=list[_Seconds],
-    waited=list[_Waited],
-)
-_TIMING = stored(Timing, later=["printed"], prepared=tuple[_Waited, ...], samples=_SAMPLES)
-_TIMED = stored(
-    Timed,
-    _timed,
-    later=["sweep", "digest"],
-    type=Literal["timed"],
-    moved=_Count,
-    timings=tuple[_TIMING, ...],  # type: ignore[valid-type]
-    copy=_SAMPLES,
-    yardstick=_SAMPLES,
-)
-
-
 # History of the format:
 #   1  header, timed, footer; samples are columns of equal length
 FORMAT = 1
 #: The largest file read, in bytes: some ten million samples.
 LIMIT = 1 << 28
-_Line: TypeAlias = Timed | dict[str, Any]
-_FORM: Form[Bench, _Line] = Form(
-    name="benchmark",
-    begins="bench",
-    format=FORMAT,
-    head=TypeAdapter(
-        stored(dict, _bench, type=Literal["bench"], format=Literal[1], bench=Bench),
-    ),
-    lines={
-        "timed": _TIMED,
-        "footer": stored(dict, type=Literal["footer"], cases=int, complete=bool),
-    },
-    hint="`opcheck bench --save FILE` writes one",
-    limit=LIMIT,
-    longest=LIMIT,
-    may_be_cut_short=False,
-)
 
 
 @dataclass(frozen=True)
@@ -121,25 +82,64 @@ def write(path: Path, bench: Bench, rows: Sequence[Timed], *, complete: bool) ->
 
 def read(path: Path) -> Stored:
     """The benchmark in a file; raises CaseFileError with everything that is wrong with it."""
-    return whole(path, _FORM, _stored)
+    return _BenchReading(path).read()
 
 
-def _stored(
-    reading: Reading[Bench, _Line], bench: Bench, lines: Iterator[tuple[int, _Line]]
-) -> Stored:
-    rows: dict[str, Timed] = {}
-    complete = False
-    for number, fields in lines:
-        if isinstance(fields, Timed):
-            if fields.case in rows:
-                reading.add(number, f"the case {shown(fields.case)} occurs twice")
-            rows[fields.case] = fields
-        else:
+_Line: TypeAlias = Timed | dict[str, Any]
+
+
+class _BenchReading(Reading[Bench, _Line, Stored]):
+    name = "benchmark"
+    hint = "`opcheck bench --save FILE` writes one"
+    format = FORMAT
+    limit = longest = LIMIT
+
+    @staticmethod
+    @cache
+    def types() -> Mapping[str, Any]:
+        """What each type of line is read as."""
+        samples = stored(
+            Sample,
+            _samples,
+            later=["waited"],
+            round=list[_Count],
+            worker=list[_Count],
+            loops=list[Annotated[_Count, Field(ge=1)]],
+            seconds=list[_Seconds],
+            waited=list[_Waited],
+        )
+        timing = stored(Timing, later=["printed"], prepared=tuple[_Waited, ...], samples=samples)
+        timed = stored(
+            Timed,
+            _timed,
+            later=["sweep", "digest"],
+            type=Literal["timed"],
+            moved=_Count,
+            timings=tuple[timing, ...],  # type: ignore[valid-type]
+            copy=samples,
+            yardstick=samples,
+        )
+        return {
+            "bench": stored(dict, _bench, type=Literal["bench"], format=Literal[1], bench=Bench),
+            "timed": timed,
+            "footer": stored(dict, type=Literal["footer"], cases=int, complete=bool),
+        }
+
+    def use(self, bench: Bench, lines: Iterator[tuple[int, _Line]]) -> Stored:
+        """The benchmark of these lines."""
+        rows: dict[str, Timed] = {}
+        complete = False
+        for number, fields in lines:
+            if isinstance(fields, Timed):
+                if fields.case in rows:
+                    self.add(number, f"the case {shown(fields.case)} occurs twice")
+                rows[fields.case] = fields
+                continue
             cases, complete = fields["cases"], fields["complete"]
-            if cases != len(rows) and not reading.problems:
+            if cases != len(rows) and not self.problems:
                 told = f"the footer counts {cases:,} cases; there are {len(rows):,}"
-                reading.add(number, told, "lines are missing, or were added")
-    return Stored(bench, tuple(rows.values()), complete)
+                self.add(number, told, "lines are missing, or were added")
+        return Stored(bench, tuple(rows.values()), complete)
 
 
 def _columns(samples: Sequence[Sample]) -> dict[str, list[int | float]]:

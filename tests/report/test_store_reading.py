@@ -415,7 +415,7 @@ def test_a_line_of_300_mb_is_refused_and_never_held(tmp_path):
 
 
 def test_a_file_that_is_too_large_is_not_read_to_its_end(tmp_path, monkeypatch):
-    monkeypatch.setattr(store, "_FORM", replace(store._FORM, limit=1 << 20))
+    monkeypatch.setattr(store._RunReading, "limit", 1 << 20)
     data = "\n".join([*LINES[:1], *[" " * 1000] * 2000]).encode()
     path = tmp_path / "run.jsonl"
     path.write_bytes(data)

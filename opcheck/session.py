@@ -5,12 +5,11 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
-from opcheck.analysis.merging import PreviousRun
 from opcheck.analysis.status import is_failure, reds_of, status
 from opcheck.backends.connect import of_object
 from opcheck.backends.isolation.cleanup import guarded_folder
@@ -230,7 +229,8 @@ class LiveRun:
             options={name: value for name, value in options.items() if value},
             oracles=tuple(oracles.values()),
         )
-        self.kept = PreviousRun(header)
+        #: What is kept of an earlier run.
+        self.kept = Run(header)
 
     @property
     def header(self) -> Header:
@@ -252,7 +252,7 @@ class LiveRun:
         self._judging = Scheduler(
             request.asked,
             self.backends,
-            self.kept.records,
+            self.kept.by_pair,
             shipped_ledgers() if is_excused else (),
             is_shown or (lambda result: is_failure(result, red)),
             self._session.oracles,
@@ -265,7 +265,7 @@ class LiveRun:
 
     def is_kept(self, record: Record) -> bool:
         """Return True for a result of an earlier run."""
-        return (record.case, record.backend) in self.kept.records
+        return (record.case, record.backend) in self.kept.by_pair
 
     def end(self, records: Sequence[Record], *, stopped: bool = False) -> tuple[Run, list[Record]]:
         """End the session; return the run of these results, and those that it revised.
@@ -276,16 +276,14 @@ class LiveRun:
         settled = self._judging.settled(records)
         revised = [one for one, was in zip(settled, records, strict=True) if one is not was]
         died, left = self._session.endings()
-        before = self.kept.ending
-        accidents, partings = before.accidents + died, before.partings + left
+        before = self.kept.ending or Ending()
         complete = len(records) == self.header.results
-        code, meaning = status(
-            self.header,
-            records,
-            interrupted=stopped and not complete,
-            accidents=accidents,
-            partings=partings,
+        ending = Ending(
+            complete,
+            seconds=round(before.seconds + time.monotonic() - self._began, 3),
+            accidents=before.accidents + died,
+            partings=before.partings + left,
         )
-        seconds = round(before.seconds + time.monotonic() - self._began, 3)
-        ending = Ending(complete, int(code), meaning, seconds, accidents, partings)
+        code, meaning = status(self.header, records, ending, interrupted=stopped and not complete)
+        ending = replace(ending, exit_code=int(code), meaning=meaning)
         return Run(self.header, tuple(settled), ending), revised

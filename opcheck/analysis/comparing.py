@@ -117,11 +117,12 @@ def compare(old: Run, new: Run) -> Difference:
     as_found = applied[0] != applied[1]
     before, after = _by_pair(old.records, as_found), _by_pair(new.records, as_found)
     red = reds_of(old.header), reds_of(new.header)
-    one, other = old.header, new.header
-    asked = [(head.selection, head.paths, head.shard, head.seed) for head in (one, other)]
+    asked = [
+        (head.selection, head.paths, head.shard, head.seed) for head in (old.header, new.header)
+    ]
     # Only then was a result asked for that is missing in the new run.
     same_request = new.complete and asked[0] == asked[1]
-    addresses = {backend.address for backend in other.backends}
+    addresses = {backend.address for backend in new.header.backends}
     changes = []
     left_out = []
     pairs = []
@@ -138,8 +139,7 @@ def compare(old: Run, new: Run) -> Difference:
         if pair not in before:
             kind = ChangeKind.FAILS if is_red(now, red[1]) else ChangeKind.APPEARED
             changes.append(Change(kind, None, now))
-    order = {kind: number for number, kind in enumerate(ChangeKind)}
-    changes.sort(key=lambda change: order[change.kind])
+    changes.sort(key=lambda change: [*ChangeKind].index(change.kind))
     failing = sum(is_red(was, red[0]) and is_red(now, red[1]) for was, now in pairs)
     same = Counter(now.verdict for was, now in pairs if was.verdict is now.verdict)
     idle = {verdict: same[verdict] for verdict in UNJUDGED if same[verdict]}
@@ -213,27 +213,16 @@ def _kind(was: Record, now: Record | None, red: _Red) -> ChangeKind | None:
             return ChangeKind.OTHERWISE
         answers = was.verdict is Verdict.PASS and was.alternative != now.alternative
         return ChangeKind.ANSWERS if answers else None
-    match now.verdict:
-        case Verdict.PASS:
-            return (
-                ChangeKind.UNWARNED
-                if was.verdict is Verdict.WARN and not failed
-                else ChangeKind.PASSES
-            )
-        case Verdict.KNOWN:
-            return ChangeKind.LISTED
-        case Verdict.WARN:
-            return ChangeKind.WARNS
-        case Verdict.UNSUPPORTED:
-            return (
-                ChangeKind.LOST
-                if was.verdict in (Verdict.PASS, Verdict.WARN)
-                else ChangeKind.DECLINES
-            )
-        case Verdict.NOT_RUN:
-            return ChangeKind.NOT_RUN
-        case _:
-            return ChangeKind.BAD_CASE
+    good = was.verdict in (Verdict.PASS, Verdict.WARN)
+    warned = was.verdict is Verdict.WARN and not failed
+    became = {
+        Verdict.PASS: ChangeKind.UNWARNED if warned else ChangeKind.PASSES,
+        Verdict.KNOWN: ChangeKind.LISTED,
+        Verdict.WARN: ChangeKind.WARNS,
+        Verdict.UNSUPPORTED: ChangeKind.LOST if good else ChangeKind.DECLINES,
+        Verdict.NOT_RUN: ChangeKind.NOT_RUN,
+    }
+    return became.get(now.verdict, ChangeKind.BAD_CASE)
 
 
 def _cause(record: Record) -> tuple[object, ...]:

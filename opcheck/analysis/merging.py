@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from opcheck.analysis.status import status
@@ -16,8 +16,6 @@ APART = 12.0
 _NAMED = 3
 #: What the run that goes on is called beside the file.
 _NOW = "this run"
-#: All that is known of how a run ended that was killed.
-_KILLED = Ending(False, 0, "")
 
 
 def differences(old: Header, new: Header) -> dict[str, tuple[str, str]]:
@@ -49,7 +47,6 @@ def _release(info: BackendInfo) -> str:
 
 def _facts(header: Header) -> Mapping[str, str]:
     about = header.environment
-    shard = header.shard
     return {
         "opcheck": about.opcheck,
         "Python": about.python,
@@ -59,7 +56,7 @@ def _facts(header: Header) -> Mapping[str, str]:
         **{f"oracle {info.address}": _release(info) for info in header.oracles},
         "selection": header.selection,
         "paths": " ".join(header.paths),
-        "shard": f"{shard[0]} of {shard[1]}" if shard else "",
+        "shard": header.part.removeprefix("shard "),
         **rules(header),
     }
 
@@ -107,7 +104,16 @@ def merge(parts: Sequence[RunPart], *, mixed_versions: bool = False) -> tuple[Ru
         key=lambda record: (record.place, order[record.backend]),
     )
     lacks = tuple(_lacks(parts, header))
-    return Run(header, tuple(records), _ending(parts, header, records, complete=not lacks)), lacks
+    endings = [part.run.ending for part in parts if part.run.ending]
+    ending = Ending(
+        not lacks,
+        seconds=round(sum(one.seconds for one in endings), 3),
+        accidents=tuple(said for one in endings for said in one.accidents),
+        partings=tuple(said for one in endings for said in one.partings),
+    )
+    code, meaning = status(header, records, ending, cut_short=bool(lacks))
+    ending = replace(ending, exit_code=int(code), meaning=meaning)
+    return Run(header, tuple(records), ending), lacks
 
 
 def _whole(infos: Iterable[BackendInfo]) -> dict[str, BackendInfo]:
@@ -143,38 +149,34 @@ def apart(one: Header, other: Header) -> float:
 
 def misfits(parts: Sequence[RunPart]) -> Iterator[str]:
     """Yield why parts do not fit the first part or each other."""
-    (first, *rest) = parts
+    first = parts[0]
     one = first.run.header
-    shards = {one.shard[1]: first.name} if one.shard else {}
-    backends = {info.address: (info, first.name) for info in one.backends}
-    oracles = {info.address: (info, first.name) for info in one.oracles}
-    for part in rest:
+    shards: dict[int, str] = {}
+    known: dict[tuple[str, str], tuple[BackendInfo, str]] = {}
+    for part in parts:
         other = part.run.header
         both = f"{first.name} and {part.name}"
         if other.suite != one.suite:
             counts = f"{one.suite.cases:,} and {other.suite.cases:,} cases"
             yield f"{both} are of different suites, of {counts}"
-        if rules(other) != rules(one):
-            unlike = dict(rules(one).items() ^ rules(other).items())
-            yield f"{both} were judged by different rules: {', '.join(sorted(unlike))}"
+        if other_rules := unlike(rules(one), rules(other)):
+            yield f"{both} were judged by different rules: {', '.join(sorted(other_rules))}"
         if other.shard and shards.setdefault(other.shard[1], part.name) == part.name:
             counted = ", ".join(f"{count} ({name})" for count, name in shards.items())
             if len(shards) > 1:
                 yield f"the shards are counted differently: of {counted}"
-        yield from _unlike("", backends, other.backends, part.name)
-        yield from _unlike("oracle ", oracles, other.oracles, part.name)
+        for what, info in _named(other):
+            before, where = known.setdefault((what, info.address), (info, part.name))
+            if before != info:
+                versions = before.version, info.version
+                how = " and ".join(versions) if versions[0] != versions[1] else "other settings"
+                yield f"{what}{quoted(info.address)} has {how} in {where} and {part.name}"
 
 
-def _unlike(
-    what: str, known: dict[str, tuple[BackendInfo, str]], infos: Iterable[BackendInfo], name: str
-) -> Iterator[str]:
-    """Yield the backends of a named run that differ from earlier parts."""
-    for info in infos:
-        before, where = known.setdefault(info.address, (info, name))
-        if before != info:
-            versions = before.version, info.version
-            how = " and ".join(versions) if versions[0] != versions[1] else "other settings"
-            yield f"{what}{quoted(info.address)} has {how} in {where} and {name}"
+def _named(header: Header) -> Iterator[tuple[str, BackendInfo]]:
+    """All backends of a run, each with what goes before its name."""
+    yield from (("", info) for info in header.backends)
+    yield from (("oracle ", info) for info in header.oracles)
 
 
 def _repeated(parts: Sequence[RunPart]) -> Iterator[str]:
@@ -235,19 +237,6 @@ def _lacks(parts: Sequence[RunPart], header: Header) -> Iterator[str]:
             yield f"  shard {number} of {total} is missing"
 
 
-def _ending(
-    parts: Iterable[RunPart], header: Header, records: Sequence[Record], *, complete: bool
-) -> Ending:
-    endings = [part.run.ending for part in parts if part.run.ending]
-    accidents = tuple(said for ending in endings for said in ending.accidents)
-    partings = tuple(said for ending in endings for said in ending.partings)
-    code, meaning = status(
-        header, records, cut_short=not complete, accidents=accidents, partings=partings
-    )
-    seconds = round(sum(ending.seconds for ending in endings), 3)
-    return Ending(complete, int(code), meaning, seconds, accidents, partings)
-
-
 def joined(all_: Sequence[Environment]) -> Environment:
     """Merge environments; values that differ are listed once each."""
     packages = dict.fromkeys(name for one in all_ for name in one.packages)
@@ -266,36 +255,14 @@ def _each(values: Iterable[str]) -> str:
     return ", ".join(dict.fromkeys(part for value in values for part in value.split(", ")))
 
 
-@dataclass(frozen=True)
-class PreviousRun:
-    """Results reused from an earlier run, by case and backend, and its header.
-
-    The latter are in the order of the cases. `ending` is how the run ended, as far as is known.
-    """
-
-    header: Header
-    records: Mapping[tuple[str, str], Record] = field(default_factory=dict)
-    ending: Ending = _KILLED
-
-    @property
-    def missing(self) -> int:
-        """Number of results still missing."""
-        return self.header.results - len(self.records)
-
-    def behind(self, records: Sequence[Record]) -> list[Record]:
-        """Return the reused results that are not among these records."""
-        there = {(record.case, record.backend) for record in records}
-        return [record for pair, record in self.records.items() if pair not in there]
-
-
 def resumed(
     earlier: RunPart,
     now: Header,
     digests: Mapping[str, tuple[int, str]],
     compared: Collection[str] = (),
     hours: float = APART,
-) -> PreviousRun:
-    """Return the results of `earlier` that a run with the header `now` can reuse.
+) -> Run:
+    """Return what a run with the header `now` can reuse of `earlier`: results in order of cases.
 
     `digests` are place and digest of the cases, by their ids; those `compared` among the backends
     are kept if all of their results are. Raises UsageError with every reason why it is another run:
@@ -322,8 +289,7 @@ def resumed(
     records.sort(key=lambda one: (one.place, order[one.backend]))
     environment = joined([old.environment, now.environment])
     header = replace(old, environment=environment, named=old.named or now.named)
-    pairs = {(one.case, one.backend): one for one in records}
-    return PreviousRun(header, pairs, earlier.run.ending or _KILLED)
+    return Run(header, tuple(records), earlier.run.ending)
 
 
 def _changed_since(name: str, old: Header, now: Header, hours: float) -> Iterator[str]:
@@ -332,7 +298,8 @@ def _changed_since(name: str, old: Header, now: Header, hours: float) -> Iterato
     if versions[1] not in versions[0].split(", "):
         yield f"{name} is of opcheck {versions[0]}, {_NOW} of {versions[1]}"
     if old.shard != now.shard:
-        yield f"{name} is {_which(old)}, {_NOW} {_which(now)}"
+        parts = [header.part or "the whole suite" for header in (old, now)]
+        yield f"{name} is {parts[0]}, {_NOW} {parts[1]}"
     one, other = ([info.address for info in header.backends] for header in (old, now))
     if one != other:
         yield f"{name} has the backends {', '.join(one)}; {_NOW} {', '.join(other)}"
@@ -346,7 +313,3 @@ def _changed_since(name: str, old: Header, now: Header, hours: float) -> Iterato
     if abs(passed) > hours:
         when = f"{abs(passed):,.1f} hours {'ago' if passed > 0 else 'from now'}"
         yield f"{name} began {when}; --resume-within {hours:g} allows no more"
-
-
-def _which(header: Header) -> str:
-    return f"shard {header.shard[0]} of {header.shard[1]}" if header.shard else "the whole suite"

@@ -1,10 +1,10 @@
 """The exit code of a run and the sentence that explains it."""
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from opcheck.errors import Exit
-from opcheck.model import WRONG, BackendInfo, Header, LiveResult, Record, Run, Verdict
+from opcheck.model import WRONG, BackendInfo, Ending, Header, LiveResult, Record, Run, Verdict
 
 _RED = frozenset([*WRONG, Verdict.UNEXPECTED_PASS])
 _REMARKS = (Verdict.WARN, Verdict.DIFFER, Verdict.UNSUPPORTED)
@@ -13,9 +13,8 @@ UNJUDGED = (Verdict.UNSUPPORTED, Verdict.NOT_RUN, Verdict.BAD_CASE)
 
 def reds(*, strict: bool = False, require_supported: bool = False) -> frozenset[Verdict]:
     """The verdicts that make a run fail."""
-    warnings = {Verdict.WARN} if strict else set()
-    gaps = {Verdict.UNSUPPORTED} if require_supported else set()
-    return _RED | warnings | gaps
+    asked = {Verdict.WARN: strict, Verdict.UNSUPPORTED: require_supported}
+    return _RED.union(verdict for verdict, is_asked in asked.items() if is_asked)
 
 
 def reds_of(header: Header) -> frozenset[Verdict]:
@@ -37,35 +36,32 @@ def is_failure(result: Record | LiveResult, red: Collection[Verdict]) -> bool:
 def status(
     header: Header,
     results: Iterable[Record],
+    ending: Ending | None = None,
     *,
     interrupted: bool = False,
     cut_short: bool = False,
-    accidents: Sequence[str] = (),
-    partings: Sequence[str] = (),
 ) -> tuple[Exit, str]:
     """The exit code of a run, the first that applies in the order of `Exit`, and what it means.
 
     Backends that the user named have to judge something, each of them; of others, one does.
-    `accidents` tell of processes that ended while they were asked nothing, for which no case can be
-    blamed, and `partings` of those that died of being asked to leave, which is no matter of
+    For the accidents of its `ending` no case can be blamed; its partings are no matter of
     operators, and only told. Results that lack because of -x or --max-fail are no reason to call a
     run `cut_short` while it lasts; once it is stored, they are.
     """
-    results = list(results)
+    results, ending = list(results), ending or Ending()
     red = reds_of(header)
     total = Counter(result.verdict for result in results)
     asked = {backend.address: _why_idle(backend, results) for backend in header.backends}
-    idle = [address for address, why in asked.items() if why]
+    idle = {address: why for address, why in asked.items() if why}
     idly = [
-        f"{', '.join(address for address in idle if asked[address] == why)} {why}"
-        for why in dict.fromkeys(asked.values())
-        if why
+        f"{', '.join(address for address in idle if idle[address] == why)} {why}"
+        for why in dict.fromkeys(idle.values())
     ]
     failed = [result for result in results if is_red(result, red)]
     wrong = [_spelt(Counter(result.verdict for result in failed))] * bool(failed)
     if beyond := sum(result.beyond for result in failed):
         wrong.append(f"{beyond:,} of these unsupported by opcheck, not by a backend")
-    wrong += accidents
+    wrong += ending.accidents
     also = "".join(f"; {said}" for said in wrong)
     if interrupted:
         return Exit.INTERRUPTED, "interrupted: the run is incomplete"
@@ -79,9 +75,12 @@ def status(
         return Exit.UNUSABLE, f"incomplete: {total[Verdict.NOT_RUN]:,} not run{also}"
     if wrong:
         return Exit.NONCONFORMING, f"does not conform: {'; '.join(wrong)}"
-    part = f"shard {header.shard[0]} of {header.shard[1]}" if header.shard else ""
     if not total:
-        matched = f"{part} has no case" if part and header.suite.cases else "no case matched"
+        matched = (
+            f"{header.part} has no case"
+            if header.part and header.suite.cases
+            else "no case matched"
+        )
         return Exit.NOTHING_JUDGED, f"nothing was judged: {matched}"
     if idle and (header.named or len(idle) == len(header.backends)):
         return Exit.NOTHING_JUDGED, f"nothing was judged: {'; '.join(idly)}"
@@ -98,15 +97,15 @@ def status(
     remarks += [_spelt({verdict: found[verdict] for verdict in _REMARKS})]
     other = sum(result.irreproducible for result in results)
     remarks += [f"{other:,} not reproducible to the bit"] * bool(other)
-    remarks += [f"{address} {asked[address]}" for address in idle]
+    remarks += [f"{address} {why}" for address, why in idle.items()]
     passed = {result.backend for result in results if result.verdict is not Verdict.KNOWN}
     remarks += [
         f"{backend.address} passed no case: all that it fails is listed"
         for backend in header.backends
         if backend.address not in {*passed, *idle}
     ]
-    remarks += [f"{part} only"] * bool(part)
-    remarks += [*several_builds(header), *partings]
+    remarks += [f"{header.part} only"] * bool(header.part)
+    remarks += [*several_builds(header), *ending.partings]
     head = f"nothing new: {judged}" if known else f"conforms: {judged}, nothing unexpected"
     said = "; ".join(filter(None, [head, *remarks]))
     return Exit.CONFORMS, said
@@ -114,14 +113,7 @@ def status(
 
 def outcome(run: Run) -> tuple[Exit, str]:
     """Return exit code and message of a stored run; without all results it is incomplete."""
-    ending = run.ending
-    return status(
-        run.header,
-        run.records,
-        cut_short=not run.complete,
-        accidents=ending.accidents if ending else (),
-        partings=ending.partings if ending else (),
-    )
+    return status(run.header, run.records, run.ending, cut_short=not run.complete)
 
 
 def several_builds(whole: Header) -> Iterator[str]:

@@ -269,7 +269,7 @@ def read_runs(*paths: Path) -> list[Run]:
             elif sys.stdin is None:  # closed, as by <&-
                 raise UsageError("standard input is closed")
             else:
-                runs.append(store.read_stream(sys.stdin.buffer, "<stdin>"))
+                runs.append(store.read(Path("<stdin>"), sys.stdin.buffer))
         except CaseFileError as error:
             problems += error.problems
     if problems:

@@ -24,7 +24,6 @@ from opcheck.report.files import FORMATS, lines, write_text
 from opcheck.report.plain_text import plural
 
 if TYPE_CHECKING:
-    from opcheck.analysis.merging import PreviousRun
     from opcheck.model import Case, Ending, Header, Record, Run
     from opcheck.report.formatting import Recorder
 
@@ -293,12 +292,13 @@ def earlier_run(path: Path | None) -> Run | None:
 
 def kept_results(
     path: Path, run: Run, now: Header, recorder: Recorder, cases: Sequence[Case], hours: float
-) -> PreviousRun:
+) -> Run:
     """Return and announce the reusable results; raises UsageError where the run differs."""
     from opcheck.analysis.merging import RunPart, resumed
 
     compared = {case.id for case in cases if case.expect.compares_backends}
     found = resumed(RunPart(str(path), run), now, recorder.digests, compared, hours)
-    there = f"{len(found.records):,} of {plural(found.header.results, 'result')}"
-    click.echo(f"opcheck: {path} has {there}; {found.missing:,} to come", err=True)
+    count, total = len(found.records), found.header.results
+    there = f"{count:,} of {plural(total, 'result')}; {total - count:,} to come"
+    click.echo(f"opcheck: {path} has {there}", err=True)
     return found

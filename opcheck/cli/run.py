@@ -231,7 +231,7 @@ def judge(given: Arguments) -> NoReturn:
             )
         resumed = given.written[-1] if given.resumed else None
         reports = report_files.Reports(given.targets, resumed)
-        reports.begin(run.header, run.kept.records.values())
+        reports.begin(run.header, run.kept.records)
         output = _output(given, run)
         records, stopped = _collected(run, output, reports, given.most)
         whole, revised = run.end(records, stopped=stopped)
@@ -315,6 +315,8 @@ def _collected(
     except KeyboardInterrupt:
         stopped = True
     # What else was kept stands in the file already, behind what is still to come.
-    for record in run.kept.behind(records):
-        take(record, is_kept=True)
+    there = {(record.case, record.backend) for record in records}
+    for pair, record in run.kept.by_pair.items():
+        if pair not in there:
+            take(record, is_kept=True)
     return records, stopped

@@ -11,8 +11,8 @@ from opcheck.model.case import Case, OpVersion
 class Fate(StrEnum):
     """Fate of a mutant; the order is the order of columns in tables.
 
-    A case of rule `must` is failed by who makes it; only a warning comes of it, or a failure where
-    the text does not decide; no input decides against it, as is argued; or nothing is seen of it.
+    A `must` case fails; only a warning comes of it, or a failure where the text does not decide; no
+    input decides against it, as is argued; or nothing is seen of it.
     """
 
     KILLED = "killed"
@@ -40,10 +40,9 @@ class MutantId:
 class Mutation:
     """The fate of one mutant under a suite.
 
-    `harmless` is the argument that no input decides against it, None where nobody argues so.
-    `killers` are ids of `must` cases that fail: the first, or those of the first two names. Without
-    any, `noticers` are ids of cases that come out otherwise than they should but decide nothing:
-    the first of each name.
+    `harmless` is the argument that no input decides against it, if there is one. `killers` are ids
+    of `must` cases that fail: the first, or those of the first two names. Without any, `noticers`
+    are ids of cases that come out wrong but decide nothing: the first of each name.
     """
 
     mutant: MutantId
@@ -123,11 +122,10 @@ class Power:
 class CaseGroup:
     """The cases of one name, and what they show that no other group does.
 
-    `alone` are the mutants that only this group kills, or that only it notices; `sentences` those
-    of the specification that only it tests; `defects` the known ones of released backends that show
-    in it only, each as the backend and the cause. An `example` repeats what a specification or a
-    common suite shows. `undecided`: they record what backends answer where the text does not
-    decide.
+    `alone` are the mutants that only this group kills or notices; `sentences` those of the
+    specification that only it tests; `defects` known ones that show in it only, each as the backend
+    and the cause. An `example` repeats what a specification or a common suite shows. `undecided`:
+    they record what backends answer where the text does not decide.
     """
 
     op: str

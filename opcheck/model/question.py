@@ -27,10 +27,9 @@ class TensorType:
 class Task:
     """A task for a backend: a case without its expectation.
 
-    `case` is the id of the case, `<id>~legal` for its legal twin. `inputs` gives name, dtype and
-    shape of every tensor the caller feeds, in order; `initializers` are constants of the model
-    and come with their values. Where there is a `model`, the task is that, in ONNX's format, of
-    which `ports` are the inputs fed; empty where each of `inputs` is one.
+    `case` is the id of the case, `<id>~legal` for its legal twin. `inputs` are the tensors that the
+    caller feeds, in order; `initializers` are constants of the model. A `model` is the task itself,
+    in ONNX's format; `ports` are its inputs, empty where each of `inputs` is one.
     """
 
     case: str
@@ -76,9 +75,8 @@ class Question:
     """A task with its inputs, in the order of `task.inputs`, and `second` inputs like them.
 
     Those are surely legal only where the engine knows the operator: elsewhere a floating input may
-    be a ratio or a threshold, to which not every value is allowed. `timeout` is how many seconds
-    an answer may take where the run allows fewer, None for as many as it does. Of an answer that is
-    `random`, no two runs need agree.
+    be a ratio or a threshold. `timeout` is how many seconds an answer may take where the run allows
+    fewer, None for as many as it does. No two runs need agree on a `random` answer.
     """
 
     task: Task

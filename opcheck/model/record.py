@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from opcheck.model import result
 from opcheck.model.case import Level, OpVersion, Rule, Source
@@ -35,12 +36,11 @@ class ComparisonRecord(result.ComparedOutput):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Record(result.Answered[str, ComparisonRecord]):
-    """A `Result` in plain values, and what has to be known of its case.
+    """A `LiveResult` in plain values, and what has to be known of its case.
 
-    `place` is the case's in the whole selection, from 0; `digest` tells whether the case of another
-    run that has this id is the same. `clause` is what is quoted for this version of the operator,
-    `rulings` say how opcheck reads it. `question` is what was asked, in a line, and `repeat` the
-    command that asks it again.
+    `place` is the case's in the whole selection, from 0; `digest` tells it from others that had its
+    id. `clause` is quoted for this version of the operator, `rulings` say how opcheck reads it.
+    `question` is what was asked, in a line, and `repeat` the command that asks it again.
     """
 
     place: int
@@ -84,11 +84,11 @@ class Suite:
 class Header:
     """Header of a run: backends, machine, cases and options.
 
-    `cases` are those of this run: of `suite`, or of the part of it that `shard` names, the first of
-    which is (1, n). `named`: the user named the backends. `started` is in UTC, as ISO 8601 has it.
-    `known`: the ledgers that ship with opcheck were applied; `ledgers` are the user's, by file,
-    with digests of what they say. `options` are those of the command line, beside the fields here,
-    by which verdicts may differ. `oracles` are the backends whose answers cases take for right.
+    `cases` are those of `suite`, or of the part of it that `shard` names, the first of which is
+    (1, n). `started` is in UTC, as ISO 8601 has it. `known`: the ledgers that ship with opcheck
+    were applied; `ledgers` are digests of the user's, by file. `named`: the user named the
+    backends. `options` are other command-line options that can change a verdict. `oracles` are the
+    backends whose answers cases take for right.
     """
 
     environment: result.Environment
@@ -110,6 +110,11 @@ class Header:
     seed: int | None = None
 
     @property
+    def part(self) -> str:
+        """The part of the suite in words, "" for the whole."""
+        return f"shard {self.shard[0]} of {self.shard[1]}" if self.shard else ""
+
+    @property
     def results(self) -> int:
         """Number of results of a complete run."""
         return self.cases * len(self.backends)
@@ -117,15 +122,15 @@ class Header:
 
 @dataclass(frozen=True)
 class Ending:
-    """End of a run: complete or interrupted, and its seconds.
+    """End of a run: complete or interrupted, and its seconds; by default what is known of none.
 
     `accidents` tell of processes that died while they were asked nothing, `partings` of those that
     died of being asked to leave.
     """
 
-    complete: bool
-    exit_code: int
-    meaning: str
+    complete: bool = False
+    exit_code: int = 0
+    meaning: str = ""
     seconds: float = 0.0
     accidents: tuple[str, ...] = ()
     partings: tuple[str, ...] = ()
@@ -136,8 +141,13 @@ class Run:
     """A stored run; without an `ending` if it was killed."""
 
     header: Header
-    records: tuple[Record, ...]
+    records: tuple[Record, ...] = ()
     ending: Ending | None = None
+
+    @cached_property
+    def by_pair(self) -> Mapping[tuple[str, str], Record]:
+        """The results by case and backend."""
+        return {(record.case, record.backend): record for record in self.records}
 
     @property
     def complete(self) -> bool:

@@ -46,10 +46,9 @@ WRONG = (
 )
 
 
-#: In what way a result fails, whatever its rule makes of it: an output differs in number, type,
-#: dtype, shape or values; its values are good only for a poorer arithmetic than expected; it is
-#: another than the backend declared; an invalid model is accepted, a legal one refused; the process
-#: dies, hangs or takes all memory; runs contradict.
+#: How a result fails, whatever its rule makes of it: an output differs in number, type, dtype,
+#: shape or values, is good only for a poorer arithmetic, or is another than declared; an invalid
+#: model is accepted, a legal one refused; the process dies, hangs or takes all memory; runs differ.
 Failure: TypeAlias = Literal[
     "count",
     "type",
@@ -88,17 +87,14 @@ class Mismatch:
 
 @dataclass(frozen=True)
 class Picture:
-    """All elements of an output with wrong ones, in little space.
+    """Summary of all elements of an output with wrong ones.
 
-    `ulps` are pairs: (0, how many elements are right to the last bit), and (n, how many lie from
-    2**(n-1) to 2**n - 1 steps off) for each n of which there are some. `unordered` counts NaN
-    opposite a number. Without a distance, as between integers, both are empty.
+    `ulps` are pairs: (0, number of exact elements) and (n, number of those 2**(n-1) to 2**n - 1
+    steps off), where there are any. `unordered` counts NaN against a number. Integers have neither.
 
-    `cells` is a map of the output, of which the last axis runs to the right and all others
-    downwards: at most 64 texts of at most 64 letters. Each letter stands for a block of elements
-    and says how much of what it is allowed the worst of them uses: "." nothing, z up to all of it,
-    y up to half, x a quarter, … a; A up to twice, B four times as much, … X, Y more, and Z where
-    nothing was allowed.
+    `cells` maps the output, the last axis to the right: at most 64 rows of at most 64 letters. A
+    letter is the worst of a block of elements, as a share of what is allowed: "." nothing, z up to
+    all of it, y half, x a quarter … a; A up to twice, B four times … X, Y more; Z: none is allowed.
     """
 
     shape: tuple[int, ...]
@@ -109,13 +105,12 @@ class Picture:
 
 @dataclass(frozen=True, slots=True)
 class ComparedOutput:
-    """One output against its expectation, however its elements are kept.
+    """One output compared with its expectation, however its elements are kept.
 
-    `problem` is None when it matches, else the first that is wrong of count, type, dtype, shape
-    and values; `detail` says it in words, and `remark` adds why. `where` says where all of the
-    wrong elements lie. `used` is the largest error as a part of the allowed one (1.0 = at the
-    limit). `unjudged` elements are those whose value the operator's error bound does not decide.
-    `tier` is the arithmetic by which that bound judged.
+    `problem` is the first thing wrong with it, None if it matches; `detail` says it in words,
+    `remark` why, and `where` the place of all wrong elements. `used` is the largest error as a part
+    of the allowed one (1.0 = at the limit). The operator's error bound, which judged by the
+    arithmetic `tier`, decides nothing about `unjudged` elements.
     """
 
     output: str
@@ -133,9 +128,9 @@ class ComparedOutput:
 
 @dataclass(frozen=True)
 class Comparison(ComparedOutput):
-    """One output against its expectation; `worst` holds some of the wrong elements, in `dtype`.
+    """A comparison just made; `worst` are some of the wrong elements, in `dtype`.
 
-    `picture` draws all elements where some are wrong, which takes as long as to compare them.
+    `picture` draws all elements where some are wrong, which takes as long as comparing them.
     """
 
     dtype: DType | None = None
@@ -147,8 +142,7 @@ class Comparison(ComparedOutput):
 class Known:
     """A ledger's explanation of a case: cause, link, and the ledger's file.
 
-    Of a user's ledger also the line to delete where nothing fails any more, from 1, what it reads,
-    and in words what the ledger expects.
+    Of a user's ledger also its line, from 1, the text of that line, and what it expects, in words.
     """
 
     cause: str
@@ -163,9 +157,9 @@ class Known:
 class Diagnosis:
     """Diagnosis of a failure: the mutant that reproduces it, or a pattern of its numbers.
 
-    `mistake` is a mistake's name, None where it is none; `text` says it in words. What was learned
-    from the cases of a run has `counts`: how many cases like these fail so, of how many that
-    answered or failed so, and the same of all others.
+    `mistake` is the mutant's name, None for a pattern; `text` says it in words. `counts` is the
+    evidence for what was learned from a run: cases like these that fail so, of those that answered
+    or failed so, and the same of all others.
     """
 
     mistake: str | None
@@ -190,20 +184,21 @@ class Diagnosis:
 class Answered(Generic[CaseT, ComparisonT]):
     """One backend's answer to one case, judged.
 
-    `failure` is in what way it fails. `refused` marks a pass by a refusal that was expected,
-    `self_check` the engine against its own exact mode. `alternative` names the answer an `open`
-    case was given. `found` is the verdict before the ledger of known failures was asked, and
-    `diagnoses` what the failure looks like, the likeliest first.
-    `known` is what a ledger says of the case, `unexpected` that a user's ledger has something else
-    come or that it does not list what is unsupported: red, whatever the verdict.
-    `inexpressible`: unsupported, but not by the backend: no model states the case, or it lies
+    `refused`: it passes by an expected refusal.
+    `inexpressible`: it is unsupported, but not by the backend: no model states the case, or it lies
     `beyond` what opcheck itself can ask or judge.
     `irreproducible`: the same question again gave other values, which are right too.
-    `printed` is the end of what the backend wrote to its standard output and error.
-    `oracle` is the backend, and its version, whose answer is taken for right; one that passes by
-    its own answer is a `self_check` too. Where nobody's is, `against` are the backends that this
-    one agrees with, or differs from. `verdicts` is how often each verdict came where a case was
-    asked several times, `seconds` how long all took.
+    `self_check`: the engine is compared with its own exact mode, or an oracle with itself.
+    `alternative`: the answer that an `open` case was given.
+    `known`: what a ledger says of the case.
+    `unexpected`: a user's ledger expects something else, or does not list what is unsupported: red,
+    whatever the verdict.
+    `found`: the verdict before ledgers were asked.
+    `diagnoses`: what the failure looks like, the likeliest first.
+    `printed`: the end of what the backend wrote to its standard output and error.
+    `oracle`: the backend, and its version, whose answer is taken for right.
+    `against`: without one, the backends that this one agrees with, or differs from.
+    `seconds`, `verdicts`: how long all took, and each verdict's count if asked several times.
     """
 
     case: CaseT
@@ -237,14 +232,12 @@ class LiveResult(Answered[Case, Comparison]):
 class BackendInfo:
     """A backend that took part: its address on the command line, its kind and its version.
 
-    `of` is the address it goes by elsewhere: behind a profile's name, or outputs that were saved.
-    `asked` is the address as it was written, which may be shorter than the backend's own.
-    `accumulate` names arithmetic poorer than expected that it is declared to compute in: a 16-bit
-    dtype, or "stored" for intermediate results kept in the tensor's dtype. `engine` marks opcheck's
-    own, whose passes against itself prove nothing. What it prepares can be run any number of times
-    if it is `repeatable`; otherwise it is asked once, on one data. `devices` are those it offers
-    here, the one in use first; `threads` is how many it computes with, None where nobody can tell.
-    `made_of` are digests of the files it consists of, and of how its process is started.
+    `accumulate` names the poorer arithmetic that it is declared to compute in: a 16-bit dtype, or
+    "stored" for intermediate results in the tensor's dtype. `engine` marks opcheck's own, whose
+    passes against itself prove nothing. One that is not `repeatable` is asked once, on one data.
+    `devices` are those offered here, the one in use first; `threads` is None if unknown. `of` is
+    its address elsewhere: behind a profile's name, or of saved outputs. `made_of` are digests of
+    its files, and of how its process is started. `asked` is the address as the user wrote it.
     """
 
     address: str
@@ -287,11 +280,10 @@ class Cell:
 
 @dataclass(frozen=True)
 class Support:
-    """One cell of one backend.
+    """One cell of one backend; `declared` is None where the backend says nothing.
 
-    `verdict` is the worst that its models met, None where there are none; `share` of `count` met
-    it, `case` first, for this `reason`. `works` tells whether any of them came out right.
-    `declared` is None where the backend says nothing.
+    `verdict` is the worst of its `count` models, None without any; `share` of them met it, `case`
+    first, for this `reason`. `works`: one of them came out right.
     """
 
     cell: Cell

@@ -5,12 +5,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Sample:
-    """The seconds of a call, the mean of `loops` calls one after the other.
+    """The seconds of a call, the mean of `loops` calls, without those that it only `waited`.
 
-    They are without those that it `waited` while other processes had the processors.
-
-    `round` and `worker` are counted from 0. In a round everybody takes one sample, in random order,
-    and of a backend with W processes it is number `round` mod W that does.
+    `round` and `worker` are counted from 0. In a round every backend takes one sample, in random
+    order; of its W processes, number `round` mod W does.
     """
 
     round: int
@@ -25,8 +23,8 @@ class Timing:
     """Times of one backend for one case.
 
     `prepared` are the seconds that each of its processes took to load and compile the model.
-    Without samples, `why_not` says why there are none. `printed` is the end of what one of the
-    processes printed while samples were taken, which is in their times.
+    `why_not` says why there are no samples. `printed` is the end of what a process printed during
+    them, which is in their times.
     """
 
     backend: str
@@ -40,11 +38,11 @@ class Timing:
 class Timed:
     """One case, timed on all backends.
 
-    `moved` are the bytes that must move at the least: all inputs are read, all outputs written.
-    `copy` are samples of copying half as many, which moves as many; `yardstick` are samples of a
-    fixed piece of work that is the same in every run, by which stored runs are compared. Both were
-    taken in the same rounds, in opcheck's own process. Cases of one `sweep` over sizes have that in
-    common, "" stands for a case of none. `digest` tells a case from others that had its id.
+    `moved` are the bytes of all inputs and outputs, which must move at the least. `copy` are
+    samples of moving as many; `yardstick` are samples of a fixed piece of work, by which stored
+    runs are compared. Both were taken in the same rounds, in opcheck's own process. `sweep` is
+    common to the cases of one sweep over sizes, else "". `digest` tells a case from others that had
+    its id.
     """
 
     case: str
@@ -80,9 +78,8 @@ class Bench:
     """Header of a benchmark: versions, machine, and options.
 
     `packages` are versions by distribution, `backends` versions by address. `threads` were asked
-    for, `threads_of` are those that backends say they have, None where one does not tell.
-    `included` is what the times of a backend hold beside its own work. `cold` says whether caches
-    were emptied before each call, `warm` for how many seconds processes were warmed up at the most.
+    for, `threads_of` are those that backends report. `included` is what else is in the times of a
+    backend. `cold`: caches were emptied before each call. `warm`: seconds of warming up, at most.
     """
 
     opcheck: str

@@ -17,7 +17,12 @@ from opcheck.report import plain_text
 from opcheck.report.style import COLOURS, Numbers, new_table, put_all
 
 #: What a verdict is called here; the others go by their own names.
-_WORDS = {Verdict.PASS: "right", Verdict.FAIL: "wrong", Verdict.ERROR: "refuses"}
+_WORDS = {
+    None: "no model",
+    Verdict.PASS: "right",
+    Verdict.FAIL: "wrong",
+    Verdict.ERROR: "refuses",
+}
 #: How many kinds of reasons are shown of a backend.
 _REASONS = 12
 #: Names of types, which differ between reasons of one kind as numbers do.
@@ -26,27 +31,29 @@ _TYPES = re.compile(r"b?float\d+|double|tensor\(\w+\)")
 
 def show(console: Console, found: Sequence[Tried], problems: Sequence[OpcheckError] = ()) -> None:
     """Print what is there, a table for each state; `problems` are about none of them."""
+    ready = new_table("backend", "version", Numbers("threads"), "devices", "what it is")
     absent = new_table("not installed", "what it is", "install it with")
     templates = new_table("needs a detail", "what it is")
     for one in found:
-        about = one.offer.about
-        if one.state == "not installed":
-            absent.add_row(_shown(one), about.summary, about.install)
+        name, info, about = plain_text.clean(one.offer.name), one.info, one.offer.about
+        if info:
+            threads = "?" if info.threads is None else f"{info.threads}"
+            cells = info.version, threads, "\n".join(info.devices), about.summary
+            ready.add_row(name, *map(plain_text.clean, cells))
+        elif one.state == "not installed":
+            absent.add_row(name, about.summary, about.install)
         elif one.state == "template":
-            templates.add_row(_shown(one), about.summary)
-    put_all(console, _ready([one for one in found if one.info]), absent, templates)
+            templates.add_row(name, about.summary)
+    put_all(console, ready, absent, templates)
     unusable = [one for one in found if one.state == "unusable"]
     if unusable or problems:
         console.print(Text("Cannot be used", "bold red"))
-        for one in unusable:
-            said = Text.assemble(
-                (_shown(one), "bold"), f": {plain_text.clean(one.offer.about.summary)}"
-            )
-            console.print(said, soft_wrap=True)
-            if one.error:
-                _explain(console, one.error, "  ")
-        for problem in problems:
-            _explain(console, problem, "")
+    for one in unusable:
+        name, summary = map(plain_text.clean, (one.offer.name, one.offer.about.summary))
+        console.print(Text.assemble((name, "bold"), f": {summary}"), soft_wrap=True)
+        _explain(console, one.error, "  ")
+    for problem in problems:
+        _explain(console, problem, "")
 
 
 def record(one: Tried) -> dict[str, Any]:
@@ -67,27 +74,8 @@ def record(one: Tried) -> dict[str, Any]:
     }
 
 
-def _ready(found: Sequence[Tried]) -> Table:
-    table = new_table("backend", "version", Numbers("threads"), "devices", "what it is")
-    for one in found:
-        assert one.info
-        info = one.info
-        table.add_row(
-            _shown(one),
-            plain_text.clean(info.version),
-            "?" if info.threads is None else f"{info.threads}",
-            plain_text.clean("\n".join(info.devices)),
-            plain_text.clean(one.offer.about.summary),
-        )
-    return table
-
-
-def _shown(one: Tried) -> str:
-    return plain_text.clean(one.offer.name)
-
-
-def _explain(console: Console, error: OpcheckError, indent: str) -> None:
-    for line in error.lines():
+def _explain(console: Console, error: OpcheckError | None, indent: str) -> None:
+    for line in error.lines() if error else ():
         for part in plain_text.block(line).split("\n"):
             console.print(Text(f"{indent}{part}"), soft_wrap=True)
 
@@ -181,8 +169,6 @@ def _dtype(support: Support) -> Text:
 
 
 def _word(support: Support) -> str:
-    if support.verdict is None:
-        return "no model"
     return _WORDS.get(support.verdict, str(support.verdict))
 
 
@@ -194,21 +180,21 @@ def _listed(supports: Iterable[Support]) -> str:
 
 def _reasons(supports: Iterable[Support]) -> Table:
     """Table of reasons why cells are not right, grouped by kind, in the matrix's order."""
-    kinds: dict[tuple[str, str, str], list[Support]] = {}
-    for support in supports:
-        if support.verdict not in (None, Verdict.PASS):
-            plain = support.reason.replace(support.cell.op.name, "#")
-            # Of a wrong answer, the case tells more than the reason.
-            case = re.split("[@#]", support.case)[0] if support.verdict is Verdict.FAIL else ""
-            kind = _word(support), case, plain_text.kind(_TYPES.sub("#", plain))
-            kinds.setdefault(kind, []).append(support)
+    wrong = [support for support in supports if support.verdict not in (None, Verdict.PASS)]
+    kinds = [*plain_text.alike(wrong, _kind).values()]
     table = new_table("why", Numbers("cells"), "first of them")
-    for (word, *_), alike in [*kinds.items()][:_REASONS]:
+    for alike in kinds[:_REASONS]:
         first = alike[0]
-        said = Text(f"{plain_text.brief(first.case)}\n{plain_text.brief(first.reason)}")
+        said = f"{plain_text.brief(first.case)}\n{plain_text.brief(first.reason)}"
         assert first.verdict is not None
-        table.add_row(Text(word, COLOURS[first.verdict]), f"{len(alike):,}", said)
-    left = [*kinds.values()][_REASONS:]
-    if left:
+        table.add_row(Text(_word(first), COLOURS[first.verdict]), f"{len(alike):,}", Text(said))
+    if left := kinds[_REASONS:]:
         table.add_row("", f"{sum(map(len, left)):,}", plain_text.plural(len(left), "other reason"))
     return table
+
+
+def _kind(support: Support) -> tuple[str, str, str]:
+    plain = support.reason.replace(support.cell.op.name, "#")
+    # Of a wrong answer, the case tells more than the reason.
+    case = re.split("[@#]", support.case)[0] if support.verdict is Verdict.FAIL else ""
+    return _word(support), case, plain_text.kind(_TYPES.sub("#", plain))

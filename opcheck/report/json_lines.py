@@ -6,15 +6,13 @@ packed by gzip: then that is said of what is in it.
 """
 
 import codecs
-import dataclasses
 import gzip
 import json
 import re
 import zlib
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
-from functools import cached_property, partial, reduce
+from functools import reduce
 from io import BufferedReader
 from operator import or_
 from pathlib import Path
@@ -35,6 +33,8 @@ from opcheck.reading.reader import WIDE, is_wide
 from opcheck.reading.validation import shown
 
 _COLUMN = re.compile(r" at line \d+ column (\d+)$")
+#: An escape of JSON; only what is no half of a surrogate pair is a group.
+_ESCAPE = re.compile(r"(\\[^u]|\\ud[89ab]..\\ud[c-f]..)|\\ud[89a-f]..")
 #: What a file packed by gzip begins with; no JSON does.
 _GZIP = b"\x1f\x8b"
 _PART = "if these are two files in one, part them"
@@ -53,12 +53,10 @@ def line(fields: dict[str, Any]) -> str:
 
     Raises ValueError for NaN and infinities.
     """
-    text = _dumped(fields)
-    # Few lines have a character beyond the Basic Multilingual Plane, or half of one.
-    if "\\ud" in text:
-        halves = _dumped(fields, ensure_ascii=False).encode("utf-16", "surrogatepass")
-        text = _dumped(json.loads(halves.decode("utf-16", "replace")))
-    return text
+    text = json.dumps(fields, allow_nan=False, separators=(",", ":"))
+    if "\\ud" not in text:
+        return text
+    return _ESCAPE.sub(lambda found: found[1] or r"\ufffd", text)
 
 
 def unpacked(stream: BufferedReader) -> BinaryIO:
@@ -67,42 +65,29 @@ def unpacked(stream: BufferedReader) -> BinaryIO:
     return cast(BinaryIO, gzip.GzipFile(fileobj=stream)) if packed else stream
 
 
-def _dumped(fields: Any, *, ensure_ascii: bool = True) -> str:
-    return json.dumps(fields, ensure_ascii=ensure_ascii, allow_nan=False, separators=(",", ":"))
-
-
-class LineFields(BaseModel):
-    """Fields of a line; unknown fields are rejected."""
-
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
+_OBJECT = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
 
 
 def stored(
-    cls: type[Result],
-    make: Callable[[Any], Result] | None = None,
-    later: Collection[str] = (),
-    **types: Any,
+    cls: type, make: Callable[..., Any] | None = None, later: Collection[str] = (), **types: Any
 ) -> Any:
-    """The type of a dataclass in a line: its fields, needed all but those that came `later`.
+    """The type of an object in a line: the fields of `cls`, needed all but those that came `later`.
 
-    `types` are those that differ in the file, or are only there; None is not there. `make` makes
-    the dataclass of what was read, each field with `_` behind its name.
+    `types` are those that differ in the file, or are only there; None is not there. What is read is
+    what `make` makes of the fields that are there, beside the `type` and `format` of the line.
     """
-    defaults = {one.name: one.default for one in dataclasses.fields(cls)}  # type: ignore[arg-type]
     fields: Any = {
-        f"{name}_": (type_, Field(defaults[name] if name in later else ..., alias=name))
+        # No name of a field can be one of the model's own.
+        f"{name}_": (type_, Field(None if name in later else ..., alias=name))
         for name, type_ in {**types, **get_type_hints(cls), **types}.items()
         if type_ is not None
     }
-    read = create_model(cls.__name__, __base__=LineFields, **fields)
-    return Annotated[read, AfterValidator(make or partial(made, cls))]
 
+    def made(read: BaseModel) -> Any:
+        names = read.model_fields_set - {"type_", "format_"}
+        return (make or cls)(**{name[:-1]: getattr(read, name) for name in names})
 
-def made(cls: type[Result], fields: Any, **others: Any) -> Result:
-    """The dataclass `cls`, of what was read of it and of `others`."""
-    names = [field.name for field in dataclasses.fields(cls)]  # type: ignore[arg-type]
-    found = {name: getattr(fields, f"{name}_") for name in names if name not in others}
-    return cls(**found, **others)
+    return Annotated[create_model(cls.__name__, __config__=_OBJECT, **fields), AfterValidator(made)]
 
 
 class _Format(BaseModel):
@@ -112,136 +97,144 @@ class _Format(BaseModel):
     format: Annotated[int, Field(strict=True)]
 
 
-@dataclass(frozen=True)
-class Form(Generic[Head, Line]):
-    """A file format; `name` is what it stores.
-
-    The first line is a `head`, of the type `begins`, and has the format's number. All others are
-    one of `lines`, by their types, and nothing follows a `footer`. Where one is cut short because
-    whoever wrote it was killed, that is a mistake unless it `may_be_cut_short`. `hint` says how to
-    come by such a file. Neither the file nor a line may be longer, in bytes, than `limit` and
-    `longest`.
-    """
-
-    name: str
-    begins: str
-    format: int
-    head: TypeAdapter[Head]
-    lines: Mapping[str, Any]
-    footer: type
-    hint: str
-    limit: int
-    longest: int
-    may_be_cut_short: bool
-
-    @cached_property
-    def line(self) -> TypeAdapter[Line]:
-        """Any line but the first."""
-        any_of: Any = reduce(or_, self.lines.values())
-        return TypeAdapter(Annotated[any_of, Field(discriminator="type_")])
-
-
 #: A line as it stands in the file: its number, its text, and whether it has its end.
 _Raw: TypeAlias = tuple[int, bytes, bool]
 
 
-class Reading(Generic[Head, Line]):
-    """A file that is being read; whatever is wrong with it goes to `problems`."""
+class Reading(Generic[Head, Line, Result]):
+    """A file that is being read; each format is a class of its own.
 
-    def __init__(self, file: str, form: Form[Head, Line], problems: Problems) -> None:
-        self.file, self.form, self.problems = file, form, problems
+    `name` is what a file stores, `hint` how to come by one. Neither it nor a line may be longer, in
+    bytes, than `limit` and `longest`. That the last line is cut short because whoever wrote it was
+    killed is a mistake unless it `may_be_cut_short`.
+    """
+
+    name: str
+    hint: str
+    format: int
+    limit: int
+    longest: int
+    may_be_cut_short = False
+
+    @staticmethod
+    def types() -> Mapping[str, Any]:
+        """What each type of line is read as, that of the first line first, a footer as a mapping.
+
+        The first line has the format's number too, and nothing follows a footer.
+        """
+        raise NotImplementedError
+
+    def use(self, head: Head, lines: Iterator[tuple[int, Line]]) -> Result:
+        """What the file holds; lines have their numbers and are read as they are asked for."""
+        raise NotImplementedError
+
+    def __init__(self, file: Path) -> None:
+        self.file, self.problems = str(file), Problems()
+        self.begins, *self.known = types = self.types()
+        head, *others = types.values()
+        any_of: Any = reduce(or_, others)
+        self.head: TypeAdapter[Head] = TypeAdapter(head)
+        self.line: TypeAdapter[Line] = TypeAdapter(Annotated[any_of, Field(discriminator="type_")])
+
+    def read(self, stream: BinaryIO | None = None) -> Result:
+        """What the file holds, or a stream that is called so.
+
+        Raises CaseFileError with everything that is wrong with it.
+        """
+        found = None
+        with ExitStack() as stack:
+            try:
+                stream = stream or unpacked(stack.enter_context(Path(self.file).open("rb")))
+            except (OSError, ValueError) as error:
+                told = getattr(error, "strerror", None) or error
+                self.add(0, f"this file cannot be read: {told}")
+            else:
+                lines = self._lines(stream)
+                first = next(lines, None)
+                if first and (head := self._head(first)) is not None:
+                    found = self.use(head, self._items(lines))
+        self.problems.raise_if_any()
+        assert found is not None
+        return found
 
     def add(self, number: int, message: str, hint: str | None = None) -> None:
         """Tell what is wrong with a line, or with the file as a whole if its number is 0."""
         self.problems.add(self.file, Mark(number, min(number, 1)), message, hint)
 
-    def read(self, stream: BinaryIO) -> tuple[Head, Iterator[tuple[int, Line]]] | None:
-        """The first line, and all others with their numbers; None where the first is not ours.
-
-        The others are read as they are asked for, and damaged ones left out.
-        """
-        lines = self._lines(stream)
-        first = next(lines, None)
-        if first is None:
-            return None
-        head = self._head(first)
-        return None if head is None else (head, self._items(lines))
-
     def _lines(self, stream: BinaryIO) -> Iterator[_Raw]:
-        form, number, size, blank = self.form, 0, 0, True
+        number, size, blank = 0, 0, True
         try:
-            while data := stream.readline(min(form.longest, form.limit - size) + 1):
+            while data := stream.readline(min(self.longest, self.limit - size) + 1):
                 number, size = number + 1, size + len(data)
                 if number == 1:
                     data = data.removeprefix(codecs.BOM_UTF8)
-                blank = blank and not data.strip()
-                if size > form.limit:
-                    self.add(0, f"the file is larger than {form.limit >> 20} MiB")
+                if size > self.limit:
+                    self.add(0, f"the file is larger than {self.limit >> 20} MiB")
                     return
-                if len(data) > form.longest:
-                    self.add(number, f"this line is longer than {form.longest >> 20} MiB")
+                if len(data) > self.longest:
+                    self.add(number, f"this line is longer than {self.longest >> 20} MiB")
                     return
                 if len(self.problems) > _PROBLEMS:
                     return
-                if not blank:
+                if data.strip():
+                    blank = False
                     yield number, data.removesuffix(b"\n"), data.endswith(b"\n")
         except (EOFError, zlib.error, gzip.BadGzipFile):
             self.add(0, "this file cannot be unpacked: it is cut short, or damaged")
-            return
         except OSError as error:
             self.add(0, f"this file cannot be read: {error.strerror or error}")
-            return
-        if blank:
-            self.add(0, "this file is empty", form.hint)
+        else:
+            if blank:
+                self.add(0, "this file is empty", self.hint)
 
     def _head(self, raw: _Raw) -> Head | None:
-        form, (number, data, has_end) = self.form, raw
+        number, data, _ = raw
+        if (foreign := self._foreign(raw)) is None:
+            try:
+                return self.head.validate_json(data)
+            except ValidationError as error:
+                self._refuse(number, error)
+        else:
+            self.add(number, *foreign)
+        return None
+
+    def _foreign(self, raw: _Raw) -> tuple[str, str | None] | None:
+        """Return why a first line begins no file that can be read, and a hint."""
+        _, data, has_end = raw
         if is_wide(data):
-            self.add(number, WIDE, "save it as UTF-8, as `--report json=FILE` does")
-            return None
+            return WIDE, "save it as UTF-8, as `--report json=FILE` does"
         try:
             found = _Format.model_validate_json(data)
         except ValidationError as error:
-            found = None
-            begins = f'{{"type":"{form.begins}"'.encode()
+            begins = f'{{"type":"{self.begins}"'.encode()
             if not has_end and _is_no_json(error) and data.startswith(begins):
-                self.add(number, "this line is cut short", "nothing can be made of the file")
-                return None
-        if found is None or found.type != form.begins:
-            hint = (found and _READERS.get(found.type)) or form.hint
-            self.add(number, f"this is no stored {form.name}", hint)
-            return None
-        if found.format != form.format:
-            newer = "a newer opcheck reads it" if found.format > form.format else None
-            told_format = f"this file has format {found.format}; this opcheck reads {form.format}"
-            self.add(number, told_format, newer)
-            return None
-        try:
-            return form.head.validate_json(data)
-        except ValidationError as error:
-            self._refuse(number, error)
-            return None
+                return "this line is cut short", "nothing can be made of the file"
+            return f"this is no stored {self.name}", self.hint
+        if found.type != self.begins:
+            return f"this is no stored {self.name}", _READERS.get(found.type, self.hint)
+        if found.format != self.format:
+            newer = "a newer opcheck reads it" if found.format > self.format else None
+            return f"this file has format {found.format}; this opcheck reads {self.format}", newer
+        return None
 
     def _items(self, lines: Iterator[_Raw]) -> Iterator[tuple[int, Line]]:
         after_footer = "nothing may follow the footer", _PART
         is_over = False
         for number, data, has_end in lines:
-            if not data.strip():
-                continue
             try:
-                item = self.form.line.validate_json(data, strict=True)
+                item = self.line.validate_json(data, strict=True)
             except ValidationError as error:
                 if has_end or not _is_no_json(error):
                     self._refuse(number, error)
                 elif is_over:
                     self.add(number, *after_footer)
-                elif not self.form.may_be_cut_short:
+                elif not self.may_be_cut_short:
                     self.add(number, "this line is cut short", "without it, the rest can be used")
                 continue
             if is_over:
                 self.add(number, *after_footer)
                 return
-            is_over = isinstance(item, self.form.footer)
+            is_over = isinstance(item, dict)
             yield number, item
 
     def _refuse(self, number: int, error: ValidationError) -> None:
@@ -256,8 +249,8 @@ class Reading(Generic[Head, Line]):
                 told = _COLUMN.sub("", told).replace("Invalid JSON", "this is no JSON")
                 self.problems.add(self.file, Mark(number, column), told)
             case "union_tag_invalid":
-                known = f"known: {', '.join(map(repr, self.form.lines))}"
-                hint = _PART if context["tag"] == self.form.begins else known
+                known = f"known: {', '.join(map(repr, self.known))}"
+                hint = _PART if context["tag"] == self.begins else known
                 self.add(number, f"no line here is of type {shown(context['tag'])}", hint)
             case "union_tag_not_found":
                 self.add(number, "this line has no type")
@@ -270,36 +263,12 @@ class Reading(Generic[Head, Line]):
 
     def _spelt(self, place: Sequence[str | int]) -> str:
         """`timings[0].samples: `, or nothing where the whole line is meant."""
-        steps = place[1:] if place[:1] and place[0] in self.form.lines else place
+        steps = place[1:] if place[:1] and place[0] in self.known else place
         path = ""
         for one in steps:
             key = one if re.fullmatch(r"\w{1,60}", str(one)) else quoted(str(one))
             path += f"[{one}]" if isinstance(one, int) else f".{key}"
         return f"{path.removeprefix('.')}: " if path else ""
-
-
-def whole(
-    file: Path,
-    form: Form[Head, Line],
-    use: Callable[[Reading[Head, Line], BinaryIO], Result | None],
-    stream: BinaryIO | None = None,
-) -> Result:
-    """What `use` makes of a file, or of a stream that is called so.
-
-    Raises CaseFileError with everything that is wrong with it.
-    """
-    problems = Problems()
-    reading = Reading(str(file), form, problems)
-    with ExitStack() as stack:
-        try:
-            stream = stream or unpacked(stack.enter_context(file.open("rb")))
-        except (OSError, ValueError) as error:
-            told = getattr(error, "strerror", None) or error
-            reading.add(0, f"this file cannot be read: {told}")
-        found = use(reading, stream) if stream else None
-    problems.raise_if_any()
-    assert found is not None
-    return found
 
 
 def _is_no_json(error: ValidationError) -> bool:

@@ -7,17 +7,18 @@ NaN, infinities and exact values are strings: the shortest spelling, and the bit
 import dataclasses
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict
 from datetime import datetime
+from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, BinaryIO, Literal, TypeAlias
 
-from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints, TypeAdapter
+from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints
 
 from opcheck import model
 from opcheck.reading.validation import shown
-from opcheck.report.json_lines import Form, LineFields, Reading, line, made, stored, whole
+from opcheck.report.json_lines import Reading, line, stored
 from opcheck.report.plain_text import alike
 
 
@@ -43,8 +44,8 @@ _Share = Annotated[float, Field(ge=0, allow_inf_nan=True), BeforeValidator(_fini
 _Cells = Annotated[str, StringConstraints(pattern=r"^[.a-zA-Z]{1,64}$")]
 
 
-def _header(fields: Any) -> model.Header:
-    header = made(model.Header, fields)
+def _header(**fields: Any) -> model.Header:
+    header = model.Header(**fields)
     if len({backend.address for backend in header.backends}) < len(header.backends):
         raise ValueError("a backend must occur once")
     if header.shard is None and header.cases != header.suite.cases:
@@ -56,80 +57,19 @@ def _header(fields: Any) -> model.Header:
     return header
 
 
-def _picture(fields: Any) -> model.Picture:
-    if len({len(row) for row in fields.cells_}) > 1:
+def _picture(**fields: Any) -> model.Picture:
+    picture = model.Picture(**fields)
+    if len({len(row) for row in picture.cells}) > 1:
         raise ValueError("cells: the rows must be of equal length")
-    return made(model.Picture, fields)
+    return picture
 
 
-def _result(fields: Any) -> model.Record:
-    op = model.OpVersion(fields.domain_, fields.op_, fields.since_)
-    record = made(model.Record, fields, op=op, self_check=fields.self_)
-    if (fields.used_, fields.unjudged_) != (record.used, record.unjudged):
+def _result(domain: str, op: str, since: int, used: Any, unjudged: int, **fields: Any) -> Any:
+    version = model.OpVersion(domain, op, since)
+    record = model.Record(op=version, self_check=fields.pop("self"), **fields)
+    if (used, unjudged) != (record.used, record.unjudged):
         raise ValueError("used and unjudged must be those of the comparisons")
     return record
-
-
-_HEADER = stored(
-    model.Header,
-    _header,
-    later=["oracles"],
-    type=Literal["header"],
-    format=Literal[3],
-    cases=_Count,
-    started=Annotated[str, AfterValidator(_time)],
-)
-_PICTURE = stored(
-    model.Picture,
-    _picture,
-    shape=tuple[_Count, ...],
-    ulps=Annotated[tuple[tuple[_Bits, _Count], ...], Field(max_length=65)],
-    unordered=_Count,
-    cells=Annotated[tuple[_Cells, ...], Field(max_length=64)],
-)
-_COMPARISON = stored(
-    model.ComparisonRecord,
-    wrong=_Count,
-    total=_Count,
-    unjudged=_Count,
-    max_ulp=_Count | None,
-    used=_Share,
-    picture=_PICTURE | None,
-)
-_RESULT = stored(
-    model.Record,
-    _result,
-    later=["irreproducible", "beyond", "oracle", "against", "verdicts"],
-    type=Literal["result"],
-    self=bool,
-    self_check=None,
-    case=str,
-    op=str,
-    domain=str,
-    since=_Count,
-    opset=_Count,
-    place=_Count,
-    unjudged=_Count,
-    used=_Share | None,
-    comparisons=tuple[_COMPARISON, ...],  # type: ignore[valid-type]
-    seconds=_Seconds,
-    verdicts=dict[model.Verdict, Annotated[int, Field(ge=1)]] | None,
-)
-
-
-class _RevisedFields(LineFields):
-    case: str
-    backend: str
-    diagnoses: tuple[model.Diagnosis, ...]
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class _RunFooter(model.Ending):
-    totals: dict[str, dict[str, _Count]]
-    revised: tuple[_RevisedFields, ...] = ()
-
-
-_FOOTER = stored(_RunFooter, later=["revised"], type=Literal["footer"], seconds=_Seconds)
 
 
 # History of the format:
@@ -147,19 +87,6 @@ FORMAT = 3
 #: The largest file that is read, and the longest line, in bytes: some 500,000 results, and a
 #: hundred times what the longest result takes.
 LIMIT, LONGEST = 1 << 30, 1 << 24
-_RunReading: TypeAlias = Reading[model.Header, model.Record | _RunFooter]
-_FORM: Form[model.Header, model.Record | _RunFooter] = Form(
-    name="run",
-    begins="header",
-    format=FORMAT,
-    head=TypeAdapter(_HEADER),
-    lines={"result": _RESULT, "footer": _FOOTER},
-    footer=_RunFooter,
-    hint="`opcheck run --report json=FILE` writes one",
-    limit=LIMIT,
-    longest=LONGEST,
-    may_be_cut_short=True,
-)
 
 
 def header(run: model.Header) -> str:
@@ -222,64 +149,121 @@ def _number(value: float | None) -> float | str | None:
     return value if value is None or math.isfinite(value) else str(value)
 
 
-def read(path: Path) -> model.Run:
-    """The run in a file, incomplete where it was cut short.
+def read(path: Path, stream: BinaryIO | None = None) -> model.Run:
+    """The run in a file, or in a stream that is called so; incomplete where it was cut short.
 
-    Raises CaseFileError with everything that is wrong with the file.
+    Raises CaseFileError with everything that is wrong with it.
     """
-    return whole(path, _FORM, _run)
+    return _RunReading(path).read(stream)
 
 
-def read_stream(stream: BinaryIO, name: str) -> model.Run:
-    """Read a run from a stream with this name."""
-    return whole(Path(name), _FORM, _run, stream)
+_Line: TypeAlias = model.Record | dict[str, Any]
 
 
-def _run(reading: _RunReading, stream: BinaryIO) -> model.Run | None:
-    """Return the run in the lines, None where the first line is not opcheck's."""
-    found = reading.read(stream)
-    if found is None:
-        return None
-    header, rest = found
-    records = []
-    ending: model.Ending | None = None
-    check = _Check(reading, header)
-    for number, fields in rest:
-        if isinstance(fields, model.Record):
-            records.append(fields)
-            for told in check.result(fields):
-                reading.add(number, told)
-        else:
-            names = [field.name for field in dataclasses.fields(model.Ending)]
-            ending = model.Ending(**{name: getattr(fields, name) for name in names})
-            if not reading.problems:
-                check.footer(number, fields, records)
-            later = {(one.case, one.backend): one.diagnoses for one in fields.revised}
-            records = [
-                dataclasses.replace(
-                    one, diagnoses=later.get((one.case, one.backend), one.diagnoses)
-                )
-                for one in records
-            ]
-    return model.Run(header, tuple(records), ending)
+class _RunReading(Reading[model.Header, _Line, model.Run]):
+    name = "run"
+    hint = "`opcheck run --report json=FILE` writes one"
+    format = FORMAT
+    limit = LIMIT
+    longest = LONGEST
+    may_be_cut_short = True
 
+    @staticmethod
+    @cache
+    def types() -> Mapping[str, Any]:
+        """What each type of line is read as."""
+        header = stored(
+            model.Header,
+            _header,
+            later=["oracles"],
+            type=Literal["header"],
+            format=Literal[3],
+            cases=_Count,
+            started=Annotated[str, AfterValidator(_time)],
+        )
+        picture = stored(
+            model.Picture,
+            _picture,
+            shape=tuple[_Count, ...],
+            ulps=Annotated[tuple[tuple[_Bits, _Count], ...], Field(max_length=65)],
+            unordered=_Count,
+            cells=Annotated[tuple[_Cells, ...], Field(max_length=64)],
+        )
+        comparison = stored(
+            model.ComparisonRecord,
+            wrong=_Count,
+            total=_Count,
+            unjudged=_Count,
+            max_ulp=_Count | None,
+            used=_Share,
+            picture=picture | None,
+        )
+        result = stored(
+            model.Record,
+            _result,
+            later=["irreproducible", "beyond", "oracle", "against", "verdicts"],
+            type=Literal["result"],
+            self=bool,
+            self_check=None,
+            case=str,
+            op=str,
+            domain=str,
+            since=_Count,
+            opset=_Count,
+            place=_Count,
+            unjudged=_Count,
+            used=_Share | None,
+            comparisons=tuple[comparison, ...],  # type: ignore[valid-type]
+            seconds=_Seconds,
+            verdicts=dict[model.Verdict, Annotated[int, Field(ge=1)]] | None,
+        )
+        revised = stored(dict, case=str, backend=str, diagnoses=tuple[model.Diagnosis, ...])
+        footer = stored(
+            model.Ending,
+            dict,
+            later=["revised"],
+            type=Literal["footer"],
+            seconds=_Seconds,
+            totals=dict[str, dict[str, int]],
+            revised=tuple[revised, ...],  # type: ignore[valid-type]
+        )
+        return {"header": header, "result": result, "footer": footer}
 
-class _Check:
-    """Check that lines do not contradict each other."""
-
-    def __init__(self, reading: _RunReading, header: model.Header) -> None:
-        self.reading, self.header = reading, header
-        self.addresses = {backend.address for backend in header.backends}
-        self.seen: set[tuple[str, str]] = set()
+    def use(self, header: model.Header, lines: Iterator[tuple[int, _Line]]) -> model.Run:
+        """The run of these lines, unless they contradict each other."""
+        self.header, self.addresses = header, {backend.address for backend in header.backends}
+        self.records: dict[tuple[str, str], model.Record] = {}
         self.cases: dict[str, tuple[int, str]] = {}
         self.places: dict[int, str] = {}
+        ending: model.Ending | None = None
+        for number, fields in lines:
+            if isinstance(fields, model.Record):
+                for told in self._added(fields):
+                    self.add(number, told)
+                continue
+            revised = {(one["case"], one["backend"]): one for one in fields.pop("revised", ())}
+            counted = fields.pop("totals")
+            ending = model.Ending(**fields)
+            if not self.problems:
+                if counted != totals(self.records.values()):
+                    hint = "lines are missing, or were added"
+                    self.add(number, "the footer's totals are not those of the results", hint)
+                if revised.keys() - self.records:
+                    self.add(number, "revised: there is no such result")
+                if ending.complete and len(self.records) < header.results:
+                    there = f"{len(self.records):,} of {header.results:,} results are there"
+                    self.add(number, f"the footer says that the run is complete; {there}")
+            for pair in revised.keys() & self.records:
+                diagnoses = revised[pair]["diagnoses"]
+                self.records[pair] = dataclasses.replace(self.records[pair], diagnoses=diagnoses)
+        return model.Run(header, tuple(self.records.values()), ending)
 
-    def result(self, record: model.Record) -> Iterator[str]:
-        """Yield where a result contradicts the header or an earlier result."""
+    def _added(self, record: model.Record) -> Iterator[str]:
+        """Add a result; yield where it contradicts the header or an earlier one."""
         case, about = record.case, (record.place, record.digest)
         if record.backend not in self.addresses:
             yield f"the header knows no backend {shown(record.backend)}"
-        if (case, record.backend) in self.seen:
+        if self.records.setdefault((case, record.backend), record) is not record:
             yield f"the result of {shown(record.backend)} on {shown(case)} occurs twice"
         if record.place >= self.header.suite.cases:
             yield f"place: there are {self.header.suite.cases:,} cases, got {record.place:,}"
@@ -289,14 +273,3 @@ class _Check:
             yield f"{shown(self.places[record.place])} has the place {record.place:,} too"
         elif len(self.cases) == self.header.cases + 1:
             yield f"more cases than the {self.header.cases:,} of the header"
-        self.seen.add((case, record.backend))
-
-    def footer(self, number: int, fields: _RunFooter, records: list[model.Record]) -> None:
-        if fields.totals != totals(records):
-            hint = "lines are missing, or were added"
-            self.reading.add(number, "the footer's totals are not those of the results", hint)
-        if any((one.case, one.backend) not in self.seen for one in fields.revised):
-            self.reading.add(number, "revised: there is no such result")
-        if fields.complete and len(records) < self.header.results:
-            there = f"{len(records):,} of {self.header.results:,} results are there"
-            self.reading.add(number, f"the footer says that the run is complete; {there}")

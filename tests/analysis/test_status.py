@@ -187,7 +187,7 @@ def test_the_sentence_says_what_the_code_means(verdicts: tuple[Verdict, ...], sa
 
 def test_a_process_that_ended_between_questions_is_red_though_no_case_is() -> None:
     said = "one: its process ended between questions: killed by SIGSEGV"
-    code, meaning = status(ONE, [record(Verdict.PASS, "one")], accidents=[said])
+    code, meaning = status(ONE, [record(Verdict.PASS, "one")], Ending(accidents=(said,)))
     assert (code, meaning) == (Exit.NONCONFORMING, f"does not conform: {said}")
 
 

@@ -249,7 +249,7 @@ def test_a_report_goes_to_whatever_can_be_written(slow, cases, tmp_path):
     process = slow(cases(2), "--report", "json=/dev/stderr", "--report", "junit=/dev/stdout")
     out, err = process.communicate(timeout=30)
     assert process.returncode == 0
-    assert store.read_stream(io.BytesIO(err.encode()), "it").complete
+    assert store.read(Path("it"), io.BytesIO(err.encode())).complete
     assert "<testsuites" in out
 
 

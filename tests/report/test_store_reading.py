@@ -5,6 +5,7 @@ import io
 import time
 import tracemalloc
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -90,9 +91,9 @@ def test_what_was_written_is_read(file):
 
 def test_the_same_is_read_of_a_stream():
     data = "\n".join(LINES).encode()
-    assert store.read_stream(io.BytesIO(data), "<stdin>") == RUN
+    assert store.read(Path("<stdin>"), io.BytesIO(data)) == RUN
     with pytest.raises(CaseFileError, match=r"^<stdin>: this file is empty"):
-        store.read_stream(io.BytesIO(b""), "<stdin>")
+        store.read(Path("<stdin>"), io.BytesIO(b""))
 
 
 def test_a_file_may_be_packed(file):
@@ -232,7 +233,7 @@ def test_every_result_is_read_as_its_record_was(result):
     run = Run(header("acme"), (one,), Ending(True, 0, ""))
     data = "\n".join(lines_of(run)).encode()
     assert data.isascii()
-    found = store.read_stream(io.BytesIO(data), "it")
+    found = store.read(Path("it"), io.BytesIO(data))
     assert found == run
     assert hash(found.records[0].digest) == hash(one.digest)
 
@@ -272,7 +273,7 @@ def test_every_header_and_footer_is_read_as_it_was(infos, options, texts, flags)
         named=flags[3],
     )
     run = Run(about, (), Ending(True, 5, texts[2], 0.5, (texts[3],)))
-    assert store.read_stream(io.BytesIO("\n".join(lines_of(run)).encode()), "it") == run
+    assert store.read(Path("it"), io.BytesIO("\n".join(lines_of(run)).encode())) == run
 
 
 # ── a run that was cut short ──────────────────────────────────────────────────────────────────
@@ -414,7 +415,7 @@ def test_a_line_of_300_mb_is_refused_and_never_held(tmp_path):
 
 
 def test_a_file_that_is_too_large_is_not_read_to_its_end(tmp_path, monkeypatch):
-    monkeypatch.setattr(store, "_FORM", replace(store._FORM, limit=1 << 20))
+    monkeypatch.setattr(store._RunReading, "limit", 1 << 20)
     data = "\n".join([*LINES[:1], *[" " * 1000] * 2000]).encode()
     path = tmp_path / "run.jsonl"
     path.write_bytes(data)
@@ -448,7 +449,7 @@ WHOLE = "\n".join(LINES).encode()
 
 def read_or_complain(data):
     try:
-        return store.read_stream(io.BytesIO(data), "it")
+        return store.read(Path("it"), io.BytesIO(data))
     except CaseFileError:
         return None
 

@@ -173,7 +173,7 @@ def test_no_load_is_infinite(file):
 
 
 def test_a_file_that_is_too_large_is_not_read_to_its_end(monkeypatch, file):
-    monkeypatch.setattr(timing_store, "LIMIT", 1 << 20)
+    monkeypatch.setattr(timing_store._BenchReading, "limit", 1 << 20)
     assert complaint(file(["x" * (1 << 20)])) == [": the file is larger than 1 MiB"]
 
 

@@ -16,7 +16,7 @@ from typing import Literal, TypeAlias
 from opcheck.backends.adapters import About
 from opcheck.backends.address import Address, Profile, built_in, entry_points
 from opcheck.backends.connect import adapter
-from opcheck.backends.isolation.process import Process, kill, started, with_output
+from opcheck.backends.isolation.process import BackendSettings, Process, kill
 from opcheck.backends.modules import version_of
 from opcheck.errors import BackendUnavailable, OpcheckError, UsageError
 from opcheck.model import BackendInfo
@@ -123,22 +123,30 @@ def tried(
     try:
         for place, one in enumerate(chosen):
             if place not in found:
-                address, environment = str(one.profile.address), one.profile.environment
-                processes[place] = Process(address, environment, scratch, measured=False)
+                profile = one.profile
+                processes[place] = Process(
+                    BackendSettings(
+                        str(profile.address),
+                        scratch,
+                        profile.environment,
+                        start_timeout=inf,
+                        name=one.name,
+                    )
+                )
         while silent := [place for place in processes if place not in found]:
             wait([processes[place].connection for place in silent], _TICK)
             look()
             for place in silent:
                 one = chosen[place]
                 try:
-                    if info := started(processes[place], one.name, inf):
+                    if info := processes[place].greeting():
                         found[place] = Tried(one, info)
                 except OpcheckError as error:
                     found[place] = Tried(one, error=error)
             if monotonic() > until:
                 for place in (place for place in silent if place not in found):
                     said = f"backend {chosen[place].name!r} has not started within {seconds:g} s"
-                    told = with_output(said, processes[place])
+                    told = processes[place].killed(said)
                     late = BackendUnavailable(told, "--timeout gives it longer")
                     found[place] = Tried(chosen[place], error=late)
     finally:

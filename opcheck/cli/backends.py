@@ -78,7 +78,7 @@ def _probe(
     found: Sequence[Tried], folder: Path, timeout: float | None, console: Console | None
 ) -> None:
     from opcheck.backends import declarations
-    from opcheck.backends.isolation.slot import BackendSettings
+    from opcheck.backends.isolation.process import BackendSettings
     from opcheck.execution.probe import matrix, probe
     from opcheck.execution.workers import connect, started
     from opcheck.report import backends

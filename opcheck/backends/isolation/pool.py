@@ -13,8 +13,8 @@ from multiprocessing.connection import Connection
 from time import monotonic
 from typing import Any
 
-from opcheck.backends.isolation.process import kill
-from opcheck.backends.isolation.slot import DEPTH, BackendSettings, Job, Slot
+from opcheck.backends.isolation.process import BackendSettings, kill
+from opcheck.backends.isolation.slot import DEPTH, Job, Slot
 from opcheck.backends.isolation.wire import question_parts
 from opcheck.model import BackendInfo, NotRun, Question, Reply
 

@@ -7,10 +7,10 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from opcheck.backends.base import Defect
 from opcheck.backends.execute import CallFailure, Observed
 from opcheck.backends.isolation.channel import Damaged
 from opcheck.backends.isolation.wire import (
+    Failure,
     WorkerAnswer,
     answer_parts,
     question_parts,
@@ -18,7 +18,8 @@ from opcheck.backends.isolation.wire import (
     read_question,
 )
 from opcheck.dtypes import DTYPES
-from opcheck.model import Declared, Foreign, Question
+from opcheck.model import Declared, Foreign, Items, Question
+from opcheck.model.question import Ready
 from tests.asking import task_of
 
 X = np.array([[1, 2, 3], [4, 5, 6]], np.float32)
@@ -83,7 +84,10 @@ def answer_of(*arrays, **changes) -> WorkerAnswer:
 
 
 def returned(answer: WorkerAnswer, asked: Question) -> WorkerAnswer:
-    return read_answer(received(answer_parts(asked, answer)), asked)
+    given = (*asked.inputs, *asked.second)
+    found = read_answer(WorkerAnswer, received(answer_parts(answer, given)), given)
+    assert isinstance(found, WorkerAnswer)
+    return found
 
 
 def test_an_answer_arrives_as_it_was():
@@ -138,11 +142,22 @@ def test_outputs_may_differ_in_number_and_in_what_they_are():
     assert same(got.again[2], X[0])
 
 
-@pytest.mark.parametrize("asked", [question_of(X), None])
-def test_a_failure_arrives_with_its_stage(asked):
+def test_a_list_of_arrays_arrives_with_what_it_is():
+    value = Items("list of 2 arrays", (X, X + 1))
+    [got] = returned(answer_of(X, first=(value,)), question_of(X)).seen.first
+    assert got.description == value.description
+    assert all(same(*pair) for pair in zip(got.values, value.values, strict=True))
+
+
+def test_what_came_before_is_sent_once():
+    asked, large = question_of(X), np.arange(9000)
+    parts = answer_parts(answer_of(large, fed=((X,), (X,), (X,))), (*asked.inputs, *asked.second))
+    assert [memoryview(part).nbytes for part in parts[1:]] == [large.nbytes]
+
+
+def test_a_failure_arrives_with_its_stage():
     failure = CallFailure("memory", "MemoryError", "no room \ud800", documented=True)
-    parts = answer_parts(asked, WorkerAnswer(Observed("feed", failure)))
-    got = read_answer(received(parts), question_of(X)).seen
+    got = returned(WorkerAnswer(Observed("feed", failure)), question_of(X)).seen
     assert (got.stage, got.exit, got.first) == ("feed", failure, None)
 
 
@@ -150,19 +165,18 @@ RECORD = {
     "stage": "third run",
     "exit": None,
     "seconds": 0.0,
-    "first": [{"dtype": "<f4", "shape": [2, 3], "blob": 1}],
+    "first": [{"@": ["<f4", [2, 3], 1]}],
     "between": None,
-    "kept": [0],
-    "again": [0],
+    "kept": [{"@": 0}],
+    "again": [{"@": 0}],
     "fed": [],
     "declared": [],
-    "printed": "",
-    "peak": 0,
 }
 
 
 def read(record) -> WorkerAnswer:
-    return read_answer(received([json.dumps(record).encode(), X.tobytes()]), question_of(X))
+    text = json.dumps({"seen": record, "printed": "", "peak": 0})
+    return read_answer(WorkerAnswer, received([text.encode(), X.tobytes()]))
 
 
 def test_a_record_by_hand_is_read():
@@ -172,25 +186,25 @@ def test_a_record_by_hand_is_read():
 @pytest.mark.parametrize(
     "change",
     [
-        {"first": None},
-        {"kept": None},
-        {"kept": [1]},
+        {"kept": [{"@": 5}]},
         {"again": 5},
-        {"fed": [[None, None]]},
+        {"fed": [[None]]},
+        {"fed": [[{"@": "a list"}]]},
+        {"stage": "another"},
         {"seconds": "soon"},
         {"exit": {"kind": "X"}},
         {"exit": 3},
-        {"first": [{"dtype": "<f4", "shape": [2, 4], "blob": 1}]},
-        {"first": [{"dtype": "<f4", "shape": [-2, -3], "blob": 1}]},
-        {"first": [{"dtype": "<f4", "shape": "ab", "blob": 1}]},
-        {"first": [{"dtype": "O", "shape": [3], "blob": 1}]},
-        {"first": [{"dtype": "finfo", "shape": [3], "blob": 1}]},
-        {"first": [{"dtype": "<f4", "shape": [2, 3], "blob": 2}]},
+        {"first": [{"@": ["<f4", [2, 4], 1]}]},
+        {"first": [{"@": ["<f4", [-2, -3], 1]}]},
+        {"first": [{"@": ["<f4", "ab", 1]}]},
+        {"first": [{"@": ["O", [3], 1]}]},
+        {"first": [{"@": ["finfo", [3], 1]}]},
+        {"first": [{"@": ["<f4", [2, 3], 2]}]},
+        {"first": [{"@": [["a", 3], [2]]}]},
         {"first": [{}]},
         {"first": [None]},
         {"declared": None},
-        {"declared": [["f32", [2]]]},
-        {"declared": [[None, "23"]]},
+        {"declared": [{"dtype": None, "shape": "23"}]},
     ],
 )
 def test_a_record_that_makes_no_sense_is_damaged(change):
@@ -201,9 +215,9 @@ def test_a_record_that_makes_no_sense_is_damaged(change):
 @pytest.mark.parametrize("text", [b"", b"\xff", b"[" * 100_000, b"3", b"{}", b'"bug"'])
 def test_what_is_no_record_is_damaged(text):
     with pytest.raises(Damaged):
-        read_answer([bytearray(text)], question_of(X))
+        read_answer(WorkerAnswer, [bytearray(text)])
 
 
-def test_a_bug_that_a_worker_reports_is_raised():
-    with pytest.raises(Defect, match="Traceback of it"):
-        read_answer([bytearray(b'{"bug": "Traceback of it"}')], question_of(X))
+def test_a_failure_of_the_worker_itself_arrives_in_place_of_any_answer():
+    failure = Failure("Traceback of it", "look there", usage=True)
+    assert read_answer(Ready, received(answer_parts(failure))) == failure

@@ -126,9 +126,9 @@ class Backend(Protocol):
 
 @dataclass(frozen=True)
 class Adapted:
-    """A backend made of what prepares its tasks; around another `backend`, if there is one."""
+    """A backend made of what prepares its tasks; `declares` says which of them it implements."""
 
     info: BackendInfo
     documented_errors: tuple[type[BaseException], ...]
     prepare: Callable[[Task], Prepared]
-    backend: Any = None
+    declares: Callable[[Task], bool | None] | None = None

@@ -82,7 +82,7 @@ def offers(profiles: Mapping[str, Profile]) -> tuple[list[Offer], list[OpcheckEr
 
 
 def _built_in(kind: str) -> Offer:
-    about = adapter(kind).ABOUT
+    about: About = adapter(kind).ABOUT
     # Such a kind says in its summary what to write.
     is_template = f"{kind}:" in about.summary
     profile = Profile(kind, Address(kind))
@@ -156,4 +156,5 @@ def tried(
 
 def about_kind(kind: str) -> About:
     """Return the description of a kind; empty where it is not built in."""
-    return adapter(kind).ABOUT if kind in built_in() else About("")
+    about: About = adapter(kind).ABOUT if kind in built_in() else About("")
+    return about

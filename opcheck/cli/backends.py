@@ -79,6 +79,7 @@ def _probe(
 ) -> None:
     from opcheck.backends import declarations
     from opcheck.backends.isolation.process import BackendSettings
+    from opcheck.backends.offers import about_kind
     from opcheck.execution.probe import matrix, probe
     from opcheck.execution.workers import connect, started
     from opcheck.report import backends
@@ -108,7 +109,8 @@ def _probe(
             name, info = one.offer.name, one.info
             if console:
                 title = str(info) if info and name == info.address else f"{name}: {info}"
-                backends.show_support(console, title, supports, declarations.words(address))
+                declares = about_kind(one.offer.profile.address.kind).declares
+                backends.show_support(console, title, supports, declares)
             else:
                 print_records(backends.support_record(name, cell) for cell in supports)
             bar.start()

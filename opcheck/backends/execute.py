@@ -5,7 +5,7 @@ own process, where nothing can be trusted once the backend was imported: what it
 bound before that, and the comparing is done elsewhere.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from sys import stderr
@@ -23,42 +23,30 @@ from opcheck.model import Array, Declared, Foreign, Items, Question
 
 Outputs: TypeAlias = tuple[Array | Foreign, ...]
 Stage: TypeAlias = Literal["feed", "prepare", "run", "second run", "third run"]
-Signal: TypeAlias = Literal[
-    "defect", "operator file", "unavailable", "unusable", "died", "inexpressible", "declined",
-    "memory", "raised"
-]  # fmt: skip
 
 #: No operator has more outputs.
 _MOST = 1000
 #: Errors of a backend may carry whole models; nobody reads past this.
 MAX_DETAIL = 2000
-#: What an exception says by its type alone: the first that it is one of.
-_SIGNALS: Mapping[Signal, tuple[type[BaseException], ...]] = {
-    "defect": (Defect,),
-    "operator file": (WrongOperator,),
-    "unavailable": (BackendUnavailable,),
-    "unusable": (UnusableAnswer,),
-    "died": (ProcessDied, SystemExit),
-    "inexpressible": (NotExpressible,),
-    "declined": (NotSupported, NotImplementedError),
-    "memory": (MemoryError,),
-    "raised": (BaseException,),
-}
 #: What refuses no data, whatever data may be refused.
 _NEVER_A_REFUSAL = (Defect, WrongOperator, BackendUnavailable, ProcessDied, UnusableAnswer)
+#: The types by which an exception says something: the first that it is one of.
+_SIGNALS = (
+    *_NEVER_A_REFUSAL,
+    SystemExit,
+    NotExpressible,
+    NotSupported,
+    NotImplementedError,
+    MemoryError,
+    BaseException,
+)
 
 
 @dataclass(frozen=True)
 class CallFailure:
-    """An exception that ended the work.
+    """An exception that ended the work; `signal` is its type, or the base that has a meaning."""
 
-    `signal` is what the exception says by its type alone: nothing special, that nothing is
-    implemented, that no model states the task, that its answer is no tensors, that the backend is
-    another than the one asked for, that its process or a program of its own ended, that memory ran
-    out, or that opcheck's own part of the adapter failed.
-    """
-
-    signal: Signal
+    signal: str
     kind: str
     detail: str
     documented: bool
@@ -113,13 +101,13 @@ def execute(backend: Backend, question: Question, *, alone: bool = False) -> Obs
     except BaseException as error:
         if isinstance(error, KeyboardInterrupt) and not alone:
             raise
-        signal = next(one for one, kinds in _SIGNALS.items() if isinstance(error, kinds))
+        signal = next(kind for kind in _SIGNALS if isinstance(error, kind)).__name__
         detail = told(error)
         if isinstance(error, SystemExit):
             detail = f"would have left with status {detail or 0}"
         documented = isinstance(error, backend.documented_errors)
         exit = CallFailure(signal, _kind(error), detail, documented)
-        if alone and exit.signal == "raised" and not exit.documented:
+        if alone and signal == "BaseException" and not exit.documented:
             _print_place(error)
         return replace(seen, exit=exit)
 

@@ -96,7 +96,7 @@ class Answering:
             raise
         except (MemoryError, OSError) as error:
             # Of its data, if it was not asked yet, else of its answer.
-            failed = CallFailure("memory", type(error).__name__, str(error), documented=False)
+            failed = CallFailure("MemoryError", type(error).__name__, str(error), documented=False)
             answer = answer_parts(WorkerAnswer(Observed(seen.stage, failed), self._printed.take()))
         except Exception:  # what a backend raises is observed: this is a mistake of opcheck's
             answer = answer_parts(Failure(traceback.format_exc()))

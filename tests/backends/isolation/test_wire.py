@@ -156,7 +156,7 @@ def test_what_came_before_is_sent_once():
 
 
 def test_a_failure_arrives_with_its_stage():
-    failure = CallFailure("memory", "MemoryError", "no room \ud800", documented=True)
+    failure = CallFailure("MemoryError", "MemoryError", "no room \ud800", documented=True)
     got = returned(WorkerAnswer(Observed("feed", failure)), question_of(X)).seen
     assert (got.stage, got.exit, got.first) == ("feed", failure, None)
 

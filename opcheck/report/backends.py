@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from opcheck.backends.offers import Tried
+from opcheck.backends.offers import Offer
 from opcheck.errors import OpcheckError
 from opcheck.model import Support, Verdict
 from opcheck.report import plain_text
@@ -24,12 +24,12 @@ _REASONS = 12
 _TYPES = re.compile(r"b?float\d+|double|tensor\(\w+\)")
 
 
-def show(console: Console, found: Sequence[Tried], problems: Sequence[OpcheckError] = ()) -> None:
+def show(console: Console, found: Sequence[Offer], problems: Sequence[OpcheckError] = ()) -> None:
     """Print what is there, a table for each state; `problems` are about none of them."""
     absent = new_table("not installed", "what it is", "install it with")
     templates = new_table("needs a detail", "what it is")
     for one in found:
-        about = one.offer.about
+        about = one.about
         if one.state == "not installed":
             absent.add_row(_shown(one), about.summary, about.install)
         elif one.state == "template":
@@ -39,9 +39,7 @@ def show(console: Console, found: Sequence[Tried], problems: Sequence[OpcheckErr
     if unusable or problems:
         console.print(Text("Cannot be used", "bold red"))
         for one in unusable:
-            said = Text.assemble(
-                (_shown(one), "bold"), f": {plain_text.clean(one.offer.about.summary)}"
-            )
+            said = Text.assemble((_shown(one), "bold"), f": {plain_text.clean(one.about.summary)}")
             console.print(said, soft_wrap=True)
             if one.error:
                 _explain(console, one.error, "  ")
@@ -49,25 +47,25 @@ def show(console: Console, found: Sequence[Tried], problems: Sequence[OpcheckErr
             _explain(console, problem, "")
 
 
-def record(one: Tried) -> dict[str, Any]:
+def record(one: Offer) -> dict[str, Any]:
     """A backend as JSON."""
-    offer, info = one.offer, one.info
+    info = one.info
     return {
         "type": "backend",
-        "name": offer.name,
-        "address": info.address if info else str(offer.profile.address),
-        "origin": offer.origin,
+        "name": one.name,
+        "address": info.address if info else str(one.profile.address),
+        "origin": one.origin,
         "state": one.state,
-        "summary": offer.about.summary,
-        "distribution": offer.about.distribution,
-        "distribution_version": offer.version or None,
-        "install": offer.about.install or None,
+        "summary": one.about.summary,
+        "distribution": one.about.distribution,
+        "distribution_version": one.version or None,
+        "install": one.about.install or None,
         "backend": dataclasses.asdict(info) if info else None,
         "error": "\n".join(one.error.lines()) if one.error else None,
     }
 
 
-def _ready(found: Sequence[Tried]) -> Table:
+def _ready(found: Sequence[Offer]) -> Table:
     table = new_table("backend", "version", Numbers("threads"), "devices", "what it is")
     for one in found:
         assert one.info
@@ -77,13 +75,13 @@ def _ready(found: Sequence[Tried]) -> Table:
             plain_text.clean(info.version),
             "?" if info.threads is None else f"{info.threads}",
             plain_text.clean("\n".join(info.devices)),
-            plain_text.clean(one.offer.about.summary),
+            plain_text.clean(one.about.summary),
         )
     return table
 
 
-def _shown(one: Tried) -> str:
-    return plain_text.clean(one.offer.name)
+def _shown(one: Offer) -> str:
+    return plain_text.clean(one.name)
 
 
 def _explain(console: Console, error: OpcheckError, indent: str) -> None:

@@ -61,6 +61,9 @@ class Observed:
     `fed` holds the inputs of each run as they were afterwards. `declared` is what the prepared task
     says of its outputs. `seconds` is how long it took to
     prepare and to run, all together, where nothing failed.
+
+    Of a process of its own, `printed` is the end of what was printed, and `peak` how many bytes of
+    memory it had at most in its life, 0 where that is not measured.
     """
 
     stage: Stage = "feed"
@@ -72,6 +75,8 @@ class Observed:
     again: Outputs | None = None
     fed: tuple[tuple[Array, ...], ...] = ()
     declared: tuple[Declared, ...] = ()
+    printed: str = ""
+    peak: int = 0
 
 
 def execute(backend: Backend, question: Question, *, alone: bool = False) -> Observed:
@@ -126,23 +131,19 @@ def _declared(prepared: Prepared) -> tuple[Declared, ...]:
     """Return the outputs that a prepared task declares; raises UnusableAnswer for anything else."""
     if not isinstance(prepared, Declaring):
         return ()
-    said = prepared.declared()
+    said, declared = prepared.declared(), []
     try:
-        return tuple(as_declared(dtype, shape) for dtype, shape in said)
+        for dtype, shape in said:
+            if dtype is not None and not (type(dtype) is str and dtype in ELEMENT_TYPES):
+                raise ValueError("no dtype")
+            if not isinstance(shape, list | tuple | None):
+                raise TypeError("no shape")
+            sizes = [n if type(n) is int and n >= 0 else None for n in shape or ()]
+            declared.append(Declared(dtype, None if shape is None else tuple(sizes)))
     except (TypeError, ValueError) as error:
         wanted = "a pair for each output: the name of its dtype or None, and its sizes or None"
         raise UnusableAnswer(f"declared() returned {said!r:.200}, not {wanted}") from error
-
-
-def as_declared(dtype: object, shape: object) -> Declared:
-    """Return the declaration of one output; raises TypeError or ValueError if malformed."""
-    if dtype is not None and not (type(dtype) is str and dtype in ELEMENT_TYPES):
-        raise ValueError("no dtype")
-    if shape is None:
-        return Declared(dtype, None)
-    if not isinstance(shape, list | tuple):
-        raise TypeError("no shape")
-    return Declared(dtype, tuple(one if type(one) is int and one >= 0 else None for one in shape))
+    return tuple(declared)
 
 
 def as_outputs(result: object) -> Outputs:

@@ -10,10 +10,11 @@ from itertools import repeat
 from math import inf, nan
 from pathlib import Path
 from time import perf_counter, process_time
+from typing import Any
 
 from numpy import copyto, roll, uint8, zeros
 
-from opcheck.backends.base import Backend, Bare, Repeatable
+from opcheck.backends.base import Backend
 from opcheck.backends.execute import Outputs, as_outputs
 from opcheck.backends.outcome import second_data
 from opcheck.model import Array, Elapsed, Measure, Question
@@ -149,8 +150,9 @@ class Held(Repeated):
             copyto(own, array)
         self._inputs[:] = self._own
         task = self._task
-        bare = Bare(partial(task.run, self._inputs), lambda returned: returned)
+        self._call: Callable[[], Any] = partial(task.run, self._inputs)
+        self._outputs: Callable[[Any], object] = lambda returned: returned
         # Nobody else is trusted with saying what its work is.
-        if isinstance(task, Repeatable) and type(task).__module__.startswith(_OWN):
+        if hasattr(task, "repeated") and type(task).__module__.startswith(_OWN):
             bare = task.repeated(self._inputs)
-        self._call, self._outputs = bare.call, bare.outputs
+            self._call, self._outputs = bare.call, bare.outputs

@@ -64,13 +64,10 @@ class PreparedNode:
     def run(self, inputs: Sequence[Array]) -> tuple[Array, ...]:
         """The outputs, in the engine's mode."""
         with own_part():
-            return self._bound(inputs)()
+            return self.repeated(inputs).call()  # type: ignore[no-any-return]
 
     def repeated(self, inputs: Sequence[Array]) -> Bare:
         """The engine alone."""
-        return Bare(self._bound(inputs), tuple)
-
-    def _bound(self, inputs: Sequence[Array]) -> Callable[[], tuple[Array, ...]]:
-        task = self.task
-        operands = task.operands(inputs)
-        return partial(self.compute, task.op, operands, task.attrs, len(task.outputs))
+        task, operands = self.task, self.task.operands(inputs)
+        call = partial(self.compute, task.op, operands, task.attrs, len(task.outputs))
+        return Bare(call, tuple)

@@ -15,7 +15,7 @@ from opcheck.backends.address import parse
 from opcheck.backends.connect import connect
 from opcheck.backends.execute import CallFailure, Observed, execute, told
 from opcheck.backends.isolation.channel import Channel, Damaged
-from opcheck.backends.isolation.wire import Failure, WorkerAnswer, answer_parts, read_question
+from opcheck.backends.isolation.wire import Failure, answer_parts, read_question
 from opcheck.backends.made_of import loaded, made_of
 from opcheck.backends.timing import Held
 from opcheck.errors import BackendUnavailable, UsageError
@@ -84,10 +84,9 @@ class Answering:
             if isinstance(question, Question):
                 seen = execute(self._backend, question, alone=True)
                 self._end_if_forked()
-                reply = WorkerAnswer(
-                    seen, self._printed.take(), _peak() if self._is_measured else 0
-                )
-                answer = answer_parts(reply, (*question.inputs, *question.second))
+                peak = _peak() if self._is_measured else 0
+                noted = replace(seen, printed=self._printed.take(), peak=peak)
+                answer = answer_parts(noted, (*question.inputs, *question.second))
             else:
                 answer = answer_parts(self._timed(question))
             self._channel.send(number, answer)
@@ -97,7 +96,7 @@ class Answering:
         except (MemoryError, OSError) as error:
             # Of its data, if it was not asked yet, else of its answer.
             failed = CallFailure("MemoryError", type(error).__name__, str(error), documented=False)
-            answer = answer_parts(WorkerAnswer(Observed(seen.stage, failed), self._printed.take()))
+            answer = answer_parts(Observed(seen.stage, failed, printed=self._printed.take()))
         except Exception:  # what a backend raises is observed: this is a mistake of opcheck's
             answer = answer_parts(Failure(traceback.format_exc()))
         self._channel.send(number or self._channel.at_work(), answer)

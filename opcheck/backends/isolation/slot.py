@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections import deque
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from time import monotonic
-from typing import Any
 
 from opcheck.backends.base import Defect
 from opcheck.backends.execute import Observed
 from opcheck.backends.isolation.channel import INLINE, Damaged
 from opcheck.backends.isolation.process import BackendSettings, Loss, Process
-from opcheck.backends.isolation.wire import Failure, WorkerAnswer
+from opcheck.backends.isolation.wire import Failure, question_parts
 from opcheck.backends.outcome import outcome
 from opcheck.errors import BackendUnavailable, OpcheckError
 from opcheck.model import BackendInfo, Crashed, NotRun, OutOfMemory, Question, Reply, TimedOut
@@ -32,13 +32,12 @@ class Job:
 
     ticket: int
     question: Question
-    parts: list[Any]
     before: Reply | None = None
 
     @cached_property
     def is_large(self) -> bool:
         """Return True if it goes through the file, where there is room for one."""
-        return sum(memoryview(part).nbytes for part in self.parts) > INLINE
+        return sum(memoryview(part).nbytes for part in question_parts(self.question)) > INLINE
 
     def once_more(self, how: Loss, printed: str, handled: int) -> Job:
         """Return the job to repeat after its process died, having answered `handled` questions."""
@@ -135,7 +134,7 @@ class Slot:
         if not self.jobs:
             self.process.since = monotonic()
         try:
-            self.process.channel.send(job.ticket, job.parts)
+            self.process.channel.send(job.ticket, question_parts(job.question))
         except ConnectionError:
             # It has died, which is found out when it is looked after; the job is not lost.
             pass
@@ -171,20 +170,22 @@ class Slot:
     def _answer(self, process: Process) -> Loss | None:
         """Take an answer; what it tells may be that the worker is to be given up."""
         if not self.jobs:
+            with suppress(MemoryError):
+                process.channel.receive(lambda size: False)
             raise Damaged("it answers what was not asked")
         job = self.jobs[0]
         question = job.question
         try:
             given = (*question.inputs, *question.second)
-            answer = process.answer(WorkerAnswer, job.ticket, given)
-            if isinstance(answer, Failure):
-                raise Defect(answer.message)
-            if not _is_whole(answer.seen, question):
+            seen = process.answer(Observed, job.ticket, given)
+            if isinstance(seen, Failure):
+                raise Defect(seen.message)
+            if not _is_whole(seen, question):
                 raise Damaged("neither an answer nor an exit")
             limit = self._settings.memory_limit
-            if limit is not None and answer.peak > limit:
+            if limit is not None and seen.peak > limit:
                 return OutOfMemory(self._settings.too_much)
-            reply = Reply(outcome(answer.seen, question), answer.printed)
+            reply = Reply(outcome(seen, question), seen.printed)
         except MemoryError as error:
             reply = Reply(OutOfMemory(f"its answer does not fit into memory: {error}"))
         self.jobs.popleft()

@@ -97,6 +97,9 @@ class Stopwatch:
                     late = f"no answer within {self._timeout:g} s"
                     raise self._lost(late if isinstance(loss, TimedOut) else loss.how)
             answer = process.answer(kind, number)
+            # A clock's smallest step is more than nothing.
+            if isinstance(answer, Elapsed) and not answer.seconds > 0:
+                raise Damaged(f"{answer.seconds} seconds")
         except (EOFError, ConnectionError, Damaged) as error:
             raise self._lost(process.broken(error).how) from error
         except OSError as error:

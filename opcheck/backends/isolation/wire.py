@@ -22,7 +22,6 @@ import numpy as np
 from numpy import dtype as dtype_of
 from numpy import frombuffer, ndarray, zeros
 
-from opcheck.backends.execute import Observed
 from opcheck.backends.isolation.channel import Damaged
 from opcheck.dtypes import ELEMENT_TYPES, DType
 from opcheck.model import Array, Foreign, Items, Question
@@ -73,19 +72,6 @@ def _reduced_array(array: Array) -> Any:
 
 def _dtype_named(name: str) -> DType:
     return ELEMENT_TYPES[name]
-
-
-@dataclass(frozen=True, eq=False)
-class WorkerAnswer:
-    """A worker's answer to one question.
-
-    `printed` is the end of what its backend printed, `peak` how many bytes of memory it had at
-    most in its life, 0 where that is not measured.
-    """
-
-    seen: Observed
-    printed: str = ""
-    peak: int = 0
 
 
 @dataclass(frozen=True)

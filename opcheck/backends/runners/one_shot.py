@@ -137,16 +137,8 @@ class OneShotModel:
 def filled(words: Sequence[str], paths: Sequence[str]) -> list[str]:
     """`words` with the paths in place of the placeholders, whatever the paths look like."""
     values = dict(zip(PLACEHOLDERS, paths, strict=True))
-
-    def put(word: str) -> str:
-        # From left to right, so that what was put in is not looked at again.
-        before, brace, rest = word.partition("{")
-        name, end, after = rest.partition("}")
-        if brace and end and name in values:
-            return before + values[name] + put(after)
-        return before + brace + put(rest) if brace else word
-
-    return [put(word) for word in words]
+    placeholder = re.compile(rf"\{{({'|'.join(PLACEHOLDERS)})\}}")
+    return [placeholder.sub(lambda found: values[found[1]], word) for word in words]
 
 
 def _execute(words: Sequence[str]) -> None:
@@ -175,14 +167,15 @@ def _judge(status: int, out: str, err: str) -> None:
         print(printed, file=sys.stderr)  # shown with a failure
     if status == 0:
         return
-    said = last_lines(err or out)
-    if died := how_it_died(status):
-        raise ProcessDied(f"{died}: {said}" if said else died)
+    said, told = last_lines(err or out), f"exit status {status}"
     if status == UNSUPPORTED:
-        raise NotSupported(said or f"exit status {status}")
+        raise NotSupported(said or told)
     if status == NOT_RUN:
-        raise BackendUnavailable(said or f"exit status {status}")
-    if status in _NEVER_STARTED:
-        told = f"exit status {status}, as where the command cannot be run or the host not reached"
-        raise BackendUnavailable(f"{told}: {said}" if said else told)
-    raise CommandFailed(f"exit status {status}: {said}" if said else f"exit status {status}")
+        raise BackendUnavailable(said or told)
+    kind: type[Exception] = CommandFailed
+    if died := how_it_died(status):
+        kind, told = ProcessDied, died
+    elif status in _NEVER_STARTED:
+        kind = BackendUnavailable
+        told += ", as where the command cannot be run or the host not reached"
+    raise kind(f"{told}: {said}" if said else told)

@@ -61,22 +61,14 @@ class Conversation:
             folder.cleanup()
             raise BackendUnavailable(f"{words[0]} cannot be started: {error.strerror}") from error
         self._folder = Path(folder.name)
-        self._end = weakref.finalize(self, _end, self._process, folder)
+        #: Ends the program, and removes its file; `alive` until then.
+        self.close = weakref.finalize(self, _end, self._process, folder)
         try:
             self.version = read_hello(self._line())
         except (BrokenProtocol, ProcessDied) as error:
             self.close()
             hint = "only a command with {model}, {inputs} and {outputs} is run once for each case"
             raise BackendUnavailable(f"{words[0]} says no hello: {error}", hint) from error
-
-    @property
-    def is_open(self) -> bool:
-        """Return True if the program can be asked."""
-        return bool(self._end.alive)
-
-    def close(self) -> None:
-        """End the program, and remove its file."""
-        self._end()
 
     def new_file(self, data: bytes, suffix: str) -> Path:
         """A file in a folder of ours; the one before it is removed."""
@@ -212,7 +204,7 @@ class Persistent:
 
     def conversation(self) -> Conversation:
         """The one that goes on, or a new one, in which the program has no model yet."""
-        if self._conversation is None or not self._conversation.is_open:
+        if self._conversation is None or not self._conversation.close.alive:
             self.at_hand = None
             self._conversation = Conversation(self._words)
         return self._conversation

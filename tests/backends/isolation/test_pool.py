@@ -16,7 +16,6 @@ import pytest
 from opcheck.backends.base import Defect
 from opcheck.backends.execute import Observed
 from opcheck.backends.isolation import process
-from opcheck.backends.isolation.wire import WorkerAnswer
 from opcheck.model import Crashed, NotRun, OutOfMemory, Produced, Question, Raised, TimedOut
 from tests.backends.isolation.asked import (
     MEBI,
@@ -158,7 +157,7 @@ def test_a_bug_of_opcheck_ends_the_run():
 def test_an_answer_that_is_neither_outputs_nor_an_exit_is_a_crash(monkeypatch, seen):
     def answer(self, kind, number, given):
         self.channel.receive()
-        return WorkerAnswer(seen)
+        return seen
 
     with pool_of("Faulty") as pool, monkeypatch.context() as patch:
         patch.setattr(process.Process, "answer", answer)

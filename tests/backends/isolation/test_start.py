@@ -40,10 +40,7 @@ def test_a_death_at_start_is_told_with_what_was_printed(how, told):
 @pytest.mark.parametrize("how", ["hang", "print"])
 def test_a_start_takes_only_so_long(how):
     start = time.monotonic()
-    assert (
-        "has not started within 1.5 s"
-        in error_of(f"DeadAtStart?how={how}", start_timeout=1.5).message
-    )
+    assert "hangs at start" in error_of(f"DeadAtStart?how={how}", start_timeout=1.5).message
     assert time.monotonic() - start < 30
 
 

@@ -11,7 +11,6 @@ from opcheck.backends.execute import CallFailure, Observed
 from opcheck.backends.isolation.channel import Damaged
 from opcheck.backends.isolation.wire import (
     Failure,
-    WorkerAnswer,
     answer_parts,
     question_parts,
     read_answer,
@@ -77,16 +76,16 @@ def test_a_backend_may_do_with_its_data_what_it_likes():
         assert array.flags.c_contiguous
 
 
-def answer_of(*arrays, **changes) -> WorkerAnswer:
+def answer_of(*arrays, **changes) -> Observed:
     copies = tuple(array.copy() for array in arrays)
     seen = Observed("third run", None, 0.25, arrays, copies[::-1], copies, copies, (copies,) * 3)
-    return WorkerAnswer(replace(seen, **changes), "printed \ud800 \x00 ü", 7)
+    return replace(seen, printed="printed \ud800 \x00 ü", peak=7, **changes)
 
 
-def returned(answer: WorkerAnswer, asked: Question) -> WorkerAnswer:
+def returned(answer: Observed, asked: Question) -> Observed:
     given = (*asked.inputs, *asked.second)
-    found = read_answer(WorkerAnswer, received(answer_parts(answer, given)), given)
-    assert isinstance(found, WorkerAnswer)
+    found = read_answer(Observed, received(answer_parts(answer, given)), given)
+    assert isinstance(found, Observed)
     return found
 
 
@@ -95,11 +94,11 @@ def test_an_answer_arrives_as_it_was():
     told = answer_of(*ARRAYS)
     got = returned(told, asked)
     assert (got.printed, got.peak) == (told.printed, told.peak)
-    assert (got.seen.stage, got.seen.exit, got.seen.seconds) == ("third run", None, 0.25)
+    assert (got.stage, got.exit, got.seconds) == ("third run", None, 0.25)
     for name in ("first", "between", "kept", "again"):
-        for pair in zip(getattr(got.seen, name), getattr(told.seen, name), strict=True):
+        for pair in zip(getattr(got, name), getattr(told, name), strict=True):
             assert same(*pair)
-    for run, original in zip(got.seen.fed, told.seen.fed, strict=True):
+    for run, original in zip(got.fed, told.fed, strict=True):
         assert all(same(*pair) for pair in zip(run, original, strict=True))
 
 
@@ -107,7 +106,7 @@ def test_what_changed_arrives_changed():
     asked, other = question_of(X), X + 1
     declared = (Declared("float32", (2, None)), Declared(None, None))
     changed = {"kept": (other,), "again": (X[:1],), "fed": ((other,),), "declared": declared}
-    got = returned(answer_of(X, **changed), asked).seen
+    got = returned(answer_of(X, **changed), asked)
     assert got.declared == declared
     assert same(got.first[0], X)
     assert same(got.kept[0], other)
@@ -130,21 +129,21 @@ def test_what_changed_arrives_changed():
     ],
 )
 def test_elements_of_types_that_no_operator_has_arrive_too(value):
-    got = returned(answer_of(value), question_of(value)).seen
+    got = returned(answer_of(value), question_of(value))
     assert same(got.first[0], value)
     assert same(got.again[0], value)
 
 
 def test_outputs_may_differ_in_number_and_in_what_they_are():
     more = (X, Foreign("a list"), X[0])
-    got = returned(answer_of(X, between=(), kept=more, again=more), question_of(X)).seen
+    got = returned(answer_of(X, between=(), kept=more, again=more), question_of(X))
     assert (len(got.first), got.between, got.kept[1]) == (1, (), Foreign("a list"))
     assert same(got.again[2], X[0])
 
 
 def test_a_list_of_arrays_arrives_with_what_it_is():
     value = Items("list of 2 arrays", (X, X + 1))
-    [got] = returned(answer_of(X, first=(value,)), question_of(X)).seen.first
+    [got] = returned(answer_of(X, first=(value,)), question_of(X)).first
     assert got.description == value.description
     assert all(same(*pair) for pair in zip(got.values, value.values, strict=True))
 
@@ -157,7 +156,7 @@ def test_what_came_before_is_sent_once():
 
 def test_a_failure_arrives_with_its_stage():
     failure = CallFailure("MemoryError", "MemoryError", "no room \ud800", documented=True)
-    got = returned(WorkerAnswer(Observed("feed", failure)), question_of(X)).seen
+    got = returned(Observed("feed", failure), question_of(X))
     assert (got.stage, got.exit, got.first) == ("feed", failure, None)
 
 
@@ -174,13 +173,12 @@ RECORD = {
 }
 
 
-def read(record) -> WorkerAnswer:
-    text = json.dumps({"seen": record, "printed": "", "peak": 0})
-    return read_answer(WorkerAnswer, received([text.encode(), X.tobytes()]))
+def read(record) -> Observed:
+    return read_answer(Observed, received([json.dumps(record).encode(), X.tobytes()]))
 
 
 def test_a_record_by_hand_is_read():
-    assert same(read(RECORD).seen.kept[0], X)
+    assert same(read(RECORD).kept[0], X)
 
 
 @pytest.mark.parametrize(
@@ -212,10 +210,10 @@ def test_a_record_that_makes_no_sense_is_damaged(change):
         read({**RECORD, **change})
 
 
-@pytest.mark.parametrize("text", [b"", b"\xff", b"[" * 100_000, b"3", b"{}", b'"bug"'])
+@pytest.mark.parametrize("text", [b"", b"\xff", b"[" * 100_000, b"3", b"[]", b'"bug"'])
 def test_what_is_no_record_is_damaged(text):
     with pytest.raises(Damaged):
-        read_answer(WorkerAnswer, [bytearray(text)])
+        read_answer(Observed, [bytearray(text)])
 
 
 def test_a_failure_of_the_worker_itself_arrives_in_place_of_any_answer():

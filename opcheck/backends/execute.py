@@ -59,11 +59,9 @@ class Observed:
     `first` is the answer to A, `between` that to B (None where it was refused and may be),
     `kept` is what the first answer's arrays hold after that, and `again` the second answer to A.
     `fed` holds the inputs of each run as they were afterwards. `declared` is what the prepared task
-    says of its outputs. `seconds` is how long it took to
-    prepare and to run, all together, where nothing failed.
-
-    Of a process of its own, `printed` is the end of what was printed, and `peak` how many bytes of
-    memory it had at most in its life, 0 where that is not measured.
+    says of its outputs. `seconds` is how long it took to prepare and to run, all together, where
+    nothing failed. In a process of its own, `printed` is the end of what was printed, and `peak`
+    how many bytes of memory it had at most in its life, 0 where that is not measured.
     """
 
     stage: Stage = "feed"

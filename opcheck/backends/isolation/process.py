@@ -24,7 +24,7 @@ import psutil
 
 import opcheck
 from opcheck.backends.isolation.channel import INLINE, Channel, Damaged
-from opcheck.backends.isolation.cleanup import SCRATCH, kill_marked, signal_name
+from opcheck.backends.isolation.cleanup import SCRATCH, how_it_ended, kill_marked
 from opcheck.backends.isolation.wire import Answer, Failure, read_answer
 from opcheck.errors import BackendUnavailable, UsageError
 from opcheck.model import Array, BackendInfo, Crashed, OutOfMemory, TimedOut
@@ -105,8 +105,7 @@ class Process:
     """A worker, which is watched: it may end, hang, take too much memory, or send garbage.
 
     It is `connected` once it has said hello, has answered `handled` questions, and is at work, or
-    idle, since the time `since`. Raises BackendUnavailable where the system has no room
-    for it.
+    idle, since the time `since`. Raises BackendUnavailable where the system has no room for it.
     """
 
     def __init__(self, settings: BackendSettings) -> None:
@@ -237,10 +236,8 @@ class Process:
         status = self._popen.poll()
         if status is None:
             return otherwise
-        if status >= 0:
-            return f"exited with status {status}"
         told = ", as the system does where memory runs out" if -status == signal.SIGKILL else ""
-        return f"killed by {signal_name(-status)}{told}"
+        return f"{how_it_ended(status)}{told}"
 
     def takes_too_much(self, *, now: bool = False) -> bool:
         """Return True if it has more memory than it may; also cuts what it has printed."""

@@ -14,7 +14,7 @@ from typing import IO
 from onnx import ModelProto
 
 from opcheck.backends.base import Adapted, ProcessDied, UnusableAnswer, own_part
-from opcheck.backends.isolation.cleanup import SCRATCH, signal_name
+from opcheck.backends.isolation.cleanup import SCRATCH, how_it_ended
 from opcheck.errors import BackendUnavailable, NotSupported
 from opcheck.graph import model_of
 from opcheck.graph.folders import DATA_SET, MODEL, read_outputs, write_question
@@ -61,11 +61,11 @@ def how_it_died(status: int) -> str | None:
     A shell, or ssh with one at the other end, tells of a signal by a status above 128.
     """
     if status < 0:
-        return f"killed by {signal_name(-status)}"
+        return how_it_ended(status)
     if status >= _NTSTATUS:
         return f"ended by Windows with 0x{status:08X}"
     if 128 < status < 160:
-        return f"killed by {signal_name(status - 128)}, says exit status {status}"
+        return f"{how_it_ended(128 - status)}, says exit status {status}"
     return None
 
 

@@ -31,7 +31,7 @@ from opcheck import backends
 from opcheck.backends.isolation import channel
 from opcheck.backends.isolation.channel import Channel
 from opcheck.backends.isolation.pool import Pool
-from opcheck.backends.isolation.slot import BackendSettings
+from opcheck.backends.isolation.process import BackendSettings
 from opcheck.execution import judge_all
 from opcheck.model import Case
 from opcheck.suite import Selection, load, select
@@ -107,8 +107,8 @@ def echo(serve: Callable[[Any, int], None]) -> Iterator[tuple[Any, int]]:
 
 def by_channel(connection: Connection[Any, Any], file: int) -> None:
     """Give one message back."""
-    there = Channel(connection, file)
-    there.send(0, there.receive().read(), patient=True)
+    there = Channel(connection, file, at_worker=True)
+    there.send(*there.receive())
 
 
 def by_pickle(connection: Connection[Any, Any], file: int) -> None:
@@ -122,9 +122,9 @@ def messages(nbytes: int) -> None:
 
     def there_and_back(connection: Connection[Any, Any], file: int) -> Callable[[], object]:
         def work() -> None:
-            here = Channel(connection, file)
+            here = Channel(connection, file, at_worker=False)
             here.send(0, [array])
-            [back] = here.receive().read()
+            _, [back] = here.receive()
             assert len(back) == nbytes
 
         return work

@@ -14,6 +14,7 @@ import pkgutil
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
@@ -203,15 +204,14 @@ def profiles(folder: Path) -> Mapping[str, Profile]:
     Raises CaseFileError with every problem of the file.
     """
     problems = Problems()
-    for file, table in _tables(folder.absolute(), problems):
+    found: Mapping[str, Profile] = {}
+    for file, table in islice(_tables(folder.absolute(), problems), 1):
         # Here, because it costs as much as the start of a whole command.
         from opcheck.backends.profile_fields import profiles_of
 
         found = profiles_of(table, file, problems)
-        problems.raise_if_any()
-        return found
     problems.raise_if_any()
-    return {}
+    return found
 
 
 def memory(text: str) -> int:

@@ -71,20 +71,13 @@ class Prepared(Protocol):
 class Bare:
     """A run without what its adapter does to arrays: `outputs` makes them of what `call` returns.
 
-    The call can be made again and again, on inputs that were brought to the backend before.
+    The call can be made again and again, on inputs that were brought to the backend before. A task
+    that an adapter of opcheck's prepared returns it from `repeated(inputs)`, so that it alone is
+    timed.
     """
 
     call: Callable[[], Any]
     outputs: Callable[[Any], Sequence[Array]]
-
-
-@runtime_checkable
-class Repeatable(Prepared, Protocol):
-    """One that can be timed without what its adapter does to the arrays; the others are as is."""
-
-    def repeated(self, inputs: Sequence[Array]) -> Bare:
-        """Return the callable that is timed, on these inputs."""
-        ...
 
 
 @runtime_checkable
@@ -126,9 +119,9 @@ class Backend(Protocol):
 
 @dataclass(frozen=True)
 class Adapted:
-    """A backend made of what prepares its tasks; around another `backend`, if there is one."""
+    """A backend made of what prepares its tasks; `declares` says which of them it implements."""
 
     info: BackendInfo
     documented_errors: tuple[type[BaseException], ...]
     prepare: Callable[[Task], Prepared]
-    backend: Any = None
+    declares: Callable[[Task], bool | None] | None = None

@@ -12,10 +12,10 @@ import importlib
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol, cast
+from types import ModuleType
+from typing import Any
 
 from opcheck.backends import adapters
-from opcheck.backends.adapters import About
 from opcheck.backends.address import Address, built_in, entry_points, parse
 from opcheck.backends.base import Adapted, Backend, Prepared, UnusableAnswer, only_nodes
 from opcheck.backends.modules import blamed
@@ -26,22 +26,13 @@ from opcheck.model import Array, BackendInfo, Task, Typed
 IN_PROCESS = "object"
 
 
-class Adapter(Protocol):
-    """A file in `backends/adapters/`, named like the kind of backend it connects."""
+def adapter(kind: str) -> ModuleType:
+    """The file for a kind that is built in; no third party's code is imported yet.
 
-    @property
-    def ABOUT(self) -> About:
-        """Description of this kind, without connecting it."""
-        ...
-
-    def connect(self, detail: str | None, options: Mapping[str, str]) -> Backend:
-        """The backend; raises UsageError for what has no sense, BackendUnavailable otherwise."""
-        ...
-
-
-def adapter(kind: str) -> Adapter:
-    """The file for a kind that is built in; no third party's code is imported yet."""
-    return cast(Adapter, importlib.import_module(f"{adapters.__name__}.{kind}"))
+    `ABOUT` describes the kind. `connect(detail, options)` gives the backend; it raises UsageError
+    for what has no sense, BackendUnavailable otherwise.
+    """
+    return importlib.import_module(f"{adapters.__name__}.{kind}")
 
 
 def connect(address: Address | str) -> Backend:
@@ -54,7 +45,7 @@ def connect(address: Address | str) -> Backend:
     if isinstance(address, str):
         address = parse(address)
     if address.kind in built_in():
-        backend = adapter(address.kind).connect(address.detail, dict(address.options))
+        backend: Backend = adapter(address.kind).connect(address.detail, dict(address.options))
     else:
         point = entry_points()[address.kind]
         with blamed(f"backend {address.kind!r} ({point.value}) cannot be loaded"):
@@ -67,7 +58,8 @@ def connect(address: Address | str) -> Backend:
         return backend
     # There is more in its address than itself knows of.
     info = replace(backend.info, address=spelt, accumulate=address.accumulate)
-    return Adapted(info, backend.documented_errors, backend.prepare, backend)
+    declares = getattr(backend, "declares", None)
+    return Adapted(info, backend.documented_errors, backend.prepare, declares)
 
 
 def made(
@@ -97,14 +89,14 @@ def made(
                 f"backend {address!r}: {type(backend).__name__} has {lacks}",
                 "a backend has prepare(task), which returns an object with run(inputs)",
             )
-        stated = _stated(backend, address)
+        stated, declares = _stated(backend, address), getattr(backend, "declares", None)
     documented = stated.pop("documented_errors", ())
     info = BackendInfo(address, address.partition(":")[0], version)
 
     def prepare(task: Task) -> Prepared:
         return runnable(backend.prepare(task))
 
-    return Adapted(replace(info, **stated), documented, prepare, backend)
+    return Adapted(replace(info, **stated), documented, prepare, declares)
 
 
 def runnable(prepared: Any) -> Prepared:

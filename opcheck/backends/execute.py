@@ -5,7 +5,7 @@ own process, where nothing can be trusted once the backend was imported: what it
 bound before that, and the comparing is done elsewhere.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from sys import stderr
@@ -23,42 +23,30 @@ from opcheck.model import Array, Declared, Foreign, Items, Question
 
 Outputs: TypeAlias = tuple[Array | Foreign, ...]
 Stage: TypeAlias = Literal["feed", "prepare", "run", "second run", "third run"]
-Signal: TypeAlias = Literal[
-    "defect", "operator file", "unavailable", "unusable", "died", "inexpressible", "declined",
-    "memory", "raised"
-]  # fmt: skip
 
 #: No operator has more outputs.
 _MOST = 1000
 #: Errors of a backend may carry whole models; nobody reads past this.
 MAX_DETAIL = 2000
-#: What an exception says by its type alone: the first that it is one of.
-_SIGNALS: Mapping[Signal, tuple[type[BaseException], ...]] = {
-    "defect": (Defect,),
-    "operator file": (WrongOperator,),
-    "unavailable": (BackendUnavailable,),
-    "unusable": (UnusableAnswer,),
-    "died": (ProcessDied, SystemExit),
-    "inexpressible": (NotExpressible,),
-    "declined": (NotSupported, NotImplementedError),
-    "memory": (MemoryError,),
-    "raised": (BaseException,),
-}
 #: What refuses no data, whatever data may be refused.
 _NEVER_A_REFUSAL = (Defect, WrongOperator, BackendUnavailable, ProcessDied, UnusableAnswer)
+#: The types by which an exception says something: the first that it is one of.
+_SIGNALS = (
+    *_NEVER_A_REFUSAL,
+    SystemExit,
+    NotExpressible,
+    NotSupported,
+    NotImplementedError,
+    MemoryError,
+    BaseException,
+)
 
 
 @dataclass(frozen=True)
 class CallFailure:
-    """An exception that ended the work.
+    """An exception that ended the work; `signal` is its type, or the base that has a meaning."""
 
-    `signal` is what the exception says by its type alone: nothing special, that nothing is
-    implemented, that no model states the task, that its answer is no tensors, that the backend is
-    another than the one asked for, that its process or a program of its own ended, that memory ran
-    out, or that opcheck's own part of the adapter failed.
-    """
-
-    signal: Signal
+    signal: str
     kind: str
     detail: str
     documented: bool
@@ -71,8 +59,9 @@ class Observed:
     `first` is the answer to A, `between` that to B (None where it was refused and may be),
     `kept` is what the first answer's arrays hold after that, and `again` the second answer to A.
     `fed` holds the inputs of each run as they were afterwards. `declared` is what the prepared task
-    says of its outputs. `seconds` is how long it took to
-    prepare and to run, all together, where nothing failed.
+    says of its outputs. `seconds` is how long it took to prepare and to run, all together, where
+    nothing failed. In a process of its own, `printed` is the end of what was printed, and `peak`
+    how many bytes of memory it had at most in its life, 0 where that is not measured.
     """
 
     stage: Stage = "feed"
@@ -84,6 +73,8 @@ class Observed:
     again: Outputs | None = None
     fed: tuple[tuple[Array, ...], ...] = ()
     declared: tuple[Declared, ...] = ()
+    printed: str = ""
+    peak: int = 0
 
 
 def execute(backend: Backend, question: Question, *, alone: bool = False) -> Observed:
@@ -113,13 +104,13 @@ def execute(backend: Backend, question: Question, *, alone: bool = False) -> Obs
     except BaseException as error:
         if isinstance(error, KeyboardInterrupt) and not alone:
             raise
-        signal = next(one for one, kinds in _SIGNALS.items() if isinstance(error, kinds))
+        signal = next(kind for kind in _SIGNALS if isinstance(error, kind)).__name__
         detail = told(error)
         if isinstance(error, SystemExit):
             detail = f"would have left with status {detail or 0}"
         documented = isinstance(error, backend.documented_errors)
         exit = CallFailure(signal, _kind(error), detail, documented)
-        if alone and exit.signal == "raised" and not exit.documented:
+        if alone and signal == "BaseException" and not exit.documented:
             _print_place(error)
         return replace(seen, exit=exit)
 
@@ -138,23 +129,19 @@ def _declared(prepared: Prepared) -> tuple[Declared, ...]:
     """Return the outputs that a prepared task declares; raises UnusableAnswer for anything else."""
     if not isinstance(prepared, Declaring):
         return ()
-    said = prepared.declared()
+    said, declared = prepared.declared(), []
     try:
-        return tuple(as_declared(dtype, shape) for dtype, shape in said)
+        for dtype, shape in said:
+            if dtype is not None and not (type(dtype) is str and dtype in ELEMENT_TYPES):
+                raise ValueError("no dtype")
+            if not isinstance(shape, list | tuple | None):
+                raise TypeError("no shape")
+            sizes = [n if type(n) is int and n >= 0 else None for n in shape or ()]
+            declared.append(Declared(dtype, None if shape is None else tuple(sizes)))
     except (TypeError, ValueError) as error:
         wanted = "a pair for each output: the name of its dtype or None, and its sizes or None"
         raise UnusableAnswer(f"declared() returned {said!r:.200}, not {wanted}") from error
-
-
-def as_declared(dtype: object, shape: object) -> Declared:
-    """Return the declaration of one output; raises TypeError or ValueError if malformed."""
-    if dtype is not None and not (type(dtype) is str and dtype in ELEMENT_TYPES):
-        raise ValueError("no dtype")
-    if shape is None:
-        return Declared(dtype, None)
-    if not isinstance(shape, list | tuple):
-        raise TypeError("no shape")
-    return Declared(dtype, tuple(one if type(one) is int and one >= 0 else None for one in shape))
+    return tuple(declared)
 
 
 def as_outputs(result: object) -> Outputs:

@@ -5,10 +5,9 @@ own, where it may break, hang or die.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import metadata
 from math import inf
-from multiprocessing.connection import wait
 from pathlib import Path
 from time import monotonic
 from typing import Literal, TypeAlias
@@ -16,7 +15,7 @@ from typing import Literal, TypeAlias
 from opcheck.backends.adapters import About
 from opcheck.backends.address import Address, Profile, built_in, entry_points
 from opcheck.backends.connect import adapter
-from opcheck.backends.isolation.process import Process, kill, started, with_output
+from opcheck.backends.isolation.process import BackendSettings, Process, kill
 from opcheck.backends.modules import version_of
 from opcheck.errors import BackendUnavailable, OpcheckError, UsageError
 from opcheck.model import BackendInfo
@@ -34,7 +33,8 @@ class Offer:
     """A backend that can be asked for.
 
     `version` is that of the distribution it comes from, "" where that is not installed, or where
-    there is none. `is_template`: it needs a detail that only its user knows.
+    there is none. `is_template`: it needs a detail that only its user knows. Once it was tried, it
+    has an `info`, or an `error`.
     """
 
     profile: Profile
@@ -42,20 +42,13 @@ class Offer:
     about: About
     version: str = ""
     is_template: bool = False
+    info: BackendInfo | None = None
+    error: OpcheckError | None = None
 
     @property
     def name(self) -> str:
         """The address to write after -b."""
         return self.profile.name
-
-
-@dataclass(frozen=True)
-class Tried:
-    """Result of trying a choice: a backend, or a reason; neither if it was not tried."""
-
-    offer: Offer
-    info: BackendInfo | None = None
-    error: OpcheckError | None = None
 
     @property
     def state(self) -> State:
@@ -65,7 +58,7 @@ class Tried:
         if self.error is None:
             return "template"
         # Whether it can be imported counts: a package may also come under another name.
-        absent = self.offer.about.distribution is not None and not self.offer.version
+        absent = self.about.distribution is not None and not self.version
         return "not installed" if absent else "unusable"
 
 
@@ -82,7 +75,7 @@ def offers(profiles: Mapping[str, Profile]) -> tuple[list[Offer], list[OpcheckEr
 
 
 def _built_in(kind: str) -> Offer:
-    about = adapter(kind).ABOUT
+    about: About = adapter(kind).ABOUT
     # Such a kind says in its summary what to write.
     is_template = f"{kind}:" in about.summary
     profile = Profile(kind, Address(kind))
@@ -111,41 +104,42 @@ def offer(profile: Profile, origin: Origin = "argument") -> Offer:
 
 def tried(
     chosen: Sequence[Offer], scratch: Path, seconds: float, look: Callable[[], None]
-) -> list[Tried]:
+) -> list[Offer]:
     """Every offer but templates connected, all at once, each in a process that ends with this.
 
     What says nothing within `seconds` cannot be used. `look` is called now and then; what it raises
     ends this.
     """
-    found = {place: Tried(one) for place, one in enumerate(chosen) if one.is_template}
     processes: dict[int, Process] = {}
     until = monotonic() + seconds
+
+    def connected(place: int, one: Offer) -> Offer:
+        if one.is_template:
+            return one
+        process = processes[place]
+        try:
+            while (info := process.greeting()) is None:
+                if monotonic() > until:
+                    said = f"backend {one.name!r} has not started within {seconds:g} s"
+                    raise BackendUnavailable(process.killed(said), "--timeout gives it longer")
+                process.connection.poll(_TICK)
+                look()
+            return replace(one, info=info)
+        except OpcheckError as error:
+            return replace(one, error=error)
+
     try:
         for place, one in enumerate(chosen):
-            if place not in found:
-                address, environment = str(one.profile.address), one.profile.environment
-                processes[place] = Process(address, environment, scratch, measured=False)
-        while silent := [place for place in processes if place not in found]:
-            wait([processes[place].connection for place in silent], _TICK)
-            look()
-            for place in silent:
-                one = chosen[place]
-                try:
-                    if info := started(processes[place], one.name, inf):
-                        found[place] = Tried(one, info)
-                except OpcheckError as error:
-                    found[place] = Tried(one, error=error)
-            if monotonic() > until:
-                for place in (place for place in silent if place not in found):
-                    said = f"backend {chosen[place].name!r} has not started within {seconds:g} s"
-                    told = with_output(said, processes[place])
-                    late = BackendUnavailable(told, "--timeout gives it longer")
-                    found[place] = Tried(chosen[place], error=late)
+            if not one.is_template:
+                at, variables = str(one.profile.address), one.profile.environment
+                limits = BackendSettings(at, scratch, variables, start_timeout=inf, name=one.name)
+                processes[place] = Process(limits)
+        return [connected(place, one) for place, one in enumerate(chosen)]
     finally:
         kill([*processes.values()])
-    return [found[place] for place in range(len(chosen))]
 
 
 def about_kind(kind: str) -> About:
     """Return the description of a kind; empty where it is not built in."""
-    return adapter(kind).ABOUT if kind in built_in() else About("")
+    about: About = adapter(kind).ABOUT if kind in built_in() else About("")
+    return about

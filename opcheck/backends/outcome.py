@@ -69,24 +69,25 @@ def outcome(seen: Observed, question: Question) -> Outcome:
 
 
 def _failed(exit: CallFailure, seen: Observed) -> Outcome:
+    early = seen.stage in ("prepare", "run")
     match exit.signal:
-        case "defect":
+        case "Defect":
             raise Defect(exit.detail)
-        case "operator file":
+        case "WrongOperator":
             raise WrongOperator(exit.detail)
-        case "unavailable":
+        case "BackendUnavailable":
             return NotRun(exit.detail)
-        case "died":
+        case "ProcessDied" | "SystemExit":
             return Crashed(exit.detail)
-        case "memory" if seen.stage == "feed":
+        case "MemoryError" if seen.stage == "feed":
             return NotRun("the case's data do not fit into memory")
-        case "memory":
+        case "MemoryError":
             return OutOfMemory(f"{exit.kind} in {seen.stage}: {exit.detail}".removesuffix(": "))
         # Who answered once cannot say afterwards that nothing is implemented.
-        case "declined" | "inexpressible" if seen.stage in ("prepare", "run"):
-            return Declined(exit.detail, exit.signal == "inexpressible")
+        case "NotExpressible" | "NotSupported" | "NotImplementedError" as signal if early:
+            return Declined(exit.detail, signal == "NotExpressible")
         case _:
-            unusable = exit.signal == "unusable"
+            unusable = exit.signal == "UnusableAnswer"
             return Raised(seen.stage, exit.kind, exit.detail, exit.documented, unusable)
 
 
@@ -161,15 +162,10 @@ def _changed(judged: Outputs, later: Outputs, what: str) -> str | None:
     if len(judged) != len(later):
         return f"{what} has {len(later)} outputs, the first run had {len(judged)}"
     for place, (one, other) in enumerate(zip(judged, later, strict=True)):
-        if isinstance(one, Items) and isinstance(other, Items):
-            if _changed(one.values, other.values, ""):
-                return f"{what} differs from the first answer in output {place}"
-        elif not (isinstance(one, np.ndarray) and isinstance(other, np.ndarray)):
-            # Never compared with an array, which would answer element by element.
-            if not (isinstance(one, Foreign) and isinstance(other, Foreign) and one == other):
-                return f"{what} returned another type in output {place}"
-        elif not (dtypes.identical(one, other) or _equal(one, other)):
-            return f"{what} differs from the first answer in output {place}"
+        if not _equal(one, other):
+            comparable = type(one) is type(other) is not Foreign
+            how = "differs from the first answer" if comparable else "returned another type"
+            return f"{what} {how} in output {place}"
     return None
 
 
@@ -180,9 +176,16 @@ def _form(value: Array | Foreign) -> object:
     return value if isinstance(value, Foreign) else (value.dtype, value.shape)
 
 
-def _equal(one: Array, other: Array) -> bool:
+def _equal(one: Array | Foreign, other: Array | Foreign) -> bool:
     """Equal values, whatever the bits of a NaN or the sign of a zero; dtype and shape too."""
+    if isinstance(one, Items) and isinstance(other, Items):
+        return same_answers(one.values, other.values)
+    if isinstance(one, Foreign) or isinstance(other, Foreign):
+        # Never compared with an array, which would answer element by element.
+        return isinstance(one, Foreign) and isinstance(other, Foreign) and one == other
     if one.dtype != other.dtype or one.shape != other.shape:
         return False
     with np.errstate(invalid="ignore"):
-        return bool(((one == other) | ((one != one) & (other != other))).all())
+        return dtypes.identical(one, other) or bool(
+            ((one == other) | ((one != one) & (other != other))).all()
+        )

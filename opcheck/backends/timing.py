@@ -10,13 +10,15 @@ from itertools import repeat
 from math import inf, nan
 from pathlib import Path
 from time import perf_counter, process_time
+from typing import Any
 
 from numpy import copyto, roll, uint8, zeros
 
-from opcheck.backends.base import Backend, Bare, Repeatable
+from opcheck.backends.base import Backend
 from opcheck.backends.execute import Outputs, as_outputs
 from opcheck.backends.outcome import second_data
 from opcheck.model import Array, Elapsed, Measure, Question
+from opcheck.model.question import Ready, Released
 
 #: How far apart memory is touched, in bytes: no processor has shorter lines in its caches.
 _LINE = 64
@@ -81,7 +83,7 @@ def _queued() -> float:
 
 
 class Held(Repeated):
-    """One task with its data, ready to be run; it took `prepared` seconds, and a `first` run.
+    """One task with its data, `ready` to be run.
 
     Where the adapter is opcheck's and can, runs are timed without what it does to bring arrays to
     the backend and back.
@@ -99,24 +101,30 @@ class Held(Repeated):
         backend.prepare(question.task)
         start = perf_counter()
         self._task = backend.prepare(question.task)
-        self.prepared = perf_counter() - start
+        prepared = perf_counter() - start
         self._bind(question.inputs)
         start = perf_counter()
         self._call()
-        self.first = self._last = perf_counter() - start
+        self._last = perf_counter() - start
+        self.ready = Ready(prepared, self._last)
 
-    def outputs(self) -> Outputs:
-        """The answer of one more run, the same that is timed."""
+    def released(self, printed: str, *, other: bool) -> Released:
+        """The answer of one more run, the same that is timed, and that to `other` data."""
+        outputs = self._answer()
+        others, looked_up = self._on_other_data() if other else ((), 0.0)
+        return Released(outputs, printed, others, looked_up)
+
+    def _answer(self) -> Outputs:
         return as_outputs(self._outputs(self._call()))
 
-    def on_other_data(self) -> tuple[Outputs, float]:
+    def _on_other_data(self) -> tuple[Outputs, float]:
         """Return the answer to second data, and how many times as long new data take, else 0.0."""
         given = self._question.inputs
         second = second_data(given, may_negate=self._question.second_is_legal)
         sizes = [b.size * (a.tobytes() != b.tobytes()) for a, b in zip(given, second, strict=True)]
         largest = sizes.index(max(sizes)) if any(sizes) else None
         self._bind(second)
-        answer = self.outputs()
+        answer = self._answer()
         known, new = self._last, inf
         for turn in range(1, 6):
             # Rolled, because time may depend on the values, and on how sorted they are.
@@ -142,8 +150,9 @@ class Held(Repeated):
             copyto(own, array)
         self._inputs[:] = self._own
         task = self._task
-        bare = Bare(partial(task.run, self._inputs), lambda returned: returned)
+        self._call: Callable[[], Any] = partial(task.run, self._inputs)
+        self._outputs: Callable[[Any], object] = lambda returned: returned
         # Nobody else is trusted with saying what its work is.
-        if isinstance(task, Repeatable) and type(task).__module__.startswith(_OWN):
+        if hasattr(task, "repeated") and type(task).__module__.startswith(_OWN):
             bare = task.repeated(self._inputs)
-        self._call, self._outputs = bare.call, bare.outputs
+            self._call, self._outputs = bare.call, bare.outputs

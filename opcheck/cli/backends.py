@@ -16,7 +16,7 @@ from opcheck.errors import Exit
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from opcheck.backends.offers import Tried
+    from opcheck.backends.offers import Offer
 
 #: How many seconds a backend has to start, or for a model, where nobody says otherwise.
 _PATIENCE = 20.0
@@ -75,10 +75,11 @@ def command(addresses: tuple[str, ...], probe: bool, timeout: float | None, form
 
 
 def _probe(
-    found: Sequence[Tried], folder: Path, timeout: float | None, console: Console | None
+    found: Sequence[Offer], folder: Path, timeout: float | None, console: Console | None
 ) -> None:
     from opcheck.backends import declarations
-    from opcheck.backends.isolation.slot import BackendSettings
+    from opcheck.backends.isolation.process import BackendSettings
+    from opcheck.backends.offers import about_kind
     from opcheck.execution.probe import matrix, probe
     from opcheck.execution.workers import connect, started
     from opcheck.report import backends
@@ -86,8 +87,8 @@ def _probe(
 
     asked = matrix(load(()))
 
-    def settings(one: Tried, address: str) -> BackendSettings:
-        profile = one.offer.profile
+    def settings(one: Offer, address: str) -> BackendSettings:
+        profile = one.profile
         seconds = timeout or profile.timeout or _PATIENCE
         return BackendSettings(address, folder, profile.environment, seconds, profile.memory_limit)
 
@@ -99,16 +100,17 @@ def _probe(
             interrupt.safe_place()
 
         for one in found:
-            address = str(one.offer.profile.address)
+            address = str(one.profile.address)
             twins = [settings(one, address), settings(one, declarations.address_of(address))]
             with started(twins, 1) as (backend, declaring):
                 connect([backend], interrupt.safe_place)
                 supports = probe(asked, backend, declaring, step)
             bar.stop()
-            name, info = one.offer.name, one.info
+            name, info = one.name, one.info
             if console:
                 title = str(info) if info and name == info.address else f"{name}: {info}"
-                backends.show_support(console, title, supports, declarations.words(address))
+                declares = about_kind(one.profile.address.kind).declares
+                backends.show_support(console, title, supports, declares)
             else:
                 print_records(backends.support_record(name, cell) for cell in supports)
             bar.start()

@@ -10,7 +10,7 @@ from opcheck.backends.address import CODE, DEFAULT, memory, parse, profiles, res
 from opcheck.backends.connect import IN_PROCESS
 from opcheck.backends.isolation import pool
 from opcheck.backends.isolation.pool import Pool
-from opcheck.backends.isolation.slot import BackendSettings
+from opcheck.backends.isolation.process import BackendSettings
 from opcheck.errors import OpcheckError, UsageError
 from opcheck.known.checking import Facts
 from opcheck.model import BackendInfo, Case, OpVersion

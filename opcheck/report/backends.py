@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from opcheck.backends.offers import Tried
+from opcheck.backends.offers import Offer
 from opcheck.errors import OpcheckError
 from opcheck.model import Support, Verdict
 from opcheck.report import plain_text
@@ -29,13 +29,13 @@ _REASONS = 12
 _TYPES = re.compile(r"b?float\d+|double|tensor\(\w+\)")
 
 
-def show(console: Console, found: Sequence[Tried], problems: Sequence[OpcheckError] = ()) -> None:
+def show(console: Console, found: Sequence[Offer], problems: Sequence[OpcheckError] = ()) -> None:
     """Print what is there, a table for each state; `problems` are about none of them."""
     ready = new_table("backend", "version", Numbers("threads"), "devices", "what it is")
     absent = new_table("not installed", "what it is", "install it with")
     templates = new_table("needs a detail", "what it is")
     for one in found:
-        name, info, about = plain_text.clean(one.offer.name), one.info, one.offer.about
+        name, info, about = plain_text.clean(one.name), one.info, one.about
         if info:
             threads = "?" if info.threads is None else f"{info.threads}"
             cells = info.version, threads, "\n".join(info.devices), about.summary
@@ -49,26 +49,26 @@ def show(console: Console, found: Sequence[Tried], problems: Sequence[OpcheckErr
     if unusable or problems:
         console.print(Text("Cannot be used", "bold red"))
     for one in unusable:
-        name, summary = map(plain_text.clean, (one.offer.name, one.offer.about.summary))
+        name, summary = map(plain_text.clean, (one.name, one.about.summary))
         console.print(Text.assemble((name, "bold"), f": {summary}"), soft_wrap=True)
         _explain(console, one.error, "  ")
     for problem in problems:
         _explain(console, problem, "")
 
 
-def record(one: Tried) -> dict[str, Any]:
+def record(one: Offer) -> dict[str, Any]:
     """A backend as JSON."""
-    offer, info = one.offer, one.info
+    info = one.info
     return {
         "type": "backend",
-        "name": offer.name,
-        "address": info.address if info else str(offer.profile.address),
-        "origin": offer.origin,
+        "name": one.name,
+        "address": info.address if info else str(one.profile.address),
+        "origin": one.origin,
         "state": one.state,
-        "summary": offer.about.summary,
-        "distribution": offer.about.distribution,
-        "distribution_version": offer.version or None,
-        "install": offer.about.install or None,
+        "summary": one.about.summary,
+        "distribution": one.about.distribution,
+        "distribution_version": one.version or None,
+        "install": one.about.install or None,
         "backend": dataclasses.asdict(info) if info else None,
         "error": "\n".join(one.error.lines()) if one.error else None,
     }

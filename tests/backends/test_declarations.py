@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from opcheck.backends import connect, declarations
+from opcheck.backends.offers import about_kind
 from opcheck.errors import UsageError
 from opcheck.model import Task
 from tests.asking import dml_problem, task_of
@@ -148,12 +149,12 @@ def test_a_backend_that_cannot_be_used_is_told_as_ever(address: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("address", "words"),
+    ("kind", "words"),
     [
-        ("onnxruntime?threads=2", "its registry of kernels"),
-        ("py:some_declaring:Npu", "its own method"),
-        ("reference", "its own method"),
+        ("onnxruntime", "its registry of kernels"),
+        ("py", "its own method"),
+        ("an entry point", "its own method"),
     ],
 )
-def test_where_something_is_declared(address: str, words: str) -> None:
-    assert declarations.words(address) == words
+def test_where_something_is_declared(kind: str, words: str) -> None:
+    assert about_kind(kind).declares == words

@@ -55,7 +55,7 @@ def test_in_a_process_of_its_own_no_exception_of_a_backend_is_anybody_elses(erro
     for stage, backend in backends.items():
         seen = execute(backend, ASKED, alone=True)
         assert seen.stage == stage
-        signal = "died" if isinstance(error, SystemExit) else "raised"
+        signal = "SystemExit" if isinstance(error, SystemExit) else "BaseException"
         assert (seen.exit.signal, seen.exit.kind) == (signal, type(error).__name__)
 
 
@@ -177,7 +177,7 @@ def test_what_is_declared_of_outputs_is_seen(said, seen):
 )
 def test_a_declaration_that_makes_no_sense_is_an_answer_that_cannot_be_used(said):
     exit = declaring(said).exit
-    assert (exit.signal, exit.kind) == ("unusable", "UnusableAnswer")
+    assert (exit.signal, exit.kind) == ("UnusableAnswer", "UnusableAnswer")
     assert exit.detail.startswith(f"declared() returned {said!r}, not a pair for each output")
 
 

@@ -10,7 +10,7 @@ from onnx import helper
 from opcheck.backends import connect
 from opcheck.backends.isolation.cleanup import guarded_folder
 from opcheck.backends.isolation.pool import Pool
-from opcheck.backends.isolation.slot import BackendSettings
+from opcheck.backends.isolation.process import BackendSettings
 from opcheck.dtypes import ELEMENT_TYPES, element_type
 from opcheck.execution import judge_all
 from opcheck.model import Verdict

@@ -4,7 +4,7 @@ import pytest
 
 from opcheck.backends.adapters import About
 from opcheck.backends.address import Address, Profile
-from opcheck.backends.offers import Offer, Tried
+from opcheck.backends.offers import Offer
 from opcheck.errors import BackendUnavailable, UsageError
 from opcheck.model import BackendInfo
 from opcheck.report import backends
@@ -16,9 +16,12 @@ def offer(name, summary, distribution=None, version="", **more):
     return Offer(Profile(name, Address(name)), "built in", about, version, **more)
 
 
-READY = Tried(
-    offer("onnxruntime", "ONNX Runtime", "onnxruntime", "1.31.1"),
-    BackendInfo(
+READY = offer(
+    "onnxruntime",
+    "ONNX Runtime",
+    "onnxruntime",
+    "1.31.1",
+    info=BackendInfo(
         "onnxruntime",
         "onnxruntime",
         "1.31.1",
@@ -26,19 +29,24 @@ READY = Tried(
         threads=1,
     ),
 )
-UNKNOWN_THREADS = Tried(offer("acme", "offered by acme-npu 2"), BackendInfo("acme", "acme", "2"))
-ABSENT = Tried(
-    offer("openvino", "OpenVINO", "openvino"),
+UNKNOWN_THREADS = offer("acme", "offered by acme-npu 2", info=BackendInfo("acme", "acme", "2"))
+ABSENT = offer(
+    "openvino",
+    "OpenVINO",
+    "openvino",
     error=BackendUnavailable("backend 'openvino' is not installed: No module named 'openvino'"),
 )
-BROKEN = Tried(
-    offer("torch", "PyTorch's own functions", "torch", "2.13.0"),
+BROKEN = offer(
+    "torch",
+    "PyTorch's own functions",
+    "torch",
+    "2.13.0",
     error=BackendUnavailable(
         "backend 'torch' died at start: killed by SIGSEGV; the last it printed:\nlibc10.so\nhelp!",
         "reinstall it",
     ),
 )
-TEMPLATE = Tried(offer("py", "a class in a module of yours, py:pkg.mod:Class", is_template=True))
+TEMPLATE = offer("py", "a class in a module of yours, py:pkg.mod:Class", is_template=True)
 ALL = [READY, UNKNOWN_THREADS, ABSENT, BROKEN, TEMPLATE]
 
 
@@ -70,8 +78,8 @@ def test_only_what_there_is_has_a_table():
 def test_nothing_from_outside_steers_the_terminal():
     page = Page(80)
     name = "\x1b[2J"
-    dead = Tried(offer(name, name), error=BackendUnavailable(name, name))
-    alive = Tried(offer(name, name), BackendInfo(name, name, name, devices=(name,)))
+    dead = offer(name, name, error=BackendUnavailable(name, name))
+    alive = offer(name, name, info=BackendInfo(name, name, name, devices=(name,)))
     backends.show(page.console, [dead, alive])
     assert "\x1b" not in page.text
 

@@ -16,7 +16,7 @@ class About:
 
     `distribution` is the name of its package on PyPI, None where there is none; `install` the
     command that installs it. `threads`: it has the option of this name. `included` is what its
-    times hold beside its own work.
+    times hold beside its own work, `declares` where it says what it implements.
     """
 
     summary: str
@@ -24,6 +24,7 @@ class About:
     install: str = ""
     threads: bool = False
     included: str = ""
+    declares: str = "its own method"
 
 
 @contextmanager

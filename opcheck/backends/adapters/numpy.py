@@ -8,12 +8,19 @@ import numpy as np
 
 from opcheck.backends.adapters import About, take, threads
 from opcheck.backends.base import Adapted, Bare, only_nodes, own_part
-from opcheck.engine import Node, evaluate, operator_of
+from opcheck.backends.declarations import lead_dtype
+from opcheck.engine import Node, dtypes_of, evaluate, operator_of
 from opcheck.engine.native import natively
 from opcheck.errors import InvalidNode, NotSupported
 from opcheck.model import Array, Attrs, BackendInfo, OpVersion, Task
 
-ABOUT = About("opcheck's own engine", "numpy", "pip install numpy", threads=True)
+ABOUT = About(
+    "opcheck's own engine",
+    "numpy",
+    "pip install numpy",
+    threads=True,
+    declares="the schemas of its operators",
+)
 
 
 def connect(detail: str | None, options: Mapping[str, str]) -> Adapted:
@@ -29,7 +36,10 @@ def connect(detail: str | None, options: Mapping[str, str]) -> Adapted:
             raise NotSupported(f"the engine has no formula for {task.op}")
         return PreparedNode(task, compute)
 
-    return Adapted(info, (InvalidNode,), prepare)
+    def declares(task: Task) -> bool:
+        return str(lead_dtype(task)) in dtypes_of(task.op)
+
+    return Adapted(info, (InvalidNode,), prepare, declares)
 
 
 def _mode(text: str) -> str:
@@ -54,13 +64,10 @@ class PreparedNode:
     def run(self, inputs: Sequence[Array]) -> tuple[Array, ...]:
         """The outputs, in the engine's mode."""
         with own_part():
-            return self._bound(inputs)()
+            return self.repeated(inputs).call()  # type: ignore[no-any-return]
 
     def repeated(self, inputs: Sequence[Array]) -> Bare:
         """The engine alone."""
-        return Bare(self._bound(inputs), tuple)
-
-    def _bound(self, inputs: Sequence[Array]) -> Callable[[], tuple[Array, ...]]:
-        task = self.task
-        operands = task.operands(inputs)
-        return partial(self.compute, task.op, operands, task.attrs, len(task.outputs))
+        task, operands = self.task, self.task.operands(inputs)
+        call = partial(self.compute, task.op, operands, task.attrs, len(task.outputs))
+        return Bare(call, tuple)

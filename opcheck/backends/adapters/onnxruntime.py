@@ -13,8 +13,10 @@ from typing import Any
 import numpy as np
 from onnx import TensorProto, helper, numpy_helper
 
+from opcheck import opset
 from opcheck.backends.adapters import About, importing, take, threads
 from opcheck.backends.base import Adapted, Bare, own_part
+from opcheck.backends.declarations import lead_dtype
 from opcheck.dtypes import ELEMENT_TYPES, element_type
 from opcheck.errors import (
     BackendUnavailable,
@@ -26,7 +28,13 @@ from opcheck.errors import (
 from opcheck.graph import model_of
 from opcheck.model import Array, BackendInfo, Task
 
-ABOUT = About("ONNX Runtime", "onnxruntime", "pip install onnxruntime", threads=True)
+ABOUT = About(
+    "ONNX Runtime",
+    "onnxruntime",
+    "pip install onnxruntime",
+    threads=True,
+    declares="its registry of kernels",
+)
 
 _CPU = "CPUExecutionProvider"
 #: Types by ONNX Runtime's names for them of which its Python layer knows but the bytes.
@@ -79,7 +87,8 @@ def connect(detail: str | None, options: Mapping[str, str]) -> Adapted:
     # Its own derive from Exception alone; the others come from its Python layer (wrong inputs).
     own = (it for it in vars(state).values() if isinstance(it, type) and issubclass(it, Exception))
     documented = (*own, RuntimeError, ValueError)
-    return Adapted(info, documented, partial(_prepared, ort, provider, count))
+    prepare = partial(_prepared, ort, provider, count)
+    return Adapted(info, documented, prepare, partial(_declares, provider))
 
 
 def _check_works(ort: Any, provider: str) -> None:
@@ -89,8 +98,8 @@ def _check_works(ort: Any, provider: str) -> None:
     """
     x, y = (helper.make_tensor_value_info(name, TensorProto.FLOAT, [1]) for name in "xy")
     graph = helper.make_graph([helper.make_node("Identity", ["x"], ["y"])], "g", [x], [y])
-    opset = helper.make_opsetid("", 13)
-    model = helper.make_model(graph, opset_imports=[opset], ir_version=8).SerializeToString()
+    opsets = [helper.make_opsetid("", 13)]
+    model = helper.make_model(graph, opset_imports=opsets, ir_version=8).SerializeToString()
     hint = "its device or libraries are missing: an InferenceSession with it in Python prints why"
     try:
         got = ort.InferenceSession(model, None, [provider], enable_fallback=0).get_providers()
@@ -98,6 +107,32 @@ def _check_works(ort: Any, provider: str) -> None:
         raise BackendUnavailable(f"{provider} does not work here: {error}", hint) from error
     if got[:1] != [provider]:
         raise BackendUnavailable(f"{provider} does not work here: got {', '.join(got)}", hint)
+
+
+def _declares(provider: str, task: Task) -> bool | None:
+    """Return True if each node has its own kernel; others may be converted or expanded."""
+    from onnxruntime.capi import onnxruntime_pybind11_state as state
+
+    kernels = getattr(state, "get_all_opkernel_def", lambda: None)()
+    lead = lead_dtype(task)
+    if not kernels or lead is None:
+        return None
+    model = model_of(task)
+    versions = {entry.domain: entry.version for entry in model.opset_import}
+
+    def has_kernel(node: Any) -> bool:
+        schema = opset.describe(node.domain, node.op_type, versions[node.domain])
+        assert schema
+        return any(
+            kernel.provider == provider
+            and (kernel.op_name, kernel.domain) == (node.op_type, node.domain)
+            and kernel.version_range[0] <= schema.op.since <= kernel.version_range[1]
+            and lead.text
+            in kernel.type_constraints.get(schema.inputs[schema.lead].constraint, [lead.text])
+            for kernel in kernels
+        )
+
+    return all(map(has_kernel, model.graph.node))
 
 
 def _prepared(ort: Any, provider: str, threads: int, task: Task) -> RuntimeSession:

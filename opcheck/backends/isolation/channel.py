@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 import struct
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from time import sleep
 from typing import Any
@@ -34,57 +33,24 @@ class Damaged(Exception):
     """A worker sent something that is no message."""
 
 
-@dataclass(frozen=True)
-class Message:
-    """A received message; `read` its parts once, before any other use of the channel.
+class Channel:
+    """One end of the way between parent and worker.
 
-    `_part` gives so many bytes from a place in the message, whose length is `_length`.
+    The worker's notes which question it is at work on, for its parent to read when it is dead. It
+    waits until its last large message was read; the parent waits for nobody.
     """
 
-    number: int
-    _count: int
-    _length: int
-    _part: Callable[[int, int], bytearray]
-    _over: Callable[[], None]
-
-    def read(self, fits: Callable[[int], bool] = lambda size: True) -> list[bytearray]:
-        """The parts; raises Damaged where they make no sense, MemoryError if they do not fit."""
-        try:
-            if not fits(self._length):
-                raise MemoryError(f"{self._length:,} bytes")
-            place = 8 * self._count
-            if not 0 <= place <= self._length:
-                raise ValueError(f"{self._count} parts")
-            parts = []
-            for size in struct.unpack(f"<{self._count}q", self._part(0, place)):
-                if not 0 <= size <= self._length - place:
-                    raise ValueError(f"a part of {size} bytes")
-                parts.append(self._part(place, size))
-                place += size
-            return parts
-        except (ValueError, OSError) as error:
-            raise Damaged(str(error)) from error
-        finally:
-            self._over()
-
-
-class Channel:
-    """One end of the way between parent and worker."""
-
-    def __init__(self, connection: Connection[Any, Any], file: int) -> None:
+    def __init__(self, connection: Connection[Any, Any], file: int, *, at_worker: bool) -> None:
         self.connection = connection
         self._file = file
+        self._at_worker = at_worker
 
-    def mark(self, number: int) -> None:
-        """Note the number of the question that this process is at work on; that outlives it."""
-        self._note(_MARK, number)
-
-    def marked(self) -> int:
-        """The number last noted, 0 if there is none."""
+    def at_work(self) -> int:
+        """The number of the last question that the worker received, 0 if there is none."""
         return self._noted(_MARK)
 
-    def send(self, number: int, parts: Sequence[Any], *, patient: bool = False) -> None:
-        """Send byte strings; waits until the last large message was read, if `patient`.
+    def send(self, number: int, parts: Sequence[Any]) -> None:
+        """Send byte strings.
 
         Raises ConnectionError where nobody is there to read them, another OSError where there is
         no room for them.
@@ -96,7 +62,7 @@ class Channel:
         if inline:
             self.connection.send_bytes(b"".join([head, sizes, *views]))
             return
-        while patient and self._noted(_UNREAD):
+        while self._at_worker and self._noted(_UNREAD):
             sleep(_NAP)
         place = _START
         for view in (memoryview(sizes), *views):
@@ -106,28 +72,35 @@ class Channel:
         self._note(_UNREAD, place)
         self.connection.send_bytes(head)
 
-    def receive(self) -> Message:
-        """The next message.
+    def receive(
+        self, fits: Callable[[int], bool] = lambda size: True
+    ) -> tuple[int, list[bytearray]]:
+        """The number of the next message, and its parts.
 
         Raises EOFError or ConnectionError where the other end is closed, Damaged where what came
-        makes no sense.
+        makes no sense, MemoryError where a message is too large or not one that `fits`.
         """
         try:
             data = self.connection.recv_bytes(_HEAD.size + INLINE)
             number, count, inline = _HEAD.unpack_from(data)
+            if self._at_worker:
+                self._note(_MARK, number)
+            if inline:
+                body = memoryview(data)[_HEAD.size :]
+                return number, _split(
+                    count, len(body), lambda place, size: bytearray(body[place : place + size])
+                )
+            length = min(self._noted(_UNREAD), os.fstat(self._file).st_size) - _START
+            try:
+                if not fits(length):
+                    raise MemoryError(f"{length:,} bytes")
+                return number, _split(count, length, self._part)
+            finally:
+                self._was_read()
         except ConnectionError:
             raise
-        except (OSError, struct.error) as error:
+        except (OSError, ValueError, struct.error) as error:
             raise Damaged(str(error)) from error
-        if inline:
-            body = memoryview(data)[_HEAD.size :]
-
-            def part(place: int, size: int) -> bytearray:
-                return bytearray(body[place : place + size])
-
-            return Message(number, count, len(body), part, lambda: None)
-        length = min(self._noted(_UNREAD), os.fstat(self._file).st_size) - _START
-        return Message(number, count, length, self._part, self._was_read)
 
     def _part(self, place: int, size: int) -> bytearray:
         # Read and not mapped: who looks at a mapped file that another makes shorter is killed.
@@ -152,3 +125,17 @@ class Channel:
         noted = os.pread(self._file, _NUMBER.size, place)
         number: int = _NUMBER.unpack(noted.ljust(_NUMBER.size, b"\0"))[0]
         return number
+
+
+def _split(count: int, length: int, part: Callable[[int, int], bytearray]) -> list[bytearray]:
+    """The parts of a message of `length` bytes; `part` gives so many bytes from a place in it."""
+    place = 8 * count
+    if not 0 <= place <= length:
+        raise ValueError(f"{count} parts")
+    parts = []
+    for size in struct.unpack(f"<{count}q", part(0, place)):
+        if not 0 <= size <= length - place:
+            raise ValueError(f"a part of {size} bytes")
+        parts.append(part(place, size))
+        place += size
+    return parts

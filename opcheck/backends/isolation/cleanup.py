@@ -25,12 +25,14 @@ _LAST = 2.0
 _NAP = 0.005
 
 
-def signal_name(number: int) -> str:
-    """`SIGSEGV`, or the number of a signal that has no name here."""
+def how_it_ended(status: int) -> str:
+    """Describe the end of a process by the status of its `Popen`."""
+    if status >= 0:
+        return f"exited with status {status}"
     try:
-        return signal.Signals(number).name
-    except ValueError:
-        return f"signal {number}"
+        return f"killed by {signal.Signals(-status).name}"
+    except ValueError:  # it has no name here
+        return f"killed by signal {-status}"
 
 
 def kill_marked(meant: Callable[[str], bool]) -> None:

@@ -13,9 +13,8 @@ from multiprocessing.connection import Connection
 from time import monotonic
 from typing import Any
 
-from opcheck.backends.isolation.process import kill
-from opcheck.backends.isolation.slot import DEPTH, BackendSettings, Job, Slot
-from opcheck.backends.isolation.wire import question_parts
+from opcheck.backends.isolation.process import BackendSettings, kill
+from opcheck.backends.isolation.slot import DEPTH, Job, Slot
 from opcheck.model import BackendInfo, NotRun, Question, Reply
 
 #: How long, in seconds, idle workers have to clean up after themselves.
@@ -65,7 +64,7 @@ class Pool:
     def ask(self, question: Question) -> int:
         """Take a question; its reply will come with the number returned."""
         ticket = next(self._tickets)
-        self._waiting.append(Job(ticket, question, question_parts(question)))
+        self._waiting.append(Job(ticket, question))
         self._distribute()
         return ticket
 

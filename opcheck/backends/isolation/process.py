@@ -13,18 +13,21 @@ import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass, field
+from hashlib import sha256
 from multiprocessing.connection import Connection
 from pathlib import Path
 from time import monotonic
-from typing import Any, cast
+from typing import Any, TypeAlias, cast
 
 import psutil
 
 import opcheck
-from opcheck.backends.isolation.channel import Channel, Damaged
-from opcheck.backends.isolation.cleanup import SCRATCH, kill_marked, signal_name
+from opcheck.backends.isolation.channel import INLINE, Channel, Damaged
+from opcheck.backends.isolation.cleanup import SCRATCH, how_it_ended, kill_marked
+from opcheck.backends.isolation.wire import Answer, Failure, read_answer
 from opcheck.errors import BackendUnavailable, UsageError
-from opcheck.model import BackendInfo
+from opcheck.model import Array, BackendInfo, Crashed, OutOfMemory, TimedOut
 
 #: The connection holds several messages of the size that goes through it, in bytes.
 _BUFFER = 256 << 10
@@ -38,6 +41,8 @@ _TAIL = 8 << 10
 _MOMENT = 1.0
 #: How many seconds a killed process may take to be gone; one that a driver holds may take for ever.
 _LAST = 5.0
+#: How often at most, in seconds, the memory of a worker and what it has printed are measured.
+_MEASURE = 0.1
 #: Python found as the parent found it, not by the folder that happens to be the working directory.
 _START = "import sys, json; sys.path[:] = json.loads(sys.argv[1])['path']; "
 _START += "from opcheck.backends.isolation.worker import main; main(sys.argv[1])"
@@ -58,16 +63,66 @@ def _module_path(environment: Mapping[str, str]) -> list[str]:
     return [*own, *rest, str(Path(opcheck.__file__).parent.parent)]
 
 
-class Process:
-    """A worker; it has `connected` once it has said hello, and `handled` so many questions."""
+#: How a worker is lost.
+Loss: TypeAlias = Crashed | TimedOut | OutOfMemory
 
-    def __init__(
-        self, address: str, environment: Mapping[str, str], scratch: Path, *, measured: bool
-    ) -> None:
+
+def fits(size: int) -> bool:
+    """Return True if an answer fits into memory, so that reading it cannot end this process."""
+    return size <= INLINE or size < psutil.virtual_memory().available // 2
+
+
+@dataclass(frozen=True)
+class BackendSettings:
+    """Limits and options of a backend's processes.
+
+    `timeout` is in seconds a question that does not ask for more, `memory_limit` in bytes, and
+    `start_timeout` in seconds from the start of a process until its backend is imported. `name` is
+    what the user calls it, if that is no address.
+    """
+
+    address: str
+    scratch: Path
+    environment: Mapping[str, str] = field(default_factory=dict)
+    timeout: float = 30.0
+    memory_limit: int | None = None
+    start_timeout: float = 120.0
+    name: str | None = None
+
+    @property
+    def too_much(self) -> str:
+        """Message about a worker that exceeds its memory limit."""
+        return f"took more than {(self.memory_limit or 0) / 2**20:,.6g} MiB of memory"
+
+    @property
+    def digest(self) -> dict[str, str]:
+        """Return the settings that can change answers, hashed: variables may be secrets."""
+        told = f"{sorted(self.environment.items())} {self.timeout} {self.memory_limit}"
+        return {"environment and limits": sha256(told.encode()).hexdigest()[:16]}
+
+
+class Process:
+    """A worker, which is watched: it may end, hang, take too much memory, or send garbage.
+
+    It is `connected` once it has said hello, has answered `handled` questions, and is at work, or
+    idle, since the time `since`. Raises BackendUnavailable where the system has no room for it.
+    """
+
+    def __init__(self, settings: BackendSettings) -> None:
         self.connected = False
         self.handled = 0
+        self.since = monotonic()
+        self._settings = settings
+        self._last_look = 0.0
         self._killed = False
-        self._scratch = Path(tempfile.mkdtemp(dir=scratch))
+        try:
+            self._start()
+        except (OSError, ValueError) as error:  # the latter is about the environment
+            raise BackendUnavailable(f"no process can be started: {error}") from error
+
+    def _start(self) -> None:
+        environment = self._settings.environment
+        self._scratch = Path(tempfile.mkdtemp(dir=self._settings.scratch))
         ours, theirs = socket.socketpair()
         with ours, theirs:
             for end in (ours, theirs):
@@ -77,14 +132,14 @@ class Process:
                 ours.setsockopt(socket.SOL_SOCKET, limit, _MESSAGE)
             self._file, self._log = _nameless(), _nameless(os.O_APPEND)
             arguments = {
-                "address": address,
+                "address": self._settings.address,
                 "path": _module_path(environment),
                 "here": _working_directory(),
                 "parent": os.getpid(),
                 "control": theirs.fileno(),
                 "file": self._file,
                 "log": self._log,
-                "measured": measured,
+                "measured": self._settings.memory_limit is not None,
             }
             try:
                 self._popen = subprocess.Popen(
@@ -97,15 +152,73 @@ class Process:
                     env={**os.environ, **environment, SCRATCH: str(self._scratch)},
                     start_new_session=True,
                 )
-            except OSError:
+            except (OSError, ValueError):
                 self._close()
                 raise
-            self.channel = Channel(Connection(ours.detach()), self._file)
+            self.channel = Channel(Connection(ours.detach()), self._file, at_worker=False)
 
     @property
     def connection(self) -> Connection[Any, Any]:
         """Connection that becomes readable when the worker replies or ends."""
         return self.channel.connection
+
+    def greeting(self) -> BackendInfo | None:
+        """Return the backend once the worker has said hello, None if it has not yet.
+
+        Raises UsageError and BackendUnavailable as the worker says, and BackendUnavailable where
+        it ends or is silent for too long, with what it printed last.
+        """
+        who = f"backend {self._settings.name or self._settings.address!r}"
+        try:
+            # In this order: who ends may have said why a moment before.
+            ended = self.has_ended()
+            if self.connection.poll():
+                hello = self.answer(BackendInfo, 0)
+                if isinstance(hello, Failure):
+                    kind = UsageError if hello.usage else BackendUnavailable
+                    raise kind(hello.message, hello.hint)
+                return hello
+            if not ended:
+                if monotonic() < self.since + self._settings.start_timeout:
+                    return None
+                raise BackendUnavailable(self.killed(f"{who} hangs at start"))
+        except (EOFError, ConnectionError):
+            pass
+        except (Damaged, MemoryError) as error:
+            said = f"{who} says something unintelligible at start: {error}"
+            raise BackendUnavailable(self.killed(said)) from error
+        raise BackendUnavailable(self.killed(f"{who} died at start: {self.how_it_ended()}"))
+
+    def answer(
+        self, kind: type[Answer], number: int, given: Sequence[Array] = ()
+    ) -> Answer | Failure:
+        """Read the answer to the question `number`, which arrived.
+
+        Raises EOFError, ConnectionError and Damaged, by which the worker is `broken`, and
+        MemoryError where the answer does not fit.
+        """
+        found, parts = self.channel.receive(fits)
+        if found != number:
+            raise Damaged("it answers what was not asked")
+        return read_answer(kind, parts, given)
+
+    def loss(self, seconds: float | None) -> Loss | None:
+        """How a silent worker is lost, if it is; it has so many `seconds` for what it is at."""
+        loss: Loss | None = None
+        if self.has_ended():
+            loss = Crashed(self.how_it_ended())
+        elif self.takes_too_much():
+            loss = OutOfMemory(self._settings.too_much)
+        elif seconds is not None and monotonic() - self.since > seconds:
+            loss = TimedOut(seconds)
+        # It may have answered, or closed its connection, since that was last looked at.
+        return None if loss and self.connection.poll() else loss
+
+    def broken(self, error: Exception) -> Crashed:
+        """How a worker is lost whose connection raised this."""
+        if isinstance(error, Damaged):
+            return Crashed(self.how_it_ended(f"sent something that is no answer: {error}"))
+        return Crashed(self.how_it_ended())
 
     def has_ended(self) -> bool:
         """Return True if the process is gone; its children may still run."""
@@ -123,25 +236,29 @@ class Process:
         status = self._popen.poll()
         if status is None:
             return otherwise
-        if status >= 0:
-            return f"exited with status {status}"
         told = ", as the system does where memory runs out" if -status == signal.SIGKILL else ""
-        return f"killed by {signal_name(-status)}{told}"
+        return f"{how_it_ended(status)}{told}"
 
-    def memory(self) -> int:
+    def takes_too_much(self, *, now: bool = False) -> bool:
+        """Return True if it has more memory than it may; also cuts what it has printed."""
+        moment = monotonic()
+        if moment - self._last_look < _MEASURE and not now:
+            return False
+        self._last_look = moment
+        if os.fstat(self._log).st_size > _LONGEST_LOG:
+            tail = self._printed()
+            os.ftruncate(self._log, 0)
+            os.write(self._log, tail)
+        limit = self._settings.memory_limit
+        return limit is not None and self._memory() > limit
+
+    def _memory(self) -> int:
         """Resident memory of the process and its children in bytes, 0 when it is gone."""
         kin, total = self._family(), 0
         for process in kin:
             with suppress(psutil.Error):
                 total += process.memory_info().rss if len(kin) == 1 else _share(process)
         return total
-
-    def trim_log(self) -> None:
-        """Cut what was printed, if it is much too much."""
-        if os.fstat(self._log).st_size > _LONGEST_LOG:
-            tail = self._printed()
-            os.ftruncate(self._log, 0)
-            os.write(self._log, tail)
 
     def leave(self) -> None:
         """Let the process end by itself; `kill` it soon."""
@@ -150,6 +267,11 @@ class Process:
     def kill(self) -> str:
         """End the process, its children, and its temporary files; the end of what it printed."""
         return kill([self])[0]
+
+    def killed(self, said: str) -> str:
+        """Kill it, and append what it printed last to a message about its end."""
+        printed = self.kill().strip()
+        return f"{said}; the last it printed:\n{printed}" if printed else said
 
     def _kill_group(self) -> None:
         kin = self._family()
@@ -221,38 +343,3 @@ def _working_directory() -> str | None:
         return cast(str | None, sys.modules["__main__"].HERE)
     first = sys.path[0] if sys.path and not sys.flags.safe_path else None
     return first if first in ("", str(Path.cwd())) else None
-
-
-def started(process: Process, address: str, until: float) -> BackendInfo | None:
-    """The worker's greeting, None if it has not come yet.
-
-    Raises UsageError and BackendUnavailable as the worker says, and BackendUnavailable where it
-    ends, or is still silent at `until` (by the monotonic clock), with what it printed last.
-    """
-    try:
-        # In this order: who ends may have said why a moment before.
-        ended = process.has_ended()
-        if process.connection.poll():
-            hello = json.loads(process.channel.receive().read()[0])
-            if "info" not in hello:
-                kind = UsageError if hello["usage"] else BackendUnavailable
-                raise kind(hello["message"], hello["hint"])
-            lists = {name: tuple(hello["info"][name]) for name in ("accumulate", "devices")}
-            return BackendInfo(**hello["info"] | lists)
-        if not ended:
-            if monotonic() < until:
-                return None
-            raise BackendUnavailable(with_output(f"backend {address!r} hangs at start", process))
-    except (EOFError, ConnectionError):
-        pass
-    except (Damaged, ValueError, TypeError, LookupError, RecursionError) as error:
-        said = f"backend {address!r} says something unintelligible at start: {error}"
-        raise BackendUnavailable(with_output(said, process)) from error
-    how = process.how_it_ended()
-    raise BackendUnavailable(with_output(f"backend {address!r} died at start: {how}", process))
-
-
-def with_output(said: str, process: Process) -> str:
-    """Append what the process printed last to a message about its end."""
-    printed = process.kill().strip()
-    return f"{said}; the last it printed:\n{printed}" if printed else said

@@ -3,33 +3,24 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from functools import cached_property
-from hashlib import sha256
-from pathlib import Path
 from time import monotonic
-from typing import Any, TypeAlias
 
-import psutil
-
+from opcheck.backends.base import Defect
+from opcheck.backends.execute import Observed
 from opcheck.backends.isolation.channel import INLINE, Damaged
-from opcheck.backends.isolation.process import Process, started
-from opcheck.backends.isolation.wire import read_answer
+from opcheck.backends.isolation.process import BackendSettings, Loss, Process
+from opcheck.backends.isolation.wire import Failure, question_parts
 from opcheck.backends.outcome import outcome
 from opcheck.errors import BackendUnavailable, OpcheckError
 from opcheck.model import BackendInfo, Crashed, NotRun, OutOfMemory, Question, Reply, TimedOut
 
 #: How many questions a worker holds at most: it is not to stand idle while an answer is judged.
 DEPTH = 4
-#: How often at most, in seconds, the memory of a worker and what it has printed are measured.
-_MEASURE = 0.1
 #: A backend whose processes come to nothing so many times in a row is given up.
 _FAILURES = 3
-
-
-#: How a worker is lost.
-Loss: TypeAlias = Crashed | TimedOut | OutOfMemory
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,13 +32,12 @@ class Job:
 
     ticket: int
     question: Question
-    parts: list[Any]
     before: Reply | None = None
 
     @cached_property
     def is_large(self) -> bool:
         """Return True if it goes through the file, where there is room for one."""
-        return sum(memoryview(part).nbytes for part in self.parts) > INLINE
+        return sum(memoryview(part).nbytes for part in question_parts(self.question)) > INLINE
 
     def once_more(self, how: Loss, printed: str, handled: int) -> Job:
         """Return the job to repeat after its process died, having answered `handled` questions."""
@@ -70,83 +60,6 @@ class Job:
         return Reply(replace(first, how=said), self.before.printed)
 
 
-def fits(size: int) -> bool:
-    """Return True if an answer fits into memory, so that reading it cannot end this process."""
-    return size <= INLINE or size < psutil.virtual_memory().available // 2
-
-
-@dataclass(frozen=True)
-class BackendSettings:
-    """Limits and options of a backend's processes.
-
-    `timeout` is in seconds a question that does not ask for more, `memory_limit` in bytes, and
-    `start_timeout` in seconds from the start of a process until its backend is imported. `name` is
-    what the user calls it, if that is no address.
-    """
-
-    address: str
-    scratch: Path
-    environment: Mapping[str, str] = field(default_factory=dict)
-    timeout: float = 30.0
-    memory_limit: int | None = None
-    start_timeout: float = 120.0
-    name: str | None = None
-
-    def process(self, *, measured: bool) -> Process:
-        """Start a worker; raises BackendUnavailable where the system has no room for it."""
-        try:
-            return Process(self.address, self.environment, self.scratch, measured=measured)
-        except (OSError, ValueError) as error:  # the latter is about the environment
-            raise BackendUnavailable(f"no process can be started: {error}") from error
-
-    @property
-    def too_much(self) -> str:
-        """Message about a worker that exceeds its memory limit."""
-        return f"took more than {(self.memory_limit or 0) / 2**20:,.6g} MiB of memory"
-
-    @property
-    def digest(self) -> dict[str, str]:
-        """Return the settings that can change answers, hashed: variables may be secrets."""
-        told = f"{sorted(self.environment.items())} {self.timeout} {self.memory_limit}"
-        return {"environment and limits": sha256(told.encode()).hexdigest()[:16]}
-
-
-@dataclass(eq=False)
-class Watchdog:
-    """Tells when a worker is lost: it ended, hangs, takes too much memory, or sends garbage."""
-
-    settings: BackendSettings
-    _measured: float = 0.0
-
-    def loss(self, process: Process, since: float, seconds: float | None) -> Loss | None:
-        """How a silent worker is lost, if it is; it has so many `seconds`, counted from `since`."""
-        loss: Loss | None = None
-        if process.has_ended():
-            loss = Crashed(process.how_it_ended())
-        elif self.takes_too_much(process):
-            loss = OutOfMemory(self.settings.too_much)
-        elif seconds is not None and monotonic() - since > seconds:
-            loss = TimedOut(seconds)
-        # It may have answered, or closed its connection, since that was last looked at.
-        return None if loss and process.connection.poll() else loss
-
-    def broken(self, process: Process, error: Exception) -> Crashed:
-        """How a worker is lost whose connection raised this."""
-        if isinstance(error, Damaged):
-            return Crashed(process.how_it_ended(f"sent something that is no answer: {error}"))
-        return Crashed(process.how_it_ended())
-
-    def takes_too_much(self, process: Process, *, now: bool = False) -> bool:
-        """True for a worker with more memory than it may have; also cuts what it has printed."""
-        moment = monotonic()
-        if moment - self._measured < _MEASURE and not now:
-            return False
-        self._measured = moment
-        process.trim_log()
-        limit = self.settings.memory_limit
-        return limit is not None and process.memory() > limit
-
-
 class Slot:
     """One worker at a time. The first of its `jobs` is the one at work.
 
@@ -156,8 +69,6 @@ class Slot:
 
     def __init__(self, settings: BackendSettings) -> None:
         self._settings = settings
-        self._watchdog = Watchdog(settings)
-        self._since = 0.0
         self._failures = 0
         self._replies: list[tuple[int, Reply]] = []
         self.process: Process | None = None
@@ -177,8 +88,7 @@ class Slot:
 
     def start(self) -> None:
         """Start a worker; raises BackendUnavailable where the system has no room for it."""
-        self._since = monotonic()
-        self.process = self._settings.process(measured=self._settings.memory_limit is not None)
+        self.process = Process(self._settings)
 
     def start_again(self) -> None:
         """Start a worker, or give up in the end."""
@@ -188,11 +98,10 @@ class Slot:
             self._not_started(error)
 
     def connect(self) -> None:
-        """Look whether the worker has said hello; raises as `started` does."""
+        """Look whether the worker has said hello; raises as `Process.greeting` does."""
         assert self.process
-        until = self._since + self._settings.start_timeout
-        info = started(self.process, self._settings.address, until)
-        if self._watchdog.takes_too_much(self.process, now=info is not None):
+        info = self.process.greeting()
+        if self.process.takes_too_much(now=info is not None):
             said = f"backend {self._settings.address!r} {self._settings.too_much} at start"
             raise BackendUnavailable(said)
         if info is None:
@@ -223,9 +132,9 @@ class Slot:
         """Hand `job` to the worker."""
         assert self.process
         if not self.jobs:
-            self._since = monotonic()
+            self.process.since = monotonic()
         try:
-            self.process.channel.send(job.ticket, job.parts)
+            self.process.channel.send(job.ticket, question_parts(job.question))
         except ConnectionError:
             # It has died, which is found out when it is looked after; the job is not lost.
             pass
@@ -252,7 +161,7 @@ class Slot:
                 loss = self._answer(process) if readable else self._overdue(process)
                 answered = readable
             except (EOFError, ConnectionError, Damaged) as error:
-                loss = self._watchdog.broken(process, error)
+                loss = process.broken(error)
             if loss:
                 self._lost(process, loss, answered=answered)
         replies, self._replies = self._replies, []
@@ -260,21 +169,28 @@ class Slot:
 
     def _answer(self, process: Process) -> Loss | None:
         """Take an answer; what it tells may be that the worker is to be given up."""
-        message = process.channel.receive()
-        if not self.jobs or message.number != self.jobs[0].ticket:
+        if not self.jobs:
+            with suppress(MemoryError):
+                process.channel.receive(lambda size: False)
             raise Damaged("it answers what was not asked")
         job = self.jobs[0]
+        question = job.question
         try:
-            answer = read_answer(message.read(fits), job.question)
+            given = (*question.inputs, *question.second)
+            seen = process.answer(Observed, job.ticket, given)
+            if isinstance(seen, Failure):
+                raise Defect(seen.message)
+            if not _is_whole(seen, question):
+                raise Damaged("neither an answer nor an exit")
             limit = self._settings.memory_limit
-            if limit is not None and answer.peak > limit:
+            if limit is not None and seen.peak > limit:
                 return OutOfMemory(self._settings.too_much)
-            reply = Reply(outcome(answer.seen, job.question), answer.printed)
+            reply = Reply(outcome(seen, question), seen.printed)
         except MemoryError as error:
             reply = Reply(OutOfMemory(f"its answer does not fit into memory: {error}"))
         self.jobs.popleft()
         self._replies.append((job.ticket, job.told(reply)))
-        self._since = monotonic()
+        process.since = monotonic()
         self._failures = 0
         process.handled += 1
         return None
@@ -284,11 +200,11 @@ class Slot:
         seconds = None
         if self.jobs:
             seconds = max(self.jobs[0].question.timeout or 0, self._settings.timeout)
-        return self._watchdog.loss(process, self._since, seconds)
+        return process.loss(seconds)
 
     def _lost(self, process: Process, how: Loss, *, answered: bool) -> None:
         """End a worker. It is the fault of the job it was at work on, or has `answered`."""
-        at_work = process.channel.marked()
+        at_work = process.channel.at_work()
         printed = process.kill()
         self.process = None
         jobs, self.jobs = self.jobs, deque()
@@ -308,10 +224,11 @@ class Slot:
         self.returned.extend(jobs)
 
     def _not_started(self, error: OpcheckError) -> None:
+        late = False
         if self.process:
+            late = monotonic() - self.process.since > self._settings.start_timeout
             self.process.kill()
             self.process = None
-        late = monotonic() - self._since > self._settings.start_timeout
         said = f"the backend could not be started again: {error.message}"
         self._count_failure(said, at_once=late)
 
@@ -324,3 +241,12 @@ class Slot:
         if self.again and self.again.before:
             self._replies.append((self.again.ticket, self.again.before))
         self.again = None
+
+
+def _is_whole(seen: Observed, question: Question) -> bool:
+    """Return True if what was seen is what comes of a question: an exit, or answers."""
+    fed = all(len(run) == len(question.inputs) for run in seen.fed)
+    return fed and (
+        seen.exit is not None
+        or (seen.first is not None and (seen.kept is None) == (seen.again is None))
+    )

@@ -3,23 +3,15 @@
 import itertools
 from collections.abc import Callable
 from time import monotonic
-from typing import TypeAlias, TypeVar
+from typing import TypeAlias
 
 from opcheck.backends.isolation.channel import Damaged
-from opcheck.backends.isolation.process import Process, started
-from opcheck.backends.isolation.slot import BackendSettings, Loss, Watchdog, fits
-from opcheck.backends.isolation.wire import (
-    WorkerRequest,
-    question_parts,
-    read_elapsed,
-    read_ready,
-    read_release,
-)
+from opcheck.backends.isolation.process import BackendSettings, Process
+from opcheck.backends.isolation.wire import Answer, Failure, WorkerRequest, question_parts
 from opcheck.errors import BackendUnavailable, UsageError
 from opcheck.model import BackendInfo, Question, TimedOut
 from opcheck.model.question import Elapsed, Hold, Measure, Ready, Release, Released
 
-Answer = TypeVar("Answer")
 #: What is called while one waits; it may raise what it likes, to end that.
 Meanwhile: TypeAlias = Callable[[], None]
 
@@ -40,23 +32,17 @@ class Stopwatch:
 
     def __init__(self, settings: BackendSettings) -> None:
         self._settings = settings
-        self._watchdog = Watchdog(settings)
         self._numbers = itertools.count(1)
-        self._process: Process | None = self._settings.process(measured=False)
-        self._since = monotonic()
+        self._process: Process | None = Process(settings)
         self._timeout = settings.timeout
 
     def connected(self, meanwhile: Meanwhile = lambda: None) -> BackendInfo:
         """Wait for the backend; raises BackendUnavailable and UsageError as it says."""
         while True:
             meanwhile()
-            if self._process is None:
-                self._process, self._since = self._settings.process(measured=False), monotonic()
+            self._process = self._process or Process(self._settings)
             self._process.connection.poll(0.05)
-            until = self._since + self._settings.start_timeout
-            info = started(self._process, self._settings.address, until)
-            if info:
-                self._process.connected = True
+            if info := self._process.greeting():
                 return info
 
     def hold(self, question: Question, meanwhile: Meanwhile = lambda: None) -> Ready:
@@ -70,15 +56,15 @@ class Stopwatch:
                     f"its process could not be started again: {error.message}"
                 ) from error
         self._timeout = max(question.timeout or 0, self._settings.timeout)
-        return self._asked(Hold(question), read_ready, meanwhile)
+        return self._asked(Ready, Hold(question), meanwhile)
 
     def measure(self, loops: int, flushed: int = 0) -> Elapsed:
         """Time calls of what is held; see `Measure`. Raises WorkerLost."""
-        return self._asked(Measure(loops, flushed), read_elapsed)
+        return self._asked(Elapsed, Measure(loops, flushed))
 
     def release(self, *, other: bool = False) -> Released:
         """Run the held task once more, on `other` data too, and release it. Raises WorkerLost."""
-        return self._asked(Release(other), read_release, calls=9 if other else 1)
+        return self._asked(Released, Release(other), calls=9 if other else 1)
 
     def close(self) -> str:
         """End the worker; the last line that it printed."""
@@ -90,8 +76,8 @@ class Stopwatch:
 
     def _asked(
         self,
+        kind: type[Answer],
         asked: WorkerRequest,
-        read: Callable[[list[bytearray]], Answer | str],
         meanwhile: Meanwhile = lambda: None,
         calls: int = 1,
     ) -> Answer:
@@ -102,19 +88,20 @@ class Stopwatch:
         process, number = self._process, next(self._numbers)
         if process is None:
             raise WorkerLost("its process is gone")
-        since = monotonic()
+        process.since = monotonic()
         try:
             process.channel.send(number, question_parts(asked))
             while not process.connection.poll(_LOOK):
                 meanwhile()
-                if loss := self._watchdog.loss(process, since, calls * self._timeout):
-                    raise self._lost(_told(loss, self._timeout))
-            message = process.channel.receive()
-            if message.number != number:
-                raise Damaged("it answers what was not asked")
-            answer = read(message.read(fits))
+                if loss := process.loss(calls * self._timeout):
+                    late = f"no answer within {self._timeout:g} s"
+                    raise self._lost(late if isinstance(loss, TimedOut) else loss.how)
+            answer = process.answer(kind, number)
+            # A clock's smallest step is more than nothing.
+            if isinstance(answer, Elapsed) and not answer.seconds > 0:
+                raise Damaged(f"{answer.seconds} seconds")
         except (EOFError, ConnectionError, Damaged) as error:
-            raise self._lost(self._watchdog.broken(process, error).how) from error
+            raise self._lost(process.broken(error).how) from error
         except OSError as error:
             raise self._lost(f"the case's data cannot be handed over: {error}") from error
         except MemoryError as error:
@@ -124,15 +111,11 @@ class Stopwatch:
         except BaseException:  # somebody else wants it to end
             self.close()
             raise
-        if isinstance(answer, str):
-            raise WorkerLost(answer)
+        if isinstance(answer, Failure):
+            raise WorkerLost(answer.message)
         return answer
 
     def _lost(self, how: str) -> WorkerLost:
         """End the worker; what is to be raised of that, with the last that it printed."""
         printed = self.close()
         return WorkerLost(f"{how}; the last it printed: {printed}" if printed else how)
-
-
-def _told(loss: Loss, seconds: float) -> str:
-    return f"no answer within {seconds:g} s" if isinstance(loss, TimedOut) else loss.how

@@ -1,16 +1,14 @@
-"""Messages between the parent and a worker: questions, answers, and times.
+"""Messages between the parent and a worker: questions and answers.
 
-Questions are pickled. Answers are JSON and raw bytes, because a process that a backend has been at
-may be trusted with no pickle. What is needed of other packages is bound here, before a backend is
-imported that changes them.
+Questions are pickled. Answers are dataclasses as JSON, and raw bytes: a process that a backend has
+been at may be trusted with no pickle, so each is checked against its type. What is needed of other
+packages is bound here, before a backend is imported that changes them.
 """
 
 import io
-import math
-from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import lru_cache
-from itertools import islice, zip_longest
 from json import dumps
 from json import loads as read_json
 from math import prod
@@ -24,20 +22,19 @@ import numpy as np
 from numpy import dtype as dtype_of
 from numpy import frombuffer, ndarray, zeros
 
-from opcheck.backends.base import Backend, Defect
-from opcheck.backends.execute import CallFailure, Observed, Outputs, as_declared, told
 from opcheck.backends.isolation.channel import Damaged
-from opcheck.backends.timing import Held
 from opcheck.dtypes import ELEMENT_TYPES, DType
 from opcheck.model import Array, Foreign, Items, Question
-from opcheck.model.question import Elapsed, Hold, Measure, Ready, Release, Released
+from opcheck.model.question import Hold, Measure, Release
 
-Told = TypeVar("Told")
+Answer = TypeVar("Answer")
 _BYTE = dtype_of("u1")
 #: What reading a message that is none raises.
 _GARBAGE = (ValueError, TypeError, LookupError, AttributeError, RecursionError, OverflowError)
-#: How many bytes are compared at once.
-_PIECE = 1 << 18
+#: How many bytes are compared at once, and by how many one looks for an equal array.
+_PIECE, _BEGINNING = 1 << 18, 64
+#: Stands in JSON before an array, and what else an output may be.
+_VALUE = "@"
 
 #: What a worker is asked.
 WorkerRequest: TypeAlias = Question | Hold | Measure | Release
@@ -77,122 +74,89 @@ def _dtype_named(name: str) -> DType:
     return ELEMENT_TYPES[name]
 
 
-@dataclass(frozen=True, eq=False)
-class WorkerAnswer:
-    """A worker's answer to one question.
+@dataclass(frozen=True)
+class Failure:
+    """A worker's answer where there is no other; `usage` is an error of the command line."""
 
-    `printed` is the end of what its backend printed, `peak` how many bytes of memory it had at
-    most in its life, 0 where that is not measured.
-    """
-
-    seen: Observed
-    printed: str = ""
-    peak: int = 0
+    message: str
+    hint: str | None = None
+    usage: bool = False
 
 
-def answer_parts(question: Question | None, answer: WorkerAnswer) -> list[Any]:
-    """Encode observations as a message; arrays equal to the first answer's are sent once.
-
-    Without a question, nothing was fed.
-    """
-    seen = answer.seen
+def answer_parts(answer: object, given: Sequence[Array] = ()) -> list[Any]:
+    """Encode a dataclass; an array like an earlier one, or one `given`, is sent by number."""
+    known: list[Array] = []
+    places: dict[object, int] = {}
     blobs: list[memoryview] = []
-    data = (question.inputs, question.second, question.inputs) if question else ()
 
-    def listed(outputs: Outputs | None, before: Outputs | None = None) -> Any:
-        if outputs is None:
-            return None
-        pairs = zip_longest(outputs, before or ())
-        return [
-            place if _same(value, first) else _described(value, blobs)
-            for place, (value, first) in enumerate(islice(pairs, len(outputs)))
-        ]
+    def place_of(array: Array) -> int:
+        """Return the place of an array that is known already, else the place it gets."""
+        place = len(known)
+        known.append(array)
+        if array.dtype.hasobject:
+            return place
+        first = places.setdefault((array.shape, _bytes(array)[:_BEGINNING].tobytes()), place)
+        return first if first < place and _same(array, known[first]) else place
 
-    record = {
-        "stage": seen.stage,
-        "exit": asdict(seen.exit) if seen.exit else None,
-        "seconds": seen.seconds,
-        "first": listed(seen.first),
-        "between": listed(seen.between),
-        "kept": listed(seen.kept, seen.first),
-        "again": listed(seen.again, seen.first),
-        "fed": [
-            [
-                None if _same(own, given) else _described(own, blobs)
-                for own, given in zip(run, original, strict=True)
-            ]
-            for run, original in zip(seen.fed, data, strict=False)
-        ],
-        "declared": [(one.dtype, one.shape) for one in seen.declared],
-        "printed": answer.printed,
-        "peak": answer.peak,
-    }
-    return [dumps(record).encode(), *blobs]
+    def encoded(value: Any) -> Any:
+        if isinstance(value, Foreign) and not isinstance(value, Items):
+            return {_VALUE: value.description}
+        if not isinstance(value, ndarray):
+            return vars(value)
+        own = len(known)
+        if (place := place_of(value)) < own:
+            return {_VALUE: place}
+        if value.dtype.hasobject:
+            return {_VALUE: [value.reshape(-1).tolist(), value.shape]}
+        blobs.append(_bytes(value))
+        return {_VALUE: [_spelt(value.dtype), value.shape, len(blobs)]}
+
+    for array in given:
+        place_of(array)
+    return [dumps(answer, default=encoded).encode(), *blobs]
 
 
-def read_answer(parts: Sequence[bytearray], question: Question) -> WorkerAnswer:
-    """The other way round; the arrays lie in the `parts`. Raises Damaged, and Defect."""
+def read_answer(
+    kind: type[Answer], parts: Sequence[bytearray], given: Sequence[Array] = ()
+) -> Answer | Failure:
+    """The other way round; the arrays lie in the `parts`. Raises Damaged."""
+    known: list[Any] = [*given]
+
+    def value_of(said: dict[str, Any]) -> Any:
+        match said.get(_VALUE, said):
+            case int(place):
+                value = known[place]
+            case [strings, shape]:
+                value = _strings(strings, tuple(shape))
+            case [spelt, shape, blob]:
+                value = _array(spelt, tuple(shape), parts[blob])
+            case str(description):
+                return Foreign(description)
+            case {"description": str(description), "values": [*values]} if all(
+                isinstance(one, ndarray) for one in values
+            ):
+                return Items(description, tuple(values))
+            case _:
+                return said
+        known.append(value)
+        return value
+
     try:
-        record = read_json(parts[0])
-        if "bug" in record:
-            raise Defect(record["bug"])
-
-        def outputs(said: Any, before: Outputs | None = None) -> Outputs | None:
-            if said is None:
-                return None
-            known = before or ()
-            return tuple(known[one] if isinstance(one, int) else _read(one, parts) for one in said)
-
-        first = outputs(record["first"])
-        data = (question.inputs, question.second, question.inputs)
-        fed = tuple(
-            tuple(
-                given if one is None else _read(one, parts)
-                for one, given in zip(run, own, strict=True)
-            )
-            for run, own in zip(record["fed"], data, strict=False)
-        )
-        seen = Observed(
-            stage=record["stage"],
-            exit=CallFailure(**record["exit"]) if record["exit"] else None,
-            seconds=float(record["seconds"]),
-            first=first,
-            between=outputs(record["between"]),
-            kept=outputs(record["kept"], first),
-            again=outputs(record["again"], first),
-            fed=fed,  # type: ignore[arg-type]  # what was fed is an array, whatever became of it
-            declared=tuple(as_declared(*one) for one in record["declared"]),
-        )
-        if seen.exit is None and (first is None or (seen.kept is None) != (seen.again is None)):
-            raise ValueError("neither an answer nor an exit")
-        return WorkerAnswer(seen, str(record["printed"]), int(record["peak"]))
+        record = read_json(parts[0], object_hook=value_of)
+        checked = _checked(kind)  # type: ignore[arg-type]  # mypy takes a class for unhashable
+        (answer,) = checked.validate_python([record])
+        return answer  # type: ignore[no-any-return]
     except _GARBAGE as error:
         raise Damaged(f"{type(error).__name__}: {error}") from error
 
 
-def _described(value: Array | Foreign, blobs: list[memoryview]) -> Any:
-    if isinstance(value, Items):
-        items = [_described(one, blobs) for one in value.values]
-        return {"items": items, "description": value.description}
-    if isinstance(value, Foreign):
-        return value.description
-    if value.dtype.hasobject:
-        return {"strings": value.reshape(-1).tolist(), "shape": value.shape}
-    blobs.append(_bytes(value))
-    return {"dtype": _spelt(value.dtype), "shape": value.shape, "blob": len(blobs)}
+@lru_cache
+def _checked(kind: Any) -> Any:
+    # Here, because a worker has no use for it.
+    from pydantic import ConfigDict, TypeAdapter
 
-
-def _read(said: Any, parts: Sequence[bytearray], *, within: bool = False) -> Array | Foreign:
-    if isinstance(said, str):
-        return Foreign(said)
-    if "items" in said and not within:
-        items = tuple(_read(one, parts, within=True) for one in said["items"])
-        if all(isinstance(one, ndarray) for one in items):
-            return Items(str(said["description"]), items)  # type: ignore[arg-type]  # as is said
-        raise ValueError("something else among arrays")
-    if "strings" in said:
-        return _strings(said["strings"], tuple(said["shape"]))
-    return _array(said["dtype"], tuple(said["shape"]), parts[said["blob"]])
+    settings = ConfigDict(arbitrary_types_allowed=True, allow_inf_nan=False)
+    return TypeAdapter(tuple[kind | Failure], config=settings)
 
 
 def _strings(strings: Sequence[str], shape: tuple[int, ...]) -> Array:
@@ -212,14 +176,10 @@ def _bytes(array: Array) -> memoryview:
         return memoryview(array.tobytes())
 
 
-def _same(one: Array | Foreign, other: Array | Foreign | None) -> bool:
+def _same(one: Array, other: Array) -> bool:
     """Bit for bit; dtype and shape too."""
-    if not (isinstance(one, ndarray) and isinstance(other, ndarray)):
-        return False
     if one.shape != other.shape or one.dtype != other.dtype:
         return False
-    if one.dtype.hasobject:
-        return bool(one.tolist() == other.tolist())
     # As bytes, for a backend may have changed how NumPy compares; in pieces that are soon copied.
     left, right = _bytes(one), _bytes(other)
     for place in range(0, len(left), _PIECE):
@@ -246,82 +206,3 @@ def _array(spelt: str, shape: tuple[int, ...], blob: bytearray) -> Array | Forei
     if not blob:
         return zeros(shape, dtype)
     return frombuffer(blob, dtype).reshape(shape)
-
-
-class Timer:
-    """Answers requests to time, in the worker."""
-
-    def __init__(self, backend: Backend, printed: Callable[[], str]) -> None:
-        """`printed` gives the end of what was printed since the last time."""
-        self._backend = backend
-        self._printed = printed
-        self._held: Held | None = None
-
-    def answer(self, asked: Hold | Measure | Release) -> list[Any]:
-        """Answer a request with a message; no exception leaves this."""
-        try:
-            match asked:
-                case Hold(question):
-                    self._held = None
-                    self._held = Held(self._backend, question)
-                    self._printed()  # what is printed once is in no sample
-                    ready = {"prepared": self._held.prepared, "first": self._held.first}
-                    return [dumps(ready).encode()]
-                case Measure():
-                    assert self._held
-                    return [dumps(asdict(self._held.elapsed(asked))).encode()]
-                case Release(other):
-                    assert self._held
-                    held, self._held, printed = self._held, None, self._printed()
-                    outputs = held.outputs()
-                    others, looked_up = held.on_other_data() if other else ((), 0.0)
-                    blobs: list[memoryview] = []
-                    described = [_described(value, blobs) for value in (*outputs, *others)]
-                    record = {"outputs": described, "count": len(outputs), "printed": printed}
-                    return [dumps(record | {"looked_up": looked_up}).encode(), *blobs]
-        except BaseException as error:
-            self._held = None
-            kind = type(error).__name__
-            return [dumps({"failed": f"{kind}: {told(error)}".removesuffix(": ")}).encode()]
-
-
-def read_ready(parts: Sequence[bytearray]) -> Ready | str:
-    """Decode the reply about a held task, or how it failed; raises Damaged."""
-    return _heard(parts, lambda told: Ready(_seconds(told["prepared"]), _seconds(told["first"])))
-
-
-def read_elapsed(parts: Sequence[bytearray]) -> Elapsed | str:
-    """Decode the measured times, or how measuring failed; raises Damaged."""
-    return _heard(
-        parts, lambda told: Elapsed(_seconds(told["seconds"]), _seconds(told["waited"], least=0))
-    )
-
-
-def read_release(parts: Sequence[bytearray]) -> Released | str:
-    """Decode the worker's answer, or how it failed; raises Damaged."""
-
-    def released(told: Any) -> Released:
-        outputs = tuple(_read(one, parts) for one in told["outputs"])
-        count = int(told["count"])
-        looked_up = _seconds(told["looked_up"], least=0)
-        return Released(outputs[:count], str(told["printed"]), outputs[count:], looked_up)
-
-    return _heard(parts, released)
-
-
-def _heard(parts: Sequence[bytearray], read: Callable[[Any], Told]) -> Told | str:
-    try:
-        record = read_json(parts[0])
-        if "failed" in record:
-            return str(record["failed"])
-        return read(record)
-    except _GARBAGE as error:
-        raise Damaged(f"{type(error).__name__}: {error}") from error
-
-
-def _seconds(told: Any, least: float = math.ulp(0)) -> float:
-    """As many seconds; a clock's smallest step is more than nothing."""
-    seconds = float(told)
-    if not least <= seconds < math.inf:
-        raise ValueError(f"{seconds} seconds")
-    return seconds

@@ -14,7 +14,7 @@ from typing import IO
 from onnx import ModelProto
 
 from opcheck.backends.base import Adapted, ProcessDied, UnusableAnswer, own_part
-from opcheck.backends.isolation.cleanup import SCRATCH, signal_name
+from opcheck.backends.isolation.cleanup import SCRATCH, how_it_ended
 from opcheck.errors import BackendUnavailable, NotSupported
 from opcheck.graph import model_of
 from opcheck.graph.folders import DATA_SET, MODEL, read_outputs, write_question
@@ -61,11 +61,11 @@ def how_it_died(status: int) -> str | None:
     A shell, or ssh with one at the other end, tells of a signal by a status above 128.
     """
     if status < 0:
-        return f"killed by {signal_name(-status)}"
+        return how_it_ended(status)
     if status >= _NTSTATUS:
         return f"ended by Windows with 0x{status:08X}"
     if 128 < status < 160:
-        return f"killed by {signal_name(status - 128)}, says exit status {status}"
+        return f"{how_it_ended(128 - status)}, says exit status {status}"
     return None
 
 
@@ -137,16 +137,8 @@ class OneShotModel:
 def filled(words: Sequence[str], paths: Sequence[str]) -> list[str]:
     """`words` with the paths in place of the placeholders, whatever the paths look like."""
     values = dict(zip(PLACEHOLDERS, paths, strict=True))
-
-    def put(word: str) -> str:
-        # From left to right, so that what was put in is not looked at again.
-        before, brace, rest = word.partition("{")
-        name, end, after = rest.partition("}")
-        if brace and end and name in values:
-            return before + values[name] + put(after)
-        return before + brace + put(rest) if brace else word
-
-    return [put(word) for word in words]
+    placeholder = re.compile(rf"\{{({'|'.join(PLACEHOLDERS)})\}}")
+    return [placeholder.sub(lambda found: values[found[1]], word) for word in words]
 
 
 def _execute(words: Sequence[str]) -> None:
@@ -175,14 +167,15 @@ def _judge(status: int, out: str, err: str) -> None:
         print(printed, file=sys.stderr)  # shown with a failure
     if status == 0:
         return
-    said = last_lines(err or out)
-    if died := how_it_died(status):
-        raise ProcessDied(f"{died}: {said}" if said else died)
+    said, told = last_lines(err or out), f"exit status {status}"
     if status == UNSUPPORTED:
-        raise NotSupported(said or f"exit status {status}")
+        raise NotSupported(said or told)
     if status == NOT_RUN:
-        raise BackendUnavailable(said or f"exit status {status}")
-    if status in _NEVER_STARTED:
-        told = f"exit status {status}, as where the command cannot be run or the host not reached"
-        raise BackendUnavailable(f"{told}: {said}" if said else told)
-    raise CommandFailed(f"exit status {status}: {said}" if said else f"exit status {status}")
+        raise BackendUnavailable(said or told)
+    kind: type[Exception] = CommandFailed
+    if died := how_it_died(status):
+        kind, told = ProcessDied, died
+    elif status in _NEVER_STARTED:
+        kind = BackendUnavailable
+        told += ", as where the command cannot be run or the host not reached"
+    raise kind(f"{told}: {said}" if said else told)

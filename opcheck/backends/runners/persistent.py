@@ -24,6 +24,7 @@ import numpy as np
 
 from opcheck import dtypes
 from opcheck.backends.base import ProcessDied, only_tensors, own_part
+from opcheck.backends.isolation.cleanup import how_it_ended
 from opcheck.backends.runners.one_shot import BrokenProtocol, CommandFailed, how_it_died, scratch
 from opcheck.errors import BackendUnavailable, NotSupported, did_you_mean
 from opcheck.graph import model_of
@@ -52,7 +53,6 @@ class Conversation:
 
     def __init__(self, words: Sequence[str]) -> None:
         self._numbers, self._files = itertools.count(1), itertools.count(1)
-        self._file: Path | None = None
         folder = TemporaryDirectory(prefix="opcheck-", dir=scratch(), ignore_cleanup_errors=True)
         try:
             # What it says on standard error goes where ours goes, and is shown with a failure.
@@ -61,7 +61,8 @@ class Conversation:
             folder.cleanup()
             raise BackendUnavailable(f"{words[0]} cannot be started: {error.strerror}") from error
         self._folder = Path(folder.name)
-        self._end = weakref.finalize(self, _end, self._process, folder)
+        #: Ends the program, and removes its file; `alive` until then.
+        self.close = weakref.finalize(self, _end, self._process, folder)
         try:
             self.version = read_hello(self._line())
         except (BrokenProtocol, ProcessDied) as error:
@@ -69,23 +70,14 @@ class Conversation:
             hint = "only a command with {model}, {inputs} and {outputs} is run once for each case"
             raise BackendUnavailable(f"{words[0]} says no hello: {error}", hint) from error
 
-    @property
-    def is_open(self) -> bool:
-        """Return True if the program can be asked."""
-        return bool(self._end.alive)
-
-    def close(self) -> None:
-        """End the program, and remove its file."""
-        self._end()
-
-    def new_file(self, data: bytes, suffix: str) -> Path:
+    def new_file(self, model: bytes) -> Path:
         """A file in a folder of ours; the one before it is removed."""
-        if self._file is not None:
+        for file in self._folder.glob("*.onnx"):
             with suppress(OSError):  # Windows keeps what the program still has open
-                self._file.unlink()
-        self._file = self._folder / f"{next(self._files)}{suffix}"
-        self._file.write_bytes(data)
-        return self._file
+                file.unlink()
+        file = self._folder / f"{next(self._files)}.onnx"
+        file.write_bytes(model)
+        return file
 
     def ask(self, request: dict[str, Any], answer: str) -> Any:
         """Send `request` and return its `answer`; raises the error that the program reports.
@@ -121,7 +113,7 @@ class Conversation:
             status = self._process.wait(_PATIENCE)
         except subprocess.TimeoutExpired:
             return ProcessDied("it closed its standard input or output, and runs on")
-        return ProcessDied(how_it_died(status) or f"exited with status {status}")
+        return ProcessDied(how_it_died(status) or how_it_ended(status))
 
 
 def _end(process: subprocess.Popen[bytes], folder: TemporaryDirectory[str]) -> None:
@@ -212,7 +204,7 @@ class Persistent:
 
     def conversation(self) -> Conversation:
         """The one that goes on, or a new one, in which the program has no model yet."""
-        if self._conversation is None or not self._conversation.is_open:
+        if self._conversation is None or not self._conversation.close.alive:
             self.at_hand = None
             self._conversation = Conversation(self._words)
         return self._conversation
@@ -240,7 +232,7 @@ class ProgramModel:
         conversation = self.program.conversation()
         self.program.at_hand = None
         try:
-            path = conversation.new_file(self.data, ".onnx")
+            path = conversation.new_file(self.data)
         except OSError as error:
             raise BackendUnavailable(f"the model cannot be written down: {error}") from error
         request = {

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from opcheck.backends.address import parse
 from opcheck.backends.isolation.cleanup import guarded_folder
-from opcheck.backends.isolation.slot import BackendSettings
+from opcheck.backends.isolation.process import BackendSettings
 from opcheck.backends.isolation.stopwatch import Stopwatch
 from opcheck.backends.offers import about_kind
 from opcheck.errors import UsageError, did_you_mean

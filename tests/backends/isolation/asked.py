@@ -12,7 +12,7 @@ import psutil
 
 from opcheck.backends.isolation.cleanup import SCRATCH
 from opcheck.backends.isolation.pool import Pool
-from opcheck.backends.isolation.slot import BackendSettings
+from opcheck.backends.isolation.process import BackendSettings
 from opcheck.execution import judge_all
 from opcheck.execution.expected import question
 from opcheck.model import Case, LiveResult, Question, Reply

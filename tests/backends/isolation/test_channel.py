@@ -21,8 +21,8 @@ def ends():
     ours, theirs = socket.socketpair()
     ours.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, struct.pack("ll", 0, 200_000))
     with tempfile.TemporaryFile() as file:
-        parent = Channel(Connection(ours.detach()), file.fileno())
-        worker = Channel(Connection(os.dup(theirs.fileno())), file.fileno())
+        parent = Channel(Connection(ours.detach()), file.fileno(), at_worker=False)
+        worker = Channel(Connection(os.dup(theirs.fileno())), file.fileno(), at_worker=True)
         yield parent, worker, theirs
         theirs.close()
         for end in (parent, worker):
@@ -35,10 +35,9 @@ def test_a_message_of_any_size_arrives_as_it_was(ends, size):
     blob = os.urandom(size)
     for number, parts in enumerate([[blob], [], [b"", blob, b"x"], [b"\0"] * 1000]):
         parent.send(number, parts)
-        message = worker.receive()
-        assert (message.number, message.read()) == (number, parts)
+        assert worker.receive() == (number, parts)
         worker.send(number, [blob, b"back"])
-        assert parent.receive().read() == [blob, b"back"]
+        assert parent.receive()[1] == [blob, b"back"]
 
 
 def test_small_messages_do_not_wait_for_their_reader(ends):
@@ -46,40 +45,40 @@ def test_small_messages_do_not_wait_for_their_reader(ends):
     for number in range(4):
         parent.send(number, [bytes([number]) * (INLINE - 8)])
     for number in range(4):
-        assert worker.receive().read() == [bytes([number]) * (INLINE - 8)]
+        assert worker.receive()[1] == [bytes([number]) * (INLINE - 8)]
 
 
 def test_what_was_not_read_is_not_written_over(ends):
     parent, worker, _ = ends
     worker.send(1, [b"1" * 100_000])
-    thread = threading.Thread(
-        target=worker.send, args=(2, [b"2" * 90_000]), kwargs={"patient": True}
-    )
+    thread = threading.Thread(target=worker.send, args=(2, [b"2" * 90_000]))
     thread.start()
     time.sleep(0.1)
     assert thread.is_alive()
-    assert parent.receive().read() == [b"1" * 100_000]
-    assert parent.receive().read() == [b"2" * 90_000]
+    assert parent.receive()[1] == [b"1" * 100_000]
+    assert parent.receive()[1] == [b"2" * 90_000]
     thread.join()
 
 
 def test_what_a_worker_is_at_work_on_is_noted_beside_the_messages(ends):
     parent, worker, _ = ends
-    assert parent.marked() == 0
-    worker.mark(7)
+    assert parent.at_work() == 0
+    parent.send(7, [b"x" * 100_000])
+    parent.send(8, [b"y"])
+    assert worker.receive()[0] == 7
     worker.send(7, [b"x" * 100_000])
-    assert parent.marked() == 7
-    assert parent.receive().read() == [b"x" * 100_000]
-    assert parent.marked() == 7
+    assert parent.at_work() == 7
+    assert parent.receive()[1] == [b"x" * 100_000]
+    assert parent.at_work() == 7
 
 
 def test_a_message_that_does_not_fit_is_left_and_the_next_one_comes(ends):
     parent, worker, _ = ends
     worker.send(1, [b"1" * 100_000])
     with pytest.raises(MemoryError, match="100,008 bytes"):
-        parent.receive().read(lambda size: size < 100_000)
-    worker.send(2, [b"2" * 90_000], patient=True)
-    assert parent.receive().read(lambda size: size < 100_000) == [b"2" * 90_000]
+        parent.receive(lambda size: size < 100_000)
+    worker.send(2, [b"2" * 90_000])
+    assert parent.receive(lambda size: size < 100_000)[1] == [b"2" * 90_000]
 
 
 def head(count: int, inline: bool, number: int = 0) -> bytes:
@@ -110,7 +109,7 @@ def test_garbage_is_damaged(ends, garbage):
     parent, worker, _ = ends
     worker.connection.send_bytes(garbage)
     with pytest.raises(Damaged):
-        parent.receive().read()
+        parent.receive()
 
 
 @pytest.mark.parametrize("told", [(1 << 62, 0), (-1, 0), (1 << 20, 0), (16, 1 << 40)])
@@ -119,7 +118,7 @@ def test_garbage_in_the_file_takes_no_memory(ends, told):
     worker.send(1, [b"x" * 100_000, b"y"])
     os.pwrite(worker._file, sizes(*told), 16)
     with pytest.raises(Damaged):
-        parent.receive().read()
+        parent.receive()
 
 
 def test_a_file_that_is_cut_short_is_damaged_and_kills_nobody(ends):
@@ -127,7 +126,7 @@ def test_a_file_that_is_cut_short_is_damaged_and_kills_nobody(ends):
     worker.send(1, [b"x" * 100_000])
     os.ftruncate(worker._file, 50_000)
     with pytest.raises(Damaged):
-        parent.receive().read()
+        parent.receive()
 
 
 @pytest.mark.parametrize("part", [b"\0", b"\0\0\1\0", b"\0\0\1\0 only the beginning"])
@@ -144,7 +143,7 @@ def test_the_end_of_the_other_side_is_no_damage(ends):
     parent.send(2, [b"which nobody reads"])
     worker.connection.close()
     socket.close()
-    assert parent.receive().read() == [b"the last"]
+    assert parent.receive()[1] == [b"the last"]
     for _ in range(2):
         # Linux says so once that something was not read.
         with pytest.raises((EOFError, ConnectionError)):

@@ -14,7 +14,8 @@ import psutil
 import pytest
 
 from opcheck.backends.base import Defect
-from opcheck.backends.isolation import slot
+from opcheck.backends.execute import Observed
+from opcheck.backends.isolation import process
 from opcheck.model import Crashed, NotRun, OutOfMemory, Produced, Question, Raised, TimedOut
 from tests.backends.isolation.asked import (
     MEBI,
@@ -144,6 +145,27 @@ def test_a_bug_of_opcheck_ends_the_run():
         outcomes(pool, "a", "b__defect", "c")
 
 
+@pytest.mark.parametrize(
+    "seen",
+    [
+        Observed("run"),
+        Observed("third run", first=(), kept=()),
+        Observed("run", first=(), fed=((), ())),
+        Observed("run", exit=None, kept=(), again=()),
+    ],
+)
+def test_an_answer_that_is_neither_outputs_nor_an_exit_is_a_crash(monkeypatch, seen):
+    def answer(self, kind, number, given):
+        self.channel.receive()
+        return seen
+
+    with pool_of("Faulty") as pool, monkeypatch.context() as patch:
+        patch.setattr(process.Process, "answer", answer)
+        [reply] = replies(pool, questions("a"))
+    assert isinstance(reply.outcome, Crashed)
+    assert "neither an answer nor an exit" in reply.outcome.how
+
+
 # ── several workers ─────────────────────────────────────────────────────────────────────────────
 def test_workers_share_the_questions_and_a_hang_holds_up_none_but_its_own():
     names = ["a__hang", *(f"c{number}" for number in range(20))]
@@ -223,7 +245,7 @@ def test_to_ask_takes_no_time_even_where_nobody_listens():
 
 
 def test_an_answer_too_large_to_be_judged_here_ends_its_case_only(monkeypatch):
-    monkeypatch.setattr(slot, "fits", lambda size: size < MEBI)
+    monkeypatch.setattr(process, "fits", lambda size: size < MEBI)
     with pool_of("Faulty") as pool:
         found = outcomes(pool, "a", "b__large", "c__large", "d")
         assert pool._slots[0].process.handled == 4
@@ -306,7 +328,7 @@ def test_no_child_is_left_where_the_system_is_not_linux(monkeypatch):
 
 @on_linux
 def test_memory_that_was_given_back_in_time_counts(monkeypatch):
-    monkeypatch.setattr(slot, "_MEASURE", math.inf)
+    monkeypatch.setattr(process, "_MEASURE", math.inf)
     with pool_of("Faulty", memory_limit=320 * MEBI) as pool:
         found = outcomes(pool, "a", "b__spike", "c")
     assert kinds(found) == [Produced, OutOfMemory, Produced]

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from opcheck.backends.isolation.slot import BackendSettings
+from opcheck.backends.isolation.process import BackendSettings
 from opcheck.backends.isolation.stopwatch import Stopwatch, WorkerLost
 from opcheck.errors import UsageError
 from tests.backends.isolation.asked import questions

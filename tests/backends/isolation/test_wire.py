@@ -7,18 +7,18 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from opcheck.backends.base import Defect
 from opcheck.backends.execute import CallFailure, Observed
 from opcheck.backends.isolation.channel import Damaged
 from opcheck.backends.isolation.wire import (
-    WorkerAnswer,
+    Failure,
     answer_parts,
     question_parts,
     read_answer,
     read_question,
 )
 from opcheck.dtypes import DTYPES
-from opcheck.model import Declared, Foreign, Question
+from opcheck.model import Declared, Foreign, Items, Question
+from opcheck.model.question import Ready
 from tests.asking import task_of
 
 X = np.array([[1, 2, 3], [4, 5, 6]], np.float32)
@@ -76,14 +76,17 @@ def test_a_backend_may_do_with_its_data_what_it_likes():
         assert array.flags.c_contiguous
 
 
-def answer_of(*arrays, **changes) -> WorkerAnswer:
+def answer_of(*arrays, **changes) -> Observed:
     copies = tuple(array.copy() for array in arrays)
     seen = Observed("third run", None, 0.25, arrays, copies[::-1], copies, copies, (copies,) * 3)
-    return WorkerAnswer(replace(seen, **changes), "printed \ud800 \x00 ü", 7)
+    return replace(seen, printed="printed \ud800 \x00 ü", peak=7, **changes)
 
 
-def returned(answer: WorkerAnswer, asked: Question) -> WorkerAnswer:
-    return read_answer(received(answer_parts(asked, answer)), asked)
+def returned(answer: Observed, asked: Question) -> Observed:
+    given = (*asked.inputs, *asked.second)
+    found = read_answer(Observed, received(answer_parts(answer, given)), given)
+    assert isinstance(found, Observed)
+    return found
 
 
 def test_an_answer_arrives_as_it_was():
@@ -91,11 +94,11 @@ def test_an_answer_arrives_as_it_was():
     told = answer_of(*ARRAYS)
     got = returned(told, asked)
     assert (got.printed, got.peak) == (told.printed, told.peak)
-    assert (got.seen.stage, got.seen.exit, got.seen.seconds) == ("third run", None, 0.25)
+    assert (got.stage, got.exit, got.seconds) == ("third run", None, 0.25)
     for name in ("first", "between", "kept", "again"):
-        for pair in zip(getattr(got.seen, name), getattr(told.seen, name), strict=True):
+        for pair in zip(getattr(got, name), getattr(told, name), strict=True):
             assert same(*pair)
-    for run, original in zip(got.seen.fed, told.seen.fed, strict=True):
+    for run, original in zip(got.fed, told.fed, strict=True):
         assert all(same(*pair) for pair in zip(run, original, strict=True))
 
 
@@ -103,7 +106,7 @@ def test_what_changed_arrives_changed():
     asked, other = question_of(X), X + 1
     declared = (Declared("float32", (2, None)), Declared(None, None))
     changed = {"kept": (other,), "again": (X[:1],), "fed": ((other,),), "declared": declared}
-    got = returned(answer_of(X, **changed), asked).seen
+    got = returned(answer_of(X, **changed), asked)
     assert got.declared == declared
     assert same(got.first[0], X)
     assert same(got.kept[0], other)
@@ -126,23 +129,34 @@ def test_what_changed_arrives_changed():
     ],
 )
 def test_elements_of_types_that_no_operator_has_arrive_too(value):
-    got = returned(answer_of(value), question_of(value)).seen
+    got = returned(answer_of(value), question_of(value))
     assert same(got.first[0], value)
     assert same(got.again[0], value)
 
 
 def test_outputs_may_differ_in_number_and_in_what_they_are():
     more = (X, Foreign("a list"), X[0])
-    got = returned(answer_of(X, between=(), kept=more, again=more), question_of(X)).seen
+    got = returned(answer_of(X, between=(), kept=more, again=more), question_of(X))
     assert (len(got.first), got.between, got.kept[1]) == (1, (), Foreign("a list"))
     assert same(got.again[2], X[0])
 
 
-@pytest.mark.parametrize("asked", [question_of(X), None])
-def test_a_failure_arrives_with_its_stage(asked):
-    failure = CallFailure("memory", "MemoryError", "no room \ud800", documented=True)
-    parts = answer_parts(asked, WorkerAnswer(Observed("feed", failure)))
-    got = read_answer(received(parts), question_of(X)).seen
+def test_a_list_of_arrays_arrives_with_what_it_is():
+    value = Items("list of 2 arrays", (X, X + 1))
+    [got] = returned(answer_of(X, first=(value,)), question_of(X)).first
+    assert got.description == value.description
+    assert all(same(*pair) for pair in zip(got.values, value.values, strict=True))
+
+
+def test_what_came_before_is_sent_once():
+    asked, large = question_of(X), np.arange(9000)
+    parts = answer_parts(answer_of(large, fed=((X,), (X,), (X,))), (*asked.inputs, *asked.second))
+    assert [memoryview(part).nbytes for part in parts[1:]] == [large.nbytes]
+
+
+def test_a_failure_arrives_with_its_stage():
+    failure = CallFailure("MemoryError", "MemoryError", "no room \ud800", documented=True)
+    got = returned(Observed("feed", failure), question_of(X))
     assert (got.stage, got.exit, got.first) == ("feed", failure, None)
 
 
@@ -150,47 +164,45 @@ RECORD = {
     "stage": "third run",
     "exit": None,
     "seconds": 0.0,
-    "first": [{"dtype": "<f4", "shape": [2, 3], "blob": 1}],
+    "first": [{"@": ["<f4", [2, 3], 1]}],
     "between": None,
-    "kept": [0],
-    "again": [0],
+    "kept": [{"@": 0}],
+    "again": [{"@": 0}],
     "fed": [],
     "declared": [],
-    "printed": "",
-    "peak": 0,
 }
 
 
-def read(record) -> WorkerAnswer:
-    return read_answer(received([json.dumps(record).encode(), X.tobytes()]), question_of(X))
+def read(record) -> Observed:
+    return read_answer(Observed, received([json.dumps(record).encode(), X.tobytes()]))
 
 
 def test_a_record_by_hand_is_read():
-    assert same(read(RECORD).seen.kept[0], X)
+    assert same(read(RECORD).kept[0], X)
 
 
 @pytest.mark.parametrize(
     "change",
     [
-        {"first": None},
-        {"kept": None},
-        {"kept": [1]},
+        {"kept": [{"@": 5}]},
         {"again": 5},
-        {"fed": [[None, None]]},
+        {"fed": [[None]]},
+        {"fed": [[{"@": "a list"}]]},
+        {"stage": "another"},
         {"seconds": "soon"},
         {"exit": {"kind": "X"}},
         {"exit": 3},
-        {"first": [{"dtype": "<f4", "shape": [2, 4], "blob": 1}]},
-        {"first": [{"dtype": "<f4", "shape": [-2, -3], "blob": 1}]},
-        {"first": [{"dtype": "<f4", "shape": "ab", "blob": 1}]},
-        {"first": [{"dtype": "O", "shape": [3], "blob": 1}]},
-        {"first": [{"dtype": "finfo", "shape": [3], "blob": 1}]},
-        {"first": [{"dtype": "<f4", "shape": [2, 3], "blob": 2}]},
+        {"first": [{"@": ["<f4", [2, 4], 1]}]},
+        {"first": [{"@": ["<f4", [-2, -3], 1]}]},
+        {"first": [{"@": ["<f4", "ab", 1]}]},
+        {"first": [{"@": ["O", [3], 1]}]},
+        {"first": [{"@": ["finfo", [3], 1]}]},
+        {"first": [{"@": ["<f4", [2, 3], 2]}]},
+        {"first": [{"@": [["a", 3], [2]]}]},
         {"first": [{}]},
         {"first": [None]},
         {"declared": None},
-        {"declared": [["f32", [2]]]},
-        {"declared": [[None, "23"]]},
+        {"declared": [{"dtype": None, "shape": "23"}]},
     ],
 )
 def test_a_record_that_makes_no_sense_is_damaged(change):
@@ -198,12 +210,12 @@ def test_a_record_that_makes_no_sense_is_damaged(change):
         read({**RECORD, **change})
 
 
-@pytest.mark.parametrize("text", [b"", b"\xff", b"[" * 100_000, b"3", b"{}", b'"bug"'])
+@pytest.mark.parametrize("text", [b"", b"\xff", b"[" * 100_000, b"3", b"[]", b'"bug"'])
 def test_what_is_no_record_is_damaged(text):
     with pytest.raises(Damaged):
-        read_answer([bytearray(text)], question_of(X))
+        read_answer(Observed, [bytearray(text)])
 
 
-def test_a_bug_that_a_worker_reports_is_raised():
-    with pytest.raises(Defect, match="Traceback of it"):
-        read_answer([bytearray(b'{"bug": "Traceback of it"}')], question_of(X))
+def test_a_failure_of_the_worker_itself_arrives_in_place_of_any_answer():
+    failure = Failure("Traceback of it", "look there", usage=True)
+    assert read_answer(Ready, received(answer_parts(failure))) == failure

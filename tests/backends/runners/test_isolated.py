@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from opcheck.backends.isolation.pool import Pool
-from opcheck.backends.isolation.slot import BackendSettings
+from opcheck.backends.isolation.process import BackendSettings
 from opcheck.execution import judge_all
 from opcheck.model import Case, Verdict
 from tests.asking import cases_in

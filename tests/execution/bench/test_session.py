@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from opcheck.backends.isolation.pool import Pool
-from opcheck.backends.isolation.slot import BackendSettings
+from opcheck.backends.isolation.process import BackendSettings
 from opcheck.backends.isolation.stopwatch import Stopwatch
 from opcheck.execution.bench import Benchmark, Plan
 from opcheck.execution.bench.session import Entrant

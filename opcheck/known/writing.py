@@ -57,14 +57,14 @@ def revised(text: str, node: FileNode, file: str, revision: Revision) -> str:
     entries is written in brackets.
     """
     sheet = _Sheet(text.splitlines())
-    entries = _items(node, ("known",))
+    entries = _items(node, "known")
     if entries and not all(map(sheet.is_item, entries)):
         told = f"{file}: the entries are written in brackets, and cannot be revised"
         raise UsageError(told, "write each with a '-' in lines of its own")
     gone = 0
     for number in sorted({entry for entry, _ in revision.replaced}):
         replaced = {p: new for (e, p), new in revision.replaced.items() if e == number}
-        where = _items(node, ("known", number, "where"))
+        where = _items(node, "known", number, "where")
         if len(replaced) == len(where) and not any(replaced.values()):
             sheet.put(sheet.span(entries[number]), [])
             gone += 1
@@ -151,16 +151,10 @@ class _Sheet:
         return "\n".join(lines) + "\n"
 
 
-def _items(node: FileNode, path: Sequence[str | int]) -> list[Mark]:
+def _items(node: FileNode, *path: str | int) -> list[Mark]:
     """Return where the items of a list begin; empty for an empty list."""
-    here = node
-    for step in path:
-        assert isinstance(here.value, dict | tuple)
-        here = here.value[step]  # type: ignore[index]
-    if here.value is None:
-        return []
-    assert isinstance(here.value, tuple)
-    return [item.mark for item in here.value]
+    found = node.get(*path)
+    return [item.mark for item in found.items] if found else []
 
 
 def _round_trip() -> YAML:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -44,6 +44,33 @@ class FileNode:
             return {key: item.plain() for key, item in value.items()}
         return value
 
+    @property
+    def entries(self) -> dict[str, FileNode]:
+        """What a mapping holds by key; empty for anything else."""
+        return self.value if isinstance(self.value, dict) else {}
+
+    @property
+    def items(self) -> tuple[FileNode, ...]:
+        """What a list holds; empty for anything else."""
+        return self.value if isinstance(self.value, tuple) else ()
+
+    def get(self, *path: str | int) -> FileNode | None:
+        """The value at a path; None where that leads nowhere."""
+        node: FileNode | None = self
+        for step in path:
+            if node is None:
+                return None
+            if isinstance(step, str):
+                node = node.entries.get(step)
+            else:
+                node = node.items[step] if 0 <= step < len(node.items) else None
+        return node
+
+    def without(self, keys: Collection[str]) -> FileNode:
+        """The mapping without some of its keys."""
+        kept = {key: value for key, value in self.entries.items() if key not in keys}
+        return FileNode(kept, self.mark, self.keys)
+
     def at(self, path: Sequence[str | int], *, key: bool = False) -> Mark:
         """Return where the deepest value on `path` begins; steps that lead nowhere are skipped.
 
@@ -52,14 +79,11 @@ class FileNode:
         """
         node, mark = self, self.mark
         for number, step in enumerate(path, 1):
-            value = node.value
-            if isinstance(value, dict) and isinstance(step, str) and step in value:
-                wanted = key and number == len(path)
-                mark = node.keys.get(step, node.mark) if wanted else value[step].mark
-                node = value[step]
-            elif isinstance(value, tuple) and isinstance(step, int) and 0 <= step < len(value):
-                node = value[step]
-                mark = node.mark
+            below = node.get(step)
+            if below:
+                is_key = key and number == len(path) and isinstance(step, str)
+                mark = node.keys.get(str(step), node.mark) if is_key else below.mark
+                node = below
         return mark
 
 

@@ -107,27 +107,20 @@ def _path(finding: Any, node: FileNode) -> Location:
     """The keys on the way, without the tags among them."""
     *way, last = finding["loc"] or (None,)
     path: list[str | int] = []
-    here: Any = node
+    here: FileNode | None = node
     for step in way:
         if not _is_tag(step, here):
             path.append(step)
-            here = _below(here, step)
+            here = here and here.get(step)
     if last is not None and (_is_unknown(finding) or not _is_tag(last, here)):
         path.append(last)
     return tuple(path)
 
 
-def _is_tag(step: str | int, here: Any) -> bool:
+def _is_tag(step: str | int, here: FileNode | None) -> bool:
     # By "[key]" pydantic says that the key before it is at fault itself.
-    return (step == "[key]" or str(step).startswith("<")) and _below(here, step) is None
-
-
-def _below(here: Any, step: str | int) -> Any:
-    if isinstance(here, FileNode) and isinstance(here.value, dict):
-        return here.value.get(str(step))
-    if isinstance(here, FileNode) and isinstance(here.value, tuple) and isinstance(step, int):
-        return here.value[step]
-    return None
+    is_tag = step == "[key]" or str(step).startswith("<")
+    return is_tag and (here is None or here.get(step) is None)
 
 
 def _is_unknown(finding: Any) -> bool:

@@ -18,8 +18,6 @@ from opcheck.suite.overlay import (
     PATHS_ARE,
     FieldPath,
     OmittedFields,
-    get,
-    mapping,
     overlay,
     parse_path,
     put,
@@ -74,7 +72,7 @@ class Expansion:
         self.file = file
         self.problems = problems
         self.domain, self.op = _text(root, "domain"), _text(root, "op")
-        self.defaults = _without(root, _NOT_IN_DEFAULTS)
+        self.defaults = root.without(_NOT_IN_DEFAULTS)
         known = len(problems)
         self.matrix = self._matrix(root, self.defaults)
         self.lost = max(lost, self._since(known))
@@ -83,7 +81,7 @@ class Expansion:
     def expand(self, case: FileNode, lost: OmittedFields) -> Iterator[Concrete]:
         """The concrete cases of one entry of `cases`."""
         known = len(self.problems)
-        own = _without(case, _NOT_IN_CASE)
+        own = case.without(_NOT_IN_CASE)
         farther = {p: v for p, v in self.matrix.items() if not states(own, p)}
         matrix = {**farther, **self._matrix(case, own)}
         # It may go through values that the case states, which are one of them.
@@ -91,13 +89,13 @@ class Expansion:
         lost = max(lost, self.lost, self._since(known))
         base = overlay(self.defaults, own)
         name = _text(case, "name")
-        rows = get(case, ("rows",))
+        rows = case.get("rows")
         if rows is None or not isinstance(rows.value, tuple):
             yield from self._points(Concrete("", name, None, base, lost), matrix, sweep)
             return
         for number, row in enumerate(rows.value, 1):
             label = self._label(row, number)
-            said = _without(row, _NOT_IN_CASE)
+            said = row.without(_NOT_IN_CASE)
             left = {p: v for p, v in matrix.items() if not states(said, p)}
             concrete = Concrete("", name, label, overlay(base, said), lost)
             yield from self._points(concrete, left, sweep)
@@ -128,7 +126,7 @@ class Expansion:
             self._problem(base.node.mark, "no version of the case allows such a dtype")
 
     def _is_allowed(self, node: FileNode) -> bool:
-        dtype, number = get(node, ("dtype",)), get(node, ("opset",))
+        dtype, number = node.get("dtype"), node.get("opset")
         if dtype is None or not isinstance(dtype.value, _IfAllowed):
             return True
         if number is None or not isinstance(number.value, int):
@@ -145,7 +143,7 @@ class Expansion:
                 return None
             node = placed
         for path, value in point.items():
-            if get(node, path) is not value:
+            if node.get(*path) is not value:
                 where = quoted(".".join(path))
                 self._problem(value.mark, f"another key of the matrix replaces {where}")
                 return None
@@ -175,7 +173,7 @@ class Expansion:
         return f"{self.op}/{base.name}{at}{f'#{base.row}' if base.row else ''}"
 
     def _label(self, row: FileNode, number: int) -> str:
-        node = get(row, ("label",))
+        node = row.get("label")
         if node is None:
             return str(number)
         known = isinstance(node.value, str | int) and not isinstance(node.value, bool)
@@ -187,11 +185,10 @@ class Expansion:
     def _matrix(
         self, owner: FileNode, plain: FileNode, field: str = "matrix"
     ) -> dict[FieldPath, tuple[FileNode, ...]]:
-        node = get(owner, (field,))
+        node = owner.get(field) or FileNode({}, owner.mark)
         found: dict[FieldPath, tuple[FileNode, ...]] = {}
-        for key, values in mapping(node).items():
+        for key, values in node.entries.items():
             path = parse_path(key)
-            assert node is not None
             if path is None:
                 message = f"{quoted(key)} is no path a {field} can vary"
                 self._problem(node.keys[key], message, PATHS_ARE)
@@ -265,19 +262,12 @@ def spell(node: FileNode) -> str:
 
 
 def _size(node: FileNode) -> int:
-    if isinstance(node.value, dict):
-        return 1 + sum(map(_size, node.value.values()))
-    return 1 + sum(map(_size, node.value)) if isinstance(node.value, tuple) else 1
+    return 1 + sum(map(_size, (*node.entries.values(), *node.items)))
 
 
 def _text(node: FileNode, key: str) -> str:
-    found = get(node, (key,))
-    return "" if found is None else str(found.value)
-
-
-def _without(node: FileNode, keys: tuple[str, ...]) -> FileNode:
-    kept = {key: value for key, value in mapping(node).items() if key not in keys}
-    return FileNode(kept, node.mark, node.keys)
+    found = node.get(key)
+    return str(found.value) if found else ""
 
 
 @dataclass(frozen=True)

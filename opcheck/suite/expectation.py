@@ -23,9 +23,9 @@ from opcheck.model import (
     TensorSpec,
     Values,
 )
-from opcheck.reading import FileNode, quoted
+from opcheck.reading import quoted
 from opcheck.suite import fields as f
-from opcheck.suite.overlay import PATHS_ARE, mapping, parse_path, put
+from opcheck.suite.overlay import PATHS_ARE, parse_path, put
 from opcheck.suite.tensors import InvalidTensor, inside
 
 if TYPE_CHECKING:
@@ -191,12 +191,11 @@ def _golden(
 def _rejected(
     resolver: Resolver, case: Case, answer: f.RejectedField, path: tuple[str | int, ...]
 ) -> Rejected:
-    legal = resolver.node_at((*path, "legal"))
-    ((key, value),) = mapping(legal).items()
+    legal = resolver.node.get(*path, "legal")
+    assert legal  # validated before
+    ((key, value),) = legal.entries.items()
     # What must come out of the legal twin does not matter, only that it runs.
-    stated = mapping(resolver.node)
-    kept = {k: v for k, v in stated.items() if k not in ("expect", "rule", "tolerance")}
-    start, steps = FileNode(kept, resolver.node.mark, resolver.node.keys), parse_path(key)
+    start, steps = resolver.node.without(("expect", "rule", "tolerance")), parse_path(key)
     node = put(start, steps, value) if steps else None
     if node is None:
         reason = "leads into a literal" if steps else "is no path"

@@ -21,7 +21,7 @@ from opcheck.model import Case, Source
 from opcheck.reading import FileNode, Mark, Problems, quoted, read_file, shipped_folder
 from opcheck.suite.expand import Concrete, Expansion, Sweep
 from opcheck.suite.fields import BenchEntry, CaseEntry, HeadFields
-from opcheck.suite.overlay import get, mapping, validate
+from opcheck.suite.overlay import validate
 from opcheck.suite.resolve import CaseFile, resolve
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ def load_sweep(paths: Sequence[Path], ids: Collection[str], sweep: Sweep) -> tup
 
 
 def _timed(paths: Sequence[Path]) -> Callable[[FileNode], str]:
-    return lambda root: "bench" if get(root, ("bench",)) or not paths else "cases"
+    return lambda root: "bench" if root.get("bench") or not paths else "cases"
 
 
 #: What becomes of a concrete case: itself, or several sizes of it.
@@ -193,18 +193,18 @@ def _cases(
 ) -> Iterator[Case]:
     head, rest, lost = validate(HeadFields, root, name, problems)
     known = head is not None and _is_operator(name, root, head.domain, head.op, problems)
-    given = mapping(root)
+    given = root.entries
     # One that is misspelt is told as such.
     if head and not ({*given} & {*_LISTS} or did_you_mean("cases", given)):
         problems.add(name, root.mark, "'cases' is missing")
-    entries = get(root, (part,))
+    entries = root.get(part)
     expansion = Expansion(name, rest, lost, problems) if head and known else None
-    for entry in entries.value if entries and isinstance(entries.value, tuple) else ():
+    for entry in entries.items if entries else ():
         fields, sound, lost = validate(_LISTS[part], entry, name, problems)
         if not (head and fields and expansion):
             continue
         concretes = [*chain.from_iterable(map(sizes, expansion.expand(sound, lost)))]
-        opsets = (get(concrete.node, ("opset",)) for concrete in concretes)
+        opsets = (concrete.node.get("opset") for concrete in concretes)
         numbers = frozenset(node.value for node in opsets if node and isinstance(node.value, int))
         file = CaseFile(name, path, shipped, head.domain, head.op, problems, numbers)
         for concrete in concretes:

@@ -53,11 +53,6 @@ def parse_path(text: str) -> FieldPath | None:
     return path if len(path) in lengths and all(path) else None
 
 
-def mapping(node: FileNode | None) -> dict[str, FileNode]:
-    """The node's mapping, or an empty one if it is none."""
-    return node.value if node is not None and isinstance(node.value, dict) else {}
-
-
 def overlay(base: FileNode, nearer: FileNode, path: FieldPath = ()) -> FileNode:
     """`nearer` laid over `base`: fields replace fields; attrs, inputs and tensors merge by key.
 
@@ -68,7 +63,7 @@ def overlay(base: FileNode, nearer: FileNode, path: FieldPath = ()) -> FileNode:
         return nearer
     if _is_tensor(path):
         base = _without_replaced(base, nearer.value)
-    old = mapping(base)
+    old = base.entries
     merged = {
         key: overlay(old[key], value, (*path, key)) if key in old else value
         for key, value in nearer.value.items()
@@ -82,20 +77,7 @@ def _is_tensor(path: FieldPath) -> bool:
 
 def _without_replaced(tensor: FileNode, nearer: dict[str, FileNode]) -> FileNode:
     """`tensor` without its content, if `nearer` says another: what fills it is said once."""
-    if not any(key in nearer for key in CONTENTS):
-        return tensor
-    kept = {key: value for key, value in mapping(tensor).items() if key not in CONTENTS}
-    return FileNode(kept, tensor.mark, tensor.keys)
-
-
-def get(node: FileNode, path: FieldPath) -> FileNode | None:
-    """The node at `path`, or None where the path leads nowhere."""
-    for step in path:
-        below = mapping(node).get(step)
-        if below is None:
-            return None
-        node = below
-    return node
+    return tensor.without(CONTENTS) if any(key in nearer for key in CONTENTS) else tensor
 
 
 def put(node: FileNode, path: FieldPath, value: FileNode, way: FieldPath = ()) -> FileNode | None:
@@ -108,14 +90,14 @@ def put(node: FileNode, path: FieldPath, value: FileNode, way: FieldPath = ()) -
     if node.value is not None and not isinstance(node.value, dict):
         return None
     step = path[0]
-    below = mapping(node).get(step, FileNode({}, value.mark))
+    below = node.get(step) or FileNode({}, value.mark)
     changed = put(below, path[1:], value, (*way, step))
     if changed is None:
         return None
     if _is_tensor(way):
         node = _without_replaced(node, {step: changed})
     keys = {step: value.mark, **node.keys, **({step: value.mark} if len(path) == 1 else {})}
-    return FileNode({**mapping(node), step: changed}, node.mark, keys)
+    return FileNode({**node.entries, step: changed}, node.mark, keys)
 
 
 def states(node: FileNode, path: FieldPath) -> bool:

@@ -14,7 +14,7 @@ from opcheck.dtypes import DTYPES, DType, limits
 from opcheck.errors import did_you_mean
 from opcheck.model import Attrs, Case, Computed, OutputSpec, Source, TensorSpec, Tolerance
 from opcheck.opset import Schema
-from opcheck.reading import FileNode, Mark, Problems, quoted
+from opcheck.reading import Mark, Problems, quoted
 from opcheck.reading.validation import shown
 from opcheck.suite import expectation, signature
 from opcheck.suite import fields as f
@@ -154,7 +154,8 @@ class Resolver:
         self, name: str, path: tuple[str | int, ...], fields: object, dtype: DType | None
     ) -> TensorSpec | None:
         """The tensor written at `path`, or None with its problem reported."""
-        node = self.node_at(path)
+        node = self.node.get(*path)
+        assert node  # validated before
         try:
             return read_tensor(name, node, fields, dtype, self.file.path.parent)
         except InvalidTensor as refused:
@@ -172,15 +173,6 @@ class Resolver:
             mark = Mark(problem.line, problem.column)
             self.problem(mark, f"the legal twin is not legal: {problem.message}", problem.hint)
         return case
-
-    def node_at(self, path: tuple[str | int, ...]) -> FileNode:
-        """The node at a path that validation has shown to exist."""
-        node = self.node
-        for step in path:
-            below = node.value[step]  # type: ignore[index]  # validated before
-            assert isinstance(below, FileNode)
-            node = below
-        return node
 
     def _outputs(
         self, schema: Schema, tensors: tuple[TensorSpec, ...], attrs: Attrs

@@ -18,7 +18,6 @@ from opcheck.model import ATTRIBUTE_TYPES, AttrValue, OpVersion, TensorSpec, Typ
 from opcheck.opset import Attribute, Parameter, Schema, directml
 from opcheck.reading import Mark, quoted
 from opcheck.reading.validation import shown
-from opcheck.suite.overlay import get
 
 if TYPE_CHECKING:
     from opcheck.suite.resolve import Resolver
@@ -149,9 +148,8 @@ def bindings(
 
 
 def _dtype_mark(resolver: Resolver, spec: TensorSpec) -> Mark:
-    own = get(resolver.node, ("inputs", spec.name, "dtype"))
-    case = get(resolver.node, ("dtype",))
-    return own.mark if own else case.mark if case else resolver.at("inputs", spec.name)
+    stated = resolver.node.get("inputs", spec.name, "dtype") or resolver.node.get("dtype")
+    return stated.mark if stated else resolver.at("inputs", spec.name)
 
 
 def resolve_attributes(resolver: Resolver, schema: Schema) -> dict[str, AttrValue | Typed]:

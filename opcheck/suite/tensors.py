@@ -18,7 +18,6 @@ from opcheck.reading.nodes import Unreadable
 from opcheck.reading.validation import shown
 from opcheck.suite.fields import CONTENTS, FILLS, TensorFields
 from opcheck.suite.fill import load_npy, unrounded_dtype
-from opcheck.suite.overlay import mapping
 
 #: No tensor of a case, nor all of them together, may hold more: case files may come from strangers.
 MAX_ELEMENTS = 1 << 26
@@ -66,7 +65,7 @@ def read_tensor(
         if getattr(fields, key) is not None and content not in FILLS:
             raise InvalidTensor(node.at([key], key=True), f"{name}: {key} goes with a fill only")
     if content == "value":
-        spec = _literal(name, mapping(node)["value"], dtype)
+        spec = _literal(name, node.entries["value"], dtype)
     elif content == "file":
         spec = _from_file(name, node, str(fields.file), dtype, folder)
     else:

@@ -1,6 +1,6 @@
 """The form of a ledger: which cases an entry is about, in what way they fail, and why."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Annotated, Any, Literal, Self
 
@@ -10,7 +10,6 @@ from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from opcheck.errors import did_you_mean
 from opcheck.model import FAILURES, WRONG, Case, Typed, Verdict
-from opcheck.reading import validation
 from opcheck.reading.validation import Fields
 
 #: The verdicts that a ledger of released backends can explain.
@@ -73,29 +72,22 @@ class Place(Fields):
     def fits(self, case: Case) -> bool:
         """Return True if `case` is one of these."""
         return all(
-            getattr(self, field) is None or value_of(case, field) in getattr(self, field)
-            for field in VALUES
+            getattr(self, field) is None or value_of(case) in getattr(self, field)
+            for field, value_of in VALUES.items()
         ) and all(
             _plain(case.attrs.get(name)) in items for name, items in (self.attrs or {}).items()
         )
 
 
-#: The fields of a place that hold values to choose from, from what is most general.
-VALUES = ("case", "op", "name", "row", "opset", "dtype")
-
-
-def value_of(case: Case, field: str) -> str | int | None:
-    """Return the value of a place's field for a case."""
-    match field:
-        case "case":
-            return case.id
-        case "op":
-            return case.op.name
-        case "dtype":
-            return case.dtype.name if case.dtype else None
-        case _:
-            value: str | int | None = getattr(case, field)
-            return value
+#: The fields of a place that hold values to choose from, the most general first: a case's value.
+VALUES: Mapping[str, Callable[[Case], str | int | None]] = {
+    "case": lambda case: case.id,
+    "op": lambda case: case.op.name,
+    "name": lambda case: case.name,
+    "row": lambda case: case.row,
+    "opset": lambda case: case.opset,
+    "dtype": lambda case: case.dtype.name if case.dtype else None,
+}
 
 
 def _plain(value: Any) -> Any:
@@ -194,14 +186,6 @@ class UserFields(Fields):
     known: Annotated[
         list[LedgerEntry], BeforeValidator(lambda value: [] if value is None else value)
     ]
-
-
-def known_keys(
-    ledger: type[Fields], entry: type[Fields], container: validation.Location
-) -> list[str]:
-    """The keys allowed at a place of a ledger that has such entries."""
-    model = Place if "where" in container else entry if "known" in container else ledger
-    return validation.aliases(model)
 
 
 def is_version(version: str) -> bool:

@@ -9,7 +9,7 @@ import hashlib
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import cache, cached_property, partial
+from functools import cache, cached_property
 from pathlib import Path
 from typing import TypeVar
 
@@ -50,7 +50,7 @@ def load_ledgers(paths: Iterable[Path]) -> tuple[Ledger, ...]:
     """The ledgers in `paths`; raises CaseFileError with every problem of every file."""
     problems = Problems()
     ledgers = []
-    for path, node, fields in _read(paths, f.LedgerFields, f.Line, problems):
+    for path, node, fields in _read(paths, f.LedgerFields, problems):
         # Each `same_as` begins the cause of exactly one independent line.
         causes = [line.cause for line in fields.known if line.same_as is None]
         for number, begin in enumerate(line.same_as for line in fields.known):
@@ -63,9 +63,13 @@ def load_ledgers(paths: Iterable[Path]) -> tuple[Ledger, ...]:
 
 
 def _read(
-    paths: Iterable[Path], cls: type[Fields], entry: type[validation.Fields], problems: Problems
+    paths: Iterable[Path], cls: type[Fields], problems: Problems
 ) -> Iterator[tuple[Path, FileNode, Fields]]:
-    keys = partial(f.known_keys, cls, entry)
+    entry = f.Line if cls is f.LedgerFields else f.LedgerEntry
+
+    def keys(at: validation.Location) -> list[str]:
+        return validation.aliases(f.Place if "where" in at else entry if "known" in at else cls)
+
     for path in paths:
         node = read_file(path, problems)
         fields = validation.check(cls, node, str(path), problems, keys)[0] if node else None
@@ -145,7 +149,7 @@ def load_user_ledgers(paths: Iterable[Path]) -> tuple[UserLedger, ...]:
     """The ledgers in `paths`, each file once; raises CaseFileError with every problem of all."""
     problems = Problems()
     once = {path.resolve(): path for path in paths}.values()
-    read = _read(once, f.UserFields, f.LedgerEntry, problems)
+    read = _read(once, f.UserFields, problems)
     ledgers = [UserLedger(path, fields, node, _lines(path)) for path, node, fields in read]
     problems.raise_if_any()
     return tuple(ledgers)

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from functools import cache
 from operator import or_
 
-from opcheck.dtypes import DType, any_by_text, named
+from opcheck.dtypes import BY_TEXT, DType, named
 from opcheck.model import Attrs, AttrValue, OpVersion
 from opcheck.opset import directml
 from opcheck.opset.schema import Attribute, AttributeReference, Body, BodyNode, Parameter, Schema
@@ -103,7 +103,7 @@ def output_dtype(
     if output.constraint in bound:
         return bound[output.constraint]
     if len(output.types) == 1:
-        return any_by_text(next(iter(output.types)))
+        return BY_TEXT.get(next(iter(output.types)))
     attribute = naming(schema)
     found = named(attrs.get(attribute.name, attribute.default)) if attribute else None
     return found if found and found.text in output.types else None

@@ -19,13 +19,13 @@ from opcheck import opset
 from opcheck.errors import UsageError, did_you_mean
 from opcheck.model import Case, Source
 from opcheck.reading import FileNode, Mark, Problems, quoted, read_file, shipped_folder
-from opcheck.suite.expand import Concrete, Expansion, Sweep
+from opcheck.suite.expand import Concrete, Expansion
 from opcheck.suite.fields import BenchEntry, CaseEntry, HeadFields
 from opcheck.suite.overlay import validate
 from opcheck.suite.resolve import CaseFile, resolve
 
 if TYPE_CHECKING:
-    from opcheck.graph.test_data import ModelTest
+    from opcheck.graph.test_data import FileMessages, ModelTest
 
 SUFFIXES = (".yaml", ".yml")
 _WHOLE_FILE = Mark(0, 0)
@@ -57,31 +57,30 @@ def load(paths: Sequence[Path] = (), ops: Collection[str] = ()) -> tuple[Case, .
     return _load(paths, lambda root: "cases") if paths else _shipped(frozenset(ops))
 
 
-def load_bench(paths: Sequence[Path] = (), ops: Collection[str] = ()) -> tuple[Case, ...]:
+#: What becomes of a concrete case: itself, or several sizes of it.
+Sizes: TypeAlias = Callable[[Concrete], Iterable[Concrete]]
+
+
+def load_bench(
+    paths: Sequence[Path] = (),
+    ops: Collection[str] = (),
+    sizes: Sizes = lambda concrete: (concrete,),
+) -> tuple[Case, ...]:
     """Load the cases to time: the list `bench` of a file, or its cases if it has none.
 
     Shipped files are exceptions: none of their cases is timed.
     """
-    return _load(paths, _timed(paths), ops=ops)
 
+    def part(root: FileNode) -> str:
+        return "bench" if root.get("bench") or not paths else "cases"
 
-def load_sweep(paths: Sequence[Path], ids: Collection[str], sweep: Sweep) -> tuple[Case, ...]:
-    """Of what is to be timed the cases with these `ids`, in the sizes of a sweep."""
-    return _load(paths, _timed(paths), lambda concrete: sweep.of(concrete, ids))
-
-
-def _timed(paths: Sequence[Path]) -> Callable[[FileNode], str]:
-    return lambda root: "bench" if root.get("bench") or not paths else "cases"
-
-
-#: What becomes of a concrete case: itself, or several sizes of it.
-_Sizes: TypeAlias = Callable[[Concrete], Iterable[Concrete]]
+    return _load(paths, part, sizes, ops)
 
 
 def _load(
     paths: Sequence[Path],
     part: Callable[[FileNode], str],
-    sizes: _Sizes = lambda concrete: (concrete,),
+    sizes: Sizes = lambda concrete: (concrete,),
     ops: Collection[str] = (),
 ) -> tuple[Case, ...]:
     problems = Problems()
@@ -117,7 +116,7 @@ def _files(paths: Sequence[Path], problems: Problems) -> Iterator[tuple[str, Pat
     seen: set[Path] = set()
     for path in paths:
         found = [path]
-        if _is_folder(path):
+        if os.path.isdir(path):  # noqa: PTH112  # Path's raises what reading a file tells better
             known = len(problems)
             found = _in_folder(path, problems)
             if not found and len(problems) == known:
@@ -154,26 +153,11 @@ def _in_folder(folder: Path, problems: Problems) -> list[Path]:
         files = [] if real in walked else [Path(where, n) for n in names if n[0] != "."]
         walked.add(real)
         for file in files:
-            if _is_broken_link(file):
+            if file.is_symlink() and not os.path.exists(file):  # noqa: PTH110  # Path's may raise
                 problems.add(str(file), _WHOLE_FILE, "this link leads to nothing that can be read")
             elif file.suffix.lower() in SUFFIXES:
                 found.append(file)
     return sorted(found)
-
-
-def _is_broken_link(path: Path) -> bool:
-    try:
-        if path.is_symlink():
-            path.resolve(strict=True)
-    except (OSError, RuntimeError):
-        return True
-    return False
-
-
-def _is_folder(path: Path) -> bool:
-    with suppress(OSError):  # reading it as a file tells what is wrong with it
-        return path.is_dir()
-    return False
 
 
 def _real(path: Path) -> Path:
@@ -188,7 +172,7 @@ def _cases(
     shipped: bool,
     root: FileNode,
     part: str,
-    sizes: _Sizes,
+    sizes: Sizes,
     problems: Problems,
 ) -> Iterator[Case]:
     head, rest, lost = validate(HeadFields, root, name, problems)
@@ -254,7 +238,7 @@ def load_all(
     """
     files = [path for path in paths if not _is_of_models(path)]
     cases = [*load(files, ops)] if files or not paths else []
-    problems = Problems()
+    problems, told = Problems(), list[tuple[Path, str]]()
     models = []
     for path in dict.fromkeys(path for path in paths if path not in files):
         if is_node_tests(path):
@@ -265,8 +249,10 @@ def load_all(
         elif path.suffix == _MODEL:
             models.append(path)
         else:
-            cases += _test_data(path, problems)
-    cases += _models(models, dims or {}, problems)
+            cases += _test_data(path, told)
+    cases += _models(models, dims or {}, told)
+    for path, message in told:
+        problems.add(str(path), _WHOLE_FILE, message)
     check_unique(cases, problems)
     problems.raise_if_any()
     return tuple(cases)
@@ -283,18 +269,15 @@ def _is_of_models(path: Path) -> bool:
     return is_node_tests(path) or path.suffix == _MODEL or _is_test_data(path)
 
 
-def _models(paths: Iterable[Path], dims: Mapping[str, int], problems: Problems) -> Iterator[Case]:
-    from opcheck.graph.test_data import FileMessages
-    from opcheck.suite.models import Sizes, case_of_model
+def _models(paths: Iterable[Path], dims: Mapping[str, int], told: FileMessages) -> Iterator[Case]:
+    from opcheck.suite.models import DimSizes, case_of_model
 
-    told, sizes = FileMessages(), Sizes(dims)
+    sizes = DimSizes(dims)
     for path in paths:
         case = case_of_model(path, sizes, told)
         if case:
             yield case
     sizes.check()
-    for path, message in told:
-        problems.add(str(path), _WHOLE_FILE, message)
 
 
 def is_node_tests(path: Path) -> bool:
@@ -328,28 +311,21 @@ def _is_test_data(path: Path) -> bool:
     """Return True if a folder holds tests of models; raises UsageError if it has case files too."""
     from opcheck.graph.test_data import is_test
 
-    test: Path | None = None
-    file: Path | None = None
+    tests, files = [], []
     for where, folders, names in _walk_tests(path):
-        if test is None and is_test([*names, *folders]):
-            test = where
-        file = file or next(
-            (where / name for name in names if Path(name).suffix.lower() in SUFFIXES), None
-        )
-    if test and file:
-        raise UsageError(
-            f"{path} holds both case files ({file}) and test data ({test})",
-            "name the one or the other",
-        )
-    return test is not None
+        tests += [where] if is_test([*names, *folders]) else []
+        files += [where / name for name in names if Path(name).suffix.lower() in SUFFIXES]
+    if tests and files:
+        told = f"{path} holds both case files ({files[0]}) and test data ({tests[0]})"
+        raise UsageError(told, "name the one or the other")
+    return bool(tests)
 
 
-def _test_data(root: Path, problems: Problems) -> Iterator[Case]:
-    from opcheck.graph.test_data import FileMessages, is_test, read_test
+def _test_data(root: Path, told: FileMessages) -> Iterator[Case]:
+    from opcheck.graph.test_data import is_test, read_test
     from opcheck.suite.golden_files import as_cases, golden_above, orphans
     from opcheck.suite.models import cases_of
 
-    told = FileMessages()
     golden = golden_above(root, told)
     found: dict[Path, list[Case]] = {}
     room = MAX_HELD
@@ -381,9 +357,7 @@ def _test_data(root: Path, problems: Problems) -> Iterator[Case]:
         yield from as_cases(golden, root, found)
     else:
         told += orphans(found)
-        yield from (case for cases in found.values() for case in cases)
-    for path, message in told:
-        problems.add(str(path), _WHOLE_FILE, message)
+        yield from chain.from_iterable(found.values())
 
 
 def _walk_tests(

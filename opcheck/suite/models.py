@@ -138,7 +138,7 @@ def _spec(name: str, array: Array, *, initializer: bool = False) -> TensorSpec:
     return TensorSpec(name, dtype, array.shape, Given(array), initializer=initializer)
 
 
-class Sizes:
+class DimSizes:
     """The sizes that a user gave, by the names of dimensions or as INPUT[AXIS]."""
 
     def __init__(self, given: Mapping[str, int]) -> None:
@@ -169,7 +169,7 @@ class Sizes:
                 )
 
 
-def case_of_model(path: Path, sizes: Sizes, told: FileMessages) -> Case | None:
+def case_of_model(path: Path, sizes: DimSizes, told: FileMessages) -> Case | None:
     """The model in a file as a case; None where it has problems, which go to `told`."""
     known = len(told)
     if not (str(path).isprintable() and str(path).isascii()):
@@ -196,7 +196,7 @@ def case_of_model(path: Path, sizes: Sizes, told: FileMessages) -> Case | None:
 
 
 def _inputs(
-    declared: Iterable[DeclaredTensor], sizes: Sizes, told: FileMessages, path: Path
+    declared: Iterable[DeclaredTensor], sizes: DimSizes, told: FileMessages, path: Path
 ) -> Iterator[TensorSpec]:
     """Every input with values made up, those of each its own."""
     for seed, (name, dtype, declared_sizes) in enumerate(declared):

@@ -5,9 +5,10 @@ Nearer fields win: file < case < row; a plain field also wins over a farther mat
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import product
 from math import prod
+from pathlib import Path
 
 from opcheck import opset
 from opcheck.dtypes import DTYPES
@@ -46,6 +47,22 @@ _NOT_IN_DEFAULTS = ("op", "domain", "matrix", "cases", "bench")
 
 
 @dataclass(frozen=True)
+class CaseFile:
+    """Properties that all cases of a file's entry share; `name` is the file in messages."""
+
+    name: str
+    path: Path
+    shipped: bool
+    problems: Problems
+    domain: str = ""
+    op: str = ""
+    #: The opsets of the entry's cases.
+    opsets: frozenset[int] = frozenset()
+    #: What was said, operator versions aside, and where: one mistake shows in many cases.
+    said: set[tuple[Mark, str]] = field(default_factory=set)
+
+
+@dataclass(frozen=True)
 class Concrete:
     """A case with nothing left to expand, still as nodes.
 
@@ -68,17 +85,15 @@ class _IfAllowed(str):
 class Expansion:
     """The expansion of one file; problems are reported, and what has them is left out."""
 
-    def __init__(self, file: str, root: FileNode, lost: OmittedFields, problems: Problems) -> None:
-        self.file = file
-        self.problems = problems
-        self.domain, self.op = _text(root, "domain"), _text(root, "op")
+    def __init__(self, file: CaseFile, root: FileNode, lost: OmittedFields) -> None:
+        self.file, self.problems = file, file.problems
         self.defaults = root.without(_NOT_IN_DEFAULTS)
-        known = len(problems)
+        known = len(self.problems)
         self.matrix = self._matrix(root, self.defaults)
         self.lost = max(lost, self._since(known))
         self.cases_left, self.values_left = MAX_CASES, MAX_VALUES
 
-    def expand(self, case: FileNode, lost: OmittedFields) -> Iterator[Concrete]:
+    def expand(self, name: str, case: FileNode, lost: OmittedFields) -> Iterator[Concrete]:
         """The concrete cases of one entry of `cases`."""
         known = len(self.problems)
         own = case.without(_NOT_IN_CASE)
@@ -88,7 +103,6 @@ class Expansion:
         sweep = self._matrix(case, FileNode({}, case.mark), "sweep")
         lost = max(lost, self.lost, self._since(known))
         base = overlay(self.defaults, own)
-        name = _text(case, "name")
         rows = case.get("rows")
         if rows is None or not isinstance(rows.value, tuple):
             yield from self._points(Concrete("", name, None, base, lost), matrix, sweep)
@@ -131,7 +145,7 @@ class Expansion:
             return True
         if number is None or not isinstance(number.value, int):
             return True  # which is reported of the case
-        schema = opset.describe(self.domain, self.op, number.value)
+        schema = opset.describe(self.file.domain, self.file.op, number.value)
         return schema is None or DTYPES[dtype.value].text in schema.inputs[schema.lead].types
 
     def _placed(self, node: FileNode, point: Mapping[FieldPath, FileNode]) -> FileNode | None:
@@ -170,7 +184,7 @@ class Expansion:
             f"{'.'.join(path)}={spell(value)}" for path, value in zip(matrix, point, strict=True)
         )
         at = f"@{coordinates}" if coordinates else ""
-        return f"{self.op}/{base.name}{at}{f'#{base.row}' if base.row else ''}"
+        return f"{self.file.op}/{base.name}{at}{f'#{base.row}' if base.row else ''}"
 
     def _label(self, row: FileNode, number: int) -> str:
         node = row.get("label")
@@ -227,7 +241,7 @@ class Expansion:
 
     def _opsets(self, values: FileNode) -> object:
         """The opsets that a matrix names; what is no list or word is returned as it is."""
-        known = opset.versions(self.domain, self.op).items()
+        known = opset.versions(self.file.domain, self.file.op).items()
         versions = [version for version, schema in known if not schema.deprecated]
         if values.value == "all":
             return tuple(FileNode(version, values.mark) for version in versions)
@@ -247,7 +261,7 @@ class Expansion:
         return tuple(found)
 
     def _problem(self, mark: Mark, message: str, hint: str | None = None) -> None:
-        self.problems.add(self.file, mark, message, hint)
+        self.problems.add(self.file.name, mark, message, hint)
 
 
 def spell(node: FileNode) -> str:
@@ -263,11 +277,6 @@ def spell(node: FileNode) -> str:
 
 def _size(node: FileNode) -> int:
     return 1 + sum(map(_size, (*node.entries.values(), *node.items)))
-
-
-def _text(node: FileNode, key: str) -> str:
-    found = node.get(key)
-    return str(found.value) if found else ""
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ import os
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from fnmatch import fnmatchcase
 from functools import cache
 from itertools import chain
@@ -19,10 +20,10 @@ from opcheck import opset
 from opcheck.errors import UsageError, did_you_mean
 from opcheck.model import Case, Source
 from opcheck.reading import FileNode, Mark, Problems, quoted, read_file, shipped_folder
-from opcheck.suite.expand import Concrete, Expansion
+from opcheck.suite.expand import CaseFile, Concrete, Expansion
 from opcheck.suite.fields import BenchEntry, CaseEntry, HeadFields
 from opcheck.suite.overlay import validate
-from opcheck.suite.resolve import CaseFile, resolve
+from opcheck.suite.resolve import resolve
 
 if TYPE_CHECKING:
     from opcheck.graph.test_data import FileMessages, ModelTest
@@ -85,14 +86,10 @@ def _load(
 ) -> tuple[Case, ...]:
     problems = Problems()
     cases: list[Case] = []
-    for name, path, shipped in _files(paths or _about(ops), problems):
-        root = read_file(path, problems)
+    for file in _files(paths or _about(ops), problems):
+        root = read_file(file.path, problems)
         if root is not None:
-            # Mistakes are told of both lists, whichever is asked for.
-            found = {
-                one: [*_cases(name, path, shipped, root, one, sizes, problems)] for one in _LISTS
-            }
-            cases += found[part(root)]
+            cases += _cases(file, root, sizes)[part(root)]
     check_unique(cases, problems)
     problems.raise_if_any()
     return tuple(cases)
@@ -110,8 +107,8 @@ def _about(ops: Collection[str]) -> Sequence[Path]:
     return [file for name, those in files.items() if name in names for file in those]
 
 
-def _files(paths: Sequence[Path], problems: Problems) -> Iterator[tuple[str, Path, bool]]:
-    """Each file once: how messages call it, where it is, whether it is shipped."""
+def _files(paths: Sequence[Path], problems: Problems) -> Iterator[CaseFile]:
+    """Each file once, in which operator is not known yet."""
     shipped = shipped_suites()
     seen: set[Path] = set()
     for path in paths:
@@ -134,7 +131,7 @@ def _files(paths: Sequence[Path], problems: Problems) -> Iterator[tuple[str, Pat
                 # Shipped files go by their place in the repository, others as the user named them.
                 is_shipped = file.is_relative_to(shipped)
                 name = Path("cases") / file.relative_to(shipped) if is_shipped else file
-                yield str(name), file, real.is_relative_to(_real(shipped))
+                yield CaseFile(str(name), file, real.is_relative_to(_real(shipped)), problems)
 
 
 def _in_folder(folder: Path, problems: Problems) -> list[Path]:
@@ -166,48 +163,46 @@ def _real(path: Path) -> Path:
     return path
 
 
-def _cases(
-    name: str,
-    path: Path,
-    shipped: bool,
-    root: FileNode,
-    part: str,
-    sizes: Sizes,
-    problems: Problems,
-) -> Iterator[Case]:
-    head, rest, lost = validate(HeadFields, root, name, problems)
-    known = head is not None and _is_operator(name, root, head.domain, head.op, problems)
+def _cases(file: CaseFile, root: FileNode, sizes: Sizes) -> Mapping[str, list[Case]]:
+    """The cases of both lists: mistakes are told of each, whichever is asked for."""
+    head, rest, lost = validate(HeadFields, root, file.name, file.problems)
+    if head:
+        file = replace(file, domain=head.domain, op=head.op)
+    known = head is not None and _is_operator(file, root)
     given = root.entries
     # One that is misspelt is told as such.
     if head and not ({*given} & {*_LISTS} or did_you_mean("cases", given)):
-        problems.add(name, root.mark, "'cases' is missing")
-    entries = root.get(part)
-    expansion = Expansion(name, rest, lost, problems) if head and known else None
-    for entry in entries.items if entries else ():
-        fields, sound, lost = validate(_LISTS[part], entry, name, problems)
-        if not (head and fields and expansion):
-            continue
-        concretes = [*chain.from_iterable(map(sizes, expansion.expand(sound, lost)))]
-        opsets = (concrete.node.get("opset") for concrete in concretes)
-        numbers = frozenset(node.value for node in opsets if node and isinstance(node.value, int))
-        file = CaseFile(name, path, shipped, head.domain, head.op, problems, numbers)
-        for concrete in concretes:
-            case = resolve(file, concrete)
-            if case is not None:
-                yield case
+        file.problems.add(file.name, root.mark, "'cases' is missing")
+    cases: dict[str, list[Case]] = {}
+    for part, form in _LISTS.items():
+        expansion = Expansion(file, rest, lost) if known else None
+        entries = root.get(part)
+        cases[part] = []
+        for entry in entries.items if entries else ():
+            fields, sound, lacks = validate(form, entry, file.name, file.problems)
+            if not (fields and expansion):
+                continue
+            expanded = expansion.expand(fields.name, sound, lacks)
+            concretes = [*chain.from_iterable(map(sizes, expanded))]
+            opsets = (concrete.node.get("opset") for concrete in concretes)
+            numbers = [node.value for node in opsets if node and isinstance(node.value, int)]
+            of_entry = replace(file, opsets=frozenset(numbers), said=set())
+            cases[part] += filter(None, (resolve(of_entry, concrete) for concrete in concretes))
+    return cases
 
 
-def _is_operator(name: str, root: FileNode, domain: str, op: str, problems: Problems) -> bool:
+def _is_operator(file: CaseFile, root: FileNode) -> bool:
+    domain, op = file.domain, file.op
     if domain not in opset.domains():
         known = [known or '""' for known in opset.domains()]
         message = f"unknown domain {quoted(domain)} (known: {', '.join(known)})"
-        problems.add(name, root.at(["domain"]), message, did_you_mean(domain, known))
+        file.problems.add(file.name, root.at(["domain"]), message, did_you_mean(domain, known))
         return False
     if not opset.versions(domain, op):
-        known = list(opset.operators(domain))
         elsewhere = [other for other in opset.domains() if opset.versions(other, op)]
-        hint = f"it is one of domain {elsewhere[0]!r}" if elsewhere else did_you_mean(op, known)
-        problems.add(name, root.at(["op"]), f"unknown operator {quoted(op)}", hint)
+        hint = did_you_mean(op, opset.operators(domain))
+        hint = f"it is one of domain {elsewhere[0]!r}" if elsewhere else hint
+        file.problems.add(file.name, root.at(["op"]), f"unknown operator {quoted(op)}", hint)
         return False
     return True
 

@@ -73,10 +73,7 @@ class Pages:
 
 @cache
 def pages_of(domain: str, op: str) -> Pages | None:
-    """The pages of an operator with the entries of its file; None where there is no text.
-
-    Only that file is read: LpPool is in lp_pool.yaml.
-    """
+    """The pages of an operator with the entries of its file alone; None where there is no text."""
     family = {"": "onnx", "com.microsoft.dml": "dml"}.get(domain, domain)
     for file in (shipped_folder("_clauses", "clauses") / family).glob("*.yaml"):
         if file.stem.replace("_", "") == op.replace("_", "").lower():
@@ -101,18 +98,14 @@ def _bare(domain: str, op: str) -> Pages:
 
 
 def load_pages(path: Path, file: str) -> Pages:
-    """The pages that a file is about; messages call it `file`.
-
-    Raises CaseFileError with every problem of its form.
-    """
+    """The pages that a file, in messages called `file`, is about; raises CaseFileError."""
     problems = Problems()
     node = read_file(path, problems)
     keys = (validation.aliases(PagesFields), validation.aliases(SentenceEntry))
-    if not node:
-        raise CaseFileError([*problems])
-    fields, _ = validation.check(PagesFields, node, file, problems, lambda at: keys[bool(at)])
-    if not fields:
-        raise CaseFileError([*problems])
+    check = validation.check
+    fields = node and check(PagesFields, node, file, problems, lambda at: keys[bool(at)])[0]
+    if not (node and fields):
+        raise CaseFileError(problems)
     bare = _bare(fields.domain, fields.op)
     texts = {} if fields.page else bare.versions
     pages = {v: [*texts.get(v, ())] for v in opset.versions(fields.domain, fields.op)}
@@ -170,10 +163,7 @@ def _places(entry: SentenceEntry, page: Sequence[Sentence]) -> tuple[Sequence[in
 
 @dataclass(frozen=True)
 class CheckedSentence:
-    """A sentence and the number of concrete cases that test it, by name.
-
-    A name with a row, `name#row`, stands for that row alone.
-    """
+    """A sentence and the number of cases that test it, by name, or `name#row` for one row."""
 
     sentence: Sentence
     cases: Mapping[str, int]

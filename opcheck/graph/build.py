@@ -32,10 +32,7 @@ _OPSET = 14
 def model_of(task: Task) -> ModelProto:
     """`task` as a model, or the model that it is; inputs and outputs keep their names and order.
 
-    Operators of ONNX become one node, those of DirectML a few (see `graph.build`).
-
-    Raises:
-        NotExpressible: a DirectML descriptor that ONNX cannot state.
+    Raises NotExpressible for a DirectML descriptor that ONNX cannot state.
     """
     if task.model is not None:
         return ModelProto.FromString(task.model)
@@ -172,11 +169,8 @@ def at_newest_opsets(model: ModelProto) -> ModelProto:
 def lower_hardmax1(task: Task) -> tuple[list[NodeProto], dict[str, Array], int]:
     """DML_ACTIVATION_HARDMAX1 as nodes, their constants, and the opset they need.
 
-    Transpose (reduced axes last) → Reshape → Hardmax-13 on the last axis → Reshape → Transpose
-    back.
-
-    Raises:
-        NotExpressible: the descriptor is invalid; ONNX has no graph that means it.
+    Transpose (reduced axes last) → Reshape → Hardmax-13 (last axis) → Reshape → Transpose back.
+    Raises NotExpressible for an invalid descriptor; ONNX has no graph that means it.
     """
     if len(task.inputs) != 1:
         raise NotExpressible(

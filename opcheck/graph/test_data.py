@@ -90,8 +90,8 @@ def read_test(
 ) -> ModelTest | None:
     """The test in a folder; None where it has problems, which go to `told`.
 
-    Unless it is to be `answered`, it may lack outputs, because its model is to be refused. With a
-    `check`, which raises ValueError, that alone decides which models are valid.
+    Unless `answered`, outputs may be missing, as of a model to be refused. A `check`, which raises
+    ValueError, decides alone which models are valid.
     """
     known = len(told)
     for path in sorted(folder.rglob("*")):

@@ -38,10 +38,7 @@ class Facts:
 
 
 def check(gate: Gate, facts: Facts, pruned: UserLedger | None = None) -> None:
-    """Raise CaseFileError with everything that is listed in vain.
-
-    Nothing is said of cases that the ledger `pruned` names and that are nowhere: they will go.
-    """
+    """Raise CaseFileError with all that is listed in vain, but for lost cases of `pruned`."""
     problems = Problems()
     for ledger in gate.ledgers:
         for number, name in enumerate(ledger.fields.backend):

@@ -28,10 +28,7 @@ class Ledger:
     fields: f.LedgerFields
 
     def line_for(self, result: LiveResult, backend: BackendInfo) -> f.Line | None:
-        """The first line that explains a failure or, of a pass, the first that denies it.
-
-        Names of cases mean what the shipped suites mean by them: other cases are never explained.
-        """
+        """The first line that explains a failure of a shipped case, or that denies a pass."""
         address = (backend.of or backend.address).partition("?")[0]
         if address not in self.fields.backend or not result.case.source.shipped:
             return None
@@ -88,10 +85,9 @@ def _in_folder(folder: Path) -> tuple[Ledger, ...]:
 
 
 def explain(ledgers: Iterable[Ledger], result: LiveResult, backend: BackendInfo) -> LiveResult:
-    """`result` with what the ledgers know of it.
+    """`result` with what the ledgers know of it: a failure that a line names becomes `known`.
 
-    A failure that a line names becomes `known`; a pass that a line names stays one, with the
-    line beside it, so that reports can say that the line is out of date.
+    A pass that a line names stays one, with the line, so that reports can call it outdated.
     """
     for ledger in ledgers:
         if (line := ledger.line_for(result, backend)) is not None:
@@ -129,10 +125,7 @@ class UserLedger:
             return False
 
     def is_about(self, backend: BackendInfo) -> bool:
-        """Return True if it names this backend: its profile, or its address, in full or as written.
-
-        An address of Python code may leave the class out.
-        """
+        """True if it names the backend's profile or address; that of code may omit the class."""
         names = {name for name in (backend.address, backend.of, backend.asked) if name}
         names |= {name.partition("?")[0] for name in names}
         names |= {":".join(n.split(":")[:2]) for n in names if n.startswith(("py:", "onnx:"))}
@@ -214,10 +207,7 @@ class Gate:
     def judged(
         self, result: LiveResult, backend: BackendInfo, looks: Callable[[str], bool]
     ) -> LiveResult | None:
-        """`result` with what the ledgers make of it, None where they say nothing.
-
-        `looks` tells whether a mistake of this name gives the answer that came.
-        """
+        """`result` as the ledgers see it, or None; `looks` tells if a mistake gives this answer."""
         found = self.listed(result.case, backend)
         unsupported = result.verdict is Verdict.UNSUPPORTED and not result.inexpressible
         if not found:

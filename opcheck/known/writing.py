@@ -51,10 +51,9 @@ def new_ledger(backend: str) -> str:
 
 
 def revised(text: str, node: FileNode, file: str, revision: Revision) -> str:
-    """The text of a ledger, which was read as `node`, after a revision.
+    """The text of a ledger, read as `node`, after a revision; the rest stays to the letter.
 
-    Whatever is not revised stays as it is, to the letter. Raises UsageError where the list of
-    entries is written in brackets.
+    Raises UsageError where the list of entries is written in brackets.
     """
     sheet = _Sheet(text.splitlines())
     entries = _items(node, "known")

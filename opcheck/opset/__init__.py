@@ -36,10 +36,7 @@ _COMPUTE = {"CastLike", "Col2Im", "Loop", "Scan", "SequenceMap"}
 
 @cache
 def versions(domain: str, name: str) -> Mapping[int, Schema]:
-    """Every version of the operator by the opset since which it is in force; empty if unknown.
-
-    Only this operator is read, since most runs are about a few of some two hundred.
-    """
+    """Every version of an operator by the opset that begins it; only this operator is read."""
     if domain == directml.DOMAIN:
         return {schema.op.since: schema for schema in directml.SCHEMAS if schema.op.name == name}
     from opcheck.opset import onnx_defs

@@ -68,10 +68,7 @@ class Builder:
         self._outer: list[_Frame] = []
 
     def build(self, parser: Any) -> FileNode:
-        """The file's only document, whatever problems it has that leave it readable.
-
-        Raises Unreadable, and the parser's own errors.
-        """
+        """The file's only document; raises Unreadable, and the parser's own errors."""
         from yaml import events
 
         steps: dict[type[Any], Callable[[Any], None]] = {

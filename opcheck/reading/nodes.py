@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -33,10 +33,7 @@ class FileNode:
     keys: dict[str, Mark] = field(default_factory=dict)
 
     def plain(self) -> Any:
-        """The value as fresh lists, dicts and scalars.
-
-        Recursive, which is safe for what `read_text` returns: its depth is limited.
-        """
+        """The value as fresh lists, dicts and scalars; recursive, as files are not deep."""
         value = self.value
         if isinstance(value, tuple):
             return [item.plain() for item in value]
@@ -72,11 +69,7 @@ class FileNode:
         return FileNode(kept, self.mark, self.keys)
 
     def at(self, path: Sequence[str | int], *, key: bool = False) -> Mark:
-        """Return where the deepest value on `path` begins; steps that lead nowhere are skipped.
-
-        With `key`, a path whose last step is a key of the mapping reached gives the place of
-        that key instead of its value.
-        """
+        """Return where the deepest value on `path` begins, or with `key` the last step's key."""
         node, mark = self, self.mark
         for number, step in enumerate(path, 1):
             below = node.get(step)
@@ -87,26 +80,17 @@ class FileNode:
         return mark
 
 
-class Problems:
+class Problems(list[Problem]):
     """Problems in the order they were found."""
-
-    def __init__(self) -> None:
-        self._found: list[Problem] = []
 
     def add(self, file: str, mark: Mark, message: str, hint: str | None = None) -> None:
         """Note one problem at one place of one file."""
-        self._found.append(Problem(file, mark.line, mark.column, message, hint))
-
-    def __len__(self) -> int:
-        return len(self._found)
-
-    def __iter__(self) -> Iterator[Problem]:
-        return iter(self._found)
+        self.append(Problem(file, mark.line, mark.column, message, hint))
 
     def raise_if_any(self) -> None:
         """Raise `CaseFileError` with every problem, if there is one."""
-        if self._found:
-            raise CaseFileError(self._found)
+        if self:
+            raise CaseFileError(self)
 
 
 class Unreadable(OpcheckError):

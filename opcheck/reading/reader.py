@@ -29,10 +29,7 @@ _FORBIDDEN: Final = re.compile(
 
 
 def read_file(path: Path, problems: Problems) -> FileNode | None:
-    """Read one file; whatever is wrong with it goes to `problems`.
-
-    Returns the tree even with problems, as far as it can still be used, else None.
-    """
+    """Read one file, as far as it can be used; whatever is wrong with it goes to `problems`."""
     try:
         text = decoded(contents(path))
     except Unreadable as why:

@@ -63,18 +63,14 @@ def check(
         findings = error.errors(include_url=False)
     keys = known_keys or (lambda _: aliases(model))
     paths = [_path(finding, node) for finding in findings]
-    unknown: dict[Location, list[str]] = {}
+    unknown = [p for p, finding in zip(paths, findings, strict=True) if _is_unknown(finding)]
     for path, finding in zip(paths, findings, strict=True):
-        if _is_unknown(finding):
-            unknown.setdefault(path[:-1], []).append(str(path[-1]))
-    for path, finding in zip(paths, findings, strict=True):
-        # A key is not missing where one of those beside it is this one misspelt.
-        beside = unknown.get(path[:-1], [])
         if finding["type"] == "missing":
+            # A key is not missing where one of those beside it is this one misspelt.
+            beside = [str(other[-1]) for other in unknown if other[:-1] == path[:-1]]
             if not did_you_mean(str(path[-1]), beside):
-                problems.add(
-                    file, node.at(path[:-1]), f"{_spelt(path[:-1])}{path[-1]!r} is missing"
-                )
+                message = f"{_spelt(path[:-1])}{path[-1]!r} is missing"
+                problems.add(file, node.at(path[:-1]), message)
         elif _is_unknown(finding):
             known, key = keys(finding["loc"][:-1]), str(path[-1])
             hint = did_you_mean(key, known) or f"known: {', '.join(known)}"

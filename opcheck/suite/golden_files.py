@@ -1,6 +1,6 @@
 """The files of a golden folder against its manifest, which may both come from a stranger.
 
-Nothing outside the folder is read. What is in the files is for `run.golden.contents`.
+Nothing outside the folder is read. What is in the files is for `execution.golden.contents`.
 """
 
 import os
@@ -36,10 +36,7 @@ _MARKS = (b'"type": "opcheck golden files"', b'{\n "cases": [\n  {\n   "clause":
 
 @dataclass(frozen=True, order=True)
 class Finding:
-    """A problem of one file or folder, by its path in the golden folder.
-
-    `sha` is the SHA-256 of a file that was changed, else "".
-    """
+    """A problem of a file or folder, by its path in the golden one; `sha` is of a changed file."""
 
     path: str
     message: str
@@ -71,10 +68,7 @@ def unusual(listing: Listing) -> list[Finding]:
 
 
 def damage(folder: Path, part: str) -> tuple[gm.Manifest | None, list[Finding]]:
-    """The manifest of a folder, and what is wrong with the files of the tests in a `part` of it.
-
-    The part is a path in the folder. No answer is computed.
-    """
+    """The manifest of a folder, and what is wrong with the tests at the path `part` in it."""
     try:
         manifest, data = gm.read_manifest(folder)
     except FileNotFoundError:
@@ -99,10 +93,7 @@ def damage(folder: Path, part: str) -> tuple[gm.Manifest | None, list[Finding]]:
 def changed(
     folder: Path, test: gm.TestFields, there: Collection[str], *, npz: bool
 ) -> Iterator[Finding]:
-    """Files of a test that are not as they were written.
-
-    `there` are those that are there, and plain files.
-    """
+    """Files of a test that are not as they were written; `there` are the plain files among them."""
     expected = {MODEL} if test.refused else {MODEL, DATA}
     for data in test.data_sets:
         expected.update(*test.tensors(data), {f"{data.folder}/{gm.NPZ}"} if npz else ())
@@ -240,10 +231,7 @@ GoldenFolder: TypeAlias = tuple[Path, gm.Manifest]
 
 
 def golden_above(root: Path, told: FileMessages) -> GoldenFolder | None:
-    """Return the golden folder that `root` is or lies in; None where there is none.
-
-    All problems of the files of these tests go to `told`.
-    """
+    """The golden folder that `root` is or lies in, if any; problems of these tests go to `told`."""
     whole = root.resolve()
     for folder in (whole, *whole.parents[:_TESTS_BELOW]):
         if _is_ours(folder):

@@ -1,7 +1,4 @@
-"""From what a command names to concrete cases; every problem of every file is reported at once.
-
-A command names case files, folders of them or of test data, models, and node tests.
-"""
+"""From what a command names to cases: case files, folders, test data, models, and node tests."""
 
 from __future__ import annotations
 
@@ -50,10 +47,9 @@ def shipped_suites() -> Path:
 
 
 def load(paths: Sequence[Path] = (), ops: Collection[str] = ()) -> tuple[Case, ...]:
-    """The concrete cases of the files and folders in `paths`; of the shipped suites without any.
+    """The cases of files and folders, or of the shipped suites of `ops`, or of all of them.
 
-    Of the shipped suites those of `ops` are enough, if each of these operators has one. Raises
-    CaseFileError with every problem of every file.
+    Raises CaseFileError with every problem of every file.
     """
     return _load(paths, lambda root: "cases") if paths else _shipped(frozenset(ops))
 
@@ -67,10 +63,7 @@ def load_bench(
     ops: Collection[str] = (),
     sizes: Sizes = lambda concrete: (concrete,),
 ) -> tuple[Case, ...]:
-    """Load the cases to time: the list `bench` of a file, or its cases if it has none.
-
-    Shipped files are exceptions: none of their cases is timed.
-    """
+    """The cases to time: the list `bench` of a file or, unless it is shipped, else its cases."""
 
     def part(root: FileNode) -> str:
         return "bench" if root.get("bench") or not paths else "cases"
@@ -208,10 +201,7 @@ def _is_operator(file: CaseFile, root: FileNode) -> bool:
 
 
 def check_unique(cases: Sequence[Case], problems: Problems) -> None:
-    """Note every two cases of one id.
-
-    Ids become names of folders, which some file systems do not tell apart by case.
-    """
+    """Note every two cases of one id, in any case of letters: ids become names of folders."""
     first: dict[str, Case] = {}
     for case in cases:
         other = first.setdefault(case.id.lower(), case)
@@ -226,10 +216,9 @@ def load_all(
     dims: Mapping[str, int] | None = None,
     ops: Collection[str] = (),
 ) -> tuple[Case, ...]:
-    """The cases of all `paths`, whatever they are; of the shipped suites, as `load`, without any.
+    """As `load`, for `paths` of any kind; `dims` are sizes that models leave open.
 
-    `dims` are sizes that models leave open. Raises CaseFileError with every problem of every file,
-    and UsageError.
+    Raises UsageError, and CaseFileError with every problem of every file.
     """
     files = [path for path in paths if not _is_of_models(path)]
     cases = [*load(files, ops)] if files or not paths else []

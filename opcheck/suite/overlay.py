@@ -54,10 +54,7 @@ def parse_path(text: str) -> FieldPath | None:
 
 
 def overlay(base: FileNode, nearer: FileNode, path: FieldPath = ()) -> FileNode:
-    """`nearer` laid over `base`: fields replace fields; attrs, inputs and tensors merge by key.
-
-    The nodes are two cases, or what lies in them at `path`.
-    """
+    """`nearer` over `base`, both at `path` of a case: attrs, inputs and tensors merge by key."""
     merges = not path or (path[0] == "inputs" and len(path) < 3) or path == ("attrs",)
     if not merges or not (isinstance(base.value, dict) and isinstance(nearer.value, dict)):
         return nearer
@@ -101,10 +98,7 @@ def put(node: FileNode, path: FieldPath, value: FileNode, way: FieldPath = ()) -
 
 
 def states(node: FileNode, path: FieldPath) -> bool:
-    """Return True if `node` itself sets `path`: there, or by a scalar on the way.
-
-    One content of a tensor says something about all of them, as it replaces them.
-    """
+    """Return True if `node` sets `path`: there, by a scalar above, or by a tensor's other fill."""
     for number, step in enumerate(path):
         if not isinstance(node.value, dict):
             return True
@@ -129,8 +123,7 @@ def validate(
 ) -> tuple[validation.Model | None, FileNode, OmittedFields]:
     """`node` as an instance of `model`, the node that it was made of, and what that lacks.
 
-    What has not the form is reported and left out, so that the rest can be looked at all the
-    same. None if nothing can be made of the rest.
+    Malformed fields are reported and left out. None if nothing can be made of the rest.
     """
 
     def keys(container: validation.Location) -> list[str]:

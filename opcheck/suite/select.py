@@ -90,10 +90,7 @@ def _completions(word: str, known: Iterable[str]) -> str | None:
 
 
 def select(cases: Iterable[Case], selection: Selection) -> tuple[Case, ...]:
-    """The cases that meet every part of `selection`; a case asked for by id, whatever its level.
-
-    Raises UsageError for keywords that are no expression.
-    """
+    """The cases that meet all of `selection`, those named by id at any level; raises UsageError."""
     matches = keyword_matcher(selection.keywords) if selection.keywords else lambda _: True
     ops = {op.lower() for op in selection.ops}
     levels = LEVELS[: LEVELS.index(selection.level) + 1]
@@ -114,10 +111,7 @@ def _dtypes(case: Case) -> set[str]:
 
 
 def keyword_matcher(expression: str) -> Matcher:
-    """A test of ids, as pytest's -k: words found anywhere, with `and`, `or`, `not`, ( and ).
-
-    Case does not matter. Raises UsageError for what is no expression.
-    """
+    """A test of ids, as pytest's -k: words, `and`, `or`, `not`, ( and ); raises UsageError."""
     tokens = re.findall(r"[()]|[^\s()]+", expression.lower())
     if told := _wrong_expression(tokens):
         hint = "words, and, or, not, ( and ): -k 'ties and not float16'"
@@ -151,12 +145,10 @@ def _wrong_expression(tokens: Sequence[str]) -> str | None:
 def shard(
     cases: Sequence[Case], number: int, total: int, seconds: Mapping[str, float] | None = None
 ) -> tuple[Case, ...]:
-    """The cases of the shard `number` of `total`, in their order; numbers begin with 1.
+    """The cases of the shard `number`, from 1, of `total`, in their order; each case is in one.
 
-    Every machine finds the same shares, which take about equally long; each case is in one.
-
-    `seconds` tells how long cases took, by their ids; those it does not know count as much as the
-    others do on average. Without any, the size of their inputs tells.
+    Every machine finds the same shares, which take about equally long: as long as `seconds` says of
+    cases, by id, the average for others; without any, as the size of their inputs suggests.
     """
     if seconds:
         known = {case.id: round(seconds[case.id] * 1e6) for case in cases if case.id in seconds}

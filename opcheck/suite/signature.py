@@ -52,10 +52,7 @@ def leads(op: OpVersion, name: str) -> bool:
 
 
 def name_at(parameters: Sequence[Parameter], number: int) -> tuple[str, Parameter]:
-    """The name of the tensor at a place of the node, and the parameter it is of.
-
-    Raises ValueError where the operator has no such place.
-    """
+    """The tensor's name at a place of the node, and its parameter; raises ValueError if none."""
     for before, parameter in enumerate(parameters):
         if parameter.option == "variadic":
             return f"{parameter.name}_{number - before}", parameter

@@ -45,10 +45,9 @@ def excess(elements: int, nbytes: int) -> str | None:
 def read_tensor(
     name: str, node: FileNode, fields: Any, dtype: DType | None, folder: Path
 ) -> TensorSpec:
-    """The tensor `name` at `node`; `fields` is its validated form.
+    """The tensor `name` at `node`, of the form `fields`, and of `dtype` unless it says so itself.
 
-    `dtype` is its element type unless it says so itself; paths are relative to `folder`, and lie
-    in it. Raises `InvalidTensor` at the first thing that makes no sense.
+    Paths lie in `folder`. Raises `InvalidTensor` at the first thing that makes no sense.
     """
     if not isinstance(fields, TensorFields):
         return _literal(name, node, dtype)
@@ -237,10 +236,7 @@ def _scalar(name: str, node: FileNode, dtype: DType) -> Any:
 
 
 def _held(name: str, dtype: DType, value: Any, mark: Mark, ends: bool = False) -> Any:
-    """A value as `dtype` holds it: text, a complex number, or a number; Refused for another.
-
-    The `ends` of a fill need not be held, but the elements that it makes.
-    """
+    """A value as `dtype` holds it; the `ends` of a fill need not be held, but what it makes."""
     hint = None
     if dtype.kind == "string" and isinstance(value, str):
         return value

@@ -12,13 +12,7 @@ from onnx import ModelProto, TensorProto, ValueInfoProto, checker, shape_inferen
 
 from opcheck.dtypes import DType
 from opcheck.graph.build import anonymous, at_newest_opsets, model_of, state_rank
-from opcheck.graph.tensors import (
-    MAX_BYTES,
-    BeyondOpcheck,
-    element,
-    read_whole,
-    tensor_type,
-)
+from opcheck.graph.tensors import MAX_BYTES, BeyondOpcheck, element, read_whole, tensor_type
 from opcheck.model import Task
 
 

@@ -127,8 +127,13 @@ def _schema(model: ModelProto) -> tuple[Schema, int]:
     domains = sorted({domain_of(one.domain) for one in model.opset_import})
     if len(domains) > 1:
         found.append(f"operators of {' and '.join(map(_named, domains))}")
+    called = {number: f"a {name.lower()}" for name, number in AttributeProto.AttributeType.items()}
     protos = [proto for node in graph.node for proto in node.attribute]
-    found += [f"attribute {p.name!r}, {_kind(p)}" for p in protos if p.type not in PLAIN]
+    found += [
+        f"attribute {proto.name!r}, {called.get(proto.type, 'nothing known')}"
+        for proto in protos
+        if proto.type not in PLAIN
+    ]
     found += [
         f"attribute {proto.name!r}, which is no text in UTF-8"
         for proto in protos
@@ -153,18 +158,8 @@ def _schema(model: ModelProto) -> tuple[Schema, int]:
     return schema, version
 
 
-def _kind(proto: Any) -> str:
-    known = proto.type in AttributeProto.AttributeType.values()
-    name = AttributeProto.AttributeType.Name(proto.type).lower() if known else "nothing known"
-    return f"a {name}" if known else name
-
-
 def _is_text(data: bytes) -> bool:
-    try:
-        data.decode()
-    except UnicodeDecodeError:
-        return False
-    return True
+    return data.decode(errors="ignore").encode() == data
 
 
 def _named(domain: str) -> str:

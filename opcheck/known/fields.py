@@ -8,7 +8,7 @@ from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.version import InvalidVersion, Version
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
-from opcheck.errors import did_you_mean
+from opcheck.errors import meant
 from opcheck.model import FAILURES, WRONG, Case, Typed, Verdict
 from opcheck.reading.validation import Fields
 
@@ -35,8 +35,7 @@ def _specifier(text: str) -> str:
 def _one_of(known: Sequence[str], what: str) -> AfterValidator:
     def checked(text: str) -> str:
         if text not in known:
-            near = did_you_mean(text, map(str, known))
-            hint = f" ({near})" if near else ""
+            hint = meant(text, map(str, known))
             raise ValueError(f"{text!r} is no {what}: one of {', '.join(known)}{hint}")
         return known[known.index(text)]
 

@@ -74,14 +74,10 @@ def _read(
             yield path, node, fields
 
 
+@cache
 def shipped_ledgers() -> tuple[Ledger, ...]:
     """The ledgers that ship with opcheck; read once, though a session may judge many runs."""
-    return _in_folder(shipped_folder("_known", "reports/known"))
-
-
-@cache
-def _in_folder(folder: Path) -> tuple[Ledger, ...]:
-    return load_ledgers(sorted(folder.glob("*.yaml")))
+    return load_ledgers(sorted(shipped_folder("_known", "reports/known").glob("*.yaml")))
 
 
 def explain(ledgers: Iterable[Ledger], result: LiveResult, backend: BackendInfo) -> LiveResult:

@@ -127,10 +127,10 @@ class Builder:
 
     def _key(self, mark: Mark, text: str, value: object, *, merge: bool = False) -> None:
         frame = self._frame
-        hint: str | None
+        frame.key = _NO_KEY
         if merge:
-            hint = "YAML 1.2 has no such thing: write the keys out"
-            self._problem(mark, "'<<' does not merge mappings", hint)
+            told = "'<<' does not merge mappings"
+            self._problem(mark, told, "YAML 1.2 has no such thing: write the keys out")
         elif not isinstance(value, str):
             hint = f"write {quoted(text)} in quotes if it is meant as a word" if text else None
             found = f"{quoted(text) if text else 'this'} is {scalars.named(value)}"
@@ -140,10 +140,7 @@ class Builder:
             where = f"line {first.line}, column {first.column}"
             self._problem(mark, f"the key {quoted(value)} stands here again, first at {where}")
         else:
-            frame.keys[value] = mark
-            frame.key = value
-            return
-        frame.key = _NO_KEY
+            frame.keys[value], frame.key = mark, value
 
     def _put(self, node: FileNode, mark: Mark, size: int) -> None:
         self._count += size

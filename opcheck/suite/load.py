@@ -36,7 +36,7 @@ _MODEL = ".onnx"
 #: Where a shipped file states its operator.
 _OPERATOR = re.compile(r"^op: *(\S+)", re.MULTILINE)
 #: The shipped cases of some operators; ledgers and golden files ask for all of them again.
-_shipped = cache(lambda ops: _load((), lambda root: "cases", ops=ops))
+_shipped = cache(lambda ops: _load((), ops))
 #: No more of models and their inputs is held at once, in bytes.
 MAX_HELD = 4 << 30
 
@@ -51,38 +51,34 @@ def load(paths: Sequence[Path] = (), ops: Collection[str] = ()) -> tuple[Case, .
 
     Raises CaseFileError with every problem of every file.
     """
-    return _load(paths, lambda root: "cases") if paths else _shipped(frozenset(ops))
+    return _load(paths) if paths else _shipped(frozenset(ops))
 
 
-#: What becomes of a concrete case: itself, or several sizes of it.
+#: Several sizes of a concrete case.
 Sizes: TypeAlias = Callable[[Concrete], Iterable[Concrete]]
 
 
 def load_bench(
-    paths: Sequence[Path] = (),
-    ops: Collection[str] = (),
-    sizes: Sizes = lambda concrete: (concrete,),
+    paths: Sequence[Path] = (), ops: Collection[str] = (), sizes: Sizes | None = None
 ) -> tuple[Case, ...]:
     """The cases to time: the list `bench` of a file or, unless it is shipped, else its cases."""
-
-    def part(root: FileNode) -> str:
-        return "bench" if root.get("bench") or not paths else "cases"
-
-    return _load(paths, part, sizes, ops)
+    return _load(paths, ops, sizes, bench=True)
 
 
 def _load(
     paths: Sequence[Path],
-    part: Callable[[FileNode], str],
-    sizes: Sizes = lambda concrete: (concrete,),
     ops: Collection[str] = (),
+    sizes: Sizes | None = None,
+    *,
+    bench: bool = False,
 ) -> tuple[Case, ...]:
     problems = Problems()
     cases: list[Case] = []
     for file in _files(paths or _about(ops), problems):
         root = read_file(file.path, problems)
         if root is not None:
-            cases += _cases(file, root, sizes)[part(root)]
+            timed = bench and (root.get("bench") or not paths)
+            cases += _cases(file, root, sizes)["bench" if timed else "cases"]
     check_unique(cases, problems)
     problems.raise_if_any()
     return tuple(cases)
@@ -156,7 +152,7 @@ def _real(path: Path) -> Path:
     return path
 
 
-def _cases(file: CaseFile, root: FileNode, sizes: Sizes) -> Mapping[str, list[Case]]:
+def _cases(file: CaseFile, root: FileNode, sizes: Sizes | None) -> Mapping[str, list[Case]]:
     """The cases of both lists: mistakes are told of each, whichever is asked for."""
     head, rest, lost = validate(HeadFields, root, file.name, file.problems)
     if head:
@@ -175,8 +171,8 @@ def _cases(file: CaseFile, root: FileNode, sizes: Sizes) -> Mapping[str, list[Ca
             fields, sound, lacks = validate(form, entry, file.name, file.problems)
             if not (fields and expansion):
                 continue
-            expanded = expansion.expand(fields.name, sound, lacks)
-            concretes = [*chain.from_iterable(map(sizes, expanded))]
+            concretes = [*expansion.expand(fields.name, sound, lacks)]
+            concretes = [*chain.from_iterable(map(sizes, concretes))] if sizes else concretes
             opsets = (concrete.node.get("opset") for concrete in concretes)
             numbers = [node.value for node in opsets if node and isinstance(node.value, int)]
             of_entry = replace(file, opsets=frozenset(numbers), said=set())
@@ -212,9 +208,7 @@ def check_unique(cases: Sequence[Case], problems: Problems) -> None:
 
 
 def load_all(
-    paths: Sequence[Path] = (),
-    dims: Mapping[str, int] | None = None,
-    ops: Collection[str] = (),
+    paths: Sequence[Path] = (), dims: Mapping[str, int] | None = None, ops: Collection[str] = ()
 ) -> tuple[Case, ...]:
     """As `load`, for `paths` of any kind; `dims` are sizes that models leave open.
 

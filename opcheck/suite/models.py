@@ -152,21 +152,16 @@ class DimSizes:
         if isinstance(size, int):
             return size
         self.known |= {key for key in (size, place) if key}
-        key = next((key for key in (place, size) if key in self.given), None)
-        if key is None:
-            return None
-        self.used.add(key)
-        return self.given[key]
+        keys = [key for key in (place, size) if key in self.given][:1]
+        self.used.update(keys)
+        return self.given[keys[0]] if keys else None
 
     def check(self) -> None:
         """Raise UsageError for sizes that no model asked for."""
-        for name in self.given:
-            if name not in self.known:
-                hint = did_you_mean(name, self.known)
-                here = f"there are {', '.join(sorted(self.known))}" if self.known else None
-                raise UsageError(
-                    f"--dim {name}: no model here has a size of that name", hint or here
-                )
+        here = f"there are {', '.join(sorted(self.known))}" if self.known else None
+        for name in (name for name in self.given if name not in self.known):
+            hint = did_you_mean(name, self.known) or here
+            raise UsageError(f"--dim {name}: no model here has a size of that name", hint)
 
 
 def case_of_model(path: Path, sizes: DimSizes, told: FileMessages) -> Case | None:
@@ -205,18 +200,19 @@ def _inputs(
         if declared_sizes is None:
             told.append((path, f"input {name!r} is declared without a shape"))
             continue
-        shape = tuple(sizes.of(name, axis, size) for axis, size in enumerate(declared_sizes))
-        unknown = [axis for axis, size in enumerate(shape) if size is None]
-        for axis in unknown:
-            dim = declared_sizes[axis] or f"'{name}[{axis}]'"
-            unsaid = f"nobody says how large axis {axis} is: --dim {dim}=N"
-            told.append((path, f"input {name!r}: {unsaid}"))
-        if unknown:
+        shape: list[int] = []
+        for axis, declared_size in enumerate(declared_sizes):
+            size = sizes.of(name, axis, declared_size)
+            if size is None:
+                dim = declared_size or f"'{name}[{axis}]'"
+                unsaid = f"nobody says how large axis {axis} is: --dim {dim}=N"
+                told.append((path, f"input {name!r}: {unsaid}"))
+            else:
+                shape.append(size)
+        if len(shape) < len(declared_sizes):
             continue
-        sound = tuple(size for size in shape if size is not None)
-        if any(size < 0 for size in sound) or prod(sound) > MAX_ELEMENTS:
+        if any(size < 0 for size in shape) or prod(shape) > MAX_ELEMENTS:
             limit = f"0 to {MAX_ELEMENTS:,} elements are made up"
-            told.append((path, f"input {name!r} is declared as {dtype}{[*sound]}: {limit}"))
+            told.append((path, f"input {name!r} is declared as {dtype}{shape}: {limit}"))
             continue
-        kind, args = _FILLS[dtype.kind]
-        yield TensorSpec(name, dtype, sound, Fill(kind, args, seed))
+        yield TensorSpec(name, dtype, tuple(shape), Fill(*_FILLS[dtype.kind], seed))

@@ -119,18 +119,17 @@ class Resolver:
             self.lacking(self.node.mark, "opset is not stated", "opset: 13, or matrix: {opset: …}")
             return None
         newest = opset.newest(file.domain)
+        schema = opset.describe(file.domain, file.op, number) if number <= newest else None
         if number > newest:
-            known = f"the installed packages know {newest}"
-            self.problem(self.node.at(["opset"]), f"opset {shown(number)} is too new: {known}")
-            return None
-        schema = opset.describe(file.domain, file.op, number)
-        if schema is None:
+            message = f"opset {shown(number)} is too new: the installed packages know {newest}"
+        elif schema is None:
             first = min(opset.versions(file.domain, file.op))
             message = f"{file.op} exists since opset {first}, not at {number}"
-            self.problem(self.node.at(["opset"]), message)
         elif schema.deprecated:
             message = f"{file.op} is deprecated at opset {number}"
-            self.problem(self.node.at(["opset"]), message)
+        else:
+            return schema
+        self.problem(self.node.at(["opset"]), message)
         return schema
 
     def tensor(

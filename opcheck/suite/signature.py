@@ -102,17 +102,19 @@ def resolve_inputs(resolver: Resolver, schema: Schema) -> tuple[TensorSpec, ...]
         message = f"{quoted(name)} is no input of {schema.op} (has: {', '.join(known)})"
         resolver.problem(resolver.at("inputs", name), message, did_you_mean(name, known))
     for name, tensor in stated.items():
-        found = place(schema.inputs, name)
-        dtype = _only_dtype(schema, found[0]) or resolver.dtype if found else None
-        spec = resolver.tensor(name, ("inputs", name), tensor, dtype) if found else None
-        if found and spec:
+        if not (found := place(schema.inputs, name)):
+            continue
+        types = schema.inputs[found[0]].types
+        allowed = [dtype for dtype in DTYPES.values() if dtype.text in types]
+        # An input beside the leading one may have one dtype alone, such as K of TopK.
+        only = len(allowed) == 1 and found[0] != schema.lead
+        dtype = allowed[0] if only else resolver.dtype
+        if spec := resolver.tensor(name, ("inputs", name), tensor, dtype):
             specs[name] = spec
-            types = schema.inputs[found[0]].types
-            if spec.dtype.text not in types and not resolver.may_be_illegal:
-                allowed = sorted(dtype.name for dtype in DTYPES.values() if dtype.text in types)
-                hint = f"allowed: {', '.join(allowed) or 'only types that no case can have'}"
+            if spec.dtype not in allowed and not resolver.may_be_illegal:
+                names = ", ".join(sorted(map(str, allowed))) or "only types that no case can have"
                 message = f"{spec.name}: {schema.op} does not allow {spec.dtype}"
-                resolver.problem(_dtype_mark(resolver, spec), message, hint)
+                resolver.problem(_dtype_mark(resolver, spec), message, f"allowed: {names}")
     if not resolver.may_be_illegal:
         for name in missing(schema.inputs, stated):
             if not any(did_you_mean(word, [name]) for word in unknown):
@@ -120,12 +122,6 @@ def resolve_inputs(resolver: Resolver, schema: Schema) -> tuple[TensorSpec, ...]
     if resolver.file.domain == directml.DOMAIN and any(spec.initializer for spec in specs.values()):
         resolver.problem(resolver.at("inputs"), "DirectML's operators have no initializers")
     return tuple(specs[slot] for slot in slots(schema.inputs, specs) if slot)
-
-
-def _only_dtype(schema: Schema, place: int) -> DType | None:
-    """The one dtype that an input beside the leading one may have, such as K of TopK."""
-    allowed = [dtype for dtype in DTYPES.values() if dtype.text in schema.inputs[place].types]
-    return allowed[0] if len(allowed) == 1 and place != schema.lead else None
 
 
 def bindings(
@@ -221,12 +217,9 @@ def _scalar(kind: str, value: Any) -> Any:
         raise ValueError(f"must be a {_WORDS[kind]}, got {shown(value)}")
     if kind == "int" and not -(2**63) <= value < 2**63:
         raise ValueError(f"must fit in 64 bits, got {shown(value)}")
-    if kind != "float":
-        return value
-    finite = isinstance(value, int) or math.isfinite(value)
-    if finite and not -_LARGEST <= value <= _LARGEST:
+    if kind == "float" and _LARGEST < abs(value) < math.inf:
         raise ValueError(f"must fit in float32, got {shown(value)}")
-    return float(value)
+    return float(value) if kind == "float" else value
 
 
 def changed_defaults(schema: Schema, opsets: Collection[int] = ()) -> Iterator[str]:

@@ -137,7 +137,7 @@ def _schema(model: ModelProto) -> tuple[Schema, int]:
     found += [
         f"attribute {proto.name!r}, which is no text in UTF-8"
         for proto in protos
-        if not all(map(_is_text, (proto.s, *proto.strings)))
+        if any(text.decode(errors="ignore").encode() != text for text in (proto.s, *proto.strings))
     ]
     if found:
         raise ValueError(f"a case is one node on its inputs; this has {'; '.join(found)}")
@@ -156,10 +156,6 @@ def _schema(model: ModelProto) -> tuple[Schema, int]:
     _check_declared(graph.input, node.input, "input")
     _check_declared(graph.output, node.output, "output")
     return schema, version
-
-
-def _is_text(data: bytes) -> bool:
-    return data.decode(errors="ignore").encode() == data
 
 
 def _named(domain: str) -> str:

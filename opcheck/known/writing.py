@@ -5,6 +5,7 @@ import re
 import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate
 from typing import Any
 
 from ruamel.yaml import YAML
@@ -170,10 +171,8 @@ def _dumped(items: Sequence[Any]) -> list[str]:
 
 
 def _entry(new: Mapping[str, Any]) -> Any:
-    said = CommentedMap({name: value for name, value in new.items() if value})
-    said["cause"] = _folded(new["cause"])
-    said["where"] = [*map(_place, new["where"])]
-    return said
+    made = {"cause": _folded(new["cause"]), "where": [*map(_place, new["where"])]}
+    return CommentedMap({name: made.get(name, value) for name, value in new.items() if value})
 
 
 def _folded(text: str) -> Any:
@@ -181,27 +180,20 @@ def _folded(text: str) -> Any:
     if len(lines) < 2 or " ".join(lines) != text:
         return text
     folded = FoldedScalarString(text)
-    ends, end = [], -1
-    for line in lines[:-1]:
-        end += len(line) + 1
-        ends.append(end)
-    folded.fold_pos = ends
+    folded.fold_pos = [end - 1 for end in accumulate(len(line) + 1 for line in lines[:-1])]
     return folded
 
 
 def _place(fields: Mapping[str, Any]) -> Any:
     """A place in one line, or where that is too long in one for each field."""
-    place = CommentedMap()
+    long = sum(len(str(item)) + 2 for pair in fields.items() for item in pair) > _WIDTH - 4
+    place = CommentedMap(fields)
     for name, value in fields.items():
-        place[name] = value
         if isinstance(value, list | dict):
             place[name] = CommentedSeq(value) if isinstance(value, list) else CommentedMap(value)
-            place[name].fa.set_flow_style()
-    place.fa.set_flow_style()
-    if sum(len(str(item)) + 2 for pair in fields.items() for item in pair) > _WIDTH - 4:
-        place.fa.set_block_style()
-        # Of a list that is long each item has a line of its own: lines are to be deleted.
-        for name, value in fields.items():
-            if isinstance(value, list) and len(str(value)) > _WIDTH // 2:
-                place[name].fa.set_block_style()
+            # Of a list that is long each item has a line of its own: lines are to be deleted.
+            if not (long and isinstance(value, list) and len(str(value)) > _WIDTH // 2):
+                place[name].fa.set_flow_style()
+    if not long:
+        place.fa.set_flow_style()
     return place

@@ -46,19 +46,15 @@ def versions(domain: str, name: str) -> Mapping[int, Schema]:
 
 def describe(domain: str, name: str, opset: int) -> Schema | None:
     """The version of the operator in force at `opset`, or None if there is none yet."""
-    return max(
-        (schema for since, schema in versions(domain, name).items() if since <= opset),
-        key=lambda schema: schema.op.since,
-        default=None,
-    )
+    found = versions(domain, name)
+    return found.get(max((since for since in found if since <= opset), default=0))
 
 
 def attribute(op: OpVersion, name: str) -> Attribute | None:
     """The attribute as `op` declares it, else as the nearest other version of the operator does."""
-    by_distance = sorted(
-        versions(op.domain, op.name).items(), key=lambda item: abs(item[0] - op.since)
-    )
-    return next((s.attributes[name] for _, s in by_distance if name in s.attributes), None)
+    schemas = [s for s in versions(op.domain, op.name).values() if name in s.attributes]
+    schemas.sort(key=lambda schema: abs(schema.op.since - op.since))
+    return schemas[0].attributes[name] if schemas else None
 
 
 def is_exact(op: OpVersion, attrs: Attrs) -> bool:

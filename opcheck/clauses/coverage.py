@@ -62,8 +62,7 @@ class PagesFields(validation.Fields):
 class Pages:
     """The pages of an operator by version; `link` is where people read them.
 
-    `problems` are entries whose sentence is not found: another release of onnx may word it
-    differently.
+    `problems` are entries without a sentence: a release of onnx may word it differently.
     """
 
     link: str
@@ -173,8 +172,7 @@ class CheckedSentence:
 class Survey:
     """Tests of one page; `strays` are cases that quote text missing from it.
 
-    `link` is None where opcheck has no pages of the operator's version. `problems` are those of the
-    operator's file of `clauses/`.
+    `link` is None for a version without pages; `problems` are of the operator's file.
     """
 
     op: OpVersion
@@ -189,8 +187,7 @@ def survey(
 ) -> tuple[Survey, ...]:
     """A survey of the page of each operator version that `cases` are about, in order.
 
-    `pages` returns those of a domain's operator. Names of cases mean what the shipped suites mean
-    by them: any other case counts for what it quotes.
+    Names of cases mean the shipped ones: any other case counts for what it quotes.
     """
     about: dict[OpVersion, list[Case]] = defaultdict(list)
     for case in cases:
@@ -244,8 +241,7 @@ def _survey(op: OpVersion, pages: Pages | None, cases: Sequence[Case]) -> Survey
 def _asking(heading: Sentence, op: OpVersion, cases: Sequence[Case]) -> list[Case]:
     """The cases that test a heading: those with an answer that have what it announces.
 
-    The default of an attribute is tested where the attribute is left out, and a list of types
-    where every one of them occurs.
+    Those of a default leave the attribute out; those of a list of types have every one of them.
     """
     answered = [case for case in cases if not isinstance(case.expect, Rejected)]
     kind, _, name = heading.part.rpartition(" ")

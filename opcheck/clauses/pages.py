@@ -148,8 +148,7 @@ def quotation(clause: str, op: OpVersion) -> str:
 def cited(quote: str, page: Sequence[Sentence]) -> tuple[Sentence, ...]:
     """The sentences of `page` that `quote` is from; none where it is not on the page.
 
-    A quotation that lies within one sentence cites every sentence it lies within; any other
-    those of one part of the page over which it runs.
+    Those are all that it lies within or, if none, those of a part over which it runs.
     """
     quoted = [piece.strip() for piece in _normal(quote).split(_GAP) if piece.strip()]
     # More than the whole page: not worth looking for.

@@ -120,10 +120,10 @@ def state_rank(output: ValueInfoProto, rank: int) -> None:
 
 
 def _keep_rank(model: ModelProto) -> None:
-    """Give the only output the rank of the first input, where no version of ONNX infers one.
+    """Give the only output the rank of the first input, where ONNX infers none.
 
-    onnx's checker refuses an output without a shape. Operators that ONNX has no inference for at
-    their version, such as GroupNormalization and Cast-1, keep the rank; Reshape-1 alone does not.
+    Its checker refuses an output without a shape. Operators without inference at their version,
+    such as GroupNormalization and Cast-1, keep the rank; Reshape-1 alone does not.
     """
     graph, (imported, *_) = model.graph, model.opset_import
     outputs = [one.type.tensor_type for one in graph.output]

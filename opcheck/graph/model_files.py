@@ -126,7 +126,7 @@ DeclaredTensor: TypeAlias = tuple[str, DType, tuple[int | str, ...] | None]
 
 
 def declared_inputs(model: ModelProto) -> Iterator[DeclaredTensor]:
-    """The inputs without a value of their own; raises BeyondOpcheck for no tensor, ValueError."""
+    """The inputs without a value of their own; raises BeyondOpcheck or ValueError by their type."""
     for info in fed_by_default(model):
         try:
             tensor = tensor_type(info.type)

@@ -128,10 +128,12 @@ def element(code: int) -> DType:
 
 
 def read_value(path: Path, declared: TypeProto | None) -> Value:
-    """The value of the `declared` type, or else the tensor, in a .pb file.
+    """The value of the `declared` type, or else the tensor, in a .pb file; the array in a .npy.
 
     Raises BeyondOpcheck, and ValueError, naming the file, for whatever is no such value.
     """
+    if path.suffix == ".npy":
+        return read_npy(path)
     if declared is None:
         return read_tensor(path)
     try:

@@ -38,7 +38,7 @@ class Facts:
 
 
 def check(gate: Gate, facts: Facts, pruned: UserLedger | None = None) -> None:
-    """Raise CaseFileError with all that is listed in vain, but for lost cases of `pruned`."""
+    """Raise CaseFileError with all that is listed in vain, but for what `pruned` will drop."""
     problems = Problems()
     for ledger in gate.ledgers:
         for number, name in enumerate(ledger.fields.backend):

@@ -137,9 +137,8 @@ class LedgerFields(Fields):
 class LedgerEntry(Fields):
     """One line of a user's ledger: what comes of some cases, and why.
 
-    What comes has to be all that is stated: one of the verdicts, one of the ways to fail, the
-    `reason` somewhere in its own, where `*` is anything, and an answer that one of the mistakes
-    gives that it `looks` like.
+    All that is stated has to hold: one of the verdicts, one of the ways to fail, the `reason`
+    somewhere in the result's, where `*` is anything, and one of the mistakes that it `looks` like.
     """
 
     verdict: Annotated[Verdicts | None, _Some] = None

@@ -18,7 +18,10 @@ _Said: TypeAlias = tuple[tuple[str, tuple[Any, ...]], ...]
 
 
 def places(wanted: Collection[Case], among: Iterable[Case]) -> list[dict[str, Any]]:
-    """Places that fit each case of `wanted` once and no other in `among`; one value is no list."""
+    """Places that fit every case of `wanted` once, and none of the others in `among`.
+
+    A value alone stands for the list of it.
+    """
     ids = {case.id for case in wanted}
     by_op: dict[str, dict[str, Case]] = defaultdict(dict)
     for case in (*wanted, *among):

@@ -31,11 +31,9 @@ known: []
 
 @dataclass(frozen=True)
 class Revision:
-    """Changes to a ledger: entries to append, and replacements by entry and place.
+    """Changes to a ledger: entries to append, and places to put instead, by entry and place.
 
-    Entries are by the names of their fields; empty ones are left out.
-
-    Those for which there is no other are removed, and with the last of them the entry.
+    Places without any are removed, and with the last of them the entry. Empty fields are left out.
     """
 
     added: Sequence[Mapping[str, Any]] = ()

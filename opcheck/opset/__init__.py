@@ -58,10 +58,9 @@ def attribute(op: OpVersion, name: str) -> Attribute | None:
 
 
 def is_exact(op: OpVersion, attrs: Attrs) -> bool:
-    """Return True if an operator rounds nothing, because it only moves or selects elements.
+    """Return True if an operator, at any version, rounds nothing: it moves or selects elements.
 
-    One whose output may be of strings, as its input, cannot compute with its elements. That holds
-    for its versions without strings too.
+    One whose output may be of strings, as its input, cannot compute with its elements.
     """
     schemas = versions(op.domain, op.name)
     if op.domain or op.name in _COMPUTE:

@@ -105,8 +105,7 @@ def body(
 ) -> Body | None:
     """The function body of `op` in force at `opset`; None where the specification states none.
 
-    Some bodies depend on the attributes, on the types and shapes of the inputs, None for one that
-    is left out, and on how many outputs are asked for.
+    It may depend on the attributes, the inputs (None for one left out), and how many outputs.
     """
     # The types that onnx ships lack what is asked for below.
     schema: Any = defs.get_schema(op.name, op.since, op.domain)

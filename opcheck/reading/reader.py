@@ -75,7 +75,7 @@ def contents(path: Path) -> bytes:
         if status.st_size > FILE_LIMIT:
             raise _too_large(status.st_size)
         with path.open("rb") as file:
-            data = file.read(FILE_LIMIT + 1)
+            return file.read(FILE_LIMIT + 1)
     except FileNotFoundError:
         raise Unreadable(start, "there is no such file") from None
     except PermissionError:
@@ -83,7 +83,6 @@ def contents(path: Path) -> bytes:
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
         raise Unreadable(start, f"this file cannot be read: {reason}") from None
-    return data
 
 
 def is_wide(data: bytes) -> bool:

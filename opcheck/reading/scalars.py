@@ -103,10 +103,7 @@ class BadScalar(OpcheckError):
 
 
 def resolve(text: str) -> PlainScalar:
-    """The value of a plain (unquoted, untagged) scalar.
-
-    Raises BadScalar for -0 and for a number beyond float64 or longer than NUMBER_LENGTH.
-    """
+    """The value of a plain (unquoted, untagged) scalar; raises BadScalar for -0 and huge ones."""
     if text in WORDS:
         return WORDS[text]
     match = _NUMBER.fullmatch(text) if text[0] in "+-.0123456789" else None

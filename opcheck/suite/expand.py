@@ -64,10 +64,9 @@ class CaseFile:
 
 @dataclass(frozen=True)
 class Concrete:
-    """A case with nothing left to expand, still as nodes.
+    """A case with nothing left to expand, still as nodes; `sweep` is what ids of one sweep share.
 
-    Those of one `sweep` have this of their ids in common, "" for those of none. Where something was
-    `lost`, reported and left out, nothing can be said about what is missing.
+    Where something was `lost`, reported and left out, nothing is said about what is missing.
     """
 
     id: str

@@ -140,7 +140,7 @@ def _values(resolver: Resolver, case: Case, answer: object, path: Location) -> V
         spec = resolver.tensor(output.name, place, fields, output.dtype)
         if spec is None:
             continue
-        if output.dtype and spec.dtype != output.dtype and not admits_rejection(answer):
+        if output.dtype and spec.dtype != output.dtype:
             message = f"{output.name}: {case.op} gives {output.dtype} here, not {spec.dtype}"
             resolver.problem(resolver.node.at((*place, "dtype")), message)
         specs.append(spec)

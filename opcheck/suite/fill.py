@@ -171,9 +171,8 @@ def load_npy(path: Path) -> NDArray[Any]:
             start = file.read(len(_MAGIC))
         if start != _MAGIC:
             raise ValueError(f"is {'an archive' if start.startswith(_ZIP) else 'no .npy file'}")
-        with warnings.catch_warnings():
-            # Files of Python 2 take longer to read, which is no concern of ours.
-            warnings.simplefilter("ignore")
+        # Files of Python 2 take longer to read, which is no concern of ours.
+        with warnings.catch_warnings(action="ignore"):
             try:
                 array: NDArray[Any] = np.load(path, mmap_mode="r", allow_pickle=False)
             # The header is a Python expression, and NumPy lets out whatever its parsing raises.

@@ -236,8 +236,7 @@ def golden_above(root: Path, told: FileMessages) -> GoldenFolder | None:
     for folder in (whole, *whole.parents[:_TESTS_BELOW]):
         if _is_ours(folder):
             manifest, findings = damage(folder, whole.relative_to(folder).as_posix())
-            for one in findings:
-                told.append((folder / one.path, one.message))
+            told += [(folder / one.path, one.message) for one in findings]
             return (folder, manifest) if manifest else None
     return None
 
@@ -267,8 +266,7 @@ def as_cases(
 ) -> Iterator[Case]:
     """The cases of the tests that were `found` below `root`, by their folders.
 
-    Each answer of an undecided text is a test, and together they are one case; a model that is to
-    be refused is held against its legal twin.
+    The tests of an undecided text are one case; a model to be refused has its legal twin.
     """
     folder, manifest = golden
     place = root.resolve().relative_to(folder)
@@ -308,9 +306,8 @@ def _undecided(
         return replace(first, beyond=told)
     cases = [tests[one.folder][0] for one in answers if one.folder in tests]
     if len(cases) < len(answers):
-        return replace(
-            first, beyond=f"some of its right answers, without the others: {_NAME_THE_WHOLE}"
-        )
+        told = f"some of its right answers, without the others: {_NAME_THE_WHOLE}"
+        return replace(first, beyond=told)
     if beyond := next((case.beyond for case in cases if case.beyond), ""):
         return replace(first, beyond=beyond)
     if len({_asked(case) for case in cases}) > 1:
@@ -320,9 +317,8 @@ def _undecided(
         assert isinstance(case.expect, Values)
         alternatives.append(Alternative(one.alternative, case.expect))
     stated = [case.tolerance or Tolerance() for case in cases]
-    tolerance = Tolerance(
-        rtol=max(one.rtol for one in stated), atol=max(one.atol for one in stated)
-    )
+    rtol, atol = max(one.rtol for one in stated), max(one.atol for one in stated)
+    tolerance = Tolerance(rtol=rtol, atol=atol)
     return replace(first, expect=AnyOf(tuple(alternatives)), tolerance=tolerance)
 
 

@@ -47,7 +47,7 @@ def shipped_suites() -> Path:
 
 
 def load(paths: Sequence[Path] = (), ops: Collection[str] = ()) -> tuple[Case, ...]:
-    """The cases of files and folders, or of the shipped suites of `ops`, or of all of them.
+    """The cases of files and folders; without any, of the shipped suites, or of those of `ops`.
 
     Raises CaseFileError with every problem of every file.
     """
@@ -97,7 +97,7 @@ def _about(ops: Collection[str]) -> Sequence[Path]:
 
 
 def _files(paths: Sequence[Path], problems: Problems) -> Iterator[CaseFile]:
-    """Each file once, in which operator is not known yet."""
+    """Each case file once; its operator is not known yet."""
     shipped = shipped_suites()
     seen: set[Path] = set()
     for path in paths:

@@ -78,10 +78,7 @@ def _without_replaced(tensor: FileNode, nearer: dict[str, FileNode]) -> FileNode
 
 
 def put(node: FileNode, path: FieldPath, value: FileNode, way: FieldPath = ()) -> FileNode | None:
-    """The case `node` with `value` at `path`; None where a scalar or list stands in the way.
-
-    `way` is the path that leads from the case to the node.
-    """
+    """`node`, at `way` of a case, with `value` at `path`; None if a scalar or list is between."""
     if not path:
         return value
     if node.value is not None and not isinstance(node.value, dict):

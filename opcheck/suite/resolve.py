@@ -199,10 +199,7 @@ class Resolver:
 def tolerance_of(
     stated: ToleranceField, dtype: DType | None, outputs: Iterable[DType]
 ) -> Tolerance:
-    """Return the meaning of `stated` for a case of `dtype` with outputs of the dtypes `outputs`.
-
-    Raises ValueError where it makes no sense.
-    """
+    """What `stated` means for a case of `dtype`; raises ValueError if it makes no sense."""
     if isinstance(stated, ToleranceFields):
         found = _stated(stated)
     else:

@@ -95,23 +95,12 @@ ELEMENT_TYPES = {**BASIC, **_others()}
 PARTS = {"complex64": BASIC["float32"], "complex128": BASIC["float64"]}
 #: Every element type a case file may use.
 DTYPES = {n: d for n, d in ELEMENT_TYPES.items() if n in BASIC or d.kind in ("complex", "string")}
-_BY_TEXT = {dtype.text: dtype for dtype in DTYPES.values()}
-_ANY_BY_TEXT = {dtype.text: dtype for dtype in ELEMENT_TYPES.values()}
+#: Every element type, by its spelling in a type constraint.
+BY_TEXT = {dtype.text: dtype for dtype in ELEMENT_TYPES.values()}
 _BY_ONNX: dict[object, DType] = {
     key: dtype for dtype in ELEMENT_TYPES.values() for key in (dtype.onnx, dtype.word)
 }
-_BY_NUMPY = {dtype.numpy: dtype for dtype in DTYPES.values()}
-_ANY_BY_NUMPY = {dtype.numpy: dtype for dtype in ELEMENT_TYPES.values()}
-
-
-def by_text(text: str) -> DType | None:
-    """The dtype spelt `text` in an ONNX type constraint ("tensor(float)"), if it is one of ours."""
-    return _BY_TEXT.get(text)
-
-
-def any_by_text(text: str) -> DType | None:
-    """The dtype spelt `text` in an ONNX type constraint, among all that tensors have."""
-    return _ANY_BY_TEXT.get(text)
+_BY_NUMPY = {dtype.numpy: dtype for dtype in ELEMENT_TYPES.values()}
 
 
 def named(value: object) -> DType | None:
@@ -137,11 +126,9 @@ def limits(dtype: DType) -> tuple[float, float]:
 
 
 def of(array: NDArray[Any]) -> DType | None:
-    """The dtype of `array`, whatever its byte order, or None if it is none of ours."""
-    # Strings and structures have no byte order to change.
-    if array.dtype.kind in "biufcV":
-        return _BY_NUMPY.get(array.dtype.newbyteorder("="))
-    return element_type(array) if array.dtype.kind in "OUT" else None
+    """The `element_type` of an array, or None if no case file may use it."""
+    dtype = element_type(array)
+    return dtype if dtype and dtype.name in DTYPES else None
 
 
 def parts(array: NDArray[Any]) -> NDArray[Any]:
@@ -165,11 +152,11 @@ def identical(one: NDArray[Any], other: NDArray[Any]) -> bool:
 
 
 def element_type(array: NDArray[Any]) -> DType | None:
-    """The dtype of `array` among all that tensors have, or None if it is none of ONNX's."""
+    """The dtype of `array`, whatever its byte order, or None if it is none of ONNX's."""
     if array.dtype.kind in "OUT":
         strings = all(isinstance(item, str) for item in array.reshape(-1).tolist())
         return ELEMENT_TYPES["string"] if strings else None
-    return of(array) or _ANY_BY_NUMPY.get(array.dtype)
+    return _BY_NUMPY.get(array.dtype.newbyteorder("="))
 
 
 def round_to(values: NDArray[np.float64], dtype: DType) -> NDArray[Any]:

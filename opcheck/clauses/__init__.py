@@ -1,8 +1,6 @@
 """The specification, sentence by sentence, and which cases test each of them.
 
-`pages` cuts the texts into sentences and finds what a case's clause quotes of them, `coverage`
-reads what opcheck says of them and counts the cases of each. That no sentence of the operators that
-opcheck tests is untested is held by `tests/test_clauses.py`.
+`pages` cuts texts into sentences and finds what clauses quote, `coverage` counts their cases.
 """
 
 from opcheck.clauses.coverage import (

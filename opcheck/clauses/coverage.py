@@ -62,8 +62,7 @@ class PagesFields(validation.Fields):
 class Pages:
     """The pages of an operator by version; `link` is where people read them.
 
-    `problems` are entries whose sentence is not found: another release of onnx may word it
-    differently.
+    `problems` are entries without a sentence: a release of onnx may word it differently.
     """
 
     link: str
@@ -73,10 +72,7 @@ class Pages:
 
 @cache
 def pages_of(domain: str, op: str) -> Pages | None:
-    """The pages of an operator with the entries of its file; None where there is no text.
-
-    Only that file is read: LpPool is in lp_pool.yaml.
-    """
+    """The pages of an operator with the entries of its file alone; None where there is no text."""
     family = {"": "onnx", "com.microsoft.dml": "dml"}.get(domain, domain)
     for file in (shipped_folder("_clauses", "clauses") / family).glob("*.yaml"):
         if file.stem.replace("_", "") == op.replace("_", "").lower():
@@ -101,18 +97,14 @@ def _bare(domain: str, op: str) -> Pages:
 
 
 def load_pages(path: Path, file: str) -> Pages:
-    """The pages that a file is about; messages call it `file`.
-
-    Raises CaseFileError with every problem of its form.
-    """
+    """The pages that a file, in messages called `file`, is about; raises CaseFileError."""
     problems = Problems()
     node = read_file(path, problems)
     keys = (validation.aliases(PagesFields), validation.aliases(SentenceEntry))
-    if not node:
-        raise CaseFileError([*problems])
-    fields, _ = validation.check(PagesFields, node, file, problems, lambda at: keys[bool(at)])
-    if not fields:
-        raise CaseFileError([*problems])
+    check = validation.check
+    fields = node and check(PagesFields, node, file, problems, lambda at: keys[bool(at)])[0]
+    if not (node and fields):
+        raise CaseFileError(problems)
     bare = _bare(fields.domain, fields.op)
     texts = {} if fields.page else bare.versions
     pages = {v: [*texts.get(v, ())] for v in opset.versions(fields.domain, fields.op)}
@@ -170,10 +162,7 @@ def _places(entry: SentenceEntry, page: Sequence[Sentence]) -> tuple[Sequence[in
 
 @dataclass(frozen=True)
 class CheckedSentence:
-    """A sentence and the number of concrete cases that test it, by name.
-
-    A name with a row, `name#row`, stands for that row alone.
-    """
+    """A sentence and the number of cases that test it, by name, or `name#row` for one row."""
 
     sentence: Sentence
     cases: Mapping[str, int]
@@ -183,8 +172,7 @@ class CheckedSentence:
 class Survey:
     """Tests of one page; `strays` are cases that quote text missing from it.
 
-    `link` is None where opcheck has no pages of the operator's version. `problems` are those of the
-    operator's file of `clauses/`.
+    `link` is None for a version without pages; `problems` are of the operator's file.
     """
 
     op: OpVersion
@@ -199,8 +187,7 @@ def survey(
 ) -> tuple[Survey, ...]:
     """A survey of the page of each operator version that `cases` are about, in order.
 
-    `pages` returns those of a domain's operator. Names of cases mean what the shipped suites mean
-    by them: any other case counts for what it quotes.
+    Names of cases mean the shipped ones: any other case counts for what it quotes.
     """
     about: dict[OpVersion, list[Case]] = defaultdict(list)
     for case in cases:
@@ -254,8 +241,7 @@ def _survey(op: OpVersion, pages: Pages | None, cases: Sequence[Case]) -> Survey
 def _asking(heading: Sentence, op: OpVersion, cases: Sequence[Case]) -> list[Case]:
     """The cases that test a heading: those with an answer that have what it announces.
 
-    The default of an attribute is tested where the attribute is left out, and a list of types
-    where every one of them occurs.
+    Those of a default leave the attribute out; those of a list of types have every one of them.
     """
     answered = [case for case in cases if not isinstance(case.expect, Rejected)]
     kind, _, name = heading.part.rpartition(" ")

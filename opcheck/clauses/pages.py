@@ -65,10 +65,7 @@ class Sentence:
 
 
 def page(schema: Schema, link: str) -> tuple[Sentence, ...]:
-    """The page of a version, laid out as in ONNX's documentation.
-
-    What that has besides is no text of the specification: what ONNX's own tools can do.
-    """
+    """The page of a version as in ONNX's documentation, without what is no specification."""
     since = schema.op.since
     available = f"This version of the operator has been available since version {since}."
     parts = {"Version": (f"since_version: {since}", available), "Summary": ("", schema.doc)}
@@ -105,10 +102,7 @@ def _attribute(attribute: Attribute) -> str:
 
 
 def cut(text: str) -> list[str]:
-    """The sentences of a text; a line of code, a row of a table and a list's item is one or more.
-
-    Lines of code go together while a bracket stays open.
-    """
+    """The sentences of a text; a row, a list's item, and code with an open bracket stay whole."""
     lines = text.expandtabs(4).splitlines()
     margin = min((_indent(line) for line in lines[1:] if line.strip()), default=0)
     blocks: list[tuple[str, bool]] = []  # with True for code, which no full stop cuts
@@ -140,10 +134,7 @@ def _indent(line: str) -> int:
 
 
 def quotation(clause: str, op: OpVersion) -> str:
-    """Return the part of `clause` that quotes the page of `op`: all, unless it names versions.
-
-    "" where it says so and `op` is none of them.
-    """
+    """The part of `clause` about `op`: all, unless it names versions, and "" if none is this."""
     text = " ".join(clause.split())
     quoted, end = [], 0
     while match := _LABELLED.match(text, end):
@@ -157,8 +148,7 @@ def quotation(clause: str, op: OpVersion) -> str:
 def cited(quote: str, page: Sequence[Sentence]) -> tuple[Sentence, ...]:
     """The sentences of `page` that `quote` is from; none where it is not on the page.
 
-    A quotation that lies within one sentence cites every sentence it lies within; any other
-    those of one part of the page over which it runs.
+    Those are all that it lies within or, if none, those of a part over which it runs.
     """
     quoted = [piece.strip() for piece in _normal(quote).split(_GAP) if piece.strip()]
     # More than the whole page: not worth looking for.

@@ -28,12 +28,13 @@ _MOMENT = 10.0
 def chosen(sweep: str | None, *, paths: Sequence[Path], **selection: Any) -> list[Case]:
     """The cases that can be timed; tells of the others, and raises UsageError if there is none."""
     from opcheck.execution.bench.setup import why_not
-    from opcheck.suite import load_sweep, parse_sweep
+    from opcheck.suite import load_bench, parse_sweep
 
     wanted = parse_sweep(sweep) if sweep else None
     cases, said = chosen_cases(paths, **selection, bench=True)
     if wanted:
-        cases = load_sweep(paths, {case.id for case in cases}, wanted)
+        ids = {case.id for case in cases}
+        cases = load_bench(paths, sizes=lambda concrete: wanted.of(concrete, ids))
     by_reason = alike(cases, why_not)
     found = by_reason.pop("", [])
     for reason, those in by_reason.items():

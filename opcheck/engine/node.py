@@ -172,10 +172,8 @@ def dtypes_of(op: OpVersion) -> tuple[str, ...]:
         return ()
     schema = opset.versions(op.domain, op.name)[op.since]
     lead = (*schema.inputs[schema.lead :], *schema.outputs)[0]
-    allowed = filter(None, map(dtypes.by_text, lead.types))
-    order = list(dtypes.DTYPES)
-    names = {dtype.name for dtype in allowed} - {*operator.lacks}
-    return tuple(sorted(names, key=order.index))
+    allowed = (dtype.name for dtype in dtypes.DTYPES.values() if dtype.text in lead.types)
+    return tuple(name for name in allowed if name not in operator.lacks)
 
 
 def bind(node: Node, formula: Formula | None = None) -> BoundNode:

@@ -32,10 +32,7 @@ _OPSET = 14
 def model_of(task: Task) -> ModelProto:
     """`task` as a model, or the model that it is; inputs and outputs keep their names and order.
 
-    Operators of ONNX become one node, those of DirectML a few (see `graph.build`).
-
-    Raises:
-        NotExpressible: a DirectML descriptor that ONNX cannot state.
+    Raises NotExpressible for a DirectML descriptor that ONNX cannot state.
     """
     if task.model is not None:
         return ModelProto.FromString(task.model)
@@ -123,10 +120,10 @@ def state_rank(output: ValueInfoProto, rank: int) -> None:
 
 
 def _keep_rank(model: ModelProto) -> None:
-    """Give the only output the rank of the first input, where no version of ONNX infers one.
+    """Give the only output the rank of the first input, where ONNX infers none.
 
-    onnx's checker refuses an output without a shape. Operators that ONNX has no inference for at
-    their version, such as GroupNormalization and Cast-1, keep the rank; Reshape-1 alone does not.
+    Its checker refuses an output without a shape. Operators without inference at their version,
+    such as GroupNormalization and Cast-1, keep the rank; Reshape-1 alone does not.
     """
     graph, (imported, *_) = model.graph, model.opset_import
     outputs = [one.type.tensor_type for one in graph.output]
@@ -172,11 +169,8 @@ def at_newest_opsets(model: ModelProto) -> ModelProto:
 def lower_hardmax1(task: Task) -> tuple[list[NodeProto], dict[str, Array], int]:
     """DML_ACTIVATION_HARDMAX1 as nodes, their constants, and the opset they need.
 
-    Transpose (reduced axes last) → Reshape → Hardmax-13 on the last axis → Reshape → Transpose
-    back.
-
-    Raises:
-        NotExpressible: the descriptor is invalid; ONNX has no graph that means it.
+    Transpose (reduced axes last) → Reshape → Hardmax-13 (last axis) → Reshape → Transpose back.
+    Raises NotExpressible for an invalid descriptor; ONNX has no graph that means it.
     """
     if len(task.inputs) != 1:
         raise NotExpressible(

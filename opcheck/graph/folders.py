@@ -139,10 +139,9 @@ def write_output(path: Path, value: Array | Items, task: Task, name: str) -> Non
 def other_question(
     folder: Path, model: ModelProto | None, task: Task, inputs: Sequence[Array]
 ) -> str | None:
-    """In what a folder is about something else than this model on these inputs.
+    """Return in what a folder is about something else than this model on these inputs.
 
-    None where nothing in it says so; files that are missing say nothing, nor does a model where
-    no ONNX model can state the task.
+    None where nothing in it says so. What is missing, the folder's file or `model`, says nothing.
     """
     written = folder / MODEL
     if model is not None and written.exists():
@@ -174,7 +173,7 @@ def other_question(
 
 
 def not_written_here(folder: Path, *, answered: bool) -> str | None:
-    """The path of something that opcheck did not write into a case's folder; None if it wrote all.
+    """The path of something in a case's folder that opcheck did not write; None if it wrote all.
 
     Unless `answered`, it wrote models and inputs alone.
     """
@@ -199,9 +198,8 @@ def read_outputs(
 ) -> Sequence[Array]:
     """The answer in `folder`, in the order of the node's outputs, or of the `model`'s.
 
-    Raises:
-        NotDelivered: at least one output is missing.
-        ValueError: one is there twice or unreadable, or there are more than the node has.
+    Raises NotDelivered where one is missing, ValueError for one that is there twice, unreadable,
+    or more than the node has.
     """
     names = _names_in(folder)
     files = [file_of("output", number, names) for number in range(len(outputs))]
@@ -310,10 +308,7 @@ def write_origin(folder: Path, backend: BackendInfo | None) -> None:
 
 
 def read_origin(folder: Path) -> BackendInfo | None:
-    """The backend that gave the outputs in `folder`, None where nothing says so.
-
-    Raises ValueError where the file is not one that this version of opcheck can read.
-    """
+    """The backend that gave the outputs in `folder`, if known; raises ValueError if unreadable."""
     try:
         text = (folder / MARKER).read_bytes()
     except FileNotFoundError:

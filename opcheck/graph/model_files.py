@@ -12,21 +12,12 @@ from onnx import ModelProto, TensorProto, ValueInfoProto, checker, shape_inferen
 
 from opcheck.dtypes import DType
 from opcheck.graph.build import anonymous, at_newest_opsets, model_of, state_rank
-from opcheck.graph.tensors import (
-    MAX_BYTES,
-    BeyondOpcheck,
-    element,
-    read_whole,
-    tensor_type,
-)
+from opcheck.graph.tensors import MAX_BYTES, BeyondOpcheck, element, read_whole, tensor_type
 from opcheck.model import Task
 
 
 def read_model(path: Path, *, valid: bool = True, alone: bool = False) -> ModelProto:
-    """The model in a file, whole and, unless it need not be, valid.
-
-    Raises ValueError for whatever is none, or is not `alone` in its file.
-    """
+    """The model in a file, whole, `valid` and `alone` in its file if asked; raises ValueError."""
     try:
         model = ModelProto.FromString(read_whole(path))
     except Exception as error:  # protobuf's own DecodeError, or the file cannot be read
@@ -135,10 +126,7 @@ DeclaredTensor: TypeAlias = tuple[str, DType, tuple[int | str, ...] | None]
 
 
 def declared_inputs(model: ModelProto) -> Iterator[DeclaredTensor]:
-    """The inputs that have no value of their own.
-
-    Raises BeyondOpcheck for what is no tensor, ValueError for a type that ONNX does not have.
-    """
+    """The inputs without a value of their own; raises BeyondOpcheck or ValueError by their type."""
     for info in fed_by_default(model):
         try:
             tensor = tensor_type(info.type)
@@ -157,10 +145,9 @@ def declared_inputs(model: ModelProto) -> Iterator[DeclaredTensor]:
 
 
 def model_bytes(task: Task, ranks: Sequence[int]) -> bytes:
-    """`task` as a model's file, the same on every machine.
+    """`task` as a model's file, the same on every machine; raises NotExpressible.
 
-    `ranks` are those of its outputs, for where ONNX cannot infer one, without which no model is
-    valid; none where they are not known. Raises NotExpressible where ONNX cannot state the task.
+    `ranks` are of its outputs, if known: no model is valid without those that ONNX cannot infer.
     """
     model = model_of(task)
     for output, rank in zip(model.graph.output, ranks, strict=False):
@@ -170,10 +157,9 @@ def model_bytes(task: Task, ranks: Sequence[int]) -> bytes:
 
 
 def other_model(model: ModelProto, task: Task) -> str | None:
-    """In what `model` states something else than `task`; None where it states just that.
+    """Return in what `model` states something else than `task`, None if in nothing.
 
-    Not compared are who made it, its IR version, and types and ranks of its outputs, which are
-    ONNX's to infer.
+    Its maker, IR version, and types and ranks of outputs, which ONNX infers, are not compared.
     """
     theirs, ours = (_substance(one) for one in (model, model_of(task)))
     if theirs == ours:

@@ -1,7 +1,4 @@
-"""Turn a model of one node and its test into the fields of a case.
-
-Whatever no case can state is refused by name.
-"""
+"""A model of one node and its test as fields of a case; what no case states is refused by name."""
 
 import importlib
 import re
@@ -88,8 +85,7 @@ def attributes(node: NodeProto) -> dict[str, AttrValue]:
 class OneNode:
     """A node with its test; all values are arrays.
 
-    `inputs` and `outputs` are the slots of the node that are there, by their places; of a variadic
-    parameter each tensor has one.
+    `inputs` and `outputs` are the places of the slots in use, one for each tensor of a variadic.
     """
 
     schema: Schema
@@ -118,10 +114,7 @@ def read_one_node(folder: Path, told: FileMessages) -> OneNode | None:
 
 
 def _schema(model: ModelProto) -> tuple[Schema, int]:
-    """The operator of a model's only node, and its opset.
-
-    Raises ValueError with what else is in the model, or in what its node is none of a case.
-    """
+    """The operator of a model's only node, and its opset; raises ValueError if it is no case."""
     graph = model.graph
     most = Counter(node.op_type for node in graph.node).most_common(5)
     kinds = ", ".join(f"{count} × {kind}" for kind, count in most)
@@ -134,12 +127,17 @@ def _schema(model: ModelProto) -> tuple[Schema, int]:
     domains = sorted({domain_of(one.domain) for one in model.opset_import})
     if len(domains) > 1:
         found.append(f"operators of {' and '.join(map(_named, domains))}")
+    called = {number: f"a {name.lower()}" for name, number in AttributeProto.AttributeType.items()}
     protos = [proto for node in graph.node for proto in node.attribute]
-    found += [f"attribute {p.name!r}, {_kind(p)}" for p in protos if p.type not in PLAIN]
+    found += [
+        f"attribute {proto.name!r}, {called.get(proto.type, 'nothing known')}"
+        for proto in protos
+        if proto.type not in PLAIN
+    ]
     found += [
         f"attribute {proto.name!r}, which is no text in UTF-8"
         for proto in protos
-        if not all(map(_is_text, (proto.s, *proto.strings)))
+        if any(text.decode(errors="ignore").encode() != text for text in (proto.s, *proto.strings))
     ]
     if found:
         raise ValueError(f"a case is one node on its inputs; this has {'; '.join(found)}")
@@ -158,20 +156,6 @@ def _schema(model: ModelProto) -> tuple[Schema, int]:
     _check_declared(graph.input, node.input, "input")
     _check_declared(graph.output, node.output, "output")
     return schema, version
-
-
-def _kind(proto: Any) -> str:
-    known = proto.type in AttributeProto.AttributeType.values()
-    name = AttributeProto.AttributeType.Name(proto.type).lower() if known else "nothing known"
-    return f"a {name}" if known else name
-
-
-def _is_text(data: bytes) -> bool:
-    try:
-        data.decode()
-    except UnicodeDecodeError:
-        return False
-    return True
 
 
 def _named(domain: str) -> str:
@@ -200,10 +184,7 @@ def _places(slots: Sequence[str]) -> tuple[int, ...]:
 
 
 def random_outputs(model: ModelProto) -> frozenset[str]:
-    """The outputs of `model` that depend on what is drawn at random.
-
-    A seed settles nothing: which generator it starts is not specified.
-    """
+    """The outputs that depend on random numbers, with a seed too: no generator is specified."""
     functions = {
         (function.domain, function.name)
         for function in model.functions
@@ -243,10 +224,7 @@ def _inner(node: NodeProto) -> Iterable[NodeProto]:
 
 
 def node_tests(op: str) -> tuple[ModelTest, ...]:
-    """Those whose model is one node of the operator `op` of ONNX's own domain.
-
-    Left out are those of the graphs that operators are expanded to.
-    """
+    """ONNX's tests of one node of its operator `op`, not of graphs that operators expand to."""
     try:
         # They are made when the module of their operator is imported, and kept in a list beside it.
         importlib.import_module(f"{_PACKAGE}.{op.lower()}")

@@ -43,10 +43,7 @@ def read_named_tensor(path: Path) -> tuple[str, Array]:
 
 
 def read_npy(path: Path) -> Array:
-    """The array in a .npy file, in this machine's byte order; raises ValueError, naming the file.
-
-    What holds pickled objects is never unpickled.
-    """
+    """The array in a .npy file, in native byte order, never unpickled; raises ValueError."""
     try:
         _check_size(path)
         with path.open("rb") as file:
@@ -109,10 +106,7 @@ class BeyondOpcheck(Exception):
 
 
 def tensor_type(declared: TypeProto) -> TypeProto.Tensor:
-    """The type of the tensor, of the sequence's, or of the one that an optional may hold.
-
-    Raises BeyondOpcheck where no tensors are in it, or sequences in a sequence.
-    """
+    """The type of a tensor, or of those in a sequence or an optional; else raises BeyondOpcheck."""
     inner, sequences = declared, 0
     while (form := inner.WhichOneof("value")) in ("sequence_type", "optional_type"):
         sequences += form == "sequence_type"
@@ -134,10 +128,12 @@ def element(code: int) -> DType:
 
 
 def read_value(path: Path, declared: TypeProto | None) -> Value:
-    """The value in a .pb file: of the `declared` type, or else a tensor.
+    """The value of the `declared` type, or else the tensor, in a .pb file; the array in a .npy.
 
-    Raises ValueError, naming the file, for whatever is no such value, and BeyondOpcheck.
+    Raises BeyondOpcheck, and ValueError, naming the file, for whatever is no such value.
     """
+    if path.suffix == ".npy":
+        return read_npy(path)
     if declared is None:
         return read_tensor(path)
     try:
@@ -191,7 +187,7 @@ def array_of(tensor: TensorProto) -> Array:
 
 
 def value_bytes(value: Any, declared: TypeProto | None, name: str) -> bytes:
-    """The bytes of a file with `value`, as ONNX's own tool writes it; a tensor unless `declared`.
+    """The bytes of a file with a value of the `declared` type, or else a tensor, as ONNX writes it.
 
     Raises BeyondOpcheck, and ValueError for what no such file can hold.
     """

@@ -24,7 +24,6 @@ from opcheck.graph.model_files import fed_by_default, inside, read_model
 from opcheck.graph.tensors import (
     BeyondOpcheck,
     element,
-    read_npy,
     read_value,
     read_whole,
     tensor_type,
@@ -46,10 +45,9 @@ TEST_FILE = re.compile(
 
 @dataclass(frozen=True, eq=False)
 class DataSet:
-    """The inputs and outputs of one run of a model, in its order; its number as in its name.
+    """The inputs and outputs of one run of a model; its number as in its name.
 
-    `beyond` says what of them opcheck neither feeds nor judges, and then there are none; or that
-    there are no outputs of a model that is to be refused.
+    `beyond` says what of them is neither fed nor judged, or that they lack outputs.
     """
 
     number: int
@@ -90,13 +88,14 @@ def read_test(
 ) -> ModelTest | None:
     """The test in a folder; None where it has problems, which go to `told`.
 
-    Unless it is to be `answered`, it may lack outputs, because its model is to be refused. With a
-    `check`, which raises ValueError, that alone decides which models are valid.
+    Unless `answered`, outputs may be missing, as of a model to be refused. A `check`, which raises
+    ValueError, decides alone which models are valid.
     """
     known = len(told)
-    for path in sorted(folder.rglob("*")):
-        if path.is_symlink() and not inside(path, folder):
-            told.append((path, "this link leads out of the test's folder"))
+    links = [path for path in sorted(folder.rglob("*")) if path.is_symlink()]
+    told += [
+        (p, "this link leads out of the test's folder") for p in links if not inside(p, folder)
+    ]
     if len(told) > known:
         return None
     try:
@@ -114,11 +113,12 @@ def read_test(
     except ValueError as error:
         told.append((folder / DATA, str(error)))
     sets = [path for path in folder.iterdir() if _DATA_SET.fullmatch(path.name) and path.is_dir()]
+    sets.sort(key=lambda path: int(path.name.rpartition("_")[2]))
     if not sets:
         told.append((folder, "there is a model, and no test_data_set_0"))
     fed: tuple[ValueInfoProto, ...] = ()
     found = []
-    for path in sorted(sets, key=_number):
+    for path in sets:
         try:
             fed, data = _data_set(path, model, answered=answered)
             found.append(data)
@@ -134,13 +134,10 @@ class _Wrong(Exception):
         self.path = path
 
 
-def _number(path: Path) -> int:
-    return int(path.name.rpartition("_")[2])
-
-
 def _data_set(
     folder: Path, model: ModelProto, *, answered: bool
 ) -> tuple[tuple[ValueInfoProto, ...], DataSet]:
+    number = int(folder.name.rpartition("_")[2])
     names = sorted(path.name for path in folder.iterdir())
     given = _files(folder, names, "input")
     by_default, all_ = fed_by_default(model), tuple(model.graph.input)
@@ -156,10 +153,10 @@ def _data_set(
             raise _Wrong(folder, _numbers("output", len(files), [one.name for one in outputs]))
         inputs = tuple(_values(given, "input", fed))
         if not files:
-            return fed, DataSet(_number(folder), inputs, beyond=_UNANSWERED)
-        return fed, DataSet(_number(folder), inputs, tuple(_values(files, "output", outputs)))
+            return fed, DataSet(number, inputs, beyond=_UNANSWERED)
+        return fed, DataSet(number, inputs, tuple(_values(files, "output", outputs)))
     except BeyondOpcheck as error:
-        return fed, DataSet(_number(folder), beyond=str(error))
+        return fed, DataSet(number, beyond=str(error))
 
 
 def _numbers(what: str, count: int, names: Sequence[str]) -> str:
@@ -188,7 +185,7 @@ def _values(
     for path, info in zip(files, declared, strict=True):
         try:
             expected = tensor_type(info.type)
-            value = read_npy(path) if path.suffix == ".npy" else read_value(path, info.type)
+            value = read_value(path, info.type)
             dtype = element(expected.elem_type) if expected.elem_type else None
         except BeyondOpcheck as error:
             raise BeyondOpcheck(f"{error} ({what} {info.name!r})") from None

@@ -6,7 +6,7 @@ from functools import cached_property
 
 from opcheck import opset
 from opcheck.errors import did_you_mean
-from opcheck.known.fields import VALUES, Place, is_version, value_of
+from opcheck.known.fields import VALUES, Place, is_version
 from opcheck.known.ledgers import Gate, UserLedger
 from opcheck.model import BackendInfo, Case, OpVersion
 from opcheck.reading import Problems, quoted
@@ -38,10 +38,7 @@ class Facts:
 
 
 def check(gate: Gate, facts: Facts, pruned: UserLedger | None = None) -> None:
-    """Raise CaseFileError with everything that is listed in vain.
-
-    Nothing is said of cases that the ledger `pruned` names and that are nowhere: they will go.
-    """
+    """Raise CaseFileError with all that is listed in vain, but for what `pruned` will drop."""
     problems = Problems()
     for ledger in gate.ledgers:
         for number, name in enumerate(ledger.fields.backend):
@@ -121,7 +118,7 @@ def _in_vain(place: Place, about: Collection[Case]) -> list[tuple[str, int]]:
         (field, number)
         for field in VALUES
         for number, value in enumerate(getattr(place, field) or ())
-        if value not in {value_of(case, field) for case in about}
+        if value not in {VALUES[field](case) for case in about}
     ]
 
 
@@ -135,13 +132,13 @@ def _nowhere(
     for field in VALUES:
         if (wanted := getattr(place, field)) is None:
             continue
-        there = {value_of(case, field) for case in left} - {None}
+        there = {VALUES[field](case) for case in left} - {None}
         missing = [(n, value) for n, value in enumerate(wanted) if value not in there]
         for number, value in missing:
             gone.add((field, number))
             told = f"none of the {so_far} has the {field} {shown(value)}"
             yield field, (number,), told, _hint(str(value), sorted(map(str, there)))
-        left = [case for case in left if value_of(case, field) in wanted]
+        left = [case for case in left if VALUES[field](case) in wanted]
         if not left:
             return
         so_far = f"cases with {'this' if len(wanted) == 1 else 'one of these'} {field}"

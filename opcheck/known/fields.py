@@ -1,6 +1,6 @@
 """The form of a ledger: which cases an entry is about, in what way they fail, and why."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Annotated, Any, Literal, Self
 
@@ -8,9 +8,8 @@ from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.version import InvalidVersion, Version
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
-from opcheck.errors import did_you_mean
+from opcheck.errors import meant
 from opcheck.model import FAILURES, WRONG, Case, Typed, Verdict
-from opcheck.reading import validation
 from opcheck.reading.validation import Fields
 
 #: The verdicts that a ledger of released backends can explain.
@@ -36,8 +35,7 @@ def _specifier(text: str) -> str:
 def _one_of(known: Sequence[str], what: str) -> AfterValidator:
     def checked(text: str) -> str:
         if text not in known:
-            near = did_you_mean(text, map(str, known))
-            hint = f" ({near})" if near else ""
+            hint = meant(text, map(str, known))
             raise ValueError(f"{text!r} is no {what}: one of {', '.join(known)}{hint}")
         return known[known.index(text)]
 
@@ -73,29 +71,22 @@ class Place(Fields):
     def fits(self, case: Case) -> bool:
         """Return True if `case` is one of these."""
         return all(
-            getattr(self, field) is None or value_of(case, field) in getattr(self, field)
-            for field in VALUES
+            getattr(self, field) is None or value_of(case) in getattr(self, field)
+            for field, value_of in VALUES.items()
         ) and all(
             _plain(case.attrs.get(name)) in items for name, items in (self.attrs or {}).items()
         )
 
 
-#: The fields of a place that hold values to choose from, from what is most general.
-VALUES = ("case", "op", "name", "row", "opset", "dtype")
-
-
-def value_of(case: Case, field: str) -> str | int | None:
-    """Return the value of a place's field for a case."""
-    match field:
-        case "case":
-            return case.id
-        case "op":
-            return case.op.name
-        case "dtype":
-            return case.dtype.name if case.dtype else None
-        case _:
-            value: str | int | None = getattr(case, field)
-            return value
+#: The fields of a place that hold values to choose from, the most general first: a case's value.
+VALUES: Mapping[str, Callable[[Case], str | int | None]] = {
+    "case": lambda case: case.id,
+    "op": lambda case: case.op.name,
+    "name": lambda case: case.name,
+    "row": lambda case: case.row,
+    "opset": lambda case: case.opset,
+    "dtype": lambda case: case.dtype.name if case.dtype else None,
+}
 
 
 def _plain(value: Any) -> Any:
@@ -146,9 +137,8 @@ class LedgerFields(Fields):
 class LedgerEntry(Fields):
     """One line of a user's ledger: what comes of some cases, and why.
 
-    What comes has to be all that is stated: one of the verdicts, one of the ways to fail, the
-    `reason` somewhere in its own, where `*` is anything, and an answer that one of the mistakes
-    gives that it `looks` like.
+    All that is stated has to hold: one of the verdicts, one of the ways to fail, the `reason`
+    somewhere in the result's, where `*` is anything, and one of the mistakes that it `looks` like.
     """
 
     verdict: Annotated[Verdicts | None, _Some] = None
@@ -194,14 +184,6 @@ class UserFields(Fields):
     known: Annotated[
         list[LedgerEntry], BeforeValidator(lambda value: [] if value is None else value)
     ]
-
-
-def known_keys(
-    ledger: type[Fields], entry: type[Fields], container: validation.Location
-) -> list[str]:
-    """The keys allowed at a place of a ledger that has such entries."""
-    model = Place if "where" in container else entry if "known" in container else ledger
-    return validation.aliases(model)
 
 
 def is_version(version: str) -> bool:

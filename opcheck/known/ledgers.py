@@ -9,7 +9,7 @@ import hashlib
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import cache, cached_property, partial
+from functools import cache, cached_property
 from pathlib import Path
 from typing import TypeVar
 
@@ -28,10 +28,7 @@ class Ledger:
     fields: f.LedgerFields
 
     def line_for(self, result: LiveResult, backend: BackendInfo) -> f.Line | None:
-        """The first line that explains a failure or, of a pass, the first that denies it.
-
-        Names of cases mean what the shipped suites mean by them: other cases are never explained.
-        """
+        """The first line that explains a failure of a shipped case, or that denies a pass."""
         address = (backend.of or backend.address).partition("?")[0]
         if address not in self.fields.backend or not result.case.source.shipped:
             return None
@@ -50,7 +47,7 @@ def load_ledgers(paths: Iterable[Path]) -> tuple[Ledger, ...]:
     """The ledgers in `paths`; raises CaseFileError with every problem of every file."""
     problems = Problems()
     ledgers = []
-    for path, node, fields in _read(paths, f.LedgerFields, f.Line, problems):
+    for path, node, fields in _read(paths, f.LedgerFields, problems):
         # Each `same_as` begins the cause of exactly one independent line.
         causes = [line.cause for line in fields.known if line.same_as is None]
         for number, begin in enumerate(line.same_as for line in fields.known):
@@ -63,9 +60,13 @@ def load_ledgers(paths: Iterable[Path]) -> tuple[Ledger, ...]:
 
 
 def _read(
-    paths: Iterable[Path], cls: type[Fields], entry: type[validation.Fields], problems: Problems
+    paths: Iterable[Path], cls: type[Fields], problems: Problems
 ) -> Iterator[tuple[Path, FileNode, Fields]]:
-    keys = partial(f.known_keys, cls, entry)
+    entry = f.Line if cls is f.LedgerFields else f.LedgerEntry
+
+    def keys(at: validation.Location) -> list[str]:
+        return validation.aliases(f.Place if "where" in at else entry if "known" in at else cls)
+
     for path in paths:
         node = read_file(path, problems)
         fields = validation.check(cls, node, str(path), problems, keys)[0] if node else None
@@ -73,21 +74,16 @@ def _read(
             yield path, node, fields
 
 
+@cache
 def shipped_ledgers() -> tuple[Ledger, ...]:
     """The ledgers that ship with opcheck; read once, though a session may judge many runs."""
-    return _in_folder(shipped_folder("_known", "reports/known"))
-
-
-@cache
-def _in_folder(folder: Path) -> tuple[Ledger, ...]:
-    return load_ledgers(sorted(folder.glob("*.yaml")))
+    return load_ledgers(sorted(shipped_folder("_known", "reports/known").glob("*.yaml")))
 
 
 def explain(ledgers: Iterable[Ledger], result: LiveResult, backend: BackendInfo) -> LiveResult:
-    """`result` with what the ledgers know of it.
+    """`result` with what the ledgers know of it: a failure that a line names becomes `known`.
 
-    A failure that a line names becomes `known`; a pass that a line names stays one, with the
-    line beside it, so that reports can say that the line is out of date.
+    A pass that a line names stays one, with the line, so that reports can call it outdated.
     """
     for ledger in ledgers:
         if (line := ledger.line_for(result, backend)) is not None:
@@ -125,10 +121,7 @@ class UserLedger:
             return False
 
     def is_about(self, backend: BackendInfo) -> bool:
-        """Return True if it names this backend: its profile, or its address, in full or as written.
-
-        An address of Python code may leave the class out.
-        """
+        """True if it names the backend's profile or address; that of code may omit the class."""
         names = {name for name in (backend.address, backend.of, backend.asked) if name}
         names |= {name.partition("?")[0] for name in names}
         names |= {":".join(n.split(":")[:2]) for n in names if n.startswith(("py:", "onnx:"))}
@@ -145,7 +138,7 @@ def load_user_ledgers(paths: Iterable[Path]) -> tuple[UserLedger, ...]:
     """The ledgers in `paths`, each file once; raises CaseFileError with every problem of all."""
     problems = Problems()
     once = {path.resolve(): path for path in paths}.values()
-    read = _read(once, f.UserFields, f.LedgerEntry, problems)
+    read = _read(once, f.UserFields, problems)
     ledgers = [UserLedger(path, fields, node, _lines(path)) for path, node, fields in read]
     problems.raise_if_any()
     return tuple(ledgers)
@@ -210,10 +203,7 @@ class Gate:
     def judged(
         self, result: LiveResult, backend: BackendInfo, looks: Callable[[str], bool]
     ) -> LiveResult | None:
-        """`result` with what the ledgers make of it, None where they say nothing.
-
-        `looks` tells whether a mistake of this name gives the answer that came.
-        """
+        """`result` as the ledgers see it, or None; `looks` tells if a mistake gives this answer."""
         found = self.listed(result.case, backend)
         unsupported = result.verdict is Verdict.UNSUPPORTED and not result.inexpressible
         if not found:

@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
 from typing import Any, TypeAlias
 
-from opcheck.known.fields import value_of
+from opcheck.known.fields import VALUES
 from opcheck.model import Case
 
 #: What a place may say of cases of one name, and in which order; then come their attributes.
@@ -129,7 +129,7 @@ def _values(cases: Iterable[Case], field: str) -> tuple[Any, ...]:
 def _value(case: Case, field: str) -> Any:
     if field.startswith(_ATTRIBUTE):
         return case.attrs.get(field.removeprefix(_ATTRIBUTE))
-    return value_of(case, field)
+    return VALUES[field](case)
 
 
 def _fits(said: Mapping[str, tuple[Any, ...]], case: Case) -> bool:

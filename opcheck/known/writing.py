@@ -5,6 +5,7 @@ import re
 import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate
 from typing import Any
 
 from ruamel.yaml import YAML
@@ -30,11 +31,9 @@ known: []
 
 @dataclass(frozen=True)
 class Revision:
-    """Changes to a ledger: entries to append, and replacements by entry and place.
+    """Changes to a ledger: entries to append, and places to put instead, by entry and place.
 
-    Entries are by the names of their fields; empty ones are left out.
-
-    Those for which there is no other are removed, and with the last of them the entry.
+    Places without any are removed, and with the last of them the entry. Empty fields are left out.
     """
 
     added: Sequence[Mapping[str, Any]] = ()
@@ -51,20 +50,19 @@ def new_ledger(backend: str) -> str:
 
 
 def revised(text: str, node: FileNode, file: str, revision: Revision) -> str:
-    """The text of a ledger, which was read as `node`, after a revision.
+    """The text of a ledger, read as `node`, after a revision; the rest stays to the letter.
 
-    Whatever is not revised stays as it is, to the letter. Raises UsageError where the list of
-    entries is written in brackets.
+    Raises UsageError where the list of entries is written in brackets.
     """
     sheet = _Sheet(text.splitlines())
-    entries = _items(node, ("known",))
+    entries = _items(node, "known")
     if entries and not all(map(sheet.is_item, entries)):
         told = f"{file}: the entries are written in brackets, and cannot be revised"
         raise UsageError(told, "write each with a '-' in lines of its own")
     gone = 0
     for number in sorted({entry for entry, _ in revision.replaced}):
         replaced = {p: new for (e, p), new in revision.replaced.items() if e == number}
-        where = _items(node, ("known", number, "where"))
+        where = _items(node, "known", number, "where")
         if len(replaced) == len(where) and not any(replaced.values()):
             sheet.put(sheet.span(entries[number]), [])
             gone += 1
@@ -151,16 +149,10 @@ class _Sheet:
         return "\n".join(lines) + "\n"
 
 
-def _items(node: FileNode, path: Sequence[str | int]) -> list[Mark]:
+def _items(node: FileNode, *path: str | int) -> list[Mark]:
     """Return where the items of a list begin; empty for an empty list."""
-    here = node
-    for step in path:
-        assert isinstance(here.value, dict | tuple)
-        here = here.value[step]  # type: ignore[index]
-    if here.value is None:
-        return []
-    assert isinstance(here.value, tuple)
-    return [item.mark for item in here.value]
+    found = node.get(*path)
+    return [item.mark for item in found.items] if found else []
 
 
 def _round_trip() -> YAML:
@@ -177,10 +169,8 @@ def _dumped(items: Sequence[Any]) -> list[str]:
 
 
 def _entry(new: Mapping[str, Any]) -> Any:
-    said = CommentedMap({name: value for name, value in new.items() if value})
-    said["cause"] = _folded(new["cause"])
-    said["where"] = [*map(_place, new["where"])]
-    return said
+    made = {"cause": _folded(new["cause"]), "where": [*map(_place, new["where"])]}
+    return CommentedMap({name: made.get(name, value) for name, value in new.items() if value})
 
 
 def _folded(text: str) -> Any:
@@ -188,27 +178,20 @@ def _folded(text: str) -> Any:
     if len(lines) < 2 or " ".join(lines) != text:
         return text
     folded = FoldedScalarString(text)
-    ends, end = [], -1
-    for line in lines[:-1]:
-        end += len(line) + 1
-        ends.append(end)
-    folded.fold_pos = ends
+    folded.fold_pos = [end - 1 for end in accumulate(len(line) + 1 for line in lines[:-1])]
     return folded
 
 
 def _place(fields: Mapping[str, Any]) -> Any:
     """A place in one line, or where that is too long in one for each field."""
-    place = CommentedMap()
+    long = sum(len(str(item)) + 2 for pair in fields.items() for item in pair) > _WIDTH - 4
+    place = CommentedMap(fields)
     for name, value in fields.items():
-        place[name] = value
         if isinstance(value, list | dict):
             place[name] = CommentedSeq(value) if isinstance(value, list) else CommentedMap(value)
-            place[name].fa.set_flow_style()
-    place.fa.set_flow_style()
-    if sum(len(str(item)) + 2 for pair in fields.items() for item in pair) > _WIDTH - 4:
-        place.fa.set_block_style()
-        # Of a list that is long each item has a line of its own: lines are to be deleted.
-        for name, value in fields.items():
-            if isinstance(value, list) and len(str(value)) > _WIDTH // 2:
-                place[name].fa.set_block_style()
+            # Of a list that is long each item has a line of its own: lines are to be deleted.
+            if not (long and isinstance(value, list) and len(str(value)) > _WIDTH // 2):
+                place[name].fa.set_flow_style()
+    if not long:
+        place.fa.set_flow_style()
     return place

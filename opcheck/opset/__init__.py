@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from functools import cache
 from operator import or_
 
-from opcheck.dtypes import DType, any_by_text, named
+from opcheck.dtypes import BY_TEXT, DType, named
 from opcheck.model import Attrs, AttrValue, OpVersion
 from opcheck.opset import directml
 from opcheck.opset.schema import Attribute, AttributeReference, Body, BodyNode, Parameter, Schema
@@ -36,10 +36,7 @@ _COMPUTE = {"CastLike", "Col2Im", "Loop", "Scan", "SequenceMap"}
 
 @cache
 def versions(domain: str, name: str) -> Mapping[int, Schema]:
-    """Every version of the operator by the opset since which it is in force; empty if unknown.
-
-    Only this operator is read, since most runs are about a few of some two hundred.
-    """
+    """Every version of an operator by the opset that begins it; only this operator is read."""
     if domain == directml.DOMAIN:
         return {schema.op.since: schema for schema in directml.SCHEMAS if schema.op.name == name}
     from opcheck.opset import onnx_defs
@@ -49,26 +46,21 @@ def versions(domain: str, name: str) -> Mapping[int, Schema]:
 
 def describe(domain: str, name: str, opset: int) -> Schema | None:
     """The version of the operator in force at `opset`, or None if there is none yet."""
-    return max(
-        (schema for since, schema in versions(domain, name).items() if since <= opset),
-        key=lambda schema: schema.op.since,
-        default=None,
-    )
+    found = versions(domain, name)
+    return found.get(max((since for since in found if since <= opset), default=0))
 
 
 def attribute(op: OpVersion, name: str) -> Attribute | None:
     """The attribute as `op` declares it, else as the nearest other version of the operator does."""
-    by_distance = sorted(
-        versions(op.domain, op.name).items(), key=lambda item: abs(item[0] - op.since)
-    )
-    return next((s.attributes[name] for _, s in by_distance if name in s.attributes), None)
+    schemas = [s for s in versions(op.domain, op.name).values() if name in s.attributes]
+    schemas.sort(key=lambda schema: abs(schema.op.since - op.since))
+    return schemas[0].attributes[name] if schemas else None
 
 
 def is_exact(op: OpVersion, attrs: Attrs) -> bool:
-    """Return True if an operator rounds nothing, because it only moves or selects elements.
+    """Return True if an operator, at any version, rounds nothing: it moves or selects elements.
 
-    One whose output may be of strings, as its input, cannot compute with its elements. That holds
-    for its versions without strings too.
+    One whose output may be of strings, as its input, cannot compute with its elements.
     """
     schemas = versions(op.domain, op.name)
     if op.domain or op.name in _COMPUTE:
@@ -103,7 +95,7 @@ def output_dtype(
     if output.constraint in bound:
         return bound[output.constraint]
     if len(output.types) == 1:
-        return any_by_text(next(iter(output.types)))
+        return BY_TEXT.get(next(iter(output.types)))
     attribute = naming(schema)
     found = named(attrs.get(attribute.name, attribute.default)) if attribute else None
     return found if found and found.text in output.types else None

@@ -105,8 +105,7 @@ def body(
 ) -> Body | None:
     """The function body of `op` in force at `opset`; None where the specification states none.
 
-    Some bodies depend on the attributes, on the types and shapes of the inputs, None for one that
-    is left out, and on how many outputs are asked for.
+    It may depend on the attributes, the inputs (None for one left out), and how many outputs.
     """
     # The types that onnx ships lack what is asked for below.
     schema: Any = defs.get_schema(op.name, op.since, op.domain)
@@ -118,38 +117,38 @@ def body(
         **dict[str, Any](attrs),
     )
     plain = [number for number in schema.function_opset_versions if number <= opset]
-    if plain:
-        found = schema.get_function_with_opset_version(max(plain))
-        return _body(FunctionProto.FromString(found), opset)
     contextual = [n for n in schema.context_dependent_function_opset_versions if n <= opset]
-    if not contextual:
+    if plain:
+        data = schema.get_function_with_opset_version(max(plain))
+    elif contextual:
+        types = [
+            helper.make_tensor_type_proto(*((one[0].onnx, list(one[1])) if one else (0, None)))
+            for one in inputs
+        ]
+        data = schema.get_context_dependent_function_with_opset_version(
+            max(contextual), node.SerializeToString(), [one.SerializeToString() for one in types]
+        )
+    else:
         return None
-    types = [
-        helper.make_tensor_type_proto(*((given[0].onnx, list(given[1])) if given else (0, None)))
-        for given in inputs
-    ]
-    made = schema.get_context_dependent_function_with_opset_version(
-        max(contextual), node.SerializeToString(), [one.SerializeToString() for one in types]
-    )
-    function = FunctionProto.FromString(made)
-    # Of attributes that it has no body for, onnx makes an empty one.
-    return _body(function, opset) if function.node else None
-
-
-def _body(function: FunctionProto, opset: int) -> Body:
+    function = FunctionProto.FromString(data)
     imports = {one.domain: one.version for one in function.opset_import}
-    return Body(
-        tuple(function.input), tuple(function.output), tuple(_nodes(function.node, imports, opset))
-    )
+    # Of attributes that it has no body for, onnx makes an empty one.
+    return _body(function, imports, opset) if function.node else None
 
 
-def _nodes(nodes: Any, imports: Mapping[str, int], opset: int) -> Iterator[BodyNode]:
-    for node in nodes:
+def _body(graph: Any, imports: Mapping[str, int], opset: int) -> Body:
+    """A function, which names its inputs and outputs, or a graph, which declares them."""
+    nodes = []
+    for node in graph.node:
         at = imports.get(node.domain, opset)
         schema = defs.get_schema(node.op_type, at, node.domain)
         attrs = {proto.name: _body_attribute(proto, imports, opset) for proto in node.attribute}
         op = OpVersion(node.domain, node.op_type, schema.since_version)
-        yield BodyNode(op, attrs, tuple(node.input), tuple(node.output))
+        nodes.append(BodyNode(op, attrs, tuple(node.input), tuple(node.output)))
+    inputs, outputs = (
+        tuple(getattr(one, "name", one) for one in ends) for ends in (graph.input, graph.output)
+    )
+    return Body(inputs, outputs, tuple(nodes))
 
 
 def _body_attribute(
@@ -157,11 +156,4 @@ def _body_attribute(
 ) -> AttrValue | AttributeReference | Body:
     if proto.ref_attr_name:
         return AttributeReference(proto.ref_attr_name)
-    if proto.type == AttributeProto.GRAPH:
-        graph = proto.g
-        return Body(
-            tuple(one.name for one in graph.input),
-            tuple(one.name for one in graph.output),
-            tuple(_nodes(graph.node, imports, opset)),
-        )
-    return value_of(proto)
+    return _body(proto.g, imports, opset) if proto.type == AttributeProto.GRAPH else value_of(proto)

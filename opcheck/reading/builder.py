@@ -3,7 +3,6 @@
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from enum import Enum, auto
 from typing import Any, Final
 
 from opcheck.reading import scalars
@@ -22,18 +21,9 @@ _NO_KEYS: Final[dict[str, Mark]] = {}
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 
 
-class _Key(Enum):
-    """Where a mapping stands between its words."""
-
-    AWAITED = auto()
-    #: The key was refused: its value is read and dropped.
-    REFUSED = auto()
-    #: There are no keys: this is a list.
-    ITEM = auto()
-
-
-# Looking a member up in its class takes a while, and these are needed at every value.
-_AWAITED, _REFUSED, _ITEM = _Key
+#: In place of a key: the next value is one, or no key stands before it. That is so in a list, and
+#: where a key was refused, whose value is read and dropped.
+_AWAITED, _NO_KEY = object(), object()
 
 
 @dataclass(slots=True, eq=False)
@@ -42,7 +32,7 @@ class _Frame:
 
     mark: Mark
     items: list[FileNode] | None
-    key: str | _Key
+    key: object
     anchor: str | None = None
     #: How many values the file held before this one.
     before: int = 0
@@ -74,14 +64,11 @@ class Builder:
         self._plain: dict[str, PlainScalar] = dict(scalars.WORDS)
         self._count = 0
         self._top: list[FileNode] = []
-        self._frame = _Frame(self.last, self._top, _ITEM)
+        self._frame = _Frame(self.last, self._top, _NO_KEY)
         self._outer: list[_Frame] = []
 
     def build(self, parser: Any) -> FileNode:
-        """The file's only document, whatever problems it has that leave it readable.
-
-        Raises Unreadable, and the parser's own errors.
-        """
+        """The file's only document; raises Unreadable, and the parser's own errors."""
         from yaml import events
 
         steps: dict[type[Any], Callable[[Any], None]] = {
@@ -92,12 +79,10 @@ class Builder:
             events.MappingEndEvent: self._close,
             events.AliasEvent: self._alias,
             events.DocumentStartEvent: self._document,
-            events.DocumentEndEvent: lambda _: None,
-            events.StreamStartEvent: lambda _: None,
-            events.StreamEndEvent: lambda _: None,
         }
         for event in iter(parser.get_event, None):
-            steps[type(event)](event)
+            if step := steps.get(type(event)):
+                step(event)
         if not self._top:
             raise Unreadable(Mark(1, 1), "the file is empty")
         return self._top[0]
@@ -142,10 +127,10 @@ class Builder:
 
     def _key(self, mark: Mark, text: str, value: object, *, merge: bool = False) -> None:
         frame = self._frame
-        hint: str | None
+        frame.key = _NO_KEY
         if merge:
-            hint = "YAML 1.2 has no such thing: write the keys out"
-            self._problem(mark, "'<<' does not merge mappings", hint)
+            told = "'<<' does not merge mappings"
+            self._problem(mark, told, "YAML 1.2 has no such thing: write the keys out")
         elif not isinstance(value, str):
             hint = f"write {quoted(text)} in quotes if it is meant as a word" if text else None
             found = f"{quoted(text) if text else 'this'} is {scalars.named(value)}"
@@ -155,10 +140,7 @@ class Builder:
             where = f"line {first.line}, column {first.column}"
             self._problem(mark, f"the key {quoted(value)} stands here again, first at {where}")
         else:
-            frame.keys[value] = mark
-            frame.key = value
-            return
-        frame.key = _REFUSED
+            frame.keys[value], frame.key = mark, value
 
     def _put(self, node: FileNode, mark: Mark, size: int) -> None:
         self._count += size
@@ -184,7 +166,7 @@ class Builder:
             hint = "text that begins with [ or { needs quotes"
             raise Unreadable(mark, f"a key must be a word, not a {_KINDS[kind]}", hint)
         self._outer.append(self._frame)
-        key = _AWAITED if items is None else _ITEM
+        key = _AWAITED if items is None else _NO_KEY
         self._frame = _Frame(mark, items, key, event.anchor, self._count)
         if event.anchor:
             self._anchors[event.anchor] = self._frame

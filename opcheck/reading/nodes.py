@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -33,10 +33,7 @@ class FileNode:
     keys: dict[str, Mark] = field(default_factory=dict)
 
     def plain(self) -> Any:
-        """The value as fresh lists, dicts and scalars.
-
-        Recursive, which is safe for what `read_text` returns: its depth is limited.
-        """
+        """The value as fresh lists, dicts and scalars; recursive, as files are not deep."""
         value = self.value
         if isinstance(value, tuple):
             return [item.plain() for item in value]
@@ -44,45 +41,56 @@ class FileNode:
             return {key: item.plain() for key, item in value.items()}
         return value
 
-    def at(self, path: Sequence[str | int], *, key: bool = False) -> Mark:
-        """Return where the deepest value on `path` begins; steps that lead nowhere are skipped.
+    @property
+    def entries(self) -> dict[str, FileNode]:
+        """What a mapping holds by key; empty for anything else."""
+        return self.value if isinstance(self.value, dict) else {}
 
-        With `key`, a path whose last step is a key of the mapping reached gives the place of
-        that key instead of its value.
-        """
+    @property
+    def items(self) -> tuple[FileNode, ...]:
+        """What a list holds; empty for anything else."""
+        return self.value if isinstance(self.value, tuple) else ()
+
+    def get(self, *path: str | int) -> FileNode | None:
+        """The value at a path; None where that leads nowhere."""
+        node: FileNode | None = self
+        for step in path:
+            if node is None:
+                return None
+            if isinstance(step, str):
+                node = node.entries.get(step)
+            else:
+                node = node.items[step] if 0 <= step < len(node.items) else None
+        return node
+
+    def without(self, keys: Collection[str]) -> FileNode:
+        """The mapping without some of its keys."""
+        kept = {key: value for key, value in self.entries.items() if key not in keys}
+        return FileNode(kept, self.mark, self.keys)
+
+    def at(self, path: Sequence[str | int], *, key: bool = False) -> Mark:
+        """Return where the deepest value on `path` begins, or with `key` the last step's key."""
         node, mark = self, self.mark
         for number, step in enumerate(path, 1):
-            value = node.value
-            if isinstance(value, dict) and isinstance(step, str) and step in value:
-                wanted = key and number == len(path)
-                mark = node.keys.get(step, node.mark) if wanted else value[step].mark
-                node = value[step]
-            elif isinstance(value, tuple) and isinstance(step, int) and 0 <= step < len(value):
-                node = value[step]
-                mark = node.mark
+            below = node.get(step)
+            if below:
+                is_key = key and number == len(path) and isinstance(step, str)
+                mark = node.keys.get(str(step), node.mark) if is_key else below.mark
+                node = below
         return mark
 
 
-class Problems:
+class Problems(list[Problem]):
     """Problems in the order they were found."""
-
-    def __init__(self) -> None:
-        self._found: list[Problem] = []
 
     def add(self, file: str, mark: Mark, message: str, hint: str | None = None) -> None:
         """Note one problem at one place of one file."""
-        self._found.append(Problem(file, mark.line, mark.column, message, hint))
-
-    def __len__(self) -> int:
-        return len(self._found)
-
-    def __iter__(self) -> Iterator[Problem]:
-        return iter(self._found)
+        self.append(Problem(file, mark.line, mark.column, message, hint))
 
     def raise_if_any(self) -> None:
         """Raise `CaseFileError` with every problem, if there is one."""
-        if self._found:
-            raise CaseFileError(self._found)
+        if self:
+            raise CaseFileError(self)
 
 
 class Unreadable(OpcheckError):

@@ -29,10 +29,7 @@ _FORBIDDEN: Final = re.compile(
 
 
 def read_file(path: Path, problems: Problems) -> FileNode | None:
-    """Read one file; whatever is wrong with it goes to `problems`.
-
-    Returns the tree even with problems, as far as it can still be used, else None.
-    """
+    """Read one file, as far as it can be used; whatever is wrong with it goes to `problems`."""
     try:
         text = decoded(contents(path))
     except Unreadable as why:
@@ -78,7 +75,7 @@ def contents(path: Path) -> bytes:
         if status.st_size > FILE_LIMIT:
             raise _too_large(status.st_size)
         with path.open("rb") as file:
-            data = file.read(FILE_LIMIT + 1)
+            return file.read(FILE_LIMIT + 1)
     except FileNotFoundError:
         raise Unreadable(start, "there is no such file") from None
     except PermissionError:
@@ -86,7 +83,6 @@ def contents(path: Path) -> bytes:
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
         raise Unreadable(start, f"this file cannot be read: {reason}") from None
-    return data
 
 
 def is_wide(data: bytes) -> bool:

@@ -103,10 +103,7 @@ class BadScalar(OpcheckError):
 
 
 def resolve(text: str) -> PlainScalar:
-    """The value of a plain (unquoted, untagged) scalar.
-
-    Raises BadScalar for -0 and for a number beyond float64 or longer than NUMBER_LENGTH.
-    """
+    """The value of a plain (unquoted, untagged) scalar; raises BadScalar for -0 and huge ones."""
     if text in WORDS:
         return WORDS[text]
     match = _NUMBER.fullmatch(text) if text[0] in "+-.0123456789" else None
@@ -126,10 +123,7 @@ def resolve(text: str) -> PlainScalar:
 
 
 def tagged(tag: str, text: str) -> PlainScalar:
-    """The value of a scalar under one of TAGS or "!" (the mark of a string).
-
-    Raises BadScalar where the text is no such thing.
-    """
+    """The value of a scalar under one of TAGS or "!", the mark of a string; raises BadScalar."""
     word = tag.removeprefix(_CORE)
     if word in ("!", "str"):
         return text
@@ -161,10 +155,7 @@ def place(mark: Any) -> Mark:
 
 
 def unreadable(error: Exception, text: str, last: Mark) -> Unreadable:
-    """Turn PyYAML's error into a place, a message and a hint.
-
-    `last` is the place to name where the parser gives none.
-    """
+    """PyYAML's error as place, message and hint; `last` is the place where it gives none."""
     problem = str(getattr(error, "problem", None) or error)
     at = getattr(error, "problem_mark", None)
     began = getattr(error, "context_mark", None)

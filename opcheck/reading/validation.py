@@ -63,18 +63,14 @@ def check(
         findings = error.errors(include_url=False)
     keys = known_keys or (lambda _: aliases(model))
     paths = [_path(finding, node) for finding in findings]
-    unknown: dict[Location, list[str]] = {}
+    unknown = [p for p, finding in zip(paths, findings, strict=True) if _is_unknown(finding)]
     for path, finding in zip(paths, findings, strict=True):
-        if _is_unknown(finding):
-            unknown.setdefault(path[:-1], []).append(str(path[-1]))
-    for path, finding in zip(paths, findings, strict=True):
-        # A key is not missing where one of those beside it is this one misspelt.
-        beside = unknown.get(path[:-1], [])
         if finding["type"] == "missing":
+            # A key is not missing where one of those beside it is this one misspelt.
+            beside = [str(other[-1]) for other in unknown if other[:-1] == path[:-1]]
             if not did_you_mean(str(path[-1]), beside):
-                problems.add(
-                    file, node.at(path[:-1]), f"{_spelt(path[:-1])}{path[-1]!r} is missing"
-                )
+                message = f"{_spelt(path[:-1])}{path[-1]!r} is missing"
+                problems.add(file, node.at(path[:-1]), message)
         elif _is_unknown(finding):
             known, key = keys(finding["loc"][:-1]), str(path[-1])
             hint = did_you_mean(key, known) or f"known: {', '.join(known)}"
@@ -107,27 +103,20 @@ def _path(finding: Any, node: FileNode) -> Location:
     """The keys on the way, without the tags among them."""
     *way, last = finding["loc"] or (None,)
     path: list[str | int] = []
-    here: Any = node
+    here: FileNode | None = node
     for step in way:
         if not _is_tag(step, here):
             path.append(step)
-            here = _below(here, step)
+            here = here and here.get(step)
     if last is not None and (_is_unknown(finding) or not _is_tag(last, here)):
         path.append(last)
     return tuple(path)
 
 
-def _is_tag(step: str | int, here: Any) -> bool:
+def _is_tag(step: str | int, here: FileNode | None) -> bool:
     # By "[key]" pydantic says that the key before it is at fault itself.
-    return (step == "[key]" or str(step).startswith("<")) and _below(here, step) is None
-
-
-def _below(here: Any, step: str | int) -> Any:
-    if isinstance(here, FileNode) and isinstance(here.value, dict):
-        return here.value.get(str(step))
-    if isinstance(here, FileNode) and isinstance(here.value, tuple) and isinstance(step, int):
-        return here.value[step]
-    return None
+    is_tag = step == "[key]" or str(step).startswith("<")
+    return is_tag and (here is None or here.get(step) is None)
 
 
 def _is_unknown(finding: Any) -> bool:

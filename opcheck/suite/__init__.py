@@ -3,5 +3,5 @@
 from opcheck.suite.digest import case_digest, suite_digest
 from opcheck.suite.expand import Sweep, parse_sweep
 from opcheck.suite.fill import materialize, unrounded
-from opcheck.suite.load import check_case_files, load, load_all, load_bench, load_sweep
+from opcheck.suite.load import check_case_files, load, load_all, load_bench
 from opcheck.suite.select import LEVELS, Selection, choose, select, shard

@@ -1,8 +1,7 @@
 """Digests of cases: equal on every machine, and different for different cases.
 
-A digest is of what is asked and of what must come out. Neither where a case stands, nor how it is
-explained, nor how much time it may take is part of it; nor what the engine computes, which is a
-matter of opcheck's version.
+A digest is of the question and the stated answer. Place, explanation and time limit of a case are
+no part of it, nor is what the engine computes, which is a matter of opcheck's version.
 """
 
 import hashlib

@@ -5,9 +5,10 @@ Nearer fields win: file < case < row; a plain field also wins over a farther mat
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import product
 from math import prod
+from pathlib import Path
 
 from opcheck import opset
 from opcheck.dtypes import DTYPES
@@ -18,8 +19,6 @@ from opcheck.suite.overlay import (
     PATHS_ARE,
     FieldPath,
     OmittedFields,
-    get,
-    mapping,
     overlay,
     parse_path,
     put,
@@ -48,11 +47,26 @@ _NOT_IN_DEFAULTS = ("op", "domain", "matrix", "cases", "bench")
 
 
 @dataclass(frozen=True)
-class Concrete:
-    """A case with nothing left to expand, still as nodes.
+class CaseFile:
+    """Properties that all cases of a file's entry share; `name` is the file in messages."""
 
-    Those of one `sweep` have this of their ids in common, "" for those of none. Where something was
-    `lost`, reported and left out, nothing can be said about what is missing.
+    name: str
+    path: Path
+    shipped: bool
+    problems: Problems
+    domain: str = ""
+    op: str = ""
+    #: The opsets of the entry's cases.
+    opsets: frozenset[int] = frozenset()
+    #: What was said, operator versions aside, and where: one mistake shows in many cases.
+    said: set[tuple[Mark, str]] = field(default_factory=set)
+
+
+@dataclass(frozen=True)
+class Concrete:
+    """A case with nothing left to expand, still as nodes; `sweep` is what ids of one sweep share.
+
+    Where something was `lost`, reported and left out, nothing is said about what is missing.
     """
 
     id: str
@@ -70,34 +84,31 @@ class _IfAllowed(str):
 class Expansion:
     """The expansion of one file; problems are reported, and what has them is left out."""
 
-    def __init__(self, file: str, root: FileNode, lost: OmittedFields, problems: Problems) -> None:
-        self.file = file
-        self.problems = problems
-        self.domain, self.op = _text(root, "domain"), _text(root, "op")
-        self.defaults = _without(root, _NOT_IN_DEFAULTS)
-        known = len(problems)
+    def __init__(self, file: CaseFile, root: FileNode, lost: OmittedFields) -> None:
+        self.file, self.problems = file, file.problems
+        self.defaults = root.without(_NOT_IN_DEFAULTS)
+        known = len(self.problems)
         self.matrix = self._matrix(root, self.defaults)
         self.lost = max(lost, self._since(known))
         self.cases_left, self.values_left = MAX_CASES, MAX_VALUES
 
-    def expand(self, case: FileNode, lost: OmittedFields) -> Iterator[Concrete]:
+    def expand(self, name: str, case: FileNode, lost: OmittedFields) -> Iterator[Concrete]:
         """The concrete cases of one entry of `cases`."""
         known = len(self.problems)
-        own = _without(case, _NOT_IN_CASE)
+        own = case.without(_NOT_IN_CASE)
         farther = {p: v for p, v in self.matrix.items() if not states(own, p)}
         matrix = {**farther, **self._matrix(case, own)}
         # It may go through values that the case states, which are one of them.
         sweep = self._matrix(case, FileNode({}, case.mark), "sweep")
         lost = max(lost, self.lost, self._since(known))
         base = overlay(self.defaults, own)
-        name = _text(case, "name")
-        rows = get(case, ("rows",))
+        rows = case.get("rows")
         if rows is None or not isinstance(rows.value, tuple):
             yield from self._points(Concrete("", name, None, base, lost), matrix, sweep)
             return
         for number, row in enumerate(rows.value, 1):
             label = self._label(row, number)
-            said = _without(row, _NOT_IN_CASE)
+            said = row.without(_NOT_IN_CASE)
             left = {p: v for p, v in matrix.items() if not states(said, p)}
             concrete = Concrete("", name, label, overlay(base, said), lost)
             yield from self._points(concrete, left, sweep)
@@ -128,12 +139,12 @@ class Expansion:
             self._problem(base.node.mark, "no version of the case allows such a dtype")
 
     def _is_allowed(self, node: FileNode) -> bool:
-        dtype, number = get(node, ("dtype",)), get(node, ("opset",))
+        dtype, number = node.get("dtype"), node.get("opset")
         if dtype is None or not isinstance(dtype.value, _IfAllowed):
             return True
         if number is None or not isinstance(number.value, int):
             return True  # which is reported of the case
-        schema = opset.describe(self.domain, self.op, number.value)
+        schema = opset.describe(self.file.domain, self.file.op, number.value)
         return schema is None or DTYPES[dtype.value].text in schema.inputs[schema.lead].types
 
     def _placed(self, node: FileNode, point: Mapping[FieldPath, FileNode]) -> FileNode | None:
@@ -145,7 +156,7 @@ class Expansion:
                 return None
             node = placed
         for path, value in point.items():
-            if get(node, path) is not value:
+            if node.get(*path) is not value:
                 where = quoted(".".join(path))
                 self._problem(value.mark, f"another key of the matrix replaces {where}")
                 return None
@@ -172,10 +183,10 @@ class Expansion:
             f"{'.'.join(path)}={spell(value)}" for path, value in zip(matrix, point, strict=True)
         )
         at = f"@{coordinates}" if coordinates else ""
-        return f"{self.op}/{base.name}{at}{f'#{base.row}' if base.row else ''}"
+        return f"{self.file.op}/{base.name}{at}{f'#{base.row}' if base.row else ''}"
 
     def _label(self, row: FileNode, number: int) -> str:
-        node = get(row, ("label",))
+        node = row.get("label")
         if node is None:
             return str(number)
         known = isinstance(node.value, str | int) and not isinstance(node.value, bool)
@@ -187,11 +198,10 @@ class Expansion:
     def _matrix(
         self, owner: FileNode, plain: FileNode, field: str = "matrix"
     ) -> dict[FieldPath, tuple[FileNode, ...]]:
-        node = get(owner, (field,))
+        node = owner.get(field) or FileNode({}, owner.mark)
         found: dict[FieldPath, tuple[FileNode, ...]] = {}
-        for key, values in mapping(node).items():
+        for key, values in node.entries.items():
             path = parse_path(key)
-            assert node is not None
             if path is None:
                 message = f"{quoted(key)} is no path a {field} can vary"
                 self._problem(node.keys[key], message, PATHS_ARE)
@@ -230,7 +240,7 @@ class Expansion:
 
     def _opsets(self, values: FileNode) -> object:
         """The opsets that a matrix names; what is no list or word is returned as it is."""
-        known = opset.versions(self.domain, self.op).items()
+        known = opset.versions(self.file.domain, self.file.op).items()
         versions = [version for version, schema in known if not schema.deprecated]
         if values.value == "all":
             return tuple(FileNode(version, values.mark) for version in versions)
@@ -250,7 +260,7 @@ class Expansion:
         return tuple(found)
 
     def _problem(self, mark: Mark, message: str, hint: str | None = None) -> None:
-        self.problems.add(self.file, mark, message, hint)
+        self.problems.add(self.file.name, mark, message, hint)
 
 
 def spell(node: FileNode) -> str:
@@ -265,19 +275,7 @@ def spell(node: FileNode) -> str:
 
 
 def _size(node: FileNode) -> int:
-    if isinstance(node.value, dict):
-        return 1 + sum(map(_size, node.value.values()))
-    return 1 + sum(map(_size, node.value)) if isinstance(node.value, tuple) else 1
-
-
-def _text(node: FileNode, key: str) -> str:
-    found = get(node, (key,))
-    return "" if found is None else str(found.value)
-
-
-def _without(node: FileNode, keys: tuple[str, ...]) -> FileNode:
-    kept = {key: value for key, value in mapping(node).items() if key not in keys}
-    return FileNode(kept, node.mark, node.keys)
+    return 1 + sum(map(_size, (*node.entries.values(), *node.items)))
 
 
 @dataclass(frozen=True)

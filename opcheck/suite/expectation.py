@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from opcheck import opset
 from opcheck.dtypes import content
@@ -23,31 +23,34 @@ from opcheck.model import (
     TensorSpec,
     Values,
 )
-from opcheck.reading import FileNode, quoted
+from opcheck.reading import quoted
+from opcheck.reading.validation import Location
 from opcheck.suite import fields as f
-from opcheck.suite.overlay import PATHS_ARE, mapping, parse_path, put
+from opcheck.suite.overlay import PATHS_ARE, parse_path, put
 from opcheck.suite.tensors import InvalidTensor, inside
 
 if TYPE_CHECKING:
     from opcheck.suite.resolve import Resolver
 
 
+def _answers(expect: object) -> list[tuple[Location, Any]]:
+    """The answers that an expectation admits, each with its path."""
+    if isinstance(expect, f.AnyOfField):
+        return [(("expect", "any_of", k), answer) for k, answer in enumerate(expect.any_of)]
+    return [(("expect",), expect)]
+
+
 def admits_rejection(expect: object) -> bool:
     """Return True if the case may be an illegal model: an expected answer is a refusal."""
-    if isinstance(expect, f.AnyOfField):
-        return any(isinstance(one, f.RejectedField) for one in expect.any_of)
-    return isinstance(expect, f.RejectedField)
+    return any(isinstance(answer, f.RejectedField) for _, answer in _answers(expect))
 
 
-def output_names(expect: object) -> dict[str, tuple[str | int, ...]]:
+def output_names(expect: object) -> dict[str, Location]:
     """The outputs that an expectation names, each with the path at which it does so first."""
     if isinstance(expect, f.ComputedField):
         return {name: ("expect", "computed", n) for n, name in enumerate(expect.computed)}
-    named: dict[str, tuple[str | int, ...]] = {}
-    answers: list[tuple[tuple[str | int, ...], object]] = [(("expect",), expect)]
-    if isinstance(expect, f.AnyOfField):
-        answers = [(("expect", "any_of", k), answer) for k, answer in enumerate(expect.any_of)]
-    for path, answer in answers:
+    named: dict[str, Location] = {}
+    for path, answer in _answers(expect):
         for name in _outputs(answer):
             named.setdefault(name, (*path, name))
     return named
@@ -57,21 +60,19 @@ def resolve(resolver: Resolver, case: Case) -> Expectation:
     """The expectation of `case`; problems are reported through `resolver`."""
     expect = resolver.fields.expect
     if isinstance(expect, f.AnyOfField):
-        answers: dict[str, Alternative] = {}
-        for number, answer in enumerate(expect.any_of):
-            path = ("expect", "any_of", number)
-            if answer.name in answers:
+        found: list[Alternative] = []
+        for path, answer in _answers(expect):
+            if answer.name in (one.name for one in found):
                 message = f"two answers are named {answer.name!r}"
                 resolver.problem(resolver.node.at((*path, "as")), message)
             meant = _one(resolver, case, answer, path)
-            same = _likeness(meant) in map(_likeness, (a.expect for a in answers.values()))
-            if same and resolver.sound:
+            if resolver.sound and _likeness(meant) in (_likeness(one.expect) for one in found):
                 what = "are rejections" if isinstance(meant, Rejected) else "are the same"
                 resolver.problem(resolver.node.at(path), f"two answers {what}")
-            answers[answer.name] = Alternative(answer.name, meant)
+            found.append(Alternative(answer.name, meant))
         if case.rule != "open":
             resolver.lacking(resolver.at("expect"), "any_of needs rule: open")
-        return AnyOf(tuple(answers.values()))
+        return AnyOf(tuple(found))
     if case.rule == "open":
         message = "rule: open needs expect.any_of, the answers admitted"
         resolver.lacking(resolver.at("rule"), message)
@@ -95,20 +96,15 @@ def stated(expect: Expectation) -> tuple[TensorSpec, ...]:
 
 def _likeness(answer: Values | Computed | Golden | Rejected) -> object:
     """Return a key that is equal for answers written alike, and for all refusals."""
-    if isinstance(answer, Rejected):
-        return Rejected
     if isinstance(answer, Values):
-        return [
-            (s.name, s.dtype, s.shape, s.put, content(s.content.values))
-            if isinstance(s.content, Given)
-            else (s.name, s.dtype, s.shape, s.put, s.content)
-            for s in answer.outputs
-        ]
-    return answer
+        held = (s.content for s in answer.outputs)
+        contents = [content(it.values) if isinstance(it, Given) else it for it in held]
+        return contents, [(s.name, s.dtype, s.shape, s.put) for s in answer.outputs]
+    return Rejected if isinstance(answer, Rejected) else answer
 
 
 def _one(
-    resolver: Resolver, case: Case, answer: object, path: tuple[str | int, ...]
+    resolver: Resolver, case: Case, answer: object, path: Location
 ) -> Values | Computed | Golden | Rejected:
     if isinstance(answer, f.RejectedField):
         return _rejected(resolver, case, answer, path)
@@ -122,8 +118,8 @@ def _one(
     return Computed()
 
 
-def _values(resolver: Resolver, case: Case, answer: object, path: tuple[str | int, ...]) -> Values:
-    tensors = dict(_outputs(answer))
+def _values(resolver: Resolver, case: Case, answer: object, path: Location) -> Values:
+    tensors = _outputs(answer)
     specs: list[TensorSpec] = []
     known = {output.name for output in case.outputs}
     misspelt = [name for name in tensors if name not in known]
@@ -144,7 +140,7 @@ def _values(resolver: Resolver, case: Case, answer: object, path: tuple[str | in
         spec = resolver.tensor(output.name, place, fields, output.dtype)
         if spec is None:
             continue
-        if output.dtype and spec.dtype != output.dtype and not admits_rejection(answer):
+        if output.dtype and spec.dtype != output.dtype:
             message = f"{output.name}: {case.op} gives {output.dtype} here, not {spec.dtype}"
             resolver.problem(resolver.node.at((*place, "dtype")), message)
         specs.append(spec)
@@ -172,9 +168,7 @@ def _outputs(answer: object) -> dict[str, object]:
     return answer if isinstance(answer, dict) else {}
 
 
-def _golden(
-    resolver: Resolver, case: Case, answer: f.GoldenField, path: tuple[str | int, ...]
-) -> Golden:
+def _golden(resolver: Resolver, case: Case, answer: f.GoldenField, path: Location) -> Golden:
     mark = resolver.node.at((*path, "golden"))
     try:
         folder = inside(resolver.file.path.parent, answer.golden, mark)
@@ -188,23 +182,20 @@ def _golden(
     return Golden(folder)
 
 
-def _rejected(
-    resolver: Resolver, case: Case, answer: f.RejectedField, path: tuple[str | int, ...]
-) -> Rejected:
-    legal = resolver.node_at((*path, "legal"))
-    ((key, value),) = mapping(legal).items()
+def _rejected(resolver: Resolver, case: Case, answer: f.RejectedField, path: Location) -> Rejected:
+    legal = resolver.node.get(*path, "legal")
+    assert legal  # validated before
+    ((key, value),) = legal.entries.items()
     # What must come out of the legal twin does not matter, only that it runs.
-    stated = mapping(resolver.node)
-    kept = {k: v for k, v in stated.items() if k not in ("expect", "rule", "tolerance")}
-    start, steps = FileNode(kept, resolver.node.mark, resolver.node.keys), parse_path(key)
+    start, steps = resolver.node.without(("expect", "rule", "tolerance")), parse_path(key)
     node = put(start, steps, value) if steps else None
-    if node is None:
-        reason = "leads into a literal" if steps else "is no path"
-        hint = None if steps else PATHS_ARE
-        resolver.problem(legal.keys[key], f"legal: {quoted(key)} {reason}", hint)
-        return Rejected(answer.rejected, case)
-    if node.plain() == start.plain():
+    twin = None
+    if not steps:
+        resolver.problem(legal.keys[key], f"legal: {quoted(key)} is no path", PATHS_ARE)
+    elif node is None:
+        resolver.problem(legal.keys[key], f"legal: {quoted(key)} leads into a literal")
+    elif node.plain() == start.plain():
         resolver.problem(resolver.node.at((*path, "legal"), key=True), "legal changes nothing")
-        return Rejected(answer.rejected, case)
-    twin = replace(resolver.concrete, id=f"{case.id}~legal", node=node)
-    return Rejected(answer.rejected, resolver.twin(twin) or case)
+    else:
+        twin = resolver.twin(replace(resolver.concrete, id=f"{case.id}~legal", node=node))
+    return Rejected(answer.rejected, twin or case)

@@ -27,10 +27,9 @@ _OF_HEADERS = (SyntaxError, TypeError, RecursionError, MemoryError, tokenize.Tok
 
 
 def materialize(spec: TensorSpec) -> Array:
-    """The tensor: `spec.shape`, `spec.dtype`, C-contiguous and writable.
+    """The tensor, C-contiguous and writable.
 
-    Raises ValueError where the rule makes values that the dtype cannot hold, or a permutation
-    would get ties.
+    Raises ValueError for values that the dtype cannot hold, and for ties in a permutation.
     """
     if isinstance(spec.content, FromFile):
         return _with_puts(spec, np.array(_from_file(spec), order="C"))
@@ -163,10 +162,7 @@ def specials(dtype: DType) -> list[float]:
 
 
 def load_npy(path: Path) -> NDArray[Any]:
-    """The array in a .npy file, mapped into memory and read-only.
-
-    Raises ValueError, saying what the file is instead.
-    """
+    """The array in a .npy file, mapped into memory; raises ValueError with what it is instead."""
     try:
         # A pipe would never end.
         if not path.is_file():
@@ -175,9 +171,8 @@ def load_npy(path: Path) -> NDArray[Any]:
             start = file.read(len(_MAGIC))
         if start != _MAGIC:
             raise ValueError(f"is {'an archive' if start.startswith(_ZIP) else 'no .npy file'}")
-        with warnings.catch_warnings():
-            # Files of Python 2 take longer to read, which is no concern of ours.
-            warnings.simplefilter("ignore")
+        # Files of Python 2 take longer to read, which is no concern of ours.
+        with warnings.catch_warnings(action="ignore"):
             try:
                 array: NDArray[Any] = np.load(path, mmap_mode="r", allow_pickle=False)
             # The header is a Python expression, and NumPy lets out whatever its parsing raises.

@@ -1,6 +1,6 @@
 """The files of a golden folder against its manifest, which may both come from a stranger.
 
-Nothing outside the folder is read. What is in the files is for `run.golden.contents`.
+Nothing outside the folder is read. What is in the files is for `execution.golden.contents`.
 """
 
 import os
@@ -36,10 +36,7 @@ _MARKS = (b'"type": "opcheck golden files"', b'{\n "cases": [\n  {\n   "clause":
 
 @dataclass(frozen=True, order=True)
 class Finding:
-    """A problem of one file or folder, by its path in the golden folder.
-
-    `sha` is the SHA-256 of a file that was changed, else "".
-    """
+    """A problem of a file or folder, by its path in the golden one; `sha` is of a changed file."""
 
     path: str
     message: str
@@ -71,10 +68,7 @@ def unusual(listing: Listing) -> list[Finding]:
 
 
 def damage(folder: Path, part: str) -> tuple[gm.Manifest | None, list[Finding]]:
-    """The manifest of a folder, and what is wrong with the files of the tests in a `part` of it.
-
-    The part is a path in the folder. No answer is computed.
-    """
+    """The manifest of a folder, and what is wrong with the tests at the path `part` in it."""
     try:
         manifest, data = gm.read_manifest(folder)
     except FileNotFoundError:
@@ -99,10 +93,7 @@ def damage(folder: Path, part: str) -> tuple[gm.Manifest | None, list[Finding]]:
 def changed(
     folder: Path, test: gm.TestFields, there: Collection[str], *, npz: bool
 ) -> Iterator[Finding]:
-    """Files of a test that are not as they were written.
-
-    `there` are those that are there, and plain files.
-    """
+    """Files of a test that are not as they were written; `there` are the plain files among them."""
     expected = {MODEL} if test.refused else {MODEL, DATA}
     for data in test.data_sets:
         expected.update(*test.tensors(data), {f"{data.folder}/{gm.NPZ}"} if npz else ())
@@ -240,16 +231,12 @@ GoldenFolder: TypeAlias = tuple[Path, gm.Manifest]
 
 
 def golden_above(root: Path, told: FileMessages) -> GoldenFolder | None:
-    """Return the golden folder that `root` is or lies in; None where there is none.
-
-    All problems of the files of these tests go to `told`.
-    """
+    """The golden folder that `root` is or lies in, if any; problems of these tests go to `told`."""
     whole = root.resolve()
     for folder in (whole, *whole.parents[:_TESTS_BELOW]):
         if _is_ours(folder):
             manifest, findings = damage(folder, whole.relative_to(folder).as_posix())
-            for one in findings:
-                told.append((folder / one.path, one.message))
+            told += [(folder / one.path, one.message) for one in findings]
             return (folder, manifest) if manifest else None
     return None
 
@@ -279,8 +266,7 @@ def as_cases(
 ) -> Iterator[Case]:
     """The cases of the tests that were `found` below `root`, by their folders.
 
-    Each answer of an undecided text is a test, and together they are one case; a model that is to
-    be refused is held against its legal twin.
+    The tests of an undecided text are one case; a model to be refused has its legal twin.
     """
     folder, manifest = golden
     place = root.resolve().relative_to(folder)
@@ -320,9 +306,8 @@ def _undecided(
         return replace(first, beyond=told)
     cases = [tests[one.folder][0] for one in answers if one.folder in tests]
     if len(cases) < len(answers):
-        return replace(
-            first, beyond=f"some of its right answers, without the others: {_NAME_THE_WHOLE}"
-        )
+        told = f"some of its right answers, without the others: {_NAME_THE_WHOLE}"
+        return replace(first, beyond=told)
     if beyond := next((case.beyond for case in cases if case.beyond), ""):
         return replace(first, beyond=beyond)
     if len({_asked(case) for case in cases}) > 1:
@@ -332,9 +317,8 @@ def _undecided(
         assert isinstance(case.expect, Values)
         alternatives.append(Alternative(one.alternative, case.expect))
     stated = [case.tolerance or Tolerance() for case in cases]
-    tolerance = Tolerance(
-        rtol=max(one.rtol for one in stated), atol=max(one.atol for one in stated)
-    )
+    rtol, atol = max(one.rtol for one in stated), max(one.atol for one in stated)
+    tolerance = Tolerance(rtol=rtol, atol=atol)
     return replace(first, expect=AnyOf(tuple(alternatives)), tolerance=tolerance)
 
 

@@ -182,10 +182,7 @@ class NotReadable(ValueError):
 
 
 def read_manifest(folder: Path) -> tuple[Manifest, bytes]:
-    """The manifest of a folder, and the bytes of its file.
-
-    Raises FileNotFoundError where there is none, NotReadable with what is wrong with it.
-    """
+    """The manifest of a folder, and its bytes; raises FileNotFoundError or NotReadable."""
     path = folder / MANIFEST
     if path.is_symlink():
         raise NotReadable("is a link")

@@ -1,7 +1,4 @@
-"""From what a command names to concrete cases; every problem of every file is reported at once.
-
-A command names case files, folders of them or of test data, models, and node tests.
-"""
+"""From what a command names to cases: case files, folders, test data, models, and node tests."""
 
 from __future__ import annotations
 
@@ -9,6 +6,7 @@ import os
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from fnmatch import fnmatchcase
 from functools import cache
 from itertools import chain
@@ -19,13 +17,13 @@ from opcheck import opset
 from opcheck.errors import UsageError, did_you_mean
 from opcheck.model import Case, Source
 from opcheck.reading import FileNode, Mark, Problems, quoted, read_file, shipped_folder
-from opcheck.suite.expand import Concrete, Expansion, Sweep
+from opcheck.suite.expand import CaseFile, Concrete, Expansion
 from opcheck.suite.fields import BenchEntry, CaseEntry, HeadFields
-from opcheck.suite.overlay import get, mapping, validate
-from opcheck.suite.resolve import CaseFile, resolve
+from opcheck.suite.overlay import validate
+from opcheck.suite.resolve import resolve
 
 if TYPE_CHECKING:
-    from opcheck.graph.test_data import ModelTest
+    from opcheck.graph.test_data import FileMessages, ModelTest
 
 SUFFIXES = (".yaml", ".yml")
 _WHOLE_FILE = Mark(0, 0)
@@ -38,7 +36,7 @@ _MODEL = ".onnx"
 #: Where a shipped file states its operator.
 _OPERATOR = re.compile(r"^op: *(\S+)", re.MULTILINE)
 #: The shipped cases of some operators; ledgers and golden files ask for all of them again.
-_shipped = cache(lambda ops: _load((), lambda root: "cases", ops=ops))
+_shipped = cache(lambda ops: _load((), ops))
 #: No more of models and their inputs is held at once, in bytes.
 MAX_HELD = 4 << 30
 
@@ -49,51 +47,38 @@ def shipped_suites() -> Path:
 
 
 def load(paths: Sequence[Path] = (), ops: Collection[str] = ()) -> tuple[Case, ...]:
-    """The concrete cases of the files and folders in `paths`; of the shipped suites without any.
+    """The cases of files and folders; without any, of the shipped suites, or of those of `ops`.
 
-    Of the shipped suites those of `ops` are enough, if each of these operators has one. Raises
-    CaseFileError with every problem of every file.
+    Raises CaseFileError with every problem of every file.
     """
-    return _load(paths, lambda root: "cases") if paths else _shipped(frozenset(ops))
+    return _load(paths) if paths else _shipped(frozenset(ops))
 
 
-def load_bench(paths: Sequence[Path] = (), ops: Collection[str] = ()) -> tuple[Case, ...]:
-    """Load the cases to time: the list `bench` of a file, or its cases if it has none.
-
-    Shipped files are exceptions: none of their cases is timed.
-    """
-    return _load(paths, _timed(paths), ops=ops)
+#: Several sizes of a concrete case.
+Sizes: TypeAlias = Callable[[Concrete], Iterable[Concrete]]
 
 
-def load_sweep(paths: Sequence[Path], ids: Collection[str], sweep: Sweep) -> tuple[Case, ...]:
-    """Of what is to be timed the cases with these `ids`, in the sizes of a sweep."""
-    return _load(paths, _timed(paths), lambda concrete: sweep.of(concrete, ids))
-
-
-def _timed(paths: Sequence[Path]) -> Callable[[FileNode], str]:
-    return lambda root: "bench" if get(root, ("bench",)) or not paths else "cases"
-
-
-#: What becomes of a concrete case: itself, or several sizes of it.
-_Sizes: TypeAlias = Callable[[Concrete], Iterable[Concrete]]
+def load_bench(
+    paths: Sequence[Path] = (), ops: Collection[str] = (), sizes: Sizes | None = None
+) -> tuple[Case, ...]:
+    """The cases to time: the list `bench` of a file or, unless it is shipped, else its cases."""
+    return _load(paths, ops, sizes, bench=True)
 
 
 def _load(
     paths: Sequence[Path],
-    part: Callable[[FileNode], str],
-    sizes: _Sizes = lambda concrete: (concrete,),
     ops: Collection[str] = (),
+    sizes: Sizes | None = None,
+    *,
+    bench: bool = False,
 ) -> tuple[Case, ...]:
     problems = Problems()
     cases: list[Case] = []
-    for name, path, shipped in _files(paths or _about(ops), problems):
-        root = read_file(path, problems)
+    for file in _files(paths or _about(ops), problems):
+        root = read_file(file.path, problems)
         if root is not None:
-            # Mistakes are told of both lists, whichever is asked for.
-            found = {
-                one: [*_cases(name, path, shipped, root, one, sizes, problems)] for one in _LISTS
-            }
-            cases += found[part(root)]
+            timed = bench and (root.get("bench") or not paths)
+            cases += _cases(file, root, sizes)["bench" if timed else "cases"]
     check_unique(cases, problems)
     problems.raise_if_any()
     return tuple(cases)
@@ -111,13 +96,13 @@ def _about(ops: Collection[str]) -> Sequence[Path]:
     return [file for name, those in files.items() if name in names for file in those]
 
 
-def _files(paths: Sequence[Path], problems: Problems) -> Iterator[tuple[str, Path, bool]]:
-    """Each file once: how messages call it, where it is, whether it is shipped."""
+def _files(paths: Sequence[Path], problems: Problems) -> Iterator[CaseFile]:
+    """Each case file once; its operator is not known yet."""
     shipped = shipped_suites()
     seen: set[Path] = set()
     for path in paths:
         found = [path]
-        if _is_folder(path):
+        if os.path.isdir(path):  # noqa: PTH112  # Path's raises what reading a file tells better
             known = len(problems)
             found = _in_folder(path, problems)
             if not found and len(problems) == known:
@@ -135,7 +120,7 @@ def _files(paths: Sequence[Path], problems: Problems) -> Iterator[tuple[str, Pat
                 # Shipped files go by their place in the repository, others as the user named them.
                 is_shipped = file.is_relative_to(shipped)
                 name = Path("cases") / file.relative_to(shipped) if is_shipped else file
-                yield str(name), file, real.is_relative_to(_real(shipped))
+                yield CaseFile(str(name), file, real.is_relative_to(_real(shipped)), problems)
 
 
 def _in_folder(folder: Path, problems: Problems) -> list[Path]:
@@ -154,26 +139,11 @@ def _in_folder(folder: Path, problems: Problems) -> list[Path]:
         files = [] if real in walked else [Path(where, n) for n in names if n[0] != "."]
         walked.add(real)
         for file in files:
-            if _is_broken_link(file):
+            if file.is_symlink() and not os.path.exists(file):  # noqa: PTH110  # Path's may raise
                 problems.add(str(file), _WHOLE_FILE, "this link leads to nothing that can be read")
             elif file.suffix.lower() in SUFFIXES:
                 found.append(file)
     return sorted(found)
-
-
-def _is_broken_link(path: Path) -> bool:
-    try:
-        if path.is_symlink():
-            path.resolve(strict=True)
-    except (OSError, RuntimeError):
-        return True
-    return False
-
-
-def _is_folder(path: Path) -> bool:
-    with suppress(OSError):  # reading it as a file tells what is wrong with it
-        return path.is_dir()
-    return False
 
 
 def _real(path: Path) -> Path:
@@ -182,57 +152,52 @@ def _real(path: Path) -> Path:
     return path
 
 
-def _cases(
-    name: str,
-    path: Path,
-    shipped: bool,
-    root: FileNode,
-    part: str,
-    sizes: _Sizes,
-    problems: Problems,
-) -> Iterator[Case]:
-    head, rest, lost = validate(HeadFields, root, name, problems)
-    known = head is not None and _is_operator(name, root, head.domain, head.op, problems)
-    given = mapping(root)
+def _cases(file: CaseFile, root: FileNode, sizes: Sizes | None) -> Mapping[str, list[Case]]:
+    """The cases of both lists: mistakes are told of each, whichever is asked for."""
+    head, rest, lost = validate(HeadFields, root, file.name, file.problems)
+    if head:
+        file = replace(file, domain=head.domain, op=head.op)
+    known = head is not None and _is_operator(file, root)
+    given = root.entries
     # One that is misspelt is told as such.
     if head and not ({*given} & {*_LISTS} or did_you_mean("cases", given)):
-        problems.add(name, root.mark, "'cases' is missing")
-    entries = get(root, (part,))
-    expansion = Expansion(name, rest, lost, problems) if head and known else None
-    for entry in entries.value if entries and isinstance(entries.value, tuple) else ():
-        fields, sound, lost = validate(_LISTS[part], entry, name, problems)
-        if not (head and fields and expansion):
-            continue
-        concretes = [*chain.from_iterable(map(sizes, expansion.expand(sound, lost)))]
-        opsets = (get(concrete.node, ("opset",)) for concrete in concretes)
-        numbers = frozenset(node.value for node in opsets if node and isinstance(node.value, int))
-        file = CaseFile(name, path, shipped, head.domain, head.op, problems, numbers)
-        for concrete in concretes:
-            case = resolve(file, concrete)
-            if case is not None:
-                yield case
+        file.problems.add(file.name, root.mark, "'cases' is missing")
+    cases: dict[str, list[Case]] = {}
+    for part, form in _LISTS.items():
+        expansion = Expansion(file, rest, lost) if known else None
+        entries = root.get(part)
+        cases[part] = []
+        for entry in entries.items if entries else ():
+            fields, sound, lacks = validate(form, entry, file.name, file.problems)
+            if not (fields and expansion):
+                continue
+            concretes = [*expansion.expand(fields.name, sound, lacks)]
+            concretes = [*chain.from_iterable(map(sizes, concretes))] if sizes else concretes
+            opsets = (concrete.node.get("opset") for concrete in concretes)
+            numbers = [node.value for node in opsets if node and isinstance(node.value, int)]
+            of_entry = replace(file, opsets=frozenset(numbers), said=set())
+            cases[part] += filter(None, (resolve(of_entry, concrete) for concrete in concretes))
+    return cases
 
 
-def _is_operator(name: str, root: FileNode, domain: str, op: str, problems: Problems) -> bool:
+def _is_operator(file: CaseFile, root: FileNode) -> bool:
+    domain, op = file.domain, file.op
     if domain not in opset.domains():
         known = [known or '""' for known in opset.domains()]
         message = f"unknown domain {quoted(domain)} (known: {', '.join(known)})"
-        problems.add(name, root.at(["domain"]), message, did_you_mean(domain, known))
+        file.problems.add(file.name, root.at(["domain"]), message, did_you_mean(domain, known))
         return False
     if not opset.versions(domain, op):
-        known = list(opset.operators(domain))
         elsewhere = [other for other in opset.domains() if opset.versions(other, op)]
-        hint = f"it is one of domain {elsewhere[0]!r}" if elsewhere else did_you_mean(op, known)
-        problems.add(name, root.at(["op"]), f"unknown operator {quoted(op)}", hint)
+        hint = did_you_mean(op, opset.operators(domain))
+        hint = f"it is one of domain {elsewhere[0]!r}" if elsewhere else hint
+        file.problems.add(file.name, root.at(["op"]), f"unknown operator {quoted(op)}", hint)
         return False
     return True
 
 
 def check_unique(cases: Sequence[Case], problems: Problems) -> None:
-    """Note every two cases of one id.
-
-    Ids become names of folders, which some file systems do not tell apart by case.
-    """
+    """Note every two cases of one id, in any case of letters: ids become names of folders."""
     first: dict[str, Case] = {}
     for case in cases:
         other = first.setdefault(case.id.lower(), case)
@@ -243,18 +208,15 @@ def check_unique(cases: Sequence[Case], problems: Problems) -> None:
 
 
 def load_all(
-    paths: Sequence[Path] = (),
-    dims: Mapping[str, int] | None = None,
-    ops: Collection[str] = (),
+    paths: Sequence[Path] = (), dims: Mapping[str, int] | None = None, ops: Collection[str] = ()
 ) -> tuple[Case, ...]:
-    """The cases of all `paths`, whatever they are; of the shipped suites, as `load`, without any.
+    """As `load`, for `paths` of any kind; `dims` are sizes that models leave open.
 
-    `dims` are sizes that models leave open. Raises CaseFileError with every problem of every file,
-    and UsageError.
+    Raises UsageError, and CaseFileError with every problem of every file.
     """
     files = [path for path in paths if not _is_of_models(path)]
     cases = [*load(files, ops)] if files or not paths else []
-    problems = Problems()
+    problems, told = Problems(), list[tuple[Path, str]]()
     models = []
     for path in dict.fromkeys(path for path in paths if path not in files):
         if is_node_tests(path):
@@ -265,8 +227,10 @@ def load_all(
         elif path.suffix == _MODEL:
             models.append(path)
         else:
-            cases += _test_data(path, problems)
-    cases += _models(models, dims or {}, problems)
+            cases += _test_data(path, told)
+    cases += _models(models, dims or {}, told)
+    for path, message in told:
+        problems.add(str(path), _WHOLE_FILE, message)
     check_unique(cases, problems)
     problems.raise_if_any()
     return tuple(cases)
@@ -283,18 +247,15 @@ def _is_of_models(path: Path) -> bool:
     return is_node_tests(path) or path.suffix == _MODEL or _is_test_data(path)
 
 
-def _models(paths: Iterable[Path], dims: Mapping[str, int], problems: Problems) -> Iterator[Case]:
-    from opcheck.graph.test_data import FileMessages
-    from opcheck.suite.models import Sizes, case_of_model
+def _models(paths: Iterable[Path], dims: Mapping[str, int], told: FileMessages) -> Iterator[Case]:
+    from opcheck.suite.models import DimSizes, case_of_model
 
-    told, sizes = FileMessages(), Sizes(dims)
+    sizes = DimSizes(dims)
     for path in paths:
         case = case_of_model(path, sizes, told)
         if case:
             yield case
     sizes.check()
-    for path, message in told:
-        problems.add(str(path), _WHOLE_FILE, message)
 
 
 def is_node_tests(path: Path) -> bool:
@@ -328,28 +289,21 @@ def _is_test_data(path: Path) -> bool:
     """Return True if a folder holds tests of models; raises UsageError if it has case files too."""
     from opcheck.graph.test_data import is_test
 
-    test: Path | None = None
-    file: Path | None = None
+    tests, files = [], []
     for where, folders, names in _walk_tests(path):
-        if test is None and is_test([*names, *folders]):
-            test = where
-        file = file or next(
-            (where / name for name in names if Path(name).suffix.lower() in SUFFIXES), None
-        )
-    if test and file:
-        raise UsageError(
-            f"{path} holds both case files ({file}) and test data ({test})",
-            "name the one or the other",
-        )
-    return test is not None
+        tests += [where] if is_test([*names, *folders]) else []
+        files += [where / name for name in names if Path(name).suffix.lower() in SUFFIXES]
+    if tests and files:
+        told = f"{path} holds both case files ({files[0]}) and test data ({tests[0]})"
+        raise UsageError(told, "name the one or the other")
+    return bool(tests)
 
 
-def _test_data(root: Path, problems: Problems) -> Iterator[Case]:
-    from opcheck.graph.test_data import FileMessages, is_test, read_test
+def _test_data(root: Path, told: FileMessages) -> Iterator[Case]:
+    from opcheck.graph.test_data import is_test, read_test
     from opcheck.suite.golden_files import as_cases, golden_above, orphans
     from opcheck.suite.models import cases_of
 
-    told = FileMessages()
     golden = golden_above(root, told)
     found: dict[Path, list[Case]] = {}
     room = MAX_HELD
@@ -381,9 +335,7 @@ def _test_data(root: Path, problems: Problems) -> Iterator[Case]:
         yield from as_cases(golden, root, found)
     else:
         told += orphans(found)
-        yield from (case for cases in found.values() for case in cases)
-    for path, message in told:
-        problems.add(str(path), _WHOLE_FILE, message)
+        yield from chain.from_iterable(found.values())
 
 
 def _walk_tests(

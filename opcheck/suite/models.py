@@ -138,7 +138,7 @@ def _spec(name: str, array: Array, *, initializer: bool = False) -> TensorSpec:
     return TensorSpec(name, dtype, array.shape, Given(array), initializer=initializer)
 
 
-class Sizes:
+class DimSizes:
     """The sizes that a user gave, by the names of dimensions or as INPUT[AXIS]."""
 
     def __init__(self, given: Mapping[str, int]) -> None:
@@ -152,24 +152,19 @@ class Sizes:
         if isinstance(size, int):
             return size
         self.known |= {key for key in (size, place) if key}
-        key = next((key for key in (place, size) if key in self.given), None)
-        if key is None:
-            return None
-        self.used.add(key)
-        return self.given[key]
+        keys = [key for key in (place, size) if key in self.given][:1]
+        self.used.update(keys)
+        return self.given[keys[0]] if keys else None
 
     def check(self) -> None:
         """Raise UsageError for sizes that no model asked for."""
-        for name in self.given:
-            if name not in self.known:
-                hint = did_you_mean(name, self.known)
-                here = f"there are {', '.join(sorted(self.known))}" if self.known else None
-                raise UsageError(
-                    f"--dim {name}: no model here has a size of that name", hint or here
-                )
+        here = f"there are {', '.join(sorted(self.known))}" if self.known else None
+        for name in (name for name in self.given if name not in self.known):
+            hint = did_you_mean(name, self.known) or here
+            raise UsageError(f"--dim {name}: no model here has a size of that name", hint)
 
 
-def case_of_model(path: Path, sizes: Sizes, told: FileMessages) -> Case | None:
+def case_of_model(path: Path, sizes: DimSizes, told: FileMessages) -> Case | None:
     """The model in a file as a case; None where it has problems, which go to `told`."""
     known = len(told)
     if not (str(path).isprintable() and str(path).isascii()):
@@ -196,7 +191,7 @@ def case_of_model(path: Path, sizes: Sizes, told: FileMessages) -> Case | None:
 
 
 def _inputs(
-    declared: Iterable[DeclaredTensor], sizes: Sizes, told: FileMessages, path: Path
+    declared: Iterable[DeclaredTensor], sizes: DimSizes, told: FileMessages, path: Path
 ) -> Iterator[TensorSpec]:
     """Every input with values made up, those of each its own."""
     for seed, (name, dtype, declared_sizes) in enumerate(declared):
@@ -205,18 +200,19 @@ def _inputs(
         if declared_sizes is None:
             told.append((path, f"input {name!r} is declared without a shape"))
             continue
-        shape = tuple(sizes.of(name, axis, size) for axis, size in enumerate(declared_sizes))
-        unknown = [axis for axis, size in enumerate(shape) if size is None]
-        for axis in unknown:
-            dim = declared_sizes[axis] or f"'{name}[{axis}]'"
-            unsaid = f"nobody says how large axis {axis} is: --dim {dim}=N"
-            told.append((path, f"input {name!r}: {unsaid}"))
-        if unknown:
+        shape: list[int] = []
+        for axis, declared_size in enumerate(declared_sizes):
+            size = sizes.of(name, axis, declared_size)
+            if size is None:
+                dim = declared_size or f"'{name}[{axis}]'"
+                unsaid = f"nobody says how large axis {axis} is: --dim {dim}=N"
+                told.append((path, f"input {name!r}: {unsaid}"))
+            else:
+                shape.append(size)
+        if len(shape) < len(declared_sizes):
             continue
-        sound = tuple(size for size in shape if size is not None)
-        if any(size < 0 for size in sound) or prod(sound) > MAX_ELEMENTS:
+        if any(size < 0 for size in shape) or prod(shape) > MAX_ELEMENTS:
             limit = f"0 to {MAX_ELEMENTS:,} elements are made up"
-            told.append((path, f"input {name!r} is declared as {dtype}{[*sound]}: {limit}"))
+            told.append((path, f"input {name!r} is declared as {dtype}{shape}: {limit}"))
             continue
-        kind, args = _FILLS[dtype.kind]
-        yield TensorSpec(name, dtype, sound, Fill(kind, args, seed))
+        yield TensorSpec(name, dtype, tuple(shape), Fill(*_FILLS[dtype.kind], seed))

@@ -53,22 +53,14 @@ def parse_path(text: str) -> FieldPath | None:
     return path if len(path) in lengths and all(path) else None
 
 
-def mapping(node: FileNode | None) -> dict[str, FileNode]:
-    """The node's mapping, or an empty one if it is none."""
-    return node.value if node is not None and isinstance(node.value, dict) else {}
-
-
 def overlay(base: FileNode, nearer: FileNode, path: FieldPath = ()) -> FileNode:
-    """`nearer` laid over `base`: fields replace fields; attrs, inputs and tensors merge by key.
-
-    The nodes are two cases, or what lies in them at `path`.
-    """
+    """`nearer` over `base`, both at `path` of a case: attrs, inputs and tensors merge by key."""
     merges = not path or (path[0] == "inputs" and len(path) < 3) or path == ("attrs",)
     if not merges or not (isinstance(base.value, dict) and isinstance(nearer.value, dict)):
         return nearer
     if _is_tensor(path):
         base = _without_replaced(base, nearer.value)
-    old = mapping(base)
+    old = base.entries
     merged = {
         key: overlay(old[key], value, (*path, key)) if key in old else value
         for key, value in nearer.value.items()
@@ -82,47 +74,28 @@ def _is_tensor(path: FieldPath) -> bool:
 
 def _without_replaced(tensor: FileNode, nearer: dict[str, FileNode]) -> FileNode:
     """`tensor` without its content, if `nearer` says another: what fills it is said once."""
-    if not any(key in nearer for key in CONTENTS):
-        return tensor
-    kept = {key: value for key, value in mapping(tensor).items() if key not in CONTENTS}
-    return FileNode(kept, tensor.mark, tensor.keys)
-
-
-def get(node: FileNode, path: FieldPath) -> FileNode | None:
-    """The node at `path`, or None where the path leads nowhere."""
-    for step in path:
-        below = mapping(node).get(step)
-        if below is None:
-            return None
-        node = below
-    return node
+    return tensor.without(CONTENTS) if any(key in nearer for key in CONTENTS) else tensor
 
 
 def put(node: FileNode, path: FieldPath, value: FileNode, way: FieldPath = ()) -> FileNode | None:
-    """The case `node` with `value` at `path`; None where a scalar or list stands in the way.
-
-    `way` is the path that leads from the case to the node.
-    """
+    """`node`, at `way` of a case, with `value` at `path`; None if a scalar or list is between."""
     if not path:
         return value
     if node.value is not None and not isinstance(node.value, dict):
         return None
     step = path[0]
-    below = mapping(node).get(step, FileNode({}, value.mark))
+    below = node.get(step) or FileNode({}, value.mark)
     changed = put(below, path[1:], value, (*way, step))
     if changed is None:
         return None
     if _is_tensor(way):
         node = _without_replaced(node, {step: changed})
     keys = {step: value.mark, **node.keys, **({step: value.mark} if len(path) == 1 else {})}
-    return FileNode({**mapping(node), step: changed}, node.mark, keys)
+    return FileNode({**node.entries, step: changed}, node.mark, keys)
 
 
 def states(node: FileNode, path: FieldPath) -> bool:
-    """Return True if `node` itself sets `path`: there, or by a scalar on the way.
-
-    One content of a tensor says something about all of them, as it replaces them.
-    """
+    """Return True if `node` sets `path`: there, by a scalar above, or by a tensor's other fill."""
     for number, step in enumerate(path):
         if not isinstance(node.value, dict):
             return True
@@ -147,8 +120,7 @@ def validate(
 ) -> tuple[validation.Model | None, FileNode, OmittedFields]:
     """`node` as an instance of `model`, the node that it was made of, and what that lacks.
 
-    What has not the form is reported and left out, so that the rest can be looked at all the
-    same. None if nothing can be made of the rest.
+    Malformed fields are reported and left out. None if nothing can be made of the rest.
     """
 
     def keys(container: validation.Location) -> list[str]:

@@ -5,42 +5,25 @@ A case that expects (or admits) a rejection may break the schema: that is what i
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from math import prod
-from pathlib import Path
 
 from opcheck import opset
 from opcheck.dtypes import DTYPES, DType, limits
 from opcheck.errors import did_you_mean
 from opcheck.model import Attrs, Case, Computed, OutputSpec, Source, TensorSpec, Tolerance
 from opcheck.opset import Schema
-from opcheck.reading import FileNode, Mark, Problems, quoted
-from opcheck.reading.validation import shown
+from opcheck.reading import Mark, Problems, quoted
+from opcheck.reading.validation import Location, shown
 from opcheck.suite import expectation, signature
 from opcheck.suite import fields as f
-from opcheck.suite.expand import Concrete
+from opcheck.suite.expand import CaseFile, Concrete
 from opcheck.suite.fields import ToleranceField, ToleranceFields
 from opcheck.suite.overlay import OmittedFields, validate
 from opcheck.suite.tensors import InvalidTensor, Lacking, excess, read_tensor
 
 #: Longer ids would not fit into file names.
 MAX_ID = 200
-
-
-@dataclass(frozen=True)
-class CaseFile:
-    """Properties that all cases of a file's entry share; `name` is the file in messages."""
-
-    name: str
-    path: Path
-    shipped: bool
-    domain: str
-    op: str
-    problems: Problems
-    #: The opsets of the entry's cases.
-    opsets: frozenset[int] = frozenset()
-    #: What was said, operator versions aside, and where: one mistake shows in many cases.
-    said: set[tuple[Mark, str]] = field(default_factory=set)
 
 
 def resolve(file: CaseFile, concrete: Concrete, needs_answer: bool = True) -> Case | None:
@@ -54,23 +37,23 @@ def resolve(file: CaseFile, concrete: Concrete, needs_answer: bool = True) -> Ca
     return case if resolver.sound and not concrete.lost else None
 
 
+@dataclass
 class Resolver:
     """The resolution of one case; problems go to the file's collector."""
 
-    def __init__(
-        self, file: CaseFile, concrete: Concrete, fields: f.CaseFields, needs_answer: bool
-    ) -> None:
-        self.file = file
-        #: False for a legal twin, of which nothing is asked but that it runs.
-        self.needs_answer = needs_answer
-        self.concrete = concrete
-        self.node = concrete.node
-        self.fields = fields
-        unknown = fields.expect is None and concrete.lost is OmittedFields.EXPECTATION
-        self.may_be_illegal = unknown or expectation.admits_rejection(fields.expect)
-        self.dtype = DTYPES[fields.dtype] if fields.dtype else None
-        self.version = ""
-        self.sound = True
+    file: CaseFile
+    concrete: Concrete
+    fields: f.CaseFields
+    #: False for a legal twin, of which nothing is asked but that it runs.
+    needs_answer: bool
+    version: str = ""
+    sound: bool = True
+
+    def __post_init__(self) -> None:
+        self.node, expect = self.concrete.node, self.fields.expect
+        unknown = expect is None and self.concrete.lost is OmittedFields.EXPECTATION
+        self.may_be_illegal = unknown or expectation.admits_rejection(expect)
+        self.dtype = DTYPES[self.fields.dtype] if self.fields.dtype else None
 
     def case(self) -> Case | None:
         """The case; None where there is no operator to check it against."""
@@ -136,25 +119,25 @@ class Resolver:
             self.lacking(self.node.mark, "opset is not stated", "opset: 13, or matrix: {opset: …}")
             return None
         newest = opset.newest(file.domain)
+        schema = opset.describe(file.domain, file.op, number) if number <= newest else None
         if number > newest:
-            known = f"the installed packages know {newest}"
-            self.problem(self.node.at(["opset"]), f"opset {shown(number)} is too new: {known}")
-            return None
-        schema = opset.describe(file.domain, file.op, number)
-        if schema is None:
+            message = f"opset {shown(number)} is too new: the installed packages know {newest}"
+        elif schema is None:
             first = min(opset.versions(file.domain, file.op))
             message = f"{file.op} exists since opset {first}, not at {number}"
-            self.problem(self.node.at(["opset"]), message)
         elif schema.deprecated:
             message = f"{file.op} is deprecated at opset {number}"
-            self.problem(self.node.at(["opset"]), message)
+        else:
+            return schema
+        self.problem(self.node.at(["opset"]), message)
         return schema
 
     def tensor(
-        self, name: str, path: tuple[str | int, ...], fields: object, dtype: DType | None
+        self, name: str, path: Location, fields: object, dtype: DType | None
     ) -> TensorSpec | None:
         """The tensor written at `path`, or None with its problem reported."""
-        node = self.node_at(path)
+        node = self.node.get(*path)
+        assert node  # validated before
         try:
             return read_tensor(name, node, fields, dtype, self.file.path.parent)
         except InvalidTensor as refused:
@@ -172,15 +155,6 @@ class Resolver:
             mark = Mark(problem.line, problem.column)
             self.problem(mark, f"the legal twin is not legal: {problem.message}", problem.hint)
         return case
-
-    def node_at(self, path: tuple[str | int, ...]) -> FileNode:
-        """The node at a path that validation has shown to exist."""
-        node = self.node
-        for step in path:
-            below = node.value[step]  # type: ignore[index]  # validated before
-            assert isinstance(below, FileNode)
-            node = below
-        return node
 
     def _outputs(
         self, schema: Schema, tensors: tuple[TensorSpec, ...], attrs: Attrs
@@ -225,10 +199,7 @@ class Resolver:
 def tolerance_of(
     stated: ToleranceField, dtype: DType | None, outputs: Iterable[DType]
 ) -> Tolerance:
-    """Return the meaning of `stated` for a case of `dtype` with outputs of the dtypes `outputs`.
-
-    Raises ValueError where it makes no sense.
-    """
+    """What `stated` means for a case of `dtype`; raises ValueError if it makes no sense."""
     if isinstance(stated, ToleranceFields):
         found = _stated(stated)
     else:

@@ -1,7 +1,7 @@
 """Selection of a suite's cases by a command."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from heapq import heapify, heapreplace
 from math import prod
@@ -21,6 +21,7 @@ _MAX_TOKENS = 100
 #: How many operators a hint names.
 _NAMED = 12
 
+_OPERATORS = ("and", "or", "not", "(", ")")
 Matcher: TypeAlias = Callable[[str], bool]
 #: What a case takes beside its elements is as long as so many elements take; and in microseconds.
 _ELEMENTS, _OVERHEAD = 8192, 2000
@@ -89,10 +90,7 @@ def _completions(word: str, known: Iterable[str]) -> str | None:
 
 
 def select(cases: Iterable[Case], selection: Selection) -> tuple[Case, ...]:
-    """The cases that meet every part of `selection`; a case asked for by id, whatever its level.
-
-    Raises UsageError for keywords that are no expression.
-    """
+    """The cases that meet all of `selection`, those named by id at any level; raises UsageError."""
     matches = keyword_matcher(selection.keywords) if selection.keywords else lambda _: True
     ops = {op.lower() for op in selection.ops}
     levels = LEVELS[: LEVELS.index(selection.level) + 1]
@@ -113,75 +111,44 @@ def _dtypes(case: Case) -> set[str]:
 
 
 def keyword_matcher(expression: str) -> Matcher:
-    """A test of ids, as pytest's -k: words found anywhere, with `and`, `or`, `not`, ( and ).
-
-    Case does not matter. Raises UsageError for what is no expression.
-    """
-    return _Parser(expression).parse()
-
-
-class _Parser:
-    def __init__(self, expression: str) -> None:
-        self.expression = expression
-        tokens = re.findall(r"[()]|[^\s()]+", expression.lower())
-        self.tokens: Iterator[str] = iter(tokens)
-        self.token = next(self.tokens, "")
-        if len(tokens) > _MAX_TOKENS:
-            raise self.error(f"more than {_MAX_TOKENS} words")
-
-    def parse(self) -> Matcher:
-        found = self.either()
-        if self.token:
-            raise self.error(f"{self.token!r} is one too many")
-        return found
-
-    def either(self) -> Matcher:
-        parts = [self.both()]
-        while self.take("or"):
-            parts.append(self.both())
-        return lambda name: any(part(name) for part in parts)
-
-    def both(self) -> Matcher:
-        parts = [self.single()]
-        while self.take("and"):
-            parts.append(self.single())
-        return lambda name: all(part(name) for part in parts)
-
-    def single(self) -> Matcher:
-        if self.take("not"):
-            negated = self.single()
-            return lambda name: not negated(name)
-        if self.take("("):
-            inner = self.either()
-            if not self.take(")"):
-                raise self.error("a ) is missing")
-            return inner
-        word = self.token
-        if word in ("", ")", "and", "or"):
-            raise self.error(f"a word is missing {f'before {word!r}' if word else 'at the end'}")
-        self.take(word)
-        return lambda name: word in name
-
-    def take(self, token: str) -> bool:
-        if self.token != token:
-            return False
-        self.token = next(self.tokens, "")
-        return True
-
-    def error(self, message: str) -> UsageError:
+    """A test of ids, as pytest's -k: words, `and`, `or`, `not`, ( and ); raises UsageError."""
+    tokens = re.findall(r"[()]|[^\s()]+", expression.lower())
+    if told := _wrong_expression(tokens):
         hint = "words, and, or, not, ( and ): -k 'ties and not float16'"
-        return UsageError(f"-k {quoted(self.expression)}: {message}", hint)
+        raise UsageError(f"-k {quoted(expression)}: {told}", hint)
+    # What is an expression here is one of Python, once its words are tests.
+    python = (token if token in _OPERATORS else f"({token!r} in name)" for token in tokens)
+    matcher: Matcher = eval(f"lambda name: {' '.join(python)}")
+    return matcher
+
+
+def _wrong_expression(tokens: Sequence[str]) -> str | None:
+    """Return why the words and parentheses are no expression, None if they are one."""
+    if len(tokens) > _MAX_TOKENS:
+        return f"more than {_MAX_TOKENS} words"
+    depth, wants_word = 0, True
+    for token in (*tokens, ""):
+        if wants_word and token in ("", ")", "and", "or"):
+            return f"a word is missing {f'before {token!r}' if token else 'at the end'}"
+        if wants_word:
+            wants_word = token in ("(", "not")
+            depth += token == "("
+        elif token in ("and", "or"):
+            wants_word = True
+        elif token == ")" and depth:
+            depth -= 1
+        elif token or depth:
+            return "a ) is missing" if depth else f"{token!r} is one too many"
+    return None
 
 
 def shard(
     cases: Sequence[Case], number: int, total: int, seconds: Mapping[str, float] | None = None
 ) -> tuple[Case, ...]:
-    """The cases of the shard `number` of `total`, in their order; numbers begin with 1.
+    """The cases of the shard `number`, from 1, of `total`, in their order; each case is in one.
 
-    Every machine finds the same shares, which take about equally long; each case is in one.
-
-    `seconds` tells how long cases took, by their ids; those it does not know count as much as the
-    others do on average. Without any, the size of their inputs tells.
+    Every machine finds the same shares, which take about equally long: as long as `seconds` says of
+    cases, by id, the average for others; without any, as the size of their inputs suggests.
     """
     if seconds:
         known = {case.id: round(seconds[case.id] * 1e6) for case in cases if case.id in seconds}

@@ -18,7 +18,6 @@ from opcheck.model import ATTRIBUTE_TYPES, AttrValue, OpVersion, TensorSpec, Typ
 from opcheck.opset import Attribute, Parameter, Schema, directml
 from opcheck.reading import Mark, quoted
 from opcheck.reading.validation import shown
-from opcheck.suite.overlay import get
 
 if TYPE_CHECKING:
     from opcheck.suite.resolve import Resolver
@@ -53,10 +52,7 @@ def leads(op: OpVersion, name: str) -> bool:
 
 
 def name_at(parameters: Sequence[Parameter], number: int) -> tuple[str, Parameter]:
-    """The name of the tensor at a place of the node, and the parameter it is of.
-
-    Raises ValueError where the operator has no such place.
-    """
+    """The tensor's name at a place of the node, and its parameter; raises ValueError if none."""
     for before, parameter in enumerate(parameters):
         if parameter.option == "variadic":
             return f"{parameter.name}_{number - before}", parameter
@@ -106,17 +102,19 @@ def resolve_inputs(resolver: Resolver, schema: Schema) -> tuple[TensorSpec, ...]
         message = f"{quoted(name)} is no input of {schema.op} (has: {', '.join(known)})"
         resolver.problem(resolver.at("inputs", name), message, did_you_mean(name, known))
     for name, tensor in stated.items():
-        found = place(schema.inputs, name)
-        dtype = _only_dtype(schema, found[0]) or resolver.dtype if found else None
-        spec = resolver.tensor(name, ("inputs", name), tensor, dtype) if found else None
-        if found and spec:
+        if not (found := place(schema.inputs, name)):
+            continue
+        types = schema.inputs[found[0]].types
+        allowed = [dtype for dtype in DTYPES.values() if dtype.text in types]
+        # An input beside the leading one may have one dtype alone, such as K of TopK.
+        only = len(allowed) == 1 and found[0] != schema.lead
+        dtype = allowed[0] if only else resolver.dtype
+        if spec := resolver.tensor(name, ("inputs", name), tensor, dtype):
             specs[name] = spec
-            types = schema.inputs[found[0]].types
-            if spec.dtype.text not in types and not resolver.may_be_illegal:
-                allowed = sorted(dtype.name for dtype in DTYPES.values() if dtype.text in types)
-                hint = f"allowed: {', '.join(allowed) or 'only types that no case can have'}"
+            if spec.dtype not in allowed and not resolver.may_be_illegal:
+                names = ", ".join(sorted(map(str, allowed))) or "only types that no case can have"
                 message = f"{spec.name}: {schema.op} does not allow {spec.dtype}"
-                resolver.problem(_dtype_mark(resolver, spec), message, hint)
+                resolver.problem(_dtype_mark(resolver, spec), message, f"allowed: {names}")
     if not resolver.may_be_illegal:
         for name in missing(schema.inputs, stated):
             if not any(did_you_mean(word, [name]) for word in unknown):
@@ -124,12 +122,6 @@ def resolve_inputs(resolver: Resolver, schema: Schema) -> tuple[TensorSpec, ...]
     if resolver.file.domain == directml.DOMAIN and any(spec.initializer for spec in specs.values()):
         resolver.problem(resolver.at("inputs"), "DirectML's operators have no initializers")
     return tuple(specs[slot] for slot in slots(schema.inputs, specs) if slot)
-
-
-def _only_dtype(schema: Schema, place: int) -> DType | None:
-    """The one dtype that an input beside the leading one may have, such as K of TopK."""
-    allowed = [dtype for dtype in DTYPES.values() if dtype.text in schema.inputs[place].types]
-    return allowed[0] if len(allowed) == 1 and place != schema.lead else None
 
 
 def bindings(
@@ -149,9 +141,8 @@ def bindings(
 
 
 def _dtype_mark(resolver: Resolver, spec: TensorSpec) -> Mark:
-    own = get(resolver.node, ("inputs", spec.name, "dtype"))
-    case = get(resolver.node, ("dtype",))
-    return own.mark if own else case.mark if case else resolver.at("inputs", spec.name)
+    stated = resolver.node.get("inputs", spec.name, "dtype") or resolver.node.get("dtype")
+    return stated.mark if stated else resolver.at("inputs", spec.name)
 
 
 def resolve_attributes(resolver: Resolver, schema: Schema) -> dict[str, AttrValue | Typed]:
@@ -226,12 +217,9 @@ def _scalar(kind: str, value: Any) -> Any:
         raise ValueError(f"must be a {_WORDS[kind]}, got {shown(value)}")
     if kind == "int" and not -(2**63) <= value < 2**63:
         raise ValueError(f"must fit in 64 bits, got {shown(value)}")
-    if kind != "float":
-        return value
-    finite = isinstance(value, int) or math.isfinite(value)
-    if finite and not -_LARGEST <= value <= _LARGEST:
+    if kind == "float" and _LARGEST < abs(value) < math.inf:
         raise ValueError(f"must fit in float32, got {shown(value)}")
-    return float(value)
+    return float(value) if kind == "float" else value
 
 
 def changed_defaults(schema: Schema, opsets: Collection[int] = ()) -> Iterator[str]:

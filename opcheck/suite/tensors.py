@@ -18,7 +18,6 @@ from opcheck.reading.nodes import Unreadable
 from opcheck.reading.validation import shown
 from opcheck.suite.fields import CONTENTS, FILLS, TensorFields
 from opcheck.suite.fill import load_npy, unrounded_dtype
-from opcheck.suite.overlay import mapping
 
 #: No tensor of a case, nor all of them together, may hold more: case files may come from strangers.
 MAX_ELEMENTS = 1 << 26
@@ -46,10 +45,9 @@ def excess(elements: int, nbytes: int) -> str | None:
 def read_tensor(
     name: str, node: FileNode, fields: Any, dtype: DType | None, folder: Path
 ) -> TensorSpec:
-    """The tensor `name` at `node`; `fields` is its validated form.
+    """The tensor `name` at `node`, of the form `fields`, and of `dtype` unless it says so itself.
 
-    `dtype` is its element type unless it says so itself; paths are relative to `folder`, and lie
-    in it. Raises `InvalidTensor` at the first thing that makes no sense.
+    Paths lie in `folder`. Raises `InvalidTensor` at the first thing that makes no sense.
     """
     if not isinstance(fields, TensorFields):
         return _literal(name, node, dtype)
@@ -66,7 +64,7 @@ def read_tensor(
         if getattr(fields, key) is not None and content not in FILLS:
             raise InvalidTensor(node.at([key], key=True), f"{name}: {key} goes with a fill only")
     if content == "value":
-        spec = _literal(name, mapping(node)["value"], dtype)
+        spec = _literal(name, node.entries["value"], dtype)
     elif content == "file":
         spec = _from_file(name, node, str(fields.file), dtype, folder)
     else:
@@ -115,24 +113,20 @@ def _filled(
     if kind in ("constant", "choice", "arange"):
         if dtype.kind == "string":  # a number stands for its text
             args = tuple(arg if isinstance(arg, str) else f"{arg:g}" for arg in args)
-        paths: list[list[str | int]]
-        paths = [[kind, n] if isinstance(value, list) else [kind] for n in range(len(args))]
+        # The step to an item is skipped where there is but one value.
         args = tuple(
-            _held(name, dtype, arg, node.at(path), kind == "arange")
-            for arg, path in zip(args, paths, strict=True)
+            _held(name, dtype, arg, node.at([kind, number]), kind == "arange")
+            for number, arg in enumerate(args)
         )
     spec = TensorSpec(name, dtype, tuple(fields.shape), Fill(kind, args, fields.seed or 0))
     # As if no dimension were 0: NumPy has the same limit for empty arrays.
     elements = math.prod(n or 1 for n in spec.shape)
     longest = max((len(arg.encode()) for arg in args if isinstance(arg, str)), default=0)
-    too_much = excess(elements, elements * max(dtype.numpy.itemsize, longest))
-    if too_much:
+    if too_much := excess(elements, elements * max(dtype.numpy.itemsize, longest)):
         message = f"{name}: shape [{_spelt(spec.shape)}] needs {too_much}"
         raise InvalidTensor(node.at(["shape"]), message)
-    mark = node.at([kind])
-    wrong = _wrong_fill(kind, args, dtype, math.prod(spec.shape))
-    if wrong:
-        raise InvalidTensor(mark, f"{name}: {kind} {wrong}")
+    if wrong := _wrong_fill(kind, args, dtype, math.prod(spec.shape)):
+        raise InvalidTensor(node.at([kind]), f"{name}: {kind} {wrong}")
     return spec
 
 
@@ -188,8 +182,7 @@ def _from_file(
     if dtype is not None and stored is not dtype:
         hint = f"state dtype: {stored} beside it if that is meant"
         raise InvalidTensor(mark, f"{quoted(path)} holds {stored}, not {dtype}", hint)
-    too_much = excess(array.size, array.nbytes)
-    if too_much:
+    if too_much := excess(array.size, array.nbytes):
         raise InvalidTensor(mark, f"{quoted(path)} holds {too_much}")
     return TensorSpec(name, stored, array.shape, FromFile(found))
 
@@ -238,10 +231,7 @@ def _scalar(name: str, node: FileNode, dtype: DType) -> Any:
 
 
 def _held(name: str, dtype: DType, value: Any, mark: Mark, ends: bool = False) -> Any:
-    """A value as `dtype` holds it: text, a complex number, or a number; Refused for another.
-
-    The `ends` of a fill need not be held, but the elements that it makes.
-    """
+    """A value as `dtype` holds it; the `ends` of a fill need not be held, but what it makes."""
     hint = None
     if dtype.kind == "string" and isinstance(value, str):
         return value
@@ -273,22 +263,16 @@ def _complex(value: Any) -> complex | None:
 
 def _check_held(dtype: DType, value: float, mark: Mark) -> None:
     """Refuse what `dtype` cannot hold, rounding to a float type aside."""
-    if not -math.inf < value < math.inf:
-        held = dtype.kind == "float"
-    else:
-        low, high = dtypes.limits(dtype)
-        held = low <= value <= high and (dtype.kind == "float" or value == int(value))
+    real, (low, high) = dtype.kind == "float", dtypes.limits(dtype)
+    finite = -math.inf < value < math.inf
+    held = (low <= value <= high and (real or value == int(value))) if finite else real
     if not held:
-        low, high = dtypes.limits(dtype)
-        spelt = (f"{low:.8g}", f"{high:.8g}") if dtype.kind == "float" else (low, high)
-        kind = "" if dtype.kind == "float" else "whole numbers from "
-        message = f"{shown(value)} is outside {dtype}, which holds {kind}{spelt[0]} to {spelt[1]}"
-        raise InvalidTensor(mark, message)
+        ends = f"{low:.8g} to {high:.8g}" if real else f"whole numbers from {low} to {high}"
+        raise InvalidTensor(mark, f"{shown(value)} is outside {dtype}, which holds {ends}")
 
 
 def _no_dtype(name: str, mark: Mark) -> InvalidTensor:
-    hint = "state dtype for the case"
-    return Lacking(mark, f"{name}: its dtype is not stated", hint)
+    return Lacking(mark, f"{name}: its dtype is not stated", "state dtype for the case")
 
 
 def _extent(shape: tuple[int, ...]) -> str:

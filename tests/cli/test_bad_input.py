@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from opcheck.cli.group import COMMANDS
+from opcheck.known import shipped_ledgers
 
 HEAD = "op: Hardmax\nopset: 13\ndtype: float32\nattrs: {axis: 1}\ncases:\n"
 GOOD = f"{HEAD}- name: good\n  inputs: {{input: [[1, 2]]}}\n"
@@ -196,6 +197,7 @@ def test_a_broken_ledger_is_told_with_its_place(run, tmp_path, monkeypatch):
     ledgers.mkdir()
     (ledgers / "acme.yaml").write_text("backend: acme\nknow: []\n")
     monkeypatch.setattr("opcheck.known.ledgers.shipped_folder", lambda *_: ledgers)
+    shipped_ledgers.cache_clear()
     shipped = ["run", "--op", "Hardmax", "-k", "worked_example", "--opset", "13", "-b", "right"]
     found = run(*shipped)
     assert found.exit_code == 2

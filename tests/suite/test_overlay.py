@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from opcheck.reading import FileNode, Mark
 from opcheck.suite.fields import CONTENTS
-from opcheck.suite.overlay import get, overlay, parse_path, put, states
+from opcheck.suite.overlay import overlay, parse_path, put, states
 from tests.reading.trees import read
 
 HERE = Mark(1, 1)
@@ -142,10 +142,10 @@ def test_what_is_put_is_found_there(case: Any, path: tuple[str, ...], value: Any
     what = node(value)
     placed = put(node(case), path, what)
     if placed is not None:
-        assert get(placed, path) is what
+        assert placed.get(*path) is what
         assert states(placed, path)
         again = node(value)
-        assert get(put(placed, path, again) or placed, path) is again
+        assert (put(placed, path, again) or placed).get(*path) is again
 
 
 @given(any_cases, paths, scalars)

@@ -7,19 +7,19 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from opcheck.cli import interrupt
+from opcheck.cli import interrupt, options
 from opcheck.cli.console import counted, output, print_records
-from opcheck.cli.options import chosen_cases, end, leave, processes_option, selection_options
+from opcheck.cli.options import chosen_cases, end, leave
 from opcheck.errors import Exit, UsageError, did_you_mean
 from opcheck.report.plain_text import plural
 
 if TYPE_CHECKING:
     from opcheck.model import Case
-    from opcheck.model.mutation import CaseGroup, Mutation, Power, Proposal
+    from opcheck.model.mutation import Mutation, Power, Proposal
 
 
 @click.command(name="mutate")
-@selection_options
+@options.selection_options
 @click.option("--mutant", "names", multiple=True, metavar="NAME", help="Only this mutant.")
 # The option's former name.
 @click.option("--mistake", "former", multiple=True, hidden=True)
@@ -36,9 +36,9 @@ if TYPE_CHECKING:
     metavar="N",
     help="Nodes to try before no case is proposed for a mutant that survives.",
 )
-@processes_option
+@options.processes_option
 @click.option("-v", "--verbose", is_flag=True, help="Also what kills each, and every argument.")
-@click.option("--format", "form", type=click.Choice(["pretty", "json"]), default="pretty")
+@options.format_option
 def command(
     names: tuple[str, ...],
     former: tuple[str, ...],
@@ -129,8 +129,7 @@ def _end_groups(
     from opcheck.known import shipped_ledgers
     from opcheck.report import mutation as report
 
-    surveys = survey(cases)
-    found: tuple[CaseGroup, ...] = groups(cases, mutations, surveys, shipped_ledgers())
+    found = groups(cases, mutations, survey(cases), shipped_ledgers())
     idle = sum(group.shows_nothing for group in found)
     if as_json:
         print_records(report.group_records(found))

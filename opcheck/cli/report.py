@@ -5,7 +5,6 @@ from pathlib import Path
 import click
 
 from opcheck.cli import outputs
-from opcheck.cli.bench_setup import was_timed
 from opcheck.cli.options import leave, pretty_options
 from opcheck.cli.outputs import OutputCommand
 from opcheck.errors import Exit, UsageError
@@ -77,13 +76,13 @@ def _benchmark(path: Path, form: str, out: Path | None) -> Exit:
 
         outputs.write_lines(out, bench_page.lines(kept))
     else:
-        from opcheck.cli import bench_setup
-        from opcheck.report import timings
+        from opcheck.report import scaling, timings
 
         with outputs.printed(out) as console:
             timings.show(console, kept.bench, kept.rows, complete=kept.complete)
-            bench_setup.show_sweeps(console, kept.bench, kept.rows)
+            scaling.show_sweeps(console, kept.bench, kept.rows)
     if not kept.complete:
         click.echo(f"opcheck: {path}: the benchmark was cut short", err=True)
         return Exit.UNUSABLE
-    return Exit.CONFORMS if was_timed(kept.rows) else Exit.NOTHING_JUDGED
+    timed = any(timing.samples for row in kept.rows for timing in row.timings)
+    return Exit.CONFORMS if timed else Exit.NOTHING_JUDGED

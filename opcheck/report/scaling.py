@@ -63,6 +63,18 @@ _STYLE: dict[Any, Any] = {
 }
 
 
+def show_sweeps(
+    console: Console, bench: Bench, rows: Sequence[Timed], plot: Path | None = None
+) -> None:
+    """Print how times grow in each sweep, and draw it."""
+    sweeps = plain_text.alike((row for row in rows if row.sweep), lambda row: row.sweep)
+    for some in sweeps.values():
+        console.print()
+        show(console, bench, some)
+        if plot and any(timing.samples for row in some for timing in row.timings):
+            draw(plot, bench, some)
+
+
 def show(console: Console, bench: Bench, rows: Sequence[Timed]) -> None:
     """Print the times of rows that are of one case in several sizes, and how they grow."""
     lines = StyledLines(console)

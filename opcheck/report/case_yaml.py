@@ -13,23 +13,10 @@ from typing import Any, cast
 
 import numpy as np
 
-from opcheck import dtypes, opset
+from opcheck import dtypes, model, opset
 from opcheck.dtypes import DTYPES, DType
 from opcheck.graph.nodes import OneNode
 from opcheck.graph.test_data import DataSet
-from opcheck.model import (
-    Array,
-    AttrValue,
-    Case,
-    Fill,
-    Given,
-    Rejected,
-    Scalar,
-    TensorSpec,
-    Typed,
-    Value,
-    Values,
-)
 from opcheck.opset import Parameter
 from opcheck.suite.signature import changed_defaults, leads, name_at
 
@@ -44,7 +31,7 @@ def name_of(words: str) -> str:
     return _NOT_IN_NAMES.sub("_", words.lower()).strip("_")
 
 
-def written(case: Case, name: str, places: Sequence[tuple[int, str]]) -> list[str]:
+def written(case: model.Case, name: str, places: Sequence[tuple[int, str]]) -> list[str]:
     """The lines of `case` under this name, at each of these opsets and dtypes.
 
     The opsets and dtypes must be all combinations of some with some.
@@ -88,7 +75,7 @@ def _matrix(places: Sequence[tuple[int, str]]) -> list[str]:
     return [*([f"  matrix: {{{', '.join(varied)}}}"] if varied else []), *lines]
 
 
-def _value(value: AttrValue | Typed | None, dtype: DType | None = None) -> str:
+def _value(value: model.AttrValue | model.Typed | None, dtype: DType | None = None) -> str:
     """An attribute's value, numbers as `dtype` has them."""
     match value:
         case None:
@@ -97,18 +84,18 @@ def _value(value: AttrValue | Typed | None, dtype: DType | None = None) -> str:
             return f"[{', '.join(_value(item, dtype) for item in value)}]"
         case np.ndarray():
             return _value(tuple(value.reshape(-1).tolist()), dtype)
-        case Typed():
+        case model.Typed():
             return f"{{{value.type}: {_value(value.value, dtype)}}}"
         case _:
             return _spelt(value, dtype)
 
 
-def _expectation(case: Case, dtype: DType) -> list[str]:
+def _expectation(case: model.Case, dtype: DType) -> list[str]:
     match case.expect:
-        case Values(outputs):
+        case model.Values(outputs):
             pairs = zip(case.outputs, outputs, strict=True)
             return _tensors("expect", outputs, None, [s for o, s in pairs if o.dtype is None])
-        case Rejected(reason, legal):
+        case model.Rejected(reason, legal):
             rejected = 'rejected: "{}"'.format(reason.replace('"', "'"))
             change = f"legal: {{{_change(case, legal, dtype)}}}"
             whole = f"  expect: {{{rejected}, {change}}}"
@@ -119,7 +106,7 @@ def _expectation(case: Case, dtype: DType) -> list[str]:
             return ['  empty: "{}"'.format(case.empty.replace('"', "'"))] if case.empty else []
 
 
-def _change(case: Case, legal: Case, dtype: DType) -> str:
+def _change(case: model.Case, legal: model.Case, dtype: DType) -> str:
     """In what its legal twin differs from a case: one attribute, or one input."""
     for name in {**case.attrs, **legal.attrs}:
         if case.attrs.get(name) != legal.attrs.get(name):
@@ -132,7 +119,10 @@ def _change(case: Case, legal: Case, dtype: DType) -> str:
 
 
 def _tensors(
-    key: str, specs: Sequence[TensorSpec], dtype: DType | None, typed: Sequence[TensorSpec]
+    key: str,
+    specs: Sequence[model.TensorSpec],
+    dtype: DType | None,
+    typed: Sequence[model.TensorSpec],
 ) -> list[str]:
     """Tensors by name, in as many digits as `dtype` has, or in all if they are not rounded yet.
 
@@ -146,29 +136,29 @@ def _tensors(
     return lines
 
 
-def _tensor(spec: TensorSpec, dtype: DType | None, typed: str = "") -> str:
+def _tensor(spec: model.TensorSpec, dtype: DType | None, typed: str = "") -> str:
     constant = f"{typed}{', initializer: true' * spec.initializer}"
     match spec.content:
-        case Fill(kind, args, seed):
+        case model.Fill(kind, args, seed):
             said = f"{kind}: {_fill(kind, args)}"
             said += "" if kind in ("constant", "arange", "specials") else f", seed: {seed}"
             puts = [f"{{at: {_value(p.at)}, value: {_spelt(p.value, None)}}}" for p in spec.put]
             said += f", put: [{', '.join(puts)}]" if puts else ""
             return f"    {spec.name}: {{shape: {_value(spec.shape)}, {said}{constant}}}"
-        case Given(values):
+        case model.Given(values):
             return _given(spec.name, values, dtype, constant)
         case _:
             raise ValueError(f"{spec.name}: its values are in a file")
 
 
-def _fill(kind: str, args: Sequence[Scalar]) -> str:
+def _fill(kind: str, args: Sequence[model.Scalar]) -> str:
     if kind == "specials":
         return "true"
     numbers = [_spelt(arg, None) for arg in args]
     return numbers[0] if kind == "constant" else f"[{', '.join(numbers)}]"
 
 
-def _spelt(value: Scalar, dtype: DType | None) -> str:
+def _spelt(value: model.Scalar, dtype: DType | None) -> str:
     """A value as a case file spells it."""
     if isinstance(value, str):
         return json.dumps(value, ensure_ascii=False)
@@ -176,7 +166,7 @@ def _spelt(value: Scalar, dtype: DType | None) -> str:
 
 
 def _given(
-    name: str, values: Array, dtype: DType | None, stated: str, *, in_rows: bool = False
+    name: str, values: model.Array, dtype: DType | None, stated: str, *, in_rows: bool = False
 ) -> str:
     """A tensor written out; each row in a line if asked for, or if one line has no room for all.
 
@@ -230,8 +220,8 @@ class Written:
     """The text of a case file, the arrays of the files beside it, and its tensors by case."""
 
     text: str
-    files: Mapping[str, Array]
-    tensors: Mapping[str, Mapping[str, Array]]
+    files: Mapping[str, model.Array]
+    tensors: Mapping[str, Mapping[str, model.Array]]
 
 
 @dataclass(eq=False)
@@ -239,10 +229,10 @@ class _YamlCase:
     name: str
     stem: str
     dtype: DType | None
-    files: dict[str, Array]
-    tensors: dict[str, Array] = field(default_factory=dict)
+    files: dict[str, model.Array]
+    tensors: dict[str, model.Array] = field(default_factory=dict)
 
-    def tensor(self, name: str, array: Array, follows: DType | None) -> str:
+    def tensor(self, name: str, array: model.Array, follows: DType | None) -> str:
         """A line, or several, with a tensor; `follows` is the dtype that need not be stated."""
         self.tensors[name] = array
         dtype = dtypes.of(array)
@@ -260,8 +250,8 @@ class _YamlCase:
 def written_nodes(nodes: Sequence[NamedNode], stem: str) -> Written:
     """The cases of `nodes`, which are all of one operator, for a file whose name begins so."""
     first = nodes[0].node.schema.op
-    files: dict[str, Array] = {}
-    tensors: dict[str, Mapping[str, Array]] = {}
+    files: dict[str, model.Array] = {}
+    tensors: dict[str, Mapping[str, model.Array]] = {}
     lines = [f"# Imported from {', '.join(one.origin for one in nodes)}."]
     lines += [f"domain: {first.domain}"] * bool(first.domain)
     lines += [f"op: {first.name}", "cases:"]
@@ -271,7 +261,7 @@ def written_nodes(nodes: Sequence[NamedNode], stem: str) -> Written:
             name = one.name if len(sets) == 1 else f"{one.name}_set_{data.number}"
             case = _YamlCase(name, stem, None, files)
             if data.inputs:
-                case.dtype = dtypes.of(cast(Array, data.inputs[0]))
+                case.dtype = dtypes.of(cast(model.Array, data.inputs[0]))
             lines += [*_case_lines(case, one, data), ""]
             tensors[name] = case.tensors
     return Written("\n".join(lines).rstrip() + "\n", files, tensors)
@@ -306,13 +296,13 @@ def _case_lines(case: _YamlCase, named: NamedNode, data: DataSet) -> Iterator[st
 
 
 def _slots(
-    parameters: Sequence[Parameter], places: Sequence[int], arrays: Sequence[Value]
-) -> Iterator[tuple[str, Parameter, Array]]:
+    parameters: Sequence[Parameter], places: Sequence[int], arrays: Sequence[model.Value]
+) -> Iterator[tuple[str, Parameter, model.Array]]:
     for at, array in zip(places, arrays, strict=True):
-        yield (*name_at(parameters, at), cast(Array, array))
+        yield (*name_at(parameters, at), cast(model.Array, array))
 
 
-def _attributes(attrs: Mapping[str, AttrValue | Typed | None]) -> Iterator[str]:
+def _attributes(attrs: Mapping[str, model.AttrValue | model.Typed | None]) -> Iterator[str]:
     # ONNX keeps attributes in float32.
     float32 = DTYPES["float32"]
     said = [f"{name}: {_value(value, float32)}" for name, value in attrs.items()]
@@ -324,7 +314,7 @@ def _attributes(attrs: Mapping[str, AttrValue | Typed | None]) -> Iterator[str]:
     yield from (_fitting(f"    {one}") for one in said)
 
 
-def _can_be_spelt(array: Array, dtype: DType) -> bool:
+def _can_be_spelt(array: model.Array, dtype: DType) -> bool:
     """Return True if YAML can express the array; of NaN, texts know only one."""
     if dtype.kind == "complex":
         read = np.array([complex(str(one)) for one in array.reshape(-1).tolist()], array.dtype)
@@ -337,7 +327,7 @@ def _can_be_spelt(array: Array, dtype: DType) -> bool:
     return bool(read.tobytes() == array.tobytes())
 
 
-def _rows(array: Array, dtype: DType | None, indent: int | None) -> str:
+def _rows(array: model.Array, dtype: DType | None, indent: int | None) -> str:
     """The array, each row in a line of its own, `indent` characters from the left; None: in one."""
     if array.ndim > 1:
         below = None if indent is None else indent + 1

@@ -151,17 +151,15 @@ def _show(golden: Manifest) -> None:
         if len(left) > _LEFT_OUT:
             click.echo(f"  and {len(left) - _LEFT_OUT:,} more")
         click.echo()
-    wrong = [one for one in golden.left_out if one.wrong]
-    for one in wrong:
-        click.echo(f"WRONG {one.case}")
-        click.echo(f"  {one.what}: {one_line(one.reason)}")
+    for one in golden.left_out:
+        if one.wrong:
+            click.echo(f"WRONG {one.case}\n  {one.what}: {one_line(one.reason)}")
 
 
 def _kinds(golden: Manifest) -> Table:
     from opcheck.report.style import Numbers, new_table
 
-    counts = map(Numbers, ("tests", "data sets", "files"))
-    table = new_table("folder", "a backend has to", *counts)
+    table = new_table("folder", "a backend has to", *map(Numbers, ("tests", "data sets", "files")))
     duties = {
         "must": "give these answers",
         "should": "give these answers, or have a reason",
@@ -169,8 +167,7 @@ def _kinds(golden: Manifest) -> Table:
         "rejected": "refuse the model",
     }
     for kind, duty in duties.items():
-        tests = [test for test in golden.tests if test.folder.startswith(f"{kind}/")]
-        if tests:
+        if tests := [test for test in golden.tests if test.folder.startswith(f"{kind}/")]:
             sets = sum(len(test.data_sets) for test in tests)
             files = sum(len(test.files) for test in tests)
             table.add_row(kind, duty, f"{len(tests):,}", f"{sets:,}", f"{files:,}")
@@ -243,15 +240,13 @@ def _nodes(folders: Sequence[Path]) -> list[NamedNode]:
     nodes: list[NamedNode] = []
     wrong: list[str] = []
     for folder in folders:
-        told = FileMessages()
-        node = None
-        if missing := _no_test(folder):
+        told, node, missing = FileMessages(), None, _no_test(folder)
+        try:
+            node = None if missing else read_one_node(folder, told)
+        except OSError as error:
+            missing = str(error)
+        if missing:
             told.append((folder, missing))
-        else:
-            try:
-                node = read_one_node(folder, told)
-            except OSError as error:
-                told.append((folder, str(error)))
         if node is None:
             wrong += [f"{path}: {one_line(message)[:_LENGTH]}" for path, message in told]
             continue

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from opcheck.cli.console import output, plain
+from opcheck.cli.console import new_console, output
 from opcheck.cli.options import Function
 from opcheck.errors import CaseFileError, Problem, Unwritable, UsageError
 
@@ -97,10 +97,7 @@ class OutputCommand(click.Command):
 def _set_aside(
     words: Sequence[str], values: Iterable[tuple[click.ParamType[Any], Any]]
 ) -> list[tuple[Path, Path, bool, bool]]:
-    """Rename what is to be replaced.
-
-    Returns each output, the name of what is set aside, whether that is kept, and was there.
-    """
+    """Rename what is to be replaced; returns each output, its other name, if kept, if renamed."""
     found = []
     for kind, value in values:
         for one in value if isinstance(value, list | tuple) else [value]:
@@ -188,10 +185,9 @@ def check_files(
     read_from: Iterable[Path | None] = (),
     wrong: Iterable[str] = (),
 ) -> None:
-    """Raise UsageError with every file that cannot be written, before anything is.
+    """Raise UsageError with every file that cannot be written, and what else is `wrong`.
 
-    Each is named as the command line does. The command also reads `read_from`; `wrong` is what
-    else is wrong.
+    Each is named as the command line does. The command also reads `read_from`.
     """
     found = [*wrong]
     taken = [path for path in read_from if path not in (None, STANDARD)]
@@ -315,5 +311,5 @@ def printed(out: Path | None) -> Iterator[Console]:
         yield output()
         return
     text = io.StringIO()
-    yield plain(text)
+    yield new_console(is_wide=True, file=text, color_system=None)
     write_lines(out, text.getvalue().removesuffix("\n").split("\n"))

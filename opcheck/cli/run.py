@@ -66,9 +66,7 @@ def _is_replaced(folder: Path, words: Sequence[str]) -> bool:
     metavar="DIR",
     help="Keep models, inputs and the backend's outputs, for -b saved:DIR.",
 )
-@report_files.report_option
-@report_files.resume_option
-@report_files.resume_within_option
+@report_files.report_options
 @click.option("-x", "--exitfirst", is_flag=True, help="Stop at the first failure.")
 @click.option("--max-fail", type=click.IntRange(min=1), metavar="N", help="Stop after N failures.")
 @common.pretty_options
@@ -232,11 +230,15 @@ def judge(given: Arguments) -> NoReturn:
         resumed = given.written[-1] if given.resumed else None
         reports = report_files.Reports(given.targets, resumed)
         reports.begin(run.header, run.kept.records.values())
-        output = _output(given, run)
+        from opcheck.cli.output import JsonOutput, PrettyOutput
+
+        as_json = given.form == "json"
+        pretty = {"quiet": given.quiet, "verbose": given.verbose, "slowest": given.slowest}
+        output = JsonOutput(run.header) if as_json else PrettyOutput(run.header, **pretty)
         records, stopped = _collected(run, output, reports, given.most)
         whole, revised = run.end(records, stopped=stopped)
         # Whatever may fail comes before the exit code is printed.
-        ending = reports.finish(whole, checked.update(whole), revised)
+        ending = reports.finish(whole, mine.update(whole, *checked), revised)
         output.finish(whole.records, ending, revised)
         reports.show(whole)
     common.leave(Exit(ending.exit_code))
@@ -272,24 +274,13 @@ def _request(
     )
 
 
-def _output(given: Arguments, run: LiveRun) -> JsonOutput | PrettyOutput:
-    from opcheck.cli.output import JsonOutput, PrettyOutput
-
-    if given.form == "json":
-        return JsonOutput(run.header)
-    return PrettyOutput(run.header, quiet=given.quiet, verbose=given.verbose, slowest=given.slowest)
-
-
 def _collected(
     run: LiveRun,
     output: JsonOutput | PrettyOutput,
     reports: report_files.Reports,
     most: int | None,
 ) -> tuple[list[Record], bool]:
-    """Print and write the results as they come, up to so many failures.
-
-    Returns them, and whether the user stopped the run.
-    """
+    """Print and write the results up to so many failures; returns them, and if the user stopped."""
     from opcheck.analysis.status import is_failure
 
     records: list[Record] = []

@@ -52,10 +52,7 @@ class TimingGate:
     unclear: str | None
 
     def verdict(self, found: Compared, base: str = "", unfair: str = "") -> Verdict:
-        """Return what a comparison with an older run means, or with `base` in the same run.
-
-        `unfair` says why times would differ without the build, if they would.
-        """
+        """Return what a comparison with `base` or an older run means, and if it is `unfair`."""
         than, by = base or "before", f"by more than {100 * found.beyond:g} %"
         slower = sum(one.verdict == "slower" for one in found.changes)
         together = any(one.verdict == "slower" for one in found.together)
@@ -159,10 +156,7 @@ def show(console: Console, gate: TimingGate, old: Stored | None, new: Stored) ->
 
 
 def compare(old: Path, new: Path, most: float | None, unclear: str | None) -> NoReturn:
-    """Show what changed from one saved benchmark to another, and end.
-
-    Raises UsageError where something was asked for that only matters to what is measured.
-    """
+    """Show what changed between saved benchmarks; raises UsageError for options of measuring."""
     for name in given_besides("compared", "most", "unclear"):
         raise UsageError(f"--compare measures nothing: {name} has no place beside it")
     gate = asked(most, unclear, stored=True)

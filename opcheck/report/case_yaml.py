@@ -32,10 +32,7 @@ def name_of(words: str) -> str:
 
 
 def written(case: model.Case, name: str, places: Sequence[tuple[int, str]]) -> list[str]:
-    """The lines of `case` under this name, at each of these opsets and dtypes.
-
-    The opsets and dtypes must be all combinations of some with some.
-    """
+    """The lines of `case` under this name, at each of these `combinations`."""
     # What tells a number from its neighbours here, does it in the other types too.
     widest = max((DTYPES[dtype] for _, dtype in places), key=lambda dtype: dtype.precision)
     schema = opset.describe(case.op.domain, case.op.name, case.opset)
@@ -63,16 +60,11 @@ def combinations(places: Iterable[tuple[int, str]]) -> Iterator[list[tuple[int, 
 
 
 def _matrix(places: Sequence[tuple[int, str]]) -> list[str]:
-    opsets = list(dict.fromkeys(number for number, _ in places))
-    types = list(dict.fromkeys(dtype for _, dtype in places))
-    varied = []
-    lines = []
-    for key, values in (("opset", opsets), ("dtype", types)):
-        if len(values) > 1:
-            varied.append(f"{key}: [{', '.join(map(str, values))}]")
-        else:
-            lines.append(f"  {key}: {values[0]}")
-    return [*([f"  matrix: {{{', '.join(varied)}}}"] if varied else []), *lines]
+    opsets, types = (dict.fromkeys(map(str, some)) for some in zip(*places, strict=True))
+    values = {"opset": ", ".join(opsets), "dtype": ", ".join(types)}
+    varied = ", ".join(f"{key}: [{some}]" for key, some in values.items() if "," in some)
+    lines = [f"  {key}: {some}" for key, some in values.items() if "," not in some]
+    return [f"  matrix: {{{varied}}}"] * bool(varied) + lines
 
 
 def _value(value: model.AttrValue | model.Typed | None, dtype: DType | None = None) -> str:
@@ -124,10 +116,7 @@ def _tensors(
     dtype: DType | None,
     typed: Sequence[model.TensorSpec],
 ) -> list[str]:
-    """Tensors by name, in as many digits as `dtype` has, or in all if they are not rounded yet.
-
-    Those that are `typed` state their dtype, which does not follow from that of the case.
-    """
+    """Tensors in the digits of `dtype`, or in all; those that are `typed` state their dtype."""
     lines = [f"  {key}:"]
     for spec in specs:
         lines += _tensor(spec, dtype, f", dtype: {spec.dtype}" * (spec in typed)).split("\n")
@@ -140,22 +129,17 @@ def _tensor(spec: model.TensorSpec, dtype: DType | None, typed: str = "") -> str
     constant = f"{typed}{', initializer: true' * spec.initializer}"
     match spec.content:
         case model.Fill(kind, args, seed):
-            said = f"{kind}: {_fill(kind, args)}"
+            numbers = ", ".join(_spelt(arg, None) for arg in args)
+            values = {"specials": "true", "constant": numbers}.get(kind, f"[{numbers}]")
+            said = f"{kind}: {values}"
             said += "" if kind in ("constant", "arange", "specials") else f", seed: {seed}"
             puts = [f"{{at: {_value(p.at)}, value: {_spelt(p.value, None)}}}" for p in spec.put]
             said += f", put: [{', '.join(puts)}]" if puts else ""
             return f"    {spec.name}: {{shape: {_value(spec.shape)}, {said}{constant}}}"
-        case model.Given(values):
-            return _given(spec.name, values, dtype, constant)
+        case model.Given(array):
+            return _given(spec.name, array, dtype, constant)
         case _:
             raise ValueError(f"{spec.name}: its values are in a file")
-
-
-def _fill(kind: str, args: Sequence[model.Scalar]) -> str:
-    if kind == "specials":
-        return "true"
-    numbers = [_spelt(arg, None) for arg in args]
-    return numbers[0] if kind == "constant" else f"[{', '.join(numbers)}]"
 
 
 def _spelt(value: model.Scalar, dtype: DType | None) -> str:
@@ -168,10 +152,7 @@ def _spelt(value: model.Scalar, dtype: DType | None) -> str:
 def _given(
     name: str, values: model.Array, dtype: DType | None, stated: str, *, in_rows: bool = False
 ) -> str:
-    """A tensor written out; each row in a line if asked for, or if one line has no room for all.
-
-    `stated` is what else is said of it.
-    """
+    """A tensor written out, and what else is `stated`; in one line if it fits and may be."""
     if values.size == 0:
         return f"    {name}: {{shape: {[*values.shape]}, constant: 0{stated}}}"
     opening, closing = f"    {name}: {'{value: ' * bool(stated)}", f"{stated}}}" * bool(stated)
@@ -259,9 +240,8 @@ def written_nodes(nodes: Sequence[NamedNode], stem: str) -> Written:
         sets = one.node.test.data_sets
         for data in sets:
             name = one.name if len(sets) == 1 else f"{one.name}_set_{data.number}"
-            case = _YamlCase(name, stem, None, files)
-            if data.inputs:
-                case.dtype = dtypes.of(cast(model.Array, data.inputs[0]))
+            dtype = dtypes.of(cast(model.Array, data.inputs[0])) if data.inputs else None
+            case = _YamlCase(name, stem, dtype, files)
             lines += [*_case_lines(case, one, data), ""]
             tensors[name] = case.tensors
     return Written("\n".join(lines).rstrip() + "\n", files, tensors)
@@ -273,20 +253,16 @@ def _case_lines(case: _YamlCase, named: NamedNode, data: DataSet) -> Iterator[st
     yield f"  opset: {node.opset}"
     if case.dtype:
         yield f"  dtype: {case.dtype}"
-    attrs = {**dict.fromkeys(changed_defaults(node.schema)), **node.attrs}
-    if attrs:
+    if attrs := {**dict.fromkeys(changed_defaults(node.schema)), **node.attrs}:
         yield from _attributes(attrs)
     outputs = [*_slots(node.schema.outputs, node.outputs, data.outputs)]
-    types = [dtypes.of(array) for _, _, array in outputs]
-    if any(dtype and dtype.kind == "float" for dtype in types):
+    if any((dtype := dtypes.of(array)) and dtype.kind == "float" for _, _, array in outputs):
         yield f"  tolerance: {{rtol: {node.test.rtol!r}, atol: {node.test.atol!r}}}"
-    inputs = [*_slots(node.schema.inputs, node.inputs, data.inputs)]
     bound: dict[str, DType] = {}
-    if inputs:
+    if data.inputs:
         yield "  inputs:"
-    for name, parameter, array in inputs:
-        dtype = dtypes.of(array)
-        if dtype:
+    for name, parameter, array in _slots(node.schema.inputs, node.inputs, data.inputs):
+        if dtype := dtypes.of(array):
             bound.setdefault(parameter.constraint, dtype)
         yield case.tensor(name, array, case.dtype)
     yield "  expect:"

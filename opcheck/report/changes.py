@@ -122,9 +122,8 @@ def _show_changes(
 ) -> None:
     if not changes:
         return
-    longest = max(
-        len(title) - 2, *(cell_len(plain_text.brief(change.backend)) for change in changes)
-    )
+    names = (plain_text.brief(change.backend) for change in changes)
+    longest = max(len(title) - 2, *map(cell_len, names))
     # Within one run there are no p-values.
     has_p = not math.isnan(changes[0].p)
     columns = [

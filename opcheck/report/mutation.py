@@ -99,10 +99,10 @@ def _counts(score: Score) -> dict[str, Any]:
 
 def _scores(mutations: Sequence[Mutation]) -> Table:
     table = new_table("operator", *map(Numbers, ("mistakes", *Fate, "score")))
-    ops = list(dict.fromkeys(mutation.mutant.op for mutation in mutations))
-    for op in ops:
-        _add_score(table, str(op), score(m for m in mutations if m.mutant.op == op))
-    if len(ops) > 1:
+    by_op = plain_text.alike(mutations, lambda mutation: mutation.mutant.op)
+    for op, some in by_op.items():
+        _add_score(table, str(op), score(some))
+    if len(by_op) > 1:
         table.add_section()
         _add_score(table, "all", score(mutations))
     return table

@@ -209,10 +209,7 @@ class StyledLines:
         self._console.print(line, soft_wrap=True)
 
     def fill(self, text: str, style: str = "") -> None:
-        """Print a paragraph, broken at no space of `together`.
-
-        Rich would leave blanks at the ends of its lines.
-        """
+        """Print a paragraph, broken at no space of `together`; Rich would leave blanks at ends."""
         spelt = _NO_BREAK.join(map(self._spelt, text.split(_NO_BREAK)))
         for line in textwrap.wrap(
             spelt,

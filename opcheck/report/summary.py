@@ -23,10 +23,7 @@ _FEW = 3
 
 @dataclass(frozen=True)
 class Summary:
-    """Print the failures in `results`, then an overview; `verbose` prints every section in full.
-
-    So many of the `slowest` results are listed too.
-    """
+    """Print failures, the `slowest` results and an overview, or all in full if `verbose`."""
 
     console: Console
     header: Header

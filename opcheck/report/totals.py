@@ -135,10 +135,7 @@ def known(
 def companies(
     results: Iterable[Record],
 ) -> list[tuple[tuple[tuple[str, ...], tuple[str, ...]], list[str]]]:
-    """The backends that agreed and those that differed, and in which cases; most cases first.
-
-    These are cases in which that is all there is to see: nobody is known to be right.
-    """
+    """Who agrees and who differs where nobody is known to be right; most cases first."""
     cases: dict[str, tuple[list[str], list[str]]] = {}
     for result in results:
         if result.against:
@@ -197,10 +194,7 @@ class Count:
 
 @dataclass(frozen=True)
 class Total:
-    """All results of a backend; `conforming` of those that were `judged` are as they have to be.
-
-    What the engine says of itself is in neither.
-    """
+    """Results of a backend; `conforming` and `judged` leave out the engine against itself."""
 
     backend: BackendInfo
     counts: tuple[Count, ...]

@@ -89,10 +89,7 @@ def times(row: Timed, of: Mapping[str, str]) -> Drawing:
 
 
 def ratios(rows: Sequence[tuple[str, str, Ratio]], of: Mapping[str, str]) -> Drawing:
-    """Ratios to the baseline with their intervals of 95 %, by case and backend.
-
-    The band around 1 is where a difference is none; a dotted interval is boundless.
-    """
+    """Ratios by case and backend, with a band of no difference; a dotted interval is boundless."""
     cases = [case for case, _, _ in rows]
     firsts = [case if case not in cases[:place] else "" for place, case in enumerate(cases)]
     with _axes(firsts, [backend for _, backend, _ in rows]) as (axes, done):
@@ -145,10 +142,7 @@ def _short(names: Sequence[str]) -> list[str]:
 def _axes(
     names: Sequence[str], behind: Sequence[str] = ()
 ) -> Iterator[tuple[Axes, Callable[[], Drawing]]]:
-    """Axes with a line for each name, from above to below, and how to end the drawing.
-
-    What stands `behind` a line is written on its right.
-    """
+    """Axes with a line for each name and what stands `behind` it, and how to end the drawing."""
     shown, ends = _short(names), _short(behind)
     left, right = (12 + _LETTER * max(map(len, some), default=0) for some in (shown, ends))
     height = _LINE * len(names)

@@ -138,7 +138,7 @@ def measure(
     # Whatever is wrong with the command line is told before any process is started.
     cases = _chosen(sweep, **selection)
     if plot:
-        _check_plot(plot, {case.sweep for case in cases})
+        _check_plot(plot, cases)
     files = {"--save": saved, "--pyperf": pyperf, "--plot": plot}
     check_files([(f"{name} {path}", path) for name, path in files.items()], [baseline])
     gate = timing_gate.asked(most, unclear, stored=baseline is not None, base=base)
@@ -207,16 +207,13 @@ def _chosen(sweep: str | None, *, paths: Sequence[Path], **selection: Any) -> li
     return found
 
 
-def _check_plot(plot: Path, sweeps: Iterable[str]) -> None:
-    """Raise UsageError where there will be nothing to draw, or no way to: before it is measured.
-
-    `sweeps` are those that cases belong to, "" for none.
-    """
+def _check_plot(plot: Path, cases: Iterable[Case]) -> None:
+    """Raise UsageError where there will be nothing to draw, or no way to: before it is measured."""
     from opcheck.report.scaling import check_plot
 
-    families = {*sweeps} - {""}
-    if len(families) != 1:
-        said = ", ".join(sorted(families)) or "none"
+    sweeps = {case.sweep for case in cases if case.sweep}
+    if len(sweeps) != 1:
+        said = ", ".join(sorted(sweeps)) or "none"
         hint = "choose one by --case, and its sizes by --sweep"
         raise UsageError(f"--plot draws one case in several sizes, and there is: {said}", hint)
     check_plot(plot)
@@ -239,10 +236,7 @@ def _saved(
 def _measured(
     session: Benchmark, save: Callable[..., Unwritable | None]
 ) -> tuple[Sequence[Timed], Unwritable | None]:
-    """Run a session, counting its visits in a progress bar, and `save` the rows now and then.
-
-    Returns them, and why they could not be saved in the end.
-    """
+    """Run a session and `save` its rows now and then; returns them, and why that failed."""
     last = monotonic()
     with progress(pausing=True) as bar:
         task = bar.add_task("timing", total=session.to_come)

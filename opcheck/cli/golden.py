@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -139,7 +139,7 @@ def _show(golden: Manifest) -> None:
 
     console = output()
     if golden.cases:
-        put_all(console, _kinds(golden), _methods(golden))
+        put_all(console, *_tables(golden))
     fixed = Counter(case.fixed for case in golden.cases if case.fixed)
     for reason, count in fixed.most_common():
         click.echo(f"one data set only: {plural(count, 'case')}: {reason}")
@@ -156,7 +156,8 @@ def _show(golden: Manifest) -> None:
             click.echo(f"WRONG {one.case}\n  {one.what}: {one_line(one.reason)}")
 
 
-def _kinds(golden: Manifest) -> Table:
+def _tables(golden: Manifest) -> Iterator[Table]:
+    """What a backend has to do with the tests of each folder, and how values came about."""
     from opcheck.report.style import Numbers, new_table
 
     table = new_table("folder", "a backend has to", *map(Numbers, ("tests", "data sets", "files")))
@@ -171,12 +172,7 @@ def _kinds(golden: Manifest) -> Table:
             sets = sum(len(test.data_sets) for test in tests)
             files = sum(len(test.files) for test in tests)
             table.add_row(kind, duty, f"{len(tests):,}", f"{sets:,}", f"{files:,}")
-    return table
-
-
-def _methods(golden: Manifest) -> Table:
-    from opcheck.report.style import Numbers, new_table
-
+    yield table
     table = new_table("values", Numbers("data sets"), "")
     counts = Counter(
         data.method for test in golden.tests for data in test.data_sets if data.outputs
@@ -184,7 +180,7 @@ def _methods(golden: Manifest) -> Table:
     for method, text in golden.methods.items():
         if counts[method]:
             table.add_row(method, f"{counts[method]:,}", text)
-    return table
+    yield table
 
 
 @command.command(name="import", cls=OutputCommand)

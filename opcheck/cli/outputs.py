@@ -248,10 +248,7 @@ def given_besides(*names: str) -> list[str]:
 
 
 def read_runs(*paths: Path) -> list[Run]:
-    """The runs in files or, for a path `-`, on standard input.
-
-    Raises CaseFileError with what is wrong with all of them, UsageError for a second `-`.
-    """
+    """The runs in files or on standard input, `-`; raises CaseFileError with all that is wrong."""
     from opcheck.report import store
 
     if paths.count(STANDARD) > 1:

@@ -147,10 +147,7 @@ class Reports:
         self._has_new = self._is_unordered = False
 
     def begin(self, header: Header, kept: Iterable[Record] = ()) -> None:
-        """Empty all files, and begin the streams; raises Unwritable.
-
-        What is `kept` is in the resumed file from now on, and comes to the others in its turn.
-        """
+        """Empty all files, put what is `kept` into the resumed one, and begin the streams."""
         from opcheck.report import store
 
         if self._resumed:

@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass, fields
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import click
 
@@ -22,9 +22,12 @@ from opcheck.errors import Exit, UsageError
 if TYPE_CHECKING:
     from opcheck.cli.ledgers import Ledgers
     from opcheck.cli.output import JsonOutput, PrettyOutput
-    from opcheck.model import Case, Level, Record
+    from opcheck.model import Case, Record
     from opcheck.session import LiveRun, Request, Session
     from opcheck.suite import Selection
+
+
+Group = TypeVar("Group")
 
 
 def _is_replaced(folder: Path, words: Sequence[str]) -> bool:
@@ -108,23 +111,30 @@ def command(**given: Any) -> None:
     Exit codes: 0 conforms, 1 something failed, 2 wrong usage or case file, 4 a backend or the
     output could not be used, 5 nothing was judged, 130 interrupted.
     """
-    judge(Arguments(**given))
+    from opcheck.suite import Selection
+
+    subset, selection = _taken(Subset, given), _taken(Selection, given)
+    judge(Arguments(subset=subset, selection=selection, **given))
+
+
+def _taken(kind: type[Group], given: dict[str, Any]) -> Group:
+    """Take the fields of a dataclass out of what is given."""
+    names = [field.name for field in fields(kind)]  # type: ignore[arg-type]
+    return kind(**{name: given.pop(name) for name in names})
 
 
 @dataclass(frozen=True)
 class Arguments:
-    """The command line, field by option; `subset` and `selection` take several."""
+    """The command line, field by option; `subset` and `selection` are of several."""
 
+    subset: Subset
+    selection: Selection
     paths: tuple[Path, ...]
     dims: Mapping[str, int]
     addresses: tuple[str, ...]
     jobs: int
     timeout: float | None
     memory_limit: str | None
-    expected: int | None
-    failed_in: Path | None
-    shard: tuple[int, int] | None
-    shard_by: Path | None
     repeat: int
     strict: bool
     require_supported: bool
@@ -144,25 +154,6 @@ class Arguments:
     verbose: int
     slowest: int | None
     form: str
-    ids: tuple[str, ...]
-    keywords: str
-    ops: tuple[str, ...]
-    opsets: tuple[int, ...]
-    dtypes: tuple[str, ...]
-    level: Level
-
-    @property
-    def selection(self) -> Selection:
-        """The selection of cases."""
-        from opcheck.suite import Selection
-
-        names = [field.name for field in fields(Selection)]
-        return Selection(**{name: getattr(self, name) for name in names})
-
-    @cached_property
-    def subset(self) -> Subset:
-        """The subset of the selected cases."""
-        return Subset(self.expected, self.failed_in, self.shard, self.shard_by)
 
     @property
     def read_from(self) -> list[Path]:
@@ -263,7 +254,7 @@ def _request(
         share=subset.share(suite),
         shard=subset.shard,
         selection=said,
-        level=given.level,
+        level=given.selection.level,
         paths=tuple(map(str, given.paths)),
         repeat=given.repeat,
         strict=given.strict,

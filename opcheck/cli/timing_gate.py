@@ -43,10 +43,7 @@ unclear_option = click.option(
 
 @dataclass(frozen=True)
 class TimingGate:
-    """Limit on slowdowns, and the meaning of unclear rows: "fail", "pass", or None.
-
-    None stands for "fail" where nothing is clear, else for "pass".
-    """
+    """Limit on slowdowns; `unclear` None is "fail" where nothing is clear, else "pass"."""
 
     most: float
     unclear: str | None
@@ -73,16 +70,13 @@ class TimingGate:
         if code is None and fails and self.unclear != "pass":
             code, said = Exit.NOTHING_JUDGED, [f"undecided whether slower than {than} {by}"]
         said = said or [f"nothing is seen to be slower than {than} {by}"]
-        return code, "; ".join((*said, unclear))
+        return code, "; ".join([*said, unclear])
 
 
 def asked(
     most: float | None, unclear: str | None, *, stored: bool, base: str | None = None
 ) -> TimingGate | None:
-    """Return the gate that is asked for, against something `stored` or against `base`.
-
-    Raises UsageError where there is nothing to compare with, or for less than can be measured.
-    """
+    """Return the gate against something `stored`, or `base`; raises UsageError without use."""
     from opcheck.timing.comparing import FINEST, FINEST_WITHIN, USUAL
 
     if not stored and most is None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 from opcheck.analysis.causes import Cause, causes, number_of
-from opcheck.analysis.status import before_ledgers, is_judged, is_red, reds_of
+from opcheck.analysis.status import UNJUDGED, before_ledgers, is_judged, is_red, reds_of
 from opcheck.dtypes import DTYPES
 from opcheck.model import WRONG, BackendInfo, Header, Known, OpVersion, Record, Verdict
 from opcheck.report import plain_text
@@ -215,11 +215,10 @@ class OverviewRow:
 def by_backend(header: Header, records: Iterable[Record], red: Collection[Verdict]) -> list[Total]:
     """For each backend."""
     found = plain_text.alike(records, lambda record: record.backend)
-    without = (Verdict.UNSUPPORTED, Verdict.NOT_RUN, Verdict.BAD_CASE)
     totals = []
     for backend in header.backends:
         mine = found.get(backend.address, [])
-        judged = [one for one in mine if one.verdict not in without and not one.self_check]
+        judged = [one for one in mine if one.verdict not in UNJUDGED and not one.self_check]
         conforming = sum(record.verdict is Verdict.PASS for record in judged)
         totals.append(Total(backend, counted(mine, red), conforming, len(judged)))
     return totals
@@ -236,9 +235,9 @@ def matrix(
     rows = []
     for op, backend in sorted(found, key=lambda key: (key[0], order.index(key[1]))):
         mine = plain_text.alike(found[op, backend], lambda record: record.dtype or NONE)
-        cells = {dtype: counted(mine.get(dtype, ()), red) for dtype in dtypes}
-        all_ = counted(found[op, backend], red)
-        rows.append(OverviewRow(op, backend, {ALL: all_, **cells}, spans.pop(op, 0)))
+        cells = {ALL: counted(found[op, backend], red)}
+        cells |= {dtype: counted(mine.get(dtype, ()), red) for dtype in dtypes}
+        rows.append(OverviewRow(op, backend, cells, spans.pop(op, 0)))
     return dtypes, rows
 
 

@@ -20,7 +20,7 @@ Backends of one run are compared in the same rounds, and need none of this: see 
 
 import math
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean
 from typing import Literal
@@ -97,9 +97,8 @@ class Compared:
 
 def compare_runs(old: Sequence[Timed], new: Sequence[Timed], beyond: float = USUAL) -> Compared:
     """Changes by more than `beyond`, at least `FINEST`, of each case on each backend."""
-    before, after = _Run(old), _Run(new)
-    rows = list(dict.fromkeys((*_rows(new), *_rows(old))))
-    found = [_row(row, before, after) for row in rows]
+    before, after = dict(_rows(old)), dict(_rows(new))
+    found = [_row(row, before, after) for row in {**after, **before}]
     both = [one for one in found if isinstance(one, _Both)]
     several = _together(both)
     changes = _judged([_change(one, beyond) for one in (*both, *several)], beyond)
@@ -143,30 +142,27 @@ def compare_backends(rows: Sequence[Timed], base: str, beyond: float = USUAL) ->
 _Row = tuple[str, str, str, str, str]
 
 
-class _Run:
-    def __init__(self, run: Sequence[Timed]) -> None:
-        self.timed = {(one.case, one.dtype, one.shapes, one.digest): one for one in run}
-        self.cases = {one.case for one in run}
-
-    def has(self, row: _Row) -> tuple[Timed, Timing] | str:
-        """Return its timing, or why there is none."""
-        case, backend = row[0], row[-1]
-        timed = self.timed.get(row[:-1])
-        if timed is None:
-            return "of another type, shape or content" if case in self.cases else "no such case"
-        if (timing := timed.timing(backend)) is None:
-            return "no such backend"
-        if not timing.samples:
-            return timing.why_not or "no samples"
-        if not pairs(timing.samples, timed.yardstick):
-            return "nothing to hold it against"
-        return timed, timing
-
-
-def _rows(run: Iterable[Timed]) -> Iterator[_Row]:
+def _rows(run: Iterable[Timed]) -> Iterator[tuple[_Row, Timed]]:
     for one in run:
         for timing in one.timings:
-            yield one.case, one.dtype, one.shapes, one.digest, timing.backend
+            yield (one.case, one.dtype, one.shapes, one.digest, timing.backend), one
+
+
+def _timing(row: _Row, run: Mapping[_Row, Timed]) -> tuple[Timed, Timing] | str:
+    """Return the timing of a row in a run, or why there is none."""
+    if row not in run:
+        if any(other[:-1] == row[:-1] for other in run):
+            return "no such backend"
+        same = any(case == row[0] for case, *_ in run)
+        return "of another type, shape or content" if same else "no such case"
+    timed = run[row]
+    timing = timed.timing(row[-1])
+    assert timing
+    if not timing.samples:
+        return timing.why_not or "no samples"
+    if not pairs(timing.samples, timed.yardstick):
+        return "nothing to hold it against"
+    return timed, timing
 
 
 #: Logarithms of what processes show, by their number: in the old run and in the new one.
@@ -180,8 +176,8 @@ class _Both:
     logs: tuple[_Logs, ...]
 
 
-def _row(row: _Row, before: _Run, after: _Run) -> _Both | Missing:
-    old, new = before.has(row), after.has(row)
+def _row(row: _Row, before: Mapping[_Row, Timed], after: Mapping[_Row, Timed]) -> _Both | Missing:
+    old, new = _timing(row, before), _timing(row, after)
     case, backend = row[0], row[-1]
     if isinstance(old, str) or isinstance(new, str):
         reasons = {"old": old, "new": new}

@@ -25,7 +25,7 @@ from opcheck.model.mutation import (
 )
 from opcheck.report import plain_text
 from opcheck.report.case_yaml import combinations, name_of, written
-from opcheck.report.style import Numbers, count_cell, new_table, put_all
+from opcheck.report.style import Numbers, new_table, put_all
 
 _COLOURS = {
     Fate.KILLED: "green",
@@ -109,7 +109,8 @@ def _scores(mutations: Sequence[Mutation]) -> Table:
 
 
 def _add_score(table: Table, name: str, score: Score) -> None:
-    cells = [count_cell(score[fate], _COLOURS[fate]) for fate in Fate]
+    counts = ((score[fate], _COLOURS[fate]) for fate in Fate)
+    cells = [Text(f"{n:,}", colour) if n else Text("·", "bright_black") for n, colour in counts]
     whole = score.share in (1.0, None)
     table.add_row(
         name, f"{score.total():,}", *cells, Text(percent(score), "green" if whole else "red")

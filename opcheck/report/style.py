@@ -77,11 +77,6 @@ def new_table(*columns: str, title: str = "") -> Table:
     return table
 
 
-def count_cell(number: int, colour: str = "") -> Text:
-    """A number in a cell; a dot in place of 0."""
-    return Text(f"{number:,}", colour) if number else Text("·", "bright_black")
-
-
 def grouped(
     console: Console,
     columns: Sequence[str],

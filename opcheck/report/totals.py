@@ -168,10 +168,9 @@ def wrong(header: Header, results: Iterable[Record]) -> Iterator[BackendCauses]:
     # That answers differ accuses nobody.
     some = {*WRONG, Verdict.WARN} - {Verdict.DIFFER}
     failures = [r for r in results if is_red(r, red) and r.verdict in some]
-    for backend in header.backends:
-        mine = [result for result in failures if result.backend == backend.address]
-        if not mine:
-            continue
+    by_backend = plain_text.alike(failures, lambda result: result.backend)
+    for address in (one.address for one in header.backends if one.address in by_backend):
+        mine = by_backend[address]
         found = causes(mine)
         explained = sum(len(cause.results) for cause in found if cause.explained)
         told, left = plain_text.plural(len(mine), "failure"), len(mine) - explained
@@ -179,7 +178,7 @@ def wrong(header: Header, results: Iterable[Record]) -> Iterator[BackendCauses]:
             told += f": {explained:,} explained by {plain_text.plural(number_of(found), 'cause')}"
         if left:
             told += f", {left:,} unexplained"
-        yield BackendCauses(backend.address, told, found)
+        yield BackendCauses(address, told, found)
 
 
 @dataclass(frozen=True)

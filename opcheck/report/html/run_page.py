@@ -150,20 +150,15 @@ def broken_backends(
         if is_failure(record, red):
             is_bad = record.verdict is Verdict.BAD_CASE
             once.setdefault((record.case, record.reason) if is_bad else id(record), record)
-    failures = [*once.values()]
-    wrong = {one.backend: one for one in totals.wrong(header, failures)}
+    wrong = {one.backend: one for one in totals.wrong(header, once.values())}
+    failures = plain_text.alike(once.values(), lambda record: record.backend)
     found = []
-    for backend in header.backends:
-        mine = [record for record in failures if record.backend == backend.address]
-        if not mine:
-            continue
-        address, groups = backend.address, []
-        explained: set[int] = set()
+    for address in (one.address for one in header.backends if one.address in failures):
         told = [wrong[address].told] if address in wrong else []
-        for cause in wrong[address].causes if address in wrong else ():
-            groups.append(FailureGroup(cause.looks, cause.places, cause.results))
-            explained |= {id(record) for record in cause.results}
-        rest = (record for record in mine if id(record) not in explained)
+        causes = wrong[address].causes if address in wrong else ()
+        groups = [FailureGroup(one.looks, one.places, one.results) for one in causes]
+        explained = {id(record) for cause in causes for record in cause.results}
+        rest = (record for record in failures[address] if id(record) not in explained)
         for verdict, some in plain_text.alike(rest, lambda record: record.verdict).items():
             places = dict.fromkeys(str(record.op) for record in sorted(some, key=lambda r: r.op))
             groups.append(FailureGroup(_TITLES.get(verdict, verdict.value), [*places], some))

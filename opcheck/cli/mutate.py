@@ -69,18 +69,11 @@ def command(
     operator that opcheck's engine knows.
     """
     from opcheck.execution.machine import processors
-    from opcheck.execution.mutate import MutationSettings, count, mutants_in, mutations
+    from opcheck.execution.mutate import MutationSettings, count, mutations
 
     names += former
     cases, said = chosen_cases(**selection)
-    left = [case for case in cases if mutants_in(case.op) and not case.expect.is_stated]
-    if left:
-        told = f"{plural(len(left), 'case')} left out, such as {left[0].id}"
-        click.echo(f"opcheck: {told}: what must come out is what backends answer", err=True)
-    known = {wrong.name for op in {case.op for case in cases} for wrong in mutants_in(op)}
-    for name in names:
-        if name not in known:
-            raise UsageError(f"no mutant {name!r}", did_you_mean(name, known))
+    _check(names, cases)
     # Each group is compared with one other.
     settings = MutationSettings(names, kills=2 if groups else 1)
     processes = jobs or processors()
@@ -104,6 +97,20 @@ def command(
                 made = sorted(proposed, key=lambda one: one.mutants)
         power = Power(found, tuple(made), yardsticks(names, found), tries)
         _end(power, verbose=verbose, as_json=form == "json")
+
+
+def _check(names: Sequence[str], cases: Sequence[Case]) -> None:
+    """Warn of cases that judge no mutant; raises UsageError for a mutant that there is not."""
+    from opcheck.execution.mutate import mutants_in
+
+    left = [case for case in cases if mutants_in(case.op) and not case.expect.is_stated]
+    if left:
+        told = f"{plural(len(left), 'case')} left out, such as {left[0].id}"
+        click.echo(f"opcheck: {told}: what must come out is what backends answer", err=True)
+    known = {wrong.name for op in {case.op for case in cases} for wrong in mutants_in(op)}
+    for name in names:
+        if name not in known:
+            raise UsageError(f"no mutant {name!r}", did_you_mean(name, known))
 
 
 def _end(power: Power, *, verbose: bool, as_json: bool) -> None:

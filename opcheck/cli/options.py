@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Callable
+from dataclasses import fields
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
@@ -60,6 +61,7 @@ class Share(click.FloatRange):
 
 
 Function = TypeVar("Function", bound=Callable[..., Any])
+Fields = TypeVar("Fields")
 #: The type of a path on the command line.
 PATH = click.Path(path_type=Path)
 #: --format of commands that print a table, or lines of JSON.
@@ -77,6 +79,12 @@ def together(*options: Callable[[Any], Any]) -> Callable[[Function], Function]:
         return function
 
     return decorated
+
+
+def taken(kind: type[Fields], given: dict[str, Any]) -> Fields:
+    """Take the fields of a dataclass out of what is given to a command."""
+    names = [field.name for field in fields(kind)]  # type: ignore[arg-type]
+    return kind(**{name: given.pop(name) for name in names})
 
 
 def _dims(ctx: click.Context, param: click.Parameter, values: Sequence[str]) -> dict[str, int]:

@@ -1,14 +1,18 @@
 """`opcheck report`."""
 
+import zlib
 from pathlib import Path
 
 import click
 
 from opcheck.cli import outputs
 from opcheck.cli.options import leave, pretty_options
-from opcheck.cli.outputs import OutputCommand
+from opcheck.cli.outputs import STANDARD, OutputCommand
 from opcheck.errors import Exit, UsageError
 from opcheck.report.files import FORMATS, lines
+
+#: What a saved benchmark begins with.
+_BENCHMARK = b'{"type":"bench"'
 
 
 @click.command(name="report", cls=OutputCommand)
@@ -47,7 +51,7 @@ def command(
     if (quiet or verbose or slowest) and form != "pretty":
         raise UsageError(f"-q, -v and --durations are for --format pretty, not for {form}")
     outputs.check_files([(f"-o {out}", out)], [path])
-    if outputs.is_benchmark(path):
+    if _is_benchmark(path):
         if quiet or verbose or slowest:
             raise UsageError(f"-q, -v and --durations are for runs; {path} is a benchmark")
         leave(_benchmark(path, form, out))
@@ -63,6 +67,20 @@ def command(
         if not run.complete:
             click.echo(f"opcheck: {path}: {meaning}", err=True)
     leave(code)
+
+
+def _is_benchmark(path: Path) -> bool:
+    """Return True if a file, packed or not, begins as `opcheck bench --save` writes it."""
+    from opcheck.report.json_lines import unpacked
+
+    try:
+        # Of a pipe, what is looked at is gone.
+        if path == STANDARD or not path.is_file():
+            return False
+        with path.open("rb") as file:
+            return unpacked(file).read(len(_BENCHMARK)) == _BENCHMARK
+    except (OSError, ValueError, EOFError, zlib.error):
+        return False
 
 
 def _benchmark(path: Path, form: str, out: Path | None) -> Exit:

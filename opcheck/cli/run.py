@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
@@ -25,9 +25,6 @@ if TYPE_CHECKING:
     from opcheck.model import Case, Record
     from opcheck.session import LiveRun, Request, Session
     from opcheck.suite import Selection
-
-
-Group = TypeVar("Group")
 
 
 def _is_replaced(folder: Path, words: Sequence[str]) -> bool:
@@ -113,14 +110,8 @@ def command(**given: Any) -> None:
     """
     from opcheck.suite import Selection
 
-    subset, selection = _taken(Subset, given), _taken(Selection, given)
+    subset, selection = common.taken(Subset, given), common.taken(Selection, given)
     judge(Arguments(subset=subset, selection=selection, **given))
-
-
-def _taken(kind: type[Group], given: dict[str, Any]) -> Group:
-    """Take the fields of a dataclass out of what is given."""
-    names = [field.name for field in fields(kind)]  # type: ignore[arg-type]
-    return kind(**{name: given.pop(name) for name in names})
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from itertools import cycle
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
-from opcheck.model.timing import Bench, Timed
+from opcheck.model.timing import Timed
 from opcheck.report import plain_text
 from opcheck.report.html import plots
 from opcheck.report.html.page import document
@@ -38,7 +38,8 @@ def lines(stored: Stored) -> Iterator[str]:
     drawings: dict[str, Drawing] = {}
     # What copying a case's bytes takes, its backends, and the name of its drawing.
     cases: list[tuple[Timed, Spread | None, Sequence[ReportedTiming], str]] = []
-    of = colours(bench)
+    # The colour of each backend.
+    of = dict(zip(bench.backends, cycle(_SERIES), strict=False))
     for number, row in enumerate(rows):
         name = ""
         if plots.available() and any(timing.samples for timing in row.timings):
@@ -66,11 +67,6 @@ def lines(stored: Stored) -> Iterator[str]:
         margin=margin,
         median=median,
     ).split("\n")
-
-
-def colours(bench: Bench) -> dict[str, str]:
-    """The colour of each backend, in a drawing."""
-    return dict(zip(bench.backends, cycle(_SERIES), strict=False))
 
 
 def times(row: Timed, of: Mapping[str, str]) -> Drawing:

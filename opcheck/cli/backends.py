@@ -10,7 +10,7 @@ import click
 
 from opcheck.cli import interrupt
 from opcheck.cli.console import output, print_records, progress
-from opcheck.cli.options import Duration, leave
+from opcheck.cli.options import Duration, format_option, leave
 from opcheck.errors import Exit
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ _PATIENCE = 20.0
     help="How long a backend may take to start, and for a model of the probe.  [default:"
     f" {_PATIENCE:g}, for a model also as the backend's profile says]",
 )
-@click.option("--format", "form", type=click.Choice(["pretty", "json"]), default="pretty")
+@format_option
 def command(addresses: tuple[str, ...], probe: bool, timeout: float | None, form: str) -> None:
     """Show the backends there are, or those at ADDRESS: which can be used here, and what the
     others need.

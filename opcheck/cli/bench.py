@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from pathlib import Path
+from time import monotonic
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
-from opcheck.cli import bench_setup, interrupt, timing_gate
-from opcheck.cli.console import output
-from opcheck.cli.options import Duration, Function, backend_options, end, selection_options
+from opcheck.cli import interrupt, options, timing_gate
+from opcheck.cli.console import output, progress
+from opcheck.cli.options import Duration, Function, chosen_cases, end, leave
 from opcheck.cli.outputs import OutputCommand, OutputPath, check_files
-from opcheck.errors import Exit, UsageError
-from opcheck.report.plain_text import plural
+from opcheck.errors import Exit, Unwritable, UsageError
+from opcheck.report.plain_text import alike, plural
 
 if TYPE_CHECKING:
-    from opcheck.model.timing import Timed
+    from opcheck.execution.bench import Benchmark
+    from opcheck.model import Case
+    from opcheck.model.timing import Bench, Timed
 
+#: How many seconds of measuring may be lost if all is killed.
+_MOMENT = 10.0
 _FILE = click.Path(path_type=Path, dir_okay=False)
 
 
@@ -26,8 +32,8 @@ def _written(*names: str, help: str) -> Callable[[Function], Function]:
 
 
 @click.command(name="bench", cls=OutputCommand)
-@selection_options
-@backend_options
+@options.selection_options
+@options.backend_options
 @click.option(
     "--base", metavar="ADDRESS", help="Backend that ratios are relative to.  [default: the first]"
 )
@@ -67,26 +73,7 @@ def _written(*names: str, help: str) -> Callable[[Function], Function]:
     metavar="OLD NEW",
     help="Hold two saved benchmarks against each other, and measure nothing.",
 )
-def command(
-    addresses: tuple[str, ...],
-    timeout: float | None,
-    memory_limit: str | None,
-    base: str | None,
-    threads: int,
-    workers: int | None,
-    seconds: float | None,
-    cold: bool,
-    quick: bool,
-    sweep: str | None,
-    plot: Path | None,
-    saved: Path | None,
-    pyperf: Path | None,
-    baseline: Path | None,
-    most: float | None,
-    unclear: str | None,
-    compared: tuple[Path, Path] | None,
-    **selection: Any,
-) -> None:
+def command(compared: tuple[Path, Path] | None, **given: Any) -> None:
     """Time backends against each other, on cases that they answer rightly.
 
     PATH is a case file or a folder of them: what stands in its list `bench` is timed, or its cases
@@ -116,18 +103,42 @@ def command(
     has none now, 5 nothing was timed or is clear, 130 interrupted.
     """
     if compared:
-        timing_gate.compare(*compared, most, unclear)
+        timing_gate.compare(*compared, given["most"], given["unclear"])
+    measure(**given)
+
+
+def measure(
+    addresses: tuple[str, ...],
+    timeout: float | None,
+    memory_limit: str | None,
+    base: str | None,
+    threads: int,
+    workers: int | None,
+    seconds: float | None,
+    cold: bool,
+    quick: bool,
+    sweep: str | None,
+    plot: Path | None,
+    saved: Path | None,
+    pyperf: Path | None,
+    baseline: Path | None,
+    most: float | None,
+    unclear: str | None,
+    **selection: Any,
+) -> NoReturn:
+    """Time the cases, print what comes, and end the program."""
     from opcheck.backends.address import DEFAULT
     from opcheck.execution.bench.setup import entered, planned
     from opcheck.execution.workers import Limits
-    from opcheck.report import timings
+    from opcheck.report import scaling, timings
     from opcheck.report.files import write_text
     from opcheck.report.pyperf import text as pyperf_text
     from opcheck.report.timing_store import Stored
 
     # Whatever is wrong with the command line is told before any process is started.
-    cases = bench_setup.chosen(sweep, **selection)
-    bench_setup.check_sweeps([case.sweep for case in cases], plot)
+    cases = _chosen(sweep, **selection)
+    if plot:
+        _check_plot(plot, cases)
     files = {"--save": saved, "--pyperf": pyperf, "--plot": plot}
     check_files([(f"{name} {path}", path) for name, path in files.items()], [baseline])
     gate = timing_gate.asked(most, unclear, stored=baseline is not None, base=base)
@@ -145,29 +156,96 @@ def command(
         timings.show_head(console, about)
         for pool in session.oracles.values():
             click.echo(f"what is right is what oracle {pool.info} answers, where cases say so")
-        keeping = bench_setup.Keeping(saved, about)
-        rows = bench_setup.measured(session, keeping)
+        save = partial(_saved, saved, about)
+        if error := save((), complete=False):
+            raise error
+        rows, error = _measured(session, save)
     for row in rows:
         timings.show_case(console, about, row)
     timings.show_means(console, about, rows)
-    bench_setup.show_sweeps(console, about, rows, plot)
-    verdict: timing_gate.Verdict = None, ""
+    scaling.show_sweeps(console, about, rows, plot)
+    failed, said = None, ""
     if gate and rows:
         console.print()
-        verdict = timing_gate.show(console, gate, old, Stored(about, tuple(rows), complete=True))
-    if pyperf and bench_setup.was_timed(rows):
-        write_text(pyperf, pyperf_text(about, rows))
-    keeping.check()
-    _end(rows, len(cases), *verdict)
-
-
-def _end(rows: Sequence[Timed], wanted: int, gate: Exit | None, said: str) -> NoReturn:
+        failed, said = timing_gate.show(
+            console, gate, old, Stored(about, tuple(rows), complete=True)
+        )
     timed = sum(bool(timing.samples) for row in rows for timing in row.timings)
+    if pyperf and timed:
+        write_text(pyperf, pyperf_text(about, rows))
+    if error:
+        raise error
     code, meaning = Exit.CONFORMS, f"{plural(len(rows), 'case')}, {plural(timed, 'timing')}"
     if said:
-        code, meaning = gate or code, f"{meaning}; {said}"
+        code, meaning = failed or code, f"{meaning}; {said}"
     if interrupt.asked():
-        code, meaning = Exit.INTERRUPTED, f"interrupted: {len(rows):,} of {wanted:,} cases"
+        code, meaning = Exit.INTERRUPTED, f"interrupted: {len(rows):,} of {len(cases):,} cases"
     elif not timed:
         code, meaning = Exit.NOTHING_JUDGED, "nothing was timed"
     end(code, meaning)
+
+
+def _chosen(sweep: str | None, *, paths: Sequence[Path], **selection: Any) -> list[Case]:
+    """The cases that can be timed; tells of the others, and raises UsageError if there is none."""
+    from opcheck.execution.bench.setup import why_not
+    from opcheck.suite import load_bench, parse_sweep
+
+    wanted = parse_sweep(sweep) if sweep else None
+    cases, said = chosen_cases(paths, **selection, bench=True)
+    if wanted:
+        ids = {case.id for case in cases}
+        cases = load_bench(paths, sizes=lambda concrete: wanted.of(concrete, ids))
+    by_reason = alike(cases, why_not)
+    found = by_reason.pop("", [])
+    for reason, those in by_reason.items():
+        more = f" and {len(those) - 1:,} more" if len(those) > 1 else ""
+        click.echo(f"opcheck: not timed: {those[0].id}{more}: {reason}", err=True)
+    if cases and not found:
+        raise UsageError("none of the cases can be timed")
+    if not cases:
+        click.echo(f"opcheck: no case matches ({said})", err=True)
+        leave(Exit.NOTHING_JUDGED)
+    return found
+
+
+def _check_plot(plot: Path, cases: Iterable[Case]) -> None:
+    """Raise UsageError where there will be nothing to draw, or no way to: before it is measured."""
+    from opcheck.report.scaling import check_plot
+
+    sweeps = {case.sweep for case in cases if case.sweep}
+    if len(sweeps) != 1:
+        said = ", ".join(sorted(sweeps)) or "none"
+        hint = "choose one by --case, and its sizes by --sweep"
+        raise UsageError(f"--plot draws one case in several sizes, and there is: {said}", hint)
+    check_plot(plot)
+
+
+def _saved(
+    path: Path | None, about: Bench, rows: Sequence[Timed], *, complete: bool
+) -> Unwritable | None:
+    """Write what there is to the file, if any; returns why that failed."""
+    from opcheck.report.timing_store import write
+
+    try:
+        if path:
+            write(path, about, rows, complete=complete)
+    except Unwritable as error:
+        return error
+    return None
+
+
+def _measured(
+    session: Benchmark, save: Callable[..., Unwritable | None]
+) -> tuple[Sequence[Timed], Unwritable | None]:
+    """Run a session and `save` its rows now and then; returns them, and why that failed."""
+    last = monotonic()
+    with progress(pausing=True) as bar:
+        task = bar.add_task("timing", total=session.to_come)
+        for done, case in enumerate(session.visits(interrupt.asked)):
+            total = done + session.to_come
+            bar.update(task, description=case, completed=done, total=total)
+            if monotonic() - last > _MOMENT:
+                save(session.rows(), complete=False)
+                last = monotonic()
+    rows = session.rows()
+    return rows, save(rows, complete=not interrupt.asked())

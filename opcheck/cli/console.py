@@ -11,7 +11,7 @@ import stat
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, TextIO, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -43,7 +43,7 @@ def output() -> Console:
     from opcheck.report.style import THEME
 
     is_plain = bool(os.environ.get("NO_COLOR"))
-    return _console(
+    return new_console(
         is_wide=not sys.stdout.isatty(), color_system=None if is_plain else "auto", theme=THEME
     )
 
@@ -62,12 +62,8 @@ def _spelt(error: UnicodeError) -> tuple[str, int]:
     return "".join(plain_text.ASCII.get(character, "?") for character in lacking), error.end
 
 
-def plain(file: TextIO) -> Console:
-    """A file in place of a terminal: no colours, and as wide as a pipe."""
-    return _console(is_wide=True, file=file, color_system=None)
-
-
-def _console(*, is_wide: bool, **settings: Any) -> Console:
+def new_console(*, is_wide: bool, **settings: Any) -> Console:
+    """A console that marks nothing up, as wide as a pipe where it `is_wide`."""
     from rich.console import Console
 
     class WithoutPipe(Console):
@@ -80,10 +76,7 @@ def _console(*, is_wide: bool, **settings: Any) -> Console:
 
 
 class LineWriter:
-    """Whole lines on standard output, even if an interrupt comes while one is being written.
-
-    What is left of that line is written before the next.
-    """
+    """Whole lines on standard output: the rest of an interrupted one is written before the next."""
 
     def __init__(self) -> None:
         self._rest = b""
@@ -136,10 +129,7 @@ def progress(*, pausing: bool) -> Progress:
 
 @contextmanager
 def counted(what: str, total: int | None) -> Iterator[Any]:
-    """A function that hands things on, and counts them in a bar while it is shown.
-
-    Between two of them the user may end the program.
-    """
+    """A function that hands things on and counts them in a bar; the user may end it in between."""
     with progress(pausing=True) as bar:
         task = bar.add_task(what, total=total)
 

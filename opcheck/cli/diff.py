@@ -5,16 +5,14 @@ from pathlib import Path
 import click
 
 from opcheck.cli import outputs
-from opcheck.cli.options import leave
+from opcheck.cli.options import PATH, leave
 from opcheck.cli.outputs import STANDARD, OutputCommand
 from opcheck.errors import UsageError
 
-_RUN = click.Path(path_type=Path)
-
 
 @click.command(name="diff", cls=OutputCommand)
-@click.argument("old_path", type=_RUN, metavar="OLD")
-@click.argument("new_path", type=_RUN, metavar="NEW")
+@click.argument("old_path", type=PATH, metavar="OLD")
+@click.argument("new_path", type=PATH, metavar="NEW")
 @click.option(
     "--common",
     is_flag=True,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -139,7 +139,7 @@ def _show(golden: Manifest) -> None:
 
     console = output()
     if golden.cases:
-        put_all(console, _kinds(golden), _methods(golden))
+        put_all(console, *_tables(golden))
     fixed = Counter(case.fixed for case in golden.cases if case.fixed)
     for reason, count in fixed.most_common():
         click.echo(f"one data set only: {plural(count, 'case')}: {reason}")
@@ -151,17 +151,16 @@ def _show(golden: Manifest) -> None:
         if len(left) > _LEFT_OUT:
             click.echo(f"  and {len(left) - _LEFT_OUT:,} more")
         click.echo()
-    wrong = [one for one in golden.left_out if one.wrong]
-    for one in wrong:
-        click.echo(f"WRONG {one.case}")
-        click.echo(f"  {one.what}: {one_line(one.reason)}")
+    for one in golden.left_out:
+        if one.wrong:
+            click.echo(f"WRONG {one.case}\n  {one.what}: {one_line(one.reason)}")
 
 
-def _kinds(golden: Manifest) -> Table:
+def _tables(golden: Manifest) -> Iterator[Table]:
+    """What a backend has to do with the tests of each folder, and how values came about."""
     from opcheck.report.style import Numbers, new_table
 
-    counts = map(Numbers, ("tests", "data sets", "files"))
-    table = new_table("folder", "a backend has to", *counts)
+    table = new_table("folder", "a backend has to", *map(Numbers, ("tests", "data sets", "files")))
     duties = {
         "must": "give these answers",
         "should": "give these answers, or have a reason",
@@ -169,17 +168,11 @@ def _kinds(golden: Manifest) -> Table:
         "rejected": "refuse the model",
     }
     for kind, duty in duties.items():
-        tests = [test for test in golden.tests if test.folder.startswith(f"{kind}/")]
-        if tests:
+        if tests := [test for test in golden.tests if test.folder.startswith(f"{kind}/")]:
             sets = sum(len(test.data_sets) for test in tests)
             files = sum(len(test.files) for test in tests)
             table.add_row(kind, duty, f"{len(tests):,}", f"{sets:,}", f"{files:,}")
-    return table
-
-
-def _methods(golden: Manifest) -> Table:
-    from opcheck.report.style import Numbers, new_table
-
+    yield table
     table = new_table("values", Numbers("data sets"), "")
     counts = Counter(
         data.method for test in golden.tests for data in test.data_sets if data.outputs
@@ -187,7 +180,7 @@ def _methods(golden: Manifest) -> Table:
     for method, text in golden.methods.items():
         if counts[method]:
             table.add_row(method, f"{counts[method]:,}", text)
-    return table
+    yield table
 
 
 @command.command(name="import", cls=OutputCommand)
@@ -243,15 +236,13 @@ def _nodes(folders: Sequence[Path]) -> list[NamedNode]:
     nodes: list[NamedNode] = []
     wrong: list[str] = []
     for folder in folders:
-        told = FileMessages()
-        node = None
-        if missing := _no_test(folder):
+        told, node, missing = FileMessages(), None, _no_test(folder)
+        try:
+            node = None if missing else read_one_node(folder, told)
+        except OSError as error:
+            missing = str(error)
+        if missing:
             told.append((folder, missing))
-        else:
-            try:
-                node = read_one_node(folder, told)
-            except OSError as error:
-                told.append((folder, str(error)))
         if node is None:
             wrong += [f"{path}: {one_line(message)[:_LENGTH]}" for path, message in told]
             continue

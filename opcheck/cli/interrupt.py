@@ -39,10 +39,7 @@ def safe_place() -> None:
 
 @contextmanager
 def shielded() -> Iterator[Callable[[], bool]]:
-    """Around what must not be torn apart, and is short: it tells whether it should end soon.
-
-    KeyboardInterrupt comes at its end, if at all.
-    """
+    """Delay KeyboardInterrupt to the end of something short, which can ask if it should hurry."""
     global _shielded, _urgent
     _shielded = True
     try:

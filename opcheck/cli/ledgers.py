@@ -75,10 +75,12 @@ class Ledgers:
         real = self.updated.resolve()
         return next((one for one in self.gate.ledgers if one.path.resolve() == real), None)
 
-    def check(self, backends: Sequence[BackendInfo], cases: Sequence[Case]) -> _Checked:
-        """Raise CaseFileError with all that is listed in vain, UsageError for no one backend.
+    def check(
+        self, backends: Sequence[BackendInfo], cases: Sequence[Case]
+    ) -> tuple[Facts, BackendInfo | None]:
+        """Return facts on all cases that were read, and whose ledger is to be written, if any.
 
-        `cases` are all that were read, whether they were selected or not.
+        Raises CaseFileError with all that is listed in vain, UsageError for no one backend.
         """
         from opcheck.execution.workers import facts_of
         from opcheck.known.checking import check
@@ -86,7 +88,7 @@ class Ledgers:
         facts = facts_of(backends, cases)
         check(self.gate, facts, self.target if self.prune else None)
         if self.updated is None:
-            return _Checked(self, facts, None)
+            return facts, None
         target = self.target
         mine = [one for one in backends if target is None or target.is_about(one)]
         if len(mine) != 1:
@@ -95,64 +97,54 @@ class Ledgers:
                 f"--update-known {self.updated}: a ledger is about one backend, this about {there}"
             )
             raise UsageError(told, "name it with -b")
-        return _Checked(self, facts, mine[0])
+        return facts, mine[0]
 
-
-@dataclass(frozen=True)
-class _Checked:
-    """Ledgers that list nothing in vain, and the backend whose ledger is to be written."""
-
-    ledgers: Ledgers
-    facts: Facts
-    backend: BackendInfo | None
-
-    def update(self, run: Run) -> list[str]:
+    def update(self, run: Run, facts: Facts, backend: BackendInfo | None) -> list[str]:
         """Write the ledger after a run, and print what became of it; returns why it cannot be."""
-        if self.backend is None:
+        if backend is None:
             return []
         from opcheck.analysis.status import is_red, reds_of
         from opcheck.execution.ledger_update import UNDECIDED, update_ledger
 
         red = reds_of(run.header)
-        mine = [record for record in run.records if record.backend == self.backend.address]
+        mine = [record for record in run.records if record.backend == backend.address]
         if not run.complete or any(one.verdict in UNDECIDED for one in mine):
-            _tell(f"{self.ledgers.updated}: not updated, because not every case was judged")
+            _tell(f"{self.updated}: not updated, because not every case was judged")
             return []
         found = update_ledger(
-            self.ledgers.target,
+            self.target,
             mine,
-            self.facts.all_cases,
+            facts.all_cases,
             {record.case for record in mine if is_red(record, red)},
-            self.backend.version,
-            add=self.ledgers.add,
-            prune=self.ledgers.prune,
+            backend.version,
+            add=self.add,
+            prune=self.prune,
         )
         try:
-            self._write(found)
+            self._write(found, backend.address)
         except Unwritable as error:
             return [error.message]
         return []
 
-    def _write(self, found: LedgerUpdate) -> None:
+    def _write(self, found: LedgerUpdate, address: str) -> None:
         from opcheck.known.writing import new_ledger, revised
         from opcheck.reading import Problems, read_text
         from opcheck.report.files import write_text
 
-        path, target = self.ledgers.updated, self.ledgers.target
+        path, target = self.updated, self.target
         assert path is not None
-        assert self.backend is not None
         if found.revision:
             if target and not target.is_unchanged():
                 _tell(f"{path}: not updated, because somebody else changed it meanwhile")
                 return
-            text = "\n".join(target.lines) if target else new_ledger(self.backend.address)
+            text = "\n".join(target.lines) if target else new_ledger(address)
             node = read_text(text, str(path), Problems())
             assert node
             text = revised(text, node, str(path), found.revision)
             if target and b"\r\n" in path.read_bytes():
                 text = text.replace("\n", "\r\n")
             write_text(path, text)
-        for line in _told(found, is_ci=not self.ledgers.add):
+        for line in _told(found, is_ci=not self.add):
             _tell(f"{path}: {line}")
 
 

@@ -7,14 +7,15 @@ from typing import Any
 
 import click
 
+from opcheck.cli import options
 from opcheck.cli.console import output, print_records
-from opcheck.cli.options import chosen_cases, dim_option, leave, selection_options
+from opcheck.cli.options import chosen_cases, leave
 from opcheck.errors import Exit
 
 
 @click.command(name="list")
-@selection_options
-@dim_option
+@options.selection_options
+@options.dim_option
 @click.option(
     "--clauses",
     is_flag=True,
@@ -23,11 +24,11 @@ from opcheck.errors import Exit
 @click.option(
     "--save-questions",
     "folder",
-    type=click.Path(path_type=Path),
+    type=options.PATH,
     metavar="DIR",
     help="Write models and inputs, for a machine that has no opcheck.",
 )
-@click.option("--format", "form", type=click.Choice(["pretty", "json"]), default="pretty")
+@options.format_option
 def command(clauses: bool, folder: Path | None, form: str, **selection: Any) -> None:
     """Show the cases that files expand to, without running anything.
 

@@ -41,11 +41,8 @@ def command(paths: tuple[Path, ...], out: Path, mixed_versions: bool) -> None:
     header = whole.header
     for said in (*lacks, *several_builds(header)):
         click.echo(f"opcheck: {one_line(said)}", err=True)
-    told = [
-        plural(len(whole.records), "result"),
-        plural(header.cases, "case"),
-        plural(len(header.backends), "backend"),
-    ]
+    counts = len(whole.records), header.cases, len(header.backends)
+    told = ", ".join(map(plural, counts, ("result", "case", "backend")))
     code = Exit.CONFORMS if whole.complete else Exit.UNUSABLE
     meaning = "joined" if whole.complete else "incomplete"
-    end(code, f"{meaning}: {', '.join(told)}", err=str(out) == "-")
+    end(code, f"{meaning}: {told}", err=str(out) == "-")

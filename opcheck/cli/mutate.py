@@ -7,19 +7,19 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from opcheck.cli import interrupt
+from opcheck.cli import interrupt, options
 from opcheck.cli.console import counted, output, print_records
-from opcheck.cli.options import chosen_cases, end, leave, processes_option, selection_options
+from opcheck.cli.options import chosen_cases, end, leave
 from opcheck.errors import Exit, UsageError, did_you_mean
 from opcheck.report.plain_text import plural
 
 if TYPE_CHECKING:
     from opcheck.model import Case
-    from opcheck.model.mutation import CaseGroup, Mutation, Power, Proposal
+    from opcheck.model.mutation import Mutation, Power, Proposal
 
 
 @click.command(name="mutate")
-@selection_options
+@options.selection_options
 @click.option("--mutant", "names", multiple=True, metavar="NAME", help="Only this mutant.")
 # The option's former name.
 @click.option("--mistake", "former", multiple=True, hidden=True)
@@ -36,9 +36,9 @@ if TYPE_CHECKING:
     metavar="N",
     help="Nodes to try before no case is proposed for a mutant that survives.",
 )
-@processes_option
+@options.processes_option
 @click.option("-v", "--verbose", is_flag=True, help="Also what kills each, and every argument.")
-@click.option("--format", "form", type=click.Choice(["pretty", "json"]), default="pretty")
+@options.format_option
 def command(
     names: tuple[str, ...],
     former: tuple[str, ...],
@@ -69,18 +69,11 @@ def command(
     operator that opcheck's engine knows.
     """
     from opcheck.execution.machine import processors
-    from opcheck.execution.mutate import MutationSettings, count, mutants_in, mutations
+    from opcheck.execution.mutate import MutationSettings, count, mutations
 
     names += former
     cases, said = chosen_cases(**selection)
-    left = [case for case in cases if mutants_in(case.op) and not case.expect.is_stated]
-    if left:
-        told = f"{plural(len(left), 'case')} left out, such as {left[0].id}"
-        click.echo(f"opcheck: {told}: what must come out is what backends answer", err=True)
-    known = {wrong.name for op in {case.op for case in cases} for wrong in mutants_in(op)}
-    for name in names:
-        if name not in known:
-            raise UsageError(f"no mutant {name!r}", did_you_mean(name, known))
+    _check(names, cases)
     # Each group is compared with one other.
     settings = MutationSettings(names, kills=2 if groups else 1)
     processes = jobs or processors()
@@ -106,6 +99,20 @@ def command(
         _end(power, verbose=verbose, as_json=form == "json")
 
 
+def _check(names: Sequence[str], cases: Sequence[Case]) -> None:
+    """Warn of cases that judge no mutant; raises UsageError for a mutant that there is not."""
+    from opcheck.execution.mutate import mutants_in
+
+    left = [case for case in cases if mutants_in(case.op) and not case.expect.is_stated]
+    if left:
+        told = f"{plural(len(left), 'case')} left out, such as {left[0].id}"
+        click.echo(f"opcheck: {told}: what must come out is what backends answer", err=True)
+    known = {wrong.name for op in {case.op for case in cases} for wrong in mutants_in(op)}
+    for name in names:
+        if name not in known:
+            raise UsageError(f"no mutant {name!r}", did_you_mean(name, known))
+
+
 def _end(power: Power, *, verbose: bool, as_json: bool) -> None:
     from opcheck.model.mutation import Fate
     from opcheck.report import mutation
@@ -129,8 +136,7 @@ def _end_groups(
     from opcheck.known import shipped_ledgers
     from opcheck.report import mutation as report
 
-    surveys = survey(cases)
-    found: tuple[CaseGroup, ...] = groups(cases, mutations, surveys, shipped_ledgers())
+    found = groups(cases, mutations, survey(cases), shipped_ledgers())
     idle = sum(group.shows_nothing for group in found)
     if as_json:
         print_records(report.group_records(found))

@@ -1,10 +1,11 @@
-"""Options that several commands share to select cases, and their exit."""
+"""Options that several commands share, and their exit."""
 
 from __future__ import annotations
 
 import math
 import sys
 from collections.abc import Callable
+from dataclasses import fields
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
@@ -60,6 +61,13 @@ class Share(click.FloatRange):
 
 
 Function = TypeVar("Function", bound=Callable[..., Any])
+Fields = TypeVar("Fields")
+#: The type of a path on the command line.
+PATH = click.Path(path_type=Path)
+#: --format of commands that print a table, or lines of JSON.
+format_option = click.option(
+    "--format", "form", type=click.Choice(["pretty", "json"]), default="pretty"
+)
 
 
 def together(*options: Callable[[Any], Any]) -> Callable[[Function], Function]:
@@ -71,6 +79,12 @@ def together(*options: Callable[[Any], Any]) -> Callable[[Function], Function]:
         return function
 
     return decorated
+
+
+def taken(kind: type[Fields], given: dict[str, Any]) -> Fields:
+    """Take the fields of a dataclass out of what is given to a command."""
+    names = [field.name for field in fields(kind)]  # type: ignore[arg-type]
+    return kind(**{name: given.pop(name) for name in names})
 
 
 def _dims(ctx: click.Context, param: click.Parameter, values: Sequence[str]) -> dict[str, int]:
@@ -104,9 +118,10 @@ _LIMITS = (
     ),
 )
 _jobs = partial(click.option, "-j", "--jobs", type=click.IntRange(min=1), metavar="N")
-_JOBS = _jobs(default=1, show_default=True, help="Processes a backend.")
 backend_options = together(_BACKEND, *_LIMITS)
-worker_options = together(_BACKEND, _JOBS, *_LIMITS)
+worker_options = together(
+    _BACKEND, _jobs(default=1, show_default=True, help="Processes a backend."), *_LIMITS
+)
 #: Of opcheck's own processes, which change nothing but the time it takes.
 processes_option = _jobs(help="Processes.  [default: one a processor]")
 pretty_options = together(
@@ -126,7 +141,7 @@ pretty_options = together(
     ),
 )
 selection_options = together(
-    click.argument("paths", nargs=-1, type=click.Path(path_type=Path), metavar="[PATH]..."),
+    click.argument("paths", nargs=-1, type=PATH, metavar="[PATH]..."),
     click.option("--case", "ids", multiple=True, metavar="ID", help="Exactly this case."),
     click.option("-k", "keywords", default="", metavar="EXPR", help="Words, and, or, not, ( )."),
     click.option("--op", "ops", multiple=True, metavar="NAME", help="Only this operator."),
@@ -157,10 +172,9 @@ def chosen_cases(
     bench: bool = False,
     **selection: Any,
 ) -> tuple[tuple[Case, ...], str]:
-    """The selected cases, or of `bench` those that are to be timed, and the selection in words.
+    """The cases that `selection_options` select, or of `bench` those to time; and how, in words.
 
-    `selection` is what `selection_options` give. Raises UsageError where it names what does not
-    exist.
+    Raises UsageError where they name what does not exist.
     """
     from opcheck.suite import Selection, check_case_files, choose, load_all, load_bench
 

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from opcheck.cli.console import output, plain
+from opcheck.cli.console import new_console, output
 from opcheck.cli.options import Function
 from opcheck.errors import CaseFileError, Problem, Unwritable, UsageError
 
@@ -64,13 +64,11 @@ class OutputCommand(click.Command):
         try:
             rest = super().parse_args(ctx, args)
         except click.UsageError:
-            if not ctx.resilient_parsing:
-                ctx.meta[_STALE] = _set_aside(words, self._named_in(ctx, words))
-                _clean(ctx)
+            _set_aside(ctx, words, self._named_in(ctx, words))
+            _clean(ctx)
             raise
-        if not ctx.resilient_parsing:
-            values = ((one.type, ctx.params.get(str(one.name))) for one in self.params)
-            ctx.meta[_STALE] = _set_aside(words, values)
+        values = ((one.type, ctx.params.get(str(one.name))) for one in self.params)
+        _set_aside(ctx, words, values)
         return rest
 
     def invoke(self, ctx: click.Context) -> Any:
@@ -95,35 +93,27 @@ class OutputCommand(click.Command):
 
 
 def _set_aside(
-    words: Sequence[str], values: Iterable[tuple[click.ParamType[Any], Any]]
-) -> list[tuple[Path, Path, bool, bool]]:
-    """Rename what is to be replaced.
-
-    Returns each output, the name of what is set aside, whether that is kept, and was there.
-    """
-    found = []
-    for kind, value in values:
+    ctx: click.Context, words: Sequence[str], values: Iterable[tuple[click.ParamType[Any], Any]]
+) -> None:
+    """Rename what is to be replaced, and note each output for `_clean`, unless it is kept."""
+    outputs = ((kind, value) for kind, value in values if isinstance(kind, OutputPath))
+    for kind, value in () if ctx.resilient_parsing else outputs:
         for one in value if isinstance(value, list | tuple) else [value]:
             path = getattr(one, "path", one)
-            if (
-                isinstance(kind, OutputPath)
-                and path not in (None, STANDARD)
-                and "\0" not in str(path)
-            ):
-                path = Path(os.path.realpath(path))
-                stale = path.with_name(f"{path.name}{_STALE}")
-                moved = _is_stale(path, kind, words) and _rename(path, stale, kind, words)
-                if moved and kind.kept:
-                    _tell(path, stale)
-                found.append((path, stale, kind.kept, moved))
-    return found
+            if path in (None, STANDARD) or "\0" in str(path):
+                continue
+            path = Path(os.path.realpath(path))
+            stale = path.with_name(f"{path.name}{_STALE}")
+            moved = _is_stale(path, kind, words) and _rename(path, stale, kind, words)
+            if not kind.kept:
+                ctx.meta.setdefault(_STALE, []).append((path, stale, moved))
+            elif moved:
+                _tell(path, stale)
 
 
 def _clean(ctx: click.Context) -> None:
     """Remove what was set aside where there is a new output, and say where there is none."""
-    for path, stale, kept, moved in ctx.meta.pop(_STALE, ()):
-        if kept:
-            continue
+    for path, stale, moved in ctx.meta.pop(_STALE, ()):
         if stale.exists() and not path.exists():
             _tell(path, stale)
         elif stale.is_file():
@@ -188,10 +178,9 @@ def check_files(
     read_from: Iterable[Path | None] = (),
     wrong: Iterable[str] = (),
 ) -> None:
-    """Raise UsageError with every file that cannot be written, before anything is.
+    """Raise UsageError with every file that cannot be written, and what else is `wrong`.
 
-    Each is named as the command line does. The command also reads `read_from`; `wrong` is what
-    else is wrong.
+    Each is named as the command line does. The command also reads `read_from`.
     """
     found = [*wrong]
     taken = [path for path in read_from if path not in (None, STANDARD)]
@@ -223,9 +212,6 @@ def _why_not(path: Path, taken: Iterable[Path | None]) -> str | None:
     return None
 
 
-_BENCHMARK = b'{"type":"bench"'
-
-
 def output_option(
     name: str, kind: OutputPath, metavar: str, about: str, *, required: bool = True
 ) -> Callable[[Function], Function]:
@@ -252,10 +238,7 @@ def given_besides(*names: str) -> list[str]:
 
 
 def read_runs(*paths: Path) -> list[Run]:
-    """The runs in files or, for a path `-`, on standard input.
-
-    Raises CaseFileError with what is wrong with all of them, UsageError for a second `-`.
-    """
+    """The runs in files or on standard input, `-`; raises CaseFileError with all that is wrong."""
     from opcheck.report import store
 
     if paths.count(STANDARD) > 1:
@@ -275,22 +258,6 @@ def read_runs(*paths: Path) -> list[Run]:
     if problems:
         raise CaseFileError(problems, "nothing was done")
     return runs
-
-
-def is_benchmark(path: Path) -> bool:
-    """Return True if a file, packed or not, begins as `opcheck bench --save` writes it."""
-    import zlib
-
-    from opcheck.report.json_lines import unpacked
-
-    try:
-        # Of a pipe, what is looked at is gone.
-        if path == STANDARD or not path.is_file():
-            return False
-        with path.open("rb") as file:
-            return unpacked(file).read(len(_BENCHMARK)) == _BENCHMARK
-    except (OSError, ValueError, EOFError, zlib.error):
-        return False
 
 
 def write_lines(out: Path | None, lines: Iterable[str]) -> None:
@@ -315,5 +282,5 @@ def printed(out: Path | None) -> Iterator[Console]:
         yield output()
         return
     text = io.StringIO()
-    yield plain(text)
+    yield new_console(is_wide=True, file=text, color_system=None)
     write_lines(out, text.getvalue().removesuffix("\n").split("\n"))

@@ -1,15 +1,18 @@
 """`opcheck report`."""
 
+import zlib
 from pathlib import Path
 
 import click
 
 from opcheck.cli import outputs
-from opcheck.cli.bench_setup import was_timed
 from opcheck.cli.options import leave, pretty_options
-from opcheck.cli.outputs import OutputCommand
+from opcheck.cli.outputs import STANDARD, OutputCommand
 from opcheck.errors import Exit, UsageError
 from opcheck.report.files import FORMATS, lines
+
+#: What a saved benchmark begins with.
+_BENCHMARK = b'{"type":"bench"'
 
 
 @click.command(name="report", cls=OutputCommand)
@@ -48,7 +51,7 @@ def command(
     if (quiet or verbose or slowest) and form != "pretty":
         raise UsageError(f"-q, -v and --durations are for --format pretty, not for {form}")
     outputs.check_files([(f"-o {out}", out)], [path])
-    if outputs.is_benchmark(path):
+    if _is_benchmark(path):
         if quiet or verbose or slowest:
             raise UsageError(f"-q, -v and --durations are for runs; {path} is a benchmark")
         leave(_benchmark(path, form, out))
@@ -66,6 +69,20 @@ def command(
     leave(code)
 
 
+def _is_benchmark(path: Path) -> bool:
+    """Return True if a file, packed or not, begins as `opcheck bench --save` writes it."""
+    from opcheck.report.json_lines import unpacked
+
+    try:
+        # Of a pipe, what is looked at is gone.
+        if path == STANDARD or not path.is_file():
+            return False
+        with path.open("rb") as file:
+            return unpacked(file).read(len(_BENCHMARK)) == _BENCHMARK
+    except (OSError, ValueError, EOFError, zlib.error):
+        return False
+
+
 def _benchmark(path: Path, form: str, out: Path | None) -> Exit:
     from opcheck.report import timing_store
 
@@ -77,13 +94,13 @@ def _benchmark(path: Path, form: str, out: Path | None) -> Exit:
 
         outputs.write_lines(out, bench_page.lines(kept))
     else:
-        from opcheck.cli import bench_setup
-        from opcheck.report import timings
+        from opcheck.report import scaling, timings
 
         with outputs.printed(out) as console:
             timings.show(console, kept.bench, kept.rows, complete=kept.complete)
-            bench_setup.show_sweeps(console, kept.bench, kept.rows)
+            scaling.show_sweeps(console, kept.bench, kept.rows)
     if not kept.complete:
         click.echo(f"opcheck: {path}: the benchmark was cut short", err=True)
         return Exit.UNUSABLE
-    return Exit.CONFORMS if was_timed(kept.rows) else Exit.NOTHING_JUDGED
+    timed = any(timing.samples for row in kept.rows for timing in row.timings)
+    return Exit.CONFORMS if timed else Exit.NOTHING_JUDGED

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from opcheck.cli import outputs
-from opcheck.cli.options import Duration
+from opcheck.cli.options import Duration, together
 from opcheck.cli.outputs import STANDARD, OutputPath, check_files, lock
 from opcheck.errors import Exit, Unwritable, UsageError, did_you_mean
 from opcheck.report.files import FORMATS, lines, write_text
@@ -57,23 +57,12 @@ class _ReportFile(OutputPath):
         return Target(form, Path(path))
 
 
-report_option = click.option(
-    "--report",
-    "targets",
-    multiple=True,
-    type=_ReportFile(),
-    metavar="FORMAT=PATH",
-    help=f"Write the run to a file too: {', '.join(FORMATS)}. Repeatable.",
-)
-
-
 def check_targets(
     targets: Sequence[Target], read_from: Iterable[Path], *, stdout_is_stream: bool
 ) -> None:
     """Raise UsageError with every file that cannot be written, before anything is."""
-    printed = [one for one in targets if one.path == STANDARD]
     wrong = []
-    for one in printed:
+    for one in (one for one in targets if one.path == STANDARD):
         if stdout_is_stream:
             wrong.append(f"{one}: --format json has standard output to itself")
         elif not FORMATS[one.form].read_from_logs:
@@ -157,10 +146,7 @@ class Reports:
         self._has_new = self._is_unordered = False
 
     def begin(self, header: Header, kept: Iterable[Record] = ()) -> None:
-        """Empty all files, and begin the streams; raises Unwritable.
-
-        What is `kept` is in the resumed file from now on, and comes to the others in its turn.
-        """
+        """Empty all files, put what is `kept` into the resumed one, and begin the streams."""
         from opcheck.report import store
 
         if self._resumed:
@@ -248,22 +234,33 @@ def _is_finished(path: Path, words: Sequence[str]) -> bool:
         return False
 
 
-resume_option = click.option(
-    "--resume",
-    "resumed",
-    type=OutputPath(_is_finished, kept=True),
-    metavar="RUN",
-    help="Go on with a stored run that was cut short, in its file, and ask only what is missing;"
-    " without such a file, or where it is complete, begin anew.",
-)
-resume_within_option = click.option(
-    "--resume-within",
-    "hours",
-    type=Duration("hours"),
-    default=12.0,  # as records.merging.APART
-    show_default=True,
-    metavar="HOURS",
-    help="How long after it began --resume goes on with a run.",
+#: --report, --resume, --resume-within.
+report_options = together(
+    click.option(
+        "--report",
+        "targets",
+        multiple=True,
+        type=_ReportFile(),
+        metavar="FORMAT=PATH",
+        help=f"Write the run to a file too: {', '.join(FORMATS)}. Repeatable.",
+    ),
+    click.option(
+        "--resume",
+        "resumed",
+        type=OutputPath(_is_finished, kept=True),
+        metavar="RUN",
+        help="Go on with a stored run that was cut short, in its file, and ask only what is"
+        " missing; without such a file, or where it is complete, begin anew.",
+    ),
+    click.option(
+        "--resume-within",
+        "hours",
+        type=Duration("hours"),
+        default=12.0,  # as analysis.merging.APART
+        show_default=True,
+        metavar="HOURS",
+        help="How long after it began --resume goes on with a run.",
+    ),
 )
 
 
@@ -275,10 +272,7 @@ def resumed_target(path: Path) -> Target:
 
 
 def earlier_run(path: Path | None) -> Run | None:
-    """The run in the file, None where there is none yet. Raises CaseFileError, UsageError.
-
-    That it can be written has to be known.
-    """
+    """The run in a writable file, None without one; raises CaseFileError and UsageError."""
     if path is None:
         return None
     if path.exists() and not path.is_file():

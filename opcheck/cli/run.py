@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -22,7 +22,7 @@ from opcheck.errors import Exit, UsageError
 if TYPE_CHECKING:
     from opcheck.cli.ledgers import Ledgers
     from opcheck.cli.output import JsonOutput, PrettyOutput
-    from opcheck.model import Case, Level, Record
+    from opcheck.model import Case, Record
     from opcheck.session import LiveRun, Request, Session
     from opcheck.suite import Selection
 
@@ -66,9 +66,7 @@ def _is_replaced(folder: Path, words: Sequence[str]) -> bool:
     metavar="DIR",
     help="Keep models, inputs and the backend's outputs, for -b saved:DIR.",
 )
-@report_files.report_option
-@report_files.resume_option
-@report_files.resume_within_option
+@report_files.report_options
 @click.option("-x", "--exitfirst", is_flag=True, help="Stop at the first failure.")
 @click.option("--max-fail", type=click.IntRange(min=1), metavar="N", help="Stop after N failures.")
 @common.pretty_options
@@ -110,23 +108,24 @@ def command(**given: Any) -> None:
     Exit codes: 0 conforms, 1 something failed, 2 wrong usage or case file, 4 a backend or the
     output could not be used, 5 nothing was judged, 130 interrupted.
     """
-    judge(Arguments(**given))
+    from opcheck.suite import Selection
+
+    subset, selection = common.taken(Subset, given), common.taken(Selection, given)
+    judge(Arguments(subset=subset, selection=selection, **given))
 
 
 @dataclass(frozen=True)
 class Arguments:
-    """The command line, field by option; `subset` and `selection` take several."""
+    """The command line, field by option; `subset` and `selection` are of several."""
 
+    subset: Subset
+    selection: Selection
     paths: tuple[Path, ...]
     dims: Mapping[str, int]
     addresses: tuple[str, ...]
     jobs: int
     timeout: float | None
     memory_limit: str | None
-    expected: int | None
-    failed_in: Path | None
-    shard: tuple[int, int] | None
-    shard_by: Path | None
     repeat: int
     strict: bool
     require_supported: bool
@@ -146,25 +145,6 @@ class Arguments:
     verbose: int
     slowest: int | None
     form: str
-    ids: tuple[str, ...]
-    keywords: str
-    ops: tuple[str, ...]
-    opsets: tuple[int, ...]
-    dtypes: tuple[str, ...]
-    level: Level
-
-    @property
-    def selection(self) -> Selection:
-        """The selection of cases."""
-        from opcheck.suite import Selection
-
-        names = [field.name for field in fields(Selection)]
-        return Selection(**{name: getattr(self, name) for name in names})
-
-    @cached_property
-    def subset(self) -> Subset:
-        """The subset of the selected cases."""
-        return Subset(self.expected, self.failed_in, self.shard, self.shard_by)
 
     @property
     def read_from(self) -> list[Path]:
@@ -232,11 +212,15 @@ def judge(given: Arguments) -> NoReturn:
         resumed = given.written[-1] if given.resumed else None
         reports = report_files.Reports(given.targets, resumed)
         reports.begin(run.header, run.kept.records)
-        output = _output(given, run)
+        from opcheck.cli.output import JsonOutput, PrettyOutput
+
+        as_json = given.form == "json"
+        pretty = {"quiet": given.quiet, "verbose": given.verbose, "slowest": given.slowest}
+        output = JsonOutput(run.header) if as_json else PrettyOutput(run.header, **pretty)
         records, stopped = _collected(run, output, reports, given.most)
         whole, revised = run.end(records, stopped=stopped)
         # Whatever may fail comes before the exit code is printed.
-        ending = reports.finish(whole, checked.update(whole), revised)
+        ending = reports.finish(whole, mine.update(whole, *checked), revised)
         output.finish(whole.records, ending, revised)
         reports.show(whole)
     common.leave(Exit(ending.exit_code))
@@ -261,7 +245,7 @@ def _request(
         share=subset.share(suite),
         shard=subset.shard,
         selection=said,
-        level=given.level,
+        level=given.selection.level,
         paths=tuple(map(str, given.paths)),
         repeat=given.repeat,
         strict=given.strict,
@@ -272,24 +256,13 @@ def _request(
     )
 
 
-def _output(given: Arguments, run: LiveRun) -> JsonOutput | PrettyOutput:
-    from opcheck.cli.output import JsonOutput, PrettyOutput
-
-    if given.form == "json":
-        return JsonOutput(run.header)
-    return PrettyOutput(run.header, quiet=given.quiet, verbose=given.verbose, slowest=given.slowest)
-
-
 def _collected(
     run: LiveRun,
     output: JsonOutput | PrettyOutput,
     reports: report_files.Reports,
     most: int | None,
 ) -> tuple[list[Record], bool]:
-    """Print and write the results as they come, up to so many failures.
-
-    Returns them, and whether the user stopped the run.
-    """
+    """Print and write the results up to so many failures; returns them, and if the user stopped."""
     from opcheck.analysis.status import is_failure
 
     records: list[Record] = []

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import click
 
 from opcheck.cli import outputs
-from opcheck.cli.options import together
+from opcheck.cli.options import PATH, together
 from opcheck.errors import UsageError
 from opcheck.report.plain_text import one_line, plural
 
@@ -35,7 +35,6 @@ def _shard(value: str) -> tuple[int, int]:
     return number, total
 
 
-_RUN = click.Path(path_type=Path)
 #: --expect-cases, --last-failed, --shard and --shard-by, the fields of a `Subset`.
 subset_options = together(
     click.option(
@@ -49,7 +48,7 @@ subset_options = together(
         "--lf",
         "--last-failed",
         "failed_in",
-        type=_RUN,
+        type=PATH,
         metavar="RUN",
         help="Only cases that failed in this stored run, on one of the backends asked for.",
     ),
@@ -61,7 +60,7 @@ subset_options = together(
     ),
     click.option(
         "--shard-by",
-        type=_RUN,
+        type=PATH,
         metavar="RUN",
         help="Share them by the seconds in this stored run, not by size; the same for all shards.",
     ),
@@ -108,8 +107,7 @@ class Subset:
     ) -> tuple[tuple[Case, ...], str]:
         """Those of the cases that failed on one of the backends, and what they are in words.
 
-        Tells on standard error of those that failed and are not here. Raises UsageError where none
-        of the backends took part.
+        Warns of those that failed and are not here; raises UsageError if no backend took part.
         """
         path = self.failed_in
         if path is None:

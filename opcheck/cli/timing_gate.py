@@ -43,19 +43,13 @@ unclear_option = click.option(
 
 @dataclass(frozen=True)
 class TimingGate:
-    """Limit on slowdowns, and the meaning of unclear rows: "fail", "pass", or None.
-
-    None stands for "fail" where nothing is clear, else for "pass".
-    """
+    """Limit on slowdowns; `unclear` None is "fail" where nothing is clear, else "pass"."""
 
     most: float
     unclear: str | None
 
     def verdict(self, found: Compared, base: str = "", unfair: str = "") -> Verdict:
-        """Return what a comparison with an older run means, or with `base` in the same run.
-
-        `unfair` says why times would differ without the build, if they would.
-        """
+        """Return what a comparison with `base` or an older run means, and if it is `unfair`."""
         than, by = base or "before", f"by more than {100 * found.beyond:g} %"
         slower = sum(one.verdict == "slower" for one in found.changes)
         together = any(one.verdict == "slower" for one in found.together)
@@ -76,16 +70,13 @@ class TimingGate:
         if code is None and fails and self.unclear != "pass":
             code, said = Exit.NOTHING_JUDGED, [f"undecided whether slower than {than} {by}"]
         said = said or [f"nothing is seen to be slower than {than} {by}"]
-        return code, "; ".join((*said, unclear))
+        return code, "; ".join([*said, unclear])
 
 
 def asked(
     most: float | None, unclear: str | None, *, stored: bool, base: str | None = None
 ) -> TimingGate | None:
-    """Return the gate that is asked for, against something `stored` or against `base`.
-
-    Raises UsageError where there is nothing to compare with, or for less than can be measured.
-    """
+    """Return the gate against something `stored`, or `base`; raises UsageError without use."""
     from opcheck.timing.comparing import FINEST, FINEST_WITHIN, USUAL
 
     if not stored and most is None:
@@ -159,10 +150,7 @@ def show(console: Console, gate: TimingGate, old: Stored | None, new: Stored) ->
 
 
 def compare(old: Path, new: Path, most: float | None, unclear: str | None) -> NoReturn:
-    """Show what changed from one saved benchmark to another, and end.
-
-    Raises UsageError where something was asked for that only matters to what is measured.
-    """
+    """Show what changed between saved benchmarks; raises UsageError for options of measuring."""
     for name in given_besides("compared", "most", "unclear"):
         raise UsageError(f"--compare measures nothing: {name} has no place beside it")
     gate = asked(most, unclear, stored=True)

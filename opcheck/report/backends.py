@@ -83,10 +83,7 @@ def _explain(console: Console, error: OpcheckError | None, indent: str) -> None:
 def show_support(
     console: Console, backend: str, supports: Sequence[Support], declares: str
 ) -> None:
-    """Print the matrix of one backend, and why it is not right everywhere.
-
-    `declares` tells where the backend declares something, if it does.
-    """
+    """Print the matrix of one backend, where it `declares` that, and why cells are not right."""
     says = any(support.declared is not None for support in supports)
     title = f"{backend} (declares by {declares})" if says else f"{backend} (declares nothing)"
     put_all(console, _matrix(supports, plain_text.clean(title)))

@@ -13,23 +13,10 @@ from typing import Any, cast
 
 import numpy as np
 
-from opcheck import dtypes, opset
+from opcheck import dtypes, model, opset
 from opcheck.dtypes import DTYPES, DType
 from opcheck.graph.nodes import OneNode
 from opcheck.graph.test_data import DataSet
-from opcheck.model import (
-    Array,
-    AttrValue,
-    Case,
-    Fill,
-    Given,
-    Rejected,
-    Scalar,
-    TensorSpec,
-    Typed,
-    Value,
-    Values,
-)
 from opcheck.opset import Parameter
 from opcheck.suite.signature import changed_defaults, leads, name_at
 
@@ -44,11 +31,8 @@ def name_of(words: str) -> str:
     return _NOT_IN_NAMES.sub("_", words.lower()).strip("_")
 
 
-def written(case: Case, name: str, places: Sequence[tuple[int, str]]) -> list[str]:
-    """The lines of `case` under this name, at each of these opsets and dtypes.
-
-    The opsets and dtypes must be all combinations of some with some.
-    """
+def written(case: model.Case, name: str, places: Sequence[tuple[int, str]]) -> list[str]:
+    """The lines of `case` under this name, at each of these `combinations`."""
     # What tells a number from its neighbours here, does it in the other types too.
     widest = max((DTYPES[dtype] for _, dtype in places), key=lambda dtype: dtype.precision)
     schema = opset.describe(case.op.domain, case.op.name, case.opset)
@@ -76,19 +60,14 @@ def combinations(places: Iterable[tuple[int, str]]) -> Iterator[list[tuple[int, 
 
 
 def _matrix(places: Sequence[tuple[int, str]]) -> list[str]:
-    opsets = list(dict.fromkeys(number for number, _ in places))
-    types = list(dict.fromkeys(dtype for _, dtype in places))
-    varied = []
-    lines = []
-    for key, values in (("opset", opsets), ("dtype", types)):
-        if len(values) > 1:
-            varied.append(f"{key}: [{', '.join(map(str, values))}]")
-        else:
-            lines.append(f"  {key}: {values[0]}")
-    return [*([f"  matrix: {{{', '.join(varied)}}}"] if varied else []), *lines]
+    opsets, types = (dict.fromkeys(map(str, some)) for some in zip(*places, strict=True))
+    values = {"opset": ", ".join(opsets), "dtype": ", ".join(types)}
+    varied = ", ".join(f"{key}: [{some}]" for key, some in values.items() if "," in some)
+    lines = [f"  {key}: {some}" for key, some in values.items() if "," not in some]
+    return [f"  matrix: {{{varied}}}"] * bool(varied) + lines
 
 
-def _value(value: AttrValue | Typed | None, dtype: DType | None = None) -> str:
+def _value(value: model.AttrValue | model.Typed | None, dtype: DType | None = None) -> str:
     """An attribute's value, numbers as `dtype` has them."""
     match value:
         case None:
@@ -97,18 +76,18 @@ def _value(value: AttrValue | Typed | None, dtype: DType | None = None) -> str:
             return f"[{', '.join(_value(item, dtype) for item in value)}]"
         case np.ndarray():
             return _value(tuple(value.reshape(-1).tolist()), dtype)
-        case Typed():
+        case model.Typed():
             return f"{{{value.type}: {_value(value.value, dtype)}}}"
         case _:
             return _spelt(value, dtype)
 
 
-def _expectation(case: Case, dtype: DType) -> list[str]:
+def _expectation(case: model.Case, dtype: DType) -> list[str]:
     match case.expect:
-        case Values(outputs):
+        case model.Values(outputs):
             pairs = zip(case.outputs, outputs, strict=True)
             return _tensors("expect", outputs, None, [s for o, s in pairs if o.dtype is None])
-        case Rejected(reason, legal):
+        case model.Rejected(reason, legal):
             rejected = 'rejected: "{}"'.format(reason.replace('"', "'"))
             change = f"legal: {{{_change(case, legal, dtype)}}}"
             whole = f"  expect: {{{rejected}, {change}}}"
@@ -119,7 +98,7 @@ def _expectation(case: Case, dtype: DType) -> list[str]:
             return ['  empty: "{}"'.format(case.empty.replace('"', "'"))] if case.empty else []
 
 
-def _change(case: Case, legal: Case, dtype: DType) -> str:
+def _change(case: model.Case, legal: model.Case, dtype: DType) -> str:
     """In what its legal twin differs from a case: one attribute, or one input."""
     for name in {**case.attrs, **legal.attrs}:
         if case.attrs.get(name) != legal.attrs.get(name):
@@ -132,12 +111,12 @@ def _change(case: Case, legal: Case, dtype: DType) -> str:
 
 
 def _tensors(
-    key: str, specs: Sequence[TensorSpec], dtype: DType | None, typed: Sequence[TensorSpec]
+    key: str,
+    specs: Sequence[model.TensorSpec],
+    dtype: DType | None,
+    typed: Sequence[model.TensorSpec],
 ) -> list[str]:
-    """Tensors by name, in as many digits as `dtype` has, or in all if they are not rounded yet.
-
-    Those that are `typed` state their dtype, which does not follow from that of the case.
-    """
+    """Tensors in the digits of `dtype`, or in all; those that are `typed` state their dtype."""
     lines = [f"  {key}:"]
     for spec in specs:
         lines += _tensor(spec, dtype, f", dtype: {spec.dtype}" * (spec in typed)).split("\n")
@@ -146,29 +125,24 @@ def _tensors(
     return lines
 
 
-def _tensor(spec: TensorSpec, dtype: DType | None, typed: str = "") -> str:
+def _tensor(spec: model.TensorSpec, dtype: DType | None, typed: str = "") -> str:
     constant = f"{typed}{', initializer: true' * spec.initializer}"
     match spec.content:
-        case Fill(kind, args, seed):
-            said = f"{kind}: {_fill(kind, args)}"
+        case model.Fill(kind, args, seed):
+            numbers = ", ".join(_spelt(arg, None) for arg in args)
+            values = {"specials": "true", "constant": numbers}.get(kind, f"[{numbers}]")
+            said = f"{kind}: {values}"
             said += "" if kind in ("constant", "arange", "specials") else f", seed: {seed}"
             puts = [f"{{at: {_value(p.at)}, value: {_spelt(p.value, None)}}}" for p in spec.put]
             said += f", put: [{', '.join(puts)}]" if puts else ""
             return f"    {spec.name}: {{shape: {_value(spec.shape)}, {said}{constant}}}"
-        case Given(values):
-            return _given(spec.name, values, dtype, constant)
+        case model.Given(array):
+            return _given(spec.name, array, dtype, constant)
         case _:
             raise ValueError(f"{spec.name}: its values are in a file")
 
 
-def _fill(kind: str, args: Sequence[Scalar]) -> str:
-    if kind == "specials":
-        return "true"
-    numbers = [_spelt(arg, None) for arg in args]
-    return numbers[0] if kind == "constant" else f"[{', '.join(numbers)}]"
-
-
-def _spelt(value: Scalar, dtype: DType | None) -> str:
+def _spelt(value: model.Scalar, dtype: DType | None) -> str:
     """A value as a case file spells it."""
     if isinstance(value, str):
         return json.dumps(value, ensure_ascii=False)
@@ -176,12 +150,9 @@ def _spelt(value: Scalar, dtype: DType | None) -> str:
 
 
 def _given(
-    name: str, values: Array, dtype: DType | None, stated: str, *, in_rows: bool = False
+    name: str, values: model.Array, dtype: DType | None, stated: str, *, in_rows: bool = False
 ) -> str:
-    """A tensor written out; each row in a line if asked for, or if one line has no room for all.
-
-    `stated` is what else is said of it.
-    """
+    """A tensor written out, and what else is `stated`; in one line if it fits and may be."""
     if values.size == 0:
         return f"    {name}: {{shape: {[*values.shape]}, constant: 0{stated}}}"
     opening, closing = f"    {name}: {'{value: ' * bool(stated)}", f"{stated}}}" * bool(stated)
@@ -230,8 +201,8 @@ class Written:
     """The text of a case file, the arrays of the files beside it, and its tensors by case."""
 
     text: str
-    files: Mapping[str, Array]
-    tensors: Mapping[str, Mapping[str, Array]]
+    files: Mapping[str, model.Array]
+    tensors: Mapping[str, Mapping[str, model.Array]]
 
 
 @dataclass(eq=False)
@@ -239,10 +210,10 @@ class _YamlCase:
     name: str
     stem: str
     dtype: DType | None
-    files: dict[str, Array]
-    tensors: dict[str, Array] = field(default_factory=dict)
+    files: dict[str, model.Array]
+    tensors: dict[str, model.Array] = field(default_factory=dict)
 
-    def tensor(self, name: str, array: Array, follows: DType | None) -> str:
+    def tensor(self, name: str, array: model.Array, follows: DType | None) -> str:
         """A line, or several, with a tensor; `follows` is the dtype that need not be stated."""
         self.tensors[name] = array
         dtype = dtypes.of(array)
@@ -260,8 +231,8 @@ class _YamlCase:
 def written_nodes(nodes: Sequence[NamedNode], stem: str) -> Written:
     """The cases of `nodes`, which are all of one operator, for a file whose name begins so."""
     first = nodes[0].node.schema.op
-    files: dict[str, Array] = {}
-    tensors: dict[str, Mapping[str, Array]] = {}
+    files: dict[str, model.Array] = {}
+    tensors: dict[str, Mapping[str, model.Array]] = {}
     lines = [f"# Imported from {', '.join(one.origin for one in nodes)}."]
     lines += [f"domain: {first.domain}"] * bool(first.domain)
     lines += [f"op: {first.name}", "cases:"]
@@ -269,9 +240,8 @@ def written_nodes(nodes: Sequence[NamedNode], stem: str) -> Written:
         sets = one.node.test.data_sets
         for data in sets:
             name = one.name if len(sets) == 1 else f"{one.name}_set_{data.number}"
-            case = _YamlCase(name, stem, None, files)
-            if data.inputs:
-                case.dtype = dtypes.of(cast(Array, data.inputs[0]))
+            dtype = dtypes.of(cast(model.Array, data.inputs[0])) if data.inputs else None
+            case = _YamlCase(name, stem, dtype, files)
             lines += [*_case_lines(case, one, data), ""]
             tensors[name] = case.tensors
     return Written("\n".join(lines).rstrip() + "\n", files, tensors)
@@ -283,20 +253,16 @@ def _case_lines(case: _YamlCase, named: NamedNode, data: DataSet) -> Iterator[st
     yield f"  opset: {node.opset}"
     if case.dtype:
         yield f"  dtype: {case.dtype}"
-    attrs = {**dict.fromkeys(changed_defaults(node.schema)), **node.attrs}
-    if attrs:
+    if attrs := {**dict.fromkeys(changed_defaults(node.schema)), **node.attrs}:
         yield from _attributes(attrs)
     outputs = [*_slots(node.schema.outputs, node.outputs, data.outputs)]
-    types = [dtypes.of(array) for _, _, array in outputs]
-    if any(dtype and dtype.kind == "float" for dtype in types):
+    if any((dtype := dtypes.of(array)) and dtype.kind == "float" for _, _, array in outputs):
         yield f"  tolerance: {{rtol: {node.test.rtol!r}, atol: {node.test.atol!r}}}"
-    inputs = [*_slots(node.schema.inputs, node.inputs, data.inputs)]
     bound: dict[str, DType] = {}
-    if inputs:
+    if data.inputs:
         yield "  inputs:"
-    for name, parameter, array in inputs:
-        dtype = dtypes.of(array)
-        if dtype:
+    for name, parameter, array in _slots(node.schema.inputs, node.inputs, data.inputs):
+        if dtype := dtypes.of(array):
             bound.setdefault(parameter.constraint, dtype)
         yield case.tensor(name, array, case.dtype)
     yield "  expect:"
@@ -306,13 +272,13 @@ def _case_lines(case: _YamlCase, named: NamedNode, data: DataSet) -> Iterator[st
 
 
 def _slots(
-    parameters: Sequence[Parameter], places: Sequence[int], arrays: Sequence[Value]
-) -> Iterator[tuple[str, Parameter, Array]]:
+    parameters: Sequence[Parameter], places: Sequence[int], arrays: Sequence[model.Value]
+) -> Iterator[tuple[str, Parameter, model.Array]]:
     for at, array in zip(places, arrays, strict=True):
-        yield (*name_at(parameters, at), cast(Array, array))
+        yield (*name_at(parameters, at), cast(model.Array, array))
 
 
-def _attributes(attrs: Mapping[str, AttrValue | Typed | None]) -> Iterator[str]:
+def _attributes(attrs: Mapping[str, model.AttrValue | model.Typed | None]) -> Iterator[str]:
     # ONNX keeps attributes in float32.
     float32 = DTYPES["float32"]
     said = [f"{name}: {_value(value, float32)}" for name, value in attrs.items()]
@@ -324,7 +290,7 @@ def _attributes(attrs: Mapping[str, AttrValue | Typed | None]) -> Iterator[str]:
     yield from (_fitting(f"    {one}") for one in said)
 
 
-def _can_be_spelt(array: Array, dtype: DType) -> bool:
+def _can_be_spelt(array: model.Array, dtype: DType) -> bool:
     """Return True if YAML can express the array; of NaN, texts know only one."""
     if dtype.kind == "complex":
         read = np.array([complex(str(one)) for one in array.reshape(-1).tolist()], array.dtype)
@@ -337,7 +303,7 @@ def _can_be_spelt(array: Array, dtype: DType) -> bool:
     return bool(read.tobytes() == array.tobytes())
 
 
-def _rows(array: Array, dtype: DType | None, indent: int | None) -> str:
+def _rows(array: model.Array, dtype: DType | None, indent: int | None) -> str:
     """The array, each row in a line of its own, `indent` characters from the left; None: in one."""
     if array.ndim > 1:
         below = None if indent is None else indent + 1

@@ -88,9 +88,8 @@ def unfair(differences: Differences) -> str:
 def _cases(mine: Collection[str], others: Collection[str]) -> str:
     """`16, of which 3 only there: Hardmax/x, …`: how many, and an example."""
     alone = [case for case in mine if case not in others]
-    named = (
-        f" (only in this run: {', '.join(alone[:1])}{', …' * (len(alone) > 1)})" if alone else ""
-    )
+    more = ", …" * (len(alone) > 1)
+    named = f" (only in this run: {alone[0]}{more})" if alone else ""
     return f"{len(mine):,}{named}"
 
 
@@ -122,9 +121,8 @@ def _show_changes(
 ) -> None:
     if not changes:
         return
-    longest = max(
-        len(title) - 2, *(cell_len(plain_text.brief(change.backend)) for change in changes)
-    )
+    names = (plain_text.brief(change.backend) for change in changes)
+    longest = max(len(title) - 2, *map(cell_len, names))
     # Within one run there are no p-values.
     has_p = not math.isnan(changes[0].p)
     columns = [

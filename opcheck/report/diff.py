@@ -16,7 +16,7 @@ from opcheck.analysis.merging import differences
 from opcheck.model import Header, Record, Run, Verdict
 from opcheck.report import failure, plain_text
 from opcheck.report.json_lines import line
-from opcheck.report.markdown import Section, code, fitting, plain, table, text
+from opcheck.report.markdown import Section, code, fitting, plain, section, table, text
 from opcheck.report.style import COLOURS, Numbers, new_table, put_all, put_exit, unlike
 
 # History of the format of JSON lines:
@@ -32,10 +32,7 @@ _NEARER_COLUMNS = "operator", "type", "backend", "used", "now"
 def show(
     console: Console, old: Run, new: Run, found: Difference, *, common: bool, verbose: bool
 ) -> None:
-    """Print what was not alike, the changes kind by kind, and what they amount to.
-
-    Of many changes of a kind only the first, unless `verbose`.
-    """
+    """Print what was not alike, changes by kind (all if `verbose`), and what they amount to."""
     put_all(console, unlike(differences(old.header, new.header)))
     for kind, alike in groupby(found.changes, key=lambda change: change.kind):
         _show_kind(console, kind, list(alike), verbose=verbose)
@@ -115,47 +112,44 @@ def _nearer(growths: Iterable[Growth]) -> Iterator[tuple[str, ...]]:
 
 
 def lines(old: Run, new: Run, found: Difference, *, common: bool) -> Iterator[str]:
-    """Yield the report as JSON lines: the two runs, every change, and totals."""
+    """The report as JSON lines: the two runs, every change, and totals."""
+    return map(line, _records(old, new, found, common))
+
+
+def _records(old: Run, new: Run, found: Difference, common: bool) -> Iterator[dict[str, Any]]:
     code, meaning = judged(old, new, found, common=common)
     unlike_ = differences(old.header, new.header)
-    yield line(
-        {
-            "type": "diff",
-            "format": FORMAT,
-            "old": _about(old.header),
-            "new": _about(new.header),
-            "differences": {name: [*both] for name, both in unlike_.items()},
-        }
-    )
+    yield {
+        "type": "diff",
+        "format": FORMAT,
+        "old": _about(old.header),
+        "new": _about(new.header),
+        "differences": {name: [*both] for name, both in unlike_.items()},
+    }
     for change in found.changes:
         record = change.record
-        yield line(
-            {
-                "type": "change",
-                "kind": change.kind.value,
-                "regression": change.kind in REGRESSIONS,
-                "case": record.case,
-                "backend": record.backend,
-                "op": str(record.op),
-                "dtype": record.dtype,
-                "old": _result(change.old),
-                "new": _result(change.new),
-                "repeat": record.repeat,
-            }
-        )
-    for growth in found.growths:
-        fields = dataclasses.asdict(growth)
-        yield line({"type": "growth", **fields, "op": str(growth.op)})
-    yield line(
-        {
-            "type": "footer",
-            "exit_code": int(code),
-            "meaning": meaning,
-            "counts": {kind.value: count for kind, count in found.counts().items()},
-            "compared": found.compared,
-            "left_out": len(found.left_out),
+        yield {
+            "type": "change",
+            "kind": change.kind.value,
+            "regression": change.kind in REGRESSIONS,
+            "case": record.case,
+            "backend": record.backend,
+            "op": str(record.op),
+            "dtype": record.dtype,
+            "old": _result(change.old),
+            "new": _result(change.new),
+            "repeat": record.repeat,
         }
-    )
+    for growth in found.growths:
+        yield {"type": "growth", **dataclasses.asdict(growth), "op": str(growth.op)}
+    yield {
+        "type": "footer",
+        "exit_code": int(code),
+        "meaning": meaning,
+        "counts": {kind.value: count for kind, count in found.counts().items()},
+        "compared": found.compared,
+        "left_out": len(found.left_out),
+    }
 
 
 def _about(header: Header) -> dict[str, Any]:
@@ -204,19 +198,17 @@ def _parts(old: Run, new: Run, found: Difference, common: bool) -> Iterator[Sect
 def _head(old: Run, new: Run, found: Difference, common: bool) -> Iterator[str]:
     status, meaning = judged(old, new, found, common=common)
     yield from (f"## opcheck diff: {text(meaning)}", "", f"exit code {int(status)}", "")
-    unlike = differences(old.header, new.header).items()
-    if unlike:
-        rows = [
-            (text(name), *(text(plain_text.brief(one)) for one in both)) for name, both in unlike
-        ]
-        yield from ("### Not alike in the two runs", "", *table(("", "old", "new"), rows), "")
+    rows = [
+        (text(name), *(text(plain_text.brief(one)) for one in both))
+        for name, both in differences(old.header, new.header).items()
+    ]
+    yield from section("Not alike in the two runs", ("", "old", "new"), rows)
 
 
 def _tail(found: Difference) -> Iterator[str]:
-    if found.growths:
-        nearer = _nearer(found.growths)
-        rows = [(code(op), text(dtype), code(who), *shares) for op, dtype, who, *shares in nearer]
-        yield from (f"### {_NEARER}", "", *table(_NEARER_COLUMNS, rows, numbers=2), "")
+    nearer = _nearer(found.growths)
+    rows = [(code(op), text(dtype), code(who), *shares) for op, dtype, who, *shares in nearer]
+    yield from section(_NEARER, _NEARER_COLUMNS, rows, numbers=2)
     if found.left_out:
         yield from (f"Left out: {text(left_out(found))}", "")
 

@@ -84,8 +84,8 @@ def text(result: Record) -> str:
 
 
 def _diagnoses(console: Console, diagnoses: Sequence[Diagnosis]) -> None:
-    for label, said in zip(["looks", *["or"] * (LIKELIEST - 1)], diagnoses, strict=False):
-        _line(console, label, str(said))
+    for number, said in enumerate(diagnoses[:LIKELIEST]):
+        _line(console, "or" if number else "looks", str(said))
     left = len(diagnoses) - LIKELIEST
     if left > 0:
         verb = "gives" if left == 1 else "give"

@@ -15,10 +15,7 @@ if TYPE_CHECKING:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a file that has all of the text, or is as it was before; a device is written into.
-
-    Raises Unwritable.
-    """
+    """Write all of the text, or nothing, to a file; to a device as it is. Raises Unwritable."""
     try:
         whole = path.resolve()
         if whole.exists() and not whole.is_file():

@@ -17,7 +17,8 @@ from opcheck.suite import case_digest, suite_digest
 _SHOWN = 16
 #: And the most elements put after a fill.
 _PUT = 2
-#: What a record has as the result has it.
+#: What a record has as the case or the result has it.
+_OF_CASE = "op", "opset", "name", "row", "rule", "level", "source"
 _ALIKE = {field.name for field in dataclasses.fields(model.LiveResult)} - {"case", "comparisons"}
 
 
@@ -60,10 +61,7 @@ def attributes(attrs: model.Attrs) -> str:
 
 
 def tensor(spec: model.TensorSpec) -> str:
-    """`input float32[2, 3] uniform 0, 1 seed 7`; a small literal in full, a large one not.
-
-    Elements put after a fill are listed too: up to two, or their number.
-    """
+    """`input float32[2, 3] uniform 0, 1 seed 7`; small literals, and a few elements put after."""
     shape = f"{spec.name} {spec.dtype}[{', '.join(map(str, spec.shape))}]"
     puts = " and ".join(f"{_said(one.value)} at {[*one.at]}" for one in spec.put)
     if len(spec.put) > _PUT:
@@ -105,10 +103,7 @@ def question(case: model.Case) -> str:
 
 
 def repeat(result: model.LiveResult, backends: Sequence[str] = ()) -> str:
-    """The command that repeats just this case on just this backend, of the run's `backends`.
-
-    For an object of the process, which no command can name, the call that does.
-    """
+    """The command, or for an object the call, that repeats just this case on just this backend."""
     # Whoever shows a stored run needs no backends.
     from opcheck.backends.address import CODE
 
@@ -133,22 +128,16 @@ def repeat(result: model.LiveResult, backends: Sequence[str] = ()) -> str:
     if result.known and result.known.line is not None:
         words += ["--known", result.known.ledger]
     # Without it, the like of it is only counted.
-    if result.verdict is model.Verdict.WARN:
-        words.append("--strict")
-    if result.verdict is model.Verdict.UNSUPPORTED:
-        words.append("--require-supported")
-    if result.irreproducible:
-        words.append("--require-reproducible")
+    words += ["--strict"] * (result.verdict is model.Verdict.WARN)
+    words += ["--require-supported"] * (result.verdict is model.Verdict.UNSUPPORTED)
+    words += ["--require-reproducible"] * result.irreproducible
     if result.verdicts:
         words += ["--repeat", str(sum(result.verdicts.values()))]
     return shlex.join(words)
 
 
 class Recorder:
-    """Makes the records of a run; `suite` are all cases of the selection, in their order.
-
-    `backends` are the addresses of all that take part.
-    """
+    """Makes the records of a run on `backends` by address; `suite` are the cases in their order."""
 
     def __init__(self, cases: Sequence[model.Case], backends: Sequence[str] = ()) -> None:
         self._backends = backends
@@ -166,20 +155,14 @@ class Recorder:
             case=case.id,
             place=place,
             digest=digest,
-            op=case.op,
-            opset=case.opset,
             dtype=case.dtype.name if case.dtype else None,
-            name=case.name,
-            row=case.row,
-            rule=case.rule,
-            level=case.level,
             clause=quotation(case.clause, case.op) or case.clause,
-            source=case.source,
             question=question(case),
             repeat=repeat(result, self._backends),
             # Nobody asks how a sentence is read of which nothing went wrong.
             rulings=() if passed else rulings(case.clause, case.op),
             comparisons=tuple(map(_comparison, result.comparisons)),
+            **{name: getattr(case, name) for name in _OF_CASE},
             **{name: getattr(result, name) for name in _ALIKE},
         )
 

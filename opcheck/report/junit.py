@@ -16,7 +16,7 @@ from opcheck.report import failure, plain_text
 
 #: Verdicts by which a test did not work, and not the backend's answer was wrong.
 _ERRORS = {*WRONG, Verdict.NOT_RUN, Verdict.BAD_CASE} - {Verdict.FAIL, Verdict.DIFFER}
-_KINDS = ("failure", "error", "skipped")
+_KINDS = {"failure": "failures", "error": "errors", "skipped": "skipped"}
 
 
 def lines(run: Run) -> Iterator[str]:
@@ -79,7 +79,7 @@ def _count(suite: xml.Element) -> None:
     """Write how many tests of each kind there are, and their time; and what Ant's readers want."""
     tests = suite.findall("testcase")
     suite.set("tests", str(len(tests)))
-    for kind, name in zip(_KINDS, ("failures", "errors", "skipped"), strict=True):
+    for kind, name in _KINDS.items():
         suite.set(name, str(sum(test.find(kind) is not None for test in tests)))
     suite.set("time", f"{sum(float(test.attrib['time']) for test in tests):.6f}")
     xml.SubElement(suite, "system-out")

@@ -54,29 +54,25 @@ def _head(run: Run) -> Iterator[str]:
         head = ["operator", "backend", *columns]
         yield from (*table(head, counts, numbers=len(columns)), "")
     for wrong in totals.wrong(header, run.records):
-        yield from (f"### What is wrong with {names[wrong.backend]}: {wrong.told}", "")
-        found = (
+        found = [
             (text(cause.looks), text(", ".join(cause.places)), f"{len(cause.results):,}")
             for cause in wrong.causes
-        )
-        yield from (*table(("looks", "in", "cases"), found, numbers=1), "")
+        ]
+        title = f"What is wrong with {names[wrong.backend]}: {wrong.told}"
+        yield from section(title, ("looks", "in", "cases"), found, numbers=1)
     known = [
         (names[address], text(f"{known.cause} {known.link or ''}"), f"{count:,}")
         for address, known, count in totals.known(header.backends, run.records)
     ]
-    if known:
-        yield from ("### Known defects", "")
-        yield from (*table(("backend", "cause", "cases"), known, numbers=1), "")
+    yield from section("Known defects", ("backend", "cause", "cases"), known, numbers=1)
+    by_backend = plain_text.alike(run.records, lambda record: record.backend)
     passing = [
         (names[address], code(place), text(advice))
         for address in names
-        for place, _, advice in failure.outdated_lines(
-            r for r in run.records if r.backend == address
-        )
+        for place, _, advice in failure.outdated_lines(by_backend.get(address, ()))
     ]
-    if passing:
-        yield from ("### Listed as failing, but passing", "")
-        yield from (*table(("backend", "listed in", "what to do"), passing, numbers=0), "")
+    place = "backend", "listed in", "what to do"
+    yield from section("Listed as failing, but passing", place, passing)
 
 
 def _failure(result: Record) -> list[str]:
@@ -152,6 +148,14 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]], *, numbers: int = 
     """A table whose last columns are flush right; cells are Markdown."""
     rules = ["---"] * (len(head) - numbers) + ["---:"] * numbers
     return [f"| {' | '.join(row)} |" for row in (head, rules, *rows)]
+
+
+def section(
+    title: str, head: Sequence[str], rows: Sequence[Sequence[str]], *, numbers: int = 0
+) -> Iterator[str]:
+    """A table under its title; nothing without rows."""
+    if rows:
+        yield from (f"### {title}", "", *table(head, rows, numbers=numbers), "")
 
 
 def plain(lines: Iterable[str]) -> Iterator[Section]:

@@ -25,7 +25,7 @@ from opcheck.model.mutation import (
 )
 from opcheck.report import plain_text
 from opcheck.report.case_yaml import combinations, name_of, written
-from opcheck.report.style import Numbers, count_cell, new_table, put_all
+from opcheck.report.style import Numbers, new_table, put_all
 
 _COLOURS = {
     Fate.KILLED: "green",
@@ -99,17 +99,18 @@ def _counts(score: Score) -> dict[str, Any]:
 
 def _scores(mutations: Sequence[Mutation]) -> Table:
     table = new_table("operator", *map(Numbers, ("mistakes", *Fate, "score")))
-    ops = list(dict.fromkeys(mutation.mutant.op for mutation in mutations))
-    for op in ops:
-        _add_score(table, str(op), score(m for m in mutations if m.mutant.op == op))
-    if len(ops) > 1:
+    by_op = plain_text.alike(mutations, lambda mutation: mutation.mutant.op)
+    for op, some in by_op.items():
+        _add_score(table, str(op), score(some))
+    if len(by_op) > 1:
         table.add_section()
         _add_score(table, "all", score(mutations))
     return table
 
 
 def _add_score(table: Table, name: str, score: Score) -> None:
-    cells = [count_cell(score[fate], _COLOURS[fate]) for fate in Fate]
+    counts = ((score[fate], _COLOURS[fate]) for fate in Fate)
+    cells = [Text(f"{n:,}", colour) if n else Text("·", "bright_black") for n, colour in counts]
     whole = score.share in (1.0, None)
     table.add_row(
         name, f"{score.total():,}", *cells, Text(percent(score), "green" if whole else "red")

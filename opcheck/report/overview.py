@@ -7,7 +7,6 @@ import re
 import textwrap
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import partial
 
 from rich.console import Console
 from rich.table import Table
@@ -45,13 +44,12 @@ def show(console: Console, header: Header, results: Sequence[Record]) -> None:
     occur = {kind for counts in rows.values() for count in counts.values() for kind in count}
     kinds = [kind for kind in (*list(Verdict)[1:], "self") if kind in occur]
     names = {backend.address: plain_text.brief(str(backend)) for backend in header.backends}
-    forms = (
-        partial(_by_operator, names, rows, kinds, _NAME),
-        partial(_by_operator, names, rows, kinds, _HEAD),
-        partial(_by_backend, names, rows, kinds),
-        partial(_by_backend, names, {label: rows[label] for label in [*rows][-1:]}, kinds),
-    )
-    tables = [form() for form in forms]
+    tables = [
+        _by_operator(names, rows, kinds, _NAME),
+        _by_operator(names, rows, kinds, _HEAD),
+        _by_backend(names, rows, kinds),
+        _by_backend(names, dict([*rows.items()][-1:]), kinds),
+    ]
     fitting = (table for table in tables if least(table, folded=_NAME) <= console.width)
     table = next(fitting, tables[-1])
     notes = _legend(kinds, console.width)

@@ -143,10 +143,7 @@ def interval(low: float, high: float) -> str:
 
 
 def bar(share: float, width: int, *, ascii_only: bool) -> str:
-    """A bar of `share` of `width` cells, in eighths of a cell where there are characters for it.
-
-    It is never empty, because everything takes some time.
-    """
+    """A bar of `share` of `width` cells, in eighths unless in ASCII, and never empty."""
     share = min(max(share, 0.0), 1.0)
     if ascii_only:
         return "#" * max(round(share * width), 1)

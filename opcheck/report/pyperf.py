@@ -24,10 +24,7 @@ _Value: TypeAlias = str | int | float
 
 
 def text(bench: Bench, rows: Sequence[Timed]) -> str:
-    """Every timing that has samples, each under the name `case [backend]`.
-
-    Raises UsageError where there is none, because pyperf reads no file without one.
-    """
+    """Every timing with samples as `case [backend]`; raises UsageError where there is none."""
     benchmarks = [
         _benchmark(bench, row, timing) for row in rows for timing in row.timings if timing.samples
     ]

@@ -63,6 +63,18 @@ _STYLE: dict[Any, Any] = {
 }
 
 
+def show_sweeps(
+    console: Console, bench: Bench, rows: Sequence[Timed], plot: Path | None = None
+) -> None:
+    """Print how times grow in each sweep, and draw it."""
+    sweeps = plain_text.alike((row for row in rows if row.sweep), lambda row: row.sweep)
+    for some in sweeps.values():
+        console.print()
+        show(console, bench, some)
+        if plot and any(timing.samples for row in some for timing in row.timings):
+            draw(plot, bench, some)
+
+
 def show(console: Console, bench: Bench, rows: Sequence[Timed]) -> None:
     """Print the times of rows that are of one case in several sizes, and how they grow."""
     lines = StyledLines(console)
@@ -79,10 +91,7 @@ def show(console: Console, bench: Bench, rows: Sequence[Timed]) -> None:
 
 
 def draw(path: Path, bench: Bench, rows: Sequence[Timed]) -> None:
-    """Draw the same as a picture, the same file for the same data.
-
-    Raises UsageError where there is nothing to draw, and Unwritable.
-    """
+    """Draw the same, the same file for the same data; raises UsageError and Unwritable."""
     check_plot(path)
     curves = {}
     for backend, version in bench.backends.items():
@@ -111,10 +120,12 @@ def title(rows: Sequence[Timed]) -> str:
 
 def _points(rows: Sequence[Timed], backend: str) -> dict[str, Point]:
     """What was measured of a backend, or of the copy, by case."""
-    timings = ((row, row.timing(backend) or Timing("")) for row in rows)
-    samples = ((row, row.copy if backend == _COPY else one.samples) for row, one in timings)
-    found = ((row, spread(some, row.yardstick)) for row, some in samples)
-    return {row.case: (row.moved, one) for row, one in found if one}
+    points = {}
+    for row in rows:
+        timing = row.timing(backend) or Timing("")
+        if one := spread(row.copy if backend == _COPY else timing.samples, row.yardstick):
+            points[row.case] = row.moved, one
+    return points
 
 
 def _growth(points: Sequence[Point]) -> Scaling | None:
@@ -209,10 +220,7 @@ def _untimed(rows: Sequence[Timed]) -> Iterator[tuple[str, str]]:
 
 
 def check_plot(path: Path) -> None:
-    """Raise UsageError where no picture could be drawn into this file: before hours of measuring.
-
-    That is where its ending names no known format, or matplotlib is missing.
-    """
+    """Raise UsageError for a file of no known format, or without matplotlib."""
     if path.suffix.lower() not in _METADATA:
         raise UsageError(f"{path}: a plot ends in {' or '.join(_METADATA)}")
     if not available():
@@ -235,17 +243,16 @@ def _figure(title: str, curves: Mapping[str, Sequence[Point]], copy: Sequence[Po
     ]
     if copy:
         looks.append((copy, {"color": "#888888", "linestyle": ":", "label": "copy"}))
-    for axes in (above, below):
-        axes.set_xscale("log")
-        axes.set_yscale("log")
+    panels: tuple[tuple[Axes, str, Formatter], ...] = (
+        (above, "time of a call: median, quartiles", EngFormatter(unit="s")),
+        (below, "bandwidth in GB/s", FuncFormatter(lambda value, _: f"{value:g}")),
+    )
+    for axes, label, formatter in panels:
+        axes.set(xscale="log", yscale="log", ylabel=label)
         for points, look in looks:
             _add(axes, points, look, as_rate=axes is below)
-    above.set_ylabel("time of a call: median, quartiles")
-    below.set_ylabel("bandwidth in GB/s")
+        _mark(axes.yaxis, axes.set_ylim(_limits(axes.get_ylim())), formatter)
     below.set_xlabel("size: bytes that must move")
-    plain = FuncFormatter(lambda value, _: f"{value:g}")
-    _mark(above.yaxis, above.set_ylim(_limits(above.get_ylim())), EngFormatter(unit="s"))
-    _mark(below.yaxis, below.set_ylim(_limits(below.get_ylim())), plain)
     _mark(below.xaxis, below.set_xlim(_limits(below.get_xlim())), EngFormatter(unit="B"))
     figure.align_ylabels()
     # Beside the axes, where it hides no curve however many there are.
@@ -263,12 +270,9 @@ def _add(axes: Axes, points: Sequence[Point], look: dict[str, Any], *, as_rate: 
         times = [(moved, getattr(found, name)) for moved, found in sized]
         return [moved / time / 1e9 if as_rate else time for moved, time in times]
 
-    low, middle, high = map(
-        values, ("high", "median", "low") if as_rate else ("low", "median", "high")
-    )
-    down = [max(value - end, 0) for value, end in zip(middle, low, strict=True)]
-    up = [max(end - value, 0) for value, end in zip(middle, high, strict=True)]
-    axes.errorbar(sizes, middle, yerr=[down, up], capsize=3, linewidth=1.5, markersize=6, **look)
+    middle, *ends = map(values, ("median", "high", "low") if as_rate else ("median", "low", "high"))
+    errors = [[abs(value - one) for value, one in zip(middle, end, strict=True)] for end in ends]
+    axes.errorbar(sizes, middle, yerr=errors, capsize=3, linewidth=1.5, markersize=6, **look)
 
 
 def _limits(shown: tuple[float, float]) -> tuple[float, float]:

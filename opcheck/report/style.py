@@ -77,11 +77,6 @@ def new_table(*columns: str, title: str = "") -> Table:
     return table
 
 
-def count_cell(number: int, colour: str = "") -> Text:
-    """A number in a cell; a dot in place of 0."""
-    return Text(f"{number:,}", colour) if number else Text("·", "bright_black")
-
-
 def grouped(
     console: Console,
     columns: Sequence[str],
@@ -209,10 +204,7 @@ class StyledLines:
         self._console.print(line, soft_wrap=True)
 
     def fill(self, text: str, style: str = "") -> None:
-        """Print a paragraph, broken at no space of `together`.
-
-        Rich would leave blanks at the ends of its lines.
-        """
+        """Print a paragraph, broken at no space of `together`; Rich would leave blanks at ends."""
         spelt = _NO_BREAK.join(map(self._spelt, text.split(_NO_BREAK)))
         for line in textwrap.wrap(
             spelt,

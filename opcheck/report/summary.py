@@ -23,10 +23,7 @@ _FEW = 3
 
 @dataclass(frozen=True)
 class Summary:
-    """Print the failures in `results`, then an overview; `verbose` prints every section in full.
-
-    So many of the `slowest` results are listed too.
-    """
+    """Print failures, the `slowest` results and an overview, or all in full if `verbose`."""
 
     console: Console
     header: Header
@@ -56,11 +53,9 @@ class Summary:
         if self.verbose:
             mine = f"Known failures, as {plain_text.brief(', '.join(self.header.ledgers))} has them"
             shipped = "Known defects of these releases (--no-known judges them)"
-            for title, is_mine in ((shipped, False), (mine, True)):
-                those = [
-                    r for r in results if is_mine == bool(r.known and r.known.line is not None)
-                ]
-                put_all(console, self._with_causes(title, those))
+            listed = plain_text.alike(results, lambda r: bool(r.known and r.known.line is not None))
+            put_all(console, self._with_causes(shipped, listed.get(False, ())))
+            put_all(console, self._with_causes(mine, listed.get(True, ())))
         # Without -v, only of backends that there is nothing else to say of.
         judged = set() if self.verbose else {one.backend for one in results if is_judged(one)}
         idle = [result for result in results if result.backend not in judged]
@@ -102,29 +97,21 @@ class Summary:
         return grouped(self.console, head, groups.items(), above=0, apart=True)
 
     def _open_answers(self) -> Table:
-        chosen = plain_text.alike(
-            (
-                r
-                for r in self.results
-                if r.alternative and r.verdict in (Verdict.PASS, Verdict.WARN)
-            ),
-            lambda result: f"{result.op.name}/{result.name}",
-        )
-        groups = {}
-        for name, of_case in chosen.items():
+        right = Verdict.PASS, Verdict.WARN
+        answers = (one for one in self.results if one.alternative and one.verdict in right)
+        by_name = plain_text.alike(answers, lambda result: f"{result.op.name}/{result.name}")
+        groups: dict[str, list[tuple[str, str]]] = {}
+        for name, of_case in by_name.items():
             alike: dict[str, list[str]] = {}
             for address, _, mine in self._by_backend(of_case):
                 given = Counter(str(result.alternative) for result in mine).items()
                 said = ", ".join(f"{plain_text.brief(answer)} ×{times}" for answer, times in given)
                 alike.setdefault(said, []).append(plain_text.brief(address))
             # Many names, where all of them agree, would be lost on the reader.
-            groups[plain_text.brief(name)] = [
-                (
-                    said,
-                    f"all {len(some)}" if len(some) == len(self.names) > _FEW else ", ".join(some),
-                )
-                for said, some in alike.items()
-            ]
+            for said, some in alike.items():
+                agree = len(some) == len(self.names) > _FEW
+                who = f"all {len(some)}" if agree else ", ".join(some)
+                groups.setdefault(plain_text.brief(name), []).append((said, who))
         title = "Where the text leaves it open, the answer each backend gives"
         head = ["case", "answer", "backend"]
         return grouped(self.console, head, groups.items(), above=0, title=title)
@@ -184,10 +171,8 @@ class Summary:
         spell: Callable[[Record], str] = attrgetter("reason"),
     ) -> Table:
         chosen = [result for result in results if result.verdict is verdict]
-        kinds = (
-            (name, [*_kinds(Counter(map(spell, mine)))])
-            for _, name, mine in self._by_backend(chosen)
-        )
+        found = self._by_backend(chosen)
+        kinds = ((name, [*_kinds(Counter(map(spell, mine)))]) for _, name, mine in found)
         return self._listing(title, "reason", kinds)
 
     def _listing(

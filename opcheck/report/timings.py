@@ -76,10 +76,7 @@ def show_head(console: Console, bench: Bench) -> None:
 
 
 def show_case(console: Console, bench: Bench, row: Timed) -> None:
-    """Print one case: what it is, a line a backend, and what is to be said of them.
-
-    Columns are as wide as in all other cases, so that all are aligned.
-    """
+    """Print one case: what it is, a line a backend in columns as in other cases, and remarks."""
     lines, is_wide = StyledLines(console), console.width >= _WIDE
     lines.put((plain_text.brief(row.case), "bold"))
     lines.fill(_about(row))
@@ -128,10 +125,7 @@ def _about(row: Timed) -> str:
 
 @dataclass(frozen=True)
 class ReportedTiming:
-    """Reported timing of a backend in a case; without a `spread` it was not timed.
-
-    The `ratio` is to the baseline, and the verdict says what it means.
-    """
+    """Timing of a backend; none without a `spread`. `ratio` and its verdict are to the baseline."""
 
     timing: Timing
     spread: Spread | None

@@ -1,18 +1,43 @@
-"""Contents of the tables at the end of a run."""
+"""Contents of the tables at the end of a run, in a terminal, in Markdown and on a page."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Literal, TypeAlias
 
 from opcheck.analysis.causes import Cause, causes, number_of
-from opcheck.analysis.status import before_ledgers, is_judged, is_red, reds_of
+from opcheck.analysis.status import UNJUDGED, before_ledgers, is_judged, is_red, reds_of
+from opcheck.dtypes import DTYPES
 from opcheck.model import WRONG, BackendInfo, Header, Known, OpVersion, Record, Verdict
 from opcheck.report import plain_text
 
-#: The row of all operators.
+#: The row of all operators, and the column of all dtypes.
 ALL = "all"
 #: The name of the engine's passes against itself.
 SELF = "self"
+#: The dtype of cases that have none.
+NONE = "none"
+Tone: TypeAlias = Literal["bad", "red", "warn", "known", "pass", "self", "gap"]
+
+#: The sign and the tone of each, the worst first; what fails the run is red, whatever it is.
+SIGNS: Mapping[str, tuple[str, Tone]] = {
+    Verdict.BAD_CASE: ("B", "bad"),
+    Verdict.CRASH: ("C", "red"),
+    Verdict.OOM: ("M", "red"),
+    Verdict.TIMEOUT: ("T", "red"),
+    Verdict.UNSTABLE: ("S", "red"),
+    Verdict.FAIL: ("F", "red"),
+    Verdict.DIFFER: ("D", "red"),
+    Verdict.ERROR: ("E", "red"),
+    Verdict.UNEXPECTED_PASS: ("U", "red"),
+    Verdict.NOT_RUN: ("?", "gap"),
+    Verdict.WARN: ("W", "warn"),
+    Verdict.KNOWN: ("K", "known"),
+    Verdict.PASS: ("✓", "pass"),
+    SELF: ("≡", "self"),
+    Verdict.UNSUPPORTED: ("–", "gap"),
+}
+_RANKS = {name: rank for rank, name in enumerate(SIGNS)}
 
 
 def by_operator(
@@ -110,10 +135,7 @@ def known(
 def companies(
     results: Iterable[Record],
 ) -> list[tuple[tuple[tuple[str, ...], tuple[str, ...]], list[str]]]:
-    """The backends that agreed and those that differed, and in which cases; most cases first.
-
-    These are cases in which that is all there is to see: nobody is known to be right.
-    """
+    """Who agrees and who differs where nobody is known to be right; most cases first."""
     cases: dict[str, tuple[list[str], list[str]]] = {}
     for result in results:
         if result.against:
@@ -146,10 +168,9 @@ def wrong(header: Header, results: Iterable[Record]) -> Iterator[BackendCauses]:
     # That answers differ accuses nobody.
     some = {*WRONG, Verdict.WARN} - {Verdict.DIFFER}
     failures = [r for r in results if is_red(r, red) and r.verdict in some]
-    for backend in header.backends:
-        mine = [result for result in failures if result.backend == backend.address]
-        if not mine:
-            continue
+    by_backend = plain_text.alike(failures, lambda result: result.backend)
+    for address in (one.address for one in header.backends if one.address in by_backend):
+        mine = by_backend[address]
         found = causes(mine)
         explained = sum(len(cause.results) for cause in found if cause.explained)
         told, left = plain_text.plural(len(mine), "failure"), len(mine) - explained
@@ -157,4 +178,81 @@ def wrong(header: Header, results: Iterable[Record]) -> Iterator[BackendCauses]:
             told += f": {explained:,} explained by {plain_text.plural(number_of(found), 'cause')}"
         if left:
             told += f", {left:,} unexplained"
-        yield BackendCauses(backend.address, told, found)
+        yield BackendCauses(address, told, found)
+
+
+@dataclass(frozen=True)
+class Count:
+    """Number of results with a verdict."""
+
+    name: str
+    sign: str
+    tone: Tone
+    count: int
+
+
+@dataclass(frozen=True)
+class Total:
+    """Results of a backend; `conforming` and `judged` leave out the engine against itself."""
+
+    backend: BackendInfo
+    counts: tuple[Count, ...]
+    conforming: int
+    judged: int
+
+
+@dataclass(frozen=True)
+class OverviewRow:
+    """Counts of all dtypes, and of each; the first of its operator has `span` rows below."""
+
+    op: OpVersion
+    backend: str
+    cells: Mapping[str, tuple[Count, ...]]
+    span: int
+
+
+def by_backend(header: Header, records: Iterable[Record], red: Collection[Verdict]) -> list[Total]:
+    """For each backend."""
+    found = plain_text.alike(records, lambda record: record.backend)
+    totals = []
+    for backend in header.backends:
+        mine = found.get(backend.address, [])
+        judged = [one for one in mine if one.verdict not in UNJUDGED and not one.self_check]
+        conforming = sum(record.verdict is Verdict.PASS for record in judged)
+        totals.append(Total(backend, counted(mine, red), conforming, len(judged)))
+    return totals
+
+
+def matrix(
+    header: Header, records: Sequence[Record], red: Collection[Verdict]
+) -> tuple[tuple[str, ...], list[OverviewRow]]:
+    """The dtypes, and rows by operator version, with the backends of each in their order."""
+    found = plain_text.alike(records, lambda record: (record.op, record.backend))
+    dtypes = tuple(sorted({record.dtype or NONE for record in records}, key=_place))
+    order = [backend.address for backend in header.backends]
+    spans = Counter(op for op, _ in found)
+    rows = []
+    for op, backend in sorted(found, key=lambda key: (key[0], order.index(key[1]))):
+        mine = plain_text.alike(found[op, backend], lambda record: record.dtype or NONE)
+        cells = {ALL: counted(found[op, backend], red)}
+        cells |= {dtype: counted(mine.get(dtype, ()), red) for dtype in dtypes}
+        rows.append(OverviewRow(op, backend, cells, spans.pop(op, 0)))
+    return dtypes, rows
+
+
+def _place(dtype: str) -> tuple[int, str]:
+    """By width and kind; what a newer opcheck knows comes behind, and what has no dtype last."""
+    known = list(DTYPES)
+    if dtype == NONE:
+        return len(known) + 1, ""
+    return (known.index(dtype) if dtype in known else len(known)), dtype
+
+
+def counted(records: Iterable[Record], red: Collection[Verdict]) -> tuple[Count, ...]:
+    """The verdicts that occur, the worst first; what fails the run is red, whatever it is."""
+    found = Counter((name_of(record), is_red(record, red)) for record in records)
+    counts = [
+        Count(name, SIGNS[name][0], "red" if fails else SIGNS[name][1], count)
+        for (name, fails), count in found.items()
+    ]
+    return tuple(sorted(counts, key=lambda one: (one.tone != "red", _RANKS[one.name])))

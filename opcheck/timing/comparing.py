@@ -1,35 +1,26 @@
 """Changes between two runs at different times, and the gate against regressions.
 
-Nothing pairs samples of two runs, and machines change between them: on a small virtual machine
-all rows of a run together are off by 1–2 %, now and then by 3 %, while neighbours use what the
-processors share; a row is so by 4 % or more in one of ten runs. Hence:
+Samples of two runs are not paired, and machines change between runs: on a small virtual machine
+all rows of a run are off by 1–2 %, sometimes 3 %, and one row by 4 % or more in one of ten runs.
 
-- What counts is the slowness relative to rulers timed in the same rounds. One is a fixed piece of
-  work, which follows the speed of the processor. The other is that and a copy of as many bytes, of
-  which the copy is as much as it takes of the row's time: what memory can do to a row is bounded by
-  the time that it spends with it. (The copy alone is no ruler for a row that takes ten times as
-  long: in one of ten runs it moves by 10 % or more, as its two buffers happen to lie, and rows do
-  not move with it.) Slower is only what is slower relative to both; where they disagree, the one
-  that shows less change has its say.
-- What is asked is not whether a row changed, for it always did somewhat, but whether it surely
-  changed by more than a limit: Welch's test over processes, of what is left beyond that.
-- A build that is slower altogether shows in the mean over all rows of a backend, too: of each
-  process the mean of its rows is taken, and the processes of both runs are held against each other
-  by the same test.
-- P-values of all rows and means are adjusted together by Benjamini and Hochberg's method. Where
-  nothing changed that keeps the chance of any false alarm in the whole run below 5 %, as Holm's
-  does, and it finds more where many rows changed, as they do when a build is slow.
+- Rows are measured relative to two rulers timed in the same rounds: a fixed piece of work, which
+  follows the processor's speed, and a mix of that and a copy of as many bytes, weighted by the part
+  of the row's time that the copy takes, which bounds what memory can do to the row. (The copy alone
+  moves by 10 % or more in one of ten runs, as its buffers happen to lie; rows do not follow it.)
+  The ruler that shows less change decides.
+- Welch's test over processes asks if a row surely changed by more than a limit: it always changes.
+- A build that is slower altogether shows in the mean of a backend's rows, by process, too.
+- All p-values are adjusted together by Benjamini and Hochberg's method. Where nothing changed, the
+  chance of any false alarm in a run stays below 5 %, as with Holm's, and more slow rows are found.
 
-`benchmarks/alarms.py` measures how often that is wrong, and docs/timings.md says what it found.
-Where the copy itself is the second ruler, the test asks for 3 %, and the gate for 5 % as seen, it
-is 2 false alarms in 50, and 48 of 50 slower builds.
+`benchmarks/alarms.py` measures how often that is wrong, and docs/timings.md has the results.
 
 Backends of one run are compared in the same rounds, and need none of this: see `compare_backends`.
 """
 
 import math
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean
 from typing import Literal
@@ -54,11 +45,10 @@ ALARM = 0.05
 class TimingChange:
     """The seconds of a backend for a case in the new run over those in the old one.
 
-    Of all cases together, as the geometric mean, where `case` is "". `ratio` is the one nearer to 1
-    of two, relative to the two rulers; `low` and `high` span the intervals of 95 % of both, for
-    this row alone. `p`, adjusted for all rows, is how likely so much is if it changed by no more
-    than was asked for, NaN within one run. "slower" and "faster" are what surely changed by more
-    than that, "same" what surely did not, "not slower" what surely became no slower by more.
+    `case` "" stands for all cases, as a geometric mean. `ratio` is relative to the ruler that gives
+    the one nearer to 1; `low` and `high` span the 95 % intervals of both. `p`, adjusted for all
+    rows, is how likely that is for a change within the limit; NaN within one run. "slower" and
+    "faster" surely changed by more than the limit, "same" and "not slower" surely did not.
     """
 
     case: str
@@ -72,10 +62,7 @@ class TimingChange:
 
 @dataclass(frozen=True)
 class Missing:
-    """A row that cannot be compared, and `why`.
-
-    `lacks` says in which run there is nothing to compare: "old", "new" or "both".
-    """
+    """A row that cannot be compared, and `why`; it `lacks` something in "old", "new" or "both"."""
 
     case: str
     backend: str
@@ -109,13 +96,9 @@ class Compared:
 
 
 def compare_runs(old: Sequence[Timed], new: Sequence[Timed], beyond: float = USUAL) -> Compared:
-    """Each case on each backend, in the new run and in the old one.
-
-    What counts is what changed by more than `beyond`; it should be no less than `FINEST`.
-    """
-    before, after = _Run(old), _Run(new)
-    rows = list(dict.fromkeys((*_rows(new), *_rows(old))))
-    found = [_row(row, before, after) for row in rows]
+    """Changes by more than `beyond`, at least `FINEST`, of each case on each backend."""
+    before, after = dict(_rows(old)), dict(_rows(new))
+    found = [_row(row, before, after) for row in {**after, **before}]
     both = [one for one in found if isinstance(one, _Both)]
     several = _together(both)
     changes = _judged([_change(one, beyond) for one in (*both, *several)], beyond)
@@ -126,8 +109,7 @@ def compare_runs(old: Sequence[Timed], new: Sequence[Timed], beyond: float = USU
 def compare_backends(rows: Sequence[Timed], base: str, beyond: float = USUAL) -> Compared:
     """Each case on each backend but `base`, compared with `base` in the same rounds.
 
-    A row is judged by the interval of its ratio, and all rows of a backend together by Student's
-    interval over the processes, each with the mean of its rows.
+    Rows are judged by the intervals of their ratios, backends by Student's over process means.
     """
     found: list[TimingChange] = []
     missing: list[Missing] = []
@@ -160,33 +142,30 @@ def compare_backends(rows: Sequence[Timed], base: str, beyond: float = USUAL) ->
 _Row = tuple[str, str, str, str, str]
 
 
-class _Run:
-    def __init__(self, run: Sequence[Timed]) -> None:
-        self.timed = {(one.case, one.dtype, one.shapes, one.digest): one for one in run}
-        self.cases = {one.case for one in run}
-
-    def has(self, row: _Row) -> tuple[Timed, Timing] | str:
-        """Return its timing, or why there is none."""
-        case, backend = row[0], row[-1]
-        timed = self.timed.get(row[:-1])
-        if timed is None:
-            return "of another type, shape or content" if case in self.cases else "no such case"
-        if (timing := timed.timing(backend)) is None:
-            return "no such backend"
-        if not timing.samples:
-            return timing.why_not or "no samples"
-        if not pairs(timing.samples, timed.yardstick):
-            return "nothing to hold it against"
-        return timed, timing
-
-
-def _rows(run: Iterable[Timed]) -> Iterator[_Row]:
+def _rows(run: Iterable[Timed]) -> Iterator[tuple[_Row, Timed]]:
     for one in run:
         for timing in one.timings:
-            yield one.case, one.dtype, one.shapes, one.digest, timing.backend
+            yield (one.case, one.dtype, one.shapes, one.digest, timing.backend), one
 
 
-#: The logarithms of what is seen in processes, by their number: in the old run and in the new one.
+def _timing(row: _Row, run: Mapping[_Row, Timed]) -> tuple[Timed, Timing] | str:
+    """Return the timing of a row in a run, or why there is none."""
+    if row not in run:
+        if any(other[:-1] == row[:-1] for other in run):
+            return "no such backend"
+        same = any(case == row[0] for case, *_ in run)
+        return "of another type, shape or content" if same else "no such case"
+    timed = run[row]
+    timing = timed.timing(row[-1])
+    assert timing
+    if not timing.samples:
+        return timing.why_not or "no samples"
+    if not pairs(timing.samples, timed.yardstick):
+        return "nothing to hold it against"
+    return timed, timing
+
+
+#: Logarithms of what processes show, by their number: in the old run and in the new one.
 _Logs = tuple[dict[int, float], dict[int, float]]
 
 
@@ -197,8 +176,8 @@ class _Both:
     logs: tuple[_Logs, ...]
 
 
-def _row(row: _Row, before: _Run, after: _Run) -> _Both | Missing:
-    old, new = before.has(row), after.has(row)
+def _row(row: _Row, before: Mapping[_Row, Timed], after: Mapping[_Row, Timed]) -> _Both | Missing:
+    old, new = _timing(row, before), _timing(row, after)
     case, backend = row[0], row[-1]
     if isinstance(old, str) or isinstance(new, str):
         reasons = {"old": old, "new": new}
@@ -234,11 +213,9 @@ def _together(rows: Sequence[_Both]) -> list[_Both]:
     found = []
     for backend in dict.fromkeys(row.backend for row in rows):
         mine = [row.logs for row in rows if row.backend == backend]
-        rulers = min(map(len, mine))
-        logs = tuple(
-            (_mean([row[n][0] for row in mine]), _mean([row[n][1] for row in mine]))
-            for n in range(rulers)
-        )
+        # Of each ruler that all of them have.
+        pairs = (zip(*ruler, strict=True) for ruler in zip(*mine, strict=False))
+        logs = tuple((_mean(old), _mean(new)) for old, new in pairs)
         if len(mine) > 1 and all(old and new for old, new in logs):
             found.append(_Both("", backend, logs))
     return found
@@ -259,10 +236,7 @@ def _change(row: _Both, beyond: float) -> TimingChange:
 
 
 def _welch(old: Sequence[float], new: Sequence[float], zone: float) -> tuple[float, ...]:
-    """Return the slowdown relative to one ruler: a logarithm, its interval, and p-values.
-
-    Those say how likely so much more or less is if it changed by no more than `zone`.
-    """
+    """Return the logarithm of a slowdown, its interval, and p-values of more than `zone`."""
     shift = fmean(new) - fmean(old)
     if min(len(old), len(new)) < 2:
         return shift, -math.inf, math.inf, 1.0, 1.0

@@ -80,24 +80,19 @@ class Ratio:
 def ratio(one: Timing, base: Timing) -> Ratio | None:
     """The median of `one` over that of `base`; None where they have no round in common.
 
-    So a ratio and the medians next to it never disagree. The interval holds that ratio and joins
-    two others, which are of ratios within rounds:
+    So a ratio agrees with the medians next to it. Its interval joins two, of ratios within rounds:
 
-    - Student's t over the medians of the worker processes. It alone knows of what differs between
-      processes. With three processes it is boundless in practice if one of them was disturbed; so
-      it ends where the luck of every process would have to be worse than `LUCK`.
-    - The sign test's over all rounds, which assumes nothing about the noise; all of their range
-      where there are fewer than six. With three processes Student's interval is narrow now and
-      then only because three medians happen to agree. Stopping at what is narrow selects just
-      these; noise that the rounds show must not vanish in them.
+    - Student's t over the medians of processes: only it sees what differs between processes. With
+      three of them, one disturbed, it is boundless in practice; so it ends where every process
+      would need worse luck than `LUCK`.
+    - The sign test's over all rounds, or all of their range if fewer than six: it assumes nothing
+      about noise. Three medians may agree by chance, and stopping at narrow intervals selects that.
 
-    `benchmarks/simulated.py` draws runs on eight kinds of machines. Of 9 rounds by 3 processes, and
-    of 30 to 120 by 5, looked at after `LOOKS`, the interval covers the truth in 95–100 %, and equal
-    backends are called faster or slower in 0–2 %. Of 3 rounds by 3 these are 95–98 % and 0–5 %. A
-    factor of 12 is found in 98–100 % of all.
-
-    What remains: three processes that differ by 2 % agree by luck in 12 % of the runs, and what is
-    called precise then is wrong nearly as often as right. More processes help, rounds do not.
+    `benchmarks/simulated.py` draws runs on eight kinds of machines. With 9 rounds by 3 processes,
+    or 30 to 120 by 5 looked at after `LOOKS`, the interval covers the truth in 95–100 %, and equal
+    backends are called faster or slower in 0–2 %; with 3 rounds by 3, in 95–98 % and 0–5 %. A
+    factor of 12 is found in 98–100 %. Three processes that differ by 2 % still agree by luck in
+    12 % of runs; what is precise then is often wrong. More processes help, rounds do not.
     """
     theirs = pairs(base.samples, one.samples)
     swapped = [Pair(pair.round, pair.worker, -pair.log) for pair in theirs]
@@ -118,11 +113,9 @@ def _median(timing: Timing) -> float:
 
 
 def words(ratio: Ratio) -> Word:
-    """Faster or slower: all of the interval is, by more than `ZONE`.
+    """Return "faster" or "slower" if all of the interval is, by more than `ZONE`.
 
-    The same: it is not, and nor does the interval reach further than `LIMIT` beyond that zone. So
-    an interval as narrow as it is to be and around 1 says the same, and none that admits 5 % does.
-    Unclear: anything else.
+    "same" if not, and the interval ends within `LIMIT` beyond that zone; anything else is unclear.
     """
     if ratio.high < 1 / (1 + ZONE):
         return "faster"
@@ -166,11 +159,10 @@ def _over_rounds(logs: Sequence[float]) -> tuple[float, float]:
 
 @dataclass(frozen=True)
 class Mean:
-    """The geometric mean of a backend's ratios to the baseline.
+    """The geometric mean of a backend's ratios to the baseline, over `cases` of all there were.
 
-    `cases` are those it is taken over, `of` all there were. The interval of 95 % is about cases
-    like these: how far the mean moves with the choice of them, not how well each was measured. It
-    is boundless where it would span more than a factor of `SPAN`, which says nothing.
+    The 95 % interval is how far the mean moves with the choice of such cases, not how well each was
+    measured; it is boundless where it would span more than a factor of `SPAN`.
     """
 
     backend: str
@@ -184,12 +176,15 @@ class Mean:
 def means(timed: Sequence[Timed], base: str) -> tuple[Mean, ...]:
     """A mean for each backend but `base`, in order, over the cases that all of them have times for.
 
-    Over others the means would be about different work. A backend without any time has no mean, and
-    takes none from the others. Fewer than `LEAST` cases have none.
+    A backend without any time has no mean, and takes none from the others; nor have few cases.
     """
     backends = dict.fromkeys(timing.backend for one in timed for timing in one.timings)
-    others = {backend: _logs(timed, backend, base) for backend in backends if backend != base}
-    found = {backend: logs for backend, logs in others.items() if logs}
+    found: dict[str, dict[int, float]] = {}
+    for backend in backends:
+        for number, one in enumerate(timed):
+            mine, other = one.timing(backend), one.timing(base)
+            if mine and other and backend != base and (seen := ratio(mine, other)):
+                found.setdefault(backend, {})[number] = math.log(seen.value)
     common = [n for n in range(len(timed)) if all(n in logs for logs in found.values())]
     if len(common) < LEAST:
         return ()
@@ -203,12 +198,3 @@ def means(timed: Sequence[Timed], base: str) -> tuple[Mean, ...]:
         value, low, high = map(math.exp, (fmean(values), low, high))
         averages.append(Mean(backend, value, low, high, len(values), len(timed)))
     return tuple(averages)
-
-
-def _logs(timed: Sequence[Timed], backend: str, base: str) -> dict[int, float]:
-    logs = {}
-    for number, one in enumerate(timed):
-        mine, other = one.timing(backend), one.timing(base)
-        if found := ratio(mine, other) if mine and other else None:
-            logs[number] = math.log(found.value)
-    return logs

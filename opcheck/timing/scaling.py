@@ -34,14 +34,10 @@ class Scaling:
 def scaling(sizes: Sequence[float], seconds: Sequence[float]) -> Scaling | None:
     """The curve nearest to these points on logarithmic scales; None for fewer than two sizes.
 
-    A straight line instead would call the exponent 0.81 ± 0.13 where a call takes 2 µs and an
-    element 1 ns, with eight sizes from 256 to 4 million; one through the larger half alone 0.99,
-    but 0.94 where the call takes 20 µs. The curve finds 1.00 in all of these, and its interval
-    covers 1 in 91–98 % of simulated sweeps with noise of 1 and 4 %. Where there is no fixed cost to
-    speak of, or there are too few sizes, it is the line.
-
-    What no power describes makes the interval wide, or the exponent one between two: n log n looks
-    like 1.1, and a step where caches end like a steeper slope.
+    It finds an exponent of 1.00 where a call takes 2 or 20 µs and an element 1 ns, with eight sizes
+    from 256 to 4 million, where a straight line finds 0.81 ± 0.13; its interval covers 1 in 91–98 %
+    of simulated sweeps. Without a fixed cost, or with few sizes, it is the line. What is no power
+    makes the interval wide or gets an exponent between two: n log n looks like 1.1.
     """
     points = sorted(zip(sizes, seconds, strict=True))
     if len({size for size, _ in points}) < 2:

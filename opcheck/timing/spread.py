@@ -64,8 +64,8 @@ def spread(samples: Sequence[Sample], beside: Sequence[Sample]) -> Spread | None
 def drift(samples: Sequence[Sample], beside: Sequence[Sample]) -> float:
     """By how much samples grow over the life of a worker, relative to others of the same rounds.
 
-    So a machine that others slow down is no drift, and processes that differ are none. Shown is
-    what is at least `DRIFTS` by Theil's and Sen's slope, and more than none with 99.9 %.
+    So neither a busy machine nor processes that differ are drift. Growth below `DRIFTS` by Theil's
+    and Sen's slope, or not above none with 99.9 %, counts as 0.
     """
     found = pairs(samples, beside)
     if len(found) < _ENOUGH:
@@ -93,9 +93,8 @@ def drift(samples: Sequence[Sample], beside: Sequence[Sample]) -> float:
 def settled(seconds: Sequence[float]) -> bool:
     """Return True if warm-up is over: the last calls are no faster than those before them.
 
-    Medians of seven calls each, and a gain of 3 % is none. In simulations with noise of 5 % and a
-    preempted call in ten, it is over after 15 calls where nothing warms up, and what is still to be
-    gained then is 0.1 % where warm-up fades within 3 calls, 4 % within 10.
+    Medians of seven calls each, and a gain of 3 % is none. With 5 % of noise and one of ten calls
+    preempted, that takes 15 calls; 0.1 % is left to gain if warm-up fades in 3 calls, 4 % in 10.
     """
     last, before = seconds[-_CALLS:], seconds[-2 * _CALLS : -_CALLS]
     return len(before) == _CALLS and median(last) >= median(before) / (1 + _GAIN)
@@ -104,8 +103,7 @@ def settled(seconds: Sequence[float]) -> bool:
 def loops_for(seconds: float, least: float = 0.5e-3, most: float = 1e-3) -> int:
     """Return how many calls of `seconds` each make a sample of `least` to `most`, at least one.
 
-    As near as can be to the middle of both, by which neither is left if calls turn out to be
-    somewhat faster or slower.
+    Near the middle of both, so that calls may turn out somewhat faster or slower.
     """
     loops = round(math.sqrt(least * most) / seconds)
     return max(1, math.ceil(least / seconds), loops)

@@ -10,7 +10,7 @@ from itertools import cycle
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
-from opcheck.model.timing import Bench, Timed
+from opcheck.model.timing import Timed
 from opcheck.report import plain_text
 from opcheck.report.html import plots
 from opcheck.report.html.page import document
@@ -38,7 +38,8 @@ def lines(stored: Stored) -> Iterator[str]:
     drawings: dict[str, Drawing] = {}
     # What copying a case's bytes takes, its backends, and the name of its drawing.
     cases: list[tuple[Timed, Spread | None, Sequence[ReportedTiming], str]] = []
-    of = colours(bench)
+    # The colour of each backend.
+    of = dict(zip(bench.backends, cycle(_SERIES), strict=False))
     for number, row in enumerate(rows):
         name = ""
         if plots.available() and any(timing.samples for timing in row.timings):
@@ -68,11 +69,6 @@ def lines(stored: Stored) -> Iterator[str]:
     ).split("\n")
 
 
-def colours(bench: Bench) -> dict[str, str]:
-    """The colour of each backend, in a drawing."""
-    return dict(zip(bench.backends, cycle(_SERIES), strict=False))
-
-
 def times(row: Timed, of: Mapping[str, str]) -> Drawing:
     """For each backend with times: the middle 80 % of its samples, the middle half, the median."""
     import numpy as np
@@ -89,10 +85,7 @@ def times(row: Timed, of: Mapping[str, str]) -> Drawing:
 
 
 def ratios(rows: Sequence[tuple[str, str, Ratio]], of: Mapping[str, str]) -> Drawing:
-    """Ratios to the baseline with their intervals of 95 %, by case and backend.
-
-    The band around 1 is where a difference is none; a dotted interval is boundless.
-    """
+    """Ratios by case and backend, with a band of no difference; a dotted interval is boundless."""
     cases = [case for case, _, _ in rows]
     firsts = [case if case not in cases[:place] else "" for place, case in enumerate(cases)]
     with _axes(firsts, [backend for _, backend, _ in rows]) as (axes, done):
@@ -145,10 +138,7 @@ def _short(names: Sequence[str]) -> list[str]:
 def _axes(
     names: Sequence[str], behind: Sequence[str] = ()
 ) -> Iterator[tuple[Axes, Callable[[], Drawing]]]:
-    """Axes with a line for each name, from above to below, and how to end the drawing.
-
-    What stands `behind` a line is written on its right.
-    """
+    """Axes with a line for each name and what stands `behind` it, and how to end the drawing."""
     shown, ends = _short(names), _short(behind)
     left, right = (12 + _LETTER * max(map(len, some), default=0) for some in (shown, ends))
     height = _LINE * len(names)

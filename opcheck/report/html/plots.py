@@ -32,12 +32,7 @@ COLOURS = {
     "--line": "#010205",
     "--accent": "#010206",
     "--wrong": "#010207",
-    "--series-0": "#010210",
-    "--series-1": "#010211",
-    "--series-2": "#010212",
-    "--series-3": "#010213",
-    "--series-4": "#010214",
-    "--series-5": "#010215",
+    **{f"--series-{number}": f"#01021{number}" for number in range(6)},
 }
 _VARIABLES = {colour: f"var({name})" for name, colour in COLOURS.items()}
 _COLOUR = re.compile("|".join(_VARIABLES))
@@ -78,10 +73,7 @@ STYLE: dict[Any, Any] = {
     "axes.edgecolor": COLOURS["--line"],
     "xtick.labelcolor": COLOURS["--soft"],
     "ytick.labelcolor": COLOURS["--soft"],
-    "xtick.major.size": 0,
-    "ytick.major.size": 0,
-    "xtick.minor.size": 0,
-    "ytick.minor.size": 0,
+    **{f"{axis}tick.{kind}.size": 0 for axis in "xy" for kind in ("major", "minor")},
     "figure.facecolor": "none",
     "axes.facecolor": "none",
 }
@@ -97,36 +89,24 @@ class Drawing:
 
 
 def compact(drawn: str) -> Drawing:
-    """The drawing without names, groups, fonts and needless digits.
-
-    Without names, because all drawings of a page are in one document; nothing may be clipped.
-    """
+    """The drawing without groups, fonts, needless digits, and names: a page has many drawings."""
     root = xml.fromstring(drawn)
     _, _, width, height = map(float, root.attrib["viewBox"].split())
+    # Of paths, only the definitions of markers have names.
     markers = {f"#{one.get('id')}": one for one in root.iter(f"{_SVG}path") if one.get("id")}
-    inside = "".join(xml.tostring(one, encoding="unicode") for one in _flat(root, markers))
-    return Drawing(width, height, inside.replace(" />", "/>"))
-
-
-def _flat(parent: xml.Element, markers: Mapping[str, xml.Element]) -> list[xml.Element]:
     found: list[xml.Element] = []
-    for one in parent:
+    for one in root.iter():
         match one.tag.removeprefix(_SVG):
-            case "g":
-                found += _flat(one, markers)
             case "use":
-                found.append(_marker(one, markers[one.attrib[_LINK]]))
-            case "path" | "text" | "image" as kind:
+                small = _small("path", markers[one.attrib[_LINK]])
+                _restyle(small, one.attrib.get("style", ""))
+                place = _short(f"{one.attrib['x']} {one.attrib['y']}")
+                small.set("transform", f"translate({place})")
+                found.append(small)
+            case "path" | "text" | "image" as kind if kind != "path" or not one.get("id"):
                 found.append(_small(kind, one))
-    return found
-
-
-def _marker(use: xml.Element, of: xml.Element) -> xml.Element:
-    small = _small("path", of)
-    _restyle(small, use.attrib.get("style", ""))
-    place = _short(f"{use.attrib['x']} {use.attrib['y']}")
-    small.set("transform", f"translate({place})")
-    return small
+    inside = "".join(xml.tostring(one, encoding="unicode") for one in found)
+    return Drawing(width, height, inside.replace(" />", "/>"))
 
 
 def _small(kind: str, one: xml.Element) -> xml.Element:
@@ -134,17 +114,13 @@ def _small(kind: str, one: xml.Element) -> xml.Element:
     small.text = one.text.strip() if one.text else None
     for name, value in one.attrib.items():
         match name:
-            case "id" | "clip-path":
-                pass
             case "style":
                 _restyle(small, value)
-            case "transform" if _NO_ROTATION.fullmatch(value):
-                pass
             case "transform" if kind == "image":
                 small.set(name, value)
             case _ if name == _LINK:
                 small.set("href", "".join(value.split()))
-            case _:
+            case _ if name not in ("id", "clip-path") and not _NO_ROTATION.fullmatch(value):
                 small.set(name, _short(value))
     return small
 
@@ -152,8 +128,8 @@ def _small(kind: str, one: xml.Element) -> xml.Element:
 def _restyle(small: xml.Element, style: str) -> None:
     """As attributes where they may be, because styles need more characters."""
     kept = []
-    for rule in filter(None, (part.strip() for part in style.split(";"))):
-        name, value = (part.strip() for part in rule.split(":", 1))
+    for rule in filter(str.strip, style.split(";")):
+        name, value = map(str.strip, rule.split(":", 1))
         if name in _SAID_ELSEWHERE:
             continue
         if _COLOUR.search(value):
@@ -207,15 +183,14 @@ class Plots:
         return []
 
     def _plot(self, key: tuple[Any, ...], told: str, draw: Callable[[Canvas], None]) -> Plot | None:
-        name = self._names.get(key)
-        if name is None:
+        if key not in self._names:
             if not self._canvases or len(self._names) >= _MOST or self._room < 0:
                 return None
             name = self._names[key] = f"d{len(self._names)}"
             self.drawings[name] = self._canvases[key[0]].drawn(draw)
             self._room -= len(self.drawings[name].inside)
-        drawing = self.drawings[name]
-        return Plot(name, drawing.width, drawing.height, told)
+        name = self._names[key]
+        return Plot(name, self.drawings[name].width, self.drawings[name].height, told)
 
 
 @contextmanager
@@ -321,9 +296,8 @@ def _ends(set_ticks: Callable[..., Any], cells: int, elements: int) -> None:
 def _histogram(on: Canvas, picture: Picture) -> None:
     """Bars as high as the logarithm of their count; a gap stands for powers that are left out."""
     bars = [(_steps(bits), count, "--wrong" if bits else "--soft") for bits, count in picture.ulps]
-    powers = [bits for bits, _ in picture.ulps]
     places = [0.0] * bool(bars)
-    places += [1.0 if next_one == one + 1 else 1.5 for one, next_one in pairwise(powers)]
+    places += [1.0 if b == a + 1 else 1.5 for (a, _), (b, _) in pairwise(picture.ulps)]
     if picture.unordered:
         bars.append(("NaN", picture.unordered, "--wrong"))
         places.append(1.5)
@@ -353,10 +327,8 @@ def _steps(bits: int) -> str:
 
 def _told_of_map(picture: Picture) -> str:
     counts = [sum(_LEVEL[one] == n for row in picture.cells for one in row) for n in range(6)]
-    told = (f"{count:,} {LEVELS[n][2]}" for n, count in enumerate(counts) if count)
-    return (
-        f"Map of errors by position, of {plain_text.plural(sum(counts), 'cell')}: {', '.join(told)}"
-    )
+    told = ", ".join(f"{count:,} {LEVELS[n][2]}" for n, count in enumerate(counts) if count)
+    return f"Map of errors by position, of {plain_text.plural(sum(counts), 'cell')}: {told}"
 
 
 def _told_of_ulps(picture: Picture) -> str:

@@ -10,9 +10,9 @@ from opcheck.analysis.status import is_failure, outcome, reds, reds_of
 from opcheck.model import Header, Known, Record, Run, Verdict
 from opcheck.report import failure, plain_text, totals
 from opcheck.report.failure import wanted
-from opcheck.report.html import overview, plots
-from opcheck.report.html.overview import NONE, counted
+from opcheck.report.html import plots
 from opcheck.report.html.page import as_data, brief, document, embedded, render, said, shown
+from opcheck.report.totals import NONE, counted
 
 #: How large a page may become, in bytes, and what its failures may take of that whatever else
 #: there is: a page of so many results that the list alone is larger still tells some in full.
@@ -36,7 +36,7 @@ def lines(run: Run) -> Iterator[str]:
     broken = broken_backends(header, records, red)
     groups = [group for one in broken for group in one.groups]
     room = max(_LARGEST - plots.ROOM - len(data), _LEAST)
-    dtypes, matrix = overview.matrix(header, records, red)
+    dtypes, matrix = totals.matrix(header, records, red)
     with plots.plots() as drawn:
         left = tell(groups, partial(_told, drawn=drawn, rows=rows, red=red), room)
     yield from document(
@@ -46,10 +46,10 @@ def lines(run: Run) -> Iterator[str]:
         names={backend.address: brief(str(backend)) for backend in header.backends},
         code=int(code),
         meaning=meaning,
-        totals=overview.totals(header, records, red),
+        totals=totals.by_backend(header, records, red),
         dtypes=dtypes,
         matrix=matrix,
-        verdicts=overview.counted(records, red),
+        verdicts=counted(records, red),
         has_self=any(record.self_check for record in records),
         broken=broken,
         failures=sum(len(group.failures) for group in groups),
@@ -75,7 +75,7 @@ def fragment(record: Record) -> str:
 def _told(
     record: Record, drawn: plots.Plots, rows: Mapping[int, int], red: Collection[Verdict]
 ) -> str:
-    (count,) = overview.counted([record], red)
+    (count,) = counted([record], red)
     return render(
         "failure.html",
         record=record,
@@ -108,25 +108,18 @@ def _facts(header: Header) -> Iterator[tuple[str, str]]:
         yield "shard", f"{first} of {count}"
     if header.seed is not None:
         yield "seed", str(header.seed)
-    told = {
-        "--no-known": not header.known,
-        "--strict": header.strict,
-        "--require-supported": header.require_supported,
-    }
-    said = [name for name, is_on in told.items() if is_on]
     if header.ledgers:
         yield "known failures", ", ".join(header.ledgers)
-    yield "options", ", ".join([*said, *(f"{k} {v}" for k, v in header.options.items())]) or "none"
+    options = ["--no-known"] * (not header.known) + ["--strict"] * header.strict
+    options += ["--require-supported"] * header.require_supported
+    options += [f"{name} {value}" for name, value in header.options.items()]
+    yield "options", ", ".join(options) or "none"
 
 
 @dataclass
 class FailureGroup:
-    """Failures of a backend that look alike: what they look like, and in which operators.
+    """Failures of a backend that look alike, and the texts of those that are `shown` in full."""
 
-    `shown` are the texts of those that are shown in full, in their order.
-    """
-
-    backend: str
     title: str
     places: Sequence[str]
     failures: Sequence[Record]
@@ -157,25 +150,18 @@ def broken_backends(
         if is_failure(record, red):
             is_bad = record.verdict is Verdict.BAD_CASE
             once.setdefault((record.case, record.reason) if is_bad else id(record), record)
-    failures = [*once.values()]
-    wrong = {one.backend: one for one in totals.wrong(header, failures)}
+    wrong = {one.backend: one for one in totals.wrong(header, once.values())}
+    failures = plain_text.alike(once.values(), lambda record: record.backend)
     found = []
-    for backend in header.backends:
-        mine = [record for record in failures if record.backend == backend.address]
-        if not mine:
-            continue
-        address, groups = backend.address, []
-        explained: set[int] = set()
+    for address in (one.address for one in header.backends if one.address in failures):
         told = [wrong[address].told] if address in wrong else []
-        for cause in wrong[address].causes if address in wrong else ():
-            groups.append(FailureGroup(address, cause.looks, cause.places, cause.results))
-            explained |= {id(record) for record in cause.results}
-        rest = (record for record in mine if id(record) not in explained)
+        causes = wrong[address].causes if address in wrong else ()
+        groups = [FailureGroup(one.looks, one.places, one.results) for one in causes]
+        explained = {id(record) for cause in causes for record in cause.results}
+        rest = (record for record in failures[address] if id(record) not in explained)
         for verdict, some in plain_text.alike(rest, lambda record: record.verdict).items():
             places = dict.fromkeys(str(record.op) for record in sorted(some, key=lambda r: r.op))
-            groups.append(
-                FailureGroup(address, _TITLES.get(verdict, verdict.value), [*places], some)
-            )
+            groups.append(FailureGroup(_TITLES.get(verdict, verdict.value), [*places], some))
             told.append(f"{len(some):,} {verdict.value}")
         found.append(Broken(address, ", ".join(told), tuple(groups)))
     return found
@@ -190,10 +176,7 @@ _TITLES = {
 
 
 def tell(groups: Sequence[FailureGroup], told: Callable[[Record], str], room: int) -> int:
-    """Show failures in full, the first of each group first, as long as there is `room`.
-
-    Returns how many there was none for. `room` is in bytes.
-    """
+    """Show failures in `room` bytes, the first of each group first; returns how many are left."""
     left = 0
     # One of each group, then the second of each, and so on.
     turns = zip_longest(*(group.failures for group in groups))

@@ -14,7 +14,8 @@ import numpy as np
 
 from opcheck import dtypes
 from opcheck.compare import verdict
-from opcheck.compare.outputs import Want, compare_outputs, stated_want, too_wide
+from opcheck.compare.elements import Want
+from opcheck.compare.outputs import compare_outputs, stated_want, too_wide
 from opcheck.model import (
     Array,
     Comparison,

@@ -4,7 +4,8 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias, TypeGuard, cast
 
-from opcheck.compare.outputs import Want, compare_outputs
+from opcheck.compare.elements import Want
+from opcheck.compare.outputs import compare_outputs
 from opcheck.dtypes import element_type
 from opcheck.model import (
     EXACT,

@@ -21,6 +21,7 @@ from opcheck.model import (
     Outcome,
     OutOfMemory,
     Produced,
+    Question,
     Raised,
     Rule,
     TimedOut,
@@ -46,12 +47,13 @@ class Answer:
 class Refusal:
     """Refusing the model is right, provided that its legal twin is accepted.
 
-    `wants` are the twin's outputs, empty where nothing computes them.
+    `wants` are the twin's outputs, empty where nothing computes them; `twin` asks for them.
     """
 
     reason: str
     wants: tuple[Want, ...]
     name: str | None = None
+    twin: Question | None = None
 
 
 Admitted: TypeAlias = Answer | Refusal
@@ -181,8 +183,12 @@ def by_itself(rule: Rule, outcome: Outcome) -> Judgement:
     match outcome:
         case NotRun(reason):
             return Judgement(Verdict.NOT_RUN, reason)
-        case Crashed() | TimedOut() | OutOfMemory():
-            return lost(outcome)
+        case Crashed(how):
+            return Judgement(Verdict.CRASH, how, "crash")
+        case TimedOut(seconds):
+            return Judgement(Verdict.TIMEOUT, f"no answer within {seconds:g} s", "timeout")
+        case OutOfMemory(how):
+            return Judgement(Verdict.OOM, how, "oom")
         case Declined(reason, inexpressible):
             return Judgement(Verdict.UNSUPPORTED, reason, inexpressible=inexpressible)
         case Raised(stage=stage) if stage in _LATER:
@@ -213,17 +219,6 @@ def is_right(said: LiveResult | Judgement) -> bool:
 def unstable(contradiction: str) -> Judgement:
     """The verdict on a backend whose runs contradict each other, whatever the rule."""
     return Judgement(Verdict.UNSTABLE, contradiction, "unstable")
-
-
-def lost(outcome: Crashed | TimedOut | OutOfMemory, whose: str = "") -> Judgement:
-    """The verdict where the backend's process was lost, whatever the rule."""
-    match outcome:
-        case Crashed(how):
-            return Judgement(Verdict.CRASH, f"{whose}{how}", "crash")
-        case TimedOut(seconds):
-            return Judgement(Verdict.TIMEOUT, f"{whose}no answer within {seconds:g} s", "timeout")
-        case OutOfMemory(how):
-            return Judgement(Verdict.OOM, f"{whose}{how}", "oom")
 
 
 def _judge_outputs(
@@ -260,20 +255,12 @@ def _judge_refusal(
     accident = "" if raised.documented else "refused by accident: "
     assert twin is not None
     match twin:
-        case Crashed() | TimedOut() | OutOfMemory():
-            return lost(twin, "its legal twin: ")
-        case NotRun(reason):
-            return Judgement(Verdict.NOT_RUN, f"its legal twin: {reason}")
         case Declined(reason):
             return Judgement(Verdict.UNSUPPORTED, f"its legal twin is not implemented: {reason}")
-        case Raised(stage="second run" | "third run"):
-            return unstable(f"its legal twin: {_raised_later(twin)}")
-        case Raised():
+        case Raised(stage=stage) if stage not in _LATER:
             reason = f"refuses its legal twin too: {told(twin)}"
             return lesser(rule, Verdict.ERROR, reason, "raised")
-        case Produced(unstable=str(contradiction)):
-            return unstable(f"its legal twin: {contradiction}")
-        case Produced(outputs=outputs):
+        case Produced(unstable=None, outputs=outputs):
             comparisons = compare_outputs(refusal.wants, outputs, EXACT) if refusal.wants else ()
             broken = tuple(c for c in comparisons if _is_structural(c))
             if broken:
@@ -281,6 +268,9 @@ def _judge_refusal(
                 return lesser(rule, Verdict.FAIL, reason, failure(broken), broken)
             reason = f"{accident}{told(raised)}"
             return Judgement(Verdict.PASS, reason, refused=True, alternative=refusal.name)
+        case _:
+            found = by_itself(rule, twin)
+            return replace(found, reason=f"its legal twin: {found.reason}")
 
 
 def lesser(

@@ -189,7 +189,7 @@ class OneCase:
             self.moved += sum(want.values.size * dtype.itemsize for want, dtype in written)
 
     def _answers(self, evaluation: CaseEvaluation) -> Sequence[Admitted]:
-        return [Answer(self.agreed)] if self.agreed else evaluation.accepted_answers.answers
+        return [Answer(self.agreed)] if self.agreed else evaluation.accepted_answers
 
     def _check(self, part: _Participant, outputs: Outputs, evaluation: CaseEvaluation) -> None:
         """See that what a process answers in the end is right; most often it is as before."""

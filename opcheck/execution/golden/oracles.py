@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -12,10 +12,11 @@ from opcheck.compare.bounded import ends as ends_of_bound
 from opcheck.compare.outputs import computed_want
 from opcheck.compare.ulp import distance, stepped
 from opcheck.dtypes import parts
-from opcheck.engine import Expected, Node, operator_of
+from opcheck.engine import Expected, operator_of
 from opcheck.engine.evaluate import exactly
 from opcheck.engine.rounding import correctly_rounded
 from opcheck.errors import Exit, InvalidNode, NotSupported, OpcheckError
+from opcheck.execution.expected import node_of
 from opcheck.model import EXACT, Array, Task, Tolerance
 from opcheck.suite.golden_manifest import ManifestMethod
 
@@ -37,17 +38,11 @@ class UnsoundArithmetic(OpcheckError):
     exit_code = Exit.UNUSABLE
 
 
-@dataclass(frozen=True, eq=False)
-class NodeOutputs:
+class NodeOutputs(NamedTuple):
     """The outputs of a node and how they came about."""
 
     arrays: tuple[Array, ...]
     method: ManifestMethod
-
-
-def node_of(task: Task, inputs: Sequence[Array]) -> Node:
-    """The node that a task states."""
-    return Node(task.op, tuple(task.operands(inputs)), task.attrs, len(task.outputs))
 
 
 def outputs(task: Task, inputs: Sequence[Array]) -> NodeOutputs | None:

@@ -135,8 +135,7 @@ def pardon(want: Want, got: Array, declared: Collection[str], wrong: Mask) -> tu
     """Judge what is `wrong` by a stated tolerance by the floor and the range rules alone.
 
     Returns the remark of the tier that admits most, and each element's share of the floor: 0 where
-    a range rule excuses it, infinite where neither says anything. Two zeros differ in their signs
-    only, which is the tolerance's affair.
+    a range rule excuses it, infinite where no rule does. Signs of zeros are the tolerance's affair.
     """
     got = native(got)
     actual = wide(got)
@@ -183,9 +182,9 @@ def _note(
 
 @np.errstate(all="ignore")
 def _used_of_certain(want: Want, got: Array, tier: Tier) -> float:
-    """Return the largest share of what a tier is certain to allow every element.
+    """Return the largest share of what a tier is certain to allow; infinite where one has more.
 
-    Infinite where one has more than that, which decides nothing yet. No bound is computed.
+    No bound is computed.
     """
     certain = min(part.certain(tier) for _, part in want.expected.pieces)
     if not certain:
@@ -369,10 +368,9 @@ def _described(judged: ElementShares, y: Floats, i: int) -> str:
 def ends(
     bound: Expected, written: Array, low: float | None, high: float | None
 ) -> tuple[Array, Array]:
-    """The lowest and the highest value that the expected arithmetic admits, in the output's dtype.
+    """The lowest and the highest value of each element by itself, in the output's dtype.
 
-    `written` is the value rounded; where it is infinite or NaN, so are both ends. Each element is
-    taken by itself: those of a group have to agree besides.
+    `written` is the value rounded; where it is infinite or NaN, so are both ends.
     """
     dtype = bound.dtype
     first = bound.tiers()[0]
@@ -404,11 +402,7 @@ _CUTS = {
 
 
 def scattering(want: Want, got: Array) -> str:
-    """Return why errors scatter much further than roundings of the expected arithmetic, or "".
-
-    It means something on random data only, and says which narrower numbers the inputs would have
-    to be rounded to for that.
-    """
+    """Return why errors on random data scatter too far for the expected arithmetic, or ""."""
     times = scatter(want, got)
     if times is None or times <= SCATTER:
         return ""
@@ -421,11 +415,10 @@ def scattering(want: Want, got: Array) -> str:
 
 
 def scatter(want: Want, got: Array, cut: float = 0.0) -> float | None:
-    """Return the scatter of errors, as a multiple of that of independent roundings.
+    """Return the root mean square of each error over its expected deviation.
 
-    That is the root mean square of each error over its expected deviation: about 1 for the
-    arithmetic that is expected, in any order, and hundreds for anything narrower. None where there
-    are too few elements to say. Of a large output the first part is enough. `cut` is the unit
+    That is about 1 for the expected arithmetic, in any order, and hundreds for anything narrower;
+    None for too few elements. The first part of a large output is enough. `cut` is the unit
     roundoff to which inputs would have been rounded before.
     """
     at, bound = want.expected.pieces[0]

@@ -39,10 +39,7 @@ _JUST_OVER = math.nextafter(1.0, 2.0)
 
 
 def check(tolerance: Tolerance) -> None:
-    """Raise ValueError for a tolerance that is negative, infinite, NaN or of both kinds.
-
-    One that admits everything would pass every backend in silence.
-    """
+    """Raise ValueError for a tolerance that is negative, infinite, NaN or of both kinds."""
     ulp, rtol, atol = tolerance.ulp, tolerance.rtol, tolerance.atol
     if ulp is not None and not 0 <= ulp < UNORDERED:
         raise ValueError(f"a tolerance of {ulp} ULP is no whole number from 0 to {UNORDERED - 1}")
@@ -97,10 +94,9 @@ class Want:
 
 @dataclass
 class Findings:
-    """Collects an output's wrong elements, by their places in the flat array, piece by piece.
+    """Wrong elements of an output, collected piece by piece.
 
-    `used` is the largest share so far, `steps` the largest ULP distance (None for integers),
-    `unjudged` the number of elements that nothing could be said about.
+    `used` is the largest share, `steps` the largest ULP distance (None for integers).
     """
 
     size: int
@@ -147,9 +143,8 @@ class Findings:
 class Judge:
     """Errors that the elements of one output may have.
 
-    `low` and `high` are the ends of the operator's range, None where it has none. The methods
-    take one-dimensional pieces in the machine's byte order: `wanted` as in `Want.values`, `got`
-    in `dtype`.
+    [`low`, `high`] is the operator's range. The methods take one-dimensional pieces in the
+    machine's byte order: `wanted` as in `Want.values`, `got` in `dtype`.
     """
 
     dtype: DType

@@ -53,13 +53,10 @@ def compare(
     """Judge one output: by `tolerance`, or where that is None by its own bound.
 
     `got` may have any memory layout and byte order. If `like`, an input, has the output's shape,
-    each wrong element is shown with the input's element in its place. Arithmetic that is
-    `declared` needs no warning. `used` is the largest share of an element, at most 1 for a
-    comparison that passes, and infinite where no value was judged because type, dtype or shape
-    is wrong.
+    each wrong element is shown with the input's. `declared` arithmetic needs no warning. `used` is
+    infinite where type, dtype or shape is wrong.
 
-    Raises ValueError for a tolerance that is negative, infinite, NaN or both of its kinds, and
-    for wanted values that the wanted dtype cannot hold.
+    Raises ValueError for an invalid tolerance, and for values that the wanted dtype cannot hold.
     """
     if tolerance is not None:
         check(tolerance)

@@ -67,10 +67,9 @@ _LATER = ("second run", "third run")
 class Judgement:
     """A verdict with its reason and its evidence.
 
-    `failure` is in what way the backend fails, `refused` marks a pass by refusal, `alternative`
-    names the answer chosen where several were admitted, `against` the backends that it agrees with
-    or differs from, where no answer is known to be right. `irreproducible`: the same data again
-    gave other values, which are right too.
+    `refused` marks a pass by refusal, `alternative` names the answer chosen of several, `against`
+    the backends that it agrees with or differs from. `irreproducible`: the same data again gave
+    other right values.
     """
 
     verdict: Verdict
@@ -93,11 +92,10 @@ def judge(
     declared: Collection[str] = (),
     twin: Outcome | None = None,
 ) -> Judgement:
-    """The verdict on `outcome`, by the table of rules and outcomes.
+    """The verdict on `outcome`; `tolerance` None means the bounds of the answers.
 
-    `tolerance` None means the bounds of the answers. `like` is the input that wrong elements are
-    shown beside where it has the output's shape. Arithmetic that the backend has `declared` needs
-    no warning. `twin` is what came of the legal twin, where a refusal was admitted and came.
+    `like` and `declared` are as in `compare`. `twin` is the outcome of the legal twin, where a
+    refusal was admitted and came.
     """
     match outcome:
         case Declined(reason, inexpressible=False) if isinstance(twin, Produced) and any(
@@ -144,10 +142,7 @@ def _of_both(first: Judgement, later: Judgement, differs: str) -> Judgement:
 
 
 def misdeclared(outcome: Produced, names: Sequence[str]) -> str:
-    """Describe how the outputs contradict the backend's own declaration, or "".
-
-    That is wrong whatever must come out: whoever allocates by the declaration is let down.
-    """
+    """Describe how the outputs contradict the backend's own declaration, or ""."""
     if outcome.declared and len(outcome.declared) != len(outcome.outputs):
         return f"{len(outcome.declared)} outputs declared, {len(outcome.outputs)} returned"
     for name, said, output in zip(names, outcome.declared, outcome.outputs, strict=False):

@@ -206,9 +206,7 @@ class CaseEvaluation:
     def _contradiction(self, outcome: Produced, backend: BackendInfo) -> Inquiry[str | None]:
         """Describe how the answer to the other data contradicts the engine and the backend itself.
 
-        Wrong alone is not enough: the case may be written for its own data only. A backend is
-        unstable if it answers the other data differently when it sees them first, or with the
-        old answer where the text decides.
+        Wrong alone is not enough: the case may be written for its own data only.
         """
         case, is_right = self.case, partial(self.is_right_on_other_data, backend)
         if outcome.between is None or is_right(outcome.between) is not False:
@@ -390,10 +388,7 @@ def _told(result: LiveResult) -> str:
 def settle_by_agreement(
     evaluation: CaseEvaluation, told: Sequence[EvaluatedCase], backends: Sequence[BackendInfo]
 ) -> list[EvaluatedCase]:
-    """Judge all `backends` by each other's answers, in their order.
-
-    Who agrees with nobody but itself by another name is marked so.
-    """
+    """Judge all `backends` by each other's answers, in their order."""
     infos = {backend.address: backend for backend in backends}
     outcomes = {one.result.backend: one.open for one in told if one.open}
     judgements = judge_among(

@@ -247,7 +247,7 @@ class OneCase:
             one.warm_up(self.plan)
         taking_part = [one for _, one in contenders]
         self.rounds = interleave(
-            taking_part, [copy, strike], self.plan, visit, self.rounds, chance, WorkerLost, stop
+            taking_part, [copy, strike], self.plan, visit, self.rounds, chance, stop
         )
         self.copy += copy.samples
         self.yardstick += strike.samples

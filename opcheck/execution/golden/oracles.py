@@ -70,11 +70,7 @@ def _with_one_nan(array: Array) -> Array:
 
 
 def require_sound_arithmetic() -> None:
-    """Raise UnsoundArithmetic unless this thread computes as IEEE 754's default has it.
-
-    A library that was loaded may have made the processor flush subnormal numbers, or round
-    differently.
-    """
+    """Raise UnsoundArithmetic where a library changed rounding, or flushes subnormal numbers."""
     one, half_step, least = np.array([1.0]), np.array([2.0**-53]), np.array([2.0**-1074])
     to_nearest = one + half_step == 1 and -one - half_step == -1 and one + 1.5 * half_step > 1
     if not (to_nearest and least * one > 0):
@@ -219,10 +215,9 @@ def stated_ends(written: Array, ulp: int, floor: float = 0.0) -> Ends:
 
 
 def as_rtol_and_atol(found: Sequence[Ends]) -> tuple[float, float]:
-    """The two numbers that admit, by ONNX's own comparison, all that lies within `found`.
+    """The tightest rtol and atol that admit, by ONNX's own comparison, all that is within `found`.
 
-    Of the pairs that do so it is the one that allows least beyond, in the geometric mean of all
-    elements. An element that may be infinite is left out: no such numbers admit that.
+    Elements that may be infinite are left out: no such numbers admit that.
     """
     needs = [part for one in found for part in _needs(one)]
     if not needs:

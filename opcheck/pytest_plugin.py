@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import fnmatch
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -264,15 +264,12 @@ def _told(excinfo: pytest.ExceptionInfo[BaseException]) -> str | None:
     return "\n".join(excinfo.value.lines()) if isinstance(excinfo.value, OpcheckError) else None
 
 
-@dataclass(frozen=True)
-class _Checker:
-    """Value of the fixture `opcheck_case`."""
+@pytest.fixture
+def opcheck_case(request: pytest.FixtureRequest) -> Callable[..., Result]:
+    """Judge a kernel on a case: `opcheck_case("Softmax/worked_example@opset=13", my_softmax)`."""
+    judges = request.config.stash[_KEY]
 
-    judges: _Judges
-    node: pytest.Item
-
-    def __call__(
-        self,
+    def check(
         case: str,
         backend: BackendLike,
         *,
@@ -294,32 +291,29 @@ class _Checker:
 
         told = []
         try:
-            for one in self._cases(case, path):
+            for one in _cases(case, path):
                 ledgers = [known] if isinstance(known, str | Path) else known
-                result = self.judges.judge(one, backend, ledgers)
-                self.judges.report(result, self.node)
+                result = judges.judge(one, backend, ledgers)
+                judges.report(result, request.node)
             return result
         except OpcheckError as error:
             told = error.lines()
         pytest.fail("\n".join(told), pytrace=False)
 
-    def _cases(self, wanted: str, path: str | Path | None) -> Sequence[Case]:
-        from opcheck.api import load
-        from opcheck.errors import UsageError
-
-        if not isinstance(wanted, str):
-            raise UsageError(f"{wanted!r:.60} is no id of a case", "pass the case's id")
-        paths = [] if path is None else [path]
-        if "*" not in wanted:
-            return load(paths, ids=[wanted])
-        here = load(paths, ops=[] if paths else [wanted.partition("/")[0]], level="deep")
-        found = [one for one in here if fnmatch.fnmatchcase(one.id, wanted)]
-        if not found:
-            raise UsageError(f"no case matches {wanted!r}", "`opcheck list` shows all cases")
-        return found
+    return check
 
 
-@pytest.fixture
-def opcheck_case(request: pytest.FixtureRequest) -> _Checker:
-    """Judge a kernel on a case: `opcheck_case("Softmax/worked_example@opset=13", my_softmax)`."""
-    return _Checker(request.config.stash[_KEY], request.node)
+def _cases(wanted: str, path: str | Path | None) -> Sequence[Case]:
+    from opcheck.api import load
+    from opcheck.errors import UsageError
+
+    if not isinstance(wanted, str):
+        raise UsageError(f"{wanted!r:.60} is no id of a case", "pass the case's id")
+    paths = [] if path is None else [path]
+    if "*" not in wanted:
+        return load(paths, ids=[wanted])
+    here = load(paths, ops=[] if paths else [wanted.partition("/")[0]], level="deep")
+    found = [one for one in here if fnmatch.fnmatchcase(one.id, wanted)]
+    if not found:
+        raise UsageError(f"no case matches {wanted!r}", "`opcheck list` shows all cases")
+    return found

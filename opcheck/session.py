@@ -119,14 +119,12 @@ class Session:
                 self._folder = stack.enter_context(guarded_folder())
                 settings = chosen_backends(self.addresses, self._folder, self.limits)
             self._pools = stack.enter_context(started(settings, self._jobs))
-            rest: tuple[Iterator[AskableBackend], Iterator[AskableBackend]] = (
-                iter(self._pools),
-                iter(here),
-            )
-            named = [next(rest[not isinstance(one, str)]) for one in self._given]
+            rest: dict[bool, Iterator[AskableBackend]] = {
+                True: iter(self._pools),
+                False: iter(here),
+            }
+            named = [next(rest[isinstance(one, str)]) for one in self._given]
             self.backends: list[AskableBackend] = named or [*self._pools]
-            for one in here:
-                stack.callback(one.close)
             self._stack = stack.pop_all()
         return self
 

@@ -5,4 +5,5 @@ with what they must be, `where` puts the place of the wrong elements in words, a
 them.
 """
 
-from opcheck.compare.outputs import Want, compare, compare_outputs, too_wide
+from opcheck.compare.elements import Want
+from opcheck.compare.outputs import compare, compare_outputs, too_wide

@@ -5,7 +5,7 @@ against the rest. So all that is said of two answers that differ is that they do
 half of the backends agree with each other, the others differ from them.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, combinations, repeat
 from typing import TypeAlias
@@ -14,7 +14,8 @@ import numpy as np
 
 from opcheck import dtypes
 from opcheck.compare import verdict
-from opcheck.compare.outputs import Want, compare_outputs, stated_want, too_wide
+from opcheck.compare.elements import Want
+from opcheck.compare.outputs import compare_outputs, stated_want, too_wide
 from opcheck.model import (
     Array,
     Comparison,
@@ -38,23 +39,15 @@ _NO_TENSOR = np.empty(0)
 AnswerOutputs: TypeAlias = Sequence[Array | Foreign]
 
 
-@dataclass(frozen=True, eq=False)
-class Party:
-    """The outcome of one of several backends; `name` is its label."""
-
-    name: str
-    outcome: Outcome
-
-
 def judge_among(
     op: OpVersion,
     rule: Rule,
-    parties: Sequence[Party],
+    outcomes: Mapping[str, Outcome],
     outputs: Sequence[OutputSpec],
     tolerance: Tolerance | None,
     like: Array | None = None,
-) -> tuple[verdict.Judgement, ...]:
-    """The verdict on each of the `parties`, which were asked the same, by each other's answers.
+) -> dict[str, verdict.Judgement]:
+    """The verdict on each backend, by its name: all were asked the same, none is known to be right.
 
     Two answers agree if each is within `tolerance` of the other, None for exactly. Of an answer,
     `outputs` say how many tensors it has, and where that is known their dtypes. To refuse what
@@ -63,7 +56,25 @@ def judge_among(
 
     Nothing passes alone: an answer that there is none to compare with is not judged.
     """
-    return _Meeting(op, rule, parties, outputs, tolerance, like).judgements()
+    found: dict[str, verdict.Judgement] = {}
+    answers: dict[str, tuple[Array, ...]] = {}
+    refusals: dict[str, str] = {}
+    for name, outcome in outcomes.items():
+        if not verdict.depends(outcome):
+            found[name] = verdict.by_itself(rule, outcome)
+        elif isinstance(outcome, Raised):
+            refusals[name] = verdict.told(outcome)
+        elif wrong := misfit(outcome.outputs, outputs):
+            said, kind = verdict.what_is_wrong(wrong), verdict.failure([wrong])
+            found[name] = verdict.lesser(rule, Verdict.FAIL, said, kind, (wrong,))
+        elif said := verdict.misdeclared(outcome, [output.name for output in outputs]):
+            found[name] = verdict.Judgement(Verdict.FAIL, said, "declared")
+        else:
+            answers[name] = tuple(o for o in outcome.outputs if isinstance(o, np.ndarray))
+    wants = {name: wants_of(op, answer, outputs) for name, answer in answers.items()}
+    everybody = [name for name in outcomes if name not in found]
+    meeting = _Meeting(rule, everybody, answers, refusals, wants, tolerance, like)
+    return {name: found.get(name) or meeting.judgement(name) for name in outcomes}
 
 
 def wants_of(
@@ -104,141 +115,92 @@ def misfit(answer: AnswerOutputs, outputs: Sequence[OutputSpec]) -> Comparison |
     return next((found for found in compare_outputs(wants, answer) if found.problem), None)
 
 
-@dataclass(frozen=True, eq=False)
-class _Stand:
-    """The position of one party on the question; `answer` is None where it refuses."""
-
-    place: int
-    name: str
-    answer: tuple[Array, ...] | None
-    said: str = ""
-
-
 @dataclass(eq=False)
 class _Meeting:
-    op: OpVersion
+    """Backends by name: the `answers` of some, as what others must give, and others' `refusals`."""
+
     rule: Rule
-    parties: Sequence[Party]
-    outputs: Sequence[OutputSpec]
+    everybody: Sequence[str]
+    answers: Mapping[str, tuple[Array, ...]]
+    refusals: Mapping[str, str]
+    wants: Mapping[str, tuple[Want, ...]]
     tolerance: Tolerance | None
     like: Array | None
 
     def __post_init__(self) -> None:
-        self._found: dict[int, verdict.Judgement] = {}
-        stands = [self._stand(place, party) for place, party in enumerate(self.parties)]
-        self.stands = [stand for stand in stands if stand]
-        self._compared: dict[tuple[int, int], verdict.Comparisons] = {}
+        self._compared: dict[tuple[str, str], verdict.Comparisons] = {}
+        self.majority = self._majority()
 
-    def judgements(self) -> tuple[verdict.Judgement, ...]:
-        answering = [stand for stand in self.stands if stand.answer is not None]
-        majority = self._majority(answering)
-        for stand in self.stands:
-            if not answering:
-                reason = f"raised, and nobody answers: {stand.said}"
-                found = verdict.lesser(self.rule, Verdict.ERROR, reason, "raised")
-            elif len(self.stands) == 1:
-                found = verdict.Judgement(Verdict.NOT_RUN, ALONE)
-            elif stand.answer is None:
-                others = majority or answering
-                reason = f"refuses what {_names(others)} {_verb('answer', others)}: {stand.said}"
-                found = verdict.lesser(self.rule, Verdict.DIFFER, reason, "raised")
-                found = replace(found, against=_who(others))
-            else:
-                found = self._answering(stand, majority or answering, majority)
-            self._found[stand.place] = found
-        return tuple(found for _, found in sorted(self._found.items()))
+    def judgement(self, name: str) -> verdict.Judgement:
+        if not self.answers:
+            reason = f"raised, and nobody answers: {self.refusals[name]}"
+            return verdict.lesser(self.rule, Verdict.ERROR, reason, "raised")
+        if len(self.everybody) == 1:
+            return verdict.Judgement(Verdict.NOT_RUN, ALONE)
+        group = self.majority or tuple(self.answers)
+        if name in self.refusals:
+            reason = f"refuses what {_names(group)} {_verb('answer', group)}: {self.refusals[name]}"
+            found = verdict.lesser(self.rule, Verdict.DIFFER, reason, "raised")
+            return replace(found, against=group)
+        others = tuple(other for other in group if other != name)
+        unlike = tuple(other for other in others if not self._agree(name, other))
+        if unlike or (self.refusals and not self.majority):
+            return self._differing(name, others, unlike)
+        rest = [other for other in self.everybody if other not in (name, *others)]
+        said = f"{_names(rest)} {_verb('differ', rest)}" if rest else ""
+        if not self.majority and len(others) > 1:
+            said = f"{_names(others)} differ from each other"
+        compared = self._compare(name, others[0])
+        if wide := too_wide(self.wants[name], self.tolerance):
+            return verdict.Judgement(Verdict.BAD_CASE, wide)
+        return verdict.Judgement(Verdict.PASS, said, comparisons=compared, against=others)
 
-    def _stand(self, place: int, party: Party) -> _Stand | None:
-        """Return a party's position; None where it is judged by itself."""
-        outcome = party.outcome
-        if not verdict.depends(outcome):
-            self._found[place] = verdict.by_itself(self.rule, outcome)
-            return None
-        if isinstance(outcome, Raised):
-            return _Stand(place, party.name, None, verdict.told(outcome))
-        wrong = misfit(outcome.outputs, self.outputs)
-        if wrong:
-            said, kind = verdict.what_is_wrong(wrong), verdict.failure([wrong])
-            self._found[place] = verdict.lesser(self.rule, Verdict.FAIL, said, kind, (wrong,))
-            return None
-        if said := verdict.misdeclared(outcome, [output.name for output in self.outputs]):
-            self._found[place] = verdict.Judgement(Verdict.FAIL, said, "declared")
-            return None
-        answer = tuple(one for one in outcome.outputs if isinstance(one, np.ndarray))
-        return _Stand(place, party.name, answer)
-
-    def _majority(self, answering: Sequence[_Stand]) -> tuple[_Stand, ...]:
+    def _majority(self) -> tuple[str, ...]:
         """The most that agree with each other, if they are more than half of all that take part.
 
         Nobody where there are two such groups, which share somebody: to agree is not transitive.
         """
-        for size in range(min(len(answering), _MOST), len(self.stands) // 2, -1):
+        for size in range(min(len(self.answers), _MOST), len(self.everybody) // 2, -1):
             groups = [
                 group
-                for group in combinations(answering, size)
+                for group in combinations(self.answers, size)
                 if all(self._agree(*pair) for pair in combinations(group, 2))
             ]
             if groups:
                 return groups[0] if len(groups) == 1 else ()
         return ()
 
-    def _agree(self, one: _Stand, other: _Stand) -> bool:
+    def _agree(self, one: str, other: str) -> bool:
         return not _broken(self._compare(one, other)) and not _broken(self._compare(other, one))
 
-    def _compare(self, mine: _Stand, other: _Stand) -> verdict.Comparisons:
-        assert mine.answer is not None
-        assert other.answer is not None
-        key = mine.place, other.place
-        if key not in self._compared:
-            wants = wants_of(self.op, other.answer, self.outputs)
-            self._compared[key] = compare_outputs(wants, mine.answer, self.tolerance, self.like)
-        return self._compared[key]
-
-    def _answering(
-        self, stand: _Stand, group: Sequence[_Stand], majority: Sequence[_Stand]
-    ) -> verdict.Judgement:
-        """An answer beside the `group` of those that count: the majority, or all that answer."""
-        others = [other for other in group if other is not stand]
-        unlike = [other for other in others if not self._agree(stand, other)]
-        refusing = [other for other in self.stands if other.answer is None]
-        if unlike or (refusing and not majority):
-            return self._differing(stand, others, unlike, refusing, bool(majority))
-        rest = [other for other in self.stands if other is not stand and other not in others]
-        said = f"{_names(rest)} {_verb('differ', rest)}" if rest else ""
-        if not majority and len(others) > 1:
-            said = f"{_names(others)} differ from each other"
-        compared = self._compare(stand, others[0])
-        if wide := too_wide(wants_of(self.op, stand.answer or (), self.outputs), self.tolerance):
-            return verdict.Judgement(Verdict.BAD_CASE, wide)
-        return verdict.Judgement(Verdict.PASS, said, comparisons=compared, against=_who(others))
+    def _compare(self, mine: str, other: str) -> verdict.Comparisons:
+        if (mine, other) not in self._compared:
+            self._compared[mine, other] = compare_outputs(
+                self.wants[other], self.answers[mine], self.tolerance, self.like
+            )
+        return self._compared[mine, other]
 
     def _differing(
-        self,
-        stand: _Stand,
-        others: Sequence[_Stand],
-        unlike: Sequence[_Stand],
-        refusing: Sequence[_Stand],
-        they_agree: bool,
+        self, name: str, others: Sequence[str], unlike: tuple[str, ...]
     ) -> verdict.Judgement:
         """An answer that is unlike some of the `others`, or that some refuse to give."""
         reasons = []
         compared: verdict.Comparisons = ()
         kind: Failure | None = "accepted"
         if unlike:
-            nearest = unlike[0]
-            compared = self._compare(stand, nearest)
-            broken = _broken(compared) or _broken(self._compare(nearest, stand))
+            compared = self._compare(name, unlike[0])
+            broken = _broken(compared) or _broken(self._compare(unlike[0], name))
             kind = verdict.failure(broken)
-            which = ", which agree" if they_agree and len(others) > 1 else ""
-            whose = f"{nearest.name}: " if len(unlike) > 1 else ""
+            which = ", which agree" if self.majority and len(others) > 1 else ""
+            whose = f"{unlike[0]}: " if len(unlike) > 1 else ""
             what = "; ".join(map(_what_differs, broken))
             reasons.append(f"differs from {_names(unlike)}{which}: {whose}{what}")
         if alike := [other for other in others if other not in unlike]:
             reasons.append(f"agrees with {_names(alike)}")
-        if refusing:
+        if refusing := tuple(self.refusals):
             reasons.append(f"{_names(refusing)} {_verb('refuse', refusing)} what it answers")
         found = verdict.lesser(self.rule, Verdict.DIFFER, "; ".join(reasons), kind, compared)
-        return replace(found, against=_who(unlike or refusing))
+        return replace(found, against=unlike or refusing)
 
 
 def _broken(comparisons: verdict.Comparisons) -> list[Comparison]:
@@ -252,14 +214,10 @@ def _what_differs(comparison: Comparison) -> str:
     return f"{comparison.output}: {comparison.wrong} of {comparison.total} elements differ"
 
 
-def _names(stands: Sequence[_Stand]) -> str:
-    *others, last = _who(stands)
+def _names(names: Sequence[str]) -> str:
+    *others, last = names
     return f"{', '.join(others)} and {last}" if others else last
 
 
-def _who(stands: Sequence[_Stand]) -> tuple[str, ...]:
-    return tuple(stand.name for stand in stands)
-
-
-def _verb(verb: str, stands: Sequence[_Stand]) -> str:
-    return f"{verb}s" if len(stands) == 1 else verb
+def _verb(verb: str, names: Sequence[str]) -> str:
+    return f"{verb}s" if len(names) == 1 else verb

@@ -12,12 +12,12 @@ import math
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from opcheck.compare import rows
-from opcheck.compare.elements import Findings, Floats, Mask, outside, ratio, wide
+from opcheck.compare.elements import Findings, Floats, Mask, Want, outside, ratio, wide
 from opcheck.compare.ulp import chunks, distance, native
 from opcheck.dtypes import DType, half_ulp, round_to
 from opcheck.engine import Expected, Room, Tier
@@ -28,23 +28,6 @@ from opcheck.numbers.bounded.array import Common
 UNJUDGED = 0.5
 #: The row test leaves out what is so small that the floor is a good part of it.
 _ABOVE_FLOOR = 16
-
-
-@dataclass(frozen=True, eq=False)
-class ReferenceOutput:
-    """Reference that one output is compared with.
-
-    The value is `values` + `rest`, both float64 in the output's shape. Where it was rounded to a
-    dtype, as a literal is to float64, `rounded` is that dtype. [`low`, `high`] is the operator's
-    range, an end None where it has none.
-    """
-
-    values: Floats
-    bound: Expected
-    rest: Floats | None = None
-    rounded: DType | None = None
-    low: float | None = None
-    high: float | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,60 +60,48 @@ class ElementShares:
     apart: Mask
     unjudged: int
 
-    @property
-    def wrong(self) -> Mask:
-        """The elements that may not be what they are."""
-        return self.shares > 1
+
+#: A part of an output: its place, what must come out there, and what came.
+_Piece: TypeAlias = tuple[Any, Want, Array]
 
 
-@dataclass(frozen=True, eq=False)
-class _Piece:
-    at: Any
-    reference: ReferenceOutput
-    got: Array
-
-
-def examine(
-    reference: ReferenceOutput, got: Array, dtype: DType, declared: Collection[str]
-) -> Decision:
-    """Judge `got`, in `dtype` and of the shape of `reference.values`, with any memory layout.
+def examine(want: Want, got: Array, dtype: DType, declared: Collection[str]) -> Decision:
+    """Judge `got`, in `dtype` and of the shape of `want.values`, with any memory layout.
 
     Tiers `declared` bring no remark.
     """
     got = native(got)
-    pieces = [
-        _Piece(at, _part(reference, at, bound), got[at]) for at, bound in reference.bound.pieces
-    ]
-    first, *others = reference.bound.tiers(declared)
+    pieces = [(at, _part(want, at, part), got[at]) for at, part in want.expected.pieces]
+    first, *others = want.expected.tiers(declared)
     places = cache(lambda: np.arange(got.size).reshape(got.shape))  # for what is wrong alone
     counts_steps = dtype.kind == "float" and len(pieces) == 1
     whole = Findings(got.size, steps=0 if counts_steps else None)
     failed: list[tuple[_Piece, Mask]] = []
     apart = False
 
-    def is_certain(reference: ReferenceOutput, got: Array) -> bool:
+    def is_certain(want: Want, got: Array) -> bool:
         used = math.inf
         if len(pieces) > 1 and dtype.kind == "float":
-            used = _used_of_certain(reference, got, first)
+            used = _used_of_certain(want, got, first)
         if used <= 1:
             whole.used = max(whole.used, used)
         return used <= 1
 
-    for piece in () if is_certain(reference, got) else pieces:
-        if is_certain(piece.reference, piece.got):
+    for piece in () if is_certain(want, got) else pieces:
+        if is_certain(*piece[1:]):
             continue
-        judged = judge(piece.reference, piece.got, dtype, first)
+        judged = judge(*piece[1:], dtype, first)
         _note(whole, piece, judged, dtype, places)
         apart |= bool(judged.apart.any())
-        if (wrong := judged.wrong).any():
+        if (wrong := judged.shares > 1).any():
             failed.append((piece, wrong))
     undecided = 2 * whole.unjudged > got.size
 
     def decision(tier: Tier, told: Tier, fits: bool, found: Findings, apart: bool) -> Decision:
         def shares() -> Floats:
             every = np.zeros(got.shape)
-            for piece in pieces:
-                every[piece.at] = judge(piece.reference, piece.got, dtype, told).shares
+            for at, part, those in pieces:
+                every[at] = judge(part, those, dtype, told).shares
             return every
 
         return Decision(tier, fits, found, apart, undecided, shares)
@@ -139,61 +110,50 @@ def examine(
         return decision(first, first, True, whole, False)
     best, fewest = (first, whole, apart), whole.count
     for tier in others:
-        attempts = [(piece, wrong, judge(piece.reference, piece.got, dtype, tier))
-                    for piece, wrong in failed]  # fmt: skip
-        if not any((judged.wrong & wrong).any() for _, wrong, judged in attempts):
-            remark = tier.remark
-            if tier.ranged:
-                # A larger range excuses nothing that it did not cost.
-                left = (
-                    (p.reference.bound.range_loss(tier) & wrong).any() for p, wrong, _ in attempts
-                )
-                remark = tier.remark if any(left) else ""
-            if remark:
+        attempts = [(piece, judge(*piece[1:], dtype, tier)) for piece, _ in failed]
+        pairs = zip(attempts, failed, strict=True)
+        if not any(((judged.shares > 1) & wrong).any() for (_, judged), (_, wrong) in pairs):
+            # A larger range excuses nothing that it did not cost.
+            lost = (
+                (part.expected.range_loss(tier) & wrong).any() for (_, part, _), wrong in failed
+            )
+            if tier.remark and (not tier.ranged or any(lost)):
                 return decision(tier, first, True, whole, apart)
             found = Findings(got.size, steps=whole.steps, unjudged=whole.unjudged, used=1.0)
             return decision(first if tier.ranged else tier, tier, True, found, False)
         found = Findings(got.size, steps=whole.steps, unjudged=whole.unjudged)
-        for piece, _, judged in attempts:
+        for piece, judged in attempts:
             _note(found, piece, judged, dtype, places)
         if found.count < fewest:
-            one_apart = any(judged.apart.any() for _, _, judged in attempts)
+            one_apart = any(judged.apart.any() for _, judged in attempts)
             best, fewest = (tier, found, one_apart), found.count
     tier, found, apart = best
     return decision(tier, tier, False, found, apart)
 
 
-def pardon(
-    reference: ReferenceOutput | None,
-    values: Floats,
-    got: Array,
-    floor: float,
-    declared: Collection[str],
-    wrong: Mask,
-) -> tuple[str, Floats]:
+def pardon(want: Want, got: Array, declared: Collection[str], wrong: Mask) -> tuple[str, Floats]:
     """Judge what is `wrong` by a stated tolerance by the floor and the range rules alone.
 
     Returns the remark of the tier that admits most, and each element's share of the floor: 0 where
-    a range rule excuses it, infinite where neither says anything. Two zeros differ in their signs
-    only, which is the tolerance's affair.
+    a range rule excuses it, infinite where no rule does. Signs of zeros are the tolerance's affair.
     """
     got = native(got)
     actual = wide(got)
     with np.errstate(all="ignore"):
-        error = np.abs(actual - values)
-        if reference is not None and reference.rest is not None:
-            error = np.abs(actual - values - reference.rest)
-        shares = np.where((error <= floor) & (error != 0), error / floor, np.inf)
-    if reference is None:
+        error = np.abs(actual - want.values)
+        if want.bound is not None and want.rest is not None:
+            error = np.abs(actual - want.values - want.rest)
+        shares = np.where((error <= want.floor) & (error != 0), error / want.floor, np.inf)
+    if want.bound is None:
         return "", shares
-    shares[outside(actual, reference.low, reference.high)] = np.inf
+    shares[outside(actual, want.low, want.high)] = np.inf
     found: list[tuple[int, str, Floats]] = []
-    for tier in reference.bound.tiers(declared):
+    for tier in want.bound.tiers(declared):
         those = shares.copy()
-        for at, part in reference.bound.pieces:
+        for at, part in want.bound.pieces:
             room = part.room(tier)
             those[at][room.own == 0] = np.inf
-            those[at][_out_of_range(_part(reference, at, part), actual[at], room, tier)] = 0.0
+            those[at][_out_of_range(_part(want, at, part), actual[at], room, tier)] = 0.0
         left = int(np.count_nonzero((those > 1) & wrong))
         found.append((left, tier.remark, those))
         if not left:
@@ -201,34 +161,35 @@ def pardon(
     return min(found, key=lambda one: one[0])[1:]
 
 
-def _part(reference: ReferenceOutput, at: Any, bound: Expected) -> ReferenceOutput:
+def _part(want: Want, at: Any, bound: Expected) -> Want:
     if at is ...:
-        return reference
-    rest = None if reference.rest is None else reference.rest[at]
-    return replace(reference, values=reference.values[at], rest=rest, bound=bound)
+        return want
+    rest = None if want.rest is None else want.rest[at]
+    return replace(want, values=want.values[at], rest=rest, bound=bound)
 
 
 def _note(
     found: Findings, piece: _Piece, judged: ElementShares, dtype: DType, places: Callable[[], Any]
 ) -> None:
-    y = piece.reference.values
-    found.add(lambda: places()[piece.at], judged.shares, lambda i: _described(judged, y, i))
+    at, want, got = piece
+    y = want.values
+    found.add(lambda: places()[at], judged.shares, lambda i: _described(judged, y, i))
     found.unjudged += judged.unjudged
     if found.steps is not None and y.size:
         with np.errstate(all="ignore"):
-            found.step(int(distance(round_to(y, dtype), piece.got).max()))
+            found.step(int(distance(round_to(y, dtype), got).max()))
 
 
 @np.errstate(all="ignore")
-def _used_of_certain(reference: ReferenceOutput, got: Array, tier: Tier) -> float:
-    """Return the largest share of what a tier is certain to allow every element.
+def _used_of_certain(want: Want, got: Array, tier: Tier) -> float:
+    """Return the largest share of what a tier is certain to allow; infinite where one has more.
 
-    Infinite where one has more than that, which decides nothing yet. No bound is computed.
+    No bound is computed.
     """
-    certain = min(part.certain(tier) for _, part in reference.bound.pieces)
+    certain = min(part.certain(tier) for _, part in want.expected.pieces)
     if not certain:
         return math.inf
-    arrays = [part for part in (got, reference.values, reference.rest) if part is not None]
+    arrays = [part for part in (got, want.values, want.rest) if part is not None]
     used = 0.0
     for _, (actual, y, *rest) in chunks(*map(np.ascontiguousarray, arrays)):
         off = wide(actual)
@@ -236,33 +197,33 @@ def _used_of_certain(reference: ReferenceOutput, got: Array, tier: Tier) -> floa
             off -= part
         off /= y
         share = np.maximum(off.max(), -off.min()) * (1 / certain)
-        if not share <= 1 or outside_anywhere(actual, reference.low, reference.high):
+        if not share <= 1 or outside_anywhere(actual, want.low, want.high):
             return math.inf
         used = max(used, float(share))
     return used
 
 
-def judge(reference: ReferenceOutput, got: Array, dtype: DType, tier: Tier) -> ElementShares:
+def judge(want: Want, got: Array, dtype: DType, tier: Tier) -> ElementShares:
     """Judge every element by one tier."""
-    y = reference.values
+    y = want.values
     nothing = np.zeros(y.shape, np.bool_)
     if not got.size:
         return ElementShares(np.zeros(y.shape), np.zeros(y.shape), nothing, 0)
     if dtype.kind != "float":
-        return _whole(y, got, reference.bound.room(tier))
+        return _whole(y, got, want.expected.room(tier))
     with np.errstate(all="ignore"):
-        inside = not outside_anywhere(got, reference.low, reference.high)
+        inside = not outside_anywhere(got, want.low, want.high)
         error = np.subtract(got, y, dtype=np.float64)
-        if reference.rest is not None:
-            error = error - reference.rest
+        if want.rest is not None:
+            error = error - want.rest
         actual = wide(got)
-        room = reference.bound.room(tier)
+        room = want.expected.room(tier)
         shares = np.abs(error) / room.own
         if inside and shares.max() <= 1:
             # Every element keeps to its own error, with none in common and none for rounding.
             unjudged = int(np.count_nonzero(_unjudged(y, room.own, room, tier)))
             return ElementShares(shares, room.own, nothing, unjudged)
-        return _judge(reference, actual, got, error, room, dtype, tier)
+        return _judge(want, actual, got, error, room, dtype, tier)
 
 
 def _unjudged(y: Floats, slack: Floats, room: Room, tier: Tier) -> Mask:
@@ -274,7 +235,7 @@ def _unjudged(y: Floats, slack: Floats, room: Room, tier: Tier) -> Mask:
 
 
 def _judge(
-    reference: ReferenceOutput,
+    want: Want,
     actual: Floats,
     got: Array,
     error: Floats,
@@ -282,12 +243,12 @@ def _judge(
     dtype: DType,
     tier: Tier,
 ) -> ElementShares:
-    y = reference.values
+    y = want.values
     finite = np.isfinite(y)
     own = room.own
-    if reference.rounded is not None:
-        own = own + half_ulp(y, reference.rounded)
-    rest = 0.0 if reference.rest is None else reference.rest
+    if want.rounded is not None:
+        own = own + half_ulp(y, want.rounded)
+    rest = 0.0 if want.rest is None else want.rest
     slacks = _slacks(y, own, room)
     # A tie may be broken either way only where there is room for it.
     low, high = (
@@ -312,23 +273,21 @@ def _judge(
         shares = np.maximum(shares, apart)
     same = (actual == y) | (np.isnan(actual) & np.isnan(y))
     shares = np.where(finite, shares, np.where(same, 0.0, np.inf))
-    never = finite & (
-        (~np.isfinite(actual) & ~fits) | outside(actual, reference.low, reference.high)
-    )
+    never = finite & ((~np.isfinite(actual) & ~fits) | outside(actual, want.low, want.high))
     shares[never] = np.inf
-    shares[_out_of_range(reference, actual, room, tier) & finite] = 0.0
+    shares[_out_of_range(want, actual, room, tier) & finite] = 0.0
     unjudged = _unjudged(y, own, room, tier)
     return ElementShares(shares, allowed, (apart > 1) & ~never, int(np.count_nonzero(unjudged)))
 
 
-def _out_of_range(reference: ReferenceOutput, actual: Floats, room: Room, tier: Tier) -> Mask:
+def _out_of_range(want: Want, actual: Floats, room: Room, tier: Tier) -> Mask:
     """Elements that are what comes out where an intermediate result leaves the range."""
-    beyond = (actual < (-np.inf if reference.low is None else reference.low)) | (
-        actual > (np.inf if reference.high is None else reference.high)
+    beyond = (actual < (-np.inf if want.low is None else want.low)) | (
+        actual > (np.inf if want.high is None else want.high)
     )
     if tier.ranged:
         gone = (~np.isfinite(actual) | (actual == 0)) & ~beyond
-        return np.asarray(reference.bound.range_loss(tier) & gone)
+        return np.asarray(want.expected.range_loss(tier) & gone)
     if tier.arithmetic.flushes and not tier.remark and room.lost is not None:
         # Whoever declares a poorer arithmetic has its range too.
         return np.asarray(room.lost & ~np.isfinite(actual) & ~beyond)
@@ -409,10 +368,9 @@ def _described(judged: ElementShares, y: Floats, i: int) -> str:
 def ends(
     bound: Expected, written: Array, low: float | None, high: float | None
 ) -> tuple[Array, Array]:
-    """The lowest and the highest value that the expected arithmetic admits, in the output's dtype.
+    """The lowest and the highest value of each element by itself, in the output's dtype.
 
-    `written` is the value rounded; where it is infinite or NaN, so are both ends. Each element is
-    taken by itself: those of a group have to agree besides.
+    `written` is the value rounded; where it is infinite or NaN, so are both ends.
     """
     dtype = bound.dtype
     first = bound.tiers()[0]
@@ -443,33 +401,28 @@ _CUTS = {
 }
 
 
-def scattering(reference: ReferenceOutput, got: Array) -> str:
-    """Return why errors scatter much further than roundings of the expected arithmetic, or "".
-
-    It means something on random data only, and says which narrower numbers the inputs would have
-    to be rounded to for that.
-    """
-    times = scatter(reference, got)
+def scattering(want: Want, got: Array) -> str:
+    """Return why errors on random data scatter too far for the expected arithmetic, or ""."""
+    times = scatter(want, got)
     if times is None or times <= SCATTER:
         return ""
-    name = reference.bound.tiers()[0].name
+    name = want.expected.tiers()[0].name
     told = f"errors scatter {times:,.0f} times as far as {name} arithmetic explains"
-    ratios = {cut: scatter(reference, got, cut) or np.inf for cut in _CUTS}
+    ratios = {cut: scatter(want, got, cut) or np.inf for cut in _CUTS}
     best = min(ratios, key=lambda cut: abs(np.log(ratios[cut])))
     alike = 1 / 3 < ratios[best] < 3
     return f"{told}, as if factors were rounded to {_CUTS[best]}" if alike else told
 
 
-def scatter(reference: ReferenceOutput, got: Array, cut: float = 0.0) -> float | None:
-    """Return the scatter of errors, as a multiple of that of independent roundings.
+def scatter(want: Want, got: Array, cut: float = 0.0) -> float | None:
+    """Return the root mean square of each error over its expected deviation.
 
-    That is the root mean square of each error over its expected deviation: about 1 for the
-    arithmetic that is expected, in any order, and hundreds for anything narrower. None where there
-    are too few elements to say. Of a large output the first part is enough. `cut` is the unit
+    That is about 1 for the expected arithmetic, in any order, and hundreds for anything narrower;
+    None for too few elements. The first part of a large output is enough. `cut` is the unit
     roundoff to which inputs would have been rounded before.
     """
-    at, bound = reference.bound.pieces[0]
-    part = _part(reference, at, bound)
+    at, bound = want.expected.pieces[0]
+    part = _part(want, at, bound)
     if part.values.size < _ENOUGH:
         return None
     with np.errstate(all="ignore"):

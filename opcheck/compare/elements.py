@@ -13,15 +13,19 @@ the tolerance:
 - Booleans are exact; integers too, unless the tolerance is an rtol and an atol.
 """
 
+from __future__ import annotations
+
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from opcheck.compare.ulp import UNORDERED, distance, same_bits
 from opcheck.dtypes import DType, parts, round_to
+from opcheck.engine import Expected
 from opcheck.model import Array, Tolerance
 
 Floats = NDArray[np.float64]
@@ -35,10 +39,7 @@ _JUST_OVER = math.nextafter(1.0, 2.0)
 
 
 def check(tolerance: Tolerance) -> None:
-    """Raise ValueError for a tolerance that is negative, infinite, NaN or of both kinds.
-
-    One that admits everything would pass every backend in silence.
-    """
+    """Raise ValueError for a tolerance that is negative, infinite, NaN or of both kinds."""
     ulp, rtol, atol = tolerance.ulp, tolerance.rtol, tolerance.atol
     if ulp is not None and not 0 <= ulp < UNORDERED:
         raise ValueError(f"a tolerance of {ulp} ULP is no whole number from 0 to {UNORDERED - 1}")
@@ -48,12 +49,54 @@ def check(tolerance: Tolerance) -> None:
         raise ValueError("a tolerance is stated in ULP or as rtol and atol, not both")
 
 
+@dataclass(frozen=True, eq=False)
+class Want:
+    """The expected value of one output.
+
+    `dtype` None admits any dtype that can hold the values. `values`, in the output's shape, are
+    float64 and unrounded or already in the output's dtype for floating dtypes, else exact. The
+    operator's range is [low, high], an end None where it has none. Errors up to its `floor` are
+    right beside any tolerance that is not strict.
+
+    `bound` is how far correct implementations may lie off, None where the answer is exact. With
+    one, the exact value is `values` + `rest`, of which `rounded`, if it is not None, is the dtype
+    to which the values were rounded before they came here.
+
+    Values `drawn` from random data are judged by how far their errors scatter, too. Those that
+    are `random` themselves are not judged, only their dtype and shape. A sequence has `items` and
+    no values, an optional output without a value ("nothing") neither.
+
+    Along the axis `any_order`, all outputs of a node may come in another order; its last output
+    says in which.
+    """
+
+    name: str
+    dtype: DType | None
+    values: Array
+    low: float | None = None
+    high: float | None = None
+    bound: Expected | None = None
+    rest: Floats | None = None
+    rounded: DType | None = None
+    random: bool = False
+    drawn: bool = False
+    form: Literal["tensor", "sequence", "nothing"] = "tensor"
+    items: tuple[Want, ...] = ()
+    floor: float = 0.0
+    any_order: int | None = None
+
+    @property
+    def expected(self) -> Expected:
+        """The bound of an output that has one."""
+        assert self.bound is not None
+        return self.bound
+
+
 @dataclass
 class Findings:
-    """Collects an output's wrong elements, by their places in the flat array, piece by piece.
+    """Wrong elements of an output, collected piece by piece.
 
-    `used` is the largest share so far, `steps` the largest ULP distance (None for integers),
-    `unjudged` the number of elements that nothing could be said about.
+    `used` is the largest share, `steps` the largest ULP distance (None for integers).
     """
 
     size: int
@@ -100,9 +143,8 @@ class Findings:
 class Judge:
     """Errors that the elements of one output may have.
 
-    `low` and `high` are the ends of the operator's range, None where it has none. The methods
-    take one-dimensional pieces in the machine's byte order: `wanted` as in `Want.values`, `got`
-    in `dtype`.
+    [`low`, `high`] is the operator's range. The methods take one-dimensional pieces in the
+    machine's byte order: `wanted` as in `Want.values`, `got` in `dtype`.
     """
 
     dtype: DType

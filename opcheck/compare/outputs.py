@@ -9,15 +9,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from itertools import chain
-from typing import Literal
 
 import numpy as np
 
-from opcheck.compare.bounded import ReferenceOutput, examine, pardon, scattering
-from opcheck.compare.elements import Findings, Floats, Judge, Places, check
+from opcheck.compare.bounded import examine, pardon, scattering
+from opcheck.compare.elements import Findings, Floats, Judge, Places, Want, check
 from opcheck.compare.ulp import UNORDERED, chunks, distance, native
 from opcheck.compare.where import describe, picture
 from opcheck.dtypes import DType, element_type, half_ulp, of, round_to
@@ -44,43 +43,6 @@ ROWS_DISAGREE = "the elements of a row disagree about its sum"
 UNDECIDED = "a correct implementation may miss most of its elements by half of their value"
 
 
-@dataclass(frozen=True, eq=False)
-class Want:
-    """The expected value of one output.
-
-    `dtype` None admits any dtype that can hold the values. `values`, in the output's shape, are
-    float64 and unrounded or already in the output's dtype for floating dtypes, else exact. The
-    operator's range is [low, high], an end None where it has none. Errors up to its `floor` are
-    right beside any tolerance that is not strict.
-
-    `bound` is how far correct implementations may lie off, None where the answer is exact. With
-    one, the exact value is `values` + `rest`, of which `rounded`, if it is not None, is the dtype
-    to which the values were rounded before they came here.
-
-    Values `drawn` from random data are judged by how far their errors scatter, too. Those that
-    are `random` themselves are not judged, only their dtype and shape. A sequence has `items` and
-    no values, an optional output without a value ("nothing") neither.
-
-    Along the axis `any_order`, all outputs of a node may come in another order; its last output
-    says in which.
-    """
-
-    name: str
-    dtype: DType | None
-    values: Array
-    low: float | None = None
-    high: float | None = None
-    bound: Expected | None = None
-    rest: Floats | None = None
-    rounded: DType | None = None
-    random: bool = False
-    drawn: bool = False
-    form: Literal["tensor", "sequence", "nothing"] = "tensor"
-    items: tuple[Want, ...] = ()
-    floor: float = 0.0
-    any_order: int | None = None
-
-
 def compare(
     want: Want,
     got: Array | Foreign,
@@ -91,13 +53,10 @@ def compare(
     """Judge one output: by `tolerance`, or where that is None by its own bound.
 
     `got` may have any memory layout and byte order. If `like`, an input, has the output's shape,
-    each wrong element is shown with the input's element in its place. Arithmetic that is
-    `declared` needs no warning. `used` is the largest share of an element, at most 1 for a
-    comparison that passes, and infinite where no value was judged because type, dtype or shape
-    is wrong.
+    each wrong element is shown with the input's. `declared` arithmetic needs no warning. `used` is
+    infinite where type, dtype or shape is wrong.
 
-    Raises ValueError for a tolerance that is negative, infinite, NaN or both of its kinds, and
-    for wanted values that the wanted dtype cannot hold.
+    Raises ValueError for an invalid tolerance, and for values that the wanted dtype cannot hold.
     """
     if tolerance is not None:
         check(tolerance)
@@ -119,7 +78,7 @@ def compare(
         return Comparison(want.name, None, dtype=dtype, total=got.size, unjudged=got.size)
     want = replace(want, values=values, high=range_end(want.high, dtype))
     if want.bound is not None and tolerance is None:
-        return _by_bound(want, want.bound, got, dtype, like, declared)
+        return _by_bound(_wide(want), got, dtype, like, declared)
     return _by_tolerance(want, got, dtype, tolerance or EXACT, like, declared)
 
 
@@ -174,10 +133,8 @@ def _by_tolerance(
     remark = ""
     found = _findings(judge, want.values, got, None)
     if found.wrong is not None and want.floor and dtype.kind == "float" and not tolerance.strict:
-        reference = None if want.bound is None else _reference(want, want.bound)
         wrong = found.wrong.reshape(want.values.shape)
-        values = want.values.astype(np.float64, copy=False)
-        by_tier, those = pardon(reference, values, got, want.floor, declared, wrong)
+        by_tier, those = pardon(_wide(want), got, declared, wrong)
         excused = those.reshape(-1)
         left = _findings(judge, want.values, got, excused)
         if not left.count and by_tier:
@@ -222,44 +179,40 @@ def _allowed(judge: Judge, wanted: Array, got: Array, start: int, number: int) -
 
 
 def _by_bound(
-    want: Want,
-    bound: Expected,
-    got: Array,
-    dtype: DType,
-    like: Array | None,
-    declared: Collection[str],
+    want: Want, got: Array, dtype: DType, like: Array | None, declared: Collection[str]
 ) -> Comparison:
-    reference = _reference(want, bound)
-    decision = examine(reference, got, dtype, declared)
-    comparison = _compared(want, got, dtype, decision.found, like)
+    decision = examine(want, got, dtype, declared)
+    tier = decision.tier
     problem: ComparisonProblem | None = None
     remark = ""
     if not decision.fits:
-        even = "" if decision.tier.name == bound.tiers(())[0].name else decision.tier.name
+        even = "" if tier.name == want.expected.tiers(())[0].name else tier.name
         why = ROWS_DISAGREE * decision.apart, even and f"too far off even for {even}"
         problem, remark = "values", "; ".join(filter(None, why))
     elif decision.undecided:
         problem, remark = "undecided", UNDECIDED
-    elif decision.tier.remark:
-        problem, remark = "precision", decision.tier.remark
-    elif want.drawn and dtype.kind == "float" and (told := scattering(reference, got)):
+    elif tier.remark:
+        problem, remark = "precision", tier.remark
+    elif want.drawn and dtype.kind == "float" and (told := scattering(want, got)):
         problem, remark = "precision", told
     draw = partial(
-        picture, reference.values, got, dtype, lambda: [(np.arange(got.size), decision.shares())]
+        picture, want.values, got, dtype, lambda: [(np.arange(got.size), decision.shares())]
     )
     return replace(
-        comparison,
+        _compared(want, got, dtype, decision.found, like),
         problem=problem,
         remark=remark,
-        tier=decision.tier.name,
+        tier=tier.name,
         picture=draw if decision.found.count else None,
     )
 
 
-def _reference(want: Want, bound: Expected) -> ReferenceOutput:
-    rounded = want.rounded if want.values.dtype == np.float64 else bound.dtype
-    values = want.values.astype(np.float64, copy=False)
-    return ReferenceOutput(values, bound, want.rest, rounded, want.low, want.high)
+def _wide(want: Want) -> Want:
+    """Return `want` with float64 values, which know whether they were rounded before."""
+    if want.values.dtype == np.float64:
+        return want
+    rounded = want.bound.dtype if want.bound else None
+    return replace(want, values=want.values.astype(np.float64), rounded=rounded)
 
 
 def _compared(

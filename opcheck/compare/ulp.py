@@ -27,11 +27,8 @@ CHUNK = 1 << 16
 def distance(a: Array, b: Array) -> NDArray[np.uint64]:
     """The steps between `a` and `b`, element by element, as uint64 in their shape.
 
-    Both have the same shape and the same dtype: float16, bfloat16, float32 or float64, in any
-    byte order and memory layout. +0 and -0 are 0 apart, NaN and NaN likewise; NaN and anything
-    else are UNORDERED.
-
-    Raises ValueError for shapes or dtypes that differ and for a dtype that is not floating.
+    +0 and -0 are 0 apart, NaN and NaN likewise; NaN and anything else are UNORDERED. Raises
+    ValueError for shapes or dtypes that differ and for a dtype that is not floating.
     """
     dtype = _common(a, b)
     # The bits of +inf: every bit of the exponent set, none of the significand.

@@ -4,7 +4,8 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias, TypeGuard, cast
 
-from opcheck.compare.outputs import Want, compare_outputs
+from opcheck.compare.elements import Want
+from opcheck.compare.outputs import compare_outputs
 from opcheck.dtypes import element_type
 from opcheck.model import (
     EXACT,
@@ -20,6 +21,7 @@ from opcheck.model import (
     Outcome,
     OutOfMemory,
     Produced,
+    Question,
     Raised,
     Rule,
     TimedOut,
@@ -45,12 +47,13 @@ class Answer:
 class Refusal:
     """Refusing the model is right, provided that its legal twin is accepted.
 
-    `wants` are the twin's outputs, empty where nothing computes them.
+    `wants` are the twin's outputs, empty where nothing computes them; `twin` asks for them.
     """
 
     reason: str
     wants: tuple[Want, ...]
     name: str | None = None
+    twin: Question | None = None
 
 
 Admitted: TypeAlias = Answer | Refusal
@@ -64,10 +67,9 @@ _LATER = ("second run", "third run")
 class Judgement:
     """A verdict with its reason and its evidence.
 
-    `failure` is in what way the backend fails, `refused` marks a pass by refusal, `alternative`
-    names the answer chosen where several were admitted, `against` the backends that it agrees with
-    or differs from, where no answer is known to be right. `irreproducible`: the same data again
-    gave other values, which are right too.
+    `refused` marks a pass by refusal, `alternative` names the answer chosen of several, `against`
+    the backends that it agrees with or differs from. `irreproducible`: the same data again gave
+    other right values.
     """
 
     verdict: Verdict
@@ -90,11 +92,10 @@ def judge(
     declared: Collection[str] = (),
     twin: Outcome | None = None,
 ) -> Judgement:
-    """The verdict on `outcome`, by the table of rules and outcomes.
+    """The verdict on `outcome`; `tolerance` None means the bounds of the answers.
 
-    `tolerance` None means the bounds of the answers. `like` is the input that wrong elements are
-    shown beside where it has the output's shape. Arithmetic that the backend has `declared` needs
-    no warning. `twin` is what came of the legal twin, where a refusal was admitted and came.
+    `like` and `declared` are as in `compare`. `twin` is the outcome of the legal twin, where a
+    refusal was admitted and came.
     """
     match outcome:
         case Declined(reason, inexpressible=False) if isinstance(twin, Produced) and any(
@@ -141,10 +142,7 @@ def _of_both(first: Judgement, later: Judgement, differs: str) -> Judgement:
 
 
 def misdeclared(outcome: Produced, names: Sequence[str]) -> str:
-    """Describe how the outputs contradict the backend's own declaration, or "".
-
-    That is wrong whatever must come out: whoever allocates by the declaration is let down.
-    """
+    """Describe how the outputs contradict the backend's own declaration, or ""."""
     if outcome.declared and len(outcome.declared) != len(outcome.outputs):
         return f"{len(outcome.declared)} outputs declared, {len(outcome.outputs)} returned"
     for name, said, output in zip(names, outcome.declared, outcome.outputs, strict=False):
@@ -180,8 +178,12 @@ def by_itself(rule: Rule, outcome: Outcome) -> Judgement:
     match outcome:
         case NotRun(reason):
             return Judgement(Verdict.NOT_RUN, reason)
-        case Crashed() | TimedOut() | OutOfMemory():
-            return lost(outcome)
+        case Crashed(how):
+            return Judgement(Verdict.CRASH, how, "crash")
+        case TimedOut(seconds):
+            return Judgement(Verdict.TIMEOUT, f"no answer within {seconds:g} s", "timeout")
+        case OutOfMemory(how):
+            return Judgement(Verdict.OOM, how, "oom")
         case Declined(reason, inexpressible):
             return Judgement(Verdict.UNSUPPORTED, reason, inexpressible=inexpressible)
         case Raised(stage=stage) if stage in _LATER:
@@ -212,17 +214,6 @@ def is_right(said: LiveResult | Judgement) -> bool:
 def unstable(contradiction: str) -> Judgement:
     """The verdict on a backend whose runs contradict each other, whatever the rule."""
     return Judgement(Verdict.UNSTABLE, contradiction, "unstable")
-
-
-def lost(outcome: Crashed | TimedOut | OutOfMemory, whose: str = "") -> Judgement:
-    """The verdict where the backend's process was lost, whatever the rule."""
-    match outcome:
-        case Crashed(how):
-            return Judgement(Verdict.CRASH, f"{whose}{how}", "crash")
-        case TimedOut(seconds):
-            return Judgement(Verdict.TIMEOUT, f"{whose}no answer within {seconds:g} s", "timeout")
-        case OutOfMemory(how):
-            return Judgement(Verdict.OOM, f"{whose}{how}", "oom")
 
 
 def _judge_outputs(
@@ -259,20 +250,12 @@ def _judge_refusal(
     accident = "" if raised.documented else "refused by accident: "
     assert twin is not None
     match twin:
-        case Crashed() | TimedOut() | OutOfMemory():
-            return lost(twin, "its legal twin: ")
-        case NotRun(reason):
-            return Judgement(Verdict.NOT_RUN, f"its legal twin: {reason}")
         case Declined(reason):
             return Judgement(Verdict.UNSUPPORTED, f"its legal twin is not implemented: {reason}")
-        case Raised(stage="second run" | "third run"):
-            return unstable(f"its legal twin: {_raised_later(twin)}")
-        case Raised():
+        case Raised(stage=stage) if stage not in _LATER:
             reason = f"refuses its legal twin too: {told(twin)}"
             return lesser(rule, Verdict.ERROR, reason, "raised")
-        case Produced(unstable=str(contradiction)):
-            return unstable(f"its legal twin: {contradiction}")
-        case Produced(outputs=outputs):
+        case Produced(unstable=None, outputs=outputs):
             comparisons = compare_outputs(refusal.wants, outputs, EXACT) if refusal.wants else ()
             broken = tuple(c for c in comparisons if _is_structural(c))
             if broken:
@@ -280,6 +263,9 @@ def _judge_refusal(
                 return lesser(rule, Verdict.FAIL, reason, failure(broken), broken)
             reason = f"{accident}{told(raised)}"
             return Judgement(Verdict.PASS, reason, refused=True, alternative=refusal.name)
+        case _:
+            found = by_itself(rule, twin)
+            return replace(found, reason=f"its legal twin: {found.reason}")
 
 
 def lesser(

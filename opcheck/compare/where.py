@@ -128,30 +128,17 @@ def picture(want: Array, got: Array, dtype: DType, shares: Shares) -> Picture:
 
     Of the `shares` of elements only the largest in each cell is kept.
     """
-    cells = _Cells(got.shape)
+    # The last axis to the right, all others downwards.
+    columns, rows = got.shape[-1] if got.shape else 1, prod(got.shape[:-1])
+    across, down = min(columns, SIDE), min(rows, SIDE)
+    most = np.zeros(down * across)
     for places, some in shares():
-        cells.add(places, some)
+        row, column = np.divmod(places.reshape(-1), columns)
+        cell = row * down // rows * across + column * across // columns
+        np.maximum.at(most, cell, some.reshape(-1))
+    letters = tuple("".join(map(_letter, line)) for line in most.reshape(down, across).tolist())
     counts, unordered = _ulps(want, got, dtype) if dtype.kind == "float" else ((), 0)
-    return Picture(got.shape, counts, unordered, cells.letters())
-
-
-class _Cells:
-    """A map of an output: the last axis to the right, all others downwards."""
-
-    def __init__(self, shape: tuple[int, ...]) -> None:
-        self.columns = shape[-1] if shape else 1
-        self.rows = prod(shape[:-1])
-        self.across, self.down = min(self.columns, SIDE), min(self.rows, SIDE)
-        self.most = np.zeros(self.down * self.across)
-
-    def add(self, places: Places, shares: Floats) -> None:
-        row, column = np.divmod(places.reshape(-1), self.columns)
-        cell = row * self.down // self.rows * self.across + column * self.across // self.columns
-        np.maximum.at(self.most, cell, shares.reshape(-1))
-
-    def letters(self) -> tuple[str, ...]:
-        rows = self.most.reshape(self.down, self.across).tolist()
-        return tuple("".join(map(_letter, row)) for row in rows)
+    return Picture(got.shape, counts, unordered, letters)
 
 
 def _letter(share: float) -> str:

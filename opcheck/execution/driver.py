@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Collection, Generator, Hashable, Iterator, Sequence
+from functools import cache
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection, wait
 from typing import Any, Generic, Protocol, TypeAlias, TypeVar, cast
@@ -52,8 +53,6 @@ class InProcess:
         self._backend = backend
         self._done: deque[tuple[int, Reply]] = deque()
         self._asked = 0
-        #: One byte lies in it for each reply, so that whoever waits for several backends wakes up.
-        self._bell, self._ringing = Pipe(duplex=False)
 
     @property
     def info(self) -> BackendInfo:
@@ -68,25 +67,26 @@ class InProcess:
     @property
     def connections(self) -> Sequence[Connection[Any, Any]]:
         """Connections that are readable while there are replies."""
-        return [self._bell] if self._done else []
+        return [_readable()[0]] if self._done else []
 
     def ask(self, question: Question) -> int:
         """Answer a question at once; raises Defect and KeyboardInterrupt."""
         self._asked += 1
         self._done.append((self._asked, Reply(attempt(self._backend, question))))
-        self._ringing.send_bytes(b".")
         return self._asked
 
     def replies(self, readable: Collection[Any]) -> Iterator[tuple[int, Reply]]:
         """Yield the replies that nobody took yet."""
         while self._done:
-            self._bell.recv_bytes()
             yield self._done.popleft()
 
-    def close(self) -> None:
-        """Close the pipe."""
-        self._bell.close()
-        self._ringing.close()
+
+@cache
+def _readable() -> tuple[Connection[Any, Any], Connection[Any, Any]]:
+    """A pipe with a byte in it: who waits for that and for several backends wakes up at once."""
+    end, other = Pipe(duplex=False)
+    other.send_bytes(b".")
+    return end, other
 
 
 class Driver(Generic[Key, Found]):

@@ -14,13 +14,14 @@ from functools import cached_property, partial
 from opcheck import opset
 from opcheck.backends import same_answers
 from opcheck.compare import Want, compare_outputs
-from opcheck.compare.agreement import Party, judge_among, steady
+from opcheck.compare.agreement import judge_among, steady
 from opcheck.compare.verdict import (
     IRREPRODUCIBLE,
+    Admitted,
     Judgement,
+    by_itself,
     is_right,
     judge,
-    lost,
     unanswered,
     unstable,
 )
@@ -89,8 +90,8 @@ class CaseEvaluation:
         return question(self.case)
 
     @cached_property
-    def accepted_answers(self) -> expected.AcceptedAnswers:
-        """The answers admitted, and the legal twin of a model that is not."""
+    def accepted_answers(self) -> tuple[Admitted, ...]:
+        """The answers admitted."""
         return expected.accepted_answers(self.case, self.question, self.oracle_answer)
 
     @cached_property
@@ -122,7 +123,7 @@ class CaseEvaluation:
             asked = self.question
             admitted, silent = self.accepted_answers, ""
         except expected.OracleUnavailable as error:
-            admitted, silent = expected.AcceptedAnswers((), None), str(error)
+            admitted, silent = (), str(error)
         except expected.Unsupported as error:
             return self._unsupported(backend, str(error))
         except ValueError as error:
@@ -130,11 +131,12 @@ class CaseEvaluation:
         except MemoryError:
             reason = "the case's data do not fit into memory"
             return EvaluatedCase(LiveResult(case, backend.address, Verdict.NOT_RUN, reason))
+        legal = expected.legal_twin(admitted)
         reply = yield asked
         outcome, printed = reply.outcome, reply.printed
         twin: Outcome | None = None
-        if admitted.twin and _may_refuse(outcome):
-            answer = yield admitted.twin
+        if legal and _may_refuse(outcome):
+            answer = yield legal
             twin, printed = answer.outcome, printed + answer.printed
         produced = outcome if isinstance(outcome, Produced) else None
         if silent or case.expect.compares_backends:
@@ -147,7 +149,7 @@ class CaseEvaluation:
         else:
             judgement = judge(
                 case.rule,
-                admitted.answers,
+                admitted,
                 outcome,
                 case.tolerance,
                 like=self.like,
@@ -159,7 +161,7 @@ class CaseEvaluation:
             if contradiction:
                 judgement = unstable(contradiction)
         refused = judgement.failure == "raised" or judgement.verdict is Verdict.UNSUPPORTED
-        if refused and not admitted.twin and case.model is None:
+        if refused and not legal and case.model is None:
             judgement = yield from self._at_a_later_opset(judgement)
         result = judged_so(_result(case, backend, printed, outcome), judgement)
         result = replace(
@@ -172,7 +174,7 @@ class CaseEvaluation:
             return EvaluatedCase(result, answer=produced)
         if produced and judgement.failure == "unstable":  # one answer alone shows no mistake
             outcome = replace(produced, unstable=judgement.reason)
-        failed = (admitted.twin, twin) if admitted.twin and twin else (asked, outcome)
+        failed = (legal, twin) if legal and twin else (asked, outcome)
         return EvaluatedCase(
             result, failed, answer=produced if judgement.failure == "precision" else None
         )
@@ -204,9 +206,7 @@ class CaseEvaluation:
     def _contradiction(self, outcome: Produced, backend: BackendInfo) -> Inquiry[str | None]:
         """Describe how the answer to the other data contradicts the engine and the backend itself.
 
-        Wrong alone is not enough: the case may be written for its own data only. A backend is
-        unstable if it answers the other data differently when it sees them first, or with the
-        old answer where the text decides.
+        Wrong alone is not enough: the case may be written for its own data only.
         """
         case, is_right = self.case, partial(self.is_right_on_other_data, backend)
         if outcome.between is None or is_right(outcome.between) is not False:
@@ -231,8 +231,9 @@ class CaseEvaluation:
             task = replace(self.question.task, opset=number)
             reply = yield replace(self.question, task=task)
             if isinstance(reply.outcome, Crashed | TimedOut | OutOfMemory):
-                told = lost(reply.outcome, f"; the same model at opset {number}: ").reason
-                refused = replace(refused, reason=f"{refused.reason}{told}")
+                told = by_itself(case.rule, reply.outcome).reason
+                told = f"{refused.reason}; the same model at opset {number}: {told}"
+                refused = replace(refused, reason=told)
             if isinstance(reply.outcome, Produced):
                 # In front, because what backends say may be long, and is cut.
                 hint = f"takes the same model at opset {number}, where {case.op} is in force too"
@@ -387,22 +388,20 @@ def _told(result: LiveResult) -> str:
 def settle_by_agreement(
     evaluation: CaseEvaluation, told: Sequence[EvaluatedCase], backends: Sequence[BackendInfo]
 ) -> list[EvaluatedCase]:
-    """Judge all `backends` by each other's answers, in their order.
-
-    Who agrees with nobody but itself by another name is marked so.
-    """
-    parties = [one for one in told if one.open]
+    """Judge all `backends` by each other's answers, in their order."""
     infos = {backend.address: backend for backend in backends}
+    outcomes = {one.result.backend: one.open for one in told if one.open}
     judgements = judge_among(
         evaluation.case.op,
         evaluation.case.rule,
-        [Party(one.result.backend, one.open) for one in parties if one.open],
+        outcomes,
         evaluation.case.outputs,
         evaluation.case.tolerance,
-        evaluation.like if parties else None,
+        evaluation.like if outcomes else None,
     )
-    found = dict(zip(parties, judgements, strict=True))
-    return [_settled(one, found[one], infos) if one in found else one for one in told]
+    return [
+        _settled(one, judgements[one.result.backend], infos) if one.open else one for one in told
+    ]
 
 
 def _settled(

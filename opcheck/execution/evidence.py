@@ -7,7 +7,7 @@ from opcheck.diagnose import Suspects
 from opcheck.diagnose.evidence import Evidence, OutputSequence
 from opcheck.engine import operator_of
 from opcheck.execution.evaluation import CaseEvaluation
-from opcheck.execution.kills import node_of
+from opcheck.execution.expected import legal_twin, node_of
 from opcheck.model import Case, Outcome, Produced, Question, Raised, Record
 
 
@@ -37,9 +37,8 @@ def evidence(evaluation: CaseEvaluation, asked: Question, outcome: Outcome) -> E
             got = outputs
         case _:
             return None
-    return _evidence(
-        evaluation, asked, got, Refusal if asked is evaluation.accepted_answers.twin else Answer
-    )
+    is_twin = asked is legal_twin(evaluation.accepted_answers)
+    return _evidence(evaluation, asked, got, Refusal if is_twin else Answer)
 
 
 def was_looked_into(record: Record) -> bool:
@@ -55,7 +54,7 @@ def recall(case: Case) -> Evidence | None:
     if not case.expect.is_stated or operator_of(case.op) is None:
         return None
     try:
-        if len(evaluation.accepted_answers.answers) != 1:
+        if len(evaluation.accepted_answers) != 1:
             return None
     # The legal twin of an invalid model need not be a good case itself.
     except ValueError:
@@ -70,5 +69,5 @@ def _evidence(
     kind: type[Answer | Refusal],
 ) -> Evidence:
     """Return the question with the outputs of all accepted answers of this kind."""
-    admitted = [one.wants for one in evaluation.accepted_answers.answers if isinstance(one, kind)]
+    admitted = [one.wants for one in evaluation.accepted_answers if isinstance(one, kind)]
     return Evidence(node_of(asked.task, asked.inputs), got, admitted, evaluation.case.tolerance)

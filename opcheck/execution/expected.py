@@ -15,7 +15,7 @@ from opcheck.compare import Want, compare, compare_outputs, too_wide, verdict
 from opcheck.compare.agreement import misfit, steady, wants_of
 from opcheck.compare.outputs import computed_want, in_its_dtype, stated_want
 from opcheck.dtypes import DType, limits
-from opcheck.engine import any_order, evaluate, exactly, operator_of, rounded
+from opcheck.engine import Node, any_order, evaluate, exactly, operator_of, rounded
 from opcheck.errors import InvalidNode, NotSupported
 from opcheck.execution.driver import Inquiry
 from opcheck.graph.tensors import read_tensor
@@ -86,6 +86,15 @@ def question(case: Case) -> Question:
     return Question(task, inputs, second, known, case.timeout, random)
 
 
+def node_of(task: Task, inputs: Sequence[Array]) -> Node:
+    """The node of `task`, whose data nobody may change."""
+    operands = tuple(task.operands(inputs))
+    for array in operands:
+        if array is not None:
+            array.flags.writeable = False
+    return Node(task.op, operands, task.attrs, len(task.outputs), bool(task.initializers))
+
+
 _CONTRADICTION = "the case and opcheck's engine contradict each other"
 
 
@@ -130,8 +139,7 @@ class OracleAnswer:
 
 def ask_oracle(oracle: BackendInfo, question: Question) -> Inquiry[OracleAnswer]:
     """Ask an oracle the question of a case."""
-    reply = yield question
-    return OracleAnswer(oracle, reply.outcome)
+    return OracleAnswer(oracle, (yield question).outcome)
 
 
 def oracles_of(cases: Iterable[Case]) -> dict[str, Case]:
@@ -189,17 +197,14 @@ class Unsupported(WrongCase):
     """The engine lacks what would answer the case, which is not to blame."""
 
 
-@dataclass(frozen=True, eq=False)
-class AcceptedAnswers:
-    """The answers that a case admits, and the legal twin of the first refusal among them."""
-
-    answers: tuple[verdict.Admitted, ...]
-    twin: Question | None
+def legal_twin(answers: Iterable[verdict.Admitted]) -> Question | None:
+    """The question about the legal twin of the first refusal among `answers`."""
+    return next((one.twin for one in answers if isinstance(one, verdict.Refusal)), None)
 
 
 def accepted_answers(
     case: Case, asked: Question, oracle_answer: OracleAnswer | None = None
-) -> AcceptedAnswers:
+) -> tuple[verdict.Admitted, ...]:
     """The answers that `case` admits; none where it only asks whether backends agree.
 
     `oracle_answer` is what the case's oracle says, where it has one. Raises WrongCase where the
@@ -210,24 +215,23 @@ def accepted_answers(
         case AnyOf(alternatives):
             refused = [a for a in alternatives if a.expect.rejection]
             refusals = {a.name: _one(case, asked, a.expect, a.name) for a in refused}
-            twin = [want for answer, _ in refusals.values() for want in answer.wants]
-            parts = [
-                refusals.get(a.name) or _one(case, asked, a.expect, a.name, twin)
+            twins = [want for answer in refusals.values() for want in answer.wants]
+            answers = [
+                refusals.get(a.name) or _one(case, asked, a.expect, a.name, twins)
                 for a in alternatives
             ]
         case Oracle():
             if oracle_answer is None:
                 raise OracleUnavailable("the oracle was not asked: there was no memory left")
-            parts = [(_by_oracle(case, asked, oracle_answer), None)]
+            answers = [_by_oracle(case, asked, oracle_answer)]
         case Agreement():
-            parts = []
+            answers = []
         case expect:
-            parts = [_one(case, asked, expect, None)]
-    answers = tuple(answer for answer, _ in parts)
+            answers = [_one(case, asked, expect, None)]
     for answer in answers:
         if wide := too_wide(answer.wants, case.tolerance):
             raise WrongCase(wide)
-    return AcceptedAnswers(answers, next((twin for _, twin in parts if twin), None))
+    return tuple(answers)
 
 
 def _one(
@@ -236,30 +240,30 @@ def _one(
     expect: Values | Computed | Golden | Rejected,
     name: str | None,
     twins: Sequence[Want] = (),
-) -> tuple[verdict.Admitted, Question | None]:
-    """One answer, and the legal twin of a refusal; `twins` as in `_given`."""
+) -> verdict.Admitted:
+    """One answer; `twins` as in `_given`."""
     match expect:
         case Rejected(reason, legal):
             if case.rule != "open":
                 _check_refused(case, asked)
             twin = question(legal)
-            return verdict.Refusal(reason, _wants_of_twin(legal, twin), name), twin
+            return verdict.Refusal(reason, _wants_of_twin(legal, twin), name, twin)
         case Computed():
             wants = computed(case, asked, asked.inputs)
             if case.rule != "open" and not case.empty:
                 _check_telling(wants)
-            return verdict.Answer(wants, name), None
+            return verdict.Answer(wants, name)
         case Values(specs, ports, random):
             given = [stated_want(case.op, s.name, unrounded(s), s.dtype) for s in specs]
             if ports and operator_of(case.op) is None:
-                return verdict.Answer(tuple(_outputs(ports, given, random)), name), None
-            return _given(case, asked, given, name, twins), None
+                return verdict.Answer(tuple(_outputs(ports, given, random)), name)
+            return _given(case, asked, given, name, twins)
         case Golden(folder):
             pairs = zip(case.outputs, _golden_outputs(case, folder), strict=True)
             given = [
                 stated_want(case.op, out.name, array, dtypes.of(array)) for out, array in pairs
             ]
-            return _given(case, asked, given, name, twins), None
+            return _given(case, asked, given, name, twins)
 
 
 def _outputs(

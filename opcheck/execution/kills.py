@@ -21,7 +21,8 @@ from opcheck.engine.mutants.mutant import StatefulMutant
 from opcheck.errors import InvalidNode, NotSupported
 from opcheck.execution.driver import at_once
 from opcheck.execution.evaluation import CaseEvaluation
-from opcheck.model import Array, BackendInfo, Case, LiveResult, Outcome, Question, Task, Verdict
+from opcheck.execution.expected import legal_twin, node_of
+from opcheck.model import BackendInfo, Case, LiveResult, Outcome, Question, Task, Verdict
 
 #: What comes of a node: outputs, or why it is refused.
 OutputsOrRefusal: TypeAlias = Sequence[Any] | InvalidNode
@@ -30,15 +31,6 @@ OutputsOrRefusal: TypeAlias = Sequence[Any] | InvalidNode
 RED = (Verdict.FAIL, Verdict.ERROR, Verdict.UNSTABLE)
 #: The backend of `canned_outcome`.
 CANNED = BackendInfo("told", "told", "", repeatable=False)
-
-
-def node_of(task: Task, inputs: Sequence[Array]) -> Node:
-    """The node of `task`, whose data nobody may change."""
-    operands = tuple(task.operands(inputs))
-    for array in operands:
-        if array is not None:
-            array.flags.writeable = False
-    return Node(task.op, operands, task.attrs, len(task.outputs), bool(task.initializers))
 
 
 @dataclass(frozen=True)
@@ -92,13 +84,17 @@ class CaseKills:
     def problem(self) -> str | None:
         """Why the case can judge no backend, None where it can."""
         try:
-            assert self.evaluation.accepted_answers is not None
+            _ = self.evaluation.accepted_answers
         except ValueError as error:
             return str(error)
         return None
 
-    def verdict(self, mutant: Mutant) -> Verdict:
+    def verdict(self, mutant: Mutant | StatefulMutant) -> Verdict:
         """Return the verdict of the case on `mutant`."""
+        if isinstance(mutant, StatefulMutant):
+            backend = stateful_backend(mutant)
+            inquiry = self.evaluation.on(backend.info)
+            return at_once(inquiry, partial(attempt, backend)).result.verdict
         right = self._right
         answer = mutant.made_on(self.node)
         if same_outputs(answer, right) and not (
@@ -114,12 +110,6 @@ class CaseKills:
         if key not in self._verdicts:
             self._verdicts[key] = self._judged(mutant, answer).verdict
         return self._verdicts[key]
-
-    def verdict_on_stateful(self, stateful: StatefulMutant) -> Verdict:
-        """Return the verdict of the case on a mutant whose runs disturb each other."""
-        backend = stateful_backend(stateful)
-        answer = partial(attempt, backend)
-        return at_once(self.evaluation.on(backend.info), answer).result.verdict
 
     def _judged(self, mutant: Mutant, answer: OutputsOrRefusal) -> LiveResult:
         own = self.evaluation.question.inputs
@@ -148,7 +138,7 @@ class CaseKills:
 
     @cached_property
     def _twin(self) -> Node | None:
-        twin = self.evaluation.accepted_answers.twin
+        twin = legal_twin(self.evaluation.accepted_answers)
         return node_of(twin.task, twin.inputs) if twin else None
 
     @cached_property

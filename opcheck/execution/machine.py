@@ -93,10 +93,9 @@ def in_parallel(
     processes: int,
     safe_place: Callable[[], None] = lambda: None,
 ) -> Generator[Made]:
-    """Yield what `work` makes of each of `jobs`, as it comes; here, where one process is enough.
+    """Yield what `work` makes of each of `jobs`, as it comes; closing it ends the processes.
 
-    Raises what `work` raises, and what `safe_place` does, which is called again and again. Whoever
-    stops listening and closes it ends the processes, whatever they are at.
+    Raises what `work` raises, and what `safe_place` does, which is called again and again.
     """
     if processes == 1 or len(jobs) <= 1:
         yield from map(work, jobs)

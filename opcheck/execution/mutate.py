@@ -231,11 +231,7 @@ def _mutation(
         if case.name in found:
             continue
         _check(case_kills)
-        verdict = (
-            case_kills.verdict(wrong)
-            if isinstance(wrong, Mutant)
-            else case_kills.verdict_on_stateful(wrong)
-        )
+        verdict = case_kills.verdict(wrong)
         if verdict in RED and decides:
             killers[case.name] = case.id
         elif verdict in (Verdict.WARN, *RED):

@@ -65,14 +65,12 @@ class _OpenCase:
 class Scheduler:
     """A run, which judges every case on every backend, case by case, in the given order.
 
-    It yields its results once; then it knows their causes. What is `kept` of an earlier run comes
-    in its turn, and is not asked; the new results are those of a run that was never cut short. Of a
-    case that compares backends with each other, all results are kept or none.
+    It yields its results once; then it knows their causes. Results `kept` of an earlier run come in
+    their turn. Of a case that compares backends with each other, all are kept or none.
 
-    The user's `gate` decides about the cases that it lists, `ledgers` explain failures of others.
-    Those that are puzzling all the same are diagnosed, which takes as long as some hundred cases
-    more. `oracles` are those that the cases name, by these names. Each backend is asked each case
-    so many `times`. `reproducible`: answers must be the same to the bit in all runs.
+    The user's `gate` decides about the cases that it lists, `ledgers` explain failures of others;
+    failures that stay puzzling are diagnosed. `oracles` go by the names that cases have for them.
+    Each backend is asked each case so many `times`; if `reproducible`, for the same bits.
     """
 
     cases: Sequence[Case]

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from opcheck.compare.bounded import SCATTER, ReferenceOutput, scatter, scattering
+from opcheck.compare import Want
+from opcheck.compare.bounded import SCATTER, scatter, scattering
 from opcheck.engine import Expected, exactly
 from opcheck.model import Attrs, OpVersion
 from tests.bounds import arithmetic as ar
@@ -20,13 +21,13 @@ SOFTMAX, POOL, CONV = (OpVersion("", *op) for op in (("Softmax", 13), ("LpPool",
 RNG = np.random.default_rng(20)
 
 
-def reference(op: OpVersion, attrs: Attrs, *inputs: Any) -> ReferenceOutput:
+def reference(op: OpVersion, attrs: Attrs, *inputs: Any) -> Want:
     (bound,) = exactly(op, inputs, attrs)
     assert isinstance(bound, Expected)
-    return ReferenceOutput(bound.values, bound, bound.rest)
+    return Want("Y", bound.dtype, bound.values, bound=bound, rest=bound.rest)
 
 
-def times(of: ReferenceOutput, got: Any, monkeypatch: pytest.MonkeyPatch) -> float:
+def times(of: Want, got: Any, monkeypatch: pytest.MonkeyPatch) -> float:
     """How many times as far as expected, also where that is so little that nobody asks."""
     monkeypatch.setattr("opcheck.compare.bounded.SCATTER", -1.0)
     found = scatter(of, got)
@@ -34,7 +35,7 @@ def times(of: ReferenceOutput, got: Any, monkeypatch: pytest.MonkeyPatch) -> flo
     return found
 
 
-def softmax(name: str) -> Iterator[tuple[ReferenceOutput, Any]]:
+def softmax(name: str) -> Iterator[tuple[Want, Any]]:
     for dtype in FLOATS:
         for shape in ((40, 10), (8, 257), (2, 1000)):
             x = RNG.standard_normal(shape).astype(dtype)
@@ -42,7 +43,7 @@ def softmax(name: str) -> Iterator[tuple[ReferenceOutput, Any]]:
                 yield reference(SOFTMAX, {}, x), honest.answer(name, x)
 
 
-def pooled(name: str) -> Iterator[tuple[ReferenceOutput, Any]]:
+def pooled(name: str) -> Iterator[tuple[Want, Any]]:
     for dtype in FLOATS:
         for p in (1, 2, 3):
             x = RNG.standard_normal((1, 200, 33)).astype(dtype)

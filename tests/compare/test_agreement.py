@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from opcheck.compare.agreement import ALONE, Party, judge_among
+from opcheck.compare.agreement import ALONE, judge_among
 from opcheck.compare.verdict import Judgement
 from opcheck.dtypes import DTYPES
 from opcheck.model import (
@@ -45,8 +45,8 @@ def among(
     rule: Rule = "must",
     op: str = "Gemm",
 ) -> list[Judgement]:
-    parties = [Party(name, outcome) for name, outcome in zip("ABCDE", outcomes, strict=False)]
-    return [*judge_among(OpVersion("", op, 13), rule, parties, outputs, tolerance)]
+    named = dict(zip("ABCDE", outcomes, strict=False))
+    return [*judge_among(OpVersion("", op, 13), rule, named, outputs, tolerance).values()]
 
 
 def verdicts(found: list[Judgement]) -> list[str]:

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from opcheck.compare import Want, compare
-from opcheck.compare.bounded import ReferenceOutput, ends, scatter
+from opcheck.compare.bounded import ends, scatter
 from opcheck.compare.outputs import computed_want, stated_want
 from opcheck.compare.ulp import native
 from opcheck.dtypes import DTYPES, round_to
@@ -507,7 +507,7 @@ def test_ends_lie_around_what_is_written_and_in_the_operator_s_range(dtype: str)
 def test_scatter_is_about_1_for_the_arithmetic_expected_and_much_more_for_a_narrower_one(dtype):
     x = np.random.default_rng(3).normal(size=(1, 40, 60)).astype(dtype)
     answer = expected(POOL, x, kernel_shape=(5,), p=2)
-    reference = ReferenceOutput(answer.values, answer, answer.rest)
+    reference = computed_want(POOL, "Y", answer)
 
     def computed(x: Any) -> Any:
         windows = np.lib.stride_tricks.sliding_window_view(x, 5, axis=2)
@@ -520,7 +520,7 @@ def test_scatter_is_about_1_for_the_arithmetic_expected_and_much_more_for_a_narr
     assert honest == 1.0  # as far as the last rounding alone, or less
     assert narrow > 300
     few = expected(POOL, x[:, :1, :20], kernel_shape=(5,), p=2)
-    assert scatter(ReferenceOutput(few.values, few, few.rest), few.rounded()) is None
+    assert scatter(computed_want(POOL, "Y", few), few.rounded()) is None
 
 
 # ── honest float32 and float16 in another order, and what no order gives ──────────────────────

@@ -14,7 +14,7 @@ from opcheck.engine import Node, evaluate
 from opcheck.engine.mutants import mutants_of
 from opcheck.errors import InvalidNode
 from opcheck.execution import Scheduler
-from opcheck.execution.kills import node_of
+from opcheck.execution.expected import node_of
 from opcheck.model import (
     Case,
     Crashed,

@@ -14,12 +14,12 @@ from opcheck.engine.mutants import Mutant, mutants_of
 from opcheck.execution.driver import at_once
 from opcheck.execution.evaluation import CaseEvaluation, EvaluatedCase
 from opcheck.execution.evidence import evidence, recall
+from opcheck.execution.expected import node_of
 from opcheck.execution.kills import (
     CANNED,
     RED,
     OutputsOrRefusal,
     canned_outcome,
-    node_of,
     right_of,
     same_outputs,
 )

@@ -284,7 +284,7 @@ def test_so_does_one_with_a_habit() -> None:
     for case in smoke("Softmax")[:3]:
         for stateful in STATEFUL:
             asked = inline.result_of(CaseEvaluation(case), stateful_backend(stateful)).verdict
-            assert CaseKills(case, "float32").verdict_on_stateful(stateful) is asked
+            assert CaseKills(case, "float32").verdict(stateful) is asked
 
 
 def test_several_processes_find_what_one_does(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import pytest
 from opcheck.backends.base import Defect
 from opcheck.compare.verdict import Judgement
 from opcheck.execution import judge_all
-from opcheck.execution.expected import AcceptedAnswers, question
+from opcheck.execution.expected import question
 from opcheck.known import load_ledgers
 from opcheck.model import (
     BackendInfo,
@@ -251,9 +251,7 @@ def without_data(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(question.__globals__, "materialize", lambda spec: small)
     judge = "opcheck.execution.evaluation.judge"
     monkeypatch.setattr(judge, lambda *_, **__: Judgement(Verdict.PASS))
-    monkeypatch.setattr(
-        "opcheck.execution.expected.accepted_answers", lambda *_: AcceptedAnswers((), None)
-    )
+    monkeypatch.setattr("opcheck.execution.expected.accepted_answers", lambda *_: ())
 
 
 def of_size(case: Case, mib: int) -> Case:

@@ -12,7 +12,7 @@ from time import monotonic
 
 import numpy as np
 
-from opcheck.backends.isolation.stopwatch import Stopwatch
+from opcheck.backends.isolation.stopwatch import Stopwatch, WorkerLost
 from opcheck.backends.offers import about_kind
 from opcheck.backends.timing import Repeated
 from opcheck.execution.machine import environment, machine
@@ -43,12 +43,10 @@ class Visit:
 class Plan:
     """The amount of measuring.
 
-    Every process of the backends visits all cases, one process after the other. After so many
-    rounds of a case as `looks` says it is looked whether all its ratios to `base` are precise;
-    where one is not, the processes come once more. No more is measured of a case than takes
-    `seconds`, of one backend no more than `share` of that, but each visit is of one round at the
-    least. No process is warmed up for more than `warm` seconds. Where `flushed` is not 0, so many
-    bytes are touched before every call.
+    The processes of the backends visit all cases in turn. After each number of rounds in `looks`, a
+    case whose ratios to `base` are all precise is done. A case takes at most `seconds`, one backend
+    at most `share` of that, but each visit has one round at least. A process warms up for at most
+    `warm` seconds. `flushed` is the number of bytes touched before every call.
     """
 
     base: str
@@ -157,14 +155,12 @@ def interleave(
     visit: Visit,
     first: int,
     chance: random.Random,
-    lost: type[Exception],
     stop: Callable[[], bool],
 ) -> int:
     """Take the samples of a visit, unless `stop` ends it; the number of the next round.
 
-    The rounds are counted from `first`, and what is `beside` takes part in all of them. Who is
-    `lost` takes no further part, nor does who had its share of the time, which then does not count
-    for the others.
+    The rounds are counted from `first`, and what is `beside` takes part in all of them. A lost
+    process takes no further part, nor does one that had its share of the time.
     """
     start, over = monotonic(), 0.0
     active = [*contenders]
@@ -174,7 +170,7 @@ def interleave(
         for contender in order:
             try:
                 contender.sample(number, plan.flushed)
-            except lost as error:
+            except WorkerLost as error:
                 contender.lost = str(error)
         slow = [one for one in active if one.spent > plan.share * visit.seconds]
         over += sum(one.spent for one in slow)

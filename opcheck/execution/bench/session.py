@@ -189,7 +189,7 @@ class OneCase:
             self.moved += sum(want.values.size * dtype.itemsize for want, dtype in written)
 
     def _answers(self, evaluation: CaseEvaluation) -> Sequence[Admitted]:
-        return [Answer(self.agreed)] if self.agreed else evaluation.accepted_answers.answers
+        return [Answer(self.agreed)] if self.agreed else evaluation.accepted_answers
 
     def _check(self, part: _Participant, outputs: Outputs, evaluation: CaseEvaluation) -> None:
         """See that what a process answers in the end is right; most often it is as before."""
@@ -247,7 +247,7 @@ class OneCase:
             one.warm_up(self.plan)
         taking_part = [one for _, one in contenders]
         self.rounds = interleave(
-            taking_part, [copy, strike], self.plan, visit, self.rounds, chance, WorkerLost, stop
+            taking_part, [copy, strike], self.plan, visit, self.rounds, chance, stop
         )
         self.copy += copy.samples
         self.yardstick += strike.samples

@@ -104,7 +104,7 @@ def made_of(case: Case, data_sets: int = 1) -> Made:
 
 
 def _answered(case: Case, asked: Question, data_sets: int) -> Made:
-    (answer,) = accepted_answers(case, asked).answers
+    (answer,) = accepted_answers(case, asked)
     assert isinstance(answer, Answer)
     found = outputs(asked.task, asked.inputs)
     if found is not None and not isinstance(case.expect, Computed):
@@ -210,7 +210,7 @@ def _rejected(case: Case, asked: Question, reason: str, legal: Case) -> Made:
 def _alternatives(case: Case, asked: Question) -> Iterator[Test]:
     """Each of the answers that an undecided text admits, as its author stated it."""
     assert isinstance(case.expect, AnyOf)
-    pairs = zip(case.expect.alternatives, accepted_answers(case, asked).answers, strict=True)
+    pairs = zip(case.expect.alternatives, accepted_answers(case, asked), strict=True)
     for alternative, admitted in pairs:
         name = f"{case.id}~{alternative.name}"
         match admitted:

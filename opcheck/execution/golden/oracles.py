@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -12,10 +12,11 @@ from opcheck.compare.bounded import ends as ends_of_bound
 from opcheck.compare.outputs import computed_want
 from opcheck.compare.ulp import distance, stepped
 from opcheck.dtypes import parts
-from opcheck.engine import Expected, Node, operator_of
+from opcheck.engine import Expected, operator_of
 from opcheck.engine.evaluate import exactly
 from opcheck.engine.rounding import correctly_rounded
 from opcheck.errors import Exit, InvalidNode, NotSupported, OpcheckError
+from opcheck.execution.expected import node_of
 from opcheck.model import EXACT, Array, Task, Tolerance
 from opcheck.suite.golden_manifest import ManifestMethod
 
@@ -37,17 +38,11 @@ class UnsoundArithmetic(OpcheckError):
     exit_code = Exit.UNUSABLE
 
 
-@dataclass(frozen=True, eq=False)
-class NodeOutputs:
+class NodeOutputs(NamedTuple):
     """The outputs of a node and how they came about."""
 
     arrays: tuple[Array, ...]
     method: ManifestMethod
-
-
-def node_of(task: Task, inputs: Sequence[Array]) -> Node:
-    """The node that a task states."""
-    return Node(task.op, tuple(task.operands(inputs)), task.attrs, len(task.outputs))
 
 
 def outputs(task: Task, inputs: Sequence[Array]) -> NodeOutputs | None:
@@ -75,11 +70,7 @@ def _with_one_nan(array: Array) -> Array:
 
 
 def require_sound_arithmetic() -> None:
-    """Raise UnsoundArithmetic unless this thread computes as IEEE 754's default has it.
-
-    A library that was loaded may have made the processor flush subnormal numbers, or round
-    differently.
-    """
+    """Raise UnsoundArithmetic where a library changed rounding, or flushes subnormal numbers."""
     one, half_step, least = np.array([1.0]), np.array([2.0**-53]), np.array([2.0**-1074])
     to_nearest = one + half_step == 1 and -one - half_step == -1 and one + 1.5 * half_step > 1
     if not (to_nearest and least * one > 0):
@@ -224,10 +215,9 @@ def stated_ends(written: Array, ulp: int, floor: float = 0.0) -> Ends:
 
 
 def as_rtol_and_atol(found: Sequence[Ends]) -> tuple[float, float]:
-    """The two numbers that admit, by ONNX's own comparison, all that lies within `found`.
+    """The tightest rtol and atol that admit, by ONNX's own comparison, all that is within `found`.
 
-    Of the pairs that do so it is the one that allows least beyond, in the geometric mean of all
-    elements. An element that may be infinite is left out: no such numbers admit that.
+    Elements that may be infinite are left out: no such numbers admit that.
     """
     needs = [part for one in found for part in _needs(one)]
     if not needs:

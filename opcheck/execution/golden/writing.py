@@ -224,12 +224,10 @@ def write(
     force: bool = False,
     counted: Counted = iter,
 ) -> gm.Manifest:
-    """Write `cases` to `folder`, which is there whole or not at all, whatever happens meanwhile.
+    """Write `cases` to `folder`, which is there whole or not at all; nothing if no test can be.
 
-    With `force` it replaces one that opcheck wrote, and that holds nothing else. Nothing is
-    written where no test can be. `counted` hands on each case as it is done.
-
-    Raises UsageError where `folder` holds anything else, Unwritable.
+    `force` is as in `check_place`. `counted` hands on each case as it is done. Raises UsageError,
+    Unwritable.
     """
     check_place(folder, force=force)
     with staged(folder) as (stage, put):

@@ -5,6 +5,7 @@ the cases of those that were found.
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from random import Random
 from typing import Any
 
@@ -145,15 +146,14 @@ def _digits(value: float) -> float:
 _KEPT = 1000
 
 
-@dataclass(eq=False)
+@dataclass(frozen=True, eq=False)
 class _Tried:
-    """A node, what is right about it, and its case, made when it is needed first."""
+    """A node, what is right about it, and what its case kills; None where it has no case."""
 
     candidate: Candidate
     node: Node
     right: OutputsOrRefusal
-    case_kills: CaseKills | None = None
-    asked: bool = False
+    case_kills: Callable[[], CaseKills | None]
 
 
 def nodes_of(cell: Cell, tries: int) -> Iterator[Node]:
@@ -240,20 +240,18 @@ class SearchSpace:
         if node is None:
             return None
         with np.errstate(all="ignore"):
-            return _Tried(candidate, node, right_of(node))
+            return _Tried(candidate, node, right_of(node), cache(lambda: self._made(candidate)))
+
+    def _made(self, candidate: Candidate) -> CaseKills | None:
+        case = case_of(self.schema, self.dtype, candidate)
+        made = CaseKills(case, self.cell.dtype) if case else None
+        return made if made and made.problem is None else None
 
     def _kills(self, tried: _Tried, mutant: Mutant) -> bool:
         if same_outputs(mutant.made_on(tried.node), tried.right):
             return False
-        if not tried.asked:
-            case = case_of(self.schema, self.dtype, tried.candidate)
-            tried.case_kills, tried.asked = CaseKills(case, self.cell.dtype) if case else None, True
-        case_kills = tried.case_kills
-        return (
-            case_kills is not None
-            and case_kills.problem is None
-            and case_kills.verdict(mutant) in RED
-        )
+        case_kills = tried.case_kills()
+        return case_kills is not None and case_kills.verdict(mutant) in RED
 
 
 #: Outputs up to this size are written out.

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from opcheck.backends import timing
+from opcheck.backends.isolation.stopwatch import WorkerLost
 from opcheck.execution.bench.rounds import (
     Contender,
     Here,
@@ -27,10 +28,6 @@ from opcheck.model.question import Elapsed
 PLAN = Plan("a", warm=0.05)
 
 
-class Gone(Exception):
-    pass
-
-
 class Process:
     """Takes a known time, which is told and not spent; notes its turns."""
 
@@ -41,7 +38,7 @@ class Process:
     def measure(self, loops: int, flushed: int = 0) -> Elapsed:
         self.lives -= 1
         if self.lives < 0:
-            raise Gone("it died")
+            raise WorkerLost("it died")
         self.turns.append(self.name)
         self.asked.append((loops, flushed))
         return Elapsed(self.seconds)
@@ -62,7 +59,7 @@ def go(
     stop: Callable[[], bool] = lambda: False,
 ) -> int:
     visit = Visit(2, rounds, seconds)
-    return interleave(contenders, beside, plan, visit, first, random.Random(0), Gone, stop)
+    return interleave(contenders, beside, plan, visit, first, random.Random(0), stop)
 
 
 def test_in_each_round_everybody_takes_one_sample() -> None:

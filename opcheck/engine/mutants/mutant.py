@@ -6,7 +6,7 @@ sees, and it is a wrong backend in tests.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
@@ -174,11 +174,15 @@ def of_validity(mutant: Mutant) -> Mutant:
 
 
 def faults(
-    primitive: str, make: Callable[[Any], FaultFunction], *rows: MutantRow
-) -> Iterator[Mutant]:
-    """Faults of one function, which `make` makes of what their rows say is done."""
-    for name, text, change, *only in rows:
-        yield faulty(primitive, name, text, make(change), *only)
+    primitive: str, make: Callable[[Any], FaultFunction], *rows: MutantRow | Mutant
+) -> tuple[Mutant, ...]:
+    """Mutants of one function, or rows that have in place of a fault what `make` makes it of."""
+    return tuple(
+        row
+        if isinstance(row, Mutant)
+        else faulty(primitive, row[0], row[1], make(row[2]), *row[3:])
+        for row in rows
+    )
 
 
 def blank(array: Array) -> Array:

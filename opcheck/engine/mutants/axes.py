@@ -11,7 +11,7 @@ import numpy as np
 
 from opcheck.engine.evaluate import evaluate
 from opcheck.engine.mutants import rows
-from opcheck.engine.mutants.mutant import Accepting, Mutant, blank, faults, of_validity, refusing
+from opcheck.engine.mutants.mutant import Accepting, Mutant, blank, faults, refusing, through
 from opcheck.engine.node import Node
 from opcheck.model import Array
 from opcheck.numbers import FaultFunction
@@ -26,20 +26,24 @@ ShapeChange: TypeAlias = Callable[[tuple[int, ...], Axes], tuple[tuple[int, ...]
 
 _FROM_THE_BACK, _COERCED, _INDEXED = "from_either_end", "matrix_of", "elements_at"
 
+
+def _last(axis: int, rank: int) -> int:
+    return rank - 1
+
+
 #: What is taken for an axis that is out of range.
 _OUTSIDE: tuple[tuple[str, str, AxisChange], ...] = (
     ("axis_wraps", "an axis out of range was taken modulo the rank", lambda axis, r: axis % r),
     ("axis_clamped", "an axis out of range was clamped to the nearest one",
      lambda axis, r: min(max(axis, 0), r - 1)),
-    ("out_of_range_is_last", "an axis out of range was taken for the last one",
-     lambda axis, r: r - 1),
+    ("out_of_range_is_last", "an axis out of range was taken for the last one", _last),
 )  # fmt: skip
 
 #: What is taken for an axis, counted from the front.
 _FOUND: tuple[tuple[str, str, AxisChange], ...] = (
     ("axis_1_always", "axis 1 was taken, whatever the attribute", lambda axis, r: min(1, r - 1)),
     ("first_axis_always", "the first axis was taken, whatever the attribute", lambda axis, r: 0),
-    ("last_axis_always", "the last axis was taken, whatever the attribute", lambda axis, r: r - 1),
+    ("last_axis_always", "the last axis was taken, whatever the attribute", _last),
     ("axis_mirrored", "the axis was counted from the wrong end", lambda axis, r: r - 1 - axis),
     ("axis_minus_1", "the axis before the right one was taken", lambda axis, r: (axis - 1) % r),
     ("axis_plus_1", "the axis after the right one was taken", lambda axis, r: (axis + 1) % r),
@@ -119,21 +123,17 @@ class NamedAxes:
         for name, text, read, unless in _READ:
             yield Mutant(name, text, partial(self._reshaped, read), unless=(unless,) * bool(unless))
         # How many there are does not depend on the type: of blocks one type decides.
-        for width, kind, only in (
-            (1024, "blocks", ("float32",)), (16, "vectors", None), (8, "vectors", None),
-            (4, "vectors", None),
-        ):  # fmt: skip
+        tails = ((1024, "blocks", ("float32",)), *((n, "vectors", None) for n in (16, 8, 4)))
+        for width, kind, only in tails:
             name = f"tail_of_{width}_across_memory_missing"
             text = f"of rows across memory, what is left by whole {kind} of {width} was zero"
             answer = partial(self._without_the_last_rows, width)
             yield Mutant(name, text, answer, only=only, unless=(_COERCED,))
-        for name, text, of_rows in (
-            ("rows_side_by_side", "neighbours in a row were taken to lie side by side in memory",
-             partial(self._reshaped, lambda s, axes: ((-1, prod(s[a] for a in axes)), (1,)))),
-            ("not_transposed_back", "the axis was moved to the end, and not back in the output",
-             self._not_transposed_back),
-        ):  # fmt: skip
-            yield Mutant(name, text, of_rows, unless=(_COERCED,))
+        text = "neighbours in a row were taken to lie side by side in memory"
+        answer = partial(self._reshaped, lambda s, axes: ((-1, prod(s[a] for a in axes)), (1,)))
+        yield Mutant("rows_side_by_side", text, answer, unless=(_COERCED,))
+        text = "the axis was moved to the end, and not back in the output"
+        yield Mutant("not_transposed_back", text, self._not_transposed_back, unless=(_COERCED,))
         text = "where rows lie across memory, the place of the maximum in its row had 8 bits"
         answer = partial(self._by, rows.IN_8_BITS, lambda n: n.is_legal and self._beside(n) > 1)
         yield Mutant("argmax_in_8_bits_across_memory", text, answer, "argmax", unless=(_COERCED,))
@@ -156,7 +156,8 @@ class NamedAxes:
             Mutant("axis_of_vector_as_of_a_matrix",
                    "a vector, taken for a matrix of one row, had the range of a matrix's axis",
                    Accepting(partial(self._stated, _as_of_a_matrix)), _FROM_THE_BACK),
-            refusing("refuses_negative_axes", "negative axes were refused", self._is_negative,
+            refusing("refuses_negative_axes", "negative axes were refused",
+                     lambda n: self.name in n.attrs and self.stated(n)[0] < 0,
                      primitive=_FROM_THE_BACK),
             Mutant("left_coerced",
                    "the output kept the two dimensions that the input was coerced to",
@@ -166,7 +167,8 @@ class NamedAxes:
                    self._without_the_last, _COERCED),
             Mutant("axis_of_empty_tensor_unchecked",
                    "an empty tensor was returned before its axis was checked",
-                   Accepting(self._of_some_elements)),
+                   Accepting(lambda n: (
+                       self.taking(n, (0,)) if n.rank and not n.given[0].size else n).right)),
             Mutant("rank_0_is_a_vector", "a tensor of rank 0 was taken for a vector",
                    Accepting(self._rank_0)),
             Mutant("out_of_range_is_no_axis", "an axis out of range made a row of every element",
@@ -177,7 +179,9 @@ class NamedAxes:
         )  # fmt: skip
         if isinstance(self.default, int) and self.default > 0:
             text = "a missing axis was taken for the last one where the default is out of range"
-            yield Mutant("default_axis_kept_in_range", text, Accepting(self._default_in_range))
+            yield Mutant("default_axis_kept_in_range", text, Accepting(
+                lambda n: n.right if self.name in n.attrs else self._outside(_last, n)
+            ))  # fmt: skip
 
     def _changed(self, node: Node, axes: Axes, change: AxisChange) -> Sequence[Any]:
         """The right answer to a node with `change` made to these of its axes."""
@@ -189,10 +193,6 @@ class NamedAxes:
         r, axes = node.rank, self.stated(node)
         changed = [a if 0 <= a < r else change(a, r) for a in axes if r]
         return (self.taking(node, changed) if changed else node).right
-
-    def _default_in_range(self, node: Node) -> Sequence[Any]:
-        stated = self.name in node.attrs
-        return node.right if stated else self._outside(lambda axis, r: r - 1, node)
 
     def _found(self, change: AxisChange, node: Node) -> Sequence[Any]:
         right = node.right
@@ -247,9 +247,6 @@ class NamedAxes:
         end = max(long, default=0) + 1
         return self._stated(lambda axis, r: max(axis + end, 0) if -r <= axis < 0 else axis, node)
 
-    def _is_negative(self, node: Node) -> bool:
-        return self.name in node.attrs and self.stated(node)[0] < 0
-
     def _left_coerced(self, node: Node) -> Sequence[Any]:
         right = node.right
         axis, shape = self.found(node)[0], node.given[0].shape
@@ -262,11 +259,6 @@ class NamedAxes:
         moved = node.with_input(0, np.ascontiguousarray(np.moveaxis(x, -1, 0)))
         made = self.taking(moved, [self.found(node)[0] + 1]).right
         return [np.moveaxis(out, 0, -1) for out in made]
-
-    def _of_some_elements(self, node: Node) -> Sequence[Any]:
-        """The axis matters where there are elements."""
-        empty = bool(node.rank) and not node.given[0].size
-        return (self.taking(node, (0,)) if empty else node).right
 
     def _rank_0(self, node: Node) -> Sequence[Any]:
         if node.rank or (self.name in node.attrs and self.stated(node)[0] not in (-1, 0)):
@@ -290,17 +282,14 @@ def _shaped(out: Array, shape: tuple[int, ...]) -> Array:
 # ── indices along an axis of n elements, and coercion ─────────────────────────────────────────
 
 
-def _of_indices(of: Callable[[Any, int], Any]) -> FaultFunction:
+def of_indices(of: Callable[[Any, int], Any]) -> FaultFunction:
+    """The elements at other indices."""
     return lambda original, indices, n, back: original(of(indices, n), n, back=back)
-
-
-def _through(dtype: Any) -> Callable[[Any, int], Any]:
-    return lambda i, n: i.astype(dtype).astype(i.dtype)
 
 
 def _by_the_first_axis(node: Node) -> Sequence[Any]:
     first = node.given[0].shape[0] if node.rank else 0
-    counted = _of_indices(lambda i, n: np.where(i < 0, i + first, i))
+    counted = of_indices(lambda i, n: np.where(i < 0, i + first, i))
     return evaluate(node, faults={_INDEXED: counted})
 
 
@@ -310,8 +299,8 @@ FAULTS: tuple[Mutant, ...] = (
     Mutant("negative_index_by_the_first_axis",
            "negative indices were counted from the end of the first axis, whichever was indexed",
            _by_the_first_axis, _INDEXED, any_type=True),
-    *map(of_validity, faults(
-        _INDEXED, _of_indices,
+    *faults(
+        _INDEXED, of_indices,
         ("index_wraps", "an index out of range was taken modulo the length",
          lambda i, n: i % n if n else i),
         ("index_clamped", "an index out of range was clamped to the nearest one",
@@ -321,12 +310,13 @@ FAULTS: tuple[Mutant, ...] = (
         ("indices_unchecked_but_the_first", "no index was checked but the first one",
          lambda i, n: np.where(
              np.arange(i.size).reshape(i.shape), np.clip(i, -n, max(0, n - 1)), i)),
-        ("index_in_32_bits", "indices were cut down to 32 bits", _through(np.int32)),
-    )),
+        ("index_in_32_bits", "indices were cut down to 32 bits", through(np.int32)),
+        of_validity=True,
+    ),
     *faults(
-        _INDEXED, _of_indices,
-        ("index_in_int8", "indices were cut down to 8 bits", _through(np.int8)),
-        ("index_in_int16", "indices were cut down to 16 bits", _through(np.int16)),
+        _INDEXED, of_indices,
+        ("index_in_int8", "indices were cut down to 8 bits", through(np.int8)),
+        ("index_in_int16", "indices were cut down to 16 bits", through(np.int16)),
         ("minus_sign_of_index_ignored", "the minus sign of a negative index was ignored",
          lambda i, n: np.abs(i)),
         ("negative_index_is_0", "negative indices were taken for 0",

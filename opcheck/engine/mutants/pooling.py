@@ -12,7 +12,14 @@ import ml_dtypes
 import numpy as np
 
 from opcheck.engine.evaluate import evaluate
-from opcheck.engine.mutants.mutant import Mutant, MutantRow, faulty, refusing, whole_vectors
+from opcheck.engine.mutants.mutant import (
+    Mutant,
+    MutantRow,
+    faulty,
+    refusing,
+    through,
+    whole_vectors,
+)
 from opcheck.engine.mutants.windows import (
     NAME,
     Axis,
@@ -150,13 +157,7 @@ def _zero_beyond(auto_pad: str, asked: WindowArguments, windows: Windows, values
     return out
 
 
-_VALID = sized(lambda a: a.auto_pad == "VALID", lambda a: undilated(a).planned().size)
 _WHOLE = "was scaled up to a whole one"
-
-
-def _sum_in(dtype: Any) -> FaultFunction:
-    """A running sum in `dtype`."""
-    return lambda _, x, add_up, terms: add_up(x.astype(dtype)).astype(x.dtype)
 
 
 #: What is done to the sums, and before that to the windows.
@@ -173,7 +174,8 @@ SUMS: tuple[MutantRow, ...] = (
      "dilations", partial(_zero_beyond, "SAME"), under_same(as_the_undilated)),
     ("valid_undilated_rest_zero",
      "VALID counted the windows of the kernel without its dilation, and those beyond were 0",
-     "dilations", partial(_zero_beyond, "VALID"), _VALID),
+     "dilations", partial(_zero_beyond, "VALID"),
+     sized(lambda a: a.auto_pad == "VALID", lambda a: undilated(a).planned().size)),
     ("padded_windows_rescaled", f"a window that reached into padding {_WHOLE}", "kernel_shape",
      _times(lambda a, w: a.size / np.maximum(w.terms, 1))),
     ("window_mean", "the mean of a window was taken, padding included, not the sum",
@@ -197,11 +199,12 @@ FAULTS: tuple[Mutant, ...] = (
     *(replace(faulty(NAME, name, text, _adding_up(*change), needs=needs), primitive="sums")
       for name, text, needs, *change in SUMS),
     *(faulty("sums", f"window_sums_in_{name}", f"sums over windows were taken in {name}",
-             _sum_in(dtype))
+             partial(lambda dtype, _, x, add_up, terms: add_up(
+                 x.astype(dtype)).astype(x.dtype), dtype))
       for name, dtype in (("float16", np.float16), ("bfloat16", ml_dtypes.bfloat16))),
     faulty("sums", "window_terms_in_float16",
            "what was added up over windows was rounded to float16 before",
-           lambda original, x, add_up, terms: add_up(x.astype(np.float16).astype(x.dtype))),
+           lambda original, x, add_up, terms: add_up(through(np.float16)(x))),
 )  # fmt: skip
 
 
@@ -288,18 +291,6 @@ def _channels_added_up(node: Node) -> Sequence[Any]:
     return [np.broadcast_to(total, out.shape).astype(out.dtype)]
 
 
-def _unbatched(node: Node) -> Sequence[Any]:
-    x = node.inputs[0]
-    if x is None or x.ndim != 2:
-        return node.right
-    return [node.with_input(0, x[None]).right[0][0]]
-
-
-def _whole_extent(node: Node) -> Sequence[Any]:
-    extent = node.attrs.get("kernel_shape", node.given[0].shape[2:])
-    return node.with_attrs(kernel_shape=extent).right
-
-
 MUTANTS: tuple[Mutant, ...] = (
     *(Mutant(name, text, answer, needs=needs) for name, text, answer, needs in (
         ("pads_ignored_beside_notset", "pads were ignored where auto_pad was stated to be NOTSET",
@@ -328,9 +319,12 @@ MUTANTS: tuple[Mutant, ...] = (
         ("channels_added_up", "the results of all channels were added up",
          _channels_added_up, "kernel_shape"),
         ("rank_2_is_unbatched", "an input of two axes was taken for one without batches",
-         _unbatched, "kernel_shape"),
+         lambda n: [n.with_input(0, n.given[0][None]).right[0][0]] if n.rank == 2 else n.right,
+         "kernel_shape"),
         ("kernel_defaults_to_the_extent", "kernel_shape, left out, was the whole input",
-         _whole_extent, "kernel_shape"))),
+         lambda n: n.with_attrs(
+             kernel_shape=n.attrs.get("kernel_shape", n.given[0].shape[2:])).right,
+         "kernel_shape"))),
     refusing("refuses_one_spatial_axis", "a single spatial axis was not supported",
              lambda node: node.rank == 3, needs="kernel_shape"),
     refusing("refuses_four_spatial_axes", "a fourth spatial axis was not supported",

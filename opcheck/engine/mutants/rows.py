@@ -20,6 +20,9 @@ from opcheck.engine.mutants.mutant import (
     BEYOND_FLOAT16,
     DOUBLE,
     FLOATS,
+    LONG,
+    SIGNED,
+    UNSIGNED,
     Mutant,
     faults,
     faulty,
@@ -65,6 +68,10 @@ def _seen(count: Callable[[int], int], m: Matrix) -> Matrix:
     return m[:, : count(m.shape[1])]
 
 
+def _of_seen(of: Callable[[Matrix], Any], count: Callable[[int], int], m: Matrix) -> Any:
+    return of(_seen(count, m))
+
+
 def _but_one(length: int) -> int:
     return max(1, length - 1)
 
@@ -81,18 +88,9 @@ def _total(m: Matrix) -> Any:
     return m.sum(axis=1)
 
 
-def _total_of(count: Callable[[int], int], m: Matrix) -> Any:
-    return _total(_seen(count, m))
-
-
 def _in_turn(dtype: Any, m: Matrix) -> Any:
     """Added up one after the other in `dtype`."""
     return np.add.accumulate(m.astype(dtype), axis=1)[:, -1].astype(m.dtype)
-
-
-def _with_the_row_before(m: Matrix) -> Any:
-    s = _total(m)
-    return s + np.append(np.zeros_like(s[:1]), s[:-1])
 
 
 SUMS: tuple[Mutant, ...] = faults(
@@ -105,19 +103,20 @@ SUMS: tuple[Mutant, ...] = faults(
     ("sum_is_a_norm", "the Euclidean norm was taken, not the sum",
      lambda m: np.sqrt(_total(m * m))),
     ("sum_without_the_last", "the last element of each row was left out of the sum",
-     partial(_total_of, _but_one)),
+     partial(_of_seen, _total, _but_one)),
     ("sum_without_the_first", "the first element of each row was left out of the sum",
      lambda m: _total(_but_the_first(m))),
     *((f"sum_of_{count}_elements", f"only the first {count} elements of each row were added up",
-       partial(_total_of, partial(min, count))) for count in (4096, 1024)),
+       partial(_of_seen, _total, partial(min, count))) for count in (4096, 1024)),
     *(faulty("sum", f"sum_of_{count}_elements_across_memory",
              f"of a row across memory only the first {count} elements were added up",
-             along(partial(_total_of, partial(min, count)), across_memory=True),
+             along(partial(_of_seen, _total, partial(min, count)), across_memory=True),
              unless=("matrix_of",)) for count in (256, 64, 16)),
-    ("sum_of_the_row_before_added", "the sum was not reset between rows", _with_the_row_before),
+    ("sum_of_the_row_before_added", "the sum was not reset between rows",
+     lambda m: (s := _total(m)) + np.append(np.zeros_like(s[:1]), s[:-1])),
     *((f"sum_of_whole_vectors_of_{width}",
        f"the sum left out what remains after the last whole vector of {width}",
-       partial(_total_of, partial(whole_vectors, width))) for width in WIDTHS),
+       partial(_of_seen, _total, partial(whole_vectors, width))) for width in WIDTHS),
     ("sum_in_float16", "the sum was taken in float16", partial(_in_turn, np.float16)),
     ("sum_in_bfloat16", "the sum was taken in bfloat16", partial(_in_turn, ml_dtypes.bfloat16)),
     ("sum_in_float32", "the sum was taken in float32", partial(_in_turn, np.float32), DOUBLE),
@@ -131,43 +130,28 @@ def _top(m: Matrix) -> Any:
     return m.max(axis=1)
 
 
-def _by_bits(m: Matrix) -> Any:
-    """Numbers compared as integers: those below 0 come in the wrong order."""
-    return m[np.arange(len(m)), m.view(f"i{m.dtype.itemsize}").argmax(axis=1)]
-
-
-def _top_of(count: Callable[[int], int], m: Matrix) -> Any:
-    return _top(_seen(count, m))
-
-
-def _at_least(start: float, m: Matrix) -> Any:
-    return np.maximum(_top(m), m.dtype.type(start))
-
-
-def _lane(width: int, m: Matrix) -> Any:
-    return _top(m[:, ::width])
-
-
 EXTREMES: tuple[Mutant, ...] = faults(
     "max", along,
     ("maximum_of_1024_elements",
      "the maximum was searched among the first 1024 elements of each row",
-     partial(_top_of, partial(min, 1024))),
+     partial(_of_seen, _top, partial(min, 1024))),
     *((f"maximum_of_{which}_of_{width}", f"the maximum {text}", change)
       for width in WIDTHS for which, text, change in (
           ("whole_vectors", f"left out what remains after the last whole vector of {width}",
-           partial(_top_of, partial(whole_vectors, width))),
+           partial(_of_seen, _top, partial(whole_vectors, width))),
           ("one_lane", f"of one lane of {width} was taken for that of the row",
-           partial(_lane, width)))),
+           partial(lambda width, m: _top(m[:, ::width]), width)))),
     *((f"maximum_starts_at_{name}", f"the running maximum started at {start:g}",
-       partial(_at_least, start), only) for name, start, only in (
-           ("the_lowest_float32", LOWEST, DOUBLE), ("minus_1e9", -1e9, BEYOND_FLOAT16),
-           ("minus_1e4", -1e4, None), ("0", 0.0, None))),
+       partial(lambda start, m: np.maximum(_top(m), m.dtype.type(start)), start), only)
+      for name, start, only in (
+          ("the_lowest_float32", LOWEST, DOUBLE), ("minus_1e9", -1e9, BEYOND_FLOAT16),
+          ("minus_1e4", -1e4, None), ("0", 0.0, None))),
     faulty("max", "maximum_across_the_rows",
            "the maximum was taken across the rows, not along them", across_the_rows),
-    ("maximum_of_the_bits", "the maximum was found by comparing bits as integers", _by_bits),
+    ("maximum_of_the_bits", "the maximum was found by comparing bits as integers",
+     lambda m: m[np.arange(len(m)), m.view(f"i{m.dtype.itemsize}").argmax(axis=1)]),
     ("shift_by_the_first_half", "the maximum of the second half of each row was lost",
-     partial(_top_of, lambda length: length // 2 + 1)),
+     partial(_of_seen, _top, lambda length: length // 2 + 1)),
     ("shift_by_the_maximum_before", "the running maximum was not reset between rows",
      lambda m: np.maximum.accumulate(_top(m))),
     ("shift_by_the_whole_maximum",
@@ -239,18 +223,10 @@ def _started(start: float, m: Matrix) -> Any:
     return _no_one(found, ~(m[np.arange(len(m)), found] > start))
 
 
-def _started_with_index_0(start: float, m: Matrix) -> Any:
-    return np.maximum(_started(start, m), 0)
-
-
 def _last_if_far(distance: int, m: Matrix) -> Any:
     among = maxima(m)
     a, z = _first(among), _last(among)
     return np.where(z - a >= distance, z, a)
-
-
-def _last_in_rows_of(least: int, most: int, m: Matrix) -> Any:
-    return _last_maximum(m) if least <= m.shape[1] <= most else _right(m)
 
 
 def _lowest_lane(width: int, m: Matrix) -> Any:
@@ -349,10 +325,10 @@ PLACES: tuple[Mutant, ...] = faults(
            ("0", 0.0))),
     ("starts_at_0_and_index_0",
      "the maximum started at 0 with index 0, so that the first element of a negative row won",
-     partial(_started_with_index_0, 0.0)),
+     lambda m: np.maximum(_started(0.0, m), 0)),
     ("starts_at_the_lowest_float32_and_index_0",
      "the maximum started at -3.40282e+38 with index 0, so that the first element won where "
-     "all are lower", partial(_started_with_index_0, LOWEST), ("float32", "float64")),
+     "all are lower", lambda m: np.maximum(_started(LOWEST, m), 0), LONG),
     ("last_of_ties", "the last of equal maxima won", _last_maximum),
     ("no_one_if_tied", "a row with several maxima stayed empty",
      lambda m: _no_one(_right(m), maxima(m).sum(axis=1) > 1)),
@@ -361,9 +337,10 @@ PLACES: tuple[Mutant, ...] = faults(
      _nearly_equal, BEYOND_FLOAT16),
     # Rows that have a kernel of their own: a warp's, a block's, and one of several passes.
     *((f"last_of_ties_of_{name}", f"in rows of {words} elements the last of equal maxima won",
-       partial(_last_in_rows_of, least, most)) for name, words, least, most in (
-           ("up_to_32", "up to 32", 1, 32), ("33_to_1024", "33 to 1,024", 33, 1024),
-           ("more_than_1024", "more than 1,024", 1025, sys.maxsize))),
+       partial(lambda lengths, m: (_last_maximum if m.shape[1] in lengths else _right)(m), lengths))
+      for name, words, lengths in (
+          ("up_to_32", "up to 32", range(33)), ("33_to_1024", "33 to 1,024", range(33, 1025)),
+          ("more_than_1024", "more than 1,024", range(1025, sys.maxsize)))),
     *((f"last_of_ties_{distance}_apart",
        f"of equal maxima {distance} or more elements apart the last won",
        partial(_last_if_far, distance)) for distance in GROUPS[:-1]),
@@ -462,25 +439,16 @@ def _last_of_equals_kept(m: Matrix, k: int, largest: bool) -> Any:
     return np.take_along_axis(kept, _few(np.take_along_axis(m, kept, 1), k, largest), 1)
 
 
-def _unstable_beyond(length: int, m: Matrix, k: int, largest: bool) -> Any:
-    return (_last_few if m.shape[1] > length else _few)(m, k, largest)
-
-
 def _few_among(count: Callable[[int], int], m: Matrix, k: int, largest: bool) -> Any:
     """Those among the first `count(length)` of a row, if these are enough."""
     seen = _seen(count, m)
     return _few(seen if seen.shape[1] >= k else m, k, largest)
 
 
-def _few_in_bits(bits: int, m: Matrix, k: int, largest: bool) -> Any:
-    return _few(m, k, largest) % (1 << bits)
-
-
 def _as_bits(kind: str) -> Few:
     return _compared(lambda m: m.view(f"{kind}{m.dtype.itemsize}"))
 
 
-_SIGNED, _UNSIGNED = ("int8", "int16", "int32", "int64"), ("uint8", "uint16", "uint32", "uint64")
 _WIDE = ("int32", "int64", "uint32", "uint64")
 
 TOPS: tuple[Mutant, ...] = faults(
@@ -491,17 +459,18 @@ TOPS: tuple[Mutant, ...] = faults(
     ("later_tie_kept_if_one", "of equal elements the last was kept where k is 1",
      lambda m, k, largest: (_last_few if k == 1 else _few)(m, k, largest)),
     *((f"top_unstable_beyond_{n}", f"rows of more than {n} elements were sorted so that of "
-       "equal ones the last came first", partial(_unstable_beyond, n))
+       "equal ones the last came first", partial(
+           lambda n, m, *rest: (_last_few if m.shape[1] > n else _few)(m, *rest), n))
       for n in (16, 32, 256, 1024)),
     ("top_of_the_other_end", "the largest were taken for the smallest, and the other way round",
      lambda m, k, largest: _few(m, k, not largest)),
-    ("top_of_magnitudes", "magnitudes were compared", _compared(np.abs), (*_SIGNED, *FLOATS)),
+    ("top_of_magnitudes", "magnitudes were compared", _compared(np.abs), (*SIGNED, *FLOATS)),
     ("top_zeros_apart", "-0 was less than +0",
      _compared(lambda m: m + np.where((m == 0) & np.signbit(m), -1e-30, 0.0)), FLOATS),
     ("top_of_signed_bits", "elements were compared by their bits, as signed integers",
-     _as_bits("i"), (*FLOATS, *_UNSIGNED)),
+     _as_bits("i"), (*FLOATS, *UNSIGNED)),
     ("top_of_unsigned_bits", "elements were compared by their bits, as unsigned integers",
-     _as_bits("u"), (*FLOATS, *_SIGNED)),
+     _as_bits("u"), (*FLOATS, *SIGNED)),
     *((f"top_compared_in_{np.dtype(dtype).name}",
        f"elements were compared in {np.dtype(dtype).name}",
        _compared(operator.methodcaller("astype", dtype)), only) for dtype, only in (
@@ -515,7 +484,7 @@ TOPS: tuple[Mutant, ...] = faults(
     *((f"top_of_{stop}_elements", f"only the first {stop} elements of a row were looked at",
        partial(_few_among, partial(min, stop))) for stop in (65536, 1024, 256)),
     *((f"top_in_{bits}_bits", f"the places of the elements in their row had {bits} bits",
-       partial(_few_in_bits, bits)) for bits in (16, 8)),
+       partial(lambda bits, *row: _few(*row) % (1 << bits), bits)) for bits in (16, 8)),
 )  # fmt: skip
 
 

@@ -13,7 +13,6 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from opcheck import dtypes, opset
-from opcheck.engine.evaluate import evaluate
 from opcheck.engine.mutants import axes
 from opcheck.engine.mutants.mutant import (
     DOUBLE,
@@ -21,8 +20,8 @@ from opcheck.engine.mutants.mutant import (
     AnswerFunction,
     Mutant,
     MutantRow,
-    apart_from_rounding,
     computed_in_float32,
+    evaluated,
     refusing,
 )
 from opcheck.engine.node import Node
@@ -80,9 +79,9 @@ def _repaired(name: str, repairs: Repairs, node: Node) -> Sequence[Any]:
     return node.right
 
 
-def _missing(name: str, value: Any) -> AnswerFunction:
+def _missing(name: str, value: Any, node: Node) -> Sequence[Any]:
     """The right answer, but for nodes without the attribute, which has this value there."""
-    return lambda n: n.right if name in n.attrs else n.with_attrs(**{name: value}).right
+    return (node if name in node.attrs else node.with_attrs(**{name: value})).right
 
 
 def _refused(name: str, when: Callable[[Any], bool], node: Node) -> Sequence[Any]:
@@ -96,20 +95,16 @@ def _refused(name: str, when: Callable[[Any], bool], node: Node) -> Sequence[Any
 # ── attributes ────────────────────────────────────────────────────────────────────────────────
 
 
-def says_something(attribute: Attribute) -> Callable[[Node], bool]:
-    """Return a test for nodes whose attribute departs from its default.
+def says_something(attribute: Attribute, node: Node) -> bool:
+    """Return True for a node whose attribute departs from its default.
 
     Of a list without a default, 0 or 1 along each axis says nothing.
     """
     neutral = {0, 1} if attribute.default is None else {attribute.default}
-
-    def departs(node: Node) -> bool:
-        value = node.attrs.get(attribute.name)
-        values = value if isinstance(value, tuple) else (value,)
-        tensor = attribute.type in ("tensor", "tensors", "other")
-        return value is not None and (tensor or not {*values} <= neutral)
-
-    return departs
+    value = node.attrs.get(attribute.name)
+    values = value if isinstance(value, tuple) else (value,)
+    tensor = attribute.type in ("tensor", "tensors", "other")
+    return value is not None and (tensor or not {*values} <= neutral)
 
 
 def _of_any(attribute: Attribute, schemas: Iterable[Schema]) -> Iterator[Mutant]:
@@ -121,7 +116,7 @@ def _of_any(attribute: Attribute, schemas: Iterable[Schema]) -> Iterator[Mutant]
     text = f"a node without {name} was not supported"
     yield refusing(f"refuses_default_{name}", text, lambda node: name not in node.attrs)
     text = f"{name} was not supported, but for its default"
-    yield refusing(f"refuses_{name}", text, says_something(attribute))
+    yield refusing(f"refuses_{name}", text, partial(says_something, attribute))
     others = {s.attributes[name].default for s in schemas if name in s.attributes}
     of_another = ", the default of another version"
     misread = dict.fromkeys(sorted(others - {default, None}, key=str), of_another)
@@ -131,12 +126,11 @@ def _of_any(attribute: Attribute, schemas: Iterable[Schema]) -> Iterator[Mutant]
     for value, which in misread.items():
         called = f"default_{name}_{value}".replace("-", "minus_")
         yield Mutant(called, f"a missing {name} was taken for {value}{which}",
-                     _missing(name, value))  # fmt: skip
+                     partial(_missing, name, value))  # fmt: skip
 
 
 def _of_guard(attribute: Attribute, formula: Formula) -> Iterator[Mutant]:
     name = attribute.name
-
     for called, text, read, only in (
         ("left_out", "was left out", lambda value: 0.0, None),
         # The decimal number that the text or the case has, and that float32 rounds.
@@ -148,10 +142,7 @@ def _of_guard(attribute: Attribute, formula: Formula) -> Iterator[Mutant]:
         def misread(*inputs: Any, read: Any = read, **attrs: Any) -> Any:
             return formula(*inputs, **{**attrs, name: read(attrs[name])})
 
-        def answer(node: Node, misread: Formula = misread) -> Sequence[Any]:
-            return apart_from_rounding(node, evaluate(node, misread))
-
-        yield Mutant(f"{name}_{called}", f"{name} {text}", answer, only=only)
+        yield Mutant(f"{name}_{called}", f"{name} {text}", evaluated(misread), only=only)
 
 
 def _of_type(attribute: Attribute) -> Iterator[Mutant]:
@@ -185,10 +176,6 @@ def _with_entry(place: int, value: Callable[[Any, int], int], values: Any) -> An
         return values
     at = place % len(values)
     return (*values[:at], value(values, at), *values[at + 1 :])
-
-
-def _as_next(values: Any, at: int) -> Any:
-    return values[(at + 1) % len(values)]
 
 
 def _entry_as_default(name: str, place: int, node: Node) -> Sequence[Any]:
@@ -240,7 +227,8 @@ _BY_TYPE: Mapping[str, tuple[MutantRow, ...]] = {
         *((f"{{}}_entry_{i}_{word}".replace("-", "minus_"),
            f"of three or more {{}} entry {i} was taken for {text}", make, change)
           for i in (0, 1, 2, 3, -1, -2, -3, -4) for word, text, make, change in (
-              ("as_next", "the next", _read, partial(_with_entry, i, _as_next)),
+              ("as_next", "the next", _read, partial(
+                  _with_entry, i, lambda values, at: values[(at + 1) % len(values)])),
               ("as_default", "0, or 1 if that is illegal", _entry_as_default, i))),
         ("{}_repeated", "too few {} were accepted, and served again for the other axes",
          _repaired, lambda v, node: ((*v * n,)[:n] for n in _lengths(node) if v and n > len(v))),
@@ -304,8 +292,7 @@ def _of_versions(
     own = versions[op.since]
     if any(schema.attributes.keys() - own.attributes.keys() for schema in later):
         text = "attributes of a later version were taken already"
-        accepting = Accepting(partial(_at_the_first, later))
-        yield Mutant("later_attributes_accepted", text, accepting)
+        yield Mutant("later_attributes_accepted", text, Accepting(partial(_at_the_first, later)))
     if not own.inputs:
         return
     first = own.inputs[own.lead]
@@ -354,14 +341,12 @@ def _of_inputs(schema: Schema) -> Iterator[Mutant]:
             yield Mutant(name, text, partial(_exchanged, one, other))
     if schema.inputs and schema.inputs[-1].option == "variadic":
         start = len(schema.inputs) - 1
-        yield Mutant(
-            "inputs_reversed", "inputs were taken from the last to the first",
-            lambda n: replace(n, inputs=(*n.inputs[:start], *n.inputs[start:][::-1])).right,
-        )  # fmt: skip
-        yield Mutant(
-            "last_input_ignored", "of several inputs the last was ignored",
-            lambda n: (replace(n, inputs=n.inputs[:-1]) if len(n.inputs) > start + 1 else n).right,
-        )  # fmt: skip
+        text = "inputs were taken from the last to the first"
+        yield Mutant("inputs_reversed", text, lambda n: replace(
+            n, inputs=(*n.inputs[:start], *n.inputs[start:][::-1])).right)  # fmt: skip
+        text = "of several inputs the last was ignored"
+        yield Mutant("last_input_ignored", text, lambda n: replace(
+            n, inputs=n.inputs[: max(start + 1, len(n.inputs) - 1)]).right)  # fmt: skip
 
 
 def _has(node: Node, place: int) -> bool:

@@ -12,7 +12,7 @@ from math import prod
 from typing import Any, TypeAlias
 
 from opcheck.engine import windows as engine
-from opcheck.engine.mutants.mutant import Mutant, MutantRow, faulty, of_validity
+from opcheck.engine.mutants.mutant import Mutant, MutantRow, faulty
 from opcheck.engine.windows import AxisWindows, Windows
 from opcheck.errors import InvalidNode
 from opcheck.numbers import FaultFunction
@@ -150,9 +150,10 @@ def _faults(make: Callable[[Any], FaultFunction], *rows: MutantRow) -> tuple[Mut
     and a function: where it is called, nobody does.
     """
     return tuple(
-        faulty(NAME, name, text, make(change), needs=needs, unless=tuple(unless))
+        faulty(NAME, name, text, make(change), of_validity=make is _accepting,
+               needs=needs, unless=tuple(unless))
         for name, text, change, needs, *unless in rows
-    )
+    )  # fmt: skip
 
 
 def _reading(read: ArgumentReading) -> FaultFunction:
@@ -276,11 +277,6 @@ def under_same(plan: WindowChange) -> WindowChange:
     return lambda axis, right: plan(axis, right) if axis.same else right
 
 
-def _begun(begin: Callable[[Axis, int], int]) -> WindowChange:
-    """So much padding at the beginning under SAME, from the axis and all padding."""
-    return under_same(lambda a, right: replace(right, begin=begin(a, a.padding(right.size))))
-
-
 def sized(when: Callable[[Axis], bool], size: Callable[[Axis], int]) -> WindowChange:
     """Along some axes there are so many windows, which begin where they should."""
     return lambda axis, right: replace(right, size=size(axis)) if when(axis) else right
@@ -296,24 +292,9 @@ def fitted(axis: Axis, padding: int) -> int:
     return (axis.length + padding - axis.width) // axis.stride + 1
 
 
-def _symmetric(axis: Axis, right: AxisWindows) -> AxisWindows:
-    half = _up(axis.padding(right.size), 2)
-    return replace(right, begin=half, size=fitted(axis, 2 * half))
-
-
-def _unclamped(axis: Axis, right: AxisWindows) -> AxisWindows:
-    padding = (right.size - 1) * axis.stride + axis.width - axis.length
-    return replace(right, begin=int((padding + (axis.auto_pad == "SAME_LOWER")) / 2))
-
-
 def as_the_undilated(axis: Axis, right: AxisWindows) -> AxisWindows:
     """The windows begin where those of the kernel without its dilation do."""
     return replace(right, begin=undilated(axis).planned().begin)
-
-
-def _as_many_as_fit(axis: Axis, right: AxisWindows) -> AxisWindows:
-    size = fitted(axis, undilated(axis).padding(right.size))
-    return replace(as_the_undilated(axis, right), size=max(0, size))
 
 
 def _whole_strides(axis: Axis, right: AxisWindows) -> AxisWindows:
@@ -354,20 +335,27 @@ PLANS = _faults(
      sized(lambda a: a.hangs, lambda a: a.room // a.stride + 2), "ceil_mode"),
     ("same_negative_padding",
      "padding under SAME was negative where strides were larger than the window",
-     under_same(_unclamped), "auto_pad"),
+     under_same(lambda a, right: replace(right, begin=int(
+         ((right.size - 1) * a.stride + a.width - a.length + (a.auto_pad == "SAME_LOWER")) / 2))),
+     "auto_pad"),
     ("same_undilated_size",
      "SAME padded for the kernel without its dilation, so that fewer windows fitted",
-     under_same(_as_many_as_fit), "dilations"),
+     under_same(lambda a, right: replace(
+         as_the_undilated(a, right),
+         size=max(0, fitted(a, undilated(a).padding(right.size))))), "dilations"),
     ("same_undilated_beginning",
      "SAME began its windows where those of the kernel without its dilation begin",
      under_same(as_the_undilated), "dilations"),
     ("same_symmetric", "an odd padding under SAME was made even, which left room for a window",
-     under_same(_symmetric), "auto_pad"),
+     under_same(lambda a, right: replace(
+         right, begin=(half := _up(a.padding(right.size), 2)), size=fitted(a, 2 * half))),
+     "auto_pad"),
     ("same_at_one_side",
      "all padding was put at the end under SAME_UPPER, at the beginning under SAME_LOWER",
-     _begun(lambda axis, padding: padding * (axis.auto_pad == "SAME_LOWER")), "auto_pad"),
+     under_same(lambda a, right: replace(
+         right, begin=a.padding(right.size) * (a.auto_pad == "SAME_LOWER"))), "auto_pad"),
     ("same_at_the_end", "all padding under SAME was put at the end",
-     _begun(lambda axis, padding: 0), "auto_pad"),
+     under_same(lambda a, right: replace(right, begin=0)), "auto_pad"),
     ("same_padding_for_stride_1", "padding under SAME was computed as if strides were 1",
      under_same(lambda a, right: replace(right, begin=replace(a, stride=1).planned().begin)),
      "auto_pad"),
@@ -393,11 +381,6 @@ def _as_before(
     return Windows(right.outer, tuple(axes))
 
 
-def _ceil_mode_of_the_last(original: Any, asked: WindowArguments, right: Windows) -> Windows:
-    floor = replace(asked, ceil_mode=0).windows(original)
-    return Windows(right.outer, (*floor.axes[:-1], right.axes[-1]))
-
-
 OF_ONE_AXIS = _faults(
     right_or,
     *((f"{what}_of_the_{which}_axis", f"the {which} spatial axis had the {words} of the one before",
@@ -411,7 +394,8 @@ OF_ONE_AXIS = _faults(
      "the third spatial axis had the stride of the one before where the kernel was a cube",
      partial(_as_before, "stride", 2, True), "strides"),
     ("ceil_mode_of_the_last_axis", "ceil_mode was obeyed along the last axis only",
-     _ceil_mode_of_the_last, "ceil_mode"),
+     lambda original, asked, right: Windows(right.outer, (
+         *replace(asked, ceil_mode=0).windows(original).axes[:-1], right.axes[-1])), "ceil_mode"),
 )  # fmt: skip
 
 
@@ -423,18 +407,8 @@ def _small(a: WindowArguments) -> WindowArguments:
     return replace(a, kernel_shape=[min(1, size) for size in a.kernel_shape])
 
 
-def _towards_zero(axis: Axis, right: AxisWindows) -> AxisWindows:
-    size = int(axis.room / axis.stride) + 1
-    return replace(right, kernel=axis.kernel, size=size if axis.room < 0 else axis.fitting)
-
-
 def _none_fits(axis: Axis, right: AxisWindows) -> AxisWindows:
     return replace(right, kernel=axis.kernel, dilation=axis.dilation, size=max(0, axis.fitting))
-
-
-def _cut_off(axis: Axis, right: AxisWindows) -> AxisWindows:
-    length = axis.length + min(0, axis.end)
-    return replace(right, begin=axis.begin, length=length, size=axis.fitting)
 
 
 REFUSALS = _faults(
@@ -457,13 +431,19 @@ REFUSALS = _faults(
 ACCEPTED = _faults(
     _accepting,
     ("negative_pads_cut", "a negative pad cut elements off",
-     (lambda a: replace(a, pads=[max(0, pad) for pad in a.pads or ()]), _cut_off), "pads"),
+     (lambda a: replace(a, pads=[max(0, pad) for pad in a.pads or ()]),
+      lambda axis, right: replace(
+          right, begin=axis.begin, length=axis.length + min(0, axis.end), size=axis.fitting)),
+     "pads"),
     ("nothing_below_dilation_1", "a dilation below 1 was accepted, and windows were empty",
      (lambda a: replace(a, dilations=[max(1, d) for d in a.dilations or ()]),
       lambda axis, right: replace(
           right, begin=right.size * right.stride + right.length + axis.kernel)), "dilations"),
     ("size_cut_towards_zero", "a negative output size was cut towards zero, not rounded down",
-     (_small, _towards_zero), "kernel_shape"),
+     (_small, lambda axis, right: replace(
+         right, kernel=axis.kernel,
+         size=int(axis.room / axis.stride) + 1 if axis.room < 0 else axis.fitting)),
+     "kernel_shape"),
     ("negative_size_is_empty", "an output size below 0 gave an empty output",
      (_small, _none_fits), "kernel_shape"),
     ("dilated_kernel_not_compared",
@@ -472,10 +452,4 @@ ACCEPTED = _faults(
      "dilations"),
 )  # fmt: skip
 
-FAULTS: tuple[Mutant, ...] = (
-    *READINGS,
-    *PLANS,
-    *OF_ONE_AXIS,
-    *map(of_validity, ACCEPTED),
-    *REFUSALS,
-)
+FAULTS: tuple[Mutant, ...] = (*READINGS, *PLANS, *OF_ONE_AXIS, *ACCEPTED, *REFUSALS)

@@ -2,28 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
 from itertools import chain
-from typing import Any
 
 from opcheck import opset
-from opcheck.engine.evaluate import evaluate
 from opcheck.engine.mutants import (
     axes,
     casts,
     elements,
     guards,
-    layout,
     pooling,
     rows,
     schema,
-    values,
+    tensors,
     windows,
 )
-from opcheck.engine.mutants.mutant import Accepting, Mutant, apart_from_rounding
-from opcheck.engine.node import Node, operator_of
+from opcheck.engine.mutants.mutant import Mutant, evaluated
+from opcheck.engine.node import operator_of
 from opcheck.engine.operators import Operator, OwnMutant
 from opcheck.errors import WrongOperator, meant
 from opcheck.model import OpVersion
@@ -32,7 +28,7 @@ __all__ = ["Mutant", "guards_of", "mutants_of"]
 
 _GENERAL: tuple[Mutant, ...] = (
     *(mutant for one in (rows, elements, axes, windows, pooling, casts) for mutant in one.FAULTS),
-    *(mutant for one in (pooling, layout, values) for mutant in one.MUTANTS),
+    *(mutant for one in (pooling, tensors) for mutant in one.MUTANTS),
 )
 
 
@@ -91,15 +87,6 @@ def guards_of(op: OpVersion) -> tuple[Mutant, ...]:
 
 
 def _own(mutant: OwnMutant) -> Mutant:
-    function = mutant.function
-
-    def answer(node: Node) -> Sequence[Any]:
-        return apart_from_rounding(node, evaluate(node, function))
-
-    return Mutant(
-        mutant.name,
-        mutant.text,
-        Accepting(answer) if mutant.of_validity else answer,
-        only=mutant.only,
-        equivalent=mutant.equivalent,
-    )
+    answer = evaluated(mutant.function, of_validity=mutant.of_validity)
+    name, text = mutant.name, mutant.text
+    return Mutant(name, text, answer, only=mutant.only, equivalent=mutant.equivalent)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from itertools import product
 from math import prod
 from typing import Any, TypeAlias
 
@@ -12,34 +11,39 @@ import numpy as np
 
 from opcheck.engine.evaluate import evaluate
 from opcheck.engine.mutants import rows
-from opcheck.engine.mutants.mutant import Accepting, Mutant, blank, faults, of_validity
+from opcheck.engine.mutants.mutant import Accepting, Mutant, blank, faults, refusing, through
 from opcheck.engine.node import Node
-from opcheck.errors import InvalidNode
 from opcheck.model import Array
 from opcheck.numbers import FaultFunction
 from opcheck.opset import Attribute
 
 #: Another axis than the one given, for tensors of a rank.
 AxisChange: TypeAlias = Callable[[int, int], int]
-#: Axes counted from the front and in order, and the rank, to others.
+#: Axes counted from the front and in order.
 Axes: TypeAlias = tuple[int, ...]
+#: The shape and the axes in place of those of the first input.
+ShapeChange: TypeAlias = Callable[[tuple[int, ...], Axes], tuple[tuple[int, ...], Axes]]
 
 _FROM_THE_BACK, _COERCED, _INDEXED = "from_either_end", "matrix_of", "elements_at"
+
+
+def _last(axis: int, rank: int) -> int:
+    return rank - 1
+
 
 #: What is taken for an axis that is out of range.
 _OUTSIDE: tuple[tuple[str, str, AxisChange], ...] = (
     ("axis_wraps", "an axis out of range was taken modulo the rank", lambda axis, r: axis % r),
     ("axis_clamped", "an axis out of range was clamped to the nearest one",
      lambda axis, r: min(max(axis, 0), r - 1)),
-    ("out_of_range_is_last", "an axis out of range was taken for the last one",
-     lambda axis, r: r - 1),
+    ("out_of_range_is_last", "an axis out of range was taken for the last one", _last),
 )  # fmt: skip
 
 #: What is taken for an axis, counted from the front.
 _FOUND: tuple[tuple[str, str, AxisChange], ...] = (
     ("axis_1_always", "axis 1 was taken, whatever the attribute", lambda axis, r: min(1, r - 1)),
     ("first_axis_always", "the first axis was taken, whatever the attribute", lambda axis, r: 0),
-    ("last_axis_always", "the last axis was taken, whatever the attribute", lambda axis, r: r - 1),
+    ("last_axis_always", "the last axis was taken, whatever the attribute", _last),
     ("axis_mirrored", "the axis was counted from the wrong end", lambda axis, r: r - 1 - axis),
     ("axis_minus_1", "the axis before the right one was taken", lambda axis, r: (axis - 1) % r),
     ("axis_plus_1", "the axis after the right one was taken", lambda axis, r: (axis + 1) % r),
@@ -53,13 +57,32 @@ _FOUND: tuple[tuple[str, str, AxisChange], ...] = (
      lambda axis, r: (0, 3, 1, 2)[axis] if r == 4 else axis),
 )  # fmt: skip
 
-#: What is taken for the axis as it is stated, from either end.
-_STATED: tuple[tuple[str, str, AxisChange], ...] = (
-    ("negative_axis_off_by_one",
-     "negative axes were counted from -2, so that -2 was taken for the last one",
-     lambda axis, r: axis if axis >= -1 else axis + 1),
-    ("minus_sign_ignored", "the minus sign of a negative axis was ignored",
-     lambda axis, r: abs(axis)),
+
+def _as_of_a_matrix(axis: int, rank: int) -> int:
+    return 0 if rank == 1 and -2 <= axis < 2 else axis
+
+
+def _merged(place: int, rank: int, shape: tuple[int, ...], axes: Axes) -> Any:
+    """Of more than `rank` axes the one at `place` and the next are one."""
+    at = place % max(2, len(shape))
+    merged = (*shape[:at], -1, *shape[at + 2 :]), tuple(a - (a > at) for a in axes)
+    return merged if len(shape) > rank else (shape, axes)
+
+
+def _coerced_above_4(shape: tuple[int, ...], axes: Axes) -> Any:
+    return ((prod(shape[: axes[0]]), -1), (1,)) if len(shape) > 4 else (shape, axes)
+
+
+#: In which shape the first input is read, and which axes are taken then, where no formula does so.
+_READ: tuple[tuple[str, str, ShapeChange, str], ...] = (
+    *((f"{which}_two_of_more_than_{rank}_axes_merged",
+       f"of more than {rank} axes the {which} two were one, so that either meant both",
+       partial(_merged, place, rank), _INDEXED)
+      for place, which in ((0, "first"), (-2, "last")) for rank in (4, 5)),
+    ("shape_reversed", "the shape was read from the last axis to the first",
+     lambda shape, axes: (shape[::-1], axes), ""),
+    ("whole_tensor", "the whole tensor was one row",
+     lambda shape, axes: ((1, -1), (1,)), _INDEXED),
 )  # fmt: skip
 
 
@@ -89,17 +112,6 @@ class NamedAxes:
         value = tuple(dict.fromkeys(axes)) if self.is_list else axes[0]
         return node.with_attrs(**{self.name: value})
 
-    def changed(self, node: Node, axes: Sequence[int], change: AxisChange) -> Sequence[Any]:
-        """The right answer to a node with `change` made to these of its axes."""
-        others = tuple(change(axis, node.rank) for axis in axes)
-        return node.right if others == tuple(axes) else self.taking(node, others).right
-
-    def elsewhere(self, node: Node, x: Array, axes: Sequence[int]) -> Sequence[Any]:
-        """The right answer to `x` in place of the first input, in the output's shape if it fits."""
-        right, made = node.right, self.taking(node.with_input(0, x), axes).right
-        pairs = zip(made, right, strict=True)
-        return [out.reshape(own.shape) if out.size == own.size else out for out, own in pairs]
-
     def mutants(self) -> Iterator[Mutant]:
         """All of them."""
         for name, text, change in _OUTSIDE:
@@ -108,25 +120,17 @@ class NamedAxes:
             yield Mutant(name, text, partial(self._found, change))
         if not self.is_list:
             yield from self._of_one()
-        for (place, which), rank in product(((0, "first"), (-2, "last")), (4, 5)):
-            text = f"of more than {rank} axes the {which} two were one, so that either meant both"
-            name = f"{which}_two_of_more_than_{rank}_axes_merged"
-            yield Mutant(name, text, partial(self._merged, place, rank), unless=(_INDEXED,))
-        yield Mutant("shape_reversed", "the shape was read from the last axis to the first",
-                     self._reversed)  # fmt: skip
-        answer = partial(self._in_rows, lambda node: node.given[0].size)
-        yield Mutant("whole_tensor", "the whole tensor was one row", answer, unless=(_INDEXED,))
+        for name, text, read, unless in _READ:
+            yield Mutant(name, text, partial(self._reshaped, read), unless=(unless,) * bool(unless))
         # How many there are does not depend on the type: of blocks one type decides.
-        for width, kind, only in (
-            (1024, "blocks", ("float32",)), (16, "vectors", None), (8, "vectors", None),
-            (4, "vectors", None),
-        ):  # fmt: skip
+        tails = ((1024, "blocks", ("float32",)), *((n, "vectors", None) for n in (16, 8, 4)))
+        for width, kind, only in tails:
             name = f"tail_of_{width}_across_memory_missing"
             text = f"of rows across memory, what is left by whole {kind} of {width} was zero"
             answer = partial(self._without_the_last_rows, width)
             yield Mutant(name, text, answer, only=only, unless=(_COERCED,))
         text = "neighbours in a row were taken to lie side by side in memory"
-        answer = partial(self._in_rows, lambda node: self._apart(node)[1])
+        answer = partial(self._reshaped, lambda s, axes: ((-1, prod(s[a] for a in axes)), (1,)))
         yield Mutant("rows_side_by_side", text, answer, unless=(_COERCED,))
         text = "the axis was moved to the end, and not back in the output"
         yield Mutant("not_transposed_back", text, self._not_transposed_back, unless=(_COERCED,))
@@ -139,39 +143,50 @@ class NamedAxes:
 
     def _of_one(self) -> Iterator[Mutant]:
         """Those of a single axis."""
-        for name, text, change in _STATED:
-            yield Mutant(name, text, partial(self._stated, change), _FROM_THE_BACK)
-        for name, text, answer, primitive in (
-            ("negative_axis_after_squeezing",
-             "the last axes of one element were dropped before a negative axis was counted",
-             self._squeezed_first, _FROM_THE_BACK),
-            ("axis_of_vector_as_of_a_matrix",
-             "a vector, taken for a matrix of one row, had the range of a matrix's axis",
-             Accepting(partial(
-                 self._stated, lambda axis, r: 0 if r == 1 and -2 <= axis < 2 else axis)),
-             _FROM_THE_BACK),
-            ("refuses_negative_axes", "negative axes were refused", self._refusing_negative,
-             _FROM_THE_BACK),
-            ("left_coerced", "the output kept the two dimensions that the input was coerced to",
-             self._left_coerced, _COERCED),
-            ("coercion_without_the_last_axis",
-             "the rows of the matrix that the input was coerced to lacked the last axis",
-             self._without_the_last, _COERCED),
-            ("axis_of_empty_tensor_unchecked",
-             "an empty tensor was returned before its axis was checked",
-             Accepting(self._of_some_elements), ""),
-            ("rank_0_is_a_vector", "a tensor of rank 0 was taken for a vector",
-             Accepting(self._rank_0), ""),
-            ("out_of_range_is_no_axis", "an axis out of range made a row of every element",
-             Accepting(self._each_a_row), ""),
-        ):  # fmt: skip
-            yield Mutant(name, text, answer, primitive)
-        text = "the input was coerced to two dimensions where it has more than four"
-        unless = (_COERCED, _INDEXED)
-        yield Mutant("rank_5_coerced", text, self._coerced_above_4, unless=unless)
+        yield from (
+            Mutant("negative_axis_off_by_one",
+                   "negative axes were counted from -2, so that -2 was taken for the last one",
+                   partial(self._stated, lambda axis, r: axis if axis >= -1 else axis + 1),
+                   _FROM_THE_BACK),
+            Mutant("minus_sign_ignored", "the minus sign of a negative axis was ignored",
+                   partial(self._stated, lambda axis, r: abs(axis)), _FROM_THE_BACK),
+            Mutant("negative_axis_after_squeezing",
+                   "the last axes of one element were dropped before a negative axis was counted",
+                   self._squeezed_first, _FROM_THE_BACK),
+            Mutant("axis_of_vector_as_of_a_matrix",
+                   "a vector, taken for a matrix of one row, had the range of a matrix's axis",
+                   Accepting(partial(self._stated, _as_of_a_matrix)), _FROM_THE_BACK),
+            refusing("refuses_negative_axes", "negative axes were refused",
+                     lambda n: self.name in n.attrs and self.stated(n)[0] < 0,
+                     primitive=_FROM_THE_BACK),
+            Mutant("left_coerced",
+                   "the output kept the two dimensions that the input was coerced to",
+                   self._left_coerced, _COERCED),
+            Mutant("coercion_without_the_last_axis",
+                   "the rows of the matrix that the input was coerced to lacked the last axis",
+                   self._without_the_last, _COERCED),
+            Mutant("axis_of_empty_tensor_unchecked",
+                   "an empty tensor was returned before its axis was checked",
+                   Accepting(lambda n: (
+                       self.taking(n, (0,)) if n.rank and not n.given[0].size else n).right)),
+            Mutant("rank_0_is_a_vector", "a tensor of rank 0 was taken for a vector",
+                   Accepting(self._rank_0)),
+            Mutant("out_of_range_is_no_axis", "an axis out of range made a row of every element",
+                   Accepting(self._each_a_row)),
+            Mutant("rank_5_coerced",
+                   "the input was coerced to two dimensions where it has more than four",
+                   partial(self._reshaped, _coerced_above_4), unless=(_COERCED, _INDEXED)),
+        )  # fmt: skip
         if isinstance(self.default, int) and self.default > 0:
             text = "a missing axis was taken for the last one where the default is out of range"
-            yield Mutant("default_axis_kept_in_range", text, Accepting(self._default_in_range))
+            yield Mutant("default_axis_kept_in_range", text, Accepting(
+                lambda n: n.right if self.name in n.attrs else self._outside(_last, n)
+            ))  # fmt: skip
+
+    def _changed(self, node: Node, axes: Axes, change: AxisChange) -> Sequence[Any]:
+        """The right answer to a node with `change` made to these of its axes."""
+        others = tuple(change(axis, node.rank) for axis in axes)
+        return node.right if others == axes else self.taking(node, others).right
 
     def _outside(self, change: AxisChange, node: Node) -> Sequence[Any]:
         """The answer with `change` made to axes that are out of range."""
@@ -179,47 +194,23 @@ class NamedAxes:
         changed = [a if 0 <= a < r else change(a, r) for a in axes if r]
         return (self.taking(node, changed) if changed else node).right
 
-    def _default_in_range(self, node: Node) -> Sequence[Any]:
-        stated = self.name in node.attrs
-        return node.right if stated else self._outside(lambda axis, r: r - 1, node)
-
     def _found(self, change: AxisChange, node: Node) -> Sequence[Any]:
         right = node.right
-        return self.changed(node, self.found(node), change) if node.rank else right
+        return self._changed(node, self.found(node), change) if node.rank else right
 
     def _stated(self, change: AxisChange, node: Node) -> Sequence[Any]:
-        return self.changed(node, self.stated(node), change)
+        return self._changed(node, self.stated(node), change)
 
-    def _or_right(self, node: Node, made: Callable[[Array, Axes], Sequence[Any]]) -> Sequence[Any]:
-        """Change the first input of a legal node, if it has elements, and its axes."""
+    def _reshaped(self, change: ShapeChange, node: Node) -> Sequence[Any]:
+        """The right answer to the first input in another shape, in the output's if it fits."""
         right, x = node.right, node.inputs[0]
-        return made(x, self.found(node)) if x is not None and x.size and x.ndim else right
-
-    def _reversed(self, node: Node) -> Sequence[Any]:
-        return self._or_right(
-            node, lambda x, axes: self.elsewhere(node, x.reshape(x.shape[::-1]), axes)
-        )
-
-    def _in_rows(self, length: Callable[[Node], int], node: Node) -> Sequence[Any]:
-        return self._or_right(
-            node, lambda x, _: self.elsewhere(node, x.reshape(-1, length(node)), (1,))
-        )
-
-    def _merged(self, place: int, rank: int, node: Node) -> Sequence[Any]:
-        def made(x: Array, axes: Axes) -> Sequence[Any]:
-            if x.ndim <= rank:
-                return node.right
-            at = place % x.ndim
-            shape = (*x.shape[:at], -1, *x.shape[at + 2 :])
-            return self.elsewhere(node, x.reshape(shape), [a - (a > at) for a in axes])
-
-        return self._or_right(node, made)
-
-    def _apart(self, node: Node) -> tuple[list[int], int]:
-        """All axes with those stated at the end, and how many elements these have."""
-        axes, shape = sorted(self.found(node)), node.given[0].shape
-        order = [axis for axis in range(node.rank) if axis not in axes] + axes
-        return order, prod(shape[axis] for axis in axes)
+        if x is None or not x.size or not x.ndim:
+            return right
+        shape, axes = change(x.shape, found := self.found(node))
+        if (shape, axes) == (x.shape, found):
+            return right
+        made = self.taking(node.with_input(0, x.reshape(shape)), axes).right
+        return [_shaped(out, own.shape) for out, own in zip(made, right, strict=True)]
 
     def _beside(self, node: Node) -> int:
         """Return the number of rows that lie side by side in memory."""
@@ -239,12 +230,13 @@ class NamedAxes:
         return [out, *right[1:]]
 
     def _not_transposed_back(self, node: Node) -> Sequence[Any]:
-        order, _ = self._apart(node) if node.right else ([], 0)
+        right, found = node.right, self.found(node)
+        order = sorted(range(node.rank), key=lambda axis: (axis in found, axis))
         return [
             np.ascontiguousarray(out.transpose(order)).reshape(out.shape)
             if out.ndim == len(order)
             else out
-            for out in node.right
+            for out in right
         ]
 
     def _squeezed_first(self, node: Node) -> Sequence[Any]:
@@ -253,16 +245,7 @@ class NamedAxes:
             return node.right
         long = (place for place, size in enumerate(node.given[0].shape) if size != 1)
         end = max(long, default=0) + 1
-
-        def change(axis: int, r: int) -> int:
-            return max(axis + end, 0) if -r <= axis < 0 else axis
-
-        return self._stated(change, node)
-
-    def _refusing_negative(self, node: Node) -> Sequence[Any]:
-        if self.name in node.attrs and self.stated(node)[0] < 0:
-            raise InvalidNode("the axis is negative")
-        return node.right
+        return self._stated(lambda axis, r: max(axis + end, 0) if -r <= axis < 0 else axis, node)
 
     def _left_coerced(self, node: Node) -> Sequence[Any]:
         right = node.right
@@ -270,25 +253,12 @@ class NamedAxes:
         return [out.reshape(prod(shape[:axis]), prod(shape[axis:])) for out in right]
 
     def _without_the_last(self, node: Node) -> Sequence[Any]:
-        def made(x: Array, axes: Axes) -> Sequence[Any]:
-            if axes[0] == x.ndim - 1:
-                return node.right
-            moved = node.with_input(0, np.ascontiguousarray(np.moveaxis(x, -1, 0)))
-            return [np.moveaxis(out, 0, -1) for out in self.taking(moved, [axes[0] + 1]).right]
-
-        return self._or_right(node, made)
-
-    def _coerced_above_4(self, node: Node) -> Sequence[Any]:
-        def made(x: Array, axes: Axes) -> Sequence[Any]:
-            matrix = x.reshape(prod(x.shape[: axes[0]]), -1)
-            return self.elsewhere(node, matrix, (1,)) if x.ndim > 4 else node.right
-
-        return self._or_right(node, made)
-
-    def _of_some_elements(self, node: Node) -> Sequence[Any]:
-        """The axis matters where there are elements."""
-        empty = bool(node.rank) and not node.given[0].size
-        return (self.taking(node, (0,)) if empty else node).right
+        right, x = node.right, node.given[0]
+        if not x.size or not x.ndim or self.found(node)[0] == x.ndim - 1:
+            return right
+        moved = node.with_input(0, np.ascontiguousarray(np.moveaxis(x, -1, 0)))
+        made = self.taking(moved, [self.found(node)[0] + 1]).right
+        return [np.moveaxis(out, 0, -1) for out in made]
 
     def _rank_0(self, node: Node) -> Sequence[Any]:
         if node.rank or (self.name in node.attrs and self.stated(node)[0] not in (-1, 0)):
@@ -309,57 +279,63 @@ def _shaped(out: Array, shape: tuple[int, ...]) -> Array:
     return out.reshape(shape) if out.size == prod(shape) else out
 
 
-#: What is taken for indices along an axis of a length: where they are out of range, and where not.
-_INDICES_OUTSIDE: tuple[tuple[str, str, Callable[[Any, int], Any]], ...] = (
-    ("index_wraps", "an index out of range was taken modulo the length",
-     lambda i, n: i % n if n else i),
-    ("index_clamped", "an index out of range was clamped to the nearest one",
-     lambda i, n: np.clip(i, -n, n - 1) if n else i),
-    ("index_at_the_end_taken", "an index one beyond the end was taken for the last one",
-     lambda i, n: np.where(i == n, n - 1, i)),
-    ("indices_unchecked_but_the_first", "no index was checked but the first one",
-     lambda i, n: np.where(np.arange(i.size).reshape(i.shape), np.clip(i, -n, max(0, n - 1)), i)),
-    ("index_in_32_bits", "indices were cut down to 32 bits",
-     lambda i, n: i.astype(np.int32).astype(i.dtype)),
-)  # fmt: skip
-_INDICES: tuple[tuple[str, str, Callable[[Any, int], Any]], ...] = (
-    ("index_in_int8", "indices were cut down to 8 bits",
-     lambda i, n: i.astype(np.int8).astype(i.dtype)),
-    ("index_in_int16", "indices were cut down to 16 bits",
-     lambda i, n: i.astype(np.int16).astype(i.dtype)),
-    ("minus_sign_of_index_ignored", "the minus sign of a negative index was ignored",
-     lambda i, n: np.abs(i)),
-    ("negative_index_is_0", "negative indices were taken for 0", lambda i, n: np.maximum(i, 0)),
-    ("negative_index_off_by_one", "negative indices were counted from 0, which stood for the last",
-     lambda i, n: np.where((i < 0) & (i > -n), i - 1, i)),
-    ("negative_index_unsigned", "negative indices were read as unsigned numbers, and refused",
-     lambda i, n: np.where(i < 0, n, i)),
-    ("lowest_index_refused", "the index that counts from the back to the first was refused",
-     lambda i, n: np.where(i == -n, n, i)),
-    ("index_0_always", "every index was taken for 0", lambda i, n: np.zeros_like(i)),
-)  # fmt: skip
-_AT = "the input was coerced to two dimensions"
+# ── indices along an axis of n elements, and coercion ─────────────────────────────────────────
 
 
-def _of_indices(of: Callable[[Any, int], Any]) -> FaultFunction:
+def of_indices(of: Callable[[Any, int], Any]) -> FaultFunction:
+    """The elements at other indices."""
     return lambda original, indices, n, back: original(of(indices, n), n, back=back)
 
 
 def _by_the_first_axis(node: Node) -> Sequence[Any]:
     first = node.given[0].shape[0] if node.rank else 0
-    counted = _of_indices(lambda i, n: np.where(i < 0, i + first, i))
+    counted = of_indices(lambda i, n: np.where(i < 0, i + first, i))
     return evaluate(node, faults={_INDEXED: counted})
 
+
+_AT = "the input was coerced to two dimensions"
 
 FAULTS: tuple[Mutant, ...] = (
     Mutant("negative_index_by_the_first_axis",
            "negative indices were counted from the end of the first axis, whichever was indexed",
            _by_the_first_axis, _INDEXED, any_type=True),
-    *map(of_validity, faults(_INDEXED, _of_indices, *_INDICES_OUTSIDE)),
-    *faults(_INDEXED, _of_indices, *_INDICES), *faults(
-    _COERCED,
-    lambda at: lambda original, shape, axis: original(shape, at(axis)),
-    ("coercion_one_axis_long", f"{_AT} one axis before the right one",
-     lambda axis: max(axis - 1, 0)),
-    ("coercion_one_axis_short", f"{_AT} behind the axis, not before it", lambda axis: axis + 1),
-))  # fmt: skip
+    *faults(
+        _INDEXED, of_indices,
+        ("index_wraps", "an index out of range was taken modulo the length",
+         lambda i, n: i % n if n else i),
+        ("index_clamped", "an index out of range was clamped to the nearest one",
+         lambda i, n: np.clip(i, -n, n - 1) if n else i),
+        ("index_at_the_end_taken", "an index one beyond the end was taken for the last one",
+         lambda i, n: np.where(i == n, n - 1, i)),
+        ("indices_unchecked_but_the_first", "no index was checked but the first one",
+         lambda i, n: np.where(
+             np.arange(i.size).reshape(i.shape), np.clip(i, -n, max(0, n - 1)), i)),
+        ("index_in_32_bits", "indices were cut down to 32 bits", through(np.int32)),
+        of_validity=True,
+    ),
+    *faults(
+        _INDEXED, of_indices,
+        ("index_in_int8", "indices were cut down to 8 bits", through(np.int8)),
+        ("index_in_int16", "indices were cut down to 16 bits", through(np.int16)),
+        ("minus_sign_of_index_ignored", "the minus sign of a negative index was ignored",
+         lambda i, n: np.abs(i)),
+        ("negative_index_is_0", "negative indices were taken for 0",
+         lambda i, n: np.maximum(i, 0)),
+        ("negative_index_off_by_one",
+         "negative indices were counted from 0, which stood for the last",
+         lambda i, n: np.where((i < 0) & (i > -n), i - 1, i)),
+        ("negative_index_unsigned",
+         "negative indices were read as unsigned numbers, and refused",
+         lambda i, n: np.where(i < 0, n, i)),
+        ("lowest_index_refused", "the index that counts from the back to the first was refused",
+         lambda i, n: np.where(i == -n, n, i)),
+        ("index_0_always", "every index was taken for 0", lambda i, n: np.zeros_like(i)),
+    ),
+    *faults(
+        _COERCED, lambda at: lambda original, shape, axis: original(shape, at(axis)),
+        ("coercion_one_axis_long", f"{_AT} one axis before the right one",
+         lambda axis: max(axis - 1, 0)),
+        ("coercion_one_axis_short", f"{_AT} behind the axis, not before it",
+         lambda axis: axis + 1),
+    ),
+)  # fmt: skip

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
-from itertools import product
 from math import prod
 from typing import Any
 
@@ -20,7 +19,7 @@ from opcheck.engine.mutants.mutant import (
     MutantRow,
     faults,
     faulty,
-    of_validity,
+    through,
     whole_vectors,
 )
 from opcheck.errors import InvalidNode
@@ -36,14 +35,21 @@ def cut_to_bits(x: Any, bits: int, whole: Callable[[Any], Any] = np.rint) -> Any
     return np.ldexp(whole(np.ldexp(mantissa, bits)), exponent - bits).astype(x.dtype)
 
 
+def cut_off(right: Any, exact: Any) -> Any:
+    """The numbers next to the rounded ones where those are farther from 0 than the exact ones."""
+    wide = right.astype(np.longdouble)
+    away = np.isfinite(wide) & (np.abs(wide) > np.abs(exact.astype(np.longdouble)))
+    return np.where(away, np.nextafter(right, np.zeros_like(right)), right)
+
+
 def _of_value(change: Callable[[Any], Any]) -> FaultFunction:
     """The right value, changed."""
     return lambda original, *operands, **options: change(original(*operands, **options))
 
 
-def _of_argument(change: Callable[[Any], Any]) -> FaultFunction:
-    """The right function of a changed first argument."""
-    return lambda original, x, *rest, **options: original(change(x), *rest, **options)
+def _of_operands(change: Callable[[Any], Any]) -> FaultFunction:
+    """The right function of changed operands."""
+    return lambda original, *operands, **options: original(*map(change, operands), **options)
 
 
 def _instead(function: Callable[..., Any]) -> FaultFunction:
@@ -54,14 +60,10 @@ def _instead(function: Callable[..., Any]) -> FaultFunction:
 # ── exponentials ──────────────────────────────────────────────────────────────────────────────
 
 
-def _good_to(bits: int) -> FaultFunction:
+def _good_to(bits: int, original: Any, x: Any) -> Any:
     """e^0 is 1, and elsewhere the relative error waves up and down, up to 2^-bits."""
-
-    def exp(original: Any, x: Any) -> Any:
-        wave = np.sin(37 * np.maximum(x, _VANISHED))
-        return original(x) * (1 + 2.0**-bits * wave).astype(x.dtype)
-
-    return exp
+    wave = np.sin(37 * np.maximum(x, _VANISHED))
+    return original(x) * (1 + 2.0**-bits * wave).astype(x.dtype)
 
 
 def _schraudolph(x: Any) -> Any:
@@ -72,14 +74,6 @@ def _schraudolph(x: Any) -> Any:
     return np.where(np.isneginf(x), 0, made).astype(x.dtype)
 
 
-def _rounded_to(dtype: Any) -> FaultFunction:
-    return _of_value(lambda y: y.astype(dtype).astype(y.dtype))
-
-
-def _clamped(low: float) -> FaultFunction:
-    return _of_argument(lambda x: np.maximum(x, x.dtype.type(low)))
-
-
 #: Faults of `exp`.
 EXPONENTIALS: tuple[MutantRow, ...] = (
     ("base_2", "2^x was taken, not e^x", _instead(np.exp2)),
@@ -88,19 +82,21 @@ EXPONENTIALS: tuple[MutantRow, ...] = (
      _instead(_schraudolph)),
     ("exp_by_its_power_of_4096", "(1 + x/4096)^4096 was taken for e^x",
      _instead(lambda x: np.maximum(1 + x / 4096, 0) ** 4096)),
-    ("exp_in_float16", "exponentials were rounded to float16", _rounded_to(np.float16)),
-    ("exp_in_bfloat16", "exponentials were rounded to bfloat16", _rounded_to(ml_dtypes.bfloat16)),
+    ("exp_in_float16", "exponentials were rounded to float16", _of_value(through(np.float16))),
+    ("exp_in_bfloat16", "exponentials were rounded to bfloat16",
+     _of_value(through(ml_dtypes.bfloat16))),
     *((f"exp_good_to_{bits}_bits", f"a fast exponential was good to 2^-{bits} only",
-       _good_to(bits), DOUBLE if bits == 20 else None) for bits in (11, 14, 16, 18, 20)),
+       partial(_good_to, bits), DOUBLE if bits == 20 else None) for bits in (11, 14, 16, 18, 20)),
     ("exp_in_float32", "exponentials were computed in float32",
      _instead(lambda x: np.exp(x.astype(np.float32)).astype(x.dtype)), DOUBLE),
     ("exponent_of_8_bits", "exponents were rounded to bfloat16",
-     _of_argument(partial(cut_to_bits, bits=8))),
+     _of_operands(partial(cut_to_bits, bits=8))),
     ("exponent_of_11_bits", "exponents were rounded to 11 bits, as in TF32",
-     _of_argument(partial(cut_to_bits, bits=11))),
+     _of_operands(partial(cut_to_bits, bits=11))),
     ("far_exponents_vanish", "e^x was taken for 0 below -8",
      lambda original, x: np.where(x < -8, 0, original(x)).astype(x.dtype)),
-    *((f"exponent_above_minus_{-low}", f"exponents were clamped to {low}{why}", _clamped(low), only)
+    *((f"exponent_above_minus_{-low}", f"exponents were clamped to {low}{why}",
+       _of_operands(partial(np.maximum, float(low))), only)
       for low, why, only in (
           (-10, "", None), (-20, "", None), (-50, "", BEYOND_FLOAT16),
           (-87, ", where float32 has its smallest normal number", BEYOND_FLOAT16),
@@ -131,18 +127,10 @@ def _first_alone(a: Any, b: Any) -> Any:
     return np.broadcast_to(np.asarray(a, b.dtype), np.broadcast_shapes(np.shape(a), b.shape)).copy()
 
 
-def _divisor_plus(epsilon: float) -> FaultFunction:
-    return _by_tensors(lambda a, b: a / (b + b.dtype.type(epsilon)))
-
-
-def _power_to_bits(bits: int) -> FaultFunction:
+def _power_to_bits(bits: int, original: Any, x: Any, p: Any) -> Any:
     """The first power is `x` itself."""
-
-    def power(original: Any, x: Any, p: Any) -> Any:
-        y = original(x, p)
-        return y if np.ndim(p) == 0 and p == 1 else cut_to_bits(y, bits, np.trunc)
-
-    return power
+    y = original(x, p)
+    return y if np.ndim(p) == 0 and p == 1 else cut_to_bits(y, bits, np.trunc)
 
 
 # ── broadcasting ──────────────────────────────────────────────────────────────────────────────
@@ -170,16 +158,12 @@ def _cut(original: Any, *arrays: Any) -> Any:
     return original(*(xp.reshape(x, shape)[kept] for x, shape in zip(arrays, shapes, strict=True)))
 
 
-def _refused(when: Callable[..., bool]) -> FaultFunction:
+def _refused(when: Callable[..., bool], original: Any, *arrays: Any) -> Any:
     """Refuse legal nodes that match."""
-
-    def fault(original: Any, *arrays: Any) -> Any:
-        made = original(*arrays)
-        if when(made[0].shape, [x.shape for x in arrays]):
-            raise InvalidNode("no such broadcasting")
-        return made
-
-    return fault
+    made = original(*arrays)
+    if when(made[0].shape, [x.shape for x in arrays]):
+        raise InvalidNode("no such broadcasting")
+    return made
 
 
 def _to_the_longest(original: Any, *arrays: Any) -> Any:
@@ -196,7 +180,7 @@ def _to_the_longest(original: Any, *arrays: Any) -> Any:
 _ROOT = ("root_forgotten", "the root was forgotten")
 
 #: Faults of +, −, × and ÷ between tensors, and of other functions of one element.
-OTHERS: Mapping[str, tuple[MutantRow, ...]] = {
+OTHERS: Mapping[str, tuple[MutantRow | Mutant, ...]] = {
     "subtract": (
         ("nothing_subtracted", "nothing was subtracted", _on_tensors(_first_alone)),
         ("subtracted_the_wrong_way", "a − b was computed as b − a",
@@ -210,8 +194,9 @@ OTHERS: Mapping[str, tuple[MutantRow, ...]] = {
         ("reciprocal_of_12_bits", "a reciprocal was estimated to 12 bits, and not refined",
          _by_tensors(lambda a, b: a * cut_to_bits(1 / b, 12))),
         *((f"divisor_plus_{epsilon:.0e}", f"{epsilon:.2g} was added to the divisor",
-           _divisor_plus(epsilon), only) for epsilon, only in (
-               (1e-5, None), (1e-6, LONG), (2.0**-23, LONG), (1e-8, DOUBLE), (1e-12, DOUBLE)))),
+           _by_tensors(partial(lambda e, a, b: a / (b + b.dtype.type(e)), epsilon)), only)
+          for epsilon, only in (
+              (1e-5, None), (1e-6, LONG), (2.0**-23, LONG), (1e-8, DOUBLE), (1e-12, DOUBLE)))),
     "abs": (
         ("absolute_value_forgotten", "the absolute value was forgotten", _instead(lambda x: x)),
         ("negative_values_are_zero", "negative values counted as 0",
@@ -219,7 +204,7 @@ OTHERS: Mapping[str, tuple[MutantRow, ...]] = {
     "pow": (
         (*_ROOT, lambda original, x, p: x if np.ndim(p) == 0 and p < 1 else original(x, p)),
         *((f"pow_of_{bits}_bits", f"powers and roots were good to {bits} bits",
-           _power_to_bits(bits), LONG) for bits in (12, 16))),
+           partial(_power_to_bits, bits), LONG) for bits in (12, 16))),
     "sqrt": ((*_ROOT, _instead(lambda x: x)),),
     "broadcast": (
         ("broadcast_from_the_front", "shapes were matched from their first axes", _from_the_front),
@@ -228,29 +213,20 @@ OTHERS: Mapping[str, tuple[MutantRow, ...]] = {
         ("broadcast_of_nothing", "an axis of length 0 became as long as the longest beside it",
          _to_the_longest),
         ("refuses_broadcasting", "tensors of unequal shapes were not supported",
-         _refused(lambda shape, shapes: len({*shapes}) > 1)),
+         partial(_refused, lambda shape, shapes: len({*shapes}) > 1)),
         ("refuses_unequal_ranks", "tensors of unequal ranks were not supported",
-         _refused(lambda shape, shapes: len({*map(len, shapes)}) > 1)),
+         partial(_refused, lambda shape, shapes: len({*map(len, shapes)}) > 1)),
         ("broadcast_to_one_alone", "outputs larger than each of the inputs were not supported",
-         _refused(lambda shape, shapes: shape not in shapes))),
+         partial(_refused, lambda shape, shapes: shape not in shapes)),
+        faulty("broadcast", "broadcast_of_unequal_lengths",
+               "axes of unequal lengths were cut to the shortest", _cut, of_validity=True)),
 }  # fmt: skip
 
-#: What is accepted though it cannot be broadcast.
-UNEQUAL: MutantRow = (
-    "broadcast_of_unequal_lengths", "axes of unequal lengths were cut to the shortest", _cut,
-)  # fmt: skip
 
-
-def _of_operands(change: Callable[[Any], Any]) -> FaultFunction:
-    """The right function of two changed operands."""
-    return lambda original, a, b, **options: original(change(a), change(b), **options)
-
-
-def _first_products(kept: Callable[[int], int]) -> FaultFunction:
+def _first_products(kept: Callable[[int], int], original: Any, a: Any, b: Any) -> Any:
     """So many of the products are added up."""
-    return lambda original, a, b: original(
-        a[..., : kept(a.shape[-1])], b[..., : kept(a.shape[-1]), :]
-    )
+    count = kept(a.shape[-1])
+    return original(a[..., :count], b[..., :count, :])
 
 
 def _in_float16(original: Any, a: Any, b: Any) -> Any:
@@ -267,27 +243,23 @@ PRODUCTS: tuple[MutantRow, ...] = (
     ("factors_in_tf32", "factors were rounded to 11 bits, as in TF32",
      _of_operands(lambda x: cut_to_bits(x, 11)), LONG),
     ("factors_in_bfloat16", "factors were rounded to bfloat16",
-     _of_operands(lambda x: x.astype(ml_dtypes.bfloat16).astype(x.dtype)), LONG),
+     _of_operands(through(ml_dtypes.bfloat16)), LONG),
     ("factors_in_float32", "factors were rounded to float32",
-     _of_operands(lambda x: x.astype(np.float32).astype(x.dtype)), DOUBLE),
+     _of_operands(through(np.float32)), DOUBLE),
     ("products_added_in_float16", "products were added up in float16", _in_float16),
     *((f"products_left_over_by_{width}",
        f"what remained of the products after the last whole vector of {width} was left out",
-       _first_products(partial(whole_vectors, width))) for width in (4, 8, 16, 32)),
+       partial(_first_products, partial(whole_vectors, width))) for width in (4, 8, 16, 32)),
     *((f"products_of_{count}_elements", f"only the first {count} products were added up",
-       _first_products(partial(min, count))) for count in (1024, 4096)),
+       partial(_first_products, partial(min, count))) for count in (1024, 4096)),
 )  # fmt: skip
 
 
-def _faults() -> Iterator[Mutant]:
-    yield from faults("matmul", lambda fault: fault, *PRODUCTS)
-    for primitive, rows in {"exp": EXPONENTIALS, **OTHERS}.items():
-        yield from faults(primitive, lambda fault: fault, *rows)
-    yield from map(of_validity, faults("broadcast", lambda fault: fault, UNEQUAL))
-    for name, bits in product(("sqrt", "log", "tanh", "erf", "sin", "cos"), (12, 16)):
-        text = f"{name} was good to {bits} bits"
-        fault = _of_value(partial(cut_to_bits, bits=bits, whole=np.trunc))
-        yield faulty(name, f"{name}_of_{bits}_bits", text, fault, LONG)
-
-
-FAULTS: tuple[Mutant, ...] = tuple(_faults())
+FAULTS: tuple[Mutant, ...] = (
+    *(mutant
+      for primitive, rows in {"matmul": PRODUCTS, "exp": EXPONENTIALS, **OTHERS}.items()
+      for mutant in faults(primitive, lambda fault: fault, *rows)),
+    *(faulty(name, f"{name}_of_{bits}_bits", f"{name} was good to {bits} bits",
+             _of_value(partial(cut_to_bits, bits=bits, whole=np.trunc)), LONG)
+      for name in ("sqrt", "log", "tanh", "erf", "sin", "cos") for bits in (12, 16)),
+)  # fmt: skip

@@ -17,7 +17,7 @@ import numpy as np
 
 from opcheck import dtypes, opset
 from opcheck.engine.evaluate import evaluate
-from opcheck.engine.mutants.axes import Axes, NamedAxes, names_axes
+from opcheck.engine.mutants.axes import Axes, NamedAxes, names_axes, of_indices
 from opcheck.engine.mutants.mutant import Accepting, AnswerFunction, Mutant, another, floating
 from opcheck.engine.mutants.schema import says_something
 from opcheck.engine.node import Node
@@ -27,8 +27,8 @@ from opcheck.opset import Attribute, Schema
 
 #: More elements than the vectors and blocks of any kernel hold.
 _MANY = 128
-#: The magnitudes of elements, as powers of two.
-_EXPONENTS = range(-6, 10)
+#: Powers of two from which elements reach to the next.
+_LOWS = [ldexp(sign, exponent) for exponent in range(-6, 10) for sign in (1, -1)]
 _INDEXED, _BROADCAST = "elements_at", "broadcast"
 
 
@@ -103,10 +103,7 @@ def _wrong(path: Sequence[Condition], node: Node) -> Sequence[Any]:
 
 
 def _clamped(condition: Condition, node: Node) -> Sequence[Any]:
-    def clamped(original: Any, indices: Any, length: int, back: bool) -> Any:
-        clipped = np.clip(indices, -length, length - 1) if length else indices
-        return original(clipped, length, back=back)
-
+    clamped = of_indices(lambda i, n: np.clip(i, -n, n - 1) if n else i)
     return evaluate(node, faults={_INDEXED: clamped}) if condition.holds(node) else node.right
 
 
@@ -114,15 +111,13 @@ def _clamped(condition: Condition, node: Node) -> Sequence[Any]:
 
 
 def _conditions(schema: Schema, operator: Operator) -> Iterator[Condition]:
-    images, groups = (
-        next((name for name in names if name in schema.attributes), "")
-        for names in (("kernel_shape",), ("group", "num_groups"))
-    )
+    images = "kernel_shape" in schema.attributes
+    groups = next((name for name in ("group", "num_groups") if name in schema.attributes), "")
     yield Condition("many_elements", f"an input had {_MANY} elements or more",
                     lambda node: max(x.size for x in node.given) >= _MANY, "size")  # fmt: skip
     for rank in range(3 if images else 2, 6):
-        yield Condition(f"rank_{rank}", f"the rank was {rank}", partial(
-            _is, rank, lambda node: node.rank))  # fmt: skip
+        yield Condition(f"rank_{rank}", f"the rank was {rank}",
+                        partial(_is, rank, lambda node: node.rank))  # fmt: skip
     for attribute in schema.attributes.values():
         if attribute.name not in operator.ignores:
             yield from _of_attribute(attribute)
@@ -133,26 +128,24 @@ def _conditions(schema: Schema, operator: Operator) -> Iterator[Condition]:
             yield Condition(f"kernel_of_{word}", f"the kernel was {size} along every axis",
                             partial(_is, {size}, _kernel), "kernel")  # fmt: skip
     if groups:
-        yield from _of_channels(groups, filtered=bool(images))
+        yield from _of_channels(groups, filtered=images)
     lead = schema.inputs[schema.lead]
     for place, parameter in enumerate(schema.inputs):
         of_index = parameter.constraint != lead.constraint and "tensor(int64)" in parameter.types
-        types = parameter.types if of_index else ()
-        yield from _of_input(place, parameter.name, parameter.option, types)
+        yield from _of_input(place, parameter.name, parameter.option, of_index)
     outputs = len(schema.outputs)
-    least = sum(one.option == "single" for one in schema.outputs)
-    for count in range(max(least, 1), outputs + 1) if outputs > max(least, 1) else ():
+    least = max(1, sum(one.option == "single" for one in schema.outputs))
+    for count in range(least, outputs + 1) if outputs > least else ():
         yield Condition(f"{count}_outputs", f"{count} of the outputs were asked for", partial(
             _is, count, lambda node: node.outputs or outputs), "outputs")  # fmt: skip
     for dtype in dtypes.DTYPES.values() if opset.naming(schema) else ():
         if dtype.text in schema.outputs[0].types and dtype.name not in operator.lacks:
-            yield Condition(f"output_of_{dtype.name}", f"the output was of {dtype.name}", partial(
-                _is, dtype.numpy, lambda node: node.right[0].dtype))  # fmt: skip
-    for exponent, sign in () if operator.exact else [(e, s) for e in _EXPONENTS for s in (1, -1)]:
-        low, high = ldexp(sign, exponent), ldexp(sign, exponent + 1)
-        name = f"elements_from_{low:g}_to_{high:g}".replace("-", "minus_")
-        text = f"elements of the input lay between {low:g} and {high:g}"
-        yield Condition(name, text, partial(_between, low, high))
+            yield Condition(f"output_of_{dtype.name}", f"the output was of {dtype.name}",
+                            partial(_is, dtype.numpy, lambda n: n.right[0].dtype))  # fmt: skip
+    for low in () if operator.exact else _LOWS:
+        name = f"elements_from_{low:g}_to_{2 * low:g}".replace("-", "minus_")
+        text = f"elements of the input lay between {low:g} and {2 * low:g}"
+        yield Condition(name, text, partial(_from, low))
 
 
 def _is(value: Any, of: Any, node: Node) -> bool:
@@ -164,11 +157,12 @@ def _kernel(node: Node) -> set[int]:
     return {*(stated or node.given[-1].shape[2:])}
 
 
-def _between(low: float, high: float, node: Node) -> Any:
+def _from(low: float, node: Node) -> Any:
+    """True for elements between `low` and twice that."""
     x = node.lead
     if x is None or floating(x) is None:
         return False
-    return (x / x.dtype.type(low) >= 1) & (x / x.dtype.type(high) < 1)
+    return (x / x.dtype.type(low) >= 1) & (x / x.dtype.type(2 * low) < 1)
 
 
 def _of_attribute(attribute: Attribute) -> Iterator[Condition]:
@@ -183,7 +177,8 @@ def _of_attribute(attribute: Attribute) -> Iterator[Condition]:
             yield Condition(word.lower(), f"auto_pad was {word}", begins, "pads")
     elif not attribute.required:
         family = "kernel" if name == "kernel_shape" else name
-        yield Condition(name, f"{name} was not its default", says_something(attribute), family)
+        departs = partial(says_something, attribute)
+        yield Condition(name, f"{name} was not its default", departs, family)
 
 
 _OF_AXES: Sequence[tuple[str, str, Callable[[Any, Axes], Any]]] = (
@@ -220,8 +215,8 @@ def _grouped(by: str, holds: Callable[[Any, Any, Any], bool], node: Node) -> boo
     return holds(node.given[0], node.attrs.get(by, 1), node.given[1])
 
 
-def _of_input(place: int, name: str, option: str, types: Any) -> Iterator[Condition]:
-    """Conditions on one input; `types` are those of indices."""
+def _of_input(place: int, name: str, option: str, of_index: bool) -> Iterator[Condition]:
+    """Conditions on one input, which holds indices or not."""
     if option == "variadic":
         yield Condition("many_inputs", "there were more than 16 inputs",
                         lambda node: len(node.given) > 16, "inputs")  # fmt: skip
@@ -233,17 +228,19 @@ def _of_input(place: int, name: str, option: str, types: Any) -> Iterator[Condit
     one = partial(_has, place, lambda x, node: x.size == 1 and node.right[0].size >= _MANY)
     text = f"{name} was one element for {_MANY} or more"
     yield Condition(f"one_{name}", text, one, f"one_{name}", _BROADCAST)
-    tests: list[tuple[str, str, str, Callable[[Any, Node], Any]]] = [
-        ("negative", "a negative element", "sign", lambda x, node: (x < 0).any()),
-        ("scalar", "no axis", "index", lambda x, node: not x.ndim),
-        ("matrix", "several axes", "index", lambda x, node: x.ndim > 1),
-        ("many", f"{_MANY} elements or more", "index", lambda x, node: x.size >= _MANY),
-        ("int32", "type int32", "type", lambda x, node: x.dtype == np.int32),
-        ("int64", "type int64", "type", lambda x, node: x.dtype == np.int64),
-    ]
-    for word, text, family, holds in tests if types else ():
+    for word, text, family, holds in _OF_INDICES if of_index else ():
         yield Condition(f"{word}_{name}", f"{name} had {text}", partial(_has, place, holds),
                         family, _INDEXED, of_index=word != "negative")  # fmt: skip
+
+
+_OF_INDICES: Sequence[tuple[str, str, str, Callable[[Any, Node], Any]]] = (
+    ("negative", "a negative element", "sign", lambda x, node: (x < 0).any()),
+    ("scalar", "no axis", "index", lambda x, node: not x.ndim),
+    ("matrix", "several axes", "index", lambda x, node: x.ndim > 1),
+    ("many", f"{_MANY} elements or more", "index", lambda x, node: x.size >= _MANY),
+    ("int32", "type int32", "type", lambda x, node: x.dtype == np.int32),
+    ("int64", "type int64", "type", lambda x, node: x.dtype == np.int64),
+)
 
 
 def _has(place: int, holds: Callable[[Any, Node], Any], node: Node) -> bool:

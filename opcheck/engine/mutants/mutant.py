@@ -6,8 +6,8 @@ sees, and it is a wrong backend in tests.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -15,6 +15,7 @@ import numpy as np
 from opcheck import dtypes
 from opcheck.engine.evaluate import evaluate
 from opcheck.engine.node import Node
+from opcheck.engine.operators import Formula
 from opcheck.errors import InvalidNode, NotSupported
 from opcheck.model import Array, OpVersion
 from opcheck.numbers import FaultFunction
@@ -23,6 +24,8 @@ from opcheck.numbers import FaultFunction
 FLOATS = tuple(name for name, dtype in dtypes.DTYPES.items() if dtype.kind == "float")
 #: Every type of numbers.
 REALS = tuple(n for n, d in dtypes.DTYPES.items() if d.kind in ("float", "int"))
+SIGNED = ("int8", "int16", "int32", "int64")
+UNSIGNED = ("uint8", "uint16", "uint32", "uint64")
 COMPLEX = ("complex64", "complex128")
 NUMBERS = (*REALS, *COMPLEX)
 #: Types that hold more than float16 does, that have the digits of float32, and float64 alone.
@@ -127,18 +130,27 @@ class Mutant:
         return next((self.equivalent[key] for key in keys if key in self.equivalent), None)
 
 
-def apart_from_rounding(node: Node, made: Sequence[Any]) -> Sequence[Any]:
+def evaluated(
+    formula: Formula | None = None,
+    faults: Mapping[str, FaultFunction] | None = None,
+    of_validity: bool = False,
+) -> AnswerFunction:
     """What a wrong plain evaluation makes, with the right answer wherever it makes no difference.
 
     The plain one rounds between operations, and may leave the range of its arithmetic there, which
-    is no part of what is wrong.
+    is no part of what is wrong. `of_validity`: on invalid nodes alone.
     """
-    if not node.is_legal:
-        return made
-    return [
-        _different(*each) if each[0].shape == each[1].shape == each[2].shape else each[0]
-        for each in zip(made, node.plain, node.right, strict=True)
-    ]
+
+    def answer(node: Node) -> Sequence[Any]:
+        made = evaluate(node, formula, faults)
+        if not node.is_legal:
+            return made
+        return [
+            _different(*each) if each[0].shape == each[1].shape == each[2].shape else each[0]
+            for each in zip(made, node.plain, node.right, strict=True)
+        ]
+
+    return Accepting(answer) if of_validity else answer
 
 
 def _different(made: Any, plain: Any, right: Any) -> Any:
@@ -150,17 +162,10 @@ def _different(made: Any, plain: Any, right: Any) -> Any:
 
 
 def faulty(primitive: str, name: str, text: str, fault: FaultFunction, only: Only = None,
-           **where: Any) -> Mutant:  # fmt: skip
+           of_validity: bool = False, **where: Any) -> Mutant:  # fmt: skip
     """The formula with a function of `opcheck.numbers`, or a helper that formulas share, wrong."""
-    faults = {primitive: fault}
-    return Mutant(
-        name,
-        text,
-        lambda node: apart_from_rounding(node, evaluate(node, faults=faults)),
-        primitive,
-        only,
-        **where,
-    )
+    answer = evaluated(None, {primitive: fault}, of_validity)
+    return Mutant(name, text, answer, primitive, only, **where)
 
 
 def whole_vectors(width: int, count: int) -> int:
@@ -168,38 +173,28 @@ def whole_vectors(width: int, count: int) -> int:
     return count // width * width or count
 
 
-def of_validity(mutant: Mutant) -> Mutant:
-    """The mutant on invalid nodes alone."""
-    return replace(mutant, answer=Accepting(mutant.answer))
+def through(dtype: Any) -> Callable[..., Any]:
+    """By way of a type that holds less."""
+    return lambda x, *_: x.astype(dtype).astype(x.dtype)
 
 
 def faults(
-    primitive: str, make: Callable[[Any], FaultFunction], *rows: MutantRow
-) -> Iterator[Mutant]:
-    """Faults of one function, which `make` makes of what their rows say is done."""
-    for name, text, change, *only in rows:
-        yield faulty(primitive, name, text, make(change), *only)
+    primitive: str,
+    make: Callable[[Any], FaultFunction],
+    *rows: MutantRow | Mutant,
+    of_validity: bool = False,
+) -> tuple[Mutant, ...]:
+    """Mutants of one function, or rows that have in place of a fault what `make` makes it of."""
+
+    def mutant(name: str, text: str, change: Any, only: Only = None) -> Mutant:
+        return faulty(primitive, name, text, make(change), only, of_validity)
+
+    return tuple(row if isinstance(row, Mutant) else mutant(*row) for row in rows)
 
 
 def blank(array: Array) -> Array:
     """Zeros in the shape of `array`, or empty texts."""
     return np.full_like(array, "") if array.dtype.hasobject else np.zeros_like(array)
-
-
-def of_output(
-    name: str,
-    text: str,
-    change: Callable[[Array], Any],
-    only: Only = None,
-    **where: Any,
-) -> Mutant:
-    """Something is done to each right output."""
-    return Mutant(name, text, lambda node: [*map(change, node.right)], only=only, **where)
-
-
-def of_input(name: str, text: str, change: Callable[[Array], Array], only: Only = None) -> Mutant:
-    """The right answer to other inputs."""
-    return Mutant(name, text, lambda node: node.with_inputs(change).right, only=only)
 
 
 def computed_in_float32(node: Node) -> Sequence[Any]:
@@ -232,7 +227,6 @@ def floating(array: Array) -> dtypes.DType | None:
 # ── wrong behaviour between the runs of one prepared node, which no single answer shows ────────
 
 RunFunction: TypeAlias = Callable[[Sequence[Any]], Sequence[Any]]
-
 
 #: What comes of the right outputs and the inputs of a run, and of what the runs before have kept.
 Habit: TypeAlias = Callable[[Sequence[Any], Sequence[Any], list[Any]], Sequence[Any]]

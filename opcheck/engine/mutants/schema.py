@@ -3,26 +3,25 @@
 from __future__ import annotations
 
 import math
-import operator
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial, wraps
 from itertools import combinations, repeat
-from typing import Any, TypeAlias, cast
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from opcheck import dtypes, opset
-from opcheck.engine.evaluate import evaluate
 from opcheck.engine.mutants import axes
 from opcheck.engine.mutants.mutant import (
     DOUBLE,
     Accepting,
     AnswerFunction,
     Mutant,
-    apart_from_rounding,
+    MutantRow,
     computed_in_float32,
+    evaluated,
     refusing,
 )
 from opcheck.engine.node import Node
@@ -40,8 +39,6 @@ Repairs: TypeAlias = Callable[[Any, Node], Iterable[Any]]
 _ONE_TYPE = ("float32",)
 #: A default below this guards a division, or the like.
 _SMALL = 0.01
-#: Entries of a list of three or more, from either end.
-_ENTRIES = (0, 1, 2, 3, -1, -2, -3, -4)
 
 
 def mutants(op: OpVersion, known: Operator) -> Iterator[Mutant]:
@@ -52,8 +49,7 @@ def mutants(op: OpVersion, known: Operator) -> Iterator[Mutant]:
     for attribute in schema.attributes.values():
         if attribute.name not in known.ignores:
             yield from _of_any(attribute, versions.values())
-            if of_type := _BY_TYPE.get(attribute.type):
-                yield from of_type(attribute)
+            yield from _of_type(attribute)
             if isinstance(attribute.default, float) and 0 < attribute.default < _SMALL:
                 yield from _of_guard(attribute, known.formulas[op.since])
             if axes.names_axes(attribute):
@@ -65,58 +61,50 @@ def mutants(op: OpVersion, known: Operator) -> Iterator[Mutant]:
 # ── how the answers are made ──────────────────────────────────────────────────────────────────
 
 
-def _read(name: str, change: AttributeReading) -> AnswerFunction:
+def _read(name: str, change: AttributeReading, node: Node) -> Sequence[Any]:
     """The right answer to a node with a stated value misread, which may make it legal, or not."""
-
-    def answer(node: Node) -> Sequence[Any]:
-        if name not in node.attrs:
-            return node.right
-        value = change(node.attrs[name])
-        same = value is not None and value == node.attrs[name]
-        return (node if same else node.with_attrs(**{name: value})).right
-
-    return answer
-
-
-def _repaired(name: str, repairs: Repairs) -> AnswerFunction:
-    """An invalid node is accepted if another value of this attribute makes it legal."""
-
-    def repair(node: Node) -> Sequence[Any]:
-        if name in node.attrs:
-            for value in repairs(node.attrs[name], node):
-                with suppress(InvalidNode):
-                    return node.with_attrs(**{name: value}).right
+    if name not in node.attrs:
         return node.right
+    value = change(node.attrs[name])
+    same = value is not None and value == node.attrs[name]
+    return (node if same else node.with_attrs(**{name: value})).right
 
-    return Accepting(repair)
+
+def _repaired(name: str, repairs: Repairs, node: Node) -> Sequence[Any]:
+    """An invalid node is accepted if another value of this attribute makes it legal."""
+    if name in node.attrs:
+        for value in repairs(node.attrs[name], node):
+            with suppress(InvalidNode):
+                return node.with_attrs(**{name: value}).right
+    return node.right
 
 
-def _missing(name: str, value: Any) -> AnswerFunction:
+def _missing(name: str, value: Any, node: Node) -> Sequence[Any]:
     """The right answer, but for nodes without the attribute, which has this value there."""
-    return lambda n: n.right if name in n.attrs else n.with_attrs(**{name: value}).right
+    return (node if name in node.attrs else node.with_attrs(**{name: value})).right
 
 
-def _in_32_bits(value: int) -> int:
-    return (value + 2**31) % 2**32 - 2**31
+def _refused(name: str, when: Callable[[Any], bool], node: Node) -> Sequence[Any]:
+    """The right answer, but for nodes with such a value of the attribute, which are refused."""
+    right = node.right
+    if name in node.attrs and when(node.attrs[name]):
+        raise InvalidNode("not supported")
+    return right
 
 
 # ── attributes ────────────────────────────────────────────────────────────────────────────────
 
 
-def says_something(attribute: Attribute) -> Callable[[Node], bool]:
-    """Return a test for nodes whose attribute departs from its default.
+def says_something(attribute: Attribute, node: Node) -> bool:
+    """Return True for a node whose attribute departs from its default.
 
     Of a list without a default, 0 or 1 along each axis says nothing.
     """
     neutral = {0, 1} if attribute.default is None else {attribute.default}
-
-    def departs(node: Node) -> bool:
-        value = node.attrs.get(attribute.name)
-        values = value if isinstance(value, tuple) else (value,)
-        tensor = attribute.type in ("tensor", "tensors", "other")
-        return value is not None and (tensor or not {*values} <= neutral)
-
-    return departs
+    value = node.attrs.get(attribute.name)
+    values = value if isinstance(value, tuple) else (value,)
+    tensor = attribute.type in ("tensor", "tensors", "other")
+    return value is not None and (tensor or not {*values} <= neutral)
 
 
 def _of_any(attribute: Attribute, schemas: Iterable[Schema]) -> Iterator[Mutant]:
@@ -124,11 +112,11 @@ def _of_any(attribute: Attribute, schemas: Iterable[Schema]) -> Iterator[Mutant]
     if attribute.required:
         return
     yield Mutant(f"{name}_ignored", f"{name} was ignored, and taken for its default",
-                 _read(name, lambda value: None))  # fmt: skip
+                 partial(_read, name, lambda value: None))  # fmt: skip
     text = f"a node without {name} was not supported"
     yield refusing(f"refuses_default_{name}", text, lambda node: name not in node.attrs)
     text = f"{name} was not supported, but for its default"
-    yield refusing(f"refuses_{name}", text, says_something(attribute))
+    yield refusing(f"refuses_{name}", text, partial(says_something, attribute))
     others = {s.attributes[name].default for s in schemas if name in s.attributes}
     of_another = ", the default of another version"
     misread = dict.fromkeys(sorted(others - {default, None}, key=str), of_another)
@@ -138,45 +126,11 @@ def _of_any(attribute: Attribute, schemas: Iterable[Schema]) -> Iterator[Mutant]
     for value, which in misread.items():
         called = f"default_{name}_{value}".replace("-", "minus_")
         yield Mutant(called, f"a missing {name} was taken for {value}{which}",
-                     _missing(name, value))  # fmt: skip
-
-
-def _of_number(attribute: Attribute) -> Iterator[Mutant]:
-    name = attribute.name
-    text = f"an invalid {name} was taken for 0, or for 1 if that is invalid too"
-    zero_or_one = (0, 1) if attribute.type == "int" else (0.0, 1.0)
-    yield Mutant(f"invalid_{name}_is_0_or_1", text, _repaired(name, lambda *_: zero_or_one))
-
-
-def _of_int(attribute: Attribute) -> Iterator[Mutant]:
-    name = attribute.name
-    for step, words in ((1, "larger"), (-1, "smaller")):
-        text = f"a stated {name} was taken for one {words}"
-        yield Mutant(f"{name}_one_{words}", text, _read(name, partial(operator.add, step)))
-    text = f"{name} was cut down to 32 bits"
-    yield Mutant(f"{name}_in_32_bits", text, _read(name, _in_32_bits), only=_ONE_TYPE)
-    yield from _of_number(attribute)
-    if attribute.default:
-        text = f"{name} of 0 was taken for a missing one"
-        answer = _read(name, lambda value: value or None)
-        yield Mutant(f"{name}_0_is_the_default", text, answer, only=_ONE_TYPE)
-
-
-def _of_float(attribute: Attribute) -> Iterator[Mutant]:
-    name = attribute.name
-    for word, change in (("cut off", math.trunc), ("rounded", round)):
-        text = f"{name} was {word} to a whole number, but not to 0"
-        answer = _read(name, partial(_whole, change))
-        yield Mutant(f"{name}_{word.replace(' ', '_')}", text, answer)
-    text = f"a fractional {name} was not supported"
-    yield refusing(f"refuses_fractions_of_{name}", text,
-                   lambda node: cast(float, node.attrs.get(name, 0)) % 1 != 0)  # fmt: skip
-    yield from _of_number(attribute)
+                     partial(_missing, name, value))  # fmt: skip
 
 
 def _of_guard(attribute: Attribute, formula: Formula) -> Iterator[Mutant]:
     name = attribute.name
-
     for called, text, read, only in (
         ("left_out", "was left out", lambda value: 0.0, None),
         # The decimal number that the text or the case has, and that float32 rounds.
@@ -188,61 +142,27 @@ def _of_guard(attribute: Attribute, formula: Formula) -> Iterator[Mutant]:
         def misread(*inputs: Any, read: Any = read, **attrs: Any) -> Any:
             return formula(*inputs, **{**attrs, name: read(attrs[name])})
 
-        def answer(node: Node, misread: Formula = misread) -> Sequence[Any]:
-            return apart_from_rounding(node, evaluate(node, misread))
+        yield Mutant(f"{name}_{called}", f"{name} {text}", evaluated(misread), only=only)
 
-        yield Mutant(f"{name}_{called}", f"{name} {text}", answer, only=only)
+
+def _of_type(attribute: Attribute) -> Iterator[Mutant]:
+    about = [*_BY_TYPE.get(attribute.type, ())]
+    if attribute.default:
+        about += _BY_TYPE.get(f"{attribute.type} with a default", ())
+    if not axes.names_axes(attribute):
+        about += _BY_TYPE.get(f"{attribute.type} for each axis", ())
+    for name, text, make, change, *only in about:
+        answer: AnswerFunction = partial(make, attribute.name, change)
+        answer = Accepting(answer) if make is _repaired else answer
+        yield Mutant(name.format(attribute.name), text.format(attribute.name), answer, "", *only)
 
 
 def _whole(change: Callable[[float], int], value: float) -> float:
     return float(change(value) or 1) if math.isfinite(value) else value
 
 
-def _of_string(attribute: Attribute) -> Iterator[Mutant]:
-    name = attribute.name
-    yield Mutant(f"{name}_in_any_case", f"{name} was read in lower case too",
-                 _repaired(name, lambda value, _: (value.upper(), value.lower())))  # fmt: skip
-    if attribute.default is not None:
-        text = f"an unknown {name} was taken for the default"
-        answer = _repaired(name, lambda value, node: (attribute.default,))
-        yield Mutant(f"unknown_{name}_is_the_default", text, answer)
-
-
-def _of_ints(attribute: Attribute) -> Iterator[Mutant]:
-    """Lists have an entry for each axis, or name axes; of the latter each stands there once."""
-    name = attribute.name
-
-    def misread(end: str, text: str, change: AttributeReading, only: Any = None) -> Mutant:
-        return Mutant(f"{name}_{end}", text, _read(name, change), only=only)
-
-    def accepted(end: str, text: str, repairs: Repairs) -> Mutant:
-        return Mutant(f"{name}_{end}", text, _repaired(name, repairs))
-
-    text = f"{name} was read from the last entry to the first"
-    yield misread("reversed", text, lambda values: values[::-1])
-    text = f"each of {name} was taken for one larger"
-    yield misread("one_larger", text, lambda v: tuple(i + 1 for i in v))
-    text = f"{name} were cut down to 32 bits"
-    yield misread("in_32_bits", text, lambda v: tuple(map(_in_32_bits, v)), _ONE_TYPE)
-    text = f"what {name} had too much was cut off, and what it lacked filled up with 0 or 1"
-    yield accepted("of_any_length", text, lambda v, node: (
-        (*v, *repeat(fill, n))[:n] for n in _lengths(node) for fill in (0, 1)))  # fmt: skip
-    if axes.names_axes(attribute):
-        return
-    text = f"the first of {name} served for all"
-    yield misread("first_for_all", text, lambda v: v[:1] * len(v))
-    for i in _ENTRIES:
-        place = f"{name}_entry_{i}".replace("-", "minus_")
-        text = f"of three or more {name} entry {i} was taken for"
-        yield Mutant(f"{place}_as_next", f"{text} the next", _read(name, partial(_as_next, i)))
-        text += " 0, or 1 if that is illegal"
-        yield Mutant(f"{place}_as_default", text, _entry_as_default(name, i))
-    text = f"too few {name} were accepted, and served again for the other axes"
-    yield accepted("repeated", text, lambda v, node: (
-        (*v * n,)[:n] for n in _lengths(node) if v and n > len(v)))  # fmt: skip
-    text = f"{name} that are too small were taken for the least that is legal"
-    yield accepted("clamped", text, lambda v, node: (
-        tuple(max(least, i) for i in v) for least in (0, 1)))  # fmt: skip
+def _in_32_bits(value: int) -> int:
+    return (value + 2**31) % 2**32 - 2**31
 
 
 def _lengths(node: Node) -> range:
@@ -250,32 +170,71 @@ def _lengths(node: Node) -> range:
     return range(1, 2 * node.rank + 1)
 
 
-def _with_entry(values: Any, place: int, value: Callable[[int], int]) -> Any:
+def _with_entry(place: int, value: Callable[[Any, int], int], values: Any) -> Any:
+    """Another value in a list of three or more, from the list and the place from its start."""
     if len(values) < 3 or not -len(values) <= place < len(values):
         return values
     at = place % len(values)
-    return (*values[:at], value(at), *values[at + 1 :])
+    return (*values[:at], value(values, at), *values[at + 1 :])
 
 
-def _as_next(place: int, values: Any) -> Any:
-    return _with_entry(values, place, lambda at: values[(at + 1) % len(values)])
+def _entry_as_default(name: str, place: int, node: Node) -> Sequence[Any]:
+    with suppress(InvalidNode):
+        return _read(name, partial(_with_entry, place, lambda values, at: 0), node)
+    return _read(name, partial(_with_entry, place, lambda values, at: 1), node)
 
 
-def _entry_as_default(name: str, place: int) -> AnswerFunction:
-    def answer(node: Node) -> Sequence[Any]:
-        with suppress(InvalidNode):
-            return _read(name, lambda v: _with_entry(v, place, lambda at: 0))(node)
-        return _read(name, lambda v: _with_entry(v, place, lambda at: 1))(node)
+_IS_0_OR_1 = "invalid_{}_is_0_or_1"
+_0_OR_1 = "an invalid {} was taken for 0, or for 1 if that is invalid too"
 
-    return answer
-
-
-_BY_TYPE: Mapping[str, Callable[[Attribute], Iterator[Mutant]]] = {
-    "int": _of_int,
-    "float": _of_float,
-    "string": _of_string,
-    "ints": _of_ints,
-}
+#: By an attribute's type, name and text, where {} is the attribute's name, and how the answer is
+#: made of what.
+_BY_TYPE: Mapping[str, tuple[MutantRow, ...]] = {
+    "int": (
+        ("{}_one_larger", "a stated {} was taken for one larger", _read, lambda value: value + 1),
+        ("{}_one_smaller", "a stated {} was taken for one smaller", _read, lambda value: value - 1),
+        ("{}_in_32_bits", "{} was cut down to 32 bits", _read, _in_32_bits, _ONE_TYPE),
+        (_IS_0_OR_1, _0_OR_1, _repaired, lambda value, node: (0, 1))),
+    "int with a default": (
+        ("{}_0_is_the_default", "{} of 0 was taken for a missing one",
+         _read, lambda value: value or None, _ONE_TYPE),),
+    "float": (
+        *(("{}_" + word.replace(" ", "_"), f"{{}} was {word} to a whole number, but not to 0",
+           _read, partial(_whole, change))
+          for word, change in (("cut off", math.trunc), ("rounded", round))),
+        ("refuses_fractions_of_{}", "a fractional {} was not supported",
+         _refused, lambda value: value % 1 != 0),
+        (_IS_0_OR_1, _0_OR_1, _repaired, lambda value, node: (0.0, 1.0))),
+    "string": (
+        ("{}_in_any_case", "{} was read in lower case too",
+         _repaired, lambda value, node: (value.upper(), value.lower())),),
+    "string with a default": (
+        ("unknown_{}_is_the_default", "an unknown {} was taken for the default",
+         _repaired, lambda value, node: (None,)),),
+    # Lists have an entry for each axis, or name axes; of the latter each stands there once.
+    "ints": (
+        ("{}_reversed", "{} was read from the last entry to the first", _read, lambda v: v[::-1]),
+        ("{}_one_larger", "each of {} was taken for one larger",
+         _read, lambda v: tuple(i + 1 for i in v)),
+        ("{}_in_32_bits", "{} were cut down to 32 bits",
+         _read, lambda v: tuple(map(_in_32_bits, v)), _ONE_TYPE),
+        ("{}_of_any_length",
+         "what {} had too much was cut off, and what it lacked filled up with 0 or 1",
+         _repaired, lambda v, node: (
+             (*v, *repeat(fill, n))[:n] for n in _lengths(node) for fill in (0, 1)))),
+    "ints for each axis": (
+        ("{}_first_for_all", "the first of {} served for all", _read, lambda v: v[:1] * len(v)),
+        *((f"{{}}_entry_{i}_{word}".replace("-", "minus_"),
+           f"of three or more {{}} entry {i} was taken for {text}", make, change)
+          for i in (0, 1, 2, 3, -1, -2, -3, -4) for word, text, make, change in (
+              ("as_next", "the next", _read, partial(
+                  _with_entry, i, lambda values, at: values[(at + 1) % len(values)])),
+              ("as_default", "0, or 1 if that is illegal", _entry_as_default, i))),
+        ("{}_repeated", "too few {} were accepted, and served again for the other axes",
+         _repaired, lambda v, node: ((*v * n,)[:n] for n in _lengths(node) if v and n > len(v))),
+        ("{}_clamped", "{} that are too small were taken for the least that is legal",
+         _repaired, lambda v, node: (tuple(max(least, i) for i in v) for least in (0, 1)))),
+}  # fmt: skip
 
 
 def _of_form(schema: Schema) -> Iterator[Mutant]:
@@ -333,8 +292,7 @@ def _of_versions(
     own = versions[op.since]
     if any(schema.attributes.keys() - own.attributes.keys() for schema in later):
         text = "attributes of a later version were taken already"
-        accepting = Accepting(partial(_at_the_first, later))
-        yield Mutant("later_attributes_accepted", text, accepting)
+        yield Mutant("later_attributes_accepted", text, Accepting(partial(_at_the_first, later)))
     if not own.inputs:
         return
     first = own.inputs[own.lead]
@@ -383,14 +341,12 @@ def _of_inputs(schema: Schema) -> Iterator[Mutant]:
             yield Mutant(name, text, partial(_exchanged, one, other))
     if schema.inputs and schema.inputs[-1].option == "variadic":
         start = len(schema.inputs) - 1
-        yield Mutant(
-            "inputs_reversed", "inputs were taken from the last to the first",
-            lambda n: replace(n, inputs=(*n.inputs[:start], *n.inputs[start:][::-1])).right,
-        )  # fmt: skip
-        yield Mutant(
-            "last_input_ignored", "of several inputs the last was ignored",
-            lambda n: (replace(n, inputs=n.inputs[:-1]) if len(n.inputs) > start + 1 else n).right,
-        )  # fmt: skip
+        text = "inputs were taken from the last to the first"
+        yield Mutant("inputs_reversed", text, lambda n: replace(
+            n, inputs=(*n.inputs[:start], *n.inputs[start:][::-1])).right)  # fmt: skip
+        text = "of several inputs the last was ignored"
+        yield Mutant("last_input_ignored", text, lambda n: replace(
+            n, inputs=n.inputs[: max(start + 1, len(n.inputs) - 1)]).right)  # fmt: skip
 
 
 def _has(node: Node, place: int) -> bool:

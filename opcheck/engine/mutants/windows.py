@@ -6,13 +6,13 @@ All pooling shares them. They keep to what is legal, but for those that accept w
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, fields, replace
+from functools import partial
 from math import prod
 from typing import Any, TypeAlias
 
 from opcheck.engine import windows as engine
-from opcheck.engine.mutants.mutant import Mutant, faulty, of_validity
+from opcheck.engine.mutants.mutant import Mutant, MutantRow, faulty
 from opcheck.engine.windows import AxisWindows, Windows
 from opcheck.errors import InvalidNode
 from opcheck.numbers import FaultFunction
@@ -118,9 +118,6 @@ class Axis:
 ArgumentReading: TypeAlias = Callable[[WindowArguments], WindowArguments | None]
 #: The windows along an axis, in place of the right ones.
 WindowChange: TypeAlias = Callable[[Axis, AxisWindows], AxisWindows]
-#: A name, what was wrong, what is done, the attribute without which nobody can do it, and
-#: a function: where it is called, nobody does.
-WindowRow: TypeAlias = tuple[Any, ...]
 #: What is called where filters are a tensor, which has the kernel's sizes.
 _FILTERED = "bilinear"
 
@@ -146,22 +143,39 @@ def planned_windows(asked: WindowArguments, right: Windows, plan: WindowChange) 
     return Windows(right.outer, planned)
 
 
-def _accepting(
-    reread: tuple[Callable[[WindowArguments], WindowArguments], WindowChange],
-) -> FaultFunction:
-    """What is legal once it is reread, by a plan of what it is then."""
-    read, plan = reread
+def _faults(make: Callable[[Any], FaultFunction], *rows: MutantRow) -> tuple[Mutant, ...]:
+    """Mutants of which `make` makes the fault.
 
-    def faulty(original: Any, *args: Any) -> Windows:
+    A row has a name, what was wrong, what is done, the attribute without which nobody can do it,
+    and a function: where it is called, nobody does.
+    """
+    return tuple(
+        faulty(NAME, name, text, make(change), of_validity=make is _accepting,
+               needs=needs, unless=tuple(unless))
+        for name, text, change, needs, *unless in rows
+    )  # fmt: skip
+
+
+def _reading(read: ArgumentReading) -> FaultFunction:
+    return right_or(lambda original, asked, right: (read(asked) or asked).windows(original))
+
+
+def _planning(plan: WindowChange) -> FaultFunction:
+    return right_or(lambda original, asked, right: planned_windows(asked, right, plan))
+
+
+def _accepting(read_and_plan: tuple[ArgumentReading, WindowChange]) -> FaultFunction:
+    """What is legal once it is reread, by a plan of what it is then."""
+    read, plan = read_and_plan
+
+    def fault(original: Any, *args: Any) -> Windows:
         asked = WindowArguments(*args)
         try:
             return asked.windows(original)
-        except InvalidNode as error:
-            with suppress(InvalidNode):
-                return planned_windows(asked, read(asked).windows(original), plan)
-            raise error from None
+        except InvalidNode:
+            return planned_windows(asked, (read(asked) or asked).windows(original), plan)
 
-    return faulty
+    return fault
 
 
 def _refusing(when: Callable[[Axis], bool]) -> FaultFunction:
@@ -183,24 +197,22 @@ def _pads(read: Callable[[Sequence[int], int], Sequence[int]]) -> ArgumentReadin
     return lambda a: replace(a, pads=[*read([*a.pads], len(a.pads) // 2)]) if a.pads else None
 
 
+def _from_the_last_axis(pads: Sequence[int], n: int) -> Sequence[int]:
+    return [*pads[:n][::-1], *pads[n:][::-1]]
+
+
 def _all_reversed(a: WindowArguments) -> WindowArguments:
     """Every list is read from the last axis to the first."""
-    n = len(a.kernel_shape)
-    pads = a.pads and [*a.pads[:n][::-1], *a.pads[n:][::-1]]
-    kernel, strides, dilations = (
-        each and [*each][::-1] for each in (a.kernel_shape, a.strides, a.dilations)
-    )
-    return replace(a, kernel_shape=kernel or [], strides=strides, dilations=dilations, pads=pads)
+    names = ("kernel_shape", "strides", "dilations")
+    lists = {name: getattr(a, name)[::-1] for name in names if getattr(a, name)}
+    return replace(_pads(_from_the_last_axis)(a) or a, **lists)
 
 
 def _two_axes(a: WindowArguments) -> WindowArguments:
     """The first two axes as they are, the others not pooled."""
     rest = [1] * (len(a.kernel_shape) - 2)
-    return replace(
-        a,
-        kernel_shape=[*a.kernel_shape[:2], *rest],
-        strides=a.strides and [*a.strides[:2], *rest],
-    )
+    strides = a.strides and [*a.strides[:2], *rest]
+    return replace(a, kernel_shape=[*a.kernel_shape[:2], *rest], strides=strides)
 
 
 def _for_each(old: str, new: str) -> ArgumentReading:
@@ -209,7 +221,8 @@ def _for_each(old: str, new: str) -> ArgumentReading:
 
 _OTHER = {"SAME_UPPER": "SAME_LOWER", "SAME_LOWER": "SAME_UPPER"}
 
-READINGS: tuple[WindowRow, ...] = (
+READINGS = _faults(
+    _reading,
     ("strides_default_to_the_kernel", "strides, left out, were taken from kernel_shape",
      lambda a: replace(a, strides=a.strides or a.kernel_shape), "strides"),
     ("strides_are_the_kernel", "windows stood side by side, whatever strides said",
@@ -227,7 +240,7 @@ READINGS: tuple[WindowRow, ...] = (
     ("pads_interleaved_from_the_last_axis", "pads were read as xn_begin, xn_end, …, x1_end",
      _pads(lambda pads, n: [*pads[::2][::-1], *pads[1::2][::-1]]), "pads"),
     ("pads_from_the_last_axis", "pads were read as xn_begin, …, x1_begin, xn_end, …, x1_end",
-     _pads(lambda pads, n: [*pads[:n][::-1], *pads[n:][::-1]]), "pads"),
+     _pads(_from_the_last_axis), "pads"),
     ("pads_ends_first", "the ends were read before the beginnings in pads",
      _pads(lambda pads, n: [*pads[n:], *pads[:n]]), "pads"),
     ("pads_beginnings_for_both", "the beginnings in pads served as ends too",
@@ -264,11 +277,6 @@ def under_same(plan: WindowChange) -> WindowChange:
     return lambda axis, right: plan(axis, right) if axis.same else right
 
 
-def _begun(begin: Callable[[Axis, int], int]) -> WindowChange:
-    """So much padding at the beginning under SAME, from the axis and all padding."""
-    return under_same(lambda a, right: replace(right, begin=begin(a, a.padding(right.size))))
-
-
 def sized(when: Callable[[Axis], bool], size: Callable[[Axis], int]) -> WindowChange:
     """Along some axes there are so many windows, which begin where they should."""
     return lambda axis, right: replace(right, size=size(axis)) if when(axis) else right
@@ -284,36 +292,18 @@ def fitted(axis: Axis, padding: int) -> int:
     return (axis.length + padding - axis.width) // axis.stride + 1
 
 
-def _symmetric(axis: Axis, right: AxisWindows) -> AxisWindows:
-    half = _up(axis.padding(right.size), 2)
-    return replace(right, begin=half, size=fitted(axis, 2 * half))
-
-
-def _unclamped(axis: Axis, right: AxisWindows) -> AxisWindows:
-    padding = (right.size - 1) * axis.stride + axis.width - axis.length
-    return replace(right, begin=int((padding + (axis.auto_pad == "SAME_LOWER")) / 2))
-
-
 def as_the_undilated(axis: Axis, right: AxisWindows) -> AxisWindows:
     """The windows begin where those of the kernel without its dilation do."""
     return replace(right, begin=undilated(axis).planned().begin)
 
 
-def _as_many_as_fit(axis: Axis, right: AxisWindows) -> AxisWindows:
-    size = fitted(axis, undilated(axis).padding(right.size))
-    return replace(as_the_undilated(axis, right), size=max(0, size))
-
-
-def _whole_strides(when: Callable[[Axis], bool]) -> WindowChange:
+def _whole_strides(axis: Axis, right: AxisWindows) -> AxisWindows:
     """The padding before the input is made a multiple of the stride."""
-    return lambda axis, right: (
-        replace(right, begin=axis.begin // axis.stride * axis.stride)
-        if when(axis) and not axis.same
-        else right
-    )
+    return right if axis.same else replace(right, begin=axis.begin // axis.stride * axis.stride)
 
 
-PLANS: tuple[WindowRow, ...] = (
+PLANS = _faults(
+    _planning,
     ("last_window_missing", "the last window along each axis was left out",
      lambda axis, right: replace(right, size=max(0, right.size - 1)), "kernel_shape"),
     ("windows_one_late", "every window began one element late",
@@ -325,10 +315,11 @@ PLANS: tuple[WindowRow, ...] = (
      lambda axis, right: replace(right, dilation=1), "dilations"),
     ("beginning_rounded_to_the_dilation",
      "where the dilation was the stride, the padding before the input was rounded down to it",
-     _whole_strides(lambda axis: axis.stride == axis.dilation), "dilations"),
+     lambda axis, right: _whole_strides(axis, right) if axis.stride == axis.dilation else right,
+     "dilations"),
     ("beginning_rounded_to_the_stride",
      "the padding before the input was rounded down to a multiple of the stride",
-     _whole_strides(lambda axis: True), "pads"),
+     _whole_strides, "pads"),
     ("pads_in_the_size_only",
      "pads counted for the output's size, but the first window began in the input",
      lambda axis, right: replace(right, begin=0), "pads"),
@@ -344,20 +335,27 @@ PLANS: tuple[WindowRow, ...] = (
      sized(lambda a: a.hangs, lambda a: a.room // a.stride + 2), "ceil_mode"),
     ("same_negative_padding",
      "padding under SAME was negative where strides were larger than the window",
-     under_same(_unclamped), "auto_pad"),
+     under_same(lambda a, right: replace(right, begin=int(
+         ((right.size - 1) * a.stride + a.width - a.length + (a.auto_pad == "SAME_LOWER")) / 2))),
+     "auto_pad"),
     ("same_undilated_size",
      "SAME padded for the kernel without its dilation, so that fewer windows fitted",
-     under_same(_as_many_as_fit), "dilations"),
+     under_same(lambda a, right: replace(
+         as_the_undilated(a, right),
+         size=max(0, fitted(a, undilated(a).padding(right.size))))), "dilations"),
     ("same_undilated_beginning",
      "SAME began its windows where those of the kernel without its dilation begin",
      under_same(as_the_undilated), "dilations"),
     ("same_symmetric", "an odd padding under SAME was made even, which left room for a window",
-     under_same(_symmetric), "auto_pad"),
+     under_same(lambda a, right: replace(
+         right, begin=(half := _up(a.padding(right.size), 2)), size=fitted(a, 2 * half))),
+     "auto_pad"),
     ("same_at_one_side",
      "all padding was put at the end under SAME_UPPER, at the beginning under SAME_LOWER",
-     _begun(lambda axis, padding: padding * (axis.auto_pad == "SAME_LOWER")), "auto_pad"),
+     under_same(lambda a, right: replace(
+         right, begin=a.padding(right.size) * (a.auto_pad == "SAME_LOWER"))), "auto_pad"),
     ("same_at_the_end", "all padding under SAME was put at the end",
-     _begun(lambda axis, padding: 0), "auto_pad"),
+     under_same(lambda a, right: replace(right, begin=0)), "auto_pad"),
     ("same_padding_for_stride_1", "padding under SAME was computed as if strides were 1",
      under_same(lambda a, right: replace(right, begin=replace(a, stride=1).planned().begin)),
      "auto_pad"),
@@ -372,27 +370,21 @@ PLANS: tuple[WindowRow, ...] = (
 )  # fmt: skip
 
 
-def _as_before(name: str, place: int, cube: bool = False) -> Any:
-    """The axis at a place has what the one before it has; not in its size."""
-
-    def fault(original: Any, asked: WindowArguments, right: Windows) -> Windows:
-        axes = [*right.axes]
-        if len(axes) <= place or (cube and len(set(asked.kernel_shape)) > 1):
-            return right
-        axes[place] = replace(axes[place], **{name: getattr(axes[place - 1], name)})
-        return Windows(right.outer, tuple(axes))
-
-    return fault
+def _as_before(
+    name: str, place: int, cube: bool, _: Any, asked: WindowArguments, right: Windows
+) -> Windows:
+    """The axis at a place, of a cube if asked for, has what the one before it has; not its size."""
+    axes = [*right.axes]
+    if len(axes) <= place or (cube and len(set(asked.kernel_shape)) > 1):
+        return right
+    axes[place] = replace(axes[place], **{name: getattr(axes[place - 1], name)})
+    return Windows(right.outer, tuple(axes))
 
 
-def _ceil_mode_of_the_last(original: Any, asked: WindowArguments, right: Windows) -> Windows:
-    floor = replace(asked, ceil_mode=0).windows(original)
-    return Windows(right.outer, (*floor.axes[:-1], right.axes[-1]))
-
-
-OF_ONE_AXIS: tuple[WindowRow, ...] = (
+OF_ONE_AXIS = _faults(
+    right_or,
     *((f"{what}_of_the_{which}_axis", f"the {which} spatial axis had the {words} of the one before",
-       _as_before(what, place), *needs) for what, words, which, place, *needs in (
+       partial(_as_before, what, place, False), *needs) for what, words, which, place, *needs in (
            ("stride", "stride", "third", 2, "strides"),
            ("stride", "stride", "fourth", 3, "strides"),
            ("dilation", "dilation", "third", 2, "dilations"),
@@ -400,9 +392,10 @@ OF_ONE_AXIS: tuple[WindowRow, ...] = (
            ("begin", "padding before it", "third", 2, "pads"))),
     ("stride_of_the_third_axis_of_a_cube",
      "the third spatial axis had the stride of the one before where the kernel was a cube",
-     _as_before("stride", 2, cube=True), "strides"),
+     partial(_as_before, "stride", 2, True), "strides"),
     ("ceil_mode_of_the_last_axis", "ceil_mode was obeyed along the last axis only",
-     _ceil_mode_of_the_last, "ceil_mode"),
+     lambda original, asked, right: Windows(right.outer, (
+         *replace(asked, ceil_mode=0).windows(original).axes[:-1], right.axes[-1])), "ceil_mode"),
 )  # fmt: skip
 
 
@@ -414,21 +407,12 @@ def _small(a: WindowArguments) -> WindowArguments:
     return replace(a, kernel_shape=[min(1, size) for size in a.kernel_shape])
 
 
-def _towards_zero(axis: Axis, right: AxisWindows) -> AxisWindows:
-    size = int(axis.room / axis.stride) + 1
-    return replace(right, kernel=axis.kernel, size=size if axis.room < 0 else axis.fitting)
-
-
 def _none_fits(axis: Axis, right: AxisWindows) -> AxisWindows:
     return replace(right, kernel=axis.kernel, dilation=axis.dilation, size=max(0, axis.fitting))
 
 
-def _cut_off(axis: Axis, right: AxisWindows) -> AxisWindows:
-    length = axis.length + min(0, axis.end)
-    return replace(right, begin=axis.begin, length=length, size=axis.fitting)
-
-
-REFUSALS: tuple[WindowRow, ...] = (
+REFUSALS = _faults(
+    _refusing,
     ("refuses_asymmetric_pads", "a pad unlike that at the other end was not supported",
      lambda a: a.begin != a.end, "pads"),
     ("refuses_pads_of_the_kernel", "a pad as large as the kernel was not supported",
@@ -444,15 +428,22 @@ REFUSALS: tuple[WindowRow, ...] = (
 )  # fmt: skip
 
 #: What is reread, and the windows that there are then.
-ACCEPTED: tuple[WindowRow, ...] = (
+ACCEPTED = _faults(
+    _accepting,
     ("negative_pads_cut", "a negative pad cut elements off",
-     (lambda a: replace(a, pads=[max(0, pad) for pad in a.pads or ()]), _cut_off), "pads"),
+     (lambda a: replace(a, pads=[max(0, pad) for pad in a.pads or ()]),
+      lambda axis, right: replace(
+          right, begin=axis.begin, length=axis.length + min(0, axis.end), size=axis.fitting)),
+     "pads"),
     ("nothing_below_dilation_1", "a dilation below 1 was accepted, and windows were empty",
      (lambda a: replace(a, dilations=[max(1, d) for d in a.dilations or ()]),
       lambda axis, right: replace(
           right, begin=right.size * right.stride + right.length + axis.kernel)), "dilations"),
     ("size_cut_towards_zero", "a negative output size was cut towards zero, not rounded down",
-     (_small, _towards_zero), "kernel_shape"),
+     (_small, lambda axis, right: replace(
+         right, kernel=axis.kernel,
+         size=int(axis.room / axis.stride) + 1 if axis.room < 0 else axis.fitting)),
+     "kernel_shape"),
     ("negative_size_is_empty", "an output size below 0 gave an empty output",
      (_small, _none_fits), "kernel_shape"),
     ("dilated_kernel_not_compared",
@@ -461,21 +452,4 @@ ACCEPTED: tuple[WindowRow, ...] = (
      "dilations"),
 )  # fmt: skip
 
-FAULTS: tuple[Mutant, ...] = tuple(
-    (of_validity if table is ACCEPTED else lambda mutant: mutant)(
-        faulty(NAME, name, text, make(change), needs=needs, unless=tuple(unless))
-    )
-    for make, table in (
-        (
-            lambda read: right_or(
-                lambda original, asked, _: (read(asked) or asked).windows(original)
-            ),
-            READINGS,
-        ),
-        (lambda plan: right_or(lambda _, asked, right: planned_windows(asked, right, plan)), PLANS),
-        (right_or, OF_ONE_AXIS),
-        (_accepting, ACCEPTED),
-        (_refusing, REFUSALS),
-    )
-    for name, text, change, needs, *unless in table
-)
+FAULTS: tuple[Mutant, ...] = (*READINGS, *PLANS, *OF_ONE_AXIS, *ACCEPTED, *REFUSALS)

@@ -1,0 +1,367 @@
+"""Mutants of whole tensors: misplaced elements, wrong shapes and refusals, lossy numbers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from opcheck import dtypes
+from opcheck.dtypes import DTYPES
+from opcheck.engine.evaluate import Expected, exactly
+from opcheck.engine.mutants.elements import cut_off, cut_to_bits
+from opcheck.engine.mutants.mutant import (
+    BEYOND_FLOAT16,
+    COMPLEX,
+    DOUBLE,
+    FLOATS,
+    LONG,
+    NUMBERS,
+    REALS,
+    Accepting,
+    Mutant,
+    Only,
+    blank,
+    floating,
+    refusing,
+    through,
+    whole_vectors,
+)
+from opcheck.engine.node import Node
+from opcheck.errors import InvalidNode
+from opcheck.model import Array
+
+#: Elements that a vector register or a warp holds.
+WIDTHS = (4, 8, 16, 32)
+
+
+def of_output(
+    name: str, text: str, change: Callable[[Array], Any], only: Only = None, **where: Any
+) -> Mutant:
+    """Something is done to each right output."""
+    return Mutant(name, text, lambda node: [*map(change, node.right)], only=only, **where)
+
+
+def of_input(name: str, text: str, change: Callable[[Array], Array], only: Only = None) -> Mutant:
+    """The right answer to other inputs."""
+    return Mutant(name, text, lambda node: node.with_inputs(change).right, only=only)
+
+
+# ── layout and form ───────────────────────────────────────────────────────────────────────────
+
+
+def _only(keep: Callable[[Array], Any], out: Array) -> Array:
+    """What `keep` selects of an output of some elements is written; the rest stays zero."""
+    written = blank(out)
+    if out.size and out.ndim:
+        place = keep(out)
+        written[place] = out[place]
+    return written
+
+
+def _repeated_tail(width: int, out: Array) -> Array:
+    """Treat the tensor as a whole; the tail repeats the vector before it."""
+    flat = out.reshape(-1).copy()
+    whole = flat.size // width * width
+    if whole and flat.size > whole:
+        flat[whole:] = flat[whole - width : whole][: flat.size - whole]
+    return flat.reshape(out.shape)
+
+
+def _quarters_of_rows(out: Array) -> Array:
+    """Of 2,048 elements or more, each of four threads computes a quarter of the rows."""
+    if out.size < 2048:
+        return out
+    rows = out.reshape(-1, out.shape[-1]).copy()
+    rows[len(rows) // 4 * 4 :] = 0
+    return rows.reshape(out.shape)
+
+
+def _index_modulo(limit: int) -> Callable[[Array], Array]:
+    return lambda out: out.reshape(-1)[np.arange(out.size) % limit].reshape(out.shape)
+
+
+def _places_in_16_bits(node: Node) -> Sequence[Any]:
+    """Elements are read from such places, and written to them."""
+    wrapped = _index_modulo(1 << 16)
+    return [wrapped(out) for out in node.with_inputs(wrapped).right]
+
+
+def _read_again(axis: int, node: Node) -> Sequence[Any]:
+    """The first 1,024 entries along an axis stand in place of all that follow."""
+    x = node.lead
+    if x is None or not -x.ndim <= axis < x.ndim or x.shape[axis] <= 1024:
+        return node.right
+    return node.with_lead(np.take(x, np.arange(x.shape[axis]) % 1024, axis=axis)).right
+
+
+def _lead(node: Node) -> Array:
+    return node.given[0] if node.lead is None else node.lead
+
+
+def _as(dtype: Any) -> Callable[[Array], Array]:
+    return lambda out: out.astype(dtype)
+
+
+def _exchanged(one: int, other: int, least: int = 2) -> Callable[[Array], Array]:
+    """What has `least` axes or more is written as if two of them were the other way round."""
+    return lambda out: np.swapaxes(out, one, other).reshape(out.shape) if out.ndim >= least else out
+
+
+def _read_channels_last(array: Array) -> Array:
+    if array.ndim < 3:
+        return array
+    batches, channels, *others = array.shape
+    return np.ascontiguousarray(np.moveaxis(array.reshape(batches, *others, channels), -1, 1))
+
+
+def _without_the_attribute(node: Node) -> Sequence[Any]:
+    """Without the first attribute that is to blame, if one alone is."""
+    for name in node.attrs:
+        with suppress(InvalidNode):
+            return node.with_attrs(**{name: None}).right
+    return node.right
+
+
+def _has(strange: Callable[[Array], Any]) -> Callable[[Node], bool]:
+    """Return True if an input has such elements."""
+    return lambda node: any(bool(strange(one).any()) for one in node.given if floating(one))
+
+
+_LAYOUT: tuple[Mutant, ...] = (
+    of_output("column_major", "the output was written in column-major order",
+              lambda out: np.ascontiguousarray(out.T).reshape(out.shape)),
+    of_input("read_column_major", "the input was read in column-major order",
+             lambda x: np.ascontiguousarray(x.reshape(x.shape[::-1]).T)),
+    of_output("transposed", "the output's axes came in the opposite order", lambda o: o.T.copy()),
+    of_output("channels_last", "the output came with axis 1 last",
+              lambda out: np.moveaxis(out, 1, -1).copy() if out.ndim > 2 else out),
+    of_output("written_channels_last", "the output was written in the order of channels last",
+              lambda o: np.moveaxis(o, 1, -1).reshape(o.shape) if o.ndim > 2 else o),
+    of_input("read_channels_last", "the input was read in the order of channels last",
+             _read_channels_last),
+    of_output("batches_and_channels_exchanged",
+              "the output was written with axes 0 and 1 exchanged", _exchanged(0, 1)),
+    of_output("last_two_axes_exchanged",
+              "the output was written with its last two axes exchanged", _exchanged(-2, -1)),
+    of_output("shifted", "every element was written one place later", lambda out: np.roll(out, 1)),
+    of_output("first_batch_only",
+              "only the first entry along axis 0 was computed, and the others left zero",
+              partial(_only, lambda out: np.s_[:1])),
+    of_output("first_channel_only",
+              "only the first entry along axis 1 was computed, and the others left zero",
+              partial(_only, lambda out: np.s_[:, :1] if out.ndim > 1 else np.s_[:])),
+    of_output("first_batch_for_all", "every entry along axis 0 got the first one's answer",
+              lambda out: np.repeat(out[:1], len(out), axis=0) if out.ndim else out),
+    of_output("last_element_missing", "the last element was left zero",
+              partial(_only, lambda out: np.unravel_index(np.arange(out.size - 1), out.shape))),
+    *(of_output(f"row_tail_of_{width}_untouched",
+                f"what is left of a row after its last whole vector of {width} was left zero",
+                partial(_only, partial(
+                    lambda width, out: np.s_[..., : whole_vectors(width, out.shape[-1])], width)))
+      for width in WIDTHS),
+    *(of_output(f"tail_of_{width}_repeats",
+                f"what is left of the tensor after the last whole vector of {width} repeated that",
+                partial(_repeated_tail, width)) for width in WIDTHS),
+    of_output("rows_left_over_by_four_threads",
+              "of 2,048 elements or more four threads computed as many rows each, and what was "
+              "left of them stayed zero", _quarters_of_rows),
+    # How much is read does not depend on the type: one type decides.
+    *(Mutant(f"axis_{axis}_read_up_to_1024".replace("-", "minus_"),
+             f"of more than 1,024 entries along axis {axis} the first 1,024 were read again",
+             partial(_read_again, axis), only=("float32",)) for axis in (0, 1, -1)),
+    of_output("index_in_8_bits", "an element's place in the tensor was kept in 8 bits",
+              _index_modulo(1 << 8)),
+    Mutant("index_in_16_bits", "an element's place in a tensor was kept in 16 bits",
+           _places_in_16_bits),
+    of_output("axes_of_rank_5_exchanged", "the first two of five or more axes were exchanged",
+              _exchanged(0, 1, least=5)),
+    of_output("flattened", "the output had one axis", lambda out: out.reshape(-1)),
+    of_output("vector_becomes_a_row", "a vector came out as a matrix of one row",
+              lambda out: out.reshape(1, -1) if out.ndim == 1 else out),
+    of_output("squeezed", "axes of one element were dropped", lambda out: out.squeeze()),
+    of_output("always_a_matrix", "the output had two axes whatever the input had",
+              lambda out: out.reshape(len(out), -1) if out.size and out.ndim else out),
+    of_output("empty_becomes_one", "an empty tensor got one element",
+              lambda out: out if out.size else np.ones(1, out.dtype)),
+    *(of_output(f"output_in_{name}", f"the output was {name} whatever the input",
+                _as(DTYPES[name].numpy), [other for other in (*REALS, "bool") if other != name])
+      for name in ("float32", "float64")),
+    of_output("output_as_bool", "the output was a mask of booleans", _as(np.bool_), REALS),
+    of_output("output_as_int64", "the output was of type int64", _as(np.int64),
+              [*(name for name in REALS if name != "int64"), "bool"]),
+    Mutant("invalid_is_copied", "an invalid model gave its input back",
+           Accepting(lambda node: [_lead(node).copy()])),
+    Mutant("invalid_is_zero", "an invalid model gave zeros",
+           Accepting(lambda node: [blank(_lead(node))])),
+    Mutant("invalid_attribute_ignored", "an attribute that made the model invalid was ignored",
+           Accepting(_without_the_attribute), needs="*"),
+    Mutant("two_outputs", "there were two outputs", lambda node: [*node.right, *node.right]),
+    Mutant("no_output", "there was no output", lambda node: []),
+    Mutant("a_list", "the output was a list", lambda node: [out.tolist() for out in node.right]),
+    refusing("refuses_rank_1", "vectors were not supported", lambda n: n.rank == 1),
+    refusing("refuses_rank_5", "more than four axes were not supported",
+             lambda node: any(array.ndim > 4 for array in node.given)),
+    refusing("refuses_empty", "empty tensors were not supported",
+             lambda node: any(not array.size for array in node.given)),
+    refusing("refuses_infinities", "infinities were not supported", _has(np.isinf), only=FLOATS),
+    refusing("refuses_nan", "NaN was not supported", _has(np.isnan), only=FLOATS),
+    refusing("refuses_constants", "initializers were not supported", lambda n: n.constant),
+    *(refusing(f"refuses_{name}", f"{name} was not supported", lambda n: True, only=(name,))
+      for name in DTYPES),
+)  # fmt: skip
+
+
+# ── numbers that lose something ───────────────────────────────────────────────────────────────
+
+
+def _if_floating(change: Callable[[Array, dtypes.DType], Any]) -> Callable[[Array], Any]:
+    """Floating tensors, changed by a function of the array and its dtype."""
+    return lambda array: array if (own := floating(array)) is None else change(array, own)
+
+
+def _through(name: str) -> Callable[[Array], Array]:
+    """By way of a type that has fewer digits, or a narrower range."""
+    narrow = DTYPES[name].numpy
+    return _if_floating(
+        lambda x, own: x if own.numpy.itemsize < narrow.itemsize else through(narrow)(x)
+    )
+
+
+def _truncated(node: Node) -> Sequence[Any]:
+    """Cut off towards zero where the right answer is rounded away from it."""
+    return [
+        cut_off(right, exact.values) if isinstance(exact, Expected) else right
+        for exact, right in zip(exactly(node), node.right, strict=True)
+    ]
+
+
+@_if_floating
+def _flushed(array: Array, own: dtypes.DType) -> Array:
+    smallest_normal = math.ldexp(1.0, own.min_exponent + own.precision - 1)
+    return np.where(np.abs(array) < smallest_normal, array * array.dtype.type(0), array)
+
+
+@_if_floating
+def _clamped(array: Array, own: dtypes.DType) -> Array:
+    low, high = (np.array(limit, array.dtype) for limit in dtypes.limits(own))
+    # NumPy clips numbers of its extensions in float32.
+    return np.clip(array, low, high).astype(array.dtype)
+
+
+def _saturated(node: Node) -> Sequence[Any]:
+    right = node.right
+    if not all(floating(array) is None or np.isfinite(array).all() for array in node.given):
+        return right
+    return [_clamped(out) for out in right]
+
+
+def _of(kinds: str, change: Callable[[Array], Any]) -> Callable[[Array], Array]:
+    """Tensors of NumPy's `kinds`, changed, in their own type."""
+    return lambda x: change(x).astype(x.dtype) if x.dtype.kind in kinds else x
+
+
+def _replaced(which: Callable[[Array], Any], value: float) -> Callable[[Array], Any]:
+    """`value` in place of some elements."""
+    return _if_floating(lambda x, _: np.where(which(x), x.dtype.type(value), x))
+
+
+def _not_rounded_back(part: float) -> tuple[str, ...]:
+    """The types in which a number that is too large by `part` is another number.
+
+    In the others the next number is more than twice as far away.
+    """
+    floats = (DTYPES[name] for name in FLOATS)
+    return tuple(d.name for d in floats if 2 * part >= (1 - part) * math.ldexp(1, -d.precision))
+
+
+#: Which types lose something on the way through another; of those of 16 bits float16 has more
+#: digits, and bfloat16 the wider range.
+_NARROWED_TO = {
+    "float32": DOUBLE,
+    "float16": BEYOND_FLOAT16,
+    "bfloat16": ("float16", *LONG),
+}
+
+
+def _of_texts(change: Callable[[str], str]) -> Callable[[Array], Array]:
+    """Each text, changed."""
+    change_all = np.frompyfunc(change, 1, 1)
+    return _of("O", lambda x: np.asarray(change_all(x), object))
+
+
+_VALUES: tuple[Mutant, ...] = (
+    *(of_input(f"texts_{name}", f"texts {text}", _of_texts(change), ("string",))
+      for name, text, change in (
+          ("as_ascii", "lost what is not ASCII", lambda s: s.encode("ascii", "ignore").decode()),
+          ("cut_at_nul", "were cut at a NUL character", lambda s: s.partition("\0")[0]),
+          ("cut_to_64_bytes", "were cut to 64 bytes",
+           lambda s: s.encode()[:64].decode(errors="ignore")),
+          ("stripped", "lost the spaces at their ends", str.strip),
+          ("in_lower_case", "were turned to lower case", str.lower))),
+    *(of_input(f"complex_{name}", text, _of("c", change), COMPLEX) for name, text, change in (
+        ("conjugated", "complex numbers were conjugated", np.conj),
+        ("real_part_alone", "imaginary parts were dropped", np.real),
+        ("parts_exchanged", "real and imaginary parts were exchanged",
+         lambda x: x.imag + 1j * x.real))),
+    of_input("complex_in_complex64", "complex numbers were narrowed to complex64",
+             _of("c", through(np.complex64)), ("complex128",)),
+    of_output("negated", "every sign was turned",
+              lambda out: out if out.dtype == np.bool_ else -out, NUMBERS),
+    of_output("inverted", "every result was taken from 1",
+              lambda out: out ^ True if out.dtype == np.bool_ else 1 - out, (*NUMBERS, "bool")),
+    *(of_output(f"zeros_are_{word}", f"{text} stood in place of every zero",
+                _replaced(lambda out: out == 0, value), FLOATS)
+      for word, text, value in (("tiny", "1e-6", 1e-6), ("nan", "NaN", np.nan))),
+    of_output("doubled", "every value was twice as large", lambda out: out + out, NUMBERS),
+    of_output("zeros", "nothing was computed, and all left zero", blank),
+    of_output("nan_everywhere", "every element was NaN", lambda out: np.full_like(out, np.nan),
+              FLOATS),
+    # In wider types less than one ULP is lost, and every error bound allows more.
+    Mutant("truncated", "the result was cut off instead of rounded", _truncated,
+           only=("float16", "bfloat16"), rounded=True),
+    Mutant("overflow_saturates", "a result beyond the type's range became its largest number",
+           _saturated, unbounded=True, rounded=True, only=FLOATS),
+    *(of_output(f"result_through_{name}", f"the result went through {name}", _through(name), only,
+                rounded=True) for name, only in _NARROWED_TO.items()),
+    # Engines flush subnormal numbers of float32's range, and every error bound allows for that.
+    of_output("subnormal_results_flushed", "subnormal results became zero", _flushed, ("float16",),
+              rounded=True),
+    of_input("subnormal_inputs_flushed", "subnormal elements of the input became zero", _flushed,
+             FLOATS),
+    *(of_input(f"input_in_{name}", f"the input was narrowed to {name}", _through(name), only)
+      for name, only in _NARROWED_TO.items()),
+    of_input("input_in_tf32", "the input was rounded to 11 bits, as in TF32",
+             _if_floating(lambda x, _: cut_to_bits(x, 11)), LONG),
+    of_input("infinities_clamped", "infinities were taken for the largest number", _clamped,
+             FLOATS),
+    *(of_input(f"minus_infinity_taken_for_{name}", f"-inf in the input was taken for {value:g}",
+               _replaced(np.isneginf, value), only)
+      for name, value, only in (
+          ("minus_1e4", -1e4, FLOATS), ("minus_1e9", -1e9, BEYOND_FLOAT16),
+          ("nan", np.nan, FLOATS))),
+    of_input("input_in_the_range_of_float16",
+             "finite numbers in the input were clamped to the range of float16",
+             _if_floating(lambda x, _: np.where(
+                 np.isinf(x), x, np.clip(x, -65504, 65504).astype(x.dtype))), BEYOND_FLOAT16),
+    *(of_input(f"integers_through_{name}", f"integers went through {name}",
+               _of("iu", through(name)), only)
+      for name, only in (
+          ("float32", ("int32", "int64", "uint32", "uint64")), ("float64", ("int64", "uint64")),
+          ("int32", ("int64", "uint64")))),
+    of_input("whole_numbers", "the input was cut off to whole numbers",
+             _if_floating(lambda x, _: np.trunc(x)), FLOATS),
+    of_input("nan_taken_for_zero", "NaN in the input was taken for zero", _replaced(np.isnan, 0),
+             FLOATS),
+    of_output("nan_becomes_zero", "NaN in the result became zero", _replaced(np.isnan, 0),
+              rounded=True),
+    *(of_output(f"too_large_by_{part:g}", f"every value was too large by {part:g}",
+                partial(lambda part, x: (x.astype(np.float64) * (1 + part)).astype(x.dtype), part),
+                _not_rounded_back(part), rounded=True) for part in (1e-2, 1e-3, 1e-4, 1e-5)),
+)  # fmt: skip
+
+MUTANTS: tuple[Mutant, ...] = (*_LAYOUT, *_VALUES)

@@ -1,5 +1,6 @@
 """Problems and cases in a line, for tests of what is done with them."""
 
+import math
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
@@ -97,6 +98,11 @@ def shipped_cases() -> tuple[Case, ...]:
     from opcheck.suite import load
 
     return load()
+
+
+def elements(case: Case) -> int:
+    """How many elements the inputs of a case have."""
+    return sum(math.prod(spec.shape) for spec in case.inputs)
 
 
 def cases_in(folder: Path, text: str) -> tuple[Case, ...]:

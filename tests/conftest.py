@@ -9,6 +9,7 @@ listed here fails the run.
 """
 
 import compileall
+import gc
 import os
 import subprocess
 import sys
@@ -134,6 +135,17 @@ def first_run(tmp_path_factory: pytest.TempPathFactory) -> FirstRun:
                 file.write_text(str(text), encoding="utf-8")
     code, out, err = (file.read_text(encoding="utf-8") for file in said)
     return FirstRun(int(code), out, err, stored)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Iterator[None]:
+    """Keep the collector of garbage from walking over all tests and cases again and again."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
+        gc.freeze()
 
 
 _unlisted: list[str] = []

@@ -19,6 +19,7 @@ def _modules() -> dict[str, str]:
     return {one.name.replace("_", ""): one.name for one in pkgutil.iter_modules(folder)}
 
 
+@cache
 def node_tests_of(op: str) -> dict[str, Any]:
     """Those of a single node `op`, by name; not those of its function body or in other graphs."""
     # They are made when the module of their operator is imported, and kept in a list beside it.

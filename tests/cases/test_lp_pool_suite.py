@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from functools import cache
+from functools import cache, partial
 from itertools import product
 from math import ceil
 from typing import Any
@@ -27,7 +27,11 @@ from tests.precise.by_the_text import norm, windows
 
 CASES = [case for case in shipped_cases() if case.source.file == "cases/onnx/lp_pool.yaml"]
 VERSIONS = (1, 2, 11, 18, 22)
-NODE_TESTS = node_tests_of("LpPool")
+#: Of what ONNX's node tests hold, this one is small enough to be there literally.
+LITERAL = "test_lppool_2d_dilations"
+
+
+node_tests = partial(node_tests_of, "LpPool")
 
 
 # ── LpPool straight from the sentences ────────────────────────────────────────────────────────
@@ -129,7 +133,7 @@ def test_alternatives_are_what_their_names_say(case: Case) -> None:
 
 
 def test_the_slow_loop_gives_the_one_literal_that_onnx_has() -> None:
-    [([x], [y])] = NODE_TESTS["test_lppool_2d_dilations"].data_sets
+    [([x], [y])] = node_tests()[LITERAL].data_sets
     shape, exact = lp_pool(x, {"kernel_shape": [2, 2], "dilations": [2, 2]})
     assert shape == y.shape
     assert [np.float32(float(value)) for value in exact] == y.reshape(-1).tolist()
@@ -139,7 +143,7 @@ def test_the_slow_loop_gives_the_one_literal_that_onnx_has() -> None:
 
 
 def node_attributes(name: str) -> dict[str, Any]:
-    [node] = NODE_TESTS[name].model.graph.node
+    [node] = node_tests()[name].model.graph.node
     found = {a.name: helper.get_attribute_value(a) for a in node.attribute}
     as_cases_have_them: dict[type, Any] = {bytes: bytes.decode, list: tuple, int: int}
     return {k: as_cases_have_them[type(v)](v) for k, v in found.items()}
@@ -147,13 +151,15 @@ def node_attributes(name: str) -> dict[str, Any]:
 
 def test_the_node_tests_are_the_eight() -> None:
     rows = {case.row for case in CASES if case.name == "node_tests"}
-    assert {f"test_lppool_{row}" for row in rows} | {"test_lppool_2d_dilations"} == set(NODE_TESTS)
+    assert {f"test_lppool_{row}" for row in rows} | {LITERAL} == node_tests().keys()
 
 
-@pytest.mark.parametrize("name", sorted(set(NODE_TESTS) - {"test_lppool_2d_dilations"}))
+@pytest.mark.parametrize(
+    "name", sorted(f"test_lppool_{c.row}" for c in CASES if c.name == "node_tests")
+)
 def test_the_random_node_tests_are_there_by_shape_distribution_and_attributes(name: str) -> None:
     [case] = (c for c in CASES if c.name == "node_tests" and name == f"test_lppool_{c.row}")
-    [([x], _)] = NODE_TESTS[name].data_sets
+    [([x], _)] = node_tests()[name].data_sets
     [given] = case.inputs
     assert (case.opset, dict(case.attrs)) == (22, node_attributes(name))
     assert (given.shape, given.dtype.numpy) == (x.shape, x.dtype)
@@ -162,11 +168,11 @@ def test_the_random_node_tests_are_there_by_shape_distribution_and_attributes(na
 
 
 def test_the_small_node_test_is_there_literally() -> None:
-    [([x], [y])] = NODE_TESTS["test_lppool_2d_dilations"].data_sets
+    [([x], [y])] = node_tests()[LITERAL].data_sets
     cases = [case for case in CASES if case.name == "node_test_of_dilations"]
     assert {case.opset for case in cases} == {18, 22}
     for case in cases:
-        assert dict(case.attrs) == node_attributes("test_lppool_2d_dilations")
+        assert dict(case.attrs) == node_attributes(LITERAL)
         assert isinstance(case.inputs[0].content, Given)
         assert np.array_equal(materialize(case.inputs[0]), x)
         assert isinstance(case.expect, Values)

@@ -389,8 +389,8 @@ def command(start, cases, tmp_path):
     "words",
     [
         ["run", "slow.yaml", "-b", "numpy"],
-        ["run", "-b", "numpy", "--format", "json"],
-        ["list"],
+        ["run", "--op", "Hardmax", "-b", "numpy", "--format", "json"],
+        ["list", "--op", "Hardmax"],
         ["schema"],
     ],
 )

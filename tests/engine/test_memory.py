@@ -31,8 +31,8 @@ resource: Any = pytest.importorskip(
     "resource", reason="only POSIX tells a process's high-water mark"
 )
 
-#: Less than the input's size, so that no whole copy of it can hide.
-SIZE, MOST = 64 << 20, 16 << 20
+#: Less than half the input's size, so that no copy of a half can hide.
+SIZE, MOST = 40 << 20, 16 << 20
 
 #: What the operators with kernels need to be told.
 NEEDED: dict[str, dict[str, Any]] = {

@@ -160,7 +160,7 @@ def test_whatever_a_backend_says_is_text(text):
         assert character not in text_of(run)
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=40)
 @given(st.text(st.characters(), min_size=1, max_size=30))
 @example(" ")
 def test_any_text_makes_valid_xml(text):

@@ -26,7 +26,6 @@ from tests.engine.ops.lp_pool_exactly import (
 )
 from tests.node_tests import node_tests_of
 
-NODE_TESTS = [*node_tests_of("LpPool").values()]
 NAMES = TYPES[22]
 NAN, INF = math.nan, math.inf
 
@@ -89,20 +88,18 @@ def test_every_element_is_the_norm_of_its_window(name, pooling, p, up, seed):
     assert got.rounded().dtype == x.dtype
 
 
-@pytest.mark.parametrize("test", NODE_TESTS, ids=lambda test: test.name)
-def test_the_node_tests_of_onnx_pass_at_every_version_that_has_their_attributes(test: Any) -> None:
-    (node,) = test.model.graph.node
-    attrs = {a.name: helper.get_attribute_value(a) for a in node.attribute}
-    attrs = {k: v.decode() if isinstance(v, bytes) else v for k, v in attrs.items()}
-    for version in (18, 22) if "dilations" in attrs else TYPES:
-        for (x,), (want,) in test.data_sets:
-            got = lp_pool(version, x, **attrs)
-            np.testing.assert_allclose(got, want, rtol=test.rtol, atol=test.atol)
-            assert (got.dtype, got.shape) == (want.dtype, want.shape)
-
-
-def test_there_are_eight_node_tests() -> None:
-    assert len(NODE_TESTS) == 8
+def test_the_node_tests_of_onnx_pass_at_every_version_that_has_their_attributes() -> None:
+    tests = node_tests_of("LpPool").values()
+    assert len(tests) == 8
+    for test in tests:
+        (node,) = test.model.graph.node
+        attrs = {a.name: helper.get_attribute_value(a) for a in node.attribute}
+        attrs = {k: v.decode() if isinstance(v, bytes) else v for k, v in attrs.items()}
+        for version in (18, 22) if "dilations" in attrs else TYPES:
+            for (x,), (want,) in test.data_sets:
+                got = lp_pool(version, x, **attrs)
+                np.testing.assert_allclose(got, want, test.rtol, test.atol, err_msg=test.name)
+                assert (got.dtype, got.shape) == (want.dtype, want.shape), test.name
 
 
 # ── literals ──────────────────────────────────────────────────────────────────────────────────

@@ -303,29 +303,29 @@ def test_version_13_is_its_function_body(opset: int, data: st.DataObject) -> Non
 
 # ── ONNX's own node tests, and what the specification forbids ─────────────────────────────────
 
-NODE_TESTS = [test for op in BOTH for test in node_tests_of(op).values()]
 BACKENDS = [connect(address) for address in ("numpy", "onnxruntime", "reference")]
 
 
 def test_onnx_has_the_node_tests_that_the_suites_quote() -> None:
     names = ["axis_0", "axis_1", "axis_2", "default_axis", "example", "negative_axis"]
     other = {"hardmax": "one_hot", "softmax": "large_number"}
-    assert sorted(test.name for test in NODE_TESTS) == sorted(
-        f"test_{op.lower()}_{name}" for op in BOTH for name in (*names, other[op.lower()])
-    )
+    for op in BOTH:
+        quoted = {f"test_{op.lower()}_{name}" for name in (*names, other[op.lower()])}
+        assert node_tests_of(op).keys() == quoted
 
 
 @pytest.mark.parametrize("backend", BACKENDS, ids=lambda backend: backend.info.address)
-@pytest.mark.parametrize("test", NODE_TESTS, ids=lambda test: test.name)
-def test_every_backend_passes_onnx_node_tests(test: Any, backend: Any) -> None:
-    (node,) = test.model.graph.node
-    attrs = {attribute.name: int(attribute.i) for attribute in node.attribute}
-    ((x,), (right,)) = test.data_sets[0]
-    outcome = attempt(backend, asking(task_of(node.op_type, 13, attrs, x), x))
-    assert isinstance(outcome, Produced)
-    assert not outcome.unstable
-    np.testing.assert_allclose(outcome.outputs[0], right, rtol=1e-6, atol=0)
-    np.testing.assert_allclose(answer(node.op_type, x, **attrs), right, rtol=1e-6, atol=0)
+@pytest.mark.parametrize("op", BOTH)
+def test_every_backend_passes_onnx_node_tests(op: str, backend: Any) -> None:
+    for test in node_tests_of(op).values():
+        (node,) = test.model.graph.node
+        attrs = {attribute.name: int(attribute.i) for attribute in node.attribute}
+        ((x,), (right,)) = test.data_sets[0]
+        outcome = attempt(backend, asking(task_of(op, 13, attrs, x), x))
+        assert isinstance(outcome, Produced), test.name
+        assert not outcome.unstable
+        np.testing.assert_allclose(outcome.outputs[0], right, rtol=1e-6, atol=0)
+        np.testing.assert_allclose(answer(op, x, **attrs), right, rtol=1e-6, atol=0)
 
 
 @pytest.mark.parametrize("op", BOTH)

@@ -11,7 +11,7 @@ from opcheck.errors import InvalidNode, NotSupported
 from opcheck.execution.search.drawing import attribute, drawn
 from opcheck.model import Fill, Given, OpVersion
 from opcheck.suite import materialize
-from tests.asking import judged_operators, shipped_cases
+from tests.asking import elements, judged_operators, shipped_cases
 from tests.execution.one import one
 
 TRIES = 120
@@ -43,7 +43,9 @@ def is_legal(op, node):
 @pytest.mark.parametrize("version", VERSIONS, ids=str)
 def test_many_nodes_of_a_version_are_legal_some_are_not_and_all_attributes_are_stated(version):
     op = OpVersion(*version)
-    found = nodes(*version, cases=[case for case in shipped_cases() if case.op == op])
+    # The large ones lend shapes that take seconds to compute.
+    cases = [case for case in shipped_cases() if case.op == op and elements(case) <= 1000]
+    found = nodes(*version, cases=cases)
     legal = [node for node in found if is_legal(op, node)]
     assert TRIES / 4 < len(legal) < TRIES
     assert {name for node in legal for name in node.attrs} == set(schema_of(*version).attributes)

@@ -240,8 +240,7 @@ class LiveRun:
     ) -> Iterator[Record]:
         """Judge every case on every backend, in order; yield results as they come.
 
-        Those that are kept of an earlier run come in their turn. Failures that are shown in full
-        are diagnosed, which takes time: by default those that make the run fail.
+        Failures that are shown in full are diagnosed, by default those that make the run fail.
         """
         red = reds_of(self.header)
         request = self.request
@@ -266,10 +265,9 @@ class LiveRun:
         return (record.case, record.backend) in self.kept.by_pair
 
     def end(self, records: Sequence[Record], *, stopped: bool = False) -> tuple[Run, list[Record]]:
-        """End the session; return the run of these results, and those that it revised.
+        """End the session; return the run of these results, and those whose diagnosis it revised.
 
-        What a failure looks like may be another when all results are known. `stopped`: the user
-        wanted no more.
+        `stopped`: the user wanted no more.
         """
         settled = self._judging.settled(records)
         revised = [one for one, was in zip(settled, records, strict=True) if one is not was]

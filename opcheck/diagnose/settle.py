@@ -1,8 +1,7 @@
 """Name the causes of a backend's failures once all its results are there.
 
-Every result counts, before a failure and after it: a mutant that a pass contradicts is dropped,
-and failures that no mutant explains are put down to what their cases have in common and those
-that came out otherwise lack.
+A mutant that any pass contradicts is dropped. Failures that no mutant explains are put down to what
+their cases have in common and all others lack.
 """
 
 import re

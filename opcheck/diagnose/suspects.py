@@ -60,8 +60,7 @@ def names_of(op: OpVersion) -> set[str]:
 def looks_like(name: str, evidence: Evidence) -> bool:
     """Return True if the mutant of this name reproduces a failure, whatever else failed or passed.
 
-    By itself or beside a fault of any operator; so that what `Suspects` named of a failure is found
-    in it again, also where other cases were run.
+    So what `Suspects` named is found again where other cases were run.
     """
     if name == NOT_CHECKED.mistake:
         return evidence.got is not None and not evidence.admitted

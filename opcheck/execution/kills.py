@@ -1,7 +1,6 @@
 """Check if one case kills a mutant, by judging a backend that is that mutant.
 
-Most mutants do not show in most cases: an answer that is the right one bit for bit cannot be held
-against anybody, and is not judged.
+Most mutants do not show in most cases: an answer that is right bit for bit is not judged.
 """
 
 from collections.abc import Callable, Sequence
@@ -68,10 +67,7 @@ def canned_outcome(answer: OutputsOrRefusal, question: Question) -> Outcome:
 
 
 class CaseKills:
-    """One case, to which any number of mutants are shown; its data is made once.
-
-    They are made on `dtype` alone, and on dtypes that the operator does not allow.
-    """
+    """One case, shown any number of mutants of `dtype` and of dtypes that are not allowed."""
 
     def __init__(self, case: Case, dtype: str) -> None:
         self.case = case

@@ -34,9 +34,8 @@ _DRAWN = 40
 class MutationSettings:
     """Options of mutation testing.
 
-    `names`: the only mutants, all where it is empty. `kills` is after how many different names of
-    cases that kill a mutant no more are asked. `once`: backends are asked once each, so that no
-    case sees a habit.
+    `names`: the only mutants, all if empty. `kills`: ask no more cases once so many names of cases
+    kill a mutant. `once`: ask backends once each, so that no case sees a habit.
     """
 
     names: tuple[str, ...] = ()
@@ -61,8 +60,7 @@ class MutantBatch:
 def mutants_in(op: OpVersion, dtype: str | None = None) -> tuple[AnyMutant, ...]:
     """Return the mutants of an operator, on one dtype or on any, the most specific first.
 
-    Mutants of what its formula calls on none of some drawn nodes are left out. A suite's own cases
-    do not decide that: what they never reach is a mutant that they do not see.
+    Mutants of what its formula calls on none of some drawn nodes are left out.
     """
     allowed = dtypes_of(op) if dtype is None else (dtype,)
     nodes = list(chain.from_iterable(nodes_of(Cell(op, one), _DRAWN) for one in allowed))
@@ -253,8 +251,8 @@ def groups(
 ) -> tuple[CaseGroup, ...]:
     """The groups of `cases`, in their order.
 
-    `mutations` are what they see of every mutant, each killed or noticed by two names if there are
-    two that do; `surveys` are about the same cases. What `ledgers` know is about shipped ones.
+    `mutations` name two killers or noticers of each mutant if there are two. `surveys` are about
+    the same cases, `ledgers` about shipped ones.
     """
     by_name: dict[_Name, list[Case]] = defaultdict(list)
     for case in cases:

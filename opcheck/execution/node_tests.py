@@ -16,11 +16,7 @@ _SOURCE = Source("onnx.backend.test", 0, 0)
 
 
 def cases_of_node_tests(ops: Iterable[OpVersion]) -> tuple[Case, ...]:
-    """The node tests of these versions, as far as the engine knows them.
-
-    They are judged as ONNX's runner does, by a relative and an absolute tolerance; there, each is
-    run once.
-    """
+    """The node tests of these versions that the engine knows, with the tolerances of ONNX."""
     wanted = {op for op in ops if not op.domain and operator_of(op) and _takes_all(op)}
     tests = (test for name in sorted({op.name for op in wanted}) for test in node_tests(name))
     found = (case for test in tests for case in cases_of(test, _SOURCE))

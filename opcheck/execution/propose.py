@@ -1,7 +1,6 @@
-"""For a mutant that a suite lets pass: the smallest case that is found to kill it.
+"""Propose small cases that kill surviving mutants.
 
-Nodes are drawn at random, small ones first, and judged as any case is. What is found is made
-smaller as long as it kills.
+Nodes are drawn at random, small ones first. One that kills is made smaller as long as it kills.
 """
 
 import math

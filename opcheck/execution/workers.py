@@ -36,7 +36,7 @@ class Limits:
 def chosen_backends(
     addresses: Sequence[str], folder: Path, limits: Limits
 ) -> list[BackendSettings]:
-    """Return how the backends at `addresses` are started; the default ones where there is none.
+    """Return the settings of the backends at `addresses`, or of the default ones.
 
     Raises UsageError for every address that names nothing, all at once.
     """

@@ -54,11 +54,10 @@ Counted = Callable[[Sequence[ModelTest]], Iterable[ModelTest]]
 def write_node_tests(
     folder: Path, source: Path, *, force: bool = False, counted: Counted = iter
 ) -> int:
-    """Write the tests that `source` names to `folder`/node; returns how many.
+    """Write the tests that `source` names to `folder`/node, whole or not at all; returns how many.
 
-    The folder is there whole or not at all, whatever happens meanwhile. With `force` it replaces
-    one of nothing but such tests. `counted` hands on each test before it is written. Raises
-    UsageError, Unwritable.
+    With `force` it replaces a folder of nothing but such tests. `counted` hands on each test before
+    it is written. Raises UsageError, Unwritable.
     """
     check_tests(folder, force=force)
     tests = node_tests_called(source)
@@ -117,11 +116,10 @@ def place(
     *,
     force: bool,
 ) -> int:
-    """Write a case file, and the `arrays` beside it; the number of its cases.
+    """Write a case file and the `arrays` next to it, last the case file; the number of its cases.
 
-    It is read before it is put there, and has to give the `tensors` of each case bit for bit. Each
-    file is there whole or not at all, and the case file last. Raises UsageError where the text is
-    no valid case file, or where something would be replaced without `force`; and Unwritable.
+    It is read first, and has to give the `tensors` of each case bit for bit. Raises UsageError for
+    text that is no case file, or where `force` is needed to replace something; and Unwritable.
     """
     targets = [*(file.parent / name for name in arrays), file]
     there = [path for path in targets if path.exists() or path.is_symlink()]

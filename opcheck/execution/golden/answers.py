@@ -37,10 +37,9 @@ _NO_ANSWER = (ValueError, InvalidNode, MemoryError)
 
 @dataclass(frozen=True, eq=False)
 class ComputedDataSet:
-    """Inputs, and the right outputs, with the values between which an answer must lie.
+    """Inputs, and the right outputs with their ends; without outputs the model is to be refused.
 
-    `seed` is what was added to the seeds of the case's fills. Without outputs the model is to be
-    refused.
+    `seed` was added to the seeds of the case's fills.
     """
 
     seed: int
@@ -80,10 +79,7 @@ class Made:
 
 
 def made_of(case: Case, data_sets: int = 1) -> Made:
-    """The tests of `case`, with at most so many data sets each.
-
-    A case that contradicts itself or the oracle is left out as `wrong`.
-    """
+    """The tests of `case`; one that contradicts itself or the oracle is left out as `wrong`."""
     try:
         asked = question(case)
         match case.expect:

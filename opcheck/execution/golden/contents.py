@@ -40,11 +40,7 @@ _ABSURD = 64
 
 @dataclass
 class _Look:
-    """A test to look at: `there` are those of its files that are there, and plain files.
-
-    `findings` are what is wrong with it, and `judged` is how many of its data sets the oracle was
-    asked about.
-    """
+    """A test to look at; `there` are its plain files, `judged` counts the data sets computed."""
 
     root: Path
     case: str
@@ -214,10 +210,7 @@ def _elements(spec: gm.Tensor) -> int:
 
 @dataclass(frozen=True)
 class CheckedContents:
-    """The checked files and every problem in them.
-
-    `judged` counts the data sets that oracles were asked about.
-    """
+    """The checked files and every problem in them."""
 
     findings: tuple[Finding, ...]
     cases: int = 0
@@ -230,11 +223,9 @@ Counted = Callable[[Iterable[_Look]], Iterable[_Look]]
 
 
 def check(folder: Path, processes: int = 1, counted: Counted = iter) -> CheckedContents:
-    """Everything that is wrong with a golden folder; it may come from a stranger.
+    """Check a golden folder, which may come from a stranger: nothing outside it is read.
 
-    Nothing outside it is read. `counted` hands on each test as it is done.
-
-    Raises UsageError for what is no golden folder.
+    `counted` hands on each test as it is done. Raises UsageError for what is no golden folder.
     """
     try:
         there = {entry.name for entry in os.scandir(folder)} & {gm.MANIFEST, gm.SUMS}

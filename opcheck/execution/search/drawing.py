@@ -196,10 +196,7 @@ _SPOILT, _CONSTANT = 0.15, 0.03
 
 
 def drawn(schema: Schema, dtype: DType, cases: Sequence[Case], tries: int) -> Iterator[Candidate]:
-    """`tries` nodes of this version on this dtype, the same ones each time.
-
-    `cases` lend their shapes and attributes, with other values.
-    """
+    """`tries` nodes, the same ones each time; `cases` lend shapes and attributes."""
     rng = Random(f"{schema.op} {dtype}")
     large = cycle(product(_FILLS, _LARGE))
     alike = [one for one in schema.inputs if one.option == "single" and _is_alike(schema, one)]

@@ -1,6 +1,4 @@
-"""Where mutants are hunted: nodes that are tried in one version on one dtype, made smaller, and
-the cases of those that were found.
-"""
+"""Nodes that are tried on mutants of one version and dtype, made smaller, and made into cases."""
 
 import math
 from collections.abc import Callable, Iterator, Sequence

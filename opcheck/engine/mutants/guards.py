@@ -114,7 +114,7 @@ def _conditions(schema: Schema, operator: Operator) -> Iterator[Condition]:
     images = "kernel_shape" in schema.attributes
     groups = next((name for name in ("group", "num_groups") if name in schema.attributes), "")
     yield Condition("many_elements", f"an input had {_MANY} elements or more",
-                    lambda node: max(x.size for x in node.given) >= _MANY, "size")  # fmt: skip
+                    lambda node: any(x.size >= _MANY for x in node.given), "size")  # fmt: skip
     for rank in range(3 if images else 2, 6):
         yield Condition(f"rank_{rank}", f"the rank was {rank}",
                         partial(_is, rank, lambda node: node.rank))  # fmt: skip
@@ -129,9 +129,9 @@ def _conditions(schema: Schema, operator: Operator) -> Iterator[Condition]:
                             partial(_is, {size}, _kernel), "kernel")  # fmt: skip
     if groups:
         yield from _of_channels(groups, filtered=images)
-    lead = schema.inputs[schema.lead]
     for place, parameter in enumerate(schema.inputs):
-        of_index = parameter.constraint != lead.constraint and "tensor(int64)" in parameter.types
+        unlike_lead = parameter.constraint != schema.inputs[schema.lead].constraint
+        of_index = unlike_lead and "tensor(int64)" in parameter.types
         yield from _of_input(place, parameter.name, parameter.option, of_index)
     outputs = len(schema.outputs)
     least = max(1, sum(one.option == "single" for one in schema.outputs))

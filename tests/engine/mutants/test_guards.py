@@ -123,3 +123,7 @@ def test_what_is_argued_of_a_condition_holds_for_its_pairs() -> None:
 
 def test_one_type_decides() -> None:
     assert all(mutant.once_a_version for op in (CONV, GATHER) for mutant in guards_of(op))
+
+
+def test_an_operator_without_inputs_has_paths_of_its_attributes() -> None:
+    assert is_wrong(OpVersion("", "Constant", 13), "wrong_where_value_float", value_float=1.5)

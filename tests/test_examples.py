@@ -17,14 +17,19 @@ from opcheck.backends.connect import connect
 from opcheck.backends.runners.persistent import Persistent
 from opcheck.model import Agreement, Case, Oracle, Values, Verdict
 from opcheck.suite import load
-from tests.asking import shipped_cases
+from tests.asking import elements, shipped_cases
 from tests.inline import judged
 from tests.shell import shell
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
 PYTHON = sys.executable
 
-CASES = [case for case in shipped_cases() if case.op.name in ("Hardmax", "Softmax")]
+#: Small ones: the others say as much, of more numbers.
+CASES = [
+    case
+    for case in shipped_cases()
+    if case.op.name in ("Hardmax", "Softmax") and elements(case) <= 500
+]
 VERSION_13 = [case for case in CASES if case.op.since == 13]
 
 
@@ -39,7 +44,7 @@ def compiled(tmp_path_factory: pytest.TempPathFactory) -> Path:
         pytest.skip("not installed: g++, which compiles examples/one_shot.cpp")
     runner = tmp_path_factory.mktemp("cpp") / "runner"
     source = EXAMPLES / "one_shot.cpp"
-    flags = ["-std=c++17", "-O1", "-Wall", "-Wextra", "-Werror"]
+    flags = ["-std=c++17", "-O0", "-Wall", "-Wextra", "-Werror"]
     subprocess.run(["g++", *flags, "-o", runner, source], check=True)
     return runner
 

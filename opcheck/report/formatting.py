@@ -17,7 +17,8 @@ from opcheck.suite import case_digest, suite_digest
 _SHOWN = 16
 #: And the most elements put after a fill.
 _PUT = 2
-#: What a record has as the result has it.
+#: What a record has as the case has it, and what as the result has it.
+_OF_CASE = ("op", "opset", "name", "row", "rule", "level", "source")
 _ALIKE = {field.name for field in dataclasses.fields(model.LiveResult)} - {"case", "comparisons"}
 
 
@@ -166,20 +167,14 @@ class Recorder:
             case=case.id,
             place=place,
             digest=digest,
-            op=case.op,
-            opset=case.opset,
             dtype=case.dtype.name if case.dtype else None,
-            name=case.name,
-            row=case.row,
-            rule=case.rule,
-            level=case.level,
             clause=quotation(case.clause, case.op) or case.clause,
-            source=case.source,
             question=question(case),
             repeat=repeat(result, self._backends),
             # Nobody asks how a sentence is read of which nothing went wrong.
             rulings=() if passed else rulings(case.clause, case.op),
             comparisons=tuple(map(_comparison, result.comparisons)),
+            **{name: getattr(case, name) for name in _OF_CASE},
             **{name: getattr(result, name) for name in _ALIKE},
         )
 

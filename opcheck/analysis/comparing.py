@@ -115,7 +115,10 @@ def compare(old: Run, new: Run) -> Difference:
     """
     applied = [(run.header.known, bool(run.header.ledgers)) for run in (old, new)]
     as_found = applied[0] != applied[1]
-    before, after = _by_pair(old.records, as_found), _by_pair(new.records, as_found)
+    before, after = (
+        {pair: _without_ledgers(one, as_found) for pair, one in run.by_pair.items()}
+        for run in (old, new)
+    )
     red = reds_of(old.header), reds_of(new.header)
     asked = [
         (head.selection, head.paths, head.shard, head.seed) for head in (old.header, new.header)
@@ -176,10 +179,6 @@ def judged(old: Run, new: Run, found: Difference, *, common: bool = False) -> tu
     if found.compared == sum(found.unjudged.values()):
         return Exit.NOTHING_JUDGED, f"nothing could be compared; {said}"
     return Exit.CONFORMS, f"no regression: {said}"
-
-
-def _by_pair(records: Iterable[Record], as_found: bool) -> dict[tuple[str, str], Record]:
-    return {(one.case, one.backend): _without_ledgers(one, as_found) for one in records}
 
 
 def _without_ledgers(record: Record, as_found: bool) -> Record:

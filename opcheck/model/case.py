@@ -152,8 +152,9 @@ class OutputSpec:
 class Tolerance:
     """Allowed error around `want`: `ulp` steps of the output's dtype, or atol + rtol·|want|.
 
-    NaN equals NaN; +0 equals -0 unless `signed_zeros`. Unless `strict`, what an operator of the
-    engine may flush or lose at the ends of its range is right too.
+    Exactly one of `ulp` and the pair (`rtol`, `atol`) is set. NaN equals NaN; +0 equals -0
+    unless `signed_zeros`. Unless `strict`, what an operator of the engine may flush or lose at the
+    ends of its range is right too.
     """
 
     ulp: int | None = None

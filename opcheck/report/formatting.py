@@ -17,7 +17,7 @@ from opcheck.suite import case_digest, suite_digest
 _SHOWN = 16
 #: And the most elements put after a fill.
 _PUT = 2
-#: What a record has as the case or the result has it.
+#: What a record has as the case has it, and what as the result has it.
 _OF_CASE = "op", "opset", "name", "row", "rule", "level", "source"
 _ALIKE = {field.name for field in dataclasses.fields(model.LiveResult)} - {"case", "comparisons"}
 

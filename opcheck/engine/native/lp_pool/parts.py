@@ -60,12 +60,28 @@ def some_of(axis: AxisWindows, windows: range) -> tuple[slice, AxisWindows]:
     return slice(first, end), replace(held, length=end - first, begin=first - at)
 
 
-def parts(axes: tuple[AxisWindows, ...], order: tuple[int, ...], most: int) -> Iterator[WindowPart]:
-    """All windows, in parts of `most` elements or fewer, halved along the axes in this order.
+def parts(
+    axes: tuple[AxisWindows, ...],
+    order: tuple[int, ...],
+    most: int,
+    box: tuple[range, ...] = (),
+) -> Iterator[WindowPart]:
+    """All windows, or those of a box, in parts of `most` elements or fewer.
 
-    There may be more in one, where its windows would overlap too much with those of the next.
+    The axes are halved in this order. A part may be larger where its windows would overlap too much
+    with those of the next.
     """
-    return _halved(axes, order, most, tuple(range(axis.size) for axis in axes))
+    box = box or tuple(range(axis.size) for axis in axes)
+    elements, own = zip(*map(some_of, axes, box), strict=True)
+    part = WindowPart(tuple(slice(some.start, some.stop) for some in box), elements, own)
+    for n in order if part.size > most else ():
+        half = len(box[n]) // 2
+        # What two neighbours both read is to be no more than either's own.
+        if half * axes[n].stride >= own[n].width:
+            for some in (box[n][:half], box[n][half:]):
+                yield from parts(axes, order, most, (*box[:n], some, *box[n + 1 :]))
+            return
+    yield part
 
 
 #: The same for tensors as large as others before.
@@ -75,18 +91,3 @@ remembered_parts = lru_cache(maxsize=8)(lambda *given: tuple(parts(*given)))
 def order_of(x: Array) -> tuple[int, ...]:
     """The axes of `x`, those first whose elements lie far apart."""
     return tuple(sorted(range(x.ndim), key=lambda n: -abs(x.strides[n])))
-
-
-def _halved(
-    axes: tuple[AxisWindows, ...], order: tuple[int, ...], most: int, box: tuple[range, ...]
-) -> Iterator[WindowPart]:
-    elements, own = zip(*map(some_of, axes, box), strict=True)
-    part = WindowPart(tuple(slice(some.start, some.stop) for some in box), elements, own)
-    for n in order if part.size > most else ():
-        half = len(box[n]) // 2
-        # What two neighbours both read is to be no more than either's own.
-        if half * axes[n].stride >= own[n].width:
-            for some in (box[n][:half], box[n][half:]):
-                yield from _halved(axes, order, most, (*box[:n], some, *box[n + 1 :]))
-            return
-    yield part

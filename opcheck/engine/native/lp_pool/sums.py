@@ -176,9 +176,8 @@ class BlockSums:
                         index: list[Any] = [slice(None)] * (len(order) + n)
                         index[outer] = phase
                         self._padding.append((*index, padding))
-        alike = rows == self._shape and len(self._moves) == 1
-        #: True if an array need not be laid out.
-        self._as_it_is = alike and not self._padding
+        one_move = len(self._moves) == 1 and not self._padding
+        self._as_it_is = one_move and rows == self._shape
         self._steps = []
         for outer, n in enumerate(order):
             if merged[n] != every(merged[n].length):

@@ -50,6 +50,16 @@ class AxisWindows:
         return min(self.kernel, -(-self.length // self.dilation))
 
     @property
+    def width(self) -> int:
+        """The elements from the first of a window to its last, both included."""
+        return (self.kernel - 1) * self.dilation + 1
+
+    @property
+    def span(self) -> int:
+        """The elements from the first of all windows to the last, padding included."""
+        return (self.size - 1) * self.stride + self.width
+
+    @property
     def offsets(self) -> range:
         """The j at which any window holds an element."""
         low = _up(self.begin - (self.size - 1) * self.stride, self.dilation)

@@ -18,9 +18,7 @@ from opcheck.dtypes import DTYPES, limits
 from opcheck.engine import Node
 from opcheck.engine.native import lp_pool as native_module
 from opcheck.engine.native import natively
-from opcheck.engine.native.lp_pool import norms
-from opcheck.engine.native.lp_pool.block_sums import along, parts, sums, ways
-from opcheck.engine.native.lp_pool.block_sums.calls import via
+from opcheck.engine.native.lp_pool import norms, parts, sums
 from opcheck.engine.windows import AxisWindows, Windows
 from opcheck.model import OpVersion
 from tests.engine.ops.layouts import LAYOUTS
@@ -138,7 +136,7 @@ def test_empty_dimensions_give_outputs_of_the_right_shape() -> None:
             assert_right(np.ones(shape, DTYPES[name].numpy), **attrs)
 
 
-# ── what is done is the same for every way to do it ───────────────────────────────────────────
+# ── sums of blocks ────────────────────────────────────────────────────────────────────────────
 
 axes = st.builds(
     AxisWindows,
@@ -149,63 +147,45 @@ axes = st.builds(
     begin=st.integers(0, 9),
     size=st.integers(1, 20),
 )
-WAYS = ["by offset", "by phase", "by doubling", "one by one", "whole", "in a loop"]
 
 
-def possible(way: str, axis: AxisWindows, b: int, first: bool) -> bool:
-    if way == "by phase":
-        return first and 1 < axis.stride <= axis.length // 2
-    if way == "whole":
-        return parts.is_whole(axis)
-    if way == "by doubling":
-        return bool(parts.inside(axis))
-    return way != "one by one" or (b == 1 and bool(parts.inside(axis)))
-
-
-def summed(x: Any, chosen: tuple[AxisWindows, ...], roots: bool = False) -> Any:
-    """The sums of the windows of `x`, whose axes are all of `chosen`."""
-    buffers = [np.full(sums.room(chosen), NAN, x.dtype) for _ in range(3)]
-    laid_down = sums.BlockSums(chosen, buffers)
-    for index, place, _ in laid_down.places:
-        place[...] = x.reshape(laid_down.layout)[:, index]
-    out = np.full([axis.size for axis in chosen], NAN, x.dtype)
-    with np.errstate(all="ignore"):
-        laid_down.put(np.sqrt if roots else np.absolute, out)
-    return out
-
-
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("one_by_one", [True, False, None])
 @settings(max_examples=60, deadline=None)
 @given(chosen=st.lists(axes, min_size=1, max_size=3), seed=st.integers(0, 99))
 @example(chosen=[AxisWindows(8, 8, 1, 1, 0, 1), AxisWindows(6, 6, 1, 1, 0, 1)], seed=0)
-def test_each_way_gives_the_sums_of_the_definition(way, chosen, seed):
-    assume(math.prod(max(axis.length, axis.size) for axis in chosen) < 3000)
+def test_each_way_gives_the_sums_of_the_definition(one_by_one, chosen, seed):
+    assume(math.prod(max(axis.length, axis.span) for axis in chosen) < 10_000)
     # Whole numbers, so that every order of additions gives the same sum.
     shape = [axis.length for axis in chosen]
     x = np.random.default_rng(seed).integers(0, 1000, (2, *shape)).astype(np.float64)
-    want = Windows((1, 2), tuple(chosen)).sums(x[None])[0]
-
-    def go(axis: AxisWindows, a: int, b: int, first: bool, there: bool) -> str:
-        return way if possible(way, axis, b, first) else ways.way(axis, a, b, first, there)
-
+    want = Windows((1, 2), tuple(chosen)).sums(x[None] ** 2)[0]
     with pytest.MonkeyPatch.context() as monkeypatch:
-        monkeypatch.setattr(along, "way", go)
-        every = (parts.every(2), *chosen)
-        assert summed(x, every).tolist() == want.tolist()
-        assert summed(x, every, roots=True).tolist() == np.sqrt(want).tolist()
+        if one_by_one is not None:
+            cost = lambda layout, outer, inner: layout.one_by_one != one_by_one  # noqa: E731
+            monkeypatch.setattr(sums.AxisLayout, "cost", cost)
+        block = sums.BlockSums((sums.every(2), *chosen))
+    buffers = [np.full(block.room, NAN) for _ in range(4)]
+    held = buffers[0][: x.size].reshape(x.shape)
+    for some in (x, held):
+        some[...] = x
+        got = block.of(lambda x, out, room: np.square(x, out=out), some, buffers)
+        assert got.reshape(want.shape).tolist() == want.tolist()
 
 
 @settings(max_examples=100, deadline=None)
 @given(st.lists(axes, min_size=1, max_size=3), st.integers(1, 400), st.booleans())
-def test_parts_hold_every_window_with_an_element_once(chosen, most, fortran):
-    x = np.empty([axis.length for axis in chosen], order="F" if fortran else "C")
-    seen = np.zeros([axis.size for axis in chosen], int)
-    for part in parts.parts(tuple(chosen), x, most):
-        seen[part.windows] += 1
-        assert [axis.length for axis in part.axes] == [*x[part.elements].shape]
-    assert seen.max(initial=0) <= 1
-    full = Windows((1, 1), tuple(chosen)).sums(np.ones((1, 1, *x.shape)))[0, 0]
-    assert not (seen == 0)[full > 0].any()
+def test_parts_hold_every_window_once_with_all_of_its_elements(chosen, most, fortran):
+    shape = [axis.length for axis in chosen]
+    x = np.asarray(
+        np.random.default_rng(most).integers(0, 99, shape), order="F" if fortran else "C"
+    )
+    found = np.full([axis.size for axis in chosen], -1)
+    for part in parts.parts(tuple(chosen), parts.order_of(x), most):
+        assert (found[part.windows] == -1).all()
+        elements = x[part.elements]
+        assert [axis.length for axis in part.axes] == [*elements.shape]
+        found[part.windows] = Windows((1, 1), part.axes).sums(elements[None, None])[0, 0]
+    assert (found == Windows((1, 1), tuple(chosen)).sums(x[None, None])[0, 0]).all()
 
 
 # ── the range ─────────────────────────────────────────────────────────────────────────────────
@@ -290,8 +270,7 @@ def test_attributes_of_any_size_are_computed_with(attrs: dict[str, Any]) -> None
     ("length", "kernel", "pads", "stride"),
     [(2500, 2100, (2099, 2099), 1), (2100, 2500, (2300, 2400), 1), (9000, 2100, (2, 1), 3)],
 )
-def test_more_offsets_than_are_laid_down_are_added_up(length, kernel, pads, stride):
-    assert kernel > ways.MANY
+def test_windows_of_many_elements_are_added_up(length, kernel, pads, stride):
     x = np.random.default_rng(3).integers(0, 100, (1, 2, length)).astype(np.float32)
     attrs = {"kernel_shape": (kernel,), "pads": pads, "strides": (stride,)}
     for p in (1, 2):
@@ -304,32 +283,6 @@ def test_more_offsets_than_are_laid_down_are_added_up(length, kernel, pads, stri
 
 
 # ── memory ────────────────────────────────────────────────────────────────────────────────────
-
-
-def test_parts_of_many_kinds_take_no_more_memory_than_a_few(monkeypatch):
-    taken = []
-    for limit in (sums._LAID_DOWN, 1 << 30):
-        monkeypatch.setattr(sums, "_LAID_DOWN", limit)
-        space = sums.Workspace(np.dtype(np.float32))
-        for k in range(32):
-            space.sums((parts.every(1000), AxisWindows(240 - k, 239 - k, 1, 1, 120, 242)))
-        taken.append(space.nbytes)
-    assert taken[0] < sums.KEPT < taken[1]
-
-
-def test_long_runs_are_not_copied_to_a_buffer_even_if_the_call_fails() -> None:
-    def fail(x: Any) -> None:
-        sizes.append(np.getbufsize())
-        raise MemoryError
-
-    sizes: list[int] = []
-    usual = np.getbufsize()
-    x = np.ones((50, 2, 1000), np.float32)
-    for some in (x, x[:, 0], x[:, 0, ::500]):
-        with pytest.raises(MemoryError):
-            via(some, some)(fail, some)
-        assert np.getbufsize() == usual
-    assert sizes[0] == sizes[2] == usual > sizes[1]
 
 
 def kept(work: Callable[[], None]) -> int:
@@ -359,7 +312,7 @@ def test_a_thread_keeps_a_few_mebibytes_whatever_it_has_pooled(monkeypatch):
                 pooled(np.ones((1, 400, 240 - k), dtype), kernel_shape=(239 - k,), pads=(120, 120))
                 pooled(np.ones((1, 2, 2000 - k, 2), dtype), kernel_shape=(1999 - k, 1))
 
-    assert 1 << 20 < kept(much) < sums.KEPT + (1 << 20)
+    assert 1 << 20 < kept(much) < native_module.KEPT + (1 << 20)
 
     def fail(*_: Any) -> None:
         raise MemoryError
@@ -370,4 +323,4 @@ def test_a_thread_keeps_a_few_mebibytes_whatever_it_has_pooled(monkeypatch):
             pooled(x, kernel_shape=(2, 2), dilations=(600, 600), p=8)
 
     monkeypatch.setattr(norms, "_again", fail)
-    assert kept(failing) < sums.KEPT
+    assert kept(failing) < native_module.KEPT

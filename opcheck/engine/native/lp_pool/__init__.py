@@ -14,28 +14,32 @@ but lose digits.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from threading import local
 from typing import Any
 
 import numpy as np
 
 from opcheck import dtypes
 from opcheck.engine.native.blocks import each
-from opcheck.engine.native.lp_pool.block_sums.parts import (
-    WindowPart,
-    every,
-    in_planes,
-    part,
-    parts,
-    reaching,
-)
-from opcheck.engine.native.lp_pool.block_sums.sums import BLOCK, kept_in_bounds
 from opcheck.engine.native.lp_pool.norms import Powers, norm_of_all, pool, powers_of
+from opcheck.engine.native.lp_pool.parts import (
+    WindowPart,
+    in_planes,
+    order_of,
+    remembered_parts,
+    some_of,
+)
+from opcheck.engine.native.lp_pool.sums import every
 from opcheck.engine.node import BoundNode
 from opcheck.engine.ops.lp_pool import by_windows
 from opcheck.engine.windows import Windows
 from opcheck.errors import InvalidNode
 from opcheck.model import Array
 
+#: The bytes of a block that is worked on, more or less: several fit into the caches together.
+BLOCK = 1 << 20
+#: The most bytes that a thread keeps.
+KEPT = 10 << 20
 #: What a window alone costs beside its elements, in elements, and all windows at once for each.
 _WINDOW, _AT_ONCE = 1 << 15, 64
 
@@ -50,17 +54,16 @@ def native(bound: BoundNode, X: Array, *, threads: int = 1) -> tuple[Array]:
     assert dtype  # no other types come this far
     x = in_planes(X)
     axes = (*map(every, x.shape[: -len(windows.axes)]), *windows.axes)
-    filled = X.size and all(len(reaching(axis)) == axis.size for axis in axes)
-    out = (np.empty if filled else np.zeros)(windows.shape, X.dtype.newbyteorder("="))
-    if X.size and out.size:
+    out = np.empty(windows.shape, X.dtype.newbyteorder("="))
+    if out.size:
         # The norm of one number is that number, whatever p is.
         powers = powers_of(dtype, p if windows.most > 1 else 1.0, windows.most)
-        most = BLOCK // powers.held.numpy.itemsize
-        todo, y = parts(axes, x, most), out.reshape([axis.size for axis in axes])
+        todo = remembered_parts(axes, order_of(x), BLOCK // powers.held.numpy.itemsize)
+        y = out.reshape([axis.size for axis in axes])
         # Each thread has its own memory.
         shares = 1 if threads == 1 else 4 * threads
         with np.errstate(all="ignore"):
-            each(lambda n: _pool(powers, most, todo[n::shares], x, y), range(shares), threads)
+            each(lambda n: _pool(powers, todo[n::shares], x, y), range(shares), threads)
     return (out,)
 
 
@@ -71,22 +74,45 @@ def _planned(bound: BoundNode, X: Array) -> tuple[float, Windows]:
     return found
 
 
-def _pool(powers: Powers, most: int, some: Sequence[WindowPart], x: Array, y: Array) -> None:
-    """Put the norms of some parts of `x`, of about `most` elements each, into `y`."""
-    with kept_in_bounds():
-        for each_part in some:
-            elements, norms = x[each_part.elements], y[each_part.windows]
-            if not elements.size:
-                norms[...] = 0
-            elif elements.size > 2 * most and _few(powers, elements, norms):
-                for index in np.ndindex(norms.shape):
-                    ranges = (range(i, i + 1) for i in index)
-                    own, _ = zip(*map(part, each_part.axes, ranges), strict=True)
-                    norms[index] = norm_of_all(elements[own], powers, most)
-            else:
-                pool(powers, elements, each_part.axes, norms)
+class _Kept(local):
+    """Memory that a thread keeps from call to call, as new memory is slow at first."""
+
+    memory: Array = np.empty(0, np.uint8)
 
 
-def _few(powers: Powers, x: Array, norms: Array) -> bool:
-    """Return True if taking the windows of `x` one by one is not much slower than all at once."""
-    return norms.size * (powers.most + _WINDOW) <= _AT_ONCE * x.size
+_kept = _Kept()
+
+
+def _buffers(size: int, dtype: np.dtype[Any]) -> list[Array]:
+    """Four flat arrays."""
+    nbytes = 4 * size * dtype.itemsize
+    memory = _kept.memory if nbytes <= _kept.memory.nbytes else np.empty(nbytes, np.uint8)
+    if nbytes <= KEPT:
+        _kept.memory = memory
+    return [*memory[:nbytes].view(dtype).reshape(4, size)]
+
+
+def _pool(powers: Powers, some: Sequence[WindowPart], x: Array, y: Array) -> None:
+    """Put the norms of some parts of `x` into `y`."""
+    dtype = powers.held.numpy
+    most = BLOCK // dtype.itemsize
+    buffers: list[Array] = []
+    for part in some:
+        elements, norms = x[part.elements], y[part.windows]
+        if not elements.size:
+            norms[...] = 0
+        elif part.size > 2 * most and _one_by_one(powers, part, elements, norms):
+            for index in np.ndindex(norms.shape):
+                ranges = (range(i, i + 1) for i in index)
+                own, _ = zip(*map(some_of, part.axes, ranges), strict=True)
+                norms[index] = norm_of_all(elements[own], powers, most)
+        else:
+            if not buffers or buffers[0].size < part.sums.room:
+                buffers = _buffers(part.sums.room, dtype)
+            pool(powers, elements, part, norms, buffers)
+
+
+def _one_by_one(powers: Powers, part: WindowPart, x: Array, norms: Array) -> bool:
+    """Return True if that is not much slower than all at once, or nearly all is padding."""
+    few = norms.size * (powers.most + _WINDOW) <= _AT_ONCE * part.size
+    return few or part.size > _AT_ONCE * (x.size + norms.size)

@@ -5,7 +5,7 @@ Powers and their roots are made by products, square and cube roots as far as the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import TypeAlias
@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from opcheck.dtypes import DTYPES, DType, limits
 from opcheck.engine.half import narrowed, widened
 from opcheck.engine.native.blocks import as_laid_out
-from opcheck.engine.native.lp_pool.block_sums.parts import every, fresh_parts, parts
-from opcheck.engine.native.lp_pool.block_sums.sums import Workspace
+from opcheck.engine.native.lp_pool.parts import WindowPart, order_of, parts
+from opcheck.engine.native.lp_pool.sums import every
 from opcheck.engine.windows import AxisWindows, Windows
 from opcheck.model import Array
 from opcheck.numbers.arithmetic import expected
@@ -140,28 +140,25 @@ def values(x: Array, room: Array) -> Array:
     return copy
 
 
-def pool(powers: Powers, x: Array, axes: tuple[AxisWindows, ...], y: Array) -> None:
-    """Put the norms of all windows of `x` into `y`."""
-    space = Workspace.of_this_thread(powers.held.numpy)
-    sums = space.sums(axes)
-    _, spare, other, last = space.buffers
-    direct = y.dtype == last.dtype and y.flags.c_contiguous
-    norms = y if direct else last[: y.size].reshape(y.shape)
+def pool(powers: Powers, x: Array, part: WindowPart, y: Array, buffers: Sequence[Array]) -> None:
+    """Put the norms of the windows of a part, whose elements are `x`, into `y`."""
+    held, spare, *_ = buffers
+    direct = y.dtype == held.dtype and y.flags.c_contiguous
+    norms = y if direct else np.empty(y.shape, held.dtype)
 
     def compute(elements: Array, into: Array) -> None:
-        elements = elements.reshape(sums.layout)
-        for index, place, how in sums.places:
-            how(powers.raise_to, elements[:, index], place, other)
-        sums.put(np.sqrt if powers.begins_with_sqrt else np.absolute, into)
+        sums = part.sums.of(powers.raise_to, elements, buffers)
+        finish = np.sqrt if powers.begins_with_sqrt else np.absolute
+        finish(sums, out=into.reshape(sums.shape))
         powers.finish_root(into)
 
-    compute(values(x, spare), norms)
+    compute(values(x, held), norms)
     low, high = powers.safe
     if powers.p != 1 and not (low <= norms.min() and norms.max() <= high):
         # Zeros, infinities and NaN are right where they come from such elements.
-        least, largest = _extremes(values(x, spare), other)
+        least, largest = _extremes(values(x, held), spare)
         if least < low or largest > powers.largest:
-            _again(powers, x, axes, norms, compute)
+            _again(powers, x, part.axes, norms, compute)
     if y.dtype.itemsize == 2:
         narrowed(norms.astype(np.float32, copy=False), y.dtype, y)
     elif not direct:
@@ -226,11 +223,11 @@ def _again_in_float64(
 ) -> None:
     """Compute the `wrong` norms once more, in parts that take less memory than that in float32."""
     wide = powers_of(powers.dtype, powers.p, powers.most, wide=True)
-    for some in fresh_parts(axes, x, x.size // 4):
+    for some in parts(axes, order_of(x), x.size // 4):
         elements, here = x[some.elements], some.windows
         if elements.size and wrong[here].any():
             instead = np.empty([axis.size for axis in some.axes])
-            pool(wide, elements, some.axes, instead)
+            pool(wide, elements, some, instead, [*np.empty((4, some.sums.room))])
             np.copyto(norms[here], instead, where=wrong[here], casting="same_kind")
 
 
@@ -247,11 +244,11 @@ def norm_of_all(x: Array, powers: Powers, most: int) -> float:
     """The norm of all of `x`, taking `most` elements at a time."""
     if not x.size:
         return 0.0
-    pieces = [part.elements for part in parts(tuple(map(every, x.shape)), x, most)]
-    room, out, more = np.empty((3, most), powers.held.numpy)
+    pieces = [part.elements for part in parts(tuple(map(every, x.shape)), order_of(x), most)]
+    copy, out, more = np.empty((3, most), powers.held.numpy)
 
     def elements() -> Iterator[Array]:
-        return (values(x[piece], room) for piece in pieces)
+        return (values(x[piece], copy) for piece in pieces)
 
     def norm(divisor: float) -> float:
         total = 0.0

@@ -1,0 +1,93 @@
+"""Parts of a pooling: some windows along each axis, and the elements that they reach."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
+from math import prod
+
+from opcheck.engine.native.lp_pool.sums import BlockSums, block_sums, whole
+from opcheck.engine.windows import AxisWindows
+from opcheck.model import Array
+
+
+@dataclass(frozen=True)
+class WindowPart:
+    """Some of the windows of a tensor.
+
+    `windows` and `elements` are where they and the elements that they reach stand, `axes` are they
+    over nothing but these elements.
+    """
+
+    windows: tuple[slice, ...]
+    elements: tuple[slice, ...]
+    axes: tuple[AxisWindows, ...]
+
+    @property
+    def size(self) -> int:
+        """The number of elements and of padding from the first window to the last."""
+        return prod(axis.span for axis in self.axes)
+
+    @cached_property
+    def sums(self) -> BlockSums:
+        """How the elements are added up."""
+        return block_sums(self.axes)
+
+
+def in_planes(x: Array) -> Array:
+    """N×C×D1×… as (N·C)×D1×… where that needs no copy."""
+    try:
+        return x.reshape(x.shape[0] * x.shape[1], *x.shape[2:], copy=False)
+    except ValueError:
+        return x
+
+
+def some_of(axis: AxisWindows, windows: range) -> tuple[slice, AxisWindows]:
+    """The elements that some windows reach, and these windows over those elements.
+
+    Offsets at which there is nothing but padding are left out.
+    """
+    held = replace(axis, begin=axis.begin - windows.start * axis.stride, size=len(windows))
+    offsets = held.offsets
+    if not offsets:
+        return slice(0, 0), replace(held, length=0, kernel=1, begin=0)
+    at = offsets.start * axis.dilation - held.begin
+    held = replace(held, kernel=len(offsets))
+    if len(windows) == 1:
+        return slice(at, at + held.width, axis.dilation), whole(held.kernel)
+    first, end = max(at, 0), min(at + held.span, axis.length)
+    return slice(first, end), replace(held, length=end - first, begin=first - at)
+
+
+def parts(
+    axes: tuple[AxisWindows, ...],
+    order: tuple[int, ...],
+    most: int,
+    box: tuple[range, ...] = (),
+) -> Iterator[WindowPart]:
+    """All windows, or those of a box, in parts of `most` elements or fewer.
+
+    The axes are halved in this order. A part may be larger where its windows would overlap too much
+    with those of the next.
+    """
+    box = box or tuple(range(axis.size) for axis in axes)
+    elements, own = zip(*map(some_of, axes, box), strict=True)
+    part = WindowPart(tuple(slice(some.start, some.stop) for some in box), elements, own)
+    for n in order if part.size > most else ():
+        half = len(box[n]) // 2
+        # What two neighbours both read is to be no more than either's own.
+        if half * axes[n].stride >= own[n].width:
+            for some in (box[n][:half], box[n][half:]):
+                yield from parts(axes, order, most, (*box[:n], some, *box[n + 1 :]))
+            return
+    yield part
+
+
+#: The same for tensors as large as others before.
+remembered_parts = lru_cache(maxsize=8)(lambda *given: tuple(parts(*given)))
+
+
+def order_of(x: Array) -> tuple[int, ...]:
+    """The axes of `x`, those first whose elements lie far apart."""
+    return tuple(sorted(range(x.ndim), key=lambda n: -abs(x.strides[n])))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from functools import cache, cached_property, partial
 from itertools import product
@@ -19,7 +18,7 @@ from opcheck.engine.operators import Formula, Operator, explained, located
 from opcheck.errors import InvalidNode, NotSupported, WrongOperator
 from opcheck.model import Array
 from opcheck.numbers import FaultFunction
-from opcheck.numbers.arithmetic import WORKING_DIGITS, Arithmetic, expected, narrow, stored
+from opcheck.numbers.arithmetic import Arithmetic, expected, narrow, stored
 from opcheck.numbers.bounded.array import VALUES, Bounded, Common, bounded, is_finite, size_of
 from opcheck.numbers.bounded.choice import Indices, Truth
 from opcheck.numbers.faulty import Faulty, bare
@@ -337,7 +336,7 @@ def _on_values(
     bound: BoundNode, arithmetic: Arithmetic, inputs: Sequence[Array | None]
 ) -> Sequence[Any]:
     lift = partial(_lifted, arithmetic)
-    with numbers.lifting(lift), _digits(VALUES()[arithmetic.values]):
+    with numbers.lifting(lift):
         return _called(bound, list(map(lift, inputs)))
 
 
@@ -351,15 +350,6 @@ def _tamed(array: Array | None) -> Array | None:
 
 
 _OUT_OF_RANGE = "right but where an intermediate result left the range of the arithmetic"
-
-
-def _digits(values: Any) -> AbstractContextManager[Any]:
-    """The digits that mpmath's numbers have, where values are those."""
-    if values != np.object_:
-        return nullcontext()
-    from opcheck.numbers.precise import digits
-
-    return digits(WORKING_DIGITS)
 
 
 def _lifted(arithmetic: Arithmetic, array: Array | None) -> Any:
@@ -493,7 +483,8 @@ class Expected:
         if self.output.v.dtype == np.float64:
             return None
         with np.errstate(over="ignore", invalid="ignore"):
-            rest = (self.output.v - self.values).astype(np.float64)
+            # The difference of mpmath's numbers of rank 0 is a bare number.
+            rest = np.asarray(self.output.v - self.values).astype(np.float64)
         most = np.finfo(np.float64).max
         return np.clip(np.where(np.isnan(rest), 0.0, rest), -most, most)
 

@@ -13,23 +13,27 @@ from contextlib import AbstractContextManager
 from functools import cache, partial
 from typing import Any, TypeAlias
 
-import mpmath
 import numpy as np
+from mpmath import MPContext
 from numpy.typing import NDArray
 
 from opcheck.dtypes import DType, limits
 from opcheck.numbers import plain
+from opcheck.numbers.arithmetic import WORKING_DIGITS
 from opcheck.numbers.kinds import Number
 
 Objects: TypeAlias = NDArray[np.object_]
 
-_mp = mpmath.mp
-_INF, _NAN = mpmath.mpf("inf"), mpmath.mpf("nan")
+#: A context of our own: whoever else computes with mpmath keeps their number of digits, and errors,
+#: which are computed when somebody asks, have ours.
+_mp = MPContext()
+_mp.prec = WORKING_DIGITS
+_INF, _NAN = _mp.mpf("inf"), _mp.mpf("nan")
 
 
 def digits(bits: int) -> AbstractContextManager[Any]:
     """Compute with so many binary digits, until the context ends."""
-    context: AbstractContextManager[Any] = mpmath.workprec(bits)
+    context: AbstractContextManager[Any] = _mp.workprec(bits)
     return context
 
 
@@ -61,17 +65,15 @@ class Precise(Number):
 
 
 def _number(x: Any) -> Any:
-    if isinstance(x, mpmath.mpf):
+    if isinstance(x, _mp.mpf):
         return x
     if isinstance(x, np.longdouble) and np.isfinite(x):
         # In two halves, each of which float64 holds.
         mantissa, exponent = np.frexp(x)
         high = float(mantissa)
         low = float(mantissa - np.longdouble(high))
-        return mpmath.ldexp(mpmath.mpf(high) + mpmath.mpf(low), int(exponent))
-    return (
-        mpmath.mpf(int(x)) if isinstance(x, int | np.integer | np.bool_) else mpmath.mpf(float(x))
-    )
+        return _mp.ldexp(_mp.mpf(high) + _mp.mpf(low), int(exponent))
+    return _mp.mpf(int(x)) if isinstance(x, int | np.integer | np.bool_) else _mp.mpf(float(x))
 
 
 _numbers = np.frompyfunc(_number, 1, 1)
@@ -99,11 +101,11 @@ def longdoubles(x: Objects) -> NDArray[np.longdouble]:
     """mpmath's numbers in longdouble, rounded in two steps."""
 
     def one(number: Any) -> Any:
-        if not mpmath.isfinite(number) or number == 0:
+        if not _mp.isfinite(number) or number == 0:
             return np.longdouble(float(number))
-        mantissa, exponent = mpmath.frexp(number)
+        mantissa, exponent = _mp.frexp(number)
         high = float(mantissa)
-        low = float(mantissa - mpmath.mpf(high))
+        low = float(mantissa - _mp.mpf(high))
         return np.ldexp(np.longdouble(high) + np.longdouble(low), int(exponent))
 
     flat = [one(number) for number in x.reshape(-1)]
@@ -115,7 +117,7 @@ def finite(x: Objects) -> NDArray[np.bool_]:
     return np.asarray(_is_finite(x), np.bool_)
 
 
-_is_finite = np.frompyfunc(mpmath.isfinite, 1, 1)
+_is_finite = np.frompyfunc(_mp.isfinite, 1, 1)
 
 
 def rounded(x: Any, y: Any, bits: int, more: int, dtype: DType, *, last: bool) -> float | None:
@@ -125,14 +127,14 @@ def rounded(x: Any, y: Any, bits: int, more: int, dtype: DType, *, last: bool) -
     count as right if it confirms half of those of x. If these are the `last` digits, what they do
     not tell from a midpoint of two numbers is that midpoint. NaN where it is infinite or NaN.
     """
-    if not mpmath.isfinite(y):
+    if not _mp.isfinite(y):
         return float("nan")
     with digits(2 * more):
-        apart, size = mpmath.fabs(y - x), mpmath.fabs(y)
-        confirmed = apart <= mpmath.ldexp(size, -bits // 2)
-        error = mpmath.ldexp(size, -more // 2) if confirmed else apart
+        apart, size = _mp.fabs(y - x), _mp.fabs(y)
+        confirmed = apart <= _mp.ldexp(size, -bits // 2)
+        error = _mp.ldexp(size, -more // 2) if confirmed else apart
         low, high = (_nearest(y + sign * error, dtype) for sign in (-1, 1))
-    if low == high and mpmath.isfinite(x):
+    if low == high and _mp.isfinite(x):
         return low
     if not (last and confirmed):
         return None
@@ -190,7 +192,7 @@ def _real(function: Callable[..., Any]) -> Callable[..., Any]:
             found = function(*operands)
         except (ValueError, ZeroDivisionError):
             return _NAN
-        return _NAN if isinstance(found, mpmath.mpc) else found
+        return _NAN if isinstance(found, _mp.mpc) else found
 
     return real
 
@@ -203,13 +205,13 @@ def _divided(a: Any, b: Any) -> Any:
 
 def _power(x: Any, p: Any) -> Any:
     if p == 0 or x == 1:
-        return mpmath.mpf(1)
+        return _mp.mpf(1)
     if p != p or x != x:
         return _NAN
     if x == 0:
-        return mpmath.mpf(0) if p > 0 else _INF
-    if mpmath.isinf(x) and x > 0:
-        return _INF if p > 0 else mpmath.mpf(0)
+        return _mp.mpf(0) if p > 0 else _INF
+    if _mp.isinf(x) and x > 0:
+        return _INF if p > 0 else _mp.mpf(0)
     return _mp.power(x, p)
 
 
@@ -218,7 +220,7 @@ def _logarithm(x: Any) -> Any:
 
 
 def _rounded(x: Any) -> Any:
-    if not mpmath.isfinite(x):
+    if not _mp.isfinite(x):
         return x
     low = _mp.floor(x)
     rest = x - low
@@ -227,19 +229,19 @@ def _rounded(x: Any) -> Any:
 
 
 def _sign(x: Any) -> Any:
-    return mpmath.mpf((x > 0) - (x < 0))
+    return _mp.mpf((x > 0) - (x < 0))
 
 
 def _fmod(a: Any, b: Any) -> Any:
-    if not mpmath.isfinite(a) or b == 0:
+    if not _mp.isfinite(a) or b == 0:
         return _NAN
-    return a if mpmath.isinf(b) else a - b * _truncated(a / b)
+    return a if _mp.isinf(b) else a - b * _truncated(a / b)
 
 
 def _remainder(a: Any, b: Any) -> Any:
-    if not mpmath.isfinite(a) or b == 0:
+    if not _mp.isfinite(a) or b == 0:
         return _NAN
-    if mpmath.isinf(b):
+    if _mp.isinf(b):
         return a if (a >= 0) == (b > 0) or a == 0 else b
     return a - b * _mp.floor(a / b)
 
@@ -259,15 +261,15 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "remainder": _remainder,
     "fmod": _fmod,
     "exp": lambda x: _mp.exp(x),
-    "expm1": lambda x: _mp.expm1(x) if mpmath.isfinite(x) else _mp.exp(x) - 1,
+    "expm1": lambda x: _mp.expm1(x) if _mp.isfinite(x) else _mp.exp(x) - 1,
     "log": _logarithm,
     "log1p": lambda x: _logarithm(1 + x),
     "sqrt": lambda x: _mp.sqrt(x),
     "erf": lambda x: _mp.erf(x),
     "sign": _sign,
-    "floor": lambda x: _mp.floor(x) if mpmath.isfinite(x) else x,
-    "ceil": lambda x: _mp.ceil(x) if mpmath.isfinite(x) else x,
-    "trunc": lambda x: _truncated(x) if mpmath.isfinite(x) else x,
+    "floor": lambda x: _mp.floor(x) if _mp.isfinite(x) else x,
+    "ceil": lambda x: _mp.ceil(x) if _mp.isfinite(x) else x,
+    "trunc": lambda x: _truncated(x) if _mp.isfinite(x) else x,
     "round": _rounded,
     "maximum": lambda a, b: a if a >= b else b,
     "minimum": lambda a, b: a if a <= b else b,
@@ -344,7 +346,7 @@ _COMPARISONS = "less less_equal greater greater_equal equal not_equal"
 globals().update({name: partial(_compared, name) for name in _COMPARISONS.split()})
 
 _is_nan = np.frompyfunc(lambda x: x != x, 1, 1)
-_is_infinite = np.frompyfunc(mpmath.isinf, 1, 1)
+_is_infinite = np.frompyfunc(_mp.isinf, 1, 1)
 
 
 def isnan(x: Precise) -> Any:
@@ -376,7 +378,7 @@ def clip(x: Any, low: Any = None, high: Any = None) -> Any:
 def _reduced(
     function: Callable[..., Any], empty: Any, x: Precise, axis: Any = None, keepdims: bool = False
 ) -> Precise:
-    options = {} if empty is None else {"initial": mpmath.mpf(empty)}
+    options = {} if empty is None else {"initial": _mp.mpf(empty)}
     v = _array(function(x.v, axis=axis, keepdims=keepdims, **options))
     if empty is None:
         v = np.where(isnan(x).any(axis=axis, keepdims=keepdims), _NAN, v)

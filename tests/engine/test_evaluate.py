@@ -5,6 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
+import mpmath
 import numpy as np
 import pytest
 
@@ -211,6 +212,24 @@ def test_special_values_are_those_of_the_formula_also_by_digits() -> None:
     assert method == "mpmath"
     np.testing.assert_array_equal(out, [[[1, np.nan, 0, 7]]])
     assert not np.signbit(out[0, 0, 2])
+
+
+@pytest.mark.parametrize("x", [-3.0, -1.0, 0.5, 2.0])
+def test_values_of_float64_have_the_digits_that_their_bound_claims(x: float) -> None:
+    # Below 0 the first digits of 1 + erf(x / √2) cancel.
+    with mpmath.workprec(200):
+        right = float(x / mpmath.mpf(2) * mpmath.erfc(-x / mpmath.sqrt(2)))
+    gelu = Node(OpVersion("", "Gelu", 20), (np.array(x),), {"approximate": "none"})
+    (out,), _ = correctly_rounded(gelu)
+    assert (out.item(), gelu.right[0].item()) == (right, right)
+
+
+@pytest.mark.parametrize("op", ["Acosh-22", "Log-13", "Sqrt-13"])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_a_scalar_outside_of_the_domain_gives_nan(op: str, dtype: type[np.floating]) -> None:
+    name, since = op.split("-")
+    node = Node(OpVersion("", name, int(since)), (np.array(-1, dtype),), {})
+    assert np.isnan(node.right[0])
 
 
 def test_what_no_number_of_digits_decides_is_said(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -222,9 +222,10 @@ def _fraction(x: Any) -> Fraction:
 @given(st.lists(st.floats(1e-280, 1e300), min_size=1, max_size=5))
 def test_numbers_come_back_from_mpmath_as_they_went(row: list[float]) -> None:
     x = np.array(row).astype(np.longdouble) / 3
+    theirs = mpmath.mp.prec
     with precise.digits(80):
         objects = precise.objects(x)
-        assert mpmath.mp.prec == 80
+        assert mpmath.mp.prec == theirs
         assert precise.longdoubles(objects).tolist() == x.tolist()
     assert precise.objects(np.array([True, 3])).tolist() == [1, 3]
 

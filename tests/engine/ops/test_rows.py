@@ -306,14 +306,6 @@ def test_version_13_is_its_function_body(opset: int, data: st.DataObject) -> Non
 BACKENDS = [connect(address) for address in ("numpy", "onnxruntime", "reference")]
 
 
-def test_onnx_has_the_node_tests_that_the_suites_quote() -> None:
-    names = ["axis_0", "axis_1", "axis_2", "default_axis", "example", "negative_axis"]
-    other = {"hardmax": "one_hot", "softmax": "large_number"}
-    for op in BOTH:
-        quoted = {f"test_{op.lower()}_{name}" for name in (*names, other[op.lower()])}
-        assert node_tests_of(op).keys() == quoted
-
-
 @pytest.mark.parametrize("backend", BACKENDS, ids=lambda backend: backend.info.address)
 @pytest.mark.parametrize("op", BOTH)
 def test_every_backend_passes_onnx_node_tests(op: str, backend: Any) -> None:

@@ -1,9 +1,6 @@
 """Concat against its sentences: literals, and a loop over the indices."""
 
-from __future__ import annotations
-
 from itertools import product
-from typing import Any
 
 import numpy as np
 import pytest
@@ -15,23 +12,23 @@ from opcheck.model import OpVersion
 VERSIONS = (1, 4, 11, 13)
 
 
-def concat(*tensors: Any, since: int = 13, **attrs: Any) -> Any:
+def concat(*tensors, since=13, **attrs):
     (output,) = evaluate(OpVersion("", "Concat", since), tensors, attrs)
     return output
 
 
-def numbers(*shape: int, start: int = 0) -> Any:
+def numbers(*shape, start=0):
     return np.arange(start, start + np.prod(shape, dtype=int), dtype=np.float32).reshape(shape)
 
 
 @pytest.mark.parametrize("since", VERSIONS)
-def test_tensors_come_one_after_the_other(since: int) -> None:
+def test_tensors_come_one_after_the_other(since):
     x, y = numbers(2, 2), numbers(2, 1, start=10)
     output = concat(x, y, since=since, axis=1)
     assert (output.dtype, output.tolist()) == (np.float32, [[0, 1, 10], [2, 3, 11]])
 
 
-def test_only_version_1_has_a_default() -> None:
+def test_only_version_1_has_a_default():
     x = numbers(2, 2)
     assert concat(x, x, since=1).shape == (2, 4)
     for since in VERSIONS[1:]:
@@ -40,7 +37,7 @@ def test_only_version_1_has_a_default() -> None:
 
 
 @pytest.mark.parametrize("since", VERSIONS)
-def test_negative_axes_came_with_version_11(since: int) -> None:
+def test_negative_axes_came_with_version_11(since):
     x = numbers(2, 3)
     if since < 11:
         with pytest.raises(InvalidNode, match=r"axis -2 is outside \[0, 1\]"):
@@ -50,10 +47,8 @@ def test_negative_axes_came_with_version_11(since: int) -> None:
 
 
 @pytest.mark.parametrize("axis", [0, 1, 2])
-def test_every_element_comes_from_the_tensor_at_its_place(axis: int) -> None:
-    shapes = [[2, 3, 4] for _ in range(3)]
-    for n, shape in enumerate(shapes):
-        shape[axis] = (n + 2) % 3
+def test_every_element_comes_from_the_tensor_at_its_place(axis):
+    shapes = [[*(2, 3, 4)[:axis], (n + 2) % 3, *(2, 3, 4)[axis + 1 :]] for n in range(3)]
     tensors = [numbers(*shape, start=100 * n) for n, shape in enumerate(shapes)]
     output = concat(*tensors, axis=axis)
     for index in product(*map(range, output.shape)):

@@ -1,7 +1,5 @@
 """What docs/adding-an-operator.md shows is what stands in the files, and what it runs comes out."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any

@@ -3,8 +3,6 @@
 Sums run along the last axis, which they keep with length 1, in the dtype of their terms.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, TypeAlias
 

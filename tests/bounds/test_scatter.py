@@ -1,7 +1,5 @@
 """On random data errors scatter as roundings of the expected arithmetic do, or are warned of."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

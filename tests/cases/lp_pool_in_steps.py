@@ -3,8 +3,6 @@
 `LIBERTIES` are what the shipped suite must not mind, `NARROW` and `LAPSES` what it warns of.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from math import prod

@@ -1,7 +1,5 @@
 """The suite of LpPool: its literals against a slow loop, what it covers, and what it sees."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from functools import cache, partial

@@ -5,8 +5,6 @@ What takes minutes is asked of some operators in their newest version and float3
 One pass over all mutants serves all tests here; it stops at two groups that kill a mutant.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 
 import pytest

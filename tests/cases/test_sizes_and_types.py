@@ -5,8 +5,6 @@ be hundreds, is counted here: in the newest version of each operator, in float32
 for what those mistakes call for.
 """
 
-from __future__ import annotations
-
 import pytest
 
 from opcheck.model import Case, Rejected, Typed

@@ -1,7 +1,5 @@
 """The shipped suite of Softmax: its literals from the sentences, and what it finds."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator
 from functools import cache

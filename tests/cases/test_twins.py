@@ -1,7 +1,5 @@
 """Two mutants that give the same answers wherever either shows are one, however worded."""
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from functools import cache
 from itertools import combinations

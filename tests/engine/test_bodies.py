@@ -1,7 +1,5 @@
 """Formulas against the specification's own function bodies: two statements from different hands."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """From a node to its outputs: in which arithmetics, in what parts, and what a defect is."""
 
-from __future__ import annotations
-
 from importlib import import_module
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Every number of 16 bits, and float32 around every place where rounding changes its mind."""
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 from typing import Any

@@ -7,8 +7,6 @@ perhaps ATTRS and ORDER, that of the dimensions in memory, the outermost first. 
 has computed nothing can tell, so each line has a fork.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import os

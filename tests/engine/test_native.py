@@ -3,8 +3,6 @@
 Small arrays take all the ways that large ones do where the sizes on which ways depend are small.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 import threading

@@ -1,7 +1,5 @@
 """LpPool's kernel: windows of every kind, every way to add them up, the ends of the range."""
 
-from __future__ import annotations
-
 import gc
 import math
 import tracemalloc

@@ -1,7 +1,5 @@
 """A node that its schema forbids is refused in words that name what is allowed."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import ml_dtypes

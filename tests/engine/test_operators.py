@@ -1,7 +1,5 @@
 """An operator's file is held against the operator's schema, and found by the operator's name."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """Bounded numbers: no arithmetic that is allowed leaves the bound, and some come close to it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial

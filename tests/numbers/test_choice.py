@@ -1,7 +1,5 @@
 """Comparisons, selections and steps admit what the errors leave open, and nothing else."""
 
-from __future__ import annotations
-
 import itertools
 from typing import Any
 

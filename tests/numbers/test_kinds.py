@@ -1,7 +1,5 @@
 """Every kind of numbers has every function, and all kinds agree on what a formula computes."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Windows of all distributions together, asked once for all implementations."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import cache
 

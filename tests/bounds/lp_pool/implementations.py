@@ -5,8 +5,6 @@ and returns the n norms. Engines with 16-bit outputs and float32 inside are the 
 between two conversions: `inside`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from math import isqrt
 from typing import TypeAlias

@@ -3,8 +3,6 @@
 Windows of shape (n, K) go in as one channel of n·K elements, pooled with kernel and stride K.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from dataclasses import dataclass
 

@@ -4,8 +4,6 @@ Like `implementations`, each takes windows of shape (n, K) and p and answers in 
 else is computed in float64, so that whatever is seen is the mistake.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

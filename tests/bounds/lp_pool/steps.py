@@ -3,8 +3,6 @@
 Each takes numbers ≥ 0 and p, and computes in the dtype of the numbers.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import TypeAlias
 

@@ -3,8 +3,6 @@
 Windows are of K equal elements, for which a running sum loses most.
 """
 
-from __future__ import annotations
-
 from functools import cache
 
 import ml_dtypes

@@ -1,7 +1,5 @@
 """Sound: no implementation that is honest is accused."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

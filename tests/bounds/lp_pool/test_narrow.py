@@ -1,7 +1,5 @@
 """Everything computed in float16 or bfloat16: tolerated, named, and right where it is declared."""
 
-from __future__ import annotations
-
 from functools import cache
 
 import numpy as np

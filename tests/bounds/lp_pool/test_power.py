@@ -1,7 +1,5 @@
 """Tight: mistakes of a known size are seen, and where a better bound could not see them, too."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cache
 

@@ -5,8 +5,6 @@ compute in their dtype. exp(0) is 1 wherever partial sums are rescaled by it or 
 its argument; elsewhere it may be off like any other value.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from typing import TypeAlias
 

@@ -1,7 +1,5 @@
 """Softmax in every arithmetic that the specification leaves free: all of these are right."""
 
-from __future__ import annotations
-
 from functools import partial
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The product's own judgement on what an implementation of Softmax makes of some rows."""
 
-from __future__ import annotations
-
 from functools import cache
 
 from opcheck.compare import Want

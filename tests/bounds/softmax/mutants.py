@@ -5,8 +5,6 @@ the rows, the letters of `rows.LETTERS` that expose it: rows of equal numbers hi
 with exp, rows with one large number what is wrong with the sum.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 from typing import TypeAlias

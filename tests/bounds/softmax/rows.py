@@ -1,7 +1,5 @@
 """Rows on which implementations of Softmax are tried: random ones and the most awkward ones."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from functools import cache
 from typing import TypeAlias

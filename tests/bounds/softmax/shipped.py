@@ -1,7 +1,5 @@
 """Backends that compute whole tensors from honest rows, for the shipped cases."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import cache
 from math import prod

@@ -4,8 +4,6 @@ A warning is left to those that some arithmetic gives: the raw log-sum-exp far f
 max + ln s rounds to max, and 16 bits on rows so long that their sum may stagnate.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from functools import cache
 from typing import TypeAlias

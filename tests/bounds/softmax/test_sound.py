@@ -1,7 +1,5 @@
 """No implementation of Softmax that is right is accused, whatever its arithmetic."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

@@ -1,7 +1,5 @@
 """Poorer arithmetic is called by its name, and passes where it is declared."""
 
-from __future__ import annotations
-
 from functools import partial
 
 import numpy as np

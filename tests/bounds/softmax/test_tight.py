@@ -5,8 +5,6 @@ a poorer arithmetic only. The latter happens to small mistakes on rows far from 
 raw log-sum-exp loses there is a warning.
 """
 
-from __future__ import annotations
-
 from functools import cache
 
 import numpy as np

@@ -1,7 +1,5 @@
 """A mutant of LpPool, shown on one small input."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What every mutant owes its readers: a name, a sentence, true arguments, and an answer."""
 
-from __future__ import annotations
-
 import re
 import warnings
 from collections import Counter

@@ -1,7 +1,5 @@
 """Guarded mutants are wrong on the path that their text names, and right everywhere else."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

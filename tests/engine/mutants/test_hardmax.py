@@ -1,7 +1,5 @@
 """Mutants of Hardmax and DML_ACTIVATION_HARDMAX1 do what they say, shown on single rows."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

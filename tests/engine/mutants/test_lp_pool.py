@@ -1,7 +1,5 @@
 """Mutants of LpPool's own, and those of its schema, are what they say on one small input."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

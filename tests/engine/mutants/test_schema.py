@@ -1,7 +1,5 @@
 """Mutants that schemas make, shown on the engine's operators and on small ones of the tests."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Mutants of Softmax answer what their names say, worked out by hand."""
 
-from __future__ import annotations
-
 from math import e, exp, inf, log, nan
 from typing import Any
 

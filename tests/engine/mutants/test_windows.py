@@ -1,7 +1,5 @@
 """Mutants of windows are what they say, each shown on one small input of LpPool."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

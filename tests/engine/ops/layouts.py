@@ -1,7 +1,5 @@
 """Arrays of the same values that lie in memory in unusual ways."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """p-norms to any number of digits, and windows by loops: what the engine is tested against."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Iterable, Sequence

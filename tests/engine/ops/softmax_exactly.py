@@ -1,7 +1,5 @@
 """Softmax straight from its sentences, in loops over numbers of 80 digits."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import mpmath

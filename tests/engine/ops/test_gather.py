@@ -1,7 +1,5 @@
 """Gather against its sentences: literals, and the equations of its page in a loop."""
 
-from __future__ import annotations
-
 from itertools import product
 from typing import Any
 

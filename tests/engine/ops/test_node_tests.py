@@ -1,7 +1,5 @@
 """Every operator of the engine passes ONNX's own node tests."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

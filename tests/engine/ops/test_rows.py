@@ -1,7 +1,5 @@
 """Hardmax and Softmax against their sentences, computed in loops, and ONNX's own node tests."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from typing import Any

@@ -1,6 +1,5 @@
 """Stored runs of one suite, joined: nothing lost, nothing twice, nothing taken for complete."""
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -27,13 +26,7 @@ WHOLE = run_of(
 )
 
 
-def part(
-    backends: Sequence[str] = BACKENDS,
-    shard: tuple[int, int] | None = None,
-    places: Sequence[int] | None = None,
-    whole: Run = WHOLE,
-    **fields: Any,
-) -> Run:
+def part(backends=BACKENDS, shard=None, places=None, whole=WHOLE, **fields):
     """The part of a run that some backends did, of the cases of a shard."""
     if places is None:
         places = range(CASES) if shard is None else range(CASES)[shard[0] - 1 :: shard[1]]

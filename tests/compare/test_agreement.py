@@ -19,11 +19,9 @@ from opcheck.model import (
     Foreign,
     NotRun,
     OpVersion,
-    Outcome,
     OutputSpec,
     Produced,
     Raised,
-    Rule,
     TimedOut,
     Tolerance,
     Verdict,
@@ -38,13 +36,7 @@ def says(*values: float, dtype: Any = np.float32) -> Produced:
     return Produced((np.array(values, dtype),), 0.1)
 
 
-def among(
-    *outcomes: Outcome,
-    tolerance: Tolerance | None = NEAR,
-    outputs: tuple[OutputSpec, ...] = Y,
-    rule: Rule = "must",
-    op: str = "Gemm",
-) -> list[Judgement]:
+def among(*outcomes, tolerance=NEAR, outputs=Y, rule="must", op="Gemm"):
     named = dict(zip("ABCDE", outcomes, strict=False))
     return [*judge_among(OpVersion("", op, 13), rule, named, outputs, tolerance).values()]
 

@@ -79,14 +79,7 @@ class Fake:
         return np.broadcast_to(np.asarray(self.free), self.values.shape)
 
 
-def judged(
-    y: Any,
-    got: Any,
-    bound: Fake | None = None,
-    dtype: Any = FLOAT32,
-    declared: Collection[str] = (),
-    **rest: Any,
-) -> Comparison:
+def judged(y, got, bound=None, dtype=FLOAT32, declared=(), **rest):
     y = np.asarray(y, np.float64)
     made: Any = replace(bound or Fake(), values=y)
     with np.errstate(over="ignore"):

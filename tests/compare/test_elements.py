@@ -12,32 +12,18 @@ from opcheck.compare import Want, compare
 from opcheck.compare.elements import Judge, check
 from opcheck.compare.ulp import UNORDERED
 from opcheck.dtypes import DTYPES
-from opcheck.model import EXACT, Mismatch, Tolerance
+from opcheck.model import EXACT, Tolerance
 
 FLOAT32, FLOAT64 = DTYPES["float32"], DTYPES["float64"]
 
 
-def share(
-    want: Any,
-    got: Any,
-    tolerance: Tolerance,
-    dtype: Any = FLOAT64,
-    low: float | None = None,
-    high: float | None = None,
-) -> float:
+def share(want, got, tolerance, dtype=FLOAT64, low=None, high=None):
     wanted = np.array([want], np.float64 if dtype.kind == "float" else dtype.numpy)
     shares, _ = Judge(dtype, tolerance, low, high).shares(wanted, np.array([got], dtype.numpy))
     return float(shares[0])
 
 
-def mismatch(
-    dtype: Any,
-    tolerance: Tolerance,
-    want: Any,
-    got: Any,
-    low: float | None = None,
-    high: float | None = None,
-) -> Mismatch:
+def mismatch(dtype, tolerance, want, got, low=None, high=None):
     [found] = compare(Want("y", dtype, want, low, high), got, tolerance).worst
     return found
 

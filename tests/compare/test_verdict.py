@@ -48,13 +48,7 @@ ILLEGAL: list[Admitted] = [refusal()]
 EITHER: list[Admitted] = [Answer(WANTS, "answered"), refusal("rejected")]
 
 
-def judged(
-    rule: Rule,
-    admitted: list[Admitted],
-    outcome: Outcome,
-    tolerance: Tolerance = EXACT,
-    twin: Outcome | None = None,
-) -> Judgement:
+def judged(rule, admitted, outcome, tolerance=EXACT, twin=None):
     """The judgement; whoever refuses what it may answers the legal twin well, or with `twin`."""
     return judge(rule, admitted, outcome, tolerance, twin=twin or made(RIGHT))
 

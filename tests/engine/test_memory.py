@@ -12,7 +12,7 @@ import math
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from typing import Any
 from unittest import mock
 
@@ -98,13 +98,7 @@ def high_water() -> int:
     return int(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss) * unit
 
 
-def measured(
-    name: str,
-    dtype: str,
-    shape: Sequence[int],
-    attrs: Mapping[str, Any] | None = None,
-    order: Sequence[int] | None = None,
-) -> int:
+def measured(name, dtype, shape, attrs=None, order=None):
     """The bytes beside input and output, of this process."""
     [op] = [one for one in every() if one.name == name]
     order = order or range(len(shape))

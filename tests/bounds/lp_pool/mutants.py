@@ -13,12 +13,7 @@ from tests.bounds.lp_pool.implementations import Implementation
 from tests.bounds.lp_pool.steps import power, root
 
 
-def _changed(
-    before: Callable[[Array], Array] = lambda x: x,
-    powers: Callable[[Array], Array] = lambda a: a,
-    total: Callable[[Array], Array] = lambda s: s,
-    after: Callable[[Array], Array] = lambda y: y,
-) -> Implementation:
+def _changed(before=lambda x: x, powers=lambda a: a, total=lambda s: s, after=lambda y: y):
     def run(x: Array, p: float) -> Array:
         raised = power(np.abs(before(x.astype(np.float64))), p)
         s = (raised if p == 1 else powers(raised)).sum(-1)

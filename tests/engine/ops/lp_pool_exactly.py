@@ -2,7 +2,7 @@
 
 import itertools
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from fractions import Fraction
 from typing import Any
 
@@ -81,15 +81,7 @@ def rounded(exact: Fraction, dtype: DType) -> float:
     return float(number) if number <= Fraction(limits(dtype)[1]) else math.inf
 
 
-def loop(
-    x: Any,
-    p: float,
-    kernel: Sequence[int],
-    strides: Sequence[int],
-    dilations: Sequence[int],
-    begins: Sequence[int],
-    sizes: Sequence[int],
-) -> Any:
+def loop(x, p, kernel, strides, dilations, begins, sizes):
     """LpPool of a float64 array, by the definition, one element of one window at a time."""
     out = np.zeros((*x.shape[:2], *sizes))
     for n, c, *numbers in np.ndindex(out.shape):

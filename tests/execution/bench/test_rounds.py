@@ -5,7 +5,6 @@ import math
 import random
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -48,16 +47,7 @@ def contender(name: str, turns: list[str], *, seconds: float = 1e-4, lives: int 
     return Contender(Process(name, seconds, turns, lives=lives), worker=2)
 
 
-def go(
-    contenders: Sequence[Contender],
-    rounds: int,
-    *,
-    beside: Sequence[Contender] = (),
-    seconds: float = 60.0,
-    first: int = 0,
-    plan: Plan = PLAN,
-    stop: Callable[[], bool] = lambda: False,
-) -> int:
+def go(contenders, rounds, *, beside=(), seconds=60.0, first=0, plan=PLAN, stop=lambda: False):
     visit = Visit(2, rounds, seconds)
     return interleave(contenders, beside, plan, visit, first, random.Random(0), stop)
 

@@ -9,8 +9,7 @@ from collections.abc import Callable
 import numpy as np
 
 from tests.bounds.arithmetic import BFLOAT16, Array, keep_bits, sequential, truncated
-from tests.bounds.lp_pool.implementations import Implementation
-from tests.bounds.lp_pool.steps import power, root
+from tests.bounds.lp_pool.implementations import Implementation, power, root
 
 
 def _changed(before=lambda x: x, powers=lambda a: a, total=lambda s: s, after=lambda y: y):

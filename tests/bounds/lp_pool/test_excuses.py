@@ -10,9 +10,8 @@ import numpy as np
 import pytest
 
 from tests.bounds.arithmetic import BFLOAT16, Array, unit
-from tests.bounds.lp_pool.batches import DTYPES, FLOAT16, FLOAT32, FLOAT64
 from tests.bounds.lp_pool.implementations import HONEST
-from tests.bounds.lp_pool.judging import Question, ask
+from tests.bounds.lp_pool.judging import DTYPES, FLOAT16, FLOAT32, FLOAT64, Question, ask
 from tests.bounds.lp_pool.windows import computed_in
 
 POWERS = (1, 2, 3, 16)

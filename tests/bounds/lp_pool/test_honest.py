@@ -7,9 +7,8 @@ from hypothesis import strategies as st
 
 from opcheck.model import Comparison
 from tests.bounds.arithmetic import BFLOAT16, Array, unit
-from tests.bounds.lp_pool.batches import DTYPES, FLOAT16, FLOAT32, out_of_range, owed
 from tests.bounds.lp_pool.implementations import HONEST, Implementation, inside
-from tests.bounds.lp_pool.judging import Question, ask
+from tests.bounds.lp_pool.judging import DTYPES, FLOAT16, FLOAT32, Question, ask, out_of_range, owed
 from tests.bounds.lp_pool.windows import Wanted, in_range
 
 OUT_OF_RANGE = "right but where an intermediate result left the range of"

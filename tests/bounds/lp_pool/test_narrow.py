@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 from tests.bounds.arithmetic import BFLOAT16
-from tests.bounds.lp_pool.batches import FLOAT16, SIZES
 from tests.bounds.lp_pool.implementations import HONEST
-from tests.bounds.lp_pool.judging import Question, ask
+from tests.bounds.lp_pool.judging import FLOAT16, SIZES, Question, ask
 from tests.bounds.lp_pool.mutants import relative
 from tests.bounds.lp_pool.windows import DISTRIBUTIONS, in_range, windows
 

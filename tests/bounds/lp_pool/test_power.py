@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 from tests.bounds.arithmetic import BFLOAT16
-from tests.bounds.lp_pool.batches import FLOAT16, FLOAT32, FLOAT64
-from tests.bounds.lp_pool.judging import Question, ask
+from tests.bounds.lp_pool.judging import FLOAT16, FLOAT32, FLOAT64, Question, ask
 from tests.bounds.lp_pool.mutants import MUTANTS, cut_off, relative, sum_in
 from tests.bounds.lp_pool.windows import windows
 

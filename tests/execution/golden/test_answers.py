@@ -103,6 +103,27 @@ def test_a_case_that_the_oracle_contradicts_is_left_out_as_wrong(tmp_path, text,
     assert told in left.reason
 
 
+ANY_ORDER = """
+op: TopK
+opset: 11
+dtype: float32
+inputs: {X: [[1, 3, 2]], K: {value: [2], dtype: int64}}
+cases:
+- {name: unsorted, attrs: {sorted: 0}}
+- {name: sorted, expect: {Values: [[3, 2]], Indices: [[1, 2]]}}
+- {name: refused, attrs: {sorted: 0, axis: 2}, expect: {rejected: no axis, legal: {attrs.axis: 1}}}
+"""
+
+
+def test_an_answer_that_may_come_in_any_order_is_left_out(tmp_path: Path) -> None:
+    found = made(tmp_path, ANY_ORDER)
+    kinds = {name: [test.kind for test in one.tests] for name, one in found.items()}
+    assert kinds == {"unsorted": [], "sorted": ["must"], "refused": ["rejected"]}
+    left = [one for name in found for one in found[name].left_out]
+    assert [one.what for one in left] == ["the case", "its legal twin"]
+    assert all("in any order" in one.reason and not one.wrong for one in left)
+
+
 def test_what_is_not_certain_is_not_written(tmp_path, monkeypatch):
     def uncertain(*_: Any) -> Any:
         raise Unrounded("nobody knows")

@@ -227,7 +227,9 @@ class Evidence:
         if len(wanted) != 1 or len(types) != 1 or wanted == types:
             return None
         want, dtype = wanted.pop(), types.pop()
-        return (want, dtype) if want and dtype else None
+        # What is no number, or two of them, is not the same answer in another type.
+        numbers = want and dtype and {want.kind, dtype.kind} <= {"bool", "float", "int"}
+        return (want, dtype) if want and dtype and numbers else None
 
     def _rounded(self, fault: Fault) -> Evidence:
         """Return the same in a fault's type: the engine says what is right there."""

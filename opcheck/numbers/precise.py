@@ -65,8 +65,8 @@ class Precise(Number):
 
 
 def _number(x: Any) -> Any:
-    if isinstance(x, _mp.mpf):
-        return x
+    if hasattr(x, "_mpf_"):  # of this context, or of another one
+        return _mp.convert(x)
     if isinstance(x, np.longdouble) and np.isfinite(x):
         # In two halves, each of which float64 holds.
         mantissa, exponent = np.frexp(x)
@@ -263,7 +263,7 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "exp": lambda x: _mp.exp(x),
     "expm1": lambda x: _mp.expm1(x) if _mp.isfinite(x) else _mp.exp(x) - 1,
     "log": _logarithm,
-    "log1p": lambda x: _logarithm(1 + x),
+    "log1p": lambda x: _mp.log1p(x) if -1 < x < 1 else _logarithm(1 + x),
     "sqrt": lambda x: _mp.sqrt(x),
     "erf": lambda x: _mp.erf(x),
     "sign": _sign,

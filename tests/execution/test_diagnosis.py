@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -53,6 +54,13 @@ def test_a_failure_is_told_what_it_looks_like(tmp_path: Path) -> None:
 def test_a_pass_is_told_nothing(tmp_path: Path) -> None:
     results = diagnosed(cases_in(tmp_path, HEAD + TIES), Hardmax())
     assert [(result.verdict, result.diagnoses) for result in results] == [(Verdict.PASS, ())]
+
+
+@pytest.mark.parametrize("got", [["x"] * 3, [1j] * 3, [b"x"] * 3])
+def test_an_answer_that_is_no_number_is_a_failure_like_any_other(tmp_path: Path, got: Any) -> None:
+    answer = np.array([got], object if got == ["x"] * 3 else None)
+    (result,) = diagnosed(cases_in(tmp_path, HEAD + TIES), answering(lambda inputs: [answer]))
+    assert result.verdict is Verdict.FAIL
 
 
 def test_a_refused_legal_model_looks_like_what_is_not_supported(tmp_path: Path) -> None:

@@ -163,6 +163,20 @@ def test_a_formula_has_the_same_values_on_every_kind(name: str, kind: str) -> No
     np.testing.assert_allclose(values(found), right, rtol=rtol, atol=1e-12)
 
 
+@pytest.mark.parametrize("name", "expm1 log1p sin tan asin atan sinh tanh asinh atanh".split())
+def test_tiny_numbers_keep_their_digits(name: str) -> None:
+    tiny = np.array([1e-60, -1e-300])
+    with precise.digits(120):
+        found = values(getattr(xp, name)(precise.precise(tiny)))
+    np.testing.assert_array_equal(found, tiny)
+
+
+def test_numbers_of_another_context_are_taken_as_they_are() -> None:
+    with mpmath.workprec(400):
+        third = mpmath.mpf(1) / 3
+    assert _fraction(precise.precise(np.array([third], object)).v[0]) == _fraction(third)
+
+
 UNARY = "abs negative exp expm1 log log1p sqrt erf sign floor ceil trunc round sin cos tan".split()
 UNARY += "asin acos atan sinh cosh tanh asinh acosh atanh".split()
 BINARY = "add subtract multiply divide pow remainder fmod maximum minimum".split()

@@ -145,9 +145,22 @@ def read_answer(
         record = read_json(parts[0], object_hook=value_of)
         checked = _checked(kind)  # type: ignore[arg-type]  # mypy takes a class for unhashable
         (answer,) = checked.validate_python([record])
+        if any(type(value) is float and value < 0 for value in vars(answer).values()):
+            raise ValueError("a time is negative")
         return answer  # type: ignore[no-any-return]
     except _GARBAGE as error:
-        raise Damaged(f"{type(error).__name__}: {error}") from error
+        raise Damaged(_said(error)) from error
+
+
+def _said(error: Exception) -> str:
+    """What is wrong with an answer, in one line; of several things the first."""
+    findings = getattr(error, "errors", None)
+    if findings is None:
+        return f"{type(error).__name__}: {error}"
+    first = findings(include_url=False, include_input=False)[0]
+    # The first two steps are the tuple's and the union's.
+    place = ".".join(map(str, first["loc"][2:]))
+    return f"{place}: {first['msg']}" if place else f"{first['msg']}"
 
 
 @lru_cache
@@ -155,7 +168,7 @@ def _checked(kind: Any) -> Any:
     # Here, because a worker has no use for it.
     from pydantic import ConfigDict, TypeAdapter
 
-    settings = ConfigDict(arbitrary_types_allowed=True, allow_inf_nan=False)
+    settings = ConfigDict(arbitrary_types_allowed=True, allow_inf_nan=False, extra="forbid")
     return TypeAdapter(tuple[kind | Failure], config=settings)
 
 

@@ -114,20 +114,19 @@ def outputs_in_turns(X, W, B, windows, group):
     return y if B is None else y + xp.reshape(B, (-1, *[1] * (X.ndim - 2)))
 
 
-def kernel_transposed(X, W, B, group):
-    square = W.ndim > 3 and W.shape[2] == W.shape[3]
-    return X, W.swapaxes(2, 3) if square else W, B
-
-
 MUTANTS = {
     "kernel_turned": ("the kernel was turned around, as in mathematics", with_operands(
         lambda X, W, B, group: (X, xp.flip(W, axis=tuple(range(2, W.ndim))), B))),
-    "kernel_transposed": ("the first two axes of the kernel were exchanged where it is square",
-                          with_operands(kernel_transposed)),
+    "kernel_transposed": (
+        "the first two axes of the kernel were exchanged where it is square", with_operands(
+        lambda X, W, B, group: (X, W.swapaxes(2, 3) if W.shape[2:3] == W.shape[3:4] else W, B))),
     "input_channels_in_turns": ("the input's channels went to the groups in turns", with_operands(
         lambda X, W, B, group: (grouped(X, 1, group), W, B))),
     "filters_in_turns": ("the filters went to the groups in turns", with_operands(
         lambda X, W, B, group: (X, grouped(W, 0, group), B))),
+    "groups_in_turns": ("each filter was given the next group of channels",
+        lambda X, W, B, windows, group: outputs_in_turns(
+            X, grouped(W, 0, W.shape[0] // group), B, windows, group)),
     "outputs_in_turns": ("the filters' outputs were written in turns of the groups",
                          outputs_in_turns),
     "first_group_for_all": ("the first group's filters served for all", with_operands(

@@ -8,7 +8,7 @@ from opcheck.engine.rounding import Unrounded
 from opcheck.execution.golden import oracles
 from opcheck.execution.golden.answers import Made, made_of
 from opcheck.model import Case
-from tests.asking import cases_in
+from tests.asking import cases_in, shipped_cases
 from tests.execution.golden.made import FOUR
 
 
@@ -162,3 +162,11 @@ def test_an_operator_that_the_engine_lacks_is_written_as_stated(tmp_path: Path) 
     (test,) = made_of(case, 3).tests
     assert test.data_sets[0].method == "stated"
     assert test.data_sets[0].outputs[0].written.tolist() == [0, 2]
+
+
+@pytest.mark.gate
+def test_the_shipped_cases_agree_with_their_precise_answers() -> None:
+    smoke = [case for case in shipped_cases() if case.level == "smoke"]
+    wrong = [one for case in smoke for one in made_of(case).left_out if one.wrong]
+    assert len(smoke) > 800
+    assert wrong == []

@@ -229,7 +229,8 @@ class _CellGroup:
             mutant = self.fitting[those[0].case.id][name]
             against = (case for cell in self.cells for case in self.suspects.against(mutant, cell))
             if found := self._learned(those, self._bits(against), those, few=False):
-                text = f"{spelt(mutant).text}, where {found.text}"
+                # Where all of its kind failed alike, there is nothing to tell them by.
+                text = spelt(mutant).text + (f", where {found.text}" if found.text else "")
                 self._choose(Diagnosis(name, text, found.counts), self._about(found, those))
 
     def _numbers_alike(self) -> None:

@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 from opcheck.diagnose.evidence import contradicts, reproduces
-from opcheck.model import Foreign
+from opcheck.engine import Node
+from opcheck.engine.mutants import mutants_of
+from opcheck.model import Foreign, OpVersion
 from tests.diagnose.wrong import HARDMAX, SOFTMAX, mutant, node, refuse, wrong
 
 TIES = node(HARDMAX, [[3, 3, 1]], {"axis": 1})
@@ -42,6 +44,20 @@ def test_another_arithmetic_of_the_same_mistake_may_differ_by_a_few_ulp() -> Non
     doubled = 2 * RIGHT
     near = np.nextafter(doubled, np.float32(9))
     assert reproduces(mutant(lambda _: [doubled]), wrong(ROW, [near]))
+
+
+def test_another_arithmetic_may_differ_by_what_the_operator_s_own_rounds_to() -> None:
+    """Stage one is computed in float32, and outputs are float64; Mean is right in both."""
+    x = np.random.default_rng(0).standard_normal((3, 40)) + 2
+    scale, bias = np.linspace(1, 2, 40), np.linspace(-1, 1, 40)
+    given = Node(OpVersion("", "LayerNormalization", 17), (x, scale, bias), {"epsilon": 0.1})
+    mean = x.mean(1, keepdims=True)
+    deviation = x.std(1, keepdims=True)
+    answer = [(x - mean) / (deviation + 0.1) * scale + bias, mean, 1 / (deviation + 0.1)]
+    got = [answer[0], *(part.astype(np.float32) for part in answer[1:])]
+    found = {one.name: one for one in mutants_of(given.op)}
+    assert reproduces(found["epsilon_after_the_root"], wrong(given, got))
+    assert not reproduces(found["epsilon_ignored"], wrong(given, got))
 
 
 def test_what_is_nearer_to_the_right_answer_than_to_the_mistake_is_not_that_mistake() -> None:

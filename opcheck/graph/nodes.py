@@ -5,6 +5,7 @@ import re
 import warnings
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
@@ -223,11 +224,17 @@ def _inner(node: NodeProto) -> Iterable[NodeProto]:
                 yield from graph.node
 
 
+def _without_warnings() -> AbstractContextManager[Any]:
+    """Ignore those of NumPy, about NaN, infinity and what overflows, while tests are made."""
+    return warnings.catch_warnings(action="ignore")
+
+
 def node_tests(op: str) -> tuple[ModelTest, ...]:
     """ONNX's tests of one node of its operator `op`, not of graphs that operators expand to."""
     try:
         # They are made when the module of their operator is imported, and kept in a list beside it.
-        importlib.import_module(f"{_PACKAGE}.{op.lower()}")
+        with _without_warnings():
+            importlib.import_module(f"{_PACKAGE}.{op.lower()}")
     except ModuleNotFoundError as error:
         if error.name != f"{_PACKAGE}.{op.lower()}":
             raise
@@ -243,7 +250,7 @@ def node_tests(op: str) -> tuple[ModelTest, ...]:
 def all_node_tests() -> tuple[ModelTest, ...]:
     """All of them, as they are, by name; making them takes some seconds."""
     package = importlib.import_module(_PACKAGE)
-    with warnings.catch_warnings(action="ignore"):  # of NumPy, about NaN, infinity and 0
+    with _without_warnings():
         cases = package.collect_testcases(None)
     return tuple(map(_whole, sorted(cases, key=lambda case: str(case.name))))
 

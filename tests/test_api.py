@@ -102,10 +102,7 @@ def test_a_function_that_implements_nothing_is_unsupported() -> None:
 
 
 def test_an_object_with_prepare_is_a_backend() -> None:
-    (result,) = opcheck.run(
-        opcheck.load(ids=[TIES]),
-        fakes.Fake(fakes.right, "right"),
-    )
+    (result,) = opcheck.run(opcheck.load(ids=[TIES]), fakes.Fake(fakes.right, "right"))
     assert result.verdict is Verdict.PASS
 
 

@@ -257,10 +257,7 @@ def _request(
 
 
 def _collected(
-    run: LiveRun,
-    output: JsonOutput | PrettyOutput,
-    reports: report_files.Reports,
-    most: int | None,
+    run: LiveRun, output: JsonOutput | PrettyOutput, reports: report_files.Reports, most: int | None
 ) -> tuple[list[Record], bool]:
     """Print and write the results up to so many failures; returns them, and if the user stopped."""
     from opcheck.analysis.status import is_failure

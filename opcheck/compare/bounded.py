@@ -235,13 +235,7 @@ def _unjudged(y: Floats, slack: Floats, room: Room, tier: Tier) -> Mask:
 
 
 def _judge(
-    want: Want,
-    actual: Floats,
-    got: Array,
-    error: Floats,
-    room: Room,
-    dtype: DType,
-    tier: Tier,
+    want: Want, actual: Floats, got: Array, error: Floats, room: Room, dtype: DType, tier: Tier
 ) -> ElementShares:
     y = want.values
     finite = np.isfinite(y)

@@ -117,11 +117,7 @@ class Driver(Generic[Key, Found]):
             yield self._ended.popleft()
 
     def _go_on(
-        self,
-        backend: AskableBackend,
-        key: Key,
-        inquiry: Inquiry[Found],
-        reply: Reply | None,
+        self, backend: AskableBackend, key: Key, inquiry: Inquiry[Found], reply: Reply | None
     ) -> None:
         try:
             question = next(inquiry) if reply is None else inquiry.send(reply)

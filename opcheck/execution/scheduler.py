@@ -17,13 +17,7 @@ from opcheck.execution.evaluation import (
 )
 from opcheck.execution.expected import OracleAnswer, ask_oracle
 from opcheck.known import Gate, Ledger, explain
-from opcheck.model import (
-    Case,
-    Diagnosis,
-    LiveResult,
-    Record,
-    Verdict,
-)
+from opcheck.model import Case, Diagnosis, LiveResult, Record, Verdict
 
 if TYPE_CHECKING:
     from opcheck.diagnose import Suspects

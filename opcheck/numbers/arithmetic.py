@@ -28,10 +28,7 @@ class Accuracy:
 #: 4 ULP is what OpenCL's full profile grants exp and log, and no released engine measured here
 #: needed more. The argument terms are measured on implementations that compute exp by exp2 and
 #: pow by exp and log (tests/bounds).
-LIBRARY: Mapping[str, Accuracy] = {
-    "exp": Accuracy(4, argument=2),
-    "pow": Accuracy(4, argument=6),
-}
+LIBRARY: Mapping[str, Accuracy] = {"exp": Accuracy(4, argument=2), "pow": Accuracy(4, argument=6)}
 PLAIN = Accuracy(4)
 
 

@@ -17,12 +17,7 @@ from opcheck.report import plain_text
 from opcheck.report.style import COLOURS, Numbers, new_table, put_all
 
 #: What a verdict is called here; the others go by their own names.
-_WORDS = {
-    None: "no model",
-    Verdict.PASS: "right",
-    Verdict.FAIL: "wrong",
-    Verdict.ERROR: "refuses",
-}
+_WORDS = {None: "no model", Verdict.PASS: "right", Verdict.FAIL: "wrong", Verdict.ERROR: "refuses"}
 #: How many kinds of reasons are shown of a backend.
 _REASONS = 12
 #: Names of types, which differ between reasons of one kind as numbers do.

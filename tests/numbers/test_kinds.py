@@ -314,15 +314,7 @@ def test_values_may_be_of_any_width(dtype: Any) -> None:
     x, y = np.random.default_rng(8).uniform(0.5, 1, (2, 2, 3))
     arithmetic = replace(FLOAT32, values=kinds.index(np.dtype(dtype)))
     lift: Any = lambda a: lifted(a, arithmetic, np.float32)  # noqa: E731
-    for name in (
-        "Gelu",
-        "Softmax",
-        "MatMul",
-        "Pow",
-        "Clip",
-        "movement",
-        "TopK",
-    ):
+    for name in ("Gelu", "Softmax", "MatMul", "Pow", "Clip", "movement", "TopK"):
         with precise.digits(160), xp.lifting(lift):
             found = FORMULAS[name](lift(x), lift(y)).settled()
         right = FORMULAS[name](Faulty(x), Faulty(y)).v

@@ -148,10 +148,7 @@ SHAPE = "must be a mapping, got a list (by the name of the output: {output: [1, 
         ),
         ("»{rejected: x}", "expect: 'legal' is missing"),
         ("{rejected: »'', legal: {attrs.axis: 0}}", "expect.rejected: must not be empty, got ''"),
-        (
-            "{rejected: x, »leagl: {attrs.axis: 0}}",
-            "unknown key 'leagl' (did you mean 'legal'?)",
-        ),
+        ("{rejected: x, »leagl: {attrs.axis: 0}}", "unknown key 'leagl' (did you mean 'legal'?)"),
         (
             "{rejected: x, »output: [1], legal: {attrs.axis: 0}}",
             "unknown key 'output' (known: rejected, legal)",
@@ -221,10 +218,7 @@ def test_rule_open_and_several_answers_go_together(mistake: Mistake) -> None:
         ("[{as: x, »outptu: [1]}, {as: y, output: [1, 0]}]", f"'outptu' {NO_OUTPUT} 'output'?)"),
         ("[{as: x, output: {»shap: [1]}}, {as: y}]", "unknown key 'shap' (did you mean 'shape'?)"),
         ("[{as: x}, »{as: y, rejected: z}]", "an item of expect.any_of: 'legal' is missing"),
-        (
-            "[{as: x}, {as: y, rejected: z, legal: {»axis: 0}}]",
-            f"legal: 'axis' is no path {PATHS}",
-        ),
+        ("[{as: x}, {as: y, rejected: z, legal: {»axis: 0}}]", f"legal: 'axis' is no path {PATHS}"),
         ("[{as: x}, {as: y, golden: »nowhere}]", "'nowhere' does not exist"),
         (
             f"[{{as: x, rejected: y, {LEGAL}}}, »{{as: z, rejected: w, {LEGAL}}}]",
@@ -285,11 +279,7 @@ inputs: {X: [[[1]]], W: [[[1], [1], [1], [1]]], R: [[[1], [1], [1], [1]]]}
     ("head", "expect", "message"),
     [
         (TOPK, "expect: »{Values: [3, 2]}", "expect lacks output 'Indices'"),
-        (
-            LSTM,
-            "»expect: {Y_h: [[[1]]]}",
-            "expect must state output 'Y' too, as a later one is",
-        ),
+        (LSTM, "»expect: {Y_h: [[[1]]]}", "expect must state output 'Y' too, as a later one is"),
     ],
 )
 def test_an_output_that_is_not_stated_is_missed(mistake, head, expect, message):

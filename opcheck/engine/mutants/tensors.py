@@ -281,11 +281,7 @@ def _not_rounded_back(part: float) -> tuple[str, ...]:
 
 #: Which types lose something on the way through another; of those of 16 bits float16 has more
 #: digits, and bfloat16 the wider range.
-_NARROWED_TO = {
-    "float32": DOUBLE,
-    "float16": BEYOND_FLOAT16,
-    "bfloat16": ("float16", *LONG),
-}
+_NARROWED_TO = {"float32": DOUBLE, "float16": BEYOND_FLOAT16, "bfloat16": ("float16", *LONG)}
 
 
 def _of_texts(change: Callable[[str], str]) -> Callable[[Array], Array]:

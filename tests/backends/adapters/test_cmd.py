@@ -44,11 +44,7 @@ NO = "backend 'cmd' has no placeholder"
         ("ls {model} {input} {outputs}", f"{NO} {{input}}", "'inputs'"),
         ("ls {models} {inputs} {outputs}", f"{NO} {{models}}", "'model'"),
         ("ls --out={OUTPUTS}", f"{NO} {{OUTPUTS}}", "'outputs'"),
-        (
-            "ls {inputs} {outputs} {output}",
-            f"{NO} {{output}}",
-            "'outputs'",
-        ),
+        ("ls {inputs} {outputs} {output}", f"{NO} {{output}}", "'outputs'"),
         (None, "backend 'cmd' needs a command", ""),
         ("", "backend 'cmd' needs a command", ""),
         ("  ", "backend 'cmd' needs a command", ""),

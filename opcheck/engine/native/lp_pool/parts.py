@@ -61,10 +61,7 @@ def some_of(axis: AxisWindows, windows: range) -> tuple[slice, AxisWindows]:
 
 
 def parts(
-    axes: tuple[AxisWindows, ...],
-    order: tuple[int, ...],
-    most: int,
-    box: tuple[range, ...] = (),
+    axes: tuple[AxisWindows, ...], order: tuple[int, ...], most: int, box: tuple[range, ...] = ()
 ) -> Iterator[WindowPart]:
     """All windows, or those of a box, in parts of `most` elements or fewer.
 

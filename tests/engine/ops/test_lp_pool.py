@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from onnx import helper
 
 from opcheck.dtypes import DTYPES, limits
 from opcheck.engine.rounding import correctly_rounded
@@ -22,7 +21,6 @@ from tests.engine.ops.lp_pool_exactly import (
     rows,
     tensor,
 )
-from tests.node_tests import node_tests_of
 
 NAMES = TYPES[22]
 NAN, INF = math.nan, math.inf
@@ -84,20 +82,6 @@ def test_every_element_is_the_norm_of_its_window(name, pooling, p, up, seed):
     assert got.values.shape == want.shape
     np.testing.assert_allclose(got.values, want, rtol=1e-14)
     assert got.rounded().dtype == x.dtype
-
-
-def test_the_node_tests_of_onnx_pass_at_every_version_that_has_their_attributes() -> None:
-    tests = node_tests_of("LpPool").values()
-    assert len(tests) == 8
-    for test in tests:
-        (node,) = test.model.graph.node
-        attrs = {a.name: helper.get_attribute_value(a) for a in node.attribute}
-        attrs = {k: v.decode() if isinstance(v, bytes) else v for k, v in attrs.items()}
-        for version in (18, 22) if "dilations" in attrs else TYPES:
-            for (x,), (want,) in test.data_sets:
-                got = lp_pool(version, x, **attrs)
-                np.testing.assert_allclose(got, want, test.rtol, test.atol, err_msg=test.name)
-                assert (got.dtype, got.shape) == (want.dtype, want.shape), test.name
 
 
 # ── literals ──────────────────────────────────────────────────────────────────────────────────

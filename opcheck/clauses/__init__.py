@@ -7,6 +7,7 @@ from opcheck.clauses.coverage import (
     CheckedSentence,
     Pages,
     Survey,
+    check_files,
     load_pages,
     pages_of,
     rulings,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, Self
@@ -16,7 +16,7 @@ from opcheck import opset
 from opcheck.clauses.pages import Sentence, cited, page, quotation
 from opcheck.errors import CaseFileError, Problem, did_you_mean
 from opcheck.model import Case, OpVersion, OutputSpec, Rejected, Source, TensorSpec
-from opcheck.reading import Problems, quoted, read_file, shipped_folder, validation
+from opcheck.reading import Mark, Problems, quoted, read_file, shipped_folder, validation
 
 #: The name of a case, or of one of its rows.
 CaseName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*(#[A-Za-z0-9_.+-]+)?$")]
@@ -62,12 +62,15 @@ class PagesFields(validation.Fields):
 class Pages:
     """The pages of an operator by version; `link` is where people read them.
 
-    `problems` are entries without a sentence: a release of onnx may word it differently.
+    `problems` are entries without a sentence: a release of onnx may word it differently. `names`
+    are those of cases in the file about `op`, by their places.
     """
 
     link: str
     versions: Mapping[int, tuple[Sentence, ...]]
     problems: tuple[Problem, ...] = ()
+    op: str = ""
+    names: Mapping[Mark, str] = field(default_factory=dict)
 
 
 @cache
@@ -79,6 +82,26 @@ def pages_of(domain: str, op: str) -> Pages | None:
             return load_pages(file, f"clauses/{family}/{file.name}")
     pages = _bare(domain, op)
     return pages if pages.versions else None
+
+
+def check_files(cases: Iterable[Case], shipped: Callable[[str], Iterable[Case]]) -> None:
+    """Raise CaseFileError: files of no operator; names of no `shipped` case, for ops of `cases`."""
+    problems, ops = Problems(), {case.op.name for case in cases}
+    for path in sorted(shipped_folder("_clauses", "clauses").rglob("*.yaml")):
+        file = f"clauses/{path.parent.name}/{path.name}"
+        try:
+            pages = load_pages(path, file)
+            names = pages.names if pages.op in ops else {}
+            mine = [case for case in shipped(pages.op) if case.op.name == pages.op] if names else []
+            rows = {f"{case.name}#{case.row}" for case in mine if case.row is not None}
+            known = sorted(rows | {case.name for case in mine})
+            for mark, name in names.items():
+                if name not in known:
+                    told = f"cases: {pages.op} has no case {quoted(name)}"
+                    problems.add(file, mark, told, did_you_mean(name, known))
+        except CaseFileError as error:
+            problems += error.problems
+    problems.raise_if_any()
 
 
 @cache
@@ -111,8 +134,11 @@ def load_pages(path: Path, file: str) -> Pages:
     if not pages:
         hint = did_you_mean(fields.op, opset.operators(fields.domain))
         problems.add(file, node.at(["op"]), f"op: there is no {quoted(fields.op)}", hint)
+        raise CaseFileError(problems)
+    labels: dict[Mark, str] = {}
     for n, entry in enumerate(fields.sentences):
         mark = node.at(("sentences", n))
+        labels |= {node.at(("sentences", n, "cases", i)): c for i, c in enumerate(entry.cases)}
         said: dict[str, Any] = {"cases": tuple(entry.cases), "nothing": entry.nothing}
         said |= {"ruling": entry.ruling, "source": Source(file, mark.line, mark.column)}
         wrong, missing, hint = [], [], None
@@ -137,7 +163,7 @@ def load_pages(path: Path, file: str) -> Pages:
         for message in wrong:
             problems.add(file, mark, f"{quoted(entry.sentence or entry.text)}: {message}", hint)
     done = {since: tuple(sentences) for since, sentences in pages.items()}
-    return Pages(fields.page or bare.link, done, tuple(problems))
+    return Pages(fields.page or bare.link, done, tuple(problems), fields.op, labels)
 
 
 def _places(entry: SentenceEntry, page: Sequence[Sentence]) -> tuple[Sequence[int], bool]:
@@ -172,7 +198,7 @@ class CheckedSentence:
 class Survey:
     """Tests of one page; `strays` are cases that quote text missing from it.
 
-    `link` is None for a version without pages; `problems` are of the operator's file.
+    `link` is None for a version without pages; `problems` are of the operator's file, told once.
     """
 
     op: OpVersion
@@ -192,7 +218,10 @@ def survey(
     about: dict[OpVersion, list[Case]] = defaultdict(list)
     for case in cases:
         about[case.op].append(case)
-    return tuple(_survey(op, pages(op.domain, op.name), about[op]) for op in sorted(about))
+    found = [_survey(op, pages(op.domain, op.name), about[op]) for op in sorted(about)]
+    first = {problem: one.op for one in reversed(found) for problem in one.problems}
+    once = [tuple(p for p in one.problems if first[p] == one.op) for one in found]
+    return tuple(replace(one, problems=new) for one, new in zip(found, once, strict=True))
 
 
 def _survey(op: OpVersion, pages: Pages | None, cases: Sequence[Case]) -> Survey:

@@ -41,10 +41,13 @@ def command(clauses: bool, folder: Path | None, form: str, **selection: Any) -> 
 
     Exits with 2 and every problem of every file if there is one, with 5 if no case matches.
     """
-    from opcheck.clauses import survey
+    from opcheck.clauses import check_files, survey
     from opcheck.report import listing
+    from opcheck.suite import load
 
     cases, said = chosen_cases(**selection)
+    if clauses:
+        check_files(cases, lambda op: load((), [op] if selection["paths"] else selection["ops"]))
     surveys = survey(cases) if clauses else ()
     if form == "json":
         pages = (record for page in surveys for record in listing.clause_records(page))

@@ -146,7 +146,7 @@ class Reports:
         self._has_new = self._is_unordered = False
 
     def begin(self, header: Header, kept: Iterable[Record] = ()) -> None:
-        """Empty all files, put what is `kept` into the resumed one, and begin the streams."""
+        """Empty all files, put `kept` in the resumed one, begin the streams; raises Unwritable."""
         from opcheck.report import store
 
         if self._resumed:

@@ -76,7 +76,7 @@ class TimingGate:
 def asked(
     most: float | None, unclear: str | None, *, stored: bool, base: str | None = None
 ) -> TimingGate | None:
-    """Return the gate against something `stored`, or `base`; raises UsageError without use."""
+    """Return the gate; raises UsageError without `stored` or `base`, or below what can be told."""
     from opcheck.timing.comparing import FINEST, FINEST_WITHIN, USUAL
 
     if not stored and most is None:

@@ -96,7 +96,7 @@ class Want:
 class Findings:
     """Wrong elements of an output, collected piece by piece.
 
-    `used` is the largest share, `steps` the largest ULP distance (None for integers).
+    `used`: largest share. `steps`: largest ULP distance, None for integers. `unjudged`: how many.
     """
 
     size: int

@@ -54,9 +54,9 @@ def compare(
 
     `got` may have any memory layout and byte order. If `like`, an input, has the output's shape,
     each wrong element is shown with the input's. `declared` arithmetic needs no warning. `used` is
-    infinite where type, dtype or shape is wrong.
+    at most 1 for what passes, infinite where type, dtype or shape is wrong.
 
-    Raises ValueError for an invalid tolerance, and for values that the wanted dtype cannot hold.
+    Raises ValueError as `check` does, and for wanted values that the wanted dtype cannot hold.
     """
     if tolerance is not None:
         check(tolerance)

@@ -27,8 +27,9 @@ CHUNK = 1 << 16
 def distance(a: Array, b: Array) -> NDArray[np.uint64]:
     """The steps between `a` and `b`, element by element, as uint64 in their shape.
 
-    +0 and -0 are 0 apart, NaN and NaN likewise; NaN and anything else are UNORDERED. Raises
-    ValueError for shapes or dtypes that differ and for a dtype that is not floating.
+    Both have one shape and one dtype, float16, bfloat16, float32 or float64, in any memory layout
+    and byte order; others raise ValueError. +0 and -0 are 0 apart, NaN and NaN likewise; NaN and
+    anything else are UNORDERED.
     """
     dtype = _common(a, b)
     # The bits of +inf: every bit of the exponent set, none of the significand.

@@ -78,8 +78,8 @@ class Bench:
     """Header of a benchmark: versions, machine, and options.
 
     `packages` are versions by distribution, `backends` versions by address. `threads` were asked
-    for, `threads_of` are those that backends report. `included` is what else is in the times of a
-    backend. `cold`: caches were emptied before each call. `warm`: seconds of warming up, at most.
+    for, `threads_of` are those that backends report, or None. `included` is what else is in the
+    times of one. `cold`: caches were emptied before each call. `warm`: seconds of warm-up, at most.
     """
 
     opcheck: str

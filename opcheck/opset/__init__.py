@@ -36,7 +36,7 @@ _COMPUTE = {"CastLike", "Col2Im", "Loop", "Scan", "SequenceMap"}
 
 @cache
 def versions(domain: str, name: str) -> Mapping[int, Schema]:
-    """Every version of an operator by the opset that begins it; only this operator is read."""
+    """Every version of one operator, read alone, by the opset that begins it; empty if unknown."""
     if domain == directml.DOMAIN:
         return {schema.op.since: schema for schema in directml.SCHEMAS if schema.op.name == name}
     from opcheck.opset import onnx_defs

@@ -69,7 +69,7 @@ class FileNode:
         return FileNode(kept, self.mark, self.keys)
 
     def at(self, path: Sequence[str | int], *, key: bool = False) -> Mark:
-        """Return where the deepest value on `path` begins, or with `key` the last step's key."""
+        """Where `path`, or with `key` its last key, begins; steps that lead nowhere are skipped."""
         node, mark = self, self.mark
         for number, step in enumerate(path, 1):
             below = node.get(step)

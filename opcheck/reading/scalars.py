@@ -103,7 +103,7 @@ class BadScalar(OpcheckError):
 
 
 def resolve(text: str) -> PlainScalar:
-    """The value of a plain (unquoted, untagged) scalar; raises BadScalar for -0 and huge ones."""
+    """A plain scalar's value; raises BadScalar for -0, beyond float64, over NUMBER_LENGTH."""
     if text in WORDS:
         return WORDS[text]
     match = _NUMBER.fullmatch(text) if text[0] in "+-.0123456789" else None

@@ -27,7 +27,7 @@ _OF_HEADERS = (SyntaxError, TypeError, RecursionError, MemoryError, tokenize.Tok
 
 
 def materialize(spec: TensorSpec) -> Array:
-    """The tensor, C-contiguous and writable.
+    """The tensor of `spec.shape` and `spec.dtype`, C-contiguous and writable.
 
     Raises ValueError for values that the dtype cannot hold, and for ties in a permutation.
     """
@@ -162,7 +162,7 @@ def specials(dtype: DType) -> list[float]:
 
 
 def load_npy(path: Path) -> NDArray[Any]:
-    """The array in a .npy file, mapped into memory; raises ValueError with what it is instead."""
+    """The array in a .npy file, mapped read-only; raises ValueError with what it is instead."""
     try:
         # A pipe would never end.
         if not path.is_file():

@@ -36,7 +36,7 @@ _MARKS = (b'"type": "opcheck golden files"', b'{\n "cases": [\n  {\n   "clause":
 
 @dataclass(frozen=True, order=True)
 class Finding:
-    """A problem of a file or folder, by its path in the golden one; `sha` is of a changed file."""
+    """A problem of a path in the golden folder; `sha` is a changed file's SHA-256, else ""."""
 
     path: str
     message: str
@@ -68,7 +68,7 @@ def unusual(listing: Listing) -> list[Finding]:
 
 
 def damage(folder: Path, part: str) -> tuple[gm.Manifest | None, list[Finding]]:
-    """The manifest of a folder, and what is wrong with the tests at the path `part` in it."""
+    """The manifest of a folder, and what is wrong with tests at path `part`; computes no answer."""
     try:
         manifest, data = gm.read_manifest(folder)
     except FileNotFoundError:

@@ -176,7 +176,7 @@ class Mean:
 def means(timed: Sequence[Timed], base: str) -> tuple[Mean, ...]:
     """A mean for each backend but `base`, in order, over the cases that all of them have times for.
 
-    A backend without any time has no mean, and takes none from the others; nor have few cases.
+    A backend without times has no mean, and takes none from others; < `LEAST` cases have none.
     """
     backends = dict.fromkeys(timing.backend for one in timed for timing in one.timings)
     found: dict[str, dict[int, float]] = {}

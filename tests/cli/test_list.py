@@ -3,6 +3,8 @@ import re
 
 import pytest
 
+from opcheck.clauses import pages_of
+
 CASES = """\
 op: Hardmax
 dtype: float32
@@ -105,6 +107,38 @@ def test_an_operator_without_a_file_has_the_sentences_of_its_text(run, tmp_path)
     found = run("list", "--clauses", "neg.yaml", code=0)
     assert "9 sentences: 4 tested, 2 not tested by these cases, 3 obliging nothing" in found.stdout
     assert re.search("\nNeg takes .* 0  none of these cases\n", found.stdout)
+
+
+@pytest.fixture
+def uncached():
+    """No page that another test has read, and none of this one for others."""
+    pages_of.cache_clear()
+    yield
+    pages_of.cache_clear()
+
+
+@pytest.mark.parametrize("asked", [[], ["--op", "Hardmax", "-k", "rank_1"], ["quoting.yaml"]])
+def test_what_a_file_of_clauses_names_has_to_exist(
+    run, uncached, quoting, tmp_path, monkeypatch, asked
+):
+    """The shipped cases decide, not those selected; what onnx words differently is told once."""
+    folder = tmp_path / "clauses" / "onnx"
+    folder.mkdir(parents=True)
+    text = "sentences:\n- {sentence: One in a row, cases: [nan#first, first_of_ties]}\n"
+    (folder / "hardmax.yaml").write_text(f"op: Hardmax\n{text}")
+    monkeypatch.setattr("opcheck.clauses.coverage.shipped_folder", lambda *_: folder.parent)
+    sound = run("list", "--clauses", *asked, code=0)
+    assert sound.stdout.count("there is no such sentence") == 1
+    (folder / "hardmax.yaml").write_text(f"op: Hardmax\n{text.replace('ties', 'tie')}")
+    (folder / "depth_to_space.yaml").write_text(f"op: DepthToSpac\n{text}")
+    found = run("list", "--clauses", *asked, code=2)
+    assert found.stderr.splitlines() == [
+        "clauses/onnx/depth_to_space.yaml:1:5: op: there is no 'DepthToSpac'"
+        " (did you mean 'DepthToSpace'?)",
+        "clauses/onnx/hardmax.yaml:3:47: cases: Hardmax has no case 'first_of_tie'"
+        " (did you mean 'first_of_ties' or 'first_of_ties#64_elements'?)",
+        "2 problems in 2 files; nothing was run",
+    ]
 
 
 def test_clauses_without_cases_are_no_success(run):

@@ -58,7 +58,7 @@ def along(change: Callable[[Matrix], Any], across_memory: bool = False) -> Fault
 
 
 def across_the_rows(original: Any, x: Any, axis: Any = None, keepdims: bool = False) -> Any:
-    """The reduction along all other axes."""
+    """The reduction along all other axes; it is the fault itself, and needs no `along`."""
     others = tuple(set(range(x.ndim)) - set(axes_of(axis, x.ndim)))
     return original(x, axis=others if keepdims and others else axis, keepdims=keepdims)
 

@@ -210,7 +210,7 @@ def _elements(spec: gm.Tensor) -> int:
 
 @dataclass(frozen=True)
 class CheckedContents:
-    """The checked files and every problem in them."""
+    """The checked files and every problem; oracles were asked about `judged` data sets."""
 
     findings: tuple[Finding, ...]
     cases: int = 0

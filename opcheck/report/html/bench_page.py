@@ -85,7 +85,7 @@ def times(row: Timed, of: Mapping[str, str]) -> Drawing:
 
 
 def ratios(rows: Sequence[tuple[str, str, Ratio]], of: Mapping[str, str]) -> Drawing:
-    """Ratios by case and backend, with a band of no difference; a dotted interval is boundless."""
+    """Ratios by case and backend, 95 % intervals (dotted if boundless), band of no difference."""
     cases = [case for case, _, _ in rows]
     firsts = [case if case not in cases[:place] else "" for place, case in enumerate(cases)]
     with _axes(firsts, [backend for _, backend, _ in rows]) as (axes, done):

@@ -122,9 +122,10 @@ class Operator:
         With `by`, which makes a formula of every version from a function that they share, declare
         those. So it is with the two decorators below.
         """
+        self._check_call("formula", *versions)
 
         def declare(function: Formula) -> Formula:
-            for since, made in self._by_version(function, versions, by):
+            for since, made in self._by_version(function, versions, by, self.formulas):
                 self.formulas[since] = made
             return function
 
@@ -138,6 +139,7 @@ class Operator:
         `remark` says how it computes, and fits after "right only "; there is no warning if it is
         "".
         """
+        self._check_call("also_honest", *filter(callable, [remark]), *versions)
 
         def declare(function: Formula) -> Formula:
             for since, made in self._by_version(function, versions, by):
@@ -160,12 +162,14 @@ class Operator:
 
         `equivalent` says where no legal input tells it from the formula, and why: by version
         ("13"), dtype ("float32") or both ("13 float32"). `only`: the dtypes in which it is wrong.
-        `of_validity`: it is wrong about invalid nodes alone.
+        `of_validity`: it is wrong about invalid nodes alone. It replaces a general mutant so named.
         """
+        self._check_call("mutant", *filter(callable, [text]), *versions)
 
         def declare(function: Formula) -> Formula:
             called = name or function.__name__
-            for since, made in self._by_version(function, versions, by):
+            taken = [one.since for one in self.mutants if one.name == called]
+            for since, made in self._by_version(function, versions, by, taken):
                 own = OwnMutant(called, text, made, since, equivalent or {}, only, of_validity)
                 self.mutants.append(own)
             return function
@@ -179,12 +183,22 @@ class Operator:
         for name, (text, function) in table.items():
             self.mutant(text, *versions, name=name, **options)(function)
 
+    def _check_call(self, decorator: str, *given: Any) -> None:
+        for one in (one for one in given if not isinstance(one, int)):
+            lacking = f"parentheses are missing (did you mean @OP.{decorator}(…)?)"
+            wrong = lacking if callable(one) else f"versions are whole numbers, not {one!r}"
+            raise WrongOperator(f"{self.name}: {decorator}: {wrong}")
+
     def _by_version(
-        self, function: Formula, versions: Sequence[int], by: Versions | None
+        self, function: Formula, versions: Sequence[int], by: Versions | None, taken: Any = ()
     ) -> Iterator[tuple[int, Formula]]:
         made = by(function) if by else dict.fromkeys(versions or self.formulas, function)
+        if not made:
+            self._wrong(function, "it names no version, and no formula stands above it")
         for since in versions or made:
             self._check(made[since], since)
+            if since in taken:
+                self._wrong(function, f"version {since} of it is declared above already")
             yield since, made[since]
 
     def equivalent(self, mutant: str, why: str, *where: str) -> None:
@@ -214,16 +228,10 @@ class Operator:
         parameters = parameters_of(function)
         tensors = [p for p in parameters if p.kind is not p.KEYWORD_ONLY]
         stated = {p.name: p for p in parameters if p.kind is p.KEYWORD_ONLY}
-        anywhere = self._names_of_attributes
         self._wrong(function, *(f"version {since}: {problem}" for problem in (
             *_wrong_inputs(tensors, schema.inputs),
-            *_wrong_attributes(stated, schema, self.ignores, anywhere),
+            *_wrong_attributes(stated, schema, self.ignores),
         )))  # fmt: skip
-
-    @property
-    def _names_of_attributes(self) -> set[str]:
-        versions = opset.versions(self.domain, self.name).values()
-        return {name for schema in versions for name in schema.attributes}
 
     def _wrong(self, function: Formula, *problems: str) -> None:
         name = getattr(_plain(function), "__name__", "?")
@@ -288,11 +296,10 @@ def _wrong_inputs(
 
 
 def _wrong_attributes(
-    stated: Mapping[str, inspect.Parameter],
-    schema: Schema,
-    ignores: Sequence[str],
-    anywhere: set[str],
+    stated: Mapping[str, inspect.Parameter], schema: Schema, ignores: Sequence[str]
 ) -> Iterator[str]:
+    versions = opset.versions(schema.op.domain, schema.op.name).values()
+    anywhere = {name for one in versions for name in one.attributes}
     for name in schema.attributes:
         if name not in stated and name not in ignores:
             yield f"attribute {name!r} of the schema is missing"
@@ -304,6 +311,8 @@ def _wrong_attributes(
         elif attribute is None:
             if not has_default:
                 yield f"attribute {name!r} needs a default, because this version lacks it"
+        elif has_default and attribute.required and all(name in v.attributes for v in versions):
+            yield f"attribute {name!r} is mandatory in the schema, and takes no default"
         elif has_default and attribute.default not in (None, parameter.default):
             default = attribute.default
             yield f"attribute {name!r} defaults to {parameter.default!r}, not {default!r}"
@@ -410,23 +419,36 @@ def every() -> Iterator[Operator]:
 
 def _load(module: str) -> None:
     """Import a file; raise WrongOperator for whatever fails in it."""
-    known = {*_DECLARED}
+    modules, loaded = _modules(), f"{_OPS}.{module}"
     try:
-        importlib.import_module(f"{_OPS}.{module}")
+        importlib.import_module(loaded)
+        if wrong := "\n".join(_misdeclared(module, modules)):
+            raise WrongOperator(wrong)
     except Exception as error:
         # Nothing that is half declared may be found the next time.
-        for key in _DECLARED.keys() - known:
+        sys.modules.pop(loaded, None)
+        for key in [key for key, one in _DECLARED.items() if one.module not in sys.modules]:
             del _DECLARED[key]
         text = str(error) if isinstance(error, WrongOperator) else explained(error)
         place = located(error, str(_files()[module]))
         raise WrongOperator("\n".join(f"{place}: {line}" for line in text.split("\n"))) from error
 
 
+def _misdeclared(module: str, modules: Mapping[str, str]) -> Iterator[str]:
+    found = [one for one in _DECLARED.values() if one.module == f"{_OPS}.{module}"]
+    if not found:
+        yield f"{module}.py declares no operator{meant(module, opset.operators(''))}"
+    for one in found:
+        if (home := modules.get(one.name, _snake(one.name))) != module:
+            yield f"{one.name}: {module}.py declares it, but it is looked for in {home}.py"
+        elif not one.formulas:
+            yield f"{one.name}: it has no formula, or, as a composite, no function body"
+
+
 @cache
 def _files() -> Mapping[str, Path]:
     folder = Path(__file__).parent / "ops"
-    found = (path for path in folder.iterdir() if path.suffix == ".py" or path.is_dir())
-    return {path.stem: path for path in sorted(found) if not path.stem.startswith("_")}
+    return {path.stem: path for path in sorted(folder.glob("[!_]*.py"))}
 
 
 @cache
@@ -438,9 +460,12 @@ def _modules() -> Mapping[str, str]:
     """
     found: dict[str, str] = {}
     for module, path in _files().items():
-        if path.suffix == ".py":
-            listed = re.search(r'^NAMES = """(.*?)"""', path.read_text("utf-8"), re.M | re.S)
-            found |= dict.fromkeys(listed[1].split() if listed else (), module)
+        listed = re.search(r'^NAMES = """(.*?)"""', path.read_text("utf-8"), re.M | re.S)
+        for name in listed[1].split() if listed else ():
+            for other in {found.get(name, module), _snake(name)} & _files().keys() - {module}:
+                place = _place(str(_files()[other]), 1)
+                raise WrongOperator(f"{place}: {name}: NAMES of {path.name} declares it too")
+            found[name] = module
     return found
 
 

@@ -4,6 +4,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -80,6 +81,10 @@ WRONG: dict[str, tuple[str, int, Callable[..., Any], str]] = {
         "Softmax", 13, lambda input, *, axis=1: input,
         "version 13: attribute 'axis' defaults to 1, not -1",
     ),
+    "a default of a mandatory attribute": (
+        "SpaceToDepth", 13, lambda input, *, blocksize=2: input,
+        "version 13: attribute 'blocksize' is mandatory in the schema, and takes no default",
+    ),
 }  # fmt: skip
 
 
@@ -104,6 +109,8 @@ def test_what_agrees_with_the_schema_is_taken() -> None:
     concat.formula(13)(lambda *inputs, axis: inputs)
     described("Softmax", "axis").formula(13)(lambda input: input)
     described("Softmax").formula(13)(lambda input, *, axis=-1: input)
+    # Version 13 takes the axes as an input.
+    described("Unsqueeze").formula(11)(lambda data, *, axes=None: data)
     described("LpPool").formula(11)(
         lambda X, *, auto_pad, kernel_shape, p, pads, strides, dilations=None: X
     )
@@ -167,6 +174,18 @@ def test_an_argument_about_what_there_is_not_is_refused(called, where, said, mon
         assert said in str(error.value)
 
 
+def test_a_mutant_that_the_schema_makes_is_not_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
+    softmax = find("", "Softmax")
+    assert softmax
+    own = [replace(one, name="axis_ignored") for one in softmax.mutants if one.since == 13]
+    monkeypatch.setattr(softmax, "mutants", own)
+    mutants_of.cache_clear()
+    with pytest.raises(
+        WrongOperator, match=r"\.py:\d+: Softmax: the schema makes a mutant 'axis_i"
+    ):
+        mutants_of(OpVersion("", "Softmax", 13))
+
+
 def test_every_argument_is_about_a_mutant_of_some_version() -> None:
     for op in every():
         for since in op.formulas:
@@ -187,6 +206,9 @@ def formula(input, k=None, *, upper):
     return xp.tril(input)
 """
 
+MUTANT = "@OP.mutant('x', 14)\n"
+COMPOSITE = "from opcheck.engine.operators import composite\n\nOP = composite('Trilu')\n"
+
 
 @pytest.fixture
 def trilu(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
@@ -198,9 +220,11 @@ def trilu(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.setattr(operators, "_OPS", "made_up")
     monkeypatch.setattr(operators, "_files", lambda: {"trilu": path})
     monkeypatch.setattr(operators, "_DECLARED", {**operators._DECLARED})
-    find.cache_clear()
+    for cached in (find, operators._modules):
+        cached.cache_clear()
     yield path
-    find.cache_clear()
+    for cached in (find, operators._modules):
+        cached.cache_clear()
     for name in ("made_up", "made_up.trilu"):
         sys.modules.pop(name, None)
 
@@ -220,6 +244,18 @@ def trilu(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         ("(14)", "(15)", 8, "there is no version 15 (there are: 14)"),
         ("upper)", "uper)", 8, "'uper' is in no version of the schema (did you mean 'upper'?)"),
         ("upper):", "upper)", 9, "SyntaxError: expected ':'"),
+        ("OP.formula(14)", "OP.formula", 8, "Trilu: formula: parentheses are missing (did you"),
+        ("@OP.f", "@OP.mutant\n@OP.f", 8, "mutant: parentheses are missing (did you mean @OP.mut"),
+        ("@OP.f", "@OP.also_honest\n@OP.f", 8, "also_honest: parentheses are missing (did you"),
+        ("(14)", "('14')", 8, "Trilu: formula: versions are whole numbers, not '14'"),
+        ("@OP.f", "@OP.mutant('x', '14')\n@OP.f", 8, "mutant: versions are whole numbers, not '1"),
+        ("(14)", "()", 8, "Trilu: formula: it names no version, and no formula stands above it"),
+        ("@OP.f", "@OP.formula(14)\n@OP.f", 8, "version 14 of it is declared above already"),
+        ("@OP.f", f"{MUTANT}{MUTANT}@OP.f", 8, "version 14 of it is declared above already"),
+        ("@OP.f", "# ", 1, "Trilu: it has no formula, or, as a composite, no function body"),
+        (TRILU, COMPOSITE, 1, "Trilu: it has no formula, or, as a composite, no function body"),
+        (TRILU, "", 1, "trilu.py declares no operator (did you mean 'Trilu' or"),
+        ("OP =", "operator('Det')\nOP =", 1, "Det: trilu.py declares it, but it is looked for in"),
         ("import num", "import nnum", 2, "ImportError: cannot import name 'nnumbers'"),
         ("xp", "xp", 10, "no function tril; NAMES has "),
         ("xp.tril(input)", "input, k", 8, "the formula returns 2 outputs; allowed: 1"),
@@ -295,6 +331,14 @@ def test_a_family_lists_its_operators_and_is_loaded_for_them(monkeypatch, tmp_pa
     operators._modules.cache_clear()
     try:
         assert operators._modules() == {"Sin": "family", "Cos": "family", "Tan": "family"}
+        operators._modules.cache_clear()
+        own = {"family": family, "tan": tmp_path / "tan.py"}
+        with monkeypatch.context() as twice:
+            twice.setattr(operators, "_files", lambda: own)
+            with pytest.raises(
+                WrongOperator, match=r"tan\.py:1: Tan: NAMES of family\.py declares"
+            ):
+                find("", "NoSuchOperator")
     finally:
         operators._modules.cache_clear()
     assert find("", "NoSuchOperator") is None

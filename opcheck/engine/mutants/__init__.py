@@ -20,7 +20,7 @@ from opcheck.engine.mutants import (
 )
 from opcheck.engine.mutants.mutant import Mutant, evaluated
 from opcheck.engine.node import operator_of
-from opcheck.engine.operators import Operator, OwnMutant
+from opcheck.engine.operators import Operator, OwnMutant, located
 from opcheck.errors import WrongOperator, meant
 from opcheck.model import OpVersion
 
@@ -68,8 +68,13 @@ def _made(op: OpVersion, operator: Operator) -> tuple[Mutant, ...]:
         in {"", *attributes, *("*" * any(not one.required for one in attributes.values()))}
     )
     found: dict[tuple[str, str], Mutant] = {}
-    for mutant in chain(own, schema.mutants(op, operator), general):
-        # One of the operator's own takes the place of a general one of that name.
+    made = tuple(schema.mutants(op, operator))
+    for one in operator.mutants:
+        if one.since == op.since and one.name in {mutant.name for mutant in made}:
+            wrong = f"{operator.name}: the schema makes a mutant {one.name!r} already"
+            raise WrongOperator(f"{located(ValueError(), one.function)}: {wrong}")
+    for mutant in chain(own, made, general):
+        # Its own takes the place of a general one of that name, as Softmax's `nan_skipped` does.
         if (mutant.name, "") not in found:
             argued = {**mutant.equivalent, **operator.equivalents.get(mutant.name, {})}
             found.setdefault((mutant.name, mutant.primitive), replace(mutant, equivalent=argued))

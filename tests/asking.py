@@ -1,7 +1,7 @@
 """Problems and cases in a line, for tests of what is done with them."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from textwrap import dedent
@@ -10,7 +10,7 @@ from typing import Any
 from opcheck import dtypes, opset
 from opcheck.backends import Backend, attempt, second_data
 from opcheck.engine.operators import Operator, every
-from opcheck.model import AttrValue, Case, Outcome, OutputSpec, Produced, Question, Task, TensorType
+from opcheck.model import Case, Outcome, OutputSpec, Produced, Question, Task, TensorType
 from opcheck.opset import directml
 
 HARDMAX1 = "DML_ACTIVATION_HARDMAX1"
@@ -19,15 +19,7 @@ HARDMAX1 = "DML_ACTIVATION_HARDMAX1"
 WHOLE = ("Hardmax", "Softmax", "LpPool", HARDMAX1)
 
 
-def task_of(
-    op: str,
-    at_opset: int,
-    attrs: Mapping[str, AttrValue],
-    *arrays: Any,
-    domain: str = "",
-    initializer: bool = False,
-    outputs: tuple[OutputSpec, ...] | None = None,
-) -> Task:
+def task_of(op, at_opset, attrs, *arrays, domain="", initializer=False, outputs=None):
     """The node `op` on inputs like `arrays`; of outputs, it has the first alone."""
     schema = opset.describe(domain, op, at_opset)
     assert schema is not None

@@ -27,15 +27,7 @@ def optional_of(inner: TypeProto) -> TypeProto:
     return helper.make_optional_type_proto(inner)
 
 
-def model(
-    nodes: Any,
-    inputs: Sequence[Any],
-    outputs: Sequence[Any],
-    initializers: Any = (),
-    opset: int = 17,
-    ir_version: int = 8,
-    domain: str = "",
-) -> ModelProto:
+def model(nodes, inputs, outputs, initializers=(), opset=17, ir_version=8, domain=""):
     graph = helper.make_graph(nodes, "g", inputs, outputs, initializers)
     imports = [helper.make_opsetid(domain, opset)]
     return helper.make_model(graph, opset_imports=imports, ir_version=ir_version)
@@ -52,13 +44,7 @@ def as_proto(value: Any, name: str = "") -> Any:
     return numpy_helper.from_array(value, name)
 
 
-def write(
-    folder: Path,
-    proto: ModelProto | bytes,
-    inputs: Sequence[Any],
-    outputs: Sequence[Any],
-    data_set: str = "test_data_set_0",
-) -> Path:
+def write(folder, proto, inputs, outputs, data_set="test_data_set_0"):
     """A test in `folder`; values are arrays, lists of them, protos or bytes."""
     data = folder / data_set
     data.mkdir(parents=True, exist_ok=True)

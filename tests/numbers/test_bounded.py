@@ -121,19 +121,13 @@ def lifted(x: Any, arithmetic: Arithmetic, dtype: Any) -> Any:
     return bounded(x, DTYPES[np.dtype(dtype).name], arithmetic) if x.dtype.kind == "f" else x
 
 
-def on_bounds(
-    formula: Callable[..., Any], inputs: list[Any], arithmetic: Arithmetic = FLOAT32,
-    dtype: Any = np.float32,
-) -> Any:  # fmt: skip
+def on_bounds(formula, inputs, arithmetic=FLOAT32, dtype=np.float32):
     lift = partial(lifted, arithmetic=arithmetic, dtype=dtype)
     with np.errstate(all="ignore"), xp.lifting(lift):
         return formula(*map(lift, inputs))
 
 
-def used(
-    formula: Callable[..., Any], inputs: list[Any], machine: Machine,
-    arithmetic: Arithmetic = FLOAT32, dtype: Any = np.float32,
-) -> float:  # fmt: skip
+def used(formula, inputs, machine, arithmetic=FLOAT32, dtype=np.float32):
     """The largest error of a machine as a part of its bound."""
     with np.errstate(all="ignore"):
         right = on_bounds(formula, inputs, arithmetic, dtype).settled()

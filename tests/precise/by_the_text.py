@@ -24,15 +24,15 @@ FORMATS = {
     "float32": (24, -149, 128),
     "float64": (53, -1074, 1024),
 }
-_mp = mpmath.MPContext()
+MP = mpmath.MPContext()
 #: Far more bits than any value here needs, but those that were made to be ties.
-_mp.prec = 4000
-_exp = cache(_mp.exp)
+MP.prec = 4000
+_exp = cache(MP.exp)
 
 
 def nearest(y: Any, name: str) -> float:
     """The number of a format that is nearest to `y`, ties to even."""
-    if _mp.isnan(y) or _mp.isinf(y) or y == 0:
+    if MP.isnan(y) or MP.isinf(y) or y == 0:
         return float(y)
     precision, least, beyond = FORMATS[name]
     sign, mantissa, exponent, length = y._mpf_
@@ -47,25 +47,25 @@ def nearest(y: Any, name: str) -> float:
 
 def softmax(row: Sequence[float]) -> list[Any]:
     """`Softmax(input, axis) = Exp(input) / ReduceSum(Exp(input), axis=axis, keepdims=1)`."""
-    powers = [_exp(_mp.mpf(x)) for x in row]
-    total = _mp.fsum(powers)
-    if total == 0 or _mp.isinf(total):
-        return [_mp.nan] * len(row)
+    powers = [_exp(MP.mpf(x)) for x in row]
+    total = MP.fsum(powers)
+    if total == 0 or MP.isinf(total):
+        return [MP.nan] * len(row)
     return [power / total for power in powers]
 
 
 def norm(window: Sequence[float], p: float) -> Any:
     """The p-norm; of a window of padding only it is 0."""
     if any(map(math.isnan, window)):
-        return _mp.nan
+        return MP.nan
     if any(map(math.isinf, window)):
-        return _mp.inf
-    sizes = [abs(_mp.mpf(x)) for x in window if x]
+        return MP.inf
+    sizes = [abs(MP.mpf(x)) for x in window if x]
     if p != int(p):
-        exponent = _mp.mpf(float(np.float32(p)))
-        return _mp.fsum(_mp.exp(exponent * _mp.log(x)) for x in sizes) ** (1 / exponent)
-    total = _mp.fsum(x ** int(p) for x in sizes)
-    return _mp.root(total, int(p)) if total else total
+        exponent = MP.mpf(float(np.float32(p)))
+        return MP.fsum(MP.exp(exponent * MP.log(x)) for x in sizes) ** (1 / exponent)
+    total = MP.fsum(x ** int(p) for x in sizes)
+    return MP.root(total, int(p)) if total else total
 
 
 def rows_of(since: int, shape: Sequence[int], attrs: Attrs) -> list[brute.Row]:
@@ -74,11 +74,18 @@ def rows_of(since: int, shape: Sequence[int], attrs: Attrs) -> list[brute.Row]:
     return brute.along(shape, [axis]) if since >= 13 else brute.coerced(shape, axis)
 
 
+def in_rows(x: Any, rows: list[brute.Row]) -> list[Any]:
+    """Softmax of each row of `x`, in the flat tensor's order."""
+    values, out = x.reshape(-1).astype(np.float64).tolist(), [MP.nan] * x.size
+    for row in rows:
+        for place, y in zip(row, softmax([values[place] for place in row]), strict=True):
+            out[place] = y
+    return out
+
+
 def by_rows(x: Any, rows: list[brute.Row], name: str) -> Any:
     """Softmax of each row of `x`, rounded."""
-    values, out = x.reshape(-1).astype(np.float64).tolist(), np.zeros(x.size)
-    for row in rows:
-        out[row] = [nearest(y, name) for y in softmax([values[place] for place in row])]
+    out = np.array([nearest(y, name) for y in in_rows(x, rows)], np.float64)
     return out.reshape(x.shape).astype(x.dtype)
 
 

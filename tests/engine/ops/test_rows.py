@@ -14,16 +14,13 @@ from hypothesis.extra.numpy import array_shapes, arrays
 from onnx import defs, helper
 from onnx.reference import ReferenceEvaluator
 
-from opcheck.backends import attempt, connect
 from opcheck.dtypes import DTYPES
 from opcheck.engine import Expected, dtypes_of, evaluate, exactly
 from opcheck.errors import InvalidNode
-from opcheck.model import OpVersion, Produced
+from opcheck.model import OpVersion
 from tests import brute
-from tests.asking import asking, task_of
 from tests.engine.ops.layouts import LAYOUTS
-from tests.engine.ops.softmax_exactly import MP, rounded, softmax
-from tests.node_tests import node_tests_of
+from tests.precise.by_the_text import MP, in_rows, nearest
 
 BOTH = ("Hardmax", "Softmax")
 VERSIONED = [
@@ -52,7 +49,7 @@ def want(op: str, x: Any, since: int, axis: int) -> list[float]:
     rows = rows_of(since, x.shape, axis)
     if op == "Hardmax":
         return floats(brute.hardmax(x, rows))
-    return [rounded(value, DTYPES[x.dtype.name]) for value in softmax(x, rows)]
+    return [nearest(value, x.dtype.name) for value in in_rows(x, rows)]
 
 
 #: For Hardmax few numbers, so that most rows have ties.
@@ -82,7 +79,7 @@ def test_rows_are_answered_as_the_text_says_and_rounded_once(since, name, op, da
     got, right = floats(answer(op, x, axis, since=since)), want(op, x, since, axis)
     if (op, name) == ("Softmax", "float64"):
         # Eleven more digits do not tell what is next to a tie.
-        exact = softmax(x, rows_of(since, x.shape, axis))
+        exact = in_rows(x, rows_of(since, x.shape, axis))
         off = (abs(value - mine) / np.spacing(mine) for value, mine in zip(exact, got, strict=True))
         right = [
             mine if far < 0.505 else one for mine, one, far in zip(got, right, off, strict=True)
@@ -232,7 +229,7 @@ def test_float64_comes_with_what_it_has_no_room_for() -> None:
     x = np.random.default_rng(21).normal(size=(20, 10)) * 30
     (out,) = exactly(OpVersion("", "Softmax", 13), [x], {})
     assert isinstance(out, Expected)
-    rights = softmax(x, rows_of(13, x.shape, 1))
+    rights = in_rows(x, rows_of(13, x.shape, 1))
     for value, rest, right in zip(out.values.flat, out.rest.flat, rights, strict=True):
         assert abs(MP.mpf(float(value)) + MP.mpf(float(rest)) - right) <= 2.0**-58 * right
         assert abs(rest) <= np.spacing(value) / 2
@@ -300,22 +297,6 @@ def test_version_13_is_its_function_body(opset: int, data: st.DataObject) -> Non
 
 
 # ── ONNX's own node tests, and what the specification forbids ─────────────────────────────────
-
-BACKENDS = [connect(address) for address in ("numpy", "onnxruntime", "reference")]
-
-
-@pytest.mark.parametrize("backend", BACKENDS, ids=lambda backend: backend.info.address)
-@pytest.mark.parametrize("op", BOTH)
-def test_every_backend_passes_onnx_node_tests(op: str, backend: Any) -> None:
-    for test in node_tests_of(op).values():
-        (node,) = test.model.graph.node
-        attrs = {attribute.name: int(attribute.i) for attribute in node.attribute}
-        ((x,), (right,)) = test.data_sets[0]
-        outcome = attempt(backend, asking(task_of(op, 13, attrs, x), x))
-        assert isinstance(outcome, Produced), test.name
-        assert not outcome.unstable
-        np.testing.assert_allclose(outcome.outputs[0], right, rtol=1e-6, atol=0)
-        np.testing.assert_allclose(answer(op, x, **attrs), right, rtol=1e-6, atol=0)
 
 
 @pytest.mark.parametrize("op", BOTH)

@@ -835,15 +835,15 @@ def reference() -> Iterator[Check]:
     )
     yield from _group_norm("reference")
     yield from _gelu("reference", "Gelu takes any", "Gelu of float64 is computed")
-    one = Model("Gelu", 20, {}, np.array([1.0]))
+    gelu = Model("Gelu", 20, {}, np.array([1.0]))
     yield Check(
         "reference",
         "Gelu is computed with Erf",
-        one,
+        gelu,
         [[0.8413447460685429]],
         Gives([0.8413447439670563]),
         "(1 + erf(1 / √2)) / 2 is 0.8413447460685429, the share of one deviation",
-        replace(one, x=np.array([0.0])),
+        replace(gelu, x=np.array([0.0])),
         [0],
         rtol=1e-12,
     )

@@ -206,7 +206,7 @@ def _same(answer: Array | Exception, want: Any, model: Model, rtol: float, dtype
     if isinstance(answer, Exception) or answer.dtype != expected:
         return False
     if answer.dtype.kind in "OU":
-        return answer.tolist() == np.asarray(want, object).tolist()
+        return bool(answer.tolist() == np.asarray(want, object).tolist())
     kind = np.complex128 if answer.dtype.kind == "c" else np.float64
     got, right = answer.astype(kind), np.asarray(want, kind)
     if got.shape != right.shape or not np.allclose(got, right, rtol, 0, equal_nan=True):

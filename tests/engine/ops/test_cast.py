@@ -5,31 +5,23 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from opcheck.dtypes import DTYPES, ELEMENT_TYPES, limits
+from opcheck.dtypes import DTYPES, ELEMENT_TYPES
 from opcheck.engine import evaluate
 from opcheck.errors import InvalidNode, NotSupported
 from opcheck.model import OpVersion
+from tests.precise.by_the_text import MP, nearest
 
 TO = ("float16", "bfloat16", "float32", "float64")
-ENDS = {own: [end, 0, 2**63 - 1, 2**53 + 1, 2**53 + 2**29 + 1]
-        for own, end in (("int64", -(2**63)), ("uint64", 2**64 - 1))}  # fmt: skip
-ENDS["float64"] = [1e-7, 3e-8, 1e-40, 65519.99, 65520.0, 3.4028235677973366e38]
+WHOLE = [0, 2**63 - 1, 2**53 + 1, 2**53 + 2**29 + 1]
+ENDS = {"int64": [-(2**63), *WHOLE], "uint64": [2**64 - 1, *WHOLE],
+        "float64": [1e-7, 3e-8, 1e-40, 65519.99, 65520.0, 3.4028235677973366e38]}  # fmt: skip
 
 
 def cast(values, own, to):
-    dtype, x = ELEMENT_TYPES[to], np.array(values, DTYPES[own].numpy)
-    (y,) = evaluate(OpVersion("", "Cast", 28), [x], {"to": dtype.onnx})
-    assert (y.dtype, y.shape) == (dtype.numpy, x.shape)
+    x = np.array(values, DTYPES[own].numpy)
+    (y,) = evaluate(OpVersion("", "Cast", 28), [x], {"to": ELEMENT_TYPES[to].onnx})
+    assert (y.dtype, y.shape) == (ELEMENT_TYPES[to].numpy, x.shape)
     return y.tolist()
-
-
-def nearest(value, dtype):
-    """Return the float of `dtype` next to an exact number, ties to even, in exact arithmetic."""
-    step = Fraction(2) ** dtype.min_exponent
-    while abs(value) >= step * 2**dtype.precision:
-        step *= 2
-    made = round(Fraction(value) / step) * step  # Python rounds ties to even
-    return float(made) if abs(made) <= limits(dtype)[1] else float("inf") * (1 if made > 0 else -1)
 
 
 @pytest.mark.parametrize(("own", "to"), [(own, to) for own in ENDS for to in TO if own != to])
@@ -38,9 +30,9 @@ def test_every_number_is_rounded_once(own, to):
     for exponent in range(digits + 1, 63) if whole else (-20, -3, 0, 5, 12):
         middle = Fraction(2) ** exponent * (1 + Fraction(1 + exponent % 8, 2**digits))
         step = 1 if whole else Fraction(2) ** (exponent - 45)
-        for near in (middle - step, middle, middle + step):
-            values += [int(near)] if whole else [float(near), -float(near)]
-    assert cast(values, own, to) == [nearest(value, DTYPES[to]) for value in values]
+        near = (middle - step, middle, middle + step)
+        values += map(int, near) if whole else (sign * float(n) for n in near for sign in (1, -1))
+    assert cast(values, own, to) == [nearest(MP.mpf(value), to) for value in values]
 
 
 @pytest.mark.parametrize(("values", "own", "to", "wanted"), [

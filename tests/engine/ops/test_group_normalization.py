@@ -9,10 +9,9 @@ from opcheck.engine import evaluate, exactly
 from opcheck.errors import NotSupported
 from opcheck.model import OpVersion
 
-GROUP = OpVersion("", "GroupNormalization", 21)
-RNG = np.random.default_rng(1)
-GROUPS, EPSILON = 3, 1e-3
-INPUTS = [RNG.normal(2, 1, of).astype(np.float32) for of in ((4, 6, 5, 7), (6,), (6,))]
+GROUP, GROUPS, EPSILON = OpVersion("", "GroupNormalization", 21), 3, 1e-3
+SHAPES = ((4, 6, 5, 7), (6,), (6,))
+INPUTS = [np.random.default_rng(of).normal(2, 1, of).astype(np.float32) for of in SHAPES]
 WANT = computed_want(GROUP, "Y", exactly(GROUP, INPUTS, {"num_groups": 3, "epsilon": EPSILON})[0])
 
 
@@ -23,13 +22,8 @@ def normalized(root, dtype=np.float32, groups=GROUPS, order=range(6), scale=INPU
     return y[:, np.argsort(order)] * scale[:, None, None] + INPUTS[2][:, None, None]
 
 
-def two_pass(x):
-    return np.sqrt(x.var(2, keepdims=True) + x.dtype.type(EPSILON))
-
-
-def one_pass(x):
-    mean = x.mean(2, keepdims=True)
-    return np.sqrt((x * x).mean(2, keepdims=True) - mean * mean + x.dtype.type(EPSILON))
+def root(variance):
+    return lambda x: np.sqrt(variance(x) + x.dtype.type(EPSILON))
 
 
 def welford(x):
@@ -37,9 +31,13 @@ def welford(x):
     for n, one in enumerate(np.moveaxis(x[..., np.newaxis], 2, 0)):
         d, mean = one - mean, mean + (one - mean) / x.dtype.type(n + 1)
         total = total + d * (one - mean)
-    return np.sqrt(total / x.dtype.type(x.shape[2]) + x.dtype.type(EPSILON))
+    return total / x.dtype.type(x.shape[2])
 
 
+ROWS = {"axis": 2, "keepdims": True}
+two_pass = root(lambda x: x.var(**ROWS))
+one_pass = root(lambda x: (x * x).mean(**ROWS) - x.mean(**ROWS) ** 2)
+SOUND = {f"sound {n}": normalized(way) for n, way in enumerate((two_pass, one_pass, root(welford)))}
 WRONG = {
     "unbiased": normalized(lambda x: np.sqrt(x.var(2, keepdims=True, ddof=1) + EPSILON)),
     "epsilon after the root": normalized(lambda x: x.std(2, keepdims=True) + EPSILON),
@@ -48,7 +46,6 @@ WRONG = {
     "scale of groups": normalized(two_pass, scale=np.repeat(INPUTS[1][:GROUPS], 2)),
     "in bfloat16": normalized(two_pass, ml_dtypes.bfloat16),
 }
-SOUND = {root.__name__: normalized(root) for root in (two_pass, one_pass, welford)}
 
 
 @pytest.mark.parametrize("name", [*SOUND, *WRONG])

@@ -47,6 +47,7 @@ def test_a_wrong_file_is_refused_as_shown(monkeypatch: pytest.MonkeyPatch, tmp_p
     monkeypatch.setattr(operators, "_DECLARED", {})
     monkeypatch.setattr(operators, "_OPS", "ops")
     monkeypatch.setattr(operators, "_files", lambda: {file.stem: file})
+    monkeypatch.setattr(operators, "_modules", operators._modules.__wrapped__)
     with pytest.raises(WrongOperator) as wrong:
         operators._load(file.stem)
     assert wrong.value.lines() == [contradicting.strip()]

@@ -219,12 +219,11 @@ def trilu(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(operators, "_OPS", "made_up")
     monkeypatch.setattr(operators, "_files", lambda: {"trilu": path})
+    monkeypatch.setattr(operators, "_modules", operators._modules.__wrapped__)
     monkeypatch.setattr(operators, "_DECLARED", {**operators._DECLARED})
-    for cached in (find, operators._modules):
-        cached.cache_clear()
+    find.cache_clear()
     yield path
-    for cached in (find, operators._modules):
-        cached.cache_clear()
+    find.cache_clear()
     for name in ("made_up", "made_up.trilu"):
         sys.modules.pop(name, None)
 
@@ -328,21 +327,15 @@ def test_a_family_lists_its_operators_and_is_loaded_for_them(monkeypatch, tmp_pa
     family = tmp_path / "family.py"
     family.write_text('NAMES = """\nSin Cos\nTan\n"""\n', "utf-8")
     monkeypatch.setattr(operators, "_files", lambda: {"family": family})
-    operators._modules.cache_clear()
-    try:
-        assert operators._modules() == {"Sin": "family", "Cos": "family", "Tan": "family"}
-        operators._modules.cache_clear()
-        own = {"family": family, "tan": tmp_path / "tan.py"}
-        with monkeypatch.context() as twice:
-            twice.setattr(operators, "_files", lambda: own)
-            with pytest.raises(
-                WrongOperator, match=r"tan\.py:1: Tan: NAMES of family\.py declares"
-            ):
-                find("", "NoSuchOperator")
-    finally:
-        operators._modules.cache_clear()
+    # Not cached, so that no other test finds what lies here.
+    monkeypatch.setattr(operators, "_modules", operators._modules.__wrapped__)
+    assert operators._modules() == {"Sin": "family", "Cos": "family", "Tan": "family"}
     assert find("", "NoSuchOperator") is None
     assert find("ai.onnx.ml", "Hardmax") is None
+    own = {"family": family, "tan": tmp_path / "tan.py"}
+    monkeypatch.setattr(operators, "_files", lambda: own)
+    with pytest.raises(WrongOperator, match=r"tan\.py:1: Tan: NAMES of family\.py declares"):
+        find("", "NeitherThis")
 
 
 def test_the_dtypes_of_a_version_are_the_schema_s() -> None:

@@ -63,13 +63,14 @@ class Pages:
     """The pages of an operator by version; `link` is where people read them.
 
     `problems` are entries without a sentence: a release of onnx may word it differently. `names`
-    are those of cases in the file about `op`, by their places.
+    are those of cases in the `file` about `op`, by their places.
     """
 
     link: str
     versions: Mapping[int, tuple[Sentence, ...]]
     problems: tuple[Problem, ...] = ()
     op: str = ""
+    file: str = ""
     names: Mapping[Mark, str] = field(default_factory=dict)
 
 
@@ -79,7 +80,7 @@ def pages_of(domain: str, op: str) -> Pages | None:
     family = {"": "onnx", "com.microsoft.dml": "dml"}.get(domain, domain)
     for file in (shipped_folder("_clauses", "clauses") / family).glob("*.yaml"):
         if file.stem.replace("_", "") == op.replace("_", "").lower():
-            return load_pages(file, f"clauses/{family}/{file.name}")
+            return shipped_pages(file)
     pages = _bare(domain, op)
     return pages if pages.versions else None
 
@@ -88,9 +89,8 @@ def check_files(cases: Iterable[Case], shipped: Callable[[str], Iterable[Case]])
     """Raise CaseFileError: files of no operator; names of no `shipped` case, for ops of `cases`."""
     problems, ops = Problems(), {case.op.name for case in cases}
     for path in sorted(shipped_folder("_clauses", "clauses").rglob("*.yaml")):
-        file = f"clauses/{path.parent.name}/{path.name}"
         try:
-            pages = load_pages(path, file)
+            pages = shipped_pages(path)
             names = pages.names if pages.op in ops else {}
             mine = [case for case in shipped(pages.op) if case.op.name == pages.op] if names else []
             rows = {f"{case.name}#{case.row}" for case in mine if case.row is not None}
@@ -98,7 +98,7 @@ def check_files(cases: Iterable[Case], shipped: Callable[[str], Iterable[Case]])
             for mark, name in names.items():
                 if name not in known:
                     told = f"cases: {pages.op} has no case {quoted(name)}"
-                    problems.add(file, mark, told, did_you_mean(name, known))
+                    problems.add(pages.file, mark, told, did_you_mean(name, known))
         except CaseFileError as error:
             problems += error.problems
     problems.raise_if_any()
@@ -117,6 +117,12 @@ def _bare(domain: str, op: str) -> Pages:
     link = f"https://onnx.ai/onnx/operators/onnx_{domain.replace('.', '')}_{op}.html"
     schemas = opset.versions(domain, op).items()
     return Pages(link, {since: page(schema, link) for since, schema in schemas if schema.doc})
+
+
+@cache
+def shipped_pages(path: Path) -> Pages:
+    """The pages that a file of `clauses` is about, read once; raises CaseFileError."""
+    return load_pages(path, f"clauses/{path.parent.name}/{path.name}")
 
 
 def load_pages(path: Path, file: str) -> Pages:
@@ -163,7 +169,7 @@ def load_pages(path: Path, file: str) -> Pages:
         for message in wrong:
             problems.add(file, mark, f"{quoted(entry.sentence or entry.text)}: {message}", hint)
     done = {since: tuple(sentences) for since, sentences in pages.items()}
-    return Pages(fields.page or bare.link, done, tuple(problems), fields.op, labels)
+    return Pages(fields.page or bare.link, done, tuple(problems), fields.op, file, labels)
 
 
 def _places(entry: SentenceEntry, page: Sequence[Sentence]) -> tuple[Sequence[int], bool]:

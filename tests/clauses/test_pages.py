@@ -1,6 +1,7 @@
 import pytest
 
 from opcheck.clauses import cut, load_pages, pages_of
+from opcheck.clauses.coverage import shipped_pages
 from opcheck.errors import CaseFileError
 from opcheck.reading import read_file
 
@@ -115,6 +116,7 @@ def test_only_the_file_of_the_operator_is_read(monkeypatch):
         return read_file(path, problems)
 
     monkeypatch.setattr("opcheck.clauses.coverage.read_file", reading)
+    shipped_pages.cache_clear()
     assert pages_of.__wrapped__("", "LpPool") == pages_of("", "LpPool")
     assert pages_of.__wrapped__("", "Gemm")
     assert read == ["lp_pool.yaml"]

@@ -3,7 +3,7 @@ import re
 
 import pytest
 
-from opcheck.clauses import pages_of
+from opcheck.clauses.coverage import pages_of, shipped_pages
 
 CASES = """\
 op: Hardmax
@@ -112,9 +112,14 @@ def test_an_operator_without_a_file_has_the_sentences_of_its_text(run, tmp_path)
 @pytest.fixture
 def uncached():
     """No page that another test has read, and none of this one for others."""
-    pages_of.cache_clear()
-    yield
-    pages_of.cache_clear()
+
+    def clear():
+        pages_of.cache_clear()
+        shipped_pages.cache_clear()
+
+    clear()
+    yield clear
+    clear()
 
 
 @pytest.mark.parametrize("asked", [[], ["--op", "Hardmax", "-k", "rank_1"], ["quoting.yaml"]])
@@ -131,6 +136,7 @@ def test_what_a_file_of_clauses_names_has_to_exist(
     assert sound.stdout.count("there is no such sentence") == 1
     (folder / "hardmax.yaml").write_text(f"op: Hardmax\n{text.replace('ties', 'tie')}")
     (folder / "depth_to_space.yaml").write_text(f"op: DepthToSpac\n{text}")
+    uncached()
     found = run("list", "--clauses", *asked, code=2)
     assert found.stderr.splitlines() == [
         "clauses/onnx/depth_to_space.yaml:1:5: op: there is no 'DepthToSpac'"

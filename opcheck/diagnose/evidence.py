@@ -162,18 +162,32 @@ class Evidence:
 
     def passes(self, place: int, output: Array | Foreign) -> bool:
         """Return True if an output at this place would have passed, whatever the others are."""
-        wants = [admitted[place] for admitted in self.admitted if place < len(admitted)]
         return any(
-            compare_outputs([want], [output], self.tolerance)[0].problem is None for want in wants
+            compare_outputs([want], [output], self.tolerance)[0].problem is None
+            for want in self._wants(place)
         )
 
     def within_errors(self, place: int, one: Array, other: Array) -> Any:
         """Mask elements that differ by no more than two sound implementations may; or False."""
-        bounds = [wants[place].bound for wants in self.admitted if place < len(wants)]
-        if len(bounds) != 1 or bounds[0] is None or bounds[0].values.shape != one.shape:
+        room = self._rooms[place]
+        if room is None or room.shape != one.shape:
             return False
         with np.errstate(all="ignore"):
-            return np.abs(wide(one) - wide(other)) <= 2 * bounds[0].room(bounds[0].tiers()[0]).own
+            return np.abs(wide(one) - wide(other)) <= 2 * room
+
+    @cached_property
+    def _rooms(self) -> list[Floats | None]:
+        """For each output, the error that its bound allows; None without a bound of its own.
+
+        Computed once, because many mutants are compared with one answer.
+        """
+        places = range(len(self.got or ()))
+        bounds = [[want.bound for want in self._wants(place)] for place in places]
+        only = [found[0] if len(found) == 1 else None for found in bounds]
+        return [bound.room(bound.tiers()[0]).own if bound else None for bound in only]
+
+    def _wants(self, place: int) -> list[Want]:
+        return [wants[place] for wants in self.admitted if place < len(wants)]
 
     @cached_property
     def passing(self) -> frozenset[int]:
@@ -351,10 +365,10 @@ def _alike(
     most = 2 ** (dtype.precision // 2)
     away = np.minimum(distance(right, answer) // np.uint64(_FARTHER), np.uint64(most))
     wrong = int(distance(got, right).max())
+    if furthest > wrong // _NEARER:
+        return False
     allowed = between <= np.maximum(np.uint64(same), away)
-    return bool((allowed | evidence.within_errors(place, got, answer)).all()) and (
-        furthest <= wrong // _NEARER
-    )
+    return bool(allowed.all() or (allowed | evidence.within_errors(place, got, answer)).all())
 
 
 def resemblance(evidence: Evidence) -> str | None:

@@ -142,6 +142,9 @@ class Session:
         Raises UsageError and BackendUnavailable with everything that is wrong with them, and
         UsageError where cases compare backends and there is only one.
         """
+        # What is wrong with backends stays so; what is wrong with cases is no matter of the next.
+        if self._failure:
+            raise self._failure
         check_company(cases, len(self.backends))
         new = [case for case in cases if case.expect.oracle not in (None, *self.oracles)]
         if new:
@@ -150,9 +153,6 @@ class Session:
                 new, self.addresses, self._folder, self.limits, self._meanwhile, self._jobs
             )
             self.oracles |= self._stack.enter_context(found)
-        # What is wrong with backends stays so; what is wrong with cases is no matter of the next.
-        if self._failure:
-            raise self._failure
         if not self._is_connected:
             try:
                 self._connect()

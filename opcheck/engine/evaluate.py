@@ -117,7 +117,7 @@ def _called(bound: BoundNode, operands: Sequence[Any]) -> Sequence[Any]:
 
 
 def _wrong(bound: BoundNode, text: str, error: Exception | None = None) -> WrongOperator:
-    place = located(error or Exception(), bound.formula)
+    place = located(bound.formula, error)
     return WrongOperator(f"{place}: {bound.node.op}: {text}")
 
 

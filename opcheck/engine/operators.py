@@ -246,13 +246,13 @@ def _plain(function: Any) -> Any:
     return function
 
 
-def located(error: BaseException, function: Formula | str) -> str:
-    """`file:line` of what failed in a file, or in that of a function."""
+def located(function: Formula | str, error: BaseException | None = None) -> str:
+    """`file:line` of a function, or of what failed in its file, or in the file of that name."""
     code = getattr(inspect.unwrap(_plain(function)), "__code__", None)
     file = function if isinstance(function, str) else code.co_filename if code else __file__
     if isinstance(error, SyntaxError):
         return _place(error.filename or file, error.lineno or 1)
-    frames = traceback.walk_tb(error.__traceback__)
+    frames = traceback.walk_tb(error.__traceback__ if error else None)
     lines = [line for frame, line in frames if frame.f_code.co_filename == file]
     return _place(file, lines[-1] if lines else code.co_firstlineno if code else 1)
 
@@ -430,7 +430,7 @@ def _load(module: str) -> None:
         for key in [key for key, one in _DECLARED.items() if one.module not in sys.modules]:
             del _DECLARED[key]
         text = str(error) if isinstance(error, WrongOperator) else explained(error)
-        place = located(error, str(_files()[module]))
+        place = located(str(_files()[module]), error)
         raise WrongOperator("\n".join(f"{place}: {line}" for line in text.split("\n"))) from error
 
 

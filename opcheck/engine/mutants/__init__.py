@@ -69,10 +69,11 @@ def _made(op: OpVersion, operator: Operator) -> tuple[Mutant, ...]:
     )
     found: dict[tuple[str, str], Mutant] = {}
     made = tuple(schema.mutants(op, operator))
+    names = {mutant.name for mutant in made}
     for one in operator.mutants:
-        if one.since == op.since and one.name in {mutant.name for mutant in made}:
+        if one.since == op.since and one.name in names:
             wrong = f"{operator.name}: the schema makes a mutant {one.name!r} already"
-            raise WrongOperator(f"{located(ValueError(), one.function)}: {wrong}")
+            raise WrongOperator(f"{located(one.function)}: {wrong}")
     for mutant in chain(own, made, general):
         # Its own takes the place of a general one of that name, as Softmax's `nan_skipped` does.
         if (mutant.name, "") not in found:

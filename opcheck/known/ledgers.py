@@ -7,7 +7,7 @@ both are red, and so is what the backend of a ledger does not support, unless th
 
 import hashlib
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from pathlib import Path
@@ -35,12 +35,26 @@ class Ledger:
         passed = result.verdict is Verdict.PASS
         if passed and backend.accumulate:
             return None  # Declared, what fails otherwise may pass.
-        for line in self.fields.known:
+        for line in self._lines(result.case.op.name, backend.version):
             fails = result.verdict in f.FAILING and result.failure in line.failure
-            fits = fails or (passed and not line.sometimes)
-            if fits and f.within(backend.version, line.versions) and line.is_about(result.case):
+            if (fails or (passed and not line.sometimes)) and line.is_about(result.case):
                 return line
         return None
+
+    def _lines(self, op: str, version: str) -> Sequence[f.Line]:
+        """The lines that may be about cases of an operator, for a version of the backend."""
+        if (op, version) not in self._found:
+            self._found[op, version] = [
+                line
+                for line in self.fields.known
+                if f.within(version, line.versions)
+                and any(place.op is None or op in place.op for place in line.where)
+            ]
+        return self._found[op, version]
+
+    @cached_property
+    def _found(self) -> dict[tuple[str, str], Sequence[f.Line]]:
+        return {}
 
 
 def load_ledgers(paths: Iterable[Path]) -> tuple[Ledger, ...]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
-import numpy as np
 from numpy.typing import NDArray
 
 from opcheck.dtypes import DType
@@ -125,7 +125,7 @@ class TensorSpec:
     @property
     def nbytes(self) -> int:
         """Size in bytes once allocated."""
-        return int(np.prod(self.shape, dtype=object)) * self.dtype.numpy.itemsize
+        return math.prod(self.shape) * self.dtype.numpy.itemsize
 
 
 @dataclass(frozen=True)

@@ -6,4 +6,4 @@ them.
 """
 
 from opcheck.compare.elements import Want
-from opcheck.compare.outputs import compare, compare_outputs, too_wide
+from opcheck.compare.outputs import are_plainly_right, compare, compare_outputs, too_wide

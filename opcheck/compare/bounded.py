@@ -9,9 +9,8 @@ The tiers of a bound are tried in order; the first that all elements fit decides
 """
 
 import math
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -73,7 +72,6 @@ def examine(want: Want, got: Array, dtype: DType, declared: Collection[str]) -> 
     got = native(got)
     pieces = [(at, _part(want, at, part), got[at]) for at, part in want.expected.pieces]
     first, *others = want.expected.tiers(declared)
-    places = cache(lambda: np.arange(got.size).reshape(got.shape))  # for what is wrong alone
     counts_steps = dtype.kind == "float" and len(pieces) == 1
     whole = Findings(got.size, steps=0 if counts_steps else None)
     failed: list[tuple[_Piece, Mask]] = []
@@ -91,7 +89,7 @@ def examine(want: Want, got: Array, dtype: DType, declared: Collection[str]) -> 
         if is_certain(*piece[1:]):
             continue
         judged = judge(*piece[1:], dtype, first)
-        _note(whole, piece, judged, dtype, places)
+        _note(whole, piece, judged, dtype, got.shape)
         apart |= bool(judged.apart.any())
         if (wrong := judged.shares > 1).any():
             failed.append((piece, wrong))
@@ -123,12 +121,28 @@ def examine(want: Want, got: Array, dtype: DType, declared: Collection[str]) -> 
             return decision(first if tier.ranged else tier, tier, True, found, False)
         found = Findings(got.size, steps=whole.steps, unjudged=whole.unjudged)
         for piece, judged in attempts:
-            _note(found, piece, judged, dtype, places)
+            _note(found, piece, judged, dtype, got.shape)
         if found.count < fewest:
             one_apart = any(judged.apart.any() for _, judged in attempts)
             best, fewest = (tier, found, one_apart), found.count
     tier, found, apart = best
     return decision(tier, tier, False, found, apart)
+
+
+def fits_at_least(want: Want, got: Array, dtype: DType) -> bool:
+    """Return True if `got`, as in `examine`, is right by the least error that the bound allows.
+
+    The bound itself, which takes much longer, is not computed: False says nothing.
+    """
+    bound = want.expected
+    if len(bound.pieces) > 1 or want.rounded is not None or dtype.kind != "float":
+        return False
+    certain = bound.certain(bound.tiers()[0])
+    with np.errstate(all="ignore"):
+        y = want.values if want.rest is None else want.values + want.rest
+        off = certain * np.abs(y)
+        fits = (round_to(y - off, dtype) <= got) & (got <= round_to(y + off, dtype))
+    return bool(fits.all()) and not outside_anywhere(got, want.low, want.high)
 
 
 def pardon(want: Want, got: Array, declared: Collection[str], wrong: Mask) -> tuple[str, Floats]:
@@ -169,15 +183,23 @@ def _part(want: Want, at: Any, bound: Expected) -> Want:
 
 
 def _note(
-    found: Findings, piece: _Piece, judged: ElementShares, dtype: DType, places: Callable[[], Any]
+    found: Findings, piece: _Piece, judged: ElementShares, dtype: DType, shape: Sequence[int]
 ) -> None:
     at, want, got = piece
     y = want.values
-    found.add(lambda: places()[at], judged.shares, lambda i: _described(judged, y, i))
+    found.add(lambda: _places(shape, at), judged.shares, lambda i: _described(judged, y, i))
     found.unjudged += judged.unjudged
     if found.steps is not None and y.size:
         with np.errstate(all="ignore"):
             found.step(int(distance(round_to(y, dtype), got).max()))
+
+
+def _places(shape: Sequence[int], at: Any) -> Any:
+    """The places of a part among all elements."""
+    if at is ...:
+        return np.arange(math.prod(shape)).reshape(shape)
+    lines = (np.arange(length)[part] for length, part in zip(shape, at, strict=True))
+    return np.ravel_multi_index(np.ix_(*lines), shape)
 
 
 @np.errstate(all="ignore")

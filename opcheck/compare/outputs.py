@@ -15,9 +15,9 @@ from itertools import chain
 
 import numpy as np
 
-from opcheck.compare.bounded import examine, pardon, scattering
+from opcheck.compare.bounded import examine, fits_at_least, pardon, scattering
 from opcheck.compare.elements import Findings, Floats, Judge, Places, Want, check
-from opcheck.compare.ulp import UNORDERED, chunks, distance, native
+from opcheck.compare.ulp import UNORDERED, chunks, distance, native, same_bits
 from opcheck.compare.where import describe, picture
 from opcheck.dtypes import DType, element_type, half_ulp, of, round_to
 from opcheck.engine import Expected, operator_of
@@ -318,6 +318,29 @@ def compare_outputs(
     name = wants[len(got)].name if len(got) < len(wants) else f"output {len(wants)}"
     detail = f"{len(got)} output{'s' * (len(got) != 1)}, want {len(wants)}"
     return (Comparison(name, "count", detail, used=math.inf),)
+
+
+def are_plainly_right(
+    wants: Sequence[Want], got: Sequence[Array | Foreign], tolerance: Tolerance | None = None
+) -> bool:
+    """Return True if `compare_outputs` finds nothing wrong for sure; False says nothing.
+
+    That is several times as fast, because no error bound is computed.
+    """
+    return len(got) == len(wants) and all(map(partial(_is_plainly_right, tolerance), wants, got))
+
+
+def _is_plainly_right(tolerance: Tolerance | None, want: Want, got: Array | Foreign) -> bool:
+    if isinstance(got, Foreign) or want.form != "tensor" or want.any_order is not None:
+        return False
+    dtype, y = want.dtype, want.values
+    if dtype is None or got.dtype != dtype.numpy or got.shape != y.shape or not got.size:
+        return False
+    if dtype.kind != "float":
+        return y.dtype == got.dtype and bool((y == got).all())
+    if same_bits(y if y.dtype == got.dtype else round_to(y.astype(np.float64), dtype), got):
+        return True
+    return want.bound is not None and tolerance is None and fits_at_least(want, got, dtype)
 
 
 def _in_order_of(got: Sequence[Array | Foreign], wants: Sequence[Want]) -> Sequence[Want]:

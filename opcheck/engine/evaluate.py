@@ -521,9 +521,18 @@ class Expected:
             return 0.0
         return float(least + (max(0.0, k - 1) if grid.dtype == self.dtype else k) * grid.u)
 
-    @np.errstate(all="ignore")
     def room(self, tier: Tier) -> Room:
         """Return the error a tier allows around its own values, nearly those of the first tier."""
+        if tier not in self._rooms:
+            with np.errstate(all="ignore"):
+                self._rooms[tier] = self._room(tier)
+        return self._rooms[tier]
+
+    @cached_property
+    def _rooms(self) -> dict[Tier, Room]:
+        return {}
+
+    def _room(self, tier: Tier) -> Room:
         output = self.evaluation.outputs(tier)[self.place]
         first = self.output
         if not isinstance(output, Bounded):

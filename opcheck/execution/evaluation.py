@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
+from typing import Any
 
 from opcheck import opset
 from opcheck.backends import same_answers
-from opcheck.compare import Want, compare_outputs
+from opcheck.compare import Want, are_plainly_right, compare_outputs
 from opcheck.compare.agreement import judge_among, steady
 from opcheck.compare.verdict import (
     IRREPRODUCIBLE,
@@ -111,6 +112,8 @@ class CaseEvaluation:
         """Return True if this answer to the other data is right, None if nobody knows."""
         if (wants := self.wants_of_other_data) is None:
             return None
+        if are_plainly_right(wants, answer, self.case.tolerance):
+            return True
         compared = compare_outputs(wants, answer, self.case.tolerance, declared=backend.accumulate)
         return all(c.problem in (None, "precision", "undecided") for c in compared)
 
@@ -163,9 +166,9 @@ class CaseEvaluation:
         refused = judgement.failure == "raised" or judgement.verdict is Verdict.UNSUPPORTED
         if refused and not legal and case.model is None:
             judgement = yield from self._at_a_later_opset(judgement)
-        result = judged_so(_result(case, backend, printed, outcome), judgement)
-        result = replace(
-            result,
+        result = judged_so(
+            _result(case, backend, printed, outcome),
+            judgement,
             reason=self._by_whom(judgement) or _unchecked(asked, outcome),
             self_check=self._is_of_itself(backend),
             oracle=str(self.oracle_answer.oracle) if self.oracle_answer else "",
@@ -248,10 +251,9 @@ def _result(case: Case, backend: BackendInfo, printed: str, outcome: Outcome) ->
     return LiveResult(case, backend.address, Verdict.NOT_RUN, printed=printed, seconds=seconds)
 
 
-def judged_so(result: LiveResult, judgement: Judgement) -> LiveResult:
-    """The result that a judgement amounts to."""
-    names = {field.name for field in fields(judgement)}
-    return replace(result, **{name: getattr(judgement, name) for name in names})
+def judged_so(result: LiveResult, judgement: Judgement, **others: Any) -> LiveResult:
+    """The result that a judgement amounts to, with `others` of its fields."""
+    return replace(result, **{**vars(judgement), **others})
 
 
 def _may_refuse(outcome: Outcome) -> bool:

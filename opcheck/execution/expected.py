@@ -11,7 +11,14 @@ import numpy as np
 
 from opcheck import dtypes
 from opcheck.backends import second_data
-from opcheck.compare import Want, compare, compare_outputs, too_wide, verdict
+from opcheck.compare import (
+    Want,
+    are_plainly_right,
+    compare,
+    compare_outputs,
+    too_wide,
+    verdict,
+)
 from opcheck.compare.agreement import misfit, steady, wants_of
 from opcheck.compare.outputs import computed_want, in_its_dtype, stated_want
 from opcheck.dtypes import DType, limits
@@ -315,7 +322,7 @@ def _given(
         engine = [computed_want(case.op, "", answer) for answer in mine]
         pairs = zip_longest(wants, (engine or twins)[: len(wants)])
         wants = [_bounded(case, *pair, is_twin=not engine) for pair in pairs]
-    if case.rule != "open":
+    if case.rule != "open" and not are_plainly_right(wants, answers, case.tolerance):
         _check_agreement(compare_outputs(wants, answers, case.tolerance))
     return verdict.Answer(tuple(wants), name)
 

@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from opcheck.backends import as_outputs
-from opcheck.compare import Want, compare_outputs
+from opcheck.compare import Want, are_plainly_right, compare_outputs
 from opcheck.compare.elements import Floats, wide
 from opcheck.compare.outputs import computed_want
 from opcheck.compare.ulp import distance
@@ -156,7 +156,8 @@ class Evidence:
     def is_right(self, outputs: OutputSequence) -> bool:
         """Return True if other outputs would have passed."""
         return any(
-            all(one.problem is None for one in compare_outputs(wants, outputs, self.tolerance))
+            are_plainly_right(wants, outputs, self.tolerance)
+            or all(one.problem is None for one in compare_outputs(wants, outputs, self.tolerance))
             for wants in self.admitted
         )
 
@@ -222,6 +223,16 @@ class Evidence:
         if len(right) < 2 or not got.size:
             return next(iter(right), None)
         return min(right, key=lambda one: int(distance(one, got).max()))
+
+    @cached_property
+    def farthest(self) -> list[tuple[int, int]]:
+        """By how many ULP each output is off at most, and the place of that; 0 if nobody knows."""
+        pairs = zip(self.got or (), self._right, strict=True)
+        steps = [
+            np.zeros(1) if right is None or isinstance(got, Foreign) else distance(got, right)
+            for got, right in pairs
+        ]
+        return [(int(off.max(initial=0)), int(off.argmax()) if off.size else 0) for off in steps]
 
     def narrower_types(self) -> list[DType]:
         """Return the narrower types that the operator allows, the widest first.
@@ -353,18 +364,20 @@ def _alike(
         return bool(np.array_equal(got, answer))
     if not got.size:
         return True
+    if not rounded:
+        return np.array_equal(got, answer, equal_nan=True)
+    same = _SAME_IN_16_BITS if got.dtype.itemsize == 2 else _SAME
+    right, (wrong, worst) = evidence.nearest(place), evidence.farthest[place]
+    # Most mutants leave the worst element right.
+    if right is not None and wrong > same and answer.flat[worst] == right.flat[worst]:
+        return False
     between = distance(got, answer)
     furthest = int(between.max())
-    if not furthest or not rounded:
-        return not furthest
-    same = _SAME_IN_16_BITS if got.dtype.itemsize == 2 else _SAME
-    right = evidence.nearest(place)
     if right is None or furthest <= same:
         return furthest <= same
     # The most by which two arithmetics that mean the same may differ: half of the digits.
     most = 2 ** (dtype.precision // 2)
     away = np.minimum(distance(right, answer) // np.uint64(_FARTHER), np.uint64(most))
-    wrong = int(distance(got, right).max())
     if furthest > wrong // _NEARER:
         return False
     allowed = between <= np.maximum(np.uint64(same), away)

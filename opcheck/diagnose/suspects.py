@@ -25,9 +25,11 @@ from opcheck.engine import leading
 from opcheck.engine.mutants import Mutant, mutants_of
 from opcheck.model import Case, Cell, Comparison, Diagnosis, Foreign, OpVersion
 
-#: Of so many failures of each version and dtype are all mutants tried, later only those that
-#: explained one before; at the end all again on so many of what is left, of so many that are kept.
-_THOROUGHLY, _AGAIN, _KEPT = 24, 50, 2000
+#: On so many failures of each version and dtype all mutants are tried. Later it is those that
+#: explained one before, and if none of them fits, all again, but so many times at most.
+_THOROUGHLY, _IN_VAIN = 12, 12
+#: At the end all are tried again on so many of what is left, of so many that are kept.
+_AGAIN, _KEPT = 50, 2000
 #: The largest input on which mutants are tried, and of a case that is looked at again, in bytes.
 _LARGEST = 1 << 20
 _SMALL = 16 << 10
@@ -43,6 +45,7 @@ _Asks: TypeAlias = Callable[[Mutant, Evidence], bool]
 @dataclass
 class _Known:
     failures: int = 0
+    in_vain: int = 0
     #: Cases that came out right, or at least were not refused, and what contradicts a mutant.
     passes: list[tuple[Case, _Asks]] = field(default_factory=list)
     #: How many of the passes were held against each mutant, and which of them contradict it.
@@ -152,12 +155,16 @@ class Suspects:
         op = evidence.node.op
         cell = Cell(op, evidence.node.dtype)
         explained = self._explained[op.domain, op.name]
-        self._cells[cell].failures += 1
-        mutants = mutants_of(op)
-        if self._cells[cell].failures > _THOROUGHLY:
+        known = self._cells[cell]
+        known.failures += 1
+        fits: list[Mutant] = []
+        if known.failures > _THOROUGHLY:
             parts = {part for name in explained for part in name.split("+")}
-            mutants = tuple(one for one in mutants if one.name in parts)
-        fits = _fitting(evidence, mutants, self._broken)
+            before = [one for one in mutants_of(op) if one.name in parts]
+            fits = _fitting(evidence, before, self._broken)
+            known.in_vain += not fits
+        if not fits and known.in_vain <= _IN_VAIN:
+            fits = _fitting(evidence, mutants_of(op), self._broken)
         seen = resemblance(evidence) or ""
         if case:
             self._fits[case] = fits

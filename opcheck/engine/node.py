@@ -11,13 +11,15 @@ from typing import Any, TypeVar
 import numpy as np
 
 from opcheck import dtypes, opset
-from opcheck.dtypes import DType
+from opcheck.dtypes import DType, identical
 from opcheck.engine.operators import Formula, Operator, find, parameters_of
 from opcheck.errors import InvalidNode, NotSupported
 from opcheck.model import Array, Attrs, OpVersion, Typed
 from opcheck.opset import Parameter, Schema
 
 T = TypeVar("T")
+#: Variants of nodes are kept up to so many bytes of inputs.
+_SMALL = 1 << 16
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,12 +52,23 @@ class Node:
         """The leading input; see `leading`."""
         return leading(self.op, self.inputs)
 
-    @cached_property
+    @property
     def right(self) -> tuple[Array, ...]:
         """The engine's rounded outputs; raises InvalidNode for a forbidden node."""
+        found = self._right
+        if isinstance(found, Exception):
+            raise type(found)(*found.args)
+        return found
+
+    @cached_property
+    def _right(self) -> tuple[Array, ...] | InvalidNode | NotSupported:
         from opcheck.engine.evaluate import exactly
 
-        return tuple(out if isinstance(out, np.ndarray) else out.rounded() for out in exactly(self))
+        try:
+            found = exactly(self)
+        except (InvalidNode, NotSupported) as error:
+            return error.with_traceback(None)
+        return tuple(out if isinstance(out, np.ndarray) else out.rounded() for out in found)
 
     @cached_property
     def plain(self) -> tuple[Array, ...]:
@@ -77,11 +90,7 @@ class Node:
     @cached_property
     def is_legal(self) -> bool:
         """True if the engine computes the node; what a specification forbids it does not."""
-        try:
-            _ = self.right
-        except (InvalidNode, NotSupported):
-            return False
-        return True
+        return not isinstance(self._right, Exception)
 
     @cached_property
     def malformed(self) -> bool:
@@ -99,17 +108,36 @@ class Node:
 
     def with_attrs(self, **changed: Any) -> Node:
         """Return the node with other attributes; None leaves one out."""
-        attrs = {**self.attrs, **changed}
-        return replace(self, attrs={k: v for k, v in attrs.items() if v is not None})
+        told = repr(changed)
+        if told in self._variants:
+            return self._variants[told]
+        attrs = {k: v for k, v in {**self.attrs, **changed}.items() if v is not None}
+        if any(isinstance(value, np.ndarray) for value in changed.values()):
+            return replace(self, attrs=attrs)
+        found = self if repr(attrs) == repr(self.attrs) else replace(self, attrs=attrs)
+        if sum(array.nbytes for array in self.given) <= _SMALL:
+            self._variants[told] = found
+        return found
+
+    @cached_property
+    def _variants(self) -> dict[str, Node]:
+        """Nodes with other attributes: many mutants read the same, which is computed once."""
+        return {}
 
     def with_inputs(self, change: Callable[[Array], Array]) -> Node:
         """Return the node with each input changed that is not left out."""
-        changed = (None if array is None else change(array) for array in self.inputs)
-        return replace(self, inputs=tuple(changed))
+        return self._fed(tuple(None if one is None else change(one) for one in self.inputs))
 
     def with_input(self, place: int, array: Array | None) -> Node:
         """Return the node with another input."""
-        return replace(self, inputs=(*self.inputs[:place], array, *self.inputs[place + 1 :]))
+        return self._fed((*self.inputs[:place], array, *self.inputs[place + 1 :]))
+
+    def _fed(self, inputs: tuple[Array | None, ...]) -> Node:
+        """The node on these inputs; itself where they are its own, bit by bit."""
+        for one, own in zip(inputs, self.inputs, strict=True):
+            if one is not own and (one is None or own is None or not identical(one, own)):
+                return replace(self, inputs=inputs)
+        return self
 
     def with_lead(self, array: Array) -> Node:
         """Return the node with another leading input."""

@@ -11,6 +11,7 @@ The tiers of a bound are tried in order; the first that all elements fit decides
 import math
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
+from itertools import zip_longest
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -198,8 +199,8 @@ def _places(shape: Sequence[int], at: Any) -> Any:
     """The places of a part among all elements."""
     if at is ...:
         return np.arange(math.prod(shape)).reshape(shape)
-    lines = (np.arange(length)[part] for length, part in zip(shape, at, strict=True))
-    return np.ravel_multi_index(np.ix_(*lines), shape)
+    parts = zip_longest(shape, at if isinstance(at, tuple) else (at,), fillvalue=slice(None))
+    return np.ravel_multi_index(np.ix_(*(np.arange(length)[part] for length, part in parts)), shape)
 
 
 @np.errstate(all="ignore")

@@ -264,7 +264,7 @@ def test_what_is_argued_to_round_back_does_so(part: str, dtype: str) -> None:
     with np.errstate(invalid="ignore"):
         values = values[np.isfinite(values)]
     node = Node(op, (values,), {})
-    node.__dict__["right"] = (values,)
+    node.__dict__["_right"] = (values,)
     [changed] = mutant.made_on(node)
     assert (changed.tobytes() == values.tobytes()) == (not mutant.concerns(node))
 

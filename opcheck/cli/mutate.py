@@ -64,9 +64,9 @@ def command(
     opcheck mutate --op Hardmax --opset 13 --mutant last_of_ties
     opcheck mutate --groups my.yaml              names of cases that show nothing of their own
 
-    Exit codes: 0 every mistake is seen or argued to be harmless, 1 some survive, or are argued to
-    be harmless and are not, or a group shows nothing, 2 wrong usage or case file, 5 no case of an
-    operator that opcheck's engine knows.
+    Exit codes: 0 no mutant survives, 1 some survive, or are argued to be harmless and are not, or
+    a group shows nothing, 2 wrong usage or case file, 5 no case of an operator that opcheck's
+    engine knows.
     """
     from opcheck.execution.machine import processors
     from opcheck.execution.mutate import MutationSettings, count, mutations
@@ -125,7 +125,7 @@ def _end(power: Power, *, verbose: bool, as_json: bool) -> None:
         print_records(mutation.records(power))
     else:
         mutation.show(output(), power, verbose=verbose)
-    _leave(told, "every mistake is seen, or argued to be harmless", as_json=as_json)
+    _leave(told, "no mutant survives", as_json=as_json)
 
 
 def _end_groups(

@@ -65,7 +65,7 @@ def records(power: Power) -> Iterator[dict[str, Any]]:
             "type": "mutation",
             **_place(mutant.op, mutant.dtype),
             "any_type": mutant.any_type,
-            "mistake": mutant.name,
+            "mutant": mutant.name,
             "text": mutant.text,
             "fate": str(mutation.fate),
             "harmless": mutation.harmless,
@@ -94,11 +94,11 @@ def _place(op: OpVersion, dtype: str) -> dict[str, Any]:
 
 def _counts(score: Score) -> dict[str, Any]:
     counts = {str(fate): score[fate] for fate in Fate}
-    return {"mistakes": score.total(), **counts, "score": score.share}
+    return {"mutants": score.total(), **counts, "score": score.share}
 
 
 def _scores(mutations: Sequence[Mutation]) -> Table:
-    table = new_table("operator", *map(Numbers, ("mistakes", *Fate, "score")))
+    table = new_table("operator", *map(Numbers, ("mutants", *Fate, "score")))
     by_op = plain_text.alike(mutations, lambda mutation: mutation.mutant.op)
     for op, some in by_op.items():
         _add_score(table, str(op), score(some))
@@ -118,8 +118,8 @@ def _add_score(table: Table, name: str, score: Score) -> None:
 
 
 def _yardsticks(yardsticks: Sequence[Yardstick]) -> Table:
-    counts = ("tests", "mistakes", "killed", "survived", "score", "score of these cases")
-    title = "ONNX's own node tests on the same mistakes"
+    counts = ("tests", "mutants", "killed", "survived", "score", "score of these cases")
+    title = "ONNX's own node tests on the same mutants"
     table = new_table("operator", "type", *map(Numbers, counts), title=title)
     for one in yardsticks:
         table.add_row(str(one.op), one.dtype, *_compared(one.tests, one.theirs, one.ours))
@@ -155,7 +155,7 @@ def _listing(
     said: Callable[[Mutation], str],
 ) -> Table:
     """Mutants with what is to be said of them, which is said once for all places."""
-    table = new_table("mistake", "in", last, title=title)
+    table = new_table("mutant", "in", last, title=title)
     chosen = (one for one in mutations if one.fate is fate)
     rows = plain_text.alike(chosen, lambda one: (mutant_key(one.mutant), said(one)))
     for (mutant, text), those in sorted(rows.items(), key=lambda row: row[0]):
@@ -267,7 +267,7 @@ def _shows(group: CaseGroup) -> Text:
     told = []
     if group.alone:
         names = list(dict.fromkeys(mutant.name for mutant in group.alone))
-        more = f" and {plain_text.plural(len(names) - 1, 'more mistake')}" if len(names) > 1 else ""
+        more = f" and {plain_text.plural(len(names) - 1, 'more mutant')}" if len(names) > 1 else ""
         told.append(f"{names[0]}{more}")
     if group.sentences:
         told.append(plain_text.plural(len(group.sentences), "sentence"))

@@ -40,7 +40,7 @@ def test_a_mistake_that_is_killed_is_a_success(run):
     found = run("mutate", "strong.yaml", "--mutant", "last_of_ties", "-j", "1")
     assert found.exit_code == 0
     assert table(found) == ["Hardmax-13", "1", "1", "·", "·", "·", "100", "%"]
-    assert lines_of(found)[-1] == "exit 0: every mistake is seen, or argued to be harmless"
+    assert lines_of(found)[-1] == "exit 0: no mutant survives"
 
 
 def test_a_survivor_is_a_failure_and_comes_with_a_case(run):
@@ -68,7 +68,7 @@ def test_the_proposal_pasted_into_the_file_kills(run, tmp_path, name):
     weak = HEAD + "- {name: a, inputs: {input: {shape: [0, 1], constant: 0}}}\n"
     (tmp_path / "weak.yaml").write_text(weak)
     first, *_ = map(json.loads, lines_of(run("mutate", "weak.yaml", *words)))
-    assert (first["fate"], first["mistake"]) == ("survived", name)
+    assert (first["fate"], first["mutant"]) == ("survived", name)
     (tmp_path / "weak.yaml").write_text(weak + first["proposal"] + "\n")
     again = run("mutate", "weak.yaml", *words)
     assert again.exit_code == 0
@@ -115,7 +115,7 @@ def test_an_argument_that_a_case_refutes_is_a_failure(run, monkeypatch):
 
 def test_onnx_s_own_tests_are_the_measure(run):
     found = run("mutate", "strong.yaml", "--mutant", "last_of_ties", "-j", "1")
-    start = lines_of(found).index("ONNX's own node tests on the same mistakes")
+    start = lines_of(found).index("ONNX's own node tests on the same mutants")
     row = lines_of(found)[start + 3].split()
     assert row == ["Hardmax-13", "float32", "7", "1", "1", "0", "100", "%", "100", "%"]
 
@@ -125,7 +125,7 @@ def test_json_is_a_record_a_mistake_and_the_scores(run):
     found = run("mutate", "strong.yaml", *words)
     records = [*map(json.loads, lines_of(found))]
     assert [record["type"] for record in records] == ["mutation", "mutation", "node_tests", "score"]
-    assert {record["mistake"] for record in records[:2]} == {"last_of_ties", "adds_up"}
+    assert {record["mutant"] for record in records[:2]} == {"last_of_ties", "adds_up"}
     assert records[-1]["score"] == 1
 
 

@@ -151,7 +151,7 @@ def test_records_are_json():
     [wraps] = [
         record
         for record in found[:11]
-        if (record["mistake"], record["dtype"]) == ("axis_wraps", "float16")
+        if (record["mutant"], record["dtype"]) == ("axis_wraps", "float16")
     ]
     assert wraps == {
         "type": "mutation",
@@ -160,7 +160,7 @@ def test_records_are_json():
         "since": 13,
         "dtype": "float16",
         "any_type": False,
-        "mistake": "axis_wraps",
+        "mutant": "axis_wraps",
         "text": "an axis outside its range wrapped around",
         "fate": "survived",
         "harmless": None,
@@ -172,7 +172,7 @@ def test_records_are_json():
     assert wraps["proposal"].startswith("- name: proposal_axis_wraps\n")
     assert found[-1] == {
         "type": "score",
-        "mistakes": 11,
+        "mutants": 11,
         "killed": 4,
         "warned": 1,
         "harmless": 1,

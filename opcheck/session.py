@@ -46,7 +46,7 @@ BackendLike: TypeAlias = str | Preparing | Callable[..., Any]
 
 @dataclass(frozen=True, kw_only=True)
 class Request:
-    """What to judge in a run and how strictly; the rules are options of `opcheck run`.
+    """Scope and strictness of a run; the rules are options of `opcheck run`.
 
     `cases` are the suite, of which a `shard` takes its `share` only. `selection`, `level` and
     `paths` say where the cases come from. `gate` holds the user's ledgers. Without

@@ -157,7 +157,7 @@ def _show(golden: Manifest) -> None:
 
 
 def _tables(golden: Manifest) -> Iterator[Table]:
-    """What a backend has to do with the tests of each folder, and how values came about."""
+    """Explain how a backend uses each folder's tests, and where their values come from."""
     from opcheck.report.style import Numbers, new_table
 
     table = new_table("folder", "a backend has to", *map(Numbers, ("tests", "data sets", "files")))

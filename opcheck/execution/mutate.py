@@ -299,7 +299,7 @@ def _name(case: Case) -> _Name:
 
 
 def _alone(seen: Iterable[tuple[Iterable[_Name], Item]]) -> dict[_Name, tuple[Item, ...]]:
-    """What one group alone sees, by that group, each once; `seen` has who sees each item."""
+    """Items that one group alone sees, by group; `seen` has the groups that see each item."""
     found: dict[_Name, dict[Item, None]] = defaultdict(dict)
     for names, item in seen:
         if len(those := {*names}) == 1:

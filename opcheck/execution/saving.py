@@ -141,7 +141,7 @@ class Recording:
 
     @property
     def info(self) -> BackendInfo:
-        """That of the backend."""
+        """Description of the backend."""
         return self.backend.info
 
     @property

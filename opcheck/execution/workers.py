@@ -166,7 +166,7 @@ def check_company(cases: Sequence[Case], backends: int) -> None:
 
 
 def facts_of(backends: Sequence[BackendInfo], cases: Sequence[Case]) -> Facts:
-    """What users' ledgers are held against; `cases` are all that were read."""
+    """Facts that users' ledgers are checked against; `cases` are all that were read."""
     from opcheck.suite import load
 
     known = profiles(Path.cwd())

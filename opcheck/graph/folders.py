@@ -290,7 +290,7 @@ def refusal_text(refusal: Raised) -> str:
 
 
 def read_refusal(text: str) -> Raised:
-    """What `refusal_text` wrote; any other text is words."""
+    """Read a text that `refusal_text` wrote; any other text is a reason in words."""
     words = text.removeprefix(_ACCIDENT)
     named = _NAMED.fullmatch(words)
     if not named:

@@ -43,12 +43,12 @@ class FileNode:
 
     @property
     def entries(self) -> dict[str, FileNode]:
-        """What a mapping holds by key; empty for anything else."""
+        """Values of a mapping by key; empty for anything else."""
         return self.value if isinstance(self.value, dict) else {}
 
     @property
     def items(self) -> tuple[FileNode, ...]:
-        """What a list holds; empty for anything else."""
+        """Items of a list; empty for anything else."""
         return self.value if isinstance(self.value, tuple) else ()
 
     def get(self, *path: str | int) -> FileNode | None:

@@ -118,14 +118,14 @@ class Reading(Generic[Head, Line, Result]):
 
     @staticmethod
     def types() -> Mapping[str, Any]:
-        """What each type of line is read as, that of the first line first, a footer as a mapping.
+        """Classes of the lines by type, that of the first line first, a footer as a mapping.
 
         The first line has the format's number too, and nothing follows a footer.
         """
         raise NotImplementedError
 
     def use(self, head: Head, lines: Iterator[tuple[int, Line]]) -> Result:
-        """What the file holds; lines have their numbers and are read as they are asked for."""
+        """Contents of the file; lines have their numbers and are read on demand."""
         raise NotImplementedError
 
     def __init__(self, file: Path) -> None:
@@ -137,7 +137,7 @@ class Reading(Generic[Head, Line, Result]):
         self.line: TypeAdapter[Line] = TypeAdapter(Annotated[any_of, Field(discriminator="type_")])
 
     def read(self, stream: BinaryIO | None = None) -> Result:
-        """What the file holds, or a stream that is called so.
+        """Contents of the file, or of a stream with its name.
 
         Raises CaseFileError with everything that is wrong with it.
         """

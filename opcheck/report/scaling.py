@@ -119,7 +119,7 @@ def title(rows: Sequence[Timed]) -> str:
 
 
 def _points(rows: Sequence[Timed], backend: str) -> dict[str, Point]:
-    """What was measured of a backend, or of the copy, by case."""
+    """Measurements of a backend, or of the copy, by case."""
     points = {}
     for row in rows:
         timing = row.timing(backend) or Timing("")

@@ -171,7 +171,7 @@ class _RunReading(Reading[model.Header, _Line, model.Run]):
     @staticmethod
     @cache
     def types() -> Mapping[str, Any]:
-        """What each type of line is read as."""
+        """Classes of the lines by type."""
         header = stored(
             model.Header,
             _header,

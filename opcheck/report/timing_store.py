@@ -97,7 +97,7 @@ class _BenchReading(Reading[Bench, _Line, Stored]):
     @staticmethod
     @cache
     def types() -> Mapping[str, Any]:
-        """What each type of line is read as."""
+        """Classes of the lines by type."""
         samples = stored(
             Sample,
             _samples,

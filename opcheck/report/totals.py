@@ -135,7 +135,7 @@ def known(
 def companies(
     results: Iterable[Record],
 ) -> list[tuple[tuple[tuple[str, ...], tuple[str, ...]], list[str]]]:
-    """Who agrees and who differs where nobody is known to be right; most cases first."""
+    """Backends that agree or differ where no answer is known; most cases first."""
     cases: dict[str, tuple[list[str], list[str]]] = {}
     for result in results:
         if result.against:

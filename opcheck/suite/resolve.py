@@ -199,7 +199,7 @@ class Resolver:
 def tolerance_of(
     stated: ToleranceField, dtype: DType | None, outputs: Iterable[DType]
 ) -> Tolerance:
-    """What `stated` means for a case of `dtype`; raises ValueError if it makes no sense."""
+    """Tolerance of a case of `dtype` as `stated`; raises ValueError if it makes no sense."""
     if isinstance(stated, ToleranceFields):
         found = _stated(stated)
     else:

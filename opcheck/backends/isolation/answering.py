@@ -1,4 +1,4 @@
-"""What a worker does once its process is set up: it connects to its backend and is asked."""
+"""Work of a worker process after its set-up: connect to the backend, answer questions."""
 
 import ctypes
 import os

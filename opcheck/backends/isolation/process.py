@@ -203,7 +203,7 @@ class Process:
         return read_answer(kind, parts, given)
 
     def loss(self, seconds: float | None) -> Loss | None:
-        """How a silent worker is lost, if it is; it has so many `seconds` for what it is at."""
+        """Loss of a silent worker, if it is lost; it has `seconds` for its present question."""
         loss: Loss | None = None
         if self.has_ended():
             loss = Crashed(self.how_it_ended())
@@ -215,7 +215,7 @@ class Process:
         return None if loss and self.connection.poll() else loss
 
     def broken(self, error: Exception) -> Crashed:
-        """How a worker is lost whose connection raised this."""
+        """Loss of a worker whose connection raised this."""
         if isinstance(error, Damaged):
             return Crashed(self.how_it_ended(f"sent something that is no answer: {error}"))
         return Crashed(self.how_it_ended())

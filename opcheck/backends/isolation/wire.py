@@ -153,7 +153,7 @@ def read_answer(
 
 
 def _said(error: Exception) -> str:
-    """What is wrong with an answer, in one line; of several things the first."""
+    """The first defect of an answer, in one line."""
     findings = getattr(error, "errors", None)
     if findings is None:
         return f"{type(error).__name__}: {error}"

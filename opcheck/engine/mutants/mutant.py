@@ -135,7 +135,7 @@ def evaluated(
     faults: Mapping[str, FaultFunction] | None = None,
     of_validity: bool = False,
 ) -> AnswerFunction:
-    """What a wrong plain evaluation makes, with the right answer wherever it makes no difference.
+    """Answers of a wrong plain evaluation, and the right ones wherever it makes no difference.
 
     The plain one rounds between operations, and may leave the range of its arithmetic there, which
     is no part of what is wrong. `of_validity`: on invalid nodes alone.

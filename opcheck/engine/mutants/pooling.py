@@ -212,7 +212,7 @@ FAULTS: tuple[Mutant, ...] = (
 
 
 def _windows(node: Node) -> tuple[WindowArguments, Windows] | None:
-    """What the formula asks for, and the windows that it gets; None where it asks for none."""
+    """Window arguments of the formula, and the windows that it gets; None without any."""
     seen: list[tuple[WindowArguments, Windows]] = []
 
     def faulty(original: Any, *asked: Any) -> Windows:

@@ -210,7 +210,7 @@ def _skipping_nan(m: Matrix) -> Any:
 
 
 def _behind_nan(m: Matrix) -> Any:
-    """What follows the last NaN of a row competes alone."""
+    """Only elements after the last NaN of a row compete."""
     last = np.where(_clean(m), -1, _last(np.isnan(m)))
     behind = np.arange(m.shape[1]) > last[:, None]
     left = np.where(behind, m, -np.inf)

@@ -55,7 +55,7 @@ def of_input(name: str, text: str, change: Callable[[Array], Array], only: Only 
 
 
 def _only(keep: Callable[[Array], Any], out: Array) -> Array:
-    """What `keep` selects of an output of some elements is written; the rest stays zero."""
+    """Write only what `keep` selects of a nonempty output; the rest stays zero."""
     written = blank(out)
     if out.size and out.ndim:
         place = keep(out)
@@ -108,7 +108,7 @@ def _as(dtype: Any) -> Callable[[Array], Array]:
 
 
 def _exchanged(one: int, other: int, least: int = 2) -> Callable[[Array], Array]:
-    """What has `least` axes or more is written as if two of them were the other way round."""
+    """Write outputs of `least` axes or more as if two of their axes were exchanged."""
     return lambda out: np.swapaxes(out, one, other).reshape(out.shape) if out.ndim >= least else out
 
 

@@ -81,7 +81,7 @@ class Axis:
 
     @property
     def room(self) -> int:
-        """How far a window can move."""
+        """Largest distance that a window can move."""
         return self.length + self.begin + self.end - self.width
 
     @property
@@ -165,7 +165,7 @@ def _planning(plan: WindowChange) -> FaultFunction:
 
 
 def _accepting(read_and_plan: tuple[ArgumentReading, WindowChange]) -> FaultFunction:
-    """What is legal once it is reread, by a plan of what it is then."""
+    """Nodes that are legal once they are reread, by a plan of the reread node."""
     read, plan = read_and_plan
 
     def fault(original: Any, *args: Any) -> Windows:

@@ -70,14 +70,14 @@ def _compared(x: Array, y: Array, one: int) -> None:
 
 
 def _compared_apart(x: Array, y: Array, one: int) -> None:
-    """The same with N small."""
+    """Compute (M, N, b) as above, for small N."""
     x, y = x.swapaxes(1, 2), y.swapaxes(1, 2)
     ones = _first_maxima(x.reshape(-1, x.shape[2], 1))
     _write(ones.reshape(x.shape), y, one)
 
 
 def _found(x: Array, y: Array, one: int, is_zero: bool) -> None:
-    """The same where neither is the case; `is_zero`: `y` is no memory of `x`, but zero already."""
+    """Compute the general case; `is_zero`: `y` shares no memory with `x` and is zero already."""
     places = _first_places(x.swapaxes(1, 2))
     if not is_zero:
         y[...] = 0
@@ -88,7 +88,7 @@ def _found(x: Array, y: Array, one: int, is_zero: bool) -> None:
 
 
 def _found_in_pieces(x: Array, y: Array, one: int) -> None:
-    """The same of a block (1, N, b) whose elements are too many for a copy."""
+    """Compute a block (1, N, b) with too many elements for a copy."""
     length, width = x.shape[1:]
     pieces = slices(length, max(1, _LARGER // width))
     places = joined_places(x[0, piece].T for piece in pieces)

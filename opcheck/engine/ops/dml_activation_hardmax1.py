@@ -39,7 +39,7 @@ def first_maxima(x, axes):
 
 
 def legal(change):
-    """What `change` makes of a legal input and its axes."""
+    """Apply `change` to a legal input and its axes."""
 
     def formula(InputTensor, *, Axes):
         over_axes(InputTensor, Axes=Axes)
@@ -87,7 +87,7 @@ def all_of_them(x, axes):
 
 
 def written(change):
-    """What `change` makes of the output and the input."""
+    """Apply `change` to the output and the input."""
     return lambda InputTensor, *, Axes: change(over_axes(InputTensor, Axes=Axes), InputTensor)
 
 

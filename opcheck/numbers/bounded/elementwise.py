@@ -286,7 +286,7 @@ negative, abs = partial(_turned, np.negative), partial(_turned, np.abs)
 
 @dataclass(frozen=True)
 class ErrorShape:
-    """How an argument's error propagates to a function's value.
+    """Propagation of an argument's error to a function's value.
 
     `slope` is the largest slope there is, where that is all that is used, and `exponential` means
     that an error of the argument is a relative error of the value. Any other function rises or
@@ -412,7 +412,7 @@ def _through(
     shape: ErrorShape,
     least: float = -np.inf,
 ) -> tuple[MaybeBound, Lost | None]:
-    """How far function(x ± e) may lie from v = function(x), and what is lost.
+    """Largest distance of function(x ± e) from v = function(x), and the lost elements.
 
     Of an `x` that was lost, an implementation has an infinity or NaN. Where the function of that is
     a finite number, it is one of those that `e` reaches, if the arithmetic's range counts.

@@ -45,7 +45,7 @@ def _counted(e: Floats, v: Any) -> Floats:
 
 
 def _in_sum(lost: Lost | None, total: Floats, v: Any, arithmetic: Arithmetic) -> Lost | None:
-    """What is lost of sums `v`, from what is of their terms and from `total`, the sum of |terms|.
+    """Lost elements of sums `v`, from those of their terms and from `total`, the sum of |terms|.
 
     In some order a partial sum is as large as all terms of one sign together. What compensates for
     roundings makes NaN of that.
@@ -58,7 +58,7 @@ def _in_sum(lost: Lost | None, total: Floats, v: Any, arithmetic: Arithmetic) ->
 
 
 def _flushed(size: Floats, arithmetic: Arithmetic, terms: Any = 1) -> Any:
-    """What sums lose of terms, each or `terms` together, if whatever is small becomes 0."""
+    """Error of sums whose small terms, each or `terms` together, are flushed to 0."""
     return np.minimum(size, terms * arithmetic.floor) if arithmetic.flushes else None
 
 
@@ -138,7 +138,7 @@ def sums(x: Bounded, add_up: Callable[[Any], Any], terms: Any) -> Bounded:
 
 
 def _lost(add_up: Callable[[Any], Any], lost: Lost | None) -> Lost | None:
-    """What is lost of anything that `add_up` adds up."""
+    """Lost elements of what `add_up` adds up."""
     return None if lost is None else np.asarray(add_up((lost > 0).astype(np.float64)) > 0)
 
 

@@ -36,7 +36,7 @@ _MULTIPLIED = 64
 
 @dataclass(frozen=True)
 class Powers:
-    """How the p-norms of at most `most` numbers of `dtype` are computed, `wide` in float64."""
+    """The way to p-norms of at most `most` numbers of `dtype`, in float64 if `wide`."""
 
     dtype: DType
     p: float

@@ -31,7 +31,7 @@ class WindowPart:
 
     @cached_property
     def sums(self) -> BlockSums:
-        """How the elements are added up."""
+        """The way in which the elements are added up."""
         return block_sums(self.axes)
 
 

@@ -93,11 +93,6 @@ def test_every_block_is_tried() -> None:
     assert [text for _, text in BLOCKS if not text.startswith(tried)] == []
 
 
-def test_programs_that_are_shown_whole_are_those_in_the_examples() -> None:
-    assert block('"""A runner that computes') == (EXAMPLES / "one_shot.py").read_text()
-    assert block('"""A runner that is started') == (EXAMPLES / "persistent.py").read_text()
-
-
 def test_the_numbers_and_names_are_those_of_the_code() -> None:
     assert f"exit status {UNSUPPORTED}" in PAGE
     assert f"exit status {NOT_RUN}" in PAGE

@@ -11,31 +11,39 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from opcheck.dtypes import DTYPES
 from opcheck.suite.fields import json_schema
 
 PAGE = Path(__file__).with_suffix("").with_name("case-files.md")
 Schema: TypeAlias = dict[str, Any]
 #: The places in which most fields may stand, by the names of their definitions.
 _PLACES = {"": "file", "CaseEntry": "case", "RowFields": "row", "BenchEntry": "`bench`"}
+#: How the schema's ways to write a tensor or an element type are shown, the longest first.
+_SHORT = {
+    "number or text or truth value or nested list or [tensor](#tensor)": "[tensor](#tensor)",
+    "number or text or truth value or nested list": "literal",
+    " ".join(f"`{name}`" for name in DTYPES): "[dtype](#dtype)",
+}
 _FIRST = "Files, cases, rows"
 _INTRODUCTION = """\
 # Fields of case files
 
 <!-- Made by `python docs/case_files.py` of the JSON Schema; edits are lost. -->
 
-Every field there is, with the values it takes. [cases/README.md](../cases/README.md) explains the \
-format with examples, on one page: read that first. `opcheck schema` prints the schema that this \
-page is made of, for editors; everything below is checked before anything runs, and told with line \
-and column.
+All fields of case files and the values they take. [cases/README.md](../cases/README.md) explains \
+them with examples. `opcheck schema` prints the JSON Schema for editors.
 
-An unknown field is an error, and so is a field stated twice. `null` stands for a field that is \
-left out.
+Unknown and repeated fields are errors. `null` means that a field is left out. Every problem is \
+reported with line and column before anything runs.
 """
 
 
 def text() -> str:
     """The page."""
-    return "\n".join(_lines(json_schema())).rstrip() + "\n"
+    lines = "\n".join(_lines(json_schema())).rstrip() + "\n"
+    for long, short in _SHORT.items():
+        lines = lines.replace(long, short)
+    return lines
 
 
 def _lines(schema: Schema) -> Iterator[str]:
@@ -44,8 +52,8 @@ def _lines(schema: Schema) -> Iterator[str]:
     yield f"## {_FIRST}"
     yield ""
     yield (
-        "What a file states is the default of all its cases; a row is laid over its case. "
-        "`op`, and `cases` or `bench`, must be there; a case has a `name`."
+        "A file's fields are defaults of its cases; a row's fields override its case. "
+        "Required: `op`, `cases` or `bench`, and the `name` of a case."
     )
     yield ""
     places = {name: schema if not name else definitions[name] for name in _PLACES}
@@ -53,19 +61,24 @@ def _lines(schema: Schema) -> Iterator[str]:
     for place in places.values():
         for name, field in place["properties"].items():
             fields.setdefault(name, field)
-    yield f"| field | {' | '.join(_PLACES.values())} | value | meaning |"
-    yield f"|---|{':-:|' * len(_PLACES)}---|---|"
+    yield "| field | in | value | meaning |"
+    yield "|---|---|---|---|"
     for name, field in fields.items():
-        marks = ("✓" if name in place["properties"] else "" for place in places.values())
-        about = f"{_value(field)} | {_meaning(field, definitions)}"
-        yield f"| `{name}` | {' | '.join(marks)} | {about} |"
+        found = [said for at, said in _PLACES.items() if name in places[at]["properties"]]
+        where = "all" if len(found) == len(_PLACES) else ", ".join(found)
+        yield f"| `{name}` | {where} | {_value(field)} | {_meaning(field, definitions)} |"
+    yield ""
+    yield "## Dtype"
+    yield ""
+    yield f"One of {', '.join(f'`{name}`' for name in DTYPES)}."
     for name, definition in definitions.items():
-        if name in _PLACES:
+        if name in _PLACES or _is_named(name, definitions):
             continue
         yield ""
         yield f"## {_title(name)}"
         yield ""
-        yield _escaped(definition["description"])
+        alone = " A literal alone is its `value`." if name == "TensorFields" else ""
+        yield _escaped(definition["description"]) + alone
         yield ""
         yield "| field | value | meaning |"
         yield "|---|---|---|"
@@ -76,6 +89,16 @@ def _lines(schema: Schema) -> Iterator[str]:
         others = definition.get("additionalProperties")
         if isinstance(others, dict):
             yield f"| the name of an output | {_value(others)} | |"
+
+
+def _unnamed(name: str) -> str:
+    """`AlternativeGoldenField` → `GoldenField`, which is the same without `as`."""
+    return name.removeprefix("Alternative")
+
+
+def _is_named(name: str, definitions: Schema) -> bool:
+    """Return True if a definition only adds `as` to another one."""
+    return name != _unnamed(name) and _unnamed(name) in definitions
 
 
 def _title(name: str) -> str:
@@ -107,6 +130,9 @@ def _value(field: Schema) -> str:
         name = field["$ref"].rpartition("/")[2]
         if name in _PLACES:
             return _link(_PLACES[name].strip("`"), _FIRST)
+        if _is_named(name, json_schema()["$defs"]):
+            title = _title(_unnamed(name))
+            return f"{_link(title.lower(), title)} with `as`"
         return _link(_title(name).lower(), _title(name))
     for several in ("anyOf", "oneOf"):
         if several in field:

@@ -31,7 +31,7 @@ def shares(off: Floats, own: Floats, down: Floats, up: Floats) -> tuple[Floats, 
     part = np.isfinite(own)
     off, own = np.where(part, off, 0.0), np.where(part, own, 0.0)
     # The common error's limits are one more element: off by 0, with a tolerance for either side.
-    above, below = _beside(off, own, part, down), _beside(off, own, part, up)
+    above, below = _beside(off, own, part, down, -1), _beside(off, own, part, up, 1)
     scale = np.zeros(down.shape)
     for _ in range(_STEPS):
         most, (high, room_above) = _extreme(above, scale, -1)
@@ -53,22 +53,20 @@ def shares(off: Floats, own: Floats, down: Floats, up: Floats) -> tuple[Floats, 
     return scale, np.where(part & (own > 0), each, 0.0)
 
 
-def _beside(off: Floats, own: Floats, part: Mask, limit: Floats) -> tuple[Floats, Floats, Mask]:
+def _beside(off: Floats, own: Floats, part: Mask, limit: Floats, sign: int) -> tuple[Floats, ...]:
+    """`off` and `own` with one more element; `off` again, out of the way where no `part` is."""
     bounded = np.isfinite(limit)
-    return (
-        np.concatenate([off, np.zeros(limit.shape)], axis=1),
-        np.concatenate([own, np.where(bounded, limit, 0.0)], axis=1),
-        np.concatenate([part, bounded], axis=1),
-    )
+    off = np.concatenate([off, np.zeros(limit.shape)], axis=1)
+    own = np.concatenate([own, np.where(bounded, limit, 0.0)], axis=1)
+    return off, own, np.where(np.concatenate([part, bounded], axis=1), off, sign * np.inf)
 
 
 def _extreme(
-    side: tuple[Floats, Floats, Mask], scale: Floats, sign: int
+    side: tuple[Floats, ...], scale: Floats, sign: int
 ) -> tuple[Floats, tuple[Floats, Floats]]:
     """The largest off − λ·own for the sign −1, the smallest off + λ·own for 1; and the two."""
-    off, own, part = side
-    ends = np.where(part, off + sign * scale * own, sign * np.inf)
-    place = (np.argmin if sign > 0 else np.argmax)(ends, axis=1, keepdims=True)
-    there = [np.take_along_axis(values, place, axis=1) for values in (off, own)]
-    end = np.where(np.isfinite(at := np.take_along_axis(ends, place, axis=1)), at, 0.0)
-    return end, (there[0], there[1])
+    off, own, aside = side
+    ends = aside + sign * scale * own
+    place = np.arange(len(ends)), (ends.argmin if sign > 0 else ends.argmax)(axis=1)
+    end = ends[place][:, None]
+    return np.where(np.isfinite(end), end, 0.0), (off[place][:, None], own[place][:, None])

@@ -11,7 +11,6 @@ The tiers of a bound are tried in order; the first that all elements fit decides
 import math
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
-from itertools import zip_longest
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -199,8 +198,11 @@ def _places(shape: Sequence[int], at: Any) -> Any:
     """The places of a part among all elements."""
     if at is ...:
         return np.arange(math.prod(shape)).reshape(shape)
-    parts = zip_longest(shape, at if isinstance(at, tuple) else (at,), fillvalue=slice(None))
-    return np.ravel_multi_index(np.ix_(*(np.arange(length)[part] for length, part in parts)), shape)
+    cuts = at if isinstance(at, tuple) else (at,)
+    cuts += (slice(None),) * (len(shape) - len(cuts))
+    lines = [np.arange(length)[cut] for length, cut in zip(shape, cuts, strict=True)]
+    grid: Any = np.ix_(*lines)
+    return np.ravel_multi_index(grid, shape)
 
 
 @np.errstate(all="ignore")

@@ -211,8 +211,10 @@ class NoCase(pytest.Item):
     def runtest(self) -> None:
         """Fail."""
         files = self.config.stash[_KEY].files
-        told = f"of {files} case files, none has a case of this level" if files else "no case file"
-        pytest.fail(f"--opcheck-backend: no case was collected: {told}", pytrace=False)
+        message = (
+            f"of {files} case files, none has a case of this level" if files else "no case file"
+        )
+        pytest.fail(f"--opcheck-backend: no case was collected: {message}", pytrace=False)
 
 
 class CollectedCaseFile(pytest.File):
@@ -289,7 +291,7 @@ def opcheck_case(request: pytest.FixtureRequest) -> Callable[..., Result]:
         """
         from opcheck.errors import OpcheckError
 
-        told = []
+        messages = []
         try:
             for one in _cases(case, path):
                 ledgers = [known] if isinstance(known, str | Path) else known
@@ -297,8 +299,8 @@ def opcheck_case(request: pytest.FixtureRequest) -> Callable[..., Result]:
                 judges.report(result, request.node)
             return result
         except OpcheckError as error:
-            told = error.lines()
-        pytest.fail("\n".join(told), pytrace=False)
+            messages = error.lines()
+        pytest.fail("\n".join(messages), pytrace=False)
 
     return check
 

@@ -156,9 +156,9 @@ def judged(old: Run, new: Run, found: Difference, *, common: bool = False) -> tu
     `common`: what the new run was not asked for is no matter.
     """
     counts = found.counts()
-    told = [f"{count:,} {kind}" for kind, count in counts.items()]
-    told += [f"{len(found.growths):,} nearer to the limit"] * bool(found.growths)
-    said = "; ".join(told) or f"{found.compared:,} results are as they were"
+    messages = [f"{count:,} {kind}" for kind, count in counts.items()]
+    messages += [f"{len(found.growths):,} nearer to the limit"] * bool(found.growths)
+    said = "; ".join(messages) or f"{found.compared:,} results are as they were"
     said += "".join(
         f"; {count:,} {what}"
         for what, count in {

@@ -203,14 +203,14 @@ def _repeated(parts: Sequence[RunPart]) -> Iterator[str]:
 def _compared_apart(parts: Sequence[RunPart]) -> Iterator[str]:
     """Yield cases on which the parts compare different backends with each other."""
     first: dict[str, int] = {}
-    told: set[tuple[int, int]] = set()
+    seen: set[tuple[int, int]] = set()
     for number, part in enumerate(parts):
         for record in part.run.records:
             if not record.against or record.oracle:
                 continue
             other = first.setdefault(record.case, number)
-            if other != number and (other, number) not in told:
-                told.add((other, number))
+            if other != number and (other, number) not in seen:
+                seen.add((other, number))
                 both = f"{parts[other].name} and {part.name}"
                 yield f"{both} compare other backends with each other on {quoted(record.case)}"
 

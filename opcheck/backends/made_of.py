@@ -72,10 +72,10 @@ def digest(paths: Iterable[Path]) -> str:
     for path, stamp in zip(stats, stamps, strict=True):
         try:
             with path.open("rb") as file:
-                told = file_digest(file, "sha256").hexdigest()
+                sha = file_digest(file, "sha256").hexdigest()
         except OSError:  # a program that may be run, and not be read
-            told = stamp
-        total.update(f"{path.name}\0{told}\n".encode())
+            sha = stamp
+        total.update(f"{path.name}\0{sha}\n".encode())
     found = total.hexdigest()[:_DIGITS]
     if SCRATCH in os.environ and sum(stat.st_size for stat in stats.values()) > _LARGE:
         with suppress(OSError):

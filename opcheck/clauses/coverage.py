@@ -97,8 +97,8 @@ def check_files(cases: Iterable[Case], shipped: Callable[[str], Iterable[Case]])
             known = sorted(rows | {case.name for case in mine})
             for mark, name in names.items():
                 if name not in known:
-                    told = f"cases: {pages.op} has no case {quoted(name)}"
-                    problems.add(pages.file, mark, told, did_you_mean(name, known))
+                    message = f"cases: {pages.op} has no case {quoted(name)}"
+                    problems.add(pages.file, mark, message, did_you_mean(name, known))
         except CaseFileError as error:
             problems += error.problems
     problems.raise_if_any()

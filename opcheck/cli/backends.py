@@ -66,8 +66,8 @@ def command(addresses: tuple[str, ...], probe: bool, timeout: float | None, form
             backends.show(console, found, problems)
         else:
             print_records(map(backends.record, found))
-            told = ("\n".join(one.lines()) for one in problems)
-            print_records({"type": "problem", "message": message} for message in told)
+            messages = ("\n".join(one.lines()) for one in problems)
+            print_records({"type": "problem", "message": message} for message in messages)
         if probe:
             _probe([one for one in found if one.info], folder, timeout, console)
     codes = [one.error.exit_code for one in found if one.error] if addresses else []

@@ -123,8 +123,8 @@ def _write_node_tests(folder: Path, paths: Sequence[Path], *, force: bool) -> No
 
     others = given_besides("paths", "folder", "force")
     if len(paths) > 1 or others:
-        told = f"{paths[0]} is written as it is, without {', '.join(others) or 'other paths'}"
-        raise UsageError(told, "onnx-node/PATTERN selects some of the tests")
+        message = f"{paths[0]} is written as it is, without {', '.join(others) or 'other paths'}"
+        raise UsageError(message, "onnx-node/PATTERN selects some of the tests")
     with counted("writing", None) as each:
         count = write_node_tests(folder, paths[0], force=force, counted=each)
     end(Exit.CONFORMS, f"{count:,} node tests are in {folder}")

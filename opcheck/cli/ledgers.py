@@ -93,10 +93,10 @@ class Ledgers:
         mine = [one for one in backends if target is None or target.is_about(one)]
         if len(mine) != 1:
             there = ", ".join(one.address for one in mine) or "none of the run"
-            told = (
+            message = (
                 f"--update-known {self.updated}: a ledger is about one backend, this about {there}"
             )
-            raise UsageError(told, "name it with -b")
+            raise UsageError(message, "name it with -b")
         return facts, mine[0]
 
     def update(self, run: Run, facts: Facts, backend: BackendInfo | None) -> list[str]:

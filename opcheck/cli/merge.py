@@ -42,7 +42,7 @@ def command(paths: tuple[Path, ...], out: Path, mixed_versions: bool) -> None:
     for said in (*lacks, *several_builds(header)):
         click.echo(f"opcheck: {one_line(said)}", err=True)
     counts = len(whole.records), header.cases, len(header.backends)
-    told = ", ".join(map(plural, counts, ("result", "case", "backend")))
+    message = ", ".join(map(plural, counts, ("result", "case", "backend")))
     code = Exit.CONFORMS if whole.complete else Exit.UNUSABLE
     meaning = "joined" if whole.complete else "incomplete"
-    end(code, f"{meaning}: {told}", err=str(out) == "-")
+    end(code, f"{meaning}: {message}", err=str(out) == "-")

@@ -105,8 +105,8 @@ def _check(names: Sequence[str], cases: Sequence[Case]) -> None:
 
     left = [case for case in cases if mutants_in(case.op) and not case.expect.is_stated]
     if left:
-        told = f"{plural(len(left), 'case')} left out, such as {left[0].id}"
-        click.echo(f"opcheck: {told}: what must come out is what backends answer", err=True)
+        message = f"{plural(len(left), 'case')} left out, such as {left[0].id}"
+        click.echo(f"opcheck: {message}: what must come out is what backends answer", err=True)
     known = {wrong.name for op in {case.op for case in cases} for wrong in mutants_in(op)}
     for name in names:
         if name not in known:
@@ -119,13 +119,13 @@ def _end(power: Power, *, verbose: bool, as_json: bool) -> None:
 
     survived = sum(one.fate is Fate.SURVIVED for one in power.mutations)
     contradictions = sum(one.contradicts for one in power.mutations)
-    told = [f"{survived:,} survived"] * bool(survived)
-    told += [f"{contradictions:,} not as harmless as argued"] * bool(contradictions)
+    messages = [f"{survived:,} survived"] * bool(survived)
+    messages += [f"{contradictions:,} not as harmless as argued"] * bool(contradictions)
     if as_json:
         print_records(mutation.records(power))
     else:
         mutation.show(output(), power, verbose=verbose)
-    _leave(told, "no mutant survives", as_json=as_json)
+    _leave(messages, "no mutant survives", as_json=as_json)
 
 
 def _end_groups(
@@ -142,8 +142,8 @@ def _end_groups(
         print_records(report.group_records(found))
     else:
         report.show_groups(output(), found, verbose=verbose)
-    told = [f"{idle:,} of {len(found):,} groups show nothing of their own"] * bool(idle)
-    _leave(told, "every group shows something of its own", as_json=as_json)
+    messages = [f"{idle:,} of {len(found):,} groups show nothing of their own"] * bool(idle)
+    _leave(messages, "every group shows something of its own", as_json=as_json)
 
 
 def _leave(told: Sequence[str], otherwise: str, *, as_json: bool) -> None:

@@ -187,8 +187,8 @@ def check_files(
     for said, path in files:
         if path is None:
             continue
-        if told := _why_not(path, taken):
-            found.append(f"{said}: {told}")
+        if message := _why_not(path, taken):
+            found.append(f"{said}: {message}")
         taken.append(path)
     if found:
         raise UsageError("\n".join(found))

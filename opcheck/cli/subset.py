@@ -117,8 +117,10 @@ class Subset:
         run = self.runs[path]
         there = [info.address for info in run.header.backends]
         if not {*there} & {*addresses}:
-            told = f"it has {', '.join(map(repr, there))}"
-            raise UsageError(f"--last-failed {path}: no backend of this run took part in it", told)
+            message = f"it has {', '.join(map(repr, there))}"
+            raise UsageError(
+                f"--last-failed {path}: no backend of this run took part in it", message
+            )
         if not run.complete:
             click.echo(f"opcheck: {path} is incomplete: more may fail than did there", err=True)
         red = reds_of(run.header)
@@ -129,8 +131,8 @@ class Subset:
             named = ", ".join(map(one_line, sorted(gone)[:_NAMED]))
             more = f" and {len(gone) - _NAMED:,} more" if len(gone) > _NAMED else ""
             verb = "is" if len(gone) == 1 else "are"
-            told = f"{plural(len(gone), 'case')} that failed in {path} {verb} not among those"
-            click.echo(f"opcheck: {told} selected: {named}{more}", err=True)
+            message = f"{plural(len(gone), 'case')} that failed in {path} {verb} not among those"
+            click.echo(f"opcheck: {message} selected: {named}{more}", err=True)
         return tuple(case for case in cases if case.id in failed), f"{said}, failed in {path}"
 
     def share(self, cases: tuple[Case, ...]) -> tuple[Case, ...]:

@@ -426,11 +426,11 @@ def scattering(want: Want, got: Array) -> str:
     if times is None or times <= SCATTER:
         return ""
     name = want.expected.tiers()[0].name
-    told = f"errors scatter {times:,.0f} times as far as {name} arithmetic explains"
+    message = f"errors scatter {times:,.0f} times as far as {name} arithmetic explains"
     ratios = {cut: scatter(want, got, cut) or np.inf for cut in _CUTS}
     best = min(ratios, key=lambda cut: abs(np.log(ratios[cut])))
     alike = 1 / 3 < ratios[best] < 3
-    return f"{told}, as if factors were rounded to {_CUTS[best]}" if alike else told
+    return f"{message}, as if factors were rounded to {_CUTS[best]}" if alike else message
 
 
 def scatter(want: Want, got: Array, cut: float = 0.0) -> float | None:

@@ -193,8 +193,8 @@ def _by_bound(
         problem, remark = "undecided", UNDECIDED
     elif tier.remark:
         problem, remark = "precision", tier.remark
-    elif want.drawn and dtype.kind == "float" and (told := scattering(want, got)):
-        problem, remark = "precision", told
+    elif want.drawn and dtype.kind == "float" and (message := scattering(want, got)):
+        problem, remark = "precision", message
     draw = partial(
         picture, want.values, got, dtype, lambda: [(np.arange(got.size), decision.shares())]
     )
@@ -396,14 +396,14 @@ def too_wide(wants: Iterable[Want], tolerance: Tolerance | None) -> str | None:
 
 def _parts(want: Want, got: Array | Foreign) -> Sequence[tuple[Want, Array | Foreign] | Comparison]:
     """Return the parts of one output to compare; a comparison where its form decides."""
-    told = got.description if isinstance(got, Foreign) else "a tensor"
+    message = got.description if isinstance(got, Foreign) else "a tensor"
     if want.form == "tensor":
         return [(want, got)]
     if want.form == "nothing":
         right = isinstance(got, Foreign) and got == NOTHING
-        wrong = failed(want, "type", f"{told}, want no value")
+        wrong = failed(want, "type", f"{message}, want no value")
         return [Comparison(want.name, None) if right else wrong]
-    wrong = failed(want, "type", f"{told}, want a sequence of {len(want.items)}")
+    wrong = failed(want, "type", f"{message}, want a sequence of {len(want.items)}")
     if not isinstance(got, Items):
         return [wrong]
     if len(got.values) != len(want.items):

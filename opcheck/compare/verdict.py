@@ -126,9 +126,9 @@ def judge(
             found = judged(outputs)
             if again is not None:
                 found = _of_both(found, judged(again), outcome.differs)
-            told = misdeclared(outcome, [want.name for want in answers[0].wants])
-            if told and is_right(found):
-                return Judgement(Verdict.FAIL, told, "declared")
+            message = misdeclared(outcome, [want.name for want in answers[0].wants])
+            if message and is_right(found):
+                return Judgement(Verdict.FAIL, message, "declared")
             return found
 
 

@@ -66,8 +66,8 @@ class Seen:
         """
         if self.record.failure not in _TELLING:
             return invalid(self.case) if self.record.failure == "accepted" else ""
-        told = self.record.reason[self._ours.end() :][:_LONGEST]
-        return " ".join(PARTICULARS.sub("*", told).split())
+        message = self.record.reason[self._ours.end() :][:_LONGEST]
+        return " ".join(PARTICULARS.sub("*", message).split())
 
     @cached_property
     def subject(self) -> Case:

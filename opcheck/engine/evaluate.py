@@ -325,8 +325,8 @@ def _found(
             ("stored", "kept in {} between operations", stored(dtype)),
             ("arithmetic", "computed in {}", narrow(dtype)),
         ):
-            told = what.format(dtype)
-            remark = f"{told}; declare accumulate={dtype}"
+            message = what.format(dtype)
+            remark = f"{message}; declare accumulate={dtype}"
             remark = "" if dtype.name in declared else remark
             for formula in formulas:
                 yield Tier(f"{dtype} {word}", arithmetic, formula, remark)

@@ -108,15 +108,15 @@ class Node:
 
     def with_attrs(self, **changed: Any) -> Node:
         """Return the node with other attributes; None leaves one out."""
-        told = repr(changed)
-        if told in self._variants:
-            return self._variants[told]
+        key = repr(changed)
+        if key in self._variants:
+            return self._variants[key]
         attrs = {k: v for k, v in {**self.attrs, **changed}.items() if v is not None}
         if any(isinstance(value, np.ndarray) for value in changed.values()):
             return replace(self, attrs=attrs)
         found = self if repr(attrs) == repr(self.attrs) else replace(self, attrs=attrs)
         if sum(array.nbytes for array in self.given) <= _SMALL:
-            self._variants[told] = found
+            self._variants[key] = found
         return found
 
     @cached_property

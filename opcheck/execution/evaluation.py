@@ -234,9 +234,9 @@ class CaseEvaluation:
             task = replace(self.question.task, opset=number)
             reply = yield replace(self.question, task=task)
             if isinstance(reply.outcome, Crashed | TimedOut | OutOfMemory):
-                told = by_itself(case.rule, reply.outcome).reason
-                told = f"{refused.reason}; the same model at opset {number}: {told}"
-                refused = replace(refused, reason=told)
+                message = by_itself(case.rule, reply.outcome).reason
+                message = f"{refused.reason}; the same model at opset {number}: {message}"
+                refused = replace(refused, reason=message)
             if isinstance(reply.outcome, Produced):
                 # In front, because what backends say may be long, and is cut.
                 hint = f"takes the same model at opset {number}, where {case.op} is in force too"
@@ -415,10 +415,10 @@ def _settled(
     if judgement.verdict is Verdict.PASS:
         mine = infos[result.backend]
         itself = all(is_the_same(mine, infos[other]) for other in judgement.against)
-        told = f"{IRREPRODUCIBLE}: {differs}" if differs else ""
+        message = f"{IRREPRODUCIBLE}: {differs}" if differs else ""
         # Answers to other data are not compared.
-        if not told and isinstance(one.open, Produced) and one.open.once:
-            told = "stability not checked: it is asked once"
-        reason = result.reason or told
+        if not message and isinstance(one.open, Produced) and one.open.once:
+            message = "stability not checked: it is asked once"
+        reason = result.reason or message
         result = replace(result, self_check=itself, reason=reason)
     return replace(one, result=result)

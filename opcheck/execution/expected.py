@@ -353,14 +353,16 @@ def _check_agreement(comparisons: Iterable[Comparison]) -> None:
     for comparison in comparisons:
         if comparison.problem in (None, "undecided"):
             continue
-        told = verdict.what_is_wrong(comparison)
+        message = verdict.what_is_wrong(comparison)
         if comparison.wrong:
-            told = f"{comparison.output}: {comparison.wrong} of {comparison.total} elements differ"
-            told += f", {comparison.where}"
+            message = (
+                f"{comparison.output}: {comparison.wrong} of {comparison.total} elements differ"
+            )
+            message += f", {comparison.where}"
         for worst in comparison.worst[:1]:
-            told += f"; at {list(worst.index)} the case says {worst.want!r},"
-            told += f" the engine {worst.got!r} (allowed: {worst.allowed})"
-        raise WrongCase(f"{_CONTRADICTION}: {told}")
+            message += f"; at {list(worst.index)} the case says {worst.want!r},"
+            message += f" the engine {worst.got!r} (allowed: {worst.allowed})"
+        raise WrongCase(f"{_CONTRADICTION}: {message}")
 
 
 def _check_telling(wants: Iterable[Want]) -> None:

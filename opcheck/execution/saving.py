@@ -62,12 +62,12 @@ def _write_outputs(folder: Path, task: Task, answer: Produced) -> Saying | None:
     """Write the outputs; what is to be said where they cannot be saved as they are."""
     count = len(task.outputs)
     if len(answer.outputs) != count:
-        told = f"{len(answer.outputs)} outputs where {count} are expected"
-        return Saying("not_run", f"its answer cannot be saved: {told}")
+        message = f"{len(answer.outputs)} outputs where {count} are expected"
+        return Saying("not_run", f"its answer cannot be saved: {message}")
     for number, (spec, output) in enumerate(zip(task.outputs, answer.outputs, strict=True)):
         if isinstance(output, Foreign) and not isinstance(output, Items):
-            told = f"output {number} is no array but {output.description}"
-            return Saying("not_run", f"its answer cannot be saved: {told}")
+            message = f"output {number} is no array but {output.description}"
+            return Saying("not_run", f"its answer cannot be saved: {message}")
         try:
             folders.write_output(folder / f"output_{number}.pb", output, task, spec.name)
         except ValueError as error:
@@ -83,8 +83,8 @@ def begin(folder: Path, backend: BackendInfo | None) -> None:
             shutil.rmtree(case)
         folders.write_origin(folder, backend)
     except OSError as error:
-        told = error.strerror or str(error)
-        raise UsageError(f"nothing can be saved in {folder}: {told}") from None
+        message = error.strerror or str(error)
+        raise UsageError(f"nothing can be saved in {folder}: {message}") from None
 
 
 def earlier_cases(folder: Path) -> list[Path]:
@@ -110,8 +110,8 @@ def recording(backends: Sequence[AskableBackend], folder: Path) -> list[AskableB
     """The backend, with its answers saved in `folder`; raises UsageError unless it is one."""
     if len(backends) != 1:
         named = ", ".join(backend.info.address for backend in backends)
-        told = f"the outputs of one backend can be saved, not of {len(backends)}: {named}"
-        raise UsageError(told, "name it with -b")
+        message = f"the outputs of one backend can be saved, not of {len(backends)}: {named}"
+        raise UsageError(message, "name it with -b")
     (backend,) = backends
     return [Recording(backend, folder)]
 
@@ -135,8 +135,8 @@ class Recording:
         if self.info.address.startswith("saved:"):
             source = Path(str(parse(self.info.address).detail))
             if source.exists() and self.folder.exists() and source.samefile(self.folder):
-                told = f"outputs cannot be read from {self.folder} and saved there at once"
-                raise UsageError(told)
+                message = f"outputs cannot be read from {self.folder} and saved there at once"
+                raise UsageError(message)
         begin(self.folder, self.backend.info)
 
     @property
@@ -194,8 +194,8 @@ class Recording:
             if saying:
                 folders.write_saying(folder, saying)
         except OSError as error:
-            told = f"outputs cannot be saved in {self.folder}: {error.strerror or error}"
-            raise BackendUnavailable(told) from error
+            message = f"outputs cannot be saved in {self.folder}: {error.strerror or error}"
+            raise BackendUnavailable(message) from error
 
 
 def write_questions(folder: Path, cases: Iterable[Case]) -> int:

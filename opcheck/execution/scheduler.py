@@ -196,8 +196,8 @@ class Scheduler:
         if len(opened.unsettled) == len(self.backends):
             infos = [backend.info for backend in self.backends]
             # What backends answered the first time is compared with each other, and so on.
-            told = zip(*(opened.unsettled[one] for one in range(len(infos))), strict=True)
-            found = [settle_by_agreement(opened.evaluation, some, infos) for some in told]
+            rounds_of_all = zip(*(opened.unsettled[one] for one in range(len(infos))), strict=True)
+            found = [settle_by_agreement(opened.evaluation, some, infos) for some in rounds_of_all]
             for one, judged in enumerate(zip(*found, strict=True)):
                 # Held back until its turn, and so without the answer.
                 opened.results[one] = replace(self._together(judged), open=None)

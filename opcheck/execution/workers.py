@@ -135,8 +135,8 @@ def consulted(
                     "name it with -b too, or give it a name in opcheck.toml and state that",
                 )
         except UsageError as error:
-            told = f"{oracles[address].source}: expect.oracle: {error.message}"
-            raise UsageError(told, error.hint) from None
+            message = f"{oracles[address].source}: expect.oracle: {error.message}"
+            raise UsageError(message, error.hint) from None
         return one
 
     with started(each(settings, oracles), workers) as pools:
@@ -146,8 +146,8 @@ def consulted(
             try:
                 connect([by_address[address]], meanwhile)
             except OpcheckError as error:
-                told = "\n".join([f"oracle {address!r}: {error.message}", *error.lines()[1:]])
-                raise type(error)(told) from None
+                message = "\n".join([f"oracle {address!r}: {error.message}", *error.lines()[1:]])
+                raise type(error)(message) from None
 
         each(connected, oracles)
         yield by_address

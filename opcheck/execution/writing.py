@@ -95,8 +95,10 @@ def check_foreign(folder: Path, known: Callable[[str], object]) -> None:
         raise UsageError(f"-o {folder}: {error.strerror}") from None
     if foreign:
         more = f" and {len(foreign) - 3:,} more" if len(foreign) > 3 else ""
-        told = f"-o {folder}: it holds what opcheck did not write: {', '.join(foreign[:3])}{more}"
-        raise UsageError(told, "nothing is removed: move it away, or choose a new folder")
+        message = (
+            f"-o {folder}: it holds what opcheck did not write: {', '.join(foreign[:3])}{more}"
+        )
+        raise UsageError(message, "nothing is removed: move it away, or choose a new folder")
 
 
 def check_tests(folder: Path, *, force: bool) -> None:
@@ -146,8 +148,8 @@ def _check(file: Path, tensors: Mapping[str, Mapping[str, Array]]) -> int:
     try:
         cases = load([file])
     except CaseFileError as error:
-        told = [f"{problem.line}: {problem.message}" for problem in error.problems]
-        raise UsageError("\n".join(["this makes no valid case file:", *told])) from None
+        messages = [f"{problem.line}: {problem.message}" for problem in error.problems]
+        raise UsageError("\n".join(["this makes no valid case file:", *messages])) from None
     for case in cases:
         outputs = case.expect.outputs if isinstance(case.expect, Values) else ()
         there_are = {spec.name: spec for spec in (*outputs, *case.inputs)}

@@ -285,8 +285,8 @@ def write_saying(folder: Path, saying: Saying) -> None:
 
 def refusal_text(refusal: Raised) -> str:
     """A refusal by its name, "" where only words are known, and how it was meant."""
-    told = f"{refusal.kind}: {refusal.detail}" if refusal.detail else refusal.kind
-    return told if refusal.documented else f"{_ACCIDENT}{told}"
+    message = f"{refusal.kind}: {refusal.detail}" if refusal.detail else refusal.kind
+    return message if refusal.documented else f"{_ACCIDENT}{message}"
 
 
 def read_refusal(text: str) -> Raised:

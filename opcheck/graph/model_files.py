@@ -31,8 +31,8 @@ def read_model(path: Path, *, valid: bool = True, alone: bool = False) -> ModelP
             if alone:
                 raise ValueError(f"its constant {tensor.name!r} is kept in another file")
             room -= _fetch(tensor, path.parent, room)
-    if valid and (told := invalid(_with_shapes(model))):
-        raise ValueError(f"this is no valid model: {told}")
+    if valid and (message := invalid(_with_shapes(model))):
+        raise ValueError(f"this is no valid model: {message}")
     return model
 
 
@@ -83,8 +83,8 @@ def inside(path: Path, folder: Path) -> bool:
 
 def _fetch(tensor: TensorProto, folder: Path, room: int) -> int:
     """Read the data of a tensor that lies in another file; returns how many bytes that are."""
-    told = {entry.key: entry.value for entry in tensor.external_data}
-    location = told.get("location", "")
+    entries = {entry.key: entry.value for entry in tensor.external_data}
+    location = entries.get("location", "")
     what = f"the data of {tensor.name!r} in {location!r}"
     path = folder / location
     if not location or not inside(path, folder):
@@ -93,8 +93,8 @@ def _fetch(tensor: TensorProto, folder: Path, room: int) -> int:
         raise ValueError(f"{what}: there is no such file")
     size = path.stat().st_size
     try:
-        offset = int(told.get("offset", 0))
-        length = int(told.get("length", size - offset))
+        offset = int(entries.get("offset", 0))
+        length = int(entries.get("length", size - offset))
     except ValueError:
         raise ValueError(f"{what}: offset or length is no number") from None
     if offset < 0 or length < 0 or offset + length > size:

@@ -149,8 +149,8 @@ def read_value(path: Path, declared: TypeProto | None) -> Value:
         raise
     except Exception as error:
         # A damaged file makes protobuf, onnx and NumPy raise whatever they stumble over.
-        told = str(error) or type(error).__name__
-        raise ValueError(f"{path.name} holds no readable value: {told}") from error
+        message = str(error) or type(error).__name__
+        raise ValueError(f"{path.name} holds no readable value: {message}") from error
 
 
 def _sequence(proto: SequenceProto) -> list[Array]:

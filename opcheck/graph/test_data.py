@@ -191,15 +191,15 @@ def _values(
             raise BeyondOpcheck(f"{error} ({what} {info.name!r})") from None
         except ValueError as error:
             raise _Wrong(path, str(error)) from None
-        told = f"the model's {what} {info.name!r} is {dtype}"
+        message = f"the model's {what} {info.name!r} is {dtype}"
         for array in value if isinstance(value, list) else [value]:
             if array is None:
                 continue
             if dtype and array.dtype != dtype.numpy:
-                raise _Wrong(path, f"holds {array.dtype}, and {told}")
+                raise _Wrong(path, f"holds {array.dtype}, and {message}")
             if what == "input" and info.type.HasField("tensor_type") and not _fits(array, expected):
                 sizes = ", ".join(d.dim_param or str(d.dim_value) for d in expected.shape.dim)
-                raise _Wrong(path, f"holds the shape {array.shape}, and {told}[{sizes}]")
+                raise _Wrong(path, f"holds the shape {array.shape}, and {message}[{sizes}]")
         yield value
 
 

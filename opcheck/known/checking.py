@@ -42,9 +42,9 @@ def check(gate: Gate, facts: Facts, pruned: UserLedger | None = None) -> None:
     problems = Problems()
     for ledger in gate.ledgers:
         for number, name in enumerate(ledger.fields.backend):
-            if told := facts.why_none(name):
+            if message := facts.why_none(name):
                 mark = ledger.node.at(("backend", number))
-                problems.add(ledger.file, mark, f"{quoted(name)} is no backend: {told}")
+                problems.add(ledger.file, mark, f"{quoted(name)} is no backend: {message}")
     problems.raise_if_any()
     in_force = [one for one in gate.ledgers if any(map(one.is_about, facts.backends))]
     for ledger in gate.ledgers if not in_force else ():
@@ -74,9 +74,9 @@ def _check_versions(ledger: UserLedger, facts: Facts, problems: Problems) -> Non
         for number, entry in enumerate(ledger.fields.known):
             if entry.versions is not None:
                 version = quoted(backend.version) if backend.version else "none"
-                told = f"{backend.address} has a version that lies in no range: {version}"
+                message = f"{backend.address} has a version that lies in no range: {version}"
                 mark = ledger.node.at(("known", number, "versions"), key=True)
-                problems.add(ledger.file, mark, told, "leave 'versions' out")
+                problems.add(ledger.file, mark, message, "leave 'versions' out")
 
 
 def _check_place(
@@ -136,8 +136,8 @@ def _nowhere(
         missing = [(n, value) for n, value in enumerate(wanted) if value not in there]
         for number, value in missing:
             gone.add((field, number))
-            told = f"none of the {so_far} has the {field} {shown(value)}"
-            yield field, (number,), told, _hint(str(value), sorted(map(str, there)))
+            message = f"none of the {so_far} has the {field} {shown(value)}"
+            yield field, (number,), message, _hint(str(value), sorted(map(str, there)))
         left = [case for case in left if VALUES[field](case) in wanted]
         if not left:
             return
@@ -162,14 +162,14 @@ def _hint(value: str, known: list[str]) -> str | None:
 
 def _check_overlaps(gate: Gate, facts: Facts, problems: Problems) -> None:
     """A case that is listed twice has an entry that explains nothing."""
-    told: set[tuple[str, str, int]] = set()
+    seen: set[tuple[str, str, int]] = set()
     for backend in filter(gate.is_about, facts.backends):
         for case in facts.cases:
             listed = gate.listed(case, backend)
             for other in listed[1:]:
                 place = f"{listed[0].ledger.file}:{listed[0].line}"
                 key = place, other.ledger.file, other.line
-                if key not in told:
-                    told.add(key)
+                if key not in seen:
+                    seen.add(key)
                     mark = other.ledger.node.at(("known", other.number, "where", other.place))
                     problems.add(other.ledger.file, mark, f"{case.id} is listed at {place} too")

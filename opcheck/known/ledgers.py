@@ -66,8 +66,8 @@ def load_ledgers(paths: Iterable[Path]) -> tuple[Ledger, ...]:
         causes = [line.cause for line in fields.known if line.same_as is None]
         for number, begin in enumerate(line.same_as for line in fields.known):
             if begin and (count := sum(cause.startswith(begin) for cause in causes)) != 1:
-                told = f"{quoted(begin)} begins {count} causes of other lines, not 1"
-                problems.add(str(path), node.at(("known", number, "same_as")), told)
+                message = f"{quoted(begin)} begins {count} causes of other lines, not 1"
+                problems.add(str(path), node.at(("known", number, "same_as")), message)
         ledgers.append(Ledger(path.name, fields))
     problems.raise_if_any()
     return tuple(ledgers)

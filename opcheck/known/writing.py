@@ -57,8 +57,8 @@ def revised(text: str, node: FileNode, file: str, revision: Revision) -> str:
     sheet = _Sheet(text.splitlines())
     entries = _items(node, "known")
     if entries and not all(map(sheet.is_item, entries)):
-        told = f"{file}: the entries are written in brackets, and cannot be revised"
-        raise UsageError(told, "write each with a '-' in lines of its own")
+        message = f"{file}: the entries are written in brackets, and cannot be revised"
+        raise UsageError(message, "write each with a '-' in lines of its own")
     gone = 0
     for number in sorted({entry for entry, _ in revision.replaced}):
         replaced = {p: new for (e, p), new in revision.replaced.items() if e == number}

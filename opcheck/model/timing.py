@@ -99,5 +99,5 @@ class Bench:
     @property
     def other_threads(self) -> dict[str, int]:
         """The backends that say of their threads another number than they were asked for."""
-        told = self.threads_of.items()
-        return {one: count for one, count in told if count and count != self.threads}
+        threads = self.threads_of.items()
+        return {one: count for one, count in threads if count and count != self.threads}

@@ -129,8 +129,8 @@ class Builder:
         frame = self._frame
         frame.key = _NO_KEY
         if merge:
-            told = "'<<' does not merge mappings"
-            self._problem(mark, told, "YAML 1.2 has no such thing: write the keys out")
+            message = "'<<' does not merge mappings"
+            self._problem(mark, message, "YAML 1.2 has no such thing: write the keys out")
         elif not isinstance(value, str):
             hint = f"write {quoted(text)} in quotes if it is meant as a word" if text else None
             found = f"{quoted(text) if text else 'this'} is {scalars.named(value)}"

@@ -48,9 +48,9 @@ def show(console: Console, differences: Differences, compared: Compared) -> None
 def show_within(console: Console, base: str, compared: Compared) -> None:
     """Print rows of one run that are slower than `base`, or unclear, and counts of each kind."""
     lines = StyledLines(console)
-    told = [one for one in compared.changes if one.verdict in ("slower", "unclear")]
+    listed = [one for one in compared.changes if one.verdict in ("slower", "unclear")]
     to = plain_text.brief(base)
-    _show_changes(lines, f"ratio to {to}", (*told, *compared.together), compared.beyond)
+    _show_changes(lines, f"ratio to {to}", (*listed, *compared.together), compared.beyond)
     where = {"old": f"of {to}", "new": "of the backend itself", "both": f"in common with {to}"}
     _show_end(lines, compared, where)
 
@@ -58,9 +58,9 @@ def show_within(console: Console, base: str, compared: Compared) -> None:
 def _show_end(lines: StyledLines, compared: Compared, where: Mapping[str, str]) -> None:
     _show_missing(lines, compared.missing, where)
     counts = Counter(change.verdict for change in compared.changes)
-    told = [f"{counts[word]:,} {word}" for word in _COLOURS if counts[word]]
-    told += [f"{len(compared.missing):,} not compared"] * bool(compared.missing)
-    lines.fill(", ".join(told) or "There is nothing to compare.")
+    messages = [f"{counts[word]:,} {word}" for word in _COLOURS if counts[word]]
+    messages += [f"{len(compared.missing):,} not compared"] * bool(compared.missing)
+    lines.fill(", ".join(messages) or "There is nothing to compare.")
 
 
 def differences(

@@ -50,11 +50,11 @@ def show(
 def left_out(found: Difference) -> str:
     """Count the results, by backend, that the new run was not asked for."""
     counts = Counter(record.backend for record in found.left_out)
-    told = (
+    parts = (
         f"{plain_text.plural(n, 'result')} of {plain_text.brief(name)}"
         for name, n in counts.items()
     )
-    return f"{', '.join(told)}, for which the new run was not asked"
+    return f"{', '.join(parts)}, for which the new run was not asked"
 
 
 def was_and_is(change: Change) -> str:
@@ -68,22 +68,22 @@ def why(change: Change) -> str:
     new = change.new
     if new is None:
         return ""
-    told = [
+    messages = [
         failure.ledger_note(new),
         new.reason,
         *(f"looks {said.text}" for said in new.diagnoses[:1]),
     ]
     if new.verdict is Verdict.PASS:
-        told = []
+        messages = []
     if change.kind is ChangeKind.ANSWERS and change.old:
-        told = [f"{change.old.alternative} → {new.alternative}"]
+        messages = [f"{change.old.alternative} → {new.alternative}"]
     if change.kind in (ChangeKind.LISTED, ChangeKind.OTHERWISE) and new.known:
-        told = [new.known.cause]
+        messages = [new.known.cause]
     if change.kind is ChangeKind.OTHERWISE and change.old and change.old.reason != new.reason:
-        told.append(f"was: {change.old.reason}")
+        messages.append(f"was: {change.old.reason}")
     if change.old and change.old.digest != new.digest and change.kind is not ChangeKind.CHANGED:
-        told.append("the case is another than before")
-    return plain_text.brief("; ".join(filter(None, told)))
+        messages.append("the case is another than before")
+    return plain_text.brief("; ".join(filter(None, messages)))
 
 
 def _show_kind(console: Console, kind: ChangeKind, changes: list[Change], *, verbose: bool) -> None:

@@ -146,8 +146,8 @@ class Reading(Generic[Head, Line, Result]):
             try:
                 stream = stream or unpacked(stack.enter_context(Path(self.file).open("rb")))
             except (OSError, ValueError) as error:
-                told = getattr(error, "strerror", None) or error
-                self.add(0, f"this file cannot be read: {told}")
+                message = getattr(error, "strerror", None) or error
+                self.add(0, f"this file cannot be read: {message}")
             else:
                 lines = self._lines(stream)
                 first = next(lines, None)

@@ -88,11 +88,11 @@ def _count(suite: xml.Element) -> None:
 
 def _test(suite: xml.Element, result: Record, red: Collection[Verdict]) -> None:
     test = _new_test(suite, str(result.op), result.case, result.seconds)
-    told = "; ".join(filter(None, (failure.ledger_note(result), result.reason)))
+    message = "; ".join(filter(None, (failure.ledger_note(result), result.reason)))
     if result.verdict in _ERRORS:
-        _say(test, "error", result.verdict, told, failure.text(result))
+        _say(test, "error", result.verdict, message, failure.text(result))
     elif is_red(result, red):
-        _say(test, "failure", result.verdict, told, failure.text(result))
+        _say(test, "failure", result.verdict, message, failure.text(result))
     elif result.verdict is Verdict.KNOWN and result.known:
         _say(test, "skipped", result.verdict, f"known: {result.known.cause}")
     elif result.verdict in (Verdict.KNOWN, Verdict.UNSUPPORTED):

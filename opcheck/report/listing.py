@@ -104,11 +104,11 @@ def _page(console: Console, survey: Survey) -> None:
     idle = sum(checked.sentence.nothing is not None for checked in sentences)
     met = sum(bool(checked.cases) for checked in sentences if checked.sentence.nothing is None)
     left = len(sentences) - idle - met
-    told = [f"{met} tested", *([f"{left} not tested by these cases"] if left else [])]
-    told.append(f"{idle} obliging nothing")
+    messages = [f"{met} tested", *([f"{left} not tested by these cases"] if left else [])]
+    messages.append(f"{idle} obliging nothing")
     title = Text.assemble((str(survey.op), "bold"), f"  {survey.link}")
     console.print(title, soft_wrap=True)
-    console.print(f"{plain_text.plural(len(sentences), 'sentence')}: {', '.join(told)}")
+    console.print(f"{plain_text.plural(len(sentences), 'sentence')}: {', '.join(messages)}")
     table = new_table("sentence", Numbers("cases"), "tested by")
     for part, group in groupby(sentences, lambda checked: checked.sentence.part):
         table.add_section()

@@ -77,23 +77,23 @@ def _head(run: Run) -> Iterator[str]:
 
 def _failure(result: Record) -> list[str]:
     title = f"<b>{result.verdict.upper()}</b> {code(result.backend)} {code(result.case)}"
-    told = [("asked", code(result.question)), ("clause", text(result.clause) or "none quoted")]
-    told += [("ruling", text(ruling)) for ruling in result.rulings]
-    told += [("rule", result.rule)] * (result.rule != "must")
-    told += [("found", text(plain_text.brief(failure.finding(result))))]
-    told += [("oracle", code(plain_text.brief(result.oracle)))] * bool(result.oracle)
+    messages = [("asked", code(result.question)), ("clause", text(result.clause) or "none quoted")]
+    messages += [("ruling", text(ruling)) for ruling in result.rulings]
+    messages += [("rule", result.rule)] * (result.rule != "must")
+    messages += [("found", text(plain_text.brief(failure.finding(result))))]
+    messages += [("oracle", code(plain_text.brief(result.oracle)))] * bool(result.oracle)
     looks = [*map(str, result.diagnoses)]
     left = len(looks) - failure.LIKELIEST
     more = f"; or {plain_text.plural(left, 'more mistake')}" if left > 0 else ""
     likeliest = text("; or ".join(looks[: failure.LIKELIEST]))
-    told += [("looks", f"{likeliest}{more}")] * bool(looks)
-    told += [("ledger", text(failure.ledger_note(result)))] * result.unexpected
-    told += [("where", text(f"{c.output}: {c.where}")) for c in result.comparisons if c.where]
-    told += [("written", code(str(result.source)))]
+    messages += [("looks", f"{likeliest}{more}")] * bool(looks)
+    messages += [("ledger", text(failure.ledger_note(result)))] * result.unexpected
+    messages += [("where", text(f"{c.output}: {c.where}")) for c in result.comparisons if c.where]
+    messages += [("written", code(str(result.source)))]
     return [
         f"<details><summary>{title}</summary>",
         "",
-        *(f"- {label}: {said}" for label, said in told),
+        *(f"- {label}: {said}" for label, said in messages),
         "",
         *(
             line
@@ -175,8 +175,8 @@ def fitting(parts: Iterable[Section]) -> Iterator[str]:
         else:
             yield from lines
     if left:
-        told = ", ".join(plain_text.plural(count, name) for name, count in left.items())
-        yield f"**{told} left out here:** a page may not be longer."
+        message = ", ".join(plain_text.plural(count, name) for name, count in left.items())
+        yield f"**{message} left out here:** a page may not be longer."
 
 
 def _escaped(said: str) -> str:

@@ -264,15 +264,15 @@ def group_records(groups: Iterable[CaseGroup]) -> Iterator[dict[str, Any]]:
 
 
 def _shows(group: CaseGroup) -> Text:
-    told = []
+    messages = []
     if group.alone:
         names = list(dict.fromkeys(mutant.name for mutant in group.alone))
         more = f" and {plain_text.plural(len(names) - 1, 'more mutant')}" if len(names) > 1 else ""
-        told.append(f"{names[0]}{more}")
+        messages.append(f"{names[0]}{more}")
     if group.sentences:
-        told.append(plain_text.plural(len(group.sentences), "sentence"))
+        messages.append(plain_text.plural(len(group.sentences), "sentence"))
     if group.defects:
         backends = ", ".join(dict.fromkeys(backend for backend, _ in group.defects))
-        told.append(f"{plain_text.plural(len(group.defects), 'known defect')} of {backends}")
-    told += ["an example"] * group.example + ["what the text leaves open"] * group.undecided
-    return Text("; ".join(told)) if told else Text(f"nothing ({group.source})", "red")
+        messages.append(f"{plain_text.plural(len(group.defects), 'known defect')} of {backends}")
+    messages += ["an example"] * group.example + ["what the text leaves open"] * group.undecided
+    return Text("; ".join(messages)) if messages else Text(f"nothing ({group.source})", "red")

@@ -77,8 +77,8 @@ def _print(console: Console, notes: Iterable[str]) -> None:
 
 def _legend(columns: Iterable[str], width: int) -> list[str]:
     named = {*columns}
-    told = [f"{name}: {text}" for name, text in _LEGEND.items() if name in named]
-    return textwrap.wrap("; ".join(told), width)
+    messages = [f"{name}: {text}" for name, text in _LEGEND.items() if name in named]
+    return textwrap.wrap("; ".join(messages), width)
 
 
 def _by_operator(names: Mapping[str, str], rows: _Rows, kinds: Iterable[str], head: int) -> Table:

@@ -70,8 +70,8 @@ class Pretty:
         if self._left_out:
             more = plain_text.plural(self._left_out, "more failure")
             like = "is like" if self._left_out == 1 else "are each like"
-            told = f"… and {more}, which {like} one of those above: -vv shows all in full"
-            self.console.print(Text(told, "bold"))
+            message = f"… and {more}, which {like} one of those above: -vv shows all in full"
+            self.console.print(Text(message, "bold"))
             self.console.print()
         options = complete, self.verbose > 0, self.slowest
         Summary(self.console, self.header, results, *options).show()

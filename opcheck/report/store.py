@@ -125,8 +125,8 @@ def footer(
         {"case": one.case, "backend": one.backend, "diagnoses": [*map(asdict, one.diagnoses)]}
         for one in revised
     ]
-    told = {"totals": totals(results), **asdict(ending)}
-    return line({"type": "footer", **told, **({"revised": later} if later else {})})
+    fields = {"totals": totals(results), **asdict(ending)}
+    return line({"type": "footer", **fields, **({"revised": later} if later else {})})
 
 
 def lines(run: model.Run) -> Iterator[str]:

@@ -88,11 +88,11 @@ class Summary:
         columns, rows = totals.table(self.header.backends, self.results)
         groups: dict[str, list[list[str | Text]]] = {}
         for op, backend, cells in rows:
-            told = (
+            styled = (
                 Text(cell, "bright_black" if cell == "·" else overview.STYLES.get(column, ""))
                 for column, cell in zip(columns, cells, strict=True)
             )
-            groups.setdefault(plain_text.brief(str(op)), []).append([self.names[backend], *told])
+            groups.setdefault(plain_text.brief(str(op)), []).append([self.names[backend], *styled])
         head = ["operator", "backend", *map(Numbers, columns)]
         return grouped(self.console, head, groups.items(), above=0, apart=True)
 
@@ -127,8 +127,8 @@ class Summary:
             title = f"What is wrong with {self.names[wrong.backend]}: {wrong.told}"
             table = new_table(Numbers("cases"), "looks", "in", title=title)
             for cause in wrong.causes:
-                told = f"{len(cause.results):,}", cause.looks, ", ".join(cause.places)
-                table.add_row(*map(plain_text.one_line, told))
+                cells = f"{len(cause.results):,}", cause.looks, ", ".join(cause.places)
+                table.add_row(*map(plain_text.one_line, cells))
             yield table
 
     def _with_causes(self, title: str, results: Iterable[Record]) -> Table:
@@ -189,8 +189,8 @@ class Summary:
         title = f"Slowest: {count}, {plain_text.percent(share)} of the time that backends took"
         table = new_table(Numbers("time"), "backend", "case", title=title)
         for result in timed:
-            told = self.names[result.backend], plain_text.one_line(result.case)
-            table.add_row(plain_text.seconds(result.seconds), *told)
+            names = self.names[result.backend], plain_text.one_line(result.case)
+            table.add_row(plain_text.seconds(result.seconds), *names)
         return table
 
 

@@ -137,8 +137,8 @@ class _BenchReading(Reading[Bench, _Line, Stored]):
                 continue
             cases, complete = fields["cases"], fields["complete"]
             if cases != len(rows) and not self.problems:
-                told = f"the footer counts {cases:,} cases; there are {len(rows):,}"
-                self.add(number, told, "lines are missing, or were added")
+                message = f"the footer counts {cases:,} cases; there are {len(rows):,}"
+                self.add(number, message, "lines are missing, or were added")
         return Stored(bench, tuple(rows.values()), complete)
 
 

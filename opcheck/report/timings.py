@@ -173,11 +173,14 @@ def _cells(row: Timed, told: ReportedTiming, found: Spread, *, is_wide: bool) ->
 def _remarks(row: Timed, spreads: Mapping[str, Spread]) -> Iterator[tuple[str, str]]:
     for timing in row.timings:
         if timing.backend not in spreads:
-            told = plain_text.brief(timing.why_not)
-            yield f"{plain_text.brief(timing.backend)} was not timed: {told}", "red"
+            message = plain_text.brief(timing.why_not)
+            yield f"{plain_text.brief(timing.backend)} was not timed: {message}", "red"
         elif timing.printed:
-            told = plain_text.brief(timing.printed.rpartition("\n")[-1])
-            yield f"{plain_text.brief(timing.backend)} prints while it is timed: {told}", "yellow"
+            message = plain_text.brief(timing.printed.rpartition("\n")[-1])
+            yield (
+                f"{plain_text.brief(timing.backend)} prints while it is timed: {message}",
+                "yellow",
+            )
     for remark, value in _MACHINE.items():
         sizes = ((name, value(one)) for name, one in spreads.items())
         some = [together(f"{plain_text.brief(name)} {size}") for name, size in sizes if size]
@@ -201,8 +204,8 @@ def show_means(console: Console, bench: Bench, rows: Sequence[Timed]) -> None:
     lines = StyledLines(console)
     over = f"{found[0].cases:,} of " * (found[0].cases < found[0].of)
     base = plain_text.brief(bench.baseline)
-    told = f"Geometric mean of the ratios to {base}, over {over}{found[0].of:,} cases"
-    lines.fill(told, "bold")
+    message = f"Geometric mean of the ratios to {base}, over {over}{found[0].of:,} cases"
+    lines.fill(message, "bold")
     if over:
         lines.fill("The others are left out, because not all backends were timed there.")
     lines.fill("The interval tells how far a mean moves with the choice of cases like these.")

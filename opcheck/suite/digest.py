@@ -20,10 +20,10 @@ _LENGTH = 16
 
 def case_digest(case: model.Case) -> str:
     """Return the digest of `case`; files that it names are read."""
-    told = [case.id, _node(case), case.rule]
+    parts = [case.id, _node(case), case.rule]
     if case.model is not None:
-        told += [_sha256(case.model), _ports(case.ports), case.beyond]
-    return _sha256(json.dumps(told).encode())[:_LENGTH]
+        parts += [_sha256(case.model), _ports(case.ports), case.beyond]
+    return _sha256(json.dumps(parts).encode())[:_LENGTH]
 
 
 def suite_digest(cases: Iterable[tuple[str, str]]) -> str:

@@ -46,8 +46,10 @@ def materialize(spec: TensorSpec) -> Array:
         ordered.sort()
         different = min(rounded.size, 1) + np.count_nonzero(ordered[1:] != ordered[:-1])
         if different < rounded.size:
-            told = f"{spec.name}: a permutation of {rounded.size} has no ties, but in {spec.dtype}"
-            raise ValueError(f"{told} only {different} of its values differ")
+            message = (
+                f"{spec.name}: a permutation of {rounded.size} has no ties, but in {spec.dtype}"
+            )
+            raise ValueError(f"{message} only {different} of its values differ")
     return rounded
 
 

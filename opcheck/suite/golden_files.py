@@ -113,8 +113,8 @@ def changed(
             yield Finding(path, f"cannot be read: {error.strerror}")
             continue
         if sha != written:
-            told = f"was changed: its SHA-256 is {sha[:12]}…, not {written[:12]}…"
-            yield Finding(path, told, sha)
+            message = f"was changed: its SHA-256 is {sha[:12]}…, not {written[:12]}…"
+            yield Finding(path, message, sha)
 
 
 def files_there(test: gm.TestFields, listing: Listing) -> frozenset[str]:
@@ -286,8 +286,8 @@ def as_cases(
                 expect = Rejected(test.refused, legal[0])
                 yield replace(cases[0], expect=expect, rule=case.rule, beyond="")
             else:
-                told = f"a model to be refused, without its legal twin: {_NAME_THE_WHOLE}"
-                yield replace(cases[0], beyond=told)
+                message = f"a model to be refused, without its legal twin: {_NAME_THE_WHOLE}"
+                yield replace(cases[0], beyond=message)
         else:
             yield from (replace(one, rule=case.rule) for one in cases)
 
@@ -302,12 +302,14 @@ def _undecided(
     name = first.name.removesuffix(f"~{test.alternative}")
     first = replace(first, id=name, name=name, rule="open")
     if any(one.refused for one in answers):
-        told = "one of its right answers is a refusal, and golden files hold no legal twin of that"
-        return replace(first, beyond=told)
+        message = (
+            "one of its right answers is a refusal, and golden files hold no legal twin of that"
+        )
+        return replace(first, beyond=message)
     cases = [tests[one.folder][0] for one in answers if one.folder in tests]
     if len(cases) < len(answers):
-        told = f"some of its right answers, without the others: {_NAME_THE_WHOLE}"
-        return replace(first, beyond=told)
+        message = f"some of its right answers, without the others: {_NAME_THE_WHOLE}"
+        return replace(first, beyond=message)
     if beyond := next((case.beyond for case in cases if case.beyond), ""):
         return replace(first, beyond=beyond)
     if len({_asked(case) for case in cases}) > 1:

@@ -280,8 +280,8 @@ def node_tests_called(path: Path) -> list[ModelTest]:
     found = [test for test in tests if any(fnmatchcase(test.name, one) for one in wanted)]
     if not found:
         hint = did_you_mean(pattern, [test.name for test in tests])
-        told = f"no node test of the onnx package is called {pattern!r}"
-        raise UsageError(told, hint or f"such as '{NODE_TESTS}/test_softmax*'")
+        message = f"no node test of the onnx package is called {pattern!r}"
+        raise UsageError(message, hint or f"such as '{NODE_TESTS}/test_softmax*'")
     return found
 
 
@@ -294,8 +294,8 @@ def _is_test_data(path: Path) -> bool:
         tests += [where] if is_test([*names, *folders]) else []
         files += [where / name for name in names if Path(name).suffix.lower() in SUFFIXES]
     if tests and files:
-        told = f"{path} holds both case files ({files[0]}) and test data ({tests[0]})"
-        raise UsageError(told, "name the one or the other")
+        message = f"{path} holds both case files ({files[0]}) and test data ({tests[0]})"
+        raise UsageError(message, "name the one or the other")
     return bool(tests)
 
 

@@ -113,9 +113,9 @@ def _dtypes(case: Case) -> set[str]:
 def keyword_matcher(expression: str) -> Matcher:
     """A test of ids, as pytest's -k: words, `and`, `or`, `not`, ( and ); raises UsageError."""
     tokens = re.findall(r"[()]|[^\s()]+", expression.lower())
-    if told := _wrong_expression(tokens):
+    if message := _wrong_expression(tokens):
         hint = "words, and, or, not, ( and ): -k 'ties and not float16'"
-        raise UsageError(f"-k {quoted(expression)}: {told}", hint)
+        raise UsageError(f"-k {quoted(expression)}: {message}", hint)
     # What is an expression here is one of Python, once its words are tests.
     python = (token if token in _OPERATORS else f"({token!r} in name)" for token in tokens)
     matcher: Matcher = eval(f"lambda name: {' '.join(python)}")

@@ -35,8 +35,8 @@ def connect(detail: str | None, options: Mapping[str, str]) -> Backend:
     if not shutil.which(words[0]):
         if Path(words[0]).is_file():
             raise BackendUnavailable(f"{words[0]} is not executable", f"chmod +x {words[0]}")
-        told = f"there is no program {words[0]!r}"
-        raise BackendUnavailable(told, f"looked for from {Path.cwd()} and on PATH")
+        message = f"there is no program {words[0]!r}"
+        raise BackendUnavailable(message, f"looked for from {Path.cwd()} and on PATH")
     address = f"cmd:{detail}"
     made = {name: digest([path]) for name, path in _files_in(words).items()}
     if once:
@@ -76,9 +76,9 @@ def is_one_shot(words: Sequence[str]) -> bool:
             raise UsageError(f"backend 'cmd' has no placeholder {{{name}}}", hint)
     missing = [name for name in PLACEHOLDERS if name not in found]
     if missing and len(missing) < len(PLACEHOLDERS):
-        told = " and ".join(f"{{{name}}}" for name in missing)
+        message = " and ".join(f"{{{name}}}" for name in missing)
         raise UsageError(
-            f"backend 'cmd': the command lacks {told}",
+            f"backend 'cmd': the command lacks {message}",
             "{model}, {inputs} and {outputs} must all be there; without any of them, the command"
             " is started once and asked in lines of JSON",
         )

@@ -161,14 +161,14 @@ def _declining() -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        told = str(error)
+        message = str(error)
         if isinstance(error, NoKernel):
-            raise NotSupported(told) from error
-        if found := _NOT_IMPLEMENTED.search(told):
+            raise NotSupported(message) from error
+        if found := _NOT_IMPLEMENTED.search(message):
             # From its sentence on, without the C++ that it may begin with.
-            heads = (told[: found.start()].rpartition(end) for end in (". ", "&) ", " : "))
+            heads = (message[: found.start()].rpartition(end) for end in (". ", "&) ", " : "))
             begin = max(len(head) + len(end) for head, end, _ in heads)
-            raise NotSupported(told[begin:]) from error
+            raise NotSupported(message[begin:]) from error
         raise
 
 

@@ -97,8 +97,8 @@ class BackendSettings:
     @property
     def digest(self) -> dict[str, str]:
         """Return the settings that can change answers, hashed: variables may be secrets."""
-        told = f"{sorted(self.environment.items())} {self.timeout} {self.memory_limit}"
-        return {"environment and limits": sha256(told.encode()).hexdigest()[:16]}
+        message = f"{sorted(self.environment.items())} {self.timeout} {self.memory_limit}"
+        return {"environment and limits": sha256(message.encode()).hexdigest()[:16]}
 
 
 class Process:
@@ -236,8 +236,8 @@ class Process:
         status = self._popen.poll()
         if status is None:
             return otherwise
-        told = ", as the system does where memory runs out" if -status == signal.SIGKILL else ""
-        return f"{how_it_ended(status)}{told}"
+        message = ", as the system does where memory runs out" if -status == signal.SIGKILL else ""
+        return f"{how_it_ended(status)}{message}"
 
     def takes_too_much(self, *, now: bool = False) -> bool:
         """Return True if it has more memory than it may; also cuts what it has printed."""

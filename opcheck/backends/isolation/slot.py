@@ -216,11 +216,11 @@ class Slot:
             else:
                 self.again = job.once_more(how, printed, process.handled)
         else:
-            told = "it hung" if isinstance(how, TimedOut) else how.how
+            message = "it hung" if isinstance(how, TimedOut) else how.how
             words = printed.strip().partition("\n")[0]
-            said = f"its process ended between questions: {told}"
+            said = f"its process ended between questions: {message}"
             self.accidents.append(f"{said}: {words}" if words else said)
-            self._count_failure(f"its process ended {_FAILURES} times between questions: {told}")
+            self._count_failure(f"its process ended {_FAILURES} times between questions: {message}")
         self.returned.extend(jobs)
 
     def _not_started(self, error: OpcheckError) -> None:

@@ -135,8 +135,8 @@ def read_hello(line: bytes) -> str:
     said = _object(line)
     version = said.get("opcheck")
     if type(version) is not int:
-        told = 'must begin with {"opcheck": 1, "name": …, "version": …}'
-        raise BrokenProtocol(f"what it says {told}; got {_shown(line)}")
+        message = 'must begin with {"opcheck": 1, "name": …, "version": …}'
+        raise BrokenProtocol(f"what it says {message}; got {_shown(line)}")
     if version != PROTOCOL:
         raise BrokenProtocol(f"it speaks version {version} of the protocol, we speak {PROTOCOL}")
     _check_keys(said, {"opcheck", "name", "version"}, line)
@@ -292,8 +292,8 @@ def from_json(said: Any, what: str) -> Array:
         raise BrokenProtocol(f"{what}: data is no base64: {error}") from None
     size = prod(shape) * dtype.numpy.itemsize
     if len(data) != size:
-        told = f"{dtype}{shape} has {size:,} bytes, data has {len(data):,}"
-        raise BrokenProtocol(f"{what}: {told}")
+        message = f"{dtype}{shape} has {size:,} bytes, data has {len(data):,}"
+        raise BrokenProtocol(f"{what}: {message}")
     if dtype.kind == "bool" and data.strip(b"\0\1"):
         raise BrokenProtocol(f"{what}: a bool is a byte that is 0 or 1")
     stored = np.frombuffer(data, dtype.numpy.newbyteorder("<")).reshape(shape)

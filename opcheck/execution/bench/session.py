@@ -170,8 +170,8 @@ class OneCase:
             judged = settle_by_agreement(evaluation, judged, infos)
         for part, found in zip(self.parts, judged, strict=True):
             if not is_right(found.result):
-                told = str(found.result.verdict), found.result.reason
-                part.why_not = ": ".join(filter(None, told))
+                answer = str(found.result.verdict), found.result.reason
+                part.why_not = ": ".join(filter(None, answer))
                 continue
             part.other = (found.answer and found.answer.between) or ()
             if isinstance(found.open, Produced):

@@ -89,8 +89,8 @@ def made_of(case: Case, data_sets: int = 1) -> Made:
             case Rejected(reason, legal):
                 return _rejected(case, asked, reason, legal)
             case Oracle() | Agreement():
-                told = "what must come out is what backends answer, which nobody vouches for"
-                return Made((), (LeftOut(case.id, "the case", told),))
+                message = "what must come out is what backends answer, which nobody vouches for"
+                return Made((), (LeftOut(case.id, "the case", message),))
             case _ if any_order(case.op, case.attrs) is not None:
                 return Made((), (LeftOut(case.id, "the case", _ANY_ORDER),))
             case AnyOf():
@@ -98,10 +98,10 @@ def made_of(case: Case, data_sets: int = 1) -> Made:
             case _:
                 return _answered(case, asked, data_sets)
     except (ValueError, MemoryError) as error:
-        told = str(error) or "it takes too much memory"
+        message = str(error) or "it takes too much memory"
     except InvalidNode as error:
-        told = f"the case takes this model for legal, the oracle does not: {error}"
-    return Made((), (LeftOut(case.id, "the case", told, wrong=True),))
+        message = f"the case takes this model for legal, the oracle does not: {error}"
+    return Made((), (LeftOut(case.id, "the case", message, wrong=True),))
 
 
 def _answered(case: Case, asked: Question, data_sets: int) -> Made:
@@ -111,11 +111,11 @@ def _answered(case: Case, asked: Question, data_sets: int) -> Made:
     if found is not None and not isinstance(case.expect, Computed):
         for comparison in compare_outputs(answer.wants, found.arrays, case.tolerance):
             if comparison.problem not in (None, "undecided"):
-                told = what_is_wrong(comparison)
+                message = what_is_wrong(comparison)
                 for worst in comparison.worst[:1]:
-                    told += f"; at {list(worst.index)} the case says {worst.want!r}, the oracle"
-                    told += f" {worst.got!r} (allowed: {worst.allowed})"
-                raise Disagreement(f"the case and the oracle contradict each other: {told}")
+                    message += f"; at {list(worst.index)} the case says {worst.want!r}, the oracle"
+                    message += f" {worst.got!r} (allowed: {worst.allowed})"
+                raise Disagreement(f"the case and the oracle contradict each other: {message}")
     stated = found or NodeOutputs(tuple(map(in_its_dtype, answer.wants)), "stated")
     sets = [_data_set(0, asked, answer.wants, stated, case.tolerance)]
     fixed = _fixed(case)

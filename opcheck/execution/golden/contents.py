@@ -83,14 +83,14 @@ class _Look:
         try:
             task = task_of(self.case, self.test)
             task = replace(task, initializers=initializers(model, self.test.node.slots))
-            told = model_files.other_model(model, task)
+            message = model_files.other_model(model, task)
         except Exception as error:
             # A stranger's manifest has onnx and protobuf raise whatever they stumble over.
-            told = f"the manifest states what no model can: {' '.join(str(error).split())}"
+            message = f"the manifest states what no model can: {' '.join(str(error).split())}"
         else:
-            told = told or self._unasked(task) or self._invalid(model)
-        if told:
-            self._say(MODEL, told)
+            message = message or self._unasked(task) or self._invalid(model)
+        if message:
+            self._say(MODEL, message)
             return None
         return task
 
@@ -122,16 +122,16 @@ class _Look:
         if all(map(self._is_sound, [archive, *chain(*specs)])):
             found = {name: array for those in read for name, array in those.items()}
             files = {f"{Path(name).stem}.npy": npy_bytes(array) for name, array in found.items()}
-            if told := wrong_archive(self.folder / archive, files):
-                self._say(archive, told)
+            if message := wrong_archive(self.folder / archive, files):
+                self._say(archive, message)
         if task is None or not all(map(self._is_sound, specs[0])):
             return
         self.judged += 1
         inputs, stored, *around = ([*those.values()] for those in read)
         if self.test.refused:
-            told = None if self._is_open() else accepted(task, inputs)
-            if told:
-                self._say(MODEL, told)
+            message = None if self._is_open() else accepted(task, inputs)
+            if message:
+                self._say(MODEL, message)
             return
         if len(stored) < len(data.outputs):
             return
@@ -186,8 +186,8 @@ class _Look:
         else:
             rtol, atol = as_rtol_and_atol(found)
         if not np.allclose([rtol, atol], [self.test.rtol, self.test.atol], rtol=0.02, atol=0):
-            told = f"the tolerance needs rtol {rtol:g} and atol {atol:g}"
-            self._say(DATA, f"says rtol {self.test.rtol:g} and atol {self.test.atol:g}; {told}")
+            message = f"the tolerance needs rtol {rtol:g} and atol {atol:g}"
+            self._say(DATA, f"says rtol {self.test.rtol:g} and atol {self.test.atol:g}; {message}")
 
     def _ends(self, stated: object) -> list[Ends] | None:
         """Return what data.json describes, None where it cannot be made."""
@@ -232,8 +232,8 @@ def check(folder: Path, processes: int = 1, counted: Counted = iter) -> CheckedC
     except OSError as error:
         raise UsageError(f"{folder} cannot be read: {error.strerror}") from None
     if not there:
-        told = f"{folder} is no golden folder: it holds no {gm.MANIFEST}"
-        raise UsageError(told, "opcheck golden write makes one")
+        message = f"{folder} is no golden folder: it holds no {gm.MANIFEST}"
+        raise UsageError(message, "opcheck golden write makes one")
     listing = golden_files.list_files(folder)
     try:
         manifest, data = gm.read_manifest(folder)
@@ -243,8 +243,8 @@ def check(folder: Path, processes: int = 1, counted: Counted = iter) -> CheckedC
     except gm.NotReadable as error:
         if gm.SUMS not in listing.files:
             raise UsageError(f"{folder}/{gm.MANIFEST} {error}") from None
-        told = f"{error}; nothing else was checked, but sha256sum -c {gm.SUMS} can do so"
-        return CheckedContents((*golden_files.unusual(listing), Finding(gm.MANIFEST, told)))
+        message = f"{error}; nothing else was checked, but sha256sum -c {gm.SUMS} can do so"
+        return CheckedContents((*golden_files.unusual(listing), Finding(gm.MANIFEST, message)))
     jobs = [
         _Look(folder, case.id, test, manifest.npz, golden_files.files_there(test, listing))
         for case in manifest.cases
@@ -286,13 +286,13 @@ def _unlike(case: gm.ManifestCase) -> Iterator[Finding]:
 
 def _together(findings: Sequence[Finding], manifest: gm.Manifest) -> Iterator[Finding]:
     """One finding for each file of a test; a file in another's place is told as that."""
-    told: dict[str, list[str]] = defaultdict(list)
+    problems: dict[str, list[str]] = defaultdict(list)
     for one in findings:
-        told[one.path].append(one.message)
+        problems[one.path].append(one.message)
     places: dict[str, str] = {}
     for path, sha in manifest.files:
         places.setdefault(sha, path)
     for one in findings:
         if here := places.get(one.sha):
-            told[one.path].append(f"it is what was written as {here}")
-    return (Finding(path, "; ".join(messages)) for path, messages in told.items())
+            problems[one.path].append(f"it is what was written as {here}")
+    return (Finding(path, "; ".join(messages)) for path, messages in problems.items())

@@ -129,15 +129,15 @@ def wrong_answers(
         yield None, f"gives {len(found.arrays)} outputs, the manifest says {len(stored)}"
         return
     for number, (want, got) in enumerate(zip(found.arrays, stored, strict=True)):
-        told = _wrong(want, got, allowed if method == "stated" else None)
-        if told:
-            yield f"output_{number}", told
+        message = _wrong(want, got, allowed if method == "stated" else None)
+        if message:
+            yield f"output_{number}", message
 
 
 def _wrong(want: Array, got: Array, allowed: tuple[float, float] | None) -> str | None:
     if (want.dtype, want.shape) != (got.dtype, got.shape):
-        told = f"the oracle gives {dtypes.of(want)}{list(want.shape)}"
-        return f"holds {dtypes.of(got)}{list(got.shape)}, {told}"
+        message = f"the oracle gives {dtypes.of(want)}{list(want.shape)}"
+        return f"holds {dtypes.of(got)}{list(got.shape)}, {message}"
     wrong = ~same(want, got)
     if allowed is not None and wrong.any():
         with np.errstate(all="ignore"):

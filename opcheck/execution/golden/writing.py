@@ -117,12 +117,12 @@ def written(test: Test, *, npz: bool) -> tuple[gm.TestFields, dict[str, bytes]]:
         if npz:
             files[f"{folder}/{gm.NPZ}"] = npz_bytes({s: array for s, (_, array) in tensors.items()})
         pairs = zip(test.task.outputs, data.outputs, strict=bool(data.outputs))
-        told = tuple(
+        rows = tuple(
             gm.Tensor(name=spec.name, dtype=str(dtypes.of(one.written)), shape=one.written.shape)
             for spec, one in pairs
         )
         sets.append(
-            gm.DataSetFields(folder=folder, seed=data.seed, method=data.method, outputs=told)
+            gm.DataSetFields(folder=folder, seed=data.seed, method=data.method, outputs=rows)
         )
     fields = gm.TestFields(
         folder=f"{test.kind}/test_{folder_name(test.name)}",
@@ -255,11 +255,11 @@ def check_place(folder: Path, *, force: bool) -> None:
     try:
         manifest, _ = gm.read_manifest(folder)
     except FileNotFoundError:
-        told = f"{folder} holds no {gm.MANIFEST}: opcheck did not write it, and removes nothing"
-        raise UsageError(told, "choose a new folder") from None
+        message = f"{folder} holds no {gm.MANIFEST}: opcheck did not write it, and removes nothing"
+        raise UsageError(message, "choose a new folder") from None
     except gm.NotReadable as error:
-        told = f"{folder}/{gm.MANIFEST} {error}: nobody can tell what opcheck wrote there"
-        raise UsageError(told, "choose a new folder, or remove this one") from None
+        message = f"{folder}/{gm.MANIFEST} {error}: nobody can tell what opcheck wrote there"
+        raise UsageError(message, "choose a new folder, or remove this one") from None
     known = {gm.MANIFEST, gm.SUMS, *(path for path, _ in manifest.files)}
     check_foreign(folder, known.__contains__)
 
@@ -283,7 +283,7 @@ def _write(stage: Path, settings: GoldenSettings, case: Case) -> _Done:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(data)
         tests.append(fields)
-    told = gm.ManifestCase(
+    manifest_case = gm.ManifestCase(
         id=case.id,
         rule=case.rule,
         level=case.level,
@@ -292,7 +292,7 @@ def _write(stage: Path, settings: GoldenSettings, case: Case) -> _Done:
         fixed=made.fixed if settings.data_sets > 1 else "",
         tests=tuple(tests),
     )
-    return told, tuple(left)
+    return manifest_case, tuple(left)
 
 
 def _manifest(done: Sequence[_Done], selection: str, settings: GoldenSettings) -> gm.Manifest:

@@ -174,8 +174,8 @@ class Plots:
             found.append(self._plot(key, _told_of_map(picture), lambda on: _map(on, picture)))
         if picture.ulps or picture.unordered:
             keys = "ulps", picture.ulps, picture.unordered
-            told = _told_of_ulps(picture)
-            found.append(self._plot(keys, told, lambda on: _histogram(on, picture)))
+            message = _told_of_ulps(picture)
+            found.append(self._plot(keys, message, lambda on: _histogram(on, picture)))
         drawn = [one for one in found if one]
         if len(drawn) == len(found):
             return drawn
@@ -327,14 +327,14 @@ def _steps(bits: int) -> str:
 
 def _told_of_map(picture: Picture) -> str:
     counts = [sum(_LEVEL[one] == n for row in picture.cells for one in row) for n in range(6)]
-    told = ", ".join(f"{count:,} {LEVELS[n][2]}" for n, count in enumerate(counts) if count)
-    return f"Map of errors by position, of {plain_text.plural(sum(counts), 'cell')}: {told}"
+    message = ", ".join(f"{count:,} {LEVELS[n][2]}" for n, count in enumerate(counts) if count)
+    return f"Map of errors by position, of {plain_text.plural(sum(counts), 'cell')}: {message}"
 
 
 def _told_of_ulps(picture: Picture) -> str:
-    told = [f"{count:,} at {_range(bits)}" for bits, count in picture.ulps]
-    told += [f"{picture.unordered:,} NaN opposite a number"] * bool(picture.unordered)
-    return f"Elements by their distance in ULP: {', '.join(told)}"
+    messages = [f"{count:,} at {_range(bits)}" for bits, count in picture.ulps]
+    messages += [f"{picture.unordered:,} NaN opposite a number"] * bool(picture.unordered)
+    return f"Elements by their distance in ULP: {', '.join(messages)}"
 
 
 def _range(bits: int) -> str:

@@ -154,7 +154,7 @@ def broken_backends(
     failures = plain_text.alike(once.values(), lambda record: record.backend)
     found = []
     for address in (one.address for one in header.backends if one.address in failures):
-        told = [wrong[address].told] if address in wrong else []
+        counts = [wrong[address].told] if address in wrong else []
         causes = wrong[address].causes if address in wrong else ()
         groups = [FailureGroup(one.looks, one.places, one.results) for one in causes]
         explained = {id(record) for cause in causes for record in cause.results}
@@ -162,8 +162,8 @@ def broken_backends(
         for verdict, some in plain_text.alike(rest, lambda record: record.verdict).items():
             places = dict.fromkeys(str(record.op) for record in sorted(some, key=lambda r: r.op))
             groups.append(FailureGroup(_TITLES.get(verdict, verdict.value), [*places], some))
-            told.append(f"{len(some):,} {verdict.value}")
-        found.append(Broken(address, ", ".join(told), tuple(groups)))
+            counts.append(f"{len(some):,} {verdict.value}")
+        found.append(Broken(address, ", ".join(counts), tuple(groups)))
     return found
 
 

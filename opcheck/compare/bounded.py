@@ -141,7 +141,11 @@ def fits_at_least(want: Want, got: Array, dtype: DType) -> bool:
     with np.errstate(all="ignore"):
         y = want.values if want.rest is None else want.values + want.rest
         off = certain * np.abs(y)
-        fits = (round_to(y - off, dtype) <= got) & (got <= round_to(y + off, dtype))
+        if dtype.name == "float64":
+            error = got - want.values
+            fits = np.abs(error if want.rest is None else error - want.rest) <= off
+        else:
+            fits = (round_to(y - off, dtype) <= got) & (got <= round_to(y + off, dtype))
     return bool(fits.all()) and not outside_anywhere(got, want.low, want.high)
 
 
@@ -339,6 +343,8 @@ def _whole(y: Floats, got: Array, room: Room) -> ElementShares:
     fits = (actual >= low) & (actual <= high)
     if room.lost is not None:
         fits |= room.lost
+    if room.admitted is not None:
+        fits |= (room.admitted == got[..., None]).any(axis=-1)
     return ElementShares(np.where(fits, 0.0, np.inf), room.own, np.zeros(y.shape, np.bool_), 0)
 
 

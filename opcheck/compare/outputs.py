@@ -19,7 +19,7 @@ from opcheck.compare.bounded import examine, fits_at_least, pardon, scattering
 from opcheck.compare.elements import Findings, Floats, Judge, Places, Want, check
 from opcheck.compare.ulp import UNORDERED, chunks, distance, native, same_bits
 from opcheck.compare.where import describe, picture
-from opcheck.dtypes import DType, element_type, half_ulp, of, round_to
+from opcheck.dtypes import DType, element_type, half_ulp, identical, of, round_to
 from opcheck.engine import Expected, operator_of
 from opcheck.model import (
     EXACT,
@@ -337,7 +337,7 @@ def _is_plainly_right(tolerance: Tolerance | None, want: Want, got: Array | Fore
     if dtype is None or got.dtype != dtype.numpy or got.shape != y.shape or not got.size:
         return False
     if dtype.kind != "float":
-        return y.dtype == got.dtype and bool((y == got).all())
+        return identical(y, got)
     if same_bits(y if y.dtype == got.dtype else round_to(y.astype(np.float64), dtype), got):
         return True
     return want.bound is not None and tolerance is None and fits_at_least(want, got, dtype)

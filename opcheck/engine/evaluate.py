@@ -437,12 +437,14 @@ class Room:
 
     `own` is each element's own error, in the output's shape, and `shared` the relative one that all
     elements of a group have in common, or None. An element that was `lost` may be anything that is
-    left of a result out of range; None where none was.
+    left of a result out of range; None where none was. `admitted` has an axis more, the last, with
+    all that a boolean or an index may be; None for numbers.
     """
 
     own: Any
     shared: Common | None = None
     lost: Any = None
+    admitted: Any = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -535,8 +537,11 @@ class Expected:
     def _room(self, tier: Tier) -> Room:
         output = self.evaluation.outputs(tier)[self.place]
         first = self.output
+        if isinstance(output, Truth):
+            both = np.stack([output.v, output.v ^ output.unsure], axis=-1)
+            return Room(np.zeros(first.shape), admitted=both)
         if not isinstance(output, Bounded):
-            return Room(np.zeros(first.shape))
+            return Room(np.zeros(first.shape), admitted=getattr(output, "admitted", None))
         size = size_of(output.v)
         own = np.zeros(size.shape) if output.e is None else output.e
         computed = output.k > 0 or output.e is not None

@@ -106,9 +106,11 @@ class Bounded(Number):
         k: The last rounding: an error of at most `k` unit roundoffs of `grid`. It is kept apart
             because an output that was rounded to its own type is not rounded once more.
         least: A relative error that `errors.e` allows every element at the least.
+        squared: No implementation computes a negative element, whatever `errors.e` reaches, because
+            all are squares, magnitudes, or sums of such.
     """
 
-    __slots__ = ("_errors", "_settled", "arithmetic", "dtype", "grid", "k", "least", "v")
+    __slots__ = ("_errors", "_settled", "arithmetic", "dtype", "grid", "k", "least", "squared", "v")
 
     def __init__(
         self,
@@ -125,6 +127,7 @@ class Bounded(Number):
         self.v = np.asarray(v)
         self.dtype, self.arithmetic = dtype, arithmetic
         self.k, self.grid, self.least = k, grid or arithmetic.grid, least
+        self.squared = False
         self._errors = errors
         self._settled: Bounded | None = None
 
@@ -209,7 +212,7 @@ class Bounded(Number):
                 error = np.where(np.isnan(error), np.inf, error)
         errors = Errors(error, self.variance(), lost)
         settled = Bounded(self.v, self.dtype, arithmetic, errors, least=self.sure)
-        settled._settled = settled
+        settled._settled, settled.squared = settled, self.squared
         return settled
 
     def ends(self, *, far: bool = False) -> tuple[Reals, Reals]:
@@ -246,7 +249,13 @@ class Bounded(Number):
                 common = Common(*(move(np.broadcast_to(part, self.shape)) for part in parts))
             return Errors(e, q, lost, common)
 
-        return self.like(move(self.v), NO_ERRORS if self._errors is NO_ERRORS else errors)
+        made = self.like(move(self.v), NO_ERRORS if self._errors is NO_ERRORS else errors)
+        made.squared = self.squared
+        return made
+
+    def never_negative(self) -> bool:
+        """Return True if no implementation computes a negative element."""
+        return self.squared or (self._errors is NO_ERRORS and bool((self.v >= 0).all()))
 
     def like(self, v: Reals, errors: Errors | Callable[[], Errors]) -> Bounded:
         """Other values, rounded last as these were."""

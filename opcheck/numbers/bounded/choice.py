@@ -211,7 +211,9 @@ def extreme(
 def _extreme(choose: np.ufunc, a: Any, b: Any) -> Bounded:
     """The larger or the smaller of two."""
     a, b = pair(a, b)
-    return extreme(choose, lambda how: how, choose(a.v, b.v), a, b)
+    made = extreme(choose, lambda how: how, choose(a.v, b.v), a, b)
+    made.squared = (any if choose is np.maximum else all)(x.never_negative() for x in (a, b))
+    return made
 
 
 maximum, minimum = partial(_extreme, np.maximum), partial(_extreme, np.minimum)

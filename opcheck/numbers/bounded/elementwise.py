@@ -51,20 +51,22 @@ def _worse(lost: Lost | None, where: Callable[[], Any]) -> Lost | None:
 
 
 def result(
-    v: Reals, like: Bounded, errors: Callable[[], Errors], *, k: float = 1.0, least: float = 0.0
-) -> Bounded:
+    v: Reals, like: Bounded, errors: Callable[[], Errors], *, k: float = 1.0, least: float = 0.0,
+    squared: bool = False,
+) -> Bounded:  # fmt: skip
     """Return an operation's result, rounded with an error of `k` unit roundoffs.
 
     Where results are stored in a narrower type, that rounding comes last.
     """
     arithmetic = like.arithmetic
-    made = Bounded(v, like.dtype, arithmetic, errors, k=k, least=least)
-    if arithmetic.stored is None:
-        return made
-    return Bounded(
-        v, like.dtype, arithmetic, lambda: made.settled().errors, k=1.0, grid=arithmetic.stored,
-        least=made.sure,
-    )  # fmt: skip
+    made = made_first = Bounded(v, like.dtype, arithmetic, errors, k=k, least=least)
+    if arithmetic.stored is not None:
+        made = Bounded(
+            v, like.dtype, arithmetic, lambda: made_first.settled().errors, k=1.0,
+            grid=arithmetic.stored, least=made_first.sure,
+        )  # fmt: skip
+    made.squared = squared
+    return made
 
 
 def vanished(v: Reals, e: MaybeBound, where: Callable[[], Mask]) -> MaybeBound:
@@ -127,7 +129,8 @@ def _sum(add_up: Callable[[Any, Any], Any], a: Any, b: Any) -> Bounded:
         return Errors(plus(x.e, y.e), plus(x.q, y.q), lost, shift=shift)
 
     v = np.asarray(add_up(a.v, b.v))
-    return result(v, a, errors, least=min(a.sure, b.sure))
+    squared = add_up is np.add and a.never_negative() and b.never_negative()
+    return result(v, a, errors, least=min(a.sure, b.sure), squared=squared)
 
 
 add, subtract = partial(_sum, np.add), partial(_sum, np.subtract)
@@ -159,7 +162,16 @@ def multiply(a: Any, b: Any) -> Bounded:
         by_0 = (_worse(x.lost, lambda: _may_be_0(y)), _worse(y.lost, lambda: _may_be_0(x)))
         return Errors(e, q, either(x.lost, y.lost, *by_0), common)
 
-    return result(v, a, errors, least=a.sure + b.sure)
+    squared = a is b or (a.never_negative() and b.never_negative())
+    return result(v, a, errors, least=_sure_of_both(a, b), squared=squared)
+
+
+def _sure_of_both(a: Bounded, b: Bounded) -> float:
+    """A relative error that each element of a product has for itself.
+
+    That of an operand which is spread over the other one is common to many.
+    """
+    return sum(x.sure for x, y in ((a, b), (b, a)) if x.size >= y.size)
 
 
 def _may_be_0(x: Bounded) -> Any:
@@ -193,7 +205,8 @@ def divide(a: Any, b: Any) -> Bounded:
         q = plus(_scaled(x.q, 1 / size), _scaled(y.q, size_of(v) / size))
         return Errors(e, q, lost, common)
 
-    return result(v, a, errors, k=2.0, least=a.sure + b.sure)
+    squared = a.never_negative() and b.never_negative()
+    return result(v, a, errors, k=2.0, least=_sure_of_both(a, b), squared=squared)
 
 
 def _scaled(q: MaybeBound, slope: Floats) -> MaybeBound:
@@ -270,12 +283,16 @@ def inexact(x: Bounded, roundoffs: Any) -> Bounded:
         more = size_of(old.v) * (np.asarray(roundoffs) * old.arithmetic.u)
         return Errors(plus(old.e, np.where(np.isfinite(more), more, 0.0)), old.q, old.lost)
 
-    return Bounded(x.v, x.dtype, x.arithmetic, errors, least=x.sure)
+    made = Bounded(x.v, x.dtype, x.arithmetic, errors, least=x.sure)
+    made.squared = x.squared
+    return made
 
 
 def _turned(turn: Callable[[Any], Any], x: Bounded) -> Bounded:
     """Other signs, which rounds nothing."""
-    return x.like(turn(x.v), x._errors)
+    made = x.like(turn(x.v), x._errors)
+    made.squared = turn is np.abs
+    return made
 
 
 negative, abs = partial(_turned, np.negative), partial(_turned, np.abs)
@@ -333,7 +350,7 @@ def _library(name: str, x: Bounded) -> Bounded:
             e = plus(e, np.full(v.shape, accuracy.absolute * old.arithmetic.u))
         return Errors(e, _slope_squared(function, old.v, v, old.q), lost, common)
 
-    return result(v, x, errors, k=2 * accuracy.ulp)
+    return result(v, x, errors, k=2 * accuracy.ulp, squared=name == "exp")
 
 
 _NAMES = (
@@ -352,10 +369,11 @@ def sqrt(x: Bounded) -> Bounded:
 
     def errors() -> Errors:
         old = x.settled()
-        e, lost = _through(function, old, v, old.e, _RISING, least=0.0)
+        least = 0.0 if x.never_negative() else -np.inf
+        e, lost = _through(function, old, v, old.e, _RISING, least)
         return Errors(e, _slope_squared(function, old.v, v, old.q), lost)
 
-    return result(v, x, errors, least=0.49 * x.sure)
+    return result(v, x, errors, least=0.49 * x.sure, squared=True)
 
 
 def pow(x: Any, p: Any) -> Bounded:
@@ -371,7 +389,7 @@ def pow(x: Any, p: Any) -> Bounded:
         size, u = size_of(v), old.arithmetic.u
         logarithm = np.abs(np.log(size_of(old.v)))
         relative = np.where(np.isfinite(logarithm), logarithm, 0.0) * size_of(power.v)
-        e = size * np.expm1(accuracy.argument * u * relative)
+        e: Any = np.where(size > 0, size * np.expm1(accuracy.argument * u * relative), 0.0)
         lost = None
         if old.e is not None or power.e is not None:
             spread, lost = _spread_of_power(old, power, v)
@@ -385,7 +403,9 @@ def pow(x: Any, p: Any) -> Bounded:
 
     scale = float(np.min(size_of(p.v), initial=np.inf)) if p.exact else 0.0
     least = 0.9 * min(scale, 1e3) * x.sure
-    return result(v, x, errors, k=2 * accuracy.ulp, least=least)
+    is_even = p.exact and bool(np.asarray(p.v % 2 == 0).all())
+    squared = is_even or x.never_negative()
+    return result(v, x, errors, k=2 * accuracy.ulp, least=least, squared=squared)
 
 
 def _spread_of_power(x: Bounded, p: Bounded, v: Reals) -> tuple[Floats, Mask | None]:
@@ -393,8 +413,8 @@ def _spread_of_power(x: Bounded, p: Bounded, v: Reals) -> tuple[Floats, Mask | N
     power = real("pow")
     x_e, p_e = (np.zeros(()) if part is None else part for part in (x.e, p.e))
     low = x.v - x_e
-    # A number that is no less than 0 is not computed to be less.
-    low = np.where((x.v >= 0) & (low < 0), low * 0, low)
+    if x.never_negative():
+        low = np.where((x.v >= 0) & (low < 0), low * 0, low)
     ends = [power(base, exponent) for base in (low, x.v + x_e) for exponent in
             ((p.v,) if p.e is None else (p.v - p_e, p.v + p_e))]  # fmt: skip
     spread = np.max([size_of(end - v) for end in ends], axis=0)
@@ -427,10 +447,12 @@ def _through(
     low, high = x.v - e, x.v + e
     if least > -np.inf:
         low = np.where((low < least) & (x.v >= least), least, low)
-    error = np.fmax(size_of(function(high) - v), size_of(function(low) - v))
+    # NaN where the interval leaves the function's domain, which no square does.
+    larger = np.fmax if x.never_negative() else np.maximum
+    error = larger(size_of(function(high) - v), size_of(function(low) - v))
     for turn in shape.turns:
-        value = function(np.full((), turn, x.v.dtype))
-        error = np.where((low <= turn) & (turn <= high), np.fmax(error, size_of(value - v)), error)
+        away = size_of(function(np.full((), turn, x.v.dtype)) - v)
+        error = np.where((low <= turn) & (turn <= high), larger(error, away), error)
     certain = (e == 0) | ~is_finite(x.v)
     error = np.where(certain, 0.0, error)
     unknown = ~np.isfinite(error) | (~is_finite(v) & ~certain)

@@ -88,7 +88,8 @@ def pad(x: Bounded, widths: Any, constant_values: float = 0.0) -> Bounded:
 
     if x.exact:
         return x.like(framed(x.v, constant_values), NO_ERRORS)
-    old = x if x.errors.common is None else x.settled()
+    # The last rounding is the array's own, and no constant's but 0.
+    old = x if x.errors.common is None and not constant_values else x.settled()
 
     def errors() -> Errors:
         return Errors(framed(old.e, 0.0), framed(old.q, 0.0), framed(old.lost, 0))

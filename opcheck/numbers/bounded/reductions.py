@@ -111,7 +111,7 @@ def _added(
         lost = _in_sum(_lost(add_up, old.lost), total, v, old.arithmetic)
         return Errors(_counted(e, v), q, lost)
 
-    return result(v, x, errors, k=0.0, least=x.sure)
+    return result(v, x, errors, k=0.0, least=x.sure, squared=x.never_negative())
 
 
 def _walk(v: Reals, axes: tuple[int, ...], u: float) -> Floats:

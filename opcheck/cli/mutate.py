@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 @click.command(name="mutate")
 @options.selection_options
 @click.option("--mutant", "names", multiple=True, metavar="NAME", help="Only this mutant.")
-# The option's former name.
-@click.option("--mistake", "former", multiple=True, hidden=True)
 @click.option(
     "--groups",
     is_flag=True,
@@ -41,7 +39,6 @@ if TYPE_CHECKING:
 @options.format_option
 def command(
     names: tuple[str, ...],
-    former: tuple[str, ...],
     groups: bool,
     tries: int,
     jobs: int | None,
@@ -71,7 +68,6 @@ def command(
     from opcheck.execution.machine import processors
     from opcheck.execution.mutate import MutationSettings, count, mutations
 
-    names += former
     cases, said = chosen_cases(**selection)
     _check(names, cases)
     # Each group is compared with one other.

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from heapq import heapify, heapreplace
 from math import prod
 from typing import TypeAlias
@@ -69,14 +69,26 @@ def choose(cases: Sequence[Case], selection: Selection) -> tuple[Case, ...]:
             raise UsageError(f"no case {wanted!r}", _completions(wanted, here))
     for op in selection.ops:
         if op.lower() not in names:
-            there = f"there are cases of {', '.join(sorted(names.values())[:_NAMED])}"
+            some = sorted(names.values())
+            more = f" and {len(some) - _NAMED} more" * (len(some) > _NAMED)
+            there = f"there are cases of {', '.join(some[:_NAMED])}{more}"
+            there = there if some else "name a case file of your own"
             hint = _completions(op, names.values()) or there
             raise UsageError(f"no case of operator {op!r}", hint)
     asked = sorted({case.opset for case in cases})
     for opset in selection.opsets:
         if opset not in asked:
             raise UsageError(f"no case at opset {opset}", f"opsets: {', '.join(map(str, asked))}")
-    return select(cases, selection)
+    found = select(cases, selection)
+    # Next to one that is judged, it would go unnoticed that another is not.
+    whatever = select(cases, replace(selection, keywords="")) if found else ()
+    for op in selection.ops if whatever else ():
+        if op.lower() not in {case.op.name.lower() for case in whatever}:
+            opsets = sorted({case.opset for case in cases if case.op.name.lower() == op.lower()})
+            hint = f"opsets: {', '.join(map(str, opsets))}" if selection.opsets else None
+            rest = replace(selection, ops=(), keywords="")
+            raise UsageError(f"no case of operator {op!r} for {rest}", hint)
+    return found
 
 
 def _completions(word: str, known: Iterable[str]) -> str | None:

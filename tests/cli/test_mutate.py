@@ -197,14 +197,3 @@ def test_an_interrupt_ends_it_and_its_processes_without_a_traceback(start, after
     os.killpg(process.pid, signal.SIGINT)
     out, err = process.communicate(timeout=60)
     assert (process.returncode, out, err) == (130, "", "opcheck: interrupted\n")
-
-
-#: What the option was called.
-FORMER = "--mistake"
-
-
-def test_the_option_s_former_name_still_works(run):
-    words = ("mutate", "weak.yaml", "-j", "1", "--tries", "0", "-v")
-    new = run(*words, "--mutant", "last_of_ties")
-    old = run(*words, FORMER, "last_of_ties")
-    assert (old.exit_code, old.stdout) == (new.exit_code, new.stdout)

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from opcheck.compare import Want, compare
+from opcheck.compare import Want, are_plainly_right, compare
+from opcheck.compare import ulp as steps
 from opcheck.compare.bounded import ends, scatter
 from opcheck.compare.outputs import computed_want, stated_want
 from opcheck.compare.ulp import native
@@ -604,3 +605,31 @@ def test_stage_two_in_the_type_of_the_tensor_is_what_the_text_says(
     assert compare(computed_want(version, "y", answer), got).problem is None
     wrong = np.where(got == got.max(), got * kind.type(1.05), got)
     assert compare(computed_want(version, "y", answer), wrong).problem == "values"
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float32", "float64"])
+@pytest.mark.parametrize("name", ["Softmax", "Div"])
+def test_what_is_plainly_right_is_right(name: str, dtype: str) -> None:
+    rng, kind = np.random.default_rng(0), DTYPES[dtype].numpy
+    x = [rng.normal(size=(9, 50)).astype(kind) for _ in range(1 if name == "Softmax" else 2)]
+    version = OpVersion("", name, 13 if name == "Softmax" else 14)
+    want = computed_want(version, "y", exactly(version, x, {}, 1)[0])
+    found = set()
+    for ulp in range(20):
+        got = steps.stepped(round_to(want.values, DTYPES[dtype]), ulp * (1 - 2 * (ulp % 2)))
+        found.add(plain := are_plainly_right([want], [got]))
+        assert not plain or compare(want, got).problem is None
+    assert found == {True, False}
+
+
+def test_booleans_and_indices_may_be_any_of_those_that_errors_admit() -> None:
+    class Choice(Fake):
+        def room(self, tier: Tier) -> Room:
+            return Room(np.zeros(2), admitted=np.array([[0, 3], [1, 1]]))
+
+        dtype = DTYPES["int64"]
+
+    values = np.array([0, 1])
+    want = Want("places", DTYPES["int64"], values, bound=Choice())  # type: ignore
+    for got, problem in (([0, 1], None), ([3, 1], None), ([3, 3], "values"), ([2, 1], "values")):
+        assert compare(want, np.array(got)).problem == problem

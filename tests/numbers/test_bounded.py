@@ -281,6 +281,26 @@ def test_a_quotient_by_what_may_be_nothing_is_never_nothing() -> None:
 # ── the ends of the range ─────────────────────────────────────────────────────────────────────
 
 
+@pytest.mark.parametrize("function", [xp.log, xp.sqrt, lambda x: xp.pow(x, 0.5)])
+def test_a_difference_may_leave_a_function_s_domain_and_a_sum_of_squares_may_not(function):
+    x = np.array([[1.0, 1e-9, -1.0]])
+    with np.errstate(all="ignore"):
+        assert on_bounds(lambda x: function(xp.sum(x, axis=1)), [x]).settled().lost.all()
+
+        def of_squares(x: Any) -> Any:
+            d = x - xp.mean(x, axis=1, keepdims=True)
+            return function(xp.mean(d * d, axis=1) + 1e-30)
+
+        assert on_bounds(of_squares, [np.full((1, 3), 1.1)]).settled().lost is None
+
+
+def test_a_power_that_vanishes_and_constants_around_an_array_have_no_error() -> None:
+    with np.errstate(all="ignore"):
+        assert on_bounds(lambda x: xp.pow(x, 1e18), [np.array([0.5])]).settled().e < 1e-300
+    padded = on_bounds(lambda x: xp.pad(xp.exp(x), 1, constant_values=1.0), [np.ones(1)])
+    assert [*(padded.settled().e > 0)] == [False, True, False]
+
+
 def test_what_leaves_the_range_between_is_lost_and_stays_so() -> None:
     x = np.array([[1e30, 1.0], [1e-30, 1.0]])
     for formula in (

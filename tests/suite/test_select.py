@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from opcheck.errors import UsageError
 from opcheck.model import Case
 from opcheck.suite import Selection, select
-from opcheck.suite.select import keyword_matcher
+from opcheck.suite.select import choose, keyword_matcher
 
 CASES = """
 op: Hardmax
@@ -65,6 +65,15 @@ def test_parts_of_a_selection_narrow_each_other(suite: tuple[Case, ...]) -> None
     found = select(suite, Selection(opsets=(13,), dtypes=("float16",), keywords="nan"))
     assert names(found) == ["nan@opset=13,dtype=float16"]
     assert select(suite, Selection(opsets=(1,), keywords="nan", level="deep")) == ()
+
+
+def test_an_operator_without_a_selected_case_is_an_error_next_to_others(suite, cases):
+    other = cases(
+        "op: Softmax\ndtype: float32\ninputs: {input: [1]}\ncases: [{name: a, opset: 11}]\n"
+    )
+    with pytest.raises(UsageError, match="'Softmax' for opset 13, level core") as raised:
+        choose((*suite, *other), Selection(ops=("hardmax", "Softmax"), opsets=(13,)))
+    assert raised.value.hint == "opsets: 11"
 
 
 def test_a_case_without_dtype_has_those_of_its_inputs(suite: tuple[Case, ...]) -> None:

@@ -85,9 +85,9 @@ def choose(cases: Sequence[Case], selection: Selection) -> tuple[Case, ...]:
     for op in selection.ops if whatever else ():
         if op.lower() not in {case.op.name.lower() for case in whatever}:
             opsets = sorted({case.opset for case in cases if case.op.name.lower() == op.lower()})
-            hint = f"opsets: {', '.join(map(str, opsets))}" if selection.opsets else None
+            there = f"opsets: {', '.join(map(str, opsets))}" if selection.opsets else ""
             rest = replace(selection, ops=(), keywords="")
-            raise UsageError(f"no case of operator {op!r} for {rest}", hint)
+            raise UsageError(f"no case of operator {op!r} for {rest}", there or None)
     return found
 
 

@@ -250,17 +250,17 @@ def test_another_run_is_refused_and_the_file_stays_as_it_is(run, tmp_path, words
 @pytest.mark.parametrize(
     ("field", "said"),
     [
-        (("environment", "opcheck"), "run.jsonl is of opcheck 0.0.1, this run of "),
-        (("backends", 0, "version"), "'right' has 0.0.1 and 1.5 in run.jsonl and this run"),
+        ((0, "environment", "opcheck"), "run.jsonl is of opcheck 0.0.1, this run of "),
+        ((0, "backends", 0, "version"), "'right' has 0.0.1 and 1.5 in run.jsonl and this run"),
+        ((3, "digest"), "run.jsonl has another case 'Hardmax/rows"),
     ],
 )
-def test_another_version_is_refused(run, field, said):
-    head, *rest = lines_of("whole.jsonl")
-    fields = inner = json.loads(head)
+def test_another_version_is_refused_and_so_is_another_case(run, field, said):
+    lines = inner = [json.loads(line) for line in lines_of("whole.jsonl")[:6]]
     for key in field[:-1]:
         inner = inner[key]
     inner[field[-1]] = "0.0.1"
-    Path("run.jsonl").write_bytes(b"".join([json.dumps(fields).encode() + b"\n", *rest[:5]]))
+    Path("run.jsonl").write_text("\n".join(map(json.dumps, lines)) + "\n")
     assert said in run("run", *ALL, "--resume", "run.jsonl", code=2).stderr
 
 

@@ -99,9 +99,7 @@ class Miniature(Inline):
         self.lost: Outcome | None = None
 
         def prepared(task: Any) -> Any:
-            return lambda inputs: self.answered(
-                answer, node_of(task, [one.copy() for one in inputs])
-            )
+            return lambda inputs: self.answered(answer, node_of(task, [*map(np.copy, inputs)]))
 
         super().__init__(Fake(prepared, documented_errors=(InvalidNode,)))
 
@@ -133,9 +131,7 @@ def shipped(op: str) -> tuple[Case, ...]:
 def judged(cases: Sequence[Case], answer: Answer) -> list[Record]:
     """The records of a run of a wrong backend, as they are in the end."""
     red, recorder = reds(), Recorder(cases, ["fake"])
-    stream = Scheduler(
-        cases, [Miniature(answer)], {}, is_puzzling=lambda result: is_failure(result, red)
-    )
+    stream = Scheduler(cases, [Miniature(answer)], {}, is_puzzling=lambda one: is_failure(one, red))
     return stream.settled([recorder.record(cast(LiveResult, result)) for result in stream])
 
 
@@ -312,6 +308,11 @@ def test_how_often_a_cause_was_seen_is_told_and_that_nothing_speaks_against_it()
     assert here == such == lost
     # Beside the cases with strides, the legal twins of those that must be refused.
     assert (elsewhere, rest > len(others) > 50) == (0, True)
+
+
+def test_what_wrong_values_have_in_common_is_told_beside_their_cause() -> None:
+    said = {d.text for one in judged_as("a_mistake_in_some_cases") for d in one.diagnoses[1:]}
+    assert said == {"like 2 times the right values, where it is wrong"}
 
 
 def test_a_pass_that_comes_later_counts_too() -> None:

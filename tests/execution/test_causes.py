@@ -238,11 +238,8 @@ MINIATURES: dict[str, tuple[str, Answer, set[str]]] = {
     ),
     "every_case_raises": (
         "Gather",
-        lambda node: node.gathered,
-        {
-            "refuses the model (AttributeError: 'Node' object has no attribute 'gathered')"
-            " in every case"
-        },
+        lambda node: node.x,
+        {"refuses the model (AttributeError: 'Node' object has no attribute 'x') in every case"},
     ),
     "another_number_of_outputs": (
         "Hardmax",
@@ -322,6 +319,15 @@ def test_a_pass_that_comes_later_counts_too() -> None:
         names = {d.mistake for one in failures(judged(order, asymmetric)) for d in one.diagnoses}
         assert "refuses_four_spatial_axes" in names
         assert "refuses_asymmetric_pads" not in names
+
+
+def test_a_type_that_is_answered_is_supported_though_the_answer_is_wrong() -> None:
+    some = refuses(lambda node: rank(node) > 2, "at most two axes")
+    cases = [case for case in shipped("Hardmax") if 0 not in case.inputs[0].shape]
+    records = judged(cases, lambda node: [np.full_like(out, 7) for out in some(node)])
+    raised = [one for one in records if one.failure == "raised"]
+    assert raised
+    assert "refuses_float32" not in {d.mistake for one in raised for d in one.diagnoses}
 
 
 def test_the_order_of_results_does_not_matter() -> None:

@@ -65,15 +65,10 @@ def test_backends_of_one_suite_are_joined_in_the_order_of_the_cases() -> None:
     assert whole.ending.meaning == "does not conform: 6 fail"
 
 
-def test_shards_are_joined_whatever_their_order() -> None:
-    shards = [part(shard=(number, 4)) for number in (3, 1, 4, 2)]
-    whole, lacks = joined(*shards)
-    assert (whole.header, whole.records, lacks) == (WHOLE.header, WHOLE.records, ())
-
-
-def test_one_run_is_a_whole() -> None:
-    whole, lacks = joined(WHOLE)
-    assert (whole.header, whole.records, lacks) == (WHOLE.header, WHOLE.records, ())
+def test_shards_are_joined_whatever_their_order_and_one_run_is_a_whole() -> None:
+    for parts in ([part(shard=(number, 4)) for number in (3, 1, 4, 2)], [WHOLE]):
+        whole, lacks = joined(*parts)
+        assert (whole.header, whole.records, lacks) == (WHOLE.header, WHOLE.records, ())
 
 
 @settings(deadline=None)

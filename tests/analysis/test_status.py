@@ -65,8 +65,7 @@ def test_the_first_code_that_applies_wins() -> None:
 
 
 def test_a_failure_comes_before_a_backend_that_supports_nothing() -> None:
-    found = code_of(Verdict.FAIL, also=(Verdict.UNSUPPORTED,))
-    assert found[0] is Exit.NONCONFORMING
+    assert code_of(Verdict.FAIL, also=(Verdict.UNSUPPORTED,))[0] is Exit.NONCONFORMING
 
 
 def test_nothing_was_judged_if_one_of_two_backends_supports_nothing() -> None:

@@ -325,9 +325,8 @@ def test_a_type_that_is_answered_is_supported_though_the_answer_is_wrong() -> No
     some = refuses(lambda node: rank(node) > 2, "at most two axes")
     cases = [case for case in shipped("Hardmax") if 0 not in case.inputs[0].shape]
     records = judged(cases, lambda node: [np.full_like(out, 7) for out in some(node)])
-    raised = [one for one in records if one.failure == "raised"]
-    assert raised
-    assert "refuses_float32" not in {d.mistake for one in raised for d in one.diagnoses}
+    raised = {d.mistake for one in records if one.failure == "raised" for d in one.diagnoses}
+    assert raised - {"refuses_float32"} == raised != set()
 
 
 def test_the_order_of_results_does_not_matter() -> None:

@@ -47,6 +47,8 @@ FILES: dict[str, tuple[Any, str]] = {
     "negative tolerance": (GOOD + "  tolerance: {ulp: -1}\n", r":8:20: tolerance"),
     "operator": (GOOD.replace("Hardmax", "Hardmx"), r":1:5: .*'Hardmx'.*did you mean 'Hardmax'"),
     "dtype": (GOOD.replace("float32", "flaot32"), r":3:8: .*'flaot32'.*did you mean 'float32'"),
+    "nothing computed": (GOOD + "  expect: {computed: []}\n", r":8:22: "),
+    "second of two": (GOOD.replace("{i", "{x: 1, i").replace("2]", "[2]]"), r":7:30: .*ragged"),
     "empty": ("", r":1:1: the file is empty"),
     "no YAML": ("op: [", r":\d+:\d+: "),
     "a list": ("- op: Hardmax\n", r":1:1: "),

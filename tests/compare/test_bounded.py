@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from opcheck.compare import Want, are_plainly_right, compare
 from opcheck.compare import ulp as steps
 from opcheck.compare.bounded import ends, scatter
-from opcheck.compare.outputs import computed_want, stated_want
+from opcheck.compare.outputs import are_plainly_right, computed_want, stated_want
 from opcheck.compare.ulp import native
 from opcheck.dtypes import DTYPES, round_to
 from opcheck.engine import Expected, Room, Tier, exactly
-from opcheck.model import Comparison, OpVersion, Tolerance
+from opcheck.model import OpVersion, Tolerance
 from opcheck.numbers.arithmetic import Arithmetic, Grid
 from opcheck.numbers.bounded import Common
 
@@ -254,12 +254,11 @@ def test_what_was_lost_may_be_lost_where_range_is_the_tier_s_or_declared(ranged:
     last = Tier("range", arithmetic(floor=1e-30), None, "out of range", ranged=ranged)
     bound = Fake((Tier("plain", arithmetic()), last), free=[True, False])
     declared = () if ranged else ("range",)
-    for gone in (math.inf, math.nan, *([0.0] * ranged)):
-        excused = judged([1.0, 1.0], [gone, 1.0], bound, declared=declared, low=0.0)
-        assert excused.problem == ("precision" if ranged else None)
-        assert (
-            judged([1.0, 1.0], [1.0, gone], bound, declared=declared, low=0.0).problem == "values"
-        )
+    excused = "precision" if ranged else None
+    for gone, low in ((math.inf, 0.0), (math.nan, 0.0), (-math.inf, None), *[(0.0, 0.0)] * ranged):
+        how: Any = {"declared": declared, "low": low}
+        assert judged([1.0, 1.0], [gone, 1.0], bound, **how).problem == excused
+        assert judged([1.0, 1.0], [1.0, gone], bound, **how).problem == "values"
     for wrong in (7.0, -1.0, -math.inf, 0.5, *([0.0] * (not ranged))):
         found = judged([1.0, 1.0], [wrong, 1.0], bound, declared=declared, low=0.0)
         assert found.problem == "values", wrong
@@ -293,9 +292,7 @@ EXACTLY = Tolerance(ulp=0)
 FLOORED = (Tier("plain", arithmetic(floor=0.25)),)
 
 
-def by_tolerance(
-    y: Any, got: Any, bound: Fake, tolerance: Tolerance = EXACTLY, **rest: Any
-) -> Comparison:
+def by_tolerance(y, got, bound, tolerance=EXACTLY, **rest):
     values = np.asarray(y, np.float64)
     made: Any = replace(bound, values=values)
     want = Want("y", FLOAT32, values, floor=bound.kinds[0].arithmetic.floor, bound=made)
@@ -319,6 +316,10 @@ def test_the_tolerance_is_not_widened_by_the_bound_s_own_error() -> None:
     bound = plain(0.5, 1e-3)
     assert by_tolerance([1], [1.002], bound).problem == "values"
     assert by_tolerance([1], [1.0009], bound).problem is None
+    made: Any = replace(bound, values=np.ones(1))
+    one, got = [Want("y", FLOAT32, np.ones(1), bound=made)], [np.array([1.002], np.float32)]
+    assert are_plainly_right(one, got)
+    assert not are_plainly_right(one, got, EXACTLY)
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from opcheck.compare.ulp import CHUNK, UNORDERED, chunks, distance
+from opcheck.compare.ulp import CHUNK, UNORDERED, chunks, distance, stepped
 from opcheck.dtypes import DTYPES
 
 FLOATS = [dtype for dtype in DTYPES.values() if dtype.kind == "float"]
@@ -49,9 +49,12 @@ def test_the_distance_is_the_difference_of_ranks_for_all_values_of_16_bits(dtype
         anchor_rank = rank_of[values[anchor]]
         np.testing.assert_array_equal(distance(anchors, numbers), np.abs(ranks - anchor_rank))
     shuffled = np.random.default_rng(0).permutation(len(numbers))
-    np.testing.assert_array_equal(
-        distance(numbers, numbers[shuffled]), np.abs(ranks - ranks[shuffled])
-    )
+    same = np.testing.assert_array_equal
+    same(distance(numbers, numbers[shuffled]), np.abs(ranks - ranks[shuffled]))
+    each = numbers[np.unique(ranks, return_index=True)[1]]
+    for steps in (1, 100):
+        same(stepped(each, steps), [*each[steps:], *each[-1:].repeat(steps)])
+        same(stepped(each, -steps), [*each[:1].repeat(steps), *each[:-steps]])
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from opcheck.diagnose.evidence import contradicts, reproduces
+from opcheck.diagnose.evidence import contradicts, mutant_named, reproduces
 from opcheck.engine import Node
 from opcheck.engine.mutants import mutants_of
 from opcheck.model import Foreign, OpVersion
@@ -54,15 +54,22 @@ def test_another_arithmetic_may_differ_by_what_the_operator_s_own_rounds_to() ->
     mean = x.mean(1, keepdims=True)
     deviation = x.std(1, keepdims=True)
     answer = [(x - mean) / (deviation + 0.1) * scale + bias, mean, 1 / (deviation + 0.1)]
-    got = [answer[0], *(part.astype(np.float32) for part in answer[1:])]
+    got = [answer[0], *(part.astype(np.float32) for part in (mean * (1 + 1e-6), answer[2]))]
     found = {one.name: one for one in mutants_of(given.op)}
     assert reproduces(found["epsilon_after_the_root"], wrong(given, got))
     assert not reproduces(found["epsilon_ignored"], wrong(given, got))
 
 
-def test_what_is_nearer_to_the_right_answer_than_to_the_mistake_is_not_that_mistake() -> None:
-    got = RIGHT * np.float32(1 + 1e-4)
-    assert not reproduces(mutant(lambda _: [RIGHT * np.float32(1 + 2e-4)]), wrong(ROW, [got]))
+@pytest.mark.parametrize("off", [(1e-4, 2e-4), (2.6e-6, 4.6e-6)])
+def test_what_is_nearer_to_the_right_answer_than_to_the_mistake_is_not_that_mistake(off):
+    got, other = (RIGHT * np.float32([[1 + one, 1, 1, 1]]) for one in off)
+    assert not reproduces(mutant(lambda _: [other]), wrong(ROW, [got]))
+
+
+def test_two_that_are_made_at_once_go_by_both_names() -> None:
+    known = {name: mutant(refuse, name) for name in ("one", "two")}
+    for name in ("one", "one+two", "one+computed_in_float32", "one+nobody"):
+        assert getattr(mutant_named(name, known), "name", "one+nobody") == name
 
 
 def test_nan_is_reproduced_by_nan_only() -> None:

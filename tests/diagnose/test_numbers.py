@@ -17,9 +17,7 @@ SIGN = "like the right values, but for the sign of zeros"
 
 
 def test_a_common_factor_is_named() -> None:
-    assert (
-        resemblance(wrong(ROW, [3 * RIGHT])) == "like 3 times the right values, where it is wrong"
-    )
+    assert resemblance(wrong(ROW, [3 * RIGHT])) == THREEFOLD
 
 
 def test_a_common_offset_is_named() -> None:
@@ -41,10 +39,12 @@ def test_the_right_elements_have_no_say() -> None:
     assert resemblance(wrong(ROW, [got])) == THREEFOLD
 
 
-def test_the_tolerance_that_would_pass_is_named() -> None:
-    got = (RIGHT.view(np.int32) + np.array([0, 40, -7, 0, 3, 100, 1, 0], np.int32)).view(np.float32)
-    said = "like less precision: it would pass with a tolerance of 100 ULP"
-    assert resemblance(wrong(ROW, [got])) == said
+@pytest.mark.parametrize(("most", "is_named"), [(100, True), (4096, True), (4097, False)])
+def test_the_tolerance_that_would_pass_is_named_up_to_half_of_the_digits(most, is_named):
+    steps = np.array([0, 40, -7, 0, 3, most, 1, 0], np.int32)
+    got = (RIGHT.view(np.int32) + steps).view(np.float32)
+    said = f"like less precision: it would pass with a tolerance of {most:,} ULP"
+    assert resemblance(wrong(ROW, [got])) == (said if is_named else None)
 
 
 #: One value has nothing in common with itself.

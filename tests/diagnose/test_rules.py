@@ -1,8 +1,11 @@
 """A rule holds of failing cases, of no others, and is no work of chance."""
 
+from dataclasses import replace
+
 import pytest
 
-from opcheck.diagnose.features import LIMIT, PLAIN, VALUE, Condition, Feature, rule
+from opcheck.diagnose.features import LIMIT, PLAIN, VALUE, Condition, Feature, features, rule
+from tests.report.made import CASE
 
 
 def bits(*numbers: int) -> int:
@@ -79,3 +82,10 @@ def test_of_many_facts_one_fits_by_chance() -> None:
     many = [Feature(f"x is {n}", VALUE, those | n << 6) for n in range(1, 16)]
     assert learned(fits, failing=those, others=others) == "x is 7"
     assert learned(*many, fits, failing=those, others=others) == "nothing"
+
+
+def test_a_fact_is_known_of_each_case_that_it_holds_of() -> None:
+    axes = [replace(CASE, attrs={"axis": axis}) for axis in range(-3, 3)]
+    assert Feature("`axis` is out of range", PLAIN, bits(0, 5)) in features(axes)
+    slots = [replace(CASE, slots=("input", *more)) for more in ((), ("b",), ("",))]
+    assert Feature("input 1 is left out", PLAIN, bits(2)) in features(slots)

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from opcheck.diagnose import Suspects, suspects
+from opcheck.engine import Node
 from opcheck.engine.mutants import mutants_of
-from opcheck.model import Case, Diagnosis
+from opcheck.model import Case, Diagnosis, OpVersion
 from tests.asking import cases_in
 from tests.diagnose.wrong import HARDMAX, SOFTMAX, mutant, node, refuse, wrong
 
@@ -19,10 +20,6 @@ LAST = [np.array([[0, 1]], np.float32)]
 
 def names(found: object) -> list[str | None]:
     return [one.mistake for one in found]  # type: ignore[attr-defined]
-
-
-def by_name(name: str) -> object:
-    return next(one for one in mutants_of(HARDMAX) if one.name == name)
 
 
 def test_the_mistakes_that_give_the_same_are_named() -> None:
@@ -36,10 +33,10 @@ def test_what_explained_more_before_is_named_first() -> None:
     ambiguous = names(suspects.diagnose(wrong(FIRST, LAST)))
     other = next(name for name in reversed(ambiguous) if name != "last_of_ties")
     assert ambiguous.index("last_of_ties") < ambiguous.index(other)
-    seen = by_name(str(other))
+    seen = next(one for one in mutants_of(HARDMAX) if one.name == other)
     for _ in range(3):
         clear = node(HARDMAX, [[3, 3, 0, 3, 3, 1, 0, 2]], {"axis": 1})
-        suspects.diagnose(wrong(clear, seen.answer(clear)))  # type: ignore[attr-defined]
+        suspects.diagnose(wrong(clear, seen.answer(clear)))
     assert names(suspects.diagnose(wrong(FIRST, LAST)))[0] != "last_of_ties"
 
 
@@ -120,6 +117,17 @@ def test_a_mistake_made_in_a_narrower_type_is_recognised() -> None:
     found = Suspects(lambda case: None).diagnose(wrong(WIDE, [got]))
     # Nothing leaves the range of float32 here.
     assert names(found) == ["doubled+computed_in_float32", "doubled+saturated_in_float32"]
+
+
+def test_what_left_the_range_of_a_narrower_type_is_recognised_and_hides_nothing_wrong() -> None:
+    rows = np.array([[-3e25, 4e25, 1e25], [-3.0, 4.0, 9.0]])
+    given = Node(OpVersion("", "LayerNormalization", 17), (rows, np.ones(3)), {})
+    y, mean, inverse = (np.float32(part).astype(np.float64) for part in given.right)
+    y[0] = inverse[0] = 0
+    for factor, is_named in ((1, True), (1.5, False)):
+        got = [y * [[1, 1, 1], [factor, 1, 1]], mean, inverse]
+        found = Suspects(lambda case: None).diagnose(wrong(given, got))
+        assert ("computed_in_float32" in names(found)) is is_named
 
 
 def test_what_is_wrong_in_any_type_is_not_blamed_on_it() -> None:

@@ -99,9 +99,7 @@ class Miniature(Inline):
         self.lost: Outcome | None = None
 
         def prepared(task: Any) -> Any:
-            return lambda inputs: self.answered(
-                answer, node_of(task, [one.copy() for one in inputs])
-            )
+            return lambda inputs: self.answered(answer, node_of(task, [*map(np.copy, inputs)]))
 
         super().__init__(Fake(prepared, documented_errors=(InvalidNode,)))
 
@@ -133,9 +131,7 @@ def shipped(op: str) -> tuple[Case, ...]:
 def judged(cases: Sequence[Case], answer: Answer) -> list[Record]:
     """The records of a run of a wrong backend, as they are in the end."""
     red, recorder = reds(), Recorder(cases, ["fake"])
-    stream = Scheduler(
-        cases, [Miniature(answer)], {}, is_puzzling=lambda result: is_failure(result, red)
-    )
+    stream = Scheduler(cases, [Miniature(answer)], {}, is_puzzling=lambda one: is_failure(one, red))
     return stream.settled([recorder.record(cast(LiveResult, result)) for result in stream])
 
 
@@ -242,11 +238,8 @@ MINIATURES: dict[str, tuple[str, Answer, set[str]]] = {
     ),
     "every_case_raises": (
         "Gather",
-        lambda node: node.gathered,
-        {
-            "refuses the model (AttributeError: 'Node' object has no attribute 'gathered')"
-            " in every case"
-        },
+        lambda node: node.x,
+        {"refuses the model (AttributeError: 'Node' object has no attribute 'x') in every case"},
     ),
     "another_number_of_outputs": (
         "Hardmax",
@@ -314,6 +307,11 @@ def test_how_often_a_cause_was_seen_is_told_and_that_nothing_speaks_against_it()
     assert (elsewhere, rest > len(others) > 50) == (0, True)
 
 
+def test_what_wrong_values_have_in_common_is_told_beside_their_cause() -> None:
+    said = {d.text for one in judged_as("a_mistake_in_some_cases") for d in one.diagnoses[1:]}
+    assert said == {"like 2 times the right values, where it is wrong"}
+
+
 def test_a_pass_that_comes_later_counts_too() -> None:
     cases = shipped("LpPool")[::3]
     asymmetric = refuses(lambda node: rank(node) > 5, "only three spatial axes")
@@ -321,6 +319,14 @@ def test_a_pass_that_comes_later_counts_too() -> None:
         names = {d.mistake for one in failures(judged(order, asymmetric)) for d in one.diagnoses}
         assert "refuses_four_spatial_axes" in names
         assert "refuses_asymmetric_pads" not in names
+
+
+def test_a_type_that_is_answered_is_supported_though_the_answer_is_wrong() -> None:
+    some = refuses(lambda node: rank(node) > 2, "at most two axes")
+    cases = [case for case in shipped("Hardmax") if 0 not in case.inputs[0].shape]
+    records = judged(cases, lambda node: [np.full_like(out, 7) for out in some(node)])
+    raised = {d.mistake for one in records if one.failure == "raised" for d in one.diagnoses}
+    assert raised - {"refuses_float32"} == raised != set()
 
 
 def test_the_order_of_results_does_not_matter() -> None:

@@ -1,0 +1,79 @@
+"""How many of a sample of mutants of opcheck's own code its tests kill.
+
+    pip install cosmic-ray
+    python benchmarks/mutation_sample.py compare 40
+    python benchmarks/mutation_sample.py compare 40 tests/compare tests/cli tests/execution
+
+Takes places in `opcheck/compare` at random, the same ones each time, changes one at a time in this
+checkout, and asks `tests/compare`, or the tests that are named. Annotations and decorators are left
+alone. Leave the checkout alone, too, while it runs.
+"""
+
+import ast
+import random
+import subprocess
+import sys
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+
+from cosmic_ray.ast import ast_nodes, get_ast
+from cosmic_ray.mutating import mutate_code
+from cosmic_ray.plugins import get_operator, operator_names
+
+#: Seconds that tests have for one mutant: one that makes them hang is seen.
+LIMIT = 240
+PYTEST = [sys.executable, "-m", "pytest", "-x", "-q", "-n0", "-p", "no:cacheprovider"]
+
+
+def spared(text: str) -> Iterator[tuple[tuple[int, int], tuple[int, int]]]:
+    """Where what is no behaviour of its own begins and ends: annotations and decorators."""
+    for node in ast.walk(ast.parse(text)):
+        typed = [getattr(node, name, None) for name in ("annotation", "returns")]
+        for part in typed + getattr(node, "decorator_list", []):
+            if part is not None:
+                yield (part.lineno, part.col_offset), (part.end_lineno, part.end_col_offset)
+
+
+def mutants(path: Path) -> dict[tuple[int, int], list[tuple[str, int]]]:
+    """The mutants of a file by line and column, each an operator and which of its places it is."""
+    text = path.read_text()
+    left_out, nodes = [*spared(text)], [*ast_nodes(get_ast(text))]
+    found = defaultdict(list)
+    for name in sorted(operator_names()):
+        if (kind := get_operator(name)).arguments():
+            continue
+        starts = (start for node in nodes for start, _ in kind().mutation_positions(node))
+        for number, start in enumerate(starts):
+            if not any(low <= start <= high for low, high in left_out):
+                found[start].append((name, number))
+    return found
+
+
+def survives(path: Path, name: str, number: int, asked: list[str]) -> bool:
+    """Whether the tests pass although the file is changed."""
+    before = path.read_text()
+    path.write_text(mutate_code(before, get_operator(name)(), number))
+    try:
+        done = subprocess.run([*PYTEST, *asked], capture_output=True, timeout=LIMIT)
+    except subprocess.TimeoutExpired:
+        return False
+    finally:
+        path.write_text(before)
+    return done.returncode == 0
+
+
+def main(folder: str, count: str, *asked: str) -> None:
+    """Take the sample, try each, print."""
+    files = {path: mutants(path) for path in sorted(Path("opcheck", folder).rglob("*.py"))}
+    dice = random.Random(0)
+    places = [(path, place) for path, found in files.items() for place in sorted(found)]
+    for path, place in dice.sample(places, int(count)):
+        name, number = dice.choice(files[path][place])
+        lives = survives(path, name, number, [*asked] or [f"tests/{folder}"])
+        said = f"{path}:{place[0]}:{place[1]}  {name} {number}"
+        print("survived" if lives else "killed  ", said, flush=True)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

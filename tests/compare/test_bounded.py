@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from opcheck.compare import Want, are_plainly_right, compare
 from opcheck.compare import ulp as steps
 from opcheck.compare.bounded import ends, scatter
-from opcheck.compare.outputs import are_plainly_right, computed_want, stated_want
+from opcheck.compare.outputs import computed_want, stated_want
 from opcheck.compare.ulp import native
 from opcheck.dtypes import DTYPES, round_to
 from opcheck.engine import Expected, Room, Tier, exactly

@@ -3,6 +3,7 @@
 from opcheck import numbers as xp
 from opcheck.engine.axes import stretches
 from opcheck.engine.operators import family, operator
+from opcheck.errors import NotSupported
 
 NAMES = """
 Abs Acos Acosh Asin Asinh Atan Atanh Ceil Celu Clip Cos Cosh Elu Erf Exp Floor HardSigmoid HardSwish
@@ -31,6 +32,9 @@ def _softplus(x):
 
 
 def _shrink(x, *, lambd, bias):
+    if x.dtype.kind in "iu" and bias:
+        raise NotSupported("nothing is said of how a float is added to integers")
+    bias = bias or xp.zeros_like(x)
     inner = xp.where(xp.greater(x, lambd), x - bias, xp.zeros_like(x))
     return xp.where(xp.less(x, -lambd), x + bias, inner)
 

@@ -348,13 +348,15 @@ def operator(
     return made
 
 
-def family(functions: Mapping[str, Formula], **options: Any) -> None:
+def family(functions: Mapping[str, Formula | tuple[Formula, ...]], **options: Any) -> None:
     """Declare operators that differ in a function: each takes its inputs and, by name, attributes.
 
-    An attribute that the function does not take changes nothing, as `consumed_inputs` of version 1.
+    After the text's formula a tuple has others that are as honest, and bring no remark. An
+    attribute that the function does not take changes nothing, as `consumed_inputs` of version 1.
     """
     module = sys._getframe(1).f_globals["__name__"]
-    for name, function in functions.items():
+    for name, stated in functions.items():
+        function, *others = stated if isinstance(stated, tuple) else (stated,)
         made = operator(name, module=module, **options)
         taken = {p.name for p in parameters_of(function) if p.kind is p.KEYWORD_ONLY}
         versions = opset.versions(made.domain, name)
@@ -362,6 +364,8 @@ def family(functions: Mapping[str, Formula], **options: Any) -> None:
         made.ignores = tuple(sorted(attributes - taken))
         for since, schema in versions.items():
             made.formulas[since] = _with_parameters(function, schema, taken)
+            for other in others:
+                made.sound.append(Sound("", _with_parameters(other, schema, taken), since))
 
 
 def _with_parameters(function: Formula, schema: Schema, attributes: Collection[str]) -> Formula:

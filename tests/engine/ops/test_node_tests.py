@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 
 from opcheck import opset
-from opcheck.engine import evaluate
+from opcheck.compare import compare
+from opcheck.compare.outputs import computed_want
+from opcheck.engine import evaluate, exactly
 from opcheck.engine.operators import every
 from opcheck.errors import NotSupported
 from opcheck.model import OpVersion
@@ -86,3 +88,17 @@ def test_of_integers_the_engine_says_what_the_text_decides(name, since, inputs, 
     with nullcontext() if right else pytest.raises(NotSupported):
         (out,) = evaluate(OpVersion("", name, since), [*map(np.asarray, inputs)], {})
         assert out.tolist() == right
+
+
+@pytest.mark.parametrize(
+    ("name", "since", "way"),
+    [
+        ("HardSwish", 14, lambda x, f: x * np.clip(x + f(3), f(0), f(6)) / f(6)),
+        ("HardSwish", 14, lambda x, f: x * (np.clip(x + f(3), f(0), f(6)) * f(1 / 6))),
+        ("Selu", 6, lambda x, f: f(1.050701) * (f(1.6732632) * (np.exp(-x) - f(1)))),
+    ],
+)
+def test_common_ways_to_compute_an_activation_are_honest(name, since, way):
+    x, op = np.linspace(0.001, 20, 80000, dtype=np.float32), OpVersion("", name, since)
+    (want,) = exactly(op, [-x if name == "Selu" else x], {})
+    assert not compare(computed_want(op, "Y", want), way(x, np.float32)).problem

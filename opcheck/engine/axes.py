@@ -33,6 +33,13 @@ def from_the_front(axis: int, rank: int) -> int:
     return axis
 
 
+def listed(name: str, numbers: Any) -> list[int]:
+    """Whole numbers of an attribute, or of a tensor; raises InvalidNode where it is no list."""
+    if np.ndim(numbers) != 1:
+        raise InvalidNode(f"{name} of shape {list(np.shape(numbers))} is no list")
+    return [int(one) for one in numbers]
+
+
 @primitive
 def elements_at(indices: Any, length: int, *, back: bool) -> Any:
     """Indices along an axis of this length, counted from the front.

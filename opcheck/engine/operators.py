@@ -165,6 +165,8 @@ class Operator:
         `of_validity`: it is wrong about invalid nodes alone. It replaces a general mutant so named.
         """
         self._check_call("mutant", *filter(callable, [text]), *versions)
+        self._check_words("dtype", only or (), DTYPES)
+        self._check_where(equivalent or ())
 
         def declare(function: Formula) -> Formula:
             called = name or function.__name__
@@ -207,16 +209,21 @@ class Operator:
         `where` are versions ("13"), dtypes ("float32") or both ("13 float32"); everywhere if none
         is named.
         """
-        known = {*map(str, opset.versions(self.domain, self.name)), *DTYPES}
-        for word in {*" ".join(where).split()} - known:
-            wrong = f"{self.name}: {word!r} is no version and no dtype"
-            raise WrongOperator(wrong + meant(word, known))
+        self._check_where(where)
         frame = sys._getframe(1)
         self.argued[mutant] = _place(frame.f_code.co_filename, frame.f_lineno)
         self.equivalents[mutant] = {
             **self.equivalents.get(mutant, {}),
             **dict.fromkeys(where or ("",), why),
         }
+
+    def _check_where(self, where: Iterable[str]) -> None:
+        known = {*map(str, opset.versions(self.domain, self.name)), *DTYPES}
+        self._check_words("version and no dtype", " ".join(where).split(), known)
+
+    def _check_words(self, kind: str, words: Iterable[str], known: Collection[str]) -> None:
+        for word in sorted({*words} - {*known}):
+            raise WrongOperator(f"{self.name}: {word!r} is no {kind}{meant(word, known)}")
 
     def _check(self, function: Formula, since: int) -> None:
         """Raise WrongOperator where a function's signature contradicts the schema."""
@@ -344,17 +351,22 @@ def operator(
     if not opset.versions(domain, name):
         wrong = f"there is no operator {name!r} in domain {domain!r}"
         raise WrongOperator(wrong + meant(name, opset.operators(domain)))
+    for end in (low, high):
+        if not isinstance(end, int | float | None):
+            raise WrongOperator(f"{name}: low and high are numbers, not {end!r}")
     _DECLARED[domain, name] = made
     return made
 
 
-def family(functions: Mapping[str, Formula], **options: Any) -> None:
+def family(functions: Mapping[str, Formula | tuple[Formula, ...]], **options: Any) -> None:
     """Declare operators that differ in a function: each takes its inputs and, by name, attributes.
 
-    An attribute that the function does not take changes nothing, as `consumed_inputs` of version 1.
+    After the text's formula a tuple has others that are as honest, and bring no remark. An
+    attribute that the function does not take changes nothing, as `consumed_inputs` of version 1.
     """
     module = sys._getframe(1).f_globals["__name__"]
-    for name, function in functions.items():
+    for name, stated in functions.items():
+        function, *others = stated if isinstance(stated, tuple) else (stated,)
         made = operator(name, module=module, **options)
         taken = {p.name for p in parameters_of(function) if p.kind is p.KEYWORD_ONLY}
         versions = opset.versions(made.domain, name)
@@ -362,6 +374,8 @@ def family(functions: Mapping[str, Formula], **options: Any) -> None:
         made.ignores = tuple(sorted(attributes - taken))
         for since, schema in versions.items():
             made.formulas[since] = _with_parameters(function, schema, taken)
+            for other in others:
+                made.sound.append(Sound("", _with_parameters(other, schema, taken), since))
 
 
 def _with_parameters(function: Formula, schema: Schema, attributes: Collection[str]) -> Formula:
@@ -424,11 +438,14 @@ def _load(module: str) -> None:
         importlib.import_module(loaded)
         if wrong := "\n".join(_misdeclared(module, modules)):
             raise WrongOperator(wrong)
-    except Exception as error:
-        # Nothing that is half declared may be found the next time.
+    except BaseException as error:
+        # Nothing that is half declared may be found the next time. A file that exits would end the
+        # command as if all had been judged.
         sys.modules.pop(loaded, None)
         for key in [key for key, one in _DECLARED.items() if one.module not in sys.modules]:
             del _DECLARED[key]
+        if isinstance(error, KeyboardInterrupt):
+            raise
         text = str(error) if isinstance(error, WrongOperator) else explained(error)
         place = located(str(_files()[module]), error)
         raise WrongOperator("\n".join(f"{place}: {line}" for line in text.split("\n"))) from error

@@ -95,11 +95,17 @@ def question(case: Case) -> Question:
 
 def node_of(task: Task, inputs: Sequence[Array]) -> Node:
     """The node of `task`, whose data nobody may change."""
-    operands = tuple(task.operands(inputs))
+    operands = _frozen(task, inputs)
+    return Node(task.op, operands, task.attrs, len(task.outputs), bool(task.initializers))
+
+
+def _frozen(task: Task, inputs: Sequence[Array]) -> tuple[Array | None, ...]:
+    """The operands of `task`: a formula that writes into them fails, and not the next backend."""
+    operands = tuple(one if one is None else one.view() for one in task.operands(inputs))
     for array in operands:
         if array is not None:
             array.flags.writeable = False
-    return Node(task.op, operands, task.attrs, len(task.outputs), bool(task.initializers))
+    return operands
 
 
 _CONTRADICTION = "the case and opcheck's engine contradict each other"
@@ -308,7 +314,7 @@ def _given(
         return verdict.Answer(tuple(wants), name)
     wants = _in_any_order(case, wants)
     try:
-        mine = exactly(case.op, asked.task.operands(asked.inputs), case.attrs, len(case.outputs))
+        mine = exactly(case.op, _frozen(asked.task, asked.inputs), case.attrs, len(case.outputs))
     except NotSupported:
         return verdict.Answer(tuple(wants), name)
     except InvalidNode as error:
@@ -380,7 +386,7 @@ def _check_refused(case: Case, asked: Question) -> None:
     if operator_of(case.op) is None:
         return
     try:
-        evaluate(case.op, asked.task.operands(asked.inputs), case.attrs)
+        evaluate(case.op, _frozen(asked.task, asked.inputs), case.attrs)
     except (InvalidNode, NotSupported):
         return
     raise WrongCase("the case takes this model for invalid, opcheck's engine accepts it")
@@ -409,7 +415,7 @@ def _golden_outputs(case: Case, folder: Path) -> list[Array]:
 def computed(case: Case, asked: Question, inputs: tuple[Array, ...]) -> tuple[Want, ...]:
     """Compute `asked` on `inputs` with the engine's exact mode, with error bounds."""
     try:
-        outputs = exactly(case.op, asked.task.operands(inputs), case.attrs, len(case.outputs))
+        outputs = exactly(case.op, _frozen(asked.task, inputs), case.attrs, len(case.outputs))
     except InvalidNode as error:
         raise _refused_by_the_engine(error) from None
     except NotSupported as error:

@@ -8,7 +8,7 @@ from opcheck import numbers as xp
 from opcheck import opset
 from opcheck.engine.axes import common_shape, from_either_end
 from opcheck.engine.operators import family, operator
-from opcheck.errors import InvalidNode
+from opcheck.errors import InvalidNode, NotSupported
 
 NAMES = """
 Add And Div Equal Greater GreaterOrEqual Less LessOrEqual Max Mean Min Mul Or Pow Sub Sum Xor
@@ -16,17 +16,42 @@ Add And Div Equal Greater GreaterOrEqual Less LessOrEqual Max Mean Min Mul Or Po
 
 
 def _divided(a, b):
-    """a/b; integers are rounded towards zero."""
+    """a/b; integers are rounded towards zero. Nothing is said of what no integer can hold."""
     if a.dtype.kind not in "iu":
         return a / b
+    if ((b == 0) | ((b == -1) & (a == np.iinfo(a.dtype).min))).any():
+        raise NotSupported("nothing is said of integers divided by 0, or out of range")
     quotient = np.floor_divide(a, b)
     inexact = (quotient * b != a) & ((a < 0) != (b < 0)) & (b != 0)
     return quotient + inexact.astype(a.dtype)
 
 
+def _power(x, y):
+    """x^y, in the type of `x`; of integers the fraction is cut off, as casts do it."""
+    common_shape(x, y)
+    if x.dtype.kind != "i":
+        return xp.pow(x, y)
+    whole = y.dtype.kind in "iu"
+    exponent = y if whole else xp.values_of(y)
+    power = np.power(x.astype(np.longdouble), exponent.astype(np.longdouble))
+    off = np.abs(power - np.rint(power))
+    # A root of 64 or more is no whole number. Other powers next to one may be rounded to it.
+    exact = (off == 0) & ((exponent * 32 % 1 == 0) | (x == 1))
+    held = np.abs(power) < (1 << (31 if whole else 24))
+    if not (held & (exact | (off >= 2.0**-18 * np.abs(power)))).all():
+        raise NotSupported("nothing is said of how such powers of integers are rounded")
+    return np.trunc(power).astype(x.dtype)
+
+
+def _in_one_type(x, y):
+    # Of integers that is no sound way: 9^0.5 became 9^0.
+    same = x.dtype.kind == "i" or x.dtype == y.dtype
+    return _power(x, y) if same else xp.pow(xp.astype(x, x.dtype), xp.astype(y, x.dtype))
+
+
 #: Functions of two tensors, and those of them that round nothing.
 PAIRS = {
-    "Add": xp.add, "Sub": xp.subtract, "Mul": xp.multiply, "Div": _divided, "Pow": xp.pow,
+    "Add": xp.add, "Sub": xp.subtract, "Mul": xp.multiply, "Div": _divided, "Pow": _power,
     "Less": xp.less, "LessOrEqual": xp.less_equal, "Greater": xp.greater,
     "GreaterOrEqual": xp.greater_equal, "Equal": xp.equal,
     "And": xp.logical_and, "Or": xp.logical_or, "Xor": xp.logical_xor,
@@ -59,17 +84,12 @@ def _declare(name):
     def of_part(A, B, *, broadcast, axis):
         return function(A, _aligned(A, B, broadcast, axis))
 
-    def power(X, Y):
-        # Only the base decides the type of the power.
-        common_shape(X, Y)
-        return function(X, Y if Y.dtype == X.dtype else xp.astype(Y, X.dtype))
-
     for since in versions:
-        if name == "Pow":
-            if since >= 7:
-                made.formula(since)(power)
-        else:
+        if name != "Pow":
             made.formula(since)(of_part if since < 7 else of_pair)
+        elif since >= 7:
+            made.formula(since)(function)
+            made.also_honest("with the exponent in the base's type", since)(_in_one_type)
 
 
 for _name in PAIRS:

@@ -3,6 +3,7 @@
 from opcheck import numbers as xp
 from opcheck.engine.axes import stretches
 from opcheck.engine.operators import family, operator
+from opcheck.errors import NotSupported
 
 NAMES = """
 Abs Acos Acosh Asin Asinh Atan Atanh Ceil Celu Clip Cos Cosh Elu Erf Exp Floor HardSigmoid HardSwish
@@ -31,10 +32,18 @@ def _softplus(x):
 
 
 def _shrink(x, *, lambd, bias):
+    if x.dtype.kind in "iu" and bias:
+        raise NotSupported("nothing is said of how a float is added to integers")
+    bias = bias or xp.zeros_like(x)
     inner = xp.where(xp.greater(x, lambd), x - bias, xp.zeros_like(x))
     return xp.where(xp.less(x, -lambd), x + bias, inner)
 
 
+def _clipped(x, high):
+    return xp.maximum(xp.minimum(x, high), 0)
+
+
+#: The formula of the text first, then others that are common, where these round elsewhere.
 family(
     {
         "Acos": xp.acos, "Acosh": xp.acosh, "Asin": xp.asin, "Asinh": xp.asinh, "Atan": xp.atan,
@@ -44,13 +53,18 @@ family(
         "Celu": lambda x, *, alpha: (
             xp.maximum(x, 0) + xp.minimum(alpha * (xp.exp(x / alpha) - 1), 0)),
         "Elu": lambda x, *, alpha: xp.where(xp.less(x, 0), alpha * (xp.exp(x) - 1), x),
-        "HardSigmoid": lambda x, *, alpha, beta: (
-            xp.maximum(xp.minimum(alpha * x + beta, 1), 0)),
-        "HardSwish": lambda x: x * xp.maximum(xp.minimum(x / 6 + 0.5, 1), 0),
+        "HardSigmoid": lambda x, *, alpha, beta: _clipped(alpha * x + beta, 1),
+        "HardSwish": (
+            lambda x: x * _clipped(x / 6 + 0.5, 1), lambda x: x * _clipped(x + 3, 6) / 6,
+            lambda x: x * (_clipped(x + 3, 6) * (1 / 6)),
+            lambda x: x * _clipped(x * (1 / 6) + 0.5, 1)),
         "LeakyRelu": lambda x, *, alpha: xp.where(xp.less(x, 0), alpha * x, x),
         "Mish": lambda x: x * xp.tanh(_softplus(x)), "Reciprocal": lambda x: 1 / x,
-        "Selu": lambda x, *, alpha, gamma: (
-            gamma * xp.where(xp.greater(x, 0), x, alpha * xp.exp(x) - alpha)),
+        "Selu": (
+            lambda x, *, alpha, gamma: (
+                gamma * xp.where(xp.greater(x, 0), x, alpha * xp.exp(x) - alpha)),
+            lambda x, *, alpha, gamma: (
+                gamma * xp.where(xp.greater(x, 0), x, alpha * xp.expm1(x)))),
         "Shrink": _shrink, "Sigmoid": _sigmoid, "Softplus": _softplus,
         "Softsign": lambda x: x / (1 + xp.abs(x)),
         "Swish": lambda x, *, alpha: x * _sigmoid(alpha * x),

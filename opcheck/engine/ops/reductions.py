@@ -6,8 +6,9 @@ import numpy as np
 
 from opcheck import dtypes, opset
 from opcheck import numbers as xp
-from opcheck.engine.axes import from_either_end
+from opcheck.engine.axes import from_either_end, listed
 from opcheck.engine.operators import operator
+from opcheck.errors import NotSupported
 
 NAMES = """
 MeanVarianceNormalization ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp ReduceMax ReduceMean
@@ -23,11 +24,14 @@ def _stable_log_sum_exp(x, **over):
 
 
 def _mean(x, **over):
-    """Of integers the quotient is cut towards zero."""
+    """Of integers only where all agree: no text says how it is rounded, or summed out of range."""
     if x.dtype.kind not in "iu":
         return xp.mean(x, **over)
-    total = np.sum(x, **over, dtype=np.int64)
-    return np.trunc(total / (x.size // max(1, total.size))).astype(x.dtype)
+    total, size = np.sum(x, **over), np.abs(np.sum(x, **over, dtype=np.float64))
+    n = x.size // max(1, total.size)
+    if not n or (total % n).any() or (size >= np.iinfo(x.dtype).max).any():
+        raise NotSupported("nothing is said of means that are no integers, or of sums out of range")
+    return total // n
 
 
 def _extreme(choose, sign, x, *, axis, keepdims):
@@ -60,12 +64,16 @@ FUNCTIONS = {
 
 
 def _reduced(function, x, axes, keepdims, noop=0):
-    found = () if axes is None else tuple(from_either_end(int(axis), x.ndim) for axis in axes)
-    if not found:
-        if noop:
-            return function(xp.expand_dims(x, axis=0), axis=(0,), keepdims=False)
-        found = tuple(range(x.ndim))
-    return function(x, axis=found, keepdims=bool(keepdims))
+    stated = () if axes is None else listed("axes", axes)
+    found = tuple(from_either_end(axis, x.ndim) for axis in stated)
+    if len({*found}) < len(found):
+        raise NotSupported("nothing is said of axes that are named twice")
+    if noop and not found:
+        x, found, keepdims = xp.expand_dims(x, axis=0), (0,), False
+    made = function(x, axis=found or tuple(range(x.ndim)), keepdims=bool(keepdims))
+    if x.dtype.kind in "iu" and made.dtype.kind == "f":
+        raise NotSupported("nothing is said of how logarithms and roots are rounded to integers")
+    return made
 
 
 def _declare(name, function, *others):

@@ -6,7 +6,7 @@ import numpy as np
 
 from opcheck import dtypes
 from opcheck import numbers as xp
-from opcheck.engine.axes import from_either_end
+from opcheck.engine.axes import from_either_end, listed
 from opcheck.engine.casting import cast_any
 from opcheck.engine.operators import operator
 from opcheck.errors import InvalidNode, NotSupported
@@ -44,7 +44,7 @@ RESHAPE = operator("Reshape", exact=True, ignores=("consumed_inputs",))
 
 @RESHAPE.formula(5, 13, 14, *_TYPES)
 def reshape(data, shape, *, allowzero=0):
-    sizes = [int(n) for n in shape]
+    sizes = listed("shape", shape)
     if any(n < -1 for n in sizes) or sizes.count(-1) > 1:
         raise InvalidNode(f"shape {sizes}; allowed: sizes, and -1 once")
     if allowzero and 0 in sizes and -1 in sizes:
@@ -93,7 +93,7 @@ def squeeze(data, axes=None):
     if axes is None:
         found = [axis for axis, n in enumerate(data.shape) if n == 1]
     else:
-        found = [from_either_end(int(axis), data.ndim) for axis in axes]
+        found = [from_either_end(axis, data.ndim) for axis in listed("axes", axes)]
     if any(data.shape[axis] != 1 for axis in found):
         raise InvalidNode(f"axes {found} of {list(data.shape)} are not all of size 1")
     return xp.reshape(data, [n for axis, n in enumerate(data.shape) if axis not in found])
@@ -105,10 +105,11 @@ UNSQUEEZE = operator("Unsqueeze", exact=True)
 
 @UNSQUEEZE.formula(13, 21, 23, 24, 25)
 def unsqueeze(data, axes):
+    axes = listed("axes", axes)
     rank = data.ndim + len(axes)
-    found = [from_either_end(int(axis), rank) for axis in axes]
+    found = [from_either_end(axis, rank) for axis in axes]
     if len({*found}) < len(found):
-        raise InvalidNode(f"axes {[*map(int, axes)]} name one twice")
+        raise InvalidNode(f"axes {axes} name one twice")
     sizes = iter(data.shape)
     return xp.reshape(data, [1 if axis in found else next(sizes) for axis in range(rank)])
 
@@ -119,10 +120,10 @@ SLICE = operator("Slice", exact=True)
 
 @SLICE.formula(10, 11, 13)
 def slice_of(data, starts, ends, axes=None, steps=None):
-    axes = (
-        range(len(starts)) if axes is None else [from_either_end(int(a), data.ndim) for a in axes]
-    )
-    steps = [1] * len(starts) if steps is None else steps
+    starts, ends = listed("starts", starts), listed("ends", ends)
+    axes = range(len(starts)) if axes is None else listed("axes", axes)
+    axes = [from_either_end(axis, data.ndim) for axis in axes]
+    steps = [1] * len(starts) if steps is None else listed("steps", steps)
     if not len(starts) == len(ends) == len(axes) == len(steps):
         raise InvalidNode("starts, ends, axes and steps have different lengths")
     if any(step == 0 for step in steps):
@@ -131,9 +132,9 @@ def slice_of(data, starts, ends, axes=None, steps=None):
     for axis, start, end, step in zip(axes, starts, ends, steps, strict=True):
         n = data.shape[axis]
         low, high = (0, n) if step > 0 else (-1, n - 1)
-        first = min(max(int(start) + n * (start < 0), max(low, 0)), high)
-        last = min(max(int(end) + n * (end < 0), low), n)
-        at[axis] = slice(first, None if last < 0 else last, int(step))
+        first = min(max(start + n * (start < 0), max(low, 0)), high)
+        last = min(max(end + n * (end < 0), low), n)
+        at[axis] = slice(first, None if last < 0 else last, step)
     return data[tuple(at)]
 
 
@@ -171,10 +172,11 @@ CONSTANT_OF_SHAPE = operator("ConstantOfShape", exact=True)
 
 @CONSTANT_OF_SHAPE.formula(9, 20, 21, 23, 24, 25)
 def constant_of_shape(input, *, value):
-    if any(n < 0 for n in input):
-        raise InvalidNode(f"shape {[*map(int, input)]} has negative sizes")
+    sizes = listed("input", input)
+    if any(n < 0 for n in sizes):
+        raise InvalidNode(f"shape {sizes} has negative sizes")
     fill = np.zeros(1, np.float32) if value is None else value
-    return np.full([int(n) for n in input], fill.reshape(-1)[0])
+    return np.full(sizes, fill.reshape(-1)[0])
 
 
 CAST_LIKE = operator("CastLike", exact=True, ignores=("saturate", "round_mode"))

@@ -1,15 +1,19 @@
 """Every operator of the engine passes ONNX's own node tests."""
 
 import re
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
 import pytest
 
 from opcheck import opset
-from opcheck.engine import evaluate
+from opcheck.compare import compare
+from opcheck.compare.outputs import computed_want
+from opcheck.engine import evaluate, exactly
 from opcheck.engine.operators import every
 from opcheck.errors import NotSupported
+from opcheck.model import OpVersion
 from tests.node_tests import asked_by, node_tests_of
 
 #: Of casts of types that case files cannot state.
@@ -59,3 +63,42 @@ def answers(test: Any) -> None:
             one, want = (part.astype(np.float64) if floats else part for part in (one, want))
             rtol = test.rtol if floats else 0
             np.testing.assert_allclose(one, want, rtol, test.atol, err_msg=test.name)
+
+
+BIG = (1 << 60) + 1
+#: A node of integers, and its answer, None where the text leaves it open.
+OF_INTEGERS = [
+    ("Pow", 15, ([9, 4, 16], np.float32([0.5, 1.5, 2.0])), [3, 8, 256]),
+    ("Pow", 15, ([2, 3, -1], [-1, 2, -3]), [0, 9, -1]),
+    ("Pow", 15, ([125], [1 / 3]), None),
+    ("Pow", 15, ([3], [80]), None),
+    ("Div", 14, ([1], [0]), None),
+    ("ReduceMean", 18, ([[BIG]], [1]), [[BIG]]),
+    ("ReduceMean", 18, ([[1, 2]], [1]), None),
+    ("ReduceSum", 13, ([[1, 2]], [0, 0]), None),
+    *(("Shrink", 9, (np.ones(3, f"{sign}int{bits}"),), [1, 1, 1])
+      for sign in ("", "u") for bits in (8, 16, 32, 64)),
+    *((name, 13, (np.ones((1, 3), kind),), None) for kind in ("int32", "int64", "uint32", "uint64")
+      for name in ("ReduceL2", "ReduceLogSum", "ReduceLogSumExp")),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "since", "inputs", "right"), OF_INTEGERS)
+def test_of_integers_the_engine_says_what_the_text_decides(name, since, inputs, right):
+    with nullcontext() if right else pytest.raises(NotSupported):
+        (out,) = evaluate(OpVersion("", name, since), [*map(np.asarray, inputs)], {})
+        assert out.tolist() == right
+
+
+@pytest.mark.parametrize(
+    ("name", "since", "way"),
+    [
+        ("HardSwish", 14, lambda x, f: x * np.clip(x + f(3), f(0), f(6)) / f(6)),
+        ("HardSwish", 14, lambda x, f: x * (np.clip(x + f(3), f(0), f(6)) * f(1 / 6))),
+        ("Selu", 6, lambda x, f: f(1.050701) * (f(1.6732632) * (np.exp(-x) - f(1)))),
+    ],
+)
+def test_common_ways_to_compute_an_activation_are_honest(name, since, way):
+    x, op = np.linspace(0.001, 20, 80000, dtype=np.float32), OpVersion("", name, since)
+    (want,) = exactly(op, [-x if name == "Selu" else x], {})
+    assert not compare(computed_want(op, "Y", want), way(x, np.float32)).problem

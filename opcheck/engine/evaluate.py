@@ -19,8 +19,16 @@ from opcheck.errors import InvalidNode, NotSupported, WrongOperator
 from opcheck.model import Array
 from opcheck.numbers import FaultFunction
 from opcheck.numbers.arithmetic import Arithmetic, expected, narrow, stored
-from opcheck.numbers.bounded.array import VALUES, Bounded, Common, bounded, is_finite, size_of
-from opcheck.numbers.bounded.choice import Indices, Truth
+from opcheck.numbers.bounded.array import (
+    VALUES,
+    Bounded,
+    Common,
+    as_values,
+    bounded,
+    is_finite,
+    size_of,
+)
+from opcheck.numbers.bounded.choice import Indices, Truth, where
 from opcheck.numbers.faulty import Faulty, bare
 
 #: An output of a formula on bounded numbers; a plain array is exact.
@@ -279,13 +287,19 @@ class Evaluation:
         inputs = self.node.inputs
         # Values are the same in all arithmetics, so that the first one tells how wide they are.
         known = self._widths.get(formula)
-        for values in range(known or arithmetic.values, len(VALUES())):
-            self._widths[formula] = values
-            wide = arithmetic
-            if values != wide.values:
-                wide = replace(arithmetic, values=values)
+        # mpmath's numbers need those of IEEE below them, however wide the arithmetic asks for.
+        for values in range(min(arithmetic.values, len(VALUES()) - 2), len(VALUES())):
+            narrow, wide = outputs, replace(arithmetic, values=values)
             outputs = _on_values(bound, wide, inputs)
-            if known is not None or not any(map(_ran_out, outputs)):
+            if narrow and VALUES()[values] == np.object_:
+                enough = values > arithmetic.values
+                outputs = [_merged(*each, enough) for each in zip(narrow, outputs, strict=True)]
+            self._widths[formula] = values
+            if values == known:
+                break
+            if known is not None or values < arithmetic.values:
+                continue
+            if not any(map(_ran_out, outputs)):
                 break
             # What infinities and NaN of the inputs make of outputs, they make of wider ones too.
             tame = list(map(_tamed, inputs))
@@ -347,6 +361,26 @@ def _tamed(array: Array | None) -> Array | None:
     with np.errstate(invalid="ignore"):
         finite = np.isfinite(array.astype(np.float64))
     return array if finite.all() else np.where(finite, array, np.zeros((), array.dtype))
+
+
+def _merged(narrow: Any, wide: Any, enough: bool) -> Any:
+    """An output of mpmath's numbers, which know no −0, with IEEE's for zeros, infinities and NaN.
+
+    If `narrow` values are precise `enough`, they stay wherever they did not run out.
+    """
+    if not isinstance(narrow, Bounded) or not isinstance(wide, Bounded):
+        return wide
+    v, zero = narrow.v, narrow.v == 0
+    # Where IEEE has NaN, as of ∞ − ∞, a finite difference may well be 0.
+    better = is_finite(wide.v) & (np.isnan(v) | np.asarray(wide.v != 0, np.bool_))
+    if enough:
+        better &= zero | ~np.isfinite(v)
+    if not better.any():
+        return narrow
+    # An object may be Python's −0.0 too.
+    v = np.where(zero, v.astype(np.float64).astype(np.object_), as_values(v, wide.v.dtype))
+    with np.errstate(all="ignore"):
+        return where(better, wide, narrow.like(v, narrow._errors))
 
 
 _OUT_OF_RANGE = "right but where an intermediate result left the range of the arithmetic"
@@ -490,7 +524,8 @@ class Expected:
 
     def rounded(self) -> Array:
         """The values rounded to the output's dtype, to nearest, ties to even."""
-        rest = 0.0 if self.rest is None else self.rest
+        # Nothing but −0 leaves a −0 what it is.
+        rest = -0.0 if self.rest is None else np.where(self.rest == 0, -0.0, self.rest)
         with np.errstate(over="ignore"):
             return np.asarray(round_to(self.values + rest, self.dtype))
 

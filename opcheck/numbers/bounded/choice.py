@@ -19,6 +19,7 @@ from opcheck.numbers.bounded.array import (
     Errors,
     Mask,
     Reals,
+    as_values,
     is_finite,
     pair,
     size_of,
@@ -182,6 +183,10 @@ def extreme(
     `merged(how)` joins what is known of all that it was chosen from.
     """
     first = operands[0]
+    if first.v.dtype == np.object_:
+        # To compare mpmath's numbers loses NaN.
+        nan = merged(np.logical_or)(*(np.asarray(x.v != x.v) for x in operands))
+        v = np.where(nan, as_values(np.nan, first.v.dtype), v)
     if all(x.exact for x in operands):
         return Bounded(v, first.dtype, first.arithmetic)
 

@@ -105,8 +105,9 @@ def real(name: str) -> Callable[..., Any]:
         precisely = precise.of_objects(name)
         if kind == np.object_:
             return precisely(*operands)
-        # NumPy has no erf, and Python's knows float64 only.
-        return precise.longdoubles(precisely(precise.objects(operands[0])))
+        # NumPy has no erf, Python's knows float64 only, and mpmath's no −0.
+        found = precise.longdoubles(precisely(precise.objects(operands[0])))
+        return np.copysign(found, operands[0])
 
     return function
 

@@ -588,7 +588,8 @@ class Expected:
                 floor = tier.arithmetic.floor
                 own += floor if output.v.all() else np.where((output.v != 0) | (own > 0), floor, 0)
         if tier.formula is not None and output.v is not first.v:
-            own = own + size_of(output.v - first.v)
+            wide = max(output.v.dtype, first.v.dtype, key=VALUES().index)
+            own = own + size_of(as_values(output.v, wide) - as_values(first.v, wide))
         own = own.astype(np.float64, copy=False)
         if not own.max(initial=0) < np.inf:
             own = np.where(np.isfinite(size), own, 0.0)

@@ -174,6 +174,9 @@ def test_values_are_as_wide_as_it_takes() -> None:
     masked = expected(np.array([[0, -6e4, 1]], np.float16))
     kinds = {masked.evaluation.outputs(tier)[0].v.dtype for tier in masked.tiers()}
     assert kinds == {np.dtype(np.float64)}
+    # One formula may need wider ones than another.
+    sums = expected(np.array([[12000.0, 1], [1, 2]]), OpVersion("", "ReduceLogSumExp", 18))
+    assert all(sums.room(tier).own.dtype == np.float64 for tier in sums.tiers())
     with np.errstate(all="raise"):
         out = expected(np.array([[[1e38, 1e38]]], np.float32), POOL, kernel_shape=(2,), p=10)
         assert out.rounded().item() == pytest.approx(1e38 * 2**0.1, rel=1e-7)

@@ -20,13 +20,14 @@ from opcheck.model import Array
 from opcheck.numbers import FaultFunction
 from opcheck.numbers.arithmetic import Arithmetic, expected, narrow, stored
 from opcheck.numbers.bounded.array import (
+    CUT,
     VALUES,
     Bounded,
     Common,
     as_values,
     bounded,
     is_finite,
-    size_of,
+    reach,
 )
 from opcheck.numbers.bounded.choice import Indices, Truth, where
 from opcheck.numbers.faulty import Faulty, bare
@@ -374,7 +375,7 @@ def _merged(narrow: Any, wide: Any, enough: bool) -> Any:
     # Where IEEE has NaN, as of ∞ − ∞, a finite difference may well be 0.
     better = is_finite(wide.v) & (np.isnan(v) | np.asarray(wide.v != 0, np.bool_))
     if enough:
-        better &= zero | ~np.isfinite(v)
+        better &= zero | ~(np.abs(v) <= CUT)
     if not better.any():
         return narrow
     # An object may be Python's −0.0 too.
@@ -572,15 +573,15 @@ class Expected:
         first = self.output
         if not isinstance(output, Bounded):
             return Room(np.zeros(first.shape))
-        size = size_of(output.v)
-        own = np.zeros(size.shape) if output.e is None else output.e
+        size = np.asarray(np.abs(output.v))
+        own = reach(output.v, np.zeros(size.shape) if output.e is None else output.e)
         computed = output.k > 0 or output.e is not None
         if computed:
             # The rounding to the output's own type is one; any other comes before it.
             k = max(0.0, output.k - 1) if output.grid.dtype == self.dtype else output.k
             # What the reference itself may be off by, which rounds 2^11 times finer or more.
             fine = _FINE if output.v.dtype == np.float64 else _FINE * 2.0**-8
-            own = own + size * (k * output.grid.u + fine)
+            own = as_values(own, size.dtype) + size * (k * output.grid.u + fine)
             own *= _SECOND_ORDER
             if output.k and k == output.k and output.grid.step:
                 own += output.grid.step
@@ -589,10 +590,12 @@ class Expected:
                 own += floor if output.v.all() else np.where((output.v != 0) | (own > 0), floor, 0)
         if tier.formula is not None and output.v is not first.v:
             wide = max(output.v.dtype, first.v.dtype, key=VALUES().index)
-            own = own + size_of(as_values(output.v, wide) - as_values(first.v, wide))
-        own = own.astype(np.float64, copy=False)
+            own = own + np.abs(as_values(output.v, wide) - as_values(first.v, wide))
+        # Beyond float64 the values count as twice its largest number, from which this is measured.
+        own = own - 2 * np.maximum(size / 2 - np.finfo(np.float64).max, 0)
+        own = np.maximum(np.asarray(own).astype(np.float64), 0)
         if not own.max(initial=0) < np.inf:
-            own = np.where(np.isfinite(size), own, 0.0)
+            own = np.where(is_finite(output.v), own, 0.0)
         common = output.errors.common
         if common is not None:
             down, up = (end.astype(np.float64, copy=False) for end in (common.down, common.up))

@@ -21,6 +21,7 @@ from opcheck.numbers.bounded.array import (
     Reals,
     is_finite,
     pair,
+    reach,
     size_of,
 )
 
@@ -327,7 +328,9 @@ def _library(name: str, x: Bounded) -> Bounded:
         if accuracy.argument:
             e = plus(e, size_of(old.v) * (accuracy.argument * old.arithmetic.u))
             e = e if e is None or np.isfinite(e).all() else np.where(is_finite(old.v), e, 0.0)
-        e, lost = _through(function, old, v, e, _SHAPES.get(name, _RISING))
+        shape = _SHAPES.get(name, _RISING)
+        e = reach(old.v, e) if shape is _RISING else e
+        e, lost = _through(function, old, v, e, shape)
         if name == "exp":
             e = vanished(v, e, lambda: is_finite(old.v))
         if accuracy.absolute:
@@ -353,7 +356,7 @@ def sqrt(x: Bounded) -> Bounded:
 
     def errors() -> Errors:
         old = x.settled()
-        e, lost = _through(function, old, v, old.e, _RISING, least=0.0)
+        e, lost = _through(function, old, v, reach(old.v, old.e), _RISING, least=0.0)
         return Errors(e, _slope_squared(function, old.v, v, old.q), lost)
 
     return result(v, x, errors, least=0.49 * x.sure)
@@ -392,7 +395,7 @@ def pow(x: Any, p: Any) -> Bounded:
 def _spread_of_power(x: Bounded, p: Bounded, v: Reals) -> tuple[Floats, Mask | None]:
     """Return the largest distance of (x ± e)^(p ± e) from v, and where it is unknown."""
     power = real("pow")
-    x_e, p_e = (np.zeros(()) if part is None else part for part in (x.e, p.e))
+    x_e, p_e = (np.zeros(()) if one.e is None else reach(one.v, one.e) for one in (x, p))
     low = x.v - x_e
     # A number that is no less than 0 is not computed to be less.
     low = np.where((x.v >= 0) & (low < 0), low * 0, low)

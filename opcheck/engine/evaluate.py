@@ -19,17 +19,8 @@ from opcheck.errors import InvalidNode, NotSupported, WrongOperator
 from opcheck.model import Array
 from opcheck.numbers import FaultFunction
 from opcheck.numbers.arithmetic import Arithmetic, expected, narrow, stored
-from opcheck.numbers.bounded.array import (
-    CUT,
-    VALUES,
-    Bounded,
-    Common,
-    as_values,
-    bounded,
-    is_finite,
-    reach,
-)
-from opcheck.numbers.bounded.choice import Indices, Truth, where
+from opcheck.numbers.bounded.array import VALUES, Bounded, Common, apart, bounded, is_finite, reach
+from opcheck.numbers.bounded.choice import Indices, Truth, with_ieee
 from opcheck.numbers.faulty import Faulty, bare
 
 #: An output of a formula on bounded numbers; a plain array is exact.
@@ -294,7 +285,7 @@ class Evaluation:
             outputs = _on_values(bound, wide, inputs)
             if narrow and VALUES()[values] == np.object_:
                 enough = values > arithmetic.values
-                outputs = [_merged(*each, enough) for each in zip(narrow, outputs, strict=True)]
+                outputs = [with_ieee(*each, enough) for each in zip(narrow, outputs, strict=True)]
             self._widths[formula] = values
             if values == known:
                 break
@@ -362,26 +353,6 @@ def _tamed(array: Array | None) -> Array | None:
     with np.errstate(invalid="ignore"):
         finite = np.isfinite(array.astype(np.float64))
     return array if finite.all() else np.where(finite, array, np.zeros((), array.dtype))
-
-
-def _merged(narrow: Any, wide: Any, enough: bool) -> Any:
-    """An output of mpmath's numbers, which know no −0, with IEEE's for zeros, infinities and NaN.
-
-    If `narrow` values are precise `enough`, they stay wherever they did not run out.
-    """
-    if not isinstance(narrow, Bounded) or not isinstance(wide, Bounded):
-        return wide
-    v, zero = narrow.v, narrow.v == 0
-    # Where IEEE has NaN, as of ∞ − ∞, a finite difference may well be 0.
-    better = is_finite(wide.v) & (np.isnan(v) | np.asarray(wide.v != 0, np.bool_))
-    if enough:
-        better &= zero | ~(np.abs(v) <= CUT)
-    if not better.any():
-        return narrow
-    # An object may be Python's −0.0 too.
-    v = np.where(zero, v.astype(np.float64).astype(np.object_), as_values(v, wide.v.dtype))
-    with np.errstate(all="ignore"):
-        return where(better, wide, narrow.like(v, narrow._errors))
 
 
 _OUT_OF_RANGE = "right but where an intermediate result left the range of the arithmetic"
@@ -581,7 +552,7 @@ class Expected:
             k = max(0.0, output.k - 1) if output.grid.dtype == self.dtype else output.k
             # What the reference itself may be off by, which rounds 2^11 times finer or more.
             fine = _FINE if output.v.dtype == np.float64 else _FINE * 2.0**-8
-            own = as_values(own, size.dtype) + size * (k * output.grid.u + fine)
+            own = own + size * (k * output.grid.u + fine)
             own *= _SECOND_ORDER
             if output.k and k == output.k and output.grid.step:
                 own += output.grid.step
@@ -589,11 +560,11 @@ class Expected:
                 floor = tier.arithmetic.floor
                 own += floor if output.v.all() else np.where((output.v != 0) | (own > 0), floor, 0)
         if tier.formula is not None and output.v is not first.v:
-            wide = max(output.v.dtype, first.v.dtype, key=VALUES().index)
-            own = own + np.abs(as_values(output.v, wide) - as_values(first.v, wide))
-        # Beyond float64 the values count as twice its largest number, from which this is measured.
-        own = own - 2 * np.maximum(size / 2 - np.finfo(np.float64).max, 0)
-        own = np.maximum(np.asarray(own).astype(np.float64), 0)
+            own = own + apart(output.v, first.v)
+        if size.dtype != np.float64:
+            # Values beyond float64 count as twice its largest number, where this then starts.
+            own = np.maximum(own - 2 * np.maximum(size / 2 - np.finfo(np.float64).max, 0), 0)
+        own = np.asarray(own).astype(np.float64, copy=False)
         if not own.max(initial=0) < np.inf:
             own = np.where(is_finite(output.v), own, 0.0)
         common = output.errors.common

@@ -286,10 +286,16 @@ def size_of(v: Reals) -> Floats:
 
 def reach(v: Reals, e: Floats | None) -> Any:
     """The errors `e` of values, also of those beyond `CUT`, where they are mpmath's numbers."""
-    if e is None or v.dtype != np.object_ or not (cut := size_of(v) == CUT).any():
+    if e is None or v.dtype != np.object_:
         return e
     e = as_values(e, v.dtype)
-    return np.where(cut, e * (np.abs(v) / CUT), e)
+    return np.where(size_of(v) == CUT, e * (np.abs(v) / CUT), e)
+
+
+def apart(a: Reals, b: Reals) -> Any:
+    """How far values are apart, in the wider of their types."""
+    wide = max(a.dtype, b.dtype, key=VALUES().index)
+    return size_of(as_values(a, wide) - as_values(b, wide))
 
 
 def is_finite(v: Reals) -> Mask:

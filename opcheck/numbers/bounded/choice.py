@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from opcheck.numbers.bounded.array import (
+    CUT,
     OVERFLOWED,
     Bounded,
     Errors,
@@ -173,6 +174,26 @@ def _either(chosen: Mask, a: Any, b: Any, default: Any = 0.0) -> Any:
     if a is None and b is None:
         return None
     return np.where(chosen, default if a is None else a, default if b is None else b)
+
+
+def with_ieee(narrow: Any, wide: Any, enough: bool) -> Any:
+    """An output of mpmath's numbers, which know no −0, with IEEE's for zeros, infinities and NaN.
+
+    If `narrow` values are precise `enough`, they stay wherever they did not run out.
+    """
+    if not isinstance(narrow, Bounded) or not isinstance(wide, Bounded):
+        return wide
+    v, zero = narrow.v, narrow.v == 0
+    # Where IEEE has NaN, as of ∞ − ∞, a finite difference may well be 0.
+    better = is_finite(wide.v) & (np.isnan(v) | np.asarray(wide.v != 0, np.bool_))
+    if enough:
+        better &= zero | ~(np.abs(v) <= CUT)
+    if not better.any():
+        return narrow
+    # An object may be Python's −0.0 too.
+    v = np.where(zero, v.astype(np.float64).astype(np.object_), as_values(v, wide.v.dtype))
+    with np.errstate(all="ignore"):
+        return where(better, wide, narrow.like(v, narrow._errors))
 
 
 def extreme(

@@ -19,8 +19,8 @@ from opcheck.errors import InvalidNode, NotSupported, WrongOperator
 from opcheck.model import Array
 from opcheck.numbers import FaultFunction
 from opcheck.numbers.arithmetic import Arithmetic, expected, narrow, stored
-from opcheck.numbers.bounded.array import VALUES, Bounded, Common, bounded, is_finite, size_of
-from opcheck.numbers.bounded.choice import Indices, Truth
+from opcheck.numbers.bounded.array import VALUES, Bounded, Common, apart, bounded, is_finite, reach
+from opcheck.numbers.bounded.choice import Indices, Truth, with_ieee
 from opcheck.numbers.faulty import Faulty, bare
 
 #: An output of a formula on bounded numbers; a plain array is exact.
@@ -279,13 +279,21 @@ class Evaluation:
         inputs = self.node.inputs
         # Values are the same in all arithmetics, so that the first one tells how wide they are.
         known = self._widths.get(formula)
-        for values in range(known or arithmetic.values, len(VALUES())):
-            self._widths[formula] = values
-            wide = arithmetic
+        # mpmath's numbers need those of IEEE below them, however wide the arithmetic asks for.
+        for values in range(min(arithmetic.values, len(VALUES()) - 2), len(VALUES())):
+            narrow, wide = outputs, arithmetic
             if values != wide.values:
                 wide = replace(arithmetic, values=values)
             outputs = _on_values(bound, wide, inputs)
-            if known is not None or not any(map(_ran_out, outputs)):
+            if narrow and VALUES()[values] == np.object_:
+                enough = values > arithmetic.values
+                outputs = [with_ieee(*each, enough) for each in zip(narrow, outputs, strict=True)]
+            self._widths[formula] = values
+            if values == known:
+                break
+            if known is not None or values < arithmetic.values:
+                continue
+            if not any(map(_ran_out, outputs)):
                 break
             # What infinities and NaN of the inputs make of outputs, they make of wider ones too.
             tame = list(map(_tamed, inputs))
@@ -492,7 +500,8 @@ class Expected:
 
     def rounded(self) -> Array:
         """The values rounded to the output's dtype, to nearest, ties to even."""
-        rest = 0.0 if self.rest is None else self.rest
+        # Nothing but −0 leaves a −0 what it is.
+        rest = -0.0 if self.rest is None else np.where(self.rest == 0, -0.0, self.rest)
         with np.errstate(over="ignore"):
             return np.asarray(round_to(self.values + rest, self.dtype))
 
@@ -542,8 +551,8 @@ class Expected:
             return Room(np.zeros(first.shape), admitted=both)
         if not isinstance(output, Bounded):
             return Room(np.zeros(first.shape), admitted=getattr(output, "admitted", None))
-        size = size_of(output.v)
-        own = np.zeros(size.shape) if output.e is None else output.e
+        size = np.asarray(np.abs(output.v))
+        own = reach(output.v, np.zeros(size.shape) if output.e is None else output.e)
         computed = output.k > 0 or output.e is not None
         if computed:
             # The rounding to the output's own type is one; any other comes before it.
@@ -558,10 +567,13 @@ class Expected:
                 floor = tier.arithmetic.floor
                 own += floor if output.v.all() else np.where((output.v != 0) | (own > 0), floor, 0)
         if tier.formula is not None and output.v is not first.v:
-            own = own + size_of(output.v - first.v)
-        own = own.astype(np.float64, copy=False)
+            own = own + apart(output.v, first.v)
+        if size.dtype != np.float64:
+            # Values beyond float64 count as twice its largest number, where this then starts.
+            own = np.maximum(own - 2 * np.maximum(size / 2 - np.finfo(np.float64).max, 0), 0)
+        own = np.asarray(own).astype(np.float64, copy=False)
         if not own.max(initial=0) < np.inf:
-            own = np.where(np.isfinite(size), own, 0.0)
+            own = np.where(is_finite(output.v), own, 0.0)
         common = output.errors.common
         if common is not None:
             down, up = (end.astype(np.float64, copy=False) for end in (common.down, common.up))

@@ -142,8 +142,9 @@ def _certain(before: Any, now: Any, bits: int, more: int, output: Expected) -> A
         value = rounded(x, y, bits, more, output.dtype, last=more == DIGITS[-1])
         if value is None:
             return None
-        # What is no number, and a zero's sign, bounded numbers tell.
-        if value == value and (value or found.flat[place]):
+        # What is no number, and a zero's sign, bounded numbers tell, which know −0.
+        known = np.isfinite(output.values.flat[place])
+        if known and value == value and (value or found.flat[place]):
             found.flat[place] = value
     return found
 

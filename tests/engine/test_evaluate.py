@@ -174,6 +174,9 @@ def test_values_are_as_wide_as_it_takes() -> None:
     masked = expected(np.array([[0, -6e4, 1]], np.float16))
     kinds = {masked.evaluation.outputs(tier)[0].v.dtype for tier in masked.tiers()}
     assert kinds == {np.dtype(np.float64)}
+    # One formula may need wider ones than another.
+    sums = expected(np.array([[12000.0, 1], [1, 2]]), OpVersion("", "ReduceLogSumExp", 18))
+    assert all(sums.room(tier).own.dtype == np.float64 for tier in sums.tiers())
     with np.errstate(all="raise"):
         out = expected(np.array([[[1e38, 1e38]]], np.float32), POOL, kernel_shape=(2,), p=10)
         assert out.rounded().item() == pytest.approx(1e38 * 2**0.1, rel=1e-7)
@@ -210,6 +213,23 @@ def test_special_values_are_those_of_the_formula_also_by_digits() -> None:
     assert method == "mpmath"
     np.testing.assert_array_equal(out, [[[1, np.nan, 0, 7]]])
     assert not np.signbit(out[0, 0, 2])
+
+
+@pytest.mark.parametrize(
+    ("op", "dtype", "x", "want"),
+    [
+        (("Reciprocal", 13), "f4", [[-0.0, 0, 2]], [-np.inf, np.inf, 0.5]),
+        (("Mul", 14), "f8", [[-0.0, 1e200], [1, 1e200]], [-0.0, np.inf]),
+        (("Erf", 13), "f8", [[-0.0, np.inf]], [-0.0, 1]),
+        (("Celu", 12), "f4", [[np.nan, -1, 3]], [np.nan, np.expm1(-1), 3]),
+        (("Pow", 15), "f8", [[-np.inf, 0, 2], [-0.5, np.inf, 3]], [0, 0, 8]),
+    ],
+)
+def test_wider_values_keep_what_ieee_says_of_zeros_infinities_and_nan(op, dtype, x, want) -> None:
+    node = Node(OpVersion("", *op), tuple(np.array(one, dtype) for one in x), {})
+    for found in (correctly_rounded(node)[0][0], node.right[0]):
+        np.testing.assert_array_equal(found, np.array(want, dtype))
+        assert np.signbit(found).tolist() == np.signbit(want).tolist()
 
 
 @pytest.mark.parametrize("x", [-3.0, -1.0, 0.5, 2.0])

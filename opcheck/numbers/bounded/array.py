@@ -24,6 +24,8 @@ Lost: TypeAlias = NDArray[Any]
 
 #: An infinity of the value's sign stands in its place; or NaN or an infinity of either sign.
 OVERFLOWED, ANYTHING = np.int8(1), np.int8(3)
+#: What counts as the size of mpmath's larger numbers, so that errors stay within float64.
+CUT = 2.0**1000
 
 
 @cache
@@ -203,10 +205,10 @@ class Bounded(Number):
             if small.any():
                 error += np.where(small, arithmetic.floor, 0.0)
         # False for NaN too, so that whatever is strange is looked at.
-        if not size.max(initial=0) <= arithmetic.largest:
+        if not size.max(initial=0) < min(CUT, arithmetic.largest):
             finite = is_finite(self.v)
             error = np.where(finite, error, 0.0)
-            over = finite & ~(size <= arithmetic.largest)
+            over = finite & ~((size <= arithmetic.largest) & (np.abs(self.v) <= arithmetic.largest))
             if over.any():
                 lost = over if lost is None else lost | over
                 error = np.where(np.isnan(error), np.inf, error)
@@ -281,9 +283,28 @@ def _spread(part: NDArray[Any] | None, shape: tuple[int, ...]) -> Any:
 
 
 def size_of(v: Reals) -> Floats:
-    """The absolute value of each element, in longdouble if it is that, else in float64."""
+    """The absolute value of each element, in longdouble if it is that, else in float64.
+
+    Of mpmath's numbers at most `CUT`, and their errors are in proportion to that: see `reach`.
+    """
     size = np.asarray(np.abs(v))
+    if size.dtype == np.object_:
+        size = np.where((size > CUT) & is_finite(size), CUT, size)
     return size if size.dtype == np.longdouble else size.astype(np.float64, copy=False)
+
+
+def reach(v: Reals, e: Floats | None) -> Any:
+    """The errors `e` of values, also of those beyond `CUT`, where they are mpmath's numbers."""
+    if e is None or v.dtype != np.object_:
+        return e
+    e = as_values(e, v.dtype)
+    return np.where(size_of(v) == CUT, e * (np.abs(v) / CUT), e)
+
+
+def apart(a: Reals, b: Reals) -> Any:
+    """How far values are apart, in the wider of their types."""
+    wide = max(a.dtype, b.dtype, key=VALUES().index)
+    return size_of(as_values(a, wide) - as_values(b, wide))
 
 
 def is_finite(v: Reals) -> Mask:

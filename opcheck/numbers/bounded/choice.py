@@ -14,11 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from opcheck.numbers.bounded.array import (
+    CUT,
     OVERFLOWED,
     Bounded,
     Errors,
     Mask,
     Reals,
+    as_values,
     is_finite,
     pair,
     size_of,
@@ -174,6 +176,26 @@ def _either(chosen: Mask, a: Any, b: Any, default: Any = 0.0) -> Any:
     return np.where(chosen, default if a is None else a, default if b is None else b)
 
 
+def with_ieee(narrow: Any, wide: Any, enough: bool) -> Any:
+    """An output of mpmath's numbers, which know no −0, with IEEE's for zeros, infinities and NaN.
+
+    If `narrow` values are precise `enough`, they stay wherever they did not run out.
+    """
+    if not isinstance(narrow, Bounded) or not isinstance(wide, Bounded):
+        return wide
+    v, zero = narrow.v, narrow.v == 0
+    # Where IEEE has NaN, as of ∞ − ∞, a finite difference may well be 0.
+    better = is_finite(wide.v) & (np.isnan(v) | np.asarray(wide.v != 0, np.bool_))
+    if enough:
+        better &= zero | ~(np.abs(v) <= CUT)
+    if not better.any():
+        return narrow
+    # An object may be Python's −0.0 too.
+    v = np.where(zero, v.astype(np.float64).astype(np.object_), as_values(v, wide.v.dtype))
+    with np.errstate(all="ignore"):
+        return where(better, wide, narrow.like(v, narrow._errors))
+
+
 def extreme(
     choose: Callable[..., Any], merged: Callable[[np.ufunc], Any], v: Reals, *operands: Bounded
 ) -> Bounded:
@@ -182,6 +204,10 @@ def extreme(
     `merged(how)` joins what is known of all that it was chosen from.
     """
     first = operands[0]
+    if first.v.dtype == np.object_:
+        # To compare mpmath's numbers loses NaN.
+        nan = merged(np.logical_or)(*(np.asarray(x.v != x.v) for x in operands))
+        v = np.where(nan, as_values(np.nan, first.v.dtype), v)
     if all(x.exact for x in operands):
         return Bounded(v, first.dtype, first.arithmetic)
 

@@ -21,6 +21,7 @@ from opcheck.numbers.bounded.array import (
     Reals,
     is_finite,
     pair,
+    reach,
     size_of,
 )
 
@@ -107,8 +108,9 @@ def real(name: str) -> Callable[..., Any]:
         precisely = precise.of_objects(name)
         if kind == np.object_:
             return precisely(*operands)
-        # NumPy has no erf, and Python's knows float64 only.
-        return precise.longdoubles(precisely(precise.objects(operands[0])))
+        # NumPy has no erf, Python's knows float64 only, and mpmath's no −0.
+        found = precise.longdoubles(precisely(precise.objects(operands[0])))
+        return np.copysign(found, operands[0])
 
     return function
 
@@ -351,7 +353,9 @@ def _library(name: str, x: Bounded) -> Bounded:
         if accuracy.argument:
             e = plus(e, size_of(old.v) * (accuracy.argument * old.arithmetic.u))
             e = e if e is None or np.isfinite(e).all() else np.where(is_finite(old.v), e, 0.0)
-        e, lost = _through(function, old, v, e, _SHAPES.get(name, _RISING))
+        shape = _SHAPES.get(name, _RISING)
+        e = reach(old.v, e) if shape is _RISING else e
+        e, lost = _through(function, old, v, e, shape)
         if name == "exp":
             e = vanished(v, e, lambda: is_finite(old.v))
         if accuracy.absolute:
@@ -378,7 +382,7 @@ def sqrt(x: Bounded) -> Bounded:
     def errors() -> Errors:
         old = x.settled()
         least = 0.0 if x.never_negative() else -np.inf
-        e, lost = _through(function, old, v, old.e, _RISING, least)
+        e, lost = _through(function, old, v, reach(old.v, old.e), _RISING, least)
         return Errors(e, _slope_squared(function, old.v, v, old.q), lost)
 
     return result(v, x, errors, least=0.49 * x.sure, squared=True)
@@ -419,7 +423,7 @@ def pow(x: Any, p: Any) -> Bounded:
 def _spread_of_power(x: Bounded, p: Bounded, v: Reals) -> tuple[Floats, Mask | None]:
     """Return the largest distance of (x ± e)^(p ± e) from v, and where it is unknown."""
     power = real("pow")
-    x_e, p_e = (np.zeros(()) if part is None else part for part in (x.e, p.e))
+    x_e, p_e = (np.zeros(()) if one.e is None else reach(one.v, one.e) for one in (x, p))
     low = x.v - x_e
     if x.never_negative():
         low = np.where((x.v >= 0) & (low < 0), low * 0, low)

@@ -10,8 +10,6 @@
 Names that `opcheck.__all__` lists keep their meaning within a major version.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from os import PathLike

@@ -3,8 +3,6 @@
 Knows nothing of operators, files or backends.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import Any, Literal

@@ -15,8 +15,6 @@ NodeError                         about one node; becomes an outcome or a verdic
 Anything else that escapes is a bug of opcheck and keeps its traceback.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import IntEnum

@@ -1,7 +1,5 @@
 """Entries of `clauses/` on the sentences of a page, and the cases that test each one."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set

@@ -7,8 +7,6 @@ versions behind it, separated by semicolons: `described above (Softmax-1, 11); o
 (Softmax-13)`.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass

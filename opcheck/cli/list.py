@@ -1,7 +1,5 @@
 """`opcheck list`."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -5,8 +5,6 @@ repaired on the way. Which values are right, `elements` says of a stated toleran
 an operator's error bound.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace

@@ -4,8 +4,6 @@ Arrays and attributes go in, arrays come out: it knows no files and no models, a
 than `opcheck.opset` tells of an operator's schema.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from opcheck.engine.evaluate import Evaluation, Expected, Room, Tier, precisely

@@ -1,7 +1,5 @@
 """Axis arithmetic shared by the operators: ranges, negative axes, coercion to two dimensions."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from math import prod

@@ -1,7 +1,5 @@
 """Operators as the specification's own function bodies state them, node by node."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

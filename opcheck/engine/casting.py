@@ -1,7 +1,5 @@
 """One element type to another, each value rounded once: what Cast and its kin have in common."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -4,8 +4,6 @@ Numbers of 16 bits are widened to float32, computed with there and narrowed agai
 passes over integers. Inputs may have any strides and byte order, and are not modified.
 """
 
-from __future__ import annotations
-
 from typing import Any, TypeAlias
 
 import numpy as np

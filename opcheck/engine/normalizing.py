@@ -1,7 +1,5 @@
 """Shared code of normalizations: the variance, its root, and their mutants."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial

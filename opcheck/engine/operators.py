@@ -11,8 +11,6 @@ returns the outputs. Defaults come from the schema. It is written with the funct
 for what the specification forbids, beyond what the schema forbids already.
 """
 
-from __future__ import annotations
-
 import importlib
 import inspect
 import re

@@ -1,7 +1,5 @@
 """Correctly rounded outputs: proven by error bounds, or to as many digits as it takes."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from itertools import pairwise

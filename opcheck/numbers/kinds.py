@@ -1,7 +1,5 @@
 """Shared code of bounded and precise arrays: operators, and how they are shown."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from math import prod

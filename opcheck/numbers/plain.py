@@ -3,8 +3,6 @@
 Integers wrap around, as NumPy's do. NumPy's warnings are left to the caller's `errstate`.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from typing import Any

@@ -4,8 +4,6 @@
 DirectML's operators stand beside ONNX's and are read the same way.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from functools import cache
 from operator import or_

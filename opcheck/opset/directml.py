@@ -3,8 +3,6 @@
 Types are spelt as ONNX spells them, so that everything downstream reads both families alike.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from opcheck.model import OpVersion

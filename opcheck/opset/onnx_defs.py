@@ -1,7 +1,5 @@
 """ONNX's operators, read from `onnx.defs`: nothing about them is listed by hand."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, cast, get_args

@@ -1,7 +1,5 @@
 """Mutants of every operator: what its schema, its formula and its own file make of it."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import cache
 from itertools import chain

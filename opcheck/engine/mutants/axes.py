@@ -1,7 +1,5 @@
 """Mutants about an attribute that names an axis, or several, and faults of coercion to a matrix."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from math import prod

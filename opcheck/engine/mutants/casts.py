@@ -1,7 +1,5 @@
 """Faults of `cast_to`, the conversion of one element type to another."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, TypeAlias
 

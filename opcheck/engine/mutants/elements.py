@@ -1,7 +1,5 @@
 """Faults of functions that work element by element."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from functools import partial
 from math import prod

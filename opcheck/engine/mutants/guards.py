@@ -4,8 +4,6 @@ Kernels choose their path by attributes, sizes, types and values. A mutant for e
 and for each two that can hold at once, survives until a case visits the path and checks a value.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial

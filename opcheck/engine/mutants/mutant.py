@@ -4,8 +4,6 @@ A mutant serves three times: it names the cause of a failure, it measures what a
 sees, and it is a wrong backend in tests.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias

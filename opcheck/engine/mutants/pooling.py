@@ -1,7 +1,5 @@
 """Mutants of what lies in windows: of padding, of sums over windows, of pooled tensors."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial

@@ -4,8 +4,6 @@ A fault is a function of a matrix whose lines are the rows, (n, N) with N ≥ 1,
 for each row, (n,), or one for all.
 """
 
-from __future__ import annotations
-
 import operator
 import sys
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Mutants that an operator's schema makes: attributes, inputs, versions and types misread."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """Mutants of whole tensors: misplaced elements, wrong shapes and refusals, lossy numbers."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from contextlib import suppress

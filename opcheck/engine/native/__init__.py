@@ -5,8 +5,6 @@ but the `numpy` backend knows it: answers are judged by the formulas. Every kern
 the bound of its operator's formula, on any memory layout.
 """
 
-from __future__ import annotations
-
 import importlib
 import importlib.util
 from functools import cache

@@ -1,7 +1,5 @@
 """Work on arrays in blocks that stay in the processor's cache, in one thread or in several."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context

@@ -1,7 +1,5 @@
 """DML_ACTIVATION_HARDMAX1 as Hardmax of the dimensions in another order, fast."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from math import prod
 

@@ -4,8 +4,6 @@ Where it is quick to compare all elements with their row's maximum, that is the 
 has several maxima or NaN. Elsewhere the place of the maximum is found, and the one put into zeros.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from functools import partial
 from typing import TypeAlias

@@ -5,8 +5,6 @@ input's dtype and layout allow, without memory beside that of the output. NumPy'
 to `native`'s `errstate`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 from typing import Any, TypeAlias

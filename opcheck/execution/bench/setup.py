@@ -1,7 +1,5 @@
 """Setup of a benchmark: cases, amount of measuring, and processes."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace

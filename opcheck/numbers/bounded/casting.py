@@ -1,7 +1,5 @@
 """Casts of bounded numbers."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

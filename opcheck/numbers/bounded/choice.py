@@ -3,8 +3,6 @@
 Where the error of an operand leaves more than one outcome, all of them are admitted.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial

@@ -1,7 +1,5 @@
 """Functions of bounded numbers, element by element."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Movement of bounded numbers: elements are carried along with all that is known of them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any

@@ -1,7 +1,5 @@
 """Sums, products and extremes of bounded numbers, in whatever order they are computed."""
 
-from __future__ import annotations
-
 import builtins
 import math
 from collections.abc import Callable, Sequence

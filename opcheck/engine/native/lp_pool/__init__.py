@@ -11,8 +11,6 @@ ones for all positions at once. Sums that lose their first elements again would 
 but lose digits.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from threading import local
 from typing import Any

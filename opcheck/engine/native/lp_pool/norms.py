@@ -3,8 +3,6 @@
 Powers and their roots are made by products, square and cube roots as far as they go.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache

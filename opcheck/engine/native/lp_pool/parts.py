@@ -1,7 +1,5 @@
 """Parts of a pooling: some windows along each axis, and the elements that they reach."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache

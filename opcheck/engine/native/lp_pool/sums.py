@@ -6,8 +6,6 @@ distance, and sums of 2, 4, 8 … elements take one addition each. Rows run into
 comes of it is not looked at.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache

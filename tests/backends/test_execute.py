@@ -3,7 +3,9 @@
 import numpy as np
 import pytest
 
+from opcheck.backends.base import Defect, own_part
 from opcheck.backends.execute import MAX_DETAIL, execute, told
+from opcheck.errors import InvalidNode, NotSupported
 from opcheck.model import Declared, Foreign, Question
 from tests.asking import task_of
 from tests.miniatures import Fake, answering, in_turn, refusing
@@ -183,3 +185,25 @@ def test_a_declaration_that_makes_no_sense_is_an_answer_that_cannot_be_used(said
 
 def test_what_goes_wrong_in_declaring_is_the_backends():
     assert declaring(ValueError("no")).exit.kind == "ValueError"
+
+
+# ── failures of our own part ─────────────────────────────────────────────────────────────────────
+@pytest.mark.parametrize(
+    "error", [AssertionError(), ImportError("x"), ValueError("bad"), KeyError(1)]
+)
+def test_whatever_fails_in_our_own_part_is_a_defect(error: Exception) -> None:
+    with pytest.raises(Defect, match=f"^{type(error).__name__}: ") as caught, own_part():
+        raise error
+    assert caught.value.__cause__ is error
+
+
+@pytest.mark.parametrize("error", [InvalidNode("axis 7"), NotSupported("no kernel")])
+def test_what_is_said_about_the_node_is_none(error: Exception) -> None:
+    with pytest.raises(type(error)) as caught, own_part():
+        raise error
+    assert caught.value is error
+
+
+def test_an_interrupt_passes_through() -> None:
+    with pytest.raises(KeyboardInterrupt), own_part():
+        raise KeyboardInterrupt

@@ -5,7 +5,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -118,3 +118,8 @@ def start() -> Iterator[Callable[..., subprocess.Popen[Any]]]:
     for process in started:
         with process:
             process.kill()
+
+
+def without_diagnoses(lines: Iterable[str]) -> list[str]:
+    """`lines` without what the failure looks like, which is better known after other failures."""
+    return [line for line in lines if not line.startswith(("  looks", "  or ", " " * 10 + "…"))]

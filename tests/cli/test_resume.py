@@ -3,15 +3,15 @@
 import json
 import re
 import sys
+import time
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
 from opcheck.report import store
-from tests.cli.conftest import InlinePool
+from tests.cli.conftest import InlinePool, without_diagnoses
 from tests.cli.test_run import CASES
-from tests.cli.told import without_diagnoses
 
 pytestmark = pytest.mark.usefixtures("whole")
 
@@ -406,3 +406,44 @@ def test_where_there_is_no_room_the_file_stays_as_it_is(run, monkeypatch):
     found = run("run", *ALL, "--resume", "run.jsonl", code=4)
     assert "run.jsonl cannot be written: No space left on device" in found.stderr
     assert Path("run.jsonl").read_bytes() == before
+
+
+# ── killed half-way through, in processes of their own ───────────────────────────────────────────
+HUNDREDS = """\
+op: Hardmax
+opset: 13
+dtype: float32
+cases:
+- name: few_values
+  matrix: {{attrs.axis: [0, 1], inputs.input.seed: {ties}}}
+  inputs: {{input: {{shape: [3, 4], choice: [1, 2]}}}}
+- name: many
+  matrix: {{attrs.axis: [0, 1], inputs.input.seed: {none}}}
+  inputs: {{input: {{shape: [3, 4], permutation: [0, 1]}}}}
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals and terminals")
+def test_killed_at_half_and_resumed_it_leaves_the_stream_of_one_that_ran_through(start, tmp_path):
+    text = HUNDREDS.format(ties=[*range(10)], none=[*range(90)])
+    (tmp_path / "cases.yaml").write_text(text)
+    words = ["run", "cases.yaml", "-q", "-b", "py:tests.cli.fakes:LAST_OF_TIES"]
+    through = start(*words, "--report", "json=through.jsonl", cwd=tmp_path)
+    assert through.communicate(timeout=120)[1] == ""
+    assert through.returncode == 1
+
+    killed, part = start(*words, "--report", "json=part.jsonl", cwd=tmp_path), "part.jsonl"
+    until = time.monotonic() + 120
+    while not (tmp_path / part).exists() or (tmp_path / part).read_bytes().count(b"\n") < 101:
+        assert time.monotonic() < until, "it wrote nothing"
+        time.sleep(0.005)
+    killed.kill()
+    killed.communicate(timeout=30)
+    there = len(store.read(tmp_path / part).records)
+    assert 100 <= there < 200
+
+    resumed = start(*words, "--resume", part, cwd=tmp_path)
+    _, err = resumed.communicate(timeout=120)
+    assert resumed.returncode == 1
+    assert err == f"opcheck: part.jsonl has {there} of 200 results; {200 - there} to come\n"
+    assert without_times(tmp_path / part) == without_times(tmp_path / "through.jsonl")

@@ -7,8 +7,8 @@ import shlex
 import pytest
 
 from opcheck.report import store
+from tests.cli.conftest import without_diagnoses
 from tests.cli.fakes import FAKES
-from tests.cli.told import without_diagnoses
 
 pytestmark = pytest.mark.usefixtures("cases")
 

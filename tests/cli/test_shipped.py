@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from opcheck.cli.group import program
 from opcheck.model import Computed
 from tests.asking import shipped_cases
-from tests.cli.told import without_diagnoses
+from tests.cli.conftest import without_diagnoses
 from tests.readme import block, numberless
 from tests.releases import needs_known_releases
 

@@ -1,7 +1,11 @@
 """A run under a ledger: what failures looked like once is found in them again."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from opcheck import suite
 from opcheck.analysis.status import is_red, reds
@@ -9,14 +13,15 @@ from opcheck.diagnose import names_of
 from opcheck.engine.mutants import mutants_of
 from opcheck.errors import BackendUnavailable
 from opcheck.execution import judge_all
-from opcheck.execution.ledger_update import update_ledger
+from opcheck.execution.ledger_update import pattern, update_ledger
 from opcheck.known import Gate, load_user_ledgers
 from opcheck.known.writing import new_ledger, revised
-from opcheck.model import OpVersion, Verdict
+from opcheck.model import Diagnosis, LiveResult, OpVersion, Verdict
 from opcheck.reading import Problems, read_text
 from tests.asking import shipped_cases
 from tests.execution.one import one
 from tests.inline import Inline, diagnosed, lying
+from tests.known.ledgers import INFO, case, ledger
 from tests.miniatures import Fake
 from tests.report.made import recorded
 
@@ -124,3 +129,186 @@ def test_what_is_listed_excuses_a_repeated_case_only_if_it_came_each_time(
 def test_names_that_a_failure_may_look_like():
     assert {"last_of_ties", "not_checked", "computed_in_float16"} <= names_of(HARDMAX)
     assert names_of(OpVersion("", "LpNormalization", 22)) == set()
+
+
+# ── after a run a ledger is written with which the next holds nothing unexpected ─────────────────
+LOOKS = (Diagnosis("last_of_ties", "as if the last of equal maxima won"),)
+CASES = [
+    case(name, opset=opset, dtype=dtype)
+    for name in ("ties", "axes", "nan")
+    for opset in (11, 13)
+    for dtype in ("float16", "float32")
+]
+RED = reds()
+
+
+def outcomes(one):
+    """What may come of a case: what it is worth, in what way it fails, why, and what it looks."""
+    return st.sampled_from(
+        [
+            LiveResult(one, "acme", Verdict.PASS),
+            LiveResult(one, "acme", Verdict.FAIL, "wrong", "values", diagnoses=LOOKS),
+            LiveResult(one, "acme", Verdict.FAIL, "wrong", "values"),
+            LiveResult(one, "acme", Verdict.FAIL, "accepts", "accepted"),
+            LiveResult(one, "acme", Verdict.ERROR, f"no kernel at {one.opset}", "raised"),
+            LiveResult(one, "acme", Verdict.CRASH, "killed by SIGSEGV", "crash"),
+            LiveResult(one, "acme", Verdict.TIMEOUT, "no answer within 30 s", "timeout"),
+            LiveResult(one, "acme", Verdict.UNSUPPORTED, "no float16"),
+            LiveResult(one, "acme", Verdict.UNSUPPORTED, "no graph", inexpressible=True),
+        ]
+    )
+
+
+RUNS = st.tuples(*map(outcomes, CASES))
+
+
+def judged(run, gate):
+    """The records of a run under a gate; what was diagnosed looks like that."""
+    return [
+        recorded(
+            gate.judged(one, INFO, lambda name, one=one: name in {d.mistake for d in one.diagnoses})
+            or one
+        )
+        for one in run
+    ]
+
+
+def red(records):
+    return {record.case for record in records if is_red(record, RED)}
+
+
+def written(folder, run, text=None, *, add=True, prune=True):
+    """The ledger after a run, and what was said of it."""
+    path = folder / "mine.yaml"
+    path.write_text(text or new_ledger("acme"))
+    (before,) = load_user_ledgers([path])
+    records = judged(run, Gate([before]))
+    found = update_ledger(before, records, CASES, red(records), "1.5", add=add, prune=prune)
+    text = path.read_text()
+    node = read_text(text, "", Problems())
+    assert node is not None
+    path.write_text(revised(text, node, "", found.revision))
+    (after,) = load_user_ledgers([path])
+    return after, found
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("ledgers")
+
+
+@settings(deadline=None)
+@given(RUNS)
+def test_a_first_ledger_makes_the_same_run_green(folder, run):
+    ledger, _ = written(folder, run)
+    again = judged(run, Gate([ledger]))
+    assert red(again) == set()
+    passes = sum(one.verdict is Verdict.PASS for one in run)
+    assert sum(record.verdict is Verdict.PASS for record in again) == passes
+
+
+@settings(deadline=None)
+@given(RUNS, RUNS)
+def test_a_ledger_that_was_brought_up_to_date_does_too(folder, before, now):
+    ledger, _ = written(folder, before)
+    ledger, _ = written(folder, now, ledger.path.read_text())
+    assert red(judged(now, Gate([ledger]))) == set()
+
+
+@settings(deadline=None)
+@given(RUNS, RUNS)
+def test_nothing_is_added_or_removed_unless_told(folder, before, now):
+    ledger, _ = written(folder, before)
+    text = ledger.path.read_text()
+    was = red(judged(now, Gate([ledger])))
+    same, found = written(folder, now, text, add=False, prune=False)
+    assert same.path.read_text() == text
+    assert found.left + found.passing == len(was)
+    pruned, _ = written(folder, now, text, add=False)
+    passing = {one.case.id for one in now if one.verdict is Verdict.PASS}
+    assert red(judged(now, Gate([pruned]))) == was - passing
+
+
+def test_cases_that_were_not_run_stay_listed(folder):
+    failing = [LiveResult(one, "acme", Verdict.FAIL, "wrong", "values") for one in CASES]
+    ledger, _ = written(folder, failing)
+    now = [replace(failing[0], verdict=Verdict.PASS, failure=None)]
+    ledger, found = written(folder, now, ledger.path.read_text())
+    assert found.removed == 1
+    assert red(judged(failing, Gate([ledger]))) == {CASES[0].id}
+
+
+def test_what_looks_alike_is_one_entry_with_a_cause_to_be_confirmed(folder):
+    run = [
+        LiveResult(c, "acme", Verdict.FAIL, "wrong", "values", diagnoses=LOOKS) for c in CASES[:6]
+    ]
+    run += [LiveResult(c, "acme", Verdict.ERROR, f"no kernel: {c.id}", "raised") for c in CASES[6:]]
+    ledger, found = written(folder, run)
+    assert found.added == 12
+    ties, raised = ledger.fields.known
+    assert (ties.cause, ties.looks) == (
+        "Looks as if the last of equal maxima won.",
+        ["last_of_ties"],
+    )
+    assert raised.reason == "no kernel"
+    assert raised.cause.startswith("Not known yet; Hardmax/axes@opset=13,dtype=float16: no kernel")
+
+
+def test_entries_about_other_versions_stay_as_they_are(folder):
+    text = "backend: acme\nknown:\n- verdict: fail\n  versions: '<1'\n  cause: Old.\n"
+    text += "  where:\n  - {op: Hardmax, name: [ties, gone]}\n"
+    passing = [LiveResult(one, "acme", Verdict.PASS) for one in CASES]
+    assert written(folder, passing, text)[0].path.read_text() == text
+
+
+def test_what_another_ledger_lists_otherwise_is_not_listed_twice(folder):
+    other = ledger(folder, "{verdict: crash, cause: X., where: [{op: Hardmax}]}", name="other.yaml")
+    run = [LiveResult(one, "acme", Verdict.FAIL, "wrong", "values") for one in CASES]
+    records = judged(run, Gate([other]))
+    found = update_ledger(None, records, CASES, red(records), "1.5", add=True, prune=True)
+    assert (found.added, found.elsewhere, bool(found.revision)) == (0, len(CASES), False)
+
+
+def test_what_is_nowhere_is_pruned(folder):
+    where = "where: [{op: Hardmax, name: [ties, gone]}]"
+    said = ledger(
+        folder,
+        f"verdict: fail\ncause: One.\n{where}",
+        "verdict: fail\ncause: Two.\nwhere:\n- {op: LpPool}",
+    )
+    run = [
+        LiveResult(c, "acme", Verdict.FAIL, "wrong", "values") for c in CASES if c.name == "ties"
+    ]
+    after, found = written(folder, run, said.path.read_text())
+    (left,) = after.fields.known
+    assert [place.name for place in left.where] == [["ties"]]
+    assert (found.removed, found.nowhere) == (0, [3, 6])
+
+
+@pytest.mark.parametrize(
+    ("reason", "kept"),
+    [
+        ("killed by SIGSEGV", "killed by SIGSEGV"),
+        ("raised on a legal model: axis 3 of [1, 2]", "raised on a legal model: axis * of"),
+        ("no kernel for LpPool(22) at 0x7f00aa", "no kernel for LpPool(*) at"),
+        ("cannot open /tmp/x1/model.onnx now", "cannot open * now"),
+        ("no float16 kernel", "no float16 kernel"),
+        ("no\x1b[2J \u202e kernel\x00 here", "no*[*J * kernel* here"),
+        ("no\nkernel  here", "no kernel here"),
+        ("took 1.5e-3 s, 2, 3 and 4", "took * s, * and"),
+        ("a" * 500, "a" * 100),
+        ("", None),
+        ("12", None),
+        ("code 7", None),
+    ],
+)
+def test_what_differs_from_case_to_case_is_left_out_of_a_reason(reason, kept):
+    assert pattern(reason) == kept
+
+
+@settings(deadline=None)
+@given(st.text(max_size=300))
+def test_whatever_a_backend_says_can_be_listed(folder, said):
+    run = [LiveResult(CASES[0], "acme", Verdict.ERROR, said, "raised")]
+    ledger, _ = written(folder, run)
+    assert red(judged(run, Gate([ledger]))) == set()

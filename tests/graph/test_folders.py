@@ -1,3 +1,4 @@
+import json
 import re
 from pathlib import Path
 from typing import Any
@@ -13,18 +14,26 @@ from opcheck.dtypes import BASIC, DTYPES
 from opcheck.graph import model_of
 from opcheck.graph.folders import (
     DATA_SET,
+    MARKER,
     MAX_NAME,
     MODEL,
     NotDelivered,
+    Saying,
     folder_name,
     not_written_here,
     other_question,
+    read_origin,
     read_outputs,
+    read_refusal,
+    read_saying,
+    refusal_text,
     task_folder_name,
+    write_origin,
     write_question,
+    write_saying,
 )
 from opcheck.graph.tensors import read_tensor, tensor_bytes
-from opcheck.model import OutputSpec
+from opcheck.model import BackendInfo, OutputSpec, Raised
 from tests.asking import shipped_cases, task_of
 
 X = np.array([[3, 3, 1], [3, 0, 3]], np.float32)
@@ -263,3 +272,118 @@ def test_a_file_or_a_link_is_no_folder_of_a_case(tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to(tmp_path / "real")
     for name in ("file", "link"):
         assert not_written_here(tmp_path / name, answered=True) == str(tmp_path / name)
+
+
+# ── whose outputs they are ───────────────────────────────────────────────────────────────────────
+FULL = BackendInfo(
+    "device?accumulate=float16", "device", "2.1", ("float16",), True, True, ("npu", "cpu"), 4
+)
+PLAIN = BackendInfo("numpy", "numpy", "")
+
+
+@pytest.mark.parametrize("backend", [FULL, PLAIN, None])
+def test_whose_outputs_they_are_is_read_as_written(tmp_path, backend):
+    write_origin(tmp_path, backend)
+    assert read_origin(tmp_path) == backend
+
+
+def test_a_folder_without_the_file_says_nothing(tmp_path: Path) -> None:
+    assert read_origin(tmp_path) is None
+
+
+def refusal(folder: Path, text: str) -> str:
+    (folder / MARKER).write_text(text)
+    with pytest.raises(ValueError, match=MARKER) as error:
+        read_origin(folder)
+    return str(error.value)
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"format": 1}', "[" * 100_000])
+def test_another_file_of_that_name_is_none_of_ours(tmp_path: Path, text: str) -> None:
+    assert refusal(tmp_path, text) == "opcheck.json is damaged, or not opcheck's"
+
+
+def test_a_later_format_is_not_guessed_at(tmp_path: Path) -> None:
+    told = refusal(tmp_path, '{"format": 2, "backend": null}')
+    assert told == "opcheck.json has format 2; this opcheck reads 1"
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"address": 3},
+        {"version": None},
+        {"accumulate": "float16"},
+        {"devices": [1]},
+        {"engine": "no"},
+        {"threads": "1"},
+    ],
+)
+def test_what_it_says_has_to_make_sense(tmp_path: Path, change: dict[str, Any]) -> None:
+    write_origin(tmp_path, FULL)
+    record = json.loads((tmp_path / MARKER).read_text())
+    record["backend"] |= change
+    told = refusal(tmp_path, json.dumps(record))
+    assert told == "opcheck.json does not say whose outputs these are"
+
+
+def test_a_marker_that_cannot_be_read_is_told(tmp_path: Path) -> None:
+    (tmp_path / MARKER).mkdir()
+    with pytest.raises(ValueError, match=r"^opcheck\.json cannot be read: "):
+        read_origin(tmp_path)
+
+
+# ── what is said in place of outputs ─────────────────────────────────────────────────────────────
+def test_nothing_is_said_where_there_is_no_such_file(tmp_path: Path) -> None:
+    (tmp_path / "readme.txt").write_text("hello")
+    assert read_saying(tmp_path) is None
+
+
+@pytest.mark.parametrize("kind", ["unsupported", "error", "not_run"])
+def test_what_was_said_is_read_by_its_kind(tmp_path: Path, kind: str) -> None:
+    (tmp_path / f"{kind}.txt").write_bytes("  two\nlines: é\n\n".encode())
+    assert read_saying(tmp_path) == Saying(kind, "two\nlines: é")  # type: ignore[arg-type]
+
+
+def test_an_empty_file_speaks_by_its_name(tmp_path: Path) -> None:
+    (tmp_path / "unsupported.txt").touch()
+    assert read_saying(tmp_path) == Saying("unsupported", "unsupported.txt gives no reason")
+
+
+def test_two_kinds_contradict_each_other(tmp_path: Path) -> None:
+    for kind in ("unsupported", "error"):
+        (tmp_path / f"{kind}.txt").write_text("why")
+    with pytest.raises(ValueError, match=r"^unsupported\.txt and error\.txt are both there$"):
+        read_saying(tmp_path)
+
+
+def test_what_cannot_be_read_is_told(tmp_path: Path) -> None:
+    (tmp_path / "error.txt").mkdir()
+    with pytest.raises(ValueError, match=r"^error\.txt cannot be read: "):
+        read_saying(tmp_path)
+
+
+def test_bytes_that_are_no_text_do_no_harm(tmp_path: Path) -> None:
+    write_saying(tmp_path, Saying("error", "a\ud800b"))
+    assert read_saying(tmp_path) == Saying("error", "a\\ud800b")
+    (tmp_path / "error.txt").write_bytes(b"\xff" * 10_000)
+    found = read_saying(tmp_path)
+    assert found is not None
+    assert len(found.text) == 4000
+
+
+@given(
+    st.from_regex(r"[A-Za-z_][A-Za-z0-9_]*", fullmatch=True),
+    st.text().map(str.strip),
+    st.booleans(),
+)
+@example("KeyError", "", False)
+@example("Error", "refused by accident: x", True)
+def test_a_refusal_is_read_as_it_was_written(kind: str, detail: str, documented: bool) -> None:
+    refusal = Raised("run", kind, detail, documented)
+    assert read_refusal(refusal_text(refusal)) == refusal
+
+
+@pytest.mark.parametrize("text", ["axis 7 is out of range", "no such axis: 7", "[E] axis: 7"])
+def test_other_words_are_words(text: str) -> None:
+    assert read_refusal(text) == Raised("run", "", text, documented=True)

@@ -1,4 +1,8 @@
-from opcheck.reading import FileNode, Mark
+import pytest
+
+from opcheck.errors import CaseFileError, Problem
+from opcheck.reading import FileNode, Mark, Problems
+from opcheck.reading.nodes import quoted
 
 leaf = FileNode(3, Mark(2, 6))
 tree = FileNode(
@@ -37,3 +41,46 @@ def test_the_place_of_a_key_is_given_for_the_last_step_only() -> None:
     assert tree.at(["b"], key=True) == Mark(3, 1)
     assert tree.at(["a", 1], key=True) == Mark(2, 9)
     assert tree.at(["a", "none"], key=True) == Mark(2, 5)
+
+
+# ── problems ─────────────────────────────────────────────────────────────────────────────────────
+def test_a_collection_is_false_until_something_is_found() -> None:
+    problems = Problems()
+    assert not problems
+    assert len(problems) == 0
+    problems.raise_if_any()
+    problems.add("f.yaml", Mark(2, 5), "wrong")
+    assert problems
+    assert len(problems) == 1
+
+
+def test_problems_come_out_in_the_order_they_were_found() -> None:
+    problems = Problems()
+    problems.add("b.yaml", Mark(9, 1), "second thing", "do this")
+    problems.add("a.yaml", Mark(1, 2), "first thing")
+    assert list(problems) == [
+        Problem("b.yaml", 9, 1, "second thing", "do this"),
+        Problem("a.yaml", 1, 2, "first thing"),
+    ]
+
+
+def test_all_problems_are_raised_at_once_in_the_order_of_the_files() -> None:
+    problems = Problems()
+    problems.add("b.yaml", Mark(9, 1), "late", "do this")
+    problems.add("a.yaml", Mark(10, 1), "later")
+    problems.add("a.yaml", Mark(9, 12), "early")
+    with pytest.raises(CaseFileError) as caught:
+        problems.raise_if_any()
+    assert caught.value.lines() == [
+        "a.yaml:9:12: early",
+        "a.yaml:10:1: later",
+        "b.yaml:9:1: late (do this)",
+        "3 problems in 2 files; nothing was run",
+    ]
+
+
+def test_text_from_a_file_is_shown_short_and_without_control_characters() -> None:
+    assert quoted("axis") == "'axis'"
+    assert quoted("\x1b[31m\n") == r"'\x1b[31m\n'"
+    assert len(quoted("x" * 1000)) == 62
+    assert quoted("x" * 1000).endswith("x…'")

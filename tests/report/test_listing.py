@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from opcheck.model import Alternative, AnyOf, Computed, Golden, Rejected, Source, Values
-from opcheck.report import listing
-from tests.report.made import CASE, Page
+from opcheck.model import Alternative, AnyOf, Computed, Golden, Rejected, Source, Values, Verdict
+from opcheck.report import formatting, listing
+from tests.report.made import CASE, Page, result
 
 REFUSED = Rejected("axis out of range", CASE)
 
@@ -51,3 +51,27 @@ def test_a_record_is_json():
     assert found["source"] == "my/ties.yaml:7:3"
     assert found["expect"] == "literal"
     assert found["question"].startswith("Hardmax-13 at opset 13, axis=0, input float32[2, 2]")
+
+
+# ── commands that repeat a case ──────────────────────────────────────────────────────────────────
+@pytest.mark.parametrize(
+    ("verdict", "flag"),
+    [
+        (Verdict.FAIL, None),
+        (Verdict.CRASH, None),
+        (Verdict.WARN, "--strict"),
+        (Verdict.UNSUPPORTED, "--require-supported"),
+    ],
+)
+def test_what_is_red_by_an_option_alone_is_repeated_with_it(verdict, flag):
+    command = formatting.repeat(result(verdict))
+    assert [word for word in command.split() if word in ("--strict", "--require-supported")] == (
+        [flag] if flag else []
+    )
+
+
+@pytest.mark.parametrize(("file", "said"), [("-d.yaml", "./-d.yaml"), ("a-d.yaml", "a-d.yaml")])
+def test_a_file_is_repeated_as_a_file_and_not_as_an_option(file, said):
+    assert formatting.repeat(result(source=Source(file, 1, 1))).startswith(
+        f"opcheck run {said} --case "
+    )

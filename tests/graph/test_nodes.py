@@ -1,0 +1,101 @@
+import numpy as np
+import pytest
+from onnx import TensorProto, helper
+
+from opcheck.graph.nodes import node_tests, random_outputs, stated
+from opcheck.graph.test_data import ATOL, RTOL, read_tolerance
+from tests.models import model, tensor
+
+RATIO = [tensor("r", shape=[]), tensor("t", TensorProto.BOOL, [])]
+
+
+def outputs_of(*nodes):
+    return random_outputs(model(nodes, [tensor("x"), *RATIO], [tensor("y"), tensor("z")]))
+
+
+# ── what is random ───────────────────────────────────────────────────────────────────────────────
+def test_what_follows_from_a_random_draw_is_random_and_nothing_else():
+    draw = helper.make_node("RandomNormalLike", ["x"], ["a"], seed=1.0)
+    after = helper.make_node("Relu", ["a"], ["y"])
+    beside = helper.make_node("Relu", ["x"], ["z"])
+    assert outputs_of(draw, after, beside) == {"y"}
+    assert outputs_of(helper.make_node("Relu", ["x"], ["y"]), beside) == frozenset()
+
+
+def test_dropout_draws_where_it_may_be_training():
+    training = helper.make_node("Dropout", ["x", "r", "t"], ["y", "z"])
+    assert outputs_of(training) == {"y", "z"}
+    assert outputs_of(helper.make_node("Dropout", ["x", "r"], ["y", "z"])) == frozenset()
+    assert outputs_of(helper.make_node("Dropout", ["x", "r", ""], ["y", "z"])) == frozenset()
+
+
+def test_a_draw_in_a_graph_within_is_one_of_the_node_around_it():
+    branch = helper.make_graph(
+        [helper.make_node("Bernoulli", ["x"], ["b"])], "b", [], [tensor("b")]
+    )
+    node = helper.make_node("If", ["t"], ["y"], then_branch=branch, else_branch=branch)
+    assert outputs_of(node) == {"y"}
+
+
+def test_a_graph_within_that_reads_a_draw_is_random():
+    branch = helper.make_graph([helper.make_node("Relu", ["a"], ["b"])], "b", [], [tensor("b")])
+    draw = helper.make_node("Bernoulli", ["x"], ["a"])
+    node = helper.make_node("If", ["t"], ["y"], then_branch=branch, else_branch=branch)
+    assert outputs_of(draw, node) == {"y"}
+
+
+def test_a_draw_in_a_function_of_the_model_is_one_of_its_node():
+    body = [helper.make_node("Bernoulli", ["a"], ["b"])]
+    imports = [helper.make_opsetid("", 17)]
+    function = helper.make_function("mine", "f", ["a"], ["b"], body, imports)
+    proto = model(
+        [helper.make_node("f", ["x"], ["y"], domain="mine")], [tensor("x")], [tensor("y")]
+    )
+    proto.functions.append(function)
+    assert random_outputs(proto) == {"y"}
+
+
+# ── ONNX's node tests ────────────────────────────────────────────────────────────────────────────
+@pytest.mark.parametrize(("op", "number"), [("Hardmax", 7), ("Softmax", 7), ("LpPool", 8)])
+def test_they_come_with_their_data_and_the_tolerance_of_onnx_s_runner(op, number):
+    found = node_tests(op)
+    assert len(found) == number
+    assert {(test.rtol, test.atol) for test in found} == {(1e-3, 1e-7)}
+    for test in found:
+        assert test.name.startswith(f"test_{op.lower()}_")
+        [data] = test.data_sets
+        assert [array.dtype for array in (*data.inputs, *data.outputs)] == [np.float32] * 2
+
+
+def test_attributes_are_those_of_the_node():
+    found = {test.name: stated(test.model).attrs for test in node_tests("LpPool")}
+    assert found["test_lppool_2d_same_upper"] == {
+        "kernel_shape": (2, 2),
+        "p": 2,
+        "auto_pad": "SAME_UPPER",
+    }
+    [test] = (test for test in node_tests("Hardmax") if test.name == "test_hardmax_axis_1")
+    assert stated(test.model).attrs == {"axis": 1}
+
+
+def test_operators_without_any_have_none():
+    assert node_tests("DML_ACTIVATION_HARDMAX1") == ()
+    assert node_tests("no_operator") == ()
+
+
+# ── tolerances in test data ──────────────────────────────────────────────────────────────────────
+def test_what_is_not_said_is_as_onnx_runner_has_it():
+    assert read_tolerance(b"{}") == (RTOL, ATOL)
+    assert read_tolerance(b'{"atol": 0, "more": 1}') == (RTOL, 0.0)
+
+
+@pytest.mark.parametrize("number", ["NaN", "1e999", "-1", "true", '"1"', "null", "1" + "0" * 400])
+def test_no_other_number_is_a_tolerance(number):
+    with pytest.raises(ValueError, match="no finite numbers of at least 0"):
+        read_tolerance(b'{"rtol": %s}' % number.encode())
+
+
+@pytest.mark.parametrize("data", [b"", b"[]", b"{", b"\xff", b"[" * 100_000, b"9" * 10_000])
+def test_what_is_no_object_is_told(data):
+    with pytest.raises(ValueError, match="this is no JSON object with rtol and atol"):
+        read_tolerance(data)

@@ -121,8 +121,7 @@ class Node:
 
     @cached_property
     def _variants(self) -> dict[str, Node]:
-        """Nodes with other attributes: many mutants read the same, which is computed once."""
-        return {}
+        return {}  # Many mutants read the same other attributes.
 
     def with_inputs(self, change: Callable[[Array], Array]) -> Node:
         """Return the node with each input changed that is not left out."""

@@ -18,9 +18,6 @@ LEVELS: tuple[Level, ...] = ("smoke", "core", "deep")
 #: Longer expressions, by words and parentheses, would need too deep a recursion.
 _MAX_TOKENS = 100
 
-#: How many operators a hint names.
-_NAMED = 12
-
 _OPERATORS = ("and", "or", "not", "(", ")")
 Matcher: TypeAlias = Callable[[str], bool]
 #: What a case takes beside its elements is as long as so many elements take; and in microseconds.
@@ -69,11 +66,9 @@ def choose(cases: Sequence[Case], selection: Selection) -> tuple[Case, ...]:
             raise UsageError(f"no case {wanted!r}", _completions(wanted, here))
     for op in selection.ops:
         if op.lower() not in names:
-            some = sorted(names.values())
-            more = f" and {len(some) - _NAMED} more" * (len(some) > _NAMED)
-            there = f"there are cases of {', '.join(some[:_NAMED])}{more}"
-            there = there if some else "name a case file of your own"
+            there = f"there are cases of {', '.join(sorted(names.values()))}"
             hint = _completions(op, names.values()) or there
+            hint = hint if names else "name a case file of your own"
             raise UsageError(f"no case of operator {op!r}", hint)
     asked = sorted({case.opset for case in cases})
     for opset in selection.opsets:

@@ -76,6 +76,7 @@ def examine(want: Want, got: Array, dtype: DType, declared: Collection[str]) -> 
     whole = Findings(got.size, steps=0 if counts_steps else None)
     failed: list[tuple[_Piece, Mask]] = []
     apart = False
+    alone: dict[Tier, ElementShares] = {}  # of the only piece
 
     def is_certain(want: Want, got: Array) -> bool:
         used = math.inf
@@ -88,7 +89,7 @@ def examine(want: Want, got: Array, dtype: DType, declared: Collection[str]) -> 
     for piece in () if is_certain(want, got) else pieces:
         if is_certain(*piece[1:]):
             continue
-        judged = judge(*piece[1:], dtype, first)
+        judged = alone[first] = judge(*piece[1:], dtype, first)
         _note(whole, piece, judged, dtype, got.shape)
         apart |= bool(judged.apart.any())
         if (wrong := judged.shares > 1).any():
@@ -97,6 +98,8 @@ def examine(want: Want, got: Array, dtype: DType, declared: Collection[str]) -> 
 
     def decision(tier: Tier, told: Tier, fits: bool, found: Findings, apart: bool) -> Decision:
         def shares() -> Floats:
+            if len(pieces) == 1:
+                return alone[told].shares
             every = np.zeros(got.shape)
             for at, part, those in pieces:
                 every[at] = judge(part, those, dtype, told).shares
@@ -109,6 +112,7 @@ def examine(want: Want, got: Array, dtype: DType, declared: Collection[str]) -> 
     best, fewest = (first, whole, apart), whole.count
     for tier in others:
         attempts = [(piece, judge(*piece[1:], dtype, tier)) for piece, _ in failed]
+        alone[tier] = attempts[0][1]
         pairs = zip(attempts, failed, strict=True)
         if not any(((judged.shares > 1) & wrong).any() for (_, judged), (_, wrong) in pairs):
             # A larger range excuses nothing that it did not cost.

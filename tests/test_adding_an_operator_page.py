@@ -17,7 +17,7 @@ from tests.shell import ROOT, shell
 PAGE = (ROOT / "docs" / "adding-an-operator.md").read_text(encoding="utf-8")
 FILES = "".join(
     (ROOT / "opcheck" / "engine" / name).read_text(encoding="utf-8")
-    for name in ("ops/layer_normalization.py", "normalizing.py")
+    for name in ("ops/layer_normalization.py", "ops/where.py", "normalizing.py")
 )
 SUITE = ROOT / "cases" / "onnx" / "layer_normalization.yaml"
 
@@ -29,7 +29,7 @@ def blocks(language: str) -> list[str]:
 
 def test_every_excerpt_stands_in_its_file() -> None:
     *excerpts, refused = blocks("python")
-    assert len(excerpts) == 7
+    assert len(excerpts) == 8
     assert "xp.arange" in refused
     assert [one for one in excerpts if one not in FILES] == []
     assert [one for one in blocks("yaml") if one not in SUITE.read_text(encoding="utf-8")] == []

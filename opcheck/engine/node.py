@@ -18,8 +18,7 @@ from opcheck.model import Array, Attrs, OpVersion, Typed
 from opcheck.opset import Parameter, Schema
 
 T = TypeVar("T")
-#: Variants of nodes are kept up to so many bytes of inputs.
-_SMALL = 1 << 16
+_SMALL = 1 << 16  # Bytes of inputs up to which variants of a node are kept.
 
 
 @dataclass(frozen=True, eq=False)

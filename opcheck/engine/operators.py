@@ -194,7 +194,8 @@ class Operator:
     ) -> Iterator[tuple[int, Formula]]:
         made = by(function) if by else dict.fromkeys(versions or self.formulas, function)
         if not made:
-            self._wrong(function, "it names no version, and no formula stands above it")
+            there = ", ".join(map(str, opset.versions(self.domain, self.name)))
+            self._wrong(function, f"it names no version (of {there}), nor does one above it")
         for since in versions or made:
             self._check(made[since], since)
             if since in taken:

@@ -248,7 +248,7 @@ def trilu(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         ("@OP.f", "@OP.also_honest\n@OP.f", 8, "also_honest: parentheses are missing (did you"),
         ("(14)", "('14')", 8, "Trilu: formula: versions are whole numbers, not '14'"),
         ("@OP.f", "@OP.mutant('x', '14')\n@OP.f", 8, "mutant: versions are whole numbers, not '1"),
-        ("(14)", "()", 8, "Trilu: formula: it names no version, and no formula stands above it"),
+        ("(14)", "()", 8, "Trilu: formula: it names no version (of 14), nor does one above it"),
         ("@OP.f", "@OP.formula(14)\n@OP.f", 8, "version 14 of it is declared above already"),
         ("@OP.f", f"{MUTANT}{MUTANT}@OP.f", 8, "version 14 of it is declared above already"),
         ("@OP.f", "# ", 1, "Trilu: it has no formula, or, as a composite, no function body"),

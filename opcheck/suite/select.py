@@ -10,6 +10,7 @@ from typing import TypeAlias
 from opcheck.dtypes import ELEMENT_TYPES
 from opcheck.errors import UsageError, did_you_mean
 from opcheck.model import Case, Level
+from opcheck.opset import operators
 from opcheck.reading import quoted
 
 #: Each level holds the ones before it.
@@ -68,7 +69,8 @@ def choose(cases: Sequence[Case], selection: Selection) -> tuple[Case, ...]:
         if op.lower() not in names:
             there = f"there are cases of {', '.join(sorted(names.values()))}"
             hint = _completions(op, names.values()) or there
-            hint = hint if names else "name a case file of your own"
+            if op in operators(""):
+                hint = "ONNX has it, but no case here is of it: name a case file of your own"
             raise UsageError(f"no case of operator {op!r}", hint)
     asked = sorted({case.opset for case in cases})
     for opset in selection.opsets:

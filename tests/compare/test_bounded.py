@@ -627,6 +627,13 @@ def test_what_is_plainly_right_is_right(name: str, dtype: str) -> None:
     assert found == {True, False}
 
 
+def test_the_sign_of_a_complex_zero_is_not_passed_over() -> None:
+    zeros = np.array([complex(0, -0.0), complex(-0.0, 0)])
+    want = Want("y", DTYPES["complex128"], zeros)
+    assert are_plainly_right([want], [zeros.copy()])
+    assert not are_plainly_right([want], [np.zeros(2, np.complex128)])
+
+
 def test_booleans_and_indices_may_be_any_of_those_that_errors_admit() -> None:
     class Choice(Fake):
         def room(self, tier: Tier) -> Room:

@@ -302,7 +302,7 @@ def reach(v: Reals, e: Floats | None) -> Any:
 
 
 def apart(a: Reals, b: Reals) -> Any:
-    """How far values are apart, in the wider of their types."""
+    """Distance of values, in the wider of their types."""
     wide = max(a.dtype, b.dtype, key=VALUES().index)
     return size_of(as_values(a, wide) - as_values(b, wide))
 

@@ -27,7 +27,7 @@ PYTEST = [sys.executable, "-m", "pytest", "-x", "-q", "-n0", "-p", "no:cacheprov
 
 
 def spared(text: str) -> Iterator[tuple[tuple[int, int], tuple[int, int]]]:
-    """Where what is no behaviour of its own begins and ends: annotations and decorators."""
+    """Yield where annotations and decorators, which are no behaviour, begin and end."""
     for node in ast.walk(ast.parse(text)):
         typed = [getattr(node, name, None) for name in ("annotation", "returns")]
         for part in typed + getattr(node, "decorator_list", []):
@@ -51,7 +51,7 @@ def mutants(path: Path) -> dict[tuple[int, int], list[tuple[str, int]]]:
 
 
 def survives(path: Path, name: str, number: int, asked: list[str]) -> bool:
-    """Whether the tests pass although the file is changed."""
+    """Return True if the tests pass although the file is changed."""
     before = path.read_text()
     path.write_text(mutate_code(before, get_operator(name)(), number))
     try:

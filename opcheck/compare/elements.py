@@ -157,7 +157,7 @@ class Judge:
 
         The distance is UNORDERED if a NaN is opposite a number.
         """
-        reference = self._round(wanted)
+        reference = once_rounded(wanted, self.dtype)
         match self.dtype.kind:
             case "string":
                 return np.where(reference == got, 0.0, np.inf), None
@@ -174,7 +174,7 @@ class Judge:
 
     def allowed(self, wanted: Array, got: Array) -> str:
         """Describe the error allowed to a wrong element; `wanted` and `got` hold it alone."""
-        reference = self._round(wanted)
+        reference = once_rounded(wanted, self.dtype)
         if self.dtype.kind in ("string", "complex"):
             size = 0.0 if self.dtype.kind == "string" else self._allowed(np.abs(reference))[0]
             return f"±{size:.3g}" if 0 < size < math.inf else "exact"
@@ -194,11 +194,6 @@ class Judge:
                 return f"at least {self.low:g}"
             return f"within [{self.low:g}, {self.high:g}]"
         return f"±{self._allowed(wide(wanted))[0]:.3g}" if ulp is None else f"±{ulp} ULP"
-
-    def _round(self, wanted: Array) -> Array:
-        if wanted.dtype == self.dtype.numpy:
-            return wanted
-        return round_to(wide(wanted), self.dtype)
 
     def _float_shares(
         self, wanted: Array, reference: Array, got: Array, steps: NDArray[np.uint64]
@@ -273,6 +268,11 @@ def wide(values: Array) -> Floats:
     """`values` in float64; a signalling NaN is a value like any other and no cause to warn."""
     with np.errstate(invalid="ignore"):
         return values.astype(np.float64)
+
+
+def once_rounded(values: Array, dtype: DType) -> Array:
+    """`values` in `dtype`, rounded once; themselves where they are of it."""
+    return values if values.dtype == dtype.numpy else round_to(wide(values), dtype)
 
 
 def ratio(error: Floats, allowed: Floats, fits: Mask) -> Floats:

@@ -14,7 +14,7 @@ from itertools import chain
 import numpy as np
 
 from opcheck.compare.bounded import examine, fits_at_least, pardon, scattering
-from opcheck.compare.elements import Findings, Floats, Judge, Places, Want, check
+from opcheck.compare.elements import Findings, Floats, Judge, Places, Want, check, once_rounded
 from opcheck.compare.ulp import UNORDERED, chunks, distance, native, same_bits
 from opcheck.compare.where import describe, picture
 from opcheck.dtypes import DType, element_type, half_ulp, identical, of, round_to
@@ -245,8 +245,7 @@ def _mismatch(
 ) -> Mismatch:
     index = tuple(int(i) for i in np.unravel_index(place, got.shape))
     wanted, actual = native(want.values.flat[[place]]), native(got.flat[[place]])
-    if wanted.dtype != dtype.numpy:
-        wanted = round_to(wanted.astype(np.float64), dtype)
+    wanted = once_rounded(wanted, dtype)
     steps = int(distance(wanted, actual)[0]) if dtype.kind == "float" else UNORDERED
     return Mismatch(
         index=index,
@@ -281,9 +280,9 @@ def in_its_dtype(want: Want) -> Array:
         raise ValueError(f"{want.name}: only the backend's answer tells its dtype: state it")
     if dtype is not None and dtype.kind == "complex":
         return want.values.astype(dtype.numpy)
-    if dtype is None or want.values.dtype == dtype.numpy or dtype.kind != "float":
+    if dtype is None or dtype.kind != "float":
         return want.values
-    return round_to(want.values.astype("float64"), dtype)
+    return once_rounded(want.values, dtype)
 
 
 def computed_want(op: OpVersion, name: str, answer: Array | Expected) -> Want:
@@ -333,7 +332,7 @@ def _is_plainly_right(tolerance: Tolerance | None, want: Want, got: Array | Fore
         return False
     if dtype.kind != "float":
         return identical(y, got)
-    if same_bits(y if y.dtype == got.dtype else round_to(y.astype(np.float64), dtype), got):
+    if same_bits(once_rounded(y, dtype), got):
         return True
     return want.bound is not None and tolerance is None and fits_at_least(want, got, dtype)
 

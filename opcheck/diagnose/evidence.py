@@ -170,22 +170,14 @@ class Evidence:
 
     def within_errors(self, place: int, one: Array, other: Array) -> Any:
         """Mask elements that differ by no more than two sound implementations may; or False."""
-        room = self._rooms[place]
-        if room is None or room.shape != one.shape:
+        bounds = [want.bound for want in self._wants(place)]
+        if len(bounds) != 1 or bounds[0] is None:
+            return False
+        room = bounds[0].room(bounds[0].tiers()[0]).own
+        if room.shape != one.shape:
             return False
         with np.errstate(all="ignore"):
             return np.abs(wide(one) - wide(other)) <= 2 * room
-
-    @cached_property
-    def _rooms(self) -> list[Floats | None]:
-        """For each output, the error that its bound allows; None without a bound of its own.
-
-        Computed once, because many mutants are compared with one answer.
-        """
-        places = range(len(self.got or ()))
-        bounds = [[want.bound for want in self._wants(place)] for place in places]
-        only = [found[0] if len(found) == 1 else None for found in bounds]
-        return [bound.room(bound.tiers()[0]).own if bound else None for bound in only]
 
     def _wants(self, place: int) -> list[Want]:
         return [wants[place] for wants in self.admitted if place < len(wants)]

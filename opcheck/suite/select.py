@@ -77,13 +77,13 @@ def choose(cases: Sequence[Case], selection: Selection) -> tuple[Case, ...]:
         if opset not in asked:
             raise UsageError(f"no case at opset {opset}", f"opsets: {', '.join(map(str, asked))}")
     found = select(cases, selection)
+    chosen = {case.op.name.lower() for case in found} if selection.ops else ()
     # Next to one that is judged, it would go unnoticed that another is not.
-    whatever = select(cases, replace(selection, keywords="")) if found else ()
-    for op in selection.ops if whatever else ():
-        if op.lower() not in {case.op.name.lower() for case in whatever}:
+    for op in selection.ops if found else ():
+        rest = replace(selection, ops=(), keywords="")
+        if op.lower() not in chosen and not select(cases, replace(rest, ops=(op,))):
             opsets = sorted({case.opset for case in cases if case.op.name.lower() == op.lower()})
             there = f"opsets: {', '.join(map(str, opsets))}" if selection.opsets else ""
-            rest = replace(selection, ops=(), keywords="")
             raise UsageError(f"no case of operator {op!r} for {rest}", there or None)
     return found
 

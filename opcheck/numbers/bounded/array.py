@@ -124,12 +124,13 @@ class Bounded(Number):
         k: float = 0.0,
         grid: Grid | None = None,
         least: float = 0.0,
+        squared: bool = False,
     ) -> None:
         # NumPy's operators return a scalar where there is no axis.
         self.v = np.asarray(v)
         self.dtype, self.arithmetic = dtype, arithmetic
         self.k, self.grid, self.least = k, grid or arithmetic.grid, least
-        self.squared = False
+        self.squared = squared
         self._errors = errors
         self._settled: Bounded | None = None
 
@@ -213,8 +214,9 @@ class Bounded(Number):
                 lost = over if lost is None else lost | over
                 error = np.where(np.isnan(error), np.inf, error)
         errors = Errors(error, self.variance(), lost)
-        settled = Bounded(self.v, self.dtype, arithmetic, errors, least=self.sure)
-        settled._settled, settled.squared = settled, self.squared
+        squared = self.squared
+        settled = Bounded(self.v, self.dtype, arithmetic, errors, least=self.sure, squared=squared)
+        settled._settled = settled
         return settled
 
     def ends(self, *, far: bool = False) -> tuple[Reals, Reals]:
@@ -251,19 +253,21 @@ class Bounded(Number):
                 common = Common(*(move(np.broadcast_to(part, self.shape)) for part in parts))
             return Errors(e, q, lost, common)
 
-        made = self.like(move(self.v), NO_ERRORS if self._errors is NO_ERRORS else errors)
-        made.squared = self.squared
-        return made
+        later = NO_ERRORS if self._errors is NO_ERRORS else errors
+        return self.like(move(self.v), later, squared=self.squared)
 
     def never_negative(self) -> bool:
         """Return True if no implementation computes a negative element."""
         return self.squared or (self._errors is NO_ERRORS and bool((self.v >= 0).all()))
 
-    def like(self, v: Reals, errors: Errors | Callable[[], Errors]) -> Bounded:
+    def like(
+        self, v: Reals, errors: Errors | Callable[[], Errors], *, squared: bool = False
+    ) -> Bounded:
         """Other values, rounded last as these were."""
         return Bounded(
-            v, self.dtype, self.arithmetic, errors, k=self.k, grid=self.grid, least=self.least
-        )
+            v, self.dtype, self.arithmetic, errors, k=self.k, grid=self.grid, least=self.least,
+            squared=squared,
+        )  # fmt: skip
 
     def without_common(self) -> Bounded:
         """The array without the error that it has in common."""

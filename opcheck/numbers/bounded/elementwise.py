@@ -58,14 +58,13 @@ def result(
     Where results are stored in a narrower type, that rounding comes last.
     """
     arithmetic = like.arithmetic
-    made = made_first = Bounded(v, like.dtype, arithmetic, errors, k=k, least=least)
-    if arithmetic.stored is not None:
-        made = Bounded(
-            v, like.dtype, arithmetic, lambda: made_first.settled().errors, k=1.0,
-            grid=arithmetic.stored, least=made_first.sure,
-        )  # fmt: skip
-    made.squared = squared
-    return made
+    made = Bounded(v, like.dtype, arithmetic, errors, k=k, least=least, squared=squared)
+    if arithmetic.stored is None:
+        return made
+    return Bounded(
+        v, like.dtype, arithmetic, lambda: made.settled().errors, k=1.0, grid=arithmetic.stored,
+        least=made.sure, squared=squared,
+    )  # fmt: skip
 
 
 def vanished(v: Reals, e: MaybeBound, where: Callable[[], Mask]) -> MaybeBound:
@@ -283,16 +282,12 @@ def inexact(x: Bounded, roundoffs: Any) -> Bounded:
         more = size_of(old.v) * (np.asarray(roundoffs) * old.arithmetic.u)
         return Errors(plus(old.e, np.where(np.isfinite(more), more, 0.0)), old.q, old.lost)
 
-    made = Bounded(x.v, x.dtype, x.arithmetic, errors, least=x.sure)
-    made.squared = x.squared
-    return made
+    return Bounded(x.v, x.dtype, x.arithmetic, errors, least=x.sure, squared=x.squared)
 
 
 def _turned(turn: Callable[[Any], Any], x: Bounded) -> Bounded:
     """Other signs, which rounds nothing."""
-    made = x.like(turn(x.v), x._errors)
-    made.squared = turn is np.abs
-    return made
+    return x.like(turn(x.v), x._errors, squared=turn is np.abs)
 
 
 negative, abs = partial(_turned, np.negative), partial(_turned, np.abs)

@@ -1,7 +1,8 @@
 """Axis arithmetic shared by the operators: ranges, negative axes, coercion to two dimensions."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
+from itertools import product
 from math import prod
 from typing import Any, TypeAlias
 
@@ -123,7 +124,27 @@ def by_rows(function: Callable[[Any, int], Any]) -> dict[int, Callable[..., Any]
     return {1: of_matrix(from_the_front), 11: of_matrix(from_either_end), 13: along_axis}
 
 
-def rows_apart(since: int, rank: int, attrs: Any) -> list[int]:
-    """The axes along which the rows of `by_rows` lie next to each other."""
-    axis = attrs["axis"] % rank
-    return [*range(axis)] if since < 13 else [other for other in range(rank) if other != axis]
+def rows_apart(
+    since: int, shape: Sequence[int], attrs: Mapping[str, Any], size: int
+) -> Iterator[tuple[Any, Mapping[str, Any], Any]]:
+    """Parts of whole rows of `by_rows`; see `operators.Parts`."""
+    axis = attrs["axis"] % len(shape)
+    axes = range(axis) if since < 13 else set(range(len(shape))) - {axis}
+    for at in parts_along(axes, shape, size):
+        yield at, {}, at
+
+
+#: Elements of a part that lie side by side at the least: memory is read in order.
+_RUN = 1 << 8
+
+
+def parts_along(axes: Collection[int], shape: Sequence[int], size: int) -> Iterator[Any]:
+    """Index parts of an array of this shape, cut along `axes` into at most `size` elements."""
+    lengths = [1 if axis in axes else length for axis, length in enumerate(shape)]
+    for axis in sorted(axes, reverse=True):
+        most = max(1, size // prod(lengths), _RUN // prod(lengths[axis + 1 :]))
+        lengths[axis] = min(shape[axis], most)
+    steps = (range(0, n, step) for n, step in zip(shape, lengths, strict=True))
+    for corner in product(*steps):
+        ends = (min(c + step, n) for c, step, n in zip(corner, lengths, shape, strict=True))
+        yield tuple(map(slice, corner, ends))

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property, partial
-from itertools import product
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -191,22 +189,14 @@ class Evaluation:
         Arrays that fit into a processor's cache are worked on several times as fast.
         """
         first = self.node.inputs[0] if self.node.inputs else None
-        batch = self.bound.operator.batch
-        if first is None or batch is None or first.size <= _PART:
+        parts, attrs = self.bound.operator.parts, self.bound.attrs
+        if first is None or parts is None or first.size <= _PART:
             return ((..., self),)
-        axes = batch(self.node.op.since, first.ndim, self.bound.attrs)
-        lengths = [1 if axis in axes else length for axis, length in enumerate(first.shape)]
-        for axis in sorted(axes, reverse=True):
-            run = math.prod(lengths[axis + 1 :])
-            most = max(1, _PART // math.prod(lengths), _RUN // run)
-            lengths[axis] = min(first.shape[axis], most)
-        steps = (range(0, n, step) for n, step in zip(first.shape, lengths, strict=True))
         found = []
-        for corner in product(*steps):
-            at = tuple(slice(c, c + step) for c, step in zip(corner, lengths, strict=True))
-            at = tuple(one if axis in axes else slice(None) for axis, one in enumerate(at))
-            node = self.node.with_input(0, first[at])
-            found.append((at, Evaluation(node, replace(self.bound, node=node))))
+        for part, changed, at in parts(self.node.op.since, first.shape, attrs, _PART):
+            node = self.node.with_input(0, first[part])
+            bound = replace(self.bound, node=node, attrs={**attrs, **changed})
+            found.append((at, Evaluation(node, bound)))
         return tuple(found) if len(found) > 1 else ((..., self),)
 
     def values(self, place: int) -> Array:
@@ -220,9 +210,7 @@ class Evaluation:
                 assert isinstance(output, Bounded)
                 value = in_float64(output)
                 if found is None:
-                    first = self.node.inputs[0]
-                    assert first is not None
-                    found = np.empty(_whole(value.shape, at, first.shape))
+                    found = np.empty([one.stop for one in self.parts[-1][0]])
                 found[at] = value
                 part.forget()
                 # The next part reuses their memory, which is in the cache.
@@ -373,16 +361,8 @@ def _certain(output: Output) -> tuple[float, float, Any]:
     )
 
 
-def _whole(shape: Sequence[int], at: Sequence[slice], lengths: Sequence[int]) -> tuple[int, ...]:
-    """The shape of an output whose part at this index has its own shape."""
-    parted = [one != slice(None) for one in at]
-    return tuple(
-        whole if cut else own for own, whole, cut in zip(shape, lengths, parted, strict=True)
-    )
-
-
-#: Elements of a part, and how many of them lie side by side at the least: memory is read in order.
-_PART, _RUN = 1 << 17, 1 << 8
+#: Elements of a part of a large tensor.
+_PART = 1 << 19
 #: Elements of NumPy's buffer for operands. It broadcasts faster to rows that are longer than that.
 _BUFFER = 512
 #: Bytes of an array that is never touched. glibc keeps freed arrays of up to this size for reuse as

@@ -31,7 +31,12 @@ from opcheck.opset import Parameter, Schema
 Formula: TypeAlias = Callable[..., Any]
 #: Makes the formula of each version from what they have in common.
 Versions: TypeAlias = Callable[[Formula], Mapping[int, Formula]]
-Batch: TypeAlias = Callable[[int, int, Mapping[str, Any]], Collection[int]]
+#: From a version, the first input's shape, the attributes and how many elements a part has, if
+#: possible: the index of each part of that input, its attributes that differ, and the index of its
+#: outputs.
+Parts: TypeAlias = Callable[
+    [int, Sequence[int], Mapping[str, Any], int], Iterable[tuple[Any, Mapping[str, Any], Any]]
+]
 AnyOrder: TypeAlias = Callable[[Mapping[str, Any]], int | None]
 
 _OPS = "opcheck.engine.ops"
@@ -85,9 +90,8 @@ class Operator:
         exact: It moves elements about, or computes with other than floating numbers, so that its
             answers are exact and its inputs are used in their own type.
         low, high: The ends of its range, None where it has none.
-        batch: The axes of the first input, by version, its rank and the attributes, along which the
-            outputs can be computed apart, so that large tensors are faster; None where nobody has
-            said so.
+        parts: The parts of the first input whose outputs can be computed apart, so that large
+            tensors are faster; None where nobody has said so.
         ignores: Attributes of the schema that change nothing.
         lacks: Dtypes of the leading input that no formula computes.
         any_order: The axis along which the outputs may come in any order, from the attributes; the
@@ -104,7 +108,7 @@ class Operator:
     exact: bool = False
     low: float | None = None
     high: float | None = None
-    batch: Batch | None = None
+    parts: Parts | None = None
     ignores: tuple[str, ...] = ()
     any_order: AnyOrder | None = None
     lacks: tuple[str, ...] = ()
@@ -336,7 +340,7 @@ def operator(
     exact: bool = False,
     low: float | None = None,
     high: float | None = None,
-    batch: Batch | None = None,
+    parts: Parts | None = None,
     ignores: Sequence[str] = (),
     any_order: AnyOrder | None = None,
     lacks: Sequence[str] = (),
@@ -345,7 +349,7 @@ def operator(
     """Declare an operator; see `Operator`. Its `module` is the one that calls, if none is named."""
     module = module or sys._getframe(1).f_globals["__name__"]
     made = Operator(
-        domain, name, module, exact, low, high, batch, tuple(ignores), any_order, tuple(lacks)
+        domain, name, module, exact, low, high, parts, tuple(ignores), any_order, tuple(lacks)
     )
     if not opset.versions(domain, name):
         wrong = f"there is no operator {name!r} in domain {domain!r}"

@@ -8,7 +8,7 @@ stored.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import prod
@@ -17,6 +17,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from opcheck.engine.axes import parts_along
 from opcheck.errors import InvalidNode
 from opcheck.model import Array
 from opcheck.numbers import primitive
@@ -58,6 +59,11 @@ class AxisWindows:
     def span(self) -> int:
         """The elements from the first of all windows to the last, padding included."""
         return (self.size - 1) * self.stride + self.width
+
+    @property
+    def last_start(self) -> int:
+        """The position at which the last window begins."""
+        return (self.size - 1) * self.stride - self.begin
 
     @property
     def offsets(self) -> range:
@@ -197,8 +203,10 @@ def _sums_along(values: FloatArray, n: int, axis: AxisWindows) -> FloatArray:
     out: FloatArray = np.empty(shape, values.dtype)
     source, target = np.moveaxis(values, n, 0), np.moveaxis(out, n, 0)
     if len(axis.offsets) <= axis.size:
-        reached = [axis.reach(j) for j in axis.offsets]
-        if len(reached) > 1 and reached[0][0] == reached[1][0] == slice(0, axis.size):
+        every = slice(0, axis.size)
+        # Those that all windows hold come first, and need no zeros to be added to.
+        reached = sorted(map(axis.reach, axis.offsets), key=lambda pair: pair[0] != every)
+        if len(reached) > 1 and reached[1][0] == every:
             np.add(source[reached[0][1]], source[reached[1][1]], out=target)
             reached = reached[2:]
         else:
@@ -280,6 +288,32 @@ def windows_of(
     if not addressed or prod(windows.shape) > _LARGEST:
         raise MemoryError(f"no array can hold an output of shape {windows.shape}")
     return windows
+
+
+def windows_apart(
+    since: int, shape: Sequence[int], attrs: Mapping[str, Any], size: int
+) -> Iterator[tuple[Any, Mapping[str, Any], Any]]:
+    """Parts of whole windows, of large planes along the first spatial axis; see `Parts`."""
+    names = ("kernel_shape", "strides", "dilations", "pads", "auto_pad", "ceil_mode")
+    windows = windows_of(shape, **{name: attrs[name] for name in names if name in attrs})
+    first, *others = windows.axes
+    step = max(1, size // (prod(shape[3:]) * first.stride), 4 * first.width // first.stride)
+    if first.begin >= first.width or first.last_start >= first.length:
+        step = max(1, first.size)  # A window wholly in padding has no rows.
+    for outer in parts_along((0, 1), shape, size):
+        for low in range(0, first.size, step):
+            high = min(low + step, first.size)
+            begin = low * first.stride - first.begin
+            end = begin + (high - low - 1) * first.stride + first.width
+            rows = slice(max(0, begin), min(first.length, end))
+            pads = [rows.start - begin, *(axis.begin for axis in others), end - rows.stop]
+            pads += [max(0, axis.last_start + axis.width - axis.length) for axis in others]
+            changed = {"pads": pads, "auto_pad": "NOTSET", "ceil_mode": 0}
+            yield (
+                (*outer[:2], rows),
+                {name: value for name, value in changed.items() if name in attrs},
+                (*outer[:2], slice(low, high), *(slice(0, axis.size) for axis in others)),
+            )
 
 
 def _check(name: str, values: Sequence[int], length: int, meaning: str, low: int) -> None:

@@ -7,10 +7,10 @@ import numpy as np
 
 from opcheck import numbers as xp
 from opcheck.engine.operators import FLUSHED, OF_OPEN_SAME, OPEN_SAME, operator
-from opcheck.engine.windows import windows_of
+from opcheck.engine.windows import windows_apart, windows_of
 from opcheck.errors import InvalidNode
 
-OP = operator("LpPool", low=0.0, batch=lambda since, rank, attrs: (0, 1))
+OP = operator("LpPool", low=0.0, parts=windows_apart)
 
 
 def by_windows(norms):

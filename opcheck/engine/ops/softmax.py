@@ -8,7 +8,7 @@ from opcheck import numbers as xp
 from opcheck.engine.axes import by_rows, rows_apart
 from opcheck.engine.operators import operator
 
-OP = operator("Softmax", low=0.0, high=1.0, batch=rows_apart)
+OP = operator("Softmax", low=0.0, high=1.0, parts=rows_apart)
 
 
 @OP.formula(by=by_rows)

@@ -385,9 +385,14 @@ def pow(x: Any, p: Any) -> Bounded:
     """x^p by a library function, or by exp(p·ln x), whose errors grow with |p·ln x|."""
     x, p = pair(x, p)
     accuracy = x.arithmetic.accuracy("pow")
-    # NumPy takes twice as long for the power. Below 0 it may be another number than the root.
-    is_root = not p.v.ndim and p.v == 0.5 and x.v.dtype != object and (x.v >= 0).all()
-    v = np.sqrt(x.v) if is_root else real("pow")(x.v, p.v)
+    # NumPy takes several times as long for the power. Below 0 it may be another than the root.
+    known = None if p.v.ndim or x.v.dtype == object else float(p.v)
+    if known == 0.5 and (x.v >= 0).all():
+        v = np.sqrt(x.v)
+    elif known in (1, 3):
+        v = x.v if known == 1 else x.v * x.v * x.v
+    else:
+        v = real("pow")(x.v, p.v)
 
     def errors() -> Errors:
         old, power = x.settled(), p.settled()

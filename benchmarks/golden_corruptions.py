@@ -22,7 +22,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from opcheck.compare.ulp import stepped
+from opcheck.compare.elements import stepped
 from opcheck.errors import UsageError
 from opcheck.execution.golden.contents import check
 from opcheck.execution.golden.writing import GoldenSettings, npz_bytes, write

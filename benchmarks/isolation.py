@@ -28,10 +28,10 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).parent.parent))  # for the tests' own pipeline
 
 from opcheck import backends
-from opcheck.backends.isolation import channel
-from opcheck.backends.isolation.channel import Channel
+from opcheck.backends.isolation import wire
 from opcheck.backends.isolation.pool import Pool
 from opcheck.backends.isolation.process import BackendSettings
+from opcheck.backends.isolation.wire import Channel
 from opcheck.execution import judge_all
 from opcheck.model import Case
 from opcheck.suite import Selection, load, select
@@ -137,16 +137,16 @@ def messages(nbytes: int) -> None:
         return work
 
     with echo(by_channel) as shared:
-        inline, channel.INLINE = channel.INLINE, 1 << 40
+        inline, wire.INLINE = wire.INLINE, 1 << 40
         with echo(by_channel) as connected:
-            channel.INLINE = inline
+            wire.INLINE = inline
 
             def through_connection() -> None:
-                channel.INLINE = 1 << 40
+                wire.INLINE = 1 << 40
                 try:
                     there_and_back(*connected)()
                 finally:
-                    channel.INLINE = inline
+                    wire.INLINE = inline
 
             told = f"{nbytes >> 10:,} KiB there and back"
             show(f"{told}, connection / file", through_connection, there_and_back(*shared))

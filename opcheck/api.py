@@ -24,7 +24,7 @@ from opcheck.errors import UsageError
 from opcheck.execution.bench.setup import entered, planned, why_not
 from opcheck.execution.workers import Limits, facts_of
 from opcheck.known import Gate, load_user_ledgers
-from opcheck.known.checking import check
+from opcheck.known.ledgers import check
 from opcheck.model import Case, Level, Record
 from opcheck.model import Run as StoredRun
 from opcheck.model.timing import Timed

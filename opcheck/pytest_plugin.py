@@ -134,7 +134,7 @@ class _Judges:
         from opcheck.api import with_their_files
         from opcheck.errors import OpcheckError
         from opcheck.execution.workers import facts_of
-        from opcheck.known.checking import check
+        from opcheck.known.ledgers import check
 
         if not (gate := self.gate()).ledgers:
             return

@@ -16,8 +16,9 @@ from opcheck.backends.isolation.cleanup import guarded_folder
 from opcheck.backends.isolation.pool import Pool
 from opcheck.errors import OpcheckError, UsageError
 from opcheck.execution import Scheduler, environment
-from opcheck.execution.driver import AskableBackend, InProcess
 from opcheck.execution.workers import (
+    AskableBackend,
+    InProcess,
     Limits,
     check_company,
     chosen_backends,

@@ -10,8 +10,9 @@ import numpy as np
 from opcheck.backends import Backend, attempt
 from opcheck.engine.mutants import Mutant
 from opcheck.execution import judge_all, kills
-from opcheck.execution.driver import at_once
 from opcheck.execution.evaluation import CaseEvaluation
+from opcheck.execution.expected import node_of
+from opcheck.execution.workers import at_once
 from opcheck.known import Ledger
 from opcheck.model import BackendInfo, Case, LiveResult, Question, Reply
 
@@ -48,7 +49,7 @@ def lying(mistake: Mutant) -> Backend:
     info = BackendInfo(mistake.name, "mistake", "", repeatable=False)
     return kills.canned_backend(
         info,
-        lambda task: lambda inputs: mistake.made_on(kills.node_of(task, [*map(np.copy, inputs)])),
+        lambda task: lambda inputs: mistake.made_on(node_of(task, [*map(np.copy, inputs)])),
     )
 
 

@@ -123,7 +123,7 @@ def execute(backend: Backend, question: Question, *, alone: bool = False) -> Obs
 
 def _print_place(error: BaseException) -> None:
     """Print where somebody's Python code raised, which is shown with the failure."""
-    from opcheck.backends.modules import place_of
+    from opcheck.backends.connect import place_of
 
     with suppress(BaseException):
         place = place_of(error)

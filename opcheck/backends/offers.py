@@ -14,9 +14,8 @@ from typing import Literal, TypeAlias
 
 from opcheck.backends.adapters import About
 from opcheck.backends.address import Address, Profile, built_in, entry_points
-from opcheck.backends.connect import adapter
+from opcheck.backends.connect import adapter, version_of
 from opcheck.backends.isolation.process import BackendSettings, Process, kill
-from opcheck.backends.modules import version_of
 from opcheck.errors import BackendUnavailable, OpcheckError, UsageError
 from opcheck.model import BackendInfo
 

@@ -16,8 +16,7 @@ from itertools import groupby
 import numpy as np
 
 from opcheck.model import OpVersion, Source
-from opcheck.opset import Schema
-from opcheck.opset.schema import Attribute
+from opcheck.opset import Attribute, Schema
 
 #: The beginning of a list's item.
 _ITEM = re.compile(r"([-*+•]|\(?\d+[.)]|\([a-z]\)) +\S")

@@ -12,8 +12,16 @@ import click
 
 from opcheck.cli import interrupt, options, timing_gate
 from opcheck.cli.console import output, progress
-from opcheck.cli.options import Duration, Function, chosen_cases, end, leave
-from opcheck.cli.outputs import OutputCommand, OutputPath, check_files
+from opcheck.cli.options import (
+    Duration,
+    Function,
+    OutputCommand,
+    OutputPath,
+    check_files,
+    chosen_cases,
+    end,
+    leave,
+)
 from opcheck.errors import Exit, Unwritable, UsageError
 from opcheck.report.plain_text import alike, plural
 

@@ -4,9 +4,8 @@ from pathlib import Path
 
 import click
 
-from opcheck.cli import outputs
-from opcheck.cli.options import PATH, leave
-from opcheck.cli.outputs import STANDARD, OutputCommand
+from opcheck.cli import options
+from opcheck.cli.options import PATH, STANDARD, OutputCommand, leave
 from opcheck.errors import UsageError
 
 
@@ -26,7 +25,7 @@ from opcheck.errors import UsageError
     show_default=True,
     help="json: a line a change; markdown: a page for pull requests.",
 )
-@outputs.out_option
+@options.out_option
 @click.option("-v", "--verbose", is_flag=True, help="Every change, however many there are.")
 def command(
     old_path: Path, new_path: Path, common: bool, form: str, out: Path | None, verbose: bool
@@ -53,17 +52,17 @@ def command(
 
     if verbose and form != "pretty":
         raise UsageError(f"-v is for --format pretty, not for {form}")
-    outputs.check_files([(f"-o {out}", out)], [old_path, new_path])
-    old, new = outputs.read_runs(old_path, new_path)
+    options.check_files([(f"-o {out}", out)], [old_path, new_path])
+    old, new = options.read_runs(old_path, new_path)
     if STANDARD not in (old_path, new_path) and old_path.samefile(new_path):
         raise UsageError(f"{old_path} and {new_path} are one file: nothing can have changed")
     if apart(old.header, new.header) < 0:
         click.echo(f"opcheck: {new_path} began before {old_path}: is it NEW?", err=True)
     found = compare(old, new)
     if form == "pretty":
-        with outputs.printed(out) as console:
+        with options.printed(out) as console:
             diff.show(console, old, new, found, common=common, verbose=verbose)
     else:
         lines = diff.lines if form == "json" else diff.markdown_lines
-        outputs.write_lines(out, lines(old, new, found, common=common))
+        options.write_lines(out, lines(old, new, found, common=common))
     leave(judged(old, new, found, common=common)[0])

@@ -12,8 +12,16 @@ import click
 
 from opcheck.cli.console import counted, output
 from opcheck.cli.group import Commands
-from opcheck.cli.options import chosen_cases, end, processes_option, selection_options
-from opcheck.cli.outputs import OutputCommand, OutputPath, given_besides, output_option
+from opcheck.cli.options import (
+    OutputCommand,
+    OutputPath,
+    chosen_cases,
+    end,
+    given_besides,
+    output_option,
+    processes_option,
+    selection_options,
+)
 from opcheck.errors import Exit, UsageError
 from opcheck.report.plain_text import one_line, plural
 

@@ -4,9 +4,8 @@ from pathlib import Path
 
 import click
 
-from opcheck.cli import outputs
-from opcheck.cli.options import end
-from opcheck.cli.outputs import OutputCommand, OutputPath, output_option
+from opcheck.cli import options
+from opcheck.cli.options import OutputCommand, OutputPath, end, output_option
 from opcheck.errors import Exit
 from opcheck.report.plain_text import one_line, plural
 
@@ -33,11 +32,11 @@ def command(paths: tuple[Path, ...], out: Path, mixed_versions: bool) -> None:
     from opcheck.analysis.status import several_builds
     from opcheck.report import store
 
-    outputs.check_files([(f"-o {out}", out)], paths)
-    runs = outputs.read_runs(*paths)
+    options.check_files([(f"-o {out}", out)], paths)
+    runs = options.read_runs(*paths)
     parts = [RunPart(str(path), run) for path, run in zip(paths, runs, strict=True)]
     whole, lacks = merge(parts, mixed_versions=mixed_versions)
-    outputs.write_lines(out, store.lines(whole))
+    options.write_lines(out, store.lines(whole))
     header = whole.header
     for said in (*lacks, *several_builds(header)):
         click.echo(f"opcheck: {one_line(said)}", err=True)

@@ -1,24 +1,41 @@
-"""Options that several commands share, and their exit."""
+"""Options that several commands share, their exit, and their output files.
+
+An output is stale from the moment the command starts that names it, whatever becomes of the
+command: a gate that goes on after a refused command must not find last week's file. So it is
+renamed to `NAME.stale` first, which is removed once there is a new one.
+"""
 
 from __future__ import annotations
 
+import fcntl
+import io
 import math
+import os
+import re
+import shutil
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import fields
+from errno import EBUSY
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import click
+from click.core import ParameterSource
 
 from opcheck.cli import interrupt
-from opcheck.errors import Exit
+from opcheck.cli.console import new_console, output
+from opcheck.errors import CaseFileError, Exit, Problem, Unwritable, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
-    from opcheck.model import Case
+    from rich.console import Console
+
+    from opcheck.model import Case, Run
 
 
 class Duration(click.FloatRange):
@@ -197,3 +214,260 @@ def leave(code: Exit) -> NoReturn:
     """End the program with `code`."""
     sys.stdout.flush()
     raise SystemExit(int(code))
+
+
+# ── output files ──────────────────────────────────────────────────────────────────────────────
+
+
+#: In place of a file, standard output.
+STANDARD = Path("-")
+_STALE = ".stale"
+
+
+class OutputPath(click.Path):
+    """The type of an option that names what the command writes.
+
+    `is_replaced` is given the path and the words of the command line, and returns True if the
+    command replaces what is there; then that is gone, unless it is `kept`.
+    """
+
+    def __init__(
+        self,
+        is_replaced: Callable[[Path, Sequence[str]], bool] = lambda path, words: path.is_file(),
+        *,
+        kept: bool = False,
+        **settings: Any,
+    ) -> None:
+        super().__init__(path_type=Path, **settings)
+        self.is_replaced, self.kept = is_replaced, kept
+
+
+class OutputCommand(click.Command):
+    """A command that sets earlier outputs aside before anything can go wrong with it."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse as click does; a wrong command line makes its outputs stale, too."""
+        words = [*args]
+        try:
+            rest = super().parse_args(ctx, args)
+        except click.UsageError:
+            _set_aside(ctx, words, self._named_in(ctx, words))
+            _clean(ctx)
+            raise
+        values = ((one.type, ctx.params.get(str(one.name))) for one in self.params)
+        _set_aside(ctx, words, values)
+        return rest
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command, then remove what was set aside and has been replaced."""
+        try:
+            return super().invoke(ctx)
+        finally:
+            _clean(ctx)
+
+    def _named_in(
+        self, ctx: click.Context, words: Sequence[str]
+    ) -> Iterator[tuple[click.ParamType[Any], Any]]:
+        """The outputs that a wrong command line names, as far as that can be seen."""
+        for parameter in self.params:
+            for name in parameter.opts if isinstance(parameter.type, OutputPath) else ():
+                glued = f"{name}=" if name.startswith("--") else name
+                for word, following in pairwise([*words, ""]):
+                    text = following if word == name else word.removeprefix(glued)
+                    with suppress(click.UsageError):
+                        if text and text != word:
+                            yield parameter.type, parameter.type.convert(text, parameter, ctx)
+
+
+def _set_aside(
+    ctx: click.Context, words: Sequence[str], values: Iterable[tuple[click.ParamType[Any], Any]]
+) -> None:
+    """Rename what is to be replaced, and note each output for `_clean`, unless it is kept."""
+    outputs = ((kind, value) for kind, value in values if isinstance(kind, OutputPath))
+    for kind, value in () if ctx.resilient_parsing else outputs:
+        for one in value if isinstance(value, list | tuple) else [value]:
+            path = getattr(one, "path", one)
+            if path in (None, STANDARD) or "\0" in str(path):
+                continue
+            path = Path(os.path.realpath(path))
+            stale = path.with_name(f"{path.name}{_STALE}")
+            moved = _is_stale(path, kind, words) and _rename(path, stale, kind, words)
+            if not kind.kept:
+                ctx.meta.setdefault(_STALE, []).append((path, stale, moved))
+            elif moved:
+                _tell(path, stale)
+
+
+def _clean(ctx: click.Context) -> None:
+    """Remove what was set aside where there is a new output, and say where there is none."""
+    for path, stale, moved in ctx.meta.pop(_STALE, ()):
+        if stale.exists() and not path.exists():
+            _tell(path, stale)
+        elif stale.is_file():
+            stale.unlink()
+        elif moved:
+            shutil.rmtree(stale)
+
+
+def _tell(path: Path, stale: Path) -> None:
+    click.echo(f"opcheck: {path.name} of an earlier command is {stale.name} now", err=True)
+
+
+def _is_stale(path: Path, kind: OutputPath, words: Sequence[str]) -> bool:
+    """Return True if the command replaces what is there, and does not read it."""
+    try:
+        return kind.is_replaced(path, words) and sum(_mentions(one, path) for one in words) < 2
+    except (OSError, ValueError):
+        return False
+
+
+def _mentions(word: str, path: Path) -> bool:
+    """Return True if a word is a path, or ends in it behind `=`, `:` or the letter of an option."""
+    ends = [word, *(word[match.end() :] for match in re.finditer("[=:]|^-[a-z]", word))]
+    return any(end and os.path.realpath(end) == str(path) for end in ends)
+
+
+def _rename(path: Path, stale: Path, kind: OutputPath, words: Sequence[str]) -> bool:
+    """Return True if the output has its other name now; raises Unwritable if another has it."""
+    with suppress(PermissionError, IsADirectoryError), path.open("rb") as file:
+        try:
+            lock(file.fileno())
+        except OSError as error:
+            raise Unwritable(path, error) from None
+    try:
+        if stale.is_dir() and _is_stale(stale, kind, words):
+            shutil.rmtree(stale)
+        path.replace(stale)
+        return True
+    except OSError as error:
+        try:
+            if kind.kept:
+                raise
+            # Some files can only be written into: a single one that is mounted, for example.
+            path.write_bytes(b"")
+        except OSError:
+            click.echo(f"opcheck: {path.name} stays as it was: {error.strerror}", err=True)
+        return False
+
+
+def lock(file: int) -> None:
+    """Keep an open file for this process until it is closed; raises OSError if another has it."""
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise OSError(EBUSY, "another command is writing it") from None
+    except OSError:  # a file system, or a device, without locks
+        return
+
+
+def check_files(
+    files: Iterable[tuple[object, Path | None]],
+    read_from: Iterable[Path | None] = (),
+    wrong: Iterable[str] = (),
+) -> None:
+    """Raise UsageError with every file that cannot be written, and what else is `wrong`.
+
+    Each is named as the command line does. The command also reads `read_from`.
+    """
+    found = [*wrong]
+    taken = [path for path in read_from if path not in (None, STANDARD)]
+    for said, path in files:
+        if path is None:
+            continue
+        if message := _why_not(path, taken):
+            found.append(f"{said}: {message}")
+        taken.append(path)
+    if found:
+        raise UsageError("\n".join(found))
+
+
+def _why_not(path: Path, taken: Iterable[Path | None]) -> str | None:
+    """Return why a file cannot be written, as far as known without touching it."""
+    try:
+        if path.resolve() in [other.resolve() for other in taken if other]:
+            return "the same command names this file twice"
+        if path == STANDARD:
+            return None
+        if path.is_dir():
+            return "this is a folder"
+        if not path.parent.is_dir():
+            return f"there is no folder {path.parent}"
+        if not os.access(path if path.exists() else path.parent, os.W_OK):
+            return "this may not be written (permission denied)"
+    except (OSError, ValueError) as error:
+        return str(getattr(error, "strerror", None) or error)
+    return None
+
+
+def output_option(
+    name: str, kind: OutputPath, metavar: str, about: str, *, required: bool = True
+) -> Callable[[Function], Function]:
+    """Return the option -o, which names what the command writes."""
+    return click.option(
+        "-o", "--output", name, type=kind, required=required, metavar=metavar, help=about
+    )
+
+
+out_option = output_option(
+    "out", OutputPath(), "PATH", "A file to write to, in place of standard output.", required=False
+)
+
+
+def given_besides(*names: str) -> list[str]:
+    """Return the other options and PATH that this command line gives."""
+    context = click.get_current_context()
+    return [
+        param.opts[-1] if isinstance(param, click.Option) else "PATH"
+        for param in context.command.params
+        if param.name not in names
+        and context.get_parameter_source(str(param.name)) is ParameterSource.COMMANDLINE
+    ]
+
+
+def read_runs(*paths: Path) -> list[Run]:
+    """The runs in files or on standard input, `-`; raises CaseFileError with all that is wrong."""
+    from opcheck.report import store
+
+    if paths.count(STANDARD) > 1:
+        raise UsageError("only one run can be on standard input")
+    runs: list[Run] = []
+    problems: list[Problem] = []
+    for path in paths:
+        try:
+            if path != STANDARD:
+                runs.append(store.read(path))
+            elif sys.stdin is None:  # closed, as by <&-
+                raise UsageError("standard input is closed")
+            else:
+                runs.append(store.read(Path("<stdin>"), sys.stdin.buffer))
+        except CaseFileError as error:
+            problems += error.problems
+    if problems:
+        raise CaseFileError(problems, "nothing was done")
+    return runs
+
+
+def write_lines(out: Path | None, lines: Iterable[str]) -> None:
+    """Write lines to a file or to standard output, in UTF-8; raises Unwritable."""
+    data = (f"{line}\n".encode(errors="replace") for line in lines)
+    if out is None or out == STANDARD:
+        for line in data:
+            sys.stdout.buffer.write(line)
+        sys.stdout.buffer.flush()
+        return
+    try:
+        with out.open("wb") as file:
+            file.writelines(data)
+    except OSError as error:
+        raise Unwritable(out, error) from None
+
+
+@contextmanager
+def printed(out: Path | None) -> Iterator[Console]:
+    """A console on standard output, or one whose text goes to a file; raises Unwritable."""
+    if out is None or out == STANDARD:
+        yield output()
+        return
+    text = io.StringIO()
+    yield new_console(is_wide=True, file=text, color_system=None)
+    write_lines(out, text.getvalue().removesuffix("\n").split("\n"))

@@ -8,7 +8,7 @@ from opcheck.cli.console import LineWriter, output, progress
 from opcheck.errors import Exit
 from opcheck.model import Ending, Header, LiveResult, Record
 from opcheck.report import failure, store
-from opcheck.report.pretty import Pretty
+from opcheck.report.summary import Pretty
 
 
 class _Output:

@@ -5,9 +5,8 @@ from pathlib import Path
 
 import click
 
-from opcheck.cli import outputs
-from opcheck.cli.options import leave, pretty_options
-from opcheck.cli.outputs import STANDARD, OutputCommand
+from opcheck.cli import options
+from opcheck.cli.options import STANDARD, OutputCommand, leave, pretty_options
 from opcheck.errors import Exit, UsageError
 from opcheck.report.files import FORMATS, lines
 
@@ -25,7 +24,7 @@ _BENCHMARK = b'{"type":"bench"'
     show_default=True,
     help="; ".join(f"{name}: {form.about}" for name, form in FORMATS.items()) + ".",
 )
-@outputs.out_option
+@options.out_option
 @pretty_options
 def command(
     path: Path, form: str, out: Path | None, quiet: bool, verbose: int, slowest: int | None
@@ -50,20 +49,20 @@ def command(
 
     if (quiet or verbose or slowest) and form != "pretty":
         raise UsageError(f"-q, -v and --durations are for --format pretty, not for {form}")
-    outputs.check_files([(f"-o {out}", out)], [path])
+    options.check_files([(f"-o {out}", out)], [path])
     if _is_benchmark(path):
         if quiet or verbose or slowest:
             raise UsageError(f"-q, -v and --durations are for runs; {path} is a benchmark")
         leave(_benchmark(path, form, out))
-    (run,) = outputs.read_runs(path)
+    (run,) = options.read_runs(path)
     code, meaning = outcome(run)
     if form == "pretty":
-        from opcheck.report import pretty
+        from opcheck.report import summary
 
-        with outputs.printed(out) as console:
-            pretty.show(console, run, quiet=quiet, verbose=verbose, slowest=slowest)
+        with options.printed(out) as console:
+            summary.show(console, run, quiet=quiet, verbose=verbose, slowest=slowest)
     else:
-        outputs.write_lines(out, lines(form, run))
+        options.write_lines(out, lines(form, run))
         if not run.complete:
             click.echo(f"opcheck: {path}: {meaning}", err=True)
     leave(code)
@@ -92,11 +91,11 @@ def _benchmark(path: Path, form: str, out: Path | None) -> Exit:
     if form == "html":
         from opcheck.report.html import bench_page
 
-        outputs.write_lines(out, bench_page.lines(kept))
+        options.write_lines(out, bench_page.lines(kept))
     else:
         from opcheck.report import scaling, timings
 
-        with outputs.printed(out) as console:
+        with options.printed(out) as console:
             timings.show(console, kept.bench, kept.rows, complete=kept.complete)
             scaling.show_sweeps(console, kept.bench, kept.rows)
     if not kept.complete:

@@ -16,9 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from opcheck.cli import outputs
-from opcheck.cli.options import Duration, together
-from opcheck.cli.outputs import STANDARD, OutputPath, check_files, lock
+from opcheck.cli import options
+from opcheck.cli.options import STANDARD, Duration, OutputPath, check_files, lock, together
 from opcheck.errors import Exit, Unwritable, UsageError, did_you_mean
 from opcheck.report.files import FORMATS, lines, write_text
 from opcheck.report.plain_text import plural
@@ -281,7 +280,7 @@ def earlier_run(path: Path | None) -> Run | None:
     if not path.exists() or not path.stat().st_size:
         click.echo(f"opcheck: {path} has no run to go on with: it begins here", err=True)
         return None
-    return outputs.read_runs(path)[0]
+    return options.read_runs(path)[0]
 
 
 def kept_results(

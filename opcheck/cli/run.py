@@ -11,17 +11,16 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
-from opcheck.cli import interrupt
-from opcheck.cli import ledgers as user_ledgers
+from opcheck.cli import interrupt, run_options
 from opcheck.cli import options as common
 from opcheck.cli import reports as report_files
-from opcheck.cli.outputs import OutputCommand, OutputPath
-from opcheck.cli.subset import Subset, subset_options
+from opcheck.cli.options import OutputCommand, OutputPath
+from opcheck.cli.run_options import Subset, subset_options
 from opcheck.errors import Exit, UsageError
 
 if TYPE_CHECKING:
-    from opcheck.cli.ledgers import Ledgers
     from opcheck.cli.output import JsonOutput, PrettyOutput
+    from opcheck.cli.run_options import Ledgers
     from opcheck.model import Case, Record
     from opcheck.session import LiveRun, Request, Session
     from opcheck.suite import Selection
@@ -58,7 +57,7 @@ def _is_replaced(folder: Path, words: Sequence[str]) -> bool:
     help="Right answers that differ between runs are a failure.",
 )
 @click.option("--no-known", is_flag=True, help="Judge the known defects of public backends too.")
-@user_ledgers.known_options
+@run_options.known_options
 @click.option(
     "--save-outputs",
     "saved",
@@ -189,7 +188,7 @@ def judge(given: Arguments) -> NoReturn:
         meanwhile=interrupt.safe_place,
     ) as session:
         # Backends start while the ledgers and the cases are read.
-        mine = user_ledgers.opened(
+        mine = run_options.opened(
             given.ledgers,
             given.updated,
             [*given.read_from, *(target.path for target in given.written)],

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, NoReturn
 import click
 
 from opcheck.cli.console import output
-from opcheck.cli.options import Share, end
-from opcheck.cli.outputs import given_besides
+from opcheck.cli.options import Share, end, given_besides
 from opcheck.errors import Exit, UsageError
 
 if TYPE_CHECKING:

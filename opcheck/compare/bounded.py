@@ -16,8 +16,18 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from opcheck.compare import rows
-from opcheck.compare.elements import Findings, Floats, Mask, Want, outside, ratio, wide
-from opcheck.compare.ulp import chunks, distance, native
+from opcheck.compare.elements import (
+    Findings,
+    Floats,
+    Mask,
+    Want,
+    chunks,
+    distance,
+    native,
+    outside,
+    ratio,
+    wide,
+)
 from opcheck.dtypes import DType, half_ulp, round_to
 from opcheck.engine import Expected, Room, Tier
 from opcheck.model import Array

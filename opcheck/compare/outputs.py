@@ -14,8 +14,20 @@ from itertools import chain
 import numpy as np
 
 from opcheck.compare.bounded import examine, fits_at_least, pardon, scattering
-from opcheck.compare.elements import Findings, Floats, Judge, Places, Want, check, once_rounded
-from opcheck.compare.ulp import UNORDERED, chunks, distance, native, same_bits
+from opcheck.compare.elements import (
+    UNORDERED,
+    Findings,
+    Floats,
+    Judge,
+    Places,
+    Want,
+    check,
+    chunks,
+    distance,
+    native,
+    once_rounded,
+    same_bits,
+)
 from opcheck.compare.where import describe, picture
 from opcheck.dtypes import DType, element_type, half_ulp, identical, of, round_to
 from opcheck.engine import Expected, operator_of

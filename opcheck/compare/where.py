@@ -20,8 +20,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from opcheck.compare.elements import Floats, Mask, Places
-from opcheck.compare.ulp import UNORDERED, chunks, distance
+from opcheck.compare.elements import UNORDERED, Floats, Mask, Places, chunks, distance
 from opcheck.dtypes import DType, round_to
 from opcheck.model import Array, Picture
 

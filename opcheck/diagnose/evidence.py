@@ -11,9 +11,8 @@ import numpy as np
 
 from opcheck.backends import as_outputs
 from opcheck.compare import Want, are_plainly_right, compare_outputs
-from opcheck.compare.elements import Floats, wide
+from opcheck.compare.elements import Floats, distance, wide
 from opcheck.compare.outputs import computed_want
-from opcheck.compare.ulp import distance
 from opcheck.dtypes import DTYPES, DType, limits, of, round_to
 from opcheck.engine import Node, dtypes_of, operator_of
 from opcheck.engine.evaluate import exactly, is_real

@@ -28,8 +28,8 @@ from opcheck.compare.verdict import (
 )
 from opcheck.engine import operator_of
 from opcheck.execution import expected
-from opcheck.execution.driver import Inquiry
 from opcheck.execution.expected import is_the_same, question
+from opcheck.execution.workers import Inquiry
 from opcheck.model import (
     Array,
     BackendInfo,

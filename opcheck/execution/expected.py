@@ -24,7 +24,7 @@ from opcheck.compare.outputs import computed_want, in_its_dtype, stated_want
 from opcheck.dtypes import DType, limits
 from opcheck.engine import Node, any_order, evaluate, exactly, operator_of, rounded
 from opcheck.errors import InvalidNode, NotSupported
-from opcheck.execution.driver import Inquiry
+from opcheck.execution.workers import Inquiry
 from opcheck.graph.tensors import read_tensor
 from opcheck.model import (
     Agreement,
@@ -51,7 +51,7 @@ from opcheck.model import (
     Values,
 )
 from opcheck.suite import materialize, unrounded
-from opcheck.suite.signature import leads
+from opcheck.suite.expectation import leads
 
 
 def _stored(value: AttrValue | Typed) -> Any:

@@ -18,9 +18,9 @@ from opcheck.engine import Node, dtypes_of
 from opcheck.engine.mutants import Mutant
 from opcheck.engine.mutants.mutant import StatefulMutant
 from opcheck.errors import InvalidNode, NotSupported
-from opcheck.execution.driver import at_once
 from opcheck.execution.evaluation import CaseEvaluation
 from opcheck.execution.expected import legal_twin, node_of
+from opcheck.execution.workers import at_once
 from opcheck.model import BackendInfo, Case, LiveResult, Outcome, Question, Task, Verdict
 
 #: What comes of a node: outputs, or why it is refused.

@@ -9,7 +9,7 @@ from typing import Any
 from opcheck.analysis.causes import causes
 from opcheck.diagnose import PARTICULARS
 from opcheck.known import UserLedger
-from opcheck.known.checking import is_dead
+from opcheck.known.ledgers import is_dead
 from opcheck.known.places import places
 from opcheck.known.writing import Revision
 from opcheck.model import Case, Record, Verdict

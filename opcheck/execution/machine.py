@@ -13,7 +13,7 @@ from typing import TypeVar
 import psutil
 
 import opcheck
-from opcheck.backends.modules import version_of
+from opcheck.backends.connect import version_of
 from opcheck.model import Environment
 from opcheck.model.timing import Machine
 

@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from opcheck import opset
 from opcheck.backends.declarations import meant
 from opcheck.dtypes import DTYPES
-from opcheck.execution.driver import AskableBackend, Driver, once
 from opcheck.execution.expected import question
 from opcheck.execution.scheduler import judge_all
+from opcheck.execution.workers import AskableBackend, Driver, once
 from opcheck.model import (
     Case,
     Cell,

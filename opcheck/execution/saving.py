@@ -12,8 +12,8 @@ from typing import Any
 
 from opcheck.backends import parse
 from opcheck.errors import BackendUnavailable, UsageError
-from opcheck.execution.driver import AskableBackend
 from opcheck.execution.expected import question
+from opcheck.execution.workers import AskableBackend
 from opcheck.graph import NotExpressible, folders, model_of
 from opcheck.graph.folders import Saying
 from opcheck.model import (

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
-from opcheck.execution.driver import AskableBackend, Driver
 from opcheck.execution.evaluation import (
     CaseEvaluation,
     EvaluatedCase,
@@ -16,6 +15,7 @@ from opcheck.execution.evaluation import (
     settle_by_agreement,
 )
 from opcheck.execution.expected import OracleAnswer, ask_oracle
+from opcheck.execution.workers import AskableBackend, Driver
 from opcheck.known import Gate, Ledger, explain
 from opcheck.model import Case, Diagnosis, LiveResult, Record, Verdict
 

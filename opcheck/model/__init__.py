@@ -6,5 +6,4 @@ worth, `record` what is stored of it: all that these four define is offered here
 
 from opcheck.model.case import *
 from opcheck.model.question import *
-from opcheck.model.record import *
 from opcheck.model.result import *

@@ -29,7 +29,7 @@ from typing import Any, TypeAlias, TypeVar, cast
 import numpy as np
 
 from opcheck.numbers import plain
-from opcheck.numbers.kinds import Kind, Number
+from opcheck.numbers.arithmetic import Kind, Number
 
 #: The functions that every kind has.
 NAMES = frozenset(

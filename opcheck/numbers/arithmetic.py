@@ -1,10 +1,16 @@
-"""An implementation's arithmetic: its unit roundoff, range, and library functions."""
+"""An implementation's arithmetic: its unit roundoff, range, and library functions.
+
+Also the operators of Python that bounded and precise arrays share.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from math import prod
+from typing import Any, ClassVar
 
 from opcheck.dtypes import DTYPES, DType, limits
 
@@ -126,7 +132,69 @@ def narrow(dtype: DType) -> Arithmetic:
     return _of(dtype, ulp=1.0, flushes=True)
 
 
+# ── arrays ────────────────────────────────────────────────────────────────────────────────────
+
+
 #: The unit roundoffs of values, by `Arithmetic.values`: what the reference itself rounds to.
 #: mpmath's numbers have `WORKING_DIGITS`.
 WORKING_DIGITS = 160
 VALUE_GRIDS = (2.0**-53, 2.0**-63, 2.0**-WORKING_DIGITS)
+
+
+class Kind(ABC):
+    """Whatever turns to a kind of numbers for the functions that are called on it."""
+
+    #: NumPy's arrays leave operations with it to it.
+    __array_ufunc__: ClassVar[None] = None
+
+    @classmethod
+    @abstractmethod
+    def kind(cls) -> Any:
+        """The module with this kind's functions."""
+
+
+def _operator(name: str) -> Callable[..., Any]:
+    """The function `name` of an operator's operands."""
+    return lambda self, *other: getattr(self.kind(), name)(self, *other)
+
+
+def _operators(name: str) -> tuple[Callable[..., Any], Callable[..., Any]]:
+    """The function `name` of both operands, and of both the other way round."""
+    return _operator(name), lambda self, other: getattr(self.kind(), name)(other, self)
+
+
+class Number(Kind):
+    """An array of some kind of numbers, with the operators of NumPy's arrays.
+
+    Subclasses have `shape` and `dtype`, the NumPy dtype of the tensor that the array stands for.
+    """
+
+    __hash__ = object.__hash__
+
+    @property
+    @abstractmethod
+    def shape(self) -> tuple[int, ...]:
+        """The shape of the array."""
+
+    @property
+    def ndim(self) -> int:
+        """The rank of the array."""
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        """The number of elements."""
+        return prod(self.shape)
+
+    __add__, __radd__ = _operators("add")
+    __sub__, __rsub__ = _operators("subtract")
+    __mul__, __rmul__ = _operators("multiply")
+    __truediv__, __rtruediv__ = _operators("divide")
+    __pow__, __rpow__ = _operators("pow")
+    __matmul__, __neg__, __abs__ = map(_operator, ("matmul", "negative", "abs"))
+    __lt__, __le__ = _operator("less"), _operator("less_equal")
+    __gt__, __ge__ = _operator("greater"), _operator("greater_equal")
+    __eq__, __ne__ = _operator("equal"), _operator("not_equal")
+
+    def __bool__(self) -> bool:
+        raise TypeError("an array of numbers is neither true nor false; use xp.where")

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from opcheck import numbers
 from opcheck.numbers import plain
-from opcheck.numbers.kinds import Number
+from opcheck.numbers.arithmetic import Number
 
 
 class Faulty(Number):

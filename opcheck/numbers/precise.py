@@ -19,8 +19,7 @@ from numpy.typing import NDArray
 
 from opcheck.dtypes import DType, limits
 from opcheck.numbers import plain
-from opcheck.numbers.arithmetic import WORKING_DIGITS
-from opcheck.numbers.kinds import Number
+from opcheck.numbers.arithmetic import WORKING_DIGITS, Number
 
 Objects: TypeAlias = NDArray[np.object_]
 

@@ -1,7 +1,7 @@
 """Strict YAML 1.2 from files that may come from strangers, as data that knows where it stands.
 
-`reader` turns bytes into text, `builder` the parser's events into `nodes`, `scalars` words into
-values. What a file means is not known here, and `yaml` is imported on the first read only.
+`reader` turns bytes into text, the parser's events into `nodes`, and words into values. What a file
+means is not known here, and `yaml` is imported on the first read only.
 """
 
 from opcheck.reading.nodes import FileNode, Mark, PlainScalar, Problems, quoted

@@ -1,15 +1,399 @@
-"""Read files and texts into `FileNode` trees; every way a file can be unusable is a problem."""
+"""Read files and texts into `FileNode` trees; every way a file can be unusable is a problem.
+
+A parser's events become one tree of nodes, in one loop without recursion, within limits. Plain
+scalars are those of YAML 1.2's core schema: https://yaml.org/spec/1.2.2/#103-core-schema
+"""
 
 import gc
+import math
 import re
 import stat
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import opcheck
-from opcheck.reading.builder import Builder
-from opcheck.reading.nodes import FileNode, Mark, Problems, Unreadable
-from opcheck.reading.scalars import unreadable
+from opcheck.errors import OpcheckError
+from opcheck.reading.nodes import FileNode, Mark, PlainScalar, Problems, Unreadable, quoted
+
+#: The longest number read. The exact decimal of every float64 fits (1,077 characters), and
+#: Python can print every integer of that length (it stops at 4,300 digits).
+NUMBER_LENGTH: Final = 2000
+
+#: The plain words that are no numbers and yet no strings.
+WORDS: Final[dict[str, PlainScalar]] = {
+    **dict.fromkeys(("", "~", "null", "Null", "NULL"), None),
+    **dict.fromkeys(("true", "True", "TRUE"), True),
+    **dict.fromkeys(("false", "False", "FALSE"), False),
+    **{sign + word: math.inf for sign in ("", "+") for word in (".inf", ".Inf", ".INF")},
+    **{"-" + word: -math.inf for word in (".inf", ".Inf", ".INF")},
+    **dict.fromkeys((".nan", ".NaN", ".NAN"), math.nan),
+}
+
+_NUMBER: Final = re.compile(
+    r"(?P<int>[-+]?[0-9]+)|0o(?P<octal>[0-7]+)|0x(?P<hex>[0-9a-fA-F]+)"
+    r"|(?P<float>[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?)"
+)
+_DECIMAL: Final = re.compile("[-+]?[0-9]+")
+#: As an integer it loses the sign that its writer may have wanted.
+_MINUS_ZERO: Final = re.compile("-0+")
+_BASES: Final = {"int": 10, "octal": 8, "hex": 16}
+_SPELT: Final = {type(None): "null", bool: "bool", int: "int", float: "float", str: "str"}
+_CORE: Final = "tag:yaml.org,2002:"
+#: The tags a file may state; what each admits is decided by `tagged`.
+TAGS: Final = frozenset(_CORE + word for word in (*_SPELT.values(), "seq", "map"))
+#: Message and hint for a directive that asks for another YAML.
+WRONG_VERSION: Final = (
+    "this file asks for another version of YAML",
+    "files are read as YAML 1.2: remove the line '%YAML …'",
+)
+
+_INDENT: Final = (
+    "check the indentation; text that begins with [ { ' or \" must be quoted as a whole"
+)
+_QUOTE: Final = "text that holds [ ] { } , or ': ' needs quotes"
+
+#: Pattern of the parser's problem → message and hint. In a message {began} is where the thing
+#: begun but not ended stands, {char} the character at the place of the error. The first that
+#: matches holds.
+_WORDS: Final[tuple[tuple[str, str, str | None], ...]] = (
+    (r"tab character", "a tab stands where only spaces may indent", "indent with spaces"),
+    (r"cannot start any token", "no text can begin with {char}", "put the text in quotes"),
+    (r"expected ',' or '\]'", "want ',' or ']' in the list that begins at {began}", _QUOTE),
+    (r"expected ',' or '\}'", "want ',' or '}}' in the mapping that begins at {began}", _QUOTE),
+    (
+        r"expected key|expected '-'|expected <block end>",
+        "this does not continue the list or mapping that begins at {began}",
+        _INDENT,
+    ),
+    (
+        r"mapping values are not allowed",
+        "a ':' stands where no key can end",
+        "text that holds ': ' needs quotes; otherwise check the indentation",
+    ),
+    (r"sequence entries are not allowed", "a '-' stands where no list can begin", _INDENT),
+    (r"expected (the )?node content", "want a value, not {char}", _QUOTE),
+    (r"unexpected end of stream", "the quotes that open here are never closed", None),
+    (
+        r"expected ':'",
+        "want 'key: value' here, or '- item'",
+        "the space after ':' and '-' is needed; check the quotes before this line",
+    ),
+    (r"unexpected document", "'---' or '...' stands within the quotes of {began}", None),
+    (
+        r"expected '?<document start>",
+        "this stands after the end of the document",
+        "check indentation, quotes and brackets",
+    ),
+    (
+        r"expected alphabetic",
+        "a name must follow & and *",
+        "text that begins with & or * needs quotes",
+    ),
+    (
+        r"unknown escape character",
+        "no such escape within double quotes",
+        r"write \\ for a backslash, or use single quotes",
+    ),
+    # The second and third are Python's own words, from the pure Python parser.
+    (r"invalid Unicode|^Python int too|^chr\(", "an escape here stands for no character", None),
+    (r"undefined tag handle", "the tag here is not allowed", "text with ! needs quotes"),
+    (r"incompatible YAML|long version number|^Exceeds the limit", *WRONG_VERSION),
+)
+#: Errors that are better shown where the thing began than where it went wrong.
+_AT_BEGIN: Final = re.compile(r"unexpected end of stream|expected ':'")
+
+
+class BadScalar(OpcheckError):
+    """A scalar that is no value; the builder adds the place."""
+
+
+def resolve(text: str) -> PlainScalar:
+    """A plain scalar's value; raises BadScalar for -0, beyond float64, over NUMBER_LENGTH."""
+    if text in WORDS:
+        return WORDS[text]
+    match = _NUMBER.fullmatch(text) if text[0] in "+-.0123456789" else None
+    if match is None or match.lastgroup is None:
+        return text
+    if len(text) > NUMBER_LENGTH:
+        raise BadScalar(f"a number of {len(text)} characters; the limit is {NUMBER_LENGTH}")
+    if _MINUS_ZERO.fullmatch(text):
+        raise BadScalar(f"{text} is the integer 0, without a sign", "write 0, or -0.0")
+    if match.lastgroup != "float":
+        return int(match[match.lastgroup], _BASES[match.lastgroup])
+    number = float(text)
+    if math.isinf(number):
+        infinity = "-.inf" if number < 0 else ".inf"
+        raise BadScalar(f"{quoted(text)} is outside float64", f"write {infinity} for infinity")
+    return number
+
+
+def tagged(tag: str, text: str) -> PlainScalar:
+    """The value of a scalar under one of TAGS or "!", the mark of a string; raises BadScalar."""
+    word = tag.removeprefix(_CORE)
+    if word in ("!", "str"):
+        return text
+    value = resolve(f"{text}." if word == "float" and _DECIMAL.fullmatch(text) else text)
+    if _SPELT[type(value)] != word:
+        raise BadScalar(f"{quoted(text)} is no {shown(tag)}")
+    return value
+
+
+def named(value: object) -> str:
+    """Name the type of a value that is no plain scalar."""
+    if value is None:
+        return "null"
+    if isinstance(value, tuple | dict):
+        return "a list" if isinstance(value, tuple) else "a mapping"
+    return "a truth value" if isinstance(value, bool) else "a number"
+
+
+def shown(tag: str) -> str:
+    """A tag as one writes it."""
+    if tag.startswith(_CORE):
+        return "!!" + quoted(tag.removeprefix(_CORE))[1:-1]
+    return quoted(tag)[1:-1] if tag.startswith("!") else f"!<{quoted(tag)[1:-1]}>"
+
+
+def place(mark: Any) -> Mark:
+    """A parser's mark, which counts from 0, as ours."""
+    return Mark(mark.line + 1, mark.column + 1)
+
+
+def unreadable(error: Exception, text: str, last: Mark) -> Unreadable:
+    """PyYAML's error as place, message and hint; `last` is the place where it gives none."""
+    problem = str(getattr(error, "problem", None) or error)
+    at = getattr(error, "problem_mark", None)
+    began = getattr(error, "context_mark", None)
+    mark = place(at) if at else last
+    start = place(began) if began else mark
+    for pattern, message, hint in _WORDS:
+        if re.search(pattern, problem):
+            char = text[at.index : at.index + 1] if at else ""
+            if char == "\t":
+                _, message, hint = _WORDS[0]
+            shown = repr(char) if char.strip() else "the end of the line"
+            where = f"line {start.line}, column {start.column}"
+            message = message.format(began=where, char=shown)
+            return Unreadable(start if _AT_BEGIN.search(problem) else mark, message, hint)
+    return Unreadable(mark, f"no valid YAML: {problem[:120].splitlines()[0]}")
+
+
+# ── events ────────────────────────────────────────────────────────────────────────────────────
+
+
+#: How many lists and mappings may stand within each other.
+DEPTH_LIMIT: Final = 64
+#: How many values a file may hold, each alias counting as much as what it stands for.
+NODE_LIMIT: Final = 1_000_000
+#: After so many problems in one file the rest of it is not read.
+PROBLEM_LIMIT: Final = 1000
+
+_KINDS: Final = {"seq": "list", "map": "mapping"}
+_NO_KEYS: Final[dict[str, Mark]] = {}
+_SURROGATE: Final = re.compile("[\ud800-\udfff]")
+
+
+#: In place of a key: the next value is one, or no key stands before it. That is so in a list, and
+#: where a key was refused, whose value is read and dropped.
+_AWAITED, _NO_KEY = object(), object()
+
+
+@dataclass(slots=True, eq=False)
+class _Frame:
+    """A list or a mapping whose end has not been reached; `items` is None for a mapping."""
+
+    mark: Mark
+    items: list[FileNode] | None
+    key: object
+    anchor: str | None = None
+    #: How many values the file held before this one.
+    before: int = 0
+    #: The depth of what it holds.
+    height: int = 0
+    entries: dict[str, FileNode] = field(default_factory=dict)
+    keys: dict[str, Mark] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Anchored:
+    """A finished value that aliases may stand for, with its count of values and its depth."""
+
+    node: FileNode
+    size: int
+    height: int
+
+
+class Builder:
+    """Builds the tree of one file. `last` is where the latest list or mapping begins."""
+
+    def __init__(self, file: str, problems: Problems) -> None:
+        self.last = Mark(1, 1)
+        self._file = file
+        self._problems = problems
+        self._problem_limit = len(problems) + PROBLEM_LIMIT
+        self._anchors: dict[str, _Anchored | _Frame] = {}
+        #: What plain words were found to be: the same few come again and again.
+        self._plain: dict[str, PlainScalar] = dict(WORDS)
+        self._count = 0
+        self._top: list[FileNode] = []
+        self._frame = _Frame(self.last, self._top, _NO_KEY)
+        self._outer: list[_Frame] = []
+
+    def build(self, parser: Any) -> FileNode:
+        """The file's only document; raises Unreadable, and the parser's own errors."""
+        from yaml import events
+
+        steps: dict[type[Any], Callable[[Any], None]] = {
+            events.ScalarEvent: self._scalar,
+            events.SequenceStartEvent: lambda event: self._open(event, "seq", []),
+            events.MappingStartEvent: lambda event: self._open(event, "map", None),
+            events.SequenceEndEvent: self._close,
+            events.MappingEndEvent: self._close,
+            events.AliasEvent: self._alias,
+            events.DocumentStartEvent: self._document,
+        }
+        for event in iter(parser.get_event, None):
+            if step := steps.get(type(event)):
+                step(event)
+        if not self._top:
+            raise Unreadable(Mark(1, 1), "the file is empty")
+        return self._top[0]
+
+    def _document(self, event: Any) -> None:
+        mark = place(event.start_mark)
+        if self._top:
+            hint = "a file holds one document: nothing may follow a second '---'"
+            raise Unreadable(mark, "a second document begins here", hint)
+        if event.version not in (None, (1, 2)):
+            raise Unreadable(mark, *WRONG_VERSION)
+
+    def _scalar(self, event: Any) -> None:
+        mark = place(event.start_mark)
+        text: str = event.value
+        if event.style or event.tag or text not in self._plain:
+            value = self._value(event, mark)
+        else:
+            value = self._plain[text]
+        if self._frame.key is _AWAITED:
+            self._key(mark, text, value, merge=text == "<<" and not event.style)
+        else:
+            self._put(FileNode(value, mark, _NO_KEYS), mark, 1)
+        if event.anchor:
+            self._anchors[event.anchor] = _Anchored(FileNode(value, mark), 1, 0)
+
+    def _value(self, event: Any, mark: Mark) -> PlainScalar:
+        text: str = event.value
+        # libyaml refuses these itself; nothing could ever print them.
+        if event.style and not text.isascii() and _SURROGATE.search(text):
+            self._problem(mark, f"{quoted(text)} holds half of a surrogate pair")
+        try:
+            if event.tag:
+                known = event.tag == "!" or self._tag_is_known(event.tag, mark)
+                return tagged(event.tag, text) if known else text
+            if event.style:
+                return text
+            return self._plain.setdefault(text, resolve(text))
+        except BadScalar as bad:
+            self._problem(mark, bad.message, bad.hint)
+            return 0
+
+    def _key(self, mark: Mark, text: str, value: object, *, merge: bool = False) -> None:
+        frame = self._frame
+        frame.key = _NO_KEY
+        if merge:
+            message = "'<<' does not merge mappings"
+            self._problem(mark, message, "YAML 1.2 has no such thing: write the keys out")
+        elif not isinstance(value, str):
+            hint = f"write {quoted(text)} in quotes if it is meant as a word" if text else None
+            found = f"{quoted(text) if text else 'this'} is {named(value)}"
+            self._problem(mark, f"a key must be a word; {found}", hint)
+        elif value in frame.keys:
+            first = frame.keys[value]
+            where = f"line {first.line}, column {first.column}"
+            self._problem(mark, f"the key {quoted(value)} stands here again, first at {where}")
+        else:
+            frame.keys[value], frame.key = mark, value
+
+    def _put(self, node: FileNode, mark: Mark, size: int) -> None:
+        self._count += size
+        if self._count > NODE_LIMIT:
+            hint = "an alias counts as much as what it stands for" if self._anchors else None
+            raise Unreadable(mark, f"more than {NODE_LIMIT:,} values", hint)
+        frame = self._frame
+        if frame.items is not None:
+            frame.items.append(node)
+            return
+        if isinstance(frame.key, str):
+            frame.entries[frame.key] = node
+        frame.key = _AWAITED
+
+    def _open(self, event: Any, kind: str, items: list[FileNode] | None) -> None:
+        mark = self.last = place(event.start_mark)
+        self._check_depth(mark, 1)
+        tag = event.tag
+        if tag and tag != "!" and self._tag_is_known(tag, mark) and not tag.endswith(":" + kind):
+            self._problem(mark, f"a {_KINDS[kind]} is no {shown(tag)}")
+        if self._frame.key is _AWAITED:
+            # Nothing that follows can be trusted: this is often text that should be in quotes.
+            hint = "text that begins with [ or { needs quotes"
+            raise Unreadable(mark, f"a key must be a word, not a {_KINDS[kind]}", hint)
+        self._outer.append(self._frame)
+        key = _AWAITED if items is None else _NO_KEY
+        self._frame = _Frame(mark, items, key, event.anchor, self._count)
+        if event.anchor:
+            self._anchors[event.anchor] = self._frame
+
+    def _close(self, _: Any) -> None:
+        frame, self._frame = self._frame, self._outer.pop()
+        if frame.items is None:
+            node = FileNode(frame.entries, frame.mark, frame.keys)
+        else:
+            node = FileNode(tuple(frame.items), frame.mark, _NO_KEYS)
+        height = frame.height + 1
+        self._frame.height = max(self._frame.height, height)
+        # The same anchor may have been given again within.
+        if frame.anchor and self._anchors[frame.anchor] is frame:
+            size = self._count - frame.before + 1
+            self._anchors[frame.anchor] = _Anchored(node, size, height)
+        self._put(node, frame.mark, 1)
+
+    def _alias(self, event: Any) -> None:
+        mark = self.last = place(event.start_mark)
+        target = self._anchors.get(event.anchor)
+        name = quoted("*" + event.anchor)
+        if target is None:
+            hint = "text that begins with * needs quotes"
+            raise Unreadable(mark, f"{name} stands for nothing named before it", hint)
+        if isinstance(target, _Frame):
+            raise Unreadable(mark, f"{name} stands within the very thing it names")
+        self._check_depth(mark, target.height)
+        if self._frame.key is _AWAITED:
+            self._key(mark, "*" + event.anchor, target.node.value)
+            return
+        self._frame.height = max(self._frame.height, target.height)
+        self._put(target.node, mark, target.size)
+
+    def _check_depth(self, mark: Mark, height: int) -> None:
+        if len(self._outer) + height > DEPTH_LIMIT:
+            message = f"more than {DEPTH_LIMIT} lists and mappings within each other"
+            raise Unreadable(mark, message)
+
+    def _tag_is_known(self, tag: str, mark: Mark) -> bool:
+        if tag not in TAGS:
+            hint = "case files are plain data: remove the tag"
+            self._problem(mark, f"the tag {shown(tag)} is not allowed", hint)
+        return tag in TAGS
+
+    def _problem(self, mark: Mark, message: str, hint: str | None = None) -> None:
+        if len(self._problems) >= self._problem_limit:
+            raise Unreadable(mark, f"more than {PROBLEM_LIMIT:,} problems; reading ends here")
+        self._problems.add(self._file, mark, message, hint)
+
+
+# ── files ─────────────────────────────────────────────────────────────────────────────────────
+
 
 #: The largest file read, in bytes (for a text: in characters): larger ones take too long to parse.
 FILE_LIMIT: Final = 2 * 2**20

@@ -18,7 +18,7 @@ from opcheck.dtypes import DTYPES, DType
 from opcheck.graph.nodes import OneNode
 from opcheck.graph.test_data import DataSet
 from opcheck.opset import Parameter
-from opcheck.suite.signature import changed_defaults, leads, name_at
+from opcheck.suite.expectation import changed_defaults, leads, name_at
 
 _WIDTH = 100
 _NOT_IN_NAMES = re.compile("[^a-z0-9]+")

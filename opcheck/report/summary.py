@@ -1,19 +1,27 @@
-"""The end of a run in a terminal: counts of every verdict, known defects, open answers, remarks."""
+"""A run in a terminal: failures in full as they come, tables at the end, and what it amounts to.
 
+The end is one screen: known defects, wrong results by operator and backend, a legend. What matters
+most comes last, next to the prompt. A verbose one counts every verdict, open answer and remark.
+"""
+
+import re
+import textwrap
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from operator import attrgetter
+from typing import Any
 
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from opcheck.analysis.status import is_judged
-from opcheck.model import Header, Record, Verdict
-from opcheck.report import failure, overview, plain_text, totals
-from opcheck.report.style import Numbers, grouped, new_table, put_all
+from opcheck.analysis.status import is_failure, is_judged, outcome, reds_of
+from opcheck.errors import Exit
+from opcheck.model import Header, LiveResult, Record, Run, Verdict
+from opcheck.report import failure, plain_text, totals
+from opcheck.report.style import COLOURS, Numbers, grouped, least, new_table, put, put_all, put_exit
 
 #: How many kinds of reasons a list shows for a backend before it says how many more there are.
 _REASONS = 3
@@ -47,7 +55,7 @@ class Summary:
         if self.verbose:
             counts = self._counts()
             put_all(console, counts)
-            overview.legend(console, [str(column.header) for column in counts.columns])
+            legend(console, [str(column.header) for column in counts.columns])
             put_all(console, self._open_answers())
         put_all(console, _companies(results), *self._causes())
         if self.verbose:
@@ -81,7 +89,7 @@ class Summary:
         if not self.verbose:
             if remarks:
                 console.print()
-            overview.show(console, self.header, results)
+            show_overview(console, self.header, results)
 
     def _counts(self) -> Table:
         """The verdicts that occur, by operator version and backend, and what was used of bounds."""
@@ -89,7 +97,7 @@ class Summary:
         groups: dict[str, list[list[str | Text]]] = {}
         for op, backend, cells in rows:
             styled = (
-                Text(cell, "bright_black" if cell == "·" else overview.STYLES.get(column, ""))
+                Text(cell, "bright_black" if cell == "·" else STYLES.get(column, ""))
                 for column, cell in zip(columns, cells, strict=True)
             )
             groups.setdefault(plain_text.brief(str(op)), []).append([self.names[backend], *styled])
@@ -230,3 +238,237 @@ def _kinds(reasons: Counter[str]) -> Iterator[tuple[str, str]]:
     if left := by_size[_REASONS:]:
         total = sum(kind.total() for kind in left)
         yield f"{total:,}", plain_text.plural(len(left), "other reason")
+
+
+# ── the whole run ─────────────────────────────────────────────────────────────────────────────
+
+
+#: How many failures of a backend that look alike are shown in full: with and without a diagnosis.
+_EXPLAINED, _UNEXPLAINED = 1, 3
+#: The level of verbosity at which every failure is shown in full.
+_EVERYTHING = 2
+
+
+@dataclass(eq=False)
+class Pretty:
+    """Prints a run on a console, while it lasts just as afterwards.
+
+    Of failures that look alike the first few are shown in full, and the others counted. `quiet`
+    shows none of them; `verbose` 1 shows every table in full, and 2 also every failure, warning and
+    known failure. So many of the `slowest` results are listed at the end.
+    """
+
+    console: Console
+    header: Header
+    quiet: bool = False
+    verbose: int = 0
+    slowest: int | None = None
+    _bad_cases: set[tuple[str, str]] = field(default_factory=set, init=False)
+    _alike: Counter[Hashable] = field(default_factory=Counter, init=False)
+    _left_out: int = field(default=0, init=False)
+
+    def is_in_full(self, result: Record | LiveResult) -> bool:
+        """Return True if a result is of a kind that is shown in full."""
+        if self.quiet:
+            return result.verdict is Verdict.BAD_CASE
+        if self.verbose >= _EVERYTHING and result.verdict in (Verdict.WARN, Verdict.KNOWN):
+            return True
+        return is_failure(result, reds_of(self.header))
+
+    def is_due(self, result: Record) -> bool:
+        """Return True if a result is to be shown now; call once for each, in order."""
+        if not self.is_in_full(result):
+            return False
+        if result.verdict is Verdict.BAD_CASE:
+            # Another backend may have met the same mistake of the case, which is not its own.
+            said = result.case, result.reason
+            if said in self._bad_cases:
+                return False
+            self._bad_cases.add(said)
+        likeness = _likeness(result)
+        self._alike[likeness] += 1
+        most = _EXPLAINED if result.diagnoses else _UNEXPLAINED
+        if self.verbose >= _EVERYTHING or self._alike[likeness] <= most:
+            return True
+        self._left_out += 1
+        return False
+
+    def finish(self, results: Sequence[Record], complete: bool, code: Exit, meaning: str) -> None:
+        """Print the summary, then what the exit code means."""
+        if self._left_out:
+            more = plain_text.plural(self._left_out, "more failure")
+            like = "is like" if self._left_out == 1 else "are each like"
+            message = f"… and {more}, which {like} one of those above: -vv shows all in full"
+            self.console.print(Text(message, "bold"))
+            self.console.print()
+        options = complete, self.verbose > 0, self.slowest
+        Summary(self.console, self.header, results, *options).show()
+        said = f"{meaning} ({self.header.selection})" if not results else meaning
+        # How a process died is told in its own words.
+        put_exit(self.console, code, plain_text.one_line(said))
+
+
+def _likeness(result: Record) -> Hashable:
+    """Return a key that similar failures share: backend, operator, and kind of failure."""
+    looks = result.diagnoses[0] if result.diagnoses else plain_text.kind(result.reason)
+    # Where a user's ledger has something else come, each of its lines is to be mended.
+    line = failure.ledger_place(result.known) if result.unexpected and result.known else None
+    return result.backend, result.op.name, result.verdict, result.failure, looks, line
+
+
+def show(console: Console, run: Run, **options: Any) -> None:
+    """Print a stored run; `options` are those of `Pretty`."""
+    pretty = Pretty(console, run.header, **options)
+    for result in run.records:
+        if pretty.is_due(result):
+            failure.show(console, result)
+    pretty.finish(run.records, run.complete, *outcome(run))
+
+
+# ── the end on one screen ─────────────────────────────────────────────────────────────────────
+
+
+#: Lines of a screen: of one whose height is unknown, and at least.
+_SCREEN = 40
+_SMALL_SCREEN = 24
+#: How wide a name may stand beside numbers, and above them where space is short.
+_NAME = 40
+_HEAD = 12
+STYLES = {"wrong": "red", "self": "green", **{str(verdict): c for verdict, c in COLOURS.items()}}
+_LEGEND = {
+    "known": "wrong as a ledger lists it, which does not fail the run",
+    "self": "compared with itself, which is no evidence",
+    "used": "the largest error of a pass as a part of the allowed one",
+}
+_MORE = "-v: counts by version, every known defect, why something is unsupported"
+
+#: Counts by backend, by the label of their row.
+_Rows = Mapping[str, Mapping[str, Counter[str]]]
+
+
+def show_overview(console: Console, header: Header, results: Sequence[Record]) -> None:
+    """Print the overview of `results`."""
+    height = console.height if console.file.isatty() else _SCREEN
+    screen = min(max(height, _SMALL_SCREEN), _SCREEN)
+    rows = totals.by_operator(header.backends, results, screen // 3)
+    if not results:
+        return
+    occur = {kind for counts in rows.values() for count in counts.values() for kind in count}
+    kinds = [kind for kind in (*list(Verdict)[1:], "self") if kind in occur]
+    names = {backend.address: plain_text.brief(str(backend)) for backend in header.backends}
+    tables = [
+        _by_operator(names, rows, kinds, _NAME),
+        _by_operator(names, rows, kinds, _HEAD),
+        _by_backend(names, rows, kinds),
+        _by_backend(names, dict([*rows.items()][-1:]), kinds),
+    ]
+    fitting = (table for table in tables if least(table, folded=_NAME) <= console.width)
+    table = next(fitting, tables[-1])
+    notes = _legend(kinds, console.width)
+    if {"known", Verdict.UNSUPPORTED} & occur:
+        notes += textwrap.wrap(_MORE, console.width)
+    # The head of the table takes three lines, the exit code two, and so does the prompt.
+    room = screen - table.row_count - len(notes) - 8
+    for line in _known(console.width, room, header, names, results):
+        console.print(line, soft_wrap=True)
+    put(console, table)
+    console.print()
+    _print(console, notes)
+
+
+def legend(console: Console, columns: Iterable[str]) -> None:
+    """Explain those of the columns that are not plain."""
+    if notes := _legend(columns, console.width):
+        _print(console, [*notes, ""])
+
+
+def _print(console: Console, notes: Iterable[str]) -> None:
+    for line in notes:
+        console.print(Text(line, "dim"), soft_wrap=True)
+
+
+def _legend(columns: Iterable[str], width: int) -> list[str]:
+    named = {*columns}
+    messages = [f"{name}: {text}" for name, text in _LEGEND.items() if name in named]
+    return textwrap.wrap("; ".join(messages), width)
+
+
+def _by_operator(names: Mapping[str, str], rows: _Rows, kinds: Iterable[str], head: int) -> Table:
+    columns = (Numbers(_folded(name, head)) for name in names.values())
+    table = new_table("wrong, of those judged", *columns)
+    for label, counts in rows.items():
+        style = "bold" if label == totals.ALL else ""
+        table.add_row(Text(plain_text.brief(label), style), *_shares([counts[a] for a in names]))
+    total = [*rows.values()][-1]
+    for kind in kinds:
+        table.add_row(f"  {kind}", *(_count(total[address], kind) for address in names))
+    return table
+
+
+def _by_backend(names: Mapping[str, str], rows: _Rows, kinds: Iterable[str]) -> Table:
+    *operators, last = rows
+    columns = (Numbers(_folded(name, _HEAD)) for name in (*operators, f"wrong, {last}", *kinds))
+    table = new_table("backend", *columns)
+    shares = _shares([rows[last][address] for address in names])
+    for (address, name), share in zip(names.items(), shares, strict=True):
+        wrong = (_count(rows[operator][address], "wrong") for operator in operators)
+        table.add_row(name, *wrong, share, *(_count(rows[last][address], kind) for kind in kinds))
+    return table
+
+
+def _folded(name: str, width: int) -> str:
+    """Break a long name, which stands above numbers, into lines."""
+    lines = [""]
+    for part in re.findall("[^ _:]*[ _:]?", name):
+        if len(lines[-1]) + len(part.rstrip()) > width:
+            lines.append("")
+        lines[-1] += part
+    return "\n".join(line.rstrip() for line in lines)
+
+
+def _shares(counts: Iterable[Counter[str]]) -> list[Text]:
+    """`93 of 706`, or a dot where nothing was judged."""
+    return [
+        Text.assemble(_count(count, "wrong", "0"), f" of {count['judged']:,}")
+        if count["judged"]
+        else Text("·", "bright_black")
+        for count in counts
+    ]
+
+
+def _count(counts: Counter[str], kind: str, none: str = "·") -> Text:
+    if not counts[kind]:
+        return Text(none, "green" if kind == "wrong" else "bright_black")
+    excused = kind == "wrong" and counts[kind] == counts["known"]
+    return Text(f"{counts[kind]:,}", "cyan" if excused else STYLES[kind])
+
+
+def _known(
+    width: int, room: int, header: Header, names: Mapping[str, str], results: Sequence[Record]
+) -> Iterator[Text]:
+    """The most frequent known defects of each backend, in so many lines."""
+    found = plain_text.alike(totals.known(header.backends, results), lambda one: one[0])
+    for address, mine in found.items():
+        causes = [(count, plain_text.one_line(known.cause)) for _, known, count in mine]
+        # A title and a blank line are needed as well, and a line about those left out.
+        lines = [*_listed(causes, width, room // len(found) - 3)]
+        if lines:
+            yield Text(
+                f"{names[address]}: {plain_text.plural(len(causes), 'known defect')}", "bold"
+            )
+            yield from map(Text, [*lines, ""])
+
+
+def _listed(causes: Sequence[tuple[int, str]], width: int, room: int) -> Iterator[str]:
+    digits = len(f"{sum(count for count, _ in causes):,}") + 2
+    for number, (count, cause) in enumerate(causes):
+        text = f"{count:{digits},}  {cause}"
+        lines = textwrap.wrap(text, width, subsequent_indent=" " * (digits + 2))
+        room -= len(lines)
+        if room < 0:
+            left = causes[number:]
+            total = sum(count for count, _ in left)
+            if number:
+                yield f"{total:{digits},}  by {plain_text.plural(len(left), 'other defect')}"
+            return
+        yield from lines

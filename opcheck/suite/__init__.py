@@ -1,7 +1,6 @@
 """Case files in, concrete cases out: read, validate, expand, select, fill with data."""
 
-from opcheck.suite.digest import case_digest, suite_digest
 from opcheck.suite.expand import Sweep, parse_sweep
-from opcheck.suite.fill import materialize, unrounded
 from opcheck.suite.load import check_case_files, load, load_all, load_bench
-from opcheck.suite.select import LEVELS, Selection, choose, select, shard
+from opcheck.suite.select import LEVELS, Selection, case_digest, choose, select, shard, suite_digest
+from opcheck.suite.tensors import materialize, unrounded

@@ -15,7 +15,7 @@ from opcheck.dtypes import DTYPES
 from opcheck.errors import UsageError
 from opcheck.reading import FileNode, Mark, Problems, quoted, read_text
 from opcheck.reading.validation import shown
-from opcheck.suite.overlay import (
+from opcheck.suite.fields import (
     PATHS_ARE,
     FieldPath,
     OmittedFields,

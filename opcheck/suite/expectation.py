@@ -1,32 +1,44 @@
-"""A case's expected answer: values, golden files, a rejection, or one of several answers."""
+"""A case's inputs, attributes and expected answer, against the operator's schema.
+
+A variadic parameter `data` is written as data_0, data_1 … in case files. An expected answer is
+values, golden files, a rejection, or one of several answers.
+"""
 
 from __future__ import annotations
 
+import math
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from opcheck import opset
-from opcheck.dtypes import content
+from opcheck import dtypes, opset
+from opcheck.dtypes import DTYPES, DType, content
 from opcheck.engine import operator_of
 from opcheck.errors import did_you_mean
 from opcheck.model import (
+    ATTRIBUTE_TYPES,
     Agreement,
     Alternative,
     AnyOf,
+    AttrValue,
     Case,
     Computed,
     Expectation,
     Given,
     Golden,
+    OpVersion,
     Oracle,
     Rejected,
     TensorSpec,
+    Typed,
     Values,
 )
-from opcheck.reading import quoted
-from opcheck.reading.validation import Location
+from opcheck.opset import Attribute, Parameter, Schema, directml
+from opcheck.reading import Mark, quoted
+from opcheck.reading.validation import Location, shown
 from opcheck.suite import fields as f
-from opcheck.suite.overlay import PATHS_ARE, parse_path, put
+from opcheck.suite.fields import PATHS_ARE, parse_path, put
 from opcheck.suite.tensors import InvalidTensor, inside
 
 if TYPE_CHECKING:
@@ -199,3 +211,217 @@ def _rejected(resolver: Resolver, case: Case, answer: f.RejectedField, path: Loc
     else:
         twin = resolver.twin(replace(resolver.concrete, id=f"{case.id}~legal", node=node))
     return Rejected(answer.rejected, twin or case)
+
+
+# ── inputs, outputs and attributes by name ────────────────────────────────────────────────────
+
+
+_COUNT = re.compile("0|[1-9][0-9]{0,3}")
+_SCALARS: dict[str, tuple[type, ...]] = {"int": (int,), "float": (int, float), "string": (str,)}
+_WORDS = {"int": "whole number", "float": "number", "string": "text"}
+_LARGEST = dtypes.limits(dtypes.DTYPES["float32"])[1]
+
+
+def place(parameters: Sequence[Parameter], name: str) -> tuple[int, int] | None:
+    """Return the parameter that `name` means, and its tensor's number; None if none."""
+    for number, parameter in enumerate(parameters):
+        if parameter.option != "variadic":
+            if name == parameter.name:
+                return number, 0
+            continue
+        stem, _, count = name.rpartition("_")
+        if stem == parameter.name and _COUNT.fullmatch(count):
+            return number, int(count)
+    return None
+
+
+def leads(op: OpVersion, name: str) -> bool:
+    """True for an input of the leading input's type, if that may be of several types."""
+    schema = opset.versions(op.domain, op.name).get(op.since)
+    found = place(schema.inputs, name) if schema else None
+    if schema is None or found is None:
+        return False
+    lead = schema.inputs[schema.lead]
+    return len(lead.types) > 1 and schema.inputs[found[0]].constraint == lead.constraint
+
+
+def name_at(parameters: Sequence[Parameter], number: int) -> tuple[str, Parameter]:
+    """The tensor's name at a place of the node, and its parameter; raises ValueError if none."""
+    for before, parameter in enumerate(parameters):
+        if parameter.option == "variadic":
+            return f"{parameter.name}_{number - before}", parameter
+        if before == number:
+            return parameter.name, parameter
+    raise ValueError(f"the operator has {len(parameters)}, and no number {number}")
+
+
+def spelt(parameters: Iterable[Parameter]) -> list[str]:
+    """The names a case file may use, for messages."""
+    return [f"{p.name}_0" if p.option == "variadic" else p.name for p in parameters]
+
+
+def missing(parameters: Sequence[Parameter], names: Iterable[str]) -> list[str]:
+    """The mandatory parameters that `names` leaves out; a variadic one needs tensors from 0 on."""
+    found = [place(parameters, name) for name in names]
+    lacking = []
+    for number, parameter in enumerate(parameters):
+        counts = sorted(place[1] for place in found if place and place[0] == number)
+        if parameter.option == "single" and not counts:
+            lacking.append(parameter.name)
+        elif parameter.option == "variadic" and counts != list(range(max(len(counts), 1))):
+            gap = next(k for k in range(len(counts) + 1) if k not in counts)
+            lacking.append(f"{parameter.name}_{gap}")
+    return lacking
+
+
+def slots(parameters: Sequence[Parameter], names: Iterable[str]) -> tuple[str, ...]:
+    """The names in the operator's order, "" for what is left out before the last of them."""
+    places = sorted((at, name) for name in names if (at := place(parameters, name)))
+    ordered: list[str] = []
+    for number, parameter in enumerate(parameters):
+        tensors = [name for at, name in places if at[0] == number]
+        ordered += tensors or ([""] if parameter.option != "variadic" else [])
+    while ordered and not ordered[-1]:
+        ordered.pop()
+    return tuple(ordered)
+
+
+def resolve_inputs(resolver: Resolver, schema: Schema) -> tuple[TensorSpec, ...]:
+    """The inputs of a case, in the operator's order; problems go through `resolver`."""
+    stated = {n: v for n, v in (resolver.fields.inputs or {}).items() if v is not None}
+    specs: dict[str, TensorSpec] = {}
+    known = spelt(schema.inputs)
+    unknown = [n for n in resolver.fields.inputs or {} if not place(schema.inputs, n)]
+    for name in unknown:
+        message = f"{quoted(name)} is no input of {schema.op} (has: {', '.join(known)})"
+        resolver.problem(resolver.at("inputs", name), message, did_you_mean(name, known))
+    for name, tensor in stated.items():
+        if not (found := place(schema.inputs, name)):
+            continue
+        types = schema.inputs[found[0]].types
+        allowed = [dtype for dtype in DTYPES.values() if dtype.text in types]
+        # An input beside the leading one may have one dtype alone, such as K of TopK.
+        only = len(allowed) == 1 and found[0] != schema.lead
+        dtype = allowed[0] if only else resolver.dtype
+        if spec := resolver.tensor(name, ("inputs", name), tensor, dtype):
+            specs[name] = spec
+            if spec.dtype not in allowed and not resolver.may_be_illegal:
+                names = ", ".join(sorted(map(str, allowed))) or "only types that no case can have"
+                message = f"{spec.name}: {schema.op} does not allow {spec.dtype}"
+                resolver.problem(_dtype_mark(resolver, spec), message, f"allowed: {names}")
+    if not resolver.may_be_illegal:
+        for name in missing(schema.inputs, stated):
+            if not any(did_you_mean(word, [name]) for word in unknown):
+                resolver.lacking(resolver.node.mark, f"{schema.op} needs input {name!r}")
+    if resolver.file.domain == directml.DOMAIN and any(spec.initializer for spec in specs.values()):
+        resolver.problem(resolver.at("inputs"), "DirectML's operators have no initializers")
+    return tuple(specs[slot] for slot in slots(schema.inputs, specs) if slot)
+
+
+def bindings(
+    resolver: Resolver, schema: Schema, inputs: tuple[TensorSpec, ...]
+) -> dict[str, DType]:
+    """The dtype of each type constraint, as the first input with it says."""
+    bound: dict[str, DType] = {}
+    for spec in inputs:
+        found = place(schema.inputs, spec.name)
+        assert found is not None
+        constraint = schema.inputs[found[0]].constraint
+        first = bound.setdefault(constraint, spec.dtype)
+        if first != spec.dtype and not resolver.may_be_illegal:
+            message = f"{spec.name} is {spec.dtype}, but {schema.op} wants {first} as before it"
+            resolver.problem(_dtype_mark(resolver, spec), message)
+    return bound
+
+
+def _dtype_mark(resolver: Resolver, spec: TensorSpec) -> Mark:
+    stated = resolver.node.get("inputs", spec.name, "dtype") or resolver.node.get("dtype")
+    return stated.mark if stated else resolver.at("inputs", spec.name)
+
+
+def resolve_attributes(resolver: Resolver, schema: Schema) -> dict[str, AttrValue | Typed]:
+    """The attributes of a case; problems are reported through `resolver`."""
+    stated = resolver.fields.attrs or {}
+    unknown: list[str] = []
+    found: dict[str, AttrValue | Typed] = {}
+    for name, value in stated.items():
+        attribute = schema.attributes.get(name)
+        if attribute is None and (resolver.may_be_illegal or value is None):
+            attribute = opset.attribute(schema.op, name)
+        typed = resolver.may_be_illegal and isinstance(value, dict)
+        if typed:
+            attribute = attribute or Attribute(name, "other", False, None)
+        if value is None and not resolver.needs_answer:
+            continue  # A legal twin leaves out what is illegal.
+        if attribute is None:
+            unknown.append(name)
+            has = f"has: {', '.join(schema.attributes) or 'none'}"
+            message = f"{quoted(name)} is no attribute of {schema.op} ({has})"
+            hint = did_you_mean(name, schema.attributes)
+            resolver.problem(resolver.at("attrs", name), message, hint)
+        elif value is not None:
+            try:
+                found[name] = (typed_value if typed else attribute_value)(attribute, value)
+            except ValueError as error:
+                resolver.problem(resolver.node.at(("attrs", name)), f"attribute {name} {error}")
+    changed = {*changed_defaults(schema, resolver.file.opsets)}
+    for name, attribute in schema.attributes.items():
+        if any(did_you_mean(word, [name]) for word in unknown):
+            continue
+        if attribute.required and stated.get(name) is None and not resolver.may_be_illegal:
+            resolver.lacking(resolver.node.mark, f"{schema.op} needs attribute {name!r}")
+        elif name not in stated and name in changed:
+            message = f"attrs.{name} must be stated: its default differs between the case's opsets"
+            hint = f"attrs: {{{name}: null}} leaves it out"
+            resolver.lacking(resolver.node.mark, message, hint)
+    return found
+
+
+def attribute_value(attribute: Attribute, value: Any) -> AttrValue:
+    """`value` in the attribute's declared type; raises ValueError with what it must be."""
+    kind = attribute.type.removesuffix("s")
+    if kind not in _SCALARS:
+        raise ValueError("holds a tensor, graph or type, which case files cannot write")
+    if kind == attribute.type:
+        scalar: AttrValue = _scalar(kind, value)
+        return scalar
+    if not isinstance(value, list):
+        raise ValueError(f"must be a list, each item a {_WORDS[kind]}; got {shown(value)}")
+    return tuple(_scalar(kind, item) for item in value)
+
+
+def typed_value(attribute: Attribute, value: Mapping[str, Any]) -> AttrValue | Typed:
+    """The value of `{type: value}`; raises ValueError with what it must be."""
+    if len(value) != 1 or not value.keys() <= {*ATTRIBUTE_TYPES}:
+        kinds = ", ".join(ATTRIBUTE_TYPES)
+        raise ValueError(f"must be a value, or {{type: value}} with one of {kinds}")
+    [(kind, stated)] = value.items()
+    items = stated if isinstance(stated, list) else [stated]
+    held: Any = kind
+    if kind == "tensor":
+        whole = all(isinstance(item, int) for item in items)
+        held = f"{'int' if whole else 'float'}{'s' if items is stated else ''}"
+    plain = attribute_value(replace(attribute, type=held), stated)
+    return plain if kind == attribute.type != "tensor" else Typed(kind, plain)
+
+
+def _scalar(kind: str, value: Any) -> Any:
+    fits = isinstance(value, _SCALARS[kind]) and not isinstance(value, bool)
+    if not fits:
+        raise ValueError(f"must be a {_WORDS[kind]}, got {shown(value)}")
+    if kind == "int" and not -(2**63) <= value < 2**63:
+        raise ValueError(f"must fit in 64 bits, got {shown(value)}")
+    if kind == "float" and _LARGEST < abs(value) < math.inf:
+        raise ValueError(f"must fit in float32, got {shown(value)}")
+    return float(value) if kind == "float" else value
+
+
+def changed_defaults(schema: Schema, opsets: Collection[int] = ()) -> Iterator[str]:
+    """Yield the attributes whose default differs between versions, of those `opsets` if given."""
+    domain, operator = schema.op.domain, schema.op.name
+    others = [opset.describe(domain, operator, number) for number in opsets]
+    schemas = [*filter(None, others)] or opset.versions(domain, operator).values()
+    for name, attribute in schema.attributes.items():
+        defaults = {o.attributes[name].default for o in schemas if name in o.attributes}
+        if defaults - {attribute.default}:
+            yield name

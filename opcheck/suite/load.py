@@ -18,8 +18,7 @@ from opcheck.errors import UsageError, did_you_mean
 from opcheck.model import Case, Source
 from opcheck.reading import FileNode, Mark, Problems, quoted, read_file, shipped_folder
 from opcheck.suite.expand import CaseFile, Concrete, Expansion
-from opcheck.suite.fields import BenchEntry, CaseEntry, HeadFields
-from opcheck.suite.overlay import validate
+from opcheck.suite.fields import BenchEntry, CaseEntry, HeadFields, validate
 from opcheck.suite.resolve import resolve
 
 if TYPE_CHECKING:

@@ -15,11 +15,10 @@ from opcheck.model import Attrs, Case, Computed, OutputSpec, Source, TensorSpec,
 from opcheck.opset import Schema
 from opcheck.reading import Mark, Problems, quoted
 from opcheck.reading.validation import Location, shown
-from opcheck.suite import expectation, signature
+from opcheck.suite import expectation
 from opcheck.suite import fields as f
 from opcheck.suite.expand import CaseFile, Concrete
-from opcheck.suite.fields import ToleranceField, ToleranceFields
-from opcheck.suite.overlay import OmittedFields, validate
+from opcheck.suite.fields import OmittedFields, ToleranceField, ToleranceFields, validate
 from opcheck.suite.tensors import InvalidTensor, Lacking, excess, read_tensor
 
 #: Longer ids would not fit into file names.
@@ -64,8 +63,8 @@ class Resolver:
         if self.needs_answer and len(self.concrete.id) > MAX_ID:
             message = f"id longer than {MAX_ID} characters: shorten name, label or matrix values"
             self.problem(self.node.mark, message)
-        tensors = signature.resolve_inputs(self, schema)
-        attrs = signature.resolve_attributes(self, schema)
+        tensors = expectation.resolve_inputs(self, schema)
+        attrs = expectation.resolve_attributes(self, schema)
         case = Case(
             id=self.concrete.id,
             name=self.concrete.name,
@@ -75,7 +74,7 @@ class Resolver:
             dtype=self.dtype,
             attrs=attrs,
             inputs=tensors,
-            slots=signature.slots(schema.inputs, [spec.name for spec in tensors]),
+            slots=expectation.slots(schema.inputs, [spec.name for spec in tensors]),
             outputs=self._outputs(schema, tensors, attrs),
             expect=Computed(),
             rule=self.fields.rule or "must",
@@ -159,25 +158,25 @@ class Resolver:
     def _outputs(
         self, schema: Schema, tensors: tuple[TensorSpec, ...], attrs: Attrs
     ) -> tuple[OutputSpec, ...]:
-        bound = signature.bindings(self, schema, tensors)
+        bound = expectation.bindings(self, schema, tensors)
         stated = expectation.output_names(self.fields.expect)
-        known = signature.spelt(schema.outputs)
+        known = expectation.spelt(schema.outputs)
         has = f"has: {', '.join(known)}; or {', '.join(f.FORMS)}"
         for name, path in stated.items():
-            if signature.place(schema.outputs, name) is None:
+            if expectation.place(schema.outputs, name) is None:
                 message = f"{quoted(name)} is no output of {schema.op} ({has})"
                 hint = did_you_mean(name, [*known, *f.FORMS])
                 self.problem(self.node.at(path, key=True), message, hint)
         names = [*stated]
-        names += [name for name in signature.missing(schema.outputs, names) if name not in names]
-        slots = signature.slots(schema.outputs, names)
+        names += [name for name in expectation.missing(schema.outputs, names) if name not in names]
+        slots = expectation.slots(schema.outputs, names)
         for slot, parameter in zip(slots, schema.outputs, strict=False):
             if not slot:
                 message = f"expect must state output {parameter.name!r} too, as a later one is"
                 self.lacking(self.at("expect"), message)
         found = []
         for name in slots:
-            place = signature.place(schema.outputs, name)
+            place = expectation.place(schema.outputs, name)
             output = schema.outputs[place[0]] if place else None
             dtype = opset.output_dtype(schema, output, bound, attrs) if output else None
             found.append(OutputSpec(name, dtype))

@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from opcheck.compare import Want, are_plainly_right, compare
-from opcheck.compare import ulp as steps
+from opcheck.compare import elements as steps
 from opcheck.compare.bounded import ends, scatter
+from opcheck.compare.elements import native
 from opcheck.compare.outputs import computed_want, stated_want
-from opcheck.compare.ulp import native
 from opcheck.dtypes import DTYPES, round_to
 from opcheck.engine import Expected, Room, Tier, exactly
 from opcheck.model import OpVersion, Tolerance

@@ -9,8 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from opcheck.compare import Want, compare
-from opcheck.compare.elements import Judge, check
-from opcheck.compare.ulp import UNORDERED
+from opcheck.compare.elements import UNORDERED, Judge, check
 from opcheck.dtypes import DTYPES
 from opcheck.model import EXACT, Tolerance
 

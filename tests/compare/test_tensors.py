@@ -8,9 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
-from opcheck.compare.elements import WORST, Want
+from opcheck.compare.elements import CHUNK, WORST, Want
 from opcheck.compare.outputs import compare, compare_outputs
-from opcheck.compare.ulp import CHUNK
 from opcheck.dtypes import BASIC, DTYPES, round_to
 from opcheck.model import EXACT, Foreign, Tolerance
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from opcheck.compare.ulp import CHUNK, UNORDERED, chunks, distance, stepped
+from opcheck.compare.elements import CHUNK, UNORDERED, chunks, distance, stepped
 from opcheck.dtypes import DTYPES
 
 FLOATS = [dtype for dtype in DTYPES.values() if dtype.kind == "float"]

@@ -12,7 +12,6 @@ import pytest
 from opcheck.analysis.causes import causes
 from opcheck.diagnose import Suspects
 from opcheck.engine.mutants import Mutant, mutants_of
-from opcheck.execution.driver import at_once
 from opcheck.execution.evaluation import CaseEvaluation, EvaluatedCase
 from opcheck.execution.evidence import evidence, recall
 from opcheck.execution.expected import node_of
@@ -25,6 +24,7 @@ from opcheck.execution.kills import (
     same_outputs,
 )
 from opcheck.execution.mutate import cells
+from opcheck.execution.workers import at_once
 from opcheck.model import Case, LiveResult, OpVersion, Question, Verdict
 from tests.asking import cases_in, shipped_cases
 from tests.hardmax import Hardmax

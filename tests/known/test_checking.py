@@ -4,7 +4,7 @@ import pytest
 
 from opcheck.errors import CaseFileError
 from opcheck.known import Gate
-from opcheck.known.checking import Facts, check, is_dead
+from opcheck.known.ledgers import Facts, check, is_dead
 from tests.known.ledgers import INFO, case, entry, ledger
 
 READ = [

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from opcheck.numbers import plain
+from opcheck.numbers.arithmetic import Number
 from opcheck.numbers.bounded.elementwise import real
-from opcheck.numbers.kinds import Number
 from tests.bounds import arithmetic as ar
 
 ORDERS: dict[str, ar.Sum] = {

@@ -15,11 +15,18 @@ from hypothesis import strategies as st
 from opcheck import numbers as xp
 from opcheck.dtypes import DTYPES
 from opcheck.numbers import bounded, faulty, plain, precise
-from opcheck.numbers.arithmetic import FLOAT32, FLOAT64, VALUE_GRIDS, expected, narrow, stored
+from opcheck.numbers.arithmetic import (
+    FLOAT32,
+    FLOAT64,
+    VALUE_GRIDS,
+    Number,
+    expected,
+    narrow,
+    stored,
+)
 from opcheck.numbers.bounded.array import VALUES
 from opcheck.numbers.bounded.elementwise import real
 from opcheck.numbers.faulty import Faulty
-from opcheck.numbers.kinds import Number
 from opcheck.numbers.precise import Precise
 from tests.numbers.machine import Machine, Sloppy
 from tests.numbers.test_bounded import FORMULAS, lifted

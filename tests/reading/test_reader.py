@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from opcheck.errors import CaseFileError, Problem
-from opcheck.reading import FileNode, Mark, Problems, builder, read_file, read_text, reader
+from opcheck.reading import FileNode, Mark, Problems, read_file, read_text, reader
 from tests.reading.trees import read
 
 both_parsers = pytest.mark.usefixtures("parser")
@@ -269,7 +269,7 @@ def test_an_alias_bomb_ends_the_reading_quickly() -> None:
 @both_parsers
 def test_each_alias_counts_as_much_as_what_it_names(monkeypatch: pytest.MonkeyPatch) -> None:
     # The root, the list with its two items, and three more for each alias.
-    monkeypatch.setattr(builder, "NODE_LIMIT", 10)
+    monkeypatch.setattr(reader, "NODE_LIMIT", 10)
     assert len(read("[&a [1, 2], *a, *a]").plain()) == 3
     assert "more than 10 values" in the_problem("[&a [1, 2], *a, *a, 3]").message
     assert "more than 10 values" in stops_at("[&a [1, 2], *a, *a, *a]", 1, 21)
@@ -298,14 +298,14 @@ def test_deep_nesting_gives_one_message_at_the_place(text: str, column: int, par
 
 @both_parsers
 def test_the_depth_limit_itself_is_allowed() -> None:
-    depth = builder.DEPTH_LIMIT
+    depth = reader.DEPTH_LIMIT
     assert read("[" * depth + "]" * depth).plain()
     stops_at("[" * (depth + 1) + "]" * (depth + 1), 1, depth + 1)
 
 
 @both_parsers
 def test_the_number_of_values_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(builder, "NODE_LIMIT", 4)
+    monkeypatch.setattr(reader, "NODE_LIMIT", 4)
     assert read("{a: 1, b: [2]}").plain() == {"a": 1, "b": [2]}
     assert "more than 4 values" in the_problem("{a: 1, b: [2], c: 3}").message
 
@@ -313,7 +313,7 @@ def test_the_number_of_values_is_limited(monkeypatch: pytest.MonkeyPatch) -> Non
 @both_parsers
 def test_the_number_of_problems_is_limited() -> None:
     _, problems = attempt("{" + "a: 1, " * 5000 + "}")
-    assert len(problems) == builder.PROBLEM_LIMIT + 1
+    assert len(problems) == reader.PROBLEM_LIMIT + 1
     assert "more than 1,000 problems" in problems[-1].message
 
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from opcheck.reading.scalars import NUMBER_LENGTH, BadScalar, resolve, tagged
+from opcheck.reading.reader import NUMBER_LENGTH, BadScalar, resolve, tagged
 
 
 @pytest.mark.parametrize("word", ["", "~", "null", "Null", "NULL"])

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from opcheck.model import Diagnosis, Ending, OpVersion, Run, Verdict
-from opcheck.report import pretty
+from opcheck.report import summary
 from tests.report.made import Page, header, record
 
 LAST = Diagnosis("last_of_ties", "as if the last of equal maxima won")
@@ -19,7 +19,7 @@ def shown(*results, **options):
     ]
     backends = dict.fromkeys(one.backend for one in results)
     head = header(*backends, cases=len(results))
-    pretty.show(page.console, Run(head, tuple(numbered), Ending(True, 1, "so")), **options)
+    summary.show(page.console, Run(head, tuple(numbered), Ending(True, 1, "so")), **options)
     return page
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from opcheck.model import Typed
 from opcheck.opset import Attribute
-from opcheck.suite.signature import attribute_value, typed_value
+from opcheck.suite.expectation import attribute_value, typed_value
 
 
 def converted(kind: Any, value: Any) -> Any:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from opcheck.suite.fill import load_npy
+from opcheck.suite.tensors import load_npy
 
 
 def npy(array: Any, **options: Any) -> bytes:

@@ -5,8 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from opcheck.reading import FileNode, Mark
-from opcheck.suite.fields import CONTENTS
-from opcheck.suite.overlay import overlay, parse_path, put, states
+from opcheck.suite.fields import CONTENTS, overlay, parse_path, put, states
 from tests.reading.trees import read
 
 HERE = Mark(1, 1)

@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from opcheck.opset import Parameter
-from opcheck.suite.signature import missing, place, slots, spelt
+from opcheck.suite.expectation import missing, place, slots, spelt
 
 FLOATS = frozenset({"tensor(float)", "tensor(double)"})
 CLIP = (

@@ -1,8 +1,7 @@
 from typing import Any
 
 from opcheck.reading import Problems
-from opcheck.suite.fields import CaseEntry, CaseFields, HeadFields
-from opcheck.suite.overlay import OmittedFields, validate
+from opcheck.suite.fields import CaseEntry, CaseFields, HeadFields, OmittedFields, validate
 from tests.reading.trees import read
 
 

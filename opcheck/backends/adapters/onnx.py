@@ -1,7 +1,7 @@
 """`onnx:pkg.mod[:Class]`: a class or module with the interface of onnx/backend/base.py.
 
 Of `prepare`, `run_model` and `run_node`, the first that is there is used. Modules are looked for
-from the working directory; mind the trap that `opcheck.backends.modules` tells of.
+from the working directory; mind the trap that `opcheck.backends.connect` tells of.
 """
 
 from __future__ import annotations
@@ -15,8 +15,7 @@ from typing import Any
 
 from opcheck.backends.adapters import About, take
 from opcheck.backends.base import Adapted, UnusableAnswer, only_nodes, own_part
-from opcheck.backends.connect import runnable
-from opcheck.backends.modules import accepts, blamed, find
+from opcheck.backends.connect import accepts, blamed, find, runnable
 from opcheck.errors import NotSupported, UsageError
 from opcheck.graph import NotExpressible, model_of
 from opcheck.model import Array, BackendInfo, Task

@@ -2,15 +2,14 @@
 
 `Name` is a class or a function that makes the backend (see `opcheck.backends.connect`); it may be
 left out where there is but one class with `prepare`. Modules are looked for from the working
-directory (see `opcheck.backends.modules` for the trap in that).
+directory (see `opcheck.backends.connect` for the trap in that).
 """
 
 from collections.abc import Mapping
 
 from opcheck.backends.adapters import About
 from opcheck.backends.base import Backend
-from opcheck.backends.connect import made
-from opcheck.backends.modules import find
+from opcheck.backends.connect import find, made
 
 ABOUT = About("a class in a Python module of yours, py:pkg.mod:Class")
 

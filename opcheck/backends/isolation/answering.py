@@ -14,8 +14,7 @@ from typing import Any
 from opcheck.backends.address import parse
 from opcheck.backends.connect import connect
 from opcheck.backends.execute import CallFailure, Observed, execute, told
-from opcheck.backends.isolation.channel import Channel, Damaged
-from opcheck.backends.isolation.wire import Failure, answer_parts, read_question
+from opcheck.backends.isolation.wire import Channel, Damaged, Failure, answer_parts, read_question
 from opcheck.backends.made_of import loaded, made_of
 from opcheck.backends.timing import Held
 from opcheck.errors import BackendUnavailable, UsageError

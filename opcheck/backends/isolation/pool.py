@@ -1,5 +1,6 @@
 """Questions put to one backend, in worker processes of its own; every one gets its reply.
 
+A slot is the place of one worker after the other: asked, watched, and replaced when it is lost.
 Nothing here waits but `connected` and `close`: whoever asks looks in from time to time, and waits
 for all backends at once.
 """
@@ -9,13 +10,255 @@ from __future__ import annotations
 import itertools
 from collections import Counter, deque
 from collections.abc import Callable, Collection, Iterator
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import cached_property
 from multiprocessing.connection import Connection
 from time import monotonic
 from typing import Any
 
-from opcheck.backends.isolation.process import BackendSettings, kill
-from opcheck.backends.isolation.slot import DEPTH, Job, Slot
-from opcheck.model import BackendInfo, NotRun, Question, Reply
+from opcheck.backends.base import Defect
+from opcheck.backends.execute import Observed
+from opcheck.backends.isolation.process import BackendSettings, Loss, Process, kill
+from opcheck.backends.isolation.wire import INLINE, Damaged, Failure, question_parts
+from opcheck.backends.outcome import outcome
+from opcheck.errors import BackendUnavailable, OpcheckError
+from opcheck.model import BackendInfo, Crashed, NotRun, OutOfMemory, Question, Reply, TimedOut
+
+#: How many questions a worker holds at most: it is not to stand idle while an answer is judged.
+DEPTH = 4
+#: A backend whose processes come to nothing so many times in a row is given up.
+_FAILURES = 3
+
+
+@dataclass(frozen=True, eq=False)
+class Job:
+    """A question under way. `before` is what came of it in a process that had answered others.
+
+    Such a process may have suffered by them, so the question is asked once more in a fresh one.
+    """
+
+    ticket: int
+    question: Question
+    before: Reply | None = None
+
+    @cached_property
+    def is_large(self) -> bool:
+        """Return True if it goes through the file, where there is room for one."""
+        return sum(memoryview(part).nbytes for part in question_parts(self.question)) > INLINE
+
+    def once_more(self, how: Loss, printed: str, handled: int) -> Job:
+        """Return the job to repeat after its process died, having answered `handled` questions."""
+        assert isinstance(how, Crashed | OutOfMemory)
+        questions = f"{handled:,} question{'s' * (handled != 1)}"
+        note = f"{how.how}; its process had answered {questions} before"
+        return replace(self, before=Reply(replace(how, how=note), printed))
+
+    def told(self, reply: Reply) -> Reply:
+        """Return the job's reply when its last answer is there.
+
+        A loss is reported even where it does not happen again: a backend that damages its
+        process shows it in another case than the one that did the damage.
+        """
+        if self.before is None or type(self.before.outcome) is type(reply.outcome):
+            return reply
+        first = self.before.outcome
+        assert isinstance(first, Crashed | OutOfMemory)
+        said = f"{first.how}, and asked first in a fresh one it does not happen"
+        return Reply(replace(first, how=said), self.before.printed)
+
+
+class Slot:
+    """One worker at a time. The first of its `jobs` is the one at work.
+
+    `returned` are jobs of a lost worker that were only queued. `given_up` tells why there will be
+    no further worker.
+    """
+
+    def __init__(self, settings: BackendSettings) -> None:
+        self._settings = settings
+        self._failures = 0
+        self._replies: list[tuple[int, Reply]] = []
+        self.process: Process | None = None
+        self.info: BackendInfo | None = None
+        self.jobs: deque[Job] = deque()
+        #: To be asked first in the next process.
+        self.again: Job | None = None
+        self.returned: deque[Job] = deque()
+        self.given_up: str | None = None
+        #: How processes ended that were lost through no question.
+        self.accidents: list[str] = []
+
+    @property
+    def is_starting(self) -> bool:
+        """Return True if a worker was started that has not greeted yet."""
+        return self.process is not None and not self.process.connected
+
+    def start(self) -> None:
+        """Start a worker; raises BackendUnavailable where the system has no room for it."""
+        self.process = Process(self._settings)
+
+    def start_again(self) -> None:
+        """Start a worker, or give up in the end."""
+        try:
+            self.start()
+        except BackendUnavailable as error:
+            self._not_started(error)
+
+    def connect(self) -> None:
+        """Look whether the worker has said hello; raises as `Process.greeting` does."""
+        assert self.process
+        info = self.process.greeting()
+        if self.process.takes_too_much(now=info is not None):
+            said = f"backend {self._settings.address!r} {self._settings.too_much} at start"
+            raise BackendUnavailable(said)
+        if info is None:
+            return
+        name = self._settings.name
+        info = replace(info, asked=self._settings.address)
+        info = replace(info, address=name, of=info.address) if name else info
+        info = replace(info, made_of={**info.made_of, **self._settings.digest})
+        if self.info not in (None, info):
+            raise BackendUnavailable(f"started again, it is another: {info} and not {self.info}")
+        if self.info and (unlike := dict(self.info.made_of.items() ^ info.made_of.items())):
+            changed = ", ".join(sorted(unlike))
+            raise BackendUnavailable(f"started again, its files are not what they were: {changed}")
+        self.process.connected = True
+        self.info = info
+        if self.again:
+            job, self.again = self.again, None
+            self.send(job)
+
+    def takes(self, job: Job) -> bool:
+        """Return True if `job` can be sent now and would start soon."""
+        if self.process is None or not self.process.connected:
+            return False
+        large = job.is_large or any(other.is_large for other in self.jobs)
+        return len(self.jobs) < (1 if large else DEPTH)
+
+    def send(self, job: Job) -> None:
+        """Hand `job` to the worker."""
+        assert self.process
+        if not self.jobs:
+            self.process.since = monotonic()
+        try:
+            self.process.channel.send(job.ticket, question_parts(job.question))
+        except ConnectionError:
+            # It has died, which is found out when it is looked after; the job is not lost.
+            pass
+        except OSError as error:
+            said = NotRun(f"the case's data cannot be handed over: {error}")
+            self._replies.append((job.ticket, Reply(said)))
+            return
+        self.jobs.append(job)
+
+    def attend(self, *, readable: bool) -> list[tuple[int, Reply]]:
+        """Look after the worker, whose connection has something to read if it is `readable`.
+
+        Gives the replies that are there, by ticket. Raises Defect for a bug of an adapter.
+        """
+        process = self.process
+        if process and not process.connected:
+            try:
+                self.connect()
+            except OpcheckError as error:  # and yet it could be used before
+                self._not_started(error)
+        elif process:
+            answered = False
+            try:
+                loss = self._answer(process) if readable else self._overdue(process)
+                answered = readable
+            except (EOFError, ConnectionError, Damaged) as error:
+                loss = process.broken(error)
+            if loss:
+                self._lost(process, loss, answered=answered)
+        replies, self._replies = self._replies, []
+        return replies
+
+    def _answer(self, process: Process) -> Loss | None:
+        """Take an answer; what it tells may be that the worker is to be given up."""
+        if not self.jobs:
+            with suppress(MemoryError):
+                process.channel.receive(lambda size: False)
+            raise Damaged("it answers what was not asked")
+        job = self.jobs[0]
+        question = job.question
+        try:
+            given = (*question.inputs, *question.second)
+            seen = process.answer(Observed, job.ticket, given)
+            if isinstance(seen, Failure):
+                raise Defect(seen.message)
+            if not _is_whole(seen, question):
+                raise Damaged("neither an answer nor an exit")
+            limit = self._settings.memory_limit
+            if limit is not None and seen.peak > limit:
+                return OutOfMemory(self._settings.too_much)
+            reply = Reply(outcome(seen, question), seen.printed)
+        except MemoryError as error:
+            reply = Reply(OutOfMemory(f"its answer does not fit into memory: {error}"))
+        self.jobs.popleft()
+        self._replies.append((job.ticket, job.told(reply)))
+        process.since = monotonic()
+        self._failures = 0
+        process.handled += 1
+        return None
+
+    def _overdue(self, process: Process) -> Loss | None:
+        """Return why a silent worker has to be ended, else None."""
+        seconds = None
+        if self.jobs:
+            seconds = max(self.jobs[0].question.timeout or 0, self._settings.timeout)
+        return process.loss(seconds)
+
+    def _lost(self, process: Process, how: Loss, *, answered: bool) -> None:
+        """End a worker. It is the fault of the job it was at work on, or has `answered`."""
+        at_work = process.channel.at_work()
+        printed = process.kill()
+        self.process = None
+        jobs, self.jobs = self.jobs, deque()
+        if jobs and (answered or jobs[0].ticket == at_work):
+            job = jobs.popleft()
+            self._failures = 0
+            if isinstance(how, TimedOut) or not process.handled:
+                self._replies.append((job.ticket, job.told(Reply(how, printed))))
+            else:
+                self.again = job.once_more(how, printed, process.handled)
+        else:
+            message = "it hung" if isinstance(how, TimedOut) else how.how
+            words = printed.strip().partition("\n")[0]
+            said = f"its process ended between questions: {message}"
+            self.accidents.append(f"{said}: {words}" if words else said)
+            self._count_failure(f"its process ended {_FAILURES} times between questions: {message}")
+        self.returned.extend(jobs)
+
+    def _not_started(self, error: OpcheckError) -> None:
+        late = False
+        if self.process:
+            late = monotonic() - self.process.since > self._settings.start_timeout
+            self.process.kill()
+            self.process = None
+        said = f"the backend could not be started again: {error.message}"
+        self._count_failure(said, at_once=late)
+
+    def _count_failure(self, said: str, *, at_once: bool = False) -> None:
+        """A process that came to nothing: too many of them, and there will be no further one."""
+        self._failures += 1
+        if self._failures < _FAILURES and not at_once:
+            return
+        self.given_up = said
+        if self.again and self.again.before:
+            self._replies.append((self.again.ticket, self.again.before))
+        self.again = None
+
+
+def _is_whole(seen: Observed, question: Question) -> bool:
+    """Return True if what was seen is what comes of a question: an exit, or answers."""
+    fed = all(len(run) == len(question.inputs) for run in seen.fed)
+    return fed and (
+        seen.exit is not None
+        or (seen.first is not None and (seen.kept is None) == (seen.again is None))
+    )
+
 
 #: How long, in seconds, idle workers have to clean up after themselves.
 _FAREWELL = 0.5

@@ -23,9 +23,8 @@ from typing import Any, TypeAlias, cast
 import psutil
 
 import opcheck
-from opcheck.backends.isolation.channel import INLINE, Channel, Damaged
 from opcheck.backends.isolation.cleanup import SCRATCH, how_it_ended, kill_marked
-from opcheck.backends.isolation.wire import Answer, Failure, read_answer
+from opcheck.backends.isolation.wire import INLINE, Answer, Channel, Damaged, Failure, read_answer
 from opcheck.errors import BackendUnavailable, UsageError
 from opcheck.model import Array, BackendInfo, Crashed, OutOfMemory, TimedOut
 

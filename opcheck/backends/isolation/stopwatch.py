@@ -5,9 +5,8 @@ from collections.abc import Callable
 from time import monotonic
 from typing import TypeAlias
 
-from opcheck.backends.isolation.channel import Damaged
 from opcheck.backends.isolation.process import BackendSettings, Process
-from opcheck.backends.isolation.wire import Answer, Failure, WorkerRequest, question_parts
+from opcheck.backends.isolation.wire import Answer, Damaged, Failure, WorkerRequest, question_parts
 from opcheck.errors import BackendUnavailable, UsageError
 from opcheck.model import BackendInfo, Question, TimedOut
 from opcheck.model.question import Elapsed, Hold, Measure, Ready, Release, Released

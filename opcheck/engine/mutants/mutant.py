@@ -224,7 +224,7 @@ def floating(array: Array) -> dtypes.DType | None:
     return known if known and known.kind == "float" else None
 
 
-# ── wrong behaviour between the runs of one prepared node, which no single answer shows ────────
+# ── wrong behaviour between the runs of one prepared node, which no single answer shows ───────
 
 RunFunction: TypeAlias = Callable[[Sequence[Any]], Sequence[Any]]
 

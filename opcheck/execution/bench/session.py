@@ -24,9 +24,9 @@ from opcheck.compare import Want
 from opcheck.compare.agreement import wants_of
 from opcheck.compare.verdict import Admitted, Answer, is_right, judge
 from opcheck.execution.bench.rounds import Contender, Plan, Visit, copying, interleave, yardstick
-from opcheck.execution.driver import Driver, Found, Inquiry
 from opcheck.execution.evaluation import CaseEvaluation, settle_by_agreement
 from opcheck.execution.expected import OracleAnswer, OracleUnavailable, ask_oracle
+from opcheck.execution.workers import Driver, Found, Inquiry
 from opcheck.model import Case, Produced, Question, Released
 from opcheck.model.timing import Sample, Timed, Timing
 from opcheck.suite import case_digest

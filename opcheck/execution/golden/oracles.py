@@ -9,8 +9,8 @@ import numpy as np
 from opcheck import dtypes
 from opcheck.compare import Want
 from opcheck.compare.bounded import ends as ends_of_bound
+from opcheck.compare.elements import distance, stepped
 from opcheck.compare.outputs import computed_want
-from opcheck.compare.ulp import distance, stepped
 from opcheck.dtypes import parts
 from opcheck.engine import Expected, operator_of
 from opcheck.engine.evaluate import exactly

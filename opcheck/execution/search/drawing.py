@@ -15,8 +15,8 @@ from opcheck import dtypes
 from opcheck.dtypes import DTYPES, DType
 from opcheck.model import Attrs, AttrValue, Case, Fill, Given, Put, TensorSpec
 from opcheck.opset import NAMING, Attribute, Parameter, Schema
-from opcheck.suite.fill import specials
-from opcheck.suite.signature import leads
+from opcheck.suite.expectation import leads
+from opcheck.suite.tensors import specials
 
 Shape: TypeAlias = tuple[int, ...]
 

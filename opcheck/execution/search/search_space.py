@@ -34,7 +34,7 @@ from opcheck.model import (
     Values,
 )
 from opcheck.opset import Schema
-from opcheck.suite import materialize, signature, unrounded
+from opcheck.suite import expectation, materialize, unrounded
 
 #: How many nodes are tried; what is found by then is small enough.
 _PATIENCE = 400
@@ -365,7 +365,7 @@ def _made(schema: Schema, dtype: DType, node: Candidate, expect: Expectation) ->
     bound = {
         schema.inputs[found[0]].constraint: spec.dtype
         for spec in node.inputs
-        if (found := signature.place(schema.inputs, spec.name))
+        if (found := expectation.place(schema.inputs, spec.name))
     }
     return Case(
         id=f"{schema.op.name}/proposal",

@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from opcheck.dtypes import DType
-from opcheck.numbers.arithmetic import Arithmetic, Grid
-from opcheck.numbers.kinds import Number
+from opcheck.numbers.arithmetic import Arithmetic, Grid, Number
 
 #: Values, of one of the dtypes in `VALUES`.
 Reals: TypeAlias = NDArray[Any]

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from opcheck.numbers.arithmetic import Kind
 from opcheck.numbers.bounded.array import (
     CUT,
     OVERFLOWED,
@@ -24,7 +25,6 @@ from opcheck.numbers.bounded.array import (
     size_of,
 )
 from opcheck.numbers.bounded.elementwise import either, plus
-from opcheck.numbers.kinds import Kind
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 
 import opcheck
-from opcheck.backends import modules
 from opcheck.backends.base import Backend, UnusableAnswer
-from opcheck.backends.connect import connect
+from opcheck.backends.connect import _NOT_THEIRS, connect
 from opcheck.errors import BackendUnavailable, OpcheckError, UsageError
 from tests.asking import task_of
 
@@ -309,8 +308,8 @@ def test_the_place_is_in_the_user_s_own_code_and_not_in_what_is_installed_below_
 
 def test_a_neighbour_of_opcheck_with_almost_its_name_is_not_opcheck() -> None:
     folder = Path(opcheck.__file__).parent
-    assert str(folder / "errors.py").startswith(modules._NOT_THEIRS)
-    assert not str(folder.with_name("opcheck_npu") / "backend.py").startswith(modules._NOT_THEIRS)
+    assert str(folder / "errors.py").startswith(_NOT_THEIRS)
+    assert not str(folder.with_name("opcheck_npu") / "backend.py").startswith(_NOT_THEIRS)
 
 
 def test_a_failing_maker_is_told_in_a_line_with_its_place(write: Write, tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from multiprocessing.connection import Connection
 
 import pytest
 
-from opcheck.backends.isolation.channel import INLINE, Channel, Damaged
+from opcheck.backends.isolation.wire import INLINE, Channel, Damaged
 
 SIZES = [0, 1, INLINE - 8, INLINE - 7, INLINE, 3 << 20]
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from opcheck.backends.execute import CallFailure, Observed
-from opcheck.backends.isolation.channel import Damaged
 from opcheck.backends.isolation.wire import (
+    Damaged,
     Failure,
     answer_parts,
     question_parts,

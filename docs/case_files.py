@@ -50,10 +50,7 @@ def _lines(schema: Schema) -> Iterator[str]:
     yield _INTRODUCTION
     yield f"## {_FIRST}"
     yield ""
-    yield (
-        "A file's fields are defaults of its cases; a row's fields override its case. "
-        "Required: `op`, `cases` or `bench`, and the `name` of a case."
-    )
+    yield "Required: `op`, `cases` or `bench`, and the `name` of a case."
     yield ""
     places = {name: schema if not name else definitions[name] for name in _PLACES}
     fields: dict[str, Schema] = {}

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -20,8 +20,8 @@ Schema: TypeAlias = dict[str, Any]
 _PLACES = {"": "file", "CaseEntry": "case", "RowFields": "row", "BenchEntry": "`bench`"}
 #: How the schema's ways to write a tensor or an element type are shown, the longest first.
 _SHORT = {
-    "number or text or truth value or nested list or [tensor](#tensor)": "[tensor](#tensor)",
-    "number or text or truth value or nested list": "literal",
+    "number, text, truth value or nested list or [tensor](#tensor)": "[tensor](#tensor)",
+    "number, text, truth value or nested list": "literal",
     " ".join(f"`{name}`" for name in DTYPES): "[dtype](#dtype)",
 }
 _FIRST = "Files, cases, rows"
@@ -30,11 +30,10 @@ _INTRODUCTION = """\
 
 <!-- Made by `python docs/case_files.py` of the JSON Schema; edits are lost. -->
 
-All fields of case files and the values they take. [cases/README.md](../cases/README.md) explains \
-them with examples. `opcheck schema` prints the JSON Schema for editors.
+[cases/README.md](../cases/README.md) has examples. `opcheck schema` prints the JSON Schema for \
+editors.
 
-Unknown and repeated fields are errors. `null` means that a field is left out. Every problem is \
-reported with line and column before anything runs.
+Unknown and repeated fields are errors. `null` means that a field is left out.
 """
 
 
@@ -51,10 +50,7 @@ def _lines(schema: Schema) -> Iterator[str]:
     yield _INTRODUCTION
     yield f"## {_FIRST}"
     yield ""
-    yield (
-        "A file's fields are defaults of its cases; a row's fields override its case. "
-        "Required: `op`, `cases` or `bench`, and the `name` of a case."
-    )
+    yield "Required: `op`, `cases` or `bench`, and the `name` of a case."
     yield ""
     places = {name: schema if not name else definitions[name] for name in _PLACES}
     fields: dict[str, Schema] = {}
@@ -137,7 +133,7 @@ def _value(field: Schema) -> str:
     for several in ("anyOf", "oneOf"):
         if several in field:
             kinds = [kind for kind in field[several] if kind != {"type": "null"}]
-            return " or ".join(dict.fromkeys(map(_value, kinds)))
+            return _either(dict.fromkeys(map(_value, kinds)))
     if "enum" in field:
         return " ".join(f"`{item}`" for item in field["enum"])
     if "const" in field:
@@ -153,11 +149,17 @@ def _value(field: Schema) -> str:
             pattern = field.get("pattern")
             return f"text like `{pattern}`" if pattern else "text"
         case "boolean":
-            return "`true` or `false`"
+            return "truth value"
         case [*kinds]:
             names = {"array": "nested list", "boolean": "truth value", "string": "text"}
-            return " or ".join(names.get(kind, kind) for kind in kinds if kind != "null")
+            return _either(names.get(kind, kind) for kind in kinds if kind != "null")
     return "anything that fits there"
+
+
+def _either(kinds: Iterable[str]) -> str:
+    """Return alternatives as a list: one comma for each word "or" but the last."""
+    *first, last = kinds
+    return f"{', '.join(first)} or {last}" if first else last
 
 
 def _link(said: str, title: str) -> str:

@@ -25,6 +25,8 @@ _SHORT = {
     " ".join(f"`{name}`" for name in DTYPES): "[dtype](#dtype)",
 }
 _FIRST = "Files, cases, rows"
+#: The section of definitions that have one field.
+_SMALL = "Expectations"
 _INTRODUCTION = """\
 # Fields of case files
 
@@ -67,8 +69,17 @@ def _lines(schema: Schema) -> Iterator[str]:
     yield "## Dtype"
     yield ""
     yield f"One of {', '.join(f'`{name}`' for name in DTYPES)}."
+    yield ""
+    yield f"## {_SMALL}"
+    yield ""
+    yield "| field | value | meaning |"
+    yield "|---|---|---|"
+    for definition in filter(_is_small, definitions.values()):
+        ((field, about),) = definition["properties"].items()
+        meaning = f"{_escaped(definition['description'])} {_meaning(about, definitions)}"
+        yield f"| `{field}` | {_value(about)} | {meaning} |"
     for name, definition in definitions.items():
-        if name in _PLACES or _is_named(name, definitions):
+        if name in _PLACES or _is_named(name, definitions) or _is_small(definition):
             continue
         yield ""
         yield f"## {_title(name)}"
@@ -95,6 +106,13 @@ def _unnamed(name: str) -> str:
 def _is_named(name: str, definitions: Schema) -> bool:
     """Return True if a definition only adds `as` to another one."""
     return name != _unnamed(name) and _unnamed(name) in definitions
+
+
+def _is_small(definition: Schema) -> bool:
+    """Return True if a definition takes one field only, which is described."""
+    fields = [*definition.get("properties", {}).values()]
+    closed = definition.get("additionalProperties") is False
+    return closed and len(fields) == 1 and "description" in fields[0]
 
 
 def _title(name: str) -> str:
@@ -126,10 +144,11 @@ def _value(field: Schema) -> str:
         name = field["$ref"].rpartition("/")[2]
         if name in _PLACES:
             return _link(_PLACES[name].strip("`"), _FIRST)
-        if _is_named(name, json_schema()["$defs"]):
-            title = _title(_unnamed(name))
-            return f"{_link(title.lower(), title)} with `as`"
-        return _link(_title(name).lower(), _title(name))
+        definitions = json_schema()["$defs"]
+        added = " with `as`" if _is_named(name, definitions) else ""
+        name = _unnamed(name) if added else name
+        section = _SMALL if _is_small(definitions[name]) else _title(name)
+        return _link(_title(name).lower(), section) + added
     for several in ("anyOf", "oneOf"):
         if several in field:
             kinds = [kind for kind in field[several] if kind != {"type": "null"}]

@@ -13,6 +13,7 @@ import gc
 import os
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -52,6 +53,19 @@ settings.load_profile("opcheck")
 
 # Ledgers are revised in another way there; a test that wants it says so.
 os.environ.pop("CI", None)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what `sampled` leaves to the gate."""
+    seen: Counter[str] = Counter()
+    for item in items:
+        if mark := item.get_closest_marker("sampled"):
+            name = item.nodeid.partition("[")[0]
+            seen[name] += 1
+            if seen[name] > mark.args[0]:
+                item.add_marker("gate")
+
 
 if "PYTEST_XDIST_WORKER" not in os.environ:
     # Since no process of a test writes any, see below.

@@ -115,6 +115,7 @@ def test_literals_of_hardmax_are_zeros_and_ones():
             assert set(np.unique(materialize(output).astype(np.float64))) <= {0.0, 1.0}, case.id
 
 
+@pytest.mark.gate
 def test_the_engine_computes_what_has_no_literal():
     # Those of the core are computed in the first run of `cli/test_shipped.py`.
     unseen = [case for case in CASES if case.level == "deep"]

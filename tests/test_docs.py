@@ -131,6 +131,7 @@ def test_onnx_s_interface_is_a_backend(folder: Path) -> None:
 
 
 # ── programs ──────────────────────────────────────────────────────────────────────────────────
+@pytest.mark.gate
 @posix
 def test_a_program_in_cpp_is_a_backend(folder: Path) -> None:
     if not shutil.which("g++"):

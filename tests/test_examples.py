@@ -77,6 +77,7 @@ def test_the_runner_in_cpp_survives_a_damaged_model(compiled, tmp_path, damage):
     assert found.stderr
 
 
+@pytest.mark.gate
 def test_the_runner_in_python_is_its_library(tmp_path: Path) -> None:
     some = [case for case in CASES if case.op.since > 1][::150]
     command = f"{PYTHON} {EXAMPLES}/one_shot.py {{model}} {{inputs}} {{outputs}}"
@@ -114,6 +115,7 @@ def test_the_template_is_right_wherever_it_computes(tmp_path, monkeypatch):
     assert set(found) == {Verdict.PASS, Verdict.UNSUPPORTED}
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.skipif(os.name != "posix", reason="POSIX signals and terminals")
 @pytest.mark.parametrize(
     "file",

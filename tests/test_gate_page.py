@@ -275,6 +275,7 @@ def test_its_table_of_exit_codes_is_that_of_the_tool() -> None:
 
 
 # ── speed ─────────────────────────────────────────────────────────────────────────────────────
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(("new", "code"), [(0.004, 3), (0.001, 0)])
 def test_a_gate_for_speed_closes_on_a_slower_build_only(folder, new, code):
     spin = "py:tests.backends.isolation.spinning:Spin?seconds="

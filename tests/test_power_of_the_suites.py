@@ -67,6 +67,7 @@ def test_the_suites_find_every_habit_in_every_version(name: str) -> None:
 
 
 # ── who is right is not accused ───────────────────────────────────────────────────────────────
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", ["no_mistake", *LIBERTIES])
 def test_a_backend_that_is_right_passes_every_case(name: str) -> None:
     backend = LIBERTIES.get(name, Hardmax())

@@ -158,6 +158,7 @@ def test_a_gap_fails_where_support_is_required(project: Any) -> None:
     assert project(*words, "--opcheck-require-supported")[0] == 1
 
 
+@pytest.mark.gate
 def test_keywords_and_workers_are_those_of_pytest(project: Any) -> None:
     code, found, _ = project("cases", "--opcheck-backend=numpy", "-k", "large", "-n1")
     assert (code, {*found}) == (0, {"Softmax/large[numpy]"})
@@ -171,6 +172,7 @@ def test_settings_of_the_project_name_backends(project: Any) -> None:
     assert {*found} == {"--opcheck-backend"}
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("words", [[], ["-n1"]])
 def test_backends_without_a_case_are_no_green_run(project: Any, words: list[str]) -> None:
     asked = ["test_kernels.py", "-k", "test_softmax", *words]
@@ -211,6 +213,7 @@ def test_the_fixture_judges_functions_and_addresses(project: Any) -> None:
     assert "no case matches 'Softmax/lage*'" in text
 
 
+@pytest.mark.gate
 def test_what_failed_last_is_asked_alone(project: Any) -> None:
     words = ["cases", "--opcheck-backend=py:backends:Wrong", "-o", "cache_dir=cache"]
     assert project(*words, "-k", "large", cache=True)[0] == 1
@@ -226,6 +229,7 @@ def test_a_backend_that_cannot_be_used_is_one_line_a_test(project: Any) -> None:
     assert len(text.splitlines()) < 60
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [

@@ -25,6 +25,7 @@ def test_the_wrong_answer_is_real_and_its_last_line_repeats_it(tmp_path: Path) -
     assert plain(shown) in plain(opcheck(tmp_path, *shlex.split(repeat)[2:]))
 
 
+@pytest.mark.gate
 @needs_known_releases
 def test_what_is_wrong_with_a_backend_is_told_as_shown(tmp_path: Path) -> None:
     words = re.findall(r"`opcheck (run -b reference .*)` says:", VERDICTS.read_text("utf-8"))[0]
@@ -33,6 +34,7 @@ def test_what_is_wrong_with_a_backend_is_told_as_shown(tmp_path: Path) -> None:
         assert line == "…" or line in left, line
 
 
+@pytest.mark.gate
 @needs_known_releases
 def test_what_changed_from_one_run_to_the_next_is_told_as_shown(tmp_path: Path) -> None:
     for name in ("onnxruntime", "reference"):

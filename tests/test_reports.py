@@ -51,6 +51,7 @@ def cells(row: str) -> list[str]:
     return [cell.strip(" *") for cell in line.strip("|").split("|")][1:]
 
 
+@pytest.mark.gate
 def test_the_page_is_the_one_that_the_stored_files_make():
     assert regenerate.text() == PAGE
 

@@ -4,6 +4,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from opcheck.cli.group import COMMANDS
 from opcheck.report import store
 from tests.report.made import record
@@ -67,6 +69,7 @@ def test_help_imports_nothing_heavy():
     assert {line: modules & HEAVY for line, modules in found.items() if modules & HEAVY} == {}
 
 
+@pytest.mark.gate
 def test_a_command_imports_what_it_needs_only():
     # In one process: what a command imports, those after it may.
     spared = {

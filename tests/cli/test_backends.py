@@ -103,6 +103,7 @@ def records(found: Result) -> list[dict[str, Any]]:
 
 
 # ── what there is ───────────────────────────────────────────────────────────────────────────────
+@pytest.mark.gate
 def test_an_installed_package_is_in_the_table_and_works(tmp_path: Path) -> None:
     install(tmp_path / "site", "Npu")
     plain = environment(
@@ -195,6 +196,7 @@ def everything(tmp_path_factory: pytest.TempPathFactory) -> Everything:
     return {one["name"]: one for one in lines}, set(found.stderr.split())
 
 
+@pytest.mark.gate
 def test_the_command_itself_imports_no_backend(everything: Everything) -> None:
     imported = everything[1]
     assert "opcheck.backends.adapters.onnxruntime" in imported

@@ -86,6 +86,7 @@ def acme(run, tmp_path, monkeypatch):
     return acme
 
 
+@pytest.mark.gate
 def test_a_vendor_s_day(acme, tmp_path):
     mine = tmp_path / "mine.yaml"
     gate = ("--known", "mine.yaml")

@@ -140,6 +140,7 @@ def test_a_second_interrupt_ends_a_run_that_hangs(slow, cases, until_running):
     assert out.splitlines()[0] == "INCOMPLETE: 0 of 3 results"
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     ("command", "package"),
     [("run", "numpy"), ("run", "onnx"), ("list", "yaml"), ("schema", "click")],
@@ -385,6 +386,7 @@ def command(start, cases, tmp_path):
     return lambda *words, **settings: start(*words, cwd=tmp_path, **settings)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "words",
     [
@@ -456,6 +458,7 @@ def test_nothing_needs_standard_input(command, words):
     assert err == ""
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("words", "changes"),
     [

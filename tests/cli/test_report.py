@@ -39,6 +39,7 @@ def tables(text):
     return start + after or before
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize(
     ("backends", "words", "options"),
     [

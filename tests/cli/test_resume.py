@@ -288,6 +288,7 @@ cases:
 """
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("address", "file", "differs"),
     [

@@ -102,6 +102,7 @@ def unlisted(tmp_path_factory):
     return found, str(stored)
 
 
+@pytest.mark.gate
 def test_without_the_ledgers_the_defects_are_failures_of_which_some_are_told(run, unlisted):
     found = run("report", unlisted[1], "-v", code=1)
     counts = rows(found.stdout).values()
@@ -154,6 +155,7 @@ def test_the_stream_says_the_same_as_the_tables(first_run, run):
     assert {record["found"] for record in known} >= {"fail", "error", "warn"}
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     ("words", "code"),
     [

@@ -75,6 +75,7 @@ def beside() -> Iterator[Callable[..., int]]:
         yield beside
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("order", [(0, 1, 2), (2, 0, 1)])
 @pytest.mark.parametrize("dtype", ["float16", "float32"])
 @pytest.mark.parametrize("name", NEEDED)
@@ -82,6 +83,7 @@ def test_beside_input_and_output_it_takes_16_mebibytes_at_most(beside, name, dty
     assert beside(name, dtype, [2, -1, 1000], NEEDED[name], order) <= MOST
 
 
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("dtype", ["float16", "float32"])
 @pytest.mark.parametrize("tensor", OWN)
 def test_whichever_way_it_takes(beside: Callable[..., int], tensor: str, dtype: str) -> None:

@@ -108,6 +108,7 @@ def tensors(draw: st.DrawFn, dtype: str, most: int = 200) -> Any:
     return LAYOUTS[draw(st.sampled_from([*LAYOUTS]))](x)
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("dtype", FLOATS)
 @pytest.mark.parametrize("name", ["Hardmax", "Softmax", HARDMAX1])
 @settings(max_examples=60, deadline=None)

@@ -109,6 +109,7 @@ LARGE: dict[str, tuple[tuple[int, ...], dict[str, Any]]] = {
 }  # fmt: skip
 
 
+@pytest.mark.sampled(14)
 @pytest.mark.parametrize("size", [8, 512, 1 << 14])
 @pytest.mark.parametrize("name", LARGE)
 def test_what_is_taken_in_parts_is_put_together(name, size, small_parts):

@@ -282,6 +282,7 @@ MINIATURES: dict[str, tuple[str, Answer, set[str]]] = {
 TOLD_BY_FEW = {"size_beyond_a_limit", "another_of_equal_maxima", "a_mistake_and_a_type"}
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", MINIATURES)
 def test_what_is_wrong_is_named_and_nothing_else(name: str) -> None:
     expected = MINIATURES[name][2]
@@ -321,6 +322,7 @@ def test_a_pass_that_comes_later_counts_too() -> None:
         assert "refuses_asymmetric_pads" not in names
 
 
+@pytest.mark.gate
 def test_a_type_that_is_answered_is_supported_though_the_answer_is_wrong() -> None:
     some = refuses(lambda node: rank(node) > 2, "at most two axes")
     cases = [case for case in shipped("Hardmax") if 0 not in case.inputs[0].shape]

@@ -48,6 +48,7 @@ def mutant(op, name):
     return found
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("op", "name"), LIES)
 def test_a_ledger_of_a_run_is_green_in_any_order_and_selection(cases, tmp_path, op, name):
     backend = lying(mutant(op, name))

@@ -270,6 +270,7 @@ def smoke(*ops: str, dtype: str = "float32") -> tuple[Case, ...]:
     return select(shipped_cases(), Selection(ops=ops, dtypes=(dtype,), level="smoke"))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("op", ["Hardmax", "Softmax", "LpPool", "DML_ACTIVATION_HARDMAX1"])
 def test_a_lying_backend_that_is_asked_like_any_other_gets_the_same_verdicts(op: str) -> None:
     for case in smoke(op)[::9]:
@@ -315,6 +316,7 @@ def test_a_score_is_the_part_that_is_seen_of_what_can_be() -> None:
     assert score([mutation(harmless="why")]).share is None
 
 
+@pytest.mark.gate
 def test_work_that_is_to_end_ends_at_once_however_long_its_parts_take():
     before, began, asked = {*multiprocessing.active_children()}, time.monotonic(), iter(range(50))
 

@@ -141,6 +141,7 @@ def verdicts(results: Sequence[LiveResult]) -> dict[str, Any]:
 SOME = [case for case in shipped_cases() if elements(case) <= 200][::61]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "address", ["numpy", "onnxruntime", "reference", "reference?accumulate=float16,bfloat16"]
 )

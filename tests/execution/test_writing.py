@@ -41,6 +41,7 @@ def same(one, other):
     )
 
 
+@pytest.mark.gate
 def test_onnx_s_own_loader_reads_what_the_package_made(written):
     made = {case.name: case for case in collect_testcases(None)}
     count = 0

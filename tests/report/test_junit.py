@@ -150,6 +150,7 @@ def test_a_run_whose_results_tell_all_has_no_suite_of_its_own(verdict):
 
 
 # ── texts from outside ────────────────────────────────────────────────────────────────────────
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("text", HOSTILE)
 def test_whatever_a_backend_says_is_text(text):
     run = hostile(text)

@@ -74,6 +74,7 @@ def test_every_type_that_an_operator_lacks_is_a_case_of_the_shipped_suites() -> 
         }
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("ops", [["Hardmax"], ["hardmax", "DML_ACTIVATION_HARDMAX1"], ["Hardmxa"]])
 def test_the_shipped_cases_of_some_operators_are_read_alone(ops, monkeypatch):
     everything = load()

@@ -283,6 +283,7 @@ def test_a_data_set_without_outputs_is_damaged(tmp_path):
 
 
 # ── node tests ────────────────────────────────────────────────────────────────────────────────
+@pytest.mark.gate
 def test_node_tests_are_those_of_the_package_every_one_of_them():
     from onnx.backend.test.case.node import collect_testcases
 

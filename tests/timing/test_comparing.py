@@ -43,6 +43,7 @@ def slow(changes: Iterable[TimingChange]) -> set[tuple[str, str]]:
 
 
 # ── a whole run ─────────────────────────────────────────────────────────────────────────────────
+@pytest.mark.gate
 def test_two_runs_of_the_same_build_raise_an_alarm_in_2_of_50_at_the_most():
     machine, alarms = Machine(1, USUAL), 0
     for _ in range(50):
@@ -72,6 +73,7 @@ def test_so_is_a_single_row_of_16_that_is_slower_by_15_percent():
     assert found >= 45
 
 
+@pytest.mark.gate
 def test_what_is_slower_altogether_shows_in_the_mean_where_noise_hides_it_in_the_rows():
     """Processes differ by 5 %, so that 13 % are often nothing in any row."""
     machine, in_rows, altogether, alarms = Machine(9, Noise(0.02, 0.05, 0.05)), 0, 0, 0

@@ -67,6 +67,7 @@ def check_that_nothing_is_left(folder, seconds=3):
     wait_until(lambda: not processes_of(folder) and not list((folder / "tmp").iterdir()), seconds)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL, signal.SIGHUP])
 def test_who_is_killed_leaves_nothing_behind_and_a_report_that_can_be_read(
     at_work, tmp_path, number

@@ -159,6 +159,7 @@ def deaths() -> dict[str, LiveResult]:
         return dict(zip(DEADLY, threads.map(alone, DEADLY), strict=True))
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize("fault", DEADLY)
 def test_the_end_of_a_process_is_a_verdict_that_says_how_it_ended(deaths, fault):
     check(deaths[fault], fault)
@@ -217,6 +218,7 @@ def mixed(tmp_path_factory):
     return names, found, folder / "tmp"
 
 
+@pytest.mark.gate
 def test_in_a_run_of_200_cases_with_many_faults_each_case_gets_its_own_verdict(mixed):
     names, found, _ = mixed
     assert (found.returncode, found.stderr) == (1, "")

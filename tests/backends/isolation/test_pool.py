@@ -79,6 +79,7 @@ def test_a_question_may_bring_its_own_time_limit():
     assert found[1:] == [TimedOut(0.2), TimedOut(1)]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("fault", "told"),
     [
@@ -149,6 +150,7 @@ def test_a_bug_of_opcheck_ends_the_run():
         outcomes(pool, "a", "b__defect", "c")
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "seen",
     [

@@ -42,6 +42,7 @@ def judged(name: str, letter: str, columns: int) -> Comparison:
     return found
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("name", SEEN)
 def test_a_mistake_is_seen_and_near_zero_as_more_than_a_warning(name: str) -> None:
     for columns, letters in SEEN[name].items():

@@ -214,6 +214,7 @@ FILLS: dict[str, Callable[..., Any]] = {
 }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", ["bfloat16", "float16", "float32", "float64"])
 def test_answers_are_correctly_rounded_and_in_float64_nearly_always(name: str) -> None:
     random, off = np.random.default_rng(20), []

@@ -115,6 +115,7 @@ def test_a_page_asks_for_itself_and_nothing_else_and_has_nothing_to_complain_of(
     assert browser.said() == []
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("text", HOSTILE)
 def test_what_a_backend_says_does_nothing_in_a_browser(browser, folder, text):
     path = written(folder, "hostile", hostile(text))

@@ -91,6 +91,7 @@ def test_every_case_quotes_a_clause():
     assert told([case for case in CASES if len(case.clause.split()) < 3]) == []
 
 
+@pytest.mark.gate
 def test_no_name_asks_the_same_twice():
     seen: dict[object, list[Case]] = defaultdict(list)
     for case in CASES:

@@ -243,6 +243,7 @@ def outcomes(device: Path, monkeypatch: pytest.MonkeyPatch) -> list[tuple[Verdic
     return [(result.verdict, result.reason) for result in found]
 
 
+@pytest.mark.gate
 @posix
 def test_a_device_behind_a_script_is_a_backend(device, monkeypatch):
     found = [verdict for verdict, _ in outcomes(device, monkeypatch)]

@@ -244,6 +244,7 @@ def wheel(folder: Path, version: str, fake: str, says: str | None = None) -> Non
             file.writestr(name, text)
 
 
+@pytest.mark.gate
 def test_a_wheel_is_held_against_the_last_release(folder: Path) -> None:
     wheel(folder, "1.0", "RIGHT")
     assert shell(folder, WHEEL)[0] == 2  # no release to hold it against
@@ -275,7 +276,7 @@ def test_its_table_of_exit_codes_is_that_of_the_tool() -> None:
 
 
 # ── speed ─────────────────────────────────────────────────────────────────────────────────────
-@pytest.mark.sampled(1)
+@pytest.mark.gate
 @pytest.mark.parametrize(("new", "code"), [(0.004, 3), (0.001, 0)])
 def test_a_gate_for_speed_closes_on_a_slower_build_only(folder, new, code):
     spin = "py:tests.backends.isolation.spinning:Spin?seconds="

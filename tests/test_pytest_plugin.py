@@ -172,7 +172,7 @@ def test_settings_of_the_project_name_backends(project: Any) -> None:
     assert {*found} == {"--opcheck-backend"}
 
 
-@pytest.mark.sampled(1)
+@pytest.mark.gate
 @pytest.mark.parametrize("words", [[], ["-n1"]])
 def test_backends_without_a_case_are_no_green_run(project: Any, words: list[str]) -> None:
     asked = ["test_kernels.py", "-k", "test_softmax", *words]
@@ -229,7 +229,7 @@ def test_a_backend_that_cannot_be_used_is_one_line_a_test(project: Any) -> None:
     assert len(text.splitlines()) < 60
 
 
-@pytest.mark.sampled(1)
+@pytest.mark.gate
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [

@@ -60,6 +60,7 @@ def test_every_engine_is_published():
     assert tuple(path.name.partition(".")[0] for path in RUNS) == regenerate.ENGINES
 
 
+@pytest.mark.gate
 @pytest.mark.parametrize("path", RUNS, ids=lambda path: path.name)
 def test_a_published_run_is_complete_and_whole_and_small(path):
     run = read(path)
@@ -81,6 +82,7 @@ def test_all_runs_are_of_one_suite_and_one_version():
 
 
 # ── the numbers, counted once more from the raw lines ─────────────────────────────────────────
+@pytest.mark.gate
 def test_the_scoreboard_counts_what_is_right_and_what_was_judged():
     counts: dict[str, list[str]] = {}
     for path in RUNS:

@@ -55,6 +55,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.gate
 @posix
 def test_its_commands_work_one_after_the_other(folder: Path) -> None:
     program(folder / "bin" / "ssh", '#!/bin/sh\nshift\nexec "$@"\n')

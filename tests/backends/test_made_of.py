@@ -49,7 +49,7 @@ def test_it_is_named_by_packages_and_neither_python_nor_opcheck_is_among_them(li
     assert {*made_of("acme", library, cwd=library)} == {"acme", "beside"}
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("file", "name"),
     [

@@ -253,6 +253,7 @@ def test_what_only_should_not_be_is_warned_of(name: str) -> None:
     assert warned == {"should"}
 
 
+@pytest.mark.gate
 def test_a_plain_backend_is_warned_by_should_alone() -> None:
     results = [result_of(evaluation, answering(PLAIN)) for evaluation in trials()]
     red = [r for r in results if r.verdict is not Verdict.PASS]
@@ -260,6 +261,7 @@ def test_a_plain_backend_is_warned_by_should_alone() -> None:
     assert {result.case.rule for result in red} == {"should"}
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("name", LIBERTIES)
 def test_a_backend_that_is_right_passes_every_case(name: str) -> None:
     results = [result_of(evaluation, answering(LIBERTIES[name])) for evaluation in trials()]

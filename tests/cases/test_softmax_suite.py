@@ -236,7 +236,7 @@ def test_must_cases_are_there_in_every_version_and_type() -> None:
 # ── who is right is not accused ───────────────────────────────────────────────────────────────
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("name", LIBERTIES)
 def test_who_is_right_passes_every_case(name: str) -> None:
     chosen = trials() if name == "none" else [t for t in small() if t.case.op.since == 13]
@@ -244,7 +244,7 @@ def test_who_is_right_passes_every_case(name: str) -> None:
     assert not [(r.case.id, r.reason) for r in results if r.verdict is not Verdict.PASS]
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("name", LAPSES)
 def test_what_is_tolerated_is_remarked_on(name: str) -> None:
     types = SHORT if name.endswith("_in_the_type") else (*SHORT, *LONG)

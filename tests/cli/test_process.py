@@ -140,7 +140,7 @@ def test_a_second_interrupt_ends_a_run_that_hangs(slow, cases, until_running):
     assert out.splitlines()[0] == "INCOMPLETE: 0 of 3 results"
 
 
-@pytest.mark.sampled(1)
+@pytest.mark.gate
 @pytest.mark.parametrize(
     ("command", "package"),
     [("run", "numpy"), ("run", "onnx"), ("list", "yaml"), ("schema", "click")],

@@ -112,6 +112,7 @@ def test_without_the_ledgers_the_defects_are_failures_of_which_some_are_told(run
     assert f"… and {total - len(told)} more failures, which are each like one " in found.stdout
 
 
+@pytest.mark.gate
 def test_without_the_ledgers_the_defects_are_failures_in_full(run, unlisted):
     found, _ = unlisted
     total = rows(found.stdout)["reference"]

@@ -121,6 +121,7 @@ def test_whoever_passes_agrees_with_somebody_and_if_two_differ_somebody_fails(va
             assert any(abs(values[number] - other) <= 0.1 for other in others)
 
 
+@pytest.mark.gate
 @settings(deadline=None)
 @given(st.lists(st.sampled_from([0.0, 0.08, 0.16, 5.0]), min_size=2, max_size=4))
 def test_the_order_of_the_backends_is_no_matter(values: list[float]) -> None:

@@ -32,6 +32,7 @@ def exact_value_of_16_bits(bits: int, fraction_bits: int) -> Fraction | float:
     )
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(("dtype", "fraction_bits"), [(np.float16, 10), (ml_dtypes.bfloat16, 7)])
 def test_the_distance_is_the_difference_of_ranks_for_all_values_of_16_bits(dtype, fraction_bits):
     values = [exact_value_of_16_bits(bits, fraction_bits) for bits in range(1 << 16)]

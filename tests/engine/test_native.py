@@ -141,6 +141,7 @@ def numbers(shape: tuple[int, ...], kind: str, dtype: str) -> Any:
     return x.astype(DTYPES[dtype].numpy)
 
 
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("kind", ["ordinary", "ties", "nan", "below zero", "one nan"])
 @pytest.mark.parametrize("dtype", FLOATS)
 def test_tensors_of_many_shapes_along_every_axis(dtype: str, kind: str) -> None:
@@ -152,6 +153,7 @@ def test_tensors_of_many_shapes_along_every_axis(dtype: str, kind: str) -> None:
                 assert_right(SOFTMAX, x, {"axis": axis})
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
 @pytest.mark.parametrize("beside", [1, 3, 70])
 def test_rows_that_are_read_piece_by_piece(beside: int, dtype: str) -> None:

@@ -331,6 +331,7 @@ def test_a_type_that_is_answered_is_supported_though_the_answer_is_wrong() -> No
     assert raised - {"refuses_float32"} == raised != set()
 
 
+@pytest.mark.gate
 def test_the_order_of_results_does_not_matter() -> None:
     _, answer, _ = MINIATURES["two_messages"]
     one, other = (

@@ -49,6 +49,7 @@ def assert_same(got: Any, want: Any, where: str = "") -> None:
     assert not np.signbit(got[~np.isnan(got)]).any(), where
 
 
+@pytest.mark.gate
 @pytest.mark.parametrize(("small", "wide"), SIZES)
 def test_all_that_the_text_decides_in_the_shipped_suites(small: int, wide: int) -> None:
     asked: Counter[str] = Counter()

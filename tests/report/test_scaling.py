@@ -124,6 +124,7 @@ def test_without_matplotlib_it_is_told_what_to_install(monkeypatch):
     assert caught.value.lines() == ["plots need matplotlib", "  pip install 'opcheck[plot]'"]
 
 
+@pytest.mark.gate
 @needs_matplotlib
 def test_the_same_data_make_the_same_file(tmp_path):
     for ending in ("svg", "PNG"):

@@ -187,6 +187,7 @@ def test_values_are_spelt_shortly_and_exactly(dtype, value, said):
     assert [element[f"{name}_bits"] for name in ("want", "got")] == [f"0x{raw}"] * 2
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
 def test_values_are_spelt_in_the_fewest_digits_that_lead_back_to_them(dtype):
     infinity = {"float16": 0x7C00, "bfloat16": 0x7F80}[dtype]

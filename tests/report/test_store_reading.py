@@ -422,6 +422,7 @@ def test_a_file_that_is_too_large_is_not_read_to_its_end(tmp_path, monkeypatch):
     assert complaint(path) == [": the file is larger than 1 MiB"]
 
 
+@pytest.mark.gate
 def test_twenty_thousand_results_are_read_in_seconds(tmp_path):
     count = 10_000
     fails = [

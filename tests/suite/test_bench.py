@@ -54,6 +54,7 @@ def test_the_mistakes_of_both_are_told_whichever_is_asked_for(tmp_path: Path) ->
         assert [problem.line for problem in caught.value.problems] == [7, 10]
 
 
+@pytest.mark.gate
 def test_the_shipped_lists_can_all_be_timed_and_are_of_every_size() -> None:
     cases = load_bench()
     assert {case.op.name for case in cases} == {"Hardmax", "LpPool", "Softmax"}

@@ -517,6 +517,7 @@ def test_a_large_literal_many_times_over_is_refused_in_no_time(problems: Problem
     assert time.perf_counter() - start < 5
 
 
+@pytest.mark.gate
 def test_10_000_cases_take_seconds(cases: Cases) -> None:
     rows = "".join(
         f"  - {{label: r{k}, expect: {{output: [[1, 0], [0, 1], [1, 0]]}}}}\n" for k in range(10)

@@ -53,6 +53,7 @@ def test_two_runs_of_the_same_build_raise_an_alarm_in_2_of_50_at_the_most():
     assert alarms <= 2
 
 
+@pytest.mark.gate
 def test_a_backend_slower_by_10_percent_is_found_in_45_of_50_at_the_least():
     machine, found, others = Machine(2, USUAL), 0, 0
     for _ in range(50):
@@ -64,6 +65,7 @@ def test_a_backend_slower_by_10_percent_is_found_in_45_of_50_at_the_least():
     assert others <= 2
 
 
+@pytest.mark.gate
 def test_so_is_a_single_row_of_16_that_is_slower_by_15_percent():
     machine, found = Machine(3, USUAL), 0
     for _ in range(50):

@@ -159,7 +159,7 @@ def deaths() -> dict[str, LiveResult]:
         return dict(zip(DEADLY, threads.map(alone, DEADLY), strict=True))
 
 
-@pytest.mark.sampled(7)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("fault", DEADLY)
 def test_the_end_of_a_process_is_a_verdict_that_says_how_it_ended(deaths, fault):
     check(deaths[fault], fault)

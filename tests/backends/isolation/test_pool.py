@@ -365,6 +365,7 @@ def test_a_death_at_start_is_told_with_what_was_printed(how, told):
     assert told in message
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("how", ["hang", "print"])
 def test_a_start_takes_only_so_long(how):
     start = time.monotonic()

@@ -88,7 +88,7 @@ def test_temporary_folders_are_where_the_worker_s_parent_removes_them(tmp_path, 
     assert Path((tmp_path / "seen").read_text()).is_relative_to(settings["scratch"])
 
 
-@pytest.mark.sampled(1)
+@pytest.mark.gate
 @pytest.mark.parametrize("act", ["hangs", "os._exit(0)"])
 def test_a_program_asked_in_lines_is_replaced_where_it_hangs_or_ends(
     tmp_path: Path, cases: tuple[Case, ...], settings: dict[str, Any], act: str

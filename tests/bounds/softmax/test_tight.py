@@ -121,6 +121,7 @@ def off_by_a_thousandth(x: Array) -> Array:
     return (e / s * np.float32(1.001)).astype(x.dtype)
 
 
+@pytest.mark.sampled(10)
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
 @pytest.mark.parametrize("letter", "UN1")
 @pytest.mark.parametrize(
@@ -182,6 +183,7 @@ WORDS = {
 }
 
 
+@pytest.mark.sampled(10)
 @pytest.mark.parametrize("dtype", SHORT)
 @pytest.mark.parametrize(
     ("word", "name"),
@@ -242,6 +244,7 @@ IN_ORDER: dict[str, Softmax] = {
 LONG = ("zeros", "ascending", "two ascents", "tail", "wide")
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("dtype", SHORT)
 @pytest.mark.parametrize("name", IN_ORDER)
 def test_a_long_row_whose_sum_stagnates_passes_where_declared_and_is_named_elsewhere(name, dtype):

@@ -164,6 +164,7 @@ _WRONG = "it answers other data in the same memory wrongly"
 _LATE = r"other data of the same shapes take [\d.,e+]+ times as long"
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     ("expect", "why_not"),
     [

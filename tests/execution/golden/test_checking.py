@@ -118,6 +118,7 @@ def test_the_manifest_and_the_sums_vouch_for_each_other(folder: Path, name: str)
     assert findings(folder)[name].startswith("is missing")
 
 
+@pytest.mark.gate
 def test_damages_drawn_at_random_are_found_each(tmp_path: Path) -> None:
     folder = tmp_path / "golden"
     made_to_be_damaged(folder)

@@ -8,9 +8,8 @@ import pytest
 
 from opcheck.errors import Exit
 from opcheck.model import Verdict
-from tests.readme import README, VERDICTS, block, numberless, plain
-from tests.releases import needs_known_releases
-from tests.shell import shell
+from tests.node_tests import needs_known_releases
+from tests.shell import README, VERDICTS, block, numberless, plain, shell
 
 
 def opcheck(folder: Path, *args: str) -> str:

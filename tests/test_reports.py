@@ -20,7 +20,7 @@ from opcheck.analysis.status import outcome
 from opcheck.report import store
 from reports import confirm, page, regenerate
 from reports.by_hand import CHECKS, Check, Dies, Gives, Leftovers, Model, Raises
-from tests.releases import needs_known_releases
+from tests.node_tests import needs_known_releases
 from tests.shell import ROOT
 
 REPORTS = ROOT / "reports"

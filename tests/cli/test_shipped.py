@@ -13,8 +13,8 @@ from opcheck.cli.group import program
 from opcheck.model import Computed
 from tests.asking import shipped_cases
 from tests.cli.conftest import without_diagnoses
-from tests.readme import block, numberless
-from tests.releases import needs_known_releases
+from tests.node_tests import needs_known_releases
+from tests.shell import block, numberless
 
 pytestmark = needs_known_releases
 

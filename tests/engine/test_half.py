@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from opcheck.dtypes import DTYPES, DType, limits
 from opcheck.engine.half import narrowed, ordered, widened
-from tests.engine.ops.layouts import LAYOUTS
+from tests.engine.ops.test_rows import LAYOUTS
 
 SHORT = [DTYPES["float16"], DTYPES["bfloat16"]]
 ALL_BITS = np.arange(1 << 16, dtype=np.uint32).astype(np.uint16)

@@ -28,7 +28,7 @@ from opcheck.model import OpVersion
 from opcheck.opset import directml
 from tests.asking import HARDMAX1
 from tests.bounds.softmax import rows
-from tests.engine.ops.layouts import LAYOUTS
+from tests.engine.ops.test_rows import LAYOUTS
 
 FLOATS = ("float32", "float64", "float16", "bfloat16")
 HARDMAX, SOFTMAX = OpVersion("", "Hardmax", 13), OpVersion("", "Softmax", 13)

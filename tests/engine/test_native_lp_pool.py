@@ -19,8 +19,8 @@ from opcheck.engine.native import natively
 from opcheck.engine.native.lp_pool import norms, parts, sums
 from opcheck.engine.windows import AxisWindows, Windows
 from opcheck.model import OpVersion
-from tests.engine.ops.layouts import LAYOUTS
 from tests.engine.ops.lp_pool_exactly import tensor
+from tests.engine.ops.test_rows import LAYOUTS
 from tests.engine.test_native import assert_right as assert_within
 
 NAMES = ("float16", "bfloat16", "float32", "float64")

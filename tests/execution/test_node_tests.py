@@ -1,4 +1,13 @@
+import platform
+from importlib import metadata
+
+import numpy as np
+import onnxruntime
+import pytest
+
+import opcheck
 from opcheck.dtypes import DTYPES
+from opcheck.execution import environment
 from opcheck.execution.mutate import MutationSettings, mutations
 from opcheck.execution.node_tests import cases_of_node_tests, yardsticks
 from opcheck.model import OpVersion, Tolerance, Values, Verdict
@@ -57,3 +66,25 @@ def test_a_yardstick_is_about_the_same_version_type_and_mistakes():
     assert found.ours == score(ours[:1])
     assert found.theirs.total() == 1
     assert pool not in {found.op}
+
+
+def test_it_names_opcheck_python_and_the_packages_that_matter() -> None:
+    found = environment()
+    assert (found.opcheck, found.python) == (opcheck.__version__, platform.python_version())
+    assert found.packages["numpy"] == np.__version__
+    assert found.packages["onnxruntime"] == onnxruntime.__version__
+    assert set(found.packages) == {"numpy", "ml_dtypes", "onnx", "onnxruntime"}
+    assert found.platform
+
+
+def test_a_package_that_is_missing_is_said_to_be(monkeypatch: pytest.MonkeyPatch) -> None:
+    find = metadata.version
+
+    def version(package: str) -> str:
+        if package == "onnxruntime":
+            raise metadata.PackageNotFoundError(package)
+        return find(package)
+
+    monkeypatch.setattr(metadata, "version", version)
+    assert environment().packages["onnxruntime"] == "not installed"
+    assert environment().packages["numpy"] == np.__version__

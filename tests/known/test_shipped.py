@@ -19,7 +19,7 @@ from opcheck.model import FAILURES, BackendInfo, LiveResult, OpVersion, Rejected
 from opcheck.report import store
 from tests import inline
 from tests.asking import shipped_cases
-from tests.releases import needs_known_releases
+from tests.node_tests import needs_known_releases
 from tests.report.made import CASE, result
 from tests.shell import ROOT
 

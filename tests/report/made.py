@@ -1,14 +1,18 @@
 """Cases and results made by hand, and a console to print them on."""
 
 import io
-from collections.abc import Iterable
+import json
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 from rich.console import Console
 
 from opcheck.dtypes import DTYPES
+from opcheck.errors import CaseFileError, Exit
 from opcheck.model import (
     BackendInfo,
     Case,
@@ -110,3 +114,22 @@ class Page:
 def with_label(lines: Iterable[str], label: str) -> str:
     """The text behind `label` in the report of a failure."""
     return next(line[10:] for line in lines if line.startswith(f"  {label} "))
+
+
+def changed(
+    lines: Sequence[str], number: int, path: Sequence[str | int], value: object
+) -> list[str]:
+    """The lines, with one thing in one of them changed."""
+    fields = here = json.loads(lines[number - 1])
+    for step in path[:-1]:
+        here = here[step]
+    here[path[-1]] = value
+    return [*lines[: number - 1], json.dumps(fields), *lines[number:]]
+
+
+def complaint(read: Callable[[Path], Any], path: Path) -> list[str]:
+    """What is said when a file cannot be read, without its name."""
+    with pytest.raises(CaseFileError) as caught:
+        read(path)
+    assert caught.value.exit_code == Exit.USAGE
+    return [str(problem).removeprefix(str(path)) for problem in caught.value.problems]

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from opcheck.errors import CaseFileError
 from opcheck.report import store, timing_store
-from tests.report import damaged, test_store_reading, test_timing_store
+from tests.report import made, test_store_reading, test_timing_store
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class Kind:
     lines: Sequence[str]
 
     def complaint(self, path: Path) -> list[str]:
-        return damaged.complaint(self.read, path)
+        return made.complaint(self.read, path)
 
 
 RUN = Kind(

@@ -32,7 +32,7 @@ from opcheck.model import (
     Verdict,
 )
 from opcheck.report import store
-from tests.report import damaged
+from tests.report import made
 from tests.report.made import CASE, header, record, recorded, wrong_values
 
 HEADER = replace(
@@ -80,7 +80,7 @@ LINES = lines_of(RUN)
 
 
 def complaint(path):
-    return damaged.complaint(store.read, path)
+    return made.complaint(store.read, path)
 
 
 # ── what is written is read ───────────────────────────────────────────────────────────────────
@@ -367,7 +367,7 @@ def test_a_file_cut_short_anywhere_is_incomplete_or_unreadable_and_never_whole(t
     ],
 )
 def test_a_wrong_value_is_told_with_its_place(file, number, path, value, said):
-    told = complaint(file(damaged.changed(LINES, number, path, value)))
+    told = complaint(file(made.changed(LINES, number, path, value)))
     # What contradicts another line is told at the later one.
     places = [f":{line}:1: {said}" for line in range(number, number + 3)]
     assert any(one.startswith(tuple(places)) for one in told)

@@ -13,7 +13,7 @@ from opcheck.errors import CaseFileError, Unwritable
 from opcheck.model.timing import Timing
 from opcheck.report import timing_store
 from opcheck.report.timing_store import Stored
-from tests.report import damaged
+from tests.report import made
 from tests.report.timed import bench, row, samples, timing
 
 BENCH = bench("acme", "bolt?threads=2")
@@ -35,7 +35,7 @@ LINES = [*timing_store.lines(BENCH, ROWS, complete=True)]
 
 
 def complaint(path):
-    return damaged.complaint(timing_store.read, path)
+    return made.complaint(timing_store.read, path)
 
 
 # ── what is written is read ───────────────────────────────────────────────────────────────────
@@ -153,7 +153,7 @@ def test_a_last_line_that_is_whole_was_not_cut_short(file):
     ],
 )
 def test_a_wrong_value_is_told_with_its_place(file, number, path, value, said):
-    first = complaint(file(damaged.changed(LINES, number, path, value)))[0]
+    first = complaint(file(made.changed(LINES, number, path, value)))[0]
     assert first.startswith(f":{number}:1: {said}")
 
 

@@ -1,10 +1,17 @@
-from collections.abc import Callable
+import math
+import re
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import pytest
 
 from opcheck.dtypes import DTYPES
-from opcheck.model import Case, OpVersion, Rejected, Tolerance, Values
+from opcheck.model import Case, OpVersion, Rejected, Tolerance, Typed, Values
+from opcheck.opset import Attribute
 from opcheck.suite import materialize
+from opcheck.suite.expectation import attribute_value, typed_value
+from opcheck.suite.fields import CaseFields
+from opcheck.suite.resolve import tolerance_of
 
 Cases = Callable[[str], tuple[Case, ...]]
 ProblemsOf = Callable[[str], list[str]]
@@ -396,3 +403,163 @@ def test_the_legal_twin_of_a_large_case_is_not_counted(cases: Cases) -> None:
         expect="{rejected: x, legal: {attrs.axis: -1}}",
     )
     assert cases(text)[0].inputs[0].nbytes == 1 << 28
+
+
+def meant(
+    stated: Any, dtype: str | None = "float32", outputs: Sequence[str] | None = None
+) -> Tolerance:
+    """What `stated` means; the outputs have the case's dtype unless said otherwise."""
+    fields = CaseFields.model_validate({"tolerance": stated}).tolerance
+    assert fields is not None
+    names = outputs if outputs is not None else [dtype] if dtype else []
+    return tolerance_of(fields, DTYPES[dtype] if dtype else None, [DTYPES[n] for n in names])
+
+
+@pytest.mark.parametrize(
+    ("stated", "want"),
+    [
+        ({"ulp": 0}, Tolerance(ulp=0)),
+        ({"ulp": 3, "signed_zeros": True}, Tolerance(ulp=3, signed_zeros=True)),
+        ({"rtol": 0.5}, Tolerance(rtol=0.5)),
+        ({"atol": 1}, Tolerance(atol=1.0)),
+        ({"rtol": 0, "atol": 0.0}, Tolerance()),
+        ({"rtol": 1e-3, "atol": 2.0, "signed_zeros": False}, Tolerance(rtol=1e-3, atol=2.0)),
+        ({"signed_zeros": True}, Tolerance(ulp=0, signed_zeros=True)),
+        ({"strict": True}, Tolerance(ulp=0, strict=True)),
+        ({"rtol": 0.5, "strict": True}, Tolerance(rtol=0.5, strict=True)),
+        ({"ulp": 1, "strict": False}, Tolerance(ulp=1)),
+        ({"float16": {"ulp": 1}, "float32": {"atol": 2}}, Tolerance(atol=2.0)),
+    ],
+)
+def test_a_tolerance_is_in_ulps_or_relative_and_absolute(stated: Any, want: Tolerance) -> None:
+    assert meant(stated) == want
+
+
+@pytest.mark.parametrize(
+    ("stated", "dtype", "message"),
+    [
+        ({}, "float32", "states nothing"),
+        ({"signed_zeros": False}, "float32", "states nothing"),
+        ({"ulp": 1, "rtol": 0.0}, "float32", "ulp excludes rtol and atol"),
+        ({"ulp": 1, "atol": 0.5}, "float32", "ulp excludes rtol and atol"),
+        ({"rtol": 1.0}, "float32", "rtol 1 admits any value; it must be below 1"),
+        ({"ulp": 1024}, "float16", "ulp 1024 is too many: 1024 steps double a float16"),
+        ({"ulp": 128}, "bfloat16", "ulp 128 is too many"),
+        ({"ulp": 2**23}, "float32", "ulp 8388608 is too many"),
+        ({"float16": {"ulp": 1024}, "float32": {"ulp": 1}}, "float32", "ulp 1024 is too many"),
+        ({"float16": {"ulp": 1}}, "float32", "says nothing about float32"),
+        ({"float16": {"ulp": 1}}, None, "says nothing about a case without dtype"),
+        ({"float16": {}, "float32": {"ulp": 1}}, "float32", "states nothing"),
+        ({"atol": 32752}, "float16", "atol 32752 admits any value: float16 ends at 65504"),
+        ({"atol": 64}, "int8", "atol 64 admits any value: int8 ends at 127"),
+        ({"atol": 1.8e38}, "float32", "atol 1.8e[+]38 admits any value"),
+        ({"float16": {"atol": 5e4}, "float32": {"ulp": 1}}, "float32", "atol 50000 admits any"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(stated: Any, dtype: str | None, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        meant(stated, dtype)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "int8", None])
+def test_it_is_held_against_the_dtype_of_every_output(dtype: str | None) -> None:
+    assert meant({"ulp": 1024}, dtype, ["int8", "bool", "float32"]) == Tolerance(ulp=1024)
+    assert meant({"atol": 32751}, dtype, ["float16"]) == Tolerance(atol=32751)
+    assert meant({"atol": 2}, dtype, ["bool", "int8"]) == Tolerance(atol=2)
+    for stated in ({"ulp": 1024}, {"atol": 32752}):
+        with pytest.raises(ValueError, match="float16"):
+            meant(stated, dtype, ["float32", "float16"])
+
+
+def converted(kind: Any, value: Any) -> Any:
+    return attribute_value(Attribute("a", kind, False, None), value)
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "want"),
+    [
+        ("int", -1, -1),
+        ("int", 2**63 - 1, 2**63 - 1),
+        ("float", 2, 2.0),
+        ("float", 0.1, 0.1),
+        ("float", math.inf, math.inf),
+        ("string", "SAME_UPPER", "SAME_UPPER"),
+        ("string", "", ""),
+        ("ints", [1, -2], (1, -2)),
+        ("ints", [], ()),
+        ("floats", [1, 0.5], (1.0, 0.5)),
+        ("strings", ["a", "b"], ("a", "b")),
+    ],
+)
+def test_a_value_gets_the_declared_type(kind: str, value: Any, want: Any) -> None:
+    got = converted(kind, value)
+    assert got == want
+    assert type(got) is type(want)
+    assert isinstance(got, tuple) is isinstance(value, list)
+    if isinstance(got, tuple):
+        assert list(map(type, got)) == list(map(type, want))
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "message"),
+    [
+        ("int", 1.0, "must be a whole number, got 1.0"),
+        ("int", True, "must be a whole number, got true"),
+        ("int", "1", "must be a whole number, got '1'"),
+        ("int", [1], "must be a whole number, got a list"),
+        ("int", 2**63, "must fit in 64 bits, got 9223372036854775808"),
+        ("int", 10**400, f"must fit in 64 bits, got 1{'0' * 29}… (401 characters)"),
+        ("float", "x", "must be a number, got 'x'"),
+        ("float", False, "must be a number, got false"),
+        ("float", 1e39, r"must fit in float32, got 1e\+39"),
+        ("float", 10**400, "must fit in float32, got 1000"),
+        ("string", 3, "must be a text, got 3"),
+        ("ints", 3, "must be a list, each item a whole number; got 3"),
+        ("ints", [1, 2.0], "must be a whole number, got 2.0"),
+        ("ints", [[1]], "must be a whole number, got a list"),
+        ("floats", {}, "must be a list, each item a number; got a mapping"),
+        ("strings", "ab", "must be a list, each item a text; got 'ab'"),
+        ("other", 1, "holds a tensor, graph or type"),
+    ],
+)
+def test_another_type_is_refused(kind: str, value: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message.replace("(401", r"\(401").replace("rs)", r"rs\)")):
+        converted(kind, value)
+
+
+@pytest.mark.parametrize(
+    ("stated", "want"),
+    [
+        ({"float": 1}, Typed("float", 1.0)),
+        ({"string": "1"}, Typed("string", "1")),
+        ({"ints": [1]}, Typed("ints", (1,))),
+        ({"tensor": [1, 2]}, Typed("tensor", (1, 2))),
+        ({"tensor": 1.5}, Typed("tensor", 1.5)),
+        ({"int": 1}, 1),
+    ],
+)
+def test_a_value_may_state_its_type(stated: Any, want: Any) -> None:
+    got = typed_value(Attribute("a", "int", False, None), stated)
+    assert got == want
+    assert repr(got) == repr(want)
+
+
+@pytest.mark.parametrize(
+    ("stated", "message"),
+    [
+        ({"flaot": 1}, "one of int, float, string, ints, floats, strings, tensor"),
+        ({"int": 1, "float": 1}, "{type: value}"),
+        ({}, "{type: value}"),
+        ({"float": "x"}, "must be a number, got 'x'"),
+        ({"tensor": "x"}, "must be a number, got 'x'"),
+        ({"tensor": [[1]]}, "must be a number, got a list"),
+    ],
+)
+def test_a_value_of_a_stated_type_is_checked(stated: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(message)):
+        typed_value(Attribute("a", "int", False, None), stated)
+
+
+def test_a_message_upsets_no_terminal() -> None:
+    with pytest.raises(ValueError, match=r"'\\x1b\[31m'"):
+        converted("int", "\x1b[31m")

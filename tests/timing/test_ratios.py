@@ -1,5 +1,8 @@
 import math
+import subprocess
+import sys
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -8,7 +11,17 @@ from hypothesis import strategies as st
 
 from opcheck.execution.bench import Plan
 from opcheck.model.timing import Sample, Timed, Timing
-from opcheck.timing.ratios import LOOKS, Ratio, means, precise, ratio, words
+from opcheck.timing.ratios import (
+    LOOKS,
+    Ratio,
+    by_worker,
+    means,
+    medians,
+    pairs,
+    precise,
+    ratio,
+    words,
+)
 from tests.timing.machine import DISTURBED, QUIET, Machine, Noise, samples
 
 
@@ -263,3 +276,37 @@ def test_the_interval_covers_the_mean_of_all_cases_that_these_were_drawn_from():
         (found,) = means([machine.timed("case", 10, base=1.0, a=slow) for slow in ratios], "base")
         covered += found.low <= 1.5 <= found.high
     assert 34 <= covered < 40
+
+
+ROOT = Path(__file__).parent.parent.parent
+
+
+def sample(round_: int, seconds: float, worker: int = 0) -> Sample:
+    return Sample(round_, worker, 1, seconds)
+
+
+def test_pairs_are_of_rounds_that_both_took_part_in():
+    found = pairs(
+        [sample(3, 6.0), sample(0, 1.0, 1), sample(2, 2.0)], [sample(0, 2.0), sample(3, 3.0)]
+    )
+    assert [(pair.round, pair.worker) for pair in found] == [(0, 1), (3, 0)]
+    assert [math.exp(pair.log) for pair in found] == [0.5, 2.0]
+
+
+def test_the_workers_are_those_of_the_first():
+    (found,) = pairs([sample(0, 1.0, worker=4)], [sample(0, 1.0, worker=2)])
+    assert found.worker == 4
+
+
+def test_each_worker_has_one_median_however_many_samples():
+    ones = [sample(0, 1.0, 7), *(sample(r, float(r), 2) for r in range(1, 6))]
+    found = pairs(ones, [sample(r, 1.0) for r in range(6)])
+    assert {worker: len(group) for worker, group in by_worker(found).items()} == {2: 5, 7: 1}
+    assert medians(found) == {2: math.log(3), 7: 0.0}
+
+
+def test_scipy_waits_until_it_is_needed():
+    modules = sorted(path.stem for path in (ROOT / "opcheck" / "timing").glob("*.py"))
+    names = ", ".join(f"opcheck.timing.{name}" for name in modules)
+    program = f"import sys, {names}; sys.exit('scipy' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", program], cwd=ROOT, check=False).returncode == 0

@@ -68,6 +68,10 @@ class Place(Fields):
             raise ValueError("'op' is missing: which operator's cases fail?")
         return self
 
+    def may_be_about(self, op: str) -> bool:
+        """Return True unless other operators are named."""
+        return self.op is None or op in self.op
+
     def fits(self, case: Case) -> bool:
         """Return True if `case` is one of these."""
         return all(

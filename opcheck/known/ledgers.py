@@ -7,9 +7,8 @@ a user's ledger lists in vain is found before anything runs.
 """
 
 import hashlib
-from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from pathlib import Path
 from typing import TypeVar
@@ -31,6 +30,7 @@ class Ledger:
 
     file: str
     fields: f.LedgerFields
+    _found: dict[tuple[str, str], list[f.Line]] = field(default_factory=dict, init=False)
 
     def line_for(self, result: LiveResult, backend: BackendInfo) -> f.Line | None:
         """The first line that explains a failure of a shipped case, or that denies a pass."""
@@ -46,20 +46,16 @@ class Ledger:
                 return line
         return None
 
-    def _lines(self, op: str, version: str) -> Sequence[f.Line]:
+    def _lines(self, op: str, version: str) -> list[f.Line]:
         """The lines that may be about cases of an operator, for a version of the backend."""
         if (op, version) not in self._found:
             self._found[op, version] = [
                 line
                 for line in self.fields.known
                 if f.within(version, line.versions)
-                and any(place.op is None or op in place.op for place in line.where)
+                and any(place.may_be_about(op) for place in line.where)
             ]
         return self._found[op, version]
-
-    @cached_property
-    def _found(self) -> dict[tuple[str, str], Sequence[f.Line]]:
-        return {}
 
 
 def load_ledgers(paths: Iterable[Path]) -> tuple[Ledger, ...]:
@@ -181,6 +177,11 @@ class Listed:
         return self.ledger.fields.known[self.number]
 
     @property
+    def where(self) -> Place:
+        """The place."""
+        return self.entry.where[self.place]
+
+    @property
     def line(self) -> int:
         """The line to delete if nothing fails here any more, from 1."""
         return self.ledger.line_of(self.number, self.place)
@@ -199,7 +200,7 @@ class Gate:
 
     def __init__(self, ledgers: Iterable[UserLedger] = ()) -> None:
         self.ledgers = tuple(ledgers)
-        self._listed: dict[tuple[str, str], Mapping[str | None, list[Listed]]] = {}
+        self._listed: dict[tuple[str, str, str], list[Listed]] = {}
 
     @property
     def digests(self) -> Mapping[str, str]:
@@ -212,12 +213,20 @@ class Gate:
 
     def listed(self, case: Case, backend: BackendInfo) -> list[Listed]:
         """Return where a case is listed for a backend of this version; twice is an error."""
-        key = backend.address, backend.version
+        key = backend.address, backend.version, case.op.name
         if key not in self._listed:
-            self._listed[key] = self._by_operator(backend)
-        by_op = self._listed[key]
-        some = [*by_op.get(case.op.name, ()), *by_op.get(None, ())]
-        return [one for one in some if one.entry.where[one.place].fits(case)]
+            some = [
+                Listed(ledger, number, place)
+                for ledger in self.ledgers
+                if ledger.is_about(backend)
+                for number, entry in enumerate(ledger.fields.known)
+                if entry.holds_for(backend.version)
+                for place, where in enumerate(entry.where)
+                if where.may_be_about(case.op.name)
+            ]
+            # First the places that name the operator.
+            self._listed[key] = sorted(some, key=lambda one: one.where.op is None)
+        return [one for one in self._listed[key] if one.where.fits(case)]
 
     def judged(
         self, result: LiveResult, backend: BackendInfo, looks: Callable[[str], bool]
@@ -243,19 +252,6 @@ class Gate:
         return replace(
             result, verdict=verdict, found=result.verdict, known=known, unexpected=unexpected
         )
-
-    def _by_operator(self, backend: BackendInfo) -> Mapping[str | None, list[Listed]]:
-        """Entries for a backend, by operator; None holds entries that name cases alone."""
-        found: dict[str | None, list[Listed]] = defaultdict(list)
-        for ledger in self.ledgers:
-            if not ledger.is_about(backend):
-                continue
-            for number, entry in enumerate(ledger.fields.known):
-                if entry.holds_for(backend.version):
-                    for spot, place in enumerate(entry.where):
-                        for op in dict.fromkeys(place.op or (None,)):
-                            found[op].append(Listed(ledger, number, spot))
-        return found
 
 
 def is_as_listed(entry: f.LedgerEntry, result: LiveResult, looks: Callable[[str], bool]) -> bool:
@@ -401,27 +397,27 @@ def _nowhere(
     # Field by field, from what is most general, and no more after one that leaves no case at all.
     left, so_far = list(cases), "cases that were read"
     gone: set[tuple[str, int]] = set()
-    for field in VALUES:
-        if (wanted := getattr(place, field)) is None:
+    for name in VALUES:
+        if (wanted := getattr(place, name)) is None:
             continue
-        there = {VALUES[field](case) for case in left} - {None}
+        there = {VALUES[name](case) for case in left} - {None}
         missing = [(n, value) for n, value in enumerate(wanted) if value not in there]
         for number, value in missing:
-            gone.add((field, number))
-            message = f"none of the {so_far} has the {field} {shown(value)}"
-            yield field, (number,), message, _hint(str(value), sorted(map(str, there)))
-        left = [case for case in left if VALUES[field](case) in wanted]
+            gone.add((name, number))
+            message = f"none of the {so_far} has the {name} {shown(value)}"
+            yield name, (number,), message, _hint(str(value), sorted(map(str, there)))
+        left = [case for case in left if VALUES[name](case) in wanted]
         if not left:
             return
-        so_far = f"cases with {'this' if len(wanted) == 1 else 'one of these'} {field}"
+        so_far = f"cases with {'this' if len(wanted) == 1 else 'one of these'} {name}"
     about = [case for case in left if place.fits(case)]
     if not about and place.attrs:
         yield "attrs", (), f"none of the {so_far} has these attributes", None
         return
-    for field, number in _in_vain(place, about):
-        if (field, number) not in gone:
-            value = shown(getattr(place, field)[number])
-            yield field, (number,), f"no case has the {field} {value} and what else is said", None
+    for name, number in _in_vain(place, about):
+        if (name, number) not in gone:
+            value = shown(getattr(place, name)[number])
+            yield name, (number,), f"no case has the {name} {value} and what else is said", None
 
 
 def _hint(value: str, known: list[str]) -> str | None:

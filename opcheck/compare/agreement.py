@@ -6,7 +6,8 @@ half of the backends agree with each other, the others differ from them.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import chain, combinations, repeat
 from typing import TypeAlias
 
@@ -94,12 +95,12 @@ def steady(
     """
     if not isinstance(outcome, Produced) or outcome.again is None:
         return outcome
-    arrays = [one for one in outcome.outputs if isinstance(one, np.ndarray)]
     if misfit(outcome.outputs, outputs):
         return outcome
-    if not _broken(compare_outputs(wants_of(op, arrays, outputs), outcome.again, tolerance)):
-        return outcome
-    return replace(outcome, unstable=outcome.differs)
+    arrays = [one for one in outcome.outputs if isinstance(one, np.ndarray)]
+    wants = wants_of(op, arrays, outputs)
+    broken = _broken(compare_outputs(wants, outcome.again, tolerance))
+    return replace(outcome, unstable=outcome.differs) if broken else outcome
 
 
 def misfit(answer: AnswerOutputs, outputs: Sequence[OutputSpec]) -> Comparison | None:
@@ -126,10 +127,7 @@ class _Meeting:
     wants: Mapping[str, tuple[Want, ...]]
     tolerance: Tolerance | None
     like: Array | None
-
-    def __post_init__(self) -> None:
-        self._compared: dict[tuple[str, str], verdict.Comparisons] = {}
-        self.majority = self._majority()
+    compared: dict[tuple[str, str], verdict.Comparisons] = field(default_factory=dict, init=False)
 
     def judgement(self, name: str) -> verdict.Judgement:
         if not self.answers:
@@ -155,7 +153,8 @@ class _Meeting:
             return verdict.Judgement(Verdict.BAD_CASE, wide)
         return verdict.Judgement(Verdict.PASS, said, comparisons=compared, against=others)
 
-    def _majority(self) -> tuple[str, ...]:
+    @cached_property
+    def majority(self) -> tuple[str, ...]:
         """The most that agree with each other, if they are more than half of all that take part.
 
         Nobody where there are two such groups, which share somebody: to agree is not transitive.
@@ -174,11 +173,11 @@ class _Meeting:
         return not _broken(self._compare(one, other)) and not _broken(self._compare(other, one))
 
     def _compare(self, mine: str, other: str) -> verdict.Comparisons:
-        if (mine, other) not in self._compared:
-            self._compared[mine, other] = compare_outputs(
+        if (mine, other) not in self.compared:
+            self.compared[mine, other] = compare_outputs(
                 self.wants[other], self.answers[mine], self.tolerance, self.like
             )
-        return self._compared[mine, other]
+        return self.compared[mine, other]
 
     def _differing(
         self, name: str, others: Sequence[str], unlike: tuple[str, ...]

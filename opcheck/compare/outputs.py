@@ -28,7 +28,7 @@ from opcheck.compare.elements import (
     once_rounded,
     same_bits,
 )
-from opcheck.compare.where import describe, picture
+from opcheck.compare.where import Shares, describe, picture
 from opcheck.dtypes import DType, element_type, half_ulp, identical, of, round_to
 from opcheck.engine import Expected, operator_of
 from opcheck.model import (
@@ -151,12 +151,9 @@ def _by_tolerance(
             problem, remark = "precision", by_tier
         else:
             found, pardoned = left, excused
-    comparison = _compared(want, got, dtype, found, like)
-    if not found.count:
-        return comparison
     shares = partial(_shares, judge, want.values, got, pardoned)
-    draw = partial(picture, want.values, got, dtype, shares)
-    return replace(comparison, problem=problem, remark=remark, picture=draw)
+    comparison = _compared(want, got, dtype, found, like, shares)
+    return replace(comparison, problem=problem, remark=remark) if found.count else comparison
 
 
 def _findings(judge: Judge, wanted: Array, got: Array, pardoned: Floats | None) -> Findings:
@@ -205,16 +202,10 @@ def _by_bound(
         problem, remark = "precision", tier.remark
     elif want.drawn and dtype.kind == "float" and (message := scattering(want, got)):
         problem, remark = "precision", message
-    draw = partial(
-        picture, want.values, got, dtype, lambda: [(np.arange(got.size), decision.shares())]
+    comparison = _compared(
+        want, got, dtype, decision.found, like, lambda: [(np.arange(got.size), decision.shares())]
     )
-    return replace(
-        _compared(want, got, dtype, decision.found, like),
-        problem=problem,
-        remark=remark,
-        tier=tier.name,
-        picture=draw if decision.found.count else None,
-    )
+    return replace(comparison, problem=problem, remark=remark, tier=tier.name)
 
 
 def _wide(want: Want) -> Want:
@@ -226,7 +217,7 @@ def _wide(want: Want) -> Want:
 
 
 def _compared(
-    want: Want, got: Array, dtype: DType, found: Findings, like: Array | None
+    want: Want, got: Array, dtype: DType, found: Findings, like: Array | None, shares: Shares
 ) -> Comparison:
     """The comparison that tells of `found`, whatever it amounts to."""
     comparison = Comparison(
@@ -249,6 +240,7 @@ def _compared(
             _mismatch(want, got, dtype, place, allowed, like)
             for place, allowed in sorted((place, allowed) for _, place, allowed in found.worst)
         ),
+        picture=partial(picture, want.values, got, dtype, shares),
     )
 
 
@@ -393,10 +385,8 @@ def too_wide(wants: Iterable[Want], tolerance: Tolerance | None) -> str | None:
                 if (judge.shares(wanted, got)[0] > 1).any():
                     break
             else:
-                said = (
-                    f"{want.name}: the tolerance, {tolerance}, admits {answer:g} for every element"
-                )
-                return f"{said}: an answer that ignores the input passes"
+                admits = f"the tolerance, {tolerance}, admits {answer:g} for every element"
+                return f"{want.name}: {admits}: an answer that ignores the input passes"
     return None
 
 

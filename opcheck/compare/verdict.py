@@ -59,8 +59,8 @@ class Refusal:
 Admitted: TypeAlias = Answer | Refusal
 Comparisons: TypeAlias = tuple[Comparison, ...]
 
-#: The stages behind the first answer.
-_LATER = ("second run", "third run")
+#: The stages behind the first answer, and the data of their runs.
+_LATER = {"second run": "other data of the same shapes", "third run": "the same data again"}
 
 
 @dataclass(frozen=True)
@@ -105,31 +105,28 @@ def judge(
             outcome = Raised("prepare", str(Verdict.UNSUPPORTED), reason, documented=True)
     if not depends(outcome):
         return by_itself(rule, outcome)
-    match outcome:
-        case Raised():
-            return _judge_refusal(rule, admitted, outcome, twin)
-        case Produced(outputs=outputs, again=again):
-            answers = [answer for answer in admitted if isinstance(answer, Answer)]
-            names = [str(answer.name) for answer in admitted]
+    if isinstance(outcome, Raised):
+        return _judge_refusal(rule, admitted, outcome, twin)
+    answers = [answer for answer in admitted if isinstance(answer, Answer)]
+    if not answers:
+        reasons = "; ".join(one.reason for one in admitted if isinstance(one, Refusal))
+        return lesser(rule, Verdict.FAIL, f"accepts an invalid model: {reasons}", "accepted")
+    names = [str(answer.name) for answer in admitted]
 
-            def judged(those: Sequence[Array | Foreign]) -> Judgement:
-                attempts = [
-                    (compare_outputs(one.wants, those, tolerance, like, declared), one.name)
-                    for one in answers
-                ]
-                return _judge_outputs(rule, attempts, names)
+    def judged(outputs: Sequence[Array | Foreign]) -> Judgement:
+        attempts = [
+            (compare_outputs(one.wants, outputs, tolerance, like, declared), one.name)
+            for one in answers
+        ]
+        return _judge_outputs(rule, attempts, names)
 
-            if not answers:
-                reasons = "; ".join(one.reason for one in admitted if isinstance(one, Refusal))
-                reason = f"accepts an invalid model: {reasons}"
-                return lesser(rule, Verdict.FAIL, reason, "accepted")
-            found = judged(outputs)
-            if again is not None:
-                found = _of_both(found, judged(again), outcome.differs)
-            message = misdeclared(outcome, [want.name for want in answers[0].wants])
-            if message and is_right(found):
-                return Judgement(Verdict.FAIL, message, "declared")
-            return found
+    found = judged(outcome.outputs)
+    if outcome.again is not None:
+        found = _of_both(found, judged(outcome.again), outcome.differs)
+    message = misdeclared(outcome, [want.name for want in answers[0].wants])
+    if message and is_right(found):
+        return Judgement(Verdict.FAIL, message, "declared")
+    return found
 
 
 def _of_both(first: Judgement, later: Judgement, differs: str) -> Judgement:
@@ -187,10 +184,11 @@ def by_itself(rule: Rule, outcome: Outcome) -> Judgement:
         case Declined(reason, inexpressible):
             return Judgement(Verdict.UNSUPPORTED, reason, inexpressible=inexpressible)
         case Raised(stage=stage) if stage in _LATER:
-            return unstable(_raised_later(outcome))
+            return unstable(
+                f"answered its first run, then raised on {_LATER[stage]}: {told(outcome)}"
+            )
         case Raised():
-            reason = f"{UNUSABLE}: {told(outcome)}"
-            return lesser(rule, Verdict.ERROR, reason, "raised")
+            return lesser(rule, Verdict.ERROR, f"{UNUSABLE}: {told(outcome)}", "raised")
         case Produced(unstable=contradiction):
             return unstable(str(contradiction))
 
@@ -302,13 +300,6 @@ def what_is_wrong(comparison: Comparison) -> str:
         few = f"; {comparison.wrong} of {comparison.total} elements need it"
         return said + few * bool(comparison.wrong)
     return f"{said}: {comparison.remark}" if comparison.remark else said
-
-
-def _raised_later(raised: Raised) -> str:
-    data = (
-        "other data of the same shapes" if raised.stage == "second run" else "the same data again"
-    )
-    return f"answered its first run, then raised on {data}: {told(raised)}"
 
 
 def told(raised: Raised) -> str:

@@ -16,6 +16,7 @@ scattered                               all over the tensor
 
 from collections.abc import Callable, Iterable
 from math import prod
+from string import ascii_letters
 from typing import TypeAlias
 
 import numpy as np
@@ -119,7 +120,6 @@ SIDE = 64
 Shares: TypeAlias = Callable[[], Iterable[tuple[Places, Floats]]]
 
 _POWERS = 1 << np.arange(64, dtype=np.uint64)
-_UP_TO_ALL = "abcdefghijklmnopqrstuvwxyz"
 
 
 def picture(want: Array, got: Array, dtype: DType, shares: Shares) -> Picture:
@@ -148,9 +148,7 @@ def _letter(share: float) -> str:
     fraction, exponent = np.frexp(share)
     # The smallest whole number that is not below the logarithm.
     doublings = int(exponent) - (fraction == 0.5)
-    if doublings <= 0:
-        return _UP_TO_ALL[max(25 + doublings, 0)]
-    return _UP_TO_ALL[min(doublings, 25) - 1].upper()
+    return ascii_letters[min(max(25 + doublings, 0), 50)]
 
 
 def _ulps(want: Array, got: Array, dtype: DType) -> tuple[tuple[tuple[int, int], ...], int]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from itertools import product
 from math import prod
 from pathlib import Path
+from typing import TypeAlias
 
 from opcheck import opset
 from opcheck.dtypes import DTYPES
@@ -25,6 +26,8 @@ from opcheck.suite.fields import (
     states,
 )
 
+#: The values of a matrix, by the paths into the case that take them.
+Matrix: TypeAlias = Mapping[FieldPath, tuple[FileNode, ...]]
 #: A file that expands to more cases, or to cases of more values, is a mistake or an attack.
 MAX_CASES = 100_000
 MAX_VALUES = 4_000_000
@@ -116,12 +119,7 @@ class Expansion:
     def _since(self, known: int) -> OmittedFields:
         return OmittedFields.SOMETHING if len(self.problems) > known else OmittedFields.NOTHING
 
-    def _points(
-        self,
-        base: Concrete,
-        matrix: Mapping[FieldPath, tuple[FileNode, ...]],
-        sweep: Mapping[FieldPath, tuple[FileNode, ...]],
-    ) -> Iterator[Concrete]:
+    def _points(self, base: Concrete, matrix: Matrix, sweep: Matrix) -> Iterator[Concrete]:
         both = {**{p: v for p, v in matrix.items() if p not in sweep}, **sweep}
         if not self._affordable(base.node, both):
             return
@@ -151,18 +149,18 @@ class Expansion:
         for path, value in point.items():
             placed = put(node, path, value)
             if placed is None:
-                where = quoted(".".join(path))
-                self._problem(value.mark, f"matrix path {where} leads into a literal")
+                message = f"matrix path {quoted('.'.join(path))} leads into a literal"
+                self._problem(value.mark, message)
                 return None
             node = placed
         for path, value in point.items():
             if node.get(*path) is not value:
-                where = quoted(".".join(path))
-                self._problem(value.mark, f"another key of the matrix replaces {where}")
+                message = f"another key of the matrix replaces {quoted('.'.join(path))}"
+                self._problem(value.mark, message)
                 return None
         return node
 
-    def _affordable(self, base: FileNode, matrix: Mapping[FieldPath, tuple[FileNode, ...]]) -> bool:
+    def _affordable(self, base: FileNode, matrix: Matrix) -> bool:
         """Return True if the file stays within its limits; report once if it does not."""
         # What is over its limit is not counted further, so that counting is bounded too.
         if min(self.cases_left, self.values_left) < 0:
@@ -179,9 +177,8 @@ class Expansion:
         return min(self.cases_left, self.values_left) >= 0
 
     def _id(self, base: Concrete, matrix: Iterable[FieldPath], point: Iterable[FileNode]) -> str:
-        coordinates = ",".join(
-            f"{'.'.join(path)}={spell(value)}" for path, value in zip(matrix, point, strict=True)
-        )
+        pairs = zip(matrix, point, strict=True)
+        coordinates = ",".join(f"{'.'.join(path)}={spell(value)}" for path, value in pairs)
         at = f"@{coordinates}" if coordinates else ""
         return f"{self.file.op}/{base.name}{at}{f'#{base.row}' if base.row else ''}"
 
@@ -195,9 +192,7 @@ class Expansion:
             self._problem(node.mark, f"a label is made of letters, digits and _ . + -; {said}")
         return str(node.value)
 
-    def _matrix(
-        self, owner: FileNode, plain: FileNode, field: str = "matrix"
-    ) -> dict[FieldPath, tuple[FileNode, ...]]:
+    def _matrix(self, owner: FileNode, plain: FileNode, field: str = "matrix") -> Matrix:
         node = owner.get(field) or FileNode({}, owner.mark)
         found: dict[FieldPath, tuple[FileNode, ...]] = {}
         for key, values in node.entries.items():

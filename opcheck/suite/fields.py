@@ -9,7 +9,7 @@ so that every value of a finished case still knows where it was written.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from enum import IntEnum
 from typing import Annotated, Any, TypeAlias
 
@@ -29,7 +29,6 @@ from opcheck.errors import did_you_mean
 from opcheck.model import ATTRIBUTE_TYPES, Level, Rule
 from opcheck.reading import FileNode, Problems, validation
 from opcheck.reading.validation import Fields, shown
-from opcheck.suite import fields
 
 _LITERAL = {
     "description": "A number, text or truth value, or a nested list of them.",
@@ -404,12 +403,8 @@ class FileFields(HeadFields):
 
 def json_schema() -> dict[str, Any]:
     """The JSON Schema (draft 2020-12) of a case file."""
-    schema = FileFields.model_json_schema()
-    return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        **schema,
-        "title": "opcheck case file",
-    }
+    draft = {"$schema": "https://json-schema.org/draft/2020-12/schema"}
+    return {**draft, **FileFields.model_json_schema(), "title": "opcheck case file"}
 
 
 # ── parts of a case ───────────────────────────────────────────────────────────────────────────
@@ -423,17 +418,15 @@ PATHS_ARE = "a path is opset, dtype, attrs.NAME, inputs.NAME or inputs.NAME.KEY"
 _KEYS: dict[str | int, list[str]] = {
     "put": validation.aliases(PutField),
     "<tensor>": validation.aliases(TensorFields),
-    "tolerance": [*validation.aliases(fields.ToleranceFields), *DTYPES],
-    "<rejected>": validation.aliases(fields.RejectedField),
-    "<agree>": validation.aliases(fields.AgreeField),
-    "<computed>": validation.aliases(fields.ComputedField),
-    "<golden>": validation.aliases(fields.GoldenField),
-    "<oracle>": validation.aliases(fields.OracleField),
-    "<any_of>": validation.aliases(fields.AnyOfField),
-    "rows": validation.aliases(fields.RowFields),
+    "tolerance": [*validation.aliases(ToleranceFields), *DTYPES],
+    "<rejected>": validation.aliases(RejectedField),
+    "<agree>": validation.aliases(AgreeField),
+    "<computed>": validation.aliases(ComputedField),
+    "<golden>": validation.aliases(GoldenField),
+    "<oracle>": validation.aliases(OracleField),
+    "<any_of>": validation.aliases(AnyOfField),
+    "rows": validation.aliases(RowFields),
 }
-
-
 #: How some values are written, by their key, and a whole file.
 _FILE = {"": "write op: NAME and cases:"}
 _HINTS = {
@@ -460,9 +453,7 @@ def overlay(base: FileNode, nearer: FileNode, path: FieldPath = ()) -> FileNode:
     merges = not path or (path[0] == "inputs" and len(path) < 3) or path == ("attrs",)
     if not merges or not (isinstance(base.value, dict) and isinstance(nearer.value, dict)):
         return nearer
-    if _is_tensor(path):
-        base = _without_replaced(base, nearer.value)
-    old = base.entries
+    old = _without_replaced(base, path, nearer.value)
     merged = {
         key: overlay(old[key], value, (*path, key)) if key in old else value
         for key, value in nearer.value.items()
@@ -474,9 +465,12 @@ def _is_tensor(path: FieldPath) -> bool:
     return len(path) == 2 and path[0] == "inputs"
 
 
-def _without_replaced(tensor: FileNode, nearer: dict[str, FileNode]) -> FileNode:
-    """`tensor` without its content, if `nearer` says another: what fills it is said once."""
-    return tensor.without(CONTENTS) if any(key in nearer for key in CONTENTS) else tensor
+def _without_replaced(
+    base: FileNode, path: FieldPath, nearer: Collection[str]
+) -> dict[str, FileNode]:
+    """The fields at `path`, without a tensor's content if `nearer` says another."""
+    replaced = _is_tensor(path) and any(key in nearer for key in CONTENTS)
+    return (base.without(CONTENTS) if replaced else base).entries
 
 
 def put(node: FileNode, path: FieldPath, value: FileNode, way: FieldPath = ()) -> FileNode | None:
@@ -490,10 +484,8 @@ def put(node: FileNode, path: FieldPath, value: FileNode, way: FieldPath = ()) -
     changed = put(below, path[1:], value, (*way, step))
     if changed is None:
         return None
-    if _is_tensor(way):
-        node = _without_replaced(node, {step: changed})
     keys = {step: value.mark, **node.keys, **({step: value.mark} if len(path) == 1 else {})}
-    return FileNode({**node.entries, step: changed}, node.mark, keys)
+    return FileNode({**_without_replaced(node, way, [step]), step: changed}, node.mark, keys)
 
 
 def states(node: FileNode, path: FieldPath) -> bool:
@@ -529,15 +521,14 @@ def validate(
         nearest = (_KEYS[step] for step in reversed(container) if step in _KEYS)
         return next(nearest, validation.aliases(model))
 
-    hints = _HINTS | _FILE if model is fields.HeadFields else _HINTS
+    hints = _HINTS | _FILE if model is HeadFields else _HINTS
     found, faults = validation.check(model, node, file, problems, keys, hints)
     if not faults:
         return found, node, OmittedFields.NOTHING
     rest = _without_faults(node, faults)
     keys_lost = {str(step) for path in faults for step in path}
-    lost = (
-        OmittedFields.EXPECTATION if did_you_mean("expect", keys_lost) else OmittedFields.SOMETHING
-    )
+    may_expect = did_you_mean("expect", keys_lost) is not None
+    lost = OmittedFields.EXPECTATION if may_expect else OmittedFields.SOMETHING
     return validation.check(model, rest, file, Problems(), keys)[0], rest, lost
 
 

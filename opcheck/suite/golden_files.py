@@ -301,19 +301,17 @@ def _undecided(
     """A case of all answers that its text admits, by the widest of their tolerances."""
     name = first.name.removesuffix(f"~{test.alternative}")
     first = replace(first, id=name, name=name, rule="open")
-    if any(one.refused for one in answers):
-        message = (
-            "one of its right answers is a refusal, and golden files hold no legal twin of that"
-        )
-        return replace(first, beyond=message)
     cases = [tests[one.folder][0] for one in answers if one.folder in tests]
-    if len(cases) < len(answers):
-        message = f"some of its right answers, without the others: {_NAME_THE_WHOLE}"
-        return replace(first, beyond=message)
-    if beyond := next((case.beyond for case in cases if case.beyond), ""):
+    beyond = next((case.beyond for case in cases if case.beyond), "")
+    if any(one.refused for one in answers):
+        beyond = "one of its right answers is a refusal"
+        beyond += ", and golden files hold no legal twin of that"
+    elif len(cases) < len(answers):
+        beyond = f"some of its right answers, without the others: {_NAME_THE_WHOLE}"
+    elif not beyond and len({_asked(case) for case in cases}) > 1:
+        beyond = "its right answers are of different models or inputs"
+    if beyond:
         return replace(first, beyond=beyond)
-    if len({_asked(case) for case in cases}) > 1:
-        return replace(first, beyond="its right answers are of different models or inputs")
     alternatives = []
     for one, case in zip(answers, cases, strict=True):
         assert isinstance(case.expect, Values)

@@ -171,9 +171,8 @@ class Manifest(ManifestFields):
 
     def data(self) -> bytes:
         """The file: the same bytes for the same content."""
-        text = json.dumps(
-            self.model_dump(mode="json"), ensure_ascii=False, indent=1, sort_keys=True
-        )
+        plain = self.model_dump(mode="json")
+        text = json.dumps(plain, ensure_ascii=False, indent=1, sort_keys=True)
         return f"{text}\n".encode(errors="replace")
 
 

@@ -213,21 +213,23 @@ def load_all(
 
     Raises UsageError, and CaseFileError with every problem of every file.
     """
+    from opcheck.suite.models import DimSizes, case_of_model, cases_of
+
     files = [path for path in paths if not _is_of_models(path)]
     cases = [*load(files, ops)] if files or not paths else []
     problems, told = Problems(), list[tuple[Path, str]]()
     models = []
     for path in dict.fromkeys(path for path in paths if path not in files):
         if is_node_tests(path):
-            from opcheck.suite.models import cases_of
-
             tests = node_tests_called(path)
             cases += [one for test in tests for one in cases_of(test, Source(NODE_TESTS, 0, 0))]
         elif path.suffix == _MODEL:
             models.append(path)
         else:
             cases += _test_data(path, told)
-    cases += _models(models, dims or {}, told)
+    sizes = DimSizes(dims or {})
+    cases += filter(None, (case_of_model(path, sizes, told) for path in models))
+    sizes.check()
     for path, message in told:
         problems.add(str(path), _WHOLE_FILE, message)
     check_unique(cases, problems)
@@ -244,17 +246,6 @@ def check_case_files(paths: Sequence[Path], command: str) -> None:
 
 def _is_of_models(path: Path) -> bool:
     return is_node_tests(path) or path.suffix == _MODEL or _is_test_data(path)
-
-
-def _models(paths: Iterable[Path], dims: Mapping[str, int], told: FileMessages) -> Iterator[Case]:
-    from opcheck.suite.models import DimSizes, case_of_model
-
-    sizes = DimSizes(dims)
-    for path in paths:
-        case = case_of_model(path, sizes, told)
-        if case:
-            yield case
-    sizes.check()
 
 
 def is_node_tests(path: Path) -> bool:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 from pathlib import Path
+from typing import TypeAlias
 
 from opcheck.dtypes import DTYPES, element_type
 from opcheck.engine import operator_of
@@ -32,6 +33,7 @@ from opcheck.model import (
 )
 from opcheck.suite.tensors import MAX_ELEMENTS
 
+Tensors: TypeAlias = tuple[TensorSpec, ...]
 #: What ONNX's runner allows bfloat16, where no other float is, at the least: two ULP.
 _BFLOAT16 = 2.0**-6
 #: How far answers may lie apart. Errors add up over a graph, so that this is more than ONNX's
@@ -79,9 +81,7 @@ class WholeModel:
         """The model, looked at once."""
         return cls(model, model.SerializeToString(deterministic=True), stated(model))
 
-    def case(
-        self, name: str, inputs: tuple[TensorSpec, ...], ports: tuple[Port, ...], source: Source
-    ) -> Case:
+    def case(self, name: str, inputs: Tensors, ports: tuple[Port, ...], source: Source) -> Case:
         """The model on these inputs; of backends it is asked that they agree."""
         node = self.node
         # The initializers that the node reads, and nobody feeds.
@@ -89,9 +89,8 @@ class WholeModel:
         found = initializers(self.proto, unfed).items()
         constants = tuple(_spec(name, array, initializer=True) for name, array in found)
         # What the engine takes: plain tensors of its own types.
-        plain = all(port.form == "tensor" for port in ports) and all(
-            tensor.dtype.name in DTYPES for tensor in (*constants, *inputs)
-        )
+        plain = all(port.form == "tensor" for port in ports)
+        plain &= all(tensor.dtype.name in DTYPES for tensor in (*constants, *inputs))
         known = node if node and operator_of(node.op) and node.plain and plain else None
         # An operator of the engine on what the engine does not take is a graph like any other.
         alone = node if node and not operator_of(node.op) else known
@@ -113,9 +112,7 @@ class WholeModel:
         )
 
 
-def _specs(
-    names: Sequence[str], values: Sequence[Value]
-) -> tuple[tuple[TensorSpec, ...], tuple[Port, ...]]:
+def _specs(names: Sequence[str], values: Sequence[Value]) -> tuple[Tensors, tuple[Port, ...]]:
     """Values as tensors in a row, and which of the model's they are."""
     tensors: list[TensorSpec] = []
     ports = []

@@ -4,7 +4,7 @@ Reports, at its place, every attribute, input, output and type that the operator
 A case that expects (or admits) a rejection may break the schema: that is what it tests.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from math import prod
 
@@ -60,11 +60,13 @@ class Resolver:
         if schema is None:
             return None
         self.version = str(schema.op)
+        mark = self.node.mark
         if self.needs_answer and len(self.concrete.id) > MAX_ID:
             message = f"id longer than {MAX_ID} characters: shorten name, label or matrix values"
-            self.problem(self.node.mark, message)
+            self.problem(mark, message)
         tensors = expectation.resolve_inputs(self, schema)
         attrs = expectation.resolve_attributes(self, schema)
+        bound = expectation.bindings(self, schema, tensors)
         case = Case(
             id=self.concrete.id,
             name=self.concrete.name,
@@ -75,7 +77,7 @@ class Resolver:
             attrs=attrs,
             inputs=tensors,
             slots=expectation.slots(schema.inputs, [spec.name for spec in tensors]),
-            outputs=self._outputs(schema, tensors, attrs),
+            outputs=tuple(self._outputs(schema, bound, attrs)),
             expect=Computed(),
             rule=self.fields.rule or "must",
             level=self.fields.level or "core",
@@ -83,15 +85,13 @@ class Resolver:
             clause=self.fields.clause or "",
             empty=self.fields.empty or "",
             sweep=self.concrete.sweep,
-            source=Source(
-                self.file.name, self.node.mark.line, self.node.mark.column, self.file.shipped
-            ),
+            source=Source(self.file.name, mark.line, mark.column, self.file.shipped),
         )
         case = replace(case, expect=expectation.resolve(self, case))
         specs = [*case.inputs, *expectation.stated(case.expect)]
         too_much = excess(sum(prod(s.shape) for s in specs), sum(s.nbytes for s in specs))
         if too_much:
-            mark = self.at("inputs") if case.inputs else self.node.mark
+            mark = self.at("inputs") if case.inputs else mark
             self.problem(mark, f"the tensors of a case need {too_much} together")
         return replace(case, tolerance=self._tolerance(case))
 
@@ -156,9 +156,8 @@ class Resolver:
         return case
 
     def _outputs(
-        self, schema: Schema, tensors: tuple[TensorSpec, ...], attrs: Attrs
-    ) -> tuple[OutputSpec, ...]:
-        bound = expectation.bindings(self, schema, tensors)
+        self, schema: Schema, bound: dict[str, DType], attrs: Attrs
+    ) -> Iterator[OutputSpec]:
         stated = expectation.output_names(self.fields.expect)
         known = expectation.spelt(schema.outputs)
         has = f"has: {', '.join(known)}; or {', '.join(f.FORMS)}"
@@ -174,13 +173,11 @@ class Resolver:
             if not slot:
                 message = f"expect must state output {parameter.name!r} too, as a later one is"
                 self.lacking(self.at("expect"), message)
-        found = []
         for name in slots:
             place = expectation.place(schema.outputs, name)
             output = schema.outputs[place[0]] if place else None
             dtype = opset.output_dtype(schema, output, bound, attrs) if output else None
-            found.append(OutputSpec(name, dtype))
-        return tuple(found)
+            yield OutputSpec(name, dtype)
 
     def _tolerance(self, case: Case) -> Tolerance | None:
         if self.fields.tolerance is None:

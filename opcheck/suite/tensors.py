@@ -55,10 +55,9 @@ def materialize(spec: TensorSpec) -> Array:
         ordered.sort()
         different = min(rounded.size, 1) + np.count_nonzero(ordered[1:] != ordered[:-1])
         if different < rounded.size:
-            message = (
-                f"{spec.name}: a permutation of {rounded.size} has no ties, but in {spec.dtype}"
-            )
-            raise ValueError(f"{message} only {different} of its values differ")
+            many = f"a permutation of {rounded.size} has no ties"
+            few = f"in {spec.dtype} only {different} of its values differ"
+            raise ValueError(f"{spec.name}: {many}, but {few}")
     return rounded
 
 
@@ -267,10 +266,8 @@ def inside(folder: Path, path: str, mark: Mark) -> Path:
 
 def _puts(spec: TensorSpec, node: FileNode, fields: TensorFields) -> tuple[Put, ...]:
     for number, put in enumerate(fields.put or ()):
-        inside = len(put.at) == len(spec.shape) and all(
-            0 <= i < n for i, n in zip(put.at, spec.shape, strict=True)
-        )
-        if not inside:
+        within = (0 <= i < n for i, n in zip(put.at, spec.shape, strict=True))
+        if len(put.at) != len(spec.shape) or not all(within):
             message = f"put: [{_spelt(put.at)}] is no index of shape [{_spelt(spec.shape)}]"
             raise InvalidTensor(node.at(["put", number, "at"]), message)
     return tuple(
@@ -371,9 +368,8 @@ def _literal(name: str, node: FileNode, dtype: DType | None) -> TensorSpec:
     values: list[Any] = []
     shape = _walk(name, node, dtype, values)
     # Floats stay in float64: they are rounded once, when the case's data is made.
-    return TensorSpec(
-        name, dtype, shape, Given(np.array(values, unrounded_dtype(dtype)).reshape(shape))
-    )
+    array = np.array(values, unrounded_dtype(dtype)).reshape(shape)
+    return TensorSpec(name, dtype, shape, Given(array))
 
 
 def _walk(name: str, node: FileNode, dtype: DType, values: list[Any]) -> tuple[int, ...]:
@@ -401,9 +397,8 @@ def _scalar(name: str, node: FileNode, dtype: DType) -> Any:
         hint = "write .inf, -.inf or .nan" if words in ("inf", "infinity", "nan") else None
         if words in ("random", "rand", "randn", "normal", "uniform"):
             hint = "write {shape: [2, 3], normal: [0, 1]}, or uniform: [0, 1]"
-        raise InvalidTensor(
-            node.mark, f"{name}: {shown(node.plain())} is no value of {dtype}", hint
-        )
+        message = f"{name}: {shown(node.plain())} is no value of {dtype}"
+        raise InvalidTensor(node.mark, message, hint)
     _check_held(dtype, value, node.mark)
     return value
 

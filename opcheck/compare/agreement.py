@@ -17,20 +17,9 @@ from opcheck import dtypes
 from opcheck.compare import verdict
 from opcheck.compare.elements import Want
 from opcheck.compare.outputs import compare_outputs, stated_want, too_wide
-from opcheck.model import (
-    Array,
-    Comparison,
-    Failure,
-    Foreign,
-    OpVersion,
-    Outcome,
-    OutputSpec,
-    Produced,
-    Raised,
-    Rule,
-    Tolerance,
-    Verdict,
-)
+from opcheck.model.case import Array, OpVersion, OutputSpec, Rule, Tolerance
+from opcheck.model.question import Foreign, Outcome, Produced, Raised
+from opcheck.model.result import Comparison, Failure, Verdict
 
 ALONE = "no other backend answers, so there is nothing to compare its answer with"
 #: No larger majority is sought, which would take too long.

@@ -20,6 +20,7 @@ from opcheck.compare.elements import (
     Findings,
     Floats,
     Mask,
+    Places,
     Want,
     chunks,
     distance,
@@ -46,7 +47,7 @@ class Decision:
     `found` is about the first tier if the deciding one has a remark; if none fits it is about the
     tier with the fewest wrong elements. `apart`: an element was wrong only next to the others of
     its group. `undecided`: more than half of the elements are unjudged. `shares()` gives all
-    elements' shares under the tier that `found` is about.
+    elements' shares, by places, under the tier that `found` is about.
     """
 
     tier: Tier
@@ -54,7 +55,7 @@ class Decision:
     found: Findings
     apart: bool
     undecided: bool
-    shares: Callable[[], Floats]
+    shares: Callable[[], list[tuple[Places, Floats]]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,7 +87,6 @@ def examine(want: Want, got: Array, dtype: DType, declared: Collection[str]) -> 
     whole = Findings(got.size, steps=0 if counts_steps else None)
     failed: list[tuple[_Piece, Mask]] = []
     apart = False
-    alone: dict[Tier, ElementShares] = {}  # of the only piece
 
     def is_certain(want: Want, got: Array) -> bool:
         used = math.inf
@@ -99,7 +99,7 @@ def examine(want: Want, got: Array, dtype: DType, declared: Collection[str]) -> 
     for piece in () if is_certain(want, got) else pieces:
         if is_certain(*piece[1:]):
             continue
-        judged = alone[first] = judge(*piece[1:], dtype, first)
+        judged = judge(*piece[1:], dtype, first)
         _note(whole, piece, judged, dtype, got.shape)
         apart |= bool(judged.apart.any())
         if (wrong := judged.shares > 1).any():
@@ -107,13 +107,11 @@ def examine(want: Want, got: Array, dtype: DType, declared: Collection[str]) -> 
     undecided = 2 * whole.unjudged > got.size
 
     def decision(tier: Tier, told: Tier, fits: bool, found: Findings, apart: bool) -> Decision:
-        def shares() -> Floats:
-            if len(pieces) == 1:
-                return alone[told].shares
+        def shares() -> list[tuple[Places, Floats]]:
             every = np.zeros(got.shape)
             for at, part, those in pieces:
                 every[at] = judge(part, those, dtype, told).shares
-            return every
+            return [(np.arange(got.size), every)]
 
         return Decision(tier, fits, found, apart, undecided, shares)
 
@@ -122,14 +120,11 @@ def examine(want: Want, got: Array, dtype: DType, declared: Collection[str]) -> 
     best, fewest = (first, whole, apart), whole.count
     for tier in others:
         attempts = [(piece, judge(*piece[1:], dtype, tier)) for piece, _ in failed]
-        alone[tier] = attempts[0][1]
         pairs = zip(attempts, failed, strict=True)
         if not any(((judged.shares > 1) & wrong).any() for (_, judged), (_, wrong) in pairs):
             # A larger range excuses nothing that it did not cost.
-            lost = (
-                (part.expected.range_loss(tier) & wrong).any() for (_, part, _), wrong in failed
-            )
-            if tier.remark and (not tier.ranged or any(lost)):
+            lost = (part.expected.range_loss(tier) & wrong for (_, part, _), wrong in failed)
+            if tier.remark and (not tier.ranged or any(map(np.any, lost))):
                 return decision(tier, first, True, whole, apart)
             found = Findings(got.size, steps=whole.steps, unjudged=whole.unjudged, used=1.0)
             return decision(first if tier.ranged else tier, tier, True, found, False)
@@ -319,9 +314,7 @@ def _judge(
 
 def _out_of_range(want: Want, actual: Floats, room: Room, tier: Tier) -> Mask:
     """Elements that are what comes out where an intermediate result leaves the range."""
-    beyond = (actual < (-np.inf if want.low is None else want.low)) | (
-        actual > (np.inf if want.high is None else want.high)
-    )
+    beyond = outside(actual, want.low, want.high) & ~np.isnan(actual)
     if tier.ranged:
         gone = (~np.isfinite(actual) | (actual == 0)) & ~beyond
         return np.asarray(want.expected.range_loss(tier) & gone)

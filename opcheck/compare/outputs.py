@@ -31,19 +31,9 @@ from opcheck.compare.elements import (
 from opcheck.compare.where import Shares, describe, picture
 from opcheck.dtypes import DType, element_type, half_ulp, identical, of, round_to
 from opcheck.engine import Expected, operator_of
-from opcheck.model import (
-    EXACT,
-    NOTHING,
-    Array,
-    Comparison,
-    ComparisonProblem,
-    Failure,
-    Foreign,
-    Items,
-    Mismatch,
-    OpVersion,
-    Tolerance,
-)
+from opcheck.model.case import EXACT, Array, OpVersion, Tolerance
+from opcheck.model.question import NOTHING, Foreign, Items
+from opcheck.model.result import Comparison, ComparisonProblem, Failure, Mismatch
 from opcheck.numbers.arithmetic import expected
 
 #: How many ULP a result may lie above the upper end of the operator's range.
@@ -202,9 +192,7 @@ def _by_bound(
         problem, remark = "precision", tier.remark
     elif want.drawn and dtype.kind == "float" and (message := scattering(want, got)):
         problem, remark = "precision", message
-    comparison = _compared(
-        want, got, dtype, decision.found, like, lambda: [(np.arange(got.size), decision.shares())]
-    )
+    comparison = _compared(want, got, dtype, decision.found, like, decision.shares)
     return replace(comparison, problem=problem, remark=remark, tier=tier.name)
 
 

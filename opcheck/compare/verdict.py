@@ -11,22 +11,12 @@ from opcheck.model import (
     EXACT,
     Array,
     Comparison,
-    Crashed,
-    Declared,
-    Declined,
     Failure,
-    Foreign,
     LiveResult,
-    NotRun,
-    Outcome,
-    OutOfMemory,
-    Produced,
-    Question,
-    Raised,
     Rule,
-    TimedOut,
     Tolerance,
     Verdict,
+    question,
 )
 
 #: How the reason begins where an answer came that is no tensors.
@@ -53,7 +43,7 @@ class Refusal:
     reason: str
     wants: tuple[Want, ...]
     name: str | None = None
-    twin: Question | None = None
+    twin: question.Question | None = None
 
 
 Admitted: TypeAlias = Answer | Refusal
@@ -86,34 +76,33 @@ class Judgement:
 def judge(
     rule: Rule,
     admitted: Sequence[Admitted],
-    outcome: Outcome,
+    outcome: question.Outcome,
     tolerance: Tolerance | None,
     like: Array | None = None,
     declared: Collection[str] = (),
-    twin: Outcome | None = None,
+    twin: question.Outcome | None = None,
 ) -> Judgement:
     """The verdict on `outcome`; `tolerance` None means the bounds of the answers.
 
     `like` and `declared` are as in `compare`. `twin` is the outcome of the legal twin, where a
     refusal was admitted and came.
     """
-    match outcome:
-        case Declined(reason, inexpressible=False) if isinstance(twin, Produced) and any(
-            isinstance(one, Refusal) for one in admitted
-        ):
+    refusals = [one for one in admitted if isinstance(one, Refusal)]
+    match outcome, twin:
+        case question.Declined(reason, inexpressible=False), question.Produced() if refusals:
             # Nobody has to support an invalid model, and its legal twin is supported.
-            outcome = Raised("prepare", str(Verdict.UNSUPPORTED), reason, documented=True)
+            outcome = question.Raised("prepare", str(Verdict.UNSUPPORTED), reason, documented=True)
     if not depends(outcome):
         return by_itself(rule, outcome)
-    if isinstance(outcome, Raised):
-        return _judge_refusal(rule, admitted, outcome, twin)
+    if isinstance(outcome, question.Raised):
+        return _judge_refusal(rule, refusals, outcome, twin)
     answers = [answer for answer in admitted if isinstance(answer, Answer)]
     if not answers:
-        reasons = "; ".join(one.reason for one in admitted if isinstance(one, Refusal))
+        reasons = "; ".join(refusal.reason for refusal in refusals)
         return lesser(rule, Verdict.FAIL, f"accepts an invalid model: {reasons}", "accepted")
     names = [str(answer.name) for answer in admitted]
 
-    def judged(outputs: Sequence[Array | Foreign]) -> Judgement:
+    def judged(outputs: Sequence[Array | question.Foreign]) -> Judgement:
         attempts = [
             (compare_outputs(one.wants, outputs, tolerance, like, declared), one.name)
             for one in answers
@@ -138,12 +127,12 @@ def _of_both(first: Judgement, later: Judgement, differs: str) -> Judgement:
     return replace(worse, reason=reason, irreproducible=True)
 
 
-def misdeclared(outcome: Produced, names: Sequence[str]) -> str:
+def misdeclared(outcome: question.Produced, names: Sequence[str]) -> str:
     """Describe how the outputs contradict the backend's own declaration, or ""."""
     if outcome.declared and len(outcome.declared) != len(outcome.outputs):
         return f"{len(outcome.declared)} outputs declared, {len(outcome.outputs)} returned"
     for name, said, output in zip(names, outcome.declared, outcome.outputs, strict=False):
-        if isinstance(output, Foreign):
+        if isinstance(output, question.Foreign):
             continue
         dtype = element_type(output)
         sizes = said.shape or ()
@@ -151,54 +140,54 @@ def misdeclared(outcome: Produced, names: Sequence[str]) -> str:
         other |= said.shape is not None and len(sizes) != output.ndim
         other |= said.dtype is not None and dtype is not None and said.dtype != dtype.name
         if other:
-            got = Declared(dtype.name if dtype else None, output.shape)
+            got = question.Declared(dtype.name if dtype else None, output.shape)
             return f"{name}: declared as {said}, returned as {got}"
     return ""
 
 
-def depends(outcome: Outcome) -> TypeGuard[Produced | Raised]:
+def depends(outcome: question.Outcome) -> TypeGuard[question.Produced | question.Raised]:
     """Return True if the judgement of an outcome depends on the expected answer.
 
     It does if the backend refuses the model, or answers and no later run contradicts that.
     """
     match outcome:
-        case Produced(unstable=contradiction):
+        case question.Produced(unstable=contradiction):
             return contradiction is None
-        case Raised(stage=stage, unusable=unusable):
+        case question.Raised(stage=stage, unusable=unusable):
             return not unusable and stage not in _LATER
         case _:
             return False
 
 
-def by_itself(rule: Rule, outcome: Outcome) -> Judgement:
+def by_itself(rule: Rule, outcome: question.Outcome) -> Judgement:
     """The verdict on an outcome that is worth the same whatever must come out."""
     match outcome:
-        case NotRun(reason):
+        case question.NotRun(reason):
             return Judgement(Verdict.NOT_RUN, reason)
-        case Crashed(how):
+        case question.Crashed(how):
             return Judgement(Verdict.CRASH, how, "crash")
-        case TimedOut(seconds):
+        case question.TimedOut(seconds):
             return Judgement(Verdict.TIMEOUT, f"no answer within {seconds:g} s", "timeout")
-        case OutOfMemory(how):
+        case question.OutOfMemory(how):
             return Judgement(Verdict.OOM, how, "oom")
-        case Declined(reason, inexpressible):
+        case question.Declined(reason, inexpressible):
             return Judgement(Verdict.UNSUPPORTED, reason, inexpressible=inexpressible)
-        case Raised(stage=stage) if stage in _LATER:
+        case question.Raised(stage=stage) if stage in _LATER:
             return unstable(
                 f"answered its first run, then raised on {_LATER[stage]}: {told(outcome)}"
             )
-        case Raised():
+        case question.Raised():
             return lesser(rule, Verdict.ERROR, f"{UNUSABLE}: {told(outcome)}", "raised")
-        case Produced(unstable=contradiction):
+        case question.Produced(unstable=contradiction):
             return unstable(str(contradiction))
 
 
-def unanswered(rule: Rule, outcome: Outcome, why: str) -> Judgement:
+def unanswered(rule: Rule, outcome: question.Outcome, why: str) -> Judgement:
     """The verdict where nobody knows the answer, for which this is `why`.
 
     Errors that no answer excuses are reported all the same.
     """
-    if depends(outcome) or isinstance(outcome, Declined):
+    if depends(outcome) or isinstance(outcome, question.Declined):
         return Judgement(Verdict.NOT_RUN, why)
     return by_itself(rule, outcome)
 
@@ -239,28 +228,27 @@ def failure(broken: Sequence[Comparison]) -> Failure | None:
 
 
 def _judge_refusal(
-    rule: Rule, admitted: Sequence[Admitted], raised: Raised, twin: Outcome | None
+    rule: Rule, refusals: Sequence[Refusal], raised: question.Raised, twin: question.Outcome | None
 ) -> Judgement:
-    refusal = next((one for one in admitted if isinstance(one, Refusal)), None)
-    if refusal is None:
-        reason = f"raised on a legal model: {told(raised)}"
-        return lesser(rule, Verdict.ERROR, reason, "raised")
+    if not refusals:
+        return lesser(rule, Verdict.ERROR, f"raised on a legal model: {told(raised)}", "raised")
     accident = "" if raised.documented else "refused by accident: "
     assert twin is not None
     match twin:
-        case Declined(reason):
+        case question.Declined(reason):
             return Judgement(Verdict.UNSUPPORTED, f"its legal twin is not implemented: {reason}")
-        case Raised(stage=stage) if stage not in _LATER:
+        case question.Raised(stage=stage) if stage not in _LATER:
             reason = f"refuses its legal twin too: {told(twin)}"
             return lesser(rule, Verdict.ERROR, reason, "raised")
-        case Produced(unstable=None, outputs=outputs):
-            comparisons = compare_outputs(refusal.wants, outputs, EXACT) if refusal.wants else ()
+        case question.Produced(unstable=None, outputs=outputs):
+            wants = refusals[0].wants
+            comparisons = compare_outputs(wants, outputs, EXACT) if wants else ()
             broken = tuple(c for c in comparisons if _is_structural(c))
             if broken:
                 reason = f"its legal twin: {what_is_wrong(broken[0])}"
                 return lesser(rule, Verdict.FAIL, reason, failure(broken), broken)
             reason = f"{accident}{told(raised)}"
-            return Judgement(Verdict.PASS, reason, refused=True, alternative=refusal.name)
+            return Judgement(Verdict.PASS, reason, refused=True, alternative=refusals[0].name)
         case _:
             found = by_itself(rule, twin)
             return replace(found, reason=f"its legal twin: {found.reason}")
@@ -302,6 +290,6 @@ def what_is_wrong(comparison: Comparison) -> str:
     return f"{said}: {comparison.remark}" if comparison.remark else said
 
 
-def told(raised: Raised) -> str:
+def told(raised: question.Raised) -> str:
     """An exception in its own words."""
     return f"{raised.kind}: {raised.detail}" if raised.detail else raised.kind

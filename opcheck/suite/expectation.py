@@ -12,28 +12,10 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from opcheck import dtypes, opset
+from opcheck import dtypes, model, opset
 from opcheck.dtypes import DTYPES, DType, content
 from opcheck.engine import operator_of
 from opcheck.errors import did_you_mean
-from opcheck.model import (
-    ATTRIBUTE_TYPES,
-    Agreement,
-    Alternative,
-    AnyOf,
-    AttrValue,
-    Case,
-    Computed,
-    Expectation,
-    Given,
-    Golden,
-    OpVersion,
-    Oracle,
-    Rejected,
-    TensorSpec,
-    Typed,
-    Values,
-)
 from opcheck.opset import Attribute, Parameter, Schema, directml
 from opcheck.reading import Mark, quoted
 from opcheck.reading.validation import Location, shown
@@ -68,23 +50,23 @@ def output_names(expect: object) -> dict[str, Location]:
     return named
 
 
-def resolve(resolver: Resolver, case: Case) -> Expectation:
+def resolve(resolver: Resolver, case: model.Case) -> model.Expectation:
     """The expectation of `case`; problems are reported through `resolver`."""
     expect = resolver.fields.expect
     if isinstance(expect, f.AnyOfField):
-        found: list[Alternative] = []
+        found: list[model.Alternative] = []
         for path, answer in _answers(expect):
             if answer.name in (one.name for one in found):
                 message = f"two answers are named {answer.name!r}"
                 resolver.problem(resolver.node.at((*path, "as")), message)
             meant = _one(resolver, case, answer, path)
             if resolver.sound and _likeness(meant) in (_likeness(one.expect) for one in found):
-                what = "are rejections" if isinstance(meant, Rejected) else "are the same"
+                what = "are rejections" if isinstance(meant, model.Rejected) else "are the same"
                 resolver.problem(resolver.node.at(path), f"two answers {what}")
-            found.append(Alternative(answer.name, meant))
+            found.append(model.Alternative(answer.name, meant))
         if case.rule != "open":
             resolver.lacking(resolver.at("expect"), "any_of needs rule: open")
-        return AnyOf(tuple(found))
+        return model.AnyOf(tuple(found))
     if case.rule == "open":
         message = "rule: open needs expect.any_of, the answers admitted"
         resolver.lacking(resolver.at("rule"), message)
@@ -95,44 +77,46 @@ def resolve(resolver: Resolver, case: Case) -> Expectation:
             message = "a backend's answer has errors of its own: tolerance must be stated"
             hint = "such as tolerance: {rtol: 1e-5, atol: 1e-6}; {ulp: 0} compares exactly"
             resolver.lacking(resolver.at("expect"), message, hint)
-        return Oracle(expect.oracle) if isinstance(expect, f.OracleField) else Agreement()
+        if isinstance(expect, f.OracleField):
+            return model.Oracle(expect.oracle)
+        return model.Agreement()
     return _one(resolver, case, expect, ("expect",))
 
 
-def stated(expect: Expectation) -> tuple[TensorSpec, ...]:
+def stated(expect: model.Expectation) -> tuple[model.TensorSpec, ...]:
     """Every tensor that an expectation writes out."""
-    if isinstance(expect, AnyOf):
+    if isinstance(expect, model.AnyOf):
         return tuple(spec for one in expect.alternatives for spec in stated(one.expect))
-    return expect.outputs if isinstance(expect, Values) else ()
+    return expect.outputs if isinstance(expect, model.Values) else ()
 
 
-def _likeness(answer: Values | Computed | Golden | Rejected) -> object:
+def _likeness(answer: model.Values | model.Computed | model.Golden | model.Rejected) -> object:
     """Return a key that is equal for answers written alike, and for all refusals."""
-    if isinstance(answer, Values):
+    if isinstance(answer, model.Values):
         held = (s.content for s in answer.outputs)
-        contents = [content(it.values) if isinstance(it, Given) else it for it in held]
+        contents = [content(it.values) if isinstance(it, model.Given) else it for it in held]
         return contents, [(s.name, s.dtype, s.shape, s.put) for s in answer.outputs]
-    return Rejected if isinstance(answer, Rejected) else answer
+    return model.Rejected if isinstance(answer, model.Rejected) else answer
 
 
 def _one(
-    resolver: Resolver, case: Case, answer: object, path: Location
-) -> Values | Computed | Golden | Rejected:
+    resolver: Resolver, case: model.Case, answer: object, path: Location
+) -> model.Values | model.Computed | model.Golden | model.Rejected:
     if isinstance(answer, f.RejectedField):
-        return _rejected(resolver, case, answer, path)
+        return _rejected(resolver, case, answer.rejected, path)
     if isinstance(answer, f.GoldenField):
-        return _golden(resolver, case, answer, path)
+        return _golden(resolver, case, answer.golden, path)
     if _outputs(answer):
         return _values(resolver, case, answer, path)
     if resolver.needs_answer and operator_of(case.op) is None:
         message = f"the engine has no kernel for {case.op}: expect must state the outputs"
         resolver.lacking(resolver.node.at(path), message)
-    return Computed()
+    return model.Computed()
 
 
-def _values(resolver: Resolver, case: Case, answer: object, path: Location) -> Values:
+def _values(resolver: Resolver, case: model.Case, answer: object, path: Location) -> model.Values:
     tensors = _outputs(answer)
-    specs: list[TensorSpec] = []
+    specs: list[model.TensorSpec] = []
     known = {output.name for output in case.outputs}
     misspelt = [name for name in tensors if name not in known]
     for output in case.outputs:
@@ -158,16 +142,16 @@ def _values(resolver: Resolver, case: Case, answer: object, path: Location) -> V
         specs.append(spec)
     if any(spec.dtype.kind == "float" for spec in specs):
         _check_bound(resolver, case)
-    return Values(tuple(specs))
+    return model.Values(tuple(specs))
 
 
-def is_exact(case: Case) -> bool:
+def is_exact(case: model.Case) -> bool:
     """Return True if floats are compared exactly where the case states no tolerance."""
     floats = any(output.dtype is None or output.dtype.kind == "float" for output in case.outputs)
     return floats and operator_of(case.op) is None and opset.is_exact(case.op, case.attrs)
 
 
-def _check_bound(resolver: Resolver, case: Case) -> None:
+def _check_bound(resolver: Resolver, case: model.Case) -> None:
     unknown = operator_of(case.op) is None and not is_exact(case)
     if resolver.fields.tolerance is None and unknown:
         message = f"opcheck knows no error bound for {case.op}: tolerance must be stated"
@@ -180,21 +164,21 @@ def _outputs(answer: object) -> dict[str, object]:
     return answer if isinstance(answer, dict) else {}
 
 
-def _golden(resolver: Resolver, case: Case, answer: f.GoldenField, path: Location) -> Golden:
+def _golden(resolver: Resolver, case: model.Case, name: str, path: Location) -> model.Golden:
     mark = resolver.node.at((*path, "golden"))
     try:
-        folder = inside(resolver.file.path.parent, answer.golden, mark)
+        folder = inside(resolver.file.path.parent, name, mark)
         for number in range(len(case.outputs)):
             inside(folder, f"output_{number}.pb", mark)
     except InvalidTensor as refused:
         resolver.problem(refused.mark, refused.message, refused.hint)
-        return Golden(resolver.file.path.parent)
+        return model.Golden(resolver.file.path.parent)
     if any(output.dtype is None or output.dtype.kind == "float" for output in case.outputs):
         _check_bound(resolver, case)
-    return Golden(folder)
+    return model.Golden(folder)
 
 
-def _rejected(resolver: Resolver, case: Case, answer: f.RejectedField, path: Location) -> Rejected:
+def _rejected(resolver: Resolver, case: model.Case, why: str, path: Location) -> model.Rejected:
     legal = resolver.node.get(*path, "legal")
     assert legal  # validated before
     ((key, value),) = legal.entries.items()
@@ -210,7 +194,7 @@ def _rejected(resolver: Resolver, case: Case, answer: f.RejectedField, path: Loc
         resolver.problem(resolver.node.at((*path, "legal"), key=True), "legal changes nothing")
     else:
         twin = resolver.twin(replace(resolver.concrete, id=f"{case.id}~legal", node=node))
-    return Rejected(answer.rejected, twin or case)
+    return model.Rejected(why, twin or case)
 
 
 # ── inputs, outputs and attributes by name ────────────────────────────────────────────────────
@@ -235,7 +219,7 @@ def place(parameters: Sequence[Parameter], name: str) -> tuple[int, int] | None:
     return None
 
 
-def leads(op: OpVersion, name: str) -> bool:
+def leads(op: model.OpVersion, name: str) -> bool:
     """True for an input of the leading input's type, if that may be of several types."""
     schema = opset.versions(op.domain, op.name).get(op.since)
     found = place(schema.inputs, name) if schema else None
@@ -286,10 +270,10 @@ def slots(parameters: Sequence[Parameter], names: Iterable[str]) -> tuple[str, .
     return tuple(ordered)
 
 
-def resolve_inputs(resolver: Resolver, schema: Schema) -> tuple[TensorSpec, ...]:
+def resolve_inputs(resolver: Resolver, schema: Schema) -> tuple[model.TensorSpec, ...]:
     """The inputs of a case, in the operator's order; problems go through `resolver`."""
     stated = {n: v for n, v in (resolver.fields.inputs or {}).items() if v is not None}
-    specs: dict[str, TensorSpec] = {}
+    specs: dict[str, model.TensorSpec] = {}
     known = spelt(schema.inputs)
     unknown = [n for n in resolver.fields.inputs or {} if not place(schema.inputs, n)]
     for name in unknown:
@@ -319,7 +303,7 @@ def resolve_inputs(resolver: Resolver, schema: Schema) -> tuple[TensorSpec, ...]
 
 
 def bindings(
-    resolver: Resolver, schema: Schema, inputs: tuple[TensorSpec, ...]
+    resolver: Resolver, schema: Schema, inputs: tuple[model.TensorSpec, ...]
 ) -> dict[str, DType]:
     """The dtype of each type constraint, as the first input with it says."""
     bound: dict[str, DType] = {}
@@ -334,16 +318,16 @@ def bindings(
     return bound
 
 
-def _dtype_mark(resolver: Resolver, spec: TensorSpec) -> Mark:
+def _dtype_mark(resolver: Resolver, spec: model.TensorSpec) -> Mark:
     stated = resolver.node.get("inputs", spec.name, "dtype") or resolver.node.get("dtype")
     return stated.mark if stated else resolver.at("inputs", spec.name)
 
 
-def resolve_attributes(resolver: Resolver, schema: Schema) -> dict[str, AttrValue | Typed]:
+def resolve_attributes(resolver: Resolver, schema: Schema) -> model.Attrs:
     """The attributes of a case; problems are reported through `resolver`."""
     stated = resolver.fields.attrs or {}
     unknown: list[str] = []
-    found: dict[str, AttrValue | Typed] = {}
+    found: dict[str, model.AttrValue | model.Typed] = {}
     for name, value in stated.items():
         attribute = schema.attributes.get(name)
         if attribute is None and (resolver.may_be_illegal or value is None):
@@ -377,23 +361,23 @@ def resolve_attributes(resolver: Resolver, schema: Schema) -> dict[str, AttrValu
     return found
 
 
-def attribute_value(attribute: Attribute, value: Any) -> AttrValue:
+def attribute_value(attribute: Attribute, value: Any) -> model.AttrValue:
     """`value` in the attribute's declared type; raises ValueError with what it must be."""
     kind = attribute.type.removesuffix("s")
     if kind not in _SCALARS:
         raise ValueError("holds a tensor, graph or type, which case files cannot write")
     if kind == attribute.type:
-        scalar: AttrValue = _scalar(kind, value)
+        scalar: model.AttrValue = _scalar(kind, value)
         return scalar
     if not isinstance(value, list):
         raise ValueError(f"must be a list, each item a {_WORDS[kind]}; got {shown(value)}")
     return tuple(_scalar(kind, item) for item in value)
 
 
-def typed_value(attribute: Attribute, value: Mapping[str, Any]) -> AttrValue | Typed:
+def typed_value(attribute: Attribute, value: Mapping[str, Any]) -> model.AttrValue | model.Typed:
     """The value of `{type: value}`; raises ValueError with what it must be."""
-    if len(value) != 1 or not value.keys() <= {*ATTRIBUTE_TYPES}:
-        kinds = ", ".join(ATTRIBUTE_TYPES)
+    if len(value) != 1 or not value.keys() <= {*model.ATTRIBUTE_TYPES}:
+        kinds = ", ".join(model.ATTRIBUTE_TYPES)
         raise ValueError(f"must be a value, or {{type: value}} with one of {kinds}")
     [(kind, stated)] = value.items()
     items = stated if isinstance(stated, list) else [stated]
@@ -402,7 +386,7 @@ def typed_value(attribute: Attribute, value: Mapping[str, Any]) -> AttrValue | T
         whole = all(isinstance(item, int) for item in items)
         held = f"{'int' if whole else 'float'}{'s' if items is stated else ''}"
     plain = attribute_value(replace(attribute, type=held), stated)
-    return plain if kind == attribute.type != "tensor" else Typed(kind, plain)
+    return plain if kind == attribute.type != "tensor" else model.Typed(kind, plain)
 
 
 def _scalar(kind: str, value: Any) -> Any:

@@ -202,6 +202,5 @@ def is_version(version: str) -> bool:
 @cache
 def within(version: str, versions: str) -> bool:
     """Return True if a version lies in a range; an invalid version lies in none."""
-    return is_version(version) and SpecifierSet(versions).contains(
-        Version(version), prereleases=True
-    )
+    known = SpecifierSet(versions)
+    return is_version(version) and known.contains(Version(version), prereleases=True)

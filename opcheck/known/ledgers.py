@@ -164,7 +164,7 @@ def _lines(path: Path) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True, eq=False)
-class Listed:
+class _Listed:
     """Where a case is listed: the number of a ledger's entry, and one of its places."""
 
     ledger: UserLedger
@@ -173,12 +173,10 @@ class Listed:
 
     @property
     def entry(self) -> f.LedgerEntry:
-        """The entry."""
         return self.ledger.fields.known[self.number]
 
     @property
     def where(self) -> Place:
-        """The place."""
         return self.entry.where[self.place]
 
     @property
@@ -187,7 +185,6 @@ class Listed:
         return self.ledger.line_of(self.number, self.place)
 
     def known(self) -> Known:
-        """The ledger's explanation."""
         text = self.ledger.lines[self.line - 1].strip()
         if not text.endswith("}"):  # of a mapping in lines this is but the first
             text += " …"
@@ -200,7 +197,7 @@ class Gate:
 
     def __init__(self, ledgers: Iterable[UserLedger] = ()) -> None:
         self.ledgers = tuple(ledgers)
-        self._listed: dict[tuple[str, str, str], list[Listed]] = {}
+        self._listed: dict[tuple[str, str, str], list[_Listed]] = {}
 
     @property
     def digests(self) -> Mapping[str, str]:
@@ -211,12 +208,12 @@ class Gate:
         """Return True if one of the ledgers is of this backend."""
         return any(ledger.is_about(backend) for ledger in self.ledgers)
 
-    def listed(self, case: Case, backend: BackendInfo) -> list[Listed]:
+    def listed(self, case: Case, backend: BackendInfo) -> list[_Listed]:
         """Return where a case is listed for a backend of this version; twice is an error."""
         key = backend.address, backend.version, case.op.name
         if key not in self._listed:
             some = [
-                Listed(ledger, number, place)
+                _Listed(ledger, number, place)
                 for ledger in self.ledgers
                 if ledger.is_about(backend)
                 for number, entry in enumerate(ledger.fields.known)
@@ -244,14 +241,12 @@ class Gate:
             case Verdict.PASS:
                 if listed.entry.sometimes:
                     return result
-                verdict, unexpected = Verdict.UNEXPECTED_PASS, True
+                verdict, red = Verdict.UNEXPECTED_PASS, True
             case _:
-                unexpected = not is_as_listed(listed.entry, result, looks)
-                verdict = result.verdict if unexpected else Verdict.KNOWN
+                red = not is_as_listed(listed.entry, result, looks)
+                verdict = result.verdict if red else Verdict.KNOWN
         known = listed.known()
-        return replace(
-            result, verdict=verdict, found=result.verdict, known=known, unexpected=unexpected
-        )
+        return replace(result, verdict=verdict, found=result.verdict, known=known, unexpected=red)
 
 
 def is_as_listed(entry: f.LedgerEntry, result: LiveResult, looks: Callable[[str], bool]) -> bool:

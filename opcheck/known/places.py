@@ -13,6 +13,7 @@ _FIELDS = ("row", "opset", "dtype")
 _ATTRIBUTE = "attrs."
 #: So many attributes are looked at: what to say is tried in every combination.
 _MOST = 5
+_Fields: TypeAlias = Mapping[str, tuple[Any, ...]]
 #: Fields and their values; hashable, so that equal ones of several names become one place.
 _Said: TypeAlias = tuple[tuple[str, tuple[Any, ...]], ...]
 
@@ -33,7 +34,7 @@ def places(wanted: Collection[Case], among: Iterable[Case]) -> list[dict[str, An
     ]
 
 
-def _spelt(place: Mapping[str, tuple[Any, ...]]) -> dict[str, Any]:
+def _spelt(place: _Fields) -> dict[str, Any]:
     spelt: dict[str, Any] = {}
     for field, values in place.items():
         # A list alone would be taken for a list of values.
@@ -46,9 +47,7 @@ def _spelt(place: Mapping[str, tuple[Any, ...]]) -> dict[str, Any]:
     return spelt
 
 
-def _of_operator(
-    op: str, there: Sequence[Case], ids: Collection[str]
-) -> Iterator[Mapping[str, tuple[Any, ...]]]:
+def _of_operator(op: str, there: Sequence[Case], ids: Collection[str]) -> Iterator[_Fields]:
     mine = [case for case in there if case.id in ids]
     if not mine:
         return
@@ -83,12 +82,10 @@ def _said(there: Sequence[Case], ids: Collection[str]) -> list[_Said]:
             said = {field: _values(mine, field) for field in fields}
             if sum(_fits(said, case) for case in there) == len(mine):
                 return [tuple(said.items())]
-    parted = [
-        [*_parted(field, mine, there, ids)] for field in known if len(_values(mine, field)) > 1
-    ]
-    if parted:
-        return min(parted, key=len)
-    return [(("case", tuple(case.id for case in mine)),)]
+    several = [field for field in known if len(_values(mine, field)) > 1]
+    parted = [[*_parted(field, mine, there, ids)] for field in several]
+    by_id: list[_Said] = [(("case", tuple(case.id for case in mine)),)]
+    return min(parted, key=len, default=by_id)
 
 
 def _attributes(cases: Iterable[Case]) -> list[str]:
@@ -100,9 +97,8 @@ def _attributes(cases: Iterable[Case]) -> list[str]:
 def _can_be_said(field: str, cases: Iterable[Case]) -> bool:
     """Return True if a place can name the cases' values: row and dtype exist, and none is NaN."""
     values = _values(cases, field)
-    return all(value == value for value in values) and (
-        field.startswith(_ATTRIBUTE) or None not in values
-    )
+    is_number = all(value == value for value in values)
+    return is_number and (field.startswith(_ATTRIBUTE) or None not in values)
 
 
 def _parted(
@@ -132,5 +128,5 @@ def _value(case: Case, field: str) -> Any:
     return VALUES[field](case)
 
 
-def _fits(said: Mapping[str, tuple[Any, ...]], case: Case) -> bool:
+def _fits(said: _Fields, case: Case) -> bool:
     return all(_value(case, field) in values for field, values in said.items())

@@ -10,7 +10,6 @@ from functools import cached_property
 from typing import Generic, Literal, TypeAlias, TypeVar, get_args
 
 from opcheck.dtypes import DType
-from opcheck.model import result
 from opcheck.model.case import Case, Level, OpVersion, Rule, Source
 
 CaseT = TypeVar("CaseT")
@@ -330,16 +329,16 @@ class ElementRecord:
 
 
 @dataclass(frozen=True, slots=True)
-class ComparisonRecord(result.ComparedOutput):
+class ComparisonRecord(ComparedOutput):
     """A `Comparison` in plain values."""
 
     dtype: str | None = None
     worst: tuple[ElementRecord, ...] = ()
-    picture: result.Picture | None = None
+    picture: Picture | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Record(result.Answered[str, ComparisonRecord]):
+class Record(Answered[str, ComparisonRecord]):
     """A `LiveResult` in plain values, and what has to be known of its case.
 
     `place` is the case's in the whole selection, from 0; `digest` tells it from others that had its
@@ -395,8 +394,8 @@ class Header:
     backends whose answers cases take for right.
     """
 
-    environment: result.Environment
-    backends: tuple[result.BackendInfo, ...]
+    environment: Environment
+    backends: tuple[BackendInfo, ...]
     selection: str
     cases: int
     suite: Suite
@@ -409,7 +408,7 @@ class Header:
     require_supported: bool = False
     named: bool = False
     options: Mapping[str, str] = field(default_factory=dict)
-    oracles: tuple[result.BackendInfo, ...] = ()
+    oracles: tuple[BackendInfo, ...] = ()
     shard: tuple[int, int] | None = None
     seed: int | None = None
 

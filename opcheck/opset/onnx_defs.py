@@ -143,9 +143,8 @@ def _body(graph: Any, imports: Mapping[str, int], opset: int) -> Body:
         attrs = {proto.name: _body_attribute(proto, imports, opset) for proto in node.attribute}
         op = OpVersion(node.domain, node.op_type, schema.since_version)
         nodes.append(BodyNode(op, attrs, tuple(node.input), tuple(node.output)))
-    inputs, outputs = (
-        tuple(getattr(one, "name", one) for one in ends) for ends in (graph.input, graph.output)
-    )
+    ends = (graph.input, graph.output)
+    inputs, outputs = (tuple(getattr(one, "name", one) for one in end) for end in ends)
     return Body(inputs, outputs, tuple(nodes))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import prod
 from pathlib import Path
 from typing import TypeAlias
@@ -13,7 +13,7 @@ from opcheck.engine import operator_of
 from opcheck.errors import UsageError, did_you_mean
 from opcheck.graph import ModelProto
 from opcheck.graph.model_files import DeclaredTensor, declared_inputs, read_model
-from opcheck.graph.nodes import Stated, opset_of, random_outputs, stated
+from opcheck.graph.nodes import opset_of, random_outputs, stated
 from opcheck.graph.tensors import BeyondOpcheck, initializers
 from opcheck.graph.test_data import FileMessages, ModelTest
 from opcheck.model import (
@@ -49,7 +49,7 @@ _FILLS: dict[str, tuple[str, tuple[float, ...]]] = {
 
 def cases_of(test: ModelTest, source: Source) -> Iterator[Case]:
     """A case for each data set of a test, judged by the test's tolerance as ONNX's runner does."""
-    model, random = WholeModel.of(test.model), random_outputs(test.model)
+    model, random = _WholeModel(test.model), random_outputs(test.model)
     outputs = [info.name for info in test.model.graph.output]
     for data in test.data_sets:
         row = str(data.number) if len(test.data_sets) > 1 else None
@@ -68,18 +68,12 @@ def cases_of(test: ModelTest, source: Source) -> Iterator[Case]:
         )
 
 
-@dataclass(frozen=True, eq=False)
-class WholeModel:
-    """A model, and what it is made into a case of."""
+class _WholeModel:
+    """A model, looked at once, and what it is made into a case of."""
 
-    proto: ModelProto
-    data: bytes
-    node: Stated | None
-
-    @classmethod
-    def of(cls, model: ModelProto) -> WholeModel:
-        """The model, looked at once."""
-        return cls(model, model.SerializeToString(deterministic=True), stated(model))
+    def __init__(self, model: ModelProto) -> None:
+        self.proto, self.node = model, stated(model)
+        self.data = model.SerializeToString(deterministic=True)
 
     def case(self, name: str, inputs: Tensors, ports: tuple[Port, ...], source: Source) -> Case:
         """The model on these inputs; of backends it is asked that they agree."""
@@ -182,7 +176,7 @@ def case_of_model(path: Path, sizes: DimSizes, told: FileMessages) -> Case | Non
     if len(told) > known:
         return None
     ports = tuple(Port(spec.name) for spec in specs)
-    case = WholeModel.of(model).case(path.as_posix(), tuple(specs), ports, Source(str(path), 0, 0))
+    case = _WholeModel(model).case(path.as_posix(), tuple(specs), ports, Source(str(path), 0, 0))
     said = tuple(f"--dim={name}={sizes.given[name]}" for name in sorted(sizes.used))
     return replace(case, tolerance=TOLERANCE, beyond=beyond, said=said)
 

@@ -49,7 +49,11 @@ def distance(a: Array, b: Array) -> NDArray[np.uint64]:
     and byte order; others raise ValueError. +0 and -0 are 0 apart, NaN and NaN likewise; NaN and
     anything else are UNORDERED.
     """
-    dtype = _common(a, b)
+    dtype = of(a)
+    if dtype is None or dtype.kind != "float" or of(b) != dtype:
+        raise ValueError(f"no ULP distance between {a.dtype} and {b.dtype}")
+    if a.shape != b.shape:
+        raise ValueError(f"no ULP distance between shapes {a.shape} and {b.shape}")
     # The bits of +inf: every bit of the exponent set, none of the significand.
     fraction = dtype.precision - 1
     infinity = ((1 << (8 * dtype.numpy.itemsize - 1 - fraction)) - 1) << fraction
@@ -103,15 +107,6 @@ def stepped(array: Array, steps: int) -> Array:
 def native(array: Array) -> Array:
     """`array` in the machine's byte order: itself if it is."""
     return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
-
-
-def _common(a: Array, b: Array) -> DType:
-    dtype = of(a)
-    if dtype is None or dtype.kind != "float" or of(b) != dtype:
-        raise ValueError(f"no ULP distance between {a.dtype} and {b.dtype}")
-    if a.shape != b.shape:
-        raise ValueError(f"no ULP distance between shapes {a.shape} and {b.shape}")
-    return dtype
 
 
 def _bits(array: Array) -> Bits:
@@ -211,12 +206,10 @@ class Findings:
     #: The share, negated, the place, and what was allowed there: the worst comes first.
     worst: list[tuple[float, int, str]] = field(default_factory=list)
 
-    def add(
-        self, where: Callable[[], Places], shares: Floats, allowed: Callable[[int], str]
-    ) -> None:
+    def add(self, at: Callable[[], Places], shares: Floats, allowed: Callable[[int], str]) -> None:
         """Take in elements with their shares, of one shape; wrong are those above 1.
 
-        `where()` has their places; `allowed(i)` says what was allowed to `shares.flat[i]`.
+        `at()` has their places; `allowed(i)` says what was allowed to `shares.flat[i]`.
         """
         if not shares.size:
             return
@@ -225,7 +218,7 @@ class Findings:
         over = np.flatnonzero(shares > 1)
         if not over.size:
             return
-        places = where().reshape(-1)
+        places = at().reshape(-1)
         if self.wrong is None:
             self.wrong = np.zeros(self.size, np.bool_)
         self.wrong[places[over]] = True
@@ -269,8 +262,6 @@ class Judge:
                 return self._plain_shares(reference, got), None
             case "int" | "bool":
                 return self._integer_shares(reference, got), None
-            case "float":
-                pass
         if same_bits(reference, got):
             return np.zeros(got.shape), 0
         steps = distance(reference, got)

@@ -14,7 +14,6 @@ from opcheck.reading.validation import Fields
 
 #: The verdicts that a ledger of released backends can explain.
 FAILING = (Verdict.WARN, *WRONG)
-#: Those that a user's ledger can list.
 LISTABLE = (*FAILING, Verdict.UNSUPPORTED)
 
 

@@ -43,7 +43,6 @@ _SPELT: Final = {type(None): "null", bool: "bool", int: "int", float: "float", s
 _CORE: Final = "tag:yaml.org,2002:"
 #: The tags a file may state; what each admits is decided by `tagged`.
 TAGS: Final = frozenset(_CORE + word for word in (*_SPELT.values(), "seq", "map"))
-#: Message and hint for a directive that asks for another YAML.
 WRONG_VERSION: Final = (
     "this file asks for another version of YAML",
     "files are read as YAML 1.2: remove the line '%YAML …'",
@@ -377,8 +376,7 @@ class Builder:
 
     def _check_depth(self, mark: Mark, height: int) -> None:
         if len(self._outer) + height > DEPTH_LIMIT:
-            message = f"more than {DEPTH_LIMIT} lists and mappings within each other"
-            raise Unreadable(mark, message)
+            raise Unreadable(mark, f"more than {DEPTH_LIMIT} lists and mappings within each other")
 
     def _tag_is_known(self, tag: str, mark: Mark) -> bool:
         if tag not in TAGS:
@@ -407,9 +405,7 @@ _WIDE_TEXT: Final = re.compile(rb"\xff\xfe|\xfe\xff|([ -~]\0+){2}|(\0+[ -~]){2}"
 _BREAK: Final = re.compile("\r\n|[\n\r\x85\u2028\u2029]")
 _DIRECTIVE: Final = re.compile("^%TAG|[\n\r\x85\u2028\u2029]%TAG")
 #: https://yaml.org/spec/1.2.2/#51-character-set
-_FORBIDDEN: Final = re.compile(
-    "[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
-)
+_CONTROL: Final = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def read_file(path: Path, problems: Problems) -> FileNode | None:
@@ -496,7 +492,7 @@ def _checked(text: str) -> str:
     if len(text) > FILE_LIMIT:
         raise _too_large(len(text))
     text = text.removeprefix("\ufeff")
-    found = _FORBIDDEN.search(text)
+    found = _CONTROL.search(text)
     if found:
         mark = _place(text[: found.start()])
         code = ord(found[0])

@@ -32,7 +32,6 @@ Matrix: TypeAlias = Mapping[FieldPath, tuple[FileNode, ...]]
 MAX_CASES = 100_000
 MAX_VALUES = 4_000_000
 
-#: What a matrix may say of opsets, for messages.
 OPSETS_ARE = 'a list of numbers or "13+", or the word all'
 
 #: What a matrix may say of dtypes: those of a kind, or all, that the version allows.
@@ -59,7 +58,6 @@ class CaseFile:
     problems: Problems
     domain: str = ""
     op: str = ""
-    #: The opsets of the entry's cases.
     opsets: frozenset[int] = frozenset()
     #: What was said, operator versions aside, and where: one mistake shows in many cases.
     said: set[tuple[Mark, str]] = field(default_factory=set)

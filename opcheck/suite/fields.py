@@ -169,9 +169,6 @@ Timeout: TypeAlias = Annotated[float, Field(gt=0, le=86_400, allow_inf_nan=False
 Text: TypeAlias = Annotated[str, AfterValidator(_printable)]
 #: It stands in reports and on command lines.
 AddressField: TypeAlias = Annotated[str, AfterValidator(_one_line)]
-
-
-#: Of one of several answers.
 AnswerName: TypeAlias = Annotated[
     str, Field(pattern="^[a-z][a-z0-9_]*$", description="What reports call this answer.")
 ]
@@ -412,7 +409,6 @@ def json_schema() -> dict[str, Any]:
 
 FieldPath: TypeAlias = tuple[str, ...]
 
-#: What a path may be, for messages.
 PATHS_ARE = "a path is opset, dtype, attrs.NAME, inputs.NAME or inputs.NAME.KEY"
 #: The keys that may stand below a step of pydantic's location.
 _KEYS: dict[str | int, list[str]] = {

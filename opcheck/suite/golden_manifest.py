@@ -13,7 +13,6 @@ from opcheck.model import ATTRIBUTE_TYPES, Typed
 ManifestMethod: TypeAlias = Literal["exact", "bounded", "mpmath", "stated"]
 MANIFEST = "manifest.json"
 SUMS = "SHA256SUMS"
-#: The archive of a data set.
 NPZ = "tensors.npz"
 #: No manifest may be larger, in bytes: it may come from a stranger.
 LONGEST_MANIFEST = 1 << 28

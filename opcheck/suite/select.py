@@ -9,8 +9,9 @@ import hashlib
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
-from heapq import heapify, heapreplace
+from heapq import heapreplace
 from math import prod
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -178,9 +179,8 @@ def shard(
         sizes = ([prod(spec.shape) for spec in case.inputs] for case in cases)
         costs = [_ELEMENTS + sum(elements) for elements in sizes]
     # The most expensive first, each to whoever has the least to do. In whole numbers, because sums
-    # of others depend on their order.
+    # of others depend on their order. In order, the loads are a heap.
     loads = [(0, index) for index in range(total)]
-    heapify(loads)
     mine = []
     for place in sorted(range(len(cases)), key=lambda place: (-costs[place], place)):
         load, index = loads[0]
@@ -288,13 +288,11 @@ def _array(values: model.Array) -> list[str]:
 
 
 def _file(path: Path) -> str:
-    try:
-        # A pipe would never end.
+    # A pipe would never end.
+    with suppress(OSError):
         if path.is_file():
             with path.open("rb") as file:
                 return hashlib.file_digest(file, "sha256").hexdigest()
-    except OSError:
-        pass
     return "cannot be read"
 
 

@@ -156,15 +156,12 @@ def cited(quote: str, page: Sequence[Sentence]) -> tuple[Sentence, ...]:
     if alone:
         return alone
     for _, part in groupby(page, lambda sentence: sentence.part):
-        run = _run_over(pieces, tuple(part))
-        if run:
+        if run := _run_over(pieces, [*part]):
             return run
     return ()
 
 
-def _run_over(
-    pieces: Sequence[re.Pattern[str]], part: tuple[Sentence, ...]
-) -> tuple[Sentence, ...]:
+def _run_over(pieces: Sequence[re.Pattern[str]], part: list[Sentence]) -> tuple[Sentence, ...]:
     texts = [_normal(sentence.text) for sentence in part]
     spans = _find(pieces, " ".join(texts))
     run, start = [], 0

@@ -1,8 +1,7 @@
-"""Comparison of outputs with expected outputs.
+"""Comparison of outputs with expected outputs, which `outputs` begins and `verdict` ends.
 
-`ulp` measures distances, `elements` judges values against a tolerance, `outputs` compares outputs
-with what they must be, `where` puts the place of the wrong elements in words, and draws all of
-them.
+`elements` judges values against a tolerance, `bounded` against an error bound; `where` puts the
+place of the wrong elements in words, and draws all of them.
 """
 
 from opcheck.compare.elements import Want

@@ -67,11 +67,9 @@ def judge_among(
     return {name: found.get(name) or meeting.judgement(name) for name in outcomes}
 
 
-def wants_of(
-    op: OpVersion, answer: Sequence[Array], outputs: Sequence[OutputSpec]
-) -> tuple[Want, ...]:
+def wants_of(op: OpVersion, got: Sequence[Array], specs: Sequence[OutputSpec]) -> tuple[Want, ...]:
     """Outputs of `op` that a backend gave, as what others must give: type, shape and values."""
-    pairs = zip(outputs, answer, strict=True)
+    pairs = zip(specs, got, strict=True)
     return tuple(stated_want(op, out.name, one, dtypes.element_type(one)) for out, one in pairs)
 
 
@@ -93,10 +91,7 @@ def steady(
 
 
 def misfit(answer: AnswerOutputs, outputs: Sequence[OutputSpec]) -> Comparison | None:
-    """In what an answer is wrong whatever its values must be; None if in nothing.
-
-    That is the number of its outputs, their being tensors, and their dtypes as far as known.
-    """
+    """Return what is wrong whatever the values (number, type, dtype if known), None if nothing."""
     given = chain(answer, repeat(_NO_TENSOR))
     wants = [
         Want(output.name, output.dtype, one if isinstance(one, np.ndarray) else _NO_TENSOR)

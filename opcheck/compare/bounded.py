@@ -220,10 +220,7 @@ def _places(shape: Sequence[int], at: Any) -> Any:
 
 @np.errstate(all="ignore")
 def _used_of_certain(want: Want, got: Array, tier: Tier) -> float:
-    """Return the largest share of what a tier is certain to allow; infinite where one has more.
-
-    No bound is computed.
-    """
+    """Return the largest share of what a tier surely allows, by no bound; infinite above 1."""
     certain = min(part.certain(tier) for _, part in want.expected.pieces)
     if not certain:
         return math.inf
@@ -338,9 +335,8 @@ def _slacks(y: Floats, own: Floats, room: Room) -> tuple[Floats, Floats]:
 
 def outside_anywhere(actual: Array, low: float | None, high: float | None) -> bool:
     """Return True if a number lies outside the operator's range [low, high]."""
-    return (low is not None and not actual.min() >= low) or (
-        high is not None and not actual.max() <= high
-    )
+    below = low is not None and not actual.min() >= low
+    return below or (high is not None and not actual.max() <= high)
 
 
 def _whole(y: Floats, got: Array, room: Room) -> ElementShares:
@@ -405,8 +401,7 @@ def ends(
     `written` is the value rounded; where it is infinite or NaN, so are both ends.
     """
     dtype = bound.dtype
-    first = bound.tiers()[0]
-    room = bound.room(first)
+    room = bound.room(bound.tiers()[0])
     y = bound.values
     rest = 0.0 if bound.rest is None else bound.rest
     found = []

@@ -173,9 +173,8 @@ def by_itself(rule: Rule, outcome: question.Outcome) -> Judgement:
         case question.Declined(reason, inexpressible):
             return Judgement(Verdict.UNSUPPORTED, reason, inexpressible=inexpressible)
         case question.Raised(stage=stage) if stage in _LATER:
-            return unstable(
-                f"answered its first run, then raised on {_LATER[stage]}: {told(outcome)}"
-            )
+            later = f"then raised on {_LATER[stage]}: {told(outcome)}"
+            return unstable(f"answered its first run, {later}")
         case question.Raised():
             return lesser(rule, Verdict.ERROR, f"{UNUSABLE}: {told(outcome)}", "raised")
         case question.Produced(unstable=contradiction):

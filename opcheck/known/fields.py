@@ -73,12 +73,11 @@ class Place(Fields):
 
     def fits(self, case: Case) -> bool:
         """Return True if `case` is one of these."""
+        attrs = (self.attrs or {}).items()
         return all(
             getattr(self, field) is None or value_of(case) in getattr(self, field)
             for field, value_of in VALUES.items()
-        ) and all(
-            _plain(case.attrs.get(name)) in items for name, items in (self.attrs or {}).items()
-        )
+        ) and all(_plain(case.attrs.get(name)) in items for name, items in attrs)
 
 
 #: The fields of a place that hold values to choose from, the most general first: a case's value.

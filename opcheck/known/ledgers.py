@@ -125,8 +125,7 @@ class UserLedger:
     @cached_property
     def digest(self) -> str:
         """Equal for ledgers that say the same."""
-        said = self.fields.model_dump_json().encode()
-        return hashlib.sha256(said).hexdigest()[:16]
+        return hashlib.sha256(self.fields.model_dump_json().encode()).hexdigest()[:16]
 
     def is_unchanged(self) -> bool:
         """Return True if the file is unchanged since it was read."""

@@ -100,8 +100,7 @@ class _Sheet:
 
     def is_item(self, mark: Mark) -> bool:
         """Return True if a dash precedes `mark` and begins its line."""
-        before = self.lines[mark.line - 1][: mark.column - 1]
-        return before.strip() == "-"
+        return self.lines[mark.line - 1][: mark.column - 1].strip() == "-"
 
     def span(self, mark: Mark) -> _Span:
         """The lines of an item; comments below it are of what follows."""

@@ -93,10 +93,7 @@ class Proposal:
 
 @dataclass(frozen=True)
 class Yardstick:
-    """Score of `tests` ONNX node tests on the mutants of one version and dtype.
-
-    `theirs` is their score, `ours` that of the suite at hand.
-    """
+    """Scores on one version and dtype: `theirs` of `tests` ONNX node tests, `ours` of the suite."""
 
     op: OpVersion
     dtype: str

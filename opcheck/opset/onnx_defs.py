@@ -138,8 +138,7 @@ def _body(graph: Any, imports: Mapping[str, int], opset: int) -> Body:
     """A function, which names its inputs and outputs, or a graph, which declares them."""
     nodes = []
     for node in graph.node:
-        at = imports.get(node.domain, opset)
-        schema = defs.get_schema(node.op_type, at, node.domain)
+        schema = defs.get_schema(node.op_type, imports.get(node.domain, opset), node.domain)
         attrs = {proto.name: _body_attribute(proto, imports, opset) for proto in node.attribute}
         op = OpVersion(node.domain, node.op_type, schema.since_version)
         nodes.append(BodyNode(op, attrs, tuple(node.input), tuple(node.output)))

@@ -354,8 +354,7 @@ class Builder:
         self._frame.height = max(self._frame.height, height)
         # The same anchor may have been given again within.
         if frame.anchor and self._anchors[frame.anchor] is frame:
-            size = self._count - frame.before + 1
-            self._anchors[frame.anchor] = _Anchored(node, size, height)
+            self._anchors[frame.anchor] = _Anchored(node, self._count - frame.before + 1, height)
         self._put(node, frame.mark, 1)
 
     def _alias(self, event: Any) -> None:

@@ -16,15 +16,7 @@ from opcheck.dtypes import DTYPES
 from opcheck.errors import UsageError
 from opcheck.reading import FileNode, Mark, Problems, quoted, read_text
 from opcheck.reading.validation import shown
-from opcheck.suite.fields import (
-    PATHS_ARE,
-    FieldPath,
-    OmittedFields,
-    overlay,
-    parse_path,
-    put,
-    states,
-)
+from opcheck.suite.fields import PATHS_ARE, FieldPath, Omitted, overlay, parse_path, put, states
 
 #: The values of a matrix, by the paths into the case that take them.
 Matrix: TypeAlias = Mapping[FieldPath, tuple[FileNode, ...]]
@@ -74,7 +66,7 @@ class Concrete:
     name: str
     row: str | None
     node: FileNode
-    lost: OmittedFields = OmittedFields.NOTHING
+    lost: Omitted = Omitted.NOTHING
     sweep: str = ""
 
 
@@ -85,7 +77,7 @@ class _IfAllowed(str):
 class Expansion:
     """The expansion of one file; problems are reported, and what has them is left out."""
 
-    def __init__(self, file: CaseFile, root: FileNode, lost: OmittedFields) -> None:
+    def __init__(self, file: CaseFile, root: FileNode, lost: Omitted) -> None:
         self.file, self.problems = file, file.problems
         self.defaults = root.without(_NOT_IN_DEFAULTS)
         known = len(self.problems)
@@ -93,7 +85,7 @@ class Expansion:
         self.lost = max(lost, self._since(known))
         self.cases_left, self.values_left = MAX_CASES, MAX_VALUES
 
-    def expand(self, name: str, case: FileNode, lost: OmittedFields) -> Iterator[Concrete]:
+    def expand(self, name: str, case: FileNode, lost: Omitted) -> Iterator[Concrete]:
         """The concrete cases of one entry of `cases`."""
         known = len(self.problems)
         own = case.without(_NOT_IN_CASE)
@@ -114,8 +106,8 @@ class Expansion:
             concrete = Concrete("", name, label, overlay(base, said), lost)
             yield from self._points(concrete, left, sweep)
 
-    def _since(self, known: int) -> OmittedFields:
-        return OmittedFields.SOMETHING if len(self.problems) > known else OmittedFields.NOTHING
+    def _since(self, known: int) -> Omitted:
+        return Omitted.SOMETHING if len(self.problems) > known else Omitted.NOTHING
 
     def _points(self, base: Concrete, matrix: Matrix, sweep: Matrix) -> Iterator[Concrete]:
         both = {**{p: v for p, v in matrix.items() if p not in sweep}, **sweep}

@@ -99,6 +99,10 @@ ShapeField: TypeAlias = Annotated[list[Annotated[int, Field(ge=0)]], Field(max_l
 LiteralField: TypeAlias = Annotated[Any, WithJsonSchema(_LITERAL)]
 
 
+def _optional(description: str, **limits: Any) -> Any:
+    return Field(None, description=description, **limits)
+
+
 class PutField(Fields):
     """One element overwritten after the fill."""
 
@@ -110,24 +114,22 @@ class TensorFields(Fields):
     """A tensor: a literal `value`, a `shape` with one fill, or a `file`."""
 
     value: LiteralField = None
-    dtype: DTypeName | None = Field(None, description="Overrides the case's dtype.")
-    shape: ShapeField | None = Field(None, description="With exactly one fill.")
-    constant: ValueField | None = Field(None, description="Every element.")
-    arange: ValuesField | None = Field(None, description="[start, step], row-major.")
-    uniform: PairField | None = Field(None, description="[low, high)")
-    normal: PairField | None = Field(None, description="[mean, standard deviation]")
-    integers: PairField | None = Field(None, description="[low, high], both included.")
-    choice: list[ValueField] | None = Field(
-        None, min_length=1, description="Values to draw from; gives ties."
+    dtype: DTypeName | None = _optional("Overrides the case's dtype.")
+    shape: ShapeField | None = _optional("With exactly one fill.")
+    constant: ValueField | None = _optional("Every element.")
+    arange: ValuesField | None = _optional("[start, step], row-major.")
+    uniform: PairField | None = _optional("[low, high)")
+    normal: PairField | None = _optional("[mean, standard deviation]")
+    integers: PairField | None = _optional("[low, high], both included.")
+    choice: list[ValueField] | None = _optional("Values to draw from; gives ties.", min_length=1)
+    permutation: PairField | None = _optional(
+        "[start, step]: an arange in random order; gives no ties."
     )
-    permutation: PairField | None = Field(
-        None, description="[start, step]: an arange in random order; gives no ties."
-    )
-    specials: bool | None = Field(None, description="Zeros, subnormals, limits, infinities, NaN.")
-    seed: int | None = Field(None, ge=0, description="Of the random fills; 0 by default.")
+    specials: bool | None = _optional("Zeros, subnormals, limits, infinities, NaN.")
+    seed: int | None = _optional("Of the random fills; 0 by default.", ge=0)
     put: list[PutField] | None = None
-    file: str | None = Field(None, description="An .npy file beside the case file.")
-    initializer: bool | None = Field(None, description="A constant of the model, not fed.")
+    file: str | None = _optional("An .npy file beside the case file.")
+    initializer: bool | None = _optional("A constant of the model, not fed.")
 
 
 #: The fills: keys of a tensor of which exactly one goes with `shape`.
@@ -283,12 +285,12 @@ BoundField: TypeAlias = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 class ToleranceFields(Fields):
     """Either `ulp`, or `rtol` and/or `atol`."""
 
-    ulp: int | None = Field(None, ge=0, description="Steps of the output's dtype.")
-    rtol: BoundField | None = Field(None, description="A part of the wanted value.")
-    atol: BoundField | None = Field(None, description="The same for every element.")
-    signed_zeros: bool | None = Field(None, description="+0 and -0 differ.")
-    strict: bool | None = Field(
-        None, description="Nothing beyond it is right, such as a subnormal number flushed to 0."
+    ulp: int | None = _optional("Steps of the output's dtype.", ge=0)
+    rtol: BoundField | None = _optional("A part of the wanted value.")
+    atol: BoundField | None = _optional("The same for every element.")
+    signed_zeros: bool | None = _optional("+0 and -0 differ.")
+    strict: bool | None = _optional(
+        "Nothing beyond it is right, such as a subnormal number flushed to 0."
     )
 
 
@@ -311,28 +313,22 @@ ToleranceField: TypeAlias = Annotated[
 class CaseFields(Fields):
     """The fields of a concrete case; each may stand in the file, the case, a row or the matrix."""
 
-    opset: int | None = Field(None, ge=1, description="The opset the model imports.")
-    dtype: DTypeName | None = Field(None, description="Of every input that states none.")
+    opset: int | None = _optional("The opset the model imports.", ge=1)
+    dtype: DTypeName | None = _optional("Of every input that states none.")
     attrs: dict[str, AttributeField] | None = None
-    inputs: dict[str, TensorField | None] | None = Field(
-        None, description="By the schema's names; null leaves an optional input out."
+    inputs: dict[str, TensorField | None] | None = _optional(
+        "By the schema's names; null leaves an optional input out."
     )
-    expect: ExpectField | None = Field(
-        None, description="What must come out; absent: what the engine computes."
+    expect: ExpectField | None = _optional("What must come out; absent: what the engine computes.")
+    tolerance: ToleranceField | None = _optional(
+        "How far it may lie off; absent: the operator's own error bound."
     )
-    tolerance: ToleranceField | None = Field(
-        None, description="How far it may lie off; absent: the operator's own error bound."
-    )
-    rule: Rule | None = Field(None, description="must (default), should or open.")
-    level: Level | None = Field(None, description="smoke, core (default) or deep.")
-    timeout: Timeout | None = Field(
-        None, description="Seconds a backend may take if --timeout allows fewer."
-    )
-    clause: Text | None = Field(None, description="The sentence tested, quoted.")
-    empty: Text | None = Field(
-        None,
-        min_length=1,
-        description="Why most of what comes out is 0, infinity or NaN, if no answer is stated.",
+    rule: Rule | None = _optional("must (default), should or open.")
+    level: Level | None = _optional("smoke, core (default) or deep.")
+    timeout: Timeout | None = _optional("Seconds a backend may take if --timeout allows fewer.")
+    clause: Text | None = _optional("The sentence tested, quoted.")
+    empty: Text | None = _optional(
+        "Why most of what comes out is 0, infinity or NaN, if no answer is stated.", min_length=1
     )
 
 
@@ -356,8 +352,8 @@ MatrixField: TypeAlias = Annotated[
 class RowFields(CaseFields):
     """A partial case, laid over its base."""
 
-    label: Annotated[Any, WithJsonSchema({"type": ["string", "integer"]})] = Field(
-        None, description="In the id; the row's number by default."
+    label: Annotated[Any, WithJsonSchema({"type": ["string", "integer"]})] = _optional(
+        "In the id; the row's number by default."
     )
 
 
@@ -372,9 +368,7 @@ class CaseEntry(CaseFields):
 class BenchEntry(CaseEntry):
     """A case that is timed, perhaps in several sizes."""
 
-    sweep: MatrixField | None = Field(
-        None, description="Like matrix; how times grow with it is shown."
-    )
+    sweep: MatrixField | None = _optional("Like matrix; how times grow with it is shown.")
 
 
 class HeadFields(CaseFields):
@@ -496,7 +490,7 @@ def states(node: FileNode, path: FieldPath) -> bool:
     return True
 
 
-class OmittedFields(IntEnum):
+class Omitted(IntEnum):
     """Fields left out of a case because they are malformed."""
 
     NOTHING = 0
@@ -507,7 +501,7 @@ class OmittedFields(IntEnum):
 
 def validate(
     model: type[validation.Model], node: FileNode, file: str, problems: Problems
-) -> tuple[validation.Model | None, FileNode, OmittedFields]:
+) -> tuple[validation.Model | None, FileNode, Omitted]:
     """`node` as an instance of `model`, the node that it was made of, and what that lacks.
 
     Malformed fields are reported and left out. None if nothing can be made of the rest.
@@ -520,11 +514,11 @@ def validate(
     hints = _HINTS | _FILE if model is HeadFields else _HINTS
     found, faults = validation.check(model, node, file, problems, keys, hints)
     if not faults:
-        return found, node, OmittedFields.NOTHING
+        return found, node, Omitted.NOTHING
     rest = _without_faults(node, faults)
     keys_lost = {str(step) for path in faults for step in path}
     may_expect = did_you_mean("expect", keys_lost) is not None
-    lost = OmittedFields.EXPECTATION if may_expect else OmittedFields.SOMETHING
+    lost = Omitted.EXPECTATION if may_expect else Omitted.SOMETHING
     return validation.check(model, rest, file, Problems(), keys)[0], rest, lost
 
 

@@ -18,7 +18,7 @@ from opcheck.reading.validation import Location, shown
 from opcheck.suite import expectation
 from opcheck.suite import fields as f
 from opcheck.suite.expand import CaseFile, Concrete
-from opcheck.suite.fields import OmittedFields, ToleranceField, ToleranceFields, validate
+from opcheck.suite.fields import Omitted, ToleranceField, ToleranceFields, validate
 from opcheck.suite.tensors import InvalidTensor, Lacking, excess, read_tensor
 
 #: Longer ids would not fit into file names.
@@ -50,7 +50,7 @@ class Resolver:
 
     def __post_init__(self) -> None:
         self.node, expect = self.concrete.node, self.fields.expect
-        unknown = expect is None and self.concrete.lost is OmittedFields.EXPECTATION
+        unknown = expect is None and self.concrete.lost is Omitted.EXPECTATION
         self.may_be_illegal = unknown or expectation.admits_rejection(expect)
         self.dtype = DTYPES[self.fields.dtype] if self.fields.dtype else None
 
@@ -192,9 +192,7 @@ class Resolver:
             return None
 
 
-def tolerance_of(
-    stated: ToleranceField, dtype: DType | None, outputs: Iterable[DType]
-) -> Tolerance:
+def tolerance_of(stated: ToleranceField, dtype: DType | None, dtypes: Iterable[DType]) -> Tolerance:
     """Tolerance of a case of `dtype` as `stated`; raises ValueError if it makes no sense."""
     if isinstance(stated, ToleranceFields):
         found = _stated(stated)
@@ -205,7 +203,7 @@ def tolerance_of(
         if dtype is None or dtype.name not in each:
             raise ValueError(f"says nothing about {dtype or 'a case without dtype'}")
         found = each[dtype.name]
-    for output in outputs:
+    for output in dtypes:
         _check_tolerance(found, output)
     return found
 

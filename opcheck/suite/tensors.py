@@ -67,8 +67,7 @@ def unrounded(spec: TensorSpec) -> Array:
         case Given(values):
             return _with_puts(spec, values.copy())
         case FromFile():
-            stored = _read(spec)
-            return _with_puts(spec, stored.astype(unrounded_dtype(spec.dtype)))
+            return _with_puts(spec, _read(spec).astype(unrounded_dtype(spec.dtype)))
         case Fill() as fill:
             size = int(np.prod(spec.shape, dtype=np.int64))
             values = _made(fill, size, spec.dtype).reshape(spec.shape)
@@ -338,11 +337,9 @@ def _wrong_fill(kind: str, args: tuple[Any, ...], dtype: DType, size: int) -> st
     return f"reaches {outside[0]:g}, which {dtype} does not hold" if outside else None
 
 
-def _from_file(
-    name: str, node: FileNode, path: str, dtype: DType | None, folder: Path
-) -> TensorSpec:
+def _from_file(name: str, node: FileNode, path: str, dtype: DType | None, base: Path) -> TensorSpec:
     mark = node.at(["file"])
-    found = inside(folder, path, mark)
+    found = inside(base, path, mark)
     try:
         array = load_npy(found)
     except ValueError as error:

@@ -10,7 +10,7 @@ from opcheck.suite.fields import (
     CaseEntry,
     CaseFields,
     HeadFields,
-    OmittedFields,
+    Omitted,
     overlay,
     parse_path,
     put,
@@ -216,7 +216,7 @@ def test_a_case_states_a_path_there_on_the_way_or_by_another_content(case, path,
     assert states(node(case), parsed) is want
 
 
-def left(model: Any, text: str) -> tuple[Any, Any, OmittedFields, list[str]]:
+def left(model: Any, text: str) -> tuple[Any, Any, Omitted, list[str]]:
     problems = Problems()
     found, rest, lost = validate(model, read(text), "f.yaml", problems)
     return found, rest.plain(), lost, [problem.message for problem in problems]
@@ -228,7 +228,7 @@ def test_a_sound_node_is_returned_as_it_is() -> None:
     assert found is not None
     assert (found.name, found.opset) == ("a", 13)
     assert rest is node
-    assert lost is OmittedFields.NOTHING
+    assert lost is Omitted.NOTHING
     assert not problems
 
 
@@ -238,7 +238,7 @@ def test_a_field_at_fault_is_left_out_and_the_rest_kept() -> None:
     assert rest == {"name": "a", "attrs": {"axis": 0}}
     assert found is not None
     assert found.attrs == {"axis": 0}
-    assert lost is OmittedFields.SOMETHING
+    assert lost is Omitted.SOMETHING
     assert len(told) == 3
 
 
@@ -260,7 +260,7 @@ def test_of_rows_only_the_fields_at_fault_are_left_out() -> None:
 
 def test_it_is_told_when_the_expectation_was_lost() -> None:
     for text in ("{expect: {}}", "{expcet: 3}", "{name: a, rows: [{expect: {rejected: x}}]}"):
-        assert left(CaseEntry, text)[2] is OmittedFields.EXPECTATION
+        assert left(CaseEntry, text)[2] is Omitted.EXPECTATION
 
 
 def test_without_a_mandatory_field_nothing_is_made() -> None:

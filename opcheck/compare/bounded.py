@@ -15,20 +15,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from opcheck.compare import rows
-from opcheck.compare.elements import (
-    Findings,
-    Floats,
-    Mask,
-    Places,
-    Want,
-    chunks,
-    distance,
-    native,
-    outside,
-    ratio,
-    wide,
-)
+from opcheck.compare import elements, rows
+from opcheck.compare.elements import Findings, Floats, Mask, Places, Want
 from opcheck.dtypes import DType, half_ulp, round_to
 from opcheck.engine import Expected, Room, Tier
 from opcheck.model import Array
@@ -80,7 +68,7 @@ def examine(want: Want, got: Array, dtype: DType, declared: Collection[str]) -> 
 
     Tiers `declared` bring no remark.
     """
-    got = native(got)
+    got = elements.native(got)
     pieces = [(at, _part(want, at, part), got[at]) for at, part in want.expected.pieces]
     first, *others = want.expected.tiers(declared)
     counts_steps = dtype.kind == "float" and len(pieces) == 1
@@ -164,8 +152,8 @@ def pardon(want: Want, got: Array, declared: Collection[str], wrong: Mask) -> tu
     Returns the remark of the tier that admits most, and each element's share of the floor: 0 where
     a range rule excuses it, infinite where no rule does. Signs of zeros are the tolerance's affair.
     """
-    got = native(got)
-    actual = wide(got)
+    got = elements.native(got)
+    actual = elements.wide(got)
     with np.errstate(all="ignore"):
         error = np.abs(actual - want.values)
         if want.bound is not None and want.rest is not None:
@@ -173,7 +161,7 @@ def pardon(want: Want, got: Array, declared: Collection[str], wrong: Mask) -> tu
         shares = np.where((error <= want.floor) & (error != 0), error / want.floor, np.inf)
     if want.bound is None:
         return "", shares
-    shares[outside(actual, want.low, want.high)] = np.inf
+    shares[elements.outside(actual, want.low, want.high)] = np.inf
     found: list[tuple[int, str, Floats]] = []
     for tier in want.bound.tiers(declared):
         those = shares.copy()
@@ -204,7 +192,7 @@ def _note(
     found.unjudged += judged.unjudged
     if found.steps is not None and y.size:
         with np.errstate(all="ignore"):
-            found.step(int(distance(round_to(y, dtype), got).max()))
+            found.step(int(elements.distance(round_to(y, dtype), got).max()))
 
 
 def _places(shape: Sequence[int], at: Any) -> Any:
@@ -226,8 +214,8 @@ def _used_of_certain(want: Want, got: Array, tier: Tier) -> float:
         return math.inf
     arrays = [part for part in (got, want.values, want.rest) if part is not None]
     used = 0.0
-    for _, (actual, y, *rest) in chunks(*map(np.ascontiguousarray, arrays)):
-        off = wide(actual)
+    for _, (actual, y, *rest) in elements.chunks(*map(np.ascontiguousarray, arrays)):
+        off = elements.wide(actual)
         for part in (y, *rest):
             off -= part
         off /= y
@@ -251,7 +239,7 @@ def judge(want: Want, got: Array, dtype: DType, tier: Tier) -> ElementShares:
         error = np.subtract(got, y, dtype=np.float64)
         if want.rest is not None:
             error = error - want.rest
-        actual = wide(got)
+        actual = elements.wide(got)
         room = want.expected.room(tier)
         shares = np.abs(error) / room.own
         if inside and shares.max() <= 1:
@@ -290,11 +278,11 @@ def _judge(
     fits &= np.isfinite(slack) | np.isfinite(actual)
     if tier.remark and not tier.ranged:
         # A poorer arithmetic, unless declared, is no excuse to lose an answer altogether.
-        fits &= np.isfinite(actual) | ~np.isfinite(wide(round_to(y, dtype)))
+        fits &= np.isfinite(actual) | ~np.isfinite(elements.wide(round_to(y, dtype)))
     # What was rounded lies within a factor of 2 of what it was rounded to.
     last_place = half_ulp(np.fmin(np.abs(y) + slack, 2 * np.abs(actual)), dtype)
     allowed = np.where(finite, slack + np.where(slack > 0, last_place, 0.0), 0.0)
-    shares = ratio(np.abs(error), allowed + np.where(slack > 0, 0.0, last_place), fits)
+    shares = elements.ratio(np.abs(error), allowed + np.where(slack > 0, 0.0, last_place), fits)
     shares[(error == 0) & fits] = 0.0
     apart = np.zeros(y.shape)
     if room.shared is not None and got.size > 1:
@@ -302,7 +290,8 @@ def _judge(
         shares = np.maximum(shares, apart)
     same = (actual == y) | (np.isnan(actual) & np.isnan(y))
     shares = np.where(finite, shares, np.where(same, 0.0, np.inf))
-    never = finite & ((~np.isfinite(actual) & ~fits) | outside(actual, want.low, want.high))
+    beyond = elements.outside(actual, want.low, want.high)
+    never = finite & (beyond | (~np.isfinite(actual) & ~fits))
     shares[never] = np.inf
     shares[_out_of_range(want, actual, room, tier) & finite] = 0.0
     unjudged = _unjudged(y, own, room, tier)
@@ -311,7 +300,7 @@ def _judge(
 
 def _out_of_range(want: Want, actual: Floats, room: Room, tier: Tier) -> Mask:
     """Elements that are what comes out where an intermediate result leaves the range."""
-    beyond = outside(actual, want.low, want.high) & ~np.isnan(actual)
+    beyond = elements.outside(actual, want.low, want.high) & ~np.isnan(actual)
     if tier.ranged:
         gone = (~np.isfinite(actual) | (actual == 0)) & ~beyond
         return np.asarray(want.expected.range_loss(tier) & gone)
@@ -342,7 +331,7 @@ def outside_anywhere(actual: Array, low: float | None, high: float | None) -> bo
 def _whole(y: Floats, got: Array, room: Room) -> ElementShares:
     """Integers: all of those within reach are right."""
     low, high = np.ceil(y - room.own), np.floor(y + room.own)
-    actual = wide(got)
+    actual = elements.wide(got)
     fits = (actual >= low) & (actual <= high)
     if room.lost is not None:
         fits |= room.lost
@@ -409,7 +398,7 @@ def ends(
         end = y + (rest + sign * slack)
         end = end if low is None else np.maximum(end, low)
         end = end if high is None else np.minimum(end, high)
-        found.append(np.where(np.isfinite(wide(written)), round_to(end, dtype), written))
+        found.append(np.where(np.isfinite(elements.wide(written)), round_to(end, dtype), written))
     return found[0], found[1]
 
 
@@ -453,7 +442,7 @@ def scatter(want: Want, got: Array, cut: float = 0.0) -> float | None:
     if part.values.size < _ENOUGH:
         return None
     with np.errstate(all="ignore"):
-        error = wide(native(got[at])) - part.values
+        error = elements.wide(elements.native(got[at])) - part.values
         if part.rest is not None:
             error = error - part.rest
         arithmetic = bound.tiers()[0].arithmetic

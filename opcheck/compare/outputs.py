@@ -13,21 +13,9 @@ from itertools import chain
 
 import numpy as np
 
+from opcheck.compare import elements
 from opcheck.compare.bounded import examine, fits_at_least, pardon, scattering
-from opcheck.compare.elements import (
-    UNORDERED,
-    Findings,
-    Floats,
-    Judge,
-    Places,
-    Want,
-    check,
-    chunks,
-    distance,
-    native,
-    once_rounded,
-    same_bits,
-)
+from opcheck.compare.elements import UNORDERED, Findings, Floats, Judge, Places, Want
 from opcheck.compare.where import Shares, describe, picture
 from opcheck.dtypes import DType, element_type, half_ulp, identical, of, round_to
 from opcheck.engine import Expected, operator_of
@@ -59,7 +47,7 @@ def compare(
     Raises ValueError as `check` does, and for wanted values that the wanted dtype cannot hold.
     """
     if tolerance is not None:
-        check(tolerance)
+        elements.check(tolerance)
     if isinstance(got, Foreign):
         return failed(want, "type", f"{got.description}, want a tensor")
     got = got.view(np.ndarray)
@@ -163,7 +151,7 @@ def _shares(
     step: Callable[[int | None], None] = lambda furthest: None,
 ) -> Iterator[tuple[Places, Floats]]:
     """Every element's share, by places; `step` is called with the largest distance of a piece."""
-    for start, pieces in chunks(wanted, got):
+    for start, pieces in elements.chunks(wanted, got):
         shares, furthest = judge.shares(*pieces)
         step(furthest)
         places = np.arange(start, start + shares.size)
@@ -171,7 +159,7 @@ def _shares(
 
 
 def _allowed(judge: Judge, wanted: Array, got: Array, start: int, number: int) -> str:
-    pair = (native(array.flat[[start + number]]) for array in (wanted, got))
+    pair = (elements.native(array.flat[[start + number]]) for array in (wanted, got))
     return judge.allowed(*pair)
 
 
@@ -236,9 +224,9 @@ def _mismatch(
     want: Want, got: Array, dtype: DType, place: int, allowed: str, like: Array | None
 ) -> Mismatch:
     index = tuple(int(i) for i in np.unravel_index(place, got.shape))
-    wanted, actual = native(want.values.flat[[place]]), native(got.flat[[place]])
-    wanted = once_rounded(wanted, dtype)
-    steps = int(distance(wanted, actual)[0]) if dtype.kind == "float" else UNORDERED
+    wanted, actual = elements.native(want.values.flat[[place]]), elements.native(got.flat[[place]])
+    wanted = elements.once_rounded(wanted, dtype)
+    steps = int(elements.distance(wanted, actual)[0]) if dtype.kind == "float" else UNORDERED
     return Mismatch(
         index=index,
         want=wanted.item(0),
@@ -274,7 +262,7 @@ def in_its_dtype(want: Want) -> Array:
         return want.values.astype(dtype.numpy)
     if dtype is None or dtype.kind != "float":
         return want.values
-    return once_rounded(want.values, dtype)
+    return elements.once_rounded(want.values, dtype)
 
 
 def computed_want(op: OpVersion, name: str, answer: Array | Expected) -> Want:
@@ -297,7 +285,7 @@ def compare_outputs(
     If their number is wrong there is one Comparison only, of the first missing or extra output.
     """
     if tolerance is not None:
-        check(tolerance)
+        elements.check(tolerance)
     if len(got) == len(wants):
         parts = [_parts(*pair) for pair in zip(_in_order_of(got, wants), got, strict=True)]
         return tuple(
@@ -324,7 +312,7 @@ def _is_plainly_right(tolerance: Tolerance | None, want: Want, got: Array | Fore
         return False
     if dtype.kind != "float":
         return identical(y, got)
-    if same_bits(once_rounded(y, dtype), got):
+    if elements.same_bits(elements.once_rounded(y, dtype), got):
         return True
     return want.bound is not None and tolerance is None and fits_at_least(want, got, dtype)
 

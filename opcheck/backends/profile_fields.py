@@ -52,10 +52,8 @@ class ProfileFileFields(validation.Fields):
 
 def profiles_of(table: FileNode, file: str, problems: Problems) -> Mapping[str, Profile]:
     """The profiles of a file, by name; what is wrong with them is added to the problems."""
-    keys = validation.aliases(ProfileFileFields), validation.aliases(ProfileFields)
-    fields, _ = validation.check(
-        ProfileFileFields, table, file, problems, lambda at: keys[bool(at)]
-    )
+    keys = {"backends": validation.aliases(ProfileFields)}
+    fields, _ = validation.check(ProfileFileFields, table, file, problems, keys)
     found: dict[str, Profile] = {}
     for name, said in (fields.backends if fields else {}).items():
         at = ("backends", name)

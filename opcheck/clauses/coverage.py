@@ -127,9 +127,8 @@ def load_pages(path: Path, file: str) -> Pages:
     """The pages that a file, in messages called `file`, is about; raises CaseFileError."""
     problems = Problems()
     node = read_file(path, problems)
-    keys = (validation.aliases(PagesFields), validation.aliases(SentenceEntry))
-    check = validation.check
-    fields = node and check(PagesFields, node, file, problems, lambda at: keys[bool(at)])[0]
+    keys = {"sentences": validation.aliases(SentenceEntry)}
+    fields = node and validation.check(PagesFields, node, file, problems, keys)[0]
     if not (node and fields):
         raise CaseFileError(problems)
     bare = _bare(fields.domain, fields.op)

@@ -78,10 +78,7 @@ def _read(
     paths: Iterable[Path], cls: type[Fields], problems: Problems
 ) -> Iterator[tuple[Path, FileNode, Fields]]:
     entry = f.Line if cls is f.LedgerFields else f.LedgerEntry
-
-    def keys(at: validation.Location) -> list[str]:
-        return validation.aliases(f.Place if "where" in at else entry if "known" in at else cls)
-
+    keys = {"where": validation.aliases(f.Place), "known": validation.aliases(entry)}
     for path in paths:
         node = read_file(path, problems)
         fields = validation.check(cls, node, str(path), problems, keys)[0] if node else None

@@ -1,7 +1,7 @@
 """A node against a pydantic model: the model's findings, located and reworded for users."""
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Final, TypeAlias, TypeVar
 
@@ -12,7 +12,6 @@ from opcheck.reading.nodes import FileNode, Problems, quoted
 
 Model = TypeVar("Model", bound=BaseModel)
 Location: TypeAlias = tuple[str | int, ...]
-KnownKeys: TypeAlias = Callable[[Location], Sequence[str]]
 
 #: What must be, by pydantic's type of the finding; the braces are of its context.
 _WORDS: Final = {
@@ -48,20 +47,19 @@ def check(
     node: FileNode,
     file: str,
     problems: Problems,
-    known_keys: KnownKeys | None = None,
+    keys_below: Mapping[str, Sequence[str]] = MappingProxyType({}),
     hints: Mapping[str, str] = MappingProxyType({}),
 ) -> tuple[Model | None, list[Location]]:
     """`node` as an instance of `model`, and the paths from it at which it has not the form.
 
-    None, with every problem reported, where there are any. `known_keys` gives the keys allowed at a
-    location of pydantic's, for "did you mean"; without it those of `model` are meant everywhere.
-    Steps in angle brackets are tags, not keys. `hints` say how the values of some keys are written.
+    None, with every problem reported, where there are any. `keys_below` are those allowed below
+    steps of pydantic's locations, for "did you mean"; elsewhere those of `model` are meant. Steps
+    in angle brackets are tags, not keys. `hints` say how the values of some keys are written.
     """
     try:
         return model.model_validate(node.plain()), []
     except ValidationError as error:
         findings = error.errors(include_url=False)
-    keys = known_keys or (lambda _: aliases(model))
     paths = [_path(finding, node) for finding in findings]
     unknown = [p for p, finding in zip(paths, findings, strict=True) if _is_unknown(finding)]
     for path, finding in zip(paths, findings, strict=True):
@@ -72,7 +70,8 @@ def check(
                 message = f"{_spelt(path[:-1])}{path[-1]!r} is missing"
                 problems.add(file, node.at(path[:-1]), message)
         elif _is_unknown(finding):
-            known, key = keys(finding["loc"][:-1]), str(path[-1])
+            below = (keys_below.get(str(step)) for step in reversed(finding["loc"][:-1]))
+            known, key = next(filter(None, below), aliases(model)), str(path[-1])
             hint = did_you_mean(key, known) or f"known: {', '.join(known)}"
             problems.add(file, node.at(path, key=True), f"unknown key {quoted(key)}", hint)
         else:

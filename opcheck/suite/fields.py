@@ -405,7 +405,7 @@ FieldPath: TypeAlias = tuple[str, ...]
 
 PATHS_ARE = "a path is opset, dtype, attrs.NAME, inputs.NAME or inputs.NAME.KEY"
 #: The keys that may stand below a step of pydantic's location.
-_KEYS: dict[str | int, list[str]] = {
+_KEYS: dict[str, list[str]] = {
     "put": validation.aliases(PutField),
     "<tensor>": validation.aliases(TensorFields),
     "tolerance": [*validation.aliases(ToleranceFields), *DTYPES],
@@ -506,20 +506,15 @@ def validate(
 
     Malformed fields are reported and left out. None if nothing can be made of the rest.
     """
-
-    def keys(container: validation.Location) -> list[str]:
-        nearest = (_KEYS[step] for step in reversed(container) if step in _KEYS)
-        return next(nearest, validation.aliases(model))
-
     hints = _HINTS | _FILE if model is HeadFields else _HINTS
-    found, faults = validation.check(model, node, file, problems, keys, hints)
+    found, faults = validation.check(model, node, file, problems, _KEYS, hints)
     if not faults:
         return found, node, Omitted.NOTHING
     rest = _without_faults(node, faults)
     keys_lost = {str(step) for path in faults for step in path}
     may_expect = did_you_mean("expect", keys_lost) is not None
     lost = Omitted.EXPECTATION if may_expect else Omitted.SOMETHING
-    return validation.check(model, rest, file, Problems(), keys)[0], rest, lost
+    return validation.check(model, rest, file, Problems())[0], rest, lost
 
 
 def _without_faults(node: FileNode, paths: Iterable[validation.Location]) -> FileNode:

@@ -43,14 +43,7 @@ class ChangeKind(StrEnum):
 
 
 REGRESSIONS = frozenset(
-    [
-        ChangeKind.FAILS,
-        ChangeKind.UNLISTED,
-        ChangeKind.LOST,
-        ChangeKind.NOT_RUN,
-        ChangeKind.BAD_CASE,
-        ChangeKind.VANISHED,
-    ]
+    ChangeKind[name] for name in "FAILS UNLISTED LOST NOT_RUN BAD_CASE VANISHED".split()
 )
 
 
@@ -119,16 +112,13 @@ def compare(old: Run, new: Run) -> Difference:
         {pair: _without_ledgers(one, as_found) for pair, one in run.by_pair.items()}
         for run in (old, new)
     )
+    heads = old.header, new.header
     red = reds_of(old.header), reds_of(new.header)
-    asked = [
-        (head.selection, head.paths, head.shard, head.seed) for head in (old.header, new.header)
-    ]
+    asked = {(head.selection, head.paths, head.shard, head.seed) for head in heads}
     # Only then was a result asked for that is missing in the new run.
-    same_request = new.complete and asked[0] == asked[1]
+    same_request = new.complete and len(asked) == 1
     addresses = {backend.address for backend in new.header.backends}
-    changes = []
-    left_out = []
-    pairs = []
+    changes, left_out, pairs = [], [], []
     for pair, was in before.items():
         now = after.get(pair)
         if now is None and not (same_request and was.backend in addresses):
@@ -155,19 +145,15 @@ def judged(old: Run, new: Run, found: Difference, *, common: bool = False) -> tu
 
     `common`: what the new run was not asked for is no matter.
     """
-    counts = found.counts()
-    messages = [f"{count:,} {kind}" for kind, count in counts.items()]
-    messages += [f"{len(found.growths):,} nearer to the limit"] * bool(found.growths)
-    said = "; ".join(messages) or f"{found.compared:,} results are as they were"
-    said += "".join(
-        f"; {count:,} {what}"
-        for what, count in {
-            "left out": len(found.left_out),
-            "failing in both": found.failing,
-            **{f"{verdict} in both": count for verdict, count in found.unjudged.items()},
-        }.items()
-        if count
+    changed = {**found.counts(), "nearer to the limit": len(found.growths)}
+    others = {"left out": len(found.left_out), "failing in both": found.failing}
+    others |= {f"{verdict} in both": count for verdict, count in found.unjudged.items()}
+    messages, remarks = (
+        [f"{count:,} {what}" for what, count in counts.items() if count]
+        for counts in (changed, others)
     )
+    messages = messages or [f"{found.compared:,} results are as they were"]
+    said = "; ".join(messages + remarks)
     if short := [name for name, run in (("OLD", old), ("NEW", new)) if not run.complete]:
         return Exit.UNUSABLE, f"incomplete: {' and '.join(short)} was cut short; {said}"
     if found.left_out and not common:

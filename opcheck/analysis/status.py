@@ -76,11 +76,8 @@ def status(
     if wrong:
         return Exit.NONCONFORMING, f"does not conform: {'; '.join(wrong)}"
     if not total:
-        matched = (
-            f"{header.part} has no case"
-            if header.part and header.suite.cases
-            else "no case matched"
-        )
+        is_empty_part = header.part and header.suite.cases
+        matched = f"{header.part} has no case" if is_empty_part else "no case matched"
         return Exit.NOTHING_JUDGED, f"nothing was judged: {matched}"
     if idle and (header.named or len(idle) == len(header.backends)):
         return Exit.NOTHING_JUDGED, f"nothing was judged: {'; '.join(idly)}"
@@ -107,8 +104,7 @@ def status(
     remarks += [f"{header.part} only"] * bool(header.part)
     remarks += [*several_builds(header), *ending.partings]
     head = f"nothing new: {judged}" if known else f"conforms: {judged}, nothing unexpected"
-    said = "; ".join(filter(None, [head, *remarks]))
-    return Exit.CONFORMS, said
+    return Exit.CONFORMS, "; ".join(filter(None, [head, *remarks]))
 
 
 def outcome(run: Run) -> tuple[Exit, str]:

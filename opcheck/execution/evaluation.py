@@ -64,6 +64,10 @@ class EvaluatedCase:
     answer: Produced | None = None
     others: tuple[EvaluatedCase, ...] = ()
 
+    def changed(self, **fields: Any) -> EvaluatedCase:
+        """Return a copy with other `fields` of the result."""
+        return replace(self, result=replace(self.result, **fields))
+
 
 class CaseEvaluation:
     """One case; its data and its admitted answers are made once for all backends.
@@ -286,17 +290,15 @@ def repeated(
         first, answer = first or one.answer, one.answer
         if first and answer and not evaluation.question.random:
             differs = not same_answers(first.outputs, answer.outputs)
-            one = _marked(one) if differs else one
+            if differs:
+                reason = (
+                    one.result.reason or f"{IRREPRODUCIBLE}: another answer than the first time"
+                )
+                one = one.changed(reason=reason, irreproducible=True)
         judged.append(replace(one, answer=None))
         if judged[0].result.verdict is Verdict.BAD_CASE:
             break
     return judged
-
-
-def _marked(judged: EvaluatedCase) -> EvaluatedCase:
-    """Mark a result whose answer differs from the first one."""
-    reason = judged.result.reason or f"{IRREPRODUCIBLE}: another answer than the first time"
-    return replace(judged, result=replace(judged.result, reason=reason, irreproducible=True))
 
 
 def as_required(judged: EvaluatedCase) -> EvaluatedCase:
@@ -304,10 +306,9 @@ def as_required(judged: EvaluatedCase) -> EvaluatedCase:
     result = judged.result
     if not result.irreproducible or not is_right(result):
         return judged
-    failed = replace(result, verdict=Verdict.UNSTABLE, failure="unstable")
-    if IRREPRODUCIBLE not in result.reason:
-        failed = replace(failed, reason=f"{IRREPRODUCIBLE}; {result.reason}")
-    return replace(judged, result=failed)
+    told = IRREPRODUCIBLE in result.reason
+    reason = result.reason if told else f"{IRREPRODUCIBLE}; {result.reason}"
+    return judged.changed(verdict=Verdict.UNSTABLE, failure="unstable", reason=reason)
 
 
 def combine_repeats(judged: Sequence[EvaluatedCase]) -> EvaluatedCase:
@@ -329,19 +330,17 @@ def combine_repeats(judged: Sequence[EvaluatedCase]) -> EvaluatedCase:
             reason=_contradiction([one.result for one in there], len(judged)),
             refused=False,
             self_check=False,
+            verdicts=verdicts,
+            seconds=seconds,
         )
-        return EvaluatedCase(replace(result, verdicts=verdicts, seconds=seconds))
+        return EvaluatedCase(result)
     if len(there) < len(judged) and worst.result.failure is None:
         worst = next(one for one in judged if one.result.verdict is Verdict.NOT_RUN)
     differs = any(one.result.irreproducible for one in judged)
-    first, *others = [
-        replace(
-            one,
-            result=replace(one.result, verdicts=verdicts, seconds=seconds, irreproducible=differs),
-            open=None,
-        )
+    first, *others = (
+        replace(one.changed(verdicts=verdicts, seconds=seconds, irreproducible=differs), open=None)
         for one in (worst, *_unlike(worst, judged))
-    ]
+    )
     return replace(first, others=tuple(others))
 
 
@@ -393,14 +392,8 @@ def settle_by_agreement(
     """Judge all `backends` by each other's answers, in their order."""
     infos = {backend.address: backend for backend in backends}
     outcomes = {one.result.backend: one.open for one in told if one.open}
-    judgements = judge_among(
-        evaluation.case.op,
-        evaluation.case.rule,
-        outcomes,
-        evaluation.case.outputs,
-        evaluation.case.tolerance,
-        evaluation.like if outcomes else None,
-    )
+    case, like = evaluation.case, evaluation.like if outcomes else None
+    judgements = judge_among(case.op, case.rule, outcomes, case.outputs, case.tolerance, like)
     return [
         _settled(one, judgements[one.result.backend], infos) if one.open else one for one in told
     ]
@@ -411,7 +404,7 @@ def _settled(
 ) -> EvaluatedCase:
     differs = one.open.differs if isinstance(one.open, Produced) else ""
     other = one.result.irreproducible or bool(differs)
-    result = replace(judged_so(one.result, judgement), irreproducible=other)
+    result = judged_so(one.result, judgement, irreproducible=other)
     if judgement.verdict is Verdict.PASS:
         mine = infos[result.backend]
         itself = all(is_the_same(mine, infos[other]) for other in judgement.against)

@@ -11,14 +11,7 @@ import numpy as np
 
 from opcheck import dtypes
 from opcheck.backends import second_data
-from opcheck.compare import (
-    Want,
-    are_plainly_right,
-    compare,
-    compare_outputs,
-    too_wide,
-    verdict,
-)
+from opcheck.compare import Want, are_plainly_right, compare, compare_outputs, too_wide, verdict
 from opcheck.compare.agreement import misfit, steady, wants_of
 from opcheck.compare.outputs import computed_want, in_its_dtype, stated_want
 from opcheck.dtypes import DType, limits
@@ -194,12 +187,11 @@ def too_degenerate(values: Array, dtype: DType | None, *, rounded: bool) -> str 
 
 def _telling(values: Array, dtype: DType | None) -> int:
     """Count the elements that are neither 0, nor infinite, nor NaN."""
-    if dtype is None or dtype.kind != "float":
-        return int(np.count_nonzero(values))
-    magnitudes = np.abs(values)
-    # Half of the smallest subnormal number is the largest that rounds to 0.
-    tells = (magnitudes > math.ldexp(0.5, dtype.min_exponent)) & (magnitudes <= limits(dtype)[1])
-    return int(np.count_nonzero(tells))
+    if dtype is not None and dtype.kind == "float":
+        # Half of the smallest subnormal number is the largest that rounds to 0.
+        least, largest = math.ldexp(0.5, dtype.min_exponent), limits(dtype)[1]
+        values = (np.abs(values) > least) & (np.abs(values) <= largest)
+    return int(np.count_nonzero(values))
 
 
 class WrongCase(ValueError):
@@ -322,8 +314,10 @@ def _given(
             raise _refused_by_the_engine(error) from None
         mine = ()
     answers = [*map(rounded, mine)]
-    if case.rule != "open":
-        _check_shapes(wants, answers)
+    for want, answer in zip(wants, answers, strict=False) if case.rule != "open" else ():
+        if answer.shape != want.values.shape:
+            shapes = f"the case says shape {want.values.shape}, the engine {answer.shape}"
+            raise WrongCase(f"{_CONTRADICTION}: {want.name}: {shapes}")
     if not operator.exact:
         engine = [computed_want(case.op, "", answer) for answer in mine]
         pairs = zip_longest(wants, (engine or twins)[: len(wants)])
@@ -348,23 +342,14 @@ def _bounded(case: Case, want: Want, other: Want | None, *, is_twin: bool) -> Wa
     )
 
 
-def _check_shapes(wants: Sequence[Want], answers: Sequence[Array]) -> None:
-    for want, answer in zip(wants, answers, strict=False):
-        if answer.shape != want.values.shape:
-            shapes = f"the case says shape {want.values.shape}, the engine {answer.shape}"
-            raise WrongCase(f"{_CONTRADICTION}: {want.name}: {shapes}")
-
-
 def _check_agreement(comparisons: Iterable[Comparison]) -> None:
     for comparison in comparisons:
         if comparison.problem in (None, "undecided"):
             continue
         message = verdict.what_is_wrong(comparison)
         if comparison.wrong:
-            message = (
-                f"{comparison.output}: {comparison.wrong} of {comparison.total} elements differ"
-            )
-            message += f", {comparison.where}"
+            count = f"{comparison.wrong} of {comparison.total} elements differ"
+            message = f"{comparison.output}: {count}, {comparison.where}"
         for worst in comparison.worst[:1]:
             message += f"; at {list(worst.index)} the case says {worst.want!r},"
             message += f" the engine {worst.got!r} (allowed: {worst.allowed})"

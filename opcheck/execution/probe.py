@@ -27,21 +27,12 @@ from opcheck.model import (
 )
 
 #: Of several verdicts on one cell, the first of these counts.
-_WORST = (
-    Verdict.BAD_CASE,
-    Verdict.CRASH,
-    Verdict.TIMEOUT,
-    Verdict.OOM,
-    Verdict.FAIL,
-    Verdict.DIFFER,
-    Verdict.UNSTABLE,
-    Verdict.ERROR,
-    Verdict.WARN,
-    Verdict.UNSUPPORTED,
-    Verdict.NOT_RUN,
-    Verdict.KNOWN,
-    Verdict.PASS,
-)
+_WORST = [
+    Verdict[name]
+    for name in """
+    BAD_CASE CRASH TIMEOUT OOM FAIL DIFFER UNSTABLE ERROR WARN UNSUPPORTED NOT_RUN KNOWN PASS
+    """.split()
+]
 
 
 def matrix(cases: Sequence[Case]) -> dict[Cell, list[Case]]:

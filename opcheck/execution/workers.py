@@ -237,13 +237,9 @@ class InProcess:
 
     def __init__(self, backend: Backend) -> None:
         self._backend = backend
+        self.info = backend.info
         self._done: deque[tuple[int, Reply]] = deque()
         self._asked = 0
-
-    @property
-    def info(self) -> BackendInfo:
-        """Address, kind and version of the backend."""
-        return self._backend.info
 
     @property
     def has_room(self) -> bool:

@@ -113,12 +113,9 @@ class OneCase:
         """
         evaluation = CaseEvaluation(self.case, self.oracle_answer)
         try:
-            question = (
-                evaluation.for_the_oracle if self.oracle and not evaluation.oracle_answer else None
-            )
-            if self.oracle and question:
-                asked = ask_oracle(self.oracle.info, question)
-                [evaluation.oracle_answer] = _answers([self.oracle], [asked], stop)
+            if self.oracle and not self.oracle_answer and (asked := evaluation.for_the_oracle):
+                inquiry = ask_oracle(self.oracle.info, asked)
+                [evaluation.oracle_answer] = _answers([self.oracle], [inquiry], stop)
                 self.oracle_answer = evaluation.oracle_answer if self.is_kept else None
             if not self.is_judged:
                 self._judge(evaluation, stop)
@@ -169,9 +166,9 @@ class OneCase:
         if self.case.expect.compares_backends:
             judged = settle_by_agreement(evaluation, judged, infos)
         for part, found in zip(self.parts, judged, strict=True):
-            if not is_right(found.result):
-                answer = str(found.result.verdict), found.result.reason
-                part.why_not = ": ".join(filter(None, answer))
+            result = found.result
+            if not is_right(result):
+                part.why_not = ": ".join(filter(None, (result.verdict, result.reason)))
                 continue
             part.other = (found.answer and found.answer.between) or ()
             if isinstance(found.open, Produced):
@@ -201,13 +198,8 @@ class OneCase:
         except OracleUnavailable as silent:
             part.why_not = f"while it was timed: its answer changed, and {silent}"
             return
-        judgement = judge(
-            self.case.rule,
-            answers,
-            Produced(outputs, 0.0),
-            self.case.tolerance,
-            declared=part.judged.info.accumulate,
-        )
+        case, produced, declared = self.case, Produced(outputs, 0.0), part.judged.info.accumulate
+        judgement = judge(case.rule, answers, produced, case.tolerance, declared=declared)
         if is_right(judgement):
             part.right.add(found)
         else:
@@ -242,15 +234,13 @@ class OneCase:
         contenders = [(part, contender) for part, contender in prepared if contender]
         if not contenders:
             return
-        copy, strike = (Contender(one, visit.worker) for one in (copying(self.moved), yardstick()))
-        for one in (copy, strike):
-            one.warm_up(self.plan)
-        taking_part = [one for _, one in contenders]
-        self.rounds = interleave(
-            taking_part, [copy, strike], self.plan, visit, self.rounds, chance, stop
-        )
-        self.copy += copy.samples
-        self.yardstick += strike.samples
+        rulers = [Contender(one, visit.worker) for one in (copying(self.moved), yardstick())]
+        for ruler in rulers:
+            ruler.warm_up(self.plan)
+        timed = [one for _, one in contenders]
+        self.rounds = interleave(timed, rulers, self.plan, visit, self.rounds, chance, stop)
+        self.copy += rulers[0].samples
+        self.yardstick += rulers[1].samples
         for part, contender in contenders:
             part.samples += contender.samples
             try:

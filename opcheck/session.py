@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
@@ -109,10 +110,7 @@ class Session:
         return tuple(one for one in self._given if isinstance(one, str))
 
     def __enter__(self) -> Session:
-        """Start the backends, and wait for none.
-
-        Raises UsageError for everything that is wrong with their addresses.
-        """
+        """Start the backends, and wait for none; raises UsageError for all wrong addresses."""
         with ExitStack() as stack:
             here = [InProcess(of_object(one)) for one in self._given if not isinstance(one, str)]
             settings = []
@@ -120,12 +118,9 @@ class Session:
                 self._folder = stack.enter_context(guarded_folder())
                 settings = chosen_backends(self.addresses, self._folder, self.limits)
             self._pools = stack.enter_context(started(settings, self._jobs))
-            rest: dict[bool, Iterator[AskableBackend]] = {
-                True: iter(self._pools),
-                False: iter(here),
-            }
-            named = [next(rest[isinstance(one, str)]) for one in self._given]
-            self.backends: list[AskableBackend] = named or [*self._pools]
+            pools, others = iter(self._pools), iter(here)
+            named = [next(pools) if isinstance(one, str) else next(others) for one in self._given]
+            self.backends: list[AskableBackend] = [*(named or self._pools)]
             self._stack = stack.pop_all()
         return self
 
@@ -154,19 +149,17 @@ class Session:
                 new, self.addresses, self._folder, self.limits, self._meanwhile, self._jobs
             )
             self.oracles |= self._stack.enter_context(found)
-        if not self._is_connected:
-            try:
-                self._connect()
-            except OpcheckError as error:
-                self._failure = error
-                raise
-            self._is_connected = True
-
-    def _connect(self) -> None:
-        connect(self._pools, self._meanwhile)
-        twice = [info.address for info in self.infos]
-        if wrong := {one for one in twice if twice.count(one) > 1}:
-            raise UsageError(f"several backends are called {', '.join(sorted(wrong))}")
+        if self._is_connected:
+            return
+        try:
+            connect(self._pools, self._meanwhile)
+            named = Counter(info.address for info in self.infos)
+            if wrong := sorted(address for address, count in named.items() if count > 1):
+                raise UsageError(f"several backends are called {', '.join(wrong)}")
+        except OpcheckError as error:
+            self._failure = error
+            raise
+        self._is_connected = True
 
     def begin(self, request: Request) -> LiveRun:
         """Return a run of the request's cases on all backends, which need to be connected."""
@@ -192,10 +185,7 @@ class Session:
 
 
 class LiveRun:
-    """A run while it lasts: its `header`, its results, and in the end the run as a whole.
-
-    `backends` may be replaced, and `kept` set to results of an earlier run, before it begins.
-    """
+    """A run while it lasts; before, `backends` may be replaced, and `kept` be an earlier run."""
 
     def __init__(self, session: Session, request: Request) -> None:
         self.request, self._session = request, session
@@ -266,10 +256,7 @@ class LiveRun:
         return (record.case, record.backend) in self.kept.by_pair
 
     def end(self, records: Sequence[Record], *, stopped: bool = False) -> tuple[Run, list[Record]]:
-        """End the session; return the run of these results, and those whose diagnosis it revised.
-
-        `stopped`: the user wanted no more.
-        """
+        """End the session, maybe `stopped` by the user; return the run, and results it revised."""
         settled = self._judging.settled(records)
         revised = [one for one, was in zip(settled, records, strict=True) if one is not was]
         died, left = self._session.endings()

@@ -102,10 +102,7 @@ class Difference:
 
 
 def compare(old: Run, new: Run) -> Difference:
-    """Hold `new` against `old`.
-
-    Where the known defects were applied in one of them only, it is as if they were in neither.
-    """
+    """Compare two runs; known defects that were applied in one of them only count in neither."""
     applied = [(run.header.known, bool(run.header.ledgers)) for run in (old, new)]
     as_found = applied[0] != applied[1]
     before, after = (
@@ -141,19 +138,13 @@ def compare(old: Run, new: Run) -> Difference:
 
 
 def judged(old: Run, new: Run, found: Difference, *, common: bool = False) -> tuple[Exit, str]:
-    """The exit code, the first that applies in the order of `Exit`, and what it means.
-
-    `common`: what the new run was not asked for is no matter.
-    """
-    changed = {**found.counts(), "nearer to the limit": len(found.growths)}
+    """The exit code and its meaning; if `common`, the new run may have been asked for less."""
+    messages = [f"{count:,} {kind}" for kind, count in found.counts().items()]
+    messages += [f"{len(found.growths):,} nearer to the limit"] * bool(found.growths)
+    messages = messages or [f"{found.compared:,} results are as they were"]
     others = {"left out": len(found.left_out), "failing in both": found.failing}
     others |= {f"{verdict} in both": count for verdict, count in found.unjudged.items()}
-    messages, remarks = (
-        [f"{count:,} {what}" for what, count in counts.items() if count]
-        for counts in (changed, others)
-    )
-    messages = messages or [f"{found.compared:,} results are as they were"]
-    said = "; ".join(messages + remarks)
+    said = "; ".join(messages + [f"{count:,} {what}" for what, count in others.items() if count])
     if short := [name for name, run in (("OLD", old), ("NEW", new)) if not run.complete]:
         return Exit.UNUSABLE, f"incomplete: {' and '.join(short)} was cut short; {said}"
     if found.left_out and not common:

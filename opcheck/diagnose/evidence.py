@@ -73,11 +73,10 @@ class Fault:
 
     def narrowed(self, node: Node) -> Node:
         """Return the node with its inputs in the type."""
+        narrow = self.dtype.numpy
         with np.errstate(all="ignore"):
             inputs = tuple(
-                self._bounded(one.astype(self.dtype.numpy))
-                if one is not None and is_real(one)
-                else one
+                one if one is None or not is_real(one) else self._bounded(one.astype(narrow))
                 for one in node.inputs
             )
         return replace(node, inputs=inputs)
@@ -189,10 +188,7 @@ class Evidence:
         return found if len(found) < len(got) else frozenset()
 
     def nearest(self, place: int) -> Array | None:
-        """The right values of an output, of several answers those nearest to what came.
-
-        None where none has the shape of what came, or where that is not of floats.
-        """
+        """The right values nearest to what came; None without floats of the same shape."""
         return self._right[place]
 
     @cached_property
@@ -226,10 +222,7 @@ class Evidence:
         return [(int(off.max(initial=0)), int(off.argmax()) if off.size else 0) for off in steps]
 
     def narrower_types(self) -> list[DType]:
-        """Return the narrower types that the operator allows, the widest first.
-
-        Empty where the output is not of the input's type, or that is no float.
-        """
+        """Return the narrower types allowed, widest first; only if outputs are floats as inputs."""
         lead = self.node.lead
         own = None if lead is None else of(lead)
         if own is None or own.kind != "float" or not self.got:
@@ -273,9 +266,8 @@ class Evidence:
         """Return the same in a fault's type: the engine says what is right there."""
         node = fault.narrowed(self.node)
         with np.errstate(all="ignore"):
-            got = [
-                fault.restored(array) for array in self.got or () if isinstance(array, np.ndarray)
-            ]
+            arrays = [array for array in self.got or () if isinstance(array, np.ndarray)]
+            got = [*map(fault.restored, arrays)]
         try:
             answers = exactly(node)
         except InvalidNode:
@@ -351,12 +343,9 @@ def _alike(
     if isinstance(got, Foreign) or isinstance(answer, Foreign):
         return True
     dtype = of(got)
-    if dtype is None or dtype.kind != "float":
-        return bool(np.array_equal(got, answer))
-    if not got.size:
-        return True
-    if not rounded:
-        return np.array_equal(got, answer, equal_nan=True)
+    is_float = dtype is not None and dtype.kind == "float"
+    if dtype is None or not (is_float and rounded and got.size):
+        return np.array_equal(got, answer, equal_nan=is_float)
     same = _SAME_IN_16_BITS if got.dtype.itemsize == 2 else _SAME
     right, (wrong, worst) = evidence.nearest(place), evidence.farthest[place]
     # Most mutants leave the worst element right.

@@ -50,10 +50,7 @@ def legal_twin(case: Case) -> Case | None:
 
 
 def features(cases: Sequence[Case]) -> list[Feature]:
-    """Return what distinguishes `cases`, which are of one operator, the most natural first.
-
-    Of features that hold of the same cases only the first is kept.
-    """
+    """Return the most natural features that tell `cases` of one operator apart, in this order."""
     attrs = dict.fromkeys(name for case in cases for name in case.attrs)
     found: dict[tuple[str, int], dict[int, int | None]] = defaultdict(dict)
     for number, case in enumerate(cases):

@@ -60,10 +60,7 @@ class Seen:
 
     @cached_property
     def words(self) -> str:
-        """Return a message without the parts that differ from case to case.
-
-        Of an invalid model that was accepted, what is wrong with it.
-        """
+        """The message without particulars; of an accepted model what is invalid about it."""
         if self.record.failure not in _TELLING:
             return invalid(self.case) if self.record.failure == "accepted" else ""
         message = self.record.reason[self._ours.end() :][:_LONGEST]

@@ -218,10 +218,7 @@ class Suspects:
         return against
 
     def refit(self, case: Case, known: Sequence[Mutant]) -> dict[str, Mutant]:
-        """Return which known mutants, two of them at once or else any give the answer to a case.
-
-        Empty for a case that is not kept.
-        """
+        """Return the known mutants, pairs of them, or else any that give a kept case's answer."""
         evidence = self._failed.get(case.id)
         if evidence is None:
             return {}

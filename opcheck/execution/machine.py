@@ -4,11 +4,11 @@ import multiprocessing
 import os
 import platform
 import signal
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TypeVar
+from typing import TypeAlias, TypeVar
 
 import psutil
 
@@ -58,8 +58,7 @@ def processors() -> int:
 def beyond_caches() -> int:
     """So many bytes that to touch them leaves nothing else in the caches: twice the largest."""
     sizes = [_read(index / "size") for index in (_CPU / "cache").glob("index*")]
-    largest = max((_bytes(size) for size in sizes if size), default=_LARGE // 2)
-    return 2 * largest
+    return 2 * max((_bytes(size) for size in sizes if size), default=_LARGE // 2)
 
 
 def _bytes(size: str) -> int:
@@ -85,6 +84,8 @@ _GLANCE = 0.1
 
 Job = TypeVar("Job")
 Made = TypeVar("Made")
+#: Hands on what is done, one by one, and shows how much that is.
+Counted: TypeAlias = Callable[[Iterable[Made]], Iterable[Made]]
 
 
 def in_parallel(

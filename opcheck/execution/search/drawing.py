@@ -115,12 +115,12 @@ _BY_TYPE: Mapping[str, Draw] = {
 
 def attributes(rng: Random, schema: Schema, shape: Shape) -> dict[str, AttrValue]:
     """A choice of attributes; whether they exclude each other is for the engine to say."""
-    found: dict[str, AttrValue] = {}
-    for name, declared in schema.attributes.items():
-        is_stated = declared.required or rng.random() < _OFTEN.get(name, _STATED)
-        if is_stated and (value := attribute(rng, declared, shape)) is not None:
-            found[name] = value
-    return found
+    return {
+        name: value
+        for name, declared in schema.attributes.items()
+        if declared.required or rng.random() < _OFTEN.get(name, _STATED)
+        if (value := attribute(rng, declared, shape)) is not None
+    }
 
 
 def attribute(rng: Random, declared: Attribute, shape: Shape) -> AttrValue | None:
@@ -227,8 +227,7 @@ def _node(rng: Random, schema: Schema, tensor: TensorSpec) -> Candidate:
     if rng.random() < _SPOILT:
         attrs = spoilt(rng, schema, attrs, len(tensor.shape))
     constant = not schema.op.domain and rng.random() < _CONSTANT
-    inputs = _inputs(rng, schema, replace(tensor, initializer=constant))
-    return Candidate(attrs, tuple(inputs))
+    return Candidate(attrs, tuple(_inputs(rng, schema, replace(tensor, initializer=constant))))
 
 
 def _inputs(rng: Random, schema: Schema, lead: TensorSpec) -> Iterator[TensorSpec]:

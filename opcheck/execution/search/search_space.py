@@ -115,7 +115,7 @@ def _plainer_values(found: Candidate) -> Iterator[Candidate]:
             continue
         whole = np.where(np.isfinite(values), np.clip(np.rint(values), -99, 99), values)
         for change in (np.zeros_like(values), np.sign(values), whole):
-            if change.tobytes() != values.tobytes() and _worth(change) < _worth(values):
+            if _worth(change) < _worth(values):
                 yield found.with_input(number, _holding(spec, change))
         if values.size > _FEW:
             continue
@@ -164,8 +164,7 @@ def nodes_of(cell: Cell, tries: int) -> Iterator[Node]:
 
 def _node(schema: Schema, candidate: Candidate) -> Node | None:
     """None where it lacks an attribute, or has no such data."""
-    required = (one.name for one in schema.attributes.values() if one.required)
-    if any(name not in candidate.attrs for name in required):
+    if {one.name for one in schema.attributes.values() if one.required} - candidate.attrs.keys():
         return None
     try:
         arrays = tuple(map(materialize, candidate.inputs))
@@ -207,9 +206,8 @@ class SearchSpace:
         assert plain
         written = written_out(plain)
         case_kills = CaseKills(written, self.cell.dtype)
-        return (
-            written if case_kills.problem is None and case_kills.verdict(mutant) in RED else plain
-        )
+        kills = case_kills.problem is None and case_kills.verdict(mutant) in RED
+        return written if kills else plain
 
     def serves(self, candidate: Candidate, mutant: Mutant, case: Case) -> bool:
         """Return True if `case`, made of `candidate` elsewhere, kills `mutant` here unchanged."""
@@ -254,7 +252,6 @@ class SearchSpace:
 
 #: Outputs up to this size are written out.
 _WRITTEN = 256
-_NOWHERE = Source("", 0, 0)
 #: How many values are tried for an attribute that may make a node legal.
 _VALUES = 8
 
@@ -275,9 +272,8 @@ def written_out(case: Case) -> Case:
     """`case` with the outputs that the engine computes, if they are not too many to be read."""
     if not isinstance(case.expect, Computed):
         return case
-    answers = exactly(
-        case.op, [materialize(spec) for spec in case.inputs], case.attrs, len(case.outputs)
-    )
+    inputs = [*map(materialize, case.inputs)]
+    answers = exactly(case.op, inputs, case.attrs, len(case.outputs))
     stated = []
     for output, answer in zip(case.outputs, answers, strict=True):
         dtype = output.dtype
@@ -319,7 +315,7 @@ def _legal(schema: Schema, node: Candidate, arrays: Sequence[Array]) -> Candidat
         return found
     own = node.inputs[0].content.values
     for values in (own[None], *(own[:1] if own.ndim else ())):
-        spec = replace(node.inputs[0], shape=values.shape, content=Given(values))
+        spec = _holding(node.inputs[0], values)
         if _refusal(schema.op, [materialize(spec)], node.attrs) is None:
             return node.with_input(0, spec)
     return None
@@ -361,7 +357,6 @@ def _says_little(op: OpVersion, arrays: Sequence[Array], attrs: Attrs) -> str:
 
 
 def _made(schema: Schema, dtype: DType, node: Candidate, expect: Expectation) -> Case:
-    outputs = [one for one in schema.outputs if one.option == "single"]
     bound = {
         schema.inputs[found[0]].constraint: spec.dtype
         for spec in node.inputs
@@ -378,8 +373,9 @@ def _made(schema: Schema, dtype: DType, node: Candidate, expect: Expectation) ->
         slots=tuple(spec.name for spec in node.inputs),
         outputs=tuple(
             OutputSpec(one.name, opset.output_dtype(schema, one, bound, node.attrs))
-            for one in outputs
+            for one in schema.outputs
+            if one.option == "single"
         ),
         expect=expect,
-        source=_NOWHERE,
+        source=Source("", 0, 0),
     )

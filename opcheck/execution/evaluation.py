@@ -49,6 +49,8 @@ from opcheck.model import (
     Verdict,
 )
 
+_ONCE = "stability not checked: it is asked once"
+
 
 @dataclass(frozen=True, eq=False)
 class EvaluatedCase:
@@ -148,21 +150,14 @@ class CaseEvaluation:
         produced = outcome if isinstance(outcome, Produced) else None
         if silent or case.expect.compares_backends:
             outcome = steady(case.op, outcome, case.outputs, case.tolerance)
+        result = _result(case, backend, printed, outcome)
         if case.expect.compares_backends:
-            result = _result(case, backend, printed, outcome)
             return EvaluatedCase(result, open=outcome, answer=produced)
         if silent:
             judgement = unanswered(case.rule, outcome, silent)
         else:
-            judgement = judge(
-                case.rule,
-                admitted,
-                outcome,
-                case.tolerance,
-                like=self.like,
-                declared=backend.accumulate,
-                twin=twin,
-            )
+            like, declared = self.like, backend.accumulate
+            judgement = judge(case.rule, admitted, outcome, case.tolerance, like, declared, twin)
         if judgement.verdict is Verdict.PASS and isinstance(outcome, Produced):
             contradiction = yield from self._contradiction(outcome, backend)
             if contradiction:
@@ -171,7 +166,7 @@ class CaseEvaluation:
         if refused and not legal and case.model is None:
             judgement = yield from self._at_a_later_opset(judgement)
         result = judged_so(
-            _result(case, backend, printed, outcome),
+            result,
             judgement,
             reason=self._by_whom(judgement) or _unchecked(asked, outcome),
             self_check=self._is_of_itself(backend),
@@ -187,10 +182,8 @@ class CaseEvaluation:
         )
 
     def _unsupported(self, backend: BackendInfo, reason: str) -> EvaluatedCase:
-        result = LiveResult(
-            self.case, backend.address, Verdict.UNSUPPORTED, reason, inexpressible=True
-        )
-        return EvaluatedCase(replace(result, beyond=True))
+        result = LiveResult(self.case, backend.address, Verdict.UNSUPPORTED, reason)
+        return EvaluatedCase(replace(result, inexpressible=True, beyond=True))
 
     @property
     def like(self) -> Array | None:
@@ -272,7 +265,7 @@ def _unchecked(asked: Question, outcome: Outcome) -> str:
         return "values that are drawn at random are not judged, only their type and shape"
     match outcome:
         case Produced(once=True):
-            return "stability not checked: it is asked once"
+            return _ONCE
         case Produced(between=None):
             return "stability on other data not checked: they were refused"
         case _:
@@ -411,7 +404,6 @@ def _settled(
         message = f"{IRREPRODUCIBLE}: {differs}" if differs else ""
         # Answers to other data are not compared.
         if not message and isinstance(one.open, Produced) and one.open.once:
-            message = "stability not checked: it is asked once"
-        reason = result.reason or message
-        result = replace(result, self_check=itself, reason=reason)
+            message = _ONCE
+        result = replace(result, self_check=itself, reason=result.reason or message)
     return replace(one, result=result)

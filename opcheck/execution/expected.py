@@ -61,10 +61,7 @@ def _stored(value: AttrValue | Typed) -> Any:
 
 
 def question(case: Case) -> Question:
-    """The question that `case` asks.
-
-    Raises ValueError where the case's data cannot be made.
-    """
+    """The question that `case` asks; raises ValueError where its data cannot be made."""
     fed = [spec for spec in case.inputs if not spec.initializer]
     inputs = tuple(materialize(spec) for spec in fed)
     task = Task(
@@ -228,7 +225,10 @@ def accepted_answers(
         case Oracle():
             if oracle_answer is None:
                 raise OracleUnavailable("the oracle was not asked: there was no memory left")
-            answers = [_by_oracle(case, asked, oracle_answer)]
+            try:
+                answers = [_given(case, asked, oracle_answer.wants(case), None)]
+            except WrongCase as error:
+                raise WrongCase(f"by oracle {oracle_answer.oracle}: {error}") from None
         case Agreement():
             answers = []
         case expect:
@@ -264,11 +264,7 @@ def _one(
                 return verdict.Answer(tuple(_outputs(ports, given, random)), name)
             return _given(case, asked, given, name, twins)
         case Golden(folder):
-            pairs = zip(case.outputs, _golden_outputs(case, folder), strict=True)
-            given = [
-                stated_want(case.op, out.name, array, dtypes.of(array)) for out, array in pairs
-            ]
-            return _given(case, asked, given, name, twins)
+            return _given(case, asked, [*_golden_wants(case, folder)], name, twins)
 
 
 def _outputs(
@@ -282,14 +278,6 @@ def _outputs(
         else:
             items = tuple(islice(rest, port.count))
             yield Want(port.name, None, np.empty(0), form=port.form, items=items)
-
-
-def _by_oracle(case: Case, asked: Question, oracle_answer: OracleAnswer) -> verdict.Answer:
-    wants = oracle_answer.wants(case)
-    try:
-        return _given(case, asked, wants, None)
-    except WrongCase as error:
-        raise WrongCase(f"by oracle {oracle_answer.oracle}: {error}") from None
 
 
 def _given(
@@ -386,15 +374,15 @@ def _wants_of_twin(legal: Case, twin: Question) -> tuple[Want, ...]:
         raise type(error)(f"its legal twin: {error}") from None
 
 
-def _golden_outputs(case: Case, folder: Path) -> list[Array]:
-    """The golden outputs; raises ValueError where they cannot be those of this case."""
+def _golden_wants(case: Case, folder: Path) -> Iterator[Want]:
+    """Yield the golden outputs; raises ValueError where they cannot be those of this case."""
     stored = [read_tensor(folder / f"output_{number}.pb") for number in range(len(case.outputs))]
     for number, (output, array) in enumerate(zip(case.outputs, stored, strict=True)):
         dtype = dtypes.of(array)
         if dtype is None or output.dtype not in (None, dtype):
             gives = f"; {case.op} gives {output.dtype} here" if output.dtype else ""
             raise WrongCase(f"output_{number}.pb holds {dtype or array.dtype}{gives}")
-    return stored
+        yield stated_want(case.op, output.name, array, dtype)
 
 
 def computed(case: Case, asked: Question, inputs: tuple[Array, ...]) -> tuple[Want, ...]:

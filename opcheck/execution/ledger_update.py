@@ -78,10 +78,8 @@ def update_ledger(
         nowhere=[
             ledger.line_of(number, spot)
             for number, spot in replaced
-            if is_dead(ledger.fields.known[number].where[spot], cases)
-        ]
-        if ledger and prune
-        else (),
+            if ledger and prune and is_dead(ledger.fields.known[number].where[spot], cases)
+        ],
     )
 
 

@@ -64,10 +64,7 @@ def probe(
     declaring: AskableBackend,
     step: Callable[[], None] = lambda: None,
 ) -> list[Support]:
-    """Probe each cell of `backend` and its declarations; call `step` for each model.
-
-    `declaring` is its twin of `opcheck.backends.declarations`.
-    """
+    """Probe each cell of `backend`, and what `declaring` says; call `step` for each model."""
     results = []
     for result in judge_all([case for cases in asked.values() for case in cases], [backend]):
         results.append(result)
@@ -78,10 +75,7 @@ def probe(
 def declared(
     asked: Mapping[Cell, Sequence[Case]], backend: AskableBackend
 ) -> dict[Cell, bool | None]:
-    """Return what is declared about each cell; None where nothing sensible is.
-
-    `backend` is one of `opcheck.backends.declarations`.
-    """
+    """Ask one of `opcheck.backends.declarations` about each cell; None for no sensible answer."""
     found: dict[Cell, bool | None] = dict.fromkeys(asked)
     todo = [(cell, cases[0]) for cell, cases in asked.items() if cases]
     driver: Driver[Cell, Reply] = Driver()

@@ -132,17 +132,13 @@ class Recording:
     _saved: dict[int, Question] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        self.info = self.backend.info
         if self.info.address.startswith("saved:"):
             source = Path(str(parse(self.info.address).detail))
             if source.exists() and self.folder.exists() and source.samefile(self.folder):
                 message = f"outputs cannot be read from {self.folder} and saved there at once"
                 raise UsageError(message)
-        begin(self.folder, self.backend.info)
-
-    @property
-    def info(self) -> BackendInfo:
-        """Description of the backend."""
-        return self.backend.info
+        begin(self.folder, self.info)
 
     @property
     def has_room(self) -> bool:

@@ -126,20 +126,16 @@ class Scheduler:
     def _in_turn(self, place: int, number: int) -> LiveResult | Record | None:
         """The result of a backend on the case whose turn it is, None while it is not there."""
         if record := self._kept(number, place):
-            self._remember(number, self.cases[place], record)
+            # It shows of the backend what it showed when it was new.
+            passed = (record.found or record.verdict) is Verdict.PASS
+            if passed or self.is_puzzling(record):
+                self.learned[number].append((self.cases[place], None if passed else record))
             return record
         opened = self.open.get(place)
         return self._diagnosed(number, opened) if opened and number in opened.results else None
 
     def _kept(self, number: int, place: int) -> Record | None:
         return self.kept.get((self.cases[place].id, self.backends[number].info.address))
-
-    def _remember(self, number: int, case: Case, record: Record) -> None:
-        """Learn of the backend what the kept result showed when it was new."""
-        if (record.found or record.verdict) is Verdict.PASS:
-            self.learned[number].append((case, None))
-        elif self.is_puzzling(record):
-            self.learned[number].append((case, record))
 
     def _suspects(self, number: int) -> Suspects:
         """Return the suspects of a backend; imported and made when first needed."""
@@ -178,7 +174,7 @@ class Scheduler:
         self.driver.start(backend, repeated(evaluation, backend.info, self.times), (place, number))
 
     def _may_begin(self, place: int, emitted: int) -> bool:
-        if place >= len(self.cases) or place >= emitted + _AHEAD:
+        if place >= min(len(self.cases), emitted + _AHEAD):
             return False
         if place in self.open:
             return True
@@ -203,9 +199,8 @@ class Scheduler:
                 opened.results[one] = replace(self._together(judged), open=None)
 
     def _together(self, rounds: Sequence[EvaluatedCase]) -> EvaluatedCase:
-        return (
-            as_required(combine_repeats(rounds)) if self.reproducible else combine_repeats(rounds)
-        )
+        combined = combine_repeats(rounds)
+        return as_required(combined) if self.reproducible else combined
 
     def _diagnosed(self, number: int, opened: _OpenCase) -> LiveResult:
         """The result of a backend; made when its turn comes, because the order tells."""

@@ -47,10 +47,7 @@ class Limits:
 def chosen_backends(
     addresses: Sequence[str], folder: Path, limits: Limits
 ) -> list[BackendSettings]:
-    """Return the settings of the backends at `addresses`, or of the default ones.
-
-    Raises UsageError for every address that names nothing, all at once.
-    """
+    """Return the settings of backends, the default ones if none; UsageError for all wrong ones."""
     limit = None if limits.memory is None else memory(limits.memory)
     known = profiles(Path.cwd())
 
@@ -84,10 +81,7 @@ def started(settings: Sequence[BackendSettings], workers: int) -> Iterator[list[
 
 
 def connect(pools: Sequence[Pool], meanwhile: Callable[[], None]) -> None:
-    """Wait for all backends; every one that cannot be used is reported, and then none is.
-
-    `meanwhile` is called now and then, and may raise to end the wait.
-    """
+    """Wait for all backends, or report each one that cannot be used; `meanwhile` may raise."""
     spelt: dict[str, Pool] = {}
 
     def connected(pool: Pool) -> None:

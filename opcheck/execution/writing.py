@@ -95,10 +95,9 @@ def check_foreign(folder: Path, known: Callable[[str], object]) -> None:
         raise UsageError(f"-o {folder}: {error.strerror}") from None
     if foreign:
         more = f" and {len(foreign) - 3:,} more" if len(foreign) > 3 else ""
-        message = (
-            f"-o {folder}: it holds what opcheck did not write: {', '.join(foreign[:3])}{more}"
-        )
-        raise UsageError(message, "nothing is removed: move it away, or choose a new folder")
+        what = f"it holds what opcheck did not write: {', '.join(foreign[:3])}{more}"
+        hint = "nothing is removed: move it away, or choose a new folder"
+        raise UsageError(f"-o {folder}: {what}", hint)
 
 
 def check_tests(folder: Path, *, force: bool) -> None:

@@ -1,8 +1,7 @@
 """All cases on all backends: each judged, then timed and judged again whenever a process visits it.
 
-The processes of a row take turns throughout the run and not one after the other, so that each sees
-another state of the machine: what makes the machine slow for some seconds then changes one process
-of a row, and not all of them alike (`timing.comparing` has the numbers).
+The processes of a row take turns throughout the run: what makes the machine slow for some seconds
+then changes one of them, and not all alike (`timing.comparing` has the numbers).
 """
 
 import hashlib
@@ -107,10 +106,7 @@ class OneCase:
     is_judged: bool = False
 
     def visit(self, visit: Visit, chance: random.Random, stop: Callable[[], bool]) -> None:
-        """Time it in one process of each backend, the first time after all were judged.
-
-        Does nothing where nobody is left, or where `stop` says so.
-        """
+        """Time it in one process of each backend that is left, until `stop` says so."""
         evaluation = CaseEvaluation(self.case, self.oracle_answer)
         try:
             if self.oracle and not self.oracle_answer and (asked := evaluation.for_the_oracle):
@@ -127,14 +123,13 @@ class OneCase:
     @property
     def is_precise(self) -> bool:
         """Return True if all ratios to the baseline are precise: more rounds are needless."""
-        timings = [part.timing() for part in self._left()]
+        timings = [timing for part in self._left() if (timing := part.timing()).samples]
         base = next((one for one in timings if one.backend == self.plan.base), None)
-        if base is None or not base.samples:
+        if base is None:
             return True
-        others = [one for one in timings if one is not base and one.samples]
+        others = [one for one in timings if one is not base]
         # Alone, it is timed to be held against another run some day, by the fixed piece of work.
-        others = others or [Timing("", tuple(self.yardstick))]
-        ratios = [ratio(one, base) for one in others]
+        ratios = [ratio(one, base) for one in others or [Timing("", tuple(self.yardstick))]]
         return all(found is None or precise(found) for found in ratios)
 
     def timed(self) -> Timed | None:
@@ -178,12 +173,11 @@ class OneCase:
                 part.why_not = _ONCE
         self.is_judged = True
         if self._left():
-            answers = (one for one in self._answers(evaluation) if isinstance(one, Answer))
-            wants = next((one.wants for one in answers), ())
-            types = [want.dtype.numpy if want.dtype else want.values.dtype for want in wants]
-            written = zip(wants, types, strict=True)
             self.moved = sum(array.nbytes for array in evaluation.question.inputs)
-            self.moved += sum(want.values.size * dtype.itemsize for want, dtype in written)
+            answers = (one for one in self._answers(evaluation) if isinstance(one, Answer))
+            for want in next((one.wants for one in answers), ()):
+                dtype = want.dtype.numpy if want.dtype else want.values.dtype
+                self.moved += want.values.size * dtype.itemsize
 
     def _answers(self, evaluation: CaseEvaluation) -> Sequence[Admitted]:
         return [Answer(self.agreed)] if self.agreed else evaluation.accepted_answers
@@ -274,10 +268,7 @@ class OneCase:
 
 
 class Benchmark:
-    """A benchmark while it lasts; `to_come` visits are planned, as far as is known by now.
-
-    `oracles` are those that the cases name, by these names.
-    """
+    """A benchmark; `to_come` visits are planned; `oracles` go by the names that cases have."""
 
     def __init__(
         self,
@@ -286,17 +277,12 @@ class Benchmark:
         plan: Plan,
         oracles: Mapping[str, Pool] = MappingProxyType({}),
     ) -> None:
-        size = sum(spec.nbytes for case in cases for spec in case.inputs)
-        self._cases = [
-            OneCase(
-                case,
-                plan,
-                [_Participant(*entrant) for entrant in entrants],
-                oracles.get(case.expect.oracle or ""),
-                is_kept=size <= _KEPT,
-            )
-            for case in cases
-        ]
+        is_kept = sum(spec.nbytes for case in cases for spec in case.inputs) <= _KEPT
+        self._cases = []
+        for case in cases:
+            parts = [_Participant(*entrant) for entrant in entrants]
+            oracle = oracles.get(case.expect.oracle or "")
+            self._cases.append(OneCase(case, plan, parts, oracle, is_kept))
         self.plan, self.oracles = plan, oracles
         self.to_come = len(cases) * plan.processes
 

@@ -20,6 +20,7 @@ from opcheck.model import OpVersion, Record, Run, Verdict
 GREW, NEAR = 0.1, 0.5
 #: Where something lay in memory, which is never the same.
 _ADDRESS = re.compile(r"0x[0-9a-fA-F]{6,}")
+_Red = tuple[Collection[Verdict], Collection[Verdict]]
 
 
 class ChangeKind(StrEnum):
@@ -168,9 +169,6 @@ def _without_ledgers(record: Record, as_found: bool) -> Record:
     if record.verdict is not Verdict.KNOWN or record.found is None:
         return replace(record, known=None, unexpected=False)
     return replace(record, verdict=record.found, known=None)
-
-
-_Red = tuple[Collection[Verdict], Collection[Verdict]]
 
 
 def _kind(was: Record, now: Record | None, red: _Red) -> ChangeKind | None:

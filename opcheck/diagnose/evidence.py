@@ -22,6 +22,15 @@ from opcheck.model import Array, Foreign, Tolerance
 
 #: The types that something may have gone through, the widest first.
 NARROWER = tuple(DTYPES[name] for name in ("float32", "float16", "bfloat16"))
+OutputSequence: TypeAlias = Sequence[Array | Foreign]
+#: Two arithmetics that mean the same differ by so many ULP; by more only where the right answer is
+#: so many times farther away.
+_SAME, _SAME_IN_16_BITS = 4, 1
+_FARTHER = 16
+#: And the backend's answer is nearer to the mutant's than to the right one by so much.
+_NEARER = 2
+#: What a single value has in common with itself is nothing.
+_ENOUGH = 3
 
 
 @dataclass(frozen=True)
@@ -128,9 +137,6 @@ def mutant_named(name: str, mutants: Mapping[str, Mutant]) -> Mutant | None:
             return None
         found = part.beside(found) if isinstance(part, Fault) else both(found, part)
     return found
-
-
-OutputSequence: TypeAlias = Sequence[Array | Foreign]
 
 
 @dataclass(frozen=True, eq=False)
@@ -278,16 +284,6 @@ class Evidence:
             ]
             return Evidence(node, got, admitted, Tolerance(ulp=_SAME))
         return Evidence(node, got, (tuple(computed_want(node.op, "", one) for one in answers),))
-
-
-#: Two arithmetics that mean the same differ by so many ULP; by more only where the right answer is
-#: so many times farther away.
-_SAME, _SAME_IN_16_BITS = 4, 1
-_FARTHER = 16
-#: And the backend's answer is nearer to the mutant's than to the right one by so much.
-_NEARER = 2
-#: What a single value has in common with itself is nothing.
-_ENOUGH = 3
 
 
 def reproduces(mutant: Mutant, evidence: Evidence) -> bool:

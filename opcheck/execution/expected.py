@@ -46,6 +46,8 @@ from opcheck.model import (
 from opcheck.suite import materialize, unrounded
 from opcheck.suite.expectation import leads
 
+_CONTRADICTION = "the case and opcheck's engine contradict each other"
+
 
 def _stored(value: AttrValue | Typed) -> Any:
     """An attribute as a model holds it: each float rounded to float32."""
@@ -96,9 +98,6 @@ def _frozen(task: Task, inputs: Sequence[Array]) -> tuple[Array | None, ...]:
         if array is not None:
             array.flags.writeable = False
     return operands
-
-
-_CONTRADICTION = "the case and opcheck's engine contradict each other"
 
 
 class OracleUnavailable(Exception):

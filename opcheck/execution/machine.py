@@ -18,6 +18,16 @@ from opcheck.model import Environment
 from opcheck.model.timing import Machine
 
 _PACKAGES = ("numpy", "ml_dtypes", "onnx", "onnxruntime")
+_CPU = Path("/sys/devices/system/cpu/cpu0")
+#: Touched where nobody knows how large the caches are, in bytes.
+_LARGE = 64 << 20
+_UNITS = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
+#: How often, in seconds, it is looked whether the work is to end.
+_GLANCE = 0.1
+Job = TypeVar("Job")
+Made = TypeVar("Made")
+#: Hands on what is done, one by one, and shows how much that is.
+Counted: TypeAlias = Callable[[Iterable[Made]], Iterable[Made]]
 
 
 def environment() -> Environment:
@@ -28,12 +38,6 @@ def environment() -> Environment:
         platform=platform.platform(),
         packages={name: version_of(name) or "not installed" for name in _PACKAGES},
     )
-
-
-_CPU = Path("/sys/devices/system/cpu/cpu0")
-#: Touched where nobody knows how large the caches are, in bytes.
-_LARGE = 64 << 20
-_UNITS = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 
 
 def machine() -> Machine:
@@ -77,15 +81,6 @@ def _read(path: Path) -> str:
     with suppress(OSError):
         return path.read_text(encoding="utf-8").strip()
     return ""
-
-
-#: How often, in seconds, it is looked whether the work is to end.
-_GLANCE = 0.1
-
-Job = TypeVar("Job")
-Made = TypeVar("Made")
-#: Hands on what is done, one by one, and shows how much that is.
-Counted: TypeAlias = Callable[[Iterable[Made]], Iterable[Made]]
 
 
 def in_parallel(

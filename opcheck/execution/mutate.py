@@ -28,6 +28,9 @@ AnyMutant: TypeAlias = Mutant | StatefulMutant
 
 #: Nodes that are drawn to see what a formula calls; the first ten or so that are legal show it.
 _DRAWN = 40
+#: An operator, and the name of some of its cases.
+_Name = tuple[str, str, str]
+Item = TypeVar("Item", bound=Hashable)
 
 
 @dataclass(frozen=True)
@@ -226,11 +229,6 @@ def _mutation(
             noticers.setdefault(case.name, case.id)
     known |= dict.fromkeys((*killers, *noticers))
     return Mutation(mutant, harmless, tuple(killers.values()), tuple(noticers.values()))
-
-
-#: An operator, and the name of some of its cases.
-_Name = tuple[str, str, str]
-Item = TypeVar("Item", bound=Hashable)
 
 
 def groups(

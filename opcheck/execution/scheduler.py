@@ -25,14 +25,12 @@ if TYPE_CHECKING:
 #: How far a backend may be ahead of the slowest, in cases, and how many bytes their data may have.
 _AHEAD = 512
 _BYTES = 256 << 20
+#: Records by the case's id and the backend's address.
+PreviousRecords: TypeAlias = Mapping[tuple[str, str], Record]
 
 
 def _size(case: Case) -> int:
     return sum(spec.nbytes for spec in case.inputs)
-
-
-#: Records by the case's id and the backend's address.
-PreviousRecords: TypeAlias = Mapping[tuple[str, str], Record]
 
 
 def judge_all(

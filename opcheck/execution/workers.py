@@ -31,6 +31,11 @@ Made = TypeVar("Made")
 
 #: How many seconds a backend has for a case, where nobody says otherwise.
 TIMEOUT = 30.0
+Key = TypeVar("Key", bound=Hashable)
+Found = TypeVar("Found")
+Inquiry: TypeAlias = Generator[Question, Reply, Found]
+#: How often backends are looked after while none of them replies, in seconds.
+_TICK = 0.05
 
 
 @dataclass(frozen=True)
@@ -194,14 +199,6 @@ def facts_of(backends: Sequence[BackendInfo], cases: Sequence[Case]) -> Facts:
 
 
 # ── questions and replies ─────────────────────────────────────────────────────────────────────
-
-
-Key = TypeVar("Key", bound=Hashable)
-Found = TypeVar("Found")
-Inquiry: TypeAlias = Generator[Question, Reply, Found]
-
-#: How often backends are looked after while none of them replies, in seconds.
-_TICK = 0.05
 
 
 class AskableBackend(Protocol):

@@ -15,6 +15,8 @@ from opcheck.model import Array, Values
 from opcheck.suite import load, materialize
 from opcheck.suite.load import node_tests_called
 
+Counted = Callable[[Sequence[ModelTest]], Iterable[ModelTest]]
+
 
 @contextmanager
 def staged(folder: Path) -> Iterator[tuple[Path, Callable[[], None]]]:
@@ -46,9 +48,6 @@ def staged(folder: Path) -> Iterator[tuple[Path, Callable[[], None]]]:
             shutil.rmtree(beside, ignore_errors=True)
     except OSError as error:
         raise Unwritable(folder, error) from None
-
-
-Counted = Callable[[Sequence[ModelTest]], Iterable[ModelTest]]
 
 
 def write_node_tests(

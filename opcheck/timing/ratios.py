@@ -28,6 +28,7 @@ LUCK = math.log(2)
 LEAST = 3
 #: The ends of an interval that says something are no further apart than this factor.
 SPAN = 10
+Word = Literal["faster", "slower", "same", "unclear"]
 
 
 @dataclass(frozen=True)
@@ -58,9 +59,6 @@ def by_worker(pairs: Sequence[Pair]) -> dict[int, tuple[Pair, ...]]:
 def medians(pairs: Sequence[Pair]) -> dict[int, float]:
     """By the worker. No means: a preempted sample is several times as long as others."""
     return {w: median(pair.log for pair in group) for w, group in by_worker(pairs).items()}
-
-
-Word = Literal["faster", "slower", "same", "unclear"]
 
 
 @dataclass(frozen=True)

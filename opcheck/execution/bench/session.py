@@ -34,6 +34,8 @@ from opcheck.timing.ratios import precise, ratio
 _ONCE = "it answers once, and not again and again: time it where it computes"
 #: Data of all cases are kept between visits if they take no more than so many bytes.
 _KEPT = 1 << 30
+#: A backend: the process in which it is judged, and those in which it is timed.
+Entrant: TypeAlias = tuple[Pool, Sequence[Stopwatch]]
 
 
 class Stopped(Exception):
@@ -53,10 +55,6 @@ def _answers(
             raise Stopped
         found |= driver.collect()
     return [found[number] for number in range(len(pools))]
-
-
-#: A backend: the process in which it is judged, and those in which it is timed.
-Entrant: TypeAlias = tuple[Pool, Sequence[Stopwatch]]
 
 
 @dataclass(eq=False)

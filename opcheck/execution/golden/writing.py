@@ -39,6 +39,14 @@ _PACKAGES = ("ml_dtypes", "mpmath", "numpy", "onnx")
 _EPOCH = (1980, 1, 1, 0, 0, 0)
 #: So much beside its tensors an archive may hold, in bytes: its directory, twice a name each.
 _DIRECTORY = 1 << 12
+METHOD_TEXTS: dict[gm.ManifestMethod, str] = {
+    "exact": "nothing had to be rounded",
+    "bounded": "correctly rounded: the proven error bound leaves one number for each value",
+    "mpmath": "correctly rounded from as many digits as it takes",
+    "stated": "as the case states it: the text leaves it open, or opcheck lacks the operator",
+}
+#: What was written of a case, and what was not.
+_Done: TypeAlias = tuple[gm.ManifestCase, tuple[gm.LeftOut, ...]]
 
 
 def npz_bytes(tensors: Mapping[str, Array]) -> bytes:
@@ -187,24 +195,12 @@ def _named_tensors(test: Test, data: ComputedDataSet) -> dict[str, tuple[str, Ar
     return found
 
 
-METHOD_TEXTS: dict[gm.ManifestMethod, str] = {
-    "exact": "nothing had to be rounded",
-    "bounded": "correctly rounded: the proven error bound leaves one number for each value",
-    "mpmath": "correctly rounded from as many digits as it takes",
-    "stated": "as the case states it: the text leaves it open, or opcheck lacks the operator",
-}
-
-
 @dataclass(frozen=True)
 class GoldenSettings:
     """Options of writing: the most data sets per test, and archives next to the tensors."""
 
     data_sets: int = 1
     npz: bool = False
-
-
-#: What was written of a case, and what was not.
-_Done: TypeAlias = tuple[gm.ManifestCase, tuple[gm.LeftOut, ...]]
 
 
 def write(

@@ -40,6 +40,12 @@ from opcheck.suite import expectation, materialize, unrounded
 _PATIENCE = 400
 #: Of tensors up to this size each element is made plainer by itself.
 _FEW = 80
+#: The data of larger nodes is made anew for each mutant: all of it would fill the memory.
+_KEPT = 1000
+#: Outputs up to this size are written out.
+_WRITTEN = 256
+#: How many values are tried for an attribute that may make a node legal.
+_VALUES = 8
 
 
 def shrunk(found: Candidate, still: Callable[[Candidate], bool]) -> Candidate:
@@ -138,10 +144,6 @@ def _digits(value: float) -> float:
     if not math.isfinite(value):
         return 4
     return min(len(f"{value:g}") + (value != float(f"{value:g}")) * 8, 12) + (value < 0) / 2
-
-
-#: The data of larger nodes is made anew for each mutant: all of it would fill the memory.
-_KEPT = 1000
 
 
 @dataclass(frozen=True, eq=False)
@@ -248,12 +250,6 @@ class SearchSpace:
             return False
         case_kills = tried.case_kills()
         return case_kills is not None and case_kills.verdict(mutant) in RED
-
-
-#: Outputs up to this size are written out.
-_WRITTEN = 256
-#: How many values are tried for an attribute that may make a node legal.
-_VALUES = 8
 
 
 def case_of(schema: Schema, dtype: DType, node: Candidate) -> Case | None:

@@ -9,7 +9,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Protocol, TypeAlias, runtime_checkable
+from typing import Any, Protocol, TypeAlias
 
 from opcheck.analysis.status import is_failure, reds_of, status
 from opcheck.backends.connect import of_object
@@ -32,7 +32,6 @@ from opcheck.model import BackendInfo, Case, Ending, Header, Level, LiveResult, 
 from opcheck.report.formatting import Recorder
 
 
-@runtime_checkable
 class Preparing(Protocol):
     """A backend object: `prepare(task)` returns an object with `run(inputs)`."""
 
@@ -135,8 +134,7 @@ class Session:
     def connect(self, cases: Sequence[Case] = ()) -> None:
         """Wait until the backends, and the oracles that `cases` name, can be asked.
 
-        Raises UsageError and BackendUnavailable with everything that is wrong with them, and
-        UsageError where cases compare backends and there is only one.
+        Raises UsageError and BackendUnavailable with everything that is wrong with them.
         """
         # What is wrong with backends stays so; what is wrong with cases is no matter of the next.
         if self._failure:

@@ -6,7 +6,7 @@ the new run and was not in the old is a regression, and so is what was judged an
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
@@ -20,7 +20,6 @@ from opcheck.model import OpVersion, Record, Run, Verdict
 GREW, NEAR = 0.1, 0.5
 #: Where something lay in memory, which is never the same.
 _ADDRESS = re.compile(r"0x[0-9a-fA-F]{6,}")
-_Red = tuple[Collection[Verdict], Collection[Verdict]]
 
 
 class ChangeKind(StrEnum):
@@ -124,7 +123,8 @@ def compare(old: Run, new: Run) -> Difference:
             continue
         if now is not None and was.digest == now.digest:
             pairs.append((was, now))
-        if kind := _kind(was, now, red):
+        fails = now is not None and is_red(now, red[1])
+        if kind := _kind(was, now, is_red(was, red[0]), fails):
             changes.append(Change(kind, was, now))
     for pair, now in after.items():
         if pair not in before:
@@ -171,11 +171,10 @@ def _without_ledgers(record: Record, as_found: bool) -> Record:
     return replace(record, verdict=record.found, known=None)
 
 
-def _kind(was: Record, now: Record | None, red: _Red) -> ChangeKind | None:
-    """In what way a result changed, None if it did not."""
+def _kind(was: Record, now: Record | None, failed: bool, fails: bool) -> ChangeKind | None:
+    """In what way a result changed that `failed` and now `fails`, None if it did not."""
     if now is None:
         return ChangeKind.VANISHED
-    failed, fails = is_red(was, red[0]), is_red(now, red[1])
     if fails and not failed:
         return ChangeKind.UNLISTED if was.verdict is Verdict.KNOWN else ChangeKind.FAILS
     if was.digest != now.digest:

@@ -44,9 +44,8 @@ def status(
     """The exit code of a run, the first that applies in the order of `Exit`, and what it means.
 
     Backends that the user named have to judge something, each of them; of others, one does.
-    For the accidents of its `ending` no case can be blamed; its partings are no matter of
-    operators, and only told. Results that lack because of -x or --max-fail are no reason to call a
-    run `cut_short` while it lasts; once it is stored, they are.
+    Accidents of the `ending` make it fail, partings are only told. Results that lack because of -x
+    or --max-fail make a stored run `cut_short`, not one that lasts.
     """
     results, ending = list(results), ending or Ending()
     red = reds_of(header)

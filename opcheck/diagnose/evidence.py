@@ -22,7 +22,8 @@ from opcheck.model import Array, Foreign, Tolerance
 
 #: The types that something may have gone through, the widest first.
 NARROWER = tuple(DTYPES[name] for name in ("float32", "float16", "bfloat16"))
-OutputSequence: TypeAlias = Sequence[Array | Foreign]
+Output: TypeAlias = Array | Foreign
+OutputSequence: TypeAlias = Sequence[Output]
 #: Two arithmetics that mean the same differ by so many ULP; by more only where the right answer is
 #: so many times farther away.
 _SAME, _SAME_IN_16_BITS = 4, 1
@@ -141,10 +142,9 @@ def mutant_named(name: str, mutants: Mapping[str, Mutant]) -> Mutant | None:
 
 @dataclass(frozen=True, eq=False)
 class Evidence:
-    """A wrong answer to `node`.
+    """A wrong answer to `node`, and the `admitted` ones, none where it must be refused.
 
-    `got` is None where the backend refused the node. `admitted` are the answers that are right,
-    none where the node must be refused.
+    `got` is None where the backend refused the node.
     """
 
     node: Node
@@ -165,7 +165,7 @@ class Evidence:
             for wants in self.admitted
         )
 
-    def passes(self, place: int, output: Array | Foreign) -> bool:
+    def passes(self, place: int, output: Output) -> bool:
         """Return True if an output at this place would have passed, whatever the others are."""
         return any(
             compare_outputs([want], [output], self.tolerance)[0].problem is None
@@ -325,16 +325,14 @@ def _answer(mutant: Mutant, evidence: Evidence) -> OutputSequence | None:
     return None if isinstance(answer, InvalidNode) else as_outputs(answer)
 
 
-def _same_kind(got: Array | Foreign, answer: Array | Foreign) -> bool:
+def _same_kind(got: Output, answer: Output) -> bool:
     if isinstance(got, Foreign) or isinstance(answer, Foreign):
         return isinstance(got, Foreign) and isinstance(answer, Foreign) and got == answer
     same_type = got.dtype.newbyteorder("=") == answer.dtype.newbyteorder("=")
     return same_type and got.shape == answer.shape
 
 
-def _alike(
-    got: Array | Foreign, answer: Array | Foreign, evidence: Evidence, place: int, rounded: bool
-) -> bool:
+def _alike(got: Output, answer: Output, evidence: Evidence, place: int, rounded: bool) -> bool:
     """Return True if two outputs of one kind, at a place of the evidence, are equal."""
     if isinstance(got, Foreign) or isinstance(answer, Foreign):
         return True

@@ -251,9 +251,7 @@ class _CellGroup:
         others = self._bits(one.subject for one in self.all if one.came_out(failure, words))
         others |= self.beside if failure in (*_SILENT, "count") else 0
         found = self._learned(left, others, group) if others or failure != "accepted" else None
-        where = (
-            f" where {found.text}" if found and found.text else " in every case" if found else ""
-        )
+        where = f" where {found.text}" if found and found.text else " in every case" * bool(found)
         printable = "".join(letter if letter.isprintable() else "?" for letter in words)
         short = printable if len(printable) <= _SHOWN else f"{printable[:_SHOWN]} …"
         said = f" ({short})" if short else ""

@@ -14,6 +14,7 @@ from typing import Any
 
 from opcheck import opset
 from opcheck.backends import same_answers
+from opcheck.backends.execute import Outputs
 from opcheck.compare import Want, are_plainly_right, compare_outputs
 from opcheck.compare.agreement import judge_among, steady
 from opcheck.compare.verdict import (
@@ -37,7 +38,6 @@ from opcheck.model import (
     Computed,
     Crashed,
     Declined,
-    Foreign,
     LiveResult,
     NotRun,
     Outcome,
@@ -112,9 +112,7 @@ class CaseEvaluation:
         except (expected.OracleUnavailable, expected.WrongCase):
             return None
 
-    def is_right_on_other_data(
-        self, backend: BackendInfo, answer: Sequence[Array | Foreign]
-    ) -> bool | None:
+    def is_right_on_other_data(self, backend: BackendInfo, answer: Outputs) -> bool | None:
         """Return True if this answer to the other data is right, None if nobody knows."""
         if (wants := self.wants_of_other_data) is None:
             return None

@@ -26,8 +26,7 @@ def suspects_of(before: Suspects | None, learned: Iterable[tuple[Case, Record | 
 def evidence(evaluation: CaseEvaluation, asked: Question, outcome: Outcome) -> Evidence | None:
     """Return the evidence in `outcome`, the wrong answer to `asked` in `evaluation`.
 
-    None where no mutant of an operator can be seen in it: nobody knows the operator, runs
-    contradict each other, or no answer came.
+    None for an unknown operator, runs that contradict each other, or no answer.
     """
     if operator_of(evaluation.case.op) is None:
         return None

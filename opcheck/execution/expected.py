@@ -171,9 +171,8 @@ def is_the_same(backend: BackendInfo, oracle: BackendInfo) -> bool:
 def too_degenerate(values: Array, dtype: DType | None, *, rounded: bool) -> str | None:
     """Return why an expected output is too degenerate to test anything, else None.
 
-    That is one of which more than half is 0 in `dtype`, infinity or NaN. Where answers are not
-    `rounded`, zeros are answers like others, as those of Hardmax are, and only an output of nothing
-    else tells too little.
+    That is one of which more than half is 0 in `dtype`, infinity or NaN, or all where answers are
+    not `rounded`, as those of Hardmax: zeros are answers like others there.
     """
     blank = values.size - _telling(values, dtype)
     if not values.size or (2 * blank <= values.size if rounded else blank < values.size):

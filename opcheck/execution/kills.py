@@ -28,7 +28,6 @@ OutputsOrRefusal: TypeAlias = Sequence[Any] | InvalidNode
 
 #: What a case says of a backend that it finds wrong. Nothing else can come of these here.
 RED = (Verdict.FAIL, Verdict.ERROR, Verdict.UNSTABLE)
-#: The backend of `canned_outcome`.
 CANNED = BackendInfo("told", "told", "", repeatable=False)
 
 

@@ -239,8 +239,7 @@ def groups(
 ) -> tuple[CaseGroup, ...]:
     """The groups of `cases`, in their order.
 
-    `mutations` name two killers or noticers of each mutant if there are two. `surveys` are about
-    the same cases, `ledgers` about shipped ones.
+    `mutations` name two killers or noticers of each mutant if there are two.
     """
     by_name: dict[_Name, list[Case]] = defaultdict(list)
     for case in cases:

@@ -38,8 +38,7 @@ _WORST = [
 def matrix(cases: Sequence[Case]) -> dict[Cell, list[Case]]:
     """Every version of the operators in `cases` on every dtype its specification allows.
 
-    With each go the small cases (level smoke) that ask at its own opset what the text decides, with
-    the answer written out; the first of each name.
+    With each go its own opset's smoke cases of rule `must` with a literal, the first of each name.
     """
     found: dict[Cell, dict[str, Case]] = {cell: {} for cell in _cells(cases)}
     for case in cases:

@@ -76,7 +76,10 @@ def _write_outputs(folder: Path, task: Task, answer: Produced) -> Saying | None:
 
 
 def begin(folder: Path, backend: BackendInfo | None) -> None:
-    """Make an empty folder for what `backend` answers, or for questions alone; see `Recording`."""
+    """Make an empty folder for what `backend` answers, or for questions alone.
+
+    Removes what an earlier run saved there. Raises UsageError for anything else, and for OSErrors.
+    """
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for case in earlier_cases(folder):
@@ -118,11 +121,7 @@ def recording(backends: Sequence[AskableBackend], folder: Path) -> list[AskableB
 
 @dataclass(eq=False)
 class Recording:
-    """A backend whose answers are saved as they come, a folder in `folder` for each case.
-
-    What an earlier run saved there is removed first. Raises UsageError where the folder holds
-    anything else, or cannot be made.
-    """
+    """A backend whose answers are saved as they come, in `folder`, which it `begin`s."""
 
     backend: AskableBackend
     folder: Path

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from opcheck.execution.evaluation import (
     CaseEvaluation,
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 #: How far a backend may be ahead of the slowest, in cases, and how many bytes their data may have.
 _AHEAD = 512
 _BYTES = 256 << 20
-#: Records by the case's id and the backend's address.
-PreviousRecords: TypeAlias = Mapping[tuple[str, str], Record]
 
 
 def _size(case: Case) -> int:
@@ -57,8 +55,8 @@ class _OpenCase:
 class Scheduler:
     """A run, which judges every case on every backend, case by case, in the given order.
 
-    It yields its results once; then it knows their causes. Results `kept` of an earlier run come in
-    their turn. Of a case that compares backends with each other, all are kept or none.
+    It yields its results once; then it knows their causes. Results `kept` of an earlier run, by
+    case and backend, come in their turn. Of a case that compares backends, all are kept or none.
 
     The user's `gate` decides about the cases that it lists, `ledgers` explain failures of others;
     failures that stay puzzling are diagnosed. `oracles` go by the names that cases have for them.
@@ -67,7 +65,7 @@ class Scheduler:
 
     cases: Sequence[Case]
     backends: Sequence[AskableBackend]
-    kept: PreviousRecords
+    kept: Mapping[tuple[str, str], Record]
     ledgers: Sequence[Ledger] = ()
     is_puzzling: Callable[[LiveResult | Record], bool] = lambda result: False
     oracles: Mapping[str, AskableBackend] = field(default_factory=dict)
@@ -231,8 +229,7 @@ class Scheduler:
 
         first = known(judged)
         for other in judged.others if first.verdict is Verdict.KNOWN else ():
-            result = known(other)
-            if result.verdict is not Verdict.KNOWN:
+            if (result := known(other)).verdict is not Verdict.KNOWN:
                 return other, result
         return judged, first
 

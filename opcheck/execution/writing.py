@@ -2,7 +2,7 @@
 
 import shutil
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -10,12 +10,11 @@ import numpy as np
 
 from opcheck.dtypes import identical
 from opcheck.errors import CaseFileError, Unwritable, UsageError
+from opcheck.execution.machine import Counted
 from opcheck.graph.test_data import TEST_FILE, ModelTest, write_test
 from opcheck.model import Array, Values
 from opcheck.suite import load, materialize
 from opcheck.suite.load import node_tests_called
-
-Counted = Callable[[Sequence[ModelTest]], Iterable[ModelTest]]
 
 
 @contextmanager
@@ -51,12 +50,11 @@ def staged(folder: Path) -> Iterator[tuple[Path, Callable[[], None]]]:
 
 
 def write_node_tests(
-    folder: Path, source: Path, *, force: bool = False, counted: Counted = iter
+    folder: Path, source: Path, *, force: bool = False, counted: Counted[ModelTest] = iter
 ) -> int:
     """Write the tests that `source` names to `folder`/node, whole or not at all; returns how many.
 
-    With `force` it replaces a folder of nothing but such tests. `counted` hands on each test before
-    it is written. Raises UsageError, Unwritable.
+    With `force` it replaces a folder of nothing but such tests. Raises UsageError, Unwritable.
     """
     check_tests(folder, force=force)
     tests = node_tests_called(source)

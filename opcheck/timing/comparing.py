@@ -176,8 +176,7 @@ def _row(row: _Row, before: Mapping[_Row, Timed], after: Mapping[_Row, Timed]) -
     old, new = _timing(row, before), _timing(row, after)
     case, backend = row[0], row[-1]
     if isinstance(old, str) or isinstance(new, str):
-        reasons = {"old": old, "new": new}
-        lacks = {run: why for run, why in reasons.items() if isinstance(why, str)}
+        lacks = {run: why for run, why in (("old", old), ("new", new)) if isinstance(why, str)}
         why = "; ".join(dict.fromkeys(lacks.values()))
         return Missing(case, backend, "both" if len(lacks) == 2 else next(iter(lacks)), why)
     (then, was), (today, now) = old, new

@@ -114,8 +114,7 @@ def _answered(case: Case, asked: Question, data_sets: int) -> Made:
                     message += f"; at {list(worst.index)} the case says {worst.want!r}, the oracle"
                     message += f" {worst.got!r} (allowed: {worst.allowed})"
                 raise Disagreement(f"the case and the oracle contradict each other: {message}")
-    stated = found or NodeOutputs(tuple(map(in_its_dtype, answer.wants)), "stated")
-    sets = [_data_set(0, asked, answer.wants, stated, case.tolerance)]
+    sets = [_data_set(0, asked, answer.wants, found, case.tolerance)]
     fixed = _fixed(case)
     left: list[LeftOut] = []
     for seed in range(1, 1 if fixed else data_sets):
@@ -172,9 +171,11 @@ def _data_set(
     seed: int,
     asked: Question,
     wants: Sequence[Want],
-    found: NodeOutputs,
+    found: NodeOutputs | None,
     tolerance: Tolerance | None,
 ) -> ComputedDataSet:
+    """The data set with the outputs `found`, or else those that the case states."""
+    found = found or NodeOutputs(tuple(map(in_its_dtype, wants)), "stated")
     pairs = zip(wants, found.arrays, strict=True)
     around = tuple(ends(want, array, tolerance) for want, array in pairs)
     return ComputedDataSet(seed, asked.inputs, around, found.method)
@@ -214,7 +215,6 @@ def _alternatives(case: Case, asked: Question) -> Iterator[Test]:
             case Answer(wants):
                 is_computed = isinstance(alternative.expect, Computed)
                 found = outputs(asked.task, asked.inputs) if is_computed else None
-                found = found or NodeOutputs(tuple(map(in_its_dtype, wants)), "stated")
                 data, reason = _data_set(0, asked, wants, found, case.tolerance), ""
         test = _test(f"{case.id}~{alternative.name}", "open", asked.task, case, [data])
         yield replace(test, alternative=alternative.name, reason=reason)

@@ -48,8 +48,7 @@ class NodeOutputs(NamedTuple):
 def outputs(task: Task, inputs: Sequence[Array]) -> NodeOutputs | None:
     """The right outputs, each value correctly rounded; None if the engine lacks the operator.
 
-    Raises InvalidNode, UnsoundArithmetic, and ValueError where it is not certain what an output
-    rounds to.
+    Raises InvalidNode, UnsoundArithmetic, and ValueError for uncertain rounding.
     """
     if operator_of(task.op) is None:
         return None

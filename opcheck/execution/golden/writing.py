@@ -215,8 +215,7 @@ def write(
 ) -> gm.Manifest:
     """Write `cases` to `folder`, which is there whole or not at all; nothing if no test can be.
 
-    `force` is as in `check_place`. `counted` hands on each case as it is done. Raises UsageError,
-    Unwritable.
+    `force` is as in `check_place`, whose UsageError it raises, and Unwritable.
     """
     check_place(folder, force=force)
     with staged(folder) as (stage, put):

@@ -27,12 +27,9 @@ from opcheck.model import (
 )
 
 #: Of several verdicts on one cell, the first of these counts.
-_WORST = [
-    Verdict[name]
-    for name in """
-    BAD_CASE CRASH TIMEOUT OOM FAIL DIFFER UNSTABLE ERROR WARN UNSUPPORTED NOT_RUN KNOWN PASS
-    """.split()
-]
+_WORST = (
+    "BAD_CASE CRASH TIMEOUT OOM FAIL DIFFER UNSTABLE ERROR WARN UNSUPPORTED NOT_RUN KNOWN PASS"
+).split()
 
 
 def matrix(cases: Sequence[Case]) -> dict[Cell, list[Case]]:
@@ -107,7 +104,7 @@ def support(
 def _support(cell: Cell, declaration: bool | None, results: Sequence[LiveResult]) -> Support:
     if not results:
         return Support(cell, declaration, None)
-    verdict = min((result.verdict for result in results), key=_WORST.index)
+    verdict = min((one.verdict for one in results), key=lambda one: _WORST.index(one.name))
     those = [result for result in results if result.verdict is verdict]
     return Support(
         cell,

@@ -91,9 +91,9 @@ def ratio(one: Timing, base: Timing) -> Ratio | None:
     processes may agree by luck, in 12 % of runs: more processes help, rounds do not.
     """
     theirs = pairs(base.samples, one.samples)
-    swapped = [Pair(pair.round, pair.worker, -pair.log) for pair in theirs]
+    swapped = tuple(Pair(pair.round, pair.worker, -pair.log) for pair in theirs)
     # By the workers of the side that has fewer, should they differ: they are all there is.
-    sides: tuple[Sequence[Pair], ...] = (pairs(one.samples, base.samples), swapped)
+    sides = pairs(one.samples, base.samples), swapped
     found = min(sides, key=lambda side: len({pair.worker for pair in side}))
     if not found:
         return None

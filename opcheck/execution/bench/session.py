@@ -287,8 +287,7 @@ class Benchmark:
     def visits(self, stop: Callable[[], bool] = lambda: False) -> Iterator[str]:
         """Measure; each visit is announced by its case's id.
 
-        `stop` is asked after every round and before everything that may take long; it ends all of
-        it, and what was measured until then is there.
+        `stop`, asked after every round, ends all of it; what was measured until then is there.
         """
         chance = random.Random(0)
         left = self._cases

@@ -261,8 +261,7 @@ def _write(stage: Path, settings: GoldenSettings, case: Case) -> _Done:
         try:
             fields, files = written(test, npz=settings.npz)
         except (NotExpressible, ValueError) as error:
-            wrong = isinstance(error, ValueError)
-            left.append(gm.LeftOut(case.id, what, str(error), wrong))
+            left.append(gm.LeftOut(case.id, what, str(error), isinstance(error, ValueError)))
             continue
         for name, data in files.items():
             path = stage / fields.folder / name

@@ -34,7 +34,7 @@ from opcheck.session import BackendLike, Request
 from opcheck.suite import LEVELS, Selection, choose, load_all
 
 AnyPath: TypeAlias = str | PathLike[str]
-Item = TypeVar("Item", bound=str | int)
+Item = TypeVar("Item", bound=str | int | PathLike[str])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -115,14 +115,13 @@ class Session(sessions.Session):
         """Judge every case on every backend of the session, as `opcheck.run` does."""
         if repeat < 1:
             raise UsageError(f"repeat is a whole number from 1, got {repeat}")
-        paths = _paths(known)
         request = Request(
             cases=_some(cases),
             selection="given",
             shipped_ledgers=shipped_ledgers,
             repeat=repeat,
             require_reproducible=require_reproducible,
-            gate=Gate(load_user_ledgers(paths) if paths else ()),
+            gate=Gate(load_user_ledgers(_paths(known))),
         )
         return self._results(request)
 
@@ -235,7 +234,7 @@ def bench(
         if reason := why_not(case):
             raise UsageError(f"{case.id} cannot be timed: {reason}")
     plan = planned(workers, seconds, cold=cold, quick=quick)
-    addresses: tuple[Any, ...] = (backends,) if isinstance(backends, str) else tuple(backends)
+    addresses: tuple[Any, ...] = _several(backends)
     if others := [one for one in addresses if not isinstance(one, str)]:
         hint = "what is timed has processes of its own: write it as an address, such as py:pkg.mod"
         raise UsageError(f"{others[0]!r} cannot be timed in this process", hint)
@@ -265,8 +264,7 @@ def diff(old: AnyPath | StoredRun, new: AnyPath | StoredRun) -> Difference:
 
 
 def _paths(paths: AnyPath | Iterable[AnyPath]) -> list[Path]:
-    some = [paths] if isinstance(paths, str | PathLike) else paths
-    return [Path(one) for one in some]
+    return [*map(Path, _several(paths))]
 
 
 def _several(given: Item | Iterable[Item]) -> tuple[Item, ...]:

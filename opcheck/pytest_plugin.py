@@ -34,24 +34,18 @@ class OpcheckWarning(pytest.PytestWarning):
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add the options, and a setting of the same name for each that a project keeps."""
-    group = parser.getgroup("opcheck", "opcheck: case files judged on backends")
-    options: dict[str, tuple[str, dict[str, Any]]] = {
-        "backend": ("Judge the case files that are collected on this backend. Repeatable.", {}),
-        "known": ("A ledger: what it lists has to fail as listed. Repeatable.", {}),
-        "level": ("smoke, core (the default) or deep.", {"choices": _LEVELS}),
-        "timeout": ("Seconds that a backend has for a case; 30 by default.", {"type": float}),
-    }
-    for name, (about, settings) in options.items():
-        repeated = {"action": "append", "default": []} if about.endswith("Repeatable.") else {}
-        group.addoption(
-            f"--opcheck-{name}", dest=f"opcheck_{name}", help=about, **settings, **repeated
-        )
-    group.addoption(
-        "--opcheck-require-supported",
-        dest="opcheck_require_supported",
-        action="store_true",
-        help="Fail where a backend does not support a case, instead of skipping it.",
-    )
+    option = parser.getgroup("opcheck", "opcheck: case files judged on backends").addoption
+    repeated: dict[str, Any] = {"action": "append", "default": []}
+    about = "Judge the case files that are collected on this backend. Repeatable."
+    option("--opcheck-backend", help=about, **repeated)
+    about = "A ledger: what it lists has to fail as listed. Repeatable."
+    option("--opcheck-known", help=about, **repeated)
+    about = "smoke, core (the default) or deep."
+    option("--opcheck-level", help=about, choices=_LEVELS)
+    about = "Seconds that a backend has for a case; 30 by default."
+    option("--opcheck-timeout", help=about, type=float)
+    about = "Fail where a backend does not support a case, instead of skipping it."
+    option("--opcheck-require-supported", help=about, action="store_true")
     parser.addini("opcheck_backend", "Backends, as --opcheck-backend.", "linelist", [])
     parser.addini("opcheck_known", "Ledgers, as --opcheck-known.", "linelist", [])
     parser.addini("opcheck_level", "As --opcheck-level.", default="core")
@@ -74,29 +68,22 @@ class _Judges:
 
     @property
     def backends(self) -> list[str]:
-        """The addresses of the backends."""
-        return self._setting("backend")
+        return [*self.setting("backend")]
 
-    @property
-    def level(self) -> Any:
-        """Level of the collected cases."""
-        return self.config.getoption("opcheck_level") or self.config.getini("opcheck_level")
+    def setting(self, name: str) -> Any:
+        """An option of the command line, or else of the project."""
+        return self.config.getoption(f"opcheck_{name}") or self.config.getini(f"opcheck_{name}")
 
     def gate(self, more: Iterable[str | Path] = ()) -> Gate:
         """The ledgers of the user, each set of them read once."""
         from opcheck.known import Gate, load_user_ledgers
 
-        paths = tuple(Path(one) for one in (*self._setting("known"), *more))
+        paths = tuple(Path(one) for one in (*self.setting("known"), *more))
         if paths not in self._gates:
-            self._gates[paths] = Gate(load_user_ledgers(paths) if paths else ())
+            self._gates[paths] = Gate(load_user_ledgers(paths))
         return self._gates[paths]
 
-    def _setting(self, name: str) -> list[str]:
-        found: list[str] = self.config.getoption(f"opcheck_{name}")
-        return [*(found or self.config.getini(f"opcheck_{name}"))]
-
     def judge(self, case: Case, backend: BackendLike, known: Iterable[str | Path] = ()) -> Result:
-        """The result of one backend on one case."""
         if not case.expect.compares_backends or backend not in self.backends:
             (result,) = self._results(case, [backend], known)
             return result
@@ -211,10 +198,8 @@ class NoCase(pytest.Item):
     def runtest(self) -> None:
         """Fail."""
         files = self.config.stash[_KEY].files
-        message = (
-            f"of {files} case files, none has a case of this level" if files else "no case file"
-        )
-        pytest.fail(f"--opcheck-backend: no case was collected: {message}", pytrace=False)
+        why = f"of {files} case files, none has a case of this level" if files else "no case file"
+        pytest.fail(f"--opcheck-backend: no case was collected: {why}", pytrace=False)
 
 
 class CollectedCaseFile(pytest.File):
@@ -226,7 +211,7 @@ class CollectedCaseFile(pytest.File):
 
         judges = self.config.stash[_KEY]
         judges.files += 1
-        for case in load(self.path, level=judges.level):
+        for case in load(self.path, level=judges.setting("level")):
             judges.cases.append(case)
             for backend in judges.backends:
                 name = f"{case.id}[{backend}]"
@@ -291,10 +276,9 @@ def opcheck_case(request: pytest.FixtureRequest) -> Callable[..., Result]:
         """
         from opcheck.errors import OpcheckError
 
-        messages = []
+        ledgers = [known] if isinstance(known, str | Path) else known
         try:
             for one in _cases(case, path):
-                ledgers = [known] if isinstance(known, str | Path) else known
                 result = judges.judge(one, backend, ledgers)
                 judges.report(result, request.node)
             return result

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Protocol, TypeAlias, runtime_checkable
+from typing import Any, Protocol, TypeAlias
 
 from opcheck.analysis.status import is_failure, reds_of, status
 from opcheck.backends.connect import of_object
@@ -31,7 +32,6 @@ from opcheck.model import BackendInfo, Case, Ending, Header, Level, LiveResult, 
 from opcheck.report.formatting import Recorder
 
 
-@runtime_checkable
 class Preparing(Protocol):
     """A backend object: `prepare(task)` returns an object with `run(inputs)`."""
 
@@ -109,10 +109,7 @@ class Session:
         return tuple(one for one in self._given if isinstance(one, str))
 
     def __enter__(self) -> Session:
-        """Start the backends, and wait for none.
-
-        Raises UsageError for everything that is wrong with their addresses.
-        """
+        """Start the backends, and wait for none; raises UsageError for all wrong addresses."""
         with ExitStack() as stack:
             here = [InProcess(of_object(one)) for one in self._given if not isinstance(one, str)]
             settings = []
@@ -120,12 +117,9 @@ class Session:
                 self._folder = stack.enter_context(guarded_folder())
                 settings = chosen_backends(self.addresses, self._folder, self.limits)
             self._pools = stack.enter_context(started(settings, self._jobs))
-            rest: dict[bool, Iterator[AskableBackend]] = {
-                True: iter(self._pools),
-                False: iter(here),
-            }
-            named = [next(rest[isinstance(one, str)]) for one in self._given]
-            self.backends: list[AskableBackend] = named or [*self._pools]
+            pools, others = iter(self._pools), iter(here)
+            named = [next(pools) if isinstance(one, str) else next(others) for one in self._given]
+            self.backends: list[AskableBackend] = [*(named or self._pools)]
             self._stack = stack.pop_all()
         return self
 
@@ -140,8 +134,7 @@ class Session:
     def connect(self, cases: Sequence[Case] = ()) -> None:
         """Wait until the backends, and the oracles that `cases` name, can be asked.
 
-        Raises UsageError and BackendUnavailable with everything that is wrong with them, and
-        UsageError where cases compare backends and there is only one.
+        Raises UsageError and BackendUnavailable with everything that is wrong with them.
         """
         # What is wrong with backends stays so; what is wrong with cases is no matter of the next.
         if self._failure:
@@ -154,19 +147,17 @@ class Session:
                 new, self.addresses, self._folder, self.limits, self._meanwhile, self._jobs
             )
             self.oracles |= self._stack.enter_context(found)
-        if not self._is_connected:
-            try:
-                self._connect()
-            except OpcheckError as error:
-                self._failure = error
-                raise
-            self._is_connected = True
-
-    def _connect(self) -> None:
-        connect(self._pools, self._meanwhile)
-        twice = [info.address for info in self.infos]
-        if wrong := {one for one in twice if twice.count(one) > 1}:
-            raise UsageError(f"several backends are called {', '.join(sorted(wrong))}")
+        if self._is_connected:
+            return
+        try:
+            connect(self._pools, self._meanwhile)
+            named = Counter(info.address for info in self.infos)
+            if wrong := sorted(address for address, count in named.items() if count > 1):
+                raise UsageError(f"several backends are called {', '.join(wrong)}")
+        except OpcheckError as error:
+            self._failure = error
+            raise
+        self._is_connected = True
 
     def begin(self, request: Request) -> LiveRun:
         """Return a run of the request's cases on all backends, which need to be connected."""
@@ -192,10 +183,7 @@ class Session:
 
 
 class LiveRun:
-    """A run while it lasts: its `header`, its results, and in the end the run as a whole.
-
-    `backends` may be replaced, and `kept` set to results of an earlier run, before it begins.
-    """
+    """A run while it lasts; before, `backends` may be replaced, and `kept` be an earlier run."""
 
     def __init__(self, session: Session, request: Request) -> None:
         self.request, self._session = request, session
@@ -266,10 +254,7 @@ class LiveRun:
         return (record.case, record.backend) in self.kept.by_pair
 
     def end(self, records: Sequence[Record], *, stopped: bool = False) -> tuple[Run, list[Record]]:
-        """End the session; return the run of these results, and those whose diagnosis it revised.
-
-        `stopped`: the user wanted no more.
-        """
+        """End the session, maybe `stopped` by the user; return the run, and results it revised."""
         settled = self._judging.settled(records)
         revised = [one for one, was in zip(settled, records, strict=True) if one is not was]
         died, left = self._session.endings()

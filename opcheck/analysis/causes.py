@@ -28,10 +28,7 @@ UNEXPLAINED = "not explained"
 
 @dataclass(frozen=True)
 class Cause:
-    """Failures of one backend, and the diagnosis that they have in common.
-
-    It is `explained` unless that only says how they fail.
-    """
+    """Failures with one diagnosis, `explained` unless that only says how they fail."""
 
     diagnosis: Diagnosis
     results: tuple[Record, ...]

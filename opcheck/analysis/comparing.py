@@ -6,7 +6,7 @@ the new run and was not in the old is a regression, and so is what was judged an
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
@@ -43,14 +43,7 @@ class ChangeKind(StrEnum):
 
 
 REGRESSIONS = frozenset(
-    [
-        ChangeKind.FAILS,
-        ChangeKind.UNLISTED,
-        ChangeKind.LOST,
-        ChangeKind.NOT_RUN,
-        ChangeKind.BAD_CASE,
-        ChangeKind.VANISHED,
-    ]
+    ChangeKind[name] for name in "FAILS UNLISTED LOST NOT_RUN BAD_CASE VANISHED".split()
 )
 
 
@@ -109,26 +102,20 @@ class Difference:
 
 
 def compare(old: Run, new: Run) -> Difference:
-    """Hold `new` against `old`.
-
-    Where the known defects were applied in one of them only, it is as if they were in neither.
-    """
+    """Compare two runs; known defects that were applied in one of them only count in neither."""
     applied = [(run.header.known, bool(run.header.ledgers)) for run in (old, new)]
     as_found = applied[0] != applied[1]
     before, after = (
         {pair: _without_ledgers(one, as_found) for pair, one in run.by_pair.items()}
         for run in (old, new)
     )
+    heads = old.header, new.header
     red = reds_of(old.header), reds_of(new.header)
-    asked = [
-        (head.selection, head.paths, head.shard, head.seed) for head in (old.header, new.header)
-    ]
+    asked = {(head.selection, head.paths, head.shard, head.seed) for head in heads}
     # Only then was a result asked for that is missing in the new run.
-    same_request = new.complete and asked[0] == asked[1]
+    same_request = new.complete and len(asked) == 1
     addresses = {backend.address for backend in new.header.backends}
-    changes = []
-    left_out = []
-    pairs = []
+    changes, left_out, pairs = [], [], []
     for pair, was in before.items():
         now = after.get(pair)
         if now is None and not (same_request and was.backend in addresses):
@@ -136,7 +123,8 @@ def compare(old: Run, new: Run) -> Difference:
             continue
         if now is not None and was.digest == now.digest:
             pairs.append((was, now))
-        if kind := _kind(was, now, red):
+        fails = now is not None and is_red(now, red[1])
+        if kind := _kind(was, now, is_red(was, red[0]), fails):
             changes.append(Change(kind, was, now))
     for pair, now in after.items():
         if pair not in before:
@@ -151,23 +139,13 @@ def compare(old: Run, new: Run) -> Difference:
 
 
 def judged(old: Run, new: Run, found: Difference, *, common: bool = False) -> tuple[Exit, str]:
-    """The exit code, the first that applies in the order of `Exit`, and what it means.
-
-    `common`: what the new run was not asked for is no matter.
-    """
-    counts = found.counts()
-    messages = [f"{count:,} {kind}" for kind, count in counts.items()]
+    """The exit code and its meaning; if `common`, the new run may have been asked for less."""
+    messages = [f"{count:,} {kind}" for kind, count in found.counts().items()]
     messages += [f"{len(found.growths):,} nearer to the limit"] * bool(found.growths)
-    said = "; ".join(messages) or f"{found.compared:,} results are as they were"
-    said += "".join(
-        f"; {count:,} {what}"
-        for what, count in {
-            "left out": len(found.left_out),
-            "failing in both": found.failing,
-            **{f"{verdict} in both": count for verdict, count in found.unjudged.items()},
-        }.items()
-        if count
-    )
+    messages = messages or [f"{found.compared:,} results are as they were"]
+    others = {"left out": len(found.left_out), "failing in both": found.failing}
+    others |= {f"{verdict} in both": count for verdict, count in found.unjudged.items()}
+    said = "; ".join(messages + [f"{count:,} {what}" for what, count in others.items() if count])
     if short := [name for name, run in (("OLD", old), ("NEW", new)) if not run.complete]:
         return Exit.UNUSABLE, f"incomplete: {' and '.join(short)} was cut short; {said}"
     if found.left_out and not common:
@@ -193,14 +171,10 @@ def _without_ledgers(record: Record, as_found: bool) -> Record:
     return replace(record, verdict=record.found, known=None)
 
 
-_Red = tuple[Collection[Verdict], Collection[Verdict]]
-
-
-def _kind(was: Record, now: Record | None, red: _Red) -> ChangeKind | None:
-    """In what way a result changed, None if it did not."""
+def _kind(was: Record, now: Record | None, failed: bool, fails: bool) -> ChangeKind | None:
+    """In what way a result changed that `failed` and now `fails`, None if it did not."""
     if now is None:
         return ChangeKind.VANISHED
-    failed, fails = is_red(was, red[0]), is_red(now, red[1])
     if fails and not failed:
         return ChangeKind.UNLISTED if was.verdict is Verdict.KNOWN else ChangeKind.FAILS
     if was.digest != now.digest:

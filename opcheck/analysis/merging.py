@@ -203,16 +203,16 @@ def _repeated(parts: Sequence[RunPart]) -> Iterator[str]:
 def _compared_apart(parts: Sequence[RunPart]) -> Iterator[str]:
     """Yield cases on which the parts compare different backends with each other."""
     first: dict[str, int] = {}
-    seen: set[tuple[int, int]] = set()
+    found: dict[tuple[int, int], str] = {}
     for number, part in enumerate(parts):
         for record in part.run.records:
-            if not record.against or record.oracle:
-                continue
-            other = first.setdefault(record.case, number)
-            if other != number and (other, number) not in seen:
-                seen.add((other, number))
-                both = f"{parts[other].name} and {part.name}"
-                yield f"{both} compare other backends with each other on {quoted(record.case)}"
+            if record.against and not record.oracle:
+                other = first.setdefault(record.case, number)
+                if other != number:
+                    found.setdefault((other, number), quoted(record.case))
+    for (one, other), case in found.items():
+        both = f"{parts[one].name} and {parts[other].name}"
+        yield f"{both} compare other backends with each other on {case}"
 
 
 def _lacks(parts: Sequence[RunPart], header: Header) -> Iterator[str]:

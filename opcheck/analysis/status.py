@@ -44,9 +44,8 @@ def status(
     """The exit code of a run, the first that applies in the order of `Exit`, and what it means.
 
     Backends that the user named have to judge something, each of them; of others, one does.
-    For the accidents of its `ending` no case can be blamed; its partings are no matter of
-    operators, and only told. Results that lack because of -x or --max-fail are no reason to call a
-    run `cut_short` while it lasts; once it is stored, they are.
+    Accidents of the `ending` make it fail, partings are only told. Results that lack because of -x
+    or --max-fail make a stored run `cut_short`, not one that lasts.
     """
     results, ending = list(results), ending or Ending()
     red = reds_of(header)
@@ -76,11 +75,8 @@ def status(
     if wrong:
         return Exit.NONCONFORMING, f"does not conform: {'; '.join(wrong)}"
     if not total:
-        matched = (
-            f"{header.part} has no case"
-            if header.part and header.suite.cases
-            else "no case matched"
-        )
+        is_empty_part = header.part and header.suite.cases
+        matched = f"{header.part} has no case" if is_empty_part else "no case matched"
         return Exit.NOTHING_JUDGED, f"nothing was judged: {matched}"
     if idle and (header.named or len(idle) == len(header.backends)):
         return Exit.NOTHING_JUDGED, f"nothing was judged: {'; '.join(idly)}"
@@ -107,8 +103,7 @@ def status(
     remarks += [f"{header.part} only"] * bool(header.part)
     remarks += [*several_builds(header), *ending.partings]
     head = f"nothing new: {judged}" if known else f"conforms: {judged}, nothing unexpected"
-    said = "; ".join(filter(None, [head, *remarks]))
-    return Exit.CONFORMS, said
+    return Exit.CONFORMS, "; ".join(filter(None, [head, *remarks]))
 
 
 def outcome(run: Run) -> tuple[Exit, str]:

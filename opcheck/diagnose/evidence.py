@@ -22,6 +22,16 @@ from opcheck.model import Array, Foreign, Tolerance
 
 #: The types that something may have gone through, the widest first.
 NARROWER = tuple(DTYPES[name] for name in ("float32", "float16", "bfloat16"))
+Output: TypeAlias = Array | Foreign
+OutputSequence: TypeAlias = Sequence[Output]
+#: Two arithmetics that mean the same differ by so many ULP; by more only where the right answer is
+#: so many times farther away.
+_SAME, _SAME_IN_16_BITS = 4, 1
+_FARTHER = 16
+#: And the backend's answer is nearer to the mutant's than to the right one by so much.
+_NEARER = 2
+#: What a single value has in common with itself is nothing.
+_ENOUGH = 3
 
 
 @dataclass(frozen=True)
@@ -73,11 +83,10 @@ class Fault:
 
     def narrowed(self, node: Node) -> Node:
         """Return the node with its inputs in the type."""
+        narrow = self.dtype.numpy
         with np.errstate(all="ignore"):
             inputs = tuple(
-                self._bounded(one.astype(self.dtype.numpy))
-                if one is not None and is_real(one)
-                else one
+                one if one is None or not is_real(one) else self._bounded(one.astype(narrow))
                 for one in node.inputs
             )
         return replace(node, inputs=inputs)
@@ -131,15 +140,11 @@ def mutant_named(name: str, mutants: Mapping[str, Mutant]) -> Mutant | None:
     return found
 
 
-OutputSequence: TypeAlias = Sequence[Array | Foreign]
-
-
 @dataclass(frozen=True, eq=False)
 class Evidence:
-    """A wrong answer to `node`.
+    """A wrong answer to `node`, and the `admitted` ones, none where it must be refused.
 
-    `got` is None where the backend refused the node. `admitted` are the answers that are right,
-    none where the node must be refused.
+    `got` is None where the backend refused the node.
     """
 
     node: Node
@@ -160,7 +165,7 @@ class Evidence:
             for wants in self.admitted
         )
 
-    def passes(self, place: int, output: Array | Foreign) -> bool:
+    def passes(self, place: int, output: Output) -> bool:
         """Return True if an output at this place would have passed, whatever the others are."""
         return any(
             compare_outputs([want], [output], self.tolerance)[0].problem is None
@@ -189,10 +194,7 @@ class Evidence:
         return found if len(found) < len(got) else frozenset()
 
     def nearest(self, place: int) -> Array | None:
-        """The right values of an output, of several answers those nearest to what came.
-
-        None where none has the shape of what came, or where that is not of floats.
-        """
+        """The right values nearest to what came; None without floats of the same shape."""
         return self._right[place]
 
     @cached_property
@@ -226,10 +228,7 @@ class Evidence:
         return [(int(off.max(initial=0)), int(off.argmax()) if off.size else 0) for off in steps]
 
     def narrower_types(self) -> list[DType]:
-        """Return the narrower types that the operator allows, the widest first.
-
-        Empty where the output is not of the input's type, or that is no float.
-        """
+        """Return the narrower types allowed, widest first; only if outputs are floats as inputs."""
         lead = self.node.lead
         own = None if lead is None else of(lead)
         if own is None or own.kind != "float" or not self.got:
@@ -273,9 +272,8 @@ class Evidence:
         """Return the same in a fault's type: the engine says what is right there."""
         node = fault.narrowed(self.node)
         with np.errstate(all="ignore"):
-            got = [
-                fault.restored(array) for array in self.got or () if isinstance(array, np.ndarray)
-            ]
+            arrays = [array for array in self.got or () if isinstance(array, np.ndarray)]
+            got = [*map(fault.restored, arrays)]
         try:
             answers = exactly(node)
         except InvalidNode:
@@ -286,16 +284,6 @@ class Evidence:
             ]
             return Evidence(node, got, admitted, Tolerance(ulp=_SAME))
         return Evidence(node, got, (tuple(computed_want(node.op, "", one) for one in answers),))
-
-
-#: Two arithmetics that mean the same differ by so many ULP; by more only where the right answer is
-#: so many times farther away.
-_SAME, _SAME_IN_16_BITS = 4, 1
-_FARTHER = 16
-#: And the backend's answer is nearer to the mutant's than to the right one by so much.
-_NEARER = 2
-#: What a single value has in common with itself is nothing.
-_ENOUGH = 3
 
 
 def reproduces(mutant: Mutant, evidence: Evidence) -> bool:
@@ -337,26 +325,21 @@ def _answer(mutant: Mutant, evidence: Evidence) -> OutputSequence | None:
     return None if isinstance(answer, InvalidNode) else as_outputs(answer)
 
 
-def _same_kind(got: Array | Foreign, answer: Array | Foreign) -> bool:
+def _same_kind(got: Output, answer: Output) -> bool:
     if isinstance(got, Foreign) or isinstance(answer, Foreign):
         return isinstance(got, Foreign) and isinstance(answer, Foreign) and got == answer
     same_type = got.dtype.newbyteorder("=") == answer.dtype.newbyteorder("=")
     return same_type and got.shape == answer.shape
 
 
-def _alike(
-    got: Array | Foreign, answer: Array | Foreign, evidence: Evidence, place: int, rounded: bool
-) -> bool:
+def _alike(got: Output, answer: Output, evidence: Evidence, place: int, rounded: bool) -> bool:
     """Return True if two outputs of one kind, at a place of the evidence, are equal."""
     if isinstance(got, Foreign) or isinstance(answer, Foreign):
         return True
     dtype = of(got)
-    if dtype is None or dtype.kind != "float":
-        return bool(np.array_equal(got, answer))
-    if not got.size:
-        return True
-    if not rounded:
-        return np.array_equal(got, answer, equal_nan=True)
+    is_float = dtype is not None and dtype.kind == "float"
+    if dtype is None or not (is_float and rounded and got.size):
+        return np.array_equal(got, answer, equal_nan=is_float)
     same = _SAME_IN_16_BITS if got.dtype.itemsize == 2 else _SAME
     right, (wrong, worst) = evidence.nearest(place), evidence.farthest[place]
     # Most mutants leave the worst element right.

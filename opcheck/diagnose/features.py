@@ -50,10 +50,7 @@ def legal_twin(case: Case) -> Case | None:
 
 
 def features(cases: Sequence[Case]) -> list[Feature]:
-    """Return what distinguishes `cases`, which are of one operator, the most natural first.
-
-    Of features that hold of the same cases only the first is kept.
-    """
+    """Return the most natural features that tell `cases` of one operator apart, in this order."""
     attrs = dict.fromkeys(name for case in cases for name in case.attrs)
     found: dict[tuple[str, int], dict[int, int | None]] = defaultdict(dict)
     for number, case in enumerate(cases):
@@ -130,22 +127,20 @@ def _of_tensor(spec: TensorSpec) -> Iterator[str]:
 def _of_values(case: Case) -> Iterator[_Fact]:
     for name, value in case.attrs.items():
         values = value if isinstance(value, tuple) else (value,)
+        is_list = values is value
         numbers = [number for number in values if isinstance(number, int | float)]
         whole = [number for number in numbers if isinstance(number, int)]
-        facts = {
-            "has a negative value" if values is value else "is negative": any(
-                number < 0 for number in numbers
-            ),
-            "needs more than 32 bits": any(not -_INT32 <= n < _INT32 for n in whole),
-            f"is {value}": isinstance(value, str | float),
-            "has a 0": values is value and 0 in numbers,
-            "has unequal values": len({*values}) > 1,
-        }
-        ranks = (PLAIN, PLAIN, VALUE, VALUE, VALUE)
-        for (fact, holds), rank in zip(facts.items(), ranks, strict=True):
-            yield from [(f"`{name}` {fact}", rank, None)] * holds
-        yield from [(f"the number of `{name}`", VALUE, len(values))] * (values is value)
-        size = (f"the largest of `{name}`", LIMIT) if values is value else (f"`{name}`", VALUE)
+        negative = "has a negative value" if is_list else "is negative"
+        facts = [
+            (negative, PLAIN, any(number < 0 for number in numbers)),
+            ("needs more than 32 bits", PLAIN, any(not -_INT32 <= n < _INT32 for n in whole)),
+            (f"is {value}", VALUE, isinstance(value, str | float)),
+            ("has a 0", VALUE, is_list and 0 in numbers),
+            ("has unequal values", VALUE, len({*values}) > 1),
+        ]
+        yield from ((f"`{name}` {fact}", rank, None) for fact, rank, holds in facts if holds)
+        yield from [(f"the number of `{name}`", VALUE, len(values))] * is_list
+        size = (f"the largest of `{name}`", LIMIT) if is_list else (f"`{name}`", VALUE)
         yield from [(*size, max(whole))] if whole else ()
         if case.inputs and name.lower() in ("axis", "axes"):
             yield from _of_axes(name, whole, case.inputs[0].shape)
@@ -175,11 +170,7 @@ Terms: TypeAlias = tuple[Feature, ...]
 
 @dataclass(frozen=True)
 class Condition:
-    """A condition in words, "" for none, the cases that it holds of, and what is known of them.
-
-    `counts`: of how many failing cases it holds, of how many in all; how many others fail, of how
-    many in all.
-    """
+    """A condition in words, "" for none, the cases it holds of, and `counts` as in `Diagnosis`."""
 
     text: str
     holds: int

@@ -60,10 +60,7 @@ class Seen:
 
     @cached_property
     def words(self) -> str:
-        """Return a message without the parts that differ from case to case.
-
-        Of an invalid model that was accepted, what is wrong with it.
-        """
+        """The message without particulars; of an accepted model what is invalid about it."""
         if self.record.failure not in _TELLING:
             return invalid(self.case) if self.record.failure == "accepted" else ""
         message = self.record.reason[self._ours.end() :][:_LONGEST]
@@ -254,9 +251,7 @@ class _CellGroup:
         others = self._bits(one.subject for one in self.all if one.came_out(failure, words))
         others |= self.beside if failure in (*_SILENT, "count") else 0
         found = self._learned(left, others, group) if others or failure != "accepted" else None
-        where = (
-            f" where {found.text}" if found and found.text else " in every case" if found else ""
-        )
+        where = f" where {found.text}" if found and found.text else " in every case" * bool(found)
         printable = "".join(letter if letter.isprintable() else "?" for letter in words)
         short = printable if len(printable) <= _SHOWN else f"{printable[:_SHOWN]} …"
         said = f" ({short})" if short else ""

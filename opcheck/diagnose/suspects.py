@@ -37,8 +37,6 @@ _SMALL = 16 << 10
 #: An invalid model is accepted, with an answer that no mutant gives.
 NOT_CHECKED = Diagnosis("not_checked", "as if it was not checked whether the model is valid")
 
-#: What is to be known of a case that passed, None where that is no evidence.
-Recall: TypeAlias = Callable[[Case], Evidence | None]
 _Asks: TypeAlias = Callable[[Mutant, Evidence], bool]
 
 
@@ -61,10 +59,7 @@ def names_of(op: OpVersion) -> set[str]:
 
 
 def looks_like(name: str, evidence: Evidence) -> bool:
-    """Return True if the mutant of this name reproduces a failure, whatever else failed or passed.
-
-    So what `Suspects` named is found again where other cases were run.
-    """
+    """Return True if the mutant of this name reproduces a failure, whatever else failed."""
     if name == NOT_CHECKED.mistake:
         return evidence.got is not None and not evidence.admitted
     mutants = [one for one in mutants_of(evidence.node.op) if one.name in name.split("+")]
@@ -114,11 +109,11 @@ def _fitting(evidence: Evidence, mutants: Sequence[Mutant], broken: dict[str, st
 class Suspects:
     """Diagnoses of one backend; its results have to come in a fixed order.
 
-    That is so because what explained the most failures is named first. What is said while results
-    come is provisional: a mutant may be contradicted by a later pass.
+    What explained the most failures up to then is named first; a later pass may contradict it.
     """
 
-    def __init__(self, recall: Recall) -> None:
+    def __init__(self, recall: Callable[[Case], Evidence | None]) -> None:
+        #: What is to be known of a case that passed, None where that is no evidence.
         self._recall = recall
         #: By operator, how many failures each mutant explains.
         self._explained: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
@@ -149,8 +144,7 @@ class Suspects:
         """The mutants that reproduce a failure, or else what its numbers have in common.
 
         First the one that explains the most failures up to now, among equals the most specific. A
-        mutant that a pass in the same version and dtype contradicts is left out. Empty where
-        nothing fits.
+        mutant that a pass in the same version and dtype contradicts is left out.
         """
         op = evidence.node.op
         cell = Cell(op, evidence.node.dtype)
@@ -218,10 +212,7 @@ class Suspects:
         return against
 
     def refit(self, case: Case, known: Sequence[Mutant]) -> dict[str, Mutant]:
-        """Return which known mutants, two of them at once or else any give the answer to a case.
-
-        Empty for a case that is not kept.
-        """
+        """Return the known mutants, pairs of them, or else any that give a kept case's answer."""
         evidence = self._failed.get(case.id)
         if evidence is None:
             return {}

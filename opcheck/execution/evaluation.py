@@ -14,6 +14,7 @@ from typing import Any
 
 from opcheck import opset
 from opcheck.backends import same_answers
+from opcheck.backends.execute import Outputs
 from opcheck.compare import Want, are_plainly_right, compare_outputs
 from opcheck.compare.agreement import judge_among, steady
 from opcheck.compare.verdict import (
@@ -37,7 +38,6 @@ from opcheck.model import (
     Computed,
     Crashed,
     Declined,
-    Foreign,
     LiveResult,
     NotRun,
     Outcome,
@@ -48,6 +48,8 @@ from opcheck.model import (
     TimedOut,
     Verdict,
 )
+
+_ONCE = "stability not checked: it is asked once"
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,6 +65,10 @@ class EvaluatedCase:
     open: Outcome | None = None
     answer: Produced | None = None
     others: tuple[EvaluatedCase, ...] = ()
+
+    def changed(self, **fields: Any) -> EvaluatedCase:
+        """Return a copy with other `fields` of the result."""
+        return replace(self, result=replace(self.result, **fields))
 
 
 class CaseEvaluation:
@@ -106,9 +112,7 @@ class CaseEvaluation:
         except (expected.OracleUnavailable, expected.WrongCase):
             return None
 
-    def is_right_on_other_data(
-        self, backend: BackendInfo, answer: Sequence[Array | Foreign]
-    ) -> bool | None:
+    def is_right_on_other_data(self, backend: BackendInfo, answer: Outputs) -> bool | None:
         """Return True if this answer to the other data is right, None if nobody knows."""
         if (wants := self.wants_of_other_data) is None:
             return None
@@ -144,21 +148,14 @@ class CaseEvaluation:
         produced = outcome if isinstance(outcome, Produced) else None
         if silent or case.expect.compares_backends:
             outcome = steady(case.op, outcome, case.outputs, case.tolerance)
+        result = _result(case, backend, printed, outcome)
         if case.expect.compares_backends:
-            result = _result(case, backend, printed, outcome)
             return EvaluatedCase(result, open=outcome, answer=produced)
         if silent:
             judgement = unanswered(case.rule, outcome, silent)
         else:
-            judgement = judge(
-                case.rule,
-                admitted,
-                outcome,
-                case.tolerance,
-                like=self.like,
-                declared=backend.accumulate,
-                twin=twin,
-            )
+            like, declared = self.like, backend.accumulate
+            judgement = judge(case.rule, admitted, outcome, case.tolerance, like, declared, twin)
         if judgement.verdict is Verdict.PASS and isinstance(outcome, Produced):
             contradiction = yield from self._contradiction(outcome, backend)
             if contradiction:
@@ -167,7 +164,7 @@ class CaseEvaluation:
         if refused and not legal and case.model is None:
             judgement = yield from self._at_a_later_opset(judgement)
         result = judged_so(
-            _result(case, backend, printed, outcome),
+            result,
             judgement,
             reason=self._by_whom(judgement) or _unchecked(asked, outcome),
             self_check=self._is_of_itself(backend),
@@ -183,10 +180,8 @@ class CaseEvaluation:
         )
 
     def _unsupported(self, backend: BackendInfo, reason: str) -> EvaluatedCase:
-        result = LiveResult(
-            self.case, backend.address, Verdict.UNSUPPORTED, reason, inexpressible=True
-        )
-        return EvaluatedCase(replace(result, beyond=True))
+        result = LiveResult(self.case, backend.address, Verdict.UNSUPPORTED, reason)
+        return EvaluatedCase(replace(result, inexpressible=True, beyond=True))
 
     @property
     def like(self) -> Array | None:
@@ -268,7 +263,7 @@ def _unchecked(asked: Question, outcome: Outcome) -> str:
         return "values that are drawn at random are not judged, only their type and shape"
     match outcome:
         case Produced(once=True):
-            return "stability not checked: it is asked once"
+            return _ONCE
         case Produced(between=None):
             return "stability on other data not checked: they were refused"
         case _:
@@ -286,17 +281,15 @@ def repeated(
         first, answer = first or one.answer, one.answer
         if first and answer and not evaluation.question.random:
             differs = not same_answers(first.outputs, answer.outputs)
-            one = _marked(one) if differs else one
+            if differs:
+                reason = (
+                    one.result.reason or f"{IRREPRODUCIBLE}: another answer than the first time"
+                )
+                one = one.changed(reason=reason, irreproducible=True)
         judged.append(replace(one, answer=None))
         if judged[0].result.verdict is Verdict.BAD_CASE:
             break
     return judged
-
-
-def _marked(judged: EvaluatedCase) -> EvaluatedCase:
-    """Mark a result whose answer differs from the first one."""
-    reason = judged.result.reason or f"{IRREPRODUCIBLE}: another answer than the first time"
-    return replace(judged, result=replace(judged.result, reason=reason, irreproducible=True))
 
 
 def as_required(judged: EvaluatedCase) -> EvaluatedCase:
@@ -304,10 +297,9 @@ def as_required(judged: EvaluatedCase) -> EvaluatedCase:
     result = judged.result
     if not result.irreproducible or not is_right(result):
         return judged
-    failed = replace(result, verdict=Verdict.UNSTABLE, failure="unstable")
-    if IRREPRODUCIBLE not in result.reason:
-        failed = replace(failed, reason=f"{IRREPRODUCIBLE}; {result.reason}")
-    return replace(judged, result=failed)
+    told = IRREPRODUCIBLE in result.reason
+    reason = result.reason if told else f"{IRREPRODUCIBLE}; {result.reason}"
+    return judged.changed(verdict=Verdict.UNSTABLE, failure="unstable", reason=reason)
 
 
 def combine_repeats(judged: Sequence[EvaluatedCase]) -> EvaluatedCase:
@@ -329,19 +321,17 @@ def combine_repeats(judged: Sequence[EvaluatedCase]) -> EvaluatedCase:
             reason=_contradiction([one.result for one in there], len(judged)),
             refused=False,
             self_check=False,
+            verdicts=verdicts,
+            seconds=seconds,
         )
-        return EvaluatedCase(replace(result, verdicts=verdicts, seconds=seconds))
+        return EvaluatedCase(result)
     if len(there) < len(judged) and worst.result.failure is None:
         worst = next(one for one in judged if one.result.verdict is Verdict.NOT_RUN)
     differs = any(one.result.irreproducible for one in judged)
-    first, *others = [
-        replace(
-            one,
-            result=replace(one.result, verdicts=verdicts, seconds=seconds, irreproducible=differs),
-            open=None,
-        )
+    first, *others = (
+        replace(one.changed(verdicts=verdicts, seconds=seconds, irreproducible=differs), open=None)
         for one in (worst, *_unlike(worst, judged))
-    ]
+    )
     return replace(first, others=tuple(others))
 
 
@@ -393,14 +383,8 @@ def settle_by_agreement(
     """Judge all `backends` by each other's answers, in their order."""
     infos = {backend.address: backend for backend in backends}
     outcomes = {one.result.backend: one.open for one in told if one.open}
-    judgements = judge_among(
-        evaluation.case.op,
-        evaluation.case.rule,
-        outcomes,
-        evaluation.case.outputs,
-        evaluation.case.tolerance,
-        evaluation.like if outcomes else None,
-    )
+    case, like = evaluation.case, evaluation.like if outcomes else None
+    judgements = judge_among(case.op, case.rule, outcomes, case.outputs, case.tolerance, like)
     return [
         _settled(one, judgements[one.result.backend], infos) if one.open else one for one in told
     ]
@@ -411,14 +395,13 @@ def _settled(
 ) -> EvaluatedCase:
     differs = one.open.differs if isinstance(one.open, Produced) else ""
     other = one.result.irreproducible or bool(differs)
-    result = replace(judged_so(one.result, judgement), irreproducible=other)
+    result = judged_so(one.result, judgement, irreproducible=other)
     if judgement.verdict is Verdict.PASS:
         mine = infos[result.backend]
         itself = all(is_the_same(mine, infos[other]) for other in judgement.against)
         message = f"{IRREPRODUCIBLE}: {differs}" if differs else ""
         # Answers to other data are not compared.
         if not message and isinstance(one.open, Produced) and one.open.once:
-            message = "stability not checked: it is asked once"
-        reason = result.reason or message
-        result = replace(result, self_check=itself, reason=reason)
+            message = _ONCE
+        result = replace(result, self_check=itself, reason=result.reason or message)
     return replace(one, result=result)

@@ -1,6 +1,7 @@
 """From judged failures to evidence for `opcheck.diagnose`; imported when something fails."""
 
 from collections.abc import Iterable
+from contextlib import suppress
 
 from opcheck.compare.verdict import UNUSABLE, Answer, Refusal
 from opcheck.diagnose import Suspects
@@ -25,8 +26,7 @@ def suspects_of(before: Suspects | None, learned: Iterable[tuple[Case, Record | 
 def evidence(evaluation: CaseEvaluation, asked: Question, outcome: Outcome) -> Evidence | None:
     """Return the evidence in `outcome`, the wrong answer to `asked` in `evaluation`.
 
-    None where no mutant of an operator can be seen in it: nobody knows the operator, runs
-    contradict each other, or no answer came.
+    None for an unknown operator, runs that contradict each other, or no answer.
     """
     if operator_of(evaluation.case.op) is None:
         return None
@@ -50,16 +50,14 @@ def was_looked_into(record: Record) -> bool:
 
 def recall(case: Case) -> Evidence | None:
     """Return the evidence of a pass; None where no single answer is known to be right."""
-    evaluation = CaseEvaluation(case)
     if not case.expect.is_stated or operator_of(case.op) is None:
         return None
-    try:
-        if len(evaluation.accepted_answers) != 1:
-            return None
+    evaluation = CaseEvaluation(case)
     # The legal twin of an invalid model need not be a good case itself.
-    except ValueError:
-        return None
-    return _evidence(evaluation, evaluation.question, None, Answer)
+    with suppress(ValueError):
+        if len(evaluation.accepted_answers) == 1:
+            return _evidence(evaluation, evaluation.question, None, Answer)
+    return None
 
 
 def _evidence(

@@ -11,14 +11,7 @@ import numpy as np
 
 from opcheck import dtypes
 from opcheck.backends import second_data
-from opcheck.compare import (
-    Want,
-    are_plainly_right,
-    compare,
-    compare_outputs,
-    too_wide,
-    verdict,
-)
+from opcheck.compare import Want, are_plainly_right, compare, compare_outputs, too_wide, verdict
 from opcheck.compare.agreement import misfit, steady, wants_of
 from opcheck.compare.outputs import computed_want, in_its_dtype, stated_want
 from opcheck.dtypes import DType, limits
@@ -53,6 +46,8 @@ from opcheck.model import (
 from opcheck.suite import materialize, unrounded
 from opcheck.suite.expectation import leads
 
+_CONTRADICTION = "the case and opcheck's engine contradict each other"
+
 
 def _stored(value: AttrValue | Typed) -> Any:
     """An attribute as a model holds it: each float rounded to float32."""
@@ -68,10 +63,7 @@ def _stored(value: AttrValue | Typed) -> Any:
 
 
 def question(case: Case) -> Question:
-    """The question that `case` asks.
-
-    Raises ValueError where the case's data cannot be made.
-    """
+    """The question that `case` asks; raises ValueError where its data cannot be made."""
     fed = [spec for spec in case.inputs if not spec.initializer]
     inputs = tuple(materialize(spec) for spec in fed)
     task = Task(
@@ -106,9 +98,6 @@ def _frozen(task: Task, inputs: Sequence[Array]) -> tuple[Array | None, ...]:
         if array is not None:
             array.flags.writeable = False
     return operands
-
-
-_CONTRADICTION = "the case and opcheck's engine contradict each other"
 
 
 class OracleUnavailable(Exception):
@@ -182,9 +171,8 @@ def is_the_same(backend: BackendInfo, oracle: BackendInfo) -> bool:
 def too_degenerate(values: Array, dtype: DType | None, *, rounded: bool) -> str | None:
     """Return why an expected output is too degenerate to test anything, else None.
 
-    That is one of which more than half is 0 in `dtype`, infinity or NaN. Where answers are not
-    `rounded`, zeros are answers like others, as those of Hardmax are, and only an output of nothing
-    else tells too little.
+    That is one of which more than half is 0 in `dtype`, infinity or NaN, or all where answers are
+    not `rounded`, as those of Hardmax: zeros are answers like others there.
     """
     blank = values.size - _telling(values, dtype)
     if not values.size or (2 * blank <= values.size if rounded else blank < values.size):
@@ -194,12 +182,11 @@ def too_degenerate(values: Array, dtype: DType | None, *, rounded: bool) -> str 
 
 def _telling(values: Array, dtype: DType | None) -> int:
     """Count the elements that are neither 0, nor infinite, nor NaN."""
-    if dtype is None or dtype.kind != "float":
-        return int(np.count_nonzero(values))
-    magnitudes = np.abs(values)
-    # Half of the smallest subnormal number is the largest that rounds to 0.
-    tells = (magnitudes > math.ldexp(0.5, dtype.min_exponent)) & (magnitudes <= limits(dtype)[1])
-    return int(np.count_nonzero(tells))
+    if dtype is not None and dtype.kind == "float":
+        # Half of the smallest subnormal number is the largest that rounds to 0.
+        least, largest = math.ldexp(0.5, dtype.min_exponent), limits(dtype)[1]
+        values = (np.abs(values) > least) & (np.abs(values) <= largest)
+    return int(np.count_nonzero(values))
 
 
 class WrongCase(ValueError):
@@ -236,7 +223,10 @@ def accepted_answers(
         case Oracle():
             if oracle_answer is None:
                 raise OracleUnavailable("the oracle was not asked: there was no memory left")
-            answers = [_by_oracle(case, asked, oracle_answer)]
+            try:
+                answers = [_given(case, asked, oracle_answer.wants(case), None)]
+            except WrongCase as error:
+                raise WrongCase(f"by oracle {oracle_answer.oracle}: {error}") from None
         case Agreement():
             answers = []
         case expect:
@@ -272,11 +262,7 @@ def _one(
                 return verdict.Answer(tuple(_outputs(ports, given, random)), name)
             return _given(case, asked, given, name, twins)
         case Golden(folder):
-            pairs = zip(case.outputs, _golden_outputs(case, folder), strict=True)
-            given = [
-                stated_want(case.op, out.name, array, dtypes.of(array)) for out, array in pairs
-            ]
-            return _given(case, asked, given, name, twins)
+            return _given(case, asked, [*_golden_wants(case, folder)], name, twins)
 
 
 def _outputs(
@@ -290,14 +276,6 @@ def _outputs(
         else:
             items = tuple(islice(rest, port.count))
             yield Want(port.name, None, np.empty(0), form=port.form, items=items)
-
-
-def _by_oracle(case: Case, asked: Question, oracle_answer: OracleAnswer) -> verdict.Answer:
-    wants = oracle_answer.wants(case)
-    try:
-        return _given(case, asked, wants, None)
-    except WrongCase as error:
-        raise WrongCase(f"by oracle {oracle_answer.oracle}: {error}") from None
 
 
 def _given(
@@ -322,8 +300,10 @@ def _given(
             raise _refused_by_the_engine(error) from None
         mine = ()
     answers = [*map(rounded, mine)]
-    if case.rule != "open":
-        _check_shapes(wants, answers)
+    for want, answer in zip(wants, answers, strict=False) if case.rule != "open" else ():
+        if answer.shape != want.values.shape:
+            shapes = f"the case says shape {want.values.shape}, the engine {answer.shape}"
+            raise WrongCase(f"{_CONTRADICTION}: {want.name}: {shapes}")
     if not operator.exact:
         engine = [computed_want(case.op, "", answer) for answer in mine]
         pairs = zip_longest(wants, (engine or twins)[: len(wants)])
@@ -348,23 +328,14 @@ def _bounded(case: Case, want: Want, other: Want | None, *, is_twin: bool) -> Wa
     )
 
 
-def _check_shapes(wants: Sequence[Want], answers: Sequence[Array]) -> None:
-    for want, answer in zip(wants, answers, strict=False):
-        if answer.shape != want.values.shape:
-            shapes = f"the case says shape {want.values.shape}, the engine {answer.shape}"
-            raise WrongCase(f"{_CONTRADICTION}: {want.name}: {shapes}")
-
-
 def _check_agreement(comparisons: Iterable[Comparison]) -> None:
     for comparison in comparisons:
         if comparison.problem in (None, "undecided"):
             continue
         message = verdict.what_is_wrong(comparison)
         if comparison.wrong:
-            message = (
-                f"{comparison.output}: {comparison.wrong} of {comparison.total} elements differ"
-            )
-            message += f", {comparison.where}"
+            count = f"{comparison.wrong} of {comparison.total} elements differ"
+            message = f"{comparison.output}: {count}, {comparison.where}"
         for worst in comparison.worst[:1]:
             message += f"; at {list(worst.index)} the case says {worst.want!r},"
             message += f" the engine {worst.got!r} (allowed: {worst.allowed})"
@@ -401,15 +372,15 @@ def _wants_of_twin(legal: Case, twin: Question) -> tuple[Want, ...]:
         raise type(error)(f"its legal twin: {error}") from None
 
 
-def _golden_outputs(case: Case, folder: Path) -> list[Array]:
-    """The golden outputs; raises ValueError where they cannot be those of this case."""
+def _golden_wants(case: Case, folder: Path) -> Iterator[Want]:
+    """Yield the golden outputs; raises ValueError where they cannot be those of this case."""
     stored = [read_tensor(folder / f"output_{number}.pb") for number in range(len(case.outputs))]
     for number, (output, array) in enumerate(zip(case.outputs, stored, strict=True)):
         dtype = dtypes.of(array)
         if dtype is None or output.dtype not in (None, dtype):
             gives = f"; {case.op} gives {output.dtype} here" if output.dtype else ""
             raise WrongCase(f"output_{number}.pb holds {dtype or array.dtype}{gives}")
-    return stored
+        yield stated_want(case.op, output.name, array, dtype)
 
 
 def computed(case: Case, asked: Question, inputs: tuple[Array, ...]) -> tuple[Want, ...]:

@@ -21,35 +21,31 @@ from opcheck.errors import InvalidNode, NotSupported
 from opcheck.execution.evaluation import CaseEvaluation
 from opcheck.execution.expected import legal_twin, node_of
 from opcheck.execution.workers import at_once
-from opcheck.model import BackendInfo, Case, LiveResult, Outcome, Question, Task, Verdict
+from opcheck.model import BackendInfo, Case, Outcome, Question, Task, Verdict
 
 #: What comes of a node: outputs, or why it is refused.
 OutputsOrRefusal: TypeAlias = Sequence[Any] | InvalidNode
 
 #: What a case says of a backend that it finds wrong. Nothing else can come of these here.
 RED = (Verdict.FAIL, Verdict.ERROR, Verdict.UNSTABLE)
-#: The backend of `canned_outcome`.
 CANNED = BackendInfo("told", "told", "", repeatable=False)
 
 
 @dataclass(frozen=True)
-class CannedTask:
-    """A prepared task; what its `answer` returns is the outputs, or why the node is refused."""
-
+class _CannedTask:
     answer: Callable[[Sequence[Any]], OutputsOrRefusal]
 
     def run(self, inputs: Sequence[Any]) -> Sequence[Any]:
-        """The outputs."""
-        if isinstance(said := self.answer(inputs), InvalidNode):
-            raise said
-        return said
+        if isinstance(outputs := self.answer(inputs), InvalidNode):
+            raise outputs
+        return outputs
 
 
 def canned_backend(
     info: BackendInfo, ready: Callable[[Task], Callable[[Sequence[Any]], OutputsOrRefusal]]
 ) -> Adapted:
     """A backend whose answers are made here: `ready` gives what answers a task."""
-    return Adapted(info, (InvalidNode,), lambda task: CannedTask(ready(task)))
+    return Adapted(info, (InvalidNode,), lambda task: _CannedTask(ready(task)))
 
 
 def stateful_backend(stateful: StatefulMutant) -> Adapted:
@@ -102,12 +98,12 @@ class CaseKills:
         # Where a mutant does not show, the same is left of another arithmetic than the engine's.
         key = None if isinstance(answer, InvalidNode) else digest(answer)
         if key is None:
-            return self._judged(mutant, answer).verdict
+            return self._judged(mutant, answer)
         if key not in self._verdicts:
-            self._verdicts[key] = self._judged(mutant, answer).verdict
+            self._verdicts[key] = self._judged(mutant, answer)
         return self._verdicts[key]
 
-    def _judged(self, mutant: Mutant, answer: OutputsOrRefusal) -> LiveResult:
+    def _judged(self, mutant: Mutant, answer: OutputsOrRefusal) -> Verdict:
         own = self.evaluation.question.inputs
 
         def reply(asked: Question) -> Outcome:
@@ -117,7 +113,7 @@ class CaseKills:
             assert self._twin
             return canned_outcome(self._of_twin(mutant, self._twin), asked)
 
-        return at_once(self.evaluation.on(CANNED), reply).result
+        return at_once(self.evaluation.on(CANNED), reply).result.verdict
 
     def _of_twin(self, mutant: Mutant, twin: Node) -> OutputsOrRefusal:
         other = twin.dtype != self.dtype and twin.dtype in dtypes_of(twin.op)
@@ -159,11 +155,10 @@ def same_outputs(one: OutputsOrRefusal, other: OutputsOrRefusal) -> bool:
     """Both refusals, or the same outputs bit for bit."""
     if isinstance(one, InvalidNode) or isinstance(other, InvalidNode):
         return isinstance(one, InvalidNode) and isinstance(other, InvalidNode)
-    if one is other:
-        return True
-    return len(one) == len(other) and all(
-        isinstance(mine, np.ndarray) and isinstance(its, np.ndarray) and identical(mine, its)
-        for mine, its in zip(one, other, strict=True)
+    return one is other or (
+        len(one) == len(other)
+        and all(isinstance(array, np.ndarray) for array in (*one, *other))
+        and all(map(identical, one, other))
     )
 
 

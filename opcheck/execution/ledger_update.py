@@ -78,10 +78,8 @@ def update_ledger(
         nowhere=[
             ledger.line_of(number, spot)
             for number, spot in replaced
-            if is_dead(ledger.fields.known[number].where[spot], cases)
-        ]
-        if ledger and prune
-        else (),
+            if ledger and prune and is_dead(ledger.fields.known[number].where[spot], cases)
+        ],
     )
 
 
@@ -117,21 +115,19 @@ def _entries(failing: Iterable[Record], cases: Sequence[Case]) -> Iterator[dict[
     by_id = {case.id: case for case in cases}
     for (verdict, failure), those in by_way.items():
         for cause in causes(those):
-            diagnosis = cause.diagnosis
+            mistake = cause.diagnosis.mistake
             by_reason: dict[str | None, list[Record]] = defaultdict(list)
             for record in cause.results:
                 reason = pattern(record.reason) if failure in _TELLING else None
                 by_reason[reason].append(record)
             for reason, same in by_reason.items():
-                guess = f"Looks {diagnosis.text}." if diagnosis.mistake else _unknown(same[0])
-                about = [by_id[record.case] for record in same]
                 yield {
                     "verdict": str(verdict),
                     "failure": failure if failure != verdict else None,
-                    "looks": diagnosis.mistake,
+                    "looks": mistake,
                     "reason": reason,
-                    "cause": guess,
-                    "where": places(about, cases),
+                    "cause": f"Looks {cause.diagnosis.text}." if mistake else _unknown(same[0]),
+                    "where": places([by_id[record.case] for record in same], cases),
                 }
 
 

@@ -4,11 +4,11 @@ import multiprocessing
 import os
 import platform
 import signal
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TypeVar
+from typing import TypeAlias, TypeVar
 
 import psutil
 
@@ -18,6 +18,16 @@ from opcheck.model import Environment
 from opcheck.model.timing import Machine
 
 _PACKAGES = ("numpy", "ml_dtypes", "onnx", "onnxruntime")
+_CPU = Path("/sys/devices/system/cpu/cpu0")
+#: Touched where nobody knows how large the caches are, in bytes.
+_LARGE = 64 << 20
+_UNITS = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
+#: How often, in seconds, it is looked whether the work is to end.
+_GLANCE = 0.1
+Job = TypeVar("Job")
+Made = TypeVar("Made")
+#: Hands on what is done, one by one, and shows how much that is.
+Counted: TypeAlias = Callable[[Iterable[Made]], Iterable[Made]]
 
 
 def environment() -> Environment:
@@ -28,12 +38,6 @@ def environment() -> Environment:
         platform=platform.platform(),
         packages={name: version_of(name) or "not installed" for name in _PACKAGES},
     )
-
-
-_CPU = Path("/sys/devices/system/cpu/cpu0")
-#: Touched where nobody knows how large the caches are, in bytes.
-_LARGE = 64 << 20
-_UNITS = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 
 
 def machine() -> Machine:
@@ -58,8 +62,7 @@ def processors() -> int:
 def beyond_caches() -> int:
     """So many bytes that to touch them leaves nothing else in the caches: twice the largest."""
     sizes = [_read(index / "size") for index in (_CPU / "cache").glob("index*")]
-    largest = max((_bytes(size) for size in sizes if size), default=_LARGE // 2)
-    return 2 * largest
+    return 2 * max((_bytes(size) for size in sizes if size), default=_LARGE // 2)
 
 
 def _bytes(size: str) -> int:
@@ -78,13 +81,6 @@ def _read(path: Path) -> str:
     with suppress(OSError):
         return path.read_text(encoding="utf-8").strip()
     return ""
-
-
-#: How often, in seconds, it is looked whether the work is to end.
-_GLANCE = 0.1
-
-Job = TypeVar("Job")
-Made = TypeVar("Made")
 
 
 def in_parallel(

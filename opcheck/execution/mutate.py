@@ -28,6 +28,9 @@ AnyMutant: TypeAlias = Mutant | StatefulMutant
 
 #: Nodes that are drawn to see what a formula calls; the first ten or so that are legal show it.
 _DRAWN = 40
+#: An operator, and the name of some of its cases.
+_Name = tuple[str, str, str]
+Item = TypeVar("Item", bound=Hashable)
 
 
 @dataclass(frozen=True)
@@ -45,10 +48,7 @@ class MutationSettings:
 
 @dataclass(frozen=True)
 class MutantBatch:
-    """The cases of one operator, and the names of some of the mutants made there.
-
-    The `first` plot of an operator also looks for cases that are wrong and that nobody asks.
-    """
+    """Cases of an operator and names of some of its mutants; the `first` also checks the cases."""
 
     cells: Mapping[Cell, tuple[Case, ...]]
     mutants: tuple[str, ...]
@@ -63,16 +63,15 @@ def mutants_in(op: OpVersion, dtype: str | None = None) -> tuple[AnyMutant, ...]
     Mutants of what its formula calls on none of some drawn nodes are left out.
     """
     allowed = dtypes_of(op) if dtype is None else (dtype,)
-    nodes = list(chain.from_iterable(nodes_of(Cell(op, one), _DRAWN) for one in allowed))
+    nodes = [node for one in allowed for node in nodes_of(Cell(op, one), _DRAWN)]
     concerned = (one for one in (*mutants_of(op), *guards_of(op)) if any(map(one.concerns, nodes)))
     return (*concerned, *STATEFUL) if operator_of(op) else ()
 
 
 def cells(cases: Iterable[Case]) -> dict[Cell, tuple[Case, ...]]:
-    """The cases of each version that the engine knows, for each dtype that it allows.
+    """The cases that state an answer, for each version and dtype that the engine knows.
 
-    Those of a dtype that it does not allow are about none of them, and count for all. Those that
-    do not say themselves what must come out are left out.
+    Those of a dtype that it does not allow are about none of them, and count for all.
     """
     by_op: dict[OpVersion, list[Case]] = {}
     for case in filter(lambda case: case.expect.is_stated, cases):
@@ -117,9 +116,9 @@ def _batches(
     found: Mapping[Cell, tuple[Case, ...]], settings: MutationSettings, jobs: int
 ) -> list[MutantBatch]:
     """The work in parts, the longest first, so that all processes end at about the same time."""
-    by_op: dict[tuple[str, str], dict[Cell, tuple[Case, ...]]] = {}
+    by_op: dict[tuple[str, str], dict[Cell, tuple[Case, ...]]] = defaultdict(dict)
     for cell, mine in found.items():
-        by_op.setdefault((cell.op.domain, cell.op.name), {})[cell] = mine
+        by_op[cell.op.domain, cell.op.name][cell] = mine
     costs = {
         # In elements; a small case takes some time too.
         op: sum(1000 + size(case) for mine in those.values() for case in mine)
@@ -143,8 +142,8 @@ def size(case: Case) -> int:
 
 
 def _chosen(cell: Cell, settings: MutationSettings) -> list[AnyMutant]:
-    wanted, found = settings.names, mutants_in(cell.op, cell.dtype)
-    return [wrong for wrong in found if not wanted or wrong.name in wanted]
+    found = mutants_in(cell.op, cell.dtype)
+    return [wrong for wrong in found if not settings.names or wrong.name in settings.names]
 
 
 def _places(
@@ -178,18 +177,13 @@ def _each(batch: MutantBatch) -> Iterator[Mutation]:
         cell: [CaseKills(case, cell.dtype) for case in sorted(cases, key=size)]
         for cell, cases in batch.cells.items()
     }
-    if batch.first:
-        for case_kills in chain.from_iterable(kills_of_cases.values()):
-            _check(case_kills)
+    for case_kills in chain.from_iterable(kills_of_cases.values()) if batch.first else ():
+        _check(case_kills)
     # What kills a mutant in one place is asked first in the others.
     known: dict[str, dict[str, None]] = {name: {} for name in batch.mutants}
     for (name, _), (wrong, cells) in _places(kills_of_cases, batch.settings).items():
         if name in known:
-            those = {
-                case_kills.case.id: case_kills
-                for cell in cells
-                for case_kills in kills_of_cases[cell]
-            }
+            those = {one.case.id: one for cell in cells for one in kills_of_cases[cell]}
             # The type that everybody has stands for all.
             cell = min(cells, key=lambda cell: cell.dtype != "float32")
             yield _mutation(cell, wrong, [*those.values()], batch.settings, known[name])
@@ -225,8 +219,7 @@ def _mutation(
         decides = case.rule == "must"
         if len(killers) >= settings.kills or (killers and not decides):
             break
-        found = killers if decides else noticers
-        if case.name in found:
+        if case.name in (killers if decides else noticers):
             continue
         _check(case_kills)
         verdict = case_kills.verdict(wrong)
@@ -238,11 +231,6 @@ def _mutation(
     return Mutation(mutant, harmless, tuple(killers.values()), tuple(noticers.values()))
 
 
-#: An operator, and the name of some of its cases.
-_Name = tuple[str, str, str]
-Item = TypeVar("Item", bound=Hashable)
-
-
 def groups(
     cases: Sequence[Case],
     mutations: Iterable[Mutation],
@@ -251,8 +239,7 @@ def groups(
 ) -> tuple[CaseGroup, ...]:
     """The groups of `cases`, in their order.
 
-    `mutations` name two killers or noticers of each mutant if there are two. `surveys` are about
-    the same cases, `ledgers` about shipped ones.
+    `mutations` name two killers or noticers of each mutant if there are two.
     """
     by_name: dict[_Name, list[Case]] = defaultdict(list)
     for case in cases:

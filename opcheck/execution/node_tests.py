@@ -11,15 +11,14 @@ from opcheck.model import Case, Cell, OpVersion, Source
 from opcheck.model.mutation import Mutation, Yardstick, score
 from opcheck.suite.models import cases_of
 
-#: Where they stand, as far as anybody can look it up.
-_SOURCE = Source("onnx.backend.test", 0, 0)
-
 
 def cases_of_node_tests(ops: Iterable[OpVersion]) -> tuple[Case, ...]:
     """The node tests of these versions that the engine knows, with the tolerances of ONNX."""
     wanted = {op for op in ops if not op.domain and operator_of(op) and _takes_all(op)}
     tests = (test for name in sorted({op.name for op in wanted}) for test in node_tests(name))
-    found = (case for test in tests for case in cases_of(test, _SOURCE))
+    # Where they stand, as far as anybody can look it up.
+    source = Source("onnx.backend.test", 0, 0)
+    found = (case for test in tests for case in cases_of(test, source))
     return tuple(case for case in found if case.op in wanted)
 
 

@@ -28,27 +28,14 @@ from opcheck.model import (
 
 #: Of several verdicts on one cell, the first of these counts.
 _WORST = (
-    Verdict.BAD_CASE,
-    Verdict.CRASH,
-    Verdict.TIMEOUT,
-    Verdict.OOM,
-    Verdict.FAIL,
-    Verdict.DIFFER,
-    Verdict.UNSTABLE,
-    Verdict.ERROR,
-    Verdict.WARN,
-    Verdict.UNSUPPORTED,
-    Verdict.NOT_RUN,
-    Verdict.KNOWN,
-    Verdict.PASS,
-)
+    "BAD_CASE CRASH TIMEOUT OOM FAIL DIFFER UNSTABLE ERROR WARN UNSUPPORTED NOT_RUN KNOWN PASS"
+).split()
 
 
 def matrix(cases: Sequence[Case]) -> dict[Cell, list[Case]]:
     """Every version of the operators in `cases` on every dtype its specification allows.
 
-    With each go the small cases (level smoke) that ask at its own opset what the text decides, with
-    the answer written out; the first of each name.
+    With each go its own opset's smoke cases of rule `must` with a literal, the first of each name.
     """
     found: dict[Cell, dict[str, Case]] = {cell: {} for cell in _cells(cases)}
     for case in cases:
@@ -73,10 +60,7 @@ def probe(
     declaring: AskableBackend,
     step: Callable[[], None] = lambda: None,
 ) -> list[Support]:
-    """Probe each cell of `backend` and its declarations; call `step` for each model.
-
-    `declaring` is its twin of `opcheck.backends.declarations`.
-    """
+    """Probe each cell of `backend`, and what `declaring` says; call `step` for each model."""
     results = []
     for result in judge_all([case for cases in asked.values() for case in cases], [backend]):
         results.append(result)
@@ -87,10 +71,7 @@ def probe(
 def declared(
     asked: Mapping[Cell, Sequence[Case]], backend: AskableBackend
 ) -> dict[Cell, bool | None]:
-    """Return what is declared about each cell; None where nothing sensible is.
-
-    `backend` is one of `opcheck.backends.declarations`.
-    """
+    """Ask one of `opcheck.backends.declarations` about each cell; None for no sensible answer."""
     found: dict[Cell, bool | None] = dict.fromkeys(asked)
     todo = [(cell, cases[0]) for cell, cases in asked.items() if cases]
     driver: Driver[Cell, Reply] = Driver()
@@ -123,7 +104,7 @@ def support(
 def _support(cell: Cell, declaration: bool | None, results: Sequence[LiveResult]) -> Support:
     if not results:
         return Support(cell, declaration, None)
-    verdict = min((result.verdict for result in results), key=_WORST.index)
+    verdict = min((one.verdict for one in results), key=lambda one: _WORST.index(one.name))
     those = [result for result in results if result.verdict is verdict]
     return Support(
         cell,

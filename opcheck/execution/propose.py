@@ -20,8 +20,6 @@ from opcheck.model.mutation import MutantId, Proposal
 TRIES = 2000
 #: Cases up to this size are tried, and lend their shapes and attributes.
 _LENT = 300
-
-
 #: The cells in which mutants of one operator are to be killed, by the mutants' names, and cases.
 _Search: TypeAlias = tuple[Mapping[str, tuple[Cell, ...]], Mapping[Cell, tuple[Case, ...]]]
 
@@ -85,12 +83,11 @@ def _of_mutant(name: str, search_spaces: Sequence[SearchSpace]) -> Iterator[Prop
         if wrong.name == name and isinstance(wrong, Mutant)
     ]
     while left:
-        (first, mutant), *others = left
-        left = others
+        (first, mutant), *left = left
         if (found := first.found(mutant)) is None:
             continue
         case = first.case(found, mutant)
-        served = [(one, its) for one, its in others if one.serves(found, its, case)]
-        left = [other for other in others if other not in served]
+        served = [(one, its) for one, its in left if one.serves(found, its, case)]
+        left = [other for other in left if other not in served]
         killed = [(first, mutant), *served]
         yield Proposal(tuple(mutant_of(one.cell, its) for one, its in killed), case)

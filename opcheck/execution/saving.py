@@ -76,7 +76,10 @@ def _write_outputs(folder: Path, task: Task, answer: Produced) -> Saying | None:
 
 
 def begin(folder: Path, backend: BackendInfo | None) -> None:
-    """Make an empty folder for what `backend` answers, or for questions alone; see `Recording`."""
+    """Make an empty folder for what `backend` answers, or for questions alone.
+
+    Removes what an earlier run saved there. Raises UsageError for anything else, and for OSErrors.
+    """
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for case in earlier_cases(folder):
@@ -118,11 +121,7 @@ def recording(backends: Sequence[AskableBackend], folder: Path) -> list[AskableB
 
 @dataclass(eq=False)
 class Recording:
-    """A backend whose answers are saved as they come, a folder in `folder` for each case.
-
-    What an earlier run saved there is removed first. Raises UsageError where the folder holds
-    anything else, or cannot be made.
-    """
+    """A backend whose answers are saved as they come, in `folder`, which it `begin`s."""
 
     backend: AskableBackend
     folder: Path
@@ -132,17 +131,13 @@ class Recording:
     _saved: dict[int, Question] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        self.info = self.backend.info
         if self.info.address.startswith("saved:"):
             source = Path(str(parse(self.info.address).detail))
             if source.exists() and self.folder.exists() and source.samefile(self.folder):
                 message = f"outputs cannot be read from {self.folder} and saved there at once"
                 raise UsageError(message)
-        begin(self.folder, self.backend.info)
-
-    @property
-    def info(self) -> BackendInfo:
-        """Description of the backend."""
-        return self.backend.info
+        begin(self.folder, self.info)
 
     @property
     def has_room(self) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from opcheck.execution.evaluation import (
     CaseEvaluation,
@@ -31,10 +31,6 @@ def _size(case: Case) -> int:
     return sum(spec.nbytes for spec in case.inputs)
 
 
-#: Records by the case's id and the backend's address.
-PreviousRecords: TypeAlias = Mapping[tuple[str, str], Record]
-
-
 def judge_all(
     cases: Sequence[Case], backends: Sequence[AskableBackend], *more: Any, **options: Any
 ) -> Iterator[LiveResult]:
@@ -59,8 +55,8 @@ class _OpenCase:
 class Scheduler:
     """A run, which judges every case on every backend, case by case, in the given order.
 
-    It yields its results once; then it knows their causes. Results `kept` of an earlier run come in
-    their turn. Of a case that compares backends with each other, all are kept or none.
+    It yields its results once; then it knows their causes. Results `kept` of an earlier run, by
+    case and backend, come in their turn. Of a case that compares backends, all are kept or none.
 
     The user's `gate` decides about the cases that it lists, `ledgers` explain failures of others;
     failures that stay puzzling are diagnosed. `oracles` go by the names that cases have for them.
@@ -69,7 +65,7 @@ class Scheduler:
 
     cases: Sequence[Case]
     backends: Sequence[AskableBackend]
-    kept: PreviousRecords
+    kept: Mapping[tuple[str, str], Record]
     ledgers: Sequence[Ledger] = ()
     is_puzzling: Callable[[LiveResult | Record], bool] = lambda result: False
     oracles: Mapping[str, AskableBackend] = field(default_factory=dict)
@@ -126,20 +122,16 @@ class Scheduler:
     def _in_turn(self, place: int, number: int) -> LiveResult | Record | None:
         """The result of a backend on the case whose turn it is, None while it is not there."""
         if record := self._kept(number, place):
-            self._remember(number, self.cases[place], record)
+            # It shows of the backend what it showed when it was new.
+            passed = (record.found or record.verdict) is Verdict.PASS
+            if passed or self.is_puzzling(record):
+                self.learned[number].append((self.cases[place], None if passed else record))
             return record
         opened = self.open.get(place)
         return self._diagnosed(number, opened) if opened and number in opened.results else None
 
     def _kept(self, number: int, place: int) -> Record | None:
         return self.kept.get((self.cases[place].id, self.backends[number].info.address))
-
-    def _remember(self, number: int, case: Case, record: Record) -> None:
-        """Learn of the backend what the kept result showed when it was new."""
-        if (record.found or record.verdict) is Verdict.PASS:
-            self.learned[number].append((case, None))
-        elif self.is_puzzling(record):
-            self.learned[number].append((case, record))
 
     def _suspects(self, number: int) -> Suspects:
         """Return the suspects of a backend; imported and made when first needed."""
@@ -178,7 +170,7 @@ class Scheduler:
         self.driver.start(backend, repeated(evaluation, backend.info, self.times), (place, number))
 
     def _may_begin(self, place: int, emitted: int) -> bool:
-        if place >= len(self.cases) or place >= emitted + _AHEAD:
+        if place >= min(len(self.cases), emitted + _AHEAD):
             return False
         if place in self.open:
             return True
@@ -203,9 +195,8 @@ class Scheduler:
                 opened.results[one] = replace(self._together(judged), open=None)
 
     def _together(self, rounds: Sequence[EvaluatedCase]) -> EvaluatedCase:
-        return (
-            as_required(combine_repeats(rounds)) if self.reproducible else combine_repeats(rounds)
-        )
+        combined = combine_repeats(rounds)
+        return as_required(combined) if self.reproducible else combined
 
     def _diagnosed(self, number: int, opened: _OpenCase) -> LiveResult:
         """The result of a backend; made when its turn comes, because the order tells."""
@@ -238,8 +229,7 @@ class Scheduler:
 
         first = known(judged)
         for other in judged.others if first.verdict is Verdict.KNOWN else ():
-            result = known(other)
-            if result.verdict is not Verdict.KNOWN:
+            if (result := known(other)).verdict is not Verdict.KNOWN:
                 return other, result
         return judged, first
 

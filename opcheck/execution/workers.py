@@ -31,6 +31,11 @@ Made = TypeVar("Made")
 
 #: How many seconds a backend has for a case, where nobody says otherwise.
 TIMEOUT = 30.0
+Key = TypeVar("Key", bound=Hashable)
+Found = TypeVar("Found")
+Inquiry: TypeAlias = Generator[Question, Reply, Found]
+#: How often backends are looked after while none of them replies, in seconds.
+_TICK = 0.05
 
 
 @dataclass(frozen=True)
@@ -47,10 +52,7 @@ class Limits:
 def chosen_backends(
     addresses: Sequence[str], folder: Path, limits: Limits
 ) -> list[BackendSettings]:
-    """Return the settings of the backends at `addresses`, or of the default ones.
-
-    Raises UsageError for every address that names nothing, all at once.
-    """
+    """Return the settings of backends, the default ones if none; UsageError for all wrong ones."""
     limit = None if limits.memory is None else memory(limits.memory)
     known = profiles(Path.cwd())
 
@@ -84,10 +86,7 @@ def started(settings: Sequence[BackendSettings], workers: int) -> Iterator[list[
 
 
 def connect(pools: Sequence[Pool], meanwhile: Callable[[], None]) -> None:
-    """Wait for all backends; every one that cannot be used is reported, and then none is.
-
-    `meanwhile` is called now and then, and may raise to end the wait.
-    """
+    """Wait for all backends, or report each one that cannot be used; `meanwhile` may raise."""
     spelt: dict[str, Pool] = {}
 
     def connected(pool: Pool) -> None:
@@ -202,14 +201,6 @@ def facts_of(backends: Sequence[BackendInfo], cases: Sequence[Case]) -> Facts:
 # ── questions and replies ─────────────────────────────────────────────────────────────────────
 
 
-Key = TypeVar("Key", bound=Hashable)
-Found = TypeVar("Found")
-Inquiry: TypeAlias = Generator[Question, Reply, Found]
-
-#: How often backends are looked after while none of them replies, in seconds.
-_TICK = 0.05
-
-
 class AskableBackend(Protocol):
     """A backend that is asked without waiting for its reply."""
 
@@ -237,13 +228,9 @@ class InProcess:
 
     def __init__(self, backend: Backend) -> None:
         self._backend = backend
+        self.info = backend.info
         self._done: deque[tuple[int, Reply]] = deque()
         self._asked = 0
-
-    @property
-    def info(self) -> BackendInfo:
-        """Address, kind and version of the backend."""
-        return self._backend.info
 
     @property
     def has_room(self) -> bool:

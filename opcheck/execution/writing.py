@@ -2,7 +2,7 @@
 
 import shutil
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -10,6 +10,7 @@ import numpy as np
 
 from opcheck.dtypes import identical
 from opcheck.errors import CaseFileError, Unwritable, UsageError
+from opcheck.execution.machine import Counted
 from opcheck.graph.test_data import TEST_FILE, ModelTest, write_test
 from opcheck.model import Array, Values
 from opcheck.suite import load, materialize
@@ -48,16 +49,12 @@ def staged(folder: Path) -> Iterator[tuple[Path, Callable[[], None]]]:
         raise Unwritable(folder, error) from None
 
 
-Counted = Callable[[Sequence[ModelTest]], Iterable[ModelTest]]
-
-
 def write_node_tests(
-    folder: Path, source: Path, *, force: bool = False, counted: Counted = iter
+    folder: Path, source: Path, *, force: bool = False, counted: Counted[ModelTest] = iter
 ) -> int:
     """Write the tests that `source` names to `folder`/node, whole or not at all; returns how many.
 
-    With `force` it replaces a folder of nothing but such tests. `counted` hands on each test before
-    it is written. Raises UsageError, Unwritable.
+    With `force` it replaces a folder of nothing but such tests. Raises UsageError, Unwritable.
     """
     check_tests(folder, force=force)
     tests = node_tests_called(source)
@@ -95,10 +92,9 @@ def check_foreign(folder: Path, known: Callable[[str], object]) -> None:
         raise UsageError(f"-o {folder}: {error.strerror}") from None
     if foreign:
         more = f" and {len(foreign) - 3:,} more" if len(foreign) > 3 else ""
-        message = (
-            f"-o {folder}: it holds what opcheck did not write: {', '.join(foreign[:3])}{more}"
-        )
-        raise UsageError(message, "nothing is removed: move it away, or choose a new folder")
+        what = f"it holds what opcheck did not write: {', '.join(foreign[:3])}{more}"
+        hint = "nothing is removed: move it away, or choose a new folder"
+        raise UsageError(f"-o {folder}: {what}", hint)
 
 
 def check_tests(folder: Path, *, force: bool) -> None:

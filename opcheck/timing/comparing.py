@@ -39,6 +39,10 @@ FINEST = 0.03
 FINEST_WITHIN = LIMIT
 #: The chance of any false alarm in a run.
 ALARM = 0.05
+#: The case with its type, shapes and digest, without which a time means nothing, and the backend.
+_Row = tuple[str, str, str, str, str]
+#: Logarithms of what processes show, by their number: in the old run and in the new one.
+_Logs = tuple[dict[int, float], dict[int, float]]
 
 
 @dataclass(frozen=True)
@@ -138,10 +142,6 @@ def compare_backends(rows: Sequence[Timed], base: str, beyond: float = USUAL) ->
     return Compared(tuple(found[:several]), tuple(missing), tuple(found[several:]), beyond)
 
 
-#: The case with its type, shapes and digest, without which a time means nothing, and the backend.
-_Row = tuple[str, str, str, str, str]
-
-
 def _rows(run: Iterable[Timed]) -> Iterator[tuple[_Row, Timed]]:
     for one in run:
         for timing in one.timings:
@@ -165,10 +165,6 @@ def _timing(row: _Row, run: Mapping[_Row, Timed]) -> tuple[Timed, Timing] | str:
     return timed, timing
 
 
-#: Logarithms of what processes show, by their number: in the old run and in the new one.
-_Logs = tuple[dict[int, float], dict[int, float]]
-
-
 @dataclass(frozen=True)
 class _Both:
     case: str
@@ -180,8 +176,7 @@ def _row(row: _Row, before: Mapping[_Row, Timed], after: Mapping[_Row, Timed]) -
     old, new = _timing(row, before), _timing(row, after)
     case, backend = row[0], row[-1]
     if isinstance(old, str) or isinstance(new, str):
-        reasons = {"old": old, "new": new}
-        lacks = {run: why for run, why in reasons.items() if isinstance(why, str)}
+        lacks = {run: why for run, why in (("old", old), ("new", new)) if isinstance(why, str)}
         why = "; ".join(dict.fromkeys(lacks.values()))
         return Missing(case, backend, "both" if len(lacks) == 2 else next(iter(lacks)), why)
     (then, was), (today, now) = old, new

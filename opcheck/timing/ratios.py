@@ -28,6 +28,7 @@ LUCK = math.log(2)
 LEAST = 3
 #: The ends of an interval that says something are no further apart than this factor.
 SPAN = 10
+Word = Literal["faster", "slower", "same", "unclear"]
 
 
 @dataclass(frozen=True)
@@ -60,9 +61,6 @@ def medians(pairs: Sequence[Pair]) -> dict[int, float]:
     return {w: median(pair.log for pair in group) for w, group in by_worker(pairs).items()}
 
 
-Word = Literal["faster", "slower", "same", "unclear"]
-
-
 @dataclass(frozen=True)
 class Ratio:
     """The seconds of one backend over those of another, with an interval of 95 %.
@@ -88,16 +86,14 @@ def ratio(one: Timing, base: Timing) -> Ratio | None:
     - The sign test's over all rounds, or all of their range if fewer than six: it assumes nothing
       about noise. Three medians may agree by chance, and stopping at narrow intervals selects that.
 
-    `benchmarks/simulated.py` draws runs on eight kinds of machines. With 9 rounds by 3 processes,
-    or 30 to 120 by 5 looked at after `LOOKS`, the interval covers the truth in 95–100 %, and equal
-    backends are called faster or slower in 0–2 %; with 3 rounds by 3, in 95–98 % and 0–5 %. A
-    factor of 12 is found in 98–100 %. Three processes that differ by 2 % still agree by luck in
-    12 % of runs; what is precise then is often wrong. More processes help, rounds do not.
+    In `benchmarks/simulated.py`, with 9 rounds by 3 processes or 30 to 120 by 5, it covers the
+    truth in 95–100 % of runs, and equal backends are called faster or slower in 0–2 %. Three
+    processes may agree by luck, in 12 % of runs: more processes help, rounds do not.
     """
     theirs = pairs(base.samples, one.samples)
-    swapped = [Pair(pair.round, pair.worker, -pair.log) for pair in theirs]
+    swapped = tuple(Pair(pair.round, pair.worker, -pair.log) for pair in theirs)
     # By the workers of the side that has fewer, should they differ: they are all there is.
-    sides: tuple[Sequence[Pair], ...] = (pairs(one.samples, base.samples), swapped)
+    sides = pairs(one.samples, base.samples), swapped
     found = min(sides, key=lambda side: len({pair.worker for pair in side}))
     if not found:
         return None

@@ -20,8 +20,7 @@ class Scaling:
     """Seconds as a fixed cost and a power of the size: `fixed` + factor · size ** `exponent`.
 
     `low` and `high` bound the exponent with 95 %; two sizes alone leave it boundless. Up to the
-    size `flat` the fixed cost is at least half of the time, so that it hardly grows; 0 where that
-    is so for none of the sizes.
+    size `flat`, or 0 for none, the fixed cost is at least half of the time.
     """
 
     exponent: float

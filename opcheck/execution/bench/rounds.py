@@ -123,10 +123,8 @@ class Contender:
     lost: str = ""
 
     def warm_up(self, plan: Plan, first: float = 0.0) -> None:
-        """Run until times change no more, and find out how many calls make a sample.
-
-        One whose `first` call took as long as all of that may is warm already.
-        """
+        """Run until times change no more, and find out how many calls make a sample."""
+        # After so long a call it is warm already.
         if first > plan.warm:
             return
         seen: list[float] = []
@@ -142,10 +140,9 @@ class Contender:
     def sample(self, number: int, flushed: int) -> None:
         """Take the sample of a round."""
         start = monotonic()
-        found = self.process.measure(self.loops, flushed)
+        mean = self.process.measure(self.loops, flushed)
         self.spent += monotonic() - start
-        sample = Sample(number, self.worker, self.loops, found.seconds, found.waited)
-        self.samples.append(sample)
+        self.samples.append(Sample(number, self.worker, self.loops, mean.seconds, mean.waited))
 
 
 def interleave(

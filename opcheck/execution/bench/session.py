@@ -1,8 +1,7 @@
 """All cases on all backends: each judged, then timed and judged again whenever a process visits it.
 
-The processes of a row take turns throughout the run and not one after the other, so that each sees
-another state of the machine: what makes the machine slow for some seconds then changes one process
-of a row, and not all of them alike (`timing.comparing` has the numbers).
+The processes of a row take turns throughout the run: what makes the machine slow for some seconds
+then changes one of them, and not all alike (`timing.comparing` has the numbers).
 """
 
 import hashlib
@@ -35,6 +34,8 @@ from opcheck.timing.ratios import precise, ratio
 _ONCE = "it answers once, and not again and again: time it where it computes"
 #: Data of all cases are kept between visits if they take no more than so many bytes.
 _KEPT = 1 << 30
+#: A backend: the process in which it is judged, and those in which it is timed.
+Entrant: TypeAlias = tuple[Pool, Sequence[Stopwatch]]
 
 
 class Stopped(Exception):
@@ -54,10 +55,6 @@ def _answers(
             raise Stopped
         found |= driver.collect()
     return [found[number] for number in range(len(pools))]
-
-
-#: A backend: the process in which it is judged, and those in which it is timed.
-Entrant: TypeAlias = tuple[Pool, Sequence[Stopwatch]]
 
 
 @dataclass(eq=False)
@@ -107,18 +104,12 @@ class OneCase:
     is_judged: bool = False
 
     def visit(self, visit: Visit, chance: random.Random, stop: Callable[[], bool]) -> None:
-        """Time it in one process of each backend, the first time after all were judged.
-
-        Does nothing where nobody is left, or where `stop` says so.
-        """
+        """Time it in one process of each backend that is left, until `stop` says so."""
         evaluation = CaseEvaluation(self.case, self.oracle_answer)
         try:
-            question = (
-                evaluation.for_the_oracle if self.oracle and not evaluation.oracle_answer else None
-            )
-            if self.oracle and question:
-                asked = ask_oracle(self.oracle.info, question)
-                [evaluation.oracle_answer] = _answers([self.oracle], [asked], stop)
+            if self.oracle and not self.oracle_answer and (asked := evaluation.for_the_oracle):
+                inquiry = ask_oracle(self.oracle.info, asked)
+                [evaluation.oracle_answer] = _answers([self.oracle], [inquiry], stop)
                 self.oracle_answer = evaluation.oracle_answer if self.is_kept else None
             if not self.is_judged:
                 self._judge(evaluation, stop)
@@ -130,14 +121,13 @@ class OneCase:
     @property
     def is_precise(self) -> bool:
         """Return True if all ratios to the baseline are precise: more rounds are needless."""
-        timings = [part.timing() for part in self._left()]
+        timings = [timing for part in self._left() if (timing := part.timing()).samples]
         base = next((one for one in timings if one.backend == self.plan.base), None)
-        if base is None or not base.samples:
+        if base is None:
             return True
-        others = [one for one in timings if one is not base and one.samples]
+        others = [one for one in timings if one is not base]
         # Alone, it is timed to be held against another run some day, by the fixed piece of work.
-        others = others or [Timing("", tuple(self.yardstick))]
-        ratios = [ratio(one, base) for one in others]
+        ratios = [ratio(one, base) for one in others or [Timing("", tuple(self.yardstick))]]
         return all(found is None or precise(found) for found in ratios)
 
     def timed(self) -> Timed | None:
@@ -169,9 +159,9 @@ class OneCase:
         if self.case.expect.compares_backends:
             judged = settle_by_agreement(evaluation, judged, infos)
         for part, found in zip(self.parts, judged, strict=True):
-            if not is_right(found.result):
-                answer = str(found.result.verdict), found.result.reason
-                part.why_not = ": ".join(filter(None, answer))
+            result = found.result
+            if not is_right(result):
+                part.why_not = ": ".join(filter(None, (result.verdict, result.reason)))
                 continue
             part.other = (found.answer and found.answer.between) or ()
             if isinstance(found.open, Produced):
@@ -181,12 +171,11 @@ class OneCase:
                 part.why_not = _ONCE
         self.is_judged = True
         if self._left():
-            answers = (one for one in self._answers(evaluation) if isinstance(one, Answer))
-            wants = next((one.wants for one in answers), ())
-            types = [want.dtype.numpy if want.dtype else want.values.dtype for want in wants]
-            written = zip(wants, types, strict=True)
             self.moved = sum(array.nbytes for array in evaluation.question.inputs)
-            self.moved += sum(want.values.size * dtype.itemsize for want, dtype in written)
+            answers = (one for one in self._answers(evaluation) if isinstance(one, Answer))
+            for want in next((one.wants for one in answers), ()):
+                dtype = want.dtype.numpy if want.dtype else want.values.dtype
+                self.moved += want.values.size * dtype.itemsize
 
     def _answers(self, evaluation: CaseEvaluation) -> Sequence[Admitted]:
         return [Answer(self.agreed)] if self.agreed else evaluation.accepted_answers
@@ -201,13 +190,8 @@ class OneCase:
         except OracleUnavailable as silent:
             part.why_not = f"while it was timed: its answer changed, and {silent}"
             return
-        judgement = judge(
-            self.case.rule,
-            answers,
-            Produced(outputs, 0.0),
-            self.case.tolerance,
-            declared=part.judged.info.accumulate,
-        )
+        case, produced, declared = self.case, Produced(outputs, 0.0), part.judged.info.accumulate
+        judgement = judge(case.rule, answers, produced, case.tolerance, declared=declared)
         if is_right(judgement):
             part.right.add(found)
         else:
@@ -242,15 +226,13 @@ class OneCase:
         contenders = [(part, contender) for part, contender in prepared if contender]
         if not contenders:
             return
-        copy, strike = (Contender(one, visit.worker) for one in (copying(self.moved), yardstick()))
-        for one in (copy, strike):
-            one.warm_up(self.plan)
-        taking_part = [one for _, one in contenders]
-        self.rounds = interleave(
-            taking_part, [copy, strike], self.plan, visit, self.rounds, chance, stop
-        )
-        self.copy += copy.samples
-        self.yardstick += strike.samples
+        rulers = [Contender(one, visit.worker) for one in (copying(self.moved), yardstick())]
+        for ruler in rulers:
+            ruler.warm_up(self.plan)
+        timed = [one for _, one in contenders]
+        self.rounds = interleave(timed, rulers, self.plan, visit, self.rounds, chance, stop)
+        self.copy += rulers[0].samples
+        self.yardstick += rulers[1].samples
         for part, contender in contenders:
             part.samples += contender.samples
             try:
@@ -284,10 +266,7 @@ class OneCase:
 
 
 class Benchmark:
-    """A benchmark while it lasts; `to_come` visits are planned, as far as is known by now.
-
-    `oracles` are those that the cases name, by these names.
-    """
+    """A benchmark; `to_come` visits are planned; `oracles` go by the names that cases have."""
 
     def __init__(
         self,
@@ -296,25 +275,19 @@ class Benchmark:
         plan: Plan,
         oracles: Mapping[str, Pool] = MappingProxyType({}),
     ) -> None:
-        size = sum(spec.nbytes for case in cases for spec in case.inputs)
-        self._cases = [
-            OneCase(
-                case,
-                plan,
-                [_Participant(*entrant) for entrant in entrants],
-                oracles.get(case.expect.oracle or ""),
-                is_kept=size <= _KEPT,
-            )
-            for case in cases
-        ]
+        is_kept = sum(spec.nbytes for case in cases for spec in case.inputs) <= _KEPT
+        self._cases = []
+        for case in cases:
+            parts = [_Participant(*entrant) for entrant in entrants]
+            oracle = oracles.get(case.expect.oracle or "")
+            self._cases.append(OneCase(case, plan, parts, oracle, is_kept))
         self.plan, self.oracles = plan, oracles
         self.to_come = len(cases) * plan.processes
 
     def visits(self, stop: Callable[[], bool] = lambda: False) -> Iterator[str]:
         """Measure; each visit is announced by its case's id.
 
-        `stop` is asked after every round and before everything that may take long; it ends all of
-        it, and what was measured until then is there.
+        `stop`, asked after every round, ends all of it; what was measured until then is there.
         """
         chance = random.Random(0)
         left = self._cases

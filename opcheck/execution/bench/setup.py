@@ -34,8 +34,8 @@ def planned(workers: int | None, seconds: float | None, *, cold: bool, quick: bo
     """Return how much is measured, by options of `opcheck bench`; None where one is left out."""
     plan = Plan("", workers or _WORKERS, flushed=beyond_caches() if cold else 0)
     if quick:
-        plan = replace(plan, processes=workers or _QUICK_WORKERS, looks=(9,))
-        plan = replace(plan, seconds=0.7, warm=0.03)
+        processes = workers or _QUICK_WORKERS
+        plan = replace(plan, processes=processes, looks=(9,), seconds=0.7, warm=0.03)
     return replace(plan, seconds=seconds) if seconds else plan
 
 
@@ -46,7 +46,7 @@ def why_not(case: Case) -> str:
     return "a tensor of it has no element" if any(0 in spec.shape for spec in case.inputs) else ""
 
 
-def with_threads(settings: BackendSettings, threads: int) -> BackendSettings:
+def _with_threads(settings: BackendSettings, threads: int) -> BackendSettings:
     """The backend with so many threads: by its own option if it has one, and by its environment."""
     address = parse(settings.address)
     asked = dict(address.options)
@@ -76,8 +76,8 @@ def entered(
     """
     with ExitStack() as stack:
         folder = stack.enter_context(guarded_folder())
-        asked = chosen_backends(addresses, folder, limits)
-        settings = [with_threads(one, threads) for one in asked]
+        chosen = chosen_backends(addresses, folder, limits)
+        settings = [_with_threads(one, threads) for one in chosen]
         number = _base(base, addresses, [one.address for one in settings])
         check_company(cases, len(settings))
         oracles = stack.enter_context(consulted(cases, addresses, folder, limits, meanwhile))

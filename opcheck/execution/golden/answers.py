@@ -1,6 +1,7 @@
 """From a case to the tests that are written of it: each a question with its right answers."""
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
@@ -40,10 +41,7 @@ _ANY_ORDER = "its outputs may come in any order, and a stored tensor has one"
 
 @dataclass(frozen=True, eq=False)
 class ComputedDataSet:
-    """Inputs, and the right outputs with their ends; without outputs the model is to be refused.
-
-    `seed` was added to the seeds of the case's fills.
-    """
+    """Inputs of fills with `seed` added, and right outputs; none if the model is to be refused."""
 
     seed: int
     inputs: tuple[Array, ...]
@@ -116,8 +114,7 @@ def _answered(case: Case, asked: Question, data_sets: int) -> Made:
                     message += f"; at {list(worst.index)} the case says {worst.want!r}, the oracle"
                     message += f" {worst.got!r} (allowed: {worst.allowed})"
                 raise Disagreement(f"the case and the oracle contradict each other: {message}")
-    stated = found or NodeOutputs(tuple(map(in_its_dtype, answer.wants)), "stated")
-    sets = [_data_set(0, asked, answer.wants, stated, case.tolerance)]
+    sets = [_data_set(0, asked, answer.wants, found, case.tolerance)]
     fixed = _fixed(case)
     left: list[LeftOut] = []
     for seed in range(1, 1 if fixed else data_sets):
@@ -143,9 +140,7 @@ def _fixed(case: Case) -> str:
     """Return why no other data can be made for a case, or ""."""
     if not isinstance(case.expect, Computed):
         return "its answer is written out"
-    if not any(map(_is_random, case.inputs)):
-        return "nothing in its inputs is random"
-    return ""
+    return "" if any(map(_is_random, case.inputs)) else "nothing in its inputs is random"
 
 
 def _is_random(spec: TensorSpec) -> bool:
@@ -161,21 +156,26 @@ def _varied(case: Case, seed: int) -> ComputedDataSet:
         for spec in case.inputs
     )
     other = replace(case, inputs=inputs)
-    asked = question(other)
+    return _computed_set(other, question(other), seed)
+
+
+def _computed_set(case: Case, asked: Question, seed: int = 0) -> ComputedDataSet:
+    """The data set whose answer opcheck computes; raises what is in `_NO_ANSWER`."""
     found = outputs(asked.task, asked.inputs)
     if found is None:
         raise ValueError("opcheck lacks the operator")
-    wants = computed(other, asked, asked.inputs)
-    return _data_set(seed, asked, wants, found, case.tolerance)
+    return _data_set(seed, asked, computed(case, asked, asked.inputs), found, case.tolerance)
 
 
 def _data_set(
     seed: int,
     asked: Question,
     wants: Sequence[Want],
-    found: NodeOutputs,
+    found: NodeOutputs | None,
     tolerance: Tolerance | None,
 ) -> ComputedDataSet:
+    """The data set with the outputs `found`, or else those that the case states."""
+    found = found or NodeOutputs(tuple(map(in_its_dtype, wants)), "stated")
     pairs = zip(wants, found.arrays, strict=True)
     around = tuple(ends(want, array, tolerance) for want, array in pairs)
     return ComputedDataSet(seed, asked.inputs, around, found.method)
@@ -183,22 +183,16 @@ def _data_set(
 
 def _rejected(case: Case, asked: Question, reason: str, legal: Case) -> Made:
     accepted_answers(case, asked)
-    try:
-        found = outputs(asked.task, asked.inputs)
-    except InvalidNode:
-        found = None
-    if found is not None:
-        raise Disagreement("the case takes this model for invalid, the oracle accepts it")
+    with suppress(InvalidNode):
+        if outputs(asked.task, asked.inputs) is not None:
+            raise Disagreement("the case takes this model for invalid, the oracle accepts it")
     unanswered = ComputedDataSet(0, asked.inputs, (), None)
     refused = replace(_test(case.id, "rejected", asked.task, case, [unanswered]), reason=reason)
     try:
         twin = question(legal)
-        answer = outputs(twin.task, twin.inputs)
-        if answer is None:
-            raise ValueError("opcheck lacks the operator")
+        data = _computed_set(legal, twin)
         if any_order(legal.op, legal.attrs) is not None:
             raise ValueError(_ANY_ORDER)
-        data = _data_set(0, twin, computed(legal, twin, twin.inputs), answer, legal.tolerance)
     except _NO_ANSWER as error:
         wrong = isinstance(error, Disagreement | InvalidNode)
         left = LeftOut(case.id, "its legal twin", str(error), wrong)
@@ -215,14 +209,12 @@ def _alternatives(case: Case, asked: Question) -> Iterator[Test]:
     assert isinstance(case.expect, AnyOf)
     pairs = zip(case.expect.alternatives, accepted_answers(case, asked), strict=True)
     for alternative, admitted in pairs:
-        name = f"{case.id}~{alternative.name}"
         match admitted:
             case Refusal(reason):
                 data = ComputedDataSet(0, asked.inputs, (), None)
             case Answer(wants):
                 is_computed = isinstance(alternative.expect, Computed)
                 found = outputs(asked.task, asked.inputs) if is_computed else None
-                found = found or NodeOutputs(tuple(map(in_its_dtype, wants)), "stated")
                 data, reason = _data_set(0, asked, wants, found, case.tolerance), ""
-        test = _test(name, "open", asked.task, case, [data])
+        test = _test(f"{case.id}~{alternative.name}", "open", asked.task, case, [data])
         yield replace(test, alternative=alternative.name, reason=reason)

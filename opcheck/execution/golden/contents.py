@@ -2,7 +2,7 @@
 
 import os
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from itertools import chain
@@ -23,7 +23,7 @@ from opcheck.execution.golden.oracles import (
     wrong_ends,
 )
 from opcheck.execution.golden.writing import as_stated, npy_bytes, task_of, wrong_archive
-from opcheck.execution.machine import in_parallel
+from opcheck.execution.machine import Counted, in_parallel
 from opcheck.graph import ModelProto, model_files
 from opcheck.graph.folders import MODEL
 from opcheck.graph.tensors import initializers, read_named_tensor
@@ -89,10 +89,10 @@ class _Look:
             message = f"the manifest states what no model can: {' '.join(str(error).split())}"
         else:
             message = message or self._unasked(task) or self._invalid(model)
-        if message:
-            self._say(MODEL, message)
-            return None
-        return task
+        if not message:
+            return task
+        self._say(MODEL, message)
+        return None
 
     def _unasked(self, task: Task) -> str | None:
         op = task.op
@@ -128,22 +128,19 @@ class _Look:
             return
         self.judged += 1
         inputs, stored, *around = ([*those.values()] for those in read)
+        is_open = self.test.folder.startswith("open/")
         if self.test.refused:
-            message = None if self._is_open() else accepted(task, inputs)
-            if message:
+            if not is_open and (message := accepted(task, inputs)):
                 self._say(MODEL, message)
             return
         if len(stored) < len(data.outputs):
             return
-        if not (self._is_open() and data.method == "stated"):
+        if not (is_open and data.method == "stated"):
             allowed = self.test.rtol, self.test.atol
             self._say_of(data, wrong_answers(task, inputs, stored, data.method, allowed))
         whole = around and all(len(ends) == len(stored) > 0 for ends in around)
         if whole and all(map(self._is_sound, specs[1])):
             self._say_of(data, wrong_ends(task, inputs, stored, *around))
-
-    def _is_open(self) -> bool:
-        return self.test.folder.startswith("open/")
 
     def _say_of(self, data: gm.DataSetFields, found: Iterable[tuple[str | None, str]]) -> None:
         """Say what is wrong with tensors of a data set, or where None is named, with the model."""
@@ -219,10 +216,7 @@ class CheckedContents:
     files: int = 0
 
 
-Counted = Callable[[Iterable[_Look]], Iterable[_Look]]
-
-
-def check(folder: Path, processes: int = 1, counted: Counted = iter) -> CheckedContents:
+def check(folder: Path, processes: int = 1, counted: Counted[_Look] = iter) -> CheckedContents:
     """Check a golden folder, which may come from a stranger: nothing outside it is read.
 
     `counted` hands on each test as it is done. Raises UsageError for what is no golden folder.

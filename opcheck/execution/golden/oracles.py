@@ -48,8 +48,7 @@ class NodeOutputs(NamedTuple):
 def outputs(task: Task, inputs: Sequence[Array]) -> NodeOutputs | None:
     """The right outputs, each value correctly rounded; None if the engine lacks the operator.
 
-    Raises InvalidNode, UnsoundArithmetic, and ValueError where it is not certain what an output
-    rounds to.
+    Raises InvalidNode, UnsoundArithmetic, and ValueError for uncertain rounding.
     """
     if operator_of(task.op) is None:
         return None
@@ -96,13 +95,12 @@ def same(one: Array, other: Array) -> Any:
 def accepted(task: Task, inputs: Sequence[Array]) -> str | None:
     """Return what is wrong with a model that must be refused; None if the oracle refuses it."""
     try:
-        if outputs(task, inputs) is not None:
-            return "must be refused, but the oracle accepts it"
+        is_accepted = outputs(task, inputs) is not None
     except InvalidNode:
         return None
     except (ValueError, MemoryError) as error:
         return f"the oracle gives no answer: {error}"
-    return None
+    return "must be refused, but the oracle accepts it" if is_accepted else None
 
 
 def wrong_answers(
@@ -129,8 +127,7 @@ def wrong_answers(
         yield None, f"gives {len(found.arrays)} outputs, the manifest says {len(stored)}"
         return
     for number, (want, got) in enumerate(zip(found.arrays, stored, strict=True)):
-        message = _wrong(want, got, allowed if method == "stated" else None)
-        if message:
+        if message := _wrong(want, got, allowed if method == "stated" else None):
             yield f"output_{number}", message
 
 
@@ -156,10 +153,7 @@ def wrong_ends(
     lowest: Sequence[Array],
     highest: Sequence[Array],
 ) -> Iterator[tuple[str, str]]:
-    """Ends that are not those of the operator's error bound, by the stems of their files.
-
-    One ULP is for what other machines round.
-    """
+    """Ends more than an ULP off those of the operator's error bound, by their files' stems."""
     if operator_of(task.op) is None:
         return
     try:
@@ -167,8 +161,8 @@ def wrong_ends(
     except (InvalidNode, MemoryError):
         # The answers themselves are reported; without any there are no ends.
         return
-    every = enumerate(zip(answers, stored, lowest, highest, strict=True))
-    for number, (answer, output, low, high) in every:
+    columns = zip(answers, stored, lowest, highest, strict=True)
+    for number, (answer, output, low, high) in enumerate(columns):
         if not isinstance(answer, Expected) or answer.values.shape != output.shape:
             continue
         mine = ends(computed_want(task.op, "", answer), output, None)
@@ -229,8 +223,7 @@ def as_rtol_and_atol(found: Sequence[Ends]) -> tuple[float, float]:
         if all(_admits(one, rtol, atol) for one in found):
             return rtol, atol
         rtol, atol = _upwards(rtol * 1.01), _upwards(atol * 1.01)
-    atol = _upwards(1.1 * float(need.max()))
-    return rtol, atol
+    return rtol, _upwards(1.1 * float(need.max()))
 
 
 def _needs(one: Ends) -> list[tuple[Any, Any]]:

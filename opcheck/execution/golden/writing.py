@@ -6,7 +6,7 @@ Names and bytes of all files are the same on every machine.
 import io
 import zipfile
 import zlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass
 from functools import partial
@@ -23,7 +23,7 @@ from opcheck.dtypes import DTYPES
 from opcheck.errors import NotExpressible, UsageError
 from opcheck.execution.golden.answers import ComputedDataSet, Test, made_of
 from opcheck.execution.golden.oracles import as_rtol_and_atol
-from opcheck.execution.machine import in_parallel
+from opcheck.execution.machine import Counted, in_parallel
 from opcheck.execution.writing import check_foreign, is_free, staged
 from opcheck.graph.folders import MODEL, folder_name
 from opcheck.graph.model_files import model_bytes
@@ -39,6 +39,14 @@ _PACKAGES = ("ml_dtypes", "mpmath", "numpy", "onnx")
 _EPOCH = (1980, 1, 1, 0, 0, 0)
 #: So much beside its tensors an archive may hold, in bytes: its directory, twice a name each.
 _DIRECTORY = 1 << 12
+METHOD_TEXTS: dict[gm.ManifestMethod, str] = {
+    "exact": "nothing had to be rounded",
+    "bounded": "correctly rounded: the proven error bound leaves one number for each value",
+    "mpmath": "correctly rounded from as many digits as it takes",
+    "stated": "as the case states it: the text leaves it open, or opcheck lacks the operator",
+}
+#: What was written of a case, and what was not.
+_Done: TypeAlias = tuple[gm.ManifestCase, tuple[gm.LeftOut, ...]]
 
 
 def npz_bytes(tensors: Mapping[str, Array]) -> bytes:
@@ -99,13 +107,13 @@ def written(test: Test, *, npz: bool) -> tuple[gm.TestFields, dict[str, bytes]]:
 
     Raises NotExpressible where ONNX cannot state it, ValueError where no file holds a tensor.
     """
-    stated = test.tolerance
+    stated, task = test.tolerance, test.task
     found = [one for data in test.data_sets for one in data.outputs]
     rtol, atol = as_rtol_and_atol(found)
     floor = max((one.floor for one in found), default=0.0)
     if stated is not None and stated.ulp is None:
         rtol, atol = stated.rtol, max(stated.atol, floor)
-    files = {MODEL: model_bytes(test.task, test.ranks)}
+    files = {MODEL: model_bytes(task, test.ranks)}
     if not test.reason:
         files[DATA] = data_json(rtol, atol)
     sets = []
@@ -116,7 +124,7 @@ def written(test: Test, *, npz: bool) -> tuple[gm.TestFields, dict[str, bytes]]:
             files[f"{folder}/{stem}.pb"] = tensor_bytes(array, name)
         if npz:
             files[f"{folder}/{gm.NPZ}"] = npz_bytes({s: array for s, (_, array) in tensors.items()})
-        pairs = zip(test.task.outputs, data.outputs, strict=bool(data.outputs))
+        pairs = zip(task.outputs, data.outputs, strict=bool(data.outputs))
         rows = tuple(
             gm.Tensor(name=spec.name, dtype=str(dtypes.of(one.written)), shape=one.written.shape)
             for spec, one in pairs
@@ -127,17 +135,16 @@ def written(test: Test, *, npz: bool) -> tuple[gm.TestFields, dict[str, bytes]]:
     fields = gm.TestFields(
         folder=f"{test.kind}/test_{folder_name(test.name)}",
         node=gm.ManifestNode(
-            domain=test.task.op.domain,
-            op=test.task.op.name,
-            since=test.task.op.since,
-            opset=test.task.opset,
-            attrs={name: gm.spelt(value) for name, value in test.task.attrs.items()},
-            slots=test.task.slots,
-            outputs=tuple(output.name for output in test.task.outputs),
+            domain=task.op.domain,
+            op=task.op.name,
+            since=task.op.since,
+            opset=task.opset,
+            attrs={name: gm.spelt(value) for name, value in task.attrs.items()},
+            slots=task.slots,
+            outputs=tuple(output.name for output in task.outputs),
         ),
         inputs=tuple(
-            gm.Tensor(name=one.name, dtype=one.dtype.name, shape=one.shape)
-            for one in test.task.inputs
+            gm.Tensor(name=one.name, dtype=one.dtype.name, shape=one.shape) for one in task.inputs
         ),
         alternative=test.alternative,
         legal_twin=test.legal_twin,
@@ -152,10 +159,7 @@ def written(test: Test, *, npz: bool) -> tuple[gm.TestFields, dict[str, bytes]]:
 
 
 def task_of(case: str, test: gm.TestFields) -> Task:
-    """The task that the manifest states; its constants are to be had from the model.
-
-    Raises KeyError for a dtype that there is none of.
-    """
+    """The task that the manifest states, without its constants; KeyError for no such dtype."""
     node = test.node
     return Task(
         case=case,
@@ -191,27 +195,12 @@ def _named_tensors(test: Test, data: ComputedDataSet) -> dict[str, tuple[str, Ar
     return found
 
 
-METHOD_TEXTS: dict[gm.ManifestMethod, str] = {
-    "exact": "nothing had to be rounded",
-    "bounded": "correctly rounded: the proven error bound leaves one number for each value",
-    "mpmath": "correctly rounded from as many digits as it takes",
-    "stated": "as the case states it: the text leaves it open, or opcheck lacks the operator",
-}
-
-
 @dataclass(frozen=True)
 class GoldenSettings:
     """Options of writing: the most data sets per test, and archives next to the tensors."""
 
     data_sets: int = 1
     npz: bool = False
-
-
-#: What was written of a case, and what was not.
-_Done: TypeAlias = tuple[gm.ManifestCase, tuple[gm.LeftOut, ...]]
-
-
-Counted = Callable[[Iterable[_Done]], Iterable[_Done]]
 
 
 def write(
@@ -222,12 +211,11 @@ def write(
     processes: int = 1,
     *,
     force: bool = False,
-    counted: Counted = iter,
+    counted: Counted[_Done] = iter,
 ) -> gm.Manifest:
     """Write `cases` to `folder`, which is there whole or not at all; nothing if no test can be.
 
-    `force` is as in `check_place`. `counted` hands on each case as it is done. Raises UsageError,
-    Unwritable.
+    `force` is as in `check_place`, whose UsageError it raises, and Unwritable.
     """
     check_place(folder, force=force)
     with staged(folder) as (stage, put):
@@ -272,11 +260,8 @@ def _write(stage: Path, settings: GoldenSettings, case: Case) -> _Done:
         what = "its legal twin" if test.legal_twin else "the case"
         try:
             fields, files = written(test, npz=settings.npz)
-        except NotExpressible as error:
-            left.append(gm.LeftOut(case.id, what, str(error)))
-            continue
-        except ValueError as error:
-            left.append(gm.LeftOut(case.id, what, str(error), wrong=True))
+        except (NotExpressible, ValueError) as error:
+            left.append(gm.LeftOut(case.id, what, str(error), isinstance(error, ValueError)))
             continue
         for name, data in files.items():
             path = stage / fields.folder / name

@@ -19,6 +19,30 @@ from opcheck.suite.expectation import leads
 from opcheck.suite.tensors import specials
 
 Shape: TypeAlias = tuple[int, ...]
+Draw: TypeAlias = Callable[[Random, Shape], Any]
+#: How often an attribute is stated that may be left out; without some there is little left.
+_STATED = 0.4
+_OFTEN = {"kernel_shape": 0.95}
+#: The parts of a search: up to which share of it, of which ranks and which sizes.
+_STAGES = ((0.3, (1, 3), (1, 3)), (0.6, (1, 5), (1, 3)), (0.65, (1, 4), (0, 2)))
+#: Then come rows of lengths around those of vectors, other values in the suite's own cases, and
+#: tensors where only size matters, which are filled by rule.
+_ROWS, _REVALUED = 0.8, 0.98
+#: Several inputs whose shapes fit together are seldom found, so that the cases' serve from here on.
+_SMALL = 0.3
+_LENGTHS = (4, 5, 7, 8, 9, 12, 15, 16, 17, 24, 31, 32, 33, 48, 63, 64, 65)
+_LARGE: tuple[Shape, ...] = ((300,), (3, 127), (2, 1, 300), (1, 2, 20, 20), (70_000,), (2, 33_000))
+_FILLS: tuple[tuple[str, tuple[float, ...]], ...] = (
+    ("permutation", (-60.0, 1.0)),
+    ("normal", (0.0, 1.0)),
+    ("uniform", (-8.0, 8.0)),
+    ("integers", (-4.0, 4.0)),
+    ("constant", (0.0,)),
+)
+#: From here on it all comes once more, with NaN: what is asked of that is often left open.
+_WITH_NAN = 0.75
+#: How often an attribute is spoilt, and how often the inputs are initializers.
+_SPOILT, _CONSTANT = 0.15, 0.03
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,13 +100,6 @@ def _on(schema: Schema, spec: TensorSpec, dtype: DType) -> TensorSpec:
     return replace(spec, dtype=dtype, content=content)
 
 
-Draw: TypeAlias = Callable[[Random, Shape], Any]
-
-#: How often an attribute is stated that may be left out; without some there is little left.
-_STATED = 0.4
-_OFTEN = {"kernel_shape": 0.95}
-
-
 def _per_axis(low: int, high: int) -> Draw:
     """A number for each axis that a window moves along."""
     return lambda rng, shape: tuple(rng.randint(low, high) for _ in shape[2:])
@@ -115,12 +132,12 @@ _BY_TYPE: Mapping[str, Draw] = {
 
 def attributes(rng: Random, schema: Schema, shape: Shape) -> dict[str, AttrValue]:
     """A choice of attributes; whether they exclude each other is for the engine to say."""
-    found: dict[str, AttrValue] = {}
-    for name, declared in schema.attributes.items():
-        is_stated = declared.required or rng.random() < _OFTEN.get(name, _STATED)
-        if is_stated and (value := attribute(rng, declared, shape)) is not None:
-            found[name] = value
-    return found
+    return {
+        name: value
+        for name, declared in schema.attributes.items()
+        if declared.required or rng.random() < _OFTEN.get(name, _STATED)
+        if (value := attribute(rng, declared, shape)) is not None
+    }
 
 
 def attribute(rng: Random, declared: Attribute, shape: Shape) -> AttrValue | None:
@@ -173,28 +190,6 @@ def _spoilt_list(rng: Random, value: Any, odd: Sequence[int]) -> tuple[int, ...]
     return tuple(numbers)
 
 
-#: The parts of a search: up to which share of it, of which ranks and which sizes.
-_STAGES = ((0.3, (1, 3), (1, 3)), (0.6, (1, 5), (1, 3)), (0.65, (1, 4), (0, 2)))
-#: Then come rows of lengths around those of vectors, other values in the suite's own cases, and
-#: tensors where only size matters, which are filled by rule.
-_ROWS, _REVALUED = 0.8, 0.98
-#: Several inputs whose shapes fit together are seldom found, so that the cases' serve from here on.
-_SMALL = 0.3
-_LENGTHS = (4, 5, 7, 8, 9, 12, 15, 16, 17, 24, 31, 32, 33, 48, 63, 64, 65)
-_LARGE: tuple[Shape, ...] = ((300,), (3, 127), (2, 1, 300), (1, 2, 20, 20), (70_000,), (2, 33_000))
-_FILLS: tuple[tuple[str, tuple[float, ...]], ...] = (
-    ("permutation", (-60.0, 1.0)),
-    ("normal", (0.0, 1.0)),
-    ("uniform", (-8.0, 8.0)),
-    ("integers", (-4.0, 4.0)),
-    ("constant", (0.0,)),
-)
-#: From here on it all comes once more, with NaN: what is asked of that is often left open.
-_WITH_NAN = 0.75
-#: How often an attribute is spoilt, and how often the inputs are initializers.
-_SPOILT, _CONSTANT = 0.15, 0.03
-
-
 def drawn(schema: Schema, dtype: DType, cases: Sequence[Case], tries: int) -> Iterator[Candidate]:
     """`tries` nodes, the same ones each time; `cases` lend shapes and attributes."""
     rng = Random(f"{schema.op} {dtype}")
@@ -227,8 +222,7 @@ def _node(rng: Random, schema: Schema, tensor: TensorSpec) -> Candidate:
     if rng.random() < _SPOILT:
         attrs = spoilt(rng, schema, attrs, len(tensor.shape))
     constant = not schema.op.domain and rng.random() < _CONSTANT
-    inputs = _inputs(rng, schema, replace(tensor, initializer=constant))
-    return Candidate(attrs, tuple(inputs))
+    return Candidate(attrs, tuple(_inputs(rng, schema, replace(tensor, initializer=constant))))
 
 
 def _inputs(rng: Random, schema: Schema, lead: TensorSpec) -> Iterator[TensorSpec]:

@@ -40,6 +40,12 @@ from opcheck.suite import expectation, materialize, unrounded
 _PATIENCE = 400
 #: Of tensors up to this size each element is made plainer by itself.
 _FEW = 80
+#: The data of larger nodes is made anew for each mutant: all of it would fill the memory.
+_KEPT = 1000
+#: Outputs up to this size are written out.
+_WRITTEN = 256
+#: How many values are tried for an attribute that may make a node legal.
+_VALUES = 8
 
 
 def shrunk(found: Candidate, still: Callable[[Candidate], bool]) -> Candidate:
@@ -115,7 +121,7 @@ def _plainer_values(found: Candidate) -> Iterator[Candidate]:
             continue
         whole = np.where(np.isfinite(values), np.clip(np.rint(values), -99, 99), values)
         for change in (np.zeros_like(values), np.sign(values), whole):
-            if change.tobytes() != values.tobytes() and _worth(change) < _worth(values):
+            if _worth(change) < _worth(values):
                 yield found.with_input(number, _holding(spec, change))
         if values.size > _FEW:
             continue
@@ -140,10 +146,6 @@ def _digits(value: float) -> float:
     return min(len(f"{value:g}") + (value != float(f"{value:g}")) * 8, 12) + (value < 0) / 2
 
 
-#: The data of larger nodes is made anew for each mutant: all of it would fill the memory.
-_KEPT = 1000
-
-
 @dataclass(frozen=True, eq=False)
 class _Tried:
     """A node, what is right about it, and what its case kills; None where it has no case."""
@@ -164,8 +166,7 @@ def nodes_of(cell: Cell, tries: int) -> Iterator[Node]:
 
 def _node(schema: Schema, candidate: Candidate) -> Node | None:
     """None where it lacks an attribute, or has no such data."""
-    required = (one.name for one in schema.attributes.values() if one.required)
-    if any(name not in candidate.attrs for name in required):
+    if {one.name for one in schema.attributes.values() if one.required} - candidate.attrs.keys():
         return None
     try:
         arrays = tuple(map(materialize, candidate.inputs))
@@ -207,9 +208,8 @@ class SearchSpace:
         assert plain
         written = written_out(plain)
         case_kills = CaseKills(written, self.cell.dtype)
-        return (
-            written if case_kills.problem is None and case_kills.verdict(mutant) in RED else plain
-        )
+        kills = case_kills.problem is None and case_kills.verdict(mutant) in RED
+        return written if kills else plain
 
     def serves(self, candidate: Candidate, mutant: Mutant, case: Case) -> bool:
         """Return True if `case`, made of `candidate` elsewhere, kills `mutant` here unchanged."""
@@ -252,13 +252,6 @@ class SearchSpace:
         return case_kills is not None and case_kills.verdict(mutant) in RED
 
 
-#: Outputs up to this size are written out.
-_WRITTEN = 256
-_NOWHERE = Source("", 0, 0)
-#: How many values are tried for an attribute that may make a node legal.
-_VALUES = 8
-
-
 def case_of(schema: Schema, dtype: DType, node: Candidate) -> Case | None:
     """The case of `node`; None where it is refused, and no single change makes it legal."""
     arrays = [materialize(spec) for spec in node.inputs]
@@ -275,9 +268,8 @@ def written_out(case: Case) -> Case:
     """`case` with the outputs that the engine computes, if they are not too many to be read."""
     if not isinstance(case.expect, Computed):
         return case
-    answers = exactly(
-        case.op, [materialize(spec) for spec in case.inputs], case.attrs, len(case.outputs)
-    )
+    inputs = [*map(materialize, case.inputs)]
+    answers = exactly(case.op, inputs, case.attrs, len(case.outputs))
     stated = []
     for output, answer in zip(case.outputs, answers, strict=True):
         dtype = output.dtype
@@ -319,7 +311,7 @@ def _legal(schema: Schema, node: Candidate, arrays: Sequence[Array]) -> Candidat
         return found
     own = node.inputs[0].content.values
     for values in (own[None], *(own[:1] if own.ndim else ())):
-        spec = replace(node.inputs[0], shape=values.shape, content=Given(values))
+        spec = _holding(node.inputs[0], values)
         if _refusal(schema.op, [materialize(spec)], node.attrs) is None:
             return node.with_input(0, spec)
     return None
@@ -361,7 +353,6 @@ def _says_little(op: OpVersion, arrays: Sequence[Array], attrs: Attrs) -> str:
 
 
 def _made(schema: Schema, dtype: DType, node: Candidate, expect: Expectation) -> Case:
-    outputs = [one for one in schema.outputs if one.option == "single"]
     bound = {
         schema.inputs[found[0]].constraint: spec.dtype
         for spec in node.inputs
@@ -378,8 +369,9 @@ def _made(schema: Schema, dtype: DType, node: Candidate, expect: Expectation) ->
         slots=tuple(spec.name for spec in node.inputs),
         outputs=tuple(
             OutputSpec(one.name, opset.output_dtype(schema, one, bound, node.attrs))
-            for one in outputs
+            for one in schema.outputs
+            if one.option == "single"
         ),
         expect=expect,
-        source=_NOWHERE,
+        source=Source("", 0, 0),
     )

@@ -89,10 +89,11 @@ def question(case: Case) -> Question:
     known = operator_of(case.op) is not None
     moved = [n for n, spec in enumerate(fed) if known and leads(case.op, spec.name)]
     second = tuple(second_data(inputs, may_negate=known, moved=moved))
-    if known and not _is_legal(task, inputs, second):
+    legal = known and _is_legal(task, inputs, second)
+    if known and not legal:
         second = tuple(second_data(inputs, may_negate=False, moved=moved))
     random = isinstance(case.expect, Values) and bool(case.expect.random)
-    return Question(task, inputs, second, known, case.timeout, random)
+    return Question(task, inputs, second, legal, case.timeout, random)
 
 
 def _is_legal(task: Task, inputs: Sequence[Array], second: Sequence[Array]) -> bool:

@@ -5,6 +5,7 @@ from opcheck import numbers as xp
 from opcheck.engine.axes import stretches
 from opcheck.engine.operators import family, operator
 from opcheck.errors import InvalidNode, NotSupported
+from opcheck.numbers.faulty import bare
 
 NAMES = """
 Abs Acos Acosh Asin Asinh Atan Atanh BitCast BitwiseNot Ceil Celu Clip Cos Cosh Elu Erf Exp Floor
@@ -39,14 +40,14 @@ BIT_CAST = operator("BitCast", exact=True)
 
 @BIT_CAST.formula(26)
 def bit_cast(input, *, to):
-    dtype, own = dtypes.named(to), dtypes.element_type(input)
+    dtype, own = dtypes.named(to), dtypes.element_type(bare(input))
     assert dtype
     assert own
     if any(one.name not in dtypes.DTYPES or one.kind == "bool" for one in (dtype, own)):
         raise NotSupported(f"unsupported by opcheck: the bits of {own} as {dtype}")
     if dtype.numpy.itemsize != own.numpy.itemsize:
         raise InvalidNode(f"{own} as {dtype}, which has another width")
-    return input.view(dtype.numpy)
+    return bare(input).view(dtype.numpy)
 
 
 def _sigmoid(x):

@@ -7,9 +7,10 @@ import numpy as np
 from opcheck import numbers as xp
 from opcheck.dtypes import DTYPES
 from opcheck.engine.axes import elements_at, from_either_end
-from opcheck.engine.casting import cast_to
+from opcheck.engine.casting import cast_any
 from opcheck.engine.operators import operator
 from opcheck.errors import InvalidNode, NotSupported
+from opcheck.numbers.faulty import bare
 
 NAMES = """
 ArgMax ArgMin Compress GatherElements GatherND NonZero OneHot Scatter ScatterElements ScatterND
@@ -68,29 +69,32 @@ def gather_nd(data, indices, *, batch_dims):
 
 # ── scatter ───────────────────────────────────────────────────────────────────────────────────
 
-_REDUCE = {"add": np.add, "mul": np.multiply, "max": np.maximum, "min": np.minimum}
+_REDUCE = {"add": xp.add, "mul": xp.multiply, "max": xp.maximum, "min": xp.minimum}
 
 
 def _scattered(data, index, updates, reduction, allowed=()):
     """`data` with `updates` at `index`, or what `reduction` makes of both."""
     if reduction not in ("none", *allowed):
         raise InvalidNode(f"reduction {reduction!r}; allowed: {', '.join(('none', *allowed))}")
-    count = np.zeros(data.shape, np.int64)
-    np.add.at(count, index, 1)
-    once, result = count.max(initial=0) <= 1, data.copy()
-    if reduction == "none":
-        if not once:
-            raise NotSupported("updates of the same element may come in any order")
-        result[index] = updates
-        return result
+    places = np.arange(data.size).reshape(data.shape)[index].reshape(-1)
+    order = np.argsort(places, kind="stable")
+    starts = np.searchsorted(places[order], places[order])
+    # Which of the updates of an element each one is.
+    turns = np.empty_like(places)
+    turns[order] = np.arange(places.size) - starts
     rounds = data.dtype.kind not in "iub" and reduction in ("add", "mul")
-    if data.dtype == object or (rounds and not once):
-        raise NotSupported(f"nothing is said of the order in which to {reduction} such updates")
-    if once:
-        result[index] = _REDUCE[reduction](result[index], updates)
-    else:
-        _REDUCE[reduction].at(result, index, updates)
-    return result
+    if (turns.any() and (rounds or reduction == "none")) or (data.dtype == object and allowed):
+        raise NotSupported(f"nothing is said of the order of updates, with reduction {reduction}")
+    flat, updates = xp.reshape(data, (-1,)), xp.reshape(updates, (-1,))
+    for turn in range(turns.max(initial=-1) + 1):
+        (chosen,) = np.nonzero(turns == turn)
+        at, values = places[chosen], xp.take(updates, chosen, axis=0)
+        if reduction != "none":
+            values = _REDUCE[reduction](xp.take(flat, at, axis=0), values)
+        source = np.arange(data.size)
+        source[at] = data.size + np.arange(len(at))
+        flat = xp.take(xp.concat([flat, values], axis=0), source, axis=0)
+    return xp.reshape(flat, data.shape)
 
 
 def _by_elements(data, indices, updates, axis, reduction="none", allowed=()):
@@ -168,9 +172,7 @@ def tensor_scatter(past_cache, update, write_indices=None, *, axis, mode):
     grid = list(np.indices(update.shape, sparse=True))
     start = first.reshape(-1, *[1] * (rank - 1))
     grid[axis] = (start + grid[axis]) % max(most, 1)
-    result = past_cache.copy()
-    result[tuple(grid)] = update
-    return result
+    return _scattered(past_cache, tuple(grid), update, "none")
 
 
 # ── selections ────────────────────────────────────────────────────────────────────────────────
@@ -182,7 +184,8 @@ ONE_HOT = operator("OneHot", exact=True)
 def one_hot(indices, depth, values, *, axis):
     if depth.size != 1 or values.shape != (2,):
         raise InvalidNode(f"depth {list(depth.shape)}, values {list(values.shape)}; allowed: 1, 2")
-    places, length = cast_to(indices, DTYPES["int64"]), int(cast_to(depth, DTYPES["int64"]).item())
+    places, length = (cast_any(x, DTYPES["int64"]) for x in (indices, depth))
+    length = length.item()
     if length < 0:
         raise InvalidNode(f"depth {length}; allowed: 0 or more")
     axis = from_either_end(axis, indices.ndim + 1)
@@ -200,7 +203,7 @@ def non_zero(X):
     """Of a scalar the output has no rows."""
     if X.dtype == object:
         raise NotSupported("nothing is said of texts")
-    return np.argwhere(X.dtype.type(0) != X).T.astype(np.int64)
+    return np.argwhere(xp.not_equal(X, xp.zeros_like(X))).T.astype(np.int64)
 
 
 COMPRESS = operator("Compress", exact=True)
@@ -228,7 +231,8 @@ def unique(X, *, axis, sorted):
     x, place = (xp.reshape(X, (-1,)), 0) if axis is None else (X, from_either_end(axis, X.ndim))
     if X.dtype.kind == "c" and sorted:
         raise NotSupported("nothing is said of the order of complex numbers")
-    items = [tuple(row) for row in np.moveaxis(x, place, 0).reshape(x.shape[place], -1).tolist()]
+    rows = np.moveaxis(bare(x), place, 0)
+    items = [tuple(row) for row in rows.reshape(len(rows), -1).tolist()]
     if any(one != one for row in items for one in row):
         raise NotSupported("nothing is said of NaN")
     counts, firsts = Counter(items), dict(zip(items[::-1], range(len(items))[::-1], strict=True))

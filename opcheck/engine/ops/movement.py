@@ -11,6 +11,7 @@ from opcheck import numbers as xp
 from opcheck.engine.axes import from_either_end, from_the_front, listed
 from opcheck.engine.operators import operator
 from opcheck.errors import InvalidNode, NotSupported
+from opcheck.numbers.faulty import bare
 
 NAMES = """
 CenterCropPad DepthToSpace Dropout Expand EyeLike Pad Range ReverseSequence SpaceToDepth Split Tile
@@ -138,7 +139,7 @@ def _padded(x, pads, axes, mode, fill):
         constant = (places < 0).reshape(-1, *[1] * (x.ndim - 1 - axis))
         if not x.shape[axis]:
             shape = (*x.shape[:axis], len(places), *x.shape[axis + 1 :])
-            x = np.full(shape, fill, x.dtype)
+            x = np.full(shape, bare(fill), x.dtype)
         else:
             x = xp.take(x, np.maximum(places, 0), axis=axis)
             x = xp.where(constant, fill, x) if constant.any() else x
@@ -188,7 +189,7 @@ def _pad(x, pads, value, axes, mode):
     if value is not None and value.size != 1:
         raise InvalidNode(f"constant_value of shape {list(value.shape)}; allowed: a scalar")
     empty = "" if x.dtype == object else np.zeros((), x.dtype)
-    fill = empty if value is None else value.reshape(-1)[0]
+    fill = empty if value is None else xp.reshape(value, ())
     return _padded(x, listed("pads", pads), axes, mode, fill)
 
 
@@ -223,7 +224,8 @@ EYE = operator("EyeLike", exact=True)
 def eye_like(input, *, dtype, k):
     if input.ndim != 2:
         raise InvalidNode(f"input of rank {input.ndim}; allowed: 2")
-    named = dtypes.element_type(input) if dtype is None else dtypes.named(dtype)
+    own = np.empty(0, input.dtype)
+    named = dtypes.element_type(own) if dtype is None else dtypes.named(dtype)
     assert named
     rows, columns = np.ogrid[: input.shape[0], : input.shape[1]]
     return (columns - rows == k).astype(named.numpy)
@@ -322,7 +324,9 @@ def dropout_in_inference(data):
 
 @DROPOUT.formula(12, 13, 22)
 def dropout(data, ratio=None, training_mode=None):
-    share = 0.5 if ratio is None else float(ratio.reshape(-1)[0])
+    if ratio is not None and ratio.ndim:
+        raise InvalidNode(f"ratio of shape {list(ratio.shape)}; allowed: a scalar")
+    share = 0.5 if ratio is None else bare(ratio).item()
     if not 0 <= share < 1:
         raise InvalidNode(f"ratio {share}; allowed: at least 0 and below 1")
     if training_mode is not None and training_mode.all() and share:
@@ -344,7 +348,7 @@ def range_of(start, limit, delta, *, stash_type=1):
         return np.array(range(first, last, step), start.dtype)
     if stash_type != 1:
         raise NotSupported(f"stash_type {stash_type}")
-    ends = [float(xp.values_of(x)) for x in (start, limit, delta)]
+    ends = [float(bare(xp.values_of(x))) for x in (start, limit, delta)]
     if not all(map(math.isfinite, ends)) or not ends[2]:
         raise NotSupported("nothing is said of such ends and steps")
     exact = (Fraction(ends[1]) - Fraction(ends[0])) / Fraction(ends[2])

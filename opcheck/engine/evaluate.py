@@ -502,7 +502,8 @@ class Expected:
         if not bounded:
             return None
         with np.errstate(all="ignore"):
-            variance = np.fmax.reduce([output.variance() for output in bounded])
+            variances = [found for one in bounded if (found := one.variance()) is not None]
+            variance = np.fmax.reduce(variances)
             if bounded[0].grid.dtype != self.dtype:
                 variance = variance + half_ulp(self.values, self.dtype) ** 2 / 3
             return np.sqrt(variance).astype(np.float64, copy=False)

@@ -84,7 +84,7 @@ def _scattered(data, index, updates, reduction, allowed=()):
     turns[order] = np.arange(places.size) - starts
     rounds = data.dtype.kind not in "iub" and reduction in ("add", "mul")
     if (turns.any() and (rounds or reduction == "none")) or (data.dtype == object and allowed):
-        raise NotSupported(f"nothing is said of the order of updates, with reduction {reduction}")
+        raise NotSupported(f"nothing is said of the order of updates with reduction {reduction}")
     flat, updates = xp.reshape(data, (-1,)), xp.reshape(updates, (-1,))
     for turn in range(turns.max(initial=-1) + 1):
         (chosen,) = np.nonzero(turns == turn)

@@ -17,7 +17,7 @@ from opcheck.dtypes import DTYPES, DType, limits, of, round_to
 from opcheck.engine import Node, dtypes_of, operator_of
 from opcheck.engine.evaluate import exactly, is_real
 from opcheck.engine.mutants.mutant import AnswerFunction, Mutant
-from opcheck.errors import InvalidNode
+from opcheck.errors import InvalidNode, NotSupported
 from opcheck.model import Array, Foreign, Tolerance
 
 #: The types that something may have gone through, the widest first.
@@ -276,7 +276,7 @@ class Evidence:
             got = [*map(fault.restored, arrays)]
         try:
             answers = exactly(node)
-        except InvalidNode:
+        except (InvalidNode, NotSupported):
             # Right answers to a node that the text leaves open are known by their values alone.
             admitted = [
                 [replace(want, dtype=fault.dtype, bound=None, rest=None) for want in wants]

@@ -76,7 +76,7 @@ def compute(node: BodyNode, operands: Sequence[Any], attrs: Mapping[str, Any]) -
     stated = {name: value for name, value in stated.items() if value is not None}
     function = operator.formulas[node.op.since]
     schema = opset.versions(node.op.domain, node.op.name)[node.op.since]
-    arguments = attributes_for(function, schema, Node(node.op, (), stated))
+    arguments = attributes_for(function, schema, Node(node.op, (), stated, len(node.outputs)))
     while operands and operands[-1] is None:
         operands = operands[:-1]
     outputs = function(*operands, **arguments)

@@ -245,14 +245,13 @@ class Evaluation:
             self._outputs[tier] = self._evaluated(tier.arithmetic, tier.formula)
         return self._outputs[tier]
 
-    def scattered(self, cut: float = 0.0) -> tuple[Output, ...]:
-        """The outputs of the first tier, with the variance that independent roundings give.
+    def scattered(self, tier: Tier, cut: float = 0.0) -> tuple[Output, ...]:
+        """The outputs of a tier, with the variance that independent roundings give.
 
         That of inputs rounded to the unit roundoff `cut` is part of it.
         """
-        first = self.tiers()[0]
-        arithmetic = replace(first.arithmetic, scatters=True, cut=cut)
-        return self.outputs(replace(first, arithmetic=arithmetic))
+        arithmetic = replace(tier.arithmetic, scatters=True, cut=cut)
+        return self.outputs(replace(tier, arithmetic=arithmetic))
 
     @property
     def expected(self) -> tuple[Output, ...]:
@@ -493,15 +492,19 @@ class Expected:
         """Scatter of each element under independent roundings of the expected arithmetic.
 
         The standard deviation, of the rounding to the output's dtype too, and of inputs that were
-        rounded to the unit roundoff `cut`; None where no error theory says so.
+        rounded to the unit roundoff `cut`; by the formulation that is expected to scatter farthest.
+        None where no error theory says so.
         """
-        output = self.evaluation.scattered(cut)[self.place]
-        if not isinstance(output, Bounded):
+        first, *others = self.tiers()
+        sound = [first, *(t for t in others if not t.remark and t.arithmetic == first.arithmetic)]
+        outputs = [self.evaluation.scattered(tier, cut)[self.place] for tier in sound]
+        bounded = [output for output in outputs if isinstance(output, Bounded)]
+        if not bounded:
             return None
         with np.errstate(all="ignore"):
-            variance = output.variance()
-            assert variance is not None
-            if output.grid.dtype != self.dtype:
+            variances = [found for one in bounded if (found := one.variance()) is not None]
+            variance = np.fmax.reduce(variances)
+            if bounded[0].grid.dtype != self.dtype:
                 variance = variance + half_ulp(self.values, self.dtype) ** 2 / 3
             return np.sqrt(variance).astype(np.float64, copy=False)
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from opcheck import dtypes, opset
 from opcheck.dtypes import DType, identical
-from opcheck.engine.operators import Formula, Operator, find, parameters_of
+from opcheck.engine.operators import OUTPUTS, Formula, Operator, find, parameters_of
 from opcheck.errors import InvalidNode, NotSupported
 from opcheck.model import Array, Attrs, OpVersion, Typed
 from opcheck.opset import Parameter, Schema
@@ -240,6 +240,8 @@ def attributes_for(function: Formula, schema: Schema, node: Node) -> dict[str, A
             found[name] = _held(node.attrs[name], schema.attributes[name].type)
         elif name in schema.attributes:
             found[name] = schema.attributes[name].default
+        elif name == OUTPUTS:
+            found[name] = node.outputs or 1
     return found
 
 

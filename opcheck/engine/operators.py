@@ -31,6 +31,8 @@ from opcheck.opset import Parameter, Schema
 Formula: TypeAlias = Callable[..., Any]
 #: Makes the formula of each version from what they have in common.
 Versions: TypeAlias = Callable[[Formula], Mapping[int, Formula]]
+#: The keyword of a formula that asks how many outputs the node has.
+OUTPUTS = "outputs"
 #: From a version, the first input's shape, the attributes and how many elements a part has, if
 #: possible: the index of each part of that input, its attributes that differ, and the index of its
 #: outputs.
@@ -314,6 +316,8 @@ def _wrong_attributes(
         if name not in stated and name not in ignores:
             yield f"attribute {name!r} of the schema is missing"
     for name, parameter in stated.items():
+        if name == OUTPUTS:
+            continue
         attribute = schema.attributes.get(name)
         has_default = parameter.default is not parameter.empty
         if name not in anywhere:

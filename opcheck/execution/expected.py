@@ -14,7 +14,7 @@ from opcheck.backends import second_data
 from opcheck.compare import Want, are_plainly_right, compare, compare_outputs, too_wide, verdict
 from opcheck.compare.agreement import misfit, steady, wants_of
 from opcheck.compare.outputs import computed_want, in_its_dtype, stated_want
-from opcheck.dtypes import DType, limits
+from opcheck.dtypes import DType, identical, limits
 from opcheck.engine import Node, any_order, evaluate, exactly, operator_of, rounded
 from opcheck.errors import InvalidNode, NotSupported
 from opcheck.execution.workers import Inquiry
@@ -81,8 +81,23 @@ def question(case: Case) -> Question:
     known = operator_of(case.op) is not None
     moved = [n for n, spec in enumerate(fed) if known and leads(case.op, spec.name)]
     second = tuple(second_data(inputs, may_negate=known, moved=moved))
+    legal = known and _is_legal(task, inputs, second)
+    if known and not legal:
+        second = tuple(second_data(inputs, may_negate=False, moved=moved))
     random = isinstance(case.expect, Values) and bool(case.expect.random)
-    return Question(task, inputs, second, known, case.timeout, random)
+    return Question(task, inputs, second, legal, case.timeout, random)
+
+
+def _is_legal(task: Task, inputs: Sequence[Array], second: Sequence[Array]) -> bool:
+    """Return True unless negated parameters, such as a depth or a ratio, make the node illegal."""
+    pairs = zip(inputs[1:], second[1:], strict=True)
+    if all(one.size != 1 or identical(one, other) for one, other in pairs):
+        return True
+    try:
+        _ = node_of(task, second).plain
+    except (InvalidNode, NotSupported):
+        return False
+    return True
 
 
 def node_of(task: Task, inputs: Sequence[Array]) -> Node:

@@ -498,6 +498,24 @@ def test_whether_other_data_are_legal_is_known_of_the_engine_s_operators_alone(t
     assert question(hardmax).second[0].tolist() == [-1, -1]
 
 
+def test_a_parameter_that_must_not_be_negated_is_not(tmp_path):
+    text = """
+        op: OneHot
+        dtype: float32
+        opset: 11
+        cases:
+        - name: made
+          inputs:
+            indices: [1, 2]
+            depth: {value: 3, dtype: float32}
+            values: {value: [0, 1], dtype: float32}
+    """
+    (one_hot,) = cases_in(tmp_path, text)
+    asked = question(one_hot)
+    assert [x.tolist() for x in asked.second] == [[2, 1], 3, [1, 0]]
+    assert not asked.second_is_legal
+
+
 def test_attributes_and_what_is_put_are_told_as_the_model_has_them(tmp_path: Path) -> None:
     text = """
         op: LeakyRelu

@@ -68,7 +68,7 @@ def _merged(place: int, rank: int, shape: tuple[int, ...], axes: Axes) -> Any:
 
 
 def _coerced_above_4(shape: tuple[int, ...], axes: Axes) -> Any:
-    return ((prod(shape[: axes[0]]), -1), (1,)) if len(shape) > 4 else (shape, axes)
+    return ((prod(shape[: axes[0]]), -1), (1,)) if len(shape) > 4 and axes else (shape, axes)
 
 
 #: In which shape the first input is read, and which axes are taken then, where no formula does so.
@@ -99,7 +99,7 @@ class NamedAxes:
     def stated(self, node: Node) -> Axes:
         """The axes as they are stated, or the default."""
         value: Any = node.attrs.get(self.name, self.default)
-        return tuple(value or ()) if self.is_list else (value,)
+        return tuple(value or ()) if self.is_list or value is None else (value,)
 
     def found(self, node: Node) -> Axes:
         """The axes of a legal node, counted from the front."""
@@ -107,7 +107,7 @@ class NamedAxes:
 
     def taking(self, node: Node, axes: Sequence[int]) -> Node:
         """The node with other axes."""
-        value = tuple(dict.fromkeys(axes)) if self.is_list else axes[0]
+        value = tuple(dict.fromkeys(axes)) if self.is_list else axes[0] if axes else None
         return node.with_attrs(**{self.name: value})
 
     def mutants(self) -> Iterator[Mutant]:
@@ -212,14 +212,15 @@ class NamedAxes:
 
     def _beside(self, node: Node) -> int:
         """Return the number of rows that lie side by side in memory."""
-        return prod(node.given[0].shape[max(self.found(node)) + 1 :])
+        return prod(node.given[0].shape[max(self.found(node), default=node.rank) + 1 :])
 
     def _by(self, argmax: FaultFunction, when: Callable[[Node], bool], node: Node) -> Sequence[Any]:
         return evaluate(node, faults={"argmax": argmax}) if when(node) else node.right
 
     def _without_the_last_rows(self, width: int, node: Node) -> Sequence[Any]:
         right = node.right
-        inner = node.given[0].shape[max(self.found(node)) + 1 :] if node.rank else ()
+        last = max(self.found(node), default=node.rank)
+        inner = node.given[0].shape[last + 1 :] if node.rank else ()
         beside = prod(inner)
         if beside <= width or not right[0].size or right[0].shape[-len(inner) :] != inner:
             return right
@@ -252,7 +253,7 @@ class NamedAxes:
 
     def _without_the_last(self, node: Node) -> Sequence[Any]:
         right, x = node.right, node.given[0]
-        if not x.size or not x.ndim or self.found(node)[0] == x.ndim - 1:
+        if not x.size or self.found(node) in ((), (x.ndim - 1,)):
             return right
         moved = node.with_input(0, np.ascontiguousarray(np.moveaxis(x, -1, 0)))
         made = self.taking(moved, [self.found(node)[0] + 1]).right

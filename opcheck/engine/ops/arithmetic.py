@@ -11,7 +11,8 @@ from opcheck.engine.operators import family, operator
 from opcheck.errors import InvalidNode, NotSupported
 
 NAMES = """
-Add And Div Equal Greater GreaterOrEqual Less LessOrEqual Max Mean Min Mul Or Pow Sub Sum Xor
+Add And BitShift BitwiseAnd BitwiseOr BitwiseXor Div Equal Greater GreaterOrEqual Less LessOrEqual
+Max Mean Min Mod Mul Or Pow Sub Sum Xor
 """
 
 
@@ -55,6 +56,7 @@ PAIRS = {
     "Less": xp.less, "LessOrEqual": xp.less_equal, "Greater": xp.greater,
     "GreaterOrEqual": xp.greater_equal, "Equal": xp.equal,
     "And": xp.logical_and, "Or": xp.logical_or, "Xor": xp.logical_xor,
+    "BitwiseAnd": np.bitwise_and, "BitwiseOr": np.bitwise_or, "BitwiseXor": np.bitwise_xor,
 }  # fmt: skip
 EXACT = {*PAIRS} - {"Add", "Sub", "Mul", "Div", "Pow"}
 
@@ -94,6 +96,45 @@ def _declare(name):
 
 for _name in PAIRS:
     _declare(_name)
+
+
+MOD = operator("Mod")
+
+
+@MOD.formula(10, 13, 28)
+def modulo(A, B, *, fmod):
+    """The remainder of a division that rounds down, or towards zero if `fmod`."""
+    common_shape(A, B)
+    if fmod not in (0, 1):
+        raise InvalidNode(f"fmod {fmod}; allowed: 0, 1")
+    if A.dtype.kind in "iu" and not B.all():
+        raise NotSupported("nothing is said of integers divided by 0")
+    return xp.fmod(A, B) if fmod else xp.remainder(A, B)
+
+
+@MOD.also_honest("", 10, 13, 28)
+def by_the_quotient(A, B, *, fmod):
+    if A.dtype.kind in "iu":
+        return modulo(A, B, fmod=fmod)
+    quotient = A / B
+    return A - (xp.trunc(quotient) if fmod else xp.floor(quotient)) * B
+
+
+SHIFT = operator("BitShift", exact=True)
+
+
+@SHIFT.formula(11, 28)
+def shifted(X, Y, *, direction):
+    """Bits that are shifted out are lost; what a negative number is filled with is its sign."""
+    common_shape(X, Y)
+    if direction not in ("LEFT", "RIGHT"):
+        raise InvalidNode(f"direction {direction!r}; allowed: LEFT, RIGHT")
+    width = 8 * X.dtype.itemsize
+    beyond = (Y < 0) | (width <= Y)
+    by = np.where(beyond, Y.dtype.type(0), Y)
+    if direction == "LEFT":
+        return np.where(beyond, X.dtype.type(0), np.left_shift(X, by))
+    return np.where(beyond, np.where(X < 0, ~(X * 0), X * 0), np.right_shift(X, by))
 
 
 def _all(function):

@@ -1,14 +1,16 @@
 """Functions of each element of one tensor, and the activations made of them."""
 
+from opcheck import dtypes
 from opcheck import numbers as xp
 from opcheck.engine.axes import stretches
 from opcheck.engine.operators import family, operator
-from opcheck.errors import NotSupported
+from opcheck.errors import InvalidNode, NotSupported
+from opcheck.numbers.faulty import bare
 
 NAMES = """
-Abs Acos Acosh Asin Asinh Atan Atanh Ceil Celu Clip Cos Cosh Elu Erf Exp Floor HardSigmoid HardSwish
-Identity IsNaN LeakyRelu Log Mish Neg Not PRelu Reciprocal Relu Round Selu Shrink Sigmoid Sign Sin
-Sinh Softplus Softsign Sqrt Swish Tan Tanh ThresholdedRelu
+Abs Acos Acosh Asin Asinh Atan Atanh BitCast BitwiseNot Ceil Celu Clip Cos Cosh Elu Erf Exp Floor
+HardSigmoid HardSwish Identity IsInf IsNaN LeakyRelu Log Mish Neg Not PRelu Reciprocal Relu Round
+Selu Shrink Sigmoid Sign Sin Sinh Softplus Softsign Sqrt Swish Tan Tanh ThresholdedRelu
 """
 
 
@@ -21,6 +23,31 @@ family(
     },
     exact=True,
 )  # fmt: skip
+
+IS_INF = operator("IsInf", exact=True)
+
+
+@IS_INF.formula(10, 20)
+def is_inf(X, *, detect_negative, detect_positive):
+    infinite, negative = xp.isinf(X), xp.less(X, 0)
+    return infinite & ((bool(detect_negative) & negative) | (bool(detect_positive) & ~negative))
+
+
+BITWISE_NOT = operator("BitwiseNot", exact=True)
+BITWISE_NOT.formula(18)(lambda X: ~X)
+BIT_CAST = operator("BitCast", exact=True)
+
+
+@BIT_CAST.formula(26)
+def bit_cast(input, *, to):
+    dtype, own = dtypes.named(to), dtypes.element_type(bare(input))
+    assert dtype
+    assert own
+    if any(one.name not in dtypes.DTYPES or one.kind == "bool" for one in (dtype, own)):
+        raise NotSupported(f"unsupported by opcheck: the bits of {own} as {dtype}")
+    if dtype.numpy.itemsize != own.numpy.itemsize:
+        raise InvalidNode(f"{own} as {dtype}, which has another width")
+    return bare(input).view(dtype.numpy)
 
 
 def _sigmoid(x):

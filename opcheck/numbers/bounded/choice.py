@@ -24,7 +24,7 @@ from opcheck.numbers.bounded.array import (
     pair,
     size_of,
 )
-from opcheck.numbers.bounded.elementwise import either, plus
+from opcheck.numbers.bounded.elementwise import either, plus, real
 
 
 @dataclass(frozen=True, eq=False)
@@ -276,10 +276,10 @@ sign, floor, ceil, trunc = (partial(_step, f) for f in (np.sign, np.floor, np.ce
 round = partial(_step, np.rint)
 
 
-def _remainder(function: Callable[[Any, Any], Any], a: Any, b: Any) -> Bounded:
+def _remainder(name: str, a: Any, b: Any) -> Bounded:
     """Return the remainder of a division, which is exact where the operands are."""
     a, b = (x.settled() for x in pair(a, b))
-    v = function(a.v, b.v)
+    v = real(name)(a.v, b.v)
     if a.e is None and b.e is None:
         return Bounded(v, a.dtype, a.arithmetic, k=1.0)
     # Next to a multiple of b the remainder jumps.
@@ -287,7 +287,7 @@ def _remainder(function: Callable[[Any, Any], Any], a: Any, b: Any) -> Bounded:
     return Bounded(v, a.dtype, a.arithmetic, Errors(e, lost=either(a.lost, b.lost)), k=1.0)
 
 
-remainder, fmod = partial(_remainder, np.remainder), partial(_remainder, np.fmod)
+remainder, fmod = partial(_remainder, "remainder"), partial(_remainder, "fmod")
 
 
 def _place(

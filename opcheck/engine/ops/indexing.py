@@ -1,0 +1,259 @@
+"""Elements that indices, conditions or their own values select."""
+
+from collections import Counter
+
+import numpy as np
+
+from opcheck import numbers as xp
+from opcheck.dtypes import DTYPES
+from opcheck.engine.axes import elements_at, from_either_end
+from opcheck.engine.casting import cast_any
+from opcheck.engine.operators import operator
+from opcheck.errors import InvalidNode, NotSupported
+from opcheck.numbers.faulty import bare
+
+NAMES = """
+ArgMax ArgMin Compress GatherElements GatherND NonZero OneHot Scatter ScatterElements ScatterND
+TensorScatter Unique
+"""
+
+
+def _grid(data, indices, axis):
+    """The places in `data` that `indices` along an axis name, as an index of an array."""
+    if indices.ndim != data.ndim or not data.ndim:
+        raise InvalidNode(f"indices of rank {indices.ndim} into data of rank {data.ndim}")
+    beside = [(n, m) for n, m in zip(indices.shape, data.shape, strict=True)]
+    if any(n > m for place, (n, m) in enumerate(beside) if place != axis):
+        raise InvalidNode(f"indices {list(indices.shape)} do not fit {list(data.shape)}")
+    grid = list(np.indices(indices.shape, sparse=True))
+    grid[axis] = elements_at(indices, data.shape[axis], back=True)
+    return tuple(grid)
+
+
+ELEMENTS = operator("GatherElements", exact=True)
+
+
+@ELEMENTS.formula(11, 13)
+def gather_elements(data, indices, *, axis):
+    return data[_grid(data, indices, from_either_end(axis, data.ndim))]
+
+
+ND = operator("GatherND", exact=True)
+
+
+def _slices(data, indices, batch_dims):
+    """The slices of `data` that the last axis of `indices` names, as an index of an array."""
+    b, rank = batch_dims, data.ndim
+    if not rank or not indices.ndim or not 0 <= b < min(rank, indices.ndim):
+        raise InvalidNode(f"batch_dims {b}, data of rank {rank}, indices of rank {indices.ndim}")
+    if data.shape[:b] != indices.shape[:b]:
+        raise InvalidNode(f"shapes {list(data.shape)} and {list(indices.shape)} differ in batches")
+    depth = indices.shape[-1]
+    if not 1 <= depth <= rank - b:
+        raise InvalidNode(f"index tuples of {depth}; allowed: 1 to {rank - b}")
+    outer = indices.shape[:-1]
+    batches = np.indices(outer, sparse=True)[:b]
+    named = [elements_at(indices[..., n], data.shape[b + n], back=True) for n in range(depth)]
+    return (*batches, *named)
+
+
+@ND.formula(11)
+def gather_nd_11(data, indices):
+    return gather_nd(data, indices, batch_dims=0)
+
+
+@ND.formula(12, 13)
+def gather_nd(data, indices, *, batch_dims):
+    return data[_slices(data, indices, batch_dims)]
+
+
+# ── scatter ───────────────────────────────────────────────────────────────────────────────────
+
+_REDUCE = {"add": xp.add, "mul": xp.multiply, "max": xp.maximum, "min": xp.minimum}
+
+
+def _scattered(data, index, updates, reduction, allowed=()):
+    """`data` with `updates` at `index`, or what `reduction` makes of both."""
+    if reduction not in ("none", *allowed):
+        raise InvalidNode(f"reduction {reduction!r}; allowed: {', '.join(('none', *allowed))}")
+    places = np.arange(data.size).reshape(data.shape)[index].reshape(-1)
+    order = np.argsort(places, kind="stable")
+    starts = np.searchsorted(places[order], places[order])
+    # Which of the updates of an element each one is.
+    turns = np.empty_like(places)
+    turns[order] = np.arange(places.size) - starts
+    rounds = data.dtype.kind not in "iub" and reduction in ("add", "mul")
+    if (turns.any() and (rounds or reduction == "none")) or (data.dtype == object and allowed):
+        raise NotSupported(f"nothing is said of the order of updates with reduction {reduction}")
+    flat, updates = xp.reshape(data, (-1,)), xp.reshape(updates, (-1,))
+    for turn in range(turns.max(initial=-1) + 1):
+        (chosen,) = np.nonzero(turns == turn)
+        at, values = places[chosen], xp.take(updates, chosen, axis=0)
+        if reduction != "none":
+            values = _REDUCE[reduction](xp.take(flat, at, axis=0), values)
+        source = np.arange(data.size)
+        source[at] = data.size + np.arange(len(at))
+        flat = xp.take(xp.concat([flat, values], axis=0), source, axis=0)
+    return xp.reshape(flat, data.shape)
+
+
+def _by_elements(data, indices, updates, axis, reduction="none", allowed=()):
+    if updates.shape != indices.shape:
+        raise InvalidNode(f"updates {list(updates.shape)} for indices {list(indices.shape)}")
+    index = _grid(data, indices, from_either_end(axis, data.ndim))
+    return _scattered(data, index, updates, reduction, allowed)
+
+
+def scatter(data, indices, updates, *, axis):
+    return _by_elements(data, indices, updates, axis)
+
+
+SCATTER = operator("Scatter", exact=True)
+SCATTER.formula(9, 11)(scatter)
+SCATTER_ELEMENTS = operator("ScatterElements", exact=True)
+SCATTER_ELEMENTS.formula(11, 13)(scatter)
+
+
+@SCATTER_ELEMENTS.formula(16)
+def scatter_elements_16(data, indices, updates, *, axis, reduction):
+    return _by_elements(data, indices, updates, axis, reduction, ("add", "mul"))
+
+
+@SCATTER_ELEMENTS.formula(18)
+def scatter_elements(data, indices, updates, *, axis, reduction):
+    return _by_elements(data, indices, updates, axis, reduction, tuple(_REDUCE))
+
+
+SCATTER_ND = operator("ScatterND", exact=True)
+
+
+def _by_slices(data, indices, updates, reduction="none", allowed=()):
+    index = _slices(data, indices, 0)
+    shape = (*indices.shape[:-1], *data.shape[indices.shape[-1] :])
+    if updates.shape != shape:
+        raise InvalidNode(f"updates of shape {list(updates.shape)}; allowed: {list(shape)}")
+    return _scattered(data, index, updates, reduction, allowed)
+
+
+@SCATTER_ND.formula(11, 13)
+def scatter_nd_11(data, indices, updates):
+    return _by_slices(data, indices, updates)
+
+
+@SCATTER_ND.formula(16)
+def scatter_nd_16(data, indices, updates, *, reduction):
+    return _by_slices(data, indices, updates, reduction, ("add", "mul"))
+
+
+@SCATTER_ND.formula(18)
+def scatter_nd(data, indices, updates, *, reduction):
+    return _by_slices(data, indices, updates, reduction, tuple(_REDUCE))
+
+
+TENSOR_SCATTER = operator("TensorScatter", exact=True)
+
+
+@TENSOR_SCATTER.formula(24)
+def tensor_scatter(past_cache, update, write_indices=None, *, axis, mode):
+    rank = past_cache.ndim
+    axis = from_either_end(axis, rank)
+    if not axis or mode not in ("linear", "circular"):
+        raise InvalidNode(f"axis {axis} and mode {mode!r}; allowed: not 0; linear, circular")
+    length, most = update.shape[axis] if update.ndim == rank else -1, past_cache.shape[axis]
+    shape = (*past_cache.shape[:axis], length, *past_cache.shape[axis + 1 :])
+    if update.shape != shape or length > most:
+        raise InvalidNode(f"update {list(update.shape)} does not fit {list(past_cache.shape)}")
+    batches = past_cache.shape[0]
+    first = np.zeros(batches, np.int64) if write_indices is None else write_indices
+    if first.shape != (batches,):
+        raise InvalidNode(f"write_indices of shape {list(first.shape)}; allowed: [{batches}]")
+    if (first < 0).any() or (mode == "linear" and (first + length > most).any()):
+        raise InvalidNode(f"write_indices {first.tolist()}: beyond {most} elements")
+    grid = list(np.indices(update.shape, sparse=True))
+    start = first.reshape(-1, *[1] * (rank - 1))
+    grid[axis] = (start + grid[axis]) % max(most, 1)
+    return _scattered(past_cache, tuple(grid), update, "none")
+
+
+# ── selections ────────────────────────────────────────────────────────────────────────────────
+
+ONE_HOT = operator("OneHot", exact=True)
+
+
+@ONE_HOT.formula(9, 11, 28)
+def one_hot(indices, depth, values, *, axis):
+    if depth.size != 1 or values.shape != (2,):
+        raise InvalidNode(f"depth {list(depth.shape)}, values {list(values.shape)}; allowed: 1, 2")
+    places, length = (cast_any(x, DTYPES["int64"]) for x in (indices, depth))
+    length = length.item()
+    if length < 0:
+        raise InvalidNode(f"depth {length}; allowed: 0 or more")
+    axis = from_either_end(axis, indices.ndim + 1)
+    inside = (places >= -length) & (places < length)
+    place = np.where(inside, np.where(places < 0, places + length, places), -1)
+    classes = np.arange(length).reshape(-1, *[1] * (indices.ndim - axis))
+    return xp.where(np.expand_dims(place, axis) == classes, values[1], values[0])
+
+
+NON_ZERO = operator("NonZero", exact=True)
+
+
+@NON_ZERO.formula(9, 13)
+def non_zero(X):
+    """Of a scalar the output has no rows."""
+    if X.dtype == object:
+        raise NotSupported("nothing is said of texts")
+    return np.argwhere(xp.not_equal(X, xp.zeros_like(X))).T.astype(np.int64)
+
+
+COMPRESS = operator("Compress", exact=True)
+
+
+@COMPRESS.formula(9, 11, 28)
+def compress(input, condition, *, axis):
+    if not input.ndim or condition.ndim != 1:
+        raise InvalidNode(f"ranks {input.ndim} and {condition.ndim}; allowed: 1 or more, and 1")
+    x, axis = (xp.reshape(input, (-1,)), 0) if axis is None else (input, axis)
+    axis = from_either_end(axis, x.ndim)
+    if len(condition) > x.shape[axis]:
+        raise InvalidNode(f"{len(condition)} conditions for {x.shape[axis]} elements")
+    return xp.take(x, np.flatnonzero(condition), axis=axis)
+
+
+UNIQUE = operator("Unique", exact=True)
+_ascending = sorted
+
+
+@UNIQUE.formula(11, 28)
+def unique(X, *, axis, sorted):
+    if sorted not in (0, 1):
+        raise InvalidNode(f"sorted {sorted}; allowed: 0, 1")
+    x, place = (xp.reshape(X, (-1,)), 0) if axis is None else (X, from_either_end(axis, X.ndim))
+    if X.dtype.kind == "c" and sorted:
+        raise NotSupported("nothing is said of the order of complex numbers")
+    rows = np.moveaxis(bare(x), place, 0)
+    items = [tuple(row) for row in rows.reshape(len(rows), -1).tolist()]
+    if any(one != one for row in items for one in row):
+        raise NotSupported("nothing is said of NaN")
+    counts, firsts = Counter(items), dict(zip(items[::-1], range(len(items))[::-1], strict=True))
+    order = _ascending(counts) if sorted else [*counts]
+    numbers = {item: number for number, item in enumerate(order)}
+    found = ([firsts[i] for i in order], [numbers[i] for i in items], [counts[i] for i in order])
+    places, inverse, count = (np.array(one, np.int64) for one in found)
+    return xp.take(x, places, axis=place), places, inverse, count
+
+
+def _arg(choose):
+    def formula(data, *, axis, keepdims, select_last_index=0):
+        axis = from_either_end(axis, data.ndim)
+        if not data.shape[axis]:
+            raise InvalidNode(f"axis {axis} is empty")
+        x = xp.flip(data, axis=axis) if select_last_index else data
+        place = choose(x, axis=axis, keepdims=bool(keepdims))
+        return data.shape[axis] - 1 - place if select_last_index else place
+
+    return formula
+
+
+for _name, _choose in (("ArgMax", xp.argmax), ("ArgMin", xp.argmin)):
+    operator(_name, exact=True).formula(1, 11, 12, 13)(_arg(_choose))

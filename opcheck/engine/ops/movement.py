@@ -1,0 +1,359 @@
+"""Elements moved, repeated, left out or padded: nothing is computed but where Range adds."""
+
+import math
+from fractions import Fraction
+from itertools import pairwise
+
+import numpy as np
+
+from opcheck import dtypes
+from opcheck import numbers as xp
+from opcheck.engine.axes import from_either_end, from_the_front, listed
+from opcheck.engine.operators import operator
+from opcheck.errors import InvalidNode, NotSupported
+from opcheck.numbers.faulty import bare
+
+NAMES = """
+CenterCropPad DepthToSpace Dropout Expand EyeLike Pad Range ReverseSequence SpaceToDepth Split Tile
+Trilu
+"""
+
+SPLIT = operator("Split", exact=True)
+
+
+def parts(x, axis, sizes):
+    if any(n < 0 for n in sizes) or sum(sizes) != x.shape[axis]:
+        raise InvalidNode(f"parts of {sizes}, of {x.shape[axis]} elements")
+    ends = np.cumsum([0, *sizes]).tolist()
+    return [xp.take(x, range(*pair), axis=axis) for pair in pairwise(ends)]
+
+
+def equal_sizes(length, count):
+    if length % count:
+        raise InvalidNode(f"{length} elements cannot be split into {count} equal parts")
+    return [length // count] * count
+
+
+def _counted(counts, lengths, outputs):
+    if outputs != len(counts):
+        raise InvalidNode(f"{lengths} of {len(counts)} parts, for {outputs} outputs")
+
+
+@SPLIT.formula(1)
+def split_1(input, split_=None, *, axis, split, outputs=1):
+    if axis is None or split_ is not None:
+        raise NotSupported("the text says neither which axis is meant, nor which lengths")
+    return split_2(input, axis=axis, split=split, outputs=outputs)
+
+
+@SPLIT.formula(2)
+def split_2(input, *, axis, split, outputs=1):
+    return _split(input, from_the_front(axis, input.ndim), split, outputs)
+
+
+@SPLIT.formula(11)
+def split_11(input, *, axis, split, outputs=1):
+    return _split(input, from_either_end(axis, input.ndim), split, outputs)
+
+
+@SPLIT.formula(13)
+def split_13(input, split=None, *, axis, outputs=1):
+    return split_11(input, axis=axis, split=split, outputs=outputs)
+
+
+def _split(x, axis, split, outputs):
+    sizes = equal_sizes(x.shape[axis], outputs) if split is None else listed("split", split)
+    _counted(sizes, "split", outputs)
+    return parts(x, axis, sizes)
+
+
+@SPLIT.formula(18)
+def split_18(input, split=None, *, axis, num_outputs, outputs=1):
+    if (split is None) == (num_outputs is None):
+        raise InvalidNode("either split or num_outputs is mandatory, and not both")
+    if split is not None:
+        return split_13(input, split, axis=axis, outputs=outputs)
+    if num_outputs < 1:
+        raise InvalidNode(f"num_outputs {num_outputs}; allowed: 1 or more")
+    axis = from_either_end(axis, input.ndim)
+    length = input.shape[axis]
+    size = -(-length // num_outputs)
+    last = length - size * (num_outputs - 1)
+    if last < 0 or (last == 0 < length):
+        raise NotSupported("nothing is said of parts that would be empty")
+    sizes = [*[size] * (num_outputs - 1), last]
+    _counted(sizes, "num_outputs", outputs)
+    return parts(input, axis, sizes)
+
+
+EXPAND = operator("Expand", exact=True)
+
+
+@EXPAND.formula(8, 13)
+def expand(input, shape):
+    sizes = listed("shape", shape)
+    try:
+        return xp.broadcast_to(input, np.broadcast_shapes(input.shape, tuple(sizes)))
+    except ValueError:
+        raise InvalidNode(f"{list(input.shape)} and {sizes} do not broadcast") from None
+
+
+#: In version 1 elements or tensors are repeated: the text says both.
+TILE = operator("Tile", exact=True)
+
+
+@TILE.formula(6, 13)
+def tile(input, repeats):
+    counts = listed("repeats", repeats)
+    if len(counts) != input.ndim or any(n < 0 for n in counts):
+        raise InvalidNode(f"repeats {counts}; allowed: a number for each of {input.ndim} axes")
+    return xp.tile(input, counts)
+
+
+# ── padding ───────────────────────────────────────────────────────────────────────────────────
+
+PAD = operator("Pad", exact=True)
+
+
+def _places(length, begin, end, mode):
+    """The place that each element of a padded axis comes from; -1 for the constant."""
+    places = np.arange(-begin, max(length + end, -begin))
+    outside = (places < 0) | (places >= length)
+    if mode == "constant" or not outside.any():
+        return np.where(outside, -1, places)
+    reach = {"reflect": length - 1, "edge": math.inf, "wrap": math.inf}[mode]
+    if not length or max(begin, end) > reach or min(begin, end) < 0:
+        raise NotSupported(f"nothing is said of {mode} padding of {begin} and {end} on {length}")
+    if mode == "reflect":
+        return length - 1 - np.abs(length - 1 - np.abs(places))
+    return np.clip(places, 0, length - 1) if mode == "edge" else places % length
+
+
+def _padded(x, pads, axes, mode, fill):
+    if len(pads) != 2 * len(axes):
+        raise InvalidNode(f"{len(pads)} pads; allowed: 2 for each of {len(axes)} axes")
+    for axis, begin, end in zip(axes, pads, pads[len(axes) :], strict=False):
+        if x.shape[axis] + begin + end < 0:
+            raise InvalidNode(f"pads {begin} and {end} leave less than nothing of axis {axis}")
+        places = _places(x.shape[axis], begin, end, mode)
+        constant = (places < 0).reshape(-1, *[1] * (x.ndim - 1 - axis))
+        if not x.shape[axis]:
+            shape = (*x.shape[:axis], len(places), *x.shape[axis + 1 :])
+            x = np.full(shape, bare(fill), x.dtype)
+        else:
+            x = xp.take(x, np.maximum(places, 0), axis=axis)
+            x = xp.where(constant, fill, x) if constant.any() else x
+    return x
+
+
+def _mode(mode, *more):
+    if mode not in ("constant", "reflect", "edge", *more):
+        allowed = ", ".join(("constant", "reflect", "edge", *more))
+        raise InvalidNode(f"mode {mode!r}; allowed: {allowed}")
+    return mode
+
+
+@PAD.formula(1)
+def pad_1(data, *, mode, paddings, value):
+    return pad_2(data, mode=mode, pads=paddings, value=value)
+
+
+@PAD.formula(2)
+def pad_2(data, *, mode, pads, value):
+    fill = data.dtype.type(value)
+    return _padded(data, listed("pads", pads), range(data.ndim), _mode(mode), fill)
+
+
+@PAD.formula(11, 13)
+def pad_11(data, pads, constant_value=None, *, mode):
+    return _pad(data, pads, constant_value, None, _mode(mode))
+
+
+@PAD.formula(18)
+def pad_18(data, pads, constant_value=None, axes=None, *, mode):
+    return _pad(data, pads, constant_value, axes, _mode(mode))
+
+
+@PAD.formula(19, 21, 23, 24, 25)
+def pad_19(data, pads, constant_value=None, axes=None, *, mode):
+    return _pad(data, pads, constant_value, axes, _mode(mode, "wrap"))
+
+
+def _pad(x, pads, value, axes, mode):
+    if axes is None:
+        axes = range(x.ndim)
+    else:
+        axes = [from_either_end(axis, x.ndim) for axis in listed("axes", axes)]
+    if len({*axes}) < len(axes):
+        raise NotSupported("behavior is undefined if an axis is repeated")
+    if value is not None and value.size != 1:
+        raise InvalidNode(f"constant_value of shape {list(value.shape)}; allowed: a scalar")
+    empty = "" if x.dtype == object else np.zeros((), x.dtype)
+    fill = empty if value is None else xp.reshape(value, ())
+    return _padded(x, listed("pads", pads), axes, mode, fill)
+
+
+CENTER = operator("CenterCropPad", exact=True)
+
+
+@CENTER.formula(18)
+def center_crop_pad(input_data, shape, *, axes):
+    sizes, rank = listed("shape", shape), input_data.ndim
+    axes = range(rank) if axes is None else [from_either_end(axis, rank) for axis in axes]
+    if len({*axes}) < len(axes):
+        raise NotSupported("behavior is undefined if an axis is repeated")
+    if len(sizes) != len(axes) or any(n < 0 for n in sizes):
+        raise InvalidNode(f"shape {sizes}; allowed: a size for each of {len(axes)} axes")
+    lengths = [input_data.shape[axis] for axis in axes]
+    if input_data.dtype == object and any(a > b for a, b in zip(sizes, lengths, strict=True)):
+        raise NotSupported("the padding value is zero, which is no text")
+    # Half of what is missing comes before, half of what is too much goes there, rounded down.
+    missing = [size - length for size, length in zip(sizes, lengths, strict=True)]
+    begins = [n // 2 if n > 0 else -(-n // 2) for n in missing]
+    ends = [n - begin for n, begin in zip(missing, begins, strict=True)]
+    zero = np.zeros((), input_data.dtype)
+    return _padded(input_data, [*begins, *ends], axes, "constant", zero)
+
+
+# ── matrices and blocks ───────────────────────────────────────────────────────────────────────
+
+EYE = operator("EyeLike", exact=True)
+
+
+@EYE.formula(9, 22)
+def eye_like(input, *, dtype, k):
+    if input.ndim != 2:
+        raise InvalidNode(f"input of rank {input.ndim}; allowed: 2")
+    own = np.empty(0, input.dtype)
+    named = dtypes.element_type(own) if dtype is None else dtypes.named(dtype)
+    assert named
+    rows, columns = np.ogrid[: input.shape[0], : input.shape[1]]
+    return (columns - rows == k).astype(named.numpy)
+
+
+TRILU = operator("Trilu", exact=True)
+
+
+@TRILU.formula(14)
+def trilu(input, k=None, *, upper):
+    if input.ndim < 2:
+        raise InvalidNode(f"input of rank {input.ndim}; allowed: 2 or more")
+    if k is not None and k.ndim:
+        raise InvalidNode(f"k of shape {list(k.shape)}; allowed: a scalar")
+    if input.dtype == object:
+        raise NotSupported("other elements are zero, which is no text")
+    rows, columns = np.ogrid[: input.shape[-2], : input.shape[-1]]
+    diagonal = 0 if k is None else int(k)
+    kept = columns - rows >= diagonal if upper else columns - rows <= diagonal
+    return xp.where(kept, input, xp.zeros_like(input))
+
+
+def _blocks(x, blocksize, mode):
+    if mode not in ("DCR", "CRD"):
+        raise InvalidNode(f"mode {mode!r}; allowed: DCR, CRD")
+    if x.ndim != 4 or blocksize < 1:
+        raise InvalidNode(f"rank {x.ndim} and blocksize {blocksize}; allowed: 4, and 1 or more")
+
+
+DEPTH = operator("DepthToSpace", exact=True)
+
+
+@DEPTH.formula(1, 11, 13, 28)
+def depth_to_space(input, *, blocksize, mode="DCR"):
+    _blocks(input, blocksize, mode)
+    n, depth, height, width = input.shape
+    if depth % blocksize**2:
+        raise InvalidNode(f"depth {depth} is no multiple of {blocksize}²")
+    channels, b = depth // blocksize**2, blocksize
+    shape = (n, b, b, channels, height, width) if mode == "DCR" else (
+        n, channels, b, b, height, width)  # fmt: skip
+    order = (0, 3, 4, 1, 5, 2) if mode == "DCR" else (0, 1, 4, 2, 5, 3)
+    moved = xp.permute_dims(xp.reshape(input, shape), order)
+    return xp.reshape(moved, (n, channels, height * b, width * b))
+
+
+SPACE = operator("SpaceToDepth", exact=True)
+
+
+@SPACE.formula(1, 13, 28)
+def space_to_depth(input, *, blocksize, mode="DCR"):
+    _blocks(input, blocksize, mode)
+    n, channels, height, width = input.shape
+    b = blocksize
+    if height % b or width % b:
+        raise InvalidNode(f"{height} and {width} are no multiples of blocksize {b}")
+    split = xp.reshape(input, (n, channels, height // b, b, width // b, b))
+    moved = xp.permute_dims(split, (0, 3, 5, 1, 2, 4) if mode == "DCR" else (0, 1, 3, 5, 2, 4))
+    return xp.reshape(moved, (n, channels * b * b, height // b, width // b))
+
+
+REVERSE = operator("ReverseSequence", exact=True)
+
+
+@REVERSE.formula(10, 28)
+def reverse_sequence(input, sequence_lens, *, batch_axis, time_axis):
+    if {batch_axis, time_axis} != {0, 1} or input.ndim < 2:
+        raise InvalidNode(f"batch_axis {batch_axis} and time_axis {time_axis}; allowed: 0 and 1")
+    count, length = input.shape[batch_axis], input.shape[time_axis]
+    if sequence_lens.shape != (count,):
+        raise InvalidNode(f"sequence_lens of shape {list(sequence_lens.shape)}; allowed: [{count}]")
+    if ((sequence_lens < 0) | (sequence_lens > length)).any():
+        raise InvalidNode(f"sequence_lens {sequence_lens.tolist()}; allowed: 0 to {length}")
+    time, lens = np.arange(length), sequence_lens[:, None]
+    place = np.where(time < lens, lens - 1 - time, time)
+    place = np.expand_dims(place if time_axis else place.T, tuple(range(2, input.ndim)))
+    return xp.take_along_axis(input, place, time_axis)
+
+
+# ── others ────────────────────────────────────────────────────────────────────────────────────
+
+DROPOUT = operator("Dropout", exact=True, ignores=("consumed_inputs", "seed", "ratio"))
+
+
+@DROPOUT.formula(1, 6)
+def dropout_of_test(data, *, is_test):
+    if not is_test:
+        raise NotSupported("what is dropped in training is random")
+    return data
+
+
+@DROPOUT.formula(7, 10)
+def dropout_in_inference(data):
+    return data
+
+
+@DROPOUT.formula(12, 13, 22)
+def dropout(data, ratio=None, training_mode=None):
+    if ratio is not None and ratio.ndim:
+        raise InvalidNode(f"ratio of shape {list(ratio.shape)}; allowed: a scalar")
+    share = 0.5 if ratio is None else bare(ratio).item()
+    if not 0 <= share < 1:
+        raise InvalidNode(f"ratio {share}; allowed: at least 0 and below 1")
+    if training_mode is not None and training_mode.all() and share:
+        raise NotSupported("what is dropped in training is random")
+    return data, np.ones(data.shape, np.bool_)
+
+
+RANGE = operator("Range")
+
+
+@RANGE.formula(11, 27)
+def range_of(start, limit, delta, *, stash_type=1):
+    if any(x.ndim for x in (start, limit, delta)):
+        raise InvalidNode("start, limit and delta are scalars")
+    if start.dtype.kind in "iu":
+        first, last, step = (int(x) for x in (start, limit, delta))
+        if not step:
+            raise InvalidNode("delta is 0")
+        return np.array(range(first, last, step), start.dtype)
+    if stash_type != 1:
+        raise NotSupported(f"stash_type {stash_type}")
+    ends = [float(bare(xp.values_of(x))) for x in (start, limit, delta)]
+    if not all(map(math.isfinite, ends)) or not ends[2]:
+        raise NotSupported("nothing is said of such ends and steps")
+    exact = (Fraction(ends[1]) - Fraction(ends[0])) / Fraction(ends[2])
+    nearest = round(exact)
+    if exact != nearest and abs(exact - nearest) <= abs(exact) * Fraction(1, 1 << 20):
+        raise NotSupported("how many numbers there are depends on how their quotient is rounded")
+    places = xp.astype(np.arange(max(0, math.ceil(exact))), start.dtype)
+    return start + places * delta

@@ -9,8 +9,9 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from opcheck import numbers as xp
-from opcheck.errors import InvalidNode
+from opcheck.errors import InvalidNode, NotSupported
 from opcheck.numbers import primitive
+from opcheck.numbers.faulty import bare
 
 #: A tensor seen as (outer, length, inner): its rows run along the axis in the middle.
 Rows: TypeAlias = tuple[int, int, int]
@@ -37,6 +38,29 @@ def listed(name: str, numbers: Any) -> list[int]:
     if np.ndim(numbers) != 1:
         raise InvalidNode(f"{name} of shape {list(np.shape(numbers))} is no list")
     return [int(one) for one in numbers]
+
+
+def scalar(name: str, x: Any) -> Any:
+    """The single number of a tensor of rank 0, as Python has it."""
+    if x.ndim:
+        kind = NotSupported if x.size == 1 else InvalidNode
+        raise kind(f"{name} of shape {list(x.shape)}; allowed: a scalar")
+    return bare(x).item()
+
+
+#: The most elements of an output. No memory is to be tried for more.
+_LARGEST = 1 << 28
+
+
+def check_size(shape: Sequence[int]) -> None:
+    """Raise MemoryError for an output that is too large, NotSupported for too many axes."""
+    if len(shape) > _MOST_AXES:
+        raise NotSupported(f"NumPy has no arrays of {len(shape)} axes")
+    if prod(n or 1 for n in shape) > _LARGEST:
+        raise MemoryError(f"no array can hold an output of shape {list(shape)}")
+
+
+_MOST_AXES = 64
 
 
 @primitive

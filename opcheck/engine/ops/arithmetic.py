@@ -9,6 +9,7 @@ from opcheck import opset
 from opcheck.engine.axes import common_shape, from_either_end
 from opcheck.engine.operators import family, operator
 from opcheck.errors import InvalidNode, NotSupported
+from opcheck.numbers.faulty import bare
 
 NAMES = """
 Add And BitShift BitwiseAnd BitwiseOr BitwiseXor Div Equal Greater GreaterOrEqual Less LessOrEqual
@@ -101,7 +102,21 @@ for _name in PAIRS:
 MOD = operator("Mod")
 
 
-@MOD.formula(10, 13, 28)
+@MOD.formula(10)
+def modulo_10(A, B, *, fmod):
+    if not bare(A).all():
+        raise NotSupported("what comes of a dividend of 0 depends on the platform")
+    return modulo_13(A, B, fmod=fmod)
+
+
+@MOD.formula(13)
+def modulo_13(A, B, *, fmod):
+    if A.dtype.kind not in "iu" and not fmod:
+        raise InvalidNode("fmod 0 of floating numbers; allowed: 1")
+    return modulo(A, B, fmod=fmod)
+
+
+@MOD.formula(28)
 def modulo(A, B, *, fmod):
     """The remainder of a division that rounds down, or towards zero if `fmod`."""
     common_shape(A, B)
@@ -112,7 +127,7 @@ def modulo(A, B, *, fmod):
     return xp.fmod(A, B) if fmod else xp.remainder(A, B)
 
 
-@MOD.also_honest("", 10, 13, 28)
+@MOD.also_honest("", 28)
 def by_the_quotient(A, B, *, fmod):
     if A.dtype.kind in "iu":
         return modulo(A, B, fmod=fmod)
@@ -123,7 +138,14 @@ def by_the_quotient(A, B, *, fmod):
 SHIFT = operator("BitShift", exact=True)
 
 
-@SHIFT.formula(11, 28)
+@SHIFT.formula(11)
+def shifted_11(X, Y, *, direction):
+    if (8 * X.dtype.itemsize <= Y).any():
+        raise NotSupported("nothing is said of shifts by the width or more")
+    return shifted(X, Y, direction=direction)
+
+
+@SHIFT.formula(28)
 def shifted(X, Y, *, direction):
     """Bits that are shifted out are lost; what a negative number is filled with is its sign."""
     common_shape(X, Y)

@@ -1,12 +1,13 @@
 """Elements that indices, conditions or their own values select."""
 
 from collections import Counter
+from math import prod
 
 import numpy as np
 
 from opcheck import numbers as xp
 from opcheck.dtypes import DTYPES
-from opcheck.engine.axes import elements_at, from_either_end
+from opcheck.engine.axes import check_size, elements_at, from_either_end, from_the_front
 from opcheck.engine.casting import cast_any
 from opcheck.engine.operators import operator
 from opcheck.errors import InvalidNode, NotSupported
@@ -82,9 +83,11 @@ def _scattered(data, index, updates, reduction, allowed=()):
     # Which of the updates of an element each one is.
     turns = np.empty_like(places)
     turns[order] = np.arange(places.size) - starts
-    rounds = data.dtype.kind not in "iub" and reduction in ("add", "mul")
-    if (turns.any() and (rounds or reduction == "none")) or (data.dtype == object and allowed):
+    rounds = data.dtype.kind not in "iu" and reduction in ("add", "mul")
+    if turns.any() and (rounds or reduction == "none"):
         raise NotSupported(f"nothing is said of the order of updates with reduction {reduction}")
+    if reduction != "none":
+        _check_reducible(data, reduction), _check_reducible(updates, reduction)
     flat, updates = xp.reshape(data, (-1,)), xp.reshape(updates, (-1,))
     for turn in range(turns.max(initial=-1) + 1):
         (chosen,) = np.nonzero(turns == turn)
@@ -94,7 +97,18 @@ def _scattered(data, index, updates, reduction, allowed=()):
         source = np.arange(data.size)
         source[at] = data.size + np.arange(len(at))
         flat = xp.take(xp.concat([flat, values], axis=0), source, axis=0)
+    if reduction in ("add", "mul") and data.dtype.kind == "f":
+        least = np.finfo(data.dtype).smallest_normal
+        if ((bare(flat) != 0) & (np.abs(bare(flat)) < least)).any():
+            raise NotSupported("subnormal numbers may be flushed")
     return xp.reshape(flat, data.shape)
+
+
+def _check_reducible(x, reduction):
+    if x.dtype.kind in "Obc":
+        raise NotSupported(f"nothing is said of {reduction} of {x.dtype}")
+    if reduction in ("max", "min") and (bare(x) != bare(x)).any():
+        raise NotSupported("nothing is said of NaN")
 
 
 def _by_elements(data, indices, updates, axis, reduction="none", allowed=()):
@@ -109,7 +123,17 @@ def scatter(data, indices, updates, *, axis):
 
 
 SCATTER = operator("Scatter", exact=True)
-SCATTER.formula(9, 11)(scatter)
+SCATTER.formula(11)(scatter)
+
+
+@SCATTER.formula(9)
+def scatter_9(data, indices, updates, *, axis):
+    place = from_the_front(axis, data.ndim)
+    if ((indices < 0) | (indices >= data.shape[place])).any():
+        raise NotSupported("nothing is said of negative indices, or of those out of range")
+    return scatter(data, indices, updates, axis=place)
+
+
 SCATTER_ELEMENTS = operator("ScatterElements", exact=True)
 SCATTER_ELEMENTS.formula(11, 13)(scatter)
 
@@ -128,6 +152,8 @@ SCATTER_ND = operator("ScatterND", exact=True)
 
 
 def _by_slices(data, indices, updates, reduction="none", allowed=()):
+    if indices.ndim and not indices.shape[-1]:
+        raise NotSupported("nothing is said of index tuples of length 0")
     index = _slices(data, indices, 0)
     shape = (*indices.shape[:-1], *data.shape[indices.shape[-1] :])
     if updates.shape != shape:
@@ -167,8 +193,11 @@ def tensor_scatter(past_cache, update, write_indices=None, *, axis, mode):
     first = np.zeros(batches, np.int64) if write_indices is None else write_indices
     if first.shape != (batches,):
         raise InvalidNode(f"write_indices of shape {list(first.shape)}; allowed: [{batches}]")
-    if (first < 0).any() or (mode == "linear" and (first + length > most).any()):
+    if mode == "linear" and (first > most - length).any():
         raise InvalidNode(f"write_indices {first.tolist()}: beyond {most} elements")
+    if mode == "linear" and (first < 0).any():
+        raise NotSupported("nothing is said of negative write_indices")
+    first = first % max(most, 1)
     grid = list(np.indices(update.shape, sparse=True))
     start = first.reshape(-1, *[1] * (rank - 1))
     grid[axis] = (start + grid[axis]) % max(most, 1)
@@ -180,19 +209,37 @@ def tensor_scatter(past_cache, update, write_indices=None, *, axis, mode):
 ONE_HOT = operator("OneHot", exact=True)
 
 
-@ONE_HOT.formula(9, 11, 28)
+@ONE_HOT.formula(9)
+def one_hot_9(indices, depth, values, *, axis):
+    if axis < -1 or (bare(indices) < 0).any():
+        raise NotSupported("nothing is said of negative indices, and of negative axes but -1")
+    return one_hot(indices, depth, values, axis=axis)
+
+
+def _whole(x):
+    """Numbers of any type in int64; unsigned ones that are too large are out of every range."""
+    numbers = bare(x)
+    if numbers.dtype.kind in "iub":
+        most = np.iinfo(np.int64).max if numbers.dtype == np.uint64 else None
+        return (numbers if most is None else np.minimum(numbers, np.uint64(most))).astype(np.int64)
+    if not (np.abs(numbers.astype(np.float64)) < 2.0**63).all():
+        raise NotSupported("nothing is said of casts of numbers that int64 does not hold")
+    return cast_any(x, DTYPES["int64"])
+
+
+@ONE_HOT.formula(11, 28)
 def one_hot(indices, depth, values, *, axis):
-    if depth.size != 1 or values.shape != (2,):
+    if depth.shape not in ((), (1,)) or values.shape != (2,):
         raise InvalidNode(f"depth {list(depth.shape)}, values {list(values.shape)}; allowed: 1, 2")
-    places, length = (cast_any(x, DTYPES["int64"]) for x in (indices, depth))
-    length = length.item()
+    places, length = _whole(indices), _whole(depth).item()
     if length < 0:
         raise InvalidNode(f"depth {length}; allowed: 0 or more")
+    check_size((*indices.shape, length))
     axis = from_either_end(axis, indices.ndim + 1)
     inside = (places >= -length) & (places < length)
     place = np.where(inside, np.where(places < 0, places + length, places), -1)
     classes = np.arange(length).reshape(-1, *[1] * (indices.ndim - axis))
-    return xp.where(np.expand_dims(place, axis) == classes, values[1], values[0])
+    return xp.where(np.expand_dims(place, axis) == classes, values[1:], values[:1])
 
 
 NON_ZERO = operator("NonZero", exact=True)
@@ -209,14 +256,20 @@ def non_zero(X):
 COMPRESS = operator("Compress", exact=True)
 
 
-@COMPRESS.formula(9, 11, 28)
+@COMPRESS.formula(9)
+def compress_9(input, condition, *, axis):
+    place = None if axis is None else from_the_front(axis, input.ndim)
+    return compress(input, condition, axis=place)
+
+
+@COMPRESS.formula(11, 28)
 def compress(input, condition, *, axis):
     if not input.ndim or condition.ndim != 1:
         raise InvalidNode(f"ranks {input.ndim} and {condition.ndim}; allowed: 1 or more, and 1")
     x, axis = (xp.reshape(input, (-1,)), 0) if axis is None else (input, axis)
     axis = from_either_end(axis, x.ndim)
-    if len(condition) > x.shape[axis]:
-        raise InvalidNode(f"{len(condition)} conditions for {x.shape[axis]} elements")
+    if condition[x.shape[axis] :].any():
+        raise NotSupported(f"{len(condition)} conditions for {x.shape[axis]} elements")
     return xp.take(x, np.flatnonzero(condition), axis=axis)
 
 
@@ -232,7 +285,7 @@ def unique(X, *, axis, sorted):
     if X.dtype.kind == "c" and sorted:
         raise NotSupported("nothing is said of the order of complex numbers")
     rows = np.moveaxis(bare(x), place, 0)
-    items = [tuple(row) for row in rows.reshape(len(rows), -1).tolist()]
+    items = [tuple(row) for row in rows.reshape(len(rows), prod(rows.shape[1:])).tolist()]
     if any(one != one for row in items for one in row):
         raise NotSupported("nothing is said of NaN")
     counts, firsts = Counter(items), dict(zip(items[::-1], range(len(items))[::-1], strict=True))
@@ -244,16 +297,34 @@ def unique(X, *, axis, sorted):
 
 
 def _arg(choose):
+    def before_12(data, *, axis, keepdims):
+        place = from_either_end(axis, data.ndim)
+        found = formula(data, axis=place, keepdims=1)
+        x = bare(data)
+        if ((x == np.take_along_axis(x, bare(found), place)).sum(axis=place) > 1).any():
+            raise NotSupported("nothing is said of which of equal elements is meant")
+        return formula(data, axis=place, keepdims=keepdims)
+
+    def version_1(data, *, axis, keepdims):
+        return before_12(data, axis=from_the_front(axis, data.ndim), keepdims=keepdims)
+
+    def version_11(data, *, axis, keepdims):
+        if not data.size:
+            raise InvalidNode("the input is empty")
+        return before_12(data, axis=axis, keepdims=keepdims)
+
     def formula(data, *, axis, keepdims, select_last_index=0):
         axis = from_either_end(axis, data.ndim)
         if not data.shape[axis]:
-            raise InvalidNode(f"axis {axis} is empty")
+            raise NotSupported("nothing is said of an empty axis")
+        if (bare(data) != bare(data)).any():
+            raise NotSupported("nothing is said of NaN")
         x = xp.flip(data, axis=axis) if select_last_index else data
         place = choose(x, axis=axis, keepdims=bool(keepdims))
         return data.shape[axis] - 1 - place if select_last_index else place
 
-    return formula
+    return {1: version_1, 11: version_11, 12: formula, 13: formula}
 
 
 for _name, _choose in (("ArgMax", xp.argmax), ("ArgMin", xp.argmin)):
-    operator(_name, exact=True).formula(1, 11, 12, 13)(_arg(_choose))
+    operator(_name, exact=True).formula(by=_arg)(_choose)

@@ -8,7 +8,7 @@ import numpy as np
 
 from opcheck import dtypes
 from opcheck import numbers as xp
-from opcheck.engine.axes import from_either_end, from_the_front, listed
+from opcheck.engine.axes import check_size, from_either_end, from_the_front, listed, scalar
 from opcheck.engine.operators import operator
 from opcheck.errors import InvalidNode, NotSupported
 from opcheck.numbers.faulty import bare
@@ -69,8 +69,10 @@ def _split(x, axis, split, outputs):
 
 @SPLIT.formula(18)
 def split_18(input, split=None, *, axis, num_outputs, outputs=1):
-    if (split is None) == (num_outputs is None):
-        raise InvalidNode("either split or num_outputs is mandatory, and not both")
+    if split is None and num_outputs is None:
+        raise NotSupported("nothing is said of neither split nor num_outputs")
+    if split is not None and num_outputs is not None:
+        raise InvalidNode("split and num_outputs are both given")
     if split is not None:
         return split_13(input, split, axis=axis, outputs=outputs)
     if num_outputs < 1:
@@ -91,11 +93,17 @@ EXPAND = operator("Expand", exact=True)
 
 @EXPAND.formula(8, 13)
 def expand(input, shape):
-    sizes = listed("shape", shape)
-    try:
-        return xp.broadcast_to(input, np.broadcast_shapes(input.shape, tuple(sizes)))
-    except ValueError:
-        raise InvalidNode(f"{list(input.shape)} and {sizes} do not broadcast") from None
+    sizes, own = listed("shape", shape), list(input.shape)
+    rank = max(len(sizes), len(own))
+    pairs = [
+        ([1] * (rank - len(own)) + own)[n : n + 1] + ([1] * (rank - len(sizes)) + sizes)[n : n + 1]
+        for n in range(rank)
+    ]
+    if any(1 not in (a, b) and a != b for a, b in pairs) or any(n < 0 for n in sizes):
+        raise InvalidNode(f"{own} and {sizes} do not broadcast")
+    found = [b if a == 1 else a for a, b in pairs]
+    check_size(found)
+    return xp.broadcast_to(input, found)
 
 
 #: In version 1 elements or tensors are repeated: the text says both.
@@ -107,6 +115,7 @@ def tile(input, repeats):
     counts = listed("repeats", repeats)
     if len(counts) != input.ndim or any(n < 0 for n in counts):
         raise InvalidNode(f"repeats {counts}; allowed: a number for each of {input.ndim} axes")
+    check_size([n * count for n, count in zip(input.shape, counts, strict=True)])
     return xp.tile(input, counts)
 
 
@@ -132,6 +141,11 @@ def _places(length, begin, end, mode):
 def _padded(x, pads, axes, mode, fill):
     if len(pads) != 2 * len(axes):
         raise InvalidNode(f"{len(pads)} pads; allowed: 2 for each of {len(axes)} axes")
+    lengths = [x.shape[axis] for axis in axes]
+    if any(-pad > length for pad, length in zip(pads, lengths * 2, strict=True)):
+        raise NotSupported("nothing is said of pads that remove more than there is")
+    more = {a: b + e for a, b, e in zip(axes, pads, pads[len(axes) :], strict=False)}
+    check_size([n + max(0, more.get(axis, 0)) for axis, n in enumerate(x.shape)])
     for axis, begin, end in zip(axes, pads, pads[len(axes) :], strict=False):
         if x.shape[axis] + begin + end < 0:
             raise InvalidNode(f"pads {begin} and {end} leave less than nothing of axis {axis}")
@@ -155,6 +169,10 @@ def _mode(mode, *more):
 
 @PAD.formula(1)
 def pad_1(data, *, mode, paddings, value):
+    ends = np.reshape(paddings, (2, -1)) if len(paddings) == 2 * data.ndim else np.zeros((2, 0))
+    # The example has both ends of an axis side by side, and the attribute's text all beginnings.
+    if (ends < 0).any() or (ends.T.reshape(-1) != ends.reshape(-1)).any():
+        raise NotSupported("the text contradicts itself about the order of paddings")
     return pad_2(data, mode=mode, pads=paddings, value=value)
 
 
@@ -186,10 +204,12 @@ def _pad(x, pads, value, axes, mode):
         axes = [from_either_end(axis, x.ndim) for axis in listed("axes", axes)]
     if len({*axes}) < len(axes):
         raise NotSupported("behavior is undefined if an axis is repeated")
-    if value is not None and value.size != 1:
-        raise InvalidNode(f"constant_value of shape {list(value.shape)}; allowed: a scalar")
-    empty = "" if x.dtype == object else np.zeros((), x.dtype)
-    fill = empty if value is None else xp.reshape(value, ())
+    fill = "" if x.dtype == object else np.zeros((), x.dtype)
+    if mode == "constant" and value is not None:
+        scalar("constant_value", value)
+        fill = value
+    elif x.dtype != object and fill != 0:
+        raise NotSupported(f"the padding value is zero, which {x.dtype} has none of")
     return _padded(x, listed("pads", pads), axes, mode, fill)
 
 
@@ -238,12 +258,10 @@ TRILU = operator("Trilu", exact=True)
 def trilu(input, k=None, *, upper):
     if input.ndim < 2:
         raise InvalidNode(f"input of rank {input.ndim}; allowed: 2 or more")
-    if k is not None and k.ndim:
-        raise InvalidNode(f"k of shape {list(k.shape)}; allowed: a scalar")
+    diagonal = 0 if k is None else scalar("k", k)
     if input.dtype == object:
         raise NotSupported("other elements are zero, which is no text")
     rows, columns = np.ogrid[: input.shape[-2], : input.shape[-1]]
-    diagonal = 0 if k is None else int(k)
     kept = columns - rows >= diagonal if upper else columns - rows <= diagonal
     return xp.where(kept, input, xp.zeros_like(input))
 
@@ -258,10 +276,23 @@ def _blocks(x, blocksize, mode):
 DEPTH = operator("DepthToSpace", exact=True)
 
 
-@DEPTH.formula(1, 11, 13, 28)
+@DEPTH.formula(1)
+def depth_to_space_1(input, *, blocksize):
+    both = [depth_to_space(input, blocksize=blocksize, mode=mode) for mode in ("DCR", "CRD")]
+    return _in_either_order(input.shape[1] == blocksize**2 or blocksize == 1, *both)
+
+
+def _in_either_order(same, one, other):
+    if not same:
+        raise NotSupported("the text does not say in which order blocks and channels come")
+    return one
+
+
+@DEPTH.formula(11, 13, 28)
 def depth_to_space(input, *, blocksize, mode="DCR"):
     _blocks(input, blocksize, mode)
     n, depth, height, width = input.shape
+    check_size((n, 1, height * blocksize, width * blocksize))
     if depth % blocksize**2:
         raise InvalidNode(f"depth {depth} is no multiple of {blocksize}²")
     channels, b = depth // blocksize**2, blocksize
@@ -275,7 +306,13 @@ def depth_to_space(input, *, blocksize, mode="DCR"):
 SPACE = operator("SpaceToDepth", exact=True)
 
 
-@SPACE.formula(1, 13, 28)
+@SPACE.formula(1)
+def space_to_depth_1(input, *, blocksize):
+    both = [space_to_depth(input, blocksize=blocksize, mode=mode) for mode in ("DCR", "CRD")]
+    return _in_either_order(1 in (input.shape[1], blocksize), *both)
+
+
+@SPACE.formula(13, 28)
 def space_to_depth(input, *, blocksize, mode="DCR"):
     _blocks(input, blocksize, mode)
     n, channels, height, width = input.shape
@@ -292,8 +329,10 @@ REVERSE = operator("ReverseSequence", exact=True)
 
 @REVERSE.formula(10, 28)
 def reverse_sequence(input, sequence_lens, *, batch_axis, time_axis):
-    if {batch_axis, time_axis} != {0, 1} or input.ndim < 2:
+    if not {batch_axis, time_axis} <= {0, 1} or input.ndim < 2:
         raise InvalidNode(f"batch_axis {batch_axis} and time_axis {time_axis}; allowed: 0 and 1")
+    if batch_axis == time_axis:
+        raise NotSupported("nothing is said of a batch axis that is the time axis too")
     count, length = input.shape[batch_axis], input.shape[time_axis]
     if sequence_lens.shape != (count,):
         raise InvalidNode(f"sequence_lens of shape {list(sequence_lens.shape)}; allowed: [{count}]")
@@ -311,49 +350,76 @@ DROPOUT = operator("Dropout", exact=True, ignores=("consumed_inputs", "seed", "r
 
 
 @DROPOUT.formula(1, 6)
-def dropout_of_test(data, *, is_test):
+def dropout_of_test(data, *, is_test, outputs=1):
     if not is_test:
         raise NotSupported("what is dropped in training is random")
-    return data
+    return dropout_in_inference(data, outputs=outputs)
 
 
 @DROPOUT.formula(7, 10)
-def dropout_in_inference(data):
+def dropout_in_inference(data, *, outputs=1):
+    if outputs > 1:
+        raise NotSupported("nothing is said of the mask where nothing is dropped")
     return data
 
 
 @DROPOUT.formula(12, 13, 22)
 def dropout(data, ratio=None, training_mode=None):
-    if ratio is not None and ratio.ndim:
-        raise InvalidNode(f"ratio of shape {list(ratio.shape)}; allowed: a scalar")
-    share = 0.5 if ratio is None else bare(ratio).item()
-    if not 0 <= share < 1:
-        raise InvalidNode(f"ratio {share}; allowed: at least 0 and below 1")
-    if training_mode is not None and training_mode.all() and share:
-        raise NotSupported("what is dropped in training is random")
+    share = 0.5 if ratio is None else scalar("ratio", ratio)
+    if training_mode is not None and scalar("training_mode", training_mode):
+        if not 0 <= share < 1:
+            raise InvalidNode(f"ratio {share}; allowed: at least 0 and below 1")
+        if share:
+            raise NotSupported("what is dropped in training is random")
     return data, np.ones(data.shape, np.bool_)
 
 
 RANGE = operator("Range")
 
 
-@RANGE.formula(11, 27)
-def range_of(start, limit, delta, *, stash_type=1):
-    if any(x.ndim for x in (start, limit, delta)):
-        raise InvalidNode("start, limit and delta are scalars")
-    if start.dtype.kind in "iu":
-        first, last, step = (int(x) for x in (start, limit, delta))
-        if not step:
-            raise InvalidNode("delta is 0")
-        return np.array(range(first, last, step), start.dtype)
-    if stash_type != 1:
-        raise NotSupported(f"stash_type {stash_type}")
+def _count(start, limit, delta):
+    """The numbers of a range of floats, which must not depend on how their quotient is rounded."""
     ends = [float(bare(xp.values_of(x))) for x in (start, limit, delta)]
     if not all(map(math.isfinite, ends)) or not ends[2]:
         raise NotSupported("nothing is said of such ends and steps")
-    exact = (Fraction(ends[1]) - Fraction(ends[0])) / Fraction(ends[2])
-    nearest = round(exact)
-    if exact != nearest and abs(exact - nearest) <= abs(exact) * Fraction(1, 1 << 20):
+    first, last, step = map(Fraction, ends)
+    exact = (last - first) / step
+    # A function body casts to float32, where the difference and the quotient may be rounded.
+    sizes = [Fraction(float(np.float32(float(one)))) for one in (first, last, step, last - first)]
+    held = sizes == [first, last, step, last - first] and exact == round(exact)
+    if not held and abs(exact - round(exact)) <= abs(exact) * Fraction(1, 1 << 10):
         raise NotSupported("how many numbers there are depends on how their quotient is rounded")
-    places = xp.astype(np.arange(max(0, math.ceil(exact))), start.dtype)
-    return start + places * delta
+    count = max(0, math.ceil(exact))
+    check_size((count,))
+    return count
+
+
+def by_steps(function):
+    """Both versions, from `function(start, delta, count)` of floats."""
+
+    def formula(start, limit, delta, *, stash_type=1):
+        if any(x.ndim for x in (start, limit, delta)):
+            raise InvalidNode("start, limit and delta are scalars")
+        if start.dtype.kind in "iu":
+            first, last, step = (int(x) for x in (start, limit, delta))
+            if not step:
+                raise NotSupported("nothing is said of a delta of 0")
+            check_size((len(range(first, last, step)),))
+            return np.array(range(first, last, step), start.dtype)
+        if stash_type != 1 and start.dtype.itemsize == 2:
+            raise NotSupported(f"stash_type {stash_type}")
+        return function(start, delta, _count(start, limit, delta))
+
+    return {11: formula, 27: formula}
+
+
+@RANGE.formula(by=by_steps)
+def of_products(start, delta, count):
+    return start + xp.astype(np.arange(count), start.dtype) * delta
+
+
+@RANGE.also_honest("", by=by_steps)
+def of_running_sums(start, delta, count):
+    steps = [xp.reshape(start, (1,)), *[xp.reshape(delta, (1,))] * (count - 1)]
+    return xp.cumulative_sum(xp.concat(steps, axis=0), axis=0) if count else of_products(
+        start, delta, 0)  # fmt: skip

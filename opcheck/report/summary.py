@@ -89,7 +89,7 @@ class Summary:
         if not self.verbose:
             if remarks:
                 console.print()
-            show_overview(console, self.header, results)
+            _show_overview(console, self.header, self.names, results)
 
     def _counts(self) -> Table:
         """The verdicts that occur, by operator version and backend, and what was used of bounds."""
@@ -346,16 +346,16 @@ _MORE = "-v: counts by version, every known defect, why something is unsupported
 _Rows = Mapping[str, Mapping[str, Counter[str]]]
 
 
-def show_overview(console: Console, header: Header, results: Sequence[Record]) -> None:
-    """Print the overview of `results`."""
+def _show_overview(
+    console: Console, header: Header, names: Mapping[str, str], results: Sequence[Record]
+) -> None:
+    if not results:
+        return
     height = console.height if console.file.isatty() else _SCREEN
     screen = min(max(height, _SMALL_SCREEN), _SCREEN)
     rows = totals.by_operator(header.backends, results, screen // 3)
-    if not results:
-        return
     occur = {kind for counts in rows.values() for count in counts.values() for kind in count}
     kinds = [kind for kind in (*list(Verdict)[1:], "self") if kind in occur]
-    names = {backend.address: plain_text.brief(str(backend)) for backend in header.backends}
     tables = [
         _by_operator(names, rows, kinds, _NAME),
         _by_operator(names, rows, kinds, _HEAD),
@@ -369,8 +369,16 @@ def show_overview(console: Console, header: Header, results: Sequence[Record]) -
         notes += textwrap.wrap(_MORE, console.width)
     # The head of the table takes three lines, the exit code two, and so does the prompt.
     room = screen - table.row_count - len(notes) - 8
-    for line in _known(console.width, room, header, names, results):
-        console.print(line, soft_wrap=True)
+    # The most frequent known defects of each backend, in so many lines.
+    found = plain_text.alike(totals.known(header.backends, results), lambda one: one[0])
+    for address, mine in found.items():
+        causes = [(count, plain_text.one_line(known.cause)) for _, known, count in mine]
+        # A title and a blank line are needed as well, and a line about those left out.
+        if lines := [*_listed(causes, console.width, room // len(found) - 3)]:
+            count = plain_text.plural(len(causes), "known defect")
+            console.print(Text(f"{names[address]}: {count}", "bold"), soft_wrap=True)
+            for line in (*lines, ""):
+                console.print(Text(line), soft_wrap=True)
     put(console, table)
     console.print()
     _print(console, notes)
@@ -441,22 +449,6 @@ def _count(counts: Counter[str], kind: str, none: str = "·") -> Text:
         return Text(none, "green" if kind == "wrong" else "bright_black")
     excused = kind == "wrong" and counts[kind] == counts["known"]
     return Text(f"{counts[kind]:,}", "cyan" if excused else STYLES[kind])
-
-
-def _known(
-    width: int, room: int, header: Header, names: Mapping[str, str], results: Sequence[Record]
-) -> Iterator[Text]:
-    """The most frequent known defects of each backend, in so many lines."""
-    found = plain_text.alike(totals.known(header.backends, results), lambda one: one[0])
-    for address, mine in found.items():
-        causes = [(count, plain_text.one_line(known.cause)) for _, known, count in mine]
-        # A title and a blank line are needed as well, and a line about those left out.
-        lines = [*_listed(causes, width, room // len(found) - 3)]
-        if lines:
-            yield Text(
-                f"{names[address]}: {plain_text.plural(len(causes), 'known defect')}", "bold"
-            )
-            yield from map(Text, [*lines, ""])
 
 
 def _listed(causes: Sequence[tuple[int, str]], width: int, room: int) -> Iterator[str]:

@@ -4,6 +4,7 @@ from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, S
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import zip_longest
+from math import inf
 from typing import Any
 
 from opcheck.analysis.status import is_failure, outcome, reds, reds_of
@@ -213,7 +214,7 @@ def results_table(
     for record in records:
         (count,) = counted([record], red)
         cause = record.known and totals.cause_of(record.known)
-        case = shown(record.case)
+        case, used = shown(record.case), record.used
         # The sign itself, should a command have it, would be taken for the case.
         repeat = shown(record.repeat).replace(PLACE, "\ufffd")
         # A pass needs no explanation; of others the list says what was asked.
@@ -228,16 +229,10 @@ def results_table(
         rows.append(
             [
                 *(texts.setdefault(text, len(texts)) for text in found),
-                _used(record.used),
+                # JSON has no infinity.
+                "∞" if used == inf else used and float(f"{used:.3g}"),
                 round(record.seconds * 1e3, 2),
                 known.get((record.backend, cause), -1) if cause else -1,
             ]
         )
     return {"columns": columns, "texts": [*texts], "results": rows}
-
-
-def _used(value: float | None) -> float | str | None:
-    """JSON has no infinity."""
-    if value is None:
-        return None
-    return "∞" if value == float("inf") else float(f"{value:.3g}")

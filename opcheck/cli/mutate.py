@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 )
 @options.processes_option
 @click.option("-v", "--verbose", is_flag=True, help="Also what kills each, and every argument.")
-@options.format_option
+@options.format_option("json")
 def command(
     names: tuple[str, ...],
     groups: bool,

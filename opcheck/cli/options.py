@@ -79,12 +79,7 @@ class Share(click.FloatRange):
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 Fields = TypeVar("Fields")
-#: The type of a path on the command line.
 PATH = click.Path(path_type=Path)
-#: --format of commands that print a table, or lines of JSON.
-format_option = click.option(
-    "--format", "form", type=click.Choice(["pretty", "json"]), default="pretty"
-)
 
 
 def together(*options: Callable[[Any], Any]) -> Callable[[Function], Function]:
@@ -96,6 +91,12 @@ def together(*options: Callable[[Any], Any]) -> Callable[[Function], Function]:
         return function
 
     return decorated
+
+
+def format_option(*forms: str, **settings: Any) -> Callable[[Function], Function]:
+    """Return the option --format, of `pretty` and other `forms`."""
+    choice = click.Choice(["pretty", *forms])
+    return click.option("--format", "form", type=choice, default="pretty", **settings)
 
 
 def taken(kind: type[Fields], given: dict[str, Any]) -> Fields:

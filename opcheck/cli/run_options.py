@@ -33,7 +33,7 @@ known_options = together(
         "--known",
         "ledgers",
         multiple=True,
-        type=click.Path(path_type=Path),
+        type=PATH,
         metavar="FILE",
         help="A ledger of known failures of yours: what it lists has to fail as listed, all else to"
         " pass. Repeatable.",
@@ -41,7 +41,7 @@ known_options = together(
     click.option(
         "--update-known",
         "updated",
-        type=click.Path(path_type=Path),
+        type=PATH,
         metavar="FILE",
         help="Have a ledger, which may be new, list what fails now; the exit code stays that of the"
         " run.",

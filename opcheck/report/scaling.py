@@ -88,8 +88,8 @@ def show(console: Console, bench: Bench, rows: Sequence[Timed]) -> None:
     _show_growth(lines, points)
     untimed = [(row, one) for row in ordered for one in row.timings if not one.samples]
     why = plain_text.alike(untimed, lambda pair: (pair[1].backend, pair[1].why_not))
-    for (backend, reason), some in why.items():
-        sizes = ", ".join(plain_text.size(row.moved) for row, _ in some)
+    for (backend, reason), those in why.items():
+        sizes = ", ".join(plain_text.size(row.moved) for row, _ in those)
         name, reason = map(plain_text.brief, (backend, reason))
         lines.fill(f"{name} was not timed: at {sizes}: {reason}", "red")
 

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 #: What the environment variable CI says where it does not mean that this is one.
 _NO = ("", "0", "false")
 
-#: --known, --update-known, --prune-known, --add-known-in-ci.
 known_options = together(
     click.option(
         "--known",

@@ -7,12 +7,14 @@ from itertools import zip_longest
 from math import inf
 from typing import Any
 
+from jinja2.utils import htmlsafe_json_dumps
+
 from opcheck.analysis.status import is_failure, outcome, reds, reds_of
 from opcheck.model import Header, Known, Record, Run, Verdict
 from opcheck.report import failure, plain_text, totals
 from opcheck.report.failure import wanted
 from opcheck.report.html import plots
-from opcheck.report.html.page import as_data, brief, document, embedded, render, said, shown
+from opcheck.report.html.page import brief, document, embedded, render, said, shown
 from opcheck.report.totals import NONE, counted
 
 #: How large a page may become, in bytes, and what its failures may take of that whatever else
@@ -32,7 +34,7 @@ def lines(run: Run) -> Iterator[str]:
     code, meaning = outcome(run)
     known = list(totals.known(header.backends, records))
     numbers = {(address, cause): number for number, (address, cause, _) in enumerate(known)}
-    data = as_data(results_table(records, red, numbers))
+    data = htmlsafe_json_dumps(results_table(records, red, numbers), separators=(",", ":"))
     rows = {id(record): number for number, record in enumerate(records)}
     broken = broken_backends(header, records, red)
     groups = [group for one in broken for group in one.groups]

@@ -79,6 +79,9 @@ class Share(click.FloatRange):
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 Fields = TypeVar("Fields")
+#: In place of a file, standard output.
+STANDARD = Path("-")
+_STALE = ".stale"
 PATH = click.Path(path_type=Path)
 
 
@@ -215,14 +218,6 @@ def leave(code: Exit) -> NoReturn:
     """End the program with `code`."""
     sys.stdout.flush()
     raise SystemExit(int(code))
-
-
-# ── output files ──────────────────────────────────────────────────────────────────────────────
-
-
-#: In place of a file, standard output.
-STANDARD = Path("-")
-_STALE = ".stale"
 
 
 class OutputPath(click.Path):

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 #: What the environment variable CI says where it does not mean that this is one.
 _NO = ("", "0", "false")
+#: How many files and cases are named.
+_NAMED = 3
 
 known_options = together(
     click.option(
@@ -199,13 +201,6 @@ def _told(found: LedgerUpdate, *, is_ci: bool) -> list[str]:
         where = f"line{'s' * (len(lines) > 1)} {', '.join(map(str, lines))}"
         said.append(f"no longer listed, because no case that was read is so: what was at {where}")
     return said or ["nothing to update"]
-
-
-# ── a subset of the cases ─────────────────────────────────────────────────────────────────────
-
-
-#: How many files and cases are named.
-_NAMED = 3
 
 
 def _shard(value: str) -> tuple[int, int]:

@@ -27,6 +27,26 @@ from opcheck.report.style import COLOURS, Numbers, grouped, least, new_table, pu
 _REASONS = 3
 #: How many backends that all agree are named one by one.
 _FEW = 3
+#: How many failures of a backend that look alike are shown in full: with and without a diagnosis.
+_EXPLAINED, _UNEXPLAINED = 1, 3
+#: The level of verbosity at which every failure is shown in full.
+_EVERYTHING = 2
+#: Lines of a screen: of one whose height is unknown, and at least.
+_SCREEN = 40
+_SMALL_SCREEN = 24
+#: How wide a name may stand beside numbers, and above them where space is short.
+_NAME = 40
+_HEAD = 12
+STYLES = {"wrong": "red", "self": "green", **{str(verdict): c for verdict, c in COLOURS.items()}}
+_LEGEND = {
+    "known": "wrong as a ledger lists it, which does not fail the run",
+    "self": "compared with itself, which is no evidence",
+    "used": "the largest error of a pass as a part of the allowed one",
+}
+_MORE = "-v: counts by version, every known defect, why something is unsupported"
+
+#: Counts by backend, by the label of their row.
+_Rows = Mapping[str, Mapping[str, Counter[str]]]
 
 
 @dataclass(frozen=True)
@@ -240,15 +260,6 @@ def _kinds(reasons: Counter[str]) -> Iterator[tuple[str, str]]:
         yield f"{total:,}", plain_text.plural(len(left), "other reason")
 
 
-# ── the whole run ─────────────────────────────────────────────────────────────────────────────
-
-
-#: How many failures of a backend that look alike are shown in full: with and without a diagnosis.
-_EXPLAINED, _UNEXPLAINED = 1, 3
-#: The level of verbosity at which every failure is shown in full.
-_EVERYTHING = 2
-
-
 @dataclass(eq=False)
 class Pretty:
     """Prints a run on a console, while it lasts just as afterwards.
@@ -323,27 +334,6 @@ def show(console: Console, run: Run, **options: Any) -> None:
         if pretty.is_due(result):
             failure.show(console, result)
     pretty.finish(run.records, run.complete, *outcome(run))
-
-
-# ── the end on one screen ─────────────────────────────────────────────────────────────────────
-
-
-#: Lines of a screen: of one whose height is unknown, and at least.
-_SCREEN = 40
-_SMALL_SCREEN = 24
-#: How wide a name may stand beside numbers, and above them where space is short.
-_NAME = 40
-_HEAD = 12
-STYLES = {"wrong": "red", "self": "green", **{str(verdict): c for verdict, c in COLOURS.items()}}
-_LEGEND = {
-    "known": "wrong as a ledger lists it, which does not fail the run",
-    "self": "compared with itself, which is no evidence",
-    "used": "the largest error of a pass as a part of the allowed one",
-}
-_MORE = "-v: counts by version, every known defect, why something is unsupported"
-
-#: Counts by backend, by the label of their row.
-_Rows = Mapping[str, Mapping[str, Counter[str]]]
 
 
 def _show_overview(

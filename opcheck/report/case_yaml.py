@@ -143,7 +143,6 @@ def _tensor(spec: model.TensorSpec, dtype: DType | None, typed: str = "") -> str
 
 
 def _spelt(value: model.Scalar, dtype: DType | None) -> str:
-    """A value as a case file spells it."""
     if isinstance(value, str):
         return json.dumps(value, ensure_ascii=False)
     return f"{value}".strip("()") if isinstance(value, complex) else number(value, dtype)

@@ -48,7 +48,6 @@ THEME = Theme(
 
 #: The shape of tables where there are no lines to draw: as everywhere else, but for the rule.
 _ASCII = box.Box("    \n    \n -- \n    \n    \n    \n    \n    \n", ascii=True)
-#: Wider than any table.
 _BOUNDLESS = 10_000
 #: Between two columns.
 _GAP = 2

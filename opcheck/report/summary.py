@@ -7,7 +7,7 @@ most comes last, next to the prompt. A verbose one counts every verdict, open an
 import re
 import textwrap
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from operator import attrgetter
@@ -75,7 +75,8 @@ class Summary:
         if self.verbose:
             counts = self._counts()
             put_all(console, counts)
-            legend(console, [str(column.header) for column in counts.columns])
+            if notes := _legend([str(column.header) for column in counts.columns], console.width):
+                _print(console, [*notes, ""])
             put_all(console, self._open_answers())
         put_all(console, _companies(results), *self._causes())
         if self.verbose:
@@ -374,20 +375,13 @@ def _show_overview(
     _print(console, notes)
 
 
-def legend(console: Console, columns: Iterable[str]) -> None:
-    """Explain those of the columns that are not plain."""
-    if notes := _legend(columns, console.width):
-        _print(console, [*notes, ""])
-
-
 def _print(console: Console, notes: Iterable[str]) -> None:
     for line in notes:
         console.print(Text(line, "dim"), soft_wrap=True)
 
 
-def _legend(columns: Iterable[str], width: int) -> list[str]:
-    named = {*columns}
-    messages = [f"{name}: {text}" for name, text in _LEGEND.items() if name in named]
+def _legend(columns: Collection[str], width: int) -> list[str]:
+    messages = [f"{name}: {text}" for name, text in _LEGEND.items() if name in columns]
     return textwrap.wrap("; ".join(messages), width)
 
 

@@ -17,7 +17,6 @@ from opcheck.report import plain_text
 
 #: How many characters of a text are shown: of one by a backend, which may say 10 MB, and of any.
 SAID, _LONGEST = 1000, 4000
-#: How large the frame of a part is.
 _FRAME = "width:100%;height:30em;border:0"
 _JOINTS = re.compile(r"([_:/?=,@.])")
 

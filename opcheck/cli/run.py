@@ -220,6 +220,9 @@ def _collected(
                 with interrupt.shielded():
                     take(record, is_kept=is_kept)
                 output.show(record)
+                # Why it is slow where results fail.
+                what = "judging, looking for causes" if output.is_shown(record) else "judging"
+                output.bar.update(output.task, advance=1, description=what)
                 failures += not is_kept and is_failure(record, output.red)
                 stopped = interrupt.asked()
                 if stopped or (most is not None and failures >= most):

@@ -34,7 +34,7 @@ _PATIENCE = 20.0
     help="How long a backend may take to start, and for a model of the probe.  [default:"
     f" {_PATIENCE:g}, for a model also as the backend's profile says]",
 )
-@format_option
+@format_option("json")
 def command(addresses: tuple[str, ...], probe: bool, timeout: float | None, form: str) -> None:
     """Show the backends there are, or those at ADDRESS: which can be used here, and what the
     others need.

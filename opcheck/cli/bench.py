@@ -81,7 +81,26 @@ def _written(*names: str, help: str) -> Callable[[Function], Function]:
     metavar="OLD NEW",
     help="Hold two saved benchmarks against each other, and measure nothing.",
 )
-def command(compared: tuple[Path, Path] | None, **given: Any) -> None:
+def command(
+    addresses: tuple[str, ...],
+    timeout: float | None,
+    memory_limit: str | None,
+    base: str | None,
+    threads: int,
+    workers: int | None,
+    seconds: float | None,
+    cold: bool,
+    quick: bool,
+    sweep: str | None,
+    plot: Path | None,
+    saved: Path | None,
+    pyperf: Path | None,
+    baseline: Path | None,
+    most: float | None,
+    unclear: str | None,
+    compared: tuple[Path, Path] | None,
+    **selection: Any,
+) -> NoReturn:
     """Time backends against each other, on cases that they answer rightly.
 
     PATH is a case file or a folder of them: what stands in its list `bench` is timed, or its cases
@@ -111,30 +130,7 @@ def command(compared: tuple[Path, Path] | None, **given: Any) -> None:
     has none now, 5 nothing was timed or is clear, 130 interrupted.
     """
     if compared:
-        timing_gate.compare(*compared, given["most"], given["unclear"])
-    measure(**given)
-
-
-def measure(
-    addresses: tuple[str, ...],
-    timeout: float | None,
-    memory_limit: str | None,
-    base: str | None,
-    threads: int,
-    workers: int | None,
-    seconds: float | None,
-    cold: bool,
-    quick: bool,
-    sweep: str | None,
-    plot: Path | None,
-    saved: Path | None,
-    pyperf: Path | None,
-    baseline: Path | None,
-    most: float | None,
-    unclear: str | None,
-    **selection: Any,
-) -> NoReturn:
-    """Time the cases, print what comes, and end the program."""
+        timing_gate.compare(*compared, most, unclear)
     from opcheck.backends.address import DEFAULT
     from opcheck.execution.bench.setup import entered, planned
     from opcheck.execution.workers import Limits

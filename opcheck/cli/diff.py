@@ -17,11 +17,8 @@ from opcheck.errors import UsageError
     is_flag=True,
     help="Where NEW was asked for less than OLD, compare what both were asked for.",
 )
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(["pretty", "json", "markdown"]),
-    default="pretty",
+@options.format_option(
+    *("json", "markdown"),
     show_default=True,
     help="json: a line a change; markdown: a page for pull requests.",
 )

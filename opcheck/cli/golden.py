@@ -13,6 +13,7 @@ import click
 from opcheck.cli.console import counted, output
 from opcheck.cli.group import Commands
 from opcheck.cli.options import (
+    PATH,
     OutputCommand,
     OutputPath,
     chosen_cases,
@@ -192,9 +193,7 @@ def _tables(golden: Manifest) -> Iterator[Table]:
 
 
 @command.command(name="import", cls=OutputCommand)
-@click.argument(
-    "folders", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="DIR..."
-)
+@click.argument("folders", nargs=-1, required=True, type=PATH, metavar="DIR...")
 @output_option(
     "file",
     OutputPath(lambda path, words: "--force" in words and path.is_file(), dir_okay=False),
@@ -281,7 +280,7 @@ def _no_test(folder: Path) -> str | None:
 
 
 @command.command(name="check")
-@click.argument("folder", type=click.Path(path_type=Path), metavar="DIR")
+@click.argument("folder", type=PATH, metavar="DIR")
 @processes_option
 def check(folder: Path, jobs: int | None) -> None:
     """Check such a folder: every file, every model, every answer.

@@ -1,8 +1,6 @@
 """Ctrl-C: once, the program ends at its next safe place; twice, at once.
 
-Python's own way, an exception wherever the program happens to be, leads into other packages,
-which print it, drop it, or make errors of their own of it: interrupted while it is imported,
-onnxruntime says "initialization failed".
+Of Python's own way, an exception anywhere, other packages make errors of their own.
 """
 
 import signal

@@ -26,7 +26,7 @@ from opcheck.errors import Exit
     metavar="DIR",
     help="Write models and inputs, for a machine that has no opcheck.",
 )
-@options.format_option
+@options.format_option("json")
 def command(clauses: bool, folder: Path | None, form: str, **selection: Any) -> None:
     """Show the cases that files expand to, without running anything.
 

@@ -11,7 +11,7 @@ from opcheck.report.plain_text import one_line, plural
 
 
 @click.command(name="merge", cls=OutputCommand)
-@click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="RUN...")
+@click.argument("paths", nargs=-1, required=True, type=options.PATH, metavar="RUN...")
 @output_option("out", OutputPath(), "FILE", "The whole; `-` is standard output.")
 @click.option("--mixed-versions", is_flag=True, help="Also join runs of several opchecks.")
 def command(paths: tuple[Path, ...], out: Path, mixed_versions: bool) -> None:

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 )
 @options.processes_option
 @click.option("-v", "--verbose", is_flag=True, help="Also what kills each, and every argument.")
-@options.format_option
+@options.format_option("json")
 def command(
     names: tuple[str, ...],
     groups: bool,
@@ -79,7 +79,7 @@ def command(
         click.echo(f"opcheck: no case of an operator with known mutants ({said})", err=True)
         leave(Exit.NOTHING_JUDGED)
     if groups:
-        _end_groups(cases, found, verbose=verbose, as_json=form == "json")
+        wrong = _show_groups(cases, found, verbose=verbose, as_json=form == "json")
     else:
         from opcheck.execution.node_tests import yardsticks
         from opcheck.execution.propose import proposals
@@ -92,7 +92,12 @@ def command(
                 proposed = each(proposals(survivors, cases, tries, processes, interrupt.safe_place))
                 made = sorted(proposed, key=lambda one: one.mutants)
         power = Power(found, tuple(made), yardsticks(names, found), tries)
-        _end(power, verbose=verbose, as_json=form == "json")
+        wrong = _show(power, verbose=verbose, as_json=form == "json")
+    code = Exit.NONCONFORMING if wrong else Exit.CONFORMS
+    if form == "json":
+        leave(code)
+    right = "every group shows something of its own" if groups else "no mutant survives"
+    end(code, ", ".join(wrong) or right)
 
 
 def _check(names: Sequence[str], cases: Sequence[Case]) -> None:
@@ -109,24 +114,24 @@ def _check(names: Sequence[str], cases: Sequence[Case]) -> None:
             raise UsageError(f"no mutant {name!r}", did_you_mean(name, known))
 
 
-def _end(power: Power, *, verbose: bool, as_json: bool) -> None:
+def _show(power: Power, *, verbose: bool, as_json: bool) -> list[str]:
+    """Print the mutants; returns what is wrong with the cases."""
     from opcheck.model.mutation import Fate
     from opcheck.report import mutation
 
-    survived = sum(one.fate is Fate.SURVIVED for one in power.mutations)
-    contradictions = sum(one.contradicts for one in power.mutations)
-    messages = [f"{survived:,} survived"] * bool(survived)
-    messages += [f"{contradictions:,} not as harmless as argued"] * bool(contradictions)
     if as_json:
         print_records(mutation.records(power))
     else:
         mutation.show(output(), power, verbose=verbose)
-    _leave(messages, "no mutant survives", as_json=as_json)
+    survived = sum(one.fate is Fate.SURVIVED for one in power.mutations)
+    contradictions = sum(one.contradicts for one in power.mutations)
+    wrong = [f"{survived:,} survived"] * bool(survived)
+    return wrong + [f"{contradictions:,} not as harmless as argued"] * bool(contradictions)
 
 
-def _end_groups(
+def _show_groups(
     cases: Sequence[Case], mutations: Sequence[Mutation], *, verbose: bool, as_json: bool
-) -> None:
+) -> list[str]:
     from opcheck.clauses import survey
     from opcheck.execution.mutate import groups
     from opcheck.known import shipped_ledgers
@@ -138,12 +143,4 @@ def _end_groups(
         print_records(report.group_records(found))
     else:
         report.show_groups(output(), found, verbose=verbose)
-    messages = [f"{idle:,} of {len(found):,} groups show nothing of their own"] * bool(idle)
-    _leave(messages, "every group shows something of its own", as_json=as_json)
-
-
-def _leave(told: Sequence[str], otherwise: str, *, as_json: bool) -> None:
-    code = Exit.NONCONFORMING if told else Exit.CONFORMS
-    if as_json:
-        leave(code)
-    end(code, ", ".join(told) or otherwise)
+    return [f"{idle:,} of {len(found):,} groups show nothing of their own"] * bool(idle)

@@ -79,12 +79,10 @@ class Share(click.FloatRange):
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 Fields = TypeVar("Fields")
-#: The type of a path on the command line.
+#: In place of a file, standard output.
+STANDARD = Path("-")
+_STALE = ".stale"
 PATH = click.Path(path_type=Path)
-#: --format of commands that print a table, or lines of JSON.
-format_option = click.option(
-    "--format", "form", type=click.Choice(["pretty", "json"]), default="pretty"
-)
 
 
 def together(*options: Callable[[Any], Any]) -> Callable[[Function], Function]:
@@ -96,6 +94,12 @@ def together(*options: Callable[[Any], Any]) -> Callable[[Function], Function]:
         return function
 
     return decorated
+
+
+def format_option(*forms: str, **settings: Any) -> Callable[[Function], Function]:
+    """Return the option --format, of `pretty` and other `forms`."""
+    choice = click.Choice(["pretty", *forms])
+    return click.option("--format", "form", type=choice, default="pretty", **settings)
 
 
 def taken(kind: type[Fields], given: dict[str, Any]) -> Fields:
@@ -214,14 +218,6 @@ def leave(code: Exit) -> NoReturn:
     """End the program with `code`."""
     sys.stdout.flush()
     raise SystemExit(int(code))
-
-
-# ── output files ──────────────────────────────────────────────────────────────────────────────
-
-
-#: In place of a file, standard output.
-STANDARD = Path("-")
-_STALE = ".stale"
 
 
 class OutputPath(click.Path):

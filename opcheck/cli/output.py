@@ -23,11 +23,6 @@ class _Output:
         """Return True if a result is shown in detail and its failure is diagnosed."""
         return is_failure(result, self.red)
 
-    def advance(self, result: Record) -> None:
-        """Count a result in the bar, which says why it is slow where results fail."""
-        what = "judging, looking for causes" if self.is_shown(result) else "judging"
-        self.bar.update(self.task, advance=1, description=what)
-
 
 class JsonOutput(_Output):
     """JSON lines on standard output."""
@@ -45,7 +40,6 @@ class JsonOutput(_Output):
     def show(self, result: Record) -> None:
         """Write the line now, so that a run cut short leaves what it had."""
         self.lines.flush()
-        self.advance(result)
 
     def finish(self, results: Sequence[Record], ending: Ending, revised: Sequence[Record]) -> None:
         """Write the footer, with what is said otherwise of results than when they came."""
@@ -69,7 +63,6 @@ class PrettyOutput(_Output):
             self.bar.stop()
             failure.show(self.pretty.console, result)
             self.bar.start()
-        self.advance(result)
 
     def is_shown(self, result: LiveResult | Record) -> bool:
         """Return True if a result is shown in detail and its failure is diagnosed."""

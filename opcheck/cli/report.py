@@ -15,12 +15,9 @@ _BENCHMARK = b'{"type":"bench"'
 
 
 @click.command(name="report", cls=OutputCommand)
-@click.argument("path", type=click.Path(path_type=Path), metavar="RUN")
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(["pretty", *FORMATS]),
-    default="pretty",
+@click.argument("path", type=options.PATH, metavar="RUN")
+@options.format_option(
+    *FORMATS,
     show_default=True,
     help="; ".join(f"{name}: {form.about}" for name, form in FORMATS.items()) + ".",
 )

@@ -72,7 +72,7 @@ def check_targets(
 
 @dataclass(eq=False)
 class _File:
-    """A file that is open for as long as the run lasts, or standard output."""
+    """A file that is open for as long as the run lasts."""
 
     target: Target
     raw: io.FileIO | None = None
@@ -82,16 +82,15 @@ class _File:
 
     def open(self, *, empty: bool = True) -> None:
         """Open the file for this process alone; raises Unwritable."""
-        if self.target.path != STANDARD:
-            try:
-                self.raw = io.FileIO(self.target.path, "a")
-                lock(self.raw.fileno())
-                if empty and self.target.path.is_file():
-                    self.raw.truncate(0)
-                self.size = os.fstat(self.raw.fileno()).st_size
-            except OSError as error:
-                self._fail(error)
-                raise Unwritable(self.target, error) from None
+        try:
+            self.raw = io.FileIO(self.target.path, "a")
+            lock(self.raw.fileno())
+            if empty and self.target.path.is_file():
+                self.raw.truncate(0)
+            self.size = os.fstat(self.raw.fileno()).st_size
+        except OSError as error:
+            self._fail(error)
+            raise Unwritable(self.target, error) from None
 
     def write(self, line: str) -> None:
         """Write a line now, and nothing more after the first that could not be written."""
@@ -136,7 +135,9 @@ class Reports:
     """
 
     def __init__(self, targets: Iterable[Target], resumed: Target | None = None) -> None:
-        files = [_File(target) for target in targets]
+        targets = list(targets)
+        self._printed = [target for target in targets if target.path == STANDARD]
+        files = [_File(target) for target in targets if target.path != STANDARD]
         self._streams = [one for one in files if one.target.form == _STREAM]
         self._others = [one for one in files if one.target.form != _STREAM]
         self._resumed = None if resumed is None else _File(resumed)
@@ -181,10 +182,9 @@ class Reports:
 
         assert run.ending
         for one in self._others:
-            if one.target.path != STANDARD:
-                for line in lines(one.target.form, run):
-                    one.write(line)
-                one.close()
+            for line in lines(one.target.form, run):
+                one.write(line)
+            one.close()
         ending = self._ended(run.ending, lacking)
         for one in self._growing:
             one.write(store.footer(run.records, ending, revised))
@@ -210,10 +210,9 @@ class Reports:
 
     def show(self, run: Run) -> None:
         """Print what is to be printed, behind everything else."""
-        for one in self._others:
-            if one.target.path == STANDARD:
-                for line in lines(one.target.form, run):
-                    click.echo(line)
+        for target in self._printed:
+            for line in lines(target.form, run):
+                click.echo(line)
 
 
 def _is_finished(path: Path, words: Sequence[str]) -> bool:
@@ -233,7 +232,6 @@ def _is_finished(path: Path, words: Sequence[str]) -> bool:
         return False
 
 
-#: --report, --resume, --resume-within.
 report_options = together(
     click.option(
         "--report",

@@ -26,14 +26,15 @@ if TYPE_CHECKING:
 
 #: What the environment variable CI says where it does not mean that this is one.
 _NO = ("", "0", "false")
+#: How many files and cases are named.
+_NAMED = 3
 
-#: --known, --update-known, --prune-known, --add-known-in-ci.
 known_options = together(
     click.option(
         "--known",
         "ledgers",
         multiple=True,
-        type=click.Path(path_type=Path),
+        type=PATH,
         metavar="FILE",
         help="A ledger of known failures of yours: what it lists has to fail as listed, all else to"
         " pass. Repeatable.",
@@ -41,7 +42,7 @@ known_options = together(
     click.option(
         "--update-known",
         "updated",
-        type=click.Path(path_type=Path),
+        type=PATH,
         metavar="FILE",
         help="Have a ledger, which may be new, list what fails now; the exit code stays that of the"
         " run.",
@@ -200,13 +201,6 @@ def _told(found: LedgerUpdate, *, is_ci: bool) -> list[str]:
         where = f"line{'s' * (len(lines) > 1)} {', '.join(map(str, lines))}"
         said.append(f"no longer listed, because no case that was read is so: what was at {where}")
     return said or ["nothing to update"]
-
-
-# ── a subset of the cases ─────────────────────────────────────────────────────────────────────
-
-
-#: How many files and cases are named.
-_NAMED = 3
 
 
 def _shard(value: str) -> tuple[int, int]:

@@ -6,7 +6,6 @@ Small tensors are written out; large ones, and those that no text can spell, go 
 import json
 import math
 import re
-import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
@@ -18,6 +17,7 @@ from opcheck.dtypes import DTYPES, DType
 from opcheck.graph.nodes import OneNode
 from opcheck.graph.test_data import DataSet
 from opcheck.opset import Parameter
+from opcheck.report.plain_text import folded
 from opcheck.suite.expectation import changed_defaults, leads, name_at
 
 _WIDTH = 100
@@ -143,7 +143,6 @@ def _tensor(spec: model.TensorSpec, dtype: DType | None, typed: str = "") -> str
 
 
 def _spelt(value: model.Scalar, dtype: DType | None) -> str:
-    """A value as a case file spells it."""
     if isinstance(value, str):
         return json.dumps(value, ensure_ascii=False)
     return f"{value}".strip("()") if isinstance(value, complex) else number(value, dtype)
@@ -321,8 +320,5 @@ def _fitting(text: str) -> str:
     lines = []
     for line in text.split("\n"):
         indent = " " * (len(line) - len(line.lstrip()) + 2)
-        fold = textwrap.TextWrapper(
-            _WIDTH, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
-        )
-        lines += fold.wrap(line) if len(line) > _WIDTH else [line]
+        lines += folded(line, _WIDTH, indent) if len(line) > _WIDTH else [line]
     return "\n".join(lines)

@@ -86,7 +86,7 @@ def unfair(differences: Differences) -> str:
 
 
 def _cases(mine: Collection[str], others: Collection[str]) -> str:
-    """`16, of which 3 only there: Hardmax/x, …`: how many, and an example."""
+    """`16 (only in this run: Hardmax/x, …)`: how many, and an example."""
     alone = [case for case in mine if case not in others]
     more = ", …" * (len(alone) > 1)
     named = f" (only in this run: {alone[0]}{more})" if alone else ""

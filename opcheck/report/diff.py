@@ -19,8 +19,7 @@ from opcheck.report.json_lines import line
 from opcheck.report.markdown import Section, code, fitting, plain, section, table, text
 from opcheck.report.style import COLOURS, Numbers, new_table, put_all, put_exit, unlike
 
-# History of the format of JSON lines:
-#   1  diff, change, growth, footer
+#: The format of JSON lines.
 FORMAT = 1
 #: How many changes of a kind are shown, of those for the worse and of others; on a page of others.
 _WORSE, _OTHERS, _SHOWN = 50, 10, 100

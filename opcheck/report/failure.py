@@ -1,7 +1,6 @@
 """One failure, explained: the sentence tested, what came instead, where, and how to repeat it."""
 
 import io
-import textwrap
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
@@ -100,10 +99,7 @@ def _line(console: Console, label: str, text: str) -> None:
     # A pipe has no width: its lines stay whole, for grep.
     if console.file.isatty() and label not in _VERBATIM:
         width = max(console.width - _INDENT, _INDENT)
-        folded = (
-            textwrap.wrap(line, width, break_long_words=False, break_on_hyphens=False) or [""]
-            for line in said.split("\n")
-        )
+        folded = (plain_text.folded(line, width) or [""] for line in said.split("\n"))
         said = "\n".join(chain.from_iterable(folded))
     # Further lines stand under the first, so that none of them can pass for one of ours.
     said = said.replace("\n", "\n" + " " * _INDENT)

@@ -18,20 +18,15 @@ def write_text(path: Path, text: str) -> None:
     """Write all of the text, or nothing, to a file; to a device as it is. Raises Unwritable."""
     try:
         whole = path.resolve()
-        if whole.exists() and not whole.is_file():
-            _write(whole, text)
-            return
-        part = whole.with_name(f"{whole.name}.part")
-        _write(part, text)
-        part.replace(whole)
+        is_device = whole.exists() and not whole.is_file()
+        part = whole if is_device else whole.with_name(f"{whole.name}.part")
+        part.write_text(text, encoding="utf-8", newline="\n")
+        if not is_device:
+            part.replace(whole)
     except OSError as error:
         raise Unwritable(path, error) from None
     except RuntimeError as error:  # of links that lead in a circle
         raise Unwritable(path, OSError(str(error))) from None
-
-
-def _write(path: Path, text: str) -> None:
-    path.write_text(text, encoding="utf-8", newline="\n")
 
 
 @dataclass(frozen=True)

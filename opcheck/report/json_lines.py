@@ -189,14 +189,14 @@ class Reading(Generic[Head, Line, Result]):
 
     def _head(self, raw: _Raw) -> Head | None:
         number, data, _ = raw
-        if (foreign := self._foreign(raw)) is None:
-            try:
-                return self.head.validate_json(data)
-            except ValidationError as error:
-                self._refuse(number, error)
-        else:
+        if foreign := self._foreign(raw):
             self.add(number, *foreign)
-        return None
+            return None
+        try:
+            return self.head.validate_json(data)
+        except ValidationError as error:
+            self._refuse(number, error)
+            return None
 
     def _foreign(self, raw: _Raw) -> tuple[str, str | None] | None:
         """Return why a first line begins no file that can be read, and a hint."""

@@ -5,7 +5,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain, count
-from typing import Any, TypeAlias
+from typing import Any
 
 from rich.console import Console
 from rich.table import Table
@@ -33,8 +33,6 @@ _COLOURS = {
     Fate.HARMLESS: "cyan",
     Fate.SURVIVED: "red",
 }
-#: A mutant, in whatever versions and dtypes: its operator and its name.
-MutantKey: TypeAlias = tuple[str, str, str]
 
 
 def show(console: Console, power: Power, *, verbose: bool) -> None:
@@ -180,8 +178,8 @@ def proposed(proposals: Iterable[Proposal]) -> dict[MutantId, str]:
     return texts
 
 
-def mutant_key(mutant: MutantId) -> MutantKey:
-    """The mutant, wherever it is made."""
+def mutant_key(mutant: MutantId) -> tuple[str, str, str]:
+    """The operator and the name of a mutant, in whatever versions and dtypes."""
     return mutant.op.domain, mutant.op.name, mutant.name
 
 
@@ -201,12 +199,14 @@ def _survivor(
     mutants = [one.mutant for one in those]
     _head(console, "SURVIVED", mutants[0])
     _line(console, "in", places(mutants))
-    seen = next(_elsewhere(mutants[0], mutations), None)
+    key = mutant_key(mutants[0])
+    seen = [m for m in mutations if mutant_key(m.mutant) == key and (m.killers or m.noticers)]
     if seen:
-        _line(console, "seen", seen)
-    texts = proposed(
-        p for p in power.proposals if mutant_key(p.mutants[0]) == mutant_key(mutants[0])
-    )
+        # A kill shows more than a warning, and one of this version more than one of another.
+        best = min(seen, key=lambda m: (not m.killers, m.mutant.op != mutants[0].op))
+        by = best.killers[0] if best.killers else f"{best.noticers[0]}, which decides nothing"
+        _line(console, "seen", f"in {places([best.mutant])}, by {by}")
+    texts = proposed(p for p in power.proposals if mutant_key(p.mutants[0]) == key)
     left = [mutant for mutant in mutants if mutant not in texts]
     if left and power.tries:
         where = f" in {places(left)}" if texts else ""
@@ -216,19 +216,6 @@ def _survivor(
         console.print()
         console.print(Text(text), soft_wrap=True)
     console.print()
-
-
-def _elsewhere(mutant: MutantId, mutations: Iterable[Mutation]) -> Iterator[str]:
-    """Yield where else the same mutant is killed, in this version if possible, else noticed."""
-    same = [one for one in mutations if mutant_key(one.mutant) == mutant_key(mutant)]
-    same.sort(key=lambda one: one.mutant.op != mutant.op)
-    for one in same:
-        if one.killers:
-            yield f"in {places([one.mutant])}, by {one.killers[0]}"
-    for one in same:
-        if one.noticers:
-            place = f"in {places([one.mutant])}"
-            yield f"{place}, by {one.noticers[0]}, which decides nothing"
 
 
 def _head(console: Console, word: str, mutant: MutantId) -> None:

@@ -5,6 +5,7 @@ Texts are harmless where they come from outside, and not too long; of amounts th
 
 import math
 import re
+import textwrap
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import TypeVar
 
@@ -84,6 +85,13 @@ def brief(text: str) -> str:
     """Text from outside as a list shows it: harmless, in one line, and short."""
     line = one_line(text)
     return line if len(line) <= _LENGTH else f"{line[: _LENGTH - 2]} …"
+
+
+def folded(text: str, width: int, indent: str = "") -> list[str]:
+    """The lines of a paragraph, those behind the first indented; words are never broken."""
+    return textwrap.wrap(
+        text, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
+    )
 
 
 def kind(reason: str) -> str:

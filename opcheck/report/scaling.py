@@ -86,8 +86,12 @@ def show(console: Console, bench: Bench, rows: Sequence[Timed]) -> None:
         _show_times(lines, ordered, some)
         lines.blank()
     _show_growth(lines, points)
-    for backend, told in _untimed(ordered):
-        lines.fill(f"{plain_text.brief(backend)} was not timed: {told}", "red")
+    untimed = [(row, one) for row in ordered for one in row.timings if not one.samples]
+    why = plain_text.alike(untimed, lambda pair: (pair[1].backend, pair[1].why_not))
+    for (backend, reason), those in why.items():
+        sizes = ", ".join(plain_text.size(row.moved) for row, _ in those)
+        name, reason = map(plain_text.brief, (backend, reason))
+        lines.fill(f"{name} was not timed: at {sizes}: {reason}", "red")
 
 
 def draw(path: Path, bench: Bench, rows: Sequence[Timed]) -> None:
@@ -208,15 +212,6 @@ def _show_growth(lines: StyledLines, points: Mapping[str, dict[str, Point]]) -> 
         for name, one in found.items()
     )
     lines.table(columns, rows)
-
-
-def _untimed(rows: Sequence[Timed]) -> Iterator[tuple[str, str]]:
-    """Backends without a time for some size, with the reason and the sizes that it is of."""
-    untimed = [(row, one) for row in rows for one in row.timings if not one.samples]
-    why = plain_text.alike(untimed, lambda pair: (pair[1].backend, pair[1].why_not))
-    for (backend, reason), some in why.items():
-        sizes = ", ".join(plain_text.size(row.moved) for row, _ in some)
-        yield backend, f"at {sizes}: {plain_text.brief(reason)}"
 
 
 def check_plot(path: Path) -> None:

@@ -72,17 +72,6 @@ def _result(domain: str, op: str, since: int, used: Any, unjudged: int, **fields
     return record
 
 
-# History of the format:
-#   1  header, result and footer; a result names its case in full
-#   2  the header tells the whole suite, the part of it that a shard is, when the run began and
-#      what else its verdicts depend on; a result has its case's place and digest, and its clause
-#      as quoted for the case's version; failures have a picture; the footer tells duration,
-#      accidents and partings
-#   3  the verdicts "unexpected pass" and "differ"; the header tells the user's ledgers and names
-#      oracles; a result whether a ledger has something else come, and what is known of it the
-#      ledger's line; whom it is held against; how often each verdict came, if asked several times;
-#      since then, whether the same question again gave other values; a diagnosis its counts; the
-#      footer diagnoses that were revised
 FORMAT = 3
 #: The largest file that is read, and the longest line, in bytes: some 500,000 results, and a
 #: hundred times what the longest result takes.

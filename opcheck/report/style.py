@@ -1,6 +1,5 @@
 """Style of all terminal reports: the color of each verdict, the shape of a table."""
 
-import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -49,7 +48,6 @@ THEME = Theme(
 
 #: The shape of tables where there are no lines to draw: as everywhere else, but for the rule.
 _ASCII = box.Box("    \n    \n -- \n    \n    \n    \n    \n    \n", ascii=True)
-#: Wider than any table.
 _BOUNDLESS = 10_000
 #: Between two columns.
 _GAP = 2
@@ -206,13 +204,7 @@ class StyledLines:
     def fill(self, text: str, style: str = "") -> None:
         """Print a paragraph, broken at no space of `together`; Rich would leave blanks at ends."""
         spelt = _NO_BREAK.join(map(self._spelt, text.split(_NO_BREAK)))
-        for line in textwrap.wrap(
-            spelt,
-            self.width,
-            subsequent_indent="  ",
-            break_on_hyphens=False,
-            break_long_words=False,
-        ):
+        for line in plain_text.folded(spelt, self.width, "  "):
             self.put((line.replace(_NO_BREAK, " "), style))
 
     def head(self, columns: Sequence[Column], gap: str = "  ") -> None:

@@ -7,7 +7,7 @@ most comes last, next to the prompt. A verbose one counts every verdict, open an
 import re
 import textwrap
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from operator import attrgetter
@@ -27,6 +27,26 @@ from opcheck.report.style import COLOURS, Numbers, grouped, least, new_table, pu
 _REASONS = 3
 #: How many backends that all agree are named one by one.
 _FEW = 3
+#: How many failures of a backend that look alike are shown in full: with and without a diagnosis.
+_EXPLAINED, _UNEXPLAINED = 1, 3
+#: The level of verbosity at which every failure is shown in full.
+_EVERYTHING = 2
+#: Lines of a screen: of one whose height is unknown, and at least.
+_SCREEN = 40
+_SMALL_SCREEN = 24
+#: How wide a name may stand beside numbers, and above them where space is short.
+_NAME = 40
+_HEAD = 12
+STYLES = {"wrong": "red", "self": "green", **{str(verdict): c for verdict, c in COLOURS.items()}}
+_LEGEND = {
+    "known": "wrong as a ledger lists it, which does not fail the run",
+    "self": "compared with itself, which is no evidence",
+    "used": "the largest error of a pass as a part of the allowed one",
+}
+_MORE = "-v: counts by version, every known defect, why something is unsupported"
+
+#: Counts by backend, by the label of their row.
+_Rows = Mapping[str, Mapping[str, Counter[str]]]
 
 
 @dataclass(frozen=True)
@@ -55,7 +75,8 @@ class Summary:
         if self.verbose:
             counts = self._counts()
             put_all(console, counts)
-            legend(console, [str(column.header) for column in counts.columns])
+            if notes := _legend([str(column.header) for column in counts.columns], console.width):
+                _print(console, [*notes, ""])
             put_all(console, self._open_answers())
         put_all(console, _companies(results), *self._causes())
         if self.verbose:
@@ -89,7 +110,7 @@ class Summary:
         if not self.verbose:
             if remarks:
                 console.print()
-            show_overview(console, self.header, results)
+            _show_overview(console, self.header, self.names, results)
 
     def _counts(self) -> Table:
         """The verdicts that occur, by operator version and backend, and what was used of bounds."""
@@ -240,15 +261,6 @@ def _kinds(reasons: Counter[str]) -> Iterator[tuple[str, str]]:
         yield f"{total:,}", plain_text.plural(len(left), "other reason")
 
 
-# ── the whole run ─────────────────────────────────────────────────────────────────────────────
-
-
-#: How many failures of a backend that look alike are shown in full: with and without a diagnosis.
-_EXPLAINED, _UNEXPLAINED = 1, 3
-#: The level of verbosity at which every failure is shown in full.
-_EVERYTHING = 2
-
-
 @dataclass(eq=False)
 class Pretty:
     """Prints a run on a console, while it lasts just as afterwards.
@@ -325,37 +337,16 @@ def show(console: Console, run: Run, **options: Any) -> None:
     pretty.finish(run.records, run.complete, *outcome(run))
 
 
-# ── the end on one screen ─────────────────────────────────────────────────────────────────────
-
-
-#: Lines of a screen: of one whose height is unknown, and at least.
-_SCREEN = 40
-_SMALL_SCREEN = 24
-#: How wide a name may stand beside numbers, and above them where space is short.
-_NAME = 40
-_HEAD = 12
-STYLES = {"wrong": "red", "self": "green", **{str(verdict): c for verdict, c in COLOURS.items()}}
-_LEGEND = {
-    "known": "wrong as a ledger lists it, which does not fail the run",
-    "self": "compared with itself, which is no evidence",
-    "used": "the largest error of a pass as a part of the allowed one",
-}
-_MORE = "-v: counts by version, every known defect, why something is unsupported"
-
-#: Counts by backend, by the label of their row.
-_Rows = Mapping[str, Mapping[str, Counter[str]]]
-
-
-def show_overview(console: Console, header: Header, results: Sequence[Record]) -> None:
-    """Print the overview of `results`."""
+def _show_overview(
+    console: Console, header: Header, names: Mapping[str, str], results: Sequence[Record]
+) -> None:
+    if not results:
+        return
     height = console.height if console.file.isatty() else _SCREEN
     screen = min(max(height, _SMALL_SCREEN), _SCREEN)
     rows = totals.by_operator(header.backends, results, screen // 3)
-    if not results:
-        return
     occur = {kind for counts in rows.values() for count in counts.values() for kind in count}
     kinds = [kind for kind in (*list(Verdict)[1:], "self") if kind in occur]
-    names = {backend.address: plain_text.brief(str(backend)) for backend in header.backends}
     tables = [
         _by_operator(names, rows, kinds, _NAME),
         _by_operator(names, rows, kinds, _HEAD),
@@ -369,17 +360,19 @@ def show_overview(console: Console, header: Header, results: Sequence[Record]) -
         notes += textwrap.wrap(_MORE, console.width)
     # The head of the table takes three lines, the exit code two, and so does the prompt.
     room = screen - table.row_count - len(notes) - 8
-    for line in _known(console.width, room, header, names, results):
-        console.print(line, soft_wrap=True)
+    # The most frequent known defects of each backend, in so many lines.
+    found = plain_text.alike(totals.known(header.backends, results), lambda one: one[0])
+    for address, mine in found.items():
+        causes = [(count, plain_text.one_line(known.cause)) for _, known, count in mine]
+        # A title and a blank line are needed as well, and a line about those left out.
+        if lines := [*_listed(causes, console.width, room // len(found) - 3)]:
+            count = plain_text.plural(len(causes), "known defect")
+            console.print(Text(f"{names[address]}: {count}", "bold"), soft_wrap=True)
+            for line in (*lines, ""):
+                console.print(Text(line), soft_wrap=True)
     put(console, table)
     console.print()
     _print(console, notes)
-
-
-def legend(console: Console, columns: Iterable[str]) -> None:
-    """Explain those of the columns that are not plain."""
-    if notes := _legend(columns, console.width):
-        _print(console, [*notes, ""])
 
 
 def _print(console: Console, notes: Iterable[str]) -> None:
@@ -387,9 +380,8 @@ def _print(console: Console, notes: Iterable[str]) -> None:
         console.print(Text(line, "dim"), soft_wrap=True)
 
 
-def _legend(columns: Iterable[str], width: int) -> list[str]:
-    named = {*columns}
-    messages = [f"{name}: {text}" for name, text in _LEGEND.items() if name in named]
+def _legend(columns: Collection[str], width: int) -> list[str]:
+    messages = [f"{name}: {text}" for name, text in _LEGEND.items() if name in columns]
     return textwrap.wrap("; ".join(messages), width)
 
 
@@ -441,22 +433,6 @@ def _count(counts: Counter[str], kind: str, none: str = "·") -> Text:
         return Text(none, "green" if kind == "wrong" else "bright_black")
     excused = kind == "wrong" and counts[kind] == counts["known"]
     return Text(f"{counts[kind]:,}", "cyan" if excused else STYLES[kind])
-
-
-def _known(
-    width: int, room: int, header: Header, names: Mapping[str, str], results: Sequence[Record]
-) -> Iterator[Text]:
-    """The most frequent known defects of each backend, in so many lines."""
-    found = plain_text.alike(totals.known(header.backends, results), lambda one: one[0])
-    for address, mine in found.items():
-        causes = [(count, plain_text.one_line(known.cause)) for _, known, count in mine]
-        # A title and a blank line are needed as well, and a line about those left out.
-        lines = [*_listed(causes, width, room // len(found) - 3)]
-        if lines:
-            yield Text(
-                f"{names[address]}: {plain_text.plural(len(causes), 'known defect')}", "bold"
-            )
-            yield from map(Text, [*lines, ""])
 
 
 def _listed(causes: Sequence[tuple[int, str]], width: int, room: int) -> Iterator[str]:

@@ -49,8 +49,6 @@ def _timed(**fields: Any) -> Timed:
     return timed
 
 
-# History of the format:
-#   1  header, timed, footer; samples are columns of equal length
 FORMAT = 1
 #: The largest file read, in bytes: some ten million samples.
 LIMIT = 1 << 28

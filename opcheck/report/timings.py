@@ -64,9 +64,8 @@ def show_head(console: Console, bench: Bench) -> None:
     caches = "caches emptied before every call" if bench.cold else "caches warm"
     lines.fill(f"{processes}, {plain_text.plural(bench.threads, 'thread')} each, {caches}")
     for name, count in bench.other_threads.items():
-        lines.fill(
-            f"{plain_text.brief(name)} computes in {plain_text.plural(count, 'thread')}", "yellow"
-        )
+        threads = plain_text.plural(count, "thread")
+        lines.fill(f"{plain_text.brief(name)} computes in {threads}", "yellow")
     silent = ", ".join(plain_text.brief(one) for one, n in bench.threads_of.items() if n is None)
     if silent:
         lines.fill(f"How many threads they have, nobody can tell of: {silent}", "yellow")
@@ -172,15 +171,12 @@ def _cells(row: Timed, told: ReportedTiming, found: Spread, *, is_wide: bool) ->
 
 def _remarks(row: Timed, spreads: Mapping[str, Spread]) -> Iterator[tuple[str, str]]:
     for timing in row.timings:
+        name = plain_text.brief(timing.backend)
         if timing.backend not in spreads:
-            message = plain_text.brief(timing.why_not)
-            yield f"{plain_text.brief(timing.backend)} was not timed: {message}", "red"
+            yield f"{name} was not timed: {plain_text.brief(timing.why_not)}", "red"
         elif timing.printed:
             message = plain_text.brief(timing.printed.rpartition("\n")[-1])
-            yield (
-                f"{plain_text.brief(timing.backend)} prints while it is timed: {message}",
-                "yellow",
-            )
+            yield f"{name} prints while it is timed: {message}", "yellow"
     for remark, value in _MACHINE.items():
         sizes = ((name, value(one)) for name, one in spreads.items())
         some = [together(f"{plain_text.brief(name)} {size}") for name, size in sizes if size]

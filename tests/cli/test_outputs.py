@@ -161,10 +161,10 @@ def test_what_cannot_be_written_changes_the_printed_code_too(run, monkeypatch, w
     Path("no").mkdir()
     words = ["run", "cases.yaml", "-b", "narrow", *words, "--report", "json=kept"]
 
-    def full(path, text):
+    def full(path, text, **settings):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("opcheck.report.files._write", full)
+    monkeypatch.setattr(Path, "write_text", full)
     for form in ("pretty", "json"):
         found = run(*words, "--format", form)
         printed = re.findall(r'^exit (\d+)|"exit_code":(\d+)', found.stdout, re.MULTILINE)

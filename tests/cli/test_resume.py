@@ -399,11 +399,11 @@ def test_where_there_is_no_room_the_file_stays_as_it_is(run, monkeypatch):
     cut("run.jsonl", 20_000)
     before = Path("run.jsonl").read_bytes()
 
-    def full(path, text):
-        path.write_text(text[: len(text) // 2])
+    def full(path, text, **settings):
+        path.write_bytes(text[: len(text) // 2].encode())
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("opcheck.report.files._write", full)
+    monkeypatch.setattr(Path, "write_text", full)
     found = run("run", *ALL, "--resume", "run.jsonl", code=4)
     assert "run.jsonl cannot be written: No space left on device" in found.stderr
     assert Path("run.jsonl").read_bytes() == before

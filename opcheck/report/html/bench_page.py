@@ -38,13 +38,12 @@ def lines(stored: Stored) -> Iterator[str]:
     drawings: dict[str, Drawing] = {}
     # What copying a case's bytes takes, its backends, and the name of its drawing.
     cases: list[tuple[Timed, Spread | None, Sequence[ReportedTiming], str]] = []
-    # The colour of each backend.
-    of = dict(zip(bench.backends, cycle(_SERIES), strict=False))
+    colours = dict(zip(bench.backends, cycle(_SERIES), strict=False))
     for number, row in enumerate(rows):
         name = ""
         if plots.available() and any(timing.samples for timing in row.timings):
             name = f"t{number}"
-            drawings[name] = times(row, of)
+            drawings[name] = times(row, colours)
         cases.append((row, spread(row.copy, row.yardstick), [*told_of(bench, row)], name))
     compared = [
         (row.case, line.timing.backend, line.ratio)
@@ -53,7 +52,7 @@ def lines(stored: Stored) -> Iterator[str]:
         if line.ratio
     ]
     if compared and plots.available():
-        drawings["ratios"] = ratios(compared, of)
+        drawings["ratios"] = ratios(compared, colours)
     yield from document(
         "bench.html",
         stored=stored,

@@ -10,7 +10,6 @@ from typing import Any
 from urllib.parse import urlencode
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
-from jinja2.utils import htmlsafe_json_dumps
 from markupsafe import Markup, escape
 
 from opcheck import __version__
@@ -18,7 +17,6 @@ from opcheck.report import plain_text
 
 #: How many characters of a text are shown: of one by a backend, which may say 10 MB, and of any.
 SAID, _LONGEST = 1000, 4000
-#: How large the frame of a part is.
 _FRAME = "width:100%;height:30em;border:0"
 _JOINTS = re.compile(r"([_:/?=,@.])")
 
@@ -46,11 +44,6 @@ def brief(text: str) -> str:
 def render(template: str, **values: Any) -> str:
     """The text of a template; whatever is no markup of a template is text in it."""
     return _environment().get_template(template).render(**values)
-
-
-def as_data(values: Any) -> Markup:
-    """Values as JSON for a script of the page, with nothing in it that could end the script."""
-    return htmlsafe_json_dumps(values, separators=(",", ":"))
 
 
 def document(template: str, **values: Any) -> str:

@@ -4,14 +4,17 @@ from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, S
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import zip_longest
+from math import inf
 from typing import Any
+
+from jinja2.utils import htmlsafe_json_dumps
 
 from opcheck.analysis.status import is_failure, outcome, reds, reds_of
 from opcheck.model import Header, Known, Record, Run, Verdict
 from opcheck.report import failure, plain_text, totals
 from opcheck.report.failure import wanted
 from opcheck.report.html import plots
-from opcheck.report.html.page import as_data, brief, document, embedded, render, said, shown
+from opcheck.report.html.page import brief, document, embedded, render, said, shown
 from opcheck.report.totals import NONE, counted
 
 #: How large a page may become, in bytes, and what its failures may take of that whatever else
@@ -31,7 +34,7 @@ def lines(run: Run) -> Iterator[str]:
     code, meaning = outcome(run)
     known = list(totals.known(header.backends, records))
     numbers = {(address, cause): number for number, (address, cause, _) in enumerate(known)}
-    data = as_data(results_table(records, red, numbers))
+    data = htmlsafe_json_dumps(results_table(records, red, numbers), separators=(",", ":"))
     rows = {id(record): number for number, record in enumerate(records)}
     broken = broken_backends(header, records, red)
     groups = [group for one in broken for group in one.groups]
@@ -213,7 +216,7 @@ def results_table(
     for record in records:
         (count,) = counted([record], red)
         cause = record.known and totals.cause_of(record.known)
-        case = shown(record.case)
+        case, used = shown(record.case), record.used
         # The sign itself, should a command have it, would be taken for the case.
         repeat = shown(record.repeat).replace(PLACE, "\ufffd")
         # A pass needs no explanation; of others the list says what was asked.
@@ -228,16 +231,10 @@ def results_table(
         rows.append(
             [
                 *(texts.setdefault(text, len(texts)) for text in found),
-                _used(record.used),
+                # JSON has no infinity.
+                "∞" if used == inf else used and float(f"{used:.3g}"),
                 round(record.seconds * 1e3, 2),
                 known.get((record.backend, cause), -1) if cause else -1,
             ]
         )
     return {"columns": columns, "texts": [*texts], "results": rows}
-
-
-def _used(value: float | None) -> float | str | None:
-    """JSON has no infinity."""
-    if value is None:
-        return None
-    return "∞" if value == float("inf") else float(f"{value:.3g}")

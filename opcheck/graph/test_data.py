@@ -123,15 +123,13 @@ def read_test(
             fed, data = _data_set(path, model, answered=answered)
             found.append(data)
         except _Wrong as error:
-            told.append((error.path, str(error)))
+            told.append(error.args)
     sound = len(told) == known
     return ModelTest(name, model, fed, tuple(found), rtol, atol) if sound else None
 
 
 class _Wrong(Exception):
-    def __init__(self, path: Path, message: str) -> None:
-        super().__init__(message)
-        self.path = path
+    """A file's path, and what is wrong with it."""
 
 
 def _data_set(

@@ -62,9 +62,16 @@ def only_tensors(task: Task, whose: str) -> None:
 class Prepared(Protocol):
     """A task made ready to run; may be run any number of times."""
 
-    def run(self, inputs: Sequence[Array]) -> Sequence[Array]:
+    def run(self, inputs: Sequence[Array], /) -> Sequence[Array]:
         """The outputs, in the node's order. `inputs` follow `Task.inputs`."""
         ...
+
+
+@dataclass(frozen=True)
+class TaskCall:
+    """A prepared task that is a function of its inputs."""
+
+    run: Callable[[Sequence[Array]], Any]
 
 
 @dataclass(frozen=True, eq=False)

@@ -21,7 +21,8 @@ import sys
 import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -29,7 +30,7 @@ from typing import Any
 import opcheck
 from opcheck.backends import adapters
 from opcheck.backends.address import Address, built_in, entry_points, parse
-from opcheck.backends.base import Adapted, Backend, Prepared, UnusableAnswer, only_nodes
+from opcheck.backends.base import Adapted, Backend, Prepared, TaskCall, UnusableAnswer, only_nodes
 from opcheck.errors import BackendUnavailable, OpcheckError, UsageError, did_you_mean
 from opcheck.model import Array, BackendInfo, Task, Typed
 
@@ -182,9 +183,6 @@ def _imported(backend: str, name: str, here: str) -> ModuleType:
     raise UsageError(f"backend {backend!r}: there is no module {name!r}", near or looked)
 
 
-# ── backends ──────────────────────────────────────────────────────────────────────────────────
-
-
 def place_of(error: BaseException) -> str:
     """File and line where somebody's code failed: the last frame in the folder it lies in."""
     if isinstance(error, SyntaxError) and error.filename and Path(error.filename).is_file():
@@ -306,26 +304,16 @@ def of_object(thing: Any) -> Backend:
 
     def prepare(task: Task) -> Prepared:
         only_nodes(task, address)
-        return _Called(thing, task)
+        return TaskCall(partial(_called, thing, task))
 
     return Adapted(BackendInfo(address, IN_PROCESS, ""), (), prepare)
 
 
-@dataclass(frozen=True)
-class _Called:
-    """A task whose runs are calls of a function."""
-
-    function: Callable[..., Any]
-    task: Task
-
-    def run(self, inputs: Sequence[Array]) -> Any:
-        attrs = {
-            name: value.value if isinstance(value, Typed) else value
-            for name, value in self.task.attrs.items()
-        }
-        found = self.function(*self.task.operands(inputs), **attrs)
-        # A function is not told which outputs are asked for: what is behind those is not looked at.
-        return found[: len(self.task.outputs)] if isinstance(found, tuple) else found
+def _called(function: Callable[..., Any], task: Task, inputs: Sequence[Array]) -> Any:
+    plain = {n: it.value if isinstance(it, Typed) else it for n, it in task.attrs.items()}
+    found = function(*task.operands(inputs), **plain)
+    # A function is not told which outputs are asked for: what is behind those is not looked at.
+    return found[: len(task.outputs)] if isinstance(found, tuple) else found
 
 
 def _check_call(

@@ -30,16 +30,9 @@ _MOST = 1000
 MAX_DETAIL = 2000
 #: What refuses no data, whatever data may be refused.
 _NEVER_A_REFUSAL = (Defect, WrongOperator, BackendUnavailable, ProcessDied, UnusableAnswer)
+_NOT_IMPLEMENTED = (NotExpressible, NotSupported, NotImplementedError)
 #: The types by which an exception says something: the first that it is one of.
-_SIGNALS = (
-    *_NEVER_A_REFUSAL,
-    SystemExit,
-    NotExpressible,
-    NotSupported,
-    NotImplementedError,
-    MemoryError,
-    BaseException,
-)
+_SIGNALS = (*_NEVER_A_REFUSAL, SystemExit, *_NOT_IMPLEMENTED, MemoryError, BaseException)
 
 
 @dataclass(frozen=True)

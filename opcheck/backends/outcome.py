@@ -12,19 +12,8 @@ from opcheck import dtypes
 from opcheck.backends.base import Backend, Defect
 from opcheck.backends.execute import CallFailure, Observed, Outputs, execute
 from opcheck.errors import WrongOperator
-from opcheck.model import (
-    Array,
-    Crashed,
-    Declined,
-    Foreign,
-    Items,
-    NotRun,
-    Outcome,
-    OutOfMemory,
-    Produced,
-    Question,
-    Raised,
-)
+from opcheck.model import Array, Foreign, Items, Outcome, Question
+from opcheck.model.question import Crashed, Declined, NotRun, OutOfMemory, Produced, Raised
 
 
 def attempt(backend: Backend, question: Question) -> Outcome:

@@ -25,7 +25,7 @@ import numpy as np
 from opcheck import dtypes
 from opcheck.backends.base import ProcessDied, only_tensors, own_part
 from opcheck.backends.isolation.cleanup import how_it_ended
-from opcheck.backends.runners.one_shot import BrokenProtocol, CommandFailed, how_it_died, scratch
+from opcheck.backends.runners.one_shot import BrokenProtocol, CommandFailed, how_it_died, new_folder
 from opcheck.errors import BackendUnavailable, NotSupported, did_you_mean
 from opcheck.graph import model_of
 from opcheck.model import Array, BackendInfo, Task
@@ -53,7 +53,7 @@ class Conversation:
 
     def __init__(self, words: Sequence[str]) -> None:
         self._numbers, self._files = itertools.count(1), itertools.count(1)
-        folder = TemporaryDirectory(prefix="opcheck-", dir=scratch(), ignore_cleanup_errors=True)
+        folder = new_folder()
         try:
             # What it says on standard error goes where ours goes, and is shown with a failure.
             self._process = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE)

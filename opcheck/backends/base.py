@@ -41,9 +41,8 @@ def own_part() -> Iterator[None]:
 def only_nodes(task: Task, whose: str) -> None:
     """Raise NotSupported for a whole model, of who computes single nodes."""
     if task.model is not None and not task.slots:
-        raise NotSupported(
-            f"{whose} computes single nodes of operators that it knows: no {task.op}"
-        )
+        known = "single nodes of operators that it knows"
+        raise NotSupported(f"{whose} computes {known}: no {task.op}")
 
 
 def only_tensors(task: Task, whose: str) -> None:

@@ -87,7 +87,7 @@ def _entry_point(name: str, point: metadata.EntryPoint) -> Offer:
     if point.dist is None:
         return Offer(profile, "entry point", About(point.value))
     package, version = point.dist.name, point.dist.version
-    about = About(f"offered by {package} {version}", package, f"pip install {package}")
+    about = About(f"offered by {package} {version}", package)
     return Offer(profile, "entry point", about, version)
 
 
@@ -97,7 +97,7 @@ def offer(profile: Profile, origin: Origin = "argument") -> Offer:
     kin = _built_in(kind) if kind in built_in() else _entry_point(kind, entry_points()[kind])
     about = kin.about
     if profile.name != address:
-        about = About(f"profile of {address}", about.distribution, about.install)
+        about = About(f"profile of {address}", about.distribution, about.extra)
     return Offer(profile, origin, about, kin.version)
 
 

@@ -30,12 +30,8 @@ def model_of(task: Task) -> ModelProto:
     if task.op.domain == directml.DOMAIN:
         nodes, constants, at_opset = lower_hardmax1(task)
         return assemble(task, nodes, constants, "", at_opset)
-    node = helper.make_node(
-        task.op.name,
-        list(task.slots),
-        [output.name for output in task.outputs],
-        domain=task.op.domain,
-    )
+    outputs = [output.name for output in task.outputs]
+    node = helper.make_node(task.op.name, task.slots, outputs, domain=task.op.domain)
     node.attribute.extend(_attribute(task.op, *item) for item in task.attrs.items())
     return assemble(task, [node], {}, task.op.domain, task.opset)
 

@@ -22,13 +22,7 @@ from opcheck.errors import BackendUnavailable, NotSupported, UsageError, did_you
 from opcheck.graph import NotExpressible, model_of
 from opcheck.model import Array, BackendInfo, Task
 
-ABOUT = About(
-    "ONNX Runtime",
-    "onnxruntime",
-    "pip install onnxruntime",
-    threads=True,
-    declares="its registry of kernels",
-)
+ABOUT = About("ONNX Runtime", "onnxruntime", threads=True, declares="its registry of kernels")
 
 _CPU = "CPUExecutionProvider"
 #: Types by ONNX Runtime's names for them of which its Python layer knows but the bytes.

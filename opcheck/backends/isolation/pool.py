@@ -95,13 +95,9 @@ class Slot:
         return self.process is not None and not self.process.connected
 
     def start(self) -> None:
-        """Start a worker; raises BackendUnavailable where the system has no room for it."""
-        self.process = Process(self._settings)
-
-    def start_again(self) -> None:
         """Start a worker, or give up in the end."""
         try:
-            self.start()
+            self.process = Process(self._settings)
         except BackendUnavailable as error:
             self._not_started(error)
 
@@ -265,7 +261,10 @@ _FAREWELL = 0.5
 
 
 class Pool:
-    """The workers of one backend, `workers` at most; the first starts now."""
+    """The workers of one backend, `workers` at most; the first starts now.
+
+    Raises BackendUnavailable where the system has no room for it.
+    """
 
     def __init__(self, settings: BackendSettings, workers: int = 1) -> None:
         self.address = settings.name or settings.address
@@ -274,7 +273,7 @@ class Pool:
         self._tickets = itertools.count(1)
         self._waiting: deque[Job] = deque()
         self._slots = [Slot(settings) for _ in range(workers)]
-        self._slots[0].start()
+        self._slots[0].process = Process(settings)
 
     def connected(self, meanwhile: Callable[[], None] = lambda: None) -> BackendInfo:
         """Wait for the backend, and call `meanwhile` now and then, which may raise to end that.
@@ -354,7 +353,7 @@ class Pool:
         idle = [s.process for s in slots if s.process and not (s.jobs or s.is_starting)]
         kill([s.process for s in slots if s.process and s.process not in idle])
         for process in idle:
-            process.leave()
+            process.connection.close()  # it ends by itself
         until = monotonic() + _FAREWELL
         for process in idle:
             process.wait(until)
@@ -374,5 +373,5 @@ class Pool:
         wanted = len(self._waiting) - sum(slot.is_starting for slot in self._slots)
         for slot in self._slots:
             if slot.process is None and not slot.given_up and (slot.again or wanted > 0):
-                slot.start_again()
+                slot.start()
                 wanted -= not slot.again

@@ -51,9 +51,8 @@ class Stopwatch:
                 self.connected(meanwhile)
             except (BackendUnavailable, UsageError) as error:
                 self.close()
-                raise WorkerLost(
-                    f"its process could not be started again: {error.message}"
-                ) from error
+                message = f"its process could not be started again: {error.message}"
+                raise WorkerLost(message) from error
         self._timeout = max(question.timeout or 0, self._settings.timeout)
         return self._asked(Ready, Hold(question), meanwhile)
 

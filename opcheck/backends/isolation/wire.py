@@ -118,7 +118,9 @@ class Channel:
                     raise MemoryError(f"{length:,} bytes")
                 return number, _split(count, length, self._part)
             finally:
-                self._was_read()
+                if os.fstat(self._file).st_size > _KEPT:
+                    os.ftruncate(self._file, _START)
+                self._note(_UNREAD, 0)
         except ConnectionError:
             raise
         except (OSError, ValueError, struct.error) as error:
@@ -134,11 +136,6 @@ class Channel:
                 raise ValueError("the file ends too early")
             rest, place = rest[got:], place + got
         return data
-
-    def _was_read(self) -> None:
-        if os.fstat(self._file).st_size > _KEPT:
-            os.ftruncate(self._file, _START)
-        self._note(_UNREAD, 0)
 
     def _note(self, place: int, number: int) -> None:
         os.pwrite(self._file, _NUMBER.pack(number), place)

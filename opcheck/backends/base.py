@@ -46,10 +46,7 @@ def only_nodes(task: Task, whose: str) -> None:
 
 
 def only_tensors(task: Task, whose: str) -> None:
-    """Raise NotExpressible for inputs that opcheck does not bring to a backend.
-
-    All bring tensors of real numbers and booleans; who brings more does not ask this.
-    """
+    """Raise NotExpressible for inputs other than tensors of real numbers and booleans."""
     for port in task.ports:
         if port.form != "tensor":
             raise NotExpressible(f"opcheck feeds {whose} no sequences and optionals: {port.name}")

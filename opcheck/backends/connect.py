@@ -2,11 +2,6 @@
 
 That belongs in a process of its own; see `opcheck.backends.isolation`.
 
-Somebody's own class or function is called with the options of the address as keywords, whose values
-are strings, and with the detail before them where there is one. What it returns needs
-`prepare(task)`, which returns an object with `run(inputs)`. `version`, `documented_errors`,
-`devices`, `threads` and `repeatable` are attributes that it may have.
-
 Users' modules are looked for in the working directory, on PYTHONPATH, and among what is installed,
 in this order. A file in the working directory that is named like an engine, `openvino.py` or
 `torch.py`, then stands in the engine's place for everyone who imports it; name it `my_openvino.py`.
@@ -66,17 +61,24 @@ def find(kind: str, detail: str | None, methods: Sequence[str]) -> tuple[str, An
     """The canonical address of `pkg.mod[:Name]`, the thing itself, and its version.
 
     Without a name, it is what has one of the methods. From now on, this process searches the
-    working directory first.
-
-    Raises:
-        UsageError: it means nothing, or several things.
-        BackendUnavailable: the module cannot be imported.
+    working directory first. Raises UsageError where it means nothing, or several things, and
+    BackendUnavailable where the module cannot be imported.
     """
     name, colon, path = (detail or "").partition(":")
     if not name or (colon and not path):
         raise UsageError(f"backend {kind!r} needs a module", f"write {kind}:pkg.mod:Class")
     backend = f"{kind}:{detail}"
-    module = _load(backend, name)
+    # Imported before, lest a file of the same name in the working directory takes its place.
+    import opcheck.graph  # noqa: F401
+
+    if not all(part.isidentifier() for part in name.split(".")):
+        stem = ".".join(Path(name).with_suffix("").parts) if name.endswith(".py") else "pkg.mod"
+        hint = f"write {stem}, as Python's import does"
+        raise UsageError(f"backend {backend!r}: {name!r} is no name of a module", hint)
+    here = str(Path.cwd())
+    if sys.path[:1] != [here]:
+        sys.path.insert(0, here)
+    module = _imported(backend, name, here)
     if path:
         thing = _member(backend, module, path)
     else:
@@ -91,20 +93,6 @@ def accepts(function: Any, *arguments: Any, **more: Any) -> bool:
     except (TypeError, ValueError):
         return False
     return True
-
-
-def _load(backend: str, name: str) -> ModuleType:
-    # Imported before, lest a file of the same name in the working directory takes its place.
-    import opcheck.graph  # noqa: F401
-
-    if not all(part.isidentifier() for part in name.split(".")):
-        stem = ".".join(Path(name).with_suffix("").parts) if name.endswith(".py") else "pkg.mod"
-        hint = f"write {stem}, as Python's import does"
-        raise UsageError(f"backend {backend!r}: {name!r} is no name of a module", hint)
-    here = str(Path.cwd())
-    if sys.path[:1] != [here]:
-        sys.path.insert(0, here)
-    return _imported(backend, name, here)
 
 
 def _member(backend: str, module: ModuleType, path: str) -> Any:
@@ -217,9 +205,8 @@ def adapter(kind: str) -> ModuleType:
 def connect(address: Address | str) -> Backend:
     """The backend at `address`, whose own spelling of it is the canonical one.
 
-    Raises:
-        UsageError: a detail or an option that the backend has no use for.
-        BackendUnavailable: it exists but cannot be used here; the hint says what to do.
+    Raises UsageError for a detail or an option that the backend has no use for, and
+    BackendUnavailable, with a hint what to do, where it exists but cannot be used here.
     """
     if isinstance(address, str):
         address = parse(address)
@@ -247,11 +234,8 @@ def made(
     """The backend that `maker(detail, **options)` is, in the clothes of the protocol.
 
     Without a detail, it is `maker(**options)`. What cannot be called is the backend itself.
-    `version` is for one that states none.
-
-    Raises:
-        UsageError: these options cannot be given to it, or it does not follow the protocol.
-        BackendUnavailable: it raises.
+    `version` is for one that states none. Raises UsageError where these options cannot be given to
+    it, or it does not follow the protocol, and BackendUnavailable where it raises.
     """
     backend = maker
     if callable(maker):
@@ -264,10 +248,8 @@ def made(
     with blamed(f"backend {address!r} cannot be asked what it is"):
         if not callable(getattr(backend, "prepare", None)):
             lacks = "a prepare that is no method" if hasattr(backend, "prepare") else "no prepare"
-            raise UsageError(
-                f"backend {address!r}: {type(backend).__name__} has {lacks}",
-                "a backend has prepare(task), which returns an object with run(inputs)",
-            )
+            hint = "a backend has prepare(task), which returns an object with run(inputs)"
+            raise UsageError(f"backend {address!r}: {type(backend).__name__} has {lacks}", hint)
         stated, declares = _stated(backend, address), getattr(backend, "declares", None)
     documented = stated.pop("documented_errors", ())
     info = BackendInfo(address, address.partition(":")[0], version)
@@ -281,8 +263,8 @@ def made(
 def runnable(prepared: Any) -> Prepared:
     """`prepared` itself; raises UnusableAnswer where it cannot run."""
     if not callable(getattr(prepared, "run", None)):
-        said = f"prepare returned {type(prepared).__name__}, which has no run(inputs)"
-        raise UnusableAnswer(said)
+        name = type(prepared).__name__
+        raise UnusableAnswer(f"prepare returned {name}, which has no run(inputs)")
     return prepared  # type: ignore[no-any-return]
 
 
@@ -291,8 +273,8 @@ def of_object(thing: Any) -> Backend:
 
     A function is called with the operator's inputs in order, None for one that is left out, and
     with the attributes that the case states by name; it returns the output, or a tuple of them, of
-    which those that nobody asked for are dropped. It
-    raises NotImplementedError for what it does not implement; any other exception is a refusal.
+    which those that nobody asked for are dropped. It raises NotImplementedError for what it does
+    not implement; any other exception is a refusal.
     """
     name = getattr(thing, "__name__", None) or type(thing).__name__
     address = f"{IN_PROCESS}:{name}"

@@ -186,10 +186,7 @@ def array_of(tensor: TensorProto) -> Array:
 
 
 def value_bytes(value: Any, declared: TypeProto | None, name: str) -> bytes:
-    """The bytes of a file with a value of the `declared` type, or else a tensor, as ONNX writes it.
-
-    Raises BeyondOpcheck, and ValueError for what no such file can hold.
-    """
+    """A .pb file of a `declared` value, or else a tensor; raises BeyondOpcheck and ValueError."""
     form = ""
     if declared is not None:
         tensor_type(declared)

@@ -316,10 +316,7 @@ class Pool:
         return [slot.process.connection for slot in self._slots if slot.process]
 
     def replies(self, readable: Collection[Any]) -> Iterator[tuple[int, Reply]]:
-        """Yield the replies on the `readable` connections, by ticket.
-
-        Raises Defect for a bug of an adapter.
-        """
+        """Yield replies from `readable` connections, by ticket; raises Defect as `attend` does."""
         for slot in self._slots:
             there = slot.process is not None and slot.process.connection in readable
             replies = slot.attend(readable=there)
@@ -334,10 +331,7 @@ class Pool:
 
     @property
     def accidents(self) -> dict[str, int]:
-        """Counts of worker deaths outside any question, by how the process ended.
-
-        Complete once it is closed.
-        """
+        """Counts of worker deaths outside any question, by how; complete once it is closed."""
         return Counter(said for slot in self._slots for said in slot.accidents)
 
     @property

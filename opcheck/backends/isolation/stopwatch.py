@@ -79,10 +79,7 @@ class Stopwatch:
         meanwhile: Meanwhile = lambda: None,
         calls: int = 1,
     ) -> Answer:
-        """Ask, and wait for the answer. Raises WorkerLost, and the worker is gone if it gave none.
-
-        So it is if `meanwhile`, called now and then, raises what it likes.
-        """
+        """Ask and wait; without an answer the worker ends: raises WorkerLost, or as `meanwhile`."""
         process, number = self._process, next(self._numbers)
         if process is None:
             raise WorkerLost("its process is gone")

@@ -72,11 +72,7 @@ class Channel:
         return self._noted(_MARK)
 
     def send(self, number: int, parts: Sequence[Any]) -> None:
-        """Send byte strings.
-
-        Raises ConnectionError where nobody is there to read them, another OSError where there is
-        no room for them.
-        """
+        """Send byte strings; raises ConnectionError if nobody reads, OSError if it lacks room."""
         views = [memoryview(part).cast("B") for part in parts]
         sizes = struct.pack(f"<{len(views)}q", *(view.nbytes for view in views))
         inline = len(sizes) + sum(view.nbytes for view in views) <= INLINE

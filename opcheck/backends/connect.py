@@ -51,9 +51,8 @@ def blamed(what: str) -> Iterator[None]:
         text = error.msg if isinstance(error, SyntaxError) else str(error)
         said = f"{type(error).__name__}: {text}" if text else type(error).__name__
         place = place_of(error)
-        hint = None
-        if isinstance(error, ModuleNotFoundError):
-            hint = "install what is missing, or put its folder on PYTHONPATH"
+        install = "install what is missing, or put its folder on PYTHONPATH"
+        hint = install if isinstance(error, ModuleNotFoundError) else None
         raise BackendUnavailable(f"{what}: {said}{place and f' ({place})'}", hint) from error
 
 

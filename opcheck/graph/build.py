@@ -160,9 +160,8 @@ def lower_hardmax1(task: Task) -> tuple[list[NodeProto], dict[str, Array], int]:
     Raises NotExpressible for an invalid descriptor; ONNX has no graph that means it.
     """
     if len(task.inputs) != 1:
-        raise NotExpressible(
-            f"not expressible as an ONNX graph: {len(task.inputs)} inputs; allowed: 1"
-        )
+        count = len(task.inputs)
+        raise NotExpressible(f"not expressible as an ONNX graph: {count} inputs; allowed: 1")
     (tensor,) = task.inputs
     (output,) = task.outputs
     axes = task.attrs.get("Axes", ())

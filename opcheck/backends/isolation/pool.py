@@ -180,8 +180,7 @@ class Slot:
         job = self.jobs[0]
         question = job.question
         try:
-            given = (*question.inputs, *question.second)
-            seen = process.answer(Observed, job.ticket, given)
+            seen = process.answer(Observed, job.ticket, (*question.inputs, *question.second))
             if isinstance(seen, Failure):
                 raise Defect(seen.message)
             if not _is_whole(seen, question):

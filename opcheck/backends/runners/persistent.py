@@ -199,8 +199,7 @@ class Persistent:
         self._conversation: Conversation | None = None
         #: The model that the program has; it has one at a time.
         self.at_hand: object = None
-        version = self.conversation().version
-        self.info = BackendInfo(address, "cmd", version, made_of=made_of)
+        self.info = BackendInfo(address, "cmd", self.conversation().version, made_of=made_of)
 
     def conversation(self) -> Conversation:
         """The one that goes on, or a new one, in which the program has no model yet."""

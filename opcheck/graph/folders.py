@@ -157,11 +157,10 @@ def other_question(
             return f"computed for other inputs: there is {name}, the case has {len(expected)}"
         try:
             known, value = expected[name]
-            same = _same(read_value(data / name, _declared(value, task, known)), value)
+            if not _same(read_value(data / name, _declared(value, task, known)), value):
+                return f"computed for other inputs: {name} is not the case's"
         except ValueError as error:
             return str(error)
-        if not same:
-            return f"computed for other inputs: {name} is not the case's"
     return None
 
 

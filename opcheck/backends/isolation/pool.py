@@ -110,10 +110,10 @@ class Slot:
             raise BackendUnavailable(said)
         if info is None:
             return
-        name = self._settings.name
-        info = replace(info, asked=self._settings.address)
-        info = replace(info, address=name, of=info.address) if name else info
-        info = replace(info, made_of={**info.made_of, **self._settings.digest})
+        made_of = {**info.made_of, **self._settings.digest}
+        info = replace(info, asked=self._settings.address, made_of=made_of)
+        if name := self._settings.name:
+            info = replace(info, address=name, of=info.address)
         if self.info not in (None, info):
             raise BackendUnavailable(f"started again, it is another: {info} and not {self.info}")
         if self.info and (unlike := dict(self.info.made_of.items() ^ info.made_of.items())):

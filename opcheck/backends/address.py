@@ -128,15 +128,12 @@ def entry_points() -> Mapping[str, EntryPoint]:
     for point in metadata.entry_points(group=GROUP):
         other = found.setdefault(point.name, point)
         if point.name in built_in():
-            raise UsageError(
-                f"{_origin(point)} offers a backend {point.name!r}, which is built in",
-                f"uninstall it, or have it renamed (entry point group {GROUP!r})",
-            )
+            message = f"{_origin(point)} offers a backend {point.name!r}, which is built in"
+            hint = f"uninstall it, or have it renamed (entry point group {GROUP!r})"
+            raise UsageError(message, hint)
         if other is not point:
-            raise UsageError(
-                f"{_origin(other)} and {_origin(point)} both offer a backend {point.name!r}",
-                "uninstall one of them",
-            )
+            both = f"{_origin(other)} and {_origin(point)} both"
+            raise UsageError(f"{both} offer a backend {point.name!r}", "uninstall one of them")
     return found
 
 
@@ -151,11 +148,8 @@ def _accumulate(address: str, text: str) -> tuple[str, ...]:
     words = text.split(",")
     for word in words:
         if word not in _ACCUMULATE:
-            hint = did_you_mean(word, _ACCUMULATE)
-            raise UsageError(
-                f"backend {address!r}: no such arithmetic: {word!r}",
-                f"{hint} {known}" if hint else known,
-            )
+            hint = " ".join(filter(None, (did_you_mean(word, _ACCUMULATE), known)))
+            raise UsageError(f"backend {address!r}: no such arithmetic: {word!r}", hint)
     return tuple(sorted(set(words)))
 
 
@@ -183,26 +177,18 @@ class Profile:
 
 
 def resolve(text: str, profiles: Mapping[str, Profile]) -> Profile:
-    """The profile called `text`, or what the address `text` means with nothing added.
-
-    Raises UsageError as `parse` does.
-    """
+    """The profile called `text`, or that of the mere address `text`; raises UsageError."""
     if text in profiles:
         return profiles[text]
     name = re.split("[:?]", text, maxsplit=1)[0]
     if name in profiles:
-        raise UsageError(
-            f"backend {text!r}: {name!r} is a profile, which takes neither detail nor options",
-            "its options belong into the file",
-        )
+        message = f"{name!r} is a profile, which takes neither detail nor options"
+        raise UsageError(f"backend {text!r}: {message}", "its options belong into the file")
     return Profile(text, parse(text, profiles))
 
 
 def profiles(folder: Path) -> Mapping[str, Profile]:
-    """The profiles that count in `folder`, by name.
-
-    Raises CaseFileError with every problem of the file.
-    """
+    """The profiles that count in `folder`, by name; raises CaseFileError with every problem."""
     problems = Problems()
     found: Mapping[str, Profile] = {}
     for file, table in islice(_tables(folder.absolute(), problems), 1):
@@ -216,19 +202,11 @@ def profiles(folder: Path) -> Mapping[str, Profile]:
 
 def memory(text: str) -> int:
     """A size such as 2GiB, 512MB or 1000000 in bytes; raises UsageError for anything else."""
-    try:
-        return size(text)
-    except ValueError as error:
-        raise UsageError(str(error)) from None
-
-
-def size(text: str) -> int:
-    """As `memory`, but raises ValueError."""
     found = _SIZE.fullmatch(text.strip())
     factor = _UNITS.get(found[2].lower(), 0) if found else 0
     count = int(float(found[1]) * factor) if found else 0
     if not count:
-        raise ValueError(f"{text!r} is no size of memory; write for example 2GiB, 512MB or 1000000")
+        raise UsageError(f"{text!r} is no size of memory; write for example 2GiB, 512MB or 1000000")
     return count
 
 

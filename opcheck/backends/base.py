@@ -41,16 +41,12 @@ def own_part() -> Iterator[None]:
 def only_nodes(task: Task, whose: str) -> None:
     """Raise NotSupported for a whole model, of who computes single nodes."""
     if task.model is not None and not task.slots:
-        raise NotSupported(
-            f"{whose} computes single nodes of operators that it knows: no {task.op}"
-        )
+        known = "single nodes of operators that it knows"
+        raise NotSupported(f"{whose} computes {known}: no {task.op}")
 
 
 def only_tensors(task: Task, whose: str) -> None:
-    """Raise NotExpressible for inputs that opcheck does not bring to a backend.
-
-    All bring tensors of real numbers and booleans; who brings more does not ask this.
-    """
+    """Raise NotExpressible for inputs other than tensors of real numbers and booleans."""
     for port in task.ports:
         if port.form != "tensor":
             raise NotExpressible(f"opcheck feeds {whose} no sequences and optionals: {port.name}")
@@ -62,9 +58,16 @@ def only_tensors(task: Task, whose: str) -> None:
 class Prepared(Protocol):
     """A task made ready to run; may be run any number of times."""
 
-    def run(self, inputs: Sequence[Array]) -> Sequence[Array]:
+    def run(self, inputs: Sequence[Array], /) -> Sequence[Array]:
         """The outputs, in the node's order. `inputs` follow `Task.inputs`."""
         ...
+
+
+@dataclass(frozen=True)
+class TaskCall:
+    """A prepared task that is a function of its inputs."""
+
+    run: Callable[[Sequence[Array]], Any]
 
 
 @dataclass(frozen=True, eq=False)

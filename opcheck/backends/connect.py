@@ -2,11 +2,6 @@
 
 That belongs in a process of its own; see `opcheck.backends.isolation`.
 
-Somebody's own class or function is called with the options of the address as keywords, whose values
-are strings, and with the detail before them where there is one. What it returns needs
-`prepare(task)`, which returns an object with `run(inputs)`. `version`, `documented_errors`,
-`devices`, `threads` and `repeatable` are attributes that it may have.
-
 Users' modules are looked for in the working directory, on PYTHONPATH, and among what is installed,
 in this order. A file in the working directory that is named like an engine, `openvino.py` or
 `torch.py`, then stands in the engine's place for everyone who imports it; name it `my_openvino.py`.
@@ -21,7 +16,8 @@ import sys
 import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -29,7 +25,7 @@ from typing import Any
 import opcheck
 from opcheck.backends import adapters
 from opcheck.backends.address import Address, built_in, entry_points, parse
-from opcheck.backends.base import Adapted, Backend, Prepared, UnusableAnswer, only_nodes
+from opcheck.backends.base import Adapted, Backend, Prepared, TaskCall, UnusableAnswer, only_nodes
 from opcheck.errors import BackendUnavailable, OpcheckError, UsageError, did_you_mean
 from opcheck.model import Array, BackendInfo, Task, Typed
 
@@ -55,9 +51,8 @@ def blamed(what: str) -> Iterator[None]:
         text = error.msg if isinstance(error, SyntaxError) else str(error)
         said = f"{type(error).__name__}: {text}" if text else type(error).__name__
         place = place_of(error)
-        hint = None
-        if isinstance(error, ModuleNotFoundError):
-            hint = "install what is missing, or put its folder on PYTHONPATH"
+        install = "install what is missing, or put its folder on PYTHONPATH"
+        hint = install if isinstance(error, ModuleNotFoundError) else None
         raise BackendUnavailable(f"{what}: {said}{place and f' ({place})'}", hint) from error
 
 
@@ -65,17 +60,24 @@ def find(kind: str, detail: str | None, methods: Sequence[str]) -> tuple[str, An
     """The canonical address of `pkg.mod[:Name]`, the thing itself, and its version.
 
     Without a name, it is what has one of the methods. From now on, this process searches the
-    working directory first.
-
-    Raises:
-        UsageError: it means nothing, or several things.
-        BackendUnavailable: the module cannot be imported.
+    working directory first. Raises UsageError where it means nothing, or several things, and
+    BackendUnavailable where the module cannot be imported.
     """
     name, colon, path = (detail or "").partition(":")
     if not name or (colon and not path):
         raise UsageError(f"backend {kind!r} needs a module", f"write {kind}:pkg.mod:Class")
     backend = f"{kind}:{detail}"
-    module = _load(backend, name)
+    # Imported before, lest a file of the same name in the working directory takes its place.
+    import opcheck.graph  # noqa: F401
+
+    if not all(part.isidentifier() for part in name.split(".")):
+        stem = ".".join(Path(name).with_suffix("").parts) if name.endswith(".py") else "pkg.mod"
+        hint = f"write {stem}, as Python's import does"
+        raise UsageError(f"backend {backend!r}: {name!r} is no name of a module", hint)
+    here = str(Path.cwd())
+    if sys.path[:1] != [here]:
+        sys.path.insert(0, here)
+    module = _imported(backend, name, here)
     if path:
         thing = _member(backend, module, path)
     else:
@@ -90,20 +92,6 @@ def accepts(function: Any, *arguments: Any, **more: Any) -> bool:
     except (TypeError, ValueError):
         return False
     return True
-
-
-def _load(backend: str, name: str) -> ModuleType:
-    # Imported before, lest a file of the same name in the working directory takes its place.
-    import opcheck.graph  # noqa: F401
-
-    if not all(part.isidentifier() for part in name.split(".")):
-        stem = ".".join(Path(name).with_suffix("").parts) if name.endswith(".py") else "pkg.mod"
-        hint = f"write {stem}, as Python's import does"
-        raise UsageError(f"backend {backend!r}: {name!r} is no name of a module", hint)
-    here = str(Path.cwd())
-    if sys.path[:1] != [here]:
-        sys.path.insert(0, here)
-    return _imported(backend, name, here)
 
 
 def _member(backend: str, module: ModuleType, path: str) -> Any:
@@ -182,9 +170,6 @@ def _imported(backend: str, name: str, here: str) -> ModuleType:
     raise UsageError(f"backend {backend!r}: there is no module {name!r}", near or looked)
 
 
-# ── backends ──────────────────────────────────────────────────────────────────────────────────
-
-
 def place_of(error: BaseException) -> str:
     """File and line where somebody's code failed: the last frame in the folder it lies in."""
     if isinstance(error, SyntaxError) and error.filename and Path(error.filename).is_file():
@@ -219,9 +204,8 @@ def adapter(kind: str) -> ModuleType:
 def connect(address: Address | str) -> Backend:
     """The backend at `address`, whose own spelling of it is the canonical one.
 
-    Raises:
-        UsageError: a detail or an option that the backend has no use for.
-        BackendUnavailable: it exists but cannot be used here; the hint says what to do.
+    Raises UsageError for a detail or an option that the backend has no use for, and
+    BackendUnavailable, with a hint what to do, where it exists but cannot be used here.
     """
     if isinstance(address, str):
         address = parse(address)
@@ -249,11 +233,8 @@ def made(
     """The backend that `maker(detail, **options)` is, in the clothes of the protocol.
 
     Without a detail, it is `maker(**options)`. What cannot be called is the backend itself.
-    `version` is for one that states none.
-
-    Raises:
-        UsageError: these options cannot be given to it, or it does not follow the protocol.
-        BackendUnavailable: it raises.
+    `version` is for one that states none. Raises UsageError where these options cannot be given to
+    it, or it does not follow the protocol, and BackendUnavailable where it raises.
     """
     backend = maker
     if callable(maker):
@@ -266,10 +247,8 @@ def made(
     with blamed(f"backend {address!r} cannot be asked what it is"):
         if not callable(getattr(backend, "prepare", None)):
             lacks = "a prepare that is no method" if hasattr(backend, "prepare") else "no prepare"
-            raise UsageError(
-                f"backend {address!r}: {type(backend).__name__} has {lacks}",
-                "a backend has prepare(task), which returns an object with run(inputs)",
-            )
+            hint = "a backend has prepare(task), which returns an object with run(inputs)"
+            raise UsageError(f"backend {address!r}: {type(backend).__name__} has {lacks}", hint)
         stated, declares = _stated(backend, address), getattr(backend, "declares", None)
     documented = stated.pop("documented_errors", ())
     info = BackendInfo(address, address.partition(":")[0], version)
@@ -283,8 +262,8 @@ def made(
 def runnable(prepared: Any) -> Prepared:
     """`prepared` itself; raises UnusableAnswer where it cannot run."""
     if not callable(getattr(prepared, "run", None)):
-        said = f"prepare returned {type(prepared).__name__}, which has no run(inputs)"
-        raise UnusableAnswer(said)
+        name = type(prepared).__name__
+        raise UnusableAnswer(f"prepare returned {name}, which has no run(inputs)")
     return prepared  # type: ignore[no-any-return]
 
 
@@ -293,8 +272,8 @@ def of_object(thing: Any) -> Backend:
 
     A function is called with the operator's inputs in order, None for one that is left out, and
     with the attributes that the case states by name; it returns the output, or a tuple of them, of
-    which those that nobody asked for are dropped. It
-    raises NotImplementedError for what it does not implement; any other exception is a refusal.
+    which those that nobody asked for are dropped. It raises NotImplementedError for what it does
+    not implement; any other exception is a refusal.
     """
     name = getattr(thing, "__name__", None) or type(thing).__name__
     address = f"{IN_PROCESS}:{name}"
@@ -306,26 +285,16 @@ def of_object(thing: Any) -> Backend:
 
     def prepare(task: Task) -> Prepared:
         only_nodes(task, address)
-        return _Called(thing, task)
+        return TaskCall(partial(_called, thing, task))
 
     return Adapted(BackendInfo(address, IN_PROCESS, ""), (), prepare)
 
 
-@dataclass(frozen=True)
-class _Called:
-    """A task whose runs are calls of a function."""
-
-    function: Callable[..., Any]
-    task: Task
-
-    def run(self, inputs: Sequence[Array]) -> Any:
-        attrs = {
-            name: value.value if isinstance(value, Typed) else value
-            for name, value in self.task.attrs.items()
-        }
-        found = self.function(*self.task.operands(inputs), **attrs)
-        # A function is not told which outputs are asked for: what is behind those is not looked at.
-        return found[: len(self.task.outputs)] if isinstance(found, tuple) else found
+def _called(function: Callable[..., Any], task: Task, inputs: Sequence[Array]) -> Any:
+    plain = {n: it.value if isinstance(it, Typed) else it for n, it in task.attrs.items()}
+    found = function(*task.operands(inputs), **plain)
+    # A function is not told which outputs are asked for: what is behind those is not looked at.
+    return found[: len(task.outputs)] if isinstance(found, tuple) else found
 
 
 def _check_call(

@@ -7,11 +7,11 @@ answers with what another one declares, in the processes that all backends have:
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from urllib.parse import quote, unquote
 
 import numpy as np
 
+from opcheck.backends.base import TaskCall
 from opcheck.backends.connect import connect
 from opcheck.dtypes import DType
 from opcheck.model import Array, Task
@@ -44,19 +44,17 @@ class Declarations:
     def __init__(self, of: str) -> None:
         self._declares = getattr(connect(unquote(of)), "declares", None)
 
-    def prepare(self, task: Task) -> "Declaration":
+    def prepare(self, task: Task) -> TaskCall:
         """Ask; whatever comes up is the answer."""
-        return Declaration(self._declares(task) if self._declares else None)
+        return declaration(self._declares(task) if self._declares else None)
 
 
-@dataclass(frozen=True)
-class Declaration:
-    """One answer."""
+def declaration(answer: bool | None) -> TaskCall:
+    """A task that returns the answer as a tensor: 1, 0, or -1 for nothing."""
 
-    answer: bool | None
+    def run(inputs: Sequence[Array]) -> list[Array]:
+        if answer not in (True, False, None):
+            raise TypeError(f"declares returned {answer!r}, not True, False or None")
+        return [np.array(-1 if answer is None else answer, np.int8)]
 
-    def run(self, inputs: Sequence[Array]) -> list[Array]:
-        """The answer as a tensor: 1, 0, or -1 for nothing."""
-        if self.answer not in (True, False, None):
-            raise TypeError(f"declares returned {self.answer!r}, not True, False or None")
-        return [np.array(-1 if self.answer is None else self.answer, np.int8)]
+    return TaskCall(run)

@@ -5,7 +5,6 @@ own process, where nothing can be trusted once the backend was imported: what it
 bound before that, and the comparing is done elsewhere.
 """
 
-from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from sys import stderr
@@ -30,16 +29,9 @@ _MOST = 1000
 MAX_DETAIL = 2000
 #: What refuses no data, whatever data may be refused.
 _NEVER_A_REFUSAL = (Defect, WrongOperator, BackendUnavailable, ProcessDied, UnusableAnswer)
+_NOT_IMPLEMENTED = (NotExpressible, NotSupported, NotImplementedError)
 #: The types by which an exception says something: the first that it is one of.
-_SIGNALS = (
-    *_NEVER_A_REFUSAL,
-    SystemExit,
-    NotExpressible,
-    NotSupported,
-    NotImplementedError,
-    MemoryError,
-    BaseException,
-)
+_SIGNALS = (*_NEVER_A_REFUSAL, SystemExit, *_NOT_IMPLEMENTED, MemoryError, BaseException)
 
 
 @dataclass(frozen=True)
@@ -103,9 +95,14 @@ def execute(backend: Backend, question: Question, *, alone: bool = False) -> Obs
         if not backend.info.repeatable:
             return replace(seen, seconds=perf_counter() - start, fed=tuple(fed[:1]))
         seen = replace(seen, stage="second run")
-        between = _in_between(prepared, fed[1], question.second_is_legal)
+        try:
+            between = as_outputs(prepared.run([*fed[1]]))
+        except Exception as error:
+            if question.second_is_legal or isinstance(error, _NEVER_A_REFUSAL):
+                raise
+            between = None
         seen = replace(seen, stage="third run", between=between, kept=_snapshot(held))
-        again = _snapshot(_held(prepared.run([*fed[2]])))
+        again = as_outputs(prepared.run([*fed[2]]))
         return replace(seen, seconds=perf_counter() - start, again=again, fed=tuple(fed))
     except BaseException as error:
         if isinstance(error, KeyboardInterrupt) and not alone:
@@ -153,18 +150,6 @@ def _declared(prepared: Prepared) -> tuple[Declared, ...]:
 def as_outputs(result: object) -> Outputs:
     """Convert what a backend returned to outputs, copied."""
     return _snapshot(_held(result))
-
-
-def _in_between(
-    prepared: Prepared, second: Sequence[Array], second_is_legal: bool
-) -> Outputs | None:
-    """The answer to the other data, None where that data may rightly be refused."""
-    try:
-        return _snapshot(_held(prepared.run([*second])))
-    except Exception as error:
-        if second_is_legal or isinstance(error, _NEVER_A_REFUSAL):
-            raise
-        return None
 
 
 def _held(result: object) -> tuple[object, ...]:

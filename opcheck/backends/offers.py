@@ -87,7 +87,7 @@ def _entry_point(name: str, point: metadata.EntryPoint) -> Offer:
     if point.dist is None:
         return Offer(profile, "entry point", About(point.value))
     package, version = point.dist.name, point.dist.version
-    about = About(f"offered by {package} {version}", package, f"pip install {package}")
+    about = About(f"offered by {package} {version}", package)
     return Offer(profile, "entry point", about, version)
 
 
@@ -97,7 +97,7 @@ def offer(profile: Profile, origin: Origin = "argument") -> Offer:
     kin = _built_in(kind) if kind in built_in() else _entry_point(kind, entry_points()[kind])
     about = kin.about
     if profile.name != address:
-        about = About(f"profile of {address}", about.distribution, about.install)
+        about = About(f"profile of {address}", about.distribution, about.extra)
     return Offer(profile, origin, about, kin.version)
 
 
@@ -109,13 +109,10 @@ def tried(
     What says nothing within `seconds` cannot be used. `look` is called now and then; what it raises
     ends this.
     """
-    processes: dict[int, Process] = {}
+    started: list[tuple[Offer, Process | None]] = []
     until = monotonic() + seconds
 
-    def connected(place: int, one: Offer) -> Offer:
-        if one.is_template:
-            return one
-        process = processes[place]
+    def connected(one: Offer, process: Process) -> Offer:
         try:
             while (info := process.greeting()) is None:
                 if monotonic() > until:
@@ -128,14 +125,13 @@ def tried(
             return replace(one, error=error)
 
     try:
-        for place, one in enumerate(chosen):
-            if not one.is_template:
-                at, variables = str(one.profile.address), one.profile.environment
-                limits = BackendSettings(at, scratch, variables, start_timeout=inf, name=one.name)
-                processes[place] = Process(limits)
-        return [connected(place, one) for place, one in enumerate(chosen)]
+        for one in chosen:
+            at, variables = str(one.profile.address), one.profile.environment
+            limits = BackendSettings(at, scratch, variables, start_timeout=inf, name=one.name)
+            started.append((one, None if one.is_template else Process(limits)))
+        return [connected(one, process) if process else one for one, process in started]
     finally:
-        kill([*processes.values()])
+        kill([process for _, process in started if process])
 
 
 def about_kind(kind: str) -> About:

@@ -12,19 +12,8 @@ from opcheck import dtypes
 from opcheck.backends.base import Backend, Defect
 from opcheck.backends.execute import CallFailure, Observed, Outputs, execute
 from opcheck.errors import WrongOperator
-from opcheck.model import (
-    Array,
-    Crashed,
-    Declined,
-    Foreign,
-    Items,
-    NotRun,
-    Outcome,
-    OutOfMemory,
-    Produced,
-    Question,
-    Raised,
-)
+from opcheck.model import Array, Foreign, Items, Outcome, Question
+from opcheck.model.question import Crashed, Declined, NotRun, OutOfMemory, Produced, Raised
 
 
 def attempt(backend: Backend, question: Question) -> Outcome:
@@ -145,9 +134,7 @@ def _alike(one: Array | Foreign, other: Array | Foreign) -> bool:
     """Return True if two outputs are of one kind; data may decide the length of a sequence."""
     if isinstance(one, Items) and isinstance(other, Items):
         return len({_kind(value) for value in (*one.values, *other.values)}) <= 1
-    if isinstance(one, Foreign) or isinstance(other, Foreign):
-        return _kind(one) == _kind(other)
-    return one.dtype == other.dtype
+    return type(one) is type(other) and _kind(one) == _kind(other)
 
 
 def _kind(value: Array | Foreign) -> str:

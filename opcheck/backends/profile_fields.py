@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, Field
 
-from opcheck.backends.address import Address, Profile, built_in, parse, size
+from opcheck.backends.address import Address, Profile, built_in, memory, parse
 from opcheck.errors import UsageError
 from opcheck.reading import FileNode, Problems, validation
 
@@ -30,7 +30,10 @@ def _seconds(value: Any) -> float:
 def _bytes(value: Any) -> int:
     if not isinstance(value, str | int):
         raise ValueError('must be a size of memory, such as "2GiB"')
-    return size(str(value))
+    try:
+        return memory(str(value))
+    except UsageError as error:
+        raise ValueError(error.message) from None
 
 
 class ProfileFields(validation.Fields):
@@ -75,11 +78,9 @@ def _address(said: ProfileFields) -> Address:
     if "accumulate" in said.options:
         raise UsageError("accumulate is none of the options", "write it beside them, as a list")
     stated = parse(said.address)
-    options = dict(stated.options) | said.options
-    declared = {*stated.accumulate, *said.accumulate}
-    address = replace(
-        stated, options=tuple(sorted(options.items())), accumulate=tuple(sorted(declared))
-    )
+    options = sorted({**dict(stated.options), **said.options}.items())
+    declared = sorted({*stated.accumulate, *said.accumulate})
+    address = replace(stated, options=tuple(options), accumulate=tuple(declared))
     if parse(str(address)) != address:
         raise UsageError(f"{str(address)!r} cannot be an address", "an option holds & or ?")
     return address

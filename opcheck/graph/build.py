@@ -4,15 +4,8 @@ from collections.abc import Sequence
 from math import prod
 
 import numpy as np
-from onnx import (
-    AttributeProto,
-    ModelProto,
-    NodeProto,
-    ValueInfoProto,
-    helper,
-    numpy_helper,
-    shape_inference,
-)
+from onnx import AttributeProto, ModelProto, NodeProto, ValueInfoProto, helper, numpy_helper
+from onnx.shape_inference import InferenceError, infer_shapes
 
 from opcheck import opset
 from opcheck.errors import NotExpressible
@@ -25,8 +18,6 @@ ATTRIBUTE_PROTOS = {
     for kind in ATTRIBUTE_TYPES
     if kind != "tensor"
 }
-#: Hardmax-13 is in force, and Reshape has allowzero, without which no empty tensor keeps its shape.
-_OPSET = 14
 
 
 def model_of(task: Task) -> ModelProto:
@@ -39,12 +30,8 @@ def model_of(task: Task) -> ModelProto:
     if task.op.domain == directml.DOMAIN:
         nodes, constants, at_opset = lower_hardmax1(task)
         return assemble(task, nodes, constants, "", at_opset)
-    node = helper.make_node(
-        task.op.name,
-        list(task.slots),
-        [output.name for output in task.outputs],
-        domain=task.op.domain,
-    )
+    outputs = [output.name for output in task.outputs]
+    node = helper.make_node(task.op.name, task.slots, outputs, domain=task.op.domain)
     node.attribute.extend(_attribute(task.op, *item) for item in task.attrs.items())
     return assemble(task, [node], {}, task.op.domain, task.opset)
 
@@ -141,12 +128,12 @@ def _keep_rank(model: ModelProto) -> None:
 
 def _inferred(model: ModelProto) -> Sequence[ValueInfoProto]:
     try:
-        found: Sequence[ValueInfoProto] = shape_inference.infer_shapes(model).graph.output
+        found: Sequence[ValueInfoProto] = infer_shapes(model).graph.output
         if all(output.type.tensor_type.HasField("shape") for output in found):
             return found
         # Some first versions, such as LpPool-1, have no inference; later ones keep the ranks.
-        return shape_inference.infer_shapes(at_newest_opsets(model)).graph.output
-    except shape_inference.InferenceError:
+        return infer_shapes(at_newest_opsets(model)).graph.output
+    except InferenceError:
         return ()
 
 
@@ -173,9 +160,8 @@ def lower_hardmax1(task: Task) -> tuple[list[NodeProto], dict[str, Array], int]:
     Raises NotExpressible for an invalid descriptor; ONNX has no graph that means it.
     """
     if len(task.inputs) != 1:
-        raise NotExpressible(
-            f"not expressible as an ONNX graph: {len(task.inputs)} inputs; allowed: 1"
-        )
+        count = len(task.inputs)
+        raise NotExpressible(f"not expressible as an ONNX graph: {count} inputs; allowed: 1")
     (tensor,) = task.inputs
     (output,) = task.outputs
     axes = task.attrs.get("Axes", ())
@@ -193,10 +179,8 @@ def lower_hardmax1(task: Task) -> tuple[list[NodeProto], dict[str, Array], int]:
     split = len(order) - len(reduced)
     rows = [prod(moved[:split]), prod(moved[split:])]
     back = [int(place) for place in np.argsort(order)]
-    constants: dict[str, Array] = {
-        "rows": np.array(rows, np.int64),
-        "moved_shape": np.array(moved, np.int64),
-    }
+    shapes = {"rows": rows, "moved_shape": moved}
+    constants: dict[str, Array] = {name: np.array(it, np.int64) for name, it in shapes.items()}
     nodes = [
         helper.make_node("Transpose", [tensor.name], ["moved"], perm=order),
         helper.make_node("Reshape", ["moved", "rows"], ["matrix"], allowzero=1),
@@ -204,4 +188,5 @@ def lower_hardmax1(task: Task) -> tuple[list[NodeProto], dict[str, Array], int]:
         helper.make_node("Reshape", ["ones", "moved_shape"], ["moved_ones"], allowzero=1),
         helper.make_node("Transpose", ["moved_ones"], [output.name], perm=back),
     ]
-    return nodes, constants, _OPSET
+    # Hardmax-13 is in force, and Reshape has allowzero, else no empty tensor keeps its shape.
+    return nodes, constants, 14

@@ -26,14 +26,7 @@ from onnx import ModelProto, TypeProto
 
 from opcheck.dtypes import DTYPES, identical
 from opcheck.graph.build import anonymous
-from opcheck.graph.tensors import (
-    BeyondOpcheck,
-    read_npy,
-    read_value,
-    tensor_bytes,
-    value_bytes,
-    write_whole,
-)
+from opcheck.graph.tensors import BeyondOpcheck, read_npy, read_value, value_bytes, write_whole
 from opcheck.model import Array, BackendInfo, Items, OutputSpec, Raised, Task, Value
 
 MODEL = "model.onnx"
@@ -132,7 +125,7 @@ def write_output(path: Path, value: Array | Items, task: Task, name: str) -> Non
         except Exception as error:  # the type may be no sequence, or another
             raise ValueError(f"no file of this output can hold a sequence: {error}") from error
     else:
-        data = tensor_bytes(value, name)
+        data = _bytes(value, task, name)
     write_whole(path, data)
 
 
@@ -164,11 +157,10 @@ def other_question(
             return f"computed for other inputs: there is {name}, the case has {len(expected)}"
         try:
             known, value = expected[name]
-            same = _same(read_value(data / name, _declared(value, task, known)), value)
+            if not _same(read_value(data / name, _declared(value, task, known)), value):
+                return f"computed for other inputs: {name} is not the case's"
         except ValueError as error:
             return str(error)
-        if not same:
-            return f"computed for other inputs: {name} is not the case's"
     return None
 
 

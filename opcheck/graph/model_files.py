@@ -134,13 +134,10 @@ def declared_inputs(model: ModelProto) -> Iterator[DeclaredTensor]:
                 raise BeyondOpcheck("a sequence or an optional")
             dtype = element(tensor.elem_type)
         except BeyondOpcheck as error:
-            raise BeyondOpcheck(
-                f"no values are made up for {error} (input {info.name!r})"
-            ) from None
-        sizes = tuple(
-            dim.dim_value if dim.HasField("dim_value") else dim.dim_param
-            for dim in tensor.shape.dim
-        )
+            message = f"no values are made up for {error} (input {info.name!r})"
+            raise BeyondOpcheck(message) from None
+        dims = tensor.shape.dim
+        sizes = tuple(d.dim_value if d.HasField("dim_value") else d.dim_param for d in dims)
         yield info.name, dtype, sizes if tensor.HasField("shape") else None
 
 
@@ -200,7 +197,5 @@ def _substance(model: ModelProto) -> ModelProto:
         output.ClearField("type")
     for node in bare.graph.node:
         # Their order means nothing.
-        attributes = sorted(node.attribute, key=lambda attribute: attribute.name)
-        node.ClearField("attribute")
-        node.attribute.extend(attributes)
+        node.attribute.sort(key=lambda attribute: attribute.name)
     return bare

@@ -5,7 +5,6 @@ import re
 import warnings
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
@@ -22,14 +21,7 @@ from opcheck.opset import Schema, onnx_defs
 
 #: Attributes that are no tensors, graphs or types.
 PLAIN = (*ATTRIBUTE_PROTOS.values(),)
-_RANDOM = {
-    "Bernoulli",
-    "Multinomial",
-    "RandomNormal",
-    "RandomNormalLike",
-    "RandomUniform",
-    "RandomUniformLike",
-}
+_RANDOM = re.compile("Bernoulli|Multinomial|Random(Normal|Uniform)(Like)?")
 #: Where Dropout's third input, and where its attribute `is_test`, tells whether it drops anything.
 _TRAINING_INPUT = 2
 _PACKAGE = "onnx.backend.test.case.node"
@@ -186,11 +178,7 @@ def _places(slots: Sequence[str]) -> tuple[int, ...]:
 
 def random_outputs(model: ModelProto) -> frozenset[str]:
     """The outputs that depend on random numbers, with a seed too: no generator is specified."""
-    functions = {
-        (function.domain, function.name)
-        for function in model.functions
-        if any(map(_draws, function.node))
-    }
+    functions = {(one.domain, one.name) for one in model.functions if any(map(_draws, one.node))}
     found: set[str] = set()
     for node in model.graph.node:
         drawn = _draws(node) or (node.domain, node.op_type) in functions
@@ -201,7 +189,7 @@ def random_outputs(model: ModelProto) -> frozenset[str]:
 
 def _draws(node: NodeProto) -> bool:
     if not domain_of(node.domain):
-        if node.op_type in _RANDOM:
+        if _RANDOM.fullmatch(node.op_type):
             return True
         if node.op_type == "Dropout":
             return bool(node.input[_TRAINING_INPUT:] and node.input[_TRAINING_INPUT])
@@ -217,23 +205,16 @@ def _read(node: NodeProto) -> Iterator[str]:
 
 def _inner(node: NodeProto) -> Iterable[NodeProto]:
     for attribute in node.attribute:
-        if attribute.type == AttributeProto.GRAPH:
-            yield from attribute.g.node
-        elif attribute.type == AttributeProto.GRAPHS:
-            for graph in attribute.graphs:
-                yield from graph.node
-
-
-def _without_warnings() -> AbstractContextManager[Any]:
-    """Ignore those of NumPy, about NaN, infinity and what overflows, while tests are made."""
-    return warnings.catch_warnings(action="ignore")
+        for graph in (attribute.g, *attribute.graphs):
+            yield from graph.node
 
 
 def node_tests(op: str) -> tuple[ModelTest, ...]:
     """ONNX's tests of one node of its operator `op`, not of graphs that operators expand to."""
     try:
         # They are made when the module of their operator is imported, and kept in a list beside it.
-        with _without_warnings():
+        # NumPy warns of NaN, infinity and what overflows in them.
+        with warnings.catch_warnings(action="ignore"):
             importlib.import_module(f"{_PACKAGE}.{op.lower()}")
     except ModuleNotFoundError as error:
         if error.name != f"{_PACKAGE}.{op.lower()}":
@@ -250,7 +231,7 @@ def node_tests(op: str) -> tuple[ModelTest, ...]:
 def all_node_tests() -> tuple[ModelTest, ...]:
     """All of them, as they are, by name; making them takes some seconds."""
     package = importlib.import_module(_PACKAGE)
-    with _without_warnings():
+    with warnings.catch_warnings(action="ignore"):
         cases = package.collect_testcases(None)
     return tuple(map(_whole, sorted(cases, key=lambda case: str(case.name))))
 
@@ -260,9 +241,8 @@ def _whole(case: Any) -> ModelTest:
         DataSet(number, tuple(map(_plain, inputs)), tuple(map(_plain, outputs)))
         for number, (inputs, outputs) in enumerate(case.data_sets)
     )
-    return ModelTest(
-        case.name, case.model, tuple(case.model.graph.input), data, case.rtol, case.atol
-    )
+    fed = tuple(case.model.graph.input)
+    return ModelTest(case.name, case.model, fed, data, case.rtol, case.atol)
 
 
 def _plain(value: Any) -> Value:

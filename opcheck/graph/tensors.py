@@ -12,13 +12,12 @@ from typing import Any
 import numpy as np
 from onnx import ModelProto, OptionalProto, SequenceProto, TensorProto, TypeProto, numpy_helper
 
-from opcheck.dtypes import ELEMENT_TYPES, DType
+from opcheck.dtypes import DType, named
 from opcheck.model import Array, Value
 
 #: No tensor file may be larger, in bytes: they may come from strangers.
 MAX_BYTES = 1 << 30
 _NPY = b"\x93NUMPY"
-_BY_CODE = {dtype.onnx: dtype for dtype in ELEMENT_TYPES.values()}
 #: What values are called that opcheck neither feeds nor judges.
 _BEYOND = {
     "map_type": "map values",
@@ -120,8 +119,8 @@ def tensor_type(declared: TypeProto) -> TypeProto.Tensor:
 
 def element(code: int) -> DType:
     """The element type of this number; raises BeyondOpcheck, or ValueError where ONNX has none."""
-    if code in _BY_CODE:
-        return _BY_CODE[code]
+    if dtype := named(code):
+        return dtype
     if code in TensorProto.DataType.values() and code != TensorProto.UNDEFINED:
         raise BeyondOpcheck(f"elements of type {TensorProto.DataType.Name(code)}")
     raise ValueError(f"no element type has the number {code}")
@@ -187,10 +186,7 @@ def array_of(tensor: TensorProto) -> Array:
 
 
 def value_bytes(value: Any, declared: TypeProto | None, name: str) -> bytes:
-    """The bytes of a file with a value of the `declared` type, or else a tensor, as ONNX writes it.
-
-    Raises BeyondOpcheck, and ValueError for what no such file can hold.
-    """
+    """A .pb file of a `declared` value, or else a tensor; raises BeyondOpcheck and ValueError."""
     form = ""
     if declared is not None:
         tensor_type(declared)

@@ -92,11 +92,10 @@ def read_test(
     ValueError, decides alone which models are valid.
     """
     known = len(told)
-    links = [path for path in sorted(folder.rglob("*")) if path.is_symlink()]
-    told += [
-        (p, "this link leads out of the test's folder") for p in links if not inside(p, folder)
-    ]
-    if len(told) > known:
+    links = (path for path in sorted(folder.rglob("*")) if path.is_symlink())
+    outside = [path for path in links if not inside(path, folder)]
+    told += [(path, "this link leads out of the test's folder") for path in outside]
+    if outside:
         return None
     try:
         answers = any(folder.glob("test_data_set_*/output_*"))
@@ -123,15 +122,12 @@ def read_test(
             fed, data = _data_set(path, model, answered=answered)
             found.append(data)
         except _Wrong as error:
-            told.append((error.path, str(error)))
-    sound = len(told) == known
-    return ModelTest(name, model, fed, tuple(found), rtol, atol) if sound else None
+            told.append(error.args)
+    return ModelTest(name, model, fed, tuple(found), rtol, atol) if len(told) == known else None
 
 
 class _Wrong(Exception):
-    def __init__(self, path: Path, message: str) -> None:
-        super().__init__(message)
-        self.path = path
+    """A file's path, and what is wrong with it."""
 
 
 def _data_set(

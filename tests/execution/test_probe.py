@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from opcheck import opset
-from opcheck.backends.declarations import Declaration
+from opcheck.backends.declarations import declaration
 from opcheck.dtypes import DTYPES
 from opcheck.engine.node import operator_of
 from opcheck.errors import NotSupported
@@ -47,7 +47,7 @@ def asked(tmp_path: Path) -> Any:
 
 
 def probed(asked: Any, backend: Any, declares: Any = lambda task: None) -> dict[Cell, Support]:
-    declaring = Inline(Fake(lambda task: Declaration(declares(task)).run))
+    declaring = Inline(Fake(lambda task: declaration(declares(task)).run))
     found = probe(asked, Inline(backend), declaring)
     assert [support.cell for support in found] == [*asked]
     return {support.cell: support for support in found}

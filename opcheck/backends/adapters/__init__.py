@@ -14,17 +14,23 @@ from opcheck.errors import BackendUnavailable, NotSupported, UsageError, did_you
 class About:
     """A kind of backend in the words of `opcheck backends`.
 
-    `distribution` is the name of its package on PyPI, None where there is none; `install` the
-    command that installs it. `threads`: it has the option of this name. `included` is what its
-    times hold beside its own work, `declares` where it says what it implements.
+    `distribution` is the name of its package on PyPI, None where there is none, and `extra` if it
+    comes with the extra of that name. `threads`: it has the option of this name. `included` is what
+    its times hold beside its own work, `declares` where it says what it implements.
     """
 
     summary: str
     distribution: str | None = None
-    install: str = ""
+    extra: bool = False
     threads: bool = False
     included: str = ""
     declares: str = "its own method"
+
+    @property
+    def install(self) -> str:
+        """The command that installs it, "" where there is none."""
+        package = f"'opcheck[{self.distribution}]'" if self.extra else self.distribution
+        return f"pip install {package}" if package else ""
 
 
 @contextmanager
@@ -33,14 +39,11 @@ def importing(about: About, kind: str) -> Iterator[None]:
     try:
         yield
     except ModuleNotFoundError as error:
-        raise BackendUnavailable(
-            f"backend {kind!r} is not installed: {error}", f"install it: {about.install}"
-        ) from error
+        message = f"backend {kind!r} is not installed: {error}"
+        raise BackendUnavailable(message, f"install it: {about.install}") from error
     except Exception as error:
-        raise BackendUnavailable(
-            f"backend {kind!r} is installed but broken: {type(error).__name__}: {error}",
-            f"reinstall it: {about.install}",
-        ) from error
+        message = f"backend {kind!r} is installed but broken: {type(error).__name__}: {error}"
+        raise BackendUnavailable(message, f"reinstall it: {about.install}") from error
 
 
 @contextmanager

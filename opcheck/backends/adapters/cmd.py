@@ -61,9 +61,8 @@ def words_of(command: str) -> tuple[str, ...]:
     except ValueError as error:
         raise UsageError(f"backend 'cmd': {command}: {error}") from None
     if not words:
-        raise UsageError(
-            "backend 'cmd' needs a command", "such as cmd:./runner {model} {inputs} {outputs}"
-        )
+        hint = "such as cmd:./runner {model} {inputs} {outputs}"
+        raise UsageError("backend 'cmd' needs a command", hint)
     return words
 
 

@@ -15,11 +15,7 @@ from opcheck.errors import InvalidNode, NotSupported
 from opcheck.model import Array, Attrs, BackendInfo, OpVersion, Task
 
 ABOUT = About(
-    "opcheck's own engine",
-    "numpy",
-    "pip install numpy",
-    threads=True,
-    declares="the schemas of its operators",
+    "opcheck's own engine", "numpy", threads=True, declares="the schemas of its operators"
 )
 
 

@@ -9,12 +9,11 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 from opcheck.backends.adapters import About, take
-from opcheck.backends.base import Adapted, UnusableAnswer, only_nodes, own_part
+from opcheck.backends.base import Adapted, TaskCall, UnusableAnswer, only_nodes, own_part
 from opcheck.backends.connect import accepts, blamed, find, runnable
 from opcheck.errors import NotSupported, UsageError
 from opcheck.graph import NotExpressible, model_of
@@ -63,8 +62,26 @@ def _declares(interface: Any, device: str, task: Task) -> bool | None:
     return bool(ask(*arguments) if accepts(ask, *arguments) else ask(arguments[0]))
 
 
-def _prepared(interface: Any, way: str, device: str, task: Task) -> OnnxModel:
+def _prepared(interface: Any, way: str, device: str, task: Task) -> TaskCall:
     """Prepare the model once the interface has accepted device and model."""
+    answer = _answering(interface, way, device, task)
+
+    def run(inputs: Sequence[Array]) -> Any:
+        with _heard():
+            outputs = answer(inputs)
+        if not isinstance(outputs, Mapping):
+            return outputs
+        names = [output.name for output in task.outputs]
+        if not all(name in outputs for name in names):
+            raise UnusableAnswer(f"outputs are called {[*outputs]} and should be {names}")
+        return [outputs[name] for name in names]
+
+    return TaskCall(run)
+
+
+def _answering(
+    interface: Any, way: str, device: str, task: Task
+) -> Callable[[Sequence[Array]], Any]:
     with own_part():
         model = model_of(task)
     run = getattr(interface, way)
@@ -77,39 +94,20 @@ def _prepared(interface: Any, way: str, device: str, task: Task) -> OnnxModel:
                 raise NotSupported(f"{name} says no to {device}")
         if way == "prepare":
             prepared = runnable(run(model, device))
-            return OnnxModel(task, lambda inputs: prepared.run(_values(task, inputs)))
+            return lambda inputs: prepared.run(_values(task, inputs))
     if way == "run_model":
-        return OnnxModel(task, lambda inputs: run(model, _values(task, inputs), device))
+        return lambda inputs: run(model, _values(task, inputs), device)
     if len(model.graph.node) != 1:
         raise NotExpressible("run_node takes one node, and as ONNX this operator is several")
     node, version = model.graph.node[0], {"opset_version": task.opset}
     more = version if accepts(run, node, [], device, **version) else {}
     only_nodes(task, "run_node")
-    return OnnxModel(task, lambda inputs: run(node, task.operands(inputs), device, **more))
+    return lambda inputs: run(node, task.operands(inputs), device, **more)
 
 
 def _values(task: Task, inputs: Sequence[Array]) -> list[Any]:
     """Return the inputs as the interface takes them: a list in the model's order."""
     return [*task.values(inputs).values()]
-
-
-@dataclass(frozen=True)
-class OnnxModel:
-    """One model, and what runs it."""
-
-    task: Task
-    answer: Callable[[Sequence[Array]], Any]
-
-    def run(self, inputs: Sequence[Array]) -> Sequence[Array]:
-        """The outputs as they are returned; in order, where they are returned by name."""
-        with _heard():
-            outputs: Any = self.answer(inputs)
-        if not isinstance(outputs, Mapping):
-            return outputs  # type: ignore[no-any-return]
-        names = [output.name for output in self.task.outputs]
-        if not all(name in outputs for name in names):
-            raise UnusableAnswer(f"outputs are called {[*outputs]} and should be {names}")
-        return [outputs[name] for name in names]
 
 
 @contextmanager

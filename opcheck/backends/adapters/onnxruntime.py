@@ -11,40 +11,22 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from onnx import TensorProto, helper, numpy_helper
+from onnx import TensorProto, numpy_helper, parser
 
 from opcheck import opset
 from opcheck.backends.adapters import About, importing, take, threads
 from opcheck.backends.base import Adapted, Bare, own_part
 from opcheck.backends.declarations import lead_dtype
-from opcheck.dtypes import ELEMENT_TYPES, element_type
-from opcheck.errors import (
-    BackendUnavailable,
-    NotExpressible,
-    NotSupported,
-    UsageError,
-    did_you_mean,
-)
-from opcheck.graph import model_of
+from opcheck.dtypes import BY_TEXT, element_type
+from opcheck.errors import BackendUnavailable, NotSupported, UsageError, did_you_mean
+from opcheck.graph import NotExpressible, model_of
 from opcheck.model import Array, BackendInfo, Task
 
-ABOUT = About(
-    "ONNX Runtime",
-    "onnxruntime",
-    "pip install onnxruntime",
-    threads=True,
-    declares="its registry of kernels",
-)
+ABOUT = About("ONNX Runtime", "onnxruntime", threads=True, declares="its registry of kernels")
 
 _CPU = "CPUExecutionProvider"
 #: Types by ONNX Runtime's names for them of which its Python layer knows but the bytes.
-_RAW = {
-    dtype.text: dtype
-    for dtype in ELEMENT_TYPES.values()
-    if dtype.kind == "minifloat" or dtype.numpy.kind == "V"
-}
-#: The names of dtypes by ONNX Runtime's names of tensors of them.
-_DTYPES = {dtype.text: name for name, dtype in ELEMENT_TYPES.items()}
+_RAW = {t: d for t, d in BY_TEXT.items() if d.kind == "minifloat" or d.numpy.kind == "V"}
 #: How ONNX Runtime says, without a type of its own, that only the CPU has a kernel for a node, that
 #: it knows no such operator or type, that a kernel lacks a rank or a mode, and that a model is of a
 #: later release of ONNX than it is. "Pad should be smaller than kernel." and "Only N can be zero."
@@ -96,10 +78,9 @@ def _check_works(ort: Any, provider: str) -> None:
 
     ONNX Runtime would hand all nodes to the CPU, which is then said to lack their kernels.
     """
-    x, y = (helper.make_tensor_value_info(name, TensorProto.FLOAT, [1]) for name in "xy")
-    graph = helper.make_graph([helper.make_node("Identity", ["x"], ["y"])], "g", [x], [y])
-    opsets = [helper.make_opsetid("", 13)]
-    model = helper.make_model(graph, opset_imports=opsets, ir_version=8).SerializeToString()
+    head = '<ir_version: 8, opset_import: ["": 13]>'
+    text = f"{head} g (float[1] x) => (float[1] y) {{ y = Identity(x) }}"
+    model = parser.parse_model(text).SerializeToString()
     hint = "its device or libraries are missing: an InferenceSession with it in Python prints why"
     try:
         got = ort.InferenceSession(model, None, [provider], enable_fallback=0).get_providers()
@@ -193,8 +174,8 @@ class RuntimeSession:
 
     def declared(self) -> list[tuple[str | None, list[object] | None]]:
         """The outputs that the session declares; an unknown shape looks like rank 0."""
-        ports = self.session.get_outputs()
-        return [(_DTYPES.get(port.type), port.shape or None) for port in ports]
+        ports = [(BY_TEXT.get(port.type), port) for port in self.session.get_outputs()]
+        return [(dtype.name if dtype else None, port.shape or None) for dtype, port in ports]
 
     def repeated(self, inputs: Sequence[Array]) -> Bare:
         """The session on bound tensors; for the outputs it finds memory of its own in every run."""

@@ -17,9 +17,7 @@ from opcheck.errors import BackendUnavailable, UsageError, did_you_mean
 from opcheck.graph import model_of
 from opcheck.model import Array, BackendInfo, Task
 
-ABOUT = About(
-    "OpenVINO", "openvino", "pip install 'opcheck[openvino]'", threads=True, declares="query_model"
-)
+ABOUT = About("OpenVINO", "openvino", extra=True, threads=True, declares="query_model")
 
 _BF16 = DTYPES["bfloat16"].numpy
 #: Those that are one device: AUTO and its like would choose, and fall back in silence.

@@ -1,8 +1,7 @@
 """`py:pkg.mod[:Name]`: Python code that follows opcheck's own protocol.
 
-`Name` is a class or a function that makes the backend (see `opcheck.backends.connect`); it may be
-left out where there is but one class with `prepare`. Modules are looked for from the working
-directory (see `opcheck.backends.connect` for the trap in that).
+`Name` is a class or a function that makes the backend; it may be left out where there is but one
+class with `prepare`. `opcheck.backends.connect` says where modules are looked for.
 """
 
 from collections.abc import Mapping

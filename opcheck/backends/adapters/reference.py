@@ -12,7 +12,7 @@ from opcheck.backends.base import Adapted, Bare, own_part
 from opcheck.graph import model_of
 from opcheck.model import Array, BackendInfo, Task
 
-ABOUT = About("the evaluator onnx.reference", "onnx", "pip install onnx")
+ABOUT = About("the evaluator onnx.reference", "onnx")
 
 #: How it says, beside NotImplementedError, that it lacks something: with an assertion that
 #: "ceil_mode is not supported with auto_pad", say.
@@ -24,20 +24,16 @@ def connect(detail: str | None, options: Mapping[str, str]) -> Adapted:
     take("reference", options, {}, detail)
     with importing(ABOUT, "reference"):
         import onnx.reference
-        from onnx import checker, shape_inference
-        from onnx.reference import op_run
+        from onnx.checker import ValidationError
+        from onnx.reference.op_run import RuntimeContextError, RuntimeTypeError
+        from onnx.shape_inference import InferenceError
 
     def prepare(task: Task) -> Evaluator:
         with own_part():
             model = model_of(task)
         return Evaluator(task, onnx.reference.ReferenceEvaluator(model))
 
-    documented = (
-        checker.ValidationError,
-        shape_inference.InferenceError,
-        op_run.RuntimeContextError,
-        op_run.RuntimeTypeError,
-    )
+    documented = (ValidationError, InferenceError, RuntimeContextError, RuntimeTypeError)
     info = BackendInfo("reference", "reference", onnx.__version__, threads=1)
     return Adapted(info, documented, prepare)
 

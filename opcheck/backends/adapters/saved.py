@@ -7,21 +7,17 @@ outputs it may hold a text, see `opcheck.graph.folders`.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from opcheck.backends.adapters import About, take
-from opcheck.backends.base import Adapted, UnusableAnswer, own_part
+from opcheck.backends.base import Adapted, TaskCall, UnusableAnswer, own_part
 from opcheck.backends.made_of import digest
 from opcheck.errors import BackendUnavailable, NotSupported, UsageError
-from opcheck.graph import NotExpressible, folders, model_of
+from opcheck.graph import ModelProto, NotExpressible, folders, model_of
 from opcheck.graph.folders import Saying, read_origin, read_refusal, read_saying
 from opcheck.model import Array, BackendInfo, Task
-
-if TYPE_CHECKING:
-    from onnx import ModelProto
 
 ABOUT = About("outputs computed elsewhere, saved:DIR")
 
@@ -53,7 +49,7 @@ def connect(detail: str | None, options: Mapping[str, str]) -> Adapted:
     return Adapted(info, (Refused,), partial(_prepared, folder))
 
 
-def _prepared(root: Path, task: Task) -> SavedAnswer:
+def _prepared(root: Path, task: Task) -> TaskCall:
     """Nothing to prepare: all is known once it is known for which inputs."""
     # A model that was refused may have been tried at another opset too.
     folder = root / folders.task_folder_name(task)
@@ -61,43 +57,36 @@ def _prepared(root: Path, task: Task) -> SavedAnswer:
         folder = root / folders.folder_name(task.case)
     try:
         with own_part():
-            return SavedAnswer(folder, task, model_of(task))
+            return TaskCall(partial(_answer, folder, task, model_of(task)))
     except NotExpressible:
         # Outputs may be there all the same, of a backend that needs no ONNX model.
         if not folder.is_dir():
             raise
-        return SavedAnswer(folder, task, None)
+        return TaskCall(partial(_answer, folder, task, None))
 
 
-@dataclass(frozen=True)
-class SavedAnswer:
-    """The saved outputs of one task."""
-
-    folder: Path
-    task: Task
-    model: ModelProto | None
-
-    def run(self, inputs: Sequence[Array]) -> Sequence[Array]:
-        """The outputs, if they are there and were computed for this model on these inputs."""
-        if not self.folder.is_dir():
-            raise BackendUnavailable(f"nothing was delivered: there is no {self.folder}")
-        with own_part():
-            other = folders.other_question(self.folder, self.model, self.task, inputs)
-        if other:
-            raise BackendUnavailable(f"{self.folder}: {other}")
-        try:
-            saying = read_saying(self.folder)
-        except ValueError as error:
-            raise BackendUnavailable(f"{self.folder}: {error}") from error
-        if saying:
-            raise _said(saying)
-        try:
-            data = self.folder / folders.DATA_SET
-            return folders.read_outputs(data, self.task.outputs, self.task.model)
-        except folders.NotDelivered as error:
-            raise BackendUnavailable(f"nothing was delivered: {self.folder}: {error}") from error
-        except ValueError as error:
-            raise UnusableOutputs(str(error)) from error
+def _answer(
+    folder: Path, task: Task, model: ModelProto | None, inputs: Sequence[Array]
+) -> Sequence[Array]:
+    """Return the outputs, if they are there and were computed for this model on these inputs."""
+    if not folder.is_dir():
+        raise BackendUnavailable(f"nothing was delivered: there is no {folder}")
+    with own_part():
+        other = folders.other_question(folder, model, task, inputs)
+    if other:
+        raise BackendUnavailable(f"{folder}: {other}")
+    try:
+        saying = read_saying(folder)
+    except ValueError as error:
+        raise BackendUnavailable(f"{folder}: {error}") from error
+    if saying:
+        raise _said(saying)
+    try:
+        return folders.read_outputs(folder / folders.DATA_SET, task.outputs, task.model)
+    except folders.NotDelivered as error:
+        raise BackendUnavailable(f"nothing was delivered: {folder}: {error}") from error
+    except ValueError as error:
+        raise UnusableOutputs(str(error)) from error
 
 
 def _said(saying: Saying) -> Exception:

@@ -20,7 +20,7 @@ from opcheck.errors import InvalidNode, NotSupported
 from opcheck.model import Array, BackendInfo, Task, Typed
 from opcheck.opset import Parameter
 
-ABOUT = About("PyTorch's own functions", "torch", "pip install 'opcheck[torch]'", threads=True)
+ABOUT = About("PyTorch's own functions", "torch", extra=True, threads=True)
 
 #: How torch says that a function has no kernel: "avg_pool2d" not implemented for 'Int'.
 _NOT_IMPLEMENTED = re.compile(r"not implemented for '")
@@ -78,18 +78,20 @@ class Mapped:
         found: list[Any] = []
         bound: dict[str, Any] = {}
         for place, x in enumerate(self.task.operands(inputs)):
-            dtype = None if x is None else dtypes.of(x)
+            if x is None:
+                found.append(None)
+                continue
+            dtype = dtypes.of(x)
             parameter = self.parameters[min(place, len(self.parameters) - 1)]
-            if x is not None and (dtype is None or dtype.text not in parameter.types):
+            if dtype is None or dtype.text not in parameter.types:
                 raise InvalidNode(f"{self.task.op} is not defined for {x.dtype}")
-            if x is not None and bound.setdefault(parameter.constraint, dtype) != dtype:
+            if bound.setdefault(parameter.constraint, dtype) != dtype:
                 raise InvalidNode(f"{self.task.op} takes one type for {parameter.constraint}")
-            if x is not None and x.dtype == object:
+            if x.dtype == object:
                 raise NotSupported("torch has no strings")
-            if x is not None and dtype is not None and dtype.name == "bfloat16":
-                found.append(torch.tensor(x.view(np.uint16)).view(torch.bfloat16))
-            else:
-                found.append(None if x is None else torch.tensor(x))
+            bits = dtype.name == "bfloat16"
+            tensor = torch.tensor(x.view(np.uint16) if bits else x)
+            found.append(tensor.view(torch.bfloat16) if bits else tensor)
         return found
 
     def _arrays(self, made: Any) -> Sequence[Array]:
@@ -126,8 +128,7 @@ def _lp_pool(torch: Any, task: Task, x: Any) -> Any:
     axes = windows_of(x.shape, **attrs).axes
     x = torch.nn.functional.pad(x, _widths(axes))
     for n, axis in enumerate(axes, 2):
-        width = (axis.kernel - 1) * axis.dilation + 1
-        x = x.unfold(n, width, axis.stride)[..., :: axis.dilation]
+        x = x.unfold(n, axis.width, axis.stride)[..., :: axis.dilation]
     return torch.linalg.vector_norm(x, p, tuple(range(-len(axes), 0)))
 
 
@@ -169,11 +170,8 @@ def _conv(torch: Any, task: Task, x: Any, w: Any, bias: Any = None) -> Any:
 
 def _widths(axes: Sequence[AxisWindows]) -> list[int]:
     """Return the widths of torch's pad from the last axis on; elements in no window are cut off."""
-    found: list[int] = []
-    for axis in reversed(axes):
-        width = (axis.kernel - 1) * axis.dilation + 1
-        found += [axis.begin, (axis.size - 1) * axis.stride + width - axis.length - axis.begin]
-    return found
+    ends = [(axis.begin, axis.span - axis.length - axis.begin) for axis in reversed(axes)]
+    return [width for pair in ends for width in pair]
 
 
 def _concat(torch: Any, task: Task, *tensors: Any) -> Any:

@@ -14,7 +14,7 @@ from opcheck.backends.base import Adapted, Bare, only_tensors, own_part
 from opcheck.graph import model_of
 from opcheck.model import Array, BackendInfo, Task
 
-ABOUT = About("tract", "tract", "pip install 'opcheck[tract]'")
+ABOUT = About("tract", "tract", extra=True)
 
 #: How tract says that it has no such operator, element type or mode; every error is a TractError.
 _NOT_IMPLEMENTED = re.compile(

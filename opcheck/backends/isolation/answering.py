@@ -67,8 +67,7 @@ class Answering:
             made = {**made_of(loaded() - before), **info.made_of}
             hello = answer_parts(replace(info, made_of=made))
         except (BackendUnavailable, UsageError) as error:
-            usage = isinstance(error, UsageError)
-            hello = answer_parts(Failure(error.message, error.hint, usage))
+            hello = answer_parts(Failure(error.message, error.hint, isinstance(error, UsageError)))
         self._end_if_forked()
         self._printed.take()
         self._channel.send(0, hello)
@@ -115,8 +114,7 @@ class Answering:
             return held.released(self._printed.take(), other=asked.other)
         except BaseException as error:
             self._held = None
-            kind = type(error).__name__
-            return Failure(f"{kind}: {told(error)}".removesuffix(": "))
+            return Failure(f"{type(error).__name__}: {told(error)}".removesuffix(": "))
 
     def _end_if_forked(self) -> None:
         """End this process if it is not the one at `home`: its backend forked, and nobody asked."""

@@ -95,13 +95,9 @@ class Slot:
         return self.process is not None and not self.process.connected
 
     def start(self) -> None:
-        """Start a worker; raises BackendUnavailable where the system has no room for it."""
-        self.process = Process(self._settings)
-
-    def start_again(self) -> None:
         """Start a worker, or give up in the end."""
         try:
-            self.start()
+            self.process = Process(self._settings)
         except BackendUnavailable as error:
             self._not_started(error)
 
@@ -114,10 +110,10 @@ class Slot:
             raise BackendUnavailable(said)
         if info is None:
             return
-        name = self._settings.name
-        info = replace(info, asked=self._settings.address)
-        info = replace(info, address=name, of=info.address) if name else info
-        info = replace(info, made_of={**info.made_of, **self._settings.digest})
+        made_of = {**info.made_of, **self._settings.digest}
+        info = replace(info, asked=self._settings.address, made_of=made_of)
+        if name := self._settings.name:
+            info = replace(info, address=name, of=info.address)
         if self.info not in (None, info):
             raise BackendUnavailable(f"started again, it is another: {info} and not {self.info}")
         if self.info and (unlike := dict(self.info.made_of.items() ^ info.made_of.items())):
@@ -184,8 +180,7 @@ class Slot:
         job = self.jobs[0]
         question = job.question
         try:
-            given = (*question.inputs, *question.second)
-            seen = process.answer(Observed, job.ticket, given)
+            seen = process.answer(Observed, job.ticket, (*question.inputs, *question.second))
             if isinstance(seen, Failure):
                 raise Defect(seen.message)
             if not _is_whole(seen, question):
@@ -265,7 +260,10 @@ _FAREWELL = 0.5
 
 
 class Pool:
-    """The workers of one backend, `workers` at most; the first starts now."""
+    """The workers of one backend, `workers` at most; the first starts now.
+
+    Raises BackendUnavailable where the system has no room for it.
+    """
 
     def __init__(self, settings: BackendSettings, workers: int = 1) -> None:
         self.address = settings.name or settings.address
@@ -274,7 +272,7 @@ class Pool:
         self._tickets = itertools.count(1)
         self._waiting: deque[Job] = deque()
         self._slots = [Slot(settings) for _ in range(workers)]
-        self._slots[0].start()
+        self._slots[0].process = Process(settings)
 
     def connected(self, meanwhile: Callable[[], None] = lambda: None) -> BackendInfo:
         """Wait for the backend, and call `meanwhile` now and then, which may raise to end that.
@@ -317,10 +315,7 @@ class Pool:
         return [slot.process.connection for slot in self._slots if slot.process]
 
     def replies(self, readable: Collection[Any]) -> Iterator[tuple[int, Reply]]:
-        """Yield the replies on the `readable` connections, by ticket.
-
-        Raises Defect for a bug of an adapter.
-        """
+        """Yield replies from `readable` connections, by ticket; raises Defect as `attend` does."""
         for slot in self._slots:
             there = slot.process is not None and slot.process.connection in readable
             replies = slot.attend(readable=there)
@@ -335,10 +330,7 @@ class Pool:
 
     @property
     def accidents(self) -> dict[str, int]:
-        """Counts of worker deaths outside any question, by how the process ended.
-
-        Complete once it is closed.
-        """
+        """Counts of worker deaths outside any question, by how; complete once it is closed."""
         return Counter(said for slot in self._slots for said in slot.accidents)
 
     @property
@@ -354,7 +346,7 @@ class Pool:
         idle = [s.process for s in slots if s.process and not (s.jobs or s.is_starting)]
         kill([s.process for s in slots if s.process and s.process not in idle])
         for process in idle:
-            process.leave()
+            process.connection.close()  # it ends by itself
         until = monotonic() + _FAREWELL
         for process in idle:
             process.wait(until)
@@ -374,5 +366,5 @@ class Pool:
         wanted = len(self._waiting) - sum(slot.is_starting for slot in self._slots)
         for slot in self._slots:
             if slot.process is None and not slot.given_up and (slot.again or wanted > 0):
-                slot.start_again()
+                slot.start()
                 wanted -= not slot.again

@@ -259,10 +259,6 @@ class Process:
                 total += process.memory_info().rss if len(kin) == 1 else _share(process)
         return total
 
-    def leave(self) -> None:
-        """Let the process end by itself; `kill` it soon."""
-        self.channel.connection.close()
-
     def kill(self) -> str:
         """End the process, its children, and its temporary files; the end of what it printed."""
         return kill([self])[0]

@@ -51,9 +51,8 @@ class Stopwatch:
                 self.connected(meanwhile)
             except (BackendUnavailable, UsageError) as error:
                 self.close()
-                raise WorkerLost(
-                    f"its process could not be started again: {error.message}"
-                ) from error
+                message = f"its process could not be started again: {error.message}"
+                raise WorkerLost(message) from error
         self._timeout = max(question.timeout or 0, self._settings.timeout)
         return self._asked(Ready, Hold(question), meanwhile)
 
@@ -80,10 +79,7 @@ class Stopwatch:
         meanwhile: Meanwhile = lambda: None,
         calls: int = 1,
     ) -> Answer:
-        """Ask, and wait for the answer. Raises WorkerLost, and the worker is gone if it gave none.
-
-        So it is if `meanwhile`, called now and then, raises what it likes.
-        """
+        """Ask and wait; without an answer the worker ends: raises WorkerLost, or as `meanwhile`."""
         process, number = self._process, next(self._numbers)
         if process is None:
             raise WorkerLost("its process is gone")

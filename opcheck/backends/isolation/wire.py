@@ -72,11 +72,7 @@ class Channel:
         return self._noted(_MARK)
 
     def send(self, number: int, parts: Sequence[Any]) -> None:
-        """Send byte strings.
-
-        Raises ConnectionError where nobody is there to read them, another OSError where there is
-        no room for them.
-        """
+        """Send byte strings; raises ConnectionError if nobody reads, OSError if it lacks room."""
         views = [memoryview(part).cast("B") for part in parts]
         sizes = struct.pack(f"<{len(views)}q", *(view.nbytes for view in views))
         inline = len(sizes) + sum(view.nbytes for view in views) <= INLINE
@@ -118,7 +114,9 @@ class Channel:
                     raise MemoryError(f"{length:,} bytes")
                 return number, _split(count, length, self._part)
             finally:
-                self._was_read()
+                if os.fstat(self._file).st_size > _KEPT:
+                    os.ftruncate(self._file, _START)
+                self._note(_UNREAD, 0)
         except ConnectionError:
             raise
         except (OSError, ValueError, struct.error) as error:
@@ -134,11 +132,6 @@ class Channel:
                 raise ValueError("the file ends too early")
             rest, place = rest[got:], place + got
         return data
-
-    def _was_read(self) -> None:
-        if os.fstat(self._file).st_size > _KEPT:
-            os.ftruncate(self._file, _START)
-        self._note(_UNREAD, 0)
 
     def _note(self, place: int, number: int) -> None:
         os.pwrite(self._file, _NUMBER.pack(number), place)

@@ -5,7 +5,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from threading import Thread
@@ -13,7 +13,7 @@ from typing import IO
 
 from onnx import ModelProto
 
-from opcheck.backends.base import Adapted, ProcessDied, UnusableAnswer, own_part
+from opcheck.backends.base import Adapted, ProcessDied, TaskCall, UnusableAnswer, own_part
 from opcheck.backends.isolation.cleanup import SCRATCH, how_it_ended
 from opcheck.errors import BackendUnavailable, NotSupported
 from opcheck.graph import model_of
@@ -50,9 +50,10 @@ class BrokenProtocol(UnusableAnswer):
     """A program does not keep to what opcheck expects of it."""
 
 
-def scratch() -> str | None:
-    """Return the parent of temporary folders; None is the system's default."""
-    return os.environ.get(SCRATCH)
+def new_folder() -> TemporaryDirectory[str]:
+    """Return a folder that is gone with the worker; files that stay are no refusal of the model."""
+    scratch = os.environ.get(SCRATCH)
+    return TemporaryDirectory(prefix="opcheck-", dir=scratch, ignore_cleanup_errors=True)
 
 
 def how_it_died(status: int) -> str | None:
@@ -98,40 +99,31 @@ def last_lines(text: str) -> str:
 def one_shot(info: BackendInfo, words: tuple[str, ...]) -> Adapted:
     """A command as a backend; `words` hold the placeholders."""
 
-    def prepare(task: Task) -> OneShotModel:
+    def prepare(task: Task) -> TaskCall:
         # The program gets the model together with the inputs.
         with own_part():
-            return OneShotModel(words, task, model_of(task))
+            return TaskCall(partial(_run, words, task, model_of(task)))
 
     return Adapted(info, (CommandFailed,), prepare)
 
 
-@dataclass(frozen=True)
-class OneShotModel:
-    """One model, on which the command can be started."""
-
-    words: tuple[str, ...]
-    task: Task
-    model: ModelProto
-
-    def run(self, inputs: Sequence[Array]) -> Sequence[Array]:
-        """The outputs that the program leaves in a folder of its own."""
-        # Files that cannot be removed are no refusal of the model.
-        with TemporaryDirectory(
-            prefix="opcheck-", dir=scratch(), ignore_cleanup_errors=True
-        ) as name:
-            folder = Path(name)
-            paths = (folder / MODEL, folder / DATA_SET, folder / "outputs")
-            try:
-                write_question(folder, self.model, self.task, inputs)
-                paths[2].mkdir()
-            except OSError as error:
-                raise BackendUnavailable(f"the case cannot be written down: {error}") from error
-            _execute(filled(self.words, [str(path) for path in paths]))
-            try:
-                return read_outputs(paths[2], self.task.outputs, self.task.model)
-            except ValueError as error:
-                raise BrokenProtocol(f"exit status 0, but its outputs: {error}") from error
+def _run(
+    words: tuple[str, ...], task: Task, model: ModelProto, inputs: Sequence[Array]
+) -> Sequence[Array]:
+    """Return the outputs that the program leaves in a folder of its own."""
+    with new_folder() as name:
+        folder = Path(name)
+        paths = (folder / MODEL, folder / DATA_SET, folder / "outputs")
+        try:
+            write_question(folder, model, task, inputs)
+            paths[2].mkdir()
+        except OSError as error:
+            raise BackendUnavailable(f"the case cannot be written down: {error}") from error
+        _execute(filled(words, [str(path) for path in paths]))
+        try:
+            return read_outputs(paths[2], task.outputs, task.model)
+        except ValueError as error:
+            raise BrokenProtocol(f"exit status 0, but its outputs: {error}") from error
 
 
 def filled(words: Sequence[str], paths: Sequence[str]) -> list[str]:

@@ -14,7 +14,7 @@ import subprocess
 import weakref
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from functools import partial
 from math import prod
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -23,9 +23,9 @@ from typing import Any
 import numpy as np
 
 from opcheck import dtypes
-from opcheck.backends.base import ProcessDied, only_tensors, own_part
+from opcheck.backends.base import ProcessDied, TaskCall, only_tensors, own_part
 from opcheck.backends.isolation.cleanup import how_it_ended
-from opcheck.backends.runners.one_shot import BrokenProtocol, CommandFailed, how_it_died, scratch
+from opcheck.backends.runners.one_shot import BrokenProtocol, CommandFailed, how_it_died, new_folder
 from opcheck.errors import BackendUnavailable, NotSupported, did_you_mean
 from opcheck.graph import model_of
 from opcheck.model import Array, BackendInfo, Task
@@ -53,7 +53,7 @@ class Conversation:
 
     def __init__(self, words: Sequence[str]) -> None:
         self._numbers, self._files = itertools.count(1), itertools.count(1)
-        folder = TemporaryDirectory(prefix="opcheck-", dir=scratch(), ignore_cleanup_errors=True)
+        folder = new_folder()
         try:
             # What it says on standard error goes where ours goes, and is shown with a failure.
             self._process = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
@@ -198,66 +198,55 @@ class Persistent:
         self._words = words
         self._conversation: Conversation | None = None
         #: The model that the program has; it has one at a time.
-        self.at_hand: object = None
-        version = self.conversation().version
-        self.info = BackendInfo(address, "cmd", version, made_of=made_of)
+        self._at_hand: bytes | None = None
+        self.info = BackendInfo(address, "cmd", self.conversation().version, made_of=made_of)
 
     def conversation(self) -> Conversation:
-        """The one that goes on, or a new one, in which the program has no model yet."""
+        """Return the program, started again if need be, in which case it has no model yet."""
         if self._conversation is None or not self._conversation.close.alive:
-            self.at_hand = None
+            self._at_hand = None
             self._conversation = Conversation(self._words)
         return self._conversation
 
-    def prepare(self, task: Task) -> ProgramModel:
+    def prepare(self, task: Task) -> TaskCall:
         """The model, in the program."""
         only_tensors(task, "programs that speak JSON")
         with own_part():
-            data = model_of(task).SerializeToString()
-        model = ProgramModel(self, task, data)
-        model.prepare()
-        return model
+            model = model_of(task).SerializeToString()
+        self._hand_over(task, model)
+        return TaskCall(partial(self._run, task, model))
 
-
-@dataclass(frozen=True, eq=False)
-class ProgramModel:
-    """A model that the program has, or is given again."""
-
-    program: Persistent
-    task: Task
-    data: bytes
-
-    def prepare(self) -> None:
+    def _hand_over(self, task: Task, model: bytes) -> None:
         """Give the model to the program, in place of the one it has."""
-        conversation = self.program.conversation()
-        self.program.at_hand = None
+        conversation = self.conversation()
+        self._at_hand = None
         try:
-            path = conversation.new_file(self.data)
+            path = conversation.new_file(model)
         except OSError as error:
             raise BackendUnavailable(f"the model cannot be written down: {error}") from error
         request = {
             "do": "prepare",
-            "case": self.task.case,
-            "op": self.task.op.name,
-            "opset": self.task.opset,
+            "case": task.case,
+            "op": task.op.name,
+            "opset": task.opset,
             "model": str(path),
-            "bytes": base64.b64encode(self.data).decode(),
+            "bytes": base64.b64encode(model).decode(),
         }
         if conversation.ask(request, "ready") is not True:
             raise BrokenProtocol("'ready' must be true")
-        self.program.at_hand = self
+        self._at_hand = model
 
-    def run(self, inputs: Sequence[Array]) -> Sequence[Array]:
-        """The outputs that the program replies."""
-        conversation = self.program.conversation()
-        if self.program.at_hand is not self:
-            self.prepare()
+    def _run(self, task: Task, model: bytes, inputs: Sequence[Array]) -> Sequence[Array]:
+        """Return the outputs that the program replies."""
+        conversation = self.conversation()
+        if self._at_hand is not model:
+            self._hand_over(task, model)
         with own_part():
-            feed = [to_json(*item) for item in self.task.feed(inputs).items()]
+            feed = [to_json(*item) for item in task.feed(inputs).items()]
         outputs = conversation.ask({"do": "run", "inputs": feed}, "outputs")
         if not isinstance(outputs, list):
             raise BrokenProtocol("'outputs' must be a list of tensors")
-        for output, said in zip(self.task.outputs, outputs, strict=False):
+        for output, said in zip(task.outputs, outputs, strict=False):
             name = said.get("name", output.name) if isinstance(said, dict) else output.name
             if name != output.name:
                 raise BrokenProtocol(f"output {name!r} stands in the place of {output.name!r}")

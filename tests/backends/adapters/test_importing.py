@@ -12,7 +12,7 @@ from opcheck.backends import connect
 from opcheck.backends.adapters import About, importing, take, threads
 from opcheck.errors import BackendUnavailable, Exit, UsageError
 
-ACME = About("what runs", "acme", "pip install 'opcheck[acme]'")
+ACME = About("what runs", "acme", extra=True)
 #: Backend, what installs it, the module whose import fails.
 NEEDS = [
     ("onnxruntime", "pip install onnxruntime", "onnxruntime"),

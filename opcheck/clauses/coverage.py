@@ -186,9 +186,6 @@ def _places(entry: SentenceEntry, page: Sequence[Sentence]) -> tuple[Sequence[in
     return range(first[0], last[0] + 1), False
 
 
-# ── the cases ─────────────────────────────────────────────────────────────────────────────────
-
-
 @dataclass(frozen=True)
 class CheckedSentence:
     """A sentence and the number of cases that test it, by name, or `name#row` for one row."""

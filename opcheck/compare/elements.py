@@ -124,9 +124,6 @@ def _ranked(array: Array) -> tuple[Bits, Bits]:
     return magnitude, np.where(bits >= zero, zero - magnitude, zero + magnitude)
 
 
-# ── tolerances ────────────────────────────────────────────────────────────────────────────────
-
-
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 Places = NDArray[np.intp]

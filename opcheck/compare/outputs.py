@@ -237,9 +237,6 @@ def _mismatch(
     )
 
 
-# ── all outputs ───────────────────────────────────────────────────────────────────────────────
-
-
 def stated_want(op: OpVersion, name: str, values: Array, dtype: DType | None) -> Want:
     """These values; no `dtype` admits any that can hold them.
 

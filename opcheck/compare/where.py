@@ -112,8 +112,6 @@ def _ends(hit: Mask) -> tuple[int, int]:
     return int(hit.argmax()), hit.size - 1 - int(hit[::-1].argmax())
 
 
-# ── all elements, in little space ─────────────────────────────────────────────────────────────
-
 #: The most cells in a row and in a column.
 SIDE = 64
 #: Gives elements by their places in the flat array, and their shares, of one shape.

@@ -332,8 +332,6 @@ def _wrong_attributes(
             yield f"attribute {name!r} defaults to {parameter.default!r}, not {default!r}"
 
 
-# ── the files ─────────────────────────────────────────────────────────────────────────────────
-
 _DECLARED: dict[tuple[str, str], Operator] = {}
 
 

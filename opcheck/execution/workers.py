@@ -198,9 +198,6 @@ def facts_of(backends: Sequence[BackendInfo], cases: Sequence[Case]) -> Facts:
     return Facts(backends, cases, load, why_none, looks)
 
 
-# ── questions and replies ─────────────────────────────────────────────────────────────────────
-
-
 class AskableBackend(Protocol):
     """A backend that is asked without waiting for its reply."""
 

@@ -71,9 +71,6 @@ def attributes(node: NodeProto) -> dict[str, AttrValue]:
     return {proto.name: onnx_defs.value_of(proto) for proto in plain}
 
 
-# ── tests of single nodes ─────────────────────────────────────────────────────────────────────
-
-
 @dataclass(frozen=True, eq=False)
 class OneNode:
     """A node with its test; all values are arrays.
@@ -171,9 +168,6 @@ def _check_declared(infos: Sequence[ValueInfoProto], slots: Sequence[str], what:
 
 def _places(slots: Sequence[str]) -> tuple[int, ...]:
     return tuple(number for number, slot in enumerate(slots) if slot)
-
-
-# ── the outputs that are drawn, and ONNX's own tests ──────────────────────────────────────────
 
 
 def random_outputs(model: ModelProto) -> frozenset[str]:

@@ -268,9 +268,6 @@ def says(reason: str, pattern: str) -> bool:
     return True
 
 
-# ── what is listed in vain ────────────────────────────────────────────────────────────────────
-
-
 #: How many names are told where none is like the one that is wrong.
 _TOLD = 8
 

@@ -308,9 +308,6 @@ class Support:
         return self.declared is False and self.works
 
 
-# ── stored runs ───────────────────────────────────────────────────────────────────────────────
-
-
 @dataclass(frozen=True, slots=True)
 class ElementRecord:
     """One wrong element, its values as short as their dtype allows, with the bits beside them.

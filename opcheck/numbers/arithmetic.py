@@ -132,9 +132,6 @@ def narrow(dtype: DType) -> Arithmetic:
     return _of(dtype, ulp=1.0, flushes=True)
 
 
-# ── arrays ────────────────────────────────────────────────────────────────────────────────────
-
-
 #: The unit roundoffs of values, by `Arithmetic.values`: what the reference itself rounds to.
 #: mpmath's numbers have `WORKING_DIGITS`.
 WORKING_DIGITS = 160

@@ -179,9 +179,6 @@ def unreadable(error: Exception, text: str, last: Mark) -> Unreadable:
     return Unreadable(mark, f"no valid YAML: {problem[:120].splitlines()[0]}")
 
 
-# ── events ────────────────────────────────────────────────────────────────────────────────────
-
-
 #: How many lists and mappings may stand within each other.
 DEPTH_LIMIT: Final = 64
 #: How many values a file may hold, each alias counting as much as what it stands for.
@@ -387,9 +384,6 @@ class Builder:
         if len(self._problems) >= self._problem_limit:
             raise Unreadable(mark, f"more than {PROBLEM_LIMIT:,} problems; reading ends here")
         self._problems.add(self._file, mark, message, hint)
-
-
-# ── files ─────────────────────────────────────────────────────────────────────────────────────
 
 
 #: The largest file read, in bytes (for a text: in characters): larger ones take too long to parse.

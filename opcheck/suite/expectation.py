@@ -197,9 +197,6 @@ def _rejected(resolver: Resolver, case: model.Case, why: str, path: Location) ->
     return model.Rejected(why, twin or case)
 
 
-# ── inputs, outputs and attributes by name ────────────────────────────────────────────────────
-
-
 _COUNT = re.compile("0|[1-9][0-9]{0,3}")
 _SCALARS: dict[str, tuple[type, ...]] = {"int": (int,), "float": (int, float), "string": (str,)}
 _WORDS = {"int": "whole number", "float": "number", "string": "text"}

@@ -398,9 +398,6 @@ def json_schema() -> dict[str, Any]:
     return {**draft, **FileFields.model_json_schema(), "title": "opcheck case file"}
 
 
-# ── parts of a case ───────────────────────────────────────────────────────────────────────────
-
-
 FieldPath: TypeAlias = tuple[str, ...]
 
 PATHS_ARE = "a path is opset, dtype, attrs.NAME, inputs.NAME or inputs.NAME.KEY"

@@ -190,9 +190,6 @@ def shard(
     return tuple(cases[place] for place in sorted(mine))
 
 
-# ── digests ───────────────────────────────────────────────────────────────────────────────────
-
-
 #: 64 bits, in hexadecimal: of the two cases of one id, nobody chose either to resemble the other.
 _LENGTH = 16
 

@@ -192,9 +192,6 @@ def load_npy(path: Path) -> NDArray[Any]:
         raise ValueError(f"cannot be read: {error.strerror}") from error
 
 
-# ── specifications ────────────────────────────────────────────────────────────────────────────
-
-
 #: No tensor of a case, nor all of them together, may hold more: case files may come from strangers.
 MAX_ELEMENTS = 1 << 26
 MAX_BYTES = 1 << 28

@@ -156,9 +156,6 @@ def _split(count: int, length: int, part: Callable[[int, int], bytearray]) -> li
     return parts
 
 
-# ── questions and answers ─────────────────────────────────────────────────────────────────────
-
-
 Answer = TypeVar("Answer")
 _BYTE = dtype_of("u1")
 #: What reading a message that is none raises.

@@ -278,9 +278,6 @@ def _shaped(out: Array, shape: tuple[int, ...]) -> Array:
     return out.reshape(shape) if out.size == prod(shape) else out
 
 
-# ── indices along an axis of n elements, and coercion ─────────────────────────────────────────
-
-
 def of_indices(of: Callable[[Any, int], Any]) -> FaultFunction:
     """The elements at other indices."""
     return lambda original, indices, n, back: original(of(indices, n), n, back=back)

@@ -55,9 +55,6 @@ def _instead(function: Callable[..., Any]) -> FaultFunction:
     return lambda original, *operands, **options: function(*operands, **options)
 
 
-# ── exponentials ──────────────────────────────────────────────────────────────────────────────
-
-
 def _good_to(bits: int, original: Any, x: Any) -> Any:
     """e^0 is 1, and elsewhere the relative error waves up and down, up to 2^-bits."""
     wave = np.sin(37 * np.maximum(x, _VANISHED))
@@ -102,9 +99,6 @@ EXPONENTIALS: tuple[MutantRow, ...] = (
 )  # fmt: skip
 
 
-# ── arithmetic ────────────────────────────────────────────────────────────────────────────────
-
-
 def _is_array(x: Any) -> bool:
     return isinstance(x, np.ndarray) and x.ndim > 0
 
@@ -129,9 +123,6 @@ def _power_to_bits(bits: int, original: Any, x: Any, p: Any) -> Any:
     """The first power is `x` itself."""
     y = original(x, p)
     return y if np.ndim(p) == 0 and p == 1 else cut_to_bits(y, bits, np.trunc)
-
-
-# ── broadcasting ──────────────────────────────────────────────────────────────────────────────
 
 
 def _from_the_front(original: Any, *arrays: Any) -> Any:

@@ -105,9 +105,6 @@ def _clamped(condition: Condition, node: Node) -> Sequence[Any]:
     return evaluate(node, faults={_INDEXED: clamped}) if condition.holds(node) else node.right
 
 
-# ── the conditions ────────────────────────────────────────────────────────────────────────────
-
-
 def _conditions(schema: Schema, operator: Operator) -> Iterator[Condition]:
     images = "kernel_shape" in schema.attributes
     groups = next((name for name in ("group", "num_groups") if name in schema.attributes), "")

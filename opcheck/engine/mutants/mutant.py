@@ -224,8 +224,6 @@ def floating(array: Array) -> dtypes.DType | None:
     return known if known and known.kind == "float" else None
 
 
-# ── wrong behaviour between the runs of one prepared node, which no single answer shows ───────
-
 RunFunction: TypeAlias = Callable[[Sequence[Any]], Sequence[Any]]
 
 #: What comes of the right outputs and the inputs of a run, and of what the runs before have kept.

@@ -46,9 +46,6 @@ _PADDED = 1 << 22
 SumsChange: TypeAlias = Callable[[WindowArguments, Windows, Any], Any]
 
 
-# ── elements are not added up rightly ─────────────────────────────────────────────────────────
-
-
 @dataclass(frozen=True)
 class _Summed(Windows):
     """Windows whose elements are added up in another way."""
@@ -204,9 +201,6 @@ FAULTS: tuple[Mutant, ...] = (
            "what was added up over windows was rounded to float16 before",
            lambda original, x, add_up, terms: add_up(through(np.float16)(x))),
 )  # fmt: skip
-
-
-# ── what is done to a node ────────────────────────────────────────────────────────────────────
 
 
 def _windows(node: Node) -> tuple[WindowArguments, Windows] | None:

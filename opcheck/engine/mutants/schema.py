@@ -56,9 +56,6 @@ def mutants(op: OpVersion, known: Operator) -> Iterator[Mutant]:
     yield from _of_inputs(schema)
 
 
-# ── how the answers are made ──────────────────────────────────────────────────────────────────
-
-
 def _read(name: str, change: AttributeReading, node: Node) -> Sequence[Any]:
     """The right answer to a node with a stated value misread, which may make it legal, or not."""
     if name not in node.attrs:
@@ -88,9 +85,6 @@ def _refused(name: str, when: Callable[[Any], bool], node: Node) -> Sequence[Any
     if name in node.attrs and when(node.attrs[name]):
         raise InvalidNode("not supported")
     return right
-
-
-# ── attributes ────────────────────────────────────────────────────────────────────────────────
 
 
 def says_something(attribute: Attribute, node: Node) -> bool:
@@ -273,9 +267,6 @@ def _converted(declared: str | None, value: Typed) -> Any:
     return value
 
 
-# ── versions and types ────────────────────────────────────────────────────────────────────────
-
-
 def _of_versions(
     op: OpVersion, known: Operator, versions: Mapping[int, Schema]
 ) -> Iterator[Mutant]:
@@ -319,9 +310,6 @@ def _at_the_first(later: Sequence[Schema], node: Node) -> Sequence[Any]:
     """In the first later version that has the attributes."""
     fitting = (schema for schema in later if node.attrs.keys() <= schema.attributes.keys())
     return next((node.at(schema.op.since) for schema in fitting), node).right
-
-
-# ── inputs ────────────────────────────────────────────────────────────────────────────────────
 
 
 def _of_inputs(schema: Schema) -> Iterator[Mutant]:

@@ -49,9 +49,6 @@ def of_input(name: str, text: str, change: Callable[[Array], Array], only: Only 
     return Mutant(name, text, lambda node: node.with_inputs(change).right, only=only)
 
 
-# ── layout and form ───────────────────────────────────────────────────────────────────────────
-
-
 def _only(keep: Callable[[Array], Any], out: Array) -> Array:
     """Write only what `keep` selects of a nonempty output; the rest stays zero."""
     written = blank(out)
@@ -212,9 +209,6 @@ _LAYOUT: tuple[Mutant, ...] = (
     *(refusing(f"refuses_{name}", f"{name} was not supported", lambda n: True, only=(name,))
       for name in DTYPES),
 )  # fmt: skip
-
-
-# ── numbers that lose something ───────────────────────────────────────────────────────────────
 
 
 def _if_floating(change: Callable[[Array, dtypes.DType], Any]) -> Callable[[Array], Any]:

@@ -189,9 +189,6 @@ def _refusing(when: Callable[[Axis], bool]) -> FaultFunction:
     return right_or(fault)
 
 
-# ── attributes are misread ────────────────────────────────────────────────────────────────────
-
-
 def _pads(read: Callable[[Sequence[int], int], Sequence[int]]) -> ArgumentReading:
     """`pads` is read in another order; the second argument is the number of axes."""
     return lambda a: replace(a, pads=[*read([*a.pads], len(a.pads) // 2)]) if a.pads else None
@@ -267,9 +264,6 @@ READINGS = _faults(
     ("always_rounded_up", "sizes were rounded up whatever ceil_mode said",
      lambda a: replace(a, ceil_mode=1), "kernel_shape"),
 )  # fmt: skip
-
-
-# ── windows are elsewhere ─────────────────────────────────────────────────────────────────────
 
 
 def under_same(plan: WindowChange) -> WindowChange:
@@ -397,9 +391,6 @@ OF_ONE_AXIS = _faults(
      lambda original, asked, right: Windows(right.outer, (
          *replace(asked, ceil_mode=0).windows(original).axes[:-1], right.axes[-1])), "ceil_mode"),
 )  # fmt: skip
-
-
-# ── what is refused, and what is not ──────────────────────────────────────────────────────────
 
 
 def _small(a: WindowArguments) -> WindowArguments:

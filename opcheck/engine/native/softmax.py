@@ -82,8 +82,6 @@ def _whole(x: Array, y: Array) -> None:
         y[...] = target
 
 
-# ── rows that fit into the cache ──────────────────────────────────────────────────────────────
-
 #: If the sum of e^x is no less, then what lacks digits because e^x is subnormal is next to nothing.
 _ENOUGH = 2.0**-20
 
@@ -146,8 +144,6 @@ def _sums(y: RealArray) -> RealArray:
     np.matmul(y[whole:], ones, out=sums[whole:, 0])
     return sums
 
-
-# ── rows that are read piece by piece ─────────────────────────────────────────────────────────
 
 #: A piece's number, and where it is in a matrix.
 _RowPiece: TypeAlias = tuple[int, tuple[slice, ...]]

@@ -17,9 +17,6 @@ def cast(input, *, to):
     return cast_any(input, dtype)
 
 
-# ── mutants ───────────────────────────────────────────────────────────────────────────────────
-
-
 @OP.mutant(
     "what is out of range became the largest number, as in float 8 types that saturate",
     *(19, 21, 23, 24, 25, 28),
@@ -34,8 +31,6 @@ def saturates_every_float(input, *, to, saturate=1):
     low, high = (np.array(end, dtype.numpy) for end in dtypes.limits(dtype))
     return np.clip(made, low, high).astype(dtype.numpy)
 
-
-# ── what no legal input shows ─────────────────────────────────────────────────────────────────
 
 OP.equivalent(
     "attributes_of_another_type_ignored",

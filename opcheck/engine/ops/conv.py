@@ -94,9 +94,6 @@ KERNEL = np.array([[6, 0, 0], [-4, -4, -4], [-4, 4, -4], [1, 2, 4], [1, -2, 4], 
 OUT = np.array([[1, 1, 1, 1, 1, 0], [0, 1, -1, 2, -2, 0], [0, 1, 1, 4, 4, 0], [0, 1, -1, 8, -8, 1]])
 
 
-# ── mutants ───────────────────────────────────────────────────────────────────────────────────
-
-
 def with_operands(change):
     """The convolution of other operands: `change(X, W, B, group)`."""
     return lambda X, W, B, windows, group: by_windows(*change(X, W, B, group), windows, group)
@@ -136,8 +133,6 @@ MUTANTS = {
 }  # fmt: skip
 OP.mutant_table(MUTANTS, by=of_windows)
 
-
-# ── what no legal input shows ─────────────────────────────────────────────────────────────────
 
 for called in ("refuses_rank_1", "vector_becomes_a_row"):
     OP.equivalent(called, "a batch axis and a channel axis come before any spatial one")

@@ -35,9 +35,6 @@ def first_maxima(x, axes):
     return xp.permute_dims(xp.reshape(one_hot(rows, 1), moved.shape), np.argsort(order))
 
 
-# ── mutants ───────────────────────────────────────────────────────────────────────────────────
-
-
 def legal(change):
     """Apply `change` to a legal input and its axes."""
 
@@ -134,8 +131,6 @@ MUTANTS = {
 
 OP.mutant_table(MUTANTS, 1)
 
-
-# ── what no legal input shows ─────────────────────────────────────────────────────────────────
 
 for called in ("nan_skipped", "nan_leaves_its_row_empty", "nan_taken_for_zero"):
     OP.equivalent(called, "the text does not say whether NaN is a maximum")

@@ -35,9 +35,6 @@ OP.also_honest("with the function body's constants, float32's in the tensor's ty
 )
 
 
-# ── mutants ───────────────────────────────────────────────────────────────────────────────────
-
-
 def square_for_cube(x, approximate):
     cubed = xp.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * (x * x)))
     return cubed if approximate == "tanh" else error_function(x, approximate)
@@ -71,8 +68,6 @@ def polynomial(x, approximate):
         total = (total + factor) * t
     return xp.sign(x) * (1 - total * xp.exp(-z * z))
 
-
-# ── what no legal input shows ─────────────────────────────────────────────────────────────────
 
 for called in ("minus_1e4", "minus_1e9", "nan"):
     OP.equivalent(f"minus_infinity_taken_for_{called}", "-inf may give NaN, or the limit, 0")

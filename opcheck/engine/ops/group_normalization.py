@@ -57,9 +57,6 @@ def by_inverse(inverse_of, computes=False):
 by_deviation(OP, by_inverse, "")
 
 
-# ── mutants ───────────────────────────────────────────────────────────────────────────────────
-
-
 def with_groups(change):
     """Version 21, with other groups: `change(places, groups)` has the places of each in a row."""
 
@@ -110,8 +107,6 @@ OF_OPERANDS = {
 }  # fmt: skip
 OP.mutant_table(OF_OPERANDS, by=with_operands)
 
-
-# ── what no legal input shows ─────────────────────────────────────────────────────────────────
 
 for called in ("refuses_rank_1", "vector_becomes_a_row"):
     OP.equivalent(called, "a batch axis comes before that of the channels")

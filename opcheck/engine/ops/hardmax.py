@@ -49,8 +49,6 @@ def ties_in_column_major_order(ones, order):
     return ones.transpose(np.argsort(order))
 
 
-# ── what no legal input shows ─────────────────────────────────────────────────────────────────
-
 for called in ("nan_skipped", "nan_leaves_its_row_empty", "nan_taken_for_zero"):
     OP.equivalent(called, "the text does not say whether NaN is a maximum")
 OP.equivalent("version_11_always", "version 1 says nothing of negative axes, which 11 accepts", "1")

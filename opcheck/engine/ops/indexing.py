@@ -68,8 +68,6 @@ def gather_nd(data, indices, *, batch_dims):
     return data[_slices(data, indices, batch_dims)]
 
 
-# ── scatter ───────────────────────────────────────────────────────────────────────────────────
-
 _REDUCE = {"add": xp.add, "mul": xp.multiply, "max": xp.maximum, "min": xp.minimum}
 
 
@@ -203,8 +201,6 @@ def tensor_scatter(past_cache, update, write_indices=None, *, axis, mode):
     grid[axis] = (start + grid[axis]) % max(most, 1)
     return _scattered(past_cache, tuple(grid), update, "none")
 
-
-# ── selections ────────────────────────────────────────────────────────────────────────────────
 
 ONE_HOT = operator("OneHot", exact=True)
 

@@ -30,9 +30,6 @@ def by_inverse(inverse_of, computes=False):
 by_deviation(OP, by_inverse, "where the variance is E[x²] − E[x]², which cancels")
 
 
-# ── mutants ───────────────────────────────────────────────────────────────────────────────────
-
-
 @OP.mutant("the variance was taken along the last axis alone", by=by_inverse)
 def last_axis_alone(x, axes, epsilon):
     return xp.broadcast_to(two_pass(x, axes[-1:], epsilon), x.shape)
@@ -58,8 +55,6 @@ OF_OUTPUTS = {
 }  # fmt: skip
 OP.mutant_table(OF_OUTPUTS, by=outputs)
 
-
-# ── what no legal input shows ─────────────────────────────────────────────────────────────────
 
 for called in ("divisor_plus_1e-12", "epsilon_as_double"):
     OP.equivalent(called, "stage one is computed in float32", "float64")

@@ -44,9 +44,6 @@ def scaled(X, p, windows):
     return xp.inexact(plain(X, p, windows), 4 + 2 / p)
 
 
-# ── mutants ───────────────────────────────────────────────────────────────────────────────────
-
-
 def with_p(change):
     """The formula, where `change` is made to p."""
     return lambda X, p, windows: plain(X, change(p), windows)
@@ -175,8 +172,6 @@ def p_in_64_bits(X, *, kernel_shape, p, strides, pads, auto_pad):
     lists = {"kernel_shape": kernel_shape, "strides": strides, "pads": pads}
     return formula(X, p=p, auto_pad=auto_pad, **lists)
 
-
-# ── what no legal input shows ─────────────────────────────────────────────────────────────────
 
 _SHORT = ("bfloat16", "float16")
 for called in ("refuses_rank_1", "vector_becomes_a_row"):

@@ -119,8 +119,6 @@ def tile(input, repeats):
     return xp.tile(input, counts)
 
 
-# ── padding ───────────────────────────────────────────────────────────────────────────────────
-
 PAD = operator("Pad", exact=True)
 
 
@@ -235,8 +233,6 @@ def center_crop_pad(input_data, shape, *, axes):
     return _padded(input_data, [*begins, *ends], axes, "constant", zero)
 
 
-# ── matrices and blocks ───────────────────────────────────────────────────────────────────────
-
 EYE = operator("EyeLike", exact=True)
 
 
@@ -343,8 +339,6 @@ def reverse_sequence(input, sequence_lens, *, batch_axis, time_axis):
     place = np.expand_dims(place if time_axis else place.T, tuple(range(2, input.ndim)))
     return xp.take_along_axis(input, place, time_axis)
 
-
-# ── others ────────────────────────────────────────────────────────────────────────────────────
 
 DROPOUT = operator("Dropout", exact=True, ignores=("consumed_inputs", "seed", "ratio"))
 

@@ -72,9 +72,6 @@ def average(X, *, kernel_shape, strides, pads, auto_pad, count_include_pad, dila
     return _averages(X, kernel_shape, strides, dilations, pads, auto_pad, ceil_mode, counts)
 
 
-# ── normalizations ────────────────────────────────────────────────────────────────────────────
-
-
 def _by_channel(X, *parameters):
     """1-D parameters of the channels, along the second axis."""
     channels = X.shape[1] if X.ndim > 1 else 1

@@ -18,9 +18,6 @@ def plain(x, axis):
     return e / xp.sum(e, axis=axis, keepdims=True)
 
 
-# ── other sound ways ──────────────────────────────────────────────────────────────────────────
-
-
 @OP.also_honest("", by=by_rows)
 def by_logarithm(x, axis):
     """e^((x − max) − ln s): one exponential for each element, and no division."""
@@ -101,9 +98,6 @@ def cut(rows, lanes, strided, fill):
     if strided:
         return padded.reshape(*others, each, lanes).swapaxes(-1, -2)
     return padded.reshape(*others, lanes, each)
-
-
-# ── mutants ───────────────────────────────────────────────────────────────────────────────────
 
 
 def plainly(x, axis):
@@ -225,8 +219,6 @@ MUTANTS = {
 }  # fmt: skip
 OP.mutant_table(MUTANTS, by=by_rows)
 
-
-# ── what no legal input shows ─────────────────────────────────────────────────────────────────
 
 OP.equivalent("version_11_always", "version 1 says nothing of negative axes, which 11 accepts", "1")
 for called in ("axis_in_32_bits", "axis_of_empty_tensor_unchecked"):

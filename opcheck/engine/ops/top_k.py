@@ -45,9 +45,6 @@ def top_k(x, k, axis, largest):
     return xp.top_k(x, k, axis, largest)
 
 
-# ── mutants ───────────────────────────────────────────────────────────────────────────────────
-
-
 def changed(change):
     """Every version, from what `change(x, values, indices, axis)` makes of the results."""
     return by_axis(lambda x, k, axis, largest: change(x, *top_k(x, k, axis, largest), axis))
@@ -103,8 +100,6 @@ OF_K = {
 }  # fmt: skip
 OP.mutant_table(OF_K, by=of_any_k, of_validity=True)
 
-
-# ── what no legal input shows ─────────────────────────────────────────────────────────────────
 
 _ANY_ORDER = "a sorted result is in one of the orders that are allowed where `sorted` is not 1"
 for called in ("sorted_ignored", "sorted_0_is_the_default", "sorted_in_32_bits"):

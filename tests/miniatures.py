@@ -78,7 +78,6 @@ def in_turn(*answers: Any) -> Fake:
     return Fake(prepared)
 
 
-# ── habits that break the protocol ────────────────────────────────────────────────────────────
 def twice(inputs: Sequence[Any]) -> Any:
     """A right answer to try habits on."""
     return [inputs[0] + inputs[0]]

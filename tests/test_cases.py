@@ -59,7 +59,6 @@ def told(cases: list[Case]) -> list[str]:
     return [f"{case.source}: {case.id}" for case in cases]
 
 
-# ── every case ──────────────────────────────────────────────────────────────────────────────────
 def test_every_file_has_cases_and_loads_alone():
     folder = shipped_suites()
     files = {f"cases/{file.relative_to(folder).as_posix()}" for file in folder.rglob("*.yaml")}
@@ -167,7 +166,6 @@ def test_no_two_alternatives_are_the_same_answer():
             assert len(set(bits)) == len(bits), case.id
 
 
-# ── what they cover ─────────────────────────────────────────────────────────────────────────────
 def test_every_version_and_type_has_literals():
     literals: dict[object, list[str]] = defaultdict(list)
     for case in CASES:
@@ -268,7 +266,6 @@ def test_every_axis_meets_every_rank():
     assert {rank for rank, _ in met} >= {1, 2, 3, 4, 5, 6}
 
 
-# ── the page that explains the format ───────────────────────────────────────────────────────────
 def test_the_example_of_the_readme_is_a_case_file(tmp_path):
     [example] = re.findall(r"^```yaml\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
     file = tmp_path / "example.yaml"

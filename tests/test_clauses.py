@@ -56,9 +56,6 @@ def test_no_sentence_of_directml_is_lost():
     assert (len(page), len({sentence.part for sentence in page})) == (44, 13)
 
 
-# ── what tests each sentence ────────────────────────────────────────────────────────────────────
-
-
 def unknown_names(pages: Pages, domain: str, name: str) -> set[str]:
     """The names of cases that no version on whose page they stand has."""
     known = defaultdict(set)
@@ -119,9 +116,6 @@ def test_no_sentence_is_tested_at_the_deep_level_alone():
 @pytest.mark.parametrize("op", SURVEYS)
 def test_every_clause_stands_on_the_page_of_its_version(op):
     assert misquoted(SURVEYS[op]) == []
-
-
-# ── these checks can fail ───────────────────────────────────────────────────────────────────────
 
 
 def surveyed(words: str, asked=CASES, **fields) -> dict[int, Survey]:

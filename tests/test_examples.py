@@ -132,7 +132,6 @@ def test_the_command_at_the_top_of_a_file_runs_it(file: Path, tmp_path: Path) ->
     assert status == 0
 
 
-# ── operators that the engine lacks ──────────────────────────────────────────────────────────
 @pytest.mark.parametrize("file", sorted(EXAMPLES.glob("any_operator/*.yaml")), ids=lambda f: f.stem)
 def test_what_is_written_out_by_hand_for_any_operator_is_right(file: Path) -> None:
     cases = [case for case in load([file]) if isinstance(case.expect, Values)]

@@ -56,7 +56,6 @@ def rejections(case: Case) -> bool:
     return isinstance(case.expect, Rejected)
 
 
-# ── habits are found ──────────────────────────────────────────────────────────────────────────
 @pytest.mark.parametrize("name", HABITS)
 def test_the_suites_find_every_habit_in_every_version(name: str) -> None:
     right = Hardmax()
@@ -66,7 +65,6 @@ def test_the_suites_find_every_habit_in_every_version(name: str) -> None:
     assert any(not (missing := missing - {str(result.case.op)}) for result in found), missing
 
 
-# ── who is right is not accused ───────────────────────────────────────────────────────────────
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", ["no_mistake", *LIBERTIES])
 def test_a_backend_that_is_right_passes_every_case(name: str) -> None:
@@ -100,7 +98,6 @@ def test_no_real_backend_is_called_unstable(first_run: FirstRun) -> None:
     assert not unstable
 
 
-# ── rejections cannot be had for nothing ──────────────────────────────────────────────────────
 @pytest.mark.parametrize("stage", ["prepare", "run"])
 def test_who_refuses_everything_passes_no_case_at_all(stage: str) -> None:
     def kind(case: Case) -> object:

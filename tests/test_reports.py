@@ -81,7 +81,6 @@ def test_all_runs_are_of_one_suite_and_one_version():
     assert len({header.environment.opcheck for header in headers}) == 1
 
 
-# ── the numbers, counted once more from the raw lines ─────────────────────────────────────────
 @pytest.mark.gate
 def test_the_scoreboard_counts_what_is_right_and_what_was_judged():
     counts: dict[str, list[str]] = {}
@@ -156,7 +155,6 @@ def test_a_defect_that_one_kind_of_processor_shows_is_published_as_such():
     assert "Not confirmed" in "".join(page._by_hand(wrong, defect))
 
 
-# ── regenerating ──────────────────────────────────────────────────────────────────────────────
 def test_a_broken_ledger_is_reported_before_anything_runs(tmp_path, monkeypatch, capsys):
     (tmp_path / "known").mkdir()
     (tmp_path / "known" / "acme.yaml").write_text("backend: acme\nknow: []\n")
@@ -172,7 +170,6 @@ def test_a_run_that_fails_says_why_and_is_not_published(tmp_path, capsys):
     assert "run no-such-file.yaml" in capsys.readouterr().out
 
 
-# ── the checks by hand ────────────────────────────────────────────────────────────────────────
 @needs_known_releases
 @pytest.mark.parametrize("engine", ["onnxruntime", "reference"])
 def test_defects_show_without_opcheck(engine):

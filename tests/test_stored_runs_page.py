@@ -47,7 +47,6 @@ def names(section: str) -> set[str]:
     return {name for cell in cells for name in re.findall(r"`(\w+)`", cell)}
 
 
-# ── commands ──────────────────────────────────────────────────────────────────────────────────
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     (tmp_path / "my.yaml").write_text(CASES, encoding="utf-8")
@@ -91,7 +90,6 @@ def test_its_commands_work_one_after_the_other(folder: Path) -> None:
     assert "exit 0: conforms: 4 results" in printed
 
 
-# ── tables ────────────────────────────────────────────────────────────────────────────────────
 def test_every_field_is_told_and_no_other() -> None:
     run = run_of(*every_verdict())
     head, *results, footer = map(json.loads, store.lines(run))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -18,8 +20,10 @@ from opcheck.errors import Exit, UsageError
 
 if TYPE_CHECKING:
     from opcheck.cli.output import JsonOutput, PrettyOutput
-    from opcheck.model import Record
-    from opcheck.session import LiveRun
+    from opcheck.cli.run_options import Ledgers
+    from opcheck.model import Case, Record
+    from opcheck.session import LiveRun, Request, Session
+    from opcheck.suite import Selection
 
 
 def _is_replaced(folder: Path, words: Sequence[str]) -> bool:
@@ -66,32 +70,7 @@ def _is_replaced(folder: Path, words: Sequence[str]) -> bool:
 @click.option("--max-fail", type=click.IntRange(min=1), metavar="N", help="Stop after N failures.")
 @common.pretty_options
 @common.format_option("json", help="json: what --report json= writes, on standard output.")
-def command(
-    paths: tuple[Path, ...],
-    dims: Mapping[str, int],
-    addresses: tuple[str, ...],
-    jobs: int,
-    timeout: float | None,
-    memory_limit: str | None,
-    repeat: int,
-    strict: bool,
-    require_supported: bool,
-    require_reproducible: bool,
-    no_known: bool,
-    ledgers: tuple[Path, ...],
-    updated: Path | None,
-    prune: bool,
-    even_in_ci: bool,
-    saved: Path | None,
-    targets: list[report_files.Target],
-    resumed: Path | None,
-    hours: float,
-    exitfirst: bool,
-    max_fail: int | None,
-    form: str,
-    slowest: int | None,
-    **given: Any,
-) -> NoReturn:
+def command(**given: Any) -> None:
     """Judge backends by case files: every case on every backend.
 
     PATH is a case file, a folder of them or of ONNX's test data, a model, or onnx-node[/PATTERN],
@@ -122,80 +101,152 @@ def command(
     Exit codes: 0 conforms, 1 something failed, 2 wrong usage or case file, 4 a backend or the
     output could not be used, 5 nothing was judged, 130 interrupted.
     """
-    from opcheck.session import Request, Session
-    from opcheck.suite import Selection, choose, load_all
+    from opcheck.suite import Selection
 
     subset, selection = common.taken(Subset, given), common.taken(Selection, given)
-    most = 1 if exitfirst else max_fail
-    read_from = [*paths, *subset.files]
-    resumed_file = None if resumed is None else report_files.resumed_target(resumed)
-    written = [*targets, *filter(None, [resumed_file])]
+    judge(Arguments(subset=subset, selection=selection, **given))
+
+
+@dataclass(frozen=True)
+class Arguments:
+    """The command line, field by option; `subset` and `selection` are of several."""
+
+    subset: Subset
+    selection: Selection
+    paths: tuple[Path, ...]
+    dims: Mapping[str, int]
+    addresses: tuple[str, ...]
+    jobs: int
+    timeout: float | None
+    memory_limit: str | None
+    repeat: int
+    strict: bool
+    require_supported: bool
+    require_reproducible: bool
+    no_known: bool
+    ledgers: tuple[Path, ...]
+    updated: Path | None
+    prune: bool
+    even_in_ci: bool
+    saved: Path | None
+    targets: list[report_files.Target]
+    resumed: Path | None
+    hours: float
+    exitfirst: bool
+    max_fail: int | None
+    quiet: bool
+    verbose: int
+    slowest: int | None
+    form: str
+
+    @property
+    def read_from(self) -> list[Path]:
+        """The files that are read."""
+        return [*self.paths, *self.subset.files]
+
+    @cached_property
+    def written(self) -> list[report_files.Target]:
+        """The files that the run is written to; raises UsageError for one that cannot be."""
+        again = [] if self.resumed is None else [report_files.resumed_target(self.resumed)]
+        return [*self.targets, *again]
+
+    @property
+    def most(self) -> int | None:
+        """After how many failures the run stops."""
+        return 1 if self.exitfirst else self.max_fail
+
+    def check(self) -> None:
+        """Raise what is wrong with the command line and the stored runs that it names."""
+        on_stdout = self.form == "json"
+        report_files.check_targets(
+            self.written, [*self.read_from, *self.ledgers], stdout_is_stream=on_stdout
+        )
+        if self.slowest and self.form != "pretty":
+            raise UsageError(f"--durations is for --format pretty, not for {self.form}")
+        _ = self.subset.runs
+
+
+def judge(given: Arguments) -> NoReturn:
+    """Judge the cases, print and write what comes, and end the program."""
+    from opcheck.session import Session
+    from opcheck.suite import load_all
+
     # Whatever is wrong with files is reported before anything starts.
-    report_files.check_targets(written, [*read_from, *ledgers], stdout_is_stream=form == "json")
-    if slowest and form != "pretty":
-        raise UsageError(f"--durations is for --format pretty, not for {form}")
-    _ = subset.runs
-    earlier = report_files.earlier_run(resumed)
+    given.check()
+    earlier = report_files.earlier_run(given.resumed)
     with Session(
-        addresses,
-        jobs=jobs,
-        timeout=timeout,
-        memory_limit=memory_limit,
+        given.addresses,
+        jobs=given.jobs,
+        timeout=given.timeout,
+        memory_limit=given.memory_limit,
         meanwhile=interrupt.safe_place,
     ) as session:
         # Backends start while the ledgers and the cases are read.
         mine = run_options.opened(
-            ledgers,
-            updated,
-            [*read_from, *(target.path for target in written)],
-            prune=prune,
-            even_in_ci=even_in_ci,
-            cut_short=bool(most),
+            given.ledgers,
+            given.updated,
+            [*given.read_from, *(target.path for target in given.written)],
+            prune=given.prune,
+            even_in_ci=given.even_in_ci,
+            cut_short=bool(given.most),
         )
-        everything = load_all(paths, dims)
-        suite, said = choose(everything, selection), str(selection)
-        interrupt.safe_place()
-        subset.check(suite, said)
-        # Only a connected session knows which cases failed on its backends before.
-        session.connect(suite)
-        suite, said = subset.failed(suite, said, {info.address for info in session.infos})
-        request = Request(
-            cases=suite,
-            share=subset.share(suite),
-            shard=subset.shard,
-            selection=said,
-            level=selection.level,
-            paths=tuple(map(str, paths)),
-            repeat=repeat,
-            strict=strict,
-            require_supported=require_supported,
-            require_reproducible=require_reproducible,
-            shipped_ledgers=not no_known,
-            gate=mine.gate,
-        )
+        everything = load_all(given.paths, given.dims)
+        request = _request(given, session, everything, mine)
         checked = mine.check(session.infos, everything)
         run = session.begin(request)
-        if saved:
+        if given.saved:
             from opcheck.execution.saving import recording
 
-            run.backends = recording(run.backends, saved)
-        if resumed and earlier:
+            run.backends = recording(run.backends, given.saved)
+        if given.resumed and earlier:
             run.kept = report_files.kept_results(
-                resumed, earlier, run.kept.header, run.recorder, suite, hours
+                given.resumed, earlier, run.kept.header, run.recorder, request.cases, given.hours
             )
-        reports = report_files.Reports(targets, resumed_file)
+        resumed = given.written[-1] if given.resumed else None
+        reports = report_files.Reports(given.targets, resumed)
         reports.begin(run.header, run.kept.records)
         from opcheck.cli.output import JsonOutput, PrettyOutput
 
-        pretty = {"slowest": slowest, **given}
-        output = JsonOutput(run.header) if form == "json" else PrettyOutput(run.header, **pretty)
-        records, stopped = _collected(run, output, reports, most)
+        as_json = given.form == "json"
+        pretty = {"quiet": given.quiet, "verbose": given.verbose, "slowest": given.slowest}
+        output = JsonOutput(run.header) if as_json else PrettyOutput(run.header, **pretty)
+        records, stopped = _collected(run, output, reports, given.most)
         whole, revised = run.end(records, stopped=stopped)
         # Whatever may fail comes before the exit code is printed.
         ending = reports.finish(whole, mine.update(whole, *checked), revised)
         output.finish(whole.records, ending, revised)
         reports.show(whole)
     common.leave(Exit(ending.exit_code))
+
+
+def _request(
+    given: Arguments, session: Session, everything: tuple[Case, ...], mine: Ledgers
+) -> Request:
+    """Build the request of a run; connects the session to find the cases that failed before."""
+    from opcheck.session import Request
+    from opcheck.suite import choose
+
+    subset = given.subset
+    suite = choose(everything, given.selection)
+    said = str(given.selection)
+    interrupt.safe_place()
+    subset.check(suite, said)
+    session.connect(suite)
+    suite, said = subset.failed(suite, said, {info.address for info in session.infos})
+    return Request(
+        cases=suite,
+        share=subset.share(suite),
+        shard=subset.shard,
+        selection=said,
+        level=given.selection.level,
+        paths=tuple(map(str, given.paths)),
+        repeat=given.repeat,
+        strict=given.strict,
+        require_supported=given.require_supported,
+        require_reproducible=given.require_reproducible,
+        shipped_ledgers=not given.no_known,
+        gate=mine.gate,
+    )
 
 
 def _collected(

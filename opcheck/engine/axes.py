@@ -48,8 +48,8 @@ def scalar(name: str, x: Any) -> Any:
     return bare(x).item()
 
 
-#: The most elements of an output. No memory is to be tried for more.
-_LARGEST = 1 << 28
+#: The most axes of NumPy's arrays, and elements of an output: no memory is to be tried for more.
+_MOST_AXES, _LARGEST = 64, 1 << 28
 
 
 def check_size(shape: Sequence[int]) -> None:
@@ -58,9 +58,6 @@ def check_size(shape: Sequence[int]) -> None:
         raise NotSupported(f"NumPy has no arrays of {len(shape)} axes")
     if prod(n or 1 for n in shape) > _LARGEST:
         raise MemoryError(f"no array can hold an output of shape {list(shape)}")
-
-
-_MOST_AXES = 64
 
 
 @primitive

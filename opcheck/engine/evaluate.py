@@ -33,9 +33,6 @@ def is_real(array: Array | None) -> bool:
     return dtype is not None and dtype.kind == "float"
 
 
-# ── plain ─────────────────────────────────────────────────────────────────────────────────────
-
-
 def evaluate(
     node: Node,
     formula: Formula | None = None,
@@ -137,9 +134,6 @@ def _typed(bound: BoundNode, place: int, output: Any) -> Array:
     if dtype.kind == "int" and array.dtype.kind in "iu":
         return array.astype(dtype.numpy)
     raise _wrong(bound, f"output {place} is {array.dtype} and not {dtype}")
-
-
-# ── bounded ───────────────────────────────────────────────────────────────────────────────────
 
 
 @dataclass(frozen=True)
@@ -400,9 +394,6 @@ def in_float64(output: Bounded) -> Any:
         return np.where(over, np.copysign(np.finfo(np.float64).max, near), near)
 
 
-# ── precise ───────────────────────────────────────────────────────────────────────────────────
-
-
 def precisely(node: Node, bits: int) -> Sequence[Any]:
     """The outputs with this many binary digits, as `numbers.precise.Precise` or plain arrays."""
     from opcheck.numbers.precise import digits, precise
@@ -413,9 +404,6 @@ def precisely(node: Node, bits: int) -> Sequence[Any]:
     bound = bind(node)
     with digits(bits), numbers.lifting(lift):
         return _called(bound, [lift(array) for array in node.inputs])
-
-
-# ── what an output may be ─────────────────────────────────────────────────────────────────────
 
 
 @dataclass(frozen=True, eq=False)

@@ -60,9 +60,6 @@ class Precise(Number):
         return Precise(_array(self.v[index]), self.dtype)
 
 
-# ── between NumPy and mpmath ──────────────────────────────────────────────────────────────────
-
-
 def _number(x: Any) -> Any:
     if hasattr(x, "_mpf_"):  # of this context, or of another one
         return _mp.convert(x)
@@ -176,9 +173,6 @@ def _dtype(operands: Sequence[Any]) -> np.dtype[Any]:
         if isinstance(operand, list | tuple):
             return _dtype(operand)
     raise TypeError("no precise operand")
-
-
-# ── functions of single numbers ───────────────────────────────────────────────────────────────
 
 
 def _real(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -295,9 +289,6 @@ def _elementwise(name: str, *operands: Any) -> Precise:
 
 
 globals().update({name: partial(_elementwise, name) for name in _FUNCTIONS})
-
-
-# ── everything else works on arrays of objects as on any others ───────────────────────────────
 
 
 def _on_arrays(name: str, x: Precise, *arguments: Any, **options: Any) -> Precise:

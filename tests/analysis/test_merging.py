@@ -97,7 +97,6 @@ def test_whatever_is_parted_can_be_joined(data: st.DataObject) -> None:
         assert bool(lacks) is not left.complete
 
 
-# ── what is incomplete ────────────────────────────────────────────────────────────────────────
 def test_a_missing_shard_is_named() -> None:
     whole, lacks = joined(part(shard=(1, 4)), part(shard=(3, 4)))
     missing = [f"  shard {number} of 4 is missing" for number in (2, 4)]
@@ -143,7 +142,6 @@ def test_the_rest_of_a_run_that_was_interrupted_completes_it() -> None:
     assert (whole.records, lacks, whole.complete) == (WHOLE.records, (), True)
 
 
-# ── what is no part of one whole ──────────────────────────────────────────────────────────────
 def test_a_result_that_stands_in_two_runs_is_refused() -> None:
     [said] = refusal(part(["acme"]), part(["acme", "bolt"]))
     assert said == (
@@ -218,7 +216,6 @@ def test_everything_that_is_wrong_is_told() -> None:
     assert len(refusal(WHOLE, wrong)) == 4
 
 
-# ── what the whole says of itself ─────────────────────────────────────────────────────────────
 def test_machines_that_differ_are_all_told() -> None:
     def on(platform: str, numpy: str, run: Run) -> Run:
         about = replace(run.header.environment, platform=platform, packages={"numpy": numpy})

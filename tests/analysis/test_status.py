@@ -170,7 +170,6 @@ def test_a_process_that_ended_between_questions_is_red_though_no_case_is() -> No
     assert (code, meaning) == (Exit.NONCONFORMING, f"does not conform: {said}")
 
 
-# ── stored runs ───────────────────────────────────────────────────────────────────────────────
 def stored(*verdicts: Verdict, about: Header = ONE, complete: bool = True) -> Run:
     records = tuple(record(verdict, "one", place=place) for place, verdict in enumerate(verdicts))
     return Run(about, records, Ending(complete, 0, ""))
@@ -194,7 +193,6 @@ def test_a_stored_run_that_was_cut_short_is_incomplete_whatever_there_is() -> No
     assert outcome(replace(killed, records=())) == (Exit.UNUSABLE, "incomplete: 0 of 6 results")
 
 
-# ── under a ledger of the user's ────────────────────────────────────────────────────────────────
 LEDGER = {"ledgers": {"mine.yaml": "5eed"}}
 
 

@@ -34,7 +34,6 @@ def offer(site: Path, distribution: str, points: str) -> None:
     (folder / "entry_points.txt").write_text(f"[opcheck.backends]\n{points}\n")
 
 
-# ── kinds ─────────────────────────────────────────────────────────────────────────────────────
 def test_there_is_a_kind_for_each_adapter() -> None:
     folder = Path(adapters.__path__[0])
     files = {file.stem for file in folder.glob("*.py")}
@@ -113,7 +112,6 @@ def test_reading_an_address_imports_no_backend_and_no_metadata() -> None:
     assert run.stdout == "set()\n"
 
 
-# ── details ───────────────────────────────────────────────────────────────────────────────────
 @pytest.mark.parametrize("kind", ["numpy", "onnxruntime", "cmd"])
 @pytest.mark.usefixtures("some_kinds")
 def test_a_colon_needs_something_after_it(kind: str) -> None:
@@ -169,7 +167,6 @@ def test_what_str_spells_is_read_back(kind, detail, options, accumulate):
         assert parse(str(address)) == address
 
 
-# ── options ───────────────────────────────────────────────────────────────────────────────────
 def test_the_order_of_options_means_nothing() -> None:
     one = parse("onnxruntime?threads=2&accumulate=stored&b=1")
     other = parse("onnxruntime?b=1&accumulate=stored&threads=2")

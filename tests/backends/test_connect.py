@@ -37,7 +37,6 @@ def without(monkeypatch: pytest.MonkeyPatch, package: str) -> None:
     monkeypatch.setattr(builtins, "__import__", absent)
 
 
-# ── what is built in ──────────────────────────────────────────────────────────────────────────
 @pytest.mark.parametrize(
     ("address", "version", "is_engine"),
     [
@@ -99,7 +98,6 @@ def test_a_backend_that_is_not_installed_says_how_to(kind, package, monkeypatch)
     assert error.value.exit_code == Exit.UNUSABLE
 
 
-# ── options, and what is declared ─────────────────────────────────────────────────────────────
 def test_declared_arithmetic_is_part_of_the_address_and_changes_nothing_else() -> None:
     plain, declared = connect("numpy"), connect("numpy?accumulate=stored,float16,stored")
     assert plain.info.accumulate == ()
@@ -132,7 +130,6 @@ def test_an_option_without_use_is_refused(address: str, message: str, hint: str)
     assert hint in str(error.hint)
 
 
-# ── what other distributions offer ────────────────────────────────────────────────────────────
 @pytest.fixture
 def npu(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """The module of an installed distribution that offers the backends npu, lost and broken."""

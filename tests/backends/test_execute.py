@@ -187,7 +187,6 @@ def test_what_goes_wrong_in_declaring_is_the_backends():
     assert declaring(ValueError("no")).exit.kind == "ValueError"
 
 
-# ── failures of our own part ─────────────────────────────────────────────────────────────────────
 @pytest.mark.parametrize(
     "error", [AssertionError(), ImportError("x"), ValueError("bad"), KeyError(1)]
 )

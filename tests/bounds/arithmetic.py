@@ -44,9 +44,6 @@ def _halves(values: Array) -> tuple[Array, Array]:
     return high, values - high
 
 
-# ── sums ──────────────────────────────────────────────────────────────────────────────────────
-
-
 def sequential(terms: Array) -> Array:
     return np.add.accumulate(terms, axis=-1)[..., -1:]
 
@@ -99,9 +96,6 @@ def _cut(terms: Array, size: int) -> Array:
     return filled.reshape(*others, -1, size)
 
 
-# ── functions that are a little wrong ─────────────────────────────────────────────────────────
-
-
 def off(exact: Array, dtype: Any, roundoffs: float, signs: Array) -> Array:
     """Numbers of `dtype` as far from `exact` as `roundoffs` unit roundoffs of its value allow.
 
@@ -149,9 +143,6 @@ def by_value(x: Array) -> Array:
     bits = np.ascontiguousarray(x).view(f"u{x.dtype.itemsize}").astype(np.uint64)
     mixed = (bits ^ (bits >> np.uint64(17))) * np.uint64(0x9E3779B97F4A7C15)
     return 1 - 2.0 * (mixed >> np.uint64(63)).astype(np.float64)
-
-
-# ── lost bits and lost numbers ────────────────────────────────────────────────────────────────
 
 
 def keep_bits(values: Array, bits: int) -> Array:

@@ -98,9 +98,6 @@ def _refusing(when: Callable[[Node], bool], answer: AnswerFunction) -> AnswerFun
     return refusing
 
 
-# ── what nobody may mind ──────────────────────────────────────────────────────────────────────
-
-
 def _negative_zeros(answer: AnswerFunction) -> AnswerFunction:
     """With -0 for 0, in another order in memory."""
     return lambda node: [np.asfortranarray(np.where(o == 0, -o, o)) for o in answer(node)]
@@ -115,8 +112,6 @@ LIBERTIES: dict[str, AnswerFunction] = {
     "none": Steps(),
     "negative_zeros_and_no_outputs_of_size_0": _refusing(_size_zero, _negative_zeros(Steps())),
 }
-
-# ── what is warned of ─────────────────────────────────────────────────────────────────────────
 
 
 def _truncated(values: Any, dtype: np.dtype[Any]) -> Any:

@@ -88,9 +88,6 @@ def each_share(change: Callable[[Matrix], Matrix]) -> Steps:
     return Steps(shares=lambda steps, x: change(steps.normalised(x)).astype(x.dtype))
 
 
-# ── other ways that are right ─────────────────────────────────────────────────────────────────
-
-
 def _log_of_the_sum(steps: Steps, x: Matrix) -> Matrix:
     d = x - maximum(x)
     return np.exp(d - np.log(total(np.exp(d))))
@@ -133,8 +130,6 @@ LIBERTIES: dict[str, AnswerFunction] = {
     ),
 }
 
-# ── what is tolerated ─────────────────────────────────────────────────────────────────────────
-
 
 def _of_any_type(answer: AnswerFunction) -> AnswerFunction:
     """Types that the version lacks are taken for float32."""
@@ -176,8 +171,6 @@ LAPSES: dict[str, AnswerFunction] = {
     "exponentials_kept_in_the_type": Steps(wide=lambda x: x, shares=_kept_in_the_type),
     "computed_in_the_type": Steps(wide=lambda x: x),
 }
-
-# ── errors without a cause ────────────────────────────────────────────────────────────────────
 
 
 def _times(factor: Callable[[int], Any]) -> Steps:

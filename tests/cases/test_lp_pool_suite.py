@@ -32,9 +32,6 @@ LITERAL = "test_lppool_2d_dilations"
 node_tests = partial(node_tests_of, "LpPool")
 
 
-# ── LpPool straight from the sentences ────────────────────────────────────────────────────────
-
-
 def lp_pool(x: Any, attrs: Mapping[str, Any]) -> tuple[tuple[int, ...], list[Any]]:
     """The output's shape and its elements in row-major order."""
     spatial = [windows(length, axis, attrs) for axis, length in enumerate(x.shape[2:])]
@@ -137,9 +134,6 @@ def test_the_slow_loop_gives_the_one_literal_that_onnx_has() -> None:
     assert [np.float32(float(value)) for value in exact] == y.reshape(-1).tolist()
 
 
-# ── what is covered ───────────────────────────────────────────────────────────────────────────
-
-
 def node_attributes(name: str) -> dict[str, Any]:
     [node] = node_tests()[name].model.graph.node
     found = {a.name: helper.get_attribute_value(a) for a in node.attribute}
@@ -214,9 +208,6 @@ def test_rejections_of_every_version_have_must_among_them() -> None:
     for since in VERSIONS:
         rules = {c.rule for c in CASES if c.op.since == since and isinstance(c.expect, Rejected)}
         assert rules == {"must", "should"}
-
-
-# ── what is seen ──────────────────────────────────────────────────────────────────────────────
 
 
 @cache

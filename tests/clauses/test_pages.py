@@ -9,8 +9,6 @@ from opcheck.reading import read_file
 NEG = "T in ( tensor(bfloat16), tensor(double), tensor(float), tensor(float16), tensor(int16), "
 NEG += "tensor(int32), tensor(int64), tensor(int8) )"
 
-# ── the text, cut into sentences ────────────────────────────────────────────────────────────────
-
 CODE = """
   Computes a mean, i.e. a sum. The formula:
   ```
@@ -122,8 +120,6 @@ def test_only_the_file_of_the_operator_is_read(monkeypatch):
     assert pages_of.__wrapped__("", "Gemm")
     assert read == ["lp_pool.yaml"]
 
-
-# ── what a file says of them ────────────────────────────────────────────────────────────────────
 
 FILE = """\
 op: Hardmax

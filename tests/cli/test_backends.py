@@ -102,7 +102,6 @@ def records(found: Result) -> list[dict[str, Any]]:
     return [json.loads(line) for line in found.stdout.splitlines()]
 
 
-# ── what there is ───────────────────────────────────────────────────────────────────────────────
 @pytest.mark.gate
 def test_an_installed_package_is_in_the_table_and_works(tmp_path: Path) -> None:
     install(tmp_path / "site", "Npu")
@@ -243,7 +242,6 @@ def test_names_that_clash_do_not_hide_the_others(tmp_path, backends, monkeypatch
     assert [one["type"] for one in records(backends("--format", "json"))] == ["problem"]
 
 
-# ── addresses ───────────────────────────────────────────────────────────────────────────────────
 @pytest.mark.parametrize(
     ("addresses", "code", "told"),
     [
@@ -268,7 +266,6 @@ def test_names_that_mean_nothing_are_told_all_at_once(backends: Backends) -> Non
     assert "unknown backend 'tensorflow'" in found.stderr
 
 
-# ── --probe ─────────────────────────────────────────────────────────────────────────────────────
 def test_the_probe_shows_what_a_backend_does_beside_what_it_declares(tmp_path, backends):
     install(tmp_path / "site", "Npu")
     found = backends("npu", "--probe", COLUMNS="80")

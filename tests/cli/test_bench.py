@@ -174,7 +174,6 @@ def test_saved_runs_of_different_company_have_no_verdict(run, old, tmp_path):
     assert found.stdout.splitlines()[-1].startswith(said)
 
 
-# ── a gate of one run ─────────────────────────────────────────────────────────────────────────
 @pytest.mark.parametrize(
     ("new", "base", "code", "said"),
     [

@@ -116,7 +116,6 @@ def test_the_example_reads_what_was_written(run, mine):
     assert found.stdout == "Counter({'right': 3})\n"
 
 
-# ── `opcheck golden import`: from a folder of test data to a case file, and back ─────────────────
 FLOAT = np.array([[-0.0, 0.1, 1e-45], [np.inf, -np.inf, np.nan]], np.float32)
 
 
@@ -266,7 +265,6 @@ def test_what_is_there_is_not_replaced_unless_asked_for(run, tmp_path):
     assert not [path for path in tmp_path.iterdir() if path.name.startswith(".opcheck")]
 
 
-# ── what no case states ──────────────────────────────────────────────────────────────────────────
 def change(made, how):
     how(made)
     return made

@@ -146,7 +146,6 @@ def test_a_vendor_s_day(acme, tmp_path):
     assert "no ledger lists it as unsupported, and a backend that drops a case does not pass" in out
 
 
-# ── writing it ──────────────────────────────────────────────────────────────────────────────────
 @pytest.fixture
 def cases(tmp_path, monkeypatch):
     monkeypatch.delenv("CI", raising=False)
@@ -275,7 +274,6 @@ def test_what_cannot_be_meant_is_told_before_anything_runs(run, cases, words, to
     assert told in found.stderr
 
 
-# ── a gate must not lie ─────────────────────────────────────────────────────────────────────────
 LIES = {
     "matches everything": (
         "- {op: Hardmax, name: [ties, two_ties, all_tie, out_of_range]}",
@@ -336,7 +334,6 @@ def test_a_ledger_of_one_backend_excuses_no_other(run, cases):
     assert run(*both, "-b", "lacks_float32").exit_code == 5
 
 
-# ── where it is told ────────────────────────────────────────────────────────────────────────────
 def test_every_rendering_tells_it(run, cases):
     (cases / "mine.yaml").write_text(TIES.replace("out_of_range]", "out_of_range, none]"))
     forms = ["junit=r.xml", "markdown=r.md", "github=r.txt", "json=r.jsonl"]

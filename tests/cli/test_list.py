@@ -51,7 +51,6 @@ def test_no_backend_is_needed(run, monkeypatch):
     assert run("list").exit_code == 0
 
 
-# ── --clauses ───────────────────────────────────────────────────────────────────────────────────
 QUOTING = """\
 op: Hardmax
 dtype: float32

@@ -53,15 +53,10 @@ def test_a_survivor_is_a_failure_and_comes_with_a_case(run):
 
 @pytest.mark.parametrize(
     "name",
-    [
-        "last_of_ties",
-        "axis_wraps",
-        "refuses_constants",
-        "subnormal_inputs_flushed",
-        "index_in_16_bits",
-        "doubled",
-        "minimum",
-    ],
+    """
+        last_of_ties axis_wraps refuses_constants subnormal_inputs_flushed index_in_16_bits doubled
+        minimum
+    """.split(),
 )
 def test_the_proposal_pasted_into_the_file_kills(run, tmp_path, name):
     words = ("--mutant", name, "-j", "1", "--format", "json")

@@ -124,7 +124,6 @@ def _busy(*_):
     raise OSError(16, "Device or resource busy")
 
 
-# ── two commands at once ──────────────────────────────────────────────────────────────────────
 @pytest.mark.parametrize("name", ["report", "resumed"])
 def test_two_commands_do_not_write_one_file(run, name):
     run("run", "cases.yaml", "-b", "right", "-x", "--report", "json=out")
@@ -155,7 +154,6 @@ def test_a_report_that_is_replaced_while_it_is_written_is_no_report(run, monkeyp
     assert found.stdout.splitlines()[-1].startswith("exit 4: --report json=out cannot be written: ")
 
 
-# ── one exit code ─────────────────────────────────────────────────────────────────────────────
 @pytest.mark.parametrize("words", [["--update-known", "no/room"], ["--report", "junit=/dev/full"]])
 def test_what_cannot_be_written_changes_the_printed_code_too(run, monkeypatch, words):
     Path("no").mkdir()

@@ -62,7 +62,6 @@ def lines_of(path):
     return Path(path).read_bytes().splitlines(keepends=True)
 
 
-# ── the stream ────────────────────────────────────────────────────────────────────────────────
 @pytest.mark.parametrize("share", [0.1, 0.5, 0.98, 0.9999])
 def test_a_run_that_goes_on_leaves_the_stream_of_one_that_ran_through(run, whole, share):
     size = int(share * Path("whole.jsonl").stat().st_size)
@@ -212,7 +211,6 @@ def test_how_processes_died_before_is_not_forgotten(run, tmp_path):
     assert ending.seconds >= 5
 
 
-# ── another run ───────────────────────────────────────────────────────────────────────────────
 ALL = ["many.yaml", *BACKENDS]
 
 
@@ -409,7 +407,6 @@ def test_where_there_is_no_room_the_file_stays_as_it_is(run, monkeypatch):
     assert Path("run.jsonl").read_bytes() == before
 
 
-# ── killed half-way through, in processes of their own ───────────────────────────────────────────
 HUNDREDS = """\
 op: Hardmax
 opset: 13

@@ -47,7 +47,6 @@ cases:
 EACH = [word for fake in FAKES for word in ("-b", fake)]
 
 
-# ── the texts ───────────────────────────────────────────────────────────────────────────────────
 @pytest.mark.parametrize("backend", ["last_of_ties", "narrow", "flat", "twice", "lists", "refuses"])
 def test_the_failures_of_a_backend(run, snapshot, backend):
     found = run("run", "cases.yaml", "-b", backend, code=1)
@@ -75,7 +74,6 @@ def test_hostile_words_of_a_backend_are_harmless_and_short(run, backend):
     assert len(as_json.stdout) < 40_000
 
 
-# ── options ─────────────────────────────────────────────────────────────────────────────────────
 def test_a_sound_backend_conforms(run):
     found = run("run", "cases.yaml", "-b", "right", "-k", "not nan", code=0)
     assert found.stdout.splitlines()[-1].startswith("exit 0: conforms")
@@ -202,7 +200,6 @@ def test_a_file_whose_name_begins_like_an_option_can_be_repeated(run, tmp_path):
     assert run(*shlex.split(command)).exit_code == 1
 
 
-# ── JSON ────────────────────────────────────────────────────────────────────────────────────────
 def strict_json(text):
     def refuse(word):
         raise AssertionError(f"{word} is no JSON")

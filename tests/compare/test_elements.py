@@ -58,7 +58,6 @@ def test_a_sound_tolerance_is_taken(tolerance: Tolerance) -> None:
     check(tolerance)
 
 
-# ── an independent judge of one float32 or float64, in exact arithmetic ───────────────────────
 def rank(value: float, double: bool) -> int:
     pack, unpack = ("<d", "<Q") if double else ("<f", "<I")
     bits = int(struct.unpack(unpack, struct.pack(pack, value))[0])
@@ -229,7 +228,6 @@ def test_a_value_outside_the_range_is_wrong_within_the_tolerance(tolerance: Tole
     assert share(np.inf, np.inf, tolerance, low=0.0, high=1.0) == 0.0
 
 
-# ── integers and bool ─────────────────────────────────────────────────────────────────────────
 INTEGERS = [dtype for dtype in DTYPES.values() if dtype.kind == "int"]
 
 
@@ -272,7 +270,6 @@ def test_booleans_are_exact_whatever_the_tolerance() -> None:
         assert share(True, True, tolerance, DTYPES["bool"]) == 0.0
 
 
-# ── what is said of a wrong element ───────────────────────────────────────────────────────────
 @pytest.mark.parametrize(
     ("want", "got", "tolerance", "allowed", "ulp"),
     [

@@ -28,7 +28,6 @@ def float32(values: Any) -> Any:
     return np.array(values, np.float32)
 
 
-# ── before the values ─────────────────────────────────────────────────────────────────────────
 def test_the_first_of_type_dtype_and_shape_that_is_wrong_is_reported() -> None:
     wanted = want(np.zeros((2, 3)))
     foreign = compare(wanted, Foreign("a list of 6 numbers"), EXACT)
@@ -132,7 +131,6 @@ def test_a_bad_tolerance_is_refused_even_where_nothing_is_compared(tolerance: To
         compare_outputs([], [], tolerance)
 
 
-# ── the values ────────────────────────────────────────────────────────────────────────────────
 @pytest.mark.parametrize("dtype", FLOATS, ids=str)
 @pytest.mark.parametrize("shape", [(), (1,), (0,), (0, 3), (2, 0, 4), (2, 3)])
 def test_what_is_right_passes_at_every_rank_and_size(dtype: Any, shape: tuple[int, ...]) -> None:

@@ -90,7 +90,6 @@ def test_a_broken_mistake_of_ours_is_told_once(monkeypatch: pytest.MonkeyPatch) 
     assert found[1].text.startswith(said)
 
 
-# ── in a narrower type ────────────────────────────────────────────────────────────────────────
 WIDE = node(SOFTMAX, [[9.1, 10.123, 9.77, 10.91]], {"axis": 1}, np.float64)
 
 
@@ -135,7 +134,6 @@ def test_what_is_wrong_in_any_type_is_not_blamed_on_it() -> None:
     assert not [name for name in names(found) if str(name).startswith("computed_in")]
 
 
-# ── no guess where nothing fits ───────────────────────────────────────────────────────────────
 ROWS = np.linspace(-3, 5, 60).reshape(4, 15)
 CHANCE = np.random.default_rng(5)
 

@@ -11,8 +11,6 @@ from hypothesis import strategies as st
 
 from opcheck.engine.native.blocks import as_laid_out, blocks, buffer_for, each, slices
 
-# ── which blocks there are ────────────────────────────────────────────────────────────────────
-
 
 @settings(max_examples=200, deadline=None)
 @given(
@@ -45,9 +43,6 @@ def test_blocks_worked_out_by_hand() -> None:
     ]
     assert [*slices(7, 3)] == [slice(0, 3), slice(3, 6), slice(6, 7)]
     assert [*slices(0, 3)] == []
-
-
-# ── how they are worked on ────────────────────────────────────────────────────────────────────
 
 
 @pytest.mark.parametrize("threads", [1, 2, 3, 100])

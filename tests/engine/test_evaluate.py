@@ -34,9 +34,6 @@ def expected(x: Any, op: OpVersion = SOFTMAX, **attrs: Any) -> Expected:
     return out
 
 
-# ── what a formula may do ─────────────────────────────────────────────────────────────────────
-
-
 def test_a_defect_in_a_formula_says_so_and_what_is_forbidden_is_named_once() -> None:
     node = node_of(np.ones((2, 2), np.float32))
 
@@ -83,9 +80,6 @@ def test_faults_replace_functions_and_a_trace_names_them() -> None:
     assert out.tolist() == [[0.25, 0.25]]
     (out,) = plainly(node_of(x.reshape(2, 1)), None, {"from_either_end": lambda *_: 0})
     assert out.tolist() == [[0.5], [0.5]]
-
-
-# ── bounded ───────────────────────────────────────────────────────────────────────────────────
 
 
 def test_outputs_that_are_exact_are_arrays_and_others_are_expected() -> None:
@@ -196,9 +190,6 @@ def test_forgotten_outputs_are_computed_again() -> None:
     before = evaluation.certain(first, 0), evaluation.expected[0].v.tolist()
     evaluation.forget()
     assert (evaluation.certain(first, 0), evaluation.expected[0].v.tolist()) == before
-
-
-# ── rounded once ──────────────────────────────────────────────────────────────────────────────
 
 
 @pytest.mark.parametrize("name", FLOATS)

@@ -91,9 +91,6 @@ def test_whichever_way_it_takes(beside: Callable[..., int], tensor: str, dtype: 
     assert beside(name, dtype, shape, attrs) <= MOST
 
 
-# ── in the process beside ─────────────────────────────────────────────────────────────────────
-
-
 def high_water() -> int:
     """The most bytes that this process has had in memory."""
     unit = 1 if sys.platform == "darwin" else 1024

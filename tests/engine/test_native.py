@@ -170,9 +170,6 @@ def test_rows_that_are_read_piece_by_piece(beside: int, dtype: str) -> None:
             assert_right(JOINT, numbers((700, 2, 600), kind, dtype), {"Axes": (0, 2)}, 2)
 
 
-# ── what each way has to be careful about ─────────────────────────────────────────────────────
-
-
 def places(ones: Any, axis: int = -1) -> Any:
     return ones.astype(np.float32).argmax(axis=axis).tolist()
 
@@ -278,9 +275,6 @@ def test_an_operator_without_a_kernel_is_computed_by_its_formula(monkeypatch):
     x = np.array([[1.0, 2.0, 2.0]], np.float32)
     assert kernel(HARDMAX, x, {}).tolist() == [[0, 1, 0]]
     assert_right(SOFTMAX, x, {})
-
-
-# ── threads ────────────────────────────────────────────────────────────────────────
 
 
 @pytest.mark.parametrize("threads", [2, 3])

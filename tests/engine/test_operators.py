@@ -33,8 +33,6 @@ def described(name: str, *ignores: str) -> Operator:
     return Operator("", name, "opcheck.engine.ops.made", ignores=ignores)
 
 
-# ── what contradicts the schema ───────────────────────────────────────────────────────────────
-
 WRONG: dict[str, tuple[str, int, Callable[..., Any], str]] = {
     "a version that there is not": (
         "Softmax", 12, lambda input, *, axis: input,
@@ -197,8 +195,6 @@ def test_every_argument_is_about_a_mutant_of_some_version() -> None:
             mutants_of(OpVersion(op.domain, op.name, since))
 
 
-# ── mistakes in a file ────────────────────────────────────────────────────────────────────────
-
 TRILU = """
 from opcheck import numbers as xp
 from opcheck.engine.operators import operator
@@ -291,9 +287,6 @@ def test_a_mistake_in_a_file_is_told_with_its_line_and_no_traceback(
     if wrong not in ("xp", "input, k", "input[0][0]") and "= 0" not in wrong:
         with pytest.raises(WrongOperator):
             find("", "Trilu")
-
-
-# ── how files are found ───────────────────────────────────────────────────────────────────────
 
 
 def test_there_are_at_least_four_operators_each_in_every_version() -> None:

@@ -47,9 +47,6 @@ axes = st.builds(
 )
 
 
-# ── what a window holds ───────────────────────────────────────────────────────────────────────
-
-
 @given(axes)
 @settings(deadline=None)
 def test_a_window_holds_the_elements_that_a_loop_over_its_positions_finds(axis):
@@ -143,8 +140,6 @@ def test_an_output_that_no_array_can_hold_is_out_of_memory(batches: int, pad: in
     with pytest.raises(MemoryError, match=f"no array can hold an output of {shape}"):
         windows_of((batches, 1, 5), kernel_shape=(2,), pads=(pad, pad))
 
-
-# ── sizes ─────────────────────────────────────────────────────────────────────────────────────
 
 #: The length, the attributes, the size that comes of them, and the padding at the beginning.
 BY_HAND: list[tuple[int, dict[str, Any], int, int]] = [
@@ -243,9 +238,6 @@ def test_sizes_follow_the_formulas_of_the_text(length: int, attrs: dict[str, Any
         assert f"output size {size}; " in refusal((1, 1, length), **attrs)
     else:
         assert along(length, **attrs).size == size
-
-
-# ── what is refused, and how it is said ───────────────────────────────────────────────────────
 
 
 def test_lists_need_a_value_or_two_for_each_spatial_axis() -> None:

@@ -76,7 +76,6 @@ def test_an_operator_that_nobody_knows_is_not_diagnosed(tmp_path: Path) -> None:
     assert (result.verdict, result.diagnoses) == (Verdict.FAIL, ())
 
 
-# ── lying backends, each wrong in one way ─────────────────────────────────────────────────────
 #: Failures of each that are looked at, and every how manyth mistake is made.
 FAILURES = 15
 STEP = 10

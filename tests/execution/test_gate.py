@@ -132,7 +132,6 @@ def test_names_that_a_failure_may_look_like():
     assert names_of(OpVersion("", "LpNormalization", 22)) == set()
 
 
-# ── after a run a ledger is written with which the next holds nothing unexpected ─────────────────
 LOOKS = (Diagnosis("last_of_ties", "as if the last of equal maxima won"),)
 CASES = [
     case(name, opset=opset, dtype=dtype)

@@ -98,7 +98,6 @@ def test_the_engine_says_which_models_it_does_not_compute(tmp_path):
     assert told == "opcheck's engine computes single nodes of operators that it knows: no graph"
 
 
-# ── in processes of their own ─────────────────────────────────────────────────────────────────
 def identity(tmp_path: Path, name: str):
     """A model that gives back a tensor of an element type."""
     dtype = ELEMENT_TYPES[name]

@@ -60,7 +60,6 @@ def judged(folder: Path, oracle: Fake, *backends: Fake) -> list[LiveResult]:
     return results(folder, "by_oracle", backends, oracle)
 
 
-# ── an oracle ────────────────────────────────────────────────────────────────────────────────────
 def test_what_the_oracle_answers_must_come_out(tmp_path: Path) -> None:
     right, wrong = judged(tmp_path, gemm("wise"), says("right", 11), says("wrong", 12))
     assert (right.verdict, right.oracle, right.self_check) == (Verdict.PASS, "wise 1.0", False)
@@ -174,7 +173,6 @@ def test_who_is_its_own_oracle(backend, oracle, same):
     assert is_the_same(one, built) is (same and None in (backend[2], oracle[2]))
 
 
-# ── each other ───────────────────────────────────────────────────────────────────────────────────
 def together(folder: Path, *backends: Fake) -> list[LiveResult]:
     return results(folder, "together", backends)
 

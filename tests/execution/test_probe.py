@@ -53,7 +53,6 @@ def probed(asked: Any, backend: Any, declares: Any = lambda task: None) -> dict[
     return {support.cell: support for support in found}
 
 
-# ── what is asked ───────────────────────────────────────────────────────────────────────────────
 def test_there_is_a_cell_for_each_version_and_dtype_that_the_specification_allows(asked):
     older = ("float16", "float32", "float64")
     newest = ("float16", "bfloat16", "float32", "float64")
@@ -82,7 +81,6 @@ def test_the_shipped_suites_have_models_for_every_version_and_dtype() -> None:
                 assert bool(found.get(Cell(schema.op, dtype.name))) is (allowed and judged)
 
 
-# ── what an answer is worth ─────────────────────────────────────────────────────────────────────
 def test_a_right_backend_is_right_in_every_cell_that_has_models(asked: Any) -> None:
     found = probed(asked, Hardmax())
     for where, support in found.items():
@@ -135,7 +133,6 @@ def test_of_several_models_the_worst_counts_and_how_many_share_its_fate(asked, h
     assert found.case == "Hardmax/twice@attrs.axis=-1"
 
 
-# ── what is declared ────────────────────────────────────────────────────────────────────────────
 def test_a_declaration_stands_beside_what_was_found(asked: Any) -> None:
     def declares(task: Task) -> bool | None:
         return {"float16": True, "float32": False}.get(task.inputs[0].dtype.name)

@@ -116,7 +116,6 @@ TASK = task_of("Softmax", 13, {"axis": 1}, X)
 POOL = task_of("LpPool", 1, {"kernel_shape": (2,), "p": 2.0}, np.zeros((1, 1, 4), np.float32))
 
 
-# ── models as opcheck writes them ────────────────────────────────────────────────────────────────
 def test_a_model_that_is_written_states_its_task_and_is_valid(tmp_path: Path) -> None:
     for task in (TASK, POOL):
         path = tmp_path / "model.onnx"

@@ -13,7 +13,6 @@ def outputs_of(*nodes):
     return random_outputs(model(nodes, [tensor("x"), *RATIO], [tensor("y"), tensor("z")]))
 
 
-# ── what is random ───────────────────────────────────────────────────────────────────────────────
 def test_what_follows_from_a_random_draw_is_random_and_nothing_else():
     draw = helper.make_node("RandomNormalLike", ["x"], ["a"], seed=1.0)
     after = helper.make_node("Relu", ["a"], ["y"])
@@ -55,7 +54,6 @@ def test_a_draw_in_a_function_of_the_model_is_one_of_its_node():
     assert random_outputs(proto) == {"y"}
 
 
-# ── ONNX's node tests ────────────────────────────────────────────────────────────────────────────
 @pytest.mark.parametrize(("op", "number"), [("Hardmax", 7), ("Softmax", 7), ("LpPool", 8)])
 def test_they_come_with_their_data_and_the_tolerance_of_onnx_s_runner(op, number):
     found = node_tests(op)
@@ -83,7 +81,6 @@ def test_operators_without_any_have_none():
     assert node_tests("no_operator") == ()
 
 
-# ── tolerances in test data ──────────────────────────────────────────────────────────────────────
 def test_what_is_not_said_is_as_onnx_runner_has_it():
     assert read_tolerance(b"{}") == (RTOL, ATOL)
     assert read_tolerance(b'{"atol": 0, "more": 1}') == (RTOL, 0.0)

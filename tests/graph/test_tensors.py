@@ -125,7 +125,6 @@ def test_damage_is_a_value_error_or_another_tensor(tmp_path: Path, data: bytes, 
         assert isinstance(read_tensor(path), np.ndarray)
 
 
-# ── NumPy's format ────────────────────────────────────────────────────────────────────────────
 def no_array(path: Path) -> str:
     with pytest.raises(ValueError, match=r"^output_0\.npy") as error:
         read_npy(path)
@@ -181,9 +180,6 @@ def test_an_array_file_too_large_is_not_even_read(tmp_path, monkeypatch):
     path = saved(tmp_path, np.zeros(10))
     monkeypatch.setattr(tensors, "MAX_BYTES", path.stat().st_size - 1)
     assert "larger than" in no_array(path)
-
-
-# ── writing ───────────────────────────────────────────────────────────────────────────────────
 
 
 @pytest.mark.parametrize("dtype", BASIC)

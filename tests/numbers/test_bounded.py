@@ -198,9 +198,6 @@ def test_a_bound_is_nearly_reached(name, formula, x, least):
     assert least <= most <= 1
 
 
-# ── what needs no error, and what has one in common ───────────────────────────────────────────
-
-
 def test_movement_and_choice_among_exact_numbers_are_exact() -> None:
     x = np.array([[3.0, -1.0], [0.0, 2.0]])
     for formula in (
@@ -276,9 +273,6 @@ def test_a_quotient_by_what_may_be_nothing_is_never_nothing() -> None:
     common = out.errors.common
     assert common.up.item() > 100
     assert 0.9 < common.down.item() < 1.2
-
-
-# ── the ends of the range ─────────────────────────────────────────────────────────────────────
 
 
 @pytest.mark.parametrize("function", [xp.log, xp.sqrt, lambda x: xp.pow(x, 0.5)])
@@ -375,9 +369,6 @@ def test_a_product_that_float64_makes_0_is_not_exactly_0() -> None:
     out = on_bounds(lambda x: x * x, [np.array([1e-200, 0.0])], FLOAT32, np.float64)
     assert out.v.tolist() == [0, 0]
     assert (out.settled().e > 0).tolist() == [True, False]
-
-
-# ── scatter ───────────────────────────────────────────────────────────────────────────────────
 
 
 @pytest.mark.parametrize(

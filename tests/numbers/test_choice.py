@@ -109,9 +109,6 @@ def test_casts_to_integers_and_booleans() -> None:
         xp.astype(about([1.0], 0.1), np.str_)
 
 
-# ── indices ───────────────────────────────────────────────────────────────────────────────────
-
-
 def admitted(found: Any) -> list[list[int]]:
     if not isinstance(found, Indices):
         return [[one] for one in np.ravel(found).tolist()]

@@ -46,8 +46,6 @@ def values(found: Any) -> Any:
     return np.asarray(found.v if isinstance(found, Number) else found, np.float64)
 
 
-# ── the dispatcher ────────────────────────────────────────────────────────────────────────────
-
 #: What the array API standard lacks.
 BEYOND = set("bilinear erf fmod inexact pad sums top_k values_of".split())
 
@@ -150,9 +148,6 @@ def test_faulty_numbers_replace_what_they_are_told_to() -> None:
     assert (faulty.bare(values).tolist(), places.tolist()) == ([[4]], [[1]])
     assert seen == {"sqrt", "multiply", "sum", "add", "argmax", "greater", "top_k"}
     assert faulty.bare([x, 3])[1] == 3
-
-
-# ── all kinds agree ───────────────────────────────────────────────────────────────────────────
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -273,9 +268,6 @@ def test_of_equal_numbers_the_first_comes_first() -> None:
             found, places = plain.top_k(x, k, 0, largest)
             assert places.tolist() == want[:k]
             np.testing.assert_array_equal(found, x[want[:k]])
-
-
-# ── what implementations may compute with ─────────────────────────────────────────────────────
 
 
 def test_arithmetics_are_those_of_their_types() -> None:

@@ -176,7 +176,6 @@ def test_an_output_has_the_dtype_that_an_input_or_an_attribute_or_the_schema_nam
     assert (found and found.name) == wanted
 
 
-# ── DirectML ─────────────────────────────────────────────────────────────────────────────────────
 def test_its_operators_stand_beside_onnx_s() -> None:
     for schema in SCHEMAS:
         assert opset.describe(DOMAIN, schema.op.name, 1) is schema

@@ -69,7 +69,6 @@ def test_all_that_the_text_decides_in_the_shipped_suites(small: int, wide: int) 
     assert (len(asked), min(asked.values()) > 30) == (4, True), asked
 
 
-# ── Softmax ───────────────────────────────────────────────────────────────────────────────────
 SOFTMAX = OpVersion("", "Softmax", 13)
 EDGE = -745.1332191019411  # of float64, next to 1075·ln 2, where half the smallest subnormal lies
 ROWS: list[Any] = [
@@ -95,7 +94,6 @@ def test_rows_that_are_hard_to_round(row: Any, name: str) -> None:
     assert_same(answer(SOFTMAX, x, {}), by_rows(x, [list(range(x.size))], name))
 
 
-# ── LpPool ────────────────────────────────────────────────────────────────────────────────────
 def pooled(row: Any, name: str, p: float) -> float:
     """The norm of one window; a p that is no whole number is of version 1."""
     x = np.array([[row]]).astype(DTYPES[name].numpy)
@@ -150,7 +148,6 @@ def test_windows_that_are_hard_to_round(name: str, p: float) -> None:
         assert got == want or (math.isnan(got) and math.isnan(want)), (row, got, want)
 
 
-# ── what it is measured with ──────────────────────────────────────────────────────────────────
 def test_the_measure_itself_by_numbers_worked_out_by_hand() -> None:
     for y, name, want in (
         (2049, "float16", 2048), (2051, "float16", 2052), (257, "bfloat16", 256),

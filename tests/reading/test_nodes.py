@@ -43,7 +43,6 @@ def test_the_place_of_a_key_is_given_for_the_last_step_only() -> None:
     assert tree.at(["a", "none"], key=True) == Mark(2, 5)
 
 
-# ── problems ─────────────────────────────────────────────────────────────────────────────────────
 def test_a_collection_is_false_until_something_is_found() -> None:
     problems = Problems()
     assert not problems

@@ -129,7 +129,6 @@ def test_a_record_is_json():
     }
 
 
-# ── what backends there are ──────────────────────────────────────────────────────────────────────
 def offer(name, summary, distribution=None, version="", **more):
     about = About(summary, distribution)
     return Offer(Profile(name, Address(name)), "built in", about, version, **more)

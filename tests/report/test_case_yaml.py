@@ -273,7 +273,6 @@ def test_a_record_is_json():
     assert found["question"].startswith("Hardmax-13 at opset 13, axis=0, input float32[2, 2]")
 
 
-# ── commands that repeat a case ──────────────────────────────────────────────────────────────────
 @pytest.mark.parametrize(
     ("verdict", "flag"),
     [

@@ -115,7 +115,6 @@ def test_what_is_no_file_is_a_wrong_command(kind, tmp_path):
         kind.read(Path("a\0b"))
 
 
-# ── no bytes end in a traceback ───────────────────────────────────────────────────────────────
 def read_or_complain(kind, folder, data):
     path = folder.getbasetemp() / "garbage"
     path.write_bytes(data)

@@ -119,7 +119,6 @@ def test_a_known_defect_is_skipped_with_its_cause_and_a_warning_says_why():
     assert tests[12].result[0].message == "unsupported: no kernel for float64"
 
 
-# ── no reader takes a run for greener than it is ──────────────────────────────────────────────
 def problems(run):
     return [(name, kind) for name, kind in outcomes(run).get("opcheck", [])]
 
@@ -149,7 +148,6 @@ def test_a_run_whose_results_tell_all_has_no_suite_of_its_own(verdict):
     assert problems(run_of(record(), record(verdict))) == []
 
 
-# ── texts from outside ────────────────────────────────────────────────────────────────────────
 @pytest.mark.sampled(6)
 @pytest.mark.parametrize("text", HOSTILE)
 def test_whatever_a_backend_says_is_text(text):

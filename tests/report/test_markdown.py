@@ -58,7 +58,6 @@ def shown(said):
     return "".join(seen([f"x {said} x"]).texts).replace("\u200b", "").strip()
 
 
-# ── texts ─────────────────────────────────────────────────────────────────────────────────────
 @settings(deadline=None)
 @given(TEXTS)
 def test_a_text_is_shown_as_it_is(said):
@@ -102,7 +101,6 @@ def test_a_table_is_one():
     assert [attrs for tag, attrs in page.tags if tag == "td"][1] == {"style": "text-align:right"}
 
 
-# ── the page ──────────────────────────────────────────────────────────────────────────────────
 def page_of(run):
     return "\n".join(markdown.lines(run)) + "\n"
 

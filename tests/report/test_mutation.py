@@ -190,7 +190,6 @@ def test_an_argument_cannot_steer_the_terminal():
     assert "\x1b" not in page.text
 
 
-# ── groups ────────────────────────────────────────────────────────────────────────────────────
 GROUPS = (
     CaseGroup("Hardmax", "ties", 12, "cases/hardmax.yaml:3:3", (mutant("last_of_ties"),)),
     CaseGroup(

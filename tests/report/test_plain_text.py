@@ -58,7 +58,6 @@ def test_an_index_is_a_list(place, said):
     assert plain_text.index(place) == said
 
 
-# ── amounts ──────────────────────────────────────────────────────────────────────────────────────
 @pytest.mark.parametrize(
     ("written", "value", "said"),
     [

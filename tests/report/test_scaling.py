@@ -110,7 +110,6 @@ def test_nothing_from_outside_steers_the_terminal():
     assert "\x1b" not in "".join(lines(rows, bench(sly, "x", backends={sly: sly, "x": sly})))
 
 
-# ── the picture ───────────────────────────────────────────────────────────────────────────────
 @pytest.mark.parametrize("name", ["plot.pdf", "plot", "svg", "plot.svg.gz"])
 def test_the_ending_says_what_is_drawn(name):
     with pytest.raises(UsageError, match=r"a plot ends in \.svg or \.png"):

@@ -69,7 +69,6 @@ def test_numbers_are_never_cut():
     assert {"7", "12", "123"} <= {line.split()[-1] for line in shown(5)}
 
 
-# ── colours ───────────────────────────────────────────────────────────────────────────────────
 @pytest.mark.parametrize("name", sorted({*style.COLOURS.values(), "bright_black", "dim"}))
 @pytest.mark.parametrize("paper", ["#000000", "#ffffff"], ids=["on black", "on white"])
 def test_every_colour_is_readable(name, paper):

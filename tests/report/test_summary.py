@@ -277,7 +277,6 @@ def test_unjudged_elements_of_passes_are_told_of_each_backend():
     assert lines[-1] == "acme 1.5: 9 elements unjudged, in Hardmax/first_of_ties, Hardmax/nan"
 
 
-# ── without -v: one screen ────────────────────────────────────────────────────────────────────
 def overview(results, *backends, **options):
     """The lines of the overview, from its table on."""
     lines = shown(results, *backends, verbose=False, **options).lines

@@ -38,7 +38,6 @@ def complaint(path):
     return made.complaint(timing_store.read, path)
 
 
-# ── what is written is read ───────────────────────────────────────────────────────────────────
 def test_what_was_written_is_read_to_the_last_bit(file):
     assert timing_store.read(file(LINES)) == Stored(BENCH, ROWS, complete=True)
 
@@ -48,19 +47,12 @@ def test_a_line_is_what_any_reader_of_json_takes():
     assert line.isascii()
     assert json.loads(first)["bench"]["machine"]["cores"] == 8
     found = json.loads(line)
-    assert list(found) == [
-        "type",
-        "case",
-        "op",
-        "dtype",
-        "shapes",
-        "moved",
-        "timings",
-        "copy",
-        "yardstick",
-        "sweep",
-        "digest",
-    ]
+    assert (
+        list(found)
+        == """
+        type case op dtype shapes moved timings copy yardstick sweep digest
+    """.split()
+    )
     acme, bolt = found["timings"]
     assert (acme["backend"], acme["why_not"], acme["prepared"]) == ("acme", "", [0.012] * 3)
     assert acme["samples"]["round"] == [*range(30)]
@@ -103,7 +95,6 @@ def test_a_full_disk_is_no_traceback():
         timing_store.write(Path("/dev/full"), BENCH, ROWS, complete=True)
 
 
-# ── what cannot be read ───────────────────────────────────────────────────────────────────────
 def test_a_line_cut_short_is_told_and_what_can_be_done(file):
     assert complaint(file([*LINES[:3], LINES[3][:80]], end="")) == [
         ":4:1: this line is cut short (without it, the rest can be used)"
@@ -177,7 +168,6 @@ def test_a_file_that_is_too_large_is_not_read_to_its_end(monkeypatch, file):
     assert complaint(file(["x" * (1 << 20)])) == [": the file is larger than 1 MiB"]
 
 
-# ── no bytes end in a traceback ───────────────────────────────────────────────────────────────
 WHOLE = "\n".join(timing_store.lines(BENCH, [replace(ROWS[1], copy=())], complete=True)).encode()
 
 

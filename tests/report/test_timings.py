@@ -86,7 +86,6 @@ def test_colours_are_beside_words_and_never_in_their_place():
     assert "\x1b[31mtorch was not timed" in page.text
 
 
-# ── a line ────────────────────────────────────────────────────────────────────────────────────
 def test_a_line_holds_the_median_and_what_follows_from_it():
     # 1 MB in 1 ms are 1 GB/s; a copy needs a fifth of the time.
     one = row(
@@ -177,7 +176,6 @@ def test_a_long_address_is_shown_in_full(width):
     assert "baseline" in lines[lines.index(address) + 1]
 
 
-# ── remarks ───────────────────────────────────────────────────────────────────────────────────
 def test_a_machine_that_was_too_noisy_is_told():
     samples = [replace(one, seconds=1.5e-3) for one in steady(NUMPY, 1e-3).samples[:6]]
     noisy = Timing(NUMPY, (*samples, *steady(NUMPY, 1e-3).samples[6:]))
@@ -214,7 +212,6 @@ def test_nothing_from_outside_steers_the_terminal():
     assert "\x1b" not in page.text
 
 
-# ── above and below ───────────────────────────────────────────────────────────────────────────
 def test_conditions_that_nobody_knows_are_not_told():
     page = Page(100)
     machine = replace(MACHINE, processor="", governor="", cores=1)

@@ -92,7 +92,6 @@ def test_answers_to_different_questions_are_not_joined(golden):
     assert case.beyond == "its right answers are of different models or inputs"
 
 
-# ── damage ────────────────────────────────────────────────────────────────────────────────────
 OUTPUT = f"{RANDOM}/test_data_set_0/output_0.pb"
 
 

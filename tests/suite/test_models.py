@@ -132,7 +132,6 @@ def test_random_outputs_are_told_apart(tmp_path):
     assert question(case).random
 
 
-# ── what is wrong with files ──────────────────────────────────────────────────────────────────
 def _test(tmp_path, *args):
     return write(tmp_path / "test_a", *args)
 
@@ -282,7 +281,6 @@ def test_a_data_set_without_outputs_is_damaged(tmp_path):
         assert wrong in told(folder)
 
 
-# ── node tests ────────────────────────────────────────────────────────────────────────────────
 @pytest.mark.gate
 def test_node_tests_are_those_of_the_package_every_one_of_them():
     from onnx.backend.test.case.node import collect_testcases

@@ -79,9 +79,6 @@ def _but_the_first(m: Matrix) -> Matrix:
     return m[:, 1:] if m.shape[1] > 1 else m
 
 
-# ── sums ──────────────────────────────────────────────────────────────────────────────────────
-
-
 def _total(m: Matrix) -> Any:
     return m.sum(axis=1)
 
@@ -119,9 +116,6 @@ SUMS: tuple[Mutant, ...] = faults(
     ("sum_in_bfloat16", "the sum was taken in bfloat16", partial(_in_turn, ml_dtypes.bfloat16)),
     ("sum_in_float32", "the sum was taken in float32", partial(_in_turn, np.float32), DOUBLE),
 )  # fmt: skip
-
-
-# ── extremes ──────────────────────────────────────────────────────────────────────────────────
 
 
 def _top(m: Matrix) -> Any:
@@ -162,9 +156,6 @@ EXTREMES: tuple[Mutant, ...] = faults(
           ("mean", "mean of", lambda m: m.mean(axis=1, dtype=m.dtype)),
           ("minimum", "minimum of", lambda m: m.min(axis=1)))),
 )  # fmt: skip
-
-
-# ── places ────────────────────────────────────────────────────────────────────────────────────
 
 
 def _comparable(m: Matrix) -> Matrix:
@@ -379,9 +370,6 @@ PLACES: tuple[Mutant, ...] = faults(
 )  # fmt: skip
 
 
-# ── rows that nobody computes ─────────────────────────────────────────────────────────────────
-
-
 def _left_out(right: Callable[[Matrix], Any], value: float, kept: int, m: Matrix) -> Any:
     """All rows but the first `kept` come to `value`; counted from the end, one is kept at least."""
     found = right(m)
@@ -401,8 +389,6 @@ LEFT_OUT: tuple[Mutant, ...] = tuple(
         ("rows_stop_at_1024", "only the first 1,024 rows were computed", 1024))
 )  # fmt: skip
 
-
-# ── the first few ─────────────────────────────────────────────────────────────────────────────
 
 #: The places of the first `k` of each row, from the matrix, `k`, and True for the largest.
 Few: TypeAlias = Callable[[Matrix, int, bool], Any]

@@ -85,7 +85,8 @@ def _scattered(data, index, updates, reduction, allowed=()):
     if turns.any() and (rounds or reduction == "none"):
         raise NotSupported(f"nothing is said of the order of updates with reduction {reduction}")
     if reduction != "none":
-        _check_reducible(data, reduction), _check_reducible(updates, reduction)
+        for x in (data, updates):
+            _check_reducible(x, reduction)
     flat, updates = xp.reshape(data, (-1,)), xp.reshape(updates, (-1,))
     for turn in range(turns.max(initial=-1) + 1):
         (chosen,) = np.nonzero(turns == turn)

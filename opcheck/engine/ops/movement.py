@@ -2,7 +2,7 @@
 
 import math
 from fractions import Fraction
-from itertools import pairwise
+from itertools import pairwise, zip_longest
 
 import numpy as np
 
@@ -94,11 +94,7 @@ EXPAND = operator("Expand", exact=True)
 @EXPAND.formula(8, 13)
 def expand(input, shape):
     sizes, own = listed("shape", shape), list(input.shape)
-    rank = max(len(sizes), len(own))
-    pairs = [
-        ([1] * (rank - len(own)) + own)[n : n + 1] + ([1] * (rank - len(sizes)) + sizes)[n : n + 1]
-        for n in range(rank)
-    ]
+    pairs = [*zip_longest(own[::-1], sizes[::-1], fillvalue=1)][::-1]
     if any(1 not in (a, b) and a != b for a, b in pairs) or any(n < 0 for n in sizes):
         raise InvalidNode(f"{own} and {sizes} do not broadcast")
     found = [b if a == 1 else a for a, b in pairs]

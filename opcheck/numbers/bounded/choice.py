@@ -271,9 +271,9 @@ def _step(function: Callable[[Any], Any], x: Bounded) -> Bounded:
     return Bounded(middle, x.dtype, x.arithmetic, Errors(e, lost=x.lost))
 
 
-sign, floor, ceil, trunc = (partial(_step, f) for f in (np.sign, np.floor, np.ceil, np.trunc))
+sign, floor, ceil, trunc = (partial(_step, real(n)) for n in ("sign", "floor", "ceil", "trunc"))
 #: The nearest integer, ties to even.
-round = partial(_step, np.rint)
+round = partial(_step, real("round"))
 
 
 def _remainder(name: str, a: Any, b: Any) -> Bounded:

@@ -112,9 +112,6 @@ def real(name: str) -> Callable[..., Any]:
     return function
 
 
-# ── arithmetic ────────────────────────────────────────────────────────────────────────────────
-
-
 def _sum(add_up: Callable[[Any, Any], Any], a: Any, b: Any) -> Bounded:
     """A sum or a difference, rounded once."""
     a, b = pair(a, b)
@@ -291,9 +288,6 @@ def _turned(turn: Callable[[Any], Any], x: Bounded) -> Bounded:
 
 
 negative, abs = partial(_turned, np.negative), partial(_turned, np.abs)
-
-
-# ── library functions ─────────────────────────────────────────────────────────────────────────
 
 
 @dataclass(frozen=True)

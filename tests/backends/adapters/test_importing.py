@@ -34,7 +34,6 @@ def break_import(monkeypatch: pytest.MonkeyPatch, module: str, error: BaseExcept
     monkeypatch.setattr(builtins, "__import__", broken)
 
 
-# ── imports ───────────────────────────────────────────────────────────────────────────────────
 @pytest.mark.parametrize(("kind", "install", "module"), NEEDS)
 @pytest.mark.parametrize("error", [RuntimeError, OSError, AttributeError, ImportError])
 def test_a_broken_package_is_told_with_a_hint(kind, install, module, error, monkeypatch):
@@ -82,7 +81,6 @@ def test_an_import_that_works_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> 
         assert acme_engine is module
 
 
-# ── options ───────────────────────────────────────────────────────────────────────────────────
 def precision(text: str) -> str:
     if text not in ("f32", "f16"):
         raise ValueError("precision is f32 or f16")
@@ -129,7 +127,6 @@ def test_a_number_of_threads_is_a_whole_one_from_1(text: str) -> None:
     assert threads("64") == 64
 
 
-# ── details ───────────────────────────────────────────────────────────────────────────────────
 def test_a_detail_without_a_meaning_is_refused() -> None:
     with pytest.raises(UsageError, match=r"^backend 'acme' takes no detail, got 'fast'$"):
         take("acme", {}, KNOWN, "fast")

@@ -87,7 +87,6 @@ def pretend(monkeypatch: pytest.MonkeyPatch, session: Any) -> None:
     monkeypatch.setattr(onnxruntime, "InferenceSession", lambda *_, **__: next(sessions, session))
 
 
-# ── the requested provider and no other ───────────────────────────────────────────────────────
 def test_the_cpu_s_provider_has_one_address_however_it_is_named() -> None:
     assert connect("onnxruntime:CPUExecutionProvider").info == ORT.info
     assert ORT.info.address == "onnxruntime"
@@ -193,7 +192,6 @@ def test_a_provider_that_fails_while_it_runs_is_not_replaced(made, monkeypatch, 
     assert capsys.readouterr().out == ""
 
 
-# ── what its exceptions mean ──────────────────────────────────────────────────────────────────
 def test_a_missing_kernel_is_declined() -> None:
     x = X.astype(np.float64)
     outcome = outcome_of(task_of("Hardmax", 13, {"axis": 1}, x), x)
@@ -343,7 +341,6 @@ def test_its_signal_for_not_implemented_is_heard_in_both_stages(monkeypatch):
     assert outcome_of(HARDMAX, X) == Declined("not here")
 
 
-# ── data ──────────────────────────────────────────────────────────────────────────────────────
 def test_bfloat16_stands_beside_other_types() -> None:
     x = np.array([1.5, -2, 0], ml_dtypes.bfloat16)
     there = output_of(task_of("Cast", 13, {"to": 1}, x), x)

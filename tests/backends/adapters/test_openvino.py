@@ -57,7 +57,6 @@ def settings_of(backend: Any) -> Any:
     return settings
 
 
-# ── which device, and how ─────────────────────────────────────────────────────────────────────
 def test_the_cpu_has_one_address_however_it_is_named(vino: Any) -> None:
     assert vino.info == adapter.connect("CPU", {}).info
     assert vino.info.address == vino.info.kind == "openvino"
@@ -128,7 +127,6 @@ def test_another_device_is_addressed_and_has_no_threads_if_it_knows_none(monkeyp
     assert settings_of(backend) == {}
 
 
-# ── what its errors mean ──────────────────────────────────────────────────────────────────────
 def test_an_operator_it_lacks_is_declined(vino: Any) -> None:
     square = np.ones((2, 2), np.float32)
     outcome = outcome_of(vino, task_of("Det", 22, {}, square), square)
@@ -187,7 +185,6 @@ def test_other_exceptions_are_accidents(vino: Any, error: Exception) -> None:
     assert not outcome.documented
 
 
-# ── data ──────────────────────────────────────────────────────────────────────────────────────
 def test_bfloat16_stands_beside_other_types(vino: Any) -> None:
     x = np.array([1.5, -2, 0], BFLOAT16)
     there = output_of(vino, task_of("Cast", 13, {"to": 1}, x), x)

@@ -58,7 +58,6 @@ def answer(backend: Backend) -> list[float]:
     return values
 
 
-# ── finding it ────────────────────────────────────────────────────────────────────────────────
 def test_a_class_in_the_working_directory_is_a_backend(write: Write) -> None:
     write("doubling.py", TWICE)
     backend = connect("py:doubling:Twice")
@@ -187,7 +186,6 @@ def test_it_needs_a_module(address: str) -> None:
     assert (error.message, error.hint) == ("backend 'py' needs a module", "write py:pkg.mod:Class")
 
 
-# ── making it ─────────────────────────────────────────────────────────────────────────────────
 MAKERS = """
     class Noting:
         version = "1.0"
@@ -275,7 +273,6 @@ def test_something_that_cannot_run_is_no_prepared_task(write: Write) -> None:
         answer(connect("py:makers:Noting"))
 
 
-# ── what goes wrong in it ─────────────────────────────────────────────────────────────────────
 @pytest.mark.parametrize(
     ("text", "message"),
     [

@@ -41,7 +41,6 @@ def lp_pool(backend: Any, x: Any, at_opset: int = 18, **attrs: Any) -> Any:
     return answer_of(backend, task_of("LpPool", at_opset, attrs, x), x)[0, 0].tolist()
 
 
-# ── what it is ────────────────────────────────────────────────────────────────────────────────
 def test_it_has_one_thread_unless_told_otherwise() -> None:
     try:
         info = adapter.connect(None, {"threads": "2"}).info
@@ -60,7 +59,6 @@ def test_it_takes_no_detail_and_no_other_option() -> None:
         adapter.connect(None, {"device": "cuda"})
 
 
-# ── what it computes ──────────────────────────────────────────────────────────────────────────
 @pytest.mark.parametrize("dtype", FLOATS)
 def test_softmax_and_hardmax_keep_the_type(dtype: Any, backend: Any) -> None:
     x = X.astype(dtype)
@@ -133,7 +131,6 @@ def test_a_constant_of_the_model_is_an_input_like_any_other(backend: Any) -> Non
         assert prepared.run([])[0].tolist() == [[0, 1, 0], [1, 0, 0]]
 
 
-# ── what it refuses ───────────────────────────────────────────────────────────────────────────
 @pytest.mark.parametrize(
     ("op", "at_opset", "attrs", "shape"),
     [

@@ -44,7 +44,6 @@ def test_it_has_no_variants(backend: Any) -> None:
         adapter.connect(None, {"threads": "1"})
 
 
-# ── what its errors mean ──────────────────────────────────────────────────────────────────────
 def test_an_operator_it_lacks_is_declined(backend: Any) -> None:
     square = np.ones((2, 2), np.float32)
     outcome = outcome_of(backend, task_of("Det", 11, {}, square), square)
@@ -104,7 +103,6 @@ def test_other_exceptions_are_accidents(backend: Any, error: Exception) -> None:
     )
 
 
-# ── data ──────────────────────────────────────────────────────────────────────────────────────
 def test_no_file_has_a_name_while_it_reads_a_model(backend, tmp_path, monkeypatch):
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     seen = []

@@ -91,44 +91,20 @@ BEARABLE = {
     "modifies_its_inputs": (Verdict.UNSTABLE, "input 0 of run 1 was modified"),
     "reshapes_its_inputs": (Verdict.UNSTABLE, "input 0 of run 1 was modified"),
     **dict.fromkeys(
-        [
-            "honest_subclass",
-            "matrix",
-            "backwards",
-            "other_byte_order",
-            "forks",
-            "forks_and_raises",
-            "leaves_children",
-            "prints",
-            "closes_its_outputs",
-            "goes_elsewhere",
-            "in_a_file",
-            "replaces_its_outputs",
-            "patches_numpy",
-            "patches_more",
-            "handles_signals",
-            "crashes_at_exit",
-            "hangs_at_exit",
-        ],
+        """
+            honest_subclass matrix backwards other_byte_order forks forks_and_raises leaves_children
+            prints closes_its_outputs goes_elsewhere in_a_file replaces_its_outputs patches_numpy
+            patches_more handles_signals crashes_at_exit hangs_at_exit
+        """.split(),
         (Verdict.PASS, "$"),
     ),
 }
 #: These reach into the cases after them; they have tests of their own.
 APART = {
-    "aborts_later",
-    "exits_later",
-    "alarm_later",
-    "garbage_later",
-    "allows_itself_no_bytes",
-    "allows_itself_no_file",
-    "limits_its_memory",
-    "thread_prints_for_ever",
-    "huge",
-    "large",
-    "echo",
-    "not_first",
-    "defect",
-    "forks_with_much_memory",
+    *"""
+    aborts_later exits_later alarm_later garbage_later allows_itself_no_bytes allows_itself_no_file
+    limits_its_memory thread_prints_for_ever huge large echo not_first defect forks_with_much_memory
+""".split()
 }
 #: Of the deadly ones, those in the run of 200 cases: each kind of end once.
 MIXED = "segfault kills_itself exit_0 crash_with_children closes_everything grows hang stops_itself"
@@ -195,7 +171,6 @@ def test_where_somebody_s_code_raised_is_told_with_the_failure(survivals):
     assert survivals["a__unsupported"].printed == ""
 
 
-# ── many of them in one run ─────────────────────────────────────────────────────────────────────
 @pytest.fixture(scope="module")
 def mixed(tmp_path_factory):
     """The names of 200 cases, in order, and what came of `opcheck run` on them, in time."""

@@ -12,7 +12,6 @@ def refusal(function: Any, *arguments: Any) -> str:
     return str(error.value)
 
 
-# ── the first line ────────────────────────────────────────────────────────────────────────────
 def test_a_program_begins_with_its_name_and_version() -> None:
     line = b' {"opcheck": 1, "name": " tiny ", "version": "0.1"} \r\n'
     assert read_hello(line) == "tiny 0.1"
@@ -48,7 +47,6 @@ def test_a_line_is_shown_as_far_as_anybody_reads() -> None:
     assert "standard output is for the protocol alone" in told
 
 
-# ── replies ───────────────────────────────────────────────────────────────────────────────────
 @pytest.mark.parametrize(
     ("line", "reply"),
     [

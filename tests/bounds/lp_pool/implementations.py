@@ -36,8 +36,6 @@ from tests.bounds.arithmetic import (
 Step: TypeAlias = Callable[[Array, float], Array]
 Implementation: TypeAlias = Callable[[Array, float], Array]
 
-# ── powers ────────────────────────────────────────────────────────────────────────────────────
-
 
 def power(a: Array, p: float) -> Array:
     return np.power(a, a.dtype.type(p))
@@ -95,9 +93,6 @@ def by_base_two(a: Array, p: float) -> Array:
     return np.exp2(a.dtype.type(p) * np.log2(a))
 
 
-# ── roots ─────────────────────────────────────────────────────────────────────────────────────
-
-
 def root(s: Array, p: float) -> Array:
     """pow with 1/p, which is rounded."""
     return np.power(s, s.dtype.type(1) / s.dtype.type(p))
@@ -144,9 +139,6 @@ def reciprocal_root(s: Array, p: float) -> Array:
         return root(s, p)
     positive = np.where(s > 0, s, s.dtype.type(1))
     return np.where(s > 0, s * off(1 / np.sqrt(wide(positive)), s.dtype, 4, upwards(s)), s)
-
-
-# ── implementations ───────────────────────────────────────────────────────────────────────────
 
 
 def norm(power: Step, root: Step, total: Sum = sequential) -> Implementation:

@@ -83,9 +83,6 @@ def test_where_sums_are_long_half_the_value_may_be_honest(dtype: np.dtype) -> No
     assert ask(x, 1).judge(got, declared=[dtype.name]).wrong == 0
 
 
-# ── out of range ──────────────────────────────────────────────────────────────────────────────
-
-
 def verdicts(
     dtype: np.dtype, p: float, size: int, y: float, declared: tuple[str, ...] = ()
 ) -> dict[str, set[str | None]]:
@@ -169,9 +166,6 @@ def test_a_declared_float16_may_leave_its_range_and_flush_its_terms() -> None:
         found = verdicts(FLOAT16, p, 4, y, ("float16",))
         assert found["right"] == found["zero"] == found["half"] == {None}
         assert found["lost"] == found["else"] == WRONG
-
-
-# ── large outputs ─────────────────────────────────────────────────────────────────────────────
 
 
 def test_a_large_output_that_saturates_is_judged_like_a_small_one() -> None:

@@ -20,9 +20,6 @@ LOG2E = np.longdouble("1.44269504088896340735992468100189214")
 LN2 = np.longdouble("0.693147180559945309417232121458176568")
 
 
-# ── exponentials ──────────────────────────────────────────────────────────────────────────────
-
-
 def by_exp2(x: Array) -> Array:
     """Two roundings that grow with x: that of log2(e) and that of the product."""
     return np.exp2(x * x.dtype.type(LOG2E))
@@ -59,9 +56,6 @@ def clamped(x: Array) -> Array:
 
 def flushed(exp: Exp, times: float = 1.0) -> Exp:
     return lambda x: ar.flush(exp(x), times)
-
-
-# ── the whole row at once ─────────────────────────────────────────────────────────────────────
 
 
 def shifted(x: Array) -> Array:
@@ -136,9 +130,6 @@ def flushing(x: Array, times: float = 1.0, exp: Exp = np.exp) -> Array:
     """Neither exp nor the quotient knows numbers below `times` the smallest normal one."""
     e = ar.flush(exp(shifted(x)), times)
     return ar.flush(e / ar.sequential(e), times)
-
-
-# ── the row in pieces, with rescaling ─────────────────────────────────────────────────────────
 
 
 def online(x: Array, lanes: int = 1, exp: Exp = np.exp, chunked: bool = False) -> Array:

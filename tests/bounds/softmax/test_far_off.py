@@ -108,9 +108,6 @@ def test_nothing_is_no_row_of_equal_numbers_however_poor_the_arithmetic(dtype, l
             assert found.problem == "values", columns
 
 
-# ── what the raw log-sum-exp gives ────────────────────────────────────────────────────────────
-
-
 @pytest.mark.parametrize("dtype", ["bfloat16", "float32", "float64"])
 def test_far_from_0_the_raw_log_sum_exp_does_not_divide_and_is_named(dtype: str) -> None:
     inside = np.float64 if dtype == "float64" else np.float32

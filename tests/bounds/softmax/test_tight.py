@@ -77,9 +77,6 @@ def test_an_error_of_one_roundoff_in_the_sum_is_below_what_any_bound_can_ask() -
             assert not told(compare(right, e / (ar.pairwise(e) + np.float32(1e-7))))
 
 
-# ── what is below what any bound can ask ──────────────────────────────────────────────────────
-
-
 @pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16"])
 def test_an_exponential_good_to_20_bits_is_admitted_where_its_error_is_largest(dtype: str) -> None:
     answer = mutants.with_exp(mutants.rippling)
@@ -91,9 +88,6 @@ def test_an_exponential_good_to_20_bits_is_admitted_where_its_error_is_largest(d
         x = rows.rounded(x, dtype)
         got = answer(x.astype(np.float32)).astype(x.dtype)
         assert not told(compare(want(x), got)), columns
-
-
-# ── 16 bits ───────────────────────────────────────────────────────────────────────────────────
 
 
 def _inside(x: Array) -> tuple[Array, Array]:
@@ -142,7 +136,6 @@ def test_truncation_is_seen_on_every_other_element(dtype: str) -> None:
     assert not told(compare(right, honest.answer("pairwise sum", x)))
 
 
-# ── poorer arithmetic is called by its name, and passes where it is declared ─────────────────────
 SHORT = ("float16", "bfloat16")
 LENGTHS = (1, 2, 3, 4, 8, 17, 33, 64, 257)
 

@@ -107,9 +107,6 @@ def test_every_fault_of_a_function_that_operators_call_concerns_a_case() -> None
     assert {(p, name) for p, name in made - seen if ("", name) not in own} == set()
 
 
-# ── no node is too strange ────────────────────────────────────────────────────────────────────
-
-
 def strange(op: OpVersion) -> Iterator[Node]:
     """Nodes that are invalid, empty, or of other types and ranks than usual."""
     lists: dict[str, Any] = {"kernel_shape": (2, 2), "strides": (1, 2), "pads": (1, 0, 0, 1)}
@@ -148,9 +145,6 @@ def test_no_warning_comes_of_values_at_the_ends_of_the_range(mutant: Mutant) -> 
             with warnings.catch_warnings():
                 warnings.simplefilter("error")
                 own.made_on(Node(op, (data,), attrs))
-
-
-# ── what is wrong anywhere ────────────────────────────────────────────────────────────────────
 
 
 def general(name: str, values: object, dtype: str = "float32", **attrs: int) -> list[object] | None:

@@ -14,8 +14,6 @@ from opcheck.errors import InvalidNode
 from opcheck.model import OpVersion, Typed
 from tests.engine.mutants.pooled import BITS, Shown
 
-# ── inputs ────────────────────────────────────────────────────────────────────────────────────
-
 
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
@@ -113,8 +111,6 @@ def test_a_tensor_is_an_attribute_like_any_other(name: str, stated: Any, missing
         made = mutant.made_on(Node(op, (np.array([2]),), attrs))
         assert (None if isinstance(made, InvalidNode) else made[0].tolist()) == wanted
 
-
-# ── attributes ────────────────────────────────────────────────────────────────────────────────
 
 CUBE = [[[1, 2, 4], [8, 16, 32]]]
 P_IN_32_BITS = {"kernel_shape": (1,), "p": 1 - 2**32}

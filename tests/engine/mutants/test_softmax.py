@@ -33,8 +33,6 @@ def answer(name: str, asked: Node) -> Any:
     return out
 
 
-# ── what a row is: of equal elements, each has one of so many parts ───────────────────────────
-
 PARTS: list[tuple[str, int, tuple[int, ...], Attrs, int]] = [
     ("version_13_always", 11, (2, 3, 4), {}, 4),
     ("version_11_always", 13, (2, 3, 4), {}, 12),
@@ -84,8 +82,6 @@ def test_another_row_has_another_number_of_parts(name, since, shape, attrs, part
     assert out.shape == shape
     np.testing.assert_allclose(out, 1 / parts, rtol=1e-6)
 
-
-# ── the numbers ───────────────────────────────────────────────────────────────────────────────
 
 ROWS: list[tuple[str, list[list[float]], list[list[float]]]] = [
     ("rows_side_by_side", [[0, log(3)], [0, 0]], [[0.25, 0.75], [0.5, 0.5]]),
@@ -209,9 +205,6 @@ def test_a_fast_exponential_errs_by_no_more_than_it_says() -> None:
 
 def test_the_coerced_matrix_is_left_as_the_output() -> None:
     assert answer("left_coerced", node(np.zeros((2, 3, 4)), since=11, axis=1)).shape == (2, 12)
-
-
-# ── what is refused ───────────────────────────────────────────────────────────────────────────
 
 
 @pytest.mark.parametrize(

@@ -130,7 +130,6 @@ def test_cold_calls_are_timed_one_by_one() -> None:
     assert set(process.asked) == {(1, 1 << 20)}
 
 
-# ── visits ────────────────────────────────────────────────────────────────────────────────────
 def test_processes_visit_once_before_each_look_and_share_rounds_and_seconds() -> None:
     tours = [*Plan("a", processes=5, looks=(30, 60, 120), seconds=24.0).tours()]
     assert [[visit.worker for visit in tour] for tour in tours] == [[0, 1, 2, 3, 4]] * 3
@@ -143,7 +142,6 @@ def test_rounds_that_processes_cannot_share_are_more_and_not_fewer() -> None:
     assert [visit.rounds for visit in tour] == [3, 3, 3, 3]
 
 
-# ── work in this process ──────────────────────────────────────────────────────────────────────
 def test_work_in_this_process_is_timed_as_that_of_workers() -> None:
     def busy() -> None:
         end = time.process_time() + 0.002

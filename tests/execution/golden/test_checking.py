@@ -58,7 +58,6 @@ def unchanged(_: Any) -> None:
     """Only checksums are made anew."""
 
 
-# ── as it was written ─────────────────────────────────────────────────────────────────────────
 def test_a_folder_as_it_was_written_is_right_and_counted(folder: Path) -> None:
     checked = check(folder, processes=2)
     assert checked.findings == ()
@@ -128,7 +127,6 @@ def test_damages_drawn_at_random_are_found_each(tmp_path: Path) -> None:
     assert sum(count for (_, what), count in found.items() if what == "found") > 5 * len(DAMAGES)
 
 
-# ── forged: everything vouches for what is there ──────────────────────────────────────────────
 def test_a_forged_answer_is_found_by_the_oracle(folder: Path) -> None:
     array = tensor(folder, OUTPUT)
     array[0, 0] = np.nextafter(array[0, 0], np.float32(2))
@@ -305,7 +303,6 @@ def test_a_test_in_another_kind_s_folder_is_told(folder: Path) -> None:
     assert findings(folder) == {moved: "belongs into must/, by its rule"}
 
 
-# ── from strangers ────────────────────────────────────────────────────────────────────────────
 def test_links_are_not_followed(folder: Path, tmp_path: Path) -> None:
     outside = tmp_path / "outside"
     outside.mkdir()

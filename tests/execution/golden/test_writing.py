@@ -27,7 +27,6 @@ def tree(folder: Path) -> dict[str, bytes]:
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in found}
 
 
-# ── what is written ───────────────────────────────────────────────────────────────────────────
 def test_a_test_is_a_folder_in_onnx_s_layout(tmp_path: Path) -> None:
     golden(tmp_path)
     names = {
@@ -91,7 +90,6 @@ def test_any_number_of_processes_writes_the_same_bytes(tmp_path: Path) -> None:
     assert tree(tmp_path / "1") == tree(tmp_path / "2")
 
 
-# ── ONNX's own loader and runner ──────────────────────────────────────────────────────────────
 class Rep:
     """Answers by what is asked for, moved by so many ULP."""
 
@@ -160,7 +158,6 @@ def test_onnx_s_loader_finds_the_tolerance(tmp_path: Path) -> None:
     assert (case.rtol, case.atol) == (data["rtol"], data["atol"])
 
 
-# ── where it is written ───────────────────────────────────────────────────────────────────────
 def test_a_folder_that_is_there_needs_force(tmp_path: Path) -> None:
     golden(tmp_path)
     before = tree(tmp_path / "golden")

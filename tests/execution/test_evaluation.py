@@ -441,8 +441,8 @@ def test_who_drifts_and_is_wrong_on_other_data_in_any_run_is_not_unstable(tmp_pa
     assert (result.verdict, result.irreproducible) == (Verdict.PASS, True)
 
 
-def test_other_data_of_an_unknown_operator_may_be_refused(tmp_path: Path) -> None:
-    # Nobody but the operator's own text knows which ratios are legal.
+def test_other_data_that_nobody_calls_legal_may_be_refused(tmp_path: Path) -> None:
+    # No other ratio is legal in every mode, so it stays, and who refuses other data is not accused.
     text = """
         op: Dropout
         dtype: float32

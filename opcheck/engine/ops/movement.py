@@ -356,11 +356,13 @@ def dropout_in_inference(data, *, outputs=1):
 @DROPOUT.formula(12, 13, 22)
 def dropout(data, ratio=None, training_mode=None):
     share = 0.5 if ratio is None else scalar("ratio", ratio)
-    if training_mode is not None and scalar("training_mode", training_mode):
-        if not 0 <= share < 1:
-            raise InvalidNode(f"ratio {share}; allowed: at least 0 and below 1")
-        if share:
-            raise NotSupported("what is dropped in training is random")
+    trains = training_mode is not None and scalar("training_mode", training_mode)
+    if not 0 <= share < 1:
+        # "value in [0, 1)", and without training "ratio is ignored".
+        kind = InvalidNode if trains else NotSupported
+        raise kind(f"ratio {share}; allowed: at least 0 and below 1")
+    if trains and share:
+        raise NotSupported("what is dropped in training is random")
     return data, np.ones(data.shape, np.bool_)
 
 

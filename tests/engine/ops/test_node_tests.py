@@ -19,8 +19,8 @@ from tests.node_tests import asked_by, node_tests_of
 #: Of types that case files cannot state, training, and what the text leaves open.
 UNSTATED = (
     r"unsupported by opcheck: (casts of (string|u?int[24]|float[48]\w*)|the bits of .*)"
-    r"|what is dropped in training is random|BatchNormalization in training"
-    r"|nothing is said of (the order of updates|what a window beyond the padding) .*"
+    r"|what is dropped in training is random"
+    r"|nothing is said of the order of updates .*"
 )
 
 

@@ -24,7 +24,10 @@ def test_a_folder_of_test_data_is_judged_and_the_failure_can_be_repeated(run, tm
     found = run("run", "data", "-b", "onnxruntime", "-b", "reference", "--report", "json=run.jsonl")
     assert found.exit_code == 1
     assert "exit 1: does not conform: 2 fail" in found.stdout
-    assert "  asked   Einsum-12 at opset 17, equation=ij->ij, x float32[1, 3] [[1, -2, 3]]" in found.stdout
+    assert (
+        "  asked   Einsum-12 at opset 17, equation=ij->ij, x float32[1, 3] [[1, -2, 3]]"
+        in found.stdout
+    )
     repeat = "opcheck run data --case node/test_wrong -b reference --no-known"
     assert f"  repeat  {repeat}" in found.stdout
     assert run(*repeat.split()[1:]).exit_code == 1

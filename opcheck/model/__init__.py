@@ -1,7 +1,7 @@
 """The vocabulary: frozen dataclasses that every other module speaks, and no behaviour beyond them.
 
 `case` is what is written, `question` what a backend is asked and what it did, `result` what that is
-worth, `record` what is stored of it: all that these four define is offered here.
+worth and what is stored of it: all that these three define is offered here.
 """
 
 from opcheck.model.case import *

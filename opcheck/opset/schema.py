@@ -42,6 +42,11 @@ class Parameter:
     least: int = 1
     homogeneous: bool = True
 
+    @property
+    def stem(self) -> str:
+        """The name of a variadic parameter, to which a number is added; schemas add 0, or dots."""
+        return self.name.removesuffix("_0").removesuffix("...")
+
 
 @dataclass(frozen=True)
 class Schema:

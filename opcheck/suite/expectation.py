@@ -211,7 +211,7 @@ def place(parameters: Sequence[Parameter], name: str) -> tuple[int, int] | None:
                 return number, 0
             continue
         stem, _, count = name.rpartition("_")
-        if stem == parameter.name and _COUNT.fullmatch(count):
+        if stem == parameter.stem and _COUNT.fullmatch(count):
             return number, int(count)
     return None
 
@@ -230,7 +230,7 @@ def name_at(parameters: Sequence[Parameter], number: int) -> tuple[str, Paramete
     """The tensor's name at a place of the node, and its parameter; raises ValueError if none."""
     for before, parameter in enumerate(parameters):
         if parameter.option == "variadic":
-            return f"{parameter.name}_{number - before}", parameter
+            return f"{parameter.stem}_{number - before}", parameter
         if before == number:
             return parameter.name, parameter
     raise ValueError(f"the operator has {len(parameters)}, and no number {number}")
@@ -238,7 +238,7 @@ def name_at(parameters: Sequence[Parameter], number: int) -> tuple[str, Paramete
 
 def spelt(parameters: Iterable[Parameter]) -> list[str]:
     """The names a case file may use, for messages."""
-    return [f"{p.name}_0" if p.option == "variadic" else p.name for p in parameters]
+    return [f"{p.stem}_0" if p.option == "variadic" else p.name for p in parameters]
 
 
 def missing(parameters: Sequence[Parameter], names: Iterable[str]) -> list[str]:
@@ -251,7 +251,7 @@ def missing(parameters: Sequence[Parameter], names: Iterable[str]) -> list[str]:
             lacking.append(parameter.name)
         elif parameter.option == "variadic" and counts != list(range(max(len(counts), 1))):
             gap = next(k for k in range(len(counts) + 1) if k not in counts)
-            lacking.append(f"{parameter.name}_{gap}")
+            lacking.append(f"{parameter.stem}_{gap}")
     return lacking
 
 

@@ -252,7 +252,7 @@ def test_optional_variadic_and_several_tensors_get_the_schema_s_names(run, tmp_p
     both = {"p": x, "q": x, "r": x}
     folder_of(tmp_path / "sum", both, {"s": 3 * x}, op="Sum")
     assert run("golden", "import", "sum", "-o", "sum.yaml").exit_code == 0
-    assert [*tensors(tmp_path / "sum.yaml")] == ["data_0_0", "data_0_1", "data_0_2", "sum"]
+    assert [*tensors(tmp_path / "sum.yaml")] == ["data_0", "data_1", "data_2", "sum"]
 
 
 def test_what_is_there_is_not_replaced_unless_asked_for(run, tmp_path):

@@ -230,7 +230,7 @@ def _inputs(rng: Random, schema: Schema, lead: TensorSpec) -> Iterator[TensorSpe
     for number, parameter in enumerate(schema.inputs):
         names = [parameter.name] * (parameter.option == "single")
         if parameter.option == "variadic":
-            names = [f"{parameter.name}_{n}" for n in range(rng.randint(1, 3))]
+            names = [f"{parameter.stem}_{n}" for n in range(rng.randint(1, 3))]
         for n, name in enumerate(names):
             if number == schema.lead and n == 0:
                 yield replace(lead, name=name)

@@ -53,7 +53,7 @@ def _arrays(values: Any) -> list[Any]:
     ]
 
 
-_LAST = {"onnxruntime": "1.31.1", "onnx": "1.23.2"}
+_LAST = {"onnxruntime": "1.32.0", "onnx": "1.23.2"}
 
 needs_known_releases = pytest.mark.skipif(
     any(Version(version(package)) > Version(last) for package, last in _LAST.items()),

@@ -168,25 +168,28 @@ def command(
         timings.show_case(console, about, row)
     timings.show_means(console, about, rows)
     scaling.show_sweeps(console, about, rows, plot)
-    failed, said = None, ""
+    code, meaning = Exit.CONFORMS, ""
     if gate and rows:
         console.print()
-        failed, said = timing_gate.show(
-            console, gate, old, Stored(about, tuple(rows), complete=True)
-        )
-    timed = sum(bool(timing.samples) for row in rows for timing in row.timings)
-    if pyperf and timed:
+        stored = Stored(about, tuple(rows), complete=True)
+        failed, meaning = timing_gate.show(console, gate, old, stored)
+        code = failed or code
+    if pyperf and any(timing.samples for row in rows for timing in row.timings):
         write_text(pyperf, pyperf_text(about, rows))
     if error:
         raise error
-    code, meaning = Exit.CONFORMS, f"{plural(len(rows), 'case')}, {plural(timed, 'timing')}"
-    if said:
-        code, meaning = failed or code, f"{meaning}; {said}"
+    end(*_ending(rows, len(cases), code, meaning))
+
+
+def _ending(rows: Sequence[Timed], asked: int, code: Exit, said: str) -> tuple[Exit, str]:
+    """Return the exit code, `code` if all went well, and what it means; `said` by a gate."""
     if interrupt.asked():
-        code, meaning = Exit.INTERRUPTED, f"interrupted: {len(rows):,} of {len(cases):,} cases"
-    elif not timed:
-        code, meaning = Exit.NOTHING_JUDGED, "nothing was timed"
-    end(code, meaning)
+        return Exit.INTERRUPTED, f"interrupted: {len(rows):,} of {asked:,} cases"
+    timed = sum(bool(timing.samples) for row in rows for timing in row.timings)
+    if not timed:
+        return Exit.NOTHING_JUDGED, "nothing was timed"
+    counted = f"{plural(len(rows), 'case')}, {plural(timed, 'timing')}"
+    return code, f"{counted}; {said}" if said else counted
 
 
 def _chosen(sweep: str | None, *, paths: Sequence[Path], **selection: Any) -> list[Case]:

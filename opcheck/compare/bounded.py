@@ -107,7 +107,10 @@ def examine(want: Want, got: Array, dtype: DType, declared: Collection[str]) -> 
         return decision(first, first, True, whole, False)
     best, fewest = (first, whole, apart), whole.count
     for tier in others:
-        attempts = [(piece, judge(*piece[1:], dtype, tier)) for piece, _ in failed]
+        attempts = [
+            (piece, judge(*piece[1:], dtype, tier, (wrong, fewest) if len(pieces) == 1 else None))
+            for piece, wrong in failed
+        ]
         pairs = zip(attempts, failed, strict=True)
         if not any(((judged.shares > 1) & wrong).any() for (_, judged), (_, wrong) in pairs):
             # A larger range excuses nothing that it did not cost.
@@ -226,8 +229,14 @@ def _used_of_certain(want: Want, got: Array, tier: Tier) -> float:
     return used
 
 
-def judge(want: Want, got: Array, dtype: DType, tier: Tier) -> ElementShares:
-    """Judge every element by one tier."""
+def judge(
+    want: Want, got: Array, dtype: DType, tier: Tier, hopeless: tuple[Mask, int] | None = None
+) -> ElementShares:
+    """Judge every element by one tier.
+
+    Where one of these elements is wrong, and so many are, groups are not compared: it takes long,
+    and no element becomes right by it.
+    """
     y = want.values
     nothing = np.zeros(y.shape, np.bool_)
     if not got.size:
@@ -246,7 +255,7 @@ def judge(want: Want, got: Array, dtype: DType, tier: Tier) -> ElementShares:
             # Every element keeps to its own error, with none in common and none for rounding.
             unjudged = int(np.count_nonzero(_unjudged(y, room.own, room, tier)))
             return ElementShares(shares, room.own, nothing, unjudged)
-        return _judge(want, actual, got, error, room, dtype, tier)
+        return _judge(want, actual, got, error, room, dtype, tier, hopeless)
 
 
 def _unjudged(y: Floats, slack: Floats, room: Room, tier: Tier) -> Mask:
@@ -258,7 +267,14 @@ def _unjudged(y: Floats, slack: Floats, room: Room, tier: Tier) -> Mask:
 
 
 def _judge(
-    want: Want, actual: Floats, got: Array, error: Floats, room: Room, dtype: DType, tier: Tier
+    want: Want,
+    actual: Floats,
+    got: Array,
+    error: Floats,
+    room: Room,
+    dtype: DType,
+    tier: Tier,
+    hopeless: tuple[Mask, int] | None,
 ) -> ElementShares:
     y = want.values
     finite = np.isfinite(y)
@@ -284,16 +300,18 @@ def _judge(
     allowed = np.where(finite, slack + np.where(slack > 0, last_place, 0.0), 0.0)
     shares = elements.ratio(np.abs(error), allowed + np.where(slack > 0, 0.0, last_place), fits)
     shares[(error == 0) & fits] = 0.0
-    apart = np.zeros(y.shape)
-    if room.shared is not None and got.size > 1:
-        apart = _next_to_their_group(y, error, own, last_place, room.shared, finite & fits)
-        shares = np.maximum(shares, apart)
     same = (actual == y) | (np.isnan(actual) & np.isnan(y))
     shares = np.where(finite, shares, np.where(same, 0.0, np.inf))
     beyond = elements.outside(actual, want.low, want.high)
     never = finite & (beyond | (~np.isfinite(actual) & ~fits))
     shares[never] = np.inf
-    shares[_out_of_range(want, actual, room, tier) & finite] = 0.0
+    lost = _out_of_range(want, actual, room, tier) & finite
+    shares[lost] = 0.0
+    apart, wrong = np.zeros(y.shape), shares > 1
+    in_vain = hopeless and (wrong & hopeless[0]).any() and np.count_nonzero(wrong) >= hopeless[1]
+    if room.shared is not None and got.size > 1 and not in_vain:
+        apart = _next_to_their_group(y, error, own, last_place, room.shared, finite & fits)
+        shares = np.where(lost, 0.0, np.maximum(shares, apart))
     unjudged = _unjudged(y, own, room, tier)
     return ElementShares(shares, allowed, (apart > 1) & ~never, int(np.count_nonzero(unjudged)))
 

@@ -56,8 +56,10 @@ def check_size(shape: Sequence[int]) -> None:
     """Raise MemoryError for an output that is too large, NotSupported for too many axes."""
     if len(shape) > _MOST_AXES:
         raise NotSupported(f"NumPy has no arrays of {len(shape)} axes")
-    if prod(n or 1 for n in shape) > _LARGEST:
-        raise MemoryError(f"no array can hold an output of shape {list(shape)}")
+    # NumPy counts an empty axis as one element where it addresses them.
+    addressed = 8 * prod(size or 1 for size in shape) <= np.iinfo(np.intp).max
+    if not addressed or prod(shape) > _LARGEST:
+        raise MemoryError(f"no array can hold an output of shape {tuple(shape)}")
 
 
 @primitive

@@ -17,7 +17,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from opcheck.engine.axes import parts_along
+from opcheck.engine.axes import check_size, parts_along
 from opcheck.errors import InvalidNode
 from opcheck.model import Array
 from opcheck.numbers import primitive
@@ -27,8 +27,6 @@ Places: TypeAlias = NDArray[np.intp]
 
 AUTO_PADS = ("NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID")
 
-#: The most elements of an output. A huge pad asks for more, and no memory is to be tried for it.
-_LARGEST = 1 << 28
 #: The most elements of windows that are gathered at once.
 _GATHERED = 1 << 18
 _AT_ONCE = 1 << 22
@@ -283,10 +281,7 @@ def windows_of(
             )
         axes.append(AxisWindows(length, kernel_shape[n], strides[n], dilations[n], begin, size))
     windows = Windows((shape[0], shape[1]), tuple(axes))
-    # NumPy counts an empty axis as one element here.
-    addressed = 8 * prod(size or 1 for size in windows.shape) <= np.iinfo(np.intp).max
-    if not addressed or prod(windows.shape) > _LARGEST:
-        raise MemoryError(f"no array can hold an output of shape {windows.shape}")
+    check_size(windows.shape)
     return windows
 
 
@@ -298,9 +293,12 @@ def windows_apart(
     windows = windows_of(shape, **{name: attrs[name] for name in names if name in attrs})
     first, *others = windows.axes
     step = max(1, size // (prod(shape[3:]) * first.stride), 4 * first.width // first.stride)
-    if first.begin >= first.width or first.last_start >= first.length:
-        step = max(1, first.size)  # A window wholly in padding has no rows.
+    # A window wholly in padding has no rows.
+    in_padding = first.begin >= first.width or first.last_start >= first.length
     for outer in parts_along((0, 1), shape, size):
+        if in_padding or step >= first.size:
+            yield outer, {}, (*outer[:2], *(slice(0, axis.size) for axis in windows.axes))
+            continue
         for low in range(0, first.size, step):
             high = min(low + step, first.size)
             begin = low * first.stride - first.begin

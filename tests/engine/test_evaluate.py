@@ -140,6 +140,7 @@ def test_large_outputs_are_evaluated_in_parts_that_make_the_whole(monkeypatch):
         {"kernel_shape": (2, 3), "strides": (3, 2), "dilations": (2, 3), "ceil_mode": 1},
         {"kernel_shape": (4, 3), "strides": (3, 2), "auto_pad": "SAME_UPPER", "p": 3},
         {"kernel_shape": (2, 2), "pads": (2, 1, 9, 0), "p": 1},  # whole windows of padding
+        {"kernel_shape": (2, 2), "strides": (99, 1), "pads": (3, 0, 0, 0)},  # nothing else
     ]
     whole = [(expected(x, axis=axis), {"axis": axis}) for axis in range(3)]
     whole.append((expected(x, POOL, kernel_shape=(3,)), {"kernel_shape": (3,)}))

@@ -106,7 +106,12 @@ def _scattered(data, index, updates, reduction, allowed=()):
 def _check_reducible(x, reduction):
     if x.dtype.kind in "Obc":
         raise NotSupported(f"nothing is said of {reduction} of {x.dtype}")
-    if reduction in ("max", "min") and (bare(x) != bare(x)).any():
+    if reduction in ("max", "min"):
+        _check_no_nan(x)
+
+
+def _check_no_nan(x):
+    if (bare(x) != bare(x)).any():
         raise NotSupported("nothing is said of NaN")
 
 
@@ -216,9 +221,10 @@ def one_hot_9(indices, depth, values, *, axis):
 def _whole(x):
     """Numbers of any type in int64; unsigned ones that are too large are out of every range."""
     numbers = bare(x)
+    if numbers.dtype == np.uint64:
+        numbers = np.minimum(numbers, np.uint64(np.iinfo(np.int64).max))
     if numbers.dtype.kind in "iub":
-        most = np.iinfo(np.int64).max if numbers.dtype == np.uint64 else None
-        return (numbers if most is None else np.minimum(numbers, np.uint64(most))).astype(np.int64)
+        return numbers.astype(np.int64)
     if not (np.abs(numbers.astype(np.float64)) < 2.0**63).all():
         raise NotSupported("nothing is said of casts of numbers that int64 does not hold")
     return cast_any(x, DTYPES["int64"])
@@ -231,7 +237,8 @@ def one_hot(indices, depth, values, *, axis):
     places, length = _whole(indices), _whole(depth).item()
     if length < 0:
         raise InvalidNode(f"depth {length}; allowed: 0 or more")
-    check_size((*indices.shape, length))
+    # Classes are counted, though there be no indices.
+    check_size((max(1, indices.size), length))
     axis = from_either_end(axis, indices.ndim + 1)
     inside = (places >= -length) & (places < length)
     place = np.where(inside, np.where(places < 0, places + length, places), -1)
@@ -281,10 +288,9 @@ def unique(X, *, axis, sorted):
     x, place = (xp.reshape(X, (-1,)), 0) if axis is None else (X, from_either_end(axis, X.ndim))
     if X.dtype.kind == "c" and sorted:
         raise NotSupported("nothing is said of the order of complex numbers")
+    _check_no_nan(x)
     rows = np.moveaxis(bare(x), place, 0)
     items = [tuple(row) for row in rows.reshape(len(rows), prod(rows.shape[1:])).tolist()]
-    if any(one != one for row in items for one in row):
-        raise NotSupported("nothing is said of NaN")
     counts, firsts = Counter(items), dict(zip(items[::-1], range(len(items))[::-1], strict=True))
     order = _ascending(counts) if sorted else [*counts]
     numbers = {item: number for number, item in enumerate(order)}
@@ -314,8 +320,7 @@ def _arg(choose):
         axis = from_either_end(axis, data.ndim)
         if not data.shape[axis]:
             raise NotSupported("nothing is said of an empty axis")
-        if (bare(data) != bare(data)).any():
-            raise NotSupported("nothing is said of NaN")
+        _check_no_nan(data)
         x = xp.flip(data, axis=axis) if select_last_index else data
         place = choose(x, axis=axis, keepdims=bool(keepdims))
         return data.shape[axis] - 1 - place if select_last_index else place

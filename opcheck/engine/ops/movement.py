@@ -138,9 +138,11 @@ def _padded(x, pads, axes, mode, fill):
     lengths = [x.shape[axis] for axis in axes]
     if any(-pad > length for pad, length in zip(pads, lengths * 2, strict=True)):
         raise NotSupported("nothing is said of pads that remove more than there is")
-    more = {a: b + e for a, b, e in zip(axes, pads, pads[len(axes) :], strict=False)}
-    check_size([n + max(0, more.get(axis, 0)) for axis, n in enumerate(x.shape)])
-    for axis, begin, end in zip(axes, pads, pads[len(axes) :], strict=False):
+    ends = [*zip(axes, pads[: len(axes)], pads[len(axes) :], strict=True)]
+    more = {axis: begin + end for axis, begin, end in ends}
+    # Places are counted along an axis, though the tensor be empty.
+    check_size([max(1, n) + max(0, more.get(axis, 0)) for axis, n in enumerate(x.shape)])
+    for axis, begin, end in ends:
         if x.shape[axis] + begin + end < 0:
             raise InvalidNode(f"pads {begin} and {end} leave less than nothing of axis {axis}")
         places = _places(x.shape[axis], begin, end, mode)
@@ -191,13 +193,18 @@ def pad_19(data, pads, constant_value=None, axes=None, *, mode):
     return _pad(data, pads, constant_value, axes, _mode(mode, "wrap"))
 
 
-def _pad(x, pads, value, axes, mode):
+def _named(axes, rank):
+    """The axes of an attribute or a tensor, counted from the front; all if it is left out."""
     if axes is None:
-        axes = range(x.ndim)
-    else:
-        axes = [from_either_end(axis, x.ndim) for axis in listed("axes", axes)]
-    if len({*axes}) < len(axes):
+        return range(rank)
+    found = [from_either_end(axis, rank) for axis in listed("axes", axes)]
+    if len({*found}) < len(found):
         raise NotSupported("behavior is undefined if an axis is repeated")
+    return found
+
+
+def _pad(x, pads, value, axes, mode):
+    axes = _named(axes, x.ndim)
     fill = "" if x.dtype == object else np.zeros((), x.dtype)
     if mode == "constant" and value is not None:
         scalar("constant_value", value)
@@ -212,10 +219,7 @@ CENTER = operator("CenterCropPad", exact=True)
 
 @CENTER.formula(18)
 def center_crop_pad(input_data, shape, *, axes):
-    sizes, rank = listed("shape", shape), input_data.ndim
-    axes = range(rank) if axes is None else [from_either_end(axis, rank) for axis in axes]
-    if len({*axes}) < len(axes):
-        raise NotSupported("behavior is undefined if an axis is repeated")
+    sizes, axes = listed("shape", shape), _named(axes, input_data.ndim)
     if len(sizes) != len(axes) or any(n < 0 for n in sizes):
         raise InvalidNode(f"shape {sizes}; allowed: a size for each of {len(axes)} axes")
     lengths = [input_data.shape[axis] for axis in axes]
@@ -270,14 +274,14 @@ DEPTH = operator("DepthToSpace", exact=True)
 
 @DEPTH.formula(1)
 def depth_to_space_1(input, *, blocksize):
-    both = [depth_to_space(input, blocksize=blocksize, mode=mode) for mode in ("DCR", "CRD")]
-    return _in_either_order(input.shape[1] == blocksize**2 or blocksize == 1, *both)
+    moved = depth_to_space(input, blocksize=blocksize)
+    return _in_either_order(moved, 1 in (moved.shape[1], blocksize))
 
 
-def _in_either_order(same, one, other):
+def _in_either_order(moved, same):
     if not same:
         raise NotSupported("the text does not say in which order blocks and channels come")
-    return one
+    return moved
 
 
 @DEPTH.formula(11, 13, 28)
@@ -300,8 +304,8 @@ SPACE = operator("SpaceToDepth", exact=True)
 
 @SPACE.formula(1)
 def space_to_depth_1(input, *, blocksize):
-    both = [space_to_depth(input, blocksize=blocksize, mode=mode) for mode in ("DCR", "CRD")]
-    return _in_either_order(1 in (input.shape[1], blocksize), *both)
+    moved = space_to_depth(input, blocksize=blocksize)
+    return _in_either_order(moved, 1 in (input.shape[1], blocksize))
 
 
 @SPACE.formula(13, 28)
@@ -412,6 +416,7 @@ def of_products(start, delta, count):
 
 @RANGE.also_honest("", by=by_steps)
 def of_running_sums(start, delta, count):
-    steps = [xp.reshape(start, (1,)), *[xp.reshape(delta, (1,))] * (count - 1)]
-    return xp.cumulative_sum(xp.concat(steps, axis=0), axis=0) if count else of_products(
-        start, delta, 0)  # fmt: skip
+    if not count:
+        return of_products(start, delta, count)
+    steps = xp.broadcast_to(xp.reshape(delta, (1,)), (count - 1,))
+    return xp.cumulative_sum(xp.concat([xp.reshape(start, (1,)), steps], axis=0), axis=0)

@@ -15,7 +15,8 @@ from opcheck.compare import Want, are_plainly_right, compare, compare_outputs, t
 from opcheck.compare.agreement import misfit, steady, wants_of
 from opcheck.compare.outputs import computed_want, in_its_dtype, stated_want
 from opcheck.dtypes import DType, identical, limits
-from opcheck.engine import Node, any_order, evaluate, exactly, operator_of, rounded
+from opcheck.engine import Node, any_order, evaluate, operator_of, rounded
+from opcheck.engine.evaluate import exactly
 from opcheck.errors import InvalidNode, NotSupported
 from opcheck.execution.workers import Inquiry
 from opcheck.graph.tensors import read_tensor
@@ -307,7 +308,7 @@ def _given(
         return verdict.Answer(tuple(wants), name)
     wants = _in_any_order(case, wants)
     try:
-        mine = exactly(case.op, _frozen(asked.task, asked.inputs), case.attrs, len(case.outputs))
+        mine = exactly(node_of(asked.task, asked.inputs))
     except NotSupported:
         return verdict.Answer(tuple(wants), name)
     except InvalidNode as error:
@@ -401,7 +402,7 @@ def _golden_wants(case: Case, folder: Path) -> Iterator[Want]:
 def computed(case: Case, asked: Question, inputs: tuple[Array, ...]) -> tuple[Want, ...]:
     """Compute `asked` on `inputs` with the engine's exact mode, with error bounds."""
     try:
-        outputs = exactly(case.op, _frozen(asked.task, inputs), case.attrs, len(case.outputs))
+        outputs = exactly(node_of(asked.task, inputs))
     except InvalidNode as error:
         raise _refused_by_the_engine(error) from None
     except NotSupported as error:

@@ -1,4 +1,4 @@
-"""One case: what is asked of each backend, one question after the other, and what it is worth.
+"""One case: the questions to each backend, one after the other, and the verdict.
 
 Each time a case is asked it is a fresh question, prepared anew, maybe in another process. One right
 answer excuses no wrong one: a backend that fails some of the times fails.
@@ -54,16 +54,15 @@ _ONCE = "stability not checked: it is asked once"
 
 @dataclass(frozen=True, eq=False)
 class EvaluatedCase:
-    """A result, and where it is a failure, the question that was answered wrongly, with that.
-
-    `open`: what the backend did, where only the others' answers tell what that is worth; `answer`
-    is what it answered. `others`: what else came of a failure that was asked for several times.
-    """
+    """The result of a backend on a case."""
 
     result: LiveResult
+    #: The question that was answered wrongly, and the wrong answer.
     failed: tuple[Question, Outcome] | None = None
+    #: The outcome, if it is to be judged by those of other backends.
     open: Outcome | None = None
     answer: Produced | None = None
+    #: Other failures of a case that was asked several times.
     others: tuple[EvaluatedCase, ...] = ()
 
     def changed(self, **fields: Any) -> EvaluatedCase:
@@ -72,10 +71,7 @@ class EvaluatedCase:
 
 
 class CaseEvaluation:
-    """One case; its data and its admitted answers are made once for all backends.
-
-    Where the case has an oracle, its `oracle_answer` has to be there before a backend is asked.
-    """
+    """One case; its data and its answers, by the `oracle_answer` if any, are made once for all."""
 
     def __init__(self, case: Case, oracle_answer: expected.OracleAnswer | None = None) -> None:
         self.case = case
@@ -89,7 +85,7 @@ class CaseEvaluation:
         try:
             return self.question
         except (ValueError, MemoryError):
-            return None  # as every backend will be told
+            return None  # `on` reports it
 
     @cached_property
     def question(self) -> Question:
@@ -189,7 +185,7 @@ class CaseEvaluation:
         return self.question.inputs[0] if self.question.inputs else None
 
     def _by_whom(self, judgement: Judgement) -> str:
-        """The reason of a judgement, and whose answer it is by, if that is no specification's."""
+        """The reason of a judgement, with the oracle whose answer it is by."""
         by_the_answer = judgement.comparisons or judgement.failure == "raised"
         if self.oracle_answer and judgement.failure and by_the_answer:
             return f"unlike oracle {self.oracle_answer.oracle}: {judgement.reason}"
@@ -202,10 +198,8 @@ class CaseEvaluation:
         return backend.engine and isinstance(self.case.expect, Computed)
 
     def _contradiction(self, outcome: Produced, backend: BackendInfo) -> Inquiry[str | None]:
-        """Describe how the answer to the other data contradicts the engine and the backend itself.
-
-        Wrong alone is not enough: the case may be written for its own data only.
-        """
+        """Describe how the answer to other data contradicts the engine and the backend itself."""
+        # Wrong alone is not enough: the case may be written for its own data only.
         case, is_right = self.case, partial(self.is_right_on_other_data, backend)
         if outcome.between is None or is_right(outcome.between) is not False:
             return None
@@ -222,7 +216,7 @@ class CaseEvaluation:
         return "answered other data wrongly in its second run, and otherwise in a first run"
 
     def _at_a_later_opset(self, refused: Judgement) -> Inquiry[Judgement]:
-        """`refused`, unless it is only the opset's number that the backend does not like."""
+        """`refused`, unless the backend refuses only the number of the opset."""
         case = self.case
         # An operator is the same at every opset from its version to the next.
         for number in opset.later(case.op, case.opset):
@@ -297,16 +291,13 @@ def as_required(judged: EvaluatedCase) -> EvaluatedCase:
     result = judged.result
     if not result.irreproducible or not is_right(result):
         return judged
-    told = IRREPRODUCIBLE in result.reason
-    reason = result.reason if told else f"{IRREPRODUCIBLE}; {result.reason}"
+    known = IRREPRODUCIBLE in result.reason
+    reason = result.reason if known else f"{IRREPRODUCIBLE}; {result.reason}"
     return judged.changed(verdict=Verdict.UNSTABLE, failure="unstable", reason=reason)
 
 
 def combine_repeats(judged: Sequence[EvaluatedCase]) -> EvaluatedCase:
-    """One result of several on a case; where they contradict each other, it is *unstable*.
-
-    Where an answer was not delivered, the others count, but if they are right they are too few.
-    """
+    """One result of several on a case; where they contradict each other, it is *unstable*."""
     if len(judged) == 1:
         return judged[0]
     verdicts = dict(Counter(one.result.verdict for one in judged))
@@ -325,6 +316,7 @@ def combine_repeats(judged: Sequence[EvaluatedCase]) -> EvaluatedCase:
             seconds=seconds,
         )
         return EvaluatedCase(result)
+    # Right answers are too few if one is missing.
     if len(there) < len(judged) and worst.result.failure is None:
         worst = next(one for one in judged if one.result.verdict is Verdict.NOT_RUN)
     differs = any(one.result.irreproducible for one in judged)
@@ -359,7 +351,7 @@ def _is_the_same(one: EvaluatedCase, other: EvaluatedCase) -> bool:
 
 
 def _badness(result: LiveResult) -> tuple[bool, bool, bool]:
-    """Failures come before what is not supported, that before passes; of equals, the first."""
+    """The order of results: failures, unsupported, passes."""
     return result.failure is not None, result.verdict is not Verdict.PASS, result.irreproducible
 
 
@@ -378,15 +370,15 @@ def _told(result: LiveResult) -> str:
 
 
 def settle_by_agreement(
-    evaluation: CaseEvaluation, told: Sequence[EvaluatedCase], backends: Sequence[BackendInfo]
+    evaluation: CaseEvaluation, judged: Sequence[EvaluatedCase], backends: Sequence[BackendInfo]
 ) -> list[EvaluatedCase]:
     """Judge all `backends` by each other's answers, in their order."""
     infos = {backend.address: backend for backend in backends}
-    outcomes = {one.result.backend: one.open for one in told if one.open}
+    outcomes = {one.result.backend: one.open for one in judged if one.open}
     case, like = evaluation.case, evaluation.like if outcomes else None
     judgements = judge_among(case.op, case.rule, outcomes, case.outputs, case.tolerance, like)
     return [
-        _settled(one, judgements[one.result.backend], infos) if one.open else one for one in told
+        _settled(one, judgements[one.result.backend], infos) if one.open else one for one in judged
     ]
 
 

@@ -108,7 +108,7 @@ def node_of(task: Task, inputs: Sequence[Array]) -> Node:
 
 
 def _frozen(task: Task, inputs: Sequence[Array]) -> tuple[Array | None, ...]:
-    """The operands of `task`: a formula that writes into them fails, and not the next backend."""
+    """The operands of `task`, read-only: a formula that writes into them fails."""
     operands = tuple(one if one is None else one.view() for one in task.operands(inputs))
     for array in operands:
         if array is not None:
@@ -117,7 +117,7 @@ def _frozen(task: Task, inputs: Sequence[Array]) -> tuple[Array | None, ...]:
 
 
 class OracleUnavailable(Exception):
-    """An oracle gives no answer that anything can be held against; the message says why."""
+    """The oracle produced no usable answer, for the reason in the message."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,7 +128,7 @@ class OracleAnswer:
     outcome: Outcome
 
     def wants(self, case: Case) -> tuple[Want, ...]:
-        """Its answer, as what must come out; raises OracleUnavailable where it is none."""
+        """Its answer as expected outputs; raises OracleUnavailable if it is unusable."""
         return self._usable(self._answer(case).outputs, case)
 
     def wants_of_other_data(self, case: Case) -> tuple[Want, ...] | None:
@@ -170,16 +170,13 @@ def oracles_of(cases: Iterable[Case]) -> dict[str, Case]:
 
 
 def is_the_same(backend: BackendInfo, oracle: BackendInfo) -> bool:
-    """Return True if a backend is the oracle itself, so that its pass proves nothing.
-
-    Two profiles of one address may be two builds, if they are made of other files or run with other
-    settings; a profile and its address are taken for one.
-    """
+    """Return True if a backend is the oracle itself, so that its pass proves nothing."""
     if backend.address == oracle.address:
         return True
     names = backend.of or backend.address, oracle.of or oracle.address
     if names[0] != names[1] or backend.version != oracle.version:
         return False
+    # Two profiles of one address may be two builds; a profile and its address are one.
     both = backend.of is not None and oracle.of is not None
     return not both or backend.made_of == oracle.made_of
 
@@ -187,8 +184,8 @@ def is_the_same(backend: BackendInfo, oracle: BackendInfo) -> bool:
 def too_degenerate(values: Array, dtype: DType | None, *, rounded: bool) -> str | None:
     """Return why an expected output is too degenerate to test anything, else None.
 
-    That is one of which more than half is 0 in `dtype`, infinity or NaN, or all where answers are
-    not `rounded`, as those of Hardmax: zeros are answers like others there.
+    More than half of it is 0 in `dtype`, infinity or NaN; or all, if answers are not `rounded`, as
+    those of Hardmax: zeros are answers like others there.
     """
     blank = values.size - _telling(values, dtype)
     if not values.size or (2 * blank <= values.size if rounded else blank < values.size):
@@ -331,7 +328,7 @@ def _given(
 
 def _bounded(case: Case, want: Want, other: Want | None, *, is_twin: bool) -> Want:
     """`want` with the bound of what the engine gives, for the case or for its legal twin."""
-    # That is about outputs of the same shape and, of a twin, of the same values only.
+    # The bound is of outputs of the same shape and, of a twin, of the same values only.
     of_one_shape = other is not None and other.values.shape == want.values.shape
     if other and of_one_shape and not (is_twin and compare(other, in_its_dtype(want)).problem):
         return replace(want, bound=other.bound, rounded=dtypes.of(want.values))
@@ -359,7 +356,7 @@ def _check_agreement(comparisons: Iterable[Comparison]) -> None:
 
 
 def _check_telling(wants: Iterable[Want]) -> None:
-    """Raise WrongCase where nearly anybody could give an answer that nobody wrote out."""
+    """Raise WrongCase for a computed answer that is too degenerate to test anything."""
     for want in wants:
         if said := too_degenerate(want.values, want.dtype, rounded=want.bound is not None):
             raise WrongCase(

@@ -14,13 +14,13 @@ from opcheck.known.places import places
 from opcheck.known.writing import Revision
 from opcheck.model import Case, Record, Verdict
 
-#: Failures of which the backend's own words, or how its process died, tell one from another.
+#: Failures that differ by the backend's own words, or by how its process died.
 _TELLING = ("raised", "crash", "unstable", "declared", None)
 _STARS = re.compile(r"\*(?:[\s*,:;×x]*\*)+")
-#: After these nobody knows what a backend would have answered.
+#: Verdicts without an answer of the backend.
 UNDECIDED = (Verdict.NOT_RUN, Verdict.BAD_CASE)
 _PASSES = Verdict.UNEXPECTED_PASS
-#: How much of a reason is kept, and the least that tells anything.
+#: The longest and the shortest pattern of a reason.
 _LONGEST, _SHORTEST = 100, 8
 #: How much of it is looked at: backends may say anything, at any length.
 _READ = 10_000
@@ -96,7 +96,7 @@ def _is_in(ledger: UserLedger | None, record: Record) -> bool:
 def _replaced(
     ledger: UserLedger, cases: Sequence[Case], gone: Collection[str], version: str, *, prune: bool
 ) -> Iterator[tuple[tuple[int, int], Sequence[dict[str, object]]]]:
-    """For each place that is about a case that goes, or of `prune` about none, what is left."""
+    """The rest of each place that loses a case or, if `prune`, has none."""
     for number, entry in enumerate(ledger.fields.known):
         if not entry.holds_for(version):
             continue
@@ -138,7 +138,7 @@ def _unknown(record: Record) -> str:
 
 
 def _printable(text: str, instead: str) -> str:
-    """A backend's words in one line, with something instead of what steers a terminal or a file."""
+    """A backend's words in one line, with unprintable characters replaced."""
     line = " ".join(text[:_READ].split())
     return "".join(letter if letter.isprintable() else instead for letter in line)
 

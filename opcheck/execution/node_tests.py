@@ -30,10 +30,7 @@ def _takes_all(op: OpVersion) -> bool:
 
 
 def yardsticks(names: tuple[str, ...], found: Iterable[Mutation]) -> tuple[Yardstick, ...]:
-    """One for each version and dtype that node tests are about, of those in `found`.
-
-    `names` are the only mistakes there, all where it is empty.
-    """
+    """One for each version and dtype of node tests and `found`; `names`: mutants, all if empty."""
     ours: dict[Cell, list[Mutation]] = defaultdict(list)
     of_all: dict[OpVersion, list[Mutation]] = defaultdict(list)
     for mutation in found:

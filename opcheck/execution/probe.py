@@ -33,10 +33,7 @@ _WORST = (
 
 
 def matrix(cases: Sequence[Case]) -> dict[Cell, list[Case]]:
-    """Every version of the operators in `cases` on every dtype its specification allows.
-
-    With each go its own opset's smoke cases of rule `must` with a literal, the first of each name.
-    """
+    """Every version of the operators on every dtype allowed, with small literal `must` cases."""
     found: dict[Cell, dict[str, Case]] = {cell: {} for cell in _cells(cases)}
     for case in cases:
         cell = Cell(case.op, case.dtype.name) if case.dtype else None
@@ -71,7 +68,7 @@ def probe(
 def declared(
     asked: Mapping[Cell, Sequence[Case]], backend: AskableBackend
 ) -> dict[Cell, bool | None]:
-    """Ask one of `opcheck.backends.declarations` about each cell; None for no sensible answer."""
+    """Ask a backend of `opcheck.backends.declarations` about each cell; None: no usable answer."""
     found: dict[Cell, bool | None] = dict.fromkeys(asked)
     todo = [(cell, cases[0]) for cell, cases in asked.items() if cases]
     driver: Driver[Cell, Reply] = Driver()

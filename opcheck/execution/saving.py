@@ -59,7 +59,7 @@ def _saying(outcome: Outcome) -> Saying | None:
 
 
 def _write_outputs(folder: Path, task: Task, answer: Produced) -> Saying | None:
-    """Write the outputs; what is to be said where they cannot be saved as they are."""
+    """Write the outputs; return a status if they cannot be saved as they are."""
     count = len(task.outputs)
     if len(answer.outputs) != count:
         message = f"{len(answer.outputs)} outputs where {count} are expected"
@@ -76,10 +76,7 @@ def _write_outputs(folder: Path, task: Task, answer: Produced) -> Saying | None:
 
 
 def begin(folder: Path, backend: BackendInfo | None) -> None:
-    """Make an empty folder for what `backend` answers, or for questions alone.
-
-    Removes what an earlier run saved there. Raises UsageError for anything else, and for OSErrors.
-    """
+    """Make an empty folder; raises UsageError unless it held at most an earlier run's outputs."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for case in earlier_cases(folder):
@@ -91,7 +88,7 @@ def begin(folder: Path, backend: BackendInfo | None) -> None:
 
 
 def earlier_cases(folder: Path) -> list[Path]:
-    """Return what an earlier run saved in a folder; raise UsageError if it holds anything else."""
+    """Return folders that an earlier run saved; raise UsageError if there is anything else."""
     names = sorted(entry.name for entry in folder.iterdir())
     if not names:
         return []
@@ -125,9 +122,9 @@ class Recording:
 
     backend: AskableBackend
     folder: Path
-    #: The opsets at which each case was asked, the first of which is its own.
+    #: The opsets at which each case was asked, its own first.
     _opsets: dict[str, list[int]] = field(default_factory=dict)
-    #: What is under way and will be saved, by ticket.
+    #: Questions whose replies will be saved, by ticket.
     _saved: dict[int, Question] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -141,7 +138,7 @@ class Recording:
 
     @property
     def has_room(self) -> bool:
-        """As the backend has."""
+        """True if the backend has room."""
         return self.backend.has_room
 
     @property
@@ -150,7 +147,7 @@ class Recording:
         return self.backend.connections
 
     def ask(self, question: Question) -> int:
-        """Ask the backend; what is asked once more, on other data, is not saved."""
+        """Ask the backend; repeated questions, on other data, are not saved."""
         ticket = self.backend.ask(question)
         opsets = self._opsets.setdefault(question.task.case, [])
         if question.task.opset not in opsets:
@@ -167,11 +164,7 @@ class Recording:
             yield ticket, reply
 
     def save(self, question: Question, outcome: Outcome, *, at_its_opset: bool = True) -> None:
-        """Save the model, its inputs, and what came out.
-
-        A crash, a time-out and the like leave no outputs: judged later, the case was not run.
-        Unless `at_its_opset`, the model is the case's but for its opset.
-        """
+        """Save the model and its inputs with the outputs, or with a status; see `_saying`."""
         task = question.task
         name = folders.folder_name(task.case) if at_its_opset else folders.task_folder_name(task)
         folder = self.folder / name
@@ -194,9 +187,9 @@ class Recording:
 
 
 def write_questions(folder: Path, cases: Iterable[Case]) -> int:
-    """Write each case's model and inputs, and those of its legal twin; the number of folders.
+    """Write each case's model and inputs, and those of its legal twin; returns how many.
 
-    What ONNX cannot state is left out. Raises UsageError where `folder` holds anything but
+    Models that ONNX cannot state are left out. Raises UsageError if `folder` holds anything but
     questions written before, and for a case whose data cannot be made.
     """
     begin(folder, None)

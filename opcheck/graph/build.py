@@ -21,10 +21,7 @@ ATTRIBUTE_PROTOS = {
 
 
 def model_of(task: Task) -> ModelProto:
-    """`task` as a model, or the model that it is; inputs and outputs keep their names and order.
-
-    Raises NotExpressible for a DirectML descriptor that ONNX cannot state.
-    """
+    """`task` as a model; raises NotExpressible for a DirectML descriptor that ONNX cannot state."""
     if task.model is not None:
         return ModelProto.FromString(task.model)
     if task.op.domain == directml.DOMAIN:
@@ -157,7 +154,7 @@ def lower_hardmax1(task: Task) -> tuple[list[NodeProto], dict[str, Array], int]:
     """DML_ACTIVATION_HARDMAX1 as nodes, their constants, and the opset they need.
 
     Transpose (reduced axes last) → Reshape → Hardmax-13 (last axis) → Reshape → Transpose back.
-    Raises NotExpressible for an invalid descriptor; ONNX has no graph that means it.
+    Raises NotExpressible for an invalid descriptor, which no ONNX graph states.
     """
     if len(task.inputs) != 1:
         count = len(task.inputs)

@@ -132,10 +132,7 @@ def write_output(path: Path, value: Array | Items, task: Task, name: str) -> Non
 def other_question(
     folder: Path, model: ModelProto | None, task: Task, inputs: Sequence[Array]
 ) -> str | None:
-    """Return in what a folder is about something else than this model on these inputs.
-
-    None where nothing in it says so. What is missing, the folder's file or `model`, says nothing.
-    """
+    """Return how a folder differs from this model on these inputs; missing files do not count."""
     written = folder / MODEL
     if model is not None and written.exists():
         try:
@@ -165,10 +162,7 @@ def other_question(
 
 
 def not_written_here(folder: Path, *, answered: bool) -> str | None:
-    """The path of something in a case's folder that opcheck did not write; None if it wrote all.
-
-    Unless `answered`, it wrote models and inputs alone.
-    """
+    """A path in a case's folder that opcheck did not write; it wrote outputs only if `answered`."""
     if not folder.is_dir() or folder.is_symlink():
         return str(folder)
     written = _ANSWER if answered else _QUESTION
@@ -188,11 +182,7 @@ def _same(one: Value, other: Value) -> bool:
 def read_outputs(
     folder: Path, outputs: Sequence[OutputSpec], model: bytes | None = None
 ) -> Sequence[Array]:
-    """The answer in `folder`, in the order of the node's outputs, or of the `model`'s.
-
-    Raises NotDelivered where one is missing, ValueError for one that is there twice, unreadable,
-    or more than the node has.
-    """
+    """The outputs in `folder`, in order; raises NotDelivered for a missing one, and ValueError."""
     names = _names_in(folder)
     files = [file_of("output", number, names) for number in range(len(outputs))]
     more = [name for name in names if _is_output(name) and name not in files]
@@ -243,14 +233,14 @@ def _read(path: Path, declared: TypeProto | None, spec: OutputSpec) -> Value:
 
 @dataclass(frozen=True)
 class Saying:
-    """A text and what it is about."""
+    """The text of a status file."""
 
     kind: FailureKind
     text: str
 
 
 def read_saying(folder: Path) -> Saying | None:
-    """The text in `folder`, if there is one; raises ValueError where there is more beside it."""
+    """The text in `folder`, if there is one; raises ValueError if there is anything else too."""
     found = [kind for kind in KINDS if (folder / f"{kind}.txt").exists()]
     if len(found) > 1:
         raise ValueError(" and ".join(f"{kind}.txt" for kind in found) + " are both there")
@@ -270,13 +260,13 @@ def read_saying(folder: Path) -> Saying | None:
 
 def write_saying(folder: Path, saying: Saying) -> None:
     """Write the text into `folder`."""
-    # A message may hold what is no text.
+    # A message may hold lone surrogates.
     data = f"{saying.text}\n".encode(errors="backslashreplace")
     (folder / f"{saying.kind}.txt").write_bytes(data)
 
 
 def refusal_text(refusal: Raised) -> str:
-    """A refusal by its name, "" where only words are known, and how it was meant."""
+    """A refusal as text: its kind if known, its detail, and a mark if it is by accident."""
     message = f"{refusal.kind}: {refusal.detail}" if refusal.detail else refusal.kind
     return message if refusal.documented else f"{_ACCIDENT}{message}"
 
@@ -291,7 +281,7 @@ def read_refusal(text: str) -> Raised:
 
 
 def write_origin(folder: Path, backend: BackendInfo | None) -> None:
-    """Mark `folder` as written by opcheck, with what `backend` said."""
+    """Mark `folder` as written by opcheck, with the outputs of `backend`."""
     said = backend and {name: getattr(backend, name) for name in _FIELDS}
     if said and backend and backend.of:
         said["address"] = backend.of

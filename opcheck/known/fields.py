@@ -92,7 +92,7 @@ VALUES: Mapping[str, Callable[[Case], str | int | None]] = {
 
 
 def _plain(value: Any) -> Any:
-    """An attribute's value as a ledger spells it: a list of numbers is a list there."""
+    """An attribute's value as a ledger spells it."""
     if isinstance(value, Typed):
         return {value.type: _plain(value.value)}
     return list(value) if isinstance(value, tuple) else value
@@ -101,9 +101,9 @@ def _plain(value: Any) -> Any:
 class Line(Fields):
     """One known defect: in what way it fails, since which versions, where, and why.
 
-    What fails only `sometimes`, because it depends on the CPU or on what memory happens to hold,
-    may also pass. The fields from `kind` to `clause` are for the scoreboard, and explained in
-    docs/known-failures.md. A defect that no case shows has no `where`, but a `clause`.
+    If it fails only `sometimes`, depending on the CPU or on the memory's contents, it may also
+    pass. docs/known-failures.md explains the fields from `kind` to `clause`, for the scoreboard. A
+    defect that no case shows has no `where`, but a `clause`.
     """
 
     versions: Versions
@@ -182,7 +182,7 @@ class UserFields(Fields):
     """A user's ledger: the addresses or profiles of the backend it is about, and its entries."""
 
     backend: Annotated[Words, _Some]
-    #: Of a list of which the last line was deleted, YAML leaves null.
+    #: A list whose last line was deleted is null.
     known: Annotated[
         list[LedgerEntry], BeforeValidator(lambda value: [] if value is None else value)
     ]

@@ -1,9 +1,9 @@
 """Ledgers of known failures: those that ship with opcheck, and those of users, which are a gate.
 
-A failure that a ledger lists, in the way and place it says, is `known` and green. Of a user's
-ledger, a case that fails otherwise stays what it is, and one that passes is an `unexpected pass`:
-both are red, and so is what the backend of a ledger does not support, unless that is listed. What
-a user's ledger lists in vain is found before anything runs.
+A failure that a ledger lists, in its way and place, is `known` and green. A case of a user's ledger
+that fails otherwise keeps its verdict, and one that passes is an `unexpected pass`: both are red,
+and so is an unsupported case that is not listed. Entries that match nothing are reported before
+anything runs.
 """
 
 import hashlib
@@ -47,7 +47,7 @@ class Ledger:
         return None
 
     def _lines(self, op: str, version: str) -> list[f.Line]:
-        """The lines that may be about cases of an operator, for a version of the backend."""
+        """The lines that may be about an operator, for a version of the backend."""
         if (op, version) not in self._found:
             self._found[op, version] = [
                 line
@@ -93,10 +93,7 @@ def shipped_ledgers() -> tuple[Ledger, ...]:
 
 
 def explain(ledgers: Iterable[Ledger], result: LiveResult, backend: BackendInfo) -> LiveResult:
-    """`result` with what the ledgers know of it: a failure that a line names becomes `known`.
-
-    A pass that a line names stays one, with the line, so that reports can call it outdated.
-    """
+    """`result` with its ledger's line: a failure becomes `known`, a pass shows it as outdated."""
     for ledger in ledgers:
         if (line := ledger.line_for(result, backend)) is not None:
             known = Known(line.cause, line.link, ledger.file)
@@ -224,7 +221,7 @@ class Gate:
     def judged(
         self, result: LiveResult, backend: BackendInfo, looks: Callable[[str], bool]
     ) -> LiveResult | None:
-        """`result` as the ledgers see it, or None; `looks` tells if a mistake gives this answer."""
+        """`result` by the ledgers, or None; `looks` is True if a mistake gives this answer."""
         found = self.listed(result.case, backend)
         unsupported = result.verdict is Verdict.UNSUPPORTED and not result.inexpressible
         if not found:
@@ -268,17 +265,16 @@ def says(reason: str, pattern: str) -> bool:
     return True
 
 
-#: How many names are told where none is like the one that is wrong.
-_TOLD = 8
+#: How many names a hint lists if none is like the wrong one.
+_LISTED = 8
 
 
 @dataclass(frozen=True)
 class Facts:
-    """Facts that ledgers are checked against.
+    """Facts that ledgers are checked against; `cases` are all that were read, selected or not.
 
-    `cases` are all that were read, whether they were selected or not. `elsewhere` reads those of
-    the shipped suites, where a ledger may list what this run was not asked about. `why_none` says
-    why an address names no backend, `looks` what failures of an operator can look like.
+    `elsewhere` reads the shipped suites, whose cases a ledger may list too. `why_none` returns why
+    an address names no backend, `looks` the mistakes that failures of an operator can look like.
     """
 
     backends: Sequence[BackendInfo]
@@ -294,7 +290,7 @@ class Facts:
 
 
 def check(gate: Gate, facts: Facts, pruned: UserLedger | None = None) -> None:
-    """Raise CaseFileError with all that is listed in vain, but for what `pruned` will drop."""
+    """Raise CaseFileError for entries that match nothing, except those `pruned` will drop."""
     problems = Problems()
     for ledger in gate.ledgers:
         for number, name in enumerate(ledger.fields.backend):
@@ -323,7 +319,7 @@ def is_dead(place: Place, cases: Iterable[Case]) -> bool:
 
 
 def _check_versions(ledger: UserLedger, facts: Facts, problems: Problems) -> None:
-    """Versions of a backend that has none would switch entries off."""
+    """Note entries with versions if the backend's version lies in no range."""
     for backend in filter(ledger.is_about, facts.backends):
         if is_version(backend.version):
             continue
@@ -369,7 +365,7 @@ def _check_place(
 
 
 def _in_vain(place: Place, about: Collection[Case]) -> list[tuple[str, int]]:
-    """The fields and items of a place that none of the cases has, which it is about."""
+    """The fields and items of a place that none of its cases has."""
     return [
         (field, number)
         for field in VALUES
@@ -382,7 +378,7 @@ def _nowhere(
     place: Place, cases: Sequence[Case]
 ) -> Iterator[tuple[str, tuple[int, ...], str, str | None]]:
     """Yield what a place names that does not exist: field, item, message, and hint."""
-    # Field by field, from what is most general, and no more after one that leaves no case at all.
+    # The most general field first, and no more after one that leaves no case.
     left, so_far = list(cases), "cases that were read"
     gone: set[tuple[str, int]] = set()
     for name in VALUES:
@@ -412,12 +408,12 @@ def _hint(value: str, known: list[str]) -> str | None:
     near = did_you_mean(value, known)
     if near or not known:
         return near
-    more = ", …" if len(known) > _TOLD else ""
-    return f"there are {', '.join(known[:_TOLD])}{more}"
+    more = ", …" if len(known) > _LISTED else ""
+    return f"there are {', '.join(known[:_LISTED])}{more}"
 
 
 def _check_overlaps(gate: Gate, facts: Facts, problems: Problems) -> None:
-    """A case that is listed twice has an entry that explains nothing."""
+    """Note cases that are listed twice: one of the entries explains nothing."""
     seen: set[tuple[str, str, int]] = set()
     for backend in filter(gate.is_about, facts.backends):
         for case in facts.cases:

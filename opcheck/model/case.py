@@ -29,10 +29,7 @@ ATTRIBUTE_TYPES = ("int", "float", "string", "ints", "floats", "strings", "tenso
 
 @dataclass(frozen=True, repr=False)
 class Typed:
-    """An attribute value of another type than the operator declares: `{float: 1.5}`.
-
-    `type` is one of ATTRIBUTE_TYPES. The value of a `tensor` is a number or a list of numbers.
-    """
+    """An attribute value whose type, of ATTRIBUTE_TYPES, is not the declared: `{float: 1.5}`."""
 
     type: str
     value: AttrValue
@@ -44,10 +41,7 @@ class Typed:
 
 @dataclass(frozen=True, order=True)
 class OpVersion:
-    """An operator at the version that is in force since opset `since`; "" is ONNX's own domain.
-
-    Or what a model is that is not one node (see `GRAPH`), which has no version: 0.
-    """
+    """An operator at the version in force since opset `since`, or `GRAPH`; "" is ONNX's domain."""
 
     domain: str
     name: str
@@ -60,16 +54,13 @@ class OpVersion:
 #: A value of a tensor as a case file writes it.
 Scalar: TypeAlias = float | complex | str
 
-#: What stands in the operator's place where a model is not one node that a case can state.
+#: In place of an operator: the model is not one node that a case can state.
 GRAPH = OpVersion("", "graph", 0)
 
 
 @dataclass(frozen=True)
 class Source:
-    """Location of a case; `shipped` when it is part of opcheck's own suites.
-
-    Line 0 means the file, or the folder, as a whole.
-    """
+    """Location of a case, `shipped` in opcheck's own suites; line 0 means the file as a whole."""
 
     file: str
     line: int
@@ -130,10 +121,7 @@ class TensorSpec:
 
 @dataclass(frozen=True)
 class Port:
-    """An input or output of a model, which takes the next `count` of the tensors in a row.
-
-    A sequence takes any number of them, an optional without a value ("nothing") takes none.
-    """
+    """A model's input or output: the next `count` tensors; "nothing" is an optional's no value."""
 
     name: str
     form: Literal["tensor", "sequence", "nothing"] = "tensor"
@@ -174,16 +162,16 @@ EXACT = Tolerance(ulp=0)
 
 
 class _Expectation:
-    """Expected answer of a case; each kind below knows what it accepts."""
+    """Expected answer of a case."""
 
     #: The address of the backend whose answer is taken for right.
     oracle: str | None = None
-    #: Nobody says what is right: backends are compared with each other.
+    #: True if no answer is known: backends are compared with each other.
     compares_backends: bool = False
 
     @property
     def answers(self) -> tuple[_Expectation, ...]:
-        """The answers that are admitted: several where the text does not decide."""
+        """The admitted answers: several if the text does not decide."""
         return (self,)
 
     @property
@@ -193,16 +181,15 @@ class _Expectation:
 
     @property
     def is_stated(self) -> bool:
-        """True where the case or the engine says what must come out, and no backend does."""
+        """True if the case or the engine states the answer, and no backend does."""
         return self.oracle is None and not self.compares_backends
 
 
 @dataclass(frozen=True, eq=False)
 class Values(_Expectation):
-    """The outputs written out, in the order of the node's outputs.
+    """The outputs written out, in the order of the node's outputs, or as `ports` says.
 
-    Where there are `ports`, these say which outputs the tensors are; else each is one. The values
-    of outputs in `random` are drawn at random, so that only their type and shape are right or not.
+    Of outputs in `random`, whose values are drawn at random, only type and shape are compared.
     """
 
     outputs: tuple[TensorSpec, ...]
@@ -231,7 +218,7 @@ class Oracle(_Expectation):
 
 @dataclass(frozen=True)
 class Agreement(_Expectation):
-    """Nobody says what must come out: all backends of a run are to answer alike."""
+    """No answer is known: all backends of a run must answer alike."""
 
     compares_backends = True
 
@@ -260,7 +247,7 @@ class AnyOf(_Expectation):
 
     @property
     def answers(self) -> tuple[_Expectation, ...]:
-        """Those of the alternatives."""
+        """The answers of the alternatives."""
         return tuple(one.expect for one in self.alternatives)
 
 
@@ -295,16 +282,16 @@ class Case:
     level: Level = "core"
     clause: str = ""
     source: Source
-    #: How many seconds a backend may take where the run allows fewer; None for as many as it does.
+    #: Seconds that a backend may take even if the run allows fewer.
     timeout: float | None = None
     #: Why most of what the engine computes is 0, infinity or NaN; "" where it must not be.
     empty: str = ""
-    #: What the cases of one sweep over sizes have in common of their ids; "" for a case of none.
+    #: The part of the id that all cases of one sweep over sizes share; "" outside a sweep.
     sweep: str = ""
     model: bytes | None = None
-    #: Which inputs of the model the tensors are that are no initializers; empty where each is one.
+    #: The model's inputs that `inputs` are, but for initializers; empty if each is one.
     ports: tuple[Port, ...] = ()
-    #: What a command line has to say, beside the source and the id, to get this case.
+    #: Options that a command line needs, next to the source and the id, to get this case.
     said: tuple[str, ...] = ()
-    #: Why opcheck itself can put this case to nobody; "" where it can.
+    #: Why opcheck itself cannot ask this case; "" if it can.
     beyond: str = ""

@@ -9,14 +9,13 @@ from opcheck.model.case import Case, OpVersion
 
 
 class Fate(StrEnum):
-    """Fate of a mutant; the order is the order of columns in tables.
+    """Fate of a mutant; the order is the order of columns in tables."""
 
-    A `must` case fails; only a warning comes of it, or a failure where the text does not decide; no
-    input decides against it, as is argued; or nothing is seen of it.
-    """
-
+    #: A `must` case fails.
     KILLED = "killed"
+    #: At most a warning, or a failure where the text does not decide.
     WARNED = "warned"
+    #: Argued to be equivalent.
     HARMLESS = "harmless"
     SURVIVED = "survived"
 
@@ -40,9 +39,9 @@ class MutantId:
 class Mutation:
     """The fate of one mutant under a suite.
 
-    `harmless` is the argument that no input decides against it, if there is one. `killers` are ids
-    of `must` cases that fail: the first, or those of the first two names. Without any, `noticers`
-    are ids of cases that come out wrong but decide nothing: the first of each name.
+    `harmless` is the argument that it is equivalent, if any. `killers` are ids of `must` cases that
+    fail: the first, or those of the first two names. Without any, `noticers` are ids of cases that
+    come out wrong but decide nothing: the first of each name.
     """
 
     mutant: MutantId
@@ -52,7 +51,7 @@ class Mutation:
 
     @property
     def fate(self) -> Fate:
-        """The fate of the mutant."""
+        """How the mutant ended."""
         if self.killers:
             return Fate.KILLED
         if self.noticers:
@@ -82,10 +81,7 @@ def score(mutations: Iterable[Mutation]) -> Score:
 
 @dataclass(frozen=True, eq=False)
 class Proposal:
-    """A case that kills `mutants`, which are of one mutant.
-
-    `case` is about the first of them; for the others it is the same but for opset and dtype.
-    """
+    """A `case` that kills the first of `mutants`; at their opset and dtype it kills the others."""
 
     mutants: tuple[MutantId, ...]
     case: Case
@@ -104,10 +100,7 @@ class Yardstick:
 
 @dataclass(frozen=True, eq=False)
 class Power:
-    """All results of mutation testing for a suite.
-
-    `tries` is how many nodes were drawn for each mutant that survived, 0 where none was sought.
-    """
+    """All results of mutation testing for a suite; `tries`: nodes drawn for each survivor."""
 
     mutations: tuple[Mutation, ...]
     proposals: tuple[Proposal, ...] = ()

@@ -38,7 +38,7 @@ class Verdict(StrEnum):
     BAD_CASE = "bad case"
 
 
-#: What went wrong, whatever a run is asked to mind; that answers differ accuses nobody of it.
+#: Verdicts on something wrong, whatever the options of a run; DIFFER accuses no backend.
 WRONG = (
     Verdict.FAIL,
     Verdict.DIFFER,
@@ -69,7 +69,7 @@ Failure: TypeAlias = Literal[
     "unstable",
 ]
 FAILURES: tuple[Failure, ...] = get_args(Failure)
-#: What is wrong with a comparison: the backend's output, or the case, which decides too little.
+#: A problem of a comparison: of the backend's output, or of the case, which decides too little.
 ComparisonProblem: TypeAlias = Failure | Literal["undecided"]
 
 
@@ -132,26 +132,22 @@ class ComparedOutput:
 
 @dataclass(frozen=True)
 class Comparison(ComparedOutput):
-    """A comparison just made; `worst` are some of the wrong elements, in `dtype`.
-
-    `picture` draws all elements where some are wrong, which takes as long as comparing them.
-    """
+    """A comparison just made; `worst` are some of the wrong elements, in `dtype`."""
 
     dtype: DType | None = None
     worst: tuple[Mismatch, ...] = ()
+    #: Draws all elements if some are wrong, which takes as long as comparing them.
     picture: Callable[[], Picture] | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True)
 class Known:
-    """A ledger's explanation of a case: cause, link, and the ledger's file.
-
-    Of a user's ledger also its line, from 1, the text of that line, and what it expects, in words.
-    """
+    """A ledger's explanation of a case: cause, link, and the ledger's file."""
 
     cause: str
     link: str | None
     ledger: str
+    #: Of a user's ledger: a line, from 1, its text, and the expected result in words.
     line: int | None = None
     text: str = ""
     expected: str = ""
@@ -194,8 +190,8 @@ class Answered(Generic[CaseT, ComparisonT]):
     `irreproducible`: the same question again gave other values, which are right too.
     `self_check`: the engine is compared with its own exact mode, or an oracle with itself.
     `alternative`: the answer that an `open` case was given.
-    `known`: what a ledger says of the case.
-    `unexpected`: a user's ledger expects something else, or does not list what is unsupported: red,
+    `known`: a ledger's explanation of the case.
+    `unexpected`: a user's ledger expects another result, or does not list an unsupported case: red,
     whatever the verdict.
     `found`: the verdict before ledgers were asked.
     `diagnoses`: what the failure looks like, the likeliest first.
@@ -310,12 +306,10 @@ class Support:
 
 @dataclass(frozen=True, slots=True)
 class ElementRecord:
-    """One wrong element, its values as short as their dtype allows, with the bits beside them.
-
-    `input` is "" where there is none. An input may be of another dtype, so it has no bits.
-    """
+    """One wrong element, its values as short as their dtype allows, with their bits."""
 
     index: tuple[int, ...]
+    #: "" without an input. It may be of another dtype, so it has no bits.
     input: str
     want: str
     want_bits: str
@@ -371,10 +365,7 @@ class Record(Answered[str, ComparisonRecord]):
 
 @dataclass(frozen=True)
 class Suite:
-    """All cases of a selection: their number and digest; a run may be a part of them.
-
-    Where the digests are equal, so are the cases and their order.
-    """
+    """All cases of a selection: the digest of their list, and their number."""
 
     digest: str
     cases: int
@@ -384,8 +375,8 @@ class Suite:
 class Header:
     """Header of a run: backends, machine, cases and options.
 
-    `cases` are those of `suite`, or of the part of it that `shard` names, the first of which is
-    (1, n). `started` is in UTC, as ISO 8601 has it. `known`: the ledgers that ship with opcheck
+    `cases` are those of `suite`, or of its part `shard`, the first is (1, n). `started` is in UTC,
+    in the form of ISO 8601. `known`: the ledgers that ship with opcheck
     were applied; `ledgers` are digests of the user's, by file. `named`: the user named the
     backends. `options` are other command-line options that can change a verdict. `oracles` are the
     backends whose answers cases take for right.
@@ -422,10 +413,9 @@ class Header:
 
 @dataclass(frozen=True)
 class Ending:
-    """End of a run: complete or interrupted, and its seconds; by default what is known of none.
+    """End of a run: complete or interrupted, and its seconds.
 
-    `accidents` tell of processes that died while they were asked nothing, `partings` of those that
-    died of being asked to leave.
+    `accidents` are processes that died while idle, `partings` those that died while they ended.
     """
 
     complete: bool = False

@@ -140,7 +140,7 @@ def tagged(tag: str, text: str) -> PlainScalar:
 
 
 def named(value: object) -> str:
-    """Name the type of a value that is no plain scalar."""
+    """Name the type of a value that is no text."""
     if value is None:
         return "null"
     if isinstance(value, tuple | dict):
@@ -191,8 +191,8 @@ _NO_KEYS: Final[dict[str, Mark]] = {}
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 
 
-#: In place of a key: the next value is one, or no key stands before it. That is so in a list, and
-#: where a key was refused, whose value is read and dropped.
+#: In place of a key: the next value is the key; or there is none: in a list, or because it was
+#: refused, so that its value is dropped.
 _AWAITED, _NO_KEY = object(), object()
 
 
@@ -206,7 +206,7 @@ class _Frame:
     anchor: str | None = None
     #: How many values the file held before this one.
     before: int = 0
-    #: The depth of what it holds.
+    #: The depth of its contents.
     height: int = 0
     entries: dict[str, FileNode] = field(default_factory=dict)
     keys: dict[str, Mark] = field(default_factory=dict)
@@ -230,7 +230,7 @@ class Builder:
         self._problems = problems
         self._problem_limit = len(problems) + PROBLEM_LIMIT
         self._anchors: dict[str, _Anchored | _Frame] = {}
-        #: What plain words were found to be: the same few come again and again.
+        #: Values of plain words, of which the same few come again and again.
         self._plain: dict[str, PlainScalar] = dict(WORDS)
         self._count = 0
         self._top: list[FileNode] = []
@@ -391,7 +391,6 @@ FILE_LIMIT: Final = 2 * 2**20
 #: How many %TAG directives a file may have: libyaml's time grows with the square of them.
 DIRECTIVE_LIMIT: Final = 16
 
-#: What is wrong with text of 16 or 32 bits a character, as Windows may save it.
 WIDE: Final = "this file is UTF-16 or UTF-32, not UTF-8"
 
 _WIDE_TEXT: Final = re.compile(rb"\xff\xfe|\xfe\xff|([ -~]\0+){2}|(\0+[ -~]){2}")

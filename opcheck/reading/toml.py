@@ -1,4 +1,4 @@
-"""TOML as a tree whose values know their lines, which Python's own reader does not tell."""
+"""TOML as a tree whose values know their lines, which `tomllib` does not report."""
 
 import re
 import tomllib

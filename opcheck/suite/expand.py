@@ -26,7 +26,7 @@ MAX_VALUES = 4_000_000
 
 OPSETS_ARE = 'a list of numbers or "13+", or the word all'
 
-#: What a matrix may say of dtypes: those of a kind, or all, that the version allows.
+#: Words for dtypes in a matrix: those of these kinds that the version allows.
 _KINDS = {
     "all": ("float", "int", "bool", "string", "complex"),
     "floats": ("float",),
@@ -51,27 +51,25 @@ class CaseFile:
     domain: str = ""
     op: str = ""
     opsets: frozenset[int] = frozenset()
-    #: What was said, operator versions aside, and where: one mistake shows in many cases.
+    #: Messages, without operator versions, and their places: one mistake shows in many cases.
     said: set[tuple[Mark, str]] = field(default_factory=set)
 
 
 @dataclass(frozen=True)
 class Concrete:
-    """A case with nothing left to expand, still as nodes; `sweep` is what ids of one sweep share.
-
-    Where something was `lost`, reported and left out, nothing is said about what is missing.
-    """
+    """A case with nothing left to expand; `sweep` is the part of the id that one sweep shares."""
 
     id: str
     name: str
     row: str | None
     node: FileNode
+    #: What was reported and left out; nothing else is then reported as missing.
     lost: Omitted = Omitted.NOTHING
     sweep: str = ""
 
 
 class _IfAllowed(str):
-    """A dtype that a word stands for; versions that lack it have no such case."""
+    """A dtype that a word stands for; versions without it have no such case."""
 
 
 class Expansion:
@@ -152,7 +150,7 @@ class Expansion:
 
     def _affordable(self, base: FileNode, matrix: Matrix) -> bool:
         """Return True if the file stays within its limits; report once if it does not."""
-        # What is over its limit is not counted further, so that counting is bounded too.
+        # Counting ends at the limit, so that it is bounded too.
         if min(self.cases_left, self.values_left) < 0:
             return False
         count = prod(map(len, matrix.values()))
@@ -210,7 +208,7 @@ class Expansion:
         return found
 
     def _distinct(self, key: str, values: tuple[FileNode, ...]) -> tuple[FileNode, ...]:
-        """Without values that ids could not tell apart."""
+        """Drop values that ids could not distinguish, and report them."""
         found: dict[str, FileNode] = {}
         repeated: set[Mark] = set()
         for value in values:
@@ -224,7 +222,7 @@ class Expansion:
         return tuple(found.values())
 
     def _opsets(self, values: FileNode) -> object:
-        """The opsets that a matrix names; what is no list or word is returned as it is."""
+        """Return the opsets that a matrix names; anything but a list or a word, unchanged."""
         known = opset.versions(self.file.domain, self.file.op).items()
         versions = [version for version, schema in known if not schema.deprecated]
         if values.value == "all":

@@ -256,7 +256,7 @@ def missing(parameters: Sequence[Parameter], names: Iterable[str]) -> list[str]:
 
 
 def slots(parameters: Sequence[Parameter], names: Iterable[str]) -> tuple[str, ...]:
-    """The names in the operator's order, "" for what is left out before the last of them."""
+    """The names in the operator's order, "" for one left out before the last."""
     places = sorted((at, name) for name in names if (at := place(parameters, name)))
     ordered: list[str] = []
     for number, parameter in enumerate(parameters):

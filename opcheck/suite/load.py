@@ -34,7 +34,7 @@ _PREFIX = "test_"
 _MODEL = ".onnx"
 #: Where a shipped file states its operator.
 _OPERATOR = re.compile(r"^op: *(\S+)", re.MULTILINE)
-#: The shipped cases of some operators; ledgers and golden files ask for all of them again.
+#: The shipped cases of some operators, cached: ledgers and golden files need all of them again.
 _shipped = cache(lambda ops: _load((), ops))
 #: No more of models and their inputs is held at once, in bytes.
 MAX_HELD = 4 << 30
@@ -46,10 +46,7 @@ def shipped_suites() -> Path:
 
 
 def load(paths: Sequence[Path] = (), ops: Collection[str] = ()) -> tuple[Case, ...]:
-    """The cases of files and folders; without any, of the shipped suites, or of those of `ops`.
-
-    Raises CaseFileError with every problem of every file.
-    """
+    """Load cases from `paths`, else from the shipped suites of `ops`; raises CaseFileError."""
     return _load(paths) if paths else _shipped(frozenset(ops))
 
 
@@ -101,7 +98,7 @@ def _files(paths: Sequence[Path], problems: Problems) -> Iterator[CaseFile]:
     seen: set[Path] = set()
     for path in paths:
         found = [path]
-        if os.path.isdir(path):  # noqa: PTH112  # Path's raises what reading a file tells better
+        if os.path.isdir(path):  # noqa: PTH112  # Path's raises; reading reports it better
             known = len(problems)
             found = _in_folder(path, problems)
             if not found and len(problems) == known:
@@ -152,13 +149,13 @@ def _real(path: Path) -> Path:
 
 
 def _cases(file: CaseFile, root: FileNode, sizes: Sizes | None) -> Mapping[str, list[Case]]:
-    """The cases of both lists: mistakes are told of each, whichever is asked for."""
+    """The cases of both lists, so that problems of both are reported."""
     head, rest, lost = validate(HeadFields, root, file.name, file.problems)
     if head:
         file = replace(file, domain=head.domain, op=head.op)
     known = head is not None and _is_operator(file, root)
     given = root.entries
-    # One that is misspelt is told as such.
+    # A misspelt key is reported as such.
     if head and not ({*given} & {*_LISTS} or did_you_mean("cases", given)):
         file.problems.add(file.name, root.mark, "'cases' is missing")
     cases: dict[str, list[Case]] = {}
@@ -209,10 +206,7 @@ def check_unique(cases: Sequence[Case], problems: Problems) -> None:
 def load_all(
     paths: Sequence[Path] = (), dims: Mapping[str, int] | None = None, ops: Collection[str] = ()
 ) -> tuple[Case, ...]:
-    """As `load`, for `paths` of any kind; `dims` are sizes that models leave open.
-
-    Raises UsageError, and CaseFileError with every problem of every file.
-    """
+    """As `load`, from paths of any kind; `dims` are open sizes of models; raises UsageError."""
     from opcheck.suite.models import DimSizes, case_of_model, cases_of
 
     files = [path for path in paths if not _is_of_models(path)]
@@ -238,7 +232,7 @@ def load_all(
 
 
 def check_case_files(paths: Sequence[Path], command: str) -> None:
-    """Raise UsageError for what is no case file, and a command can do nothing with."""
+    """Raise UsageError for a path of models, which `command` does not take."""
     for path in paths:
         if _is_of_models(path):
             raise UsageError(f"{path}: opcheck {command} takes case files only, no models")

@@ -1,7 +1,7 @@
 """From a concrete case's fields to a Case, checked against the operator's schema.
 
 Reports, at its place, every attribute, input, output and type that the operator does not have.
-A case that expects (or admits) a rejection may break the schema: that is what it tests.
+A case that expects (or admits) a rejection may break the schema, since it tests just that.
 """
 
 from collections.abc import Iterable, Iterator
@@ -43,7 +43,7 @@ class Resolver:
     file: CaseFile
     concrete: Concrete
     fields: f.CaseFields
-    #: False for a legal twin, of which nothing is asked but that it runs.
+    #: False for a legal twin, which only has to run.
     needs_answer: bool
     version: str = ""
     sound: bool = True
@@ -104,7 +104,7 @@ class Resolver:
             self.file.problems.add(self.file.name, mark, message, hint)
 
     def lacking(self, mark: Mark, message: str, hint: str | None = None) -> None:
-        """Report that something is missing; where a fault was left out, that may be it."""
+        """Report something missing, unless it may be a fault that was left out."""
         if not self.concrete.lost:
             self.problem(mark, message, hint)
 

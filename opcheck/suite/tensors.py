@@ -36,10 +36,7 @@ _OF_HEADERS = (SyntaxError, TypeError, RecursionError, MemoryError, tokenize.Tok
 
 
 def materialize(spec: TensorSpec) -> Array:
-    """The tensor of `spec.shape` and `spec.dtype`, C-contiguous and writable.
-
-    Raises ValueError for values that the dtype cannot hold, and for ties in a permutation.
-    """
+    """The tensor, C-contiguous and writable; ValueError for overflow and ties in a permutation."""
     if isinstance(spec.content, FromFile):
         return _with_puts(spec, np.array(_read(spec), order="C"))
     values = unrounded(spec)
@@ -201,11 +198,11 @@ _MAX_WHOLE = 2.0**53
 
 
 class InvalidTensor(Unreadable):
-    """A tensor makes no sense."""
+    """A tensor is malformed."""
 
 
 class Lacking(InvalidTensor):
-    """It makes no sense for want of something that may be stated elsewhere in the case."""
+    """A tensor lacks something that may be stated elsewhere in the case."""
 
 
 def excess(elements: int, nbytes: int) -> str | None:
@@ -218,10 +215,7 @@ def excess(elements: int, nbytes: int) -> str | None:
 def read_tensor(
     name: str, node: FileNode, fields: Any, dtype: DType | None, folder: Path
 ) -> TensorSpec:
-    """The tensor `name` at `node`, of the form `fields`, and of `dtype` unless it says so itself.
-
-    Paths lie in `folder`. Raises `InvalidTensor` at the first thing that makes no sense.
-    """
+    """The tensor `name` at `node`, of `dtype` unless it states its own; raises InvalidTensor."""
     if not isinstance(fields, TensorFields):
         return _literal(name, node, dtype)
     if fields.dtype is not None:

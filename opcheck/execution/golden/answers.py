@@ -51,20 +51,19 @@ class ComputedDataSet:
 
 @dataclass(frozen=True, eq=False)
 class Test:
-    """A model with its data; `reason` says why it is to be refused, "" where it has answers.
-
-    `alternative` names one of the answers of an undecided text, "" where it is the only one.
-    `bound`: the tolerance differs from element to element.
-    """
+    """A model with its data."""
 
     name: str
     kind: AnswerKind
     task: Task
     tolerance: Tolerance | None
+    #: True if the tolerance differs from element to element.
     bound: bool
     data_sets: tuple[ComputedDataSet, ...]
+    #: Name of one of the answers of an undecided text.
     alternative: str = ""
     legal_twin: bool = False
+    #: Why the model is to be refused, "" if it has answers.
     reason: str = ""
     #: The ranks of the outputs, of a model to be refused those of its legal twin; () if unknown.
     ranks: tuple[int, ...] = ()
@@ -160,7 +159,7 @@ def _varied(case: Case, seed: int) -> ComputedDataSet:
 
 
 def _computed_set(case: Case, asked: Question, seed: int = 0) -> ComputedDataSet:
-    """The data set whose answer opcheck computes; raises what is in `_NO_ANSWER`."""
+    """The data set whose answer opcheck computes; raises one of `_NO_ANSWER`."""
     found = outputs(asked.task, asked.inputs)
     if found is None:
         raise ValueError("opcheck lacks the operator")

@@ -55,7 +55,7 @@ class _Look:
         return self.root / self.test.folder
 
     def all(self) -> "_Look":
-        """Itself, with everything that is wrong with its files."""
+        """Check all files; returns itself."""
         self.findings += golden_files.changed(self.root, self.test, self.there, npz=self.npz)
         task = self._model()
         for data in self.test.data_sets:
@@ -143,12 +143,12 @@ class _Look:
             self._say_of(data, wrong_ends(task, inputs, stored, *around))
 
     def _say_of(self, data: gm.DataSetFields, found: Iterable[tuple[str | None, str]]) -> None:
-        """Say what is wrong with tensors of a data set, or where None is named, with the model."""
+        """Note problems of tensors of a data set by their stems; None is the model."""
         for stem, message in found:
             self._say(f"{data.folder}/{stem}.pb" if stem else MODEL, message)
 
     def _tensors(self, specs: Mapping[str, gm.Tensor]) -> dict[str, Array]:
-        """Those of the tensors that are what the manifest says."""
+        """The tensors that match the manifest."""
         found = {name: self._tensor(name, spec) for name, spec in specs.items()}
         return {name: array for name, array in found.items() if array is not None}
 
@@ -170,7 +170,7 @@ class _Look:
         return array
 
     def _data_json(self) -> None:
-        """The two numbers of data.json against the manifest, and against what they stand for."""
+        """Check the two numbers of data.json against the manifest and the tolerance."""
         data = (self.folder / DATA).read_bytes()
         if data != data_json(self.test.rtol, self.test.atol):
             self._say(DATA, f"is not rtol {self.test.rtol:g} and atol {self.test.atol:g}")
@@ -217,10 +217,7 @@ class CheckedContents:
 
 
 def check(folder: Path, processes: int = 1, counted: Counted[_Look] = iter) -> CheckedContents:
-    """Check a golden folder, which may come from a stranger: nothing outside it is read.
-
-    `counted` hands on each test as it is done. Raises UsageError for what is no golden folder.
-    """
+    """Check a golden folder, reading nothing outside it; raises UsageError if it is none."""
     try:
         there = {entry.name for entry in os.scandir(folder)} & {gm.MANIFEST, gm.SUMS}
     except OSError as error:
@@ -272,14 +269,14 @@ def _unlike(case: gm.ManifestCase) -> Iterator[Finding]:
         floor *= not (it.tolerance and it.tolerance.strict)
         tolerance = as_stated(it.tolerance, floor) if it.tolerance or not floor else "bound"
         both = (case.rule, mine.rule), (case.level, mine.level), (test.tolerance, tolerance)
-        for name, (told, shipped) in zip(("rule", "level", "tolerance"), both, strict=True):
-            if told != shipped:
-                said = f"its {name} is {told}, that of the shipped case {shipped}"
-                yield Finding(test.folder, said)
+        for name, (ours, shipped) in zip(("rule", "level", "tolerance"), both, strict=True):
+            if ours != shipped:
+                message = f"its {name} is {ours}, that of the shipped case {shipped}"
+                yield Finding(test.folder, message)
 
 
 def _together(findings: Sequence[Finding], manifest: gm.Manifest) -> Iterator[Finding]:
-    """One finding for each file of a test; a file in another's place is told as that."""
+    """One finding for each file of a test, naming the file that it should be."""
     problems: dict[str, list[str]] = defaultdict(list)
     for one in findings:
         problems[one.path].append(one.message)

@@ -23,7 +23,7 @@ Draw: TypeAlias = Callable[[Random, Shape], Any]
 #: How often an attribute is stated that may be left out; without some there is little left.
 _STATED = 0.4
 _OFTEN = {"kernel_shape": 0.95}
-#: The parts of a search: up to which share of it, of which ranks and which sizes.
+#: The parts of a search: the end as a share of it, ranks, and sizes.
 _STAGES = ((0.3, (1, 3), (1, 3)), (0.6, (1, 5), (1, 3)), (0.65, (1, 4), (0, 2)))
 #: Then come rows of lengths around those of vectors, other values in the suite's own cases, and
 #: tensors where only size matters, which are filled by rule.
@@ -39,7 +39,7 @@ _FILLS: tuple[tuple[str, tuple[float, ...]], ...] = (
     ("integers", (-4.0, 4.0)),
     ("constant", (0.0,)),
 )
-#: From here on it all comes once more, with NaN: what is asked of that is often left open.
+#: From here on it all comes once more, with NaN, about which the text is often open.
 _WITH_NAN = 0.75
 #: How often an attribute is spoilt, and how often the inputs are initializers.
 _SPOILT, _CONSTANT = 0.15, 0.03
@@ -110,7 +110,7 @@ def _some_axes(rng: Random, shape: Shape) -> tuple[int, ...]:
     return tuple(axes if rng.random() < 0.2 else sorted(axes))
 
 
-#: What makes sense, by the names that attributes have in ONNX and DirectML.
+#: Sensible values by the names of attributes in ONNX and DirectML.
 _BY_NAME: Mapping[str, Draw] = {
     "axis": lambda rng, shape: rng.randint(-len(shape), len(shape) - 1) if shape else 0,
     "axes": _some_axes,
@@ -155,7 +155,7 @@ def attribute(rng: Random, declared: Attribute, shape: Shape) -> AttrValue | Non
 def spoilt(
     rng: Random, schema: Schema, attrs: Mapping[str, AttrValue], rank: int
 ) -> dict[str, AttrValue]:
-    """The attributes with one of them changed to what is seldom legal."""
+    """The attributes with one of them changed to a value that is seldom legal."""
     if not schema.attributes:
         return dict(attrs)
     declared = rng.choice(list(schema.attributes.values()))

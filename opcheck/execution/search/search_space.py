@@ -36,7 +36,7 @@ from opcheck.model import (
 from opcheck.opset import Schema
 from opcheck.suite import expectation, materialize, unrounded
 
-#: How many nodes are tried; what is found by then is small enough.
+#: How many nodes are tried in making one smaller.
 _PATIENCE = 400
 #: Of tensors up to this size each element is made plainer by itself.
 _FEW = 80
@@ -134,7 +134,7 @@ def _plainer_values(found: Candidate) -> Iterator[Candidate]:
 
 
 def _worth(values: Array) -> float:
-    """Return how complex values are to read, roughly in digits."""
+    """Return the effort of reading values, roughly in digits."""
     return float(sum(map(_digits, values.reshape(-1).tolist())))
 
 
@@ -148,7 +148,7 @@ def _digits(value: float) -> float:
 
 @dataclass(frozen=True, eq=False)
 class _Tried:
-    """A node, what is right about it, and what its case kills; None where it has no case."""
+    """A node, its right outputs, and its case's kills, None without a case."""
 
     candidate: Candidate
     node: Node

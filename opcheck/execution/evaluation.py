@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any
 
-from opcheck import opset
+from opcheck import model, opset
 from opcheck.backends import same_answers
 from opcheck.backends.execute import Outputs
 from opcheck.compare import Want, are_plainly_right, compare_outputs
@@ -31,23 +31,7 @@ from opcheck.engine import operator_of
 from opcheck.execution import expected
 from opcheck.execution.expected import is_the_same, question
 from opcheck.execution.workers import Inquiry
-from opcheck.model import (
-    Array,
-    BackendInfo,
-    Case,
-    Computed,
-    Crashed,
-    Declined,
-    LiveResult,
-    NotRun,
-    Outcome,
-    OutOfMemory,
-    Produced,
-    Question,
-    Raised,
-    TimedOut,
-    Verdict,
-)
+from opcheck.model import Array, BackendInfo, Case, LiveResult, Outcome, Question, Verdict
 
 _ONCE = "stability not checked: it is asked once"
 
@@ -61,7 +45,7 @@ class EvaluatedCase:
     failed: tuple[Question, Outcome] | None = None
     #: The outcome, if it is to be judged by those of other backends.
     open: Outcome | None = None
-    answer: Produced | None = None
+    answer: model.Produced | None = None
     #: Other failures of a case that was asked several times.
     others: tuple[EvaluatedCase, ...] = ()
 
@@ -141,7 +125,7 @@ class CaseEvaluation:
         if legal and _may_refuse(outcome):
             answer = yield legal
             twin, printed = answer.outcome, printed + answer.printed
-        produced = outcome if isinstance(outcome, Produced) else None
+        produced = outcome if isinstance(outcome, model.Produced) else None
         if silent or case.expect.compares_backends:
             outcome = steady(case.op, outcome, case.outputs, case.tolerance)
         result = _result(case, backend, printed, outcome)
@@ -152,7 +136,7 @@ class CaseEvaluation:
         else:
             like, declared = self.like, backend.accumulate
             judgement = judge(case.rule, admitted, outcome, case.tolerance, like, declared, twin)
-        if judgement.verdict is Verdict.PASS and isinstance(outcome, Produced):
+        if judgement.verdict is Verdict.PASS and isinstance(outcome, model.Produced):
             contradiction = yield from self._contradiction(outcome, backend)
             if contradiction:
                 judgement = unstable(contradiction)
@@ -195,9 +179,9 @@ class CaseEvaluation:
         """Return True if the expected answer comes from the backend itself."""
         if self.oracle_answer:
             return is_the_same(backend, self.oracle_answer.oracle)
-        return backend.engine and isinstance(self.case.expect, Computed)
+        return backend.engine and isinstance(self.case.expect, model.Computed)
 
-    def _contradiction(self, outcome: Produced, backend: BackendInfo) -> Inquiry[str | None]:
+    def _contradiction(self, outcome: model.Produced, backend: BackendInfo) -> Inquiry[str | None]:
         """Describe how the answer to other data contradicts the engine and the backend itself."""
         # Wrong alone is not enough: the case may be written for its own data only.
         case, is_right = self.case, partial(self.is_right_on_other_data, backend)
@@ -206,12 +190,12 @@ class CaseEvaluation:
         if outcome.stale and case.rule == "must":
             return "answered other data of the same shape with the first run's answer"
         fresh = (yield self.question.turned()).outcome
-        if isinstance(fresh, NotRun):
+        if isinstance(fresh, model.NotRun):
             return None
-        if isinstance(fresh, Produced) and same_answers(fresh.outputs, outcome.between):
+        if isinstance(fresh, model.Produced) and same_answers(fresh.outputs, outcome.between):
             return None
         # Its answers differ anyway, and here they are wrong whenever it is asked.
-        if isinstance(fresh, Produced) and outcome.again and not is_right(fresh.outputs):
+        if isinstance(fresh, model.Produced) and outcome.again and not is_right(fresh.outputs):
             return None
         return "answered other data wrongly in its second run, and otherwise in a first run"
 
@@ -222,11 +206,11 @@ class CaseEvaluation:
         for number in opset.later(case.op, case.opset):
             task = replace(self.question.task, opset=number)
             reply = yield replace(self.question, task=task)
-            if isinstance(reply.outcome, Crashed | TimedOut | OutOfMemory):
+            if isinstance(reply.outcome, model.Crashed | model.TimedOut | model.OutOfMemory):
                 message = by_itself(case.rule, reply.outcome).reason
                 message = f"{refused.reason}; the same model at opset {number}: {message}"
                 refused = replace(refused, reason=message)
-            if isinstance(reply.outcome, Produced):
+            if isinstance(reply.outcome, model.Produced):
                 # In front, because what backends say may be long, and is cut.
                 hint = f"takes the same model at opset {number}, where {case.op} is in force too"
                 verdict = Verdict.WARN if case.rule == "should" else Verdict.ERROR
@@ -236,7 +220,7 @@ class CaseEvaluation:
 
 
 def _result(case: Case, backend: BackendInfo, printed: str, outcome: Outcome) -> LiveResult:
-    seconds = outcome.seconds if isinstance(outcome, Produced | TimedOut) else 0.0
+    seconds = outcome.seconds if isinstance(outcome, model.Produced | model.TimedOut) else 0.0
     return LiveResult(case, backend.address, Verdict.NOT_RUN, printed=printed, seconds=seconds)
 
 
@@ -247,18 +231,18 @@ def judged_so(result: LiveResult, judgement: Judgement, **others: Any) -> LiveRe
 
 def _may_refuse(outcome: Outcome) -> bool:
     """Return True if an invalid model may have been refused, which its legal twin decides."""
-    if isinstance(outcome, Declined):
+    if isinstance(outcome, model.Declined):
         return not outcome.inexpressible
-    return isinstance(outcome, Raised) and not outcome.unusable
+    return isinstance(outcome, model.Raised) and not outcome.unusable
 
 
 def _unchecked(asked: Question, outcome: Outcome) -> str:
     if asked.random:
         return "values that are drawn at random are not judged, only their type and shape"
     match outcome:
-        case Produced(once=True):
+        case model.Produced(once=True):
             return _ONCE
-        case Produced(between=None):
+        case model.Produced(between=None):
             return "stability on other data not checked: they were refused"
         case _:
             return ""
@@ -269,7 +253,7 @@ def repeated(
 ) -> Inquiry[list[EvaluatedCase]]:
     """The inquiry of one backend, made so many times; of a case that is wrong, once."""
     judged: list[EvaluatedCase] = []
-    first: Produced | None = None
+    first: model.Produced | None = None
     for _ in range(times):
         one = yield from evaluation.on(backend)
         first, answer = first or one.answer, one.answer
@@ -345,7 +329,7 @@ def _is_the_same(one: EvaluatedCase, other: EvaluatedCase) -> bool:
     if (one.result.verdict, one.result.reason) != (other.result.verdict, other.result.reason):
         return False
     match one.failed, other.failed:
-        case (_, Produced(outputs=some)), (_, Produced(outputs=those)):
+        case (_, model.Produced(outputs=some)), (_, model.Produced(outputs=those)):
             return same_answers(some, those)
     return True
 
@@ -385,7 +369,7 @@ def settle_by_agreement(
 def _settled(
     one: EvaluatedCase, judgement: Judgement, infos: Mapping[str, BackendInfo]
 ) -> EvaluatedCase:
-    differs = one.open.differs if isinstance(one.open, Produced) else ""
+    differs = one.open.differs if isinstance(one.open, model.Produced) else ""
     other = one.result.irreproducible or bool(differs)
     result = judged_so(one.result, judgement, irreproducible=other)
     if judgement.verdict is Verdict.PASS:
@@ -393,7 +377,7 @@ def _settled(
         itself = all(is_the_same(mine, infos[other]) for other in judgement.against)
         message = f"{IRREPRODUCIBLE}: {differs}" if differs else ""
         # Answers to other data are not compared.
-        if not message and isinstance(one.open, Produced) and one.open.once:
+        if not message and isinstance(one.open, model.Produced) and one.open.once:
             message = _ONCE
         result = replace(result, self_check=itself, reason=result.reason or message)
     return replace(one, result=result)

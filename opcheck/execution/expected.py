@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from opcheck import dtypes
+from opcheck import dtypes, model
 from opcheck.backends import second_data
 from opcheck.compare import Want, are_plainly_right, compare, compare_outputs, too_wide, verdict
 from opcheck.compare.agreement import misfit, steady, wants_of
@@ -20,41 +20,18 @@ from opcheck.engine.evaluate import exactly
 from opcheck.errors import InvalidNode, NotSupported
 from opcheck.execution.workers import Inquiry
 from opcheck.graph.tensors import read_tensor
-from opcheck.model import (
-    Agreement,
-    AnyOf,
-    Array,
-    AttrValue,
-    BackendInfo,
-    Case,
-    Comparison,
-    Computed,
-    Fill,
-    Foreign,
-    Golden,
-    Oracle,
-    Outcome,
-    Port,
-    Produced,
-    Question,
-    Raised,
-    Rejected,
-    Task,
-    TensorType,
-    Typed,
-    Values,
-)
+from opcheck.model import Array, BackendInfo, Case, Outcome, Question, Task
 from opcheck.suite import materialize, unrounded
 from opcheck.suite.expectation import leads
 
 _CONTRADICTION = "the case and opcheck's engine contradict each other"
 
 
-def _stored(value: AttrValue | Typed) -> Any:
+def _stored(value: model.AttrValue | model.Typed) -> Any:
     """An attribute as a model holds it: each float rounded to float32."""
     match value:
-        case Typed("float" | "floats", held):
-            return Typed(value.type, _stored(held))
+        case model.Typed("float" | "floats", held):
+            return model.Typed(value.type, _stored(held))
         case float():
             return float(np.float32(value))
         case tuple():
@@ -73,7 +50,7 @@ def question(case: Case) -> Question:
         opset=case.opset,
         attrs={name: _stored(value) for name, value in case.attrs.items()},
         slots=case.slots,
-        inputs=tuple(TensorType(spec.name, spec.dtype, spec.shape) for spec in fed),
+        inputs=tuple(model.TensorType(spec.name, spec.dtype, spec.shape) for spec in fed),
         initializers={s.name: materialize(s) for s in case.inputs if s.initializer},
         outputs=case.outputs,
         model=case.model,
@@ -85,7 +62,7 @@ def question(case: Case) -> Question:
     legal = known and _is_legal(task, inputs, second)
     if known and not legal:
         second = tuple(second_data(inputs, may_negate=False, moved=moved))
-    random = isinstance(case.expect, Values) and bool(case.expect.random)
+    random = isinstance(case.expect, model.Values) and bool(case.expect.random)
     return Question(task, inputs, second, legal, case.timeout, random)
 
 
@@ -136,19 +113,19 @@ class OracleAnswer:
         between = self._answer(case).between
         return None if between is None else self._usable(between, case)
 
-    def _answer(self, case: Case) -> Produced:
+    def _answer(self, case: Case) -> model.Produced:
         outcome = steady(case.op, self.outcome, case.outputs, case.tolerance)
         if not verdict.depends(outcome):
             found = verdict.by_itself("must", outcome)
             raise self._silent(f"{found.verdict}: {found.reason}")
-        if isinstance(outcome, Raised):
+        if isinstance(outcome, model.Raised):
             raise self._silent(f"raised {verdict.told(outcome)}")
         return outcome
 
-    def _usable(self, answer: tuple[Array | Foreign, ...], case: Case) -> tuple[Want, ...]:
+    def _usable(self, answer: tuple[Array | model.Foreign, ...], case: Case) -> tuple[Want, ...]:
         if wrong := misfit(answer, case.outputs):
             raise self._silent(f"its answer cannot be one: {verdict.what_is_wrong(wrong)}")
-        arrays = [one for one in answer if not isinstance(one, Foreign)]
+        arrays = [one for one in answer if not isinstance(one, model.Foreign)]
         return wants_of(case.op, arrays, case.outputs)
 
     def _silent(self, why: str) -> OracleUnavailable:
@@ -225,7 +202,7 @@ def accepted_answers(
     no answer, and any other ValueError where the expectation's data cannot be had.
     """
     match case.expect:
-        case AnyOf(alternatives):
+        case model.AnyOf(alternatives):
             refused = [a for a in alternatives if a.expect.rejection]
             refusals = {a.name: _one(case, asked, a.expect, a.name) for a in refused}
             twins = [want for answer in refusals.values() for want in answer.wants]
@@ -233,14 +210,14 @@ def accepted_answers(
                 refusals.get(a.name) or _one(case, asked, a.expect, a.name, twins)
                 for a in alternatives
             ]
-        case Oracle():
+        case model.Oracle():
             if oracle_answer is None:
                 raise OracleUnavailable("the oracle was not asked: there was no memory left")
             try:
                 answers = [_given(case, asked, oracle_answer.wants(case), None)]
             except WrongCase as error:
                 raise WrongCase(f"by oracle {oracle_answer.oracle}: {error}") from None
-        case Agreement():
+        case model.Agreement():
             answers = []
         case expect:
             answers = [_one(case, asked, expect, None)]
@@ -253,33 +230,33 @@ def accepted_answers(
 def _one(
     case: Case,
     asked: Question,
-    expect: Values | Computed | Golden | Rejected,
+    expect: model.Values | model.Computed | model.Golden | model.Rejected,
     name: str | None,
     twins: Sequence[Want] = (),
 ) -> verdict.Admitted:
     """One answer; `twins` as in `_given`."""
     match expect:
-        case Rejected(reason, legal):
+        case model.Rejected(reason, legal):
             if case.rule != "open":
                 _check_refused(case, asked)
             twin = question(legal)
             return verdict.Refusal(reason, _wants_of_twin(legal, twin), name, twin)
-        case Computed():
+        case model.Computed():
             wants = computed(case, asked, asked.inputs)
             if case.rule != "open" and not case.empty:
                 _check_telling(wants)
             return verdict.Answer(wants, name)
-        case Values(specs, ports, random):
+        case model.Values(specs, ports, random):
             given = [stated_want(case.op, s.name, unrounded(s), s.dtype) for s in specs]
             if ports and operator_of(case.op) is None:
                 return verdict.Answer(tuple(_outputs(ports, given, random)), name)
             return _given(case, asked, given, name, twins)
-        case Golden(folder):
+        case model.Golden(folder):
             return _given(case, asked, [*_golden_wants(case, folder)], name, twins)
 
 
 def _outputs(
-    ports: Iterable[Port], wants: Iterable[Want], random: Collection[str]
+    ports: Iterable[model.Port], wants: Iterable[Want], random: Collection[str]
 ) -> Iterator[Want]:
     """Yield the expected outputs of a model, whose tensors are `wants`."""
     rest = (replace(want, random=want.name in random) for want in wants)
@@ -341,7 +318,7 @@ def _bounded(case: Case, want: Want, other: Want | None, *, is_twin: bool) -> Wa
     )
 
 
-def _check_agreement(comparisons: Iterable[Comparison]) -> None:
+def _check_agreement(comparisons: Iterable[model.Comparison]) -> None:
     for comparison in comparisons:
         if comparison.problem in (None, "undecided"):
             continue
@@ -413,7 +390,9 @@ def _is_drawn(case: Case) -> bool:
     """Return True if all numbers that are not whole are drawn at random."""
     real = [one for one in case.inputs if one.dtype.kind == "float" and math.prod(one.shape) > 1]
     return bool(real) and all(
-        isinstance(one.content, Fill) and one.content.kind in ("uniform", "normal") and not one.put
+        isinstance(one.content, model.Fill)
+        and one.content.kind in ("uniform", "normal")
+        and not one.put
         for one in real
     )
 

@@ -10,62 +10,47 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
+from opcheck import model
 from opcheck.backends import parse
 from opcheck.errors import BackendUnavailable, UsageError
 from opcheck.execution.expected import question
 from opcheck.execution.workers import AskableBackend
 from opcheck.graph import NotExpressible, folders, model_of
 from opcheck.graph.folders import Saying
-from opcheck.model import (
-    BackendInfo,
-    Case,
-    Crashed,
-    Declined,
-    Foreign,
-    Items,
-    NotRun,
-    Outcome,
-    OutOfMemory,
-    Produced,
-    Question,
-    Raised,
-    Reply,
-    Task,
-    TimedOut,
-)
+from opcheck.model import BackendInfo, Case, Outcome, Question, Reply, Task
 
 
 def _saying(outcome: Outcome) -> Saying | None:
     """Return the saved status that replaces outputs, None where there are outputs."""
     match outcome:
-        case Declined(reason):
+        case model.Declined(reason):
             return Saying("unsupported", reason)
-        case Raised(stage="prepare" | "run"):
+        case model.Raised(stage="prepare" | "run"):
             return Saying("error", folders.refusal_text(outcome))
-        case Raised(stage, kind):
+        case model.Raised(stage, kind):
             return Saying("not_run", f"answered its first run, then raised {kind} in the {stage}")
-        case Crashed(how):
+        case model.Crashed(how):
             return Saying("not_run", f"it crashed: {how}")
-        case TimedOut(seconds):
+        case model.TimedOut(seconds):
             return Saying("not_run", f"no answer came within {seconds:g} s")
-        case OutOfMemory(how):
+        case model.OutOfMemory(how):
             return Saying("not_run", f"it ran out of memory: {how}")
-        case NotRun(reason):
+        case model.NotRun(reason):
             return Saying("not_run", reason)
-        case Produced(unstable=str(contradiction)):
+        case model.Produced(unstable=str(contradiction)):
             return Saying("not_run", f"its runs contradict each other: {contradiction}")
-        case Produced():
+        case model.Produced():
             return None
 
 
-def _write_outputs(folder: Path, task: Task, answer: Produced) -> Saying | None:
+def _write_outputs(folder: Path, task: Task, answer: model.Produced) -> Saying | None:
     """Write the outputs; return a status if they cannot be saved as they are."""
     count = len(task.outputs)
     if len(answer.outputs) != count:
         message = f"{len(answer.outputs)} outputs where {count} are expected"
         return Saying("not_run", f"its answer cannot be saved: {message}")
     for number, (spec, output) in enumerate(zip(task.outputs, answer.outputs, strict=True)):
-        if isinstance(output, Foreign) and not isinstance(output, Items):
+        if isinstance(output, model.Foreign) and not isinstance(output, model.Items):
             message = f"output {number} is no array but {output.description}"
             return Saying("not_run", f"its answer cannot be saved: {message}")
         try:
@@ -177,7 +162,7 @@ class Recording:
                 model = None
             folders.write_question(folder, model, task, question.inputs)
             saying = _saying(outcome)
-            if isinstance(outcome, Produced) and not saying:
+            if isinstance(outcome, model.Produced) and not saying:
                 saying = _write_outputs(folder / folders.DATA_SET, task, outcome)
             if saying:
                 folders.write_saying(folder, saying)

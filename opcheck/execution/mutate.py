@@ -1,4 +1,4 @@
-"""Score a suite by mutants, one for every version and dtype that its cases are about."""
+"""Score a suite by mutants in every version and dtype of its cases, next to ONNX's node tests."""
 
 import math
 from collections import defaultdict
@@ -8,6 +8,7 @@ from functools import cache
 from itertools import chain
 from typing import TypeAlias, TypeVar
 
+from opcheck import opset
 from opcheck.clauses import Survey
 from opcheck.engine import dtypes_of, leading, operator_of
 from opcheck.engine.mutants import Mutant, guards_of, mutants_of
@@ -16,10 +17,11 @@ from opcheck.errors import UsageError
 from opcheck.execution.kills import RED, CaseKills
 from opcheck.execution.machine import in_parallel
 from opcheck.execution.search.search_space import nodes_of
+from opcheck.graph.nodes import node_tests
 from opcheck.known import Ledger
-from opcheck.model import Case, OpVersion, Verdict
-from opcheck.model.mutation import CaseGroup, MutantId, Mutation
-from opcheck.model.result import Cell
+from opcheck.model import Case, Cell, OpVersion, Source, Verdict
+from opcheck.model.mutation import CaseGroup, MutantId, Mutation, Yardstick, score
+from opcheck.suite.models import cases_of
 
 #: Beginnings of the names of cases that repeat examples or common tests.
 EXAMPLES = ("worked_example", "node_test")
@@ -280,3 +282,44 @@ def _alone(seen: Iterable[tuple[Iterable[_Name], Item]]) -> dict[_Name, tuple[It
         if len(those := {*names}) == 1:
             found[those.pop()][item] = None
     return {name: tuple(items) for name, items in found.items()}
+
+
+def cases_of_node_tests(ops: Iterable[OpVersion]) -> tuple[Case, ...]:
+    """The node tests of these versions that the engine knows, with the tolerances of ONNX."""
+    wanted = {op for op in ops if not op.domain and operator_of(op) and _takes_all(op)}
+    tests = (test for name in sorted({op.name for op in wanted}) for test in node_tests(name))
+    # Where they stand, as far as anybody can look it up.
+    source = Source("onnx.backend.test", 0, 0)
+    found = (case for test in tests for case in cases_of(test, source))
+    return tuple(case for case in found if case.op in wanted)
+
+
+def _takes_all(op: OpVersion) -> bool:
+    """Return True if no node of an operator leaves an input or output out."""
+    schema = opset.describe(op.domain, op.name, op.since)
+    assert schema
+    return all(one.option == "single" for one in (*schema.inputs, *schema.outputs))
+
+
+def yardsticks(names: tuple[str, ...], found: Iterable[Mutation]) -> tuple[Yardstick, ...]:
+    """One for each version and dtype of node tests and `found`; `names`: mutants, all if empty."""
+    ours: dict[Cell, list[Mutation]] = defaultdict(list)
+    of_all: dict[OpVersion, list[Mutation]] = defaultdict(list)
+    for mutation in found:
+        mutant = mutation.mutant
+        among = of_all[mutant.op] if mutant.any_type else ours[Cell(mutant.op, mutant.dtype)]
+        among.append(mutation)
+    tests = cases_of_node_tests({cell.op for cell in ours} | {*of_all})
+    # ONNX's runner runs each of them once.
+    settings = MutationSettings(names, once=True)
+    return tuple(
+        Yardstick(
+            cell.op,
+            cell.dtype,
+            len(cases),
+            score(mutations(cases, settings)),
+            score(ours[cell] + of_all[cell.op]),
+        )
+        for cell, cases in cells(tests).items()
+        if cell in ours or cell.op in of_all
+    )

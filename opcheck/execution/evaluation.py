@@ -257,13 +257,10 @@ def repeated(
     for _ in range(times):
         one = yield from evaluation.on(backend)
         first, answer = first or one.answer, one.answer
-        if first and answer and not evaluation.question.random:
-            differs = not same_answers(first.outputs, answer.outputs)
-            if differs:
-                reason = (
-                    one.result.reason or f"{IRREPRODUCIBLE}: another answer than the first time"
-                )
-                one = one.changed(reason=reason, irreproducible=True)
+        random = first and evaluation.question.random
+        if first and answer and not (random or same_answers(first.outputs, answer.outputs)):
+            message = f"{IRREPRODUCIBLE}: another answer than the first time"
+            one = one.changed(reason=one.result.reason or message, irreproducible=True)
         judged.append(replace(one, answer=None))
         if judged[0].result.verdict is Verdict.BAD_CASE:
             break

@@ -164,19 +164,14 @@ def too_degenerate(values: Array, dtype: DType | None, *, rounded: bool) -> str 
     More than half of it is 0 in `dtype`, infinity or NaN; or all, if answers are not `rounded`, as
     those of Hardmax: zeros are answers like others there.
     """
-    blank = values.size - _telling(values, dtype)
-    if not values.size or (2 * blank <= values.size if rounded else blank < values.size):
-        return None
-    return f"{blank} of {values.size} elements come out as 0, infinity or NaN"
-
-
-def _telling(values: Array, dtype: DType | None) -> int:
-    """Count the elements that are neither 0, nor infinite, nor NaN."""
     if dtype is not None and dtype.kind == "float":
         # Half of the smallest subnormal number is the largest that rounds to 0.
         least, largest = math.ldexp(0.5, dtype.min_exponent), limits(dtype)[1]
         values = (np.abs(values) > least) & (np.abs(values) <= largest)
-    return int(np.count_nonzero(values))
+    blank = values.size - int(np.count_nonzero(values))
+    if not values.size or (2 * blank <= values.size if rounded else blank < values.size):
+        return None
+    return f"{blank} of {values.size} elements come out as 0, infinity or NaN"
 
 
 class WrongCase(ValueError):
@@ -343,7 +338,6 @@ def _check_telling(wants: Iterable[Want]) -> None:
 
 
 def _check_refused(case: Case, asked: Question) -> None:
-    """Raise WrongCase where the engine accepts a model that the case takes for invalid."""
     if operator_of(case.op) is None:
         return
     try:

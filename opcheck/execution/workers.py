@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Collection, Generator, Hashable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from functools import cache
 from multiprocessing import Pipe
@@ -72,14 +72,8 @@ def chosen_backends(
 @contextmanager
 def started(settings: Sequence[BackendSettings], workers: int) -> Iterator[list[Pool]]:
     """The backends, being started."""
-    pools: list[Pool] = []
-    try:
-        for one in settings:
-            pools.append(pool.Pool(one, workers))
-        yield pools
-    finally:
-        for begun in pools:
-            begun.close()
+    with ExitStack() as stack:
+        yield [stack.enter_context(closing(pool.Pool(one, workers))) for one in settings]
 
 
 def connect(pools: Sequence[Pool], meanwhile: Callable[[], None]) -> None:

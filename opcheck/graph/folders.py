@@ -171,7 +171,6 @@ def not_written_here(folder: Path, *, answered: bool) -> str | None:
 
 
 def _same(one: Value, other: Value) -> bool:
-    """Return True if two values are equal bit by bit: tensors, sequences, or no value."""
     if isinstance(one, list) and isinstance(other, list):
         return len(one) == len(other) and all(map(_same, one, other))
     if isinstance(one, np.ndarray) and isinstance(other, np.ndarray):

@@ -174,7 +174,6 @@ class _Listed:
 
     @property
     def line(self) -> int:
-        """The line to delete if nothing fails here any more, from 1."""
         return self.ledger.line_of(self.number, self.place)
 
     def known(self) -> Known:

@@ -22,16 +22,14 @@ class Fate(StrEnum):
 
 @dataclass(frozen=True, order=True)
 class MutantId:
-    """A mutant, made in one version of an operator on one dtype.
-
-    `text` fits after "as if". `any_type`: the cases of every type decide about it together;
-    `dtype` is one of them.
-    """
+    """A mutant, made in one version of an operator on one dtype."""
 
     op: OpVersion
     dtype: str
     name: str
+    #: It fits after "as if".
     text: str
+    #: True if the cases of every type decide about it together; `dtype` is one of them.
     any_type: bool = False
 
 

@@ -152,16 +152,14 @@ class Declined:
 
 @dataclass(frozen=True)
 class Raised:
-    """Any other exception; `documented` if the backend documents its type.
+    """Any other exception; `documented` if the backend documents its type."""
 
-    `stage` is "prepare", "run", "second run" (on other data) or "third run". `unusable`: it stands
-    for an answer that is no tensors, and is no refusal.
-    """
-
+    #: "prepare", "run", "second run" (on other data) or "third run".
     stage: str
     kind: str
     detail: str
     documented: bool
+    #: True for an answer that is no tensors, which is no refusal.
     unusable: bool = False
 
 

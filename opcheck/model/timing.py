@@ -20,17 +20,15 @@ class Sample:
 
 @dataclass(frozen=True)
 class Timing:
-    """Times of one backend for one case.
-
-    `prepared` are the seconds that each of its processes took to load and compile the model.
-    `why_not` says why there are no samples. `printed` is the end of what a process printed during
-    them, which is in their times.
-    """
+    """Times of one backend for one case."""
 
     backend: str
     samples: tuple[Sample, ...] = ()
+    #: Seconds that each of its processes took to load and compile the model.
     prepared: tuple[float, ...] = ()
+    #: Why there are no samples.
     why_not: str = ""
+    #: The end of the output that a process printed during the samples, which is in their times.
     printed: str = ""
 
 

@@ -13,6 +13,7 @@ from opcheck.reading.nodes import FileNode, Problems, quoted
 Model = TypeVar("Model", bound=BaseModel)
 Location: TypeAlias = tuple[str | int, ...]
 
+_MAPPING: Final = ("dict_type", "model_type", "model_attributes_type")
 #: Messages by pydantic's type of error; the braces refer to its context.
 _WORDS: Final = {
     "int_type": "must be a whole number",
@@ -20,9 +21,7 @@ _WORDS: Final = {
     "bool_type": "must be true or false",
     "string_type": "must be a text",
     "list_type": "must be a list",
-    "dict_type": "must be a mapping",
-    "model_type": "must be a mapping",
-    "model_attributes_type": "must be a mapping",
+    **dict.fromkeys(_MAPPING, "must be a mapping"),
     "literal_error": "must be {expected}",
     "greater_than_equal": "must be at least {ge}",
     "greater_than": "must be greater than {gt:g}",
@@ -133,7 +132,7 @@ def _reason(finding: Any) -> str:
 
 
 def _hint(finding: Any, path: Location, hints: Mapping[str, str]) -> str | None:
-    if finding["type"] in ("list_type", "dict_type", "model_type", "model_attributes_type"):
+    if finding["type"] in ("list_type", *_MAPPING):
         return hints.get(str(path[-1]) if path else "")
     if finding["type"] != "literal_error" or not isinstance(finding["input"], str):
         return None

@@ -127,7 +127,6 @@ def select(cases: Iterable[Case], selection: Selection) -> tuple[Case, ...]:
 
 
 def _dtypes(case: Case) -> set[str]:
-    """The case's dtype; where it states none, those of its inputs."""
     return {case.dtype.name} if case.dtype else {spec.dtype.name for spec in case.inputs}
 
 

@@ -14,14 +14,7 @@ from opcheck import dtypes
 from opcheck.compare.outputs import stated_want
 from opcheck.dtypes import DTYPES
 from opcheck.errors import UsageError
-from opcheck.execution.golden.oracles import (
-    Ends,
-    accepted,
-    as_rtol_and_atol,
-    stated_ends,
-    wrong_answers,
-    wrong_ends,
-)
+from opcheck.execution.golden import oracles
 from opcheck.execution.golden.writing import as_stated, npy_bytes, task_of, wrong_archive
 from opcheck.execution.machine import Counted, in_parallel
 from opcheck.graph import ModelProto, model_files
@@ -130,17 +123,17 @@ class _Look:
         inputs, stored, *around = ([*those.values()] for those in read)
         is_open = self.test.folder.startswith("open/")
         if self.test.refused:
-            if not is_open and (message := accepted(task, inputs)):
+            if not is_open and (message := oracles.accepted(task, inputs)):
                 self._say(MODEL, message)
             return
         if len(stored) < len(data.outputs):
             return
         if not (is_open and data.method == "stated"):
             allowed = self.test.rtol, self.test.atol
-            self._say_of(data, wrong_answers(task, inputs, stored, data.method, allowed))
+            self._say_of(data, oracles.wrong_answers(task, inputs, stored, data.method, allowed))
         whole = around and all(len(ends) == len(stored) > 0 for ends in around)
         if whole and all(map(self._is_sound, specs[1])):
-            self._say_of(data, wrong_ends(task, inputs, stored, *around))
+            self._say_of(data, oracles.wrong_ends(task, inputs, stored, *around))
 
     def _say_of(self, data: gm.DataSetFields, found: Iterable[tuple[str | None, str]]) -> None:
         """Note problems of tensors of a data set by their stems; None is the model."""
@@ -181,12 +174,12 @@ class _Look:
         elif (found := self._ends(stated)) is None:
             return
         else:
-            rtol, atol = as_rtol_and_atol(found)
+            rtol, atol = oracles.as_rtol_and_atol(found)
         if not np.allclose([rtol, atol], [self.test.rtol, self.test.atol], rtol=0.02, atol=0):
             message = f"the tolerance needs rtol {rtol:g} and atol {atol:g}"
             self._say(DATA, f"says rtol {self.test.rtol:g} and atol {self.test.atol:g}; {message}")
 
-    def _ends(self, stated: object) -> list[Ends] | None:
+    def _ends(self, stated: object) -> list[oracles.Ends] | None:
         """Return what data.json describes, None where it cannot be made."""
         found = []
         for data in self.test.data_sets:
@@ -195,9 +188,9 @@ class _Look:
                     return None
                 output, *around = [read_named_tensor(self.folder / name)[1] for name in names]
                 if isinstance(stated, gm.StatedTolerance):
-                    found.append(stated_ends(output, stated.ulp or 0, stated.floor))
+                    found.append(oracles.stated_ends(output, stated.ulp or 0, stated.floor))
                 else:
-                    found.append(Ends(output, around[0], around[1]))
+                    found.append(oracles.Ends(output, around[0], around[1]))
         return found
 
 

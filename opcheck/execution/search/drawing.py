@@ -293,7 +293,6 @@ def _shape(rng: Random, schema: Schema, part: float) -> Shape:
 
 
 def _values(rng: Random, count: int, dtype: DType, *, nan: bool) -> list[float]:
-    """`count` values in one of many manners."""
     if rng.random() < 0.1:
         values = [float(number) for number in range(-(count // 2), count - count // 2)]
         rng.shuffle(values)

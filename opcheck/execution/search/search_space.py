@@ -218,7 +218,6 @@ class SearchSpace:
                 yield tried
 
     def _try(self, candidate: Candidate) -> _Tried | None:
-        """Return the right outputs of a node; None where there are none."""
         node = _node(self.schema, candidate)
         if node is None:
             return None

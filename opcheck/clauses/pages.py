@@ -47,8 +47,8 @@ class Sentence:
     """A sentence of a page, with its entry in `clauses/`.
 
     `cases` name shipped cases that test it (`name` or `name#row`), besides those that quote it;
-    `nothing` says why it obliges a backend to nothing, `ruling` how opcheck reads what does not
-    decide. `source` is the place in a file of `clauses/`, else the link of the page. A `heading`
+    `nothing` is why it obliges a backend to nothing, `ruling` how opcheck reads an undecided
+    one. `source` is the place in a file of `clauses/`, else the link of the page. A `heading`
     is tested by the cases that have what it announces.
     """
 

@@ -102,7 +102,7 @@ class CaseEvaluation:
         return all(c.problem in (None, "precision", "undecided") for c in compared)
 
     def on(self, backend: BackendInfo) -> Inquiry[EvaluatedCase]:
-        """The inquiry of one backend; a case that is itself wrong says so instead."""
+        """The inquiry of one backend; without questions for a case that is itself wrong."""
         case = self.case
         if case.beyond:
             return self._unsupported(backend, f"unsupported by opcheck: {case.beyond}")
@@ -165,7 +165,7 @@ class CaseEvaluation:
 
     @property
     def like(self) -> Array | None:
-        """The input beside which wrong elements are shown."""
+        """The input shown next to wrong elements."""
         return self.question.inputs[0] if self.question.inputs else None
 
     def _by_whom(self, judgement: Judgement) -> str:
@@ -211,7 +211,7 @@ class CaseEvaluation:
                 message = f"{refused.reason}; the same model at opset {number}: {message}"
                 refused = replace(refused, reason=message)
             if isinstance(reply.outcome, model.Produced):
-                # In front, because what backends say may be long, and is cut.
+                # In front, because messages of backends may be long, and are cut.
                 hint = f"takes the same model at opset {number}, where {case.op} is in force too"
                 verdict = Verdict.WARN if case.rule == "should" else Verdict.ERROR
                 reason = f"{hint}; at opset {case.opset}: {refused.reason}"
@@ -309,7 +309,7 @@ def combine_repeats(judged: Sequence[EvaluatedCase]) -> EvaluatedCase:
 
 
 def _answer(result: LiveResult) -> tuple[object, ...]:
-    """Return what must agree each time; numbers need not, because several may be right."""
+    """Return the parts that must agree each time; numbers need not: several may be right."""
     return (result.refused, *(() if is_right(result) else (result.verdict, result.failure)))
 
 

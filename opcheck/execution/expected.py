@@ -1,4 +1,4 @@
-"""The question of a case and its accepted answers, computed where the case says so."""
+"""The question of a case and its accepted answers, computed if the case states none."""
 
 import math
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -175,11 +175,11 @@ def too_degenerate(values: Array, dtype: DType | None, *, rounded: bool) -> str 
 
 
 class WrongCase(ValueError):
-    """The case contradicts itself or the engine; nothing can be said about any backend."""
+    """The case contradicts itself or the engine, so that it judges no backend."""
 
 
 class Unsupported(WrongCase):
-    """The engine lacks what would answer the case, which is not to blame."""
+    """The engine cannot compute the answer; the case itself may be right."""
 
 
 def legal_twin(answers: Iterable[verdict.Admitted]) -> Question | None:
@@ -190,11 +190,10 @@ def legal_twin(answers: Iterable[verdict.Admitted]) -> Question | None:
 def accepted_answers(
     case: Case, asked: Question, oracle_answer: OracleAnswer | None = None
 ) -> tuple[verdict.Admitted, ...]:
-    """The answers that `case` admits; none where it only asks whether backends agree.
+    """The answers that `case` admits; none if it only compares backends.
 
-    `oracle_answer` is what the case's oracle says, where it has one. Raises WrongCase where the
-    engine rejects a model that the case takes for legal, OracleUnavailable where the oracle gives
-    no answer, and any other ValueError where the expectation's data cannot be had.
+    Raises WrongCase if the engine rejects a model that the case takes for legal, OracleUnavailable
+    if `oracle_answer` is missing or unusable, and ValueError for data that cannot be made.
     """
     match case.expect:
         case model.AnyOf(alternatives):
@@ -266,7 +265,7 @@ def _outputs(
 def _given(
     case: Case, asked: Question, wants: Sequence[Want], name: str | None, twins: Sequence[Want] = ()
 ) -> verdict.Answer:
-    """Outputs that the case states, with the bounds of what the engine computes in their place.
+    """Outputs that the case states, with the bounds of those that the engine computes.
 
     Where the engine refuses the model, the bounds are those of the legal twin's outputs, `twins`,
     if they are the same. Raises WrongCase where the engine contradicts an answer that the case
@@ -299,7 +298,7 @@ def _given(
 
 
 def _bounded(case: Case, want: Want, other: Want | None, *, is_twin: bool) -> Want:
-    """`want` with the bound of what the engine gives, for the case or for its legal twin."""
+    """`want` with the bound of the engine's output, for the case or for its legal twin."""
     # The bound is of outputs of the same shape and, of a twin, of the same values only.
     of_one_shape = other is not None and other.values.shape == want.values.shape
     if other and of_one_shape and not (is_twin and compare(other, in_its_dtype(want)).problem):

@@ -44,7 +44,7 @@ class _CannedTask:
 def canned_backend(
     info: BackendInfo, ready: Callable[[Task], Callable[[Sequence[Any]], OutputsOrRefusal]]
 ) -> Adapted:
-    """A backend whose answers are made here: `ready` gives what answers a task."""
+    """A backend of functions: `ready` returns the one that answers a task."""
     return Adapted(info, (InvalidNode,), lambda task: _CannedTask(ready(task)))
 
 

@@ -22,7 +22,7 @@ UNDECIDED = (Verdict.NOT_RUN, Verdict.BAD_CASE)
 _PASSES = Verdict.UNEXPECTED_PASS
 #: The longest and the shortest pattern of a reason.
 _LONGEST, _SHORTEST = 100, 8
-#: How much of it is looked at: backends may say anything, at any length.
+#: The part of a reason that is read: a backend may send text of any length.
 _READ = 10_000
 
 

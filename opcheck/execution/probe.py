@@ -46,7 +46,7 @@ def probe(
     declaring: AskableBackend,
     step: Callable[[], None] = lambda: None,
 ) -> list[Support]:
-    """Probe each cell of `backend`, and what `declaring` says; call `step` for each model."""
+    """Probe each cell of `backend`, and its declarations; call `step` for each model."""
     results = []
     for result in judge_all([case for cases in asked.values() for case in cases], [backend]):
         results.append(result)

@@ -157,10 +157,10 @@ class Recording:
             if folder.exists():
                 shutil.rmtree(folder)
             try:
-                model = model_of(task)
+                proto = model_of(task)
             except NotExpressible:
-                model = None
-            folders.write_question(folder, model, task, question.inputs)
+                proto = None
+            folders.write_question(folder, proto, task, question.inputs)
             saying = _saying(outcome)
             if isinstance(outcome, model.Produced) and not saying:
                 saying = _write_outputs(folder / folders.DATA_SET, task, outcome)

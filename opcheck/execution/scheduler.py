@@ -97,23 +97,23 @@ class Scheduler:
                 said = settled(seen, self._suspects(number))
                 found.update(((case, address), diagnoses) for case, diagnoses in said.items())
         final = [found.get((one.case, one.backend), one.diagnoses) for one in records]
-        # Counts tell no diagnoses apart, but they are spelt.
+        # Equal diagnoses may have other counts, which are spelt out.
         return [
             replace(one, diagnoses=said) if [*map(str, said)] != [*map(str, one.diagnoses)] else one
             for one, said in zip(records, final, strict=True)
         ]
 
     def __iter__(self) -> Iterator[LiveResult | Record]:
-        emitted, told = 0, 0
-        while self.backends and emitted < len(self.cases):
-            self._begin(emitted)
-            while emitted < len(self.cases) and (result := self._in_turn(emitted, told)):
+        place, number = 0, 0
+        while self.backends and place < len(self.cases):
+            self._begin(place)
+            while place < len(self.cases) and (result := self._in_turn(place, number)):
                 yield result
-                told += 1
-                if told == len(self.backends):
-                    if self.open.pop(emitted, None):
-                        self.held -= _size(self.cases[emitted])
-                    emitted, told = emitted + 1, 0
+                number += 1
+                if number == len(self.backends):
+                    if self.open.pop(place, None):
+                        self.held -= _size(self.cases[place])
+                    place, number = place + 1, 0
             if self.driver.is_busy:
                 self._collect()
 
@@ -197,7 +197,7 @@ class Scheduler:
         return as_required(combined) if self.reproducible else combined
 
     def _diagnosed(self, number: int, opened: _OpenCase) -> LiveResult:
-        """The result of a backend; made when its turn comes, because the order tells."""
+        """The result of a backend; made in its turn, because the order matters."""
         judged = opened.results[number]
         if judged.result.verdict is Verdict.PASS:
             self.learned[number].append((judged.result.case, None))

@@ -92,7 +92,7 @@ def connect(pools: Sequence[Pool], meanwhile: Callable[[], None]) -> None:
 
 
 def each(function: Callable[[Item], Made], items: Iterable[Item]) -> list[Made]:
-    """Call a function on every item; raise what went wrong with any of them as one error."""
+    """Call a function on every item; raise all errors as one."""
     made: list[Made] = []
     failures: list[OpcheckError] = []
     for item in items:

@@ -135,7 +135,7 @@ def _inferred(model: ModelProto) -> Sequence[ValueInfoProto]:
 
 
 def anonymous(model: ModelProto) -> ModelProto:
-    """A copy of a model without who made it."""
+    """A copy of a model without its producer."""
     copy = ModelProto.FromString(model.SerializeToString())
     for field in ("producer_name", "producer_version", "doc_string"):
         copy.ClearField(field)

@@ -1,4 +1,4 @@
-"""A case as a folder in ONNX's test-data layout: the model, its inputs, and what came out.
+"""A case as a folder in ONNX's test-data layout: the model, its inputs, and its outputs.
 
 <folder of the case>/
     model.onnx
@@ -34,7 +34,7 @@ DATA_SET = "test_data_set_0"
 
 #: No name of a folder is longer. Windows allows 260 characters for a whole path.
 MAX_NAME = 150
-#: What is not encoded, beside letters, digits and `_.~-`.
+#: Characters that are not encoded, with letters, digits and `_.~-`.
 _SAFE = ",=+@#"
 #: What Windows takes for a device, whatever follows after a dot.
 _DEVICES = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\.|\Z)", re.IGNORECASE)
@@ -42,7 +42,7 @@ _SUFFIXES = (".pb", ".npy")
 _INPUT = re.compile(r"input_\d+\.pb")
 FailureKind: TypeAlias = Literal["unsupported", "error", "not_run"]
 KINDS: tuple[FailureKind, ...] = get_args(FailureKind)
-#: What opcheck writes into a case's folder, and what it adds where there is an answer.
+#: Files that opcheck writes into a case's folder, and those that it adds for an answer.
 _QUESTION = re.compile(rf"{DATA_SET}|({MODEL}|{DATA_SET}/input_\d+\.pb)(\.part)?")
 _ANSWER = re.compile(
     rf"{_QUESTION.pattern}|(({'|'.join(KINDS)})\.txt|{DATA_SET}/output_\d+\.pb)(\.part)?"
@@ -118,7 +118,7 @@ def _declared(value: Value, task: Task, name: str) -> TypeProto | None:
 
 
 def write_output(path: Path, value: Array | Items, task: Task, name: str) -> None:
-    """Write an output; raises ValueError for what no file can hold."""
+    """Write an output; raises ValueError if no file can hold it."""
     if isinstance(value, Items):
         try:
             data = _bytes([*value.values], task, name)
@@ -225,7 +225,7 @@ def _read(path: Path, declared: TypeProto | None, spec: OutputSpec) -> Value:
             raise ValueError(f"{path.name}: {error}") from error
     array = read_npy(path)
     if spec.dtype is DTYPES["bfloat16"] and array.dtype == "uint16":
-        # Half a guess at what the bits mean would be no check of the type.
+        # To guess the meaning of the bits would be no check of the type.
         raise ValueError(f"{path.name}: NumPy's format has no bfloat16: write {path.stem}.pb")
     return array
 

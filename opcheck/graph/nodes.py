@@ -1,4 +1,4 @@
-"""A model of one node and its test as fields of a case; what no case states is refused by name."""
+"""Models of one node and their tests as fields of a case, and ONNX's own node tests."""
 
 import importlib
 import re
@@ -203,8 +203,8 @@ def _inner(node: NodeProto) -> Iterable[NodeProto]:
 def node_tests(op: str) -> tuple[ModelTest, ...]:
     """ONNX's tests of one node of its operator `op`, not of graphs that operators expand to."""
     try:
-        # They are made when the module of their operator is imported, and kept in a list beside it.
-        # NumPy warns of NaN, infinity and what overflows in them.
+        # Importing the module of an operator makes its tests, which the package keeps in a list.
+        # NumPy warns of NaN, infinity and overflow in them.
         with warnings.catch_warnings(action="ignore"):
             importlib.import_module(f"{_PACKAGE}.{op.lower()}")
     except ModuleNotFoundError as error:

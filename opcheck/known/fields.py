@@ -1,4 +1,4 @@
-"""The form of a ledger: which cases an entry is about, in what way they fail, and why."""
+"""The form of a ledger: cases of an entry, how they fail, and why."""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
@@ -99,7 +99,7 @@ def _plain(value: Any) -> Any:
 
 
 class Line(Fields):
-    """One known defect: in what way it fails, since which versions, where, and why.
+    """One known defect: how it fails, since which versions, where, and why.
 
     If it fails only `sometimes`, depending on the CPU or on the memory's contents, it may also
     pass. docs/known-failures.md explains the fields from `kind` to `clause`, for the scoreboard. A
@@ -137,9 +137,9 @@ class LedgerFields(Fields):
 
 
 class LedgerEntry(Fields):
-    """One line of a user's ledger: what comes of some cases, and why.
+    """One line of a user's ledger: the expected failure of some cases, and its cause.
 
-    All that is stated has to hold: one of the verdicts, one of the ways to fail, the `reason`
+    All stated fields have to hold: one of the verdicts, one of the ways to fail, the `reason`
     somewhere in the result's, where `*` is anything, and one of the mistakes that it `looks` like.
     """
 

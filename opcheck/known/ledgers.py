@@ -39,7 +39,7 @@ class Ledger:
             return None
         passed = result.verdict is Verdict.PASS
         if passed and backend.accumulate:
-            return None  # Declared, what fails otherwise may pass.
+            return None  # A declared arithmetic may pass.
         for line in self._lines(result.case.op.name, backend.version):
             fails = result.verdict in f.FAILING and result.failure in line.failure
             if (fails or (passed and not line.sometimes)) and line.is_about(result.case):
@@ -118,7 +118,7 @@ class UserLedger:
 
     @cached_property
     def digest(self) -> str:
-        """Equal for ledgers that say the same."""
+        """Equal for ledgers of equal contents."""
         return hashlib.sha256(self.fields.model_dump_json().encode()).hexdigest()[:16]
 
     def is_unchanged(self) -> bool:
@@ -242,7 +242,7 @@ class Gate:
 
 
 def is_as_listed(entry: f.LedgerEntry, result: LiveResult, looks: Callable[[str], bool]) -> bool:
-    """Return True if a result fails in the way that an entry says."""
+    """Return True if a result fails in the way that an entry lists."""
     return (
         (entry.verdict is None or result.verdict in entry.verdict)
         and (entry.failure is None or result.failure in entry.failure)
@@ -313,7 +313,7 @@ def check(gate: Gate, facts: Facts, pruned: UserLedger | None = None) -> None:
 
 
 def is_dead(place: Place, cases: Iterable[Case]) -> bool:
-    """Return True if part of what a place names matches none of these cases."""
+    """Return True if a part of a place matches none of these cases."""
     return bool(_in_vain(place, [case for case in cases if place.fits(case)]))
 
 
@@ -349,18 +349,18 @@ def _check_place(
     about = [case for case in facts.cases if where.fits(case)]
     if _in_vain(where, about):
         about = [case for case in facts.all_cases if where.fits(case)]
-        for field, items, told, hint in () if pruned else _nowhere(where, facts.all_cases):
+        for field, items, message, hint in () if pruned else _nowhere(where, facts.all_cases):
             mark = ledger.node.at((*path, field, *items))
-            problems.add(ledger.file, mark, told, hint)
+            problems.add(ledger.file, mark, message, hint)
     for item, name in enumerate(entry.looks or ()):
         looks = {look for op in {case.op for case in about} for look in facts.looks(op)}
         if about and name not in looks:
             names = " or ".join(sorted({case.op.name for case in about}))
-            told = f"there is no mistake {quoted(name)} of {names}"
+            message = f"there is no mistake {quoted(name)} of {names}"
             mark = ledger.node.at(("known", number, "looks", item))
-            # Two at once are a hint for nobody who named one.
+            # Two mistakes at once are no hint for a single one.
             alike = [one for one in looks if one.count("+") <= name.count("+")]
-            problems.add(ledger.file, mark, told, did_you_mean(name, alike))
+            problems.add(ledger.file, mark, message, did_you_mean(name, alike))
 
 
 def _in_vain(place: Place, about: Collection[Case]) -> list[tuple[str, int]]:
@@ -376,7 +376,7 @@ def _in_vain(place: Place, about: Collection[Case]) -> list[tuple[str, int]]:
 def _nowhere(
     place: Place, cases: Sequence[Case]
 ) -> Iterator[tuple[str, tuple[int, ...], str, str | None]]:
-    """Yield what a place names that does not exist: field, item, message, and hint."""
+    """Yield parts of a place that do not exist: field, item, message, and hint."""
     # The most general field first, and no more after one that leaves no case.
     left, so_far = list(cases), "cases that were read"
     gone: set[tuple[str, int]] = set()

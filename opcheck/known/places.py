@@ -8,10 +8,10 @@ from typing import Any, TypeAlias
 from opcheck.known.fields import VALUES
 from opcheck.model import Case
 
-#: The fields of a place that tell cases of one name apart, in order; then come attributes.
+#: The fields of a place that distinguish cases of one name, in order; then come attributes.
 _FIELDS = ("row", "opset", "dtype")
 _ATTRIBUTE = "attrs."
-#: So many attributes are looked at: what to say is tried in every combination.
+#: The most attributes considered: all combinations of fields are tried.
 _MOST = 5
 _Fields: TypeAlias = Mapping[str, tuple[Any, ...]]
 #: Fields and their values; hashable, so that equal ones of several names become one place.

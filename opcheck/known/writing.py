@@ -1,4 +1,4 @@
-"""Rewrite a user's ledger; what stays keeps its words, comments and order."""
+"""Rewrite a user's ledger; the rest keeps its words, comments and order."""
 
 import io
 import re

@@ -80,7 +80,7 @@ class Given:
 
 @dataclass(frozen=True)
 class Fill:
-    """Values made by rule: `kind` is the word in the case file, `args` what follows it."""
+    """Values made by rule: `kind` is the word in the case file, `args` its values."""
 
     kind: str
     args: tuple[Scalar, ...]
@@ -130,7 +130,7 @@ class Port:
 
 @dataclass(frozen=True)
 class OutputSpec:
-    """An output the node produces; `dtype` is None where only the backend's answer can tell."""
+    """An output the node produces; `dtype` is None if only the backend's answer has it."""
 
     name: str
     dtype: DType | None
@@ -187,7 +187,7 @@ class _Expectation:
 
 @dataclass(frozen=True, eq=False)
 class Values(_Expectation):
-    """The outputs written out, in the order of the node's outputs, or as `ports` says.
+    """The outputs written out, in the order of the node's outputs, or as `ports` state.
 
     Of outputs in `random`, whose values are drawn at random, only type and shape are compared.
     """
@@ -199,7 +199,7 @@ class Values(_Expectation):
 
 @dataclass(frozen=True)
 class Computed(_Expectation):
-    """The outputs are what the engine's exact mode computes."""
+    """The engine's exact mode computes the outputs."""
 
 
 @dataclass(frozen=True)
@@ -211,7 +211,7 @@ class Golden(_Expectation):
 
 @dataclass(frozen=True)
 class Oracle(_Expectation):
-    """The outputs are what the backend with this address answers, right or wrong."""
+    """The backend with this address answers the outputs, right or wrong."""
 
     oracle: str
 
@@ -256,10 +256,10 @@ Expectation: TypeAlias = Values | Computed | Golden | Oracle | Agreement | Rejec
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Case:
-    """One concrete question: this node, on these inputs; what must come out.
+    """One concrete question: a node on its inputs, and the expected answer.
 
-    Or this `model`, in ONNX's format: where that is one node, `op`, `attrs` and `slots` say so as
-    of any other; else `op` is `GRAPH`, and there are neither attributes nor slots.
+    Or a `model` in ONNX's format: if it is one node, `op`, `attrs` and `slots` are of that; else
+    `op` is `GRAPH`, and there are neither attributes nor slots.
 
     `tolerance` None means the operator's own error bound. `row` is the row's label, `dtype` the
     case's dtype (None where every input states its own).
@@ -284,7 +284,7 @@ class Case:
     source: Source
     #: Seconds that a backend may take even if the run allows fewer.
     timeout: float | None = None
-    #: Why most of what the engine computes is 0, infinity or NaN; "" where it must not be.
+    #: Why most of the computed answer is 0, infinity or NaN; "" if it must not be.
     empty: str = ""
     #: The part of the id that all cases of one sweep over sizes share; "" outside a sweep.
     sweep: str = ""

@@ -108,7 +108,7 @@ class Power:
 
 @dataclass(frozen=True)
 class CaseGroup:
-    """The cases of one name, and what they show that no other group does.
+    """The cases of one name, and everything that they alone show.
 
     `alone` are the mutants that only this group kills or notices; `sentences` those of the
     specification that only it tests; `defects` known ones that show in it only, each as the backend

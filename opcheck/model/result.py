@@ -30,11 +30,11 @@ class Verdict(StrEnum):
     TIMEOUT = "timeout"
     OOM = "oom"
     UNSTABLE = "unstable"
-    #: Right, where a user's ledger of known failures says that it is not.
+    #: Right, although a user's ledger of known failures lists it.
     UNEXPECTED_PASS = "unexpected pass"
     UNSUPPORTED = "unsupported"
     NOT_RUN = "not run"
-    #: The case itself is wrong: nothing can be said about any backend.
+    #: The case itself is wrong: no backend can be judged.
     BAD_CASE = "bad case"
 
 
@@ -79,7 +79,7 @@ Element: TypeAlias = float | int | bool | complex | str
 
 @dataclass(frozen=True)
 class Mismatch:
-    """One wrong element. `allowed` is what `got` had to be or how far it might lie."""
+    """One wrong element. `allowed` is the value or the error allowed for `got`."""
 
     index: tuple[int, ...]
     want: Element
@@ -194,7 +194,7 @@ class Answered(Generic[CaseT, ComparisonT]):
     `unexpected`: a user's ledger expects another result, or does not list an unsupported case: red,
     whatever the verdict.
     `found`: the verdict before ledgers were asked.
-    `diagnoses`: what the failure looks like, the likeliest first.
+    `diagnoses`: explanations of the failure, the likeliest first.
     `printed`: the end of what the backend wrote to its standard output and error.
     `oracle`: the backend, and its version, whose answer is taken for right.
     `against`: without one, the backends that this one agrees with, or differs from.
@@ -276,7 +276,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Support:
-    """One cell of one backend; `declared` is None where the backend says nothing.
+    """One cell of one backend; `declared` is None if the backend declares nothing.
 
     `verdict` is the worst of its `count` models, None without any; `share` of them met it, `case`
     first, for this `reason`. `works`: one of them came out right.
@@ -294,7 +294,7 @@ class Support:
     @property
     def is_declared_but_failing(self) -> bool:
         """Return True if the backend declares more than it does."""
-        # A poorer arithmetic than expected is no reason to say that it lacks the operator.
+        # With a poorer arithmetic than expected it still has the operator.
         fine = (None, Verdict.NOT_RUN, Verdict.BAD_CASE, Verdict.PASS, Verdict.WARN)
         return self.declared is True and self.verdict not in fine
 
@@ -330,11 +330,11 @@ class ComparisonRecord(ComparedOutput):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Record(Answered[str, ComparisonRecord]):
-    """A `LiveResult` in plain values, and what has to be known of its case.
+    """A `LiveResult` in plain values, with the data of its case.
 
     `place` is the case's in the whole selection, from 0; `digest` tells it from others that had its
     id. `clause` is quoted for this version of the operator, `rulings` say how opcheck reads it.
-    `question` is what was asked, in a line, and `repeat` the command that asks it again.
+    `question` describes the case in a line, and `repeat` is the command that asks it again.
     """
 
     place: int

@@ -60,7 +60,7 @@ def _attribute(attribute: Any) -> Attribute:
     stated = kind != "other" and proto.type != AttributeProto.UNDEFINED
     default = value_of(proto) if stated else None
     if default is None and kind == "int" and not attribute.required:
-        # Concat-1 says so in words alone.
+        # Concat-1 states it in words alone.
         words = re.search(r"Default value is (-?[0-9]+)\.", attribute.description)
         default = int(words[1]) if words else None
     return Attribute(attribute.name, kind, attribute.required, default, attribute.description)

@@ -41,7 +41,7 @@ _MINUS_ZERO: Final = re.compile("-0+")
 _BASES: Final = {"int": 10, "octal": 8, "hex": 16}
 _SPELT: Final = {type(None): "null", bool: "bool", int: "int", float: "float", str: "str"}
 _CORE: Final = "tag:yaml.org,2002:"
-#: The tags a file may state; what each admits is decided by `tagged`.
+#: The tags a file may state; `tagged` has the values that each admits.
 TAGS: Final = frozenset(_CORE + word for word in (*_SPELT.values(), "seq", "map"))
 WRONG_VERSION: Final = (
     "this file asks for another version of YAML",
@@ -181,7 +181,7 @@ def unreadable(error: Exception, text: str, last: Mark) -> Unreadable:
 
 #: How many lists and mappings may stand within each other.
 DEPTH_LIMIT: Final = 64
-#: How many values a file may hold, each alias counting as much as what it stands for.
+#: How many values a file may hold; an alias counts as much as its target.
 NODE_LIMIT: Final = 1_000_000
 #: After so many problems in one file the rest of it is not read.
 PROBLEM_LIMIT: Final = 1000
@@ -435,7 +435,7 @@ def read_text(text: str, file: str, problems: Problems) -> FileNode | None:
 
 
 def contents(path: Path) -> bytes:
-    """Return what a regular file holds. Raises Unreadable."""
+    """Return the bytes of a regular file. Raises Unreadable."""
     start = Mark(1, 1)
     try:
         status = path.stat()
@@ -480,7 +480,7 @@ def decoded(data: bytes) -> str:
 
 
 def _checked(text: str) -> str:
-    """The text without its byte order mark. Raises Unreadable for what no parser should see."""
+    """The text without its byte order mark. Raises Unreadable for text that is not parsed."""
     if len(text) > FILE_LIMIT:
         raise _too_large(len(text))
     text = text.removeprefix("\ufeff")
@@ -509,7 +509,7 @@ def _place(before: str) -> Mark:
 
 
 def shipped_folder(installed: str, checkout: str) -> Path:
-    """The folder `installed` inside the package or, in a checkout, `checkout` beside it."""
+    """The folder `installed` inside the package or, in a checkout, `checkout` next to it."""
     package = Path(opcheck.__file__).parent
     inside = package / installed
     return inside if inside.is_dir() else package.parent / checkout

@@ -73,7 +73,7 @@ class _IfAllowed(str):
 
 
 class Expansion:
-    """The expansion of one file; problems are reported, and what has them is left out."""
+    """The expansion of one file; malformed parts are reported and left out."""
 
     def __init__(self, file: CaseFile, root: FileNode, lost: Omitted) -> None:
         self.file, self.problems = file, file.problems

@@ -492,7 +492,7 @@ class Omitted(IntEnum):
 
     NOTHING = 0
     SOMETHING = 1
-    #: The expectation, or what may have been meant as one.
+    #: The expectation, or a key that may be a misspelt one.
     EXPECTATION = 2
 
 

@@ -153,7 +153,7 @@ def list_files(folder: Path) -> Listing:
 
 
 def _alike(listing: Listing) -> list[Finding]:
-    """Names that some file systems do not tell apart."""
+    """Return names that some file systems cannot distinguish."""
     first: dict[str, str] = {}
     found = []
     for path in sorted({*listing.files, *listing.folders, *listing.others}):

@@ -91,7 +91,7 @@ class DataSetFields(ManifestFields):
 
 
 class TestFields(ManifestFields):
-    """One folder. With a `refused`, which says why, its model is to be refused."""
+    """One folder; `refused` is the reason why its model is to be refused, or ""."""
 
     folder: Folder
     node: ManifestNode

@@ -1,4 +1,4 @@
-"""From what a command names to cases: case files, folders, test data, models, and node tests."""
+"""Load cases from case files, folders, test data, models, and node tests."""
 
 from __future__ import annotations
 
@@ -211,7 +211,7 @@ def load_all(
 
     files = [path for path in paths if not _is_of_models(path)]
     cases = [*load(files, ops)] if files or not paths else []
-    problems, told = Problems(), list[tuple[Path, str]]()
+    problems, messages = Problems(), list[tuple[Path, str]]()
     models = []
     for path in dict.fromkeys(path for path in paths if path not in files):
         if is_node_tests(path):
@@ -220,11 +220,11 @@ def load_all(
         elif path.suffix == _MODEL:
             models.append(path)
         else:
-            cases += _test_data(path, told)
+            cases += _test_data(path, messages)
     sizes = DimSizes(dims or {})
-    cases += filter(None, (case_of_model(path, sizes, told) for path in models))
+    cases += filter(None, (case_of_model(path, sizes, messages) for path in models))
     sizes.check()
-    for path, message in told:
+    for path, message in messages:
         problems.add(str(path), _WHOLE_FILE, message)
     check_unique(cases, problems)
     problems.raise_if_any()
@@ -283,34 +283,34 @@ def _is_test_data(path: Path) -> bool:
     return bool(tests)
 
 
-def _test_data(root: Path, told: FileMessages) -> Iterator[Case]:
+def _test_data(root: Path, messages: FileMessages) -> Iterator[Case]:
     from opcheck.graph.test_data import is_test, read_test
     from opcheck.suite.golden_files import as_cases, golden_above, orphans
     from opcheck.suite.models import cases_of
 
-    golden = golden_above(root, told)
+    golden = golden_above(root, messages)
     found: dict[Path, list[Case]] = {}
     room = MAX_HELD
 
     def unreadable(error: OSError) -> None:
-        told.append((Path(error.filename), f"this folder cannot be read: {error.strerror}"))
+        messages.append((Path(error.filename), f"this folder cannot be read: {error.strerror}"))
 
     for where, folders, names in _walk_tests(root, unreadable):
         if not is_test([*names, *folders]):
             for link in (where / name for name in folders if (where / name).is_symlink()):
-                told.append((link, "links to folders are not followed"))
+                messages.append((link, "links to folders are not followed"))
             continue
         folders.clear()
         name = where.relative_to(root).as_posix() if where != root else where.resolve().name
         if not (name.isprintable() and name.isascii()):
-            told.append((where, f"a test's name must be printable ASCII, not {name!a}"))
+            messages.append((where, f"a test's name must be printable ASCII, not {name!a}"))
             continue
-        test = read_test(where, name, told, answered=golden is None)
+        test = read_test(where, name, messages, answered=golden is None)
         for case in cases_of(test, Source(str(root), 0, 0)) if test else ():
             room -= len(case.model or b"") + sum(spec.nbytes for spec in case.inputs)
             if room < 0:
                 limit = f"tests of more than {MAX_HELD >> 30} GiB: name fewer of them at once"
-                told.append((root, limit))
+                messages.append((root, limit))
                 break
             found.setdefault(where, []).append(case)
         if room < 0:
@@ -318,7 +318,7 @@ def _test_data(root: Path, told: FileMessages) -> Iterator[Case]:
     if golden:
         yield from as_cases(golden, root, found)
     else:
-        told += orphans(found)
+        messages += orphans(found)
         yield from chain.from_iterable(found.values())
 
 

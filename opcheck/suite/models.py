@@ -34,12 +34,12 @@ from opcheck.model import (
 from opcheck.suite.tensors import MAX_ELEMENTS
 
 Tensors: TypeAlias = tuple[TensorSpec, ...]
-#: What ONNX's runner allows bfloat16, where no other float is, at the least: two ULP.
+#: The least rtol of ONNX's runner where all floats are bfloat16: two ULP.
 _BFLOAT16 = 2.0**-6
 #: How far answers may lie apart. Errors add up over a graph, so that this is more than ONNX's
 #: runner allows one node.
 TOLERANCE = Tolerance(rtol=1e-3, atol=1e-4)
-#: What inputs are made up of: numbers of a size that is usual between layers, and small indices.
+#: Fills of inputs: numbers of a size that is usual between layers, and small indices.
 _FILLS: dict[str, tuple[str, tuple[float, ...]]] = {
     "float": ("normal", (0.0, 1.0)),
     "int": ("integers", (0.0, 3.0)),
@@ -69,24 +69,24 @@ def cases_of(test: ModelTest, source: Source) -> Iterator[Case]:
 
 
 class _WholeModel:
-    """A model, looked at once, and what it is made into a case of."""
+    """A model, analyzed and serialized once for all its cases."""
 
     def __init__(self, model: ModelProto) -> None:
         self.proto, self.node = model, stated(model)
         self.data = model.SerializeToString(deterministic=True)
 
     def case(self, name: str, inputs: Tensors, ports: tuple[Port, ...], source: Source) -> Case:
-        """The model on these inputs; of backends it is asked that they agree."""
+        """The model on these inputs; backends are to agree on it."""
         node = self.node
         # The initializers that the node reads, and nobody feeds.
         unfed = {*node.slots} - {port.name for port in ports} if node else ()
         found = initializers(self.proto, unfed).items()
         constants = tuple(_spec(name, array, initializer=True) for name, array in found)
-        # What the engine takes: plain tensors of its own types.
+        # The engine takes plain tensors of its own types.
         plain = all(port.form == "tensor" for port in ports)
         plain &= all(tensor.dtype.name in DTYPES for tensor in (*constants, *inputs))
         known = node if node and operator_of(node.op) and node.plain and plain else None
-        # An operator of the engine on what the engine does not take is a graph like any other.
+        # An operator of the engine on other inputs is a graph like any other.
         alone = node if node and not operator_of(node.op) else known
         types = {spec.dtype for spec in inputs}
         return Case(
@@ -107,7 +107,7 @@ class _WholeModel:
 
 
 def _specs(names: Sequence[str], values: Sequence[Value]) -> tuple[Tensors, tuple[Port, ...]]:
-    """Values as tensors in a row, and which of the model's they are."""
+    """Values as tensors in a row, with their ports."""
     tensors: list[TensorSpec] = []
     ports = []
     for name, value in zip(names, values, strict=False):
@@ -138,7 +138,7 @@ class DimSizes:
         self.used: set[str] = set()
 
     def of(self, name: str, axis: int, size: int | str) -> int | None:
-        """The size of an axis, None if nobody says."""
+        """The size of an axis, None if unknown."""
         place = f"{name}[{axis}]"
         if isinstance(size, int):
             return size
@@ -155,11 +155,11 @@ class DimSizes:
             raise UsageError(f"--dim {name}: no model here has a size of that name", hint)
 
 
-def case_of_model(path: Path, sizes: DimSizes, told: FileMessages) -> Case | None:
-    """The model in a file as a case; None where it has problems, which go to `told`."""
-    known = len(told)
+def case_of_model(path: Path, sizes: DimSizes, messages: FileMessages) -> Case | None:
+    """The model in a file as a case; None if it has problems, added to `messages`."""
+    known = len(messages)
     if not (str(path).isprintable() and str(path).isascii()):
-        told.append((path, "the name must be printable ASCII"))
+        messages.append((path, "the name must be printable ASCII"))
         return None
     beyond = ""
     sizes.used.clear()
@@ -168,12 +168,12 @@ def case_of_model(path: Path, sizes: DimSizes, told: FileMessages) -> Case | Non
         model = read_model(path)
         if random := random_outputs(model):
             raise BeyondOpcheck(f"outputs that are drawn at random: {', '.join(sorted(random))}")
-        specs = [*_inputs(declared_inputs(model), sizes, told, path)]
+        specs = [*_inputs(declared_inputs(model), sizes, messages, path)]
     except BeyondOpcheck as error:
         beyond = str(error)
     except ValueError as error:
-        told.append((path, str(error)))
-    if len(told) > known:
+        messages.append((path, str(error)))
+    if len(messages) > known:
         return None
     ports = tuple(Port(spec.name) for spec in specs)
     case = _WholeModel(model).case(path.as_posix(), tuple(specs), ports, Source(str(path), 0, 0))
@@ -182,14 +182,14 @@ def case_of_model(path: Path, sizes: DimSizes, told: FileMessages) -> Case | Non
 
 
 def _inputs(
-    declared: Iterable[DeclaredTensor], sizes: DimSizes, told: FileMessages, path: Path
+    declared: Iterable[DeclaredTensor], sizes: DimSizes, messages: FileMessages, path: Path
 ) -> Iterator[TensorSpec]:
-    """Every input with values made up, those of each its own."""
+    """Make up values for every input."""
     for seed, (name, dtype, declared_sizes) in enumerate(declared):
         if dtype.kind not in _FILLS or dtype.name not in DTYPES:
             raise BeyondOpcheck(f"no values are made up for {dtype} (input {name!r})")
         if declared_sizes is None:
-            told.append((path, f"input {name!r} is declared without a shape"))
+            messages.append((path, f"input {name!r} is declared without a shape"))
             continue
         shape: list[int] = []
         for axis, declared_size in enumerate(declared_sizes):
@@ -197,13 +197,13 @@ def _inputs(
             if size is None:
                 dim = declared_size or f"'{name}[{axis}]'"
                 unsaid = f"nobody says how large axis {axis} is: --dim {dim}=N"
-                told.append((path, f"input {name!r}: {unsaid}"))
+                messages.append((path, f"input {name!r}: {unsaid}"))
             else:
                 shape.append(size)
         if len(shape) < len(declared_sizes):
             continue
         if any(size < 0 for size in shape) or prod(shape) > MAX_ELEMENTS:
             limit = f"0 to {MAX_ELEMENTS:,} elements are made up"
-            told.append((path, f"input {name!r} is declared as {dtype}{shape}: {limit}"))
+            messages.append((path, f"input {name!r} is declared as {dtype}{shape}: {limit}"))
             continue
         yield TensorSpec(name, dtype, tuple(shape), Fill(*_FILLS[dtype.kind], seed))

@@ -183,7 +183,7 @@ class Resolver:
         if self.fields.tolerance is None:
             return Tolerance(ulp=0) if expectation.is_exact(case) else None
         stated = [spec.dtype for spec in expectation.stated(case.expect)]
-        # An output whose dtype only the answer can tell has at most the steps of the widest.
+        # An output whose dtype is open has at most the steps of the widest.
         declared = [output.dtype or DTYPES["float64"] for output in case.outputs]
         try:
             return tolerance_of(self.fields.tolerance, self.dtype, [*declared, *stated])
@@ -209,7 +209,7 @@ def tolerance_of(stated: ToleranceField, dtype: DType | None, dtypes: Iterable[D
 
 
 def _check_tolerance(tolerance: Tolerance, dtype: DType) -> None:
-    """Refuse what admits answers that are wrong in every digit."""
+    """Raise ValueError if it admits answers that are wrong in every digit."""
     if tolerance.rtol >= 1:
         raise ValueError(f"rtol {tolerance.rtol:g} admits any value; it must be below 1")
     # That many steps double a value. Integers are exact unless rtol and atol are stated.

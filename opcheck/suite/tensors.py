@@ -168,7 +168,7 @@ def specials(dtype: DType) -> list[float]:
 
 
 def load_npy(path: Path) -> NDArray[Any]:
-    """The array in a .npy file, mapped read-only; raises ValueError with what it is instead."""
+    """The array in a .npy file, mapped read-only; raises ValueError for any other file."""
     try:
         # A pipe would never end.
         if not path.is_file():
@@ -202,7 +202,7 @@ class InvalidTensor(Unreadable):
 
 
 class Lacking(InvalidTensor):
-    """A tensor lacks something that may be stated elsewhere in the case."""
+    """Something is missing that the case may state elsewhere."""
 
 
 def excess(elements: int, nbytes: int) -> str | None:
@@ -392,7 +392,7 @@ def _scalar(name: str, node: FileNode, dtype: DType) -> Any:
 
 
 def _held(name: str, dtype: DType, value: Any, mark: Mark, ends: bool = False) -> Any:
-    """A value as `dtype` holds it; the `ends` of a fill need not be held, but what it makes."""
+    """A value as `dtype` holds it; the `ends` of a fill need not fit, but its values."""
     hint = None
     if dtype.kind == "string" and isinstance(value, str):
         return value
@@ -423,7 +423,7 @@ def _complex(value: Any) -> complex | None:
 
 
 def _check_held(dtype: DType, value: float, mark: Mark) -> None:
-    """Refuse what `dtype` cannot hold, rounding to a float type aside."""
+    """Raise InvalidTensor for a value that `dtype` cannot hold, but for rounding to a float."""
     real, (low, high) = dtype.kind == "float", dtypes.limits(dtype)
     finite = -math.inf < value < math.inf
     held = (low <= value <= high and (real or value == int(value))) if finite else real

@@ -110,7 +110,7 @@ def yardstick() -> Here:
 
 @dataclass(eq=False)
 class Contender:
-    """One process that is timed; `lost` says how it ended before the others."""
+    """One process that is timed; `lost` is why it ended before the others."""
 
     process: Stopwatch | Here
     worker: int = 0

@@ -197,16 +197,16 @@ class OneCase:
         self, part: _Participant, released: Released, evaluation: CaseEvaluation
     ) -> None:
         """Reject a time of looking up an answer, not of computing it."""
-        (before, part.other), now, told = (part.other, ()), released.other, ""
+        (before, part.other), now, reason = (part.other, ()), released.other, ""
         if released.looked_up:
-            told = f"other data of the same shapes take {released.looked_up:,.3g} times as long"
+            reason = f"other data of the same shapes take {released.looked_up:,.3g} times as long"
         # An answer that was wrong before proves nothing now.
         right = partial(evaluation.is_right_on_other_data, part.judged.info)
         if not same_answers(now, before) and (
             same_answers(now, released.outputs) or (right(before) and not right(now))
         ):
-            told = "it answers other data in the same memory wrongly"
-        part.why_not = told and f"while it was timed: its answers are remembered: {told}"
+            reason = "it answers other data in the same memory wrongly"
+        part.why_not = reason and f"while it was timed: its answers are remembered: {reason}"
 
     def _time(
         self,

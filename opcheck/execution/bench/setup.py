@@ -68,7 +68,7 @@ def entered(
     base: str | None,
     meanwhile: Callable[[], None] = lambda: None,
 ) -> Iterator[tuple[Bench, Benchmark]]:
-    """A benchmark that can begin, and what stands above it; all backends are connected.
+    """A benchmark that can begin, with its header; all backends are connected.
 
     Each has so many `threads`. Ratios are relative to the backend `base`, the first by default.
     `meanwhile` is called now and then while they start, and may raise. Raises UsageError and

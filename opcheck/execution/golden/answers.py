@@ -59,7 +59,7 @@ class Test:
 
 @dataclass(frozen=True, eq=False)
 class Made:
-    """Contents of a case's folder; `fixed` says why it has one data set only."""
+    """Contents of a case's folder; `fixed` is why it has one data set only."""
 
     tests: tuple[Test, ...]
     left_out: tuple[LeftOut, ...]

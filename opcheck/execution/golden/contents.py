@@ -180,7 +180,7 @@ class _Look:
             self._say(DATA, f"says rtol {self.test.rtol:g} and atol {self.test.atol:g}; {message}")
 
     def _ends(self, stated: object) -> list[oracles.Ends] | None:
-        """Return what data.json describes, None where it cannot be made."""
+        """Return the ends that data.json describes, None if a file is not sound."""
         found = []
         for data in self.test.data_sets:
             for names in zip(*self.test.tensors(data)[1:], strict=True):

@@ -1,4 +1,4 @@
-"""Golden folders: written beside their place, and put there when they are whole.
+"""Golden folders: written next to their place, and moved there when complete.
 
 Names and bytes of all files are the same on every machine.
 """
@@ -37,7 +37,7 @@ from opcheck.suite import golden_manifest as gm
 _PACKAGES = ("ml_dtypes", "mpmath", "numpy", "onnx")
 
 _EPOCH = (1980, 1, 1, 0, 0, 0)
-#: So much beside its tensors an archive may hold, in bytes: its directory, twice a name each.
+#: The room, in bytes, for each name in the directory of an archive.
 _DIRECTORY = 1 << 12
 METHOD_TEXTS: dict[gm.ManifestMethod, str] = {
     "exact": "nothing had to be rounded",
@@ -92,7 +92,7 @@ def wrong_archive(path: Path, files: Mapping[str, bytes]) -> str | None:
                 with archive.open(one) as member:
                     if member.read(len(want) + 1) != want:
                         return f"{one.filename} is not the tensor beside it"
-    # zipfile lets out what it and its decompressors raise.
+    # zipfile and its decompressors raise all of these.
     except (OSError, ValueError, RuntimeError, EOFError, zlib.error, zipfile.BadZipFile) as error:
         return f"is no readable archive: {error}"
     return None

@@ -67,7 +67,7 @@ class Candidate:
 
 
 def given(values: Sequence[float], shape: Shape, dtype: DType) -> Given:
-    """These values, rounded to what `dtype` holds, or the nearest that it has."""
+    """These values, rounded to the nearest that `dtype` holds."""
     exact: Any = np.array(values, np.float64)
     match dtype.kind:
         case "float":
@@ -131,7 +131,7 @@ _BY_TYPE: Mapping[str, Draw] = {
 
 
 def attributes(rng: Random, schema: Schema, shape: Shape) -> dict[str, AttrValue]:
-    """A choice of attributes; whether they exclude each other is for the engine to say."""
+    """A choice of attributes; the engine decides if they exclude each other."""
     return {
         name: value
         for name, declared in schema.attributes.items()
@@ -203,7 +203,7 @@ def drawn(schema: Schema, dtype: DType, cases: Sequence[Case], tries: int) -> It
         if part > _REVALUED:
             (kind, args), shape = next(large)
             shape = _of_rank(_least_rank(schema), shape)
-            # Nothing would stand out, and no place be told from another.
+            # Without it all places would be alike.
             last = Put(tuple(length - 1 for length in shape), 2.0)
             puts = (last,) if kind == "constant" else ()
             content = TensorSpec("", dtype, shape, Fill(kind, args, seed=number), puts)
@@ -226,7 +226,7 @@ def _node(rng: Random, schema: Schema, tensor: TensorSpec) -> Candidate:
 
 
 def _inputs(rng: Random, schema: Schema, lead: TensorSpec) -> Iterator[TensorSpec]:
-    """`lead`, and beside it tensors of its shape, or that broadcast to it, or of any shape."""
+    """`lead`, with tensors of its shape, or that broadcast to it, or of any shape."""
     for number, parameter in enumerate(schema.inputs):
         names = [parameter.name] * (parameter.option == "single")
         if parameter.option == "variadic":
@@ -270,7 +270,7 @@ def _revalued(rng: Random, schema: Schema, case: Case, dtype: DType, *, nan: boo
 
 
 def _least_rank(schema: Schema) -> int:
-    """Batches and channels come before what a window moves over."""
+    """The least rank: batches and channels come before the axes of a window."""
     return 3 if "kernel_shape" in schema.attributes else 0
 
 

@@ -150,7 +150,7 @@ def nodes_of(cell: Cell, tries: int) -> Iterator[Node]:
 
 
 def _node(schema: Schema, candidate: Candidate) -> Node | None:
-    """None where it lacks an attribute, or has no such data."""
+    """None if an attribute is missing, or its data cannot be made."""
     if {one.name for one in schema.attributes.values() if one.required} - candidate.attrs.keys():
         return None
     try:
@@ -272,7 +272,7 @@ def alike(one: Case, other: Case) -> bool:
 
 
 def _stated(exact: Expected, dtype: DType) -> Array:
-    """An output's values, infinite where they are beyond what its dtype holds."""
+    """An output's values, infinite beyond the range of its dtype."""
     beyond = np.abs(exact.values) > limits(dtype)[1]
     return np.where(beyond, exact.rounded().astype(np.float64), exact.values)
 

@@ -15,18 +15,8 @@ from typing import Any
 from opcheck import model, opset
 from opcheck.backends import same_answers
 from opcheck.backends.execute import Outputs
-from opcheck.compare import Want, are_plainly_right, compare_outputs
+from opcheck.compare import Want, are_plainly_right, compare_outputs, verdict
 from opcheck.compare.agreement import judge_among, steady
-from opcheck.compare.verdict import (
-    IRREPRODUCIBLE,
-    Admitted,
-    Judgement,
-    by_itself,
-    is_right,
-    judge,
-    unanswered,
-    unstable,
-)
 from opcheck.engine import operator_of
 from opcheck.execution import expected
 from opcheck.execution.expected import is_the_same, question
@@ -77,7 +67,7 @@ class CaseEvaluation:
         return question(self.case)
 
     @cached_property
-    def accepted_answers(self) -> tuple[Admitted, ...]:
+    def accepted_answers(self) -> tuple[verdict.Admitted, ...]:
         """The answers admitted."""
         return expected.accepted_answers(self.case, self.question, self.oracle_answer)
 
@@ -132,14 +122,15 @@ class CaseEvaluation:
         if case.expect.compares_backends:
             return EvaluatedCase(result, open=outcome, answer=produced)
         if silent:
-            judgement = unanswered(case.rule, outcome, silent)
+            judgement = verdict.unanswered(case.rule, outcome, silent)
         else:
-            like, declared = self.like, backend.accumulate
-            judgement = judge(case.rule, admitted, outcome, case.tolerance, like, declared, twin)
+            judgement = verdict.judge(
+                case.rule, admitted, outcome, case.tolerance, self.like, backend.accumulate, twin
+            )
         if judgement.verdict is Verdict.PASS and isinstance(outcome, model.Produced):
             contradiction = yield from self._contradiction(outcome, backend)
             if contradiction:
-                judgement = unstable(contradiction)
+                judgement = verdict.unstable(contradiction)
         refused = judgement.failure == "raised" or judgement.verdict is Verdict.UNSUPPORTED
         if refused and not legal and case.model is None:
             judgement = yield from self._at_a_later_opset(judgement)
@@ -168,7 +159,7 @@ class CaseEvaluation:
         """The input shown next to wrong elements."""
         return self.question.inputs[0] if self.question.inputs else None
 
-    def _by_whom(self, judgement: Judgement) -> str:
+    def _by_whom(self, judgement: verdict.Judgement) -> str:
         """The reason of a judgement, with the oracle whose answer it is by."""
         by_the_answer = judgement.comparisons or judgement.failure == "raised"
         if self.oracle_answer and judgement.failure and by_the_answer:
@@ -184,10 +175,10 @@ class CaseEvaluation:
     def _contradiction(self, outcome: model.Produced, backend: BackendInfo) -> Inquiry[str | None]:
         """Describe how the answer to other data contradicts the engine and the backend itself."""
         # Wrong alone is not enough: the case may be written for its own data only.
-        case, is_right = self.case, partial(self.is_right_on_other_data, backend)
-        if outcome.between is None or is_right(outcome.between) is not False:
+        right = partial(self.is_right_on_other_data, backend)
+        if outcome.between is None or right(outcome.between) is not False:
             return None
-        if outcome.stale and case.rule == "must":
+        if outcome.stale and self.case.rule == "must":
             return "answered other data of the same shape with the first run's answer"
         fresh = (yield self.question.turned()).outcome
         if isinstance(fresh, model.NotRun):
@@ -195,11 +186,11 @@ class CaseEvaluation:
         if isinstance(fresh, model.Produced) and same_answers(fresh.outputs, outcome.between):
             return None
         # Its answers differ anyway, and here they are wrong whenever it is asked.
-        if isinstance(fresh, model.Produced) and outcome.again and not is_right(fresh.outputs):
+        if isinstance(fresh, model.Produced) and outcome.again and not right(fresh.outputs):
             return None
         return "answered other data wrongly in its second run, and otherwise in a first run"
 
-    def _at_a_later_opset(self, refused: Judgement) -> Inquiry[Judgement]:
+    def _at_a_later_opset(self, refused: verdict.Judgement) -> Inquiry[verdict.Judgement]:
         """`refused`, unless the backend refuses only the number of the opset."""
         case = self.case
         # An operator is the same at every opset from its version to the next.
@@ -207,15 +198,15 @@ class CaseEvaluation:
             task = replace(self.question.task, opset=number)
             reply = yield replace(self.question, task=task)
             if isinstance(reply.outcome, model.Crashed | model.TimedOut | model.OutOfMemory):
-                message = by_itself(case.rule, reply.outcome).reason
+                message = verdict.by_itself(case.rule, reply.outcome).reason
                 message = f"{refused.reason}; the same model at opset {number}: {message}"
                 refused = replace(refused, reason=message)
             if isinstance(reply.outcome, model.Produced):
                 # In front, because messages of backends may be long, and are cut.
                 hint = f"takes the same model at opset {number}, where {case.op} is in force too"
-                verdict = Verdict.WARN if case.rule == "should" else Verdict.ERROR
+                found = Verdict.WARN if case.rule == "should" else Verdict.ERROR
                 reason = f"{hint}; at opset {case.opset}: {refused.reason}"
-                return replace(refused, verdict=verdict, failure="raised", reason=reason)
+                return replace(refused, verdict=found, failure="raised", reason=reason)
         return refused
 
 
@@ -224,7 +215,7 @@ def _result(case: Case, backend: BackendInfo, printed: str, outcome: Outcome) ->
     return LiveResult(case, backend.address, Verdict.NOT_RUN, printed=printed, seconds=seconds)
 
 
-def judged_so(result: LiveResult, judgement: Judgement, **others: Any) -> LiveResult:
+def judged_so(result: LiveResult, judgement: verdict.Judgement, **others: Any) -> LiveResult:
     """The result that a judgement amounts to, with `others` of its fields."""
     return replace(result, **{**vars(judgement), **others})
 
@@ -259,7 +250,7 @@ def repeated(
         first, answer = first or one.answer, one.answer
         random = first and evaluation.question.random
         if first and answer and not (random or same_answers(first.outputs, answer.outputs)):
-            message = f"{IRREPRODUCIBLE}: another answer than the first time"
+            message = f"{verdict.IRREPRODUCIBLE}: another answer than the first time"
             one = one.changed(reason=one.result.reason or message, irreproducible=True)
         judged.append(replace(one, answer=None))
         if judged[0].result.verdict is Verdict.BAD_CASE:
@@ -270,10 +261,10 @@ def repeated(
 def as_required(judged: EvaluatedCase) -> EvaluatedCase:
     """Return the result as `--reproducible` judges it: bits that differ make it *unstable*."""
     result = judged.result
-    if not result.irreproducible or not is_right(result):
+    if not result.irreproducible or not verdict.is_right(result):
         return judged
-    known = IRREPRODUCIBLE in result.reason
-    reason = result.reason if known else f"{IRREPRODUCIBLE}; {result.reason}"
+    known = verdict.IRREPRODUCIBLE in result.reason
+    reason = result.reason if known else f"{verdict.IRREPRODUCIBLE}; {result.reason}"
     return judged.changed(verdict=Verdict.UNSTABLE, failure="unstable", reason=reason)
 
 
@@ -310,7 +301,7 @@ def combine_repeats(judged: Sequence[EvaluatedCase]) -> EvaluatedCase:
 
 def _answer(result: LiveResult) -> tuple[object, ...]:
     """Return the parts that must agree each time; numbers need not: several may be right."""
-    return (result.refused, *(() if is_right(result) else (result.verdict, result.failure)))
+    return (result.refused, *(() if verdict.is_right(result) else (result.verdict, result.failure)))
 
 
 def _unlike(worst: EvaluatedCase, judged: Sequence[EvaluatedCase]) -> list[EvaluatedCase]:
@@ -364,7 +355,7 @@ def settle_by_agreement(
 
 
 def _settled(
-    one: EvaluatedCase, judgement: Judgement, infos: Mapping[str, BackendInfo]
+    one: EvaluatedCase, judgement: verdict.Judgement, infos: Mapping[str, BackendInfo]
 ) -> EvaluatedCase:
     differs = one.open.differs if isinstance(one.open, model.Produced) else ""
     other = one.result.irreproducible or bool(differs)
@@ -372,7 +363,7 @@ def _settled(
     if judgement.verdict is Verdict.PASS:
         mine = infos[result.backend]
         itself = all(is_the_same(mine, infos[other]) for other in judgement.against)
-        message = f"{IRREPRODUCIBLE}: {differs}" if differs else ""
+        message = f"{verdict.IRREPRODUCIBLE}: {differs}" if differs else ""
         # Answers to other data are not compared.
         if not message and isinstance(one.open, model.Produced) and one.open.once:
             message = _ONCE

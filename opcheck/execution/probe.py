@@ -20,7 +20,7 @@ _WORST = (
 
 
 def matrix(cases: Sequence[Case]) -> dict[Cell, list[Case]]:
-    """Every version of the operators on every dtype allowed, with small literal `must` cases."""
+    """Each version and dtype of the operators, with its own smoke cases `must` with literals."""
     found: dict[Cell, dict[str, Case]] = {cell: {} for cell in _cells(cases)}
     for case in cases:
         cell = Cell(case.op, case.dtype.name) if case.dtype else None

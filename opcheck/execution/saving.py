@@ -61,7 +61,7 @@ def _write_outputs(folder: Path, task: Task, answer: model.Produced) -> Saying |
 
 
 def begin(folder: Path, backend: BackendInfo | None) -> None:
-    """Make an empty folder; raises UsageError unless it held at most an earlier run's outputs."""
+    """Make a folder, or empty it of an earlier run; raises UsageError if it holds more."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for case in earlier_cases(folder):

@@ -40,7 +40,7 @@ _TICK = 0.05
 
 @dataclass(frozen=True)
 class Limits:
-    """Limits of each process, else of the profile: seconds per case, memory such as "2GiB"."""
+    """Limits of each process, by default the profile's: seconds per case, memory as in "2GiB"."""
 
     timeout: float | None = None
     memory: str | None = None

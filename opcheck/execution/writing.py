@@ -60,7 +60,7 @@ def write_node_tests(
 
 
 def is_free(folder: Path, *, links: bool = True) -> bool:
-    """Return True if `folder` is missing or empty; raise UsageError if it is none, or a link."""
+    """Return True if nothing is in `folder`; UsageError for a file or, unless `links`, a link."""
     try:
         if not folder.exists() and not folder.is_symlink():
             return True

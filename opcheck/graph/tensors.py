@@ -127,7 +127,7 @@ def element(code: int) -> DType:
 
 
 def read_value(path: Path, declared: TypeProto | None) -> Value:
-    """The `declared` value in a .pb or .npy file, a tensor if None; BeyondOpcheck, ValueError."""
+    """Read a value, by default a tensor; raises BeyondOpcheck and, naming the file, ValueError."""
     if path.suffix == ".npy":
         return read_npy(path)
     if declared is None:

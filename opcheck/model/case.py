@@ -121,7 +121,7 @@ class TensorSpec:
 
 @dataclass(frozen=True)
 class Port:
-    """A model's input or output: the next `count` tensors; "nothing" is an optional's no value."""
+    """A model's input or output, which takes the next `count` tensors; an absent optional, none."""
 
     name: str
     form: Literal["tensor", "sequence", "nothing"] = "tensor"

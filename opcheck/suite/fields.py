@@ -499,7 +499,7 @@ class Omitted(IntEnum):
 def validate(
     model: type[validation.Model], node: FileNode, file: str, problems: Problems
 ) -> tuple[validation.Model | None, FileNode, Omitted]:
-    """`node` as `model`, or None, without malformed fields, which are reported and left out."""
+    """Return `node` as `model` or None, the node without malformed fields, and what they were."""
     hints = _HINTS | _FILE if model is HeadFields else _HINTS
     found, faults = validation.check(model, node, file, problems, _KEYS, hints)
     if not faults:

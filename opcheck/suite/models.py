@@ -8,6 +8,7 @@ from math import prod
 from pathlib import Path
 from typing import TypeAlias
 
+from opcheck import model
 from opcheck.dtypes import DTYPES, element_type
 from opcheck.engine import operator_of
 from opcheck.errors import UsageError, did_you_mean
@@ -16,21 +17,7 @@ from opcheck.graph.model_files import DeclaredTensor, declared_inputs, read_mode
 from opcheck.graph.nodes import opset_of, random_outputs, stated
 from opcheck.graph.tensors import BeyondOpcheck, initializers
 from opcheck.graph.test_data import FileMessages, ModelTest
-from opcheck.model import (
-    GRAPH,
-    Agreement,
-    Array,
-    Case,
-    Fill,
-    Given,
-    OutputSpec,
-    Port,
-    Source,
-    TensorSpec,
-    Tolerance,
-    Value,
-    Values,
-)
+from opcheck.model import Array, Case, Port, Source, TensorSpec, Tolerance, Value
 from opcheck.suite.tensors import MAX_ELEMENTS
 
 Tensors: TypeAlias = tuple[TensorSpec, ...]
@@ -49,12 +36,12 @@ _FILLS: dict[str, tuple[str, tuple[float, ...]]] = {
 
 def cases_of(test: ModelTest, source: Source) -> Iterator[Case]:
     """A case for each data set of a test, judged by the test's tolerance as ONNX's runner does."""
-    model, random = _WholeModel(test.model), random_outputs(test.model)
+    whole, random = _WholeModel(test.model), random_outputs(test.model)
     outputs = [info.name for info in test.model.graph.output]
     for data in test.data_sets:
         row = str(data.number) if len(test.data_sets) > 1 else None
         inputs, ports = _specs([info.name for info in test.fed], data.inputs)
-        case = model.case(test.name, inputs, ports, source)
+        case = whole.case(test.name, inputs, ports, source)
         wanted, wanted_ports = _specs(outputs, data.outputs)
         floats = {spec.dtype.name for spec in wanted if spec.dtype.kind == "float"}
         rtol = max(test.rtol, _BFLOAT16) if floats == {"bfloat16"} else test.rtol
@@ -62,7 +49,7 @@ def cases_of(test: ModelTest, source: Source) -> Iterator[Case]:
             case,
             id=f"{test.name}#{row}" if row else test.name,
             row=row,
-            expect=Values(wanted, wanted_ports, random),
+            expect=model.Values(wanted, wanted_ports, random),
             tolerance=Tolerance(rtol=rtol, atol=test.atol),
             beyond=data.beyond,
         )
@@ -71,9 +58,9 @@ def cases_of(test: ModelTest, source: Source) -> Iterator[Case]:
 class _WholeModel:
     """A model, analyzed and serialized once for all its cases."""
 
-    def __init__(self, model: ModelProto) -> None:
-        self.proto, self.node = model, stated(model)
-        self.data = model.SerializeToString(deterministic=True)
+    def __init__(self, proto: ModelProto) -> None:
+        self.proto, self.node = proto, stated(proto)
+        self.data = proto.SerializeToString(deterministic=True)
 
     def case(self, name: str, inputs: Tensors, ports: tuple[Port, ...], source: Source) -> Case:
         """The model on these inputs; backends are to agree on it."""
@@ -92,14 +79,14 @@ class _WholeModel:
         return Case(
             id=name,
             name=name,
-            op=alone.op if alone else GRAPH,
+            op=alone.op if alone else model.GRAPH,
             opset=node.opset if node else opset_of(self.proto),
             dtype=types.pop() if len(types) == 1 else None,
             attrs=alone.attrs if alone else {},
             inputs=(*inputs, *constants) if known else inputs,
             slots=known.slots if known else (),
-            outputs=tuple(OutputSpec(info.name, None) for info in self.proto.graph.output),
-            expect=Agreement(),
+            outputs=tuple(model.OutputSpec(info.name, None) for info in self.proto.graph.output),
+            expect=model.Agreement(),
             source=source,
             model=self.data,
             ports=ports,
@@ -126,7 +113,7 @@ def _specs(names: Sequence[str], values: Sequence[Value]) -> tuple[Tensors, tupl
 def _spec(name: str, array: Array, *, initializer: bool = False) -> TensorSpec:
     dtype = element_type(array)
     assert dtype
-    return TensorSpec(name, dtype, array.shape, Given(array), initializer=initializer)
+    return TensorSpec(name, dtype, array.shape, model.Given(array), initializer=initializer)
 
 
 class DimSizes:
@@ -165,10 +152,10 @@ def case_of_model(path: Path, sizes: DimSizes, messages: FileMessages) -> Case |
     sizes.used.clear()
     specs: list[TensorSpec] = []
     try:
-        model = read_model(path)
-        if random := random_outputs(model):
+        proto = read_model(path)
+        if random := random_outputs(proto):
             raise BeyondOpcheck(f"outputs that are drawn at random: {', '.join(sorted(random))}")
-        specs = [*_inputs(declared_inputs(model), sizes, messages, path)]
+        specs = [*_inputs(declared_inputs(proto), sizes, messages, path)]
     except BeyondOpcheck as error:
         beyond = str(error)
     except ValueError as error:
@@ -176,7 +163,7 @@ def case_of_model(path: Path, sizes: DimSizes, messages: FileMessages) -> Case |
     if len(messages) > known:
         return None
     ports = tuple(Port(spec.name) for spec in specs)
-    case = _WholeModel(model).case(path.as_posix(), tuple(specs), ports, Source(str(path), 0, 0))
+    case = _WholeModel(proto).case(path.as_posix(), tuple(specs), ports, Source(str(path), 0, 0))
     said = tuple(f"--dim={name}={sizes.given[name]}" for name in sorted(sizes.used))
     return replace(case, tolerance=TOLERANCE, beyond=beyond, said=said)
 
@@ -206,4 +193,4 @@ def _inputs(
             limit = f"0 to {MAX_ELEMENTS:,} elements are made up"
             messages.append((path, f"input {name!r} is declared as {dtype}{shape}: {limit}"))
             continue
-        yield TensorSpec(name, dtype, tuple(shape), Fill(*_FILLS[dtype.kind], seed))
+        yield TensorSpec(name, dtype, tuple(shape), model.Fill(*_FILLS[dtype.kind], seed))

@@ -241,18 +241,16 @@ def spelt(parameters: Iterable[Parameter]) -> list[str]:
     return [f"{p.stem}_0" if p.option == "variadic" else p.name for p in parameters]
 
 
-def missing(parameters: Sequence[Parameter], names: Iterable[str]) -> list[str]:
-    """The mandatory parameters that `names` leaves out; a variadic one needs tensors from 0 on."""
+def missing(parameters: Sequence[Parameter], names: Iterable[str]) -> Iterator[str]:
+    """Yield mandatory parameters missing in `names`; a variadic one needs tensors from 0 on."""
     found = [place(parameters, name) for name in names]
-    lacking = []
     for number, parameter in enumerate(parameters):
         counts = sorted(place[1] for place in found if place and place[0] == number)
         if parameter.option == "single" and not counts:
-            lacking.append(parameter.name)
+            yield parameter.name
         elif parameter.option == "variadic" and counts != list(range(max(len(counts), 1))):
             gap = next(k for k in range(len(counts) + 1) if k not in counts)
-            lacking.append(f"{parameter.stem}_{gap}")
-    return lacking
+            yield f"{parameter.stem}_{gap}"
 
 
 def slots(parameters: Sequence[Parameter], names: Iterable[str]) -> tuple[str, ...]:

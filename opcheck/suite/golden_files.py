@@ -152,35 +152,31 @@ def list_files(folder: Path) -> Listing:
     return Listing(frozenset(files), frozenset(folders), others)
 
 
-def _alike(listing: Listing) -> list[Finding]:
+def _alike(listing: Listing) -> Iterator[Finding]:
     """Return names that some file systems cannot distinguish."""
     first: dict[str, str] = {}
-    found = []
     for path in sorted({*listing.files, *listing.folders, *listing.others}):
         other = first.setdefault(path.casefold(), path)
         if other != path:
-            found.append(Finding(path, f"differs from {other} only by the case of its letters"))
-    return found
+            yield Finding(path, f"differs from {other} only by the case of its letters")
 
 
-def _contradictions(manifest: gm.Manifest) -> list[Finding]:
-    found = []
+def _contradictions(manifest: gm.Manifest) -> Iterator[Finding]:
     ids = Counter(case.id.casefold() for case in manifest.cases)
     folders = Counter(test.folder.casefold() for test in manifest.tests)
     for what, names in (("cases", ids), ("tests", folders)):
         for name, count in names.items():
             if count > 1:
-                found.append(Finding(gm.MANIFEST, f"{count} {what} are called {name}"))
+                yield Finding(gm.MANIFEST, f"{count} {what} are called {name}")
     for case in manifest.cases:
         if not case.tests:
-            found.append(Finding(gm.MANIFEST, f"{case.id} has no test"))
+            yield Finding(gm.MANIFEST, f"{case.id} has no test")
         for test in case.tests:
             kind = "rejected" if test.refused and case.rule != "open" else case.rule
             if not test.folder.startswith(f"{kind}/"):
-                found.append(Finding(test.folder, f"belongs into {kind}/, by its rule"))
+                yield Finding(test.folder, f"belongs into {kind}/, by its rule")
             if not test.data_sets:
-                found.append(Finding(test.folder, "has no data set"))
-    return found
+                yield Finding(test.folder, "has no data set")
 
 
 def _sums(folder: Path, manifest: gm.Manifest, digest: str, listing: Listing) -> list[Finding]:
@@ -208,17 +204,16 @@ def _sums(folder: Path, manifest: gm.Manifest, digest: str, listing: Listing) ->
     return [Finding(gm.SUMS, f"says something else than {gm.MANIFEST}, first {where}")]
 
 
-def _missing_and_extra(listed: set[str], listing: Listing) -> list[Finding]:
+def _missing_and_extra(listed: set[str], listing: Listing) -> Iterator[Finding]:
     """Return listed files that are missing, and entries that the manifest does not list."""
-    found = [Finding(path, "is missing") for path in listed - listing.files - {*listing.others}]
+    yield from (Finding(p, "is missing") for p in listed - listing.files - {*listing.others})
     known = {parent for path in listed for parent in _parents(path)}
     for path in sorted(listing.folders - known):
         if not any(parent in listing.folders - known for parent in _parents(path)):
-            found.append(Finding(path, "is in no test"))
+            yield Finding(path, "is in no test")
     for path in listing.files - listed - {gm.MANIFEST, gm.SUMS}:
         if all(parent in known for parent in _parents(path)):
-            found.append(Finding(path, f"is not in the {gm.MANIFEST}"))
-    return found
+            yield Finding(path, f"is not in the {gm.MANIFEST}")
 
 
 def _parents(path: str) -> list[str]:

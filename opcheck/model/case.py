@@ -211,7 +211,7 @@ class Golden(_Expectation):
 
 @dataclass(frozen=True)
 class Oracle(_Expectation):
-    """The backend with this address answers the outputs, right or wrong."""
+    """The outputs are the answer of the backend with this address, right or wrong."""
 
     oracle: str
 

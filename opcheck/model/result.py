@@ -375,11 +375,10 @@ class Suite:
 class Header:
     """Header of a run: backends, machine, cases and options.
 
-    `cases` are those of `suite`, or of its part `shard`, the first is (1, n). `started` is in UTC,
-    in the form of ISO 8601. `known`: the ledgers that ship with opcheck
-    were applied; `ledgers` are digests of the user's, by file. `named`: the user named the
-    backends. `options` are other command-line options that can change a verdict. `oracles` are the
-    backends whose answers cases take for right.
+    `cases` are those of `suite`, or of its part `shard`, which is (1, n) to (n, n). `started` is an
+    ISO 8601 time in UTC. `known`: the ledgers that ship with opcheck were applied; `ledgers` are
+    digests of the user's, by file. `named`: the user named the backends. `options` are other
+    command-line options that can change a verdict. `oracles` answer cases, right or wrong.
     """
 
     environment: Environment

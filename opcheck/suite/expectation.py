@@ -357,7 +357,7 @@ def resolve_attributes(resolver: Resolver, schema: Schema) -> model.Attrs:
 
 
 def attribute_value(attribute: Attribute, value: Any) -> model.AttrValue:
-    """`value` in the attribute's declared type; raises ValueError for another."""
+    """`value` in the attribute's declared type; raises ValueError for any other."""
     kind = attribute.type.removesuffix("s")
     if kind not in _SCALARS:
         raise ValueError("holds a tensor, graph or type, which case files cannot write")

@@ -153,7 +153,7 @@ def list_files(folder: Path) -> Listing:
 
 
 def _alike(listing: Listing) -> Iterator[Finding]:
-    """Return names that some file systems cannot distinguish."""
+    """Yield names that some file systems cannot distinguish."""
     first: dict[str, str] = {}
     for path in sorted({*listing.files, *listing.folders, *listing.others}):
         other = first.setdefault(path.casefold(), path)
@@ -205,7 +205,7 @@ def _sums(folder: Path, manifest: gm.Manifest, digest: str, listing: Listing) ->
 
 
 def _missing_and_extra(listed: set[str], listing: Listing) -> Iterator[Finding]:
-    """Return listed files that are missing, and entries that the manifest does not list."""
+    """Yield listed files that are missing, and entries that the manifest does not list."""
     yield from (Finding(p, "is missing") for p in listed - listing.files - {*listing.others})
     known = {parent for path in listed for parent in _parents(path)}
     for path in sorted(listing.folders - known):

@@ -36,7 +36,7 @@ _OF_HEADERS = (SyntaxError, TypeError, RecursionError, MemoryError, tokenize.Tok
 
 
 def materialize(spec: TensorSpec) -> Array:
-    """The tensor, C-contiguous and writable; ValueError for overflow and ties in a permutation."""
+    """The tensor, C-contiguous, writable; raises ValueError for overflow or a tied permutation."""
     if isinstance(spec.content, FromFile):
         return _with_puts(spec, np.array(_read(spec), order="C"))
     values = unrounded(spec)
@@ -392,7 +392,7 @@ def _scalar(name: str, node: FileNode, dtype: DType) -> Any:
 
 
 def _held(name: str, dtype: DType, value: Any, mark: Mark, ends: bool = False) -> Any:
-    """A value as `dtype` holds it; the `ends` of a fill need not fit, but its values."""
+    """A value as `dtype` holds it; the `ends` of a fill are not checked, as its values are."""
     hint = None
     if dtype.kind == "string" and isinstance(value, str):
         return value

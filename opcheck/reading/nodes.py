@@ -100,6 +100,6 @@ class Unreadable(OpcheckError):
         self.mark = mark
 
 
-def quoted(text: str, length: int = 60) -> str:
+def quoted(text: str) -> str:
     """A file's text for use in a message: in quotes, shortened, and harmless to a terminal."""
-    return repr(text if len(text) <= length else text[: length - 1] + "…")
+    return repr(text if len(text) <= 60 else text[:59] + "…")

@@ -100,9 +100,9 @@ def _on(schema: Schema, spec: TensorSpec, dtype: DType) -> TensorSpec:
     return replace(spec, dtype=dtype, content=content)
 
 
-def _per_axis(low: int, high: int) -> Draw:
-    """A number for each axis that a window moves along."""
-    return lambda rng, shape: tuple(rng.randint(low, high) for _ in shape[2:])
+def _per_axis(high: int) -> Draw:
+    """A number, from 1, for each axis that a window moves along."""
+    return lambda rng, shape: tuple(rng.randint(1, high) for _ in shape[2:])
 
 
 def _some_axes(rng: Random, shape: Shape) -> tuple[int, ...]:
@@ -115,9 +115,9 @@ _BY_NAME: Mapping[str, Draw] = {
     "axis": lambda rng, shape: rng.randint(-len(shape), len(shape) - 1) if shape else 0,
     "axes": _some_axes,
     "Axes": _some_axes,
-    "kernel_shape": _per_axis(1, 3),
-    "strides": _per_axis(1, 3),
-    "dilations": _per_axis(1, 2),
+    "kernel_shape": _per_axis(3),
+    "strides": _per_axis(3),
+    "dilations": _per_axis(2),
     "pads": lambda rng, shape: tuple(rng.randint(0, 2) for _ in range(2 * len(shape[2:]))),
     "auto_pad": lambda rng, shape: rng.choice(["SAME_UPPER", "SAME_LOWER", "VALID", "NOTSET"]),
     "ceil_mode": lambda rng, shape: rng.randint(0, 1),

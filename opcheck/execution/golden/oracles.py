@@ -81,15 +81,12 @@ def require_sound_arithmetic() -> None:
 
 def same(one: Array, other: Array) -> Any:
     """Compare elements: NaN equals NaN, +0 differs from −0."""
-    if one.dtype.kind in "bO":
-        return np.asarray(one == other)
     if one.dtype.kind == "c":
         return np.all(same(parts(one), parts(other)), axis=-1)
-    bits = f"u{one.itemsize}"
-    equal = one.view(bits) == other.view(bits)
-    if dtypes.of(one).kind != "float":  # type: ignore[union-attr]
+    equal, known = np.asarray(one == other), dtypes.of(one)
+    if known is None or known.kind != "float":
         return equal
-    return equal | (np.isnan(one) & np.isnan(other))
+    return (equal & (np.signbit(one) == np.signbit(other))) | (np.isnan(one) & np.isnan(other))
 
 
 def accepted(task: Task, inputs: Sequence[Array]) -> str | None:

@@ -140,15 +140,15 @@ def load_pages(path: Path, file: str) -> Pages:
     for n, entry in enumerate(fields.sentences):
         mark = node.at(("sentences", n))
         labels |= {node.at(("sentences", n, "cases", i)): c for i, c in enumerate(entry.cases)}
-        said: dict[str, Any] = {"cases": tuple(entry.cases), "nothing": entry.nothing}
-        said |= {"ruling": entry.ruling, "source": Source(file, mark.line, mark.column)}
+        stated: dict[str, Any] = {"cases": tuple(entry.cases), "nothing": entry.nothing}
+        stated |= {"ruling": entry.ruling, "source": Source(file, mark.line, mark.column)}
         wrong, missing, hint = [], [], None
         for since in entry.versions or pages:
             sentences = pages.get(since, [])
             places, unclear = _places(entry, sentences)
             again = [sentences[at].source for at in places if sentences[at].source.line]
             if entry.text and since in pages:
-                sentences.append(Sentence(entry.text, entry.part, **said))
+                sentences.append(Sentence(entry.text, entry.part, **stated))
             elif unclear or again:
                 why = f"{again[0]} is about it too" if again else "it has several such sentences"
                 wrong.append(f"{fields.op}-{since}: {why}")
@@ -157,7 +157,7 @@ def load_pages(path: Path, file: str) -> Pages:
                 starts = (sentence.text[: len(entry.sentence)] for sentence in sentences)
                 hint = hint or did_you_mean(entry.sentence, starts)
             for at in places:
-                sentences[at] = replace(sentences[at], **said)
+                sentences[at] = replace(sentences[at], **stated)
         if missing and (entry.versions or len(missing) == len(pages)):
             names = ", ".join(map(str, missing))
             wrong.append(f"{fields.op}-{names}: there is no such sentence")

@@ -83,8 +83,8 @@ def page(schema: Schema, link: str) -> tuple[Sentence, ...]:
         for sentence in [*filter(None, [head]), *cut(text)]:
             kind = next((kind for kind in _NOTHING if re.match(kind, sentence, re.IGNORECASE)), "")
             heading = sentence == head or part == "Version"
-            said = ((), _NOTHING.get(kind), None)
-            found.append(Sentence(sentence, part, *said, Source(link, 0, 0), heading))
+            fields = ((), _NOTHING.get(kind), None)
+            found.append(Sentence(sentence, part, *fields, Source(link, 0, 0), heading))
     return tuple(found)
 
 

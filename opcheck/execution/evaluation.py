@@ -336,9 +336,9 @@ def _contradiction(results: Sequence[LiveResult], times: int) -> str:
 
 
 def _told(result: LiveResult) -> str:
-    said = result.alternative if result.verdict is Verdict.PASS else result.reason
+    reason = result.alternative if result.verdict is Verdict.PASS else result.reason
     how = f"{result.verdict} by refusal" if result.refused else str(result.verdict)
-    return f"{how}: {said}" if said else how
+    return f"{how}: {reason}" if reason else how
 
 
 def settle_by_agreement(

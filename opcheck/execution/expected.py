@@ -328,9 +328,9 @@ def _check_agreement(comparisons: Iterable[model.Comparison]) -> None:
 def _check_telling(wants: Iterable[Want]) -> None:
     """Raise WrongCase for a computed answer that is too degenerate to test anything."""
     for want in wants:
-        if said := too_degenerate(want.values, want.dtype, rounded=want.bound is not None):
+        if reason := too_degenerate(want.values, want.dtype, rounded=want.bound is not None):
             raise WrongCase(
-                f"{want.name}: {said}, so the case tells little: choose other data, write the"
+                f"{want.name}: {reason}, so the case tells little: choose other data, write the"
                 " answer out, or state in `empty` why it is meant to be so"
             )
 

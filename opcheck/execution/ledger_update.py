@@ -132,8 +132,8 @@ def _entries(failing: Iterable[Record], cases: Sequence[Case]) -> Iterator[dict[
 
 
 def _unknown(record: Record) -> str:
-    said = _printable(record.reason, "�")
-    short = said if len(said) <= _LONGEST else f"{said[:_LONGEST]} …"
+    text = _printable(record.reason, "�")
+    short = text if len(text) <= _LONGEST else f"{text[:_LONGEST]} …"
     return f"Not known yet; {record.case}: {short}"
 
 
@@ -145,9 +145,9 @@ def _printable(text: str, instead: str) -> str:
 
 def pattern(reason: str) -> str | None:
     """Return a pattern that similar reasons share, `*` for the rest; None if it is empty."""
-    said = _printable(reason, "*")[: 4 * _LONGEST]
-    said = _STARS.sub("*", PARTICULARS.sub("*", said))
-    if len(said) > _LONGEST:
-        said = said[:_LONGEST].rpartition(" ")[0] or said[:_LONGEST]
-    said = said.strip(" *:;,")
-    return said if len(said.replace("*", "")) >= _SHORTEST else None
+    text = _printable(reason, "*")[: 4 * _LONGEST]
+    text = _STARS.sub("*", PARTICULARS.sub("*", text))
+    if len(text) > _LONGEST:
+        text = text[:_LONGEST].rpartition(" ")[0] or text[:_LONGEST]
+    text = text.strip(" *:;,")
+    return text if len(text.replace("*", "")) >= _SHORTEST else None

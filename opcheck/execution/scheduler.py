@@ -94,13 +94,13 @@ class Scheduler:
                 from opcheck.diagnose import Seen, settled
 
                 seen = [Seen(cases[one.case], one, puzzling) for one, puzzling in mine]
-                said = settled(seen, self._suspects(number))
-                found.update(((case, address), diagnoses) for case, diagnoses in said.items())
+                by_case = settled(seen, self._suspects(number))
+                found.update(((case, address), diagnoses) for case, diagnoses in by_case.items())
         final = [found.get((one.case, one.backend), one.diagnoses) for one in records]
         # Equal diagnoses may have other counts, which are spelt out.
         return [
-            replace(one, diagnoses=said) if [*map(str, said)] != [*map(str, one.diagnoses)] else one
-            for one, said in zip(records, final, strict=True)
+            replace(one, diagnoses=new) if [*map(str, new)] != [*map(str, one.diagnoses)] else one
+            for one, new in zip(records, final, strict=True)
         ]
 
     def __iter__(self) -> Iterator[LiveResult | Record]:

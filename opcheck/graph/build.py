@@ -163,8 +163,8 @@ def lower_hardmax1(task: Task) -> tuple[list[NodeProto], dict[str, Array], int]:
     (output,) = task.outputs
     axes = task.attrs.get("Axes", ())
     if not isinstance(axes, tuple) or task.attrs.keys() - {"Axes"}:
-        said = ", ".join(f"{name} {value}" for name, value in task.attrs.items())
-        raise NotExpressible(f"not expressible as an ONNX graph: {said}")
+        stated = ", ".join(f"{name} {value}" for name, value in task.attrs.items())
+        raise NotExpressible(f"not expressible as an ONNX graph: {stated}")
     reduced = sorted(int(axis) for axis in axes)
     invalid = directml.invalid_axes(reduced, len(tensor.shape))
     if tensor.dtype.text not in directml.HARDMAX1.inputs[0].types:

@@ -281,10 +281,10 @@ def read_refusal(text: str) -> Raised:
 
 def write_origin(folder: Path, backend: BackendInfo | None) -> None:
     """Mark `folder` as written by opcheck, with the outputs of `backend`."""
-    said = backend and {name: getattr(backend, name) for name in _FIELDS}
-    if said and backend and backend.of:
-        said["address"] = backend.of
-    text = json.dumps({"format": _FORMAT, "backend": said}, indent=2)
+    fields = backend and {name: getattr(backend, name) for name in _FIELDS}
+    if fields and backend and backend.of:
+        fields["address"] = backend.of
+    text = json.dumps({"format": _FORMAT, "backend": fields}, indent=2)
     (folder / MARKER).write_text(text + "\n", encoding="utf-8")
 
 
@@ -298,17 +298,17 @@ def read_origin(folder: Path) -> BackendInfo | None:
         raise ValueError(f"{MARKER} cannot be read: {error}") from None
     try:
         record = json.loads(text)
-        version, said = record["format"], record["backend"]
+        version, fields = record["format"], record["backend"]
     except (ValueError, TypeError, KeyError, RecursionError):
         raise ValueError(f"{MARKER} is damaged, or not opcheck's") from None
     if version != _FORMAT:
         raise ValueError(f"{MARKER} has format {version!r}; this opcheck reads {_FORMAT}")
-    if said is None:
+    if fields is None:
         return None
     from pydantic import TypeAdapter, ValidationError
 
     try:
-        data = json.dumps({name: said[name] for name in _FIELDS})
+        data = json.dumps({name: fields[name] for name in _FIELDS})
         return TypeAdapter(BackendInfo).validate_json(data, strict=True)
     except (TypeError, KeyError, ValidationError):
         raise ValueError(f"{MARKER} does not say whose outputs these are") from None

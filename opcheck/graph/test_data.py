@@ -209,9 +209,9 @@ def _fits(array: Array, expected: Any) -> bool:
 def read_tolerance(data: bytes) -> tuple[float, float]:
     """The relative and the absolute tolerance that a data.json states; raises ValueError."""
     try:
-        said = json.loads(data)
-        found = said.get("rtol", RTOL), said.get("atol", ATOL)
-        for name in said.keys() - {"rtol", "atol"}:
+        stated = json.loads(data)
+        found = stated.get("rtol", RTOL), stated.get("atol", ATOL)
+        for name in stated.keys() - {"rtol", "atol"}:
             if meant := did_you_mean(name, ("rtol", "atol")):
                 raise ValueError(f"{name!r} ({meant})")
     except (ValueError, AttributeError, RecursionError) as error:

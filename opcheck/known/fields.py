@@ -172,10 +172,10 @@ class LedgerEntry(Fields):
     def expected(self) -> str:
         """The expected result in words: `fail (values) that looks like last_of_ties`."""
         ways = " or ".join(self.failure or ())
-        said = " or ".join(self.verdict or ())
-        said = f"{said} ({ways})" if said and ways and said != ways else said or ways
-        said += f" that looks like {' or '.join(self.looks)}" if self.looks else ""
-        return f"{said} because of {self.reason!r}" if self.reason else said
+        text = " or ".join(self.verdict or ())
+        text = f"{text} ({ways})" if text and ways and text != ways else text or ways
+        text += f" that looks like {' or '.join(self.looks)}" if self.looks else ""
+        return f"{text} because of {self.reason!r}" if self.reason else text
 
 
 class UserFields(Fields):

@@ -104,10 +104,10 @@ class _Sheet:
         for number in range(begin + 1, len(self.lines)):
             line = self.lines[number]
             depth = len(line) - len(line.lstrip())
-            said = bool(line.strip()) and (not line.lstrip().startswith("#") or depth > dash)
-            if said and depth <= dash:
+            is_content = bool(line.strip()) and (not line.lstrip().startswith("#") or depth > dash)
+            if is_content and depth <= dash:
                 break
-            end = number + 1 if said else end
+            end = number + 1 if is_content else end
         return _Span(begin, end, dash)
 
     def put(self, span: _Span, lines: Sequence[str]) -> None:
@@ -132,8 +132,8 @@ class _Sheet:
         line = self.lines[key.line - 1]
         head, colon, rest = line.partition(":")
         rest = re.sub(r"^\s*(\[\s*\]|~|null)", "", rest, flags=re.IGNORECASE)
-        said = f"{head}{colon}{' []' * empty}{rest}"
-        self.edits.append((_Span(key.line - 1, key.line, 0), [said]))
+        changed = f"{head}{colon}{' []' * empty}{rest}"
+        self.edits.append((_Span(key.line - 1, key.line, 0), [changed]))
 
     def text(self) -> str:
         lines = [*self.lines]

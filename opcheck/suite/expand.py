@@ -52,7 +52,7 @@ class CaseFile:
     op: str = ""
     opsets: frozenset[int] = frozenset()
     #: Messages, without operator versions, and their places: one mistake shows in many cases.
-    said: set[tuple[Mark, str]] = field(default_factory=set)
+    reported: set[tuple[Mark, str]] = field(default_factory=set)
 
 
 @dataclass(frozen=True)
@@ -99,9 +99,9 @@ class Expansion:
             return
         for number, row in enumerate(rows.value, 1):
             label = self._label(row, number)
-            said = row.without(_NOT_IN_CASE)
-            left = {p: v for p, v in matrix.items() if not states(said, p)}
-            concrete = Concrete("", name, label, overlay(base, said), lost)
+            own_fields = row.without(_NOT_IN_CASE)
+            left = {p: v for p, v in matrix.items() if not states(own_fields, p)}
+            concrete = Concrete("", name, label, overlay(base, own_fields), lost)
             yield from self._points(concrete, left, sweep)
 
     def _since(self, known: int) -> Omitted:
@@ -176,8 +176,8 @@ class Expansion:
             return str(number)
         known = isinstance(node.value, str | int) and not isinstance(node.value, bool)
         if not known or not _LABEL.fullmatch(str(node.value)):
-            said = f"got {shown(node.plain())}"
-            self._problem(node.mark, f"a label is made of letters, digits and _ . + -; {said}")
+            got = f"got {shown(node.plain())}"
+            self._problem(node.mark, f"a label is made of letters, digits and _ . + -; {got}")
         return str(node.value)
 
     def _matrix(self, owner: FileNode, plain: FileNode, field: str = "matrix") -> Matrix:
@@ -202,8 +202,8 @@ class Expansion:
                 found[path] = self._distinct(key, items)
             elif not isinstance(values.value, tuple) or not values.value:
                 hint = OPSETS_ARE if key == "opset" else None
-                said = f"must be a list of values, got {shown(values.plain())}"
-                message = "holds no value" if values.value == () else said
+                wrong = f"must be a list of values, got {shown(values.plain())}"
+                message = "holds no value" if values.value == () else wrong
                 self._problem(values.mark, f"{field} {quoted(key)}: {message}", hint)
         return found
 

@@ -171,7 +171,7 @@ def _cases(file: CaseFile, root: FileNode, sizes: Sizes | None) -> Mapping[str, 
             concretes = [*chain.from_iterable(map(sizes, concretes))] if sizes else concretes
             opsets = (concrete.node.get("opset") for concrete in concretes)
             numbers = [node.value for node in opsets if node and isinstance(node.value, int)]
-            of_entry = replace(file, opsets=frozenset(numbers), said=set())
+            of_entry = replace(file, opsets=frozenset(numbers), reported=set())
             cases[part] += filter(None, (resolve(of_entry, concrete) for concrete in concretes))
     return cases
 

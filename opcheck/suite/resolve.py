@@ -98,9 +98,9 @@ class Resolver:
     def problem(self, mark: Mark, message: str, hint: str | None = None) -> None:
         """Report one problem of this case, unless a case at another version showed it before."""
         self.sound = False
-        said = mark, message.replace(self.version, "") if self.version else message
-        if said not in self.file.said:
-            self.file.said.add(said)
+        problem = mark, message.replace(self.version, "") if self.version else message
+        if problem not in self.file.reported:
+            self.file.reported.add(problem)
             self.file.problems.add(self.file.name, mark, message, hint)
 
     def lacking(self, mark: Mark, message: str, hint: str | None = None) -> None:
@@ -149,7 +149,7 @@ class Resolver:
         if not self.sound:
             return None
         found = Problems()
-        case = resolve(replace(self.file, problems=found, said=set()), concrete, False)
+        case = resolve(replace(self.file, problems=found, reported=set()), concrete, False)
         for problem in found:
             mark = Mark(problem.line, problem.column)
             self.problem(mark, f"the legal twin is not legal: {problem.message}", problem.hint)

@@ -54,7 +54,7 @@ class Selection:
         return self.ops or [id.partition("/")[0] for id in self.ids]
 
     def __str__(self) -> str:
-        said = {
+        parts = {
             "case": " ".join(self.ids),
             "keywords": self.keywords,
             "op": " ".join(self.ops),
@@ -62,7 +62,7 @@ class Selection:
             "dtype": " ".join(self.dtypes),
             "level": "" if self.ids else self.level,
         }
-        return ", ".join(f"{key} {value}" for key, value in said.items() if value)
+        return ", ".join(f"{key} {value}" for key, value in parts.items() if value)
 
 
 def choose(cases: Sequence[Case], selection: Selection) -> tuple[Case, ...]:

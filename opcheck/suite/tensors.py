@@ -222,9 +222,9 @@ def read_tensor(
         dtype = DTYPES[fields.dtype]
     contents = [key for key in CONTENTS if getattr(fields, key) is not None]
     if len(contents) != 1:
-        said = f"by {' and '.join(contents)}" if contents else "nowhere"
+        how = f"by {' and '.join(contents)}" if contents else "nowhere"
         hint = f"exactly one of {', '.join(CONTENTS)}"
-        message = f"{name}: its values are given {said}"
+        message = f"{name}: its values are given {how}"
         raise (InvalidTensor if contents else Lacking)(node.mark, message, hint)
     content = contents[0]
     for key in ("shape", "seed"):
@@ -300,7 +300,7 @@ def _wrong_fill(kind: str, args: tuple[Any, ...], dtype: DType, size: int) -> st
     if dtype.kind in ("string", "complex"):
         makes = ("constant", "choice", *(["arange"] if dtype.kind == "complex" else []))
         return None if kind in makes else f"makes no {dtype}; those that do: {', '.join(makes)}"
-    said = [shown(arg) for arg in args]
+    got = f"got {' and '.join(map(shown, args))}"
     if kind == "specials":
         return "must be true, or another fill be written" if args else None
     if kind in ("uniform", "normal") and not real:
@@ -308,16 +308,16 @@ def _wrong_fill(kind: str, args: tuple[Any, ...], dtype: DType, size: int) -> st
     if kind in ("constant", "choice"):
         return None
     if not all(map(math.isfinite, args)):
-        return f"takes finite numbers, got {' and '.join(said)}"
+        return f"takes finite numbers, {got}"
     whole = all(arg.is_integer() and abs(arg) <= _MAX_WHOLE for arg in args)
     if not whole and (kind == "integers" or not real):
-        return f"takes whole numbers up to 2^53, got {' and '.join(said)}"
+        return f"takes whole numbers up to 2^53, {got}"
     if kind in ("uniform", "integers") and args[0] > args[1]:
-        return f"must be [low, high], got {' and '.join(said)}"
+        return f"must be [low, high], {got}"
     if kind == "uniform" and not math.isfinite(args[1] - args[0]):
         return f"spans more than {dtype} holds"
     if kind == "normal" and args[1] < 0:
-        return f"takes a standard deviation of 0 or more, got {said[1]}"
+        return f"takes a standard deviation of 0 or more, got {shown(args[1])}"
     ends = args
     if kind in ("arange", "permutation"):
         ends = (args[0], args[0] + args[1] * max(size - 1, 0))

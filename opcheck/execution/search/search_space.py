@@ -327,13 +327,13 @@ def _refusal(op: OpVersion, arrays: Sequence[Array], attrs: Attrs) -> str | None
 
 def _says_little(op: OpVersion, arrays: Sequence[Array], attrs: Attrs) -> str:
     """Return the `empty` text that a case needs if most of its answer is 0 or NaN, else ""."""
-    said = (
+    reasons = (
         too_degenerate(answer.values, answer.dtype, rounded=True)
         if isinstance(answer, Expected)
         else too_degenerate(answer, dtypes.of(answer), rounded=False)
         for answer in exactly(op, arrays, attrs)
     )
-    return next(filter(None, said), "")
+    return next(filter(None, reasons), "")
 
 
 def _made(schema: Schema, dtype: DType, node: Candidate, expect: model.Expectation) -> Case:

@@ -175,7 +175,6 @@ def misfits(parts: Sequence[RunPart]) -> Iterator[str]:
                 yield f"{what}{quoted(info.address)} has {how} in {where} and {part.name}"
 
 
-
 def _repeated(parts: Sequence[RunPart]) -> Iterator[str]:
     """Yield results that occur in two parts, and cases that differ between them."""
     first: dict[tuple[str, str], int] = {}

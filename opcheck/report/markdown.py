@@ -53,23 +53,22 @@ def _head(run: Run) -> Iterator[str]:
         counts = ((code(str(op)), names[backend], *cells) for op, backend, cells in rows)
         head = ["operator", "backend", *columns]
         yield from (*table(head, counts, numbers=len(columns)), "")
-    for wrong in totals.wrong(header, run.records):
+    for address, count, causes in totals.wrong(header, run.records):
         found = [
             (text(cause.looks), text(", ".join(cause.places)), f"{len(cause.results):,}")
-            for cause in wrong.causes
+            for cause in causes
         ]
-        title = f"What is wrong with {names[wrong.backend]}: {wrong.told}"
+        title = f"What is wrong with {names[address]}: {count}"
         yield from section(title, ("looks", "in", "cases"), found, numbers=1)
     known = [
-        (names[address], text(f"{known.cause} {known.link or ''}"), f"{count:,}")
-        for address, known, count in totals.known(header.backends, run.records)
+        (names[address], text(f"{known.cause} {known.link or ''}"), f"{number:,}")
+        for address, known, number in totals.known(header.backends, run.records)
     ]
     yield from section("Known defects", ("backend", "cause", "cases"), known, numbers=1)
-    by_backend = plain_text.alike(run.records, lambda record: record.backend)
     passing = [
         (names[address], code(place), text(advice))
-        for address in names
-        for place, _, advice in failure.outdated_lines(by_backend.get(address, ()))
+        for address, mine in totals.of_backends(header.backends, run.records).items()
+        for place, _, advice in failure.outdated_lines(mine)
     ]
     place = "backend", "listed in", "what to do"
     yield from section("Listed as failing, but passing", place, passing)

@@ -132,7 +132,7 @@ class Summary:
         groups: dict[str, list[tuple[str, str]]] = {}
         for name, of_case in by_name.items():
             alike: dict[str, list[str]] = {}
-            for address, _, mine in self._by_backend(of_case):
+            for address, mine in totals.of_backends(self.header.backends, of_case).items():
                 given = Counter(str(result.alternative) for result in mine).items()
                 said = ", ".join(f"{plain_text.brief(answer)} ×{times}" for answer, times in given)
                 alike.setdefault(said, []).append(plain_text.brief(address))
@@ -145,17 +145,16 @@ class Summary:
         head = ["case", "answer", "backend"]
         return grouped(self.console, head, groups.items(), above=0, title=title)
 
-    def _by_backend(self, results: Sequence[Record]) -> Iterator[tuple[str, str, list[Record]]]:
-        """Yield each backend that has some of the results: its address, its name, and those."""
-        for address, name in self.names.items():
-            if mine := [result for result in results if result.backend == address]:
-                yield address, name, mine
+    def _named(self, results: Iterable[Record]) -> list[tuple[str, list[Record]]]:
+        """The results by name of their backend."""
+        found = totals.of_backends(self.header.backends, results)
+        return [(self.names[address], mine) for address, mine in found.items()]
 
     def _causes(self) -> Iterator[Table]:
-        for wrong in totals.wrong(self.header, self.results):
-            title = f"What is wrong with {self.names[wrong.backend]}: {wrong.told}"
+        for address, count, causes in totals.wrong(self.header, self.results):
+            title = f"What is wrong with {self.names[address]}: {count}"
             table = new_table(Numbers("cases"), "looks", "in", title=title)
-            for cause in wrong.causes:
+            for cause in causes:
                 cells = f"{len(cause.results):,}", cause.looks, ", ".join(cause.places)
                 table.add_row(*map(plain_text.one_line, cells))
             yield table
@@ -173,22 +172,19 @@ class Summary:
     def _passing(self) -> Table:
         columns = "backend", "listed in", Numbers("cases"), "what to do"
         table = new_table(*columns, title="Listed as failing, but passing")
-        for _, name, mine in self._by_backend(self.results):
+        for name, mine in self._named(self.results):
             for place, passing, advice in failure.outdated_lines(mine):
                 table.add_row(name, place, f"{passing:,}", plain_text.one_line(advice))
         return table
 
     def _unjudged(self) -> Iterator[str]:
-        """About how many elements of passes the error bounds say little, and in which cases."""
         passed = [one for one in self.results if one.verdict is Verdict.PASS and one.unjudged]
-        for _, name, mine in self._by_backend(passed):
+        for name, mine in self._named(passed):
             some = sum(result.unjudged for result in mine)
             yield f"{name}: {plain_text.plural(some, 'element')} unjudged, in {_where(mine)}"
 
     def _irreproducible(self) -> Iterator[str]:
-        """Yield how many right answers of each backend differ between runs, and in which cases."""
-        those = [one for one in self.results if one.irreproducible]
-        for _, name, mine in self._by_backend(those):
+        for name, mine in self._named(one for one in self.results if one.irreproducible):
             said = f"{plain_text.plural(len(mine), 'result')} not reproducible to the bit"
             yield f"{name}: {said} (red with --require-reproducible), in {_where(mine)}"
 
@@ -199,9 +195,8 @@ class Summary:
         title: str,
         spell: Callable[[Record], str] = attrgetter("reason"),
     ) -> Table:
-        chosen = [result for result in results if result.verdict is verdict]
-        found = self._by_backend(chosen)
-        kinds = ((name, [*_kinds(Counter(map(spell, mine)))]) for _, name, mine in found)
+        chosen = self._named(result for result in results if result.verdict is verdict)
+        kinds = ((name, [*_kinds(Counter(map(spell, mine)))]) for name, mine in chosen)
         return self._listing(title, "reason", kinds)
 
     def _listing(

@@ -37,7 +37,7 @@ def lines(run: Run) -> Iterator[str]:
     data = htmlsafe_json_dumps(results_table(records, red, numbers), separators=(",", ":"))
     rows = {id(record): number for number, record in enumerate(records)}
     broken = broken_backends(header, records, red)
-    groups = [group for one in broken for group in one.groups]
+    groups = [group for *_, some in broken for group in some]
     room = max(_LARGEST - plots.ROOM - len(data), _LEAST)
     dtypes, matrix = totals.matrix(header, records, red)
     with plots.plots() as drawn:
@@ -134,39 +134,29 @@ class FailureGroup:
         return len(self.failures) - len(self.shown)
 
 
-@dataclass(frozen=True)
-class Broken:
-    """A backend with failures: what is wrong with it in a few words, and its groups."""
-
-    backend: str
-    told: str
-    groups: tuple[FailureGroup, ...]
-
-
 def broken_backends(
     header: Header, records: Sequence[Record], red: Collection[Verdict]
-) -> list[Broken]:
-    """Each backend that fails anything, with its causes first, then what has none."""
-    # A case that is wrong is told once, though all backends meet it.
+) -> list[tuple[str, str, list[FailureGroup]]]:
+    """Each backend with failures, their number in words, and groups: first those with a cause."""
+    # A wrong case is shown once, though all backends meet it.
     once: dict[Hashable, Record] = {}
     for record in records:
         if is_failure(record, red):
             is_bad = record.verdict is Verdict.BAD_CASE
             once.setdefault((record.case, record.reason) if is_bad else id(record), record)
-    wrong = {one.backend: one for one in totals.wrong(header, once.values())}
-    failures = plain_text.alike(once.values(), lambda record: record.backend)
+    wrong = {who: (count, causes) for who, count, causes in totals.wrong(header, once.values())}
     found = []
-    for address in (one.address for one in header.backends if one.address in failures):
-        counts = [wrong[address].told] if address in wrong else []
-        causes = wrong[address].causes if address in wrong else ()
+    for address, failures in totals.of_backends(header.backends, once.values()).items():
+        count, causes = wrong.get(address, ("", []))
         groups = [FailureGroup(one.looks, one.places, one.results) for one in causes]
+        counts = [count] if count else []
         explained = {id(record) for cause in causes for record in cause.results}
-        rest = (record for record in failures[address] if id(record) not in explained)
+        rest = (record for record in failures if id(record) not in explained)
         for verdict, some in plain_text.alike(rest, lambda record: record.verdict).items():
             places = dict.fromkeys(str(record.op) for record in sorted(some, key=lambda r: r.op))
             groups.append(FailureGroup(_TITLES.get(verdict, verdict.value), [*places], some))
             counts.append(f"{len(some):,} {verdict.value}")
-        found.append(Broken(address, ", ".join(counts), tuple(groups)))
+        found.append((address, ", ".join(counts), groups))
     return found
 
 

@@ -1,9 +1,8 @@
-"""Changes between two runs: first different settings, then every changed result."""
+"""Changes between two runs: different settings, then every changed result."""
 
 import dataclasses
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from functools import partial
 from itertools import groupby
 from typing import Any
 
@@ -21,7 +20,7 @@ from opcheck.report.style import COLOURS, Numbers, new_table, put_all, put_exit,
 
 #: The format of JSON lines.
 FORMAT = 1
-#: How many changes of a kind are shown, of those for the worse and of others; on a page of others.
+#: The most changes of a kind shown: of regressions, of others, and of others on a page.
 _WORSE, _OTHERS, _SHOWN = 50, 10, 100
 _COLUMNS = "verdict", "backend", "case", "why"
 _NEARER = "Passing nearer to the limit"
@@ -31,7 +30,7 @@ _NEARER_COLUMNS = "operator", "type", "backend", "used", "now"
 def show(
     console: Console, old: Run, new: Run, found: Difference, *, common: bool, verbose: bool
 ) -> None:
-    """Print what was not alike, changes by kind (all if `verbose`), and what they amount to."""
+    """Print settings that differ, changes by kind (all if `verbose`), and the exit code."""
     put_all(console, unlike(differences(old.header, new.header)))
     for kind, alike in groupby(found.changes, key=lambda change: change.kind):
         _show_kind(console, kind, list(alike), verbose=verbose)
@@ -57,7 +56,7 @@ def left_out(found: Difference) -> str:
 
 
 def was_and_is(change: Change) -> str:
-    """The verdicts: `pass → fail`, a dash where there is no result."""
+    """The verdicts: `pass → fail`, a dash for no result."""
     both = (one.verdict.value if one else "–" for one in (change.old, change.new))
     return " → ".join(both)
 
@@ -67,13 +66,10 @@ def why(change: Change) -> str:
     new = change.new
     if new is None:
         return ""
-    messages = [
-        failure.ledger_note(new),
-        new.reason,
-        *(f"looks {said.text}" for said in new.diagnoses[:1]),
-    ]
-    if new.verdict is Verdict.PASS:
-        messages = []
+    messages = []
+    if new.verdict is not Verdict.PASS:
+        looks = [f"looks {said.text}" for said in new.diagnoses[:1]]
+        messages = [failure.ledger_note(new), new.reason, *looks]
     if change.kind is ChangeKind.ANSWERS and change.old:
         messages = [f"{change.old.alternative} → {new.alternative}"]
     if change.kind in (ChangeKind.LISTED, ChangeKind.OTHERWISE) and new.known:
@@ -111,7 +107,7 @@ def _nearer(growths: Iterable[Growth]) -> Iterator[tuple[str, ...]]:
 
 
 def lines(old: Run, new: Run, found: Difference, *, common: bool) -> Iterator[str]:
-    """The report as JSON lines: the two runs, every change, and totals."""
+    """The report as JSON lines: both runs, every change, and totals."""
     return map(line, _records(old, new, found, common))
 
 
@@ -176,7 +172,7 @@ def _result(record: Record | None) -> dict[str, Any] | None:
 
 
 def markdown_lines(old: Run, new: Run, found: Difference, *, common: bool) -> Iterator[str]:
-    """A page for pull requests, line by line; changes that make it too long are only counted."""
+    """A page for pull requests, line by line; changes that do not fit are counted."""
     return fitting(_parts(old, new, found, common))
 
 
@@ -185,12 +181,12 @@ def _parts(old: Run, new: Run, found: Difference, common: bool) -> Iterator[Sect
     for kind, alike in groupby(found.changes, key=lambda change: change.kind):
         changes = list(alike)
         if kind in REGRESSIONS:
-            yield "line", partial(list, (f"### {_said(kind, changes)}", "", *table(_COLUMNS, ())))
+            yield "line", (f"### {_said(kind, changes)}", "", *table(_COLUMNS, ()))
             for change in changes:
-                yield "change", partial(list, (f"| {' | '.join(_cells(change))} |",))
-            yield "line", partial(list, ("",))
+                yield "change", (f"| {' | '.join(_cells(change))} |",)
+            yield "line", ("",)
         else:
-            yield "kind of change", partial(_folded, kind, changes)
+            yield "kind of change", _folded(kind, changes)
     yield from plain(_tail(found))
 
 
@@ -212,12 +208,12 @@ def _tail(found: Difference) -> Iterator[str]:
         yield from (f"Left out: {text(left_out(found))}", "")
 
 
-def _folded(kind: ChangeKind, changes: Sequence[Change]) -> list[str]:
-    rows = [_cells(change) for change in changes[:_SHOWN]]
-    left = len(changes) - len(rows)
-    more = [f"… and {left:,} more", ""] if left else []
-    summary = f"<details><summary>{_said(kind, changes)}</summary>"
-    return [summary, "", *table(_COLUMNS, rows), "", *more, "</details>", ""]
+def _folded(kind: ChangeKind, changes: Sequence[Change]) -> Iterator[str]:
+    yield from (f"<details><summary>{_said(kind, changes)}</summary>", "")
+    yield from (*table(_COLUMNS, map(_cells, changes[:_SHOWN])), "")
+    if len(changes) > _SHOWN:
+        yield from (f"… and {len(changes) - _SHOWN:,} more", "")
+    yield from ("</details>", "")
 
 
 def _said(kind: ChangeKind, changes: Sequence[Change]) -> str:

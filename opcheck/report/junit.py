@@ -1,8 +1,7 @@
 """A run as JUnit's XML, which CI systems read: a test suite a backend, a test a case.
 
-It keeps to what Jenkins and the readers of Ant's reports take alike, of which the former has the
-looser schema: https://github.com/jenkinsci/xunit-plugin (junit-10.xsd). What fails a run without
-being about any case stands in a suite of its own, so that no reader takes such a run for green.
+It keeps to the schemas of Jenkins, https://github.com/jenkinsci/xunit-plugin (junit-10.xsd), and
+of Ant's reports. A run that fails for no case has another suite, so that no reader shows it green.
 """
 
 from collections.abc import Collection, Iterator
@@ -14,7 +13,7 @@ from opcheck.errors import Exit
 from opcheck.model import WRONG, Record, Run, Verdict
 from opcheck.report import failure, plain_text
 
-#: Verdicts by which a test did not work, and not the backend's answer was wrong.
+#: Verdicts that are errors of a test, not failures.
 _ERRORS = {*WRONG, Verdict.NOT_RUN, Verdict.BAD_CASE} - {Verdict.FAIL, Verdict.DIFFER}
 _KINDS = {"failure": "failures", "error": "errors", "skipped": "skipped"}
 
@@ -39,8 +38,8 @@ def lines(run: Run) -> Iterator[str]:
         wrong.append(("nothing was judged", meaning))
     if wrong:
         suite = _suite(root, run, len(run.header.backends), "opcheck")
-        for what, told in wrong:
-            _say(_new_test(suite, "opcheck", what, 0.0), "error", what, told)
+        for what, reason in wrong:
+            _say(_new_test(suite, "opcheck", what, 0.0), "error", what, reason)
         _count(suite)
     for name in ("tests", "failures", "errors"):
         root.set(name, str(sum(int(suite.attrib[name]) for suite in root)))
@@ -76,7 +75,7 @@ def _suite(root: xml.Element, run: Run, number: int, name: str) -> xml.Element:
 
 
 def _count(suite: xml.Element) -> None:
-    """Write how many tests of each kind there are, and their time; and what Ant's readers want."""
+    """Set the number of tests of each kind and their time; add elements that Ant's readers want."""
     tests = suite.findall("testcase")
     suite.set("tests", str(len(tests)))
     for kind, name in _KINDS.items():

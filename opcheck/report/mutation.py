@@ -36,7 +36,7 @@ _COLOURS = {
 
 
 def show(console: Console, power: Power, *, verbose: bool) -> None:
-    """Print what is argued, what is to be done, and the scores at the end, where they are seen."""
+    """Print arguments, then survivors, and last the scores, next to the prompt."""
     mutations = sorted(power.mutations, key=lambda mutation: mutation.mutant)
     if verbose:
         put_all(console, *(_listing(mutations, *section) for section in _SECTIONS))
@@ -80,7 +80,7 @@ def records(power: Power) -> Iterator[dict[str, Any]]:
 
 
 def percent(score: Score) -> str:
-    """A score as people read it; 100 % is said only of all."""
+    """A score rounded down, so that 100 % means all."""
     if score.share is None:
         return "–"
     return f"{math.floor(1000 * score.share) / 10:g} %"
@@ -137,7 +137,7 @@ def _compared(tests: int, theirs: Score, ours: Score) -> list[str]:
 
 _HARMLESS = "Argued to be harmless: no input decides against them"
 _WARNED = "Only warned of, or failed only where the text does not decide"
-#: What is listed of mutants of one fate: the title, the last column and what it says.
+#: Lists of mutants by fate: the title, the last column, the fate, and the text of a cell.
 _SECTIONS: tuple[tuple[str, str, Fate, Callable[[Mutation], str]], ...] = (
     ("Killed, each by the first case that fails", "case", Fate.KILLED, lambda m: m.killers[0]),
     (_HARMLESS, "because", Fate.HARMLESS, lambda m: str(m.harmless)),
@@ -152,7 +152,7 @@ def _listing(
     fate: Fate,
     said: Callable[[Mutation], str],
 ) -> Table:
-    """Mutants with what is to be said of them, which is said once for all places."""
+    """Mutants of one fate; those with the same text share a row."""
     table = new_table("mutant", "in", last, title=title)
     chosen = (one for one in mutations if one.fate is fate)
     rows = plain_text.alike(chosen, lambda one: (mutant_key(one.mutant), said(one)))
@@ -179,7 +179,7 @@ def proposed(proposals: Iterable[Proposal]) -> dict[MutantId, str]:
 
 
 def mutant_key(mutant: MutantId) -> tuple[str, str, str]:
-    """The operator and the name of a mutant, in whatever versions and dtypes."""
+    """The operator and the name of a mutant, without version and dtype."""
     return mutant.op.domain, mutant.op.name, mutant.name
 
 
@@ -202,7 +202,7 @@ def _survivor(
     key = mutant_key(mutants[0])
     seen = [m for m in mutations if mutant_key(m.mutant) == key and (m.killers or m.noticers)]
     if seen:
-        # A kill shows more than a warning, and one of this version more than one of another.
+        # Prefer a kill to a warning, and this version to another.
         best = min(seen, key=lambda m: (not m.killers, m.mutant.op != mutants[0].op))
         by = best.killers[0] if best.killers else f"{best.noticers[0]}, which decides nothing"
         _line(console, "seen", f"in {places([best.mutant])}, by {by}")
@@ -228,7 +228,7 @@ def _line(console: Console, label: str, text: str) -> None:
 
 
 def show_groups(console: Console, groups: Sequence[CaseGroup], *, verbose: bool) -> None:
-    """Print what each group shows; unless `verbose`, only those that show nothing."""
+    """Print the evidence of each group; unless `verbose`, only groups without any."""
     last = "what they show that no others do"
     table = new_table("operator", "cases of this name", Numbers("cases"), last)
     for group in groups:

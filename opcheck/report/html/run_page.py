@@ -17,14 +17,13 @@ from opcheck.report.html import plots
 from opcheck.report.html.page import brief, document, embedded, render, said, shown
 from opcheck.report.totals import NONE, counted
 
-#: How large a page may become, in bytes, and what its failures may take of that whatever else
-#: there is: a page of so many results that the list alone is larger still tells some in full.
+#: The largest page, in bytes, and the room of its failures even if the list of results is larger.
 _LARGEST, _LEAST = 4_800_000, 1_000_000
-#: From more failures on, causes are folded: one wants to see all of those first.
+#: With more failures, causes are folded, so that all of them are seen first.
 _MANY = 30
-#: What stands for the case's id in a command.
+#: Placeholder for the case's id in a command.
 PLACE = "\N{OBJECT REPLACEMENT CHARACTER}"
-#: How many characters of a text the list has; failures are told in full elsewhere.
+#: The most characters of a text in the list.
 _SAID = 300
 
 
@@ -41,7 +40,7 @@ def lines(run: Run) -> Iterator[str]:
     room = max(_LARGEST - plots.ROOM - len(data), _LEAST)
     dtypes, matrix = totals.matrix(header, records, red)
     with plots.plots() as drawn:
-        left = tell(groups, partial(_told, drawn=drawn, rows=rows, red=red), room)
+        left = show_some(groups, partial(_report, drawn=drawn, rows=rows, red=red), room)
     yield from document(
         "run.html",
         run=run,
@@ -69,13 +68,13 @@ def lines(run: Run) -> Iterator[str]:
 
 
 def fragment(record: Record) -> str:
-    """One result as the page shows it, unfolded, to be put into another document."""
+    """One result as the page shows it, unfolded, for another document."""
     with plots.plots() as drawn:
-        shown = _told(record, drawn, {id(record): 0}, reds())
+        shown = _report(record, drawn, {id(record): 0}, reds())
     return embedded(shown, drawn.drawings)
 
 
-def _told(
+def _report(
     record: Record, drawn: plots.Plots, rows: Mapping[int, int], red: Collection[Verdict]
 ) -> str:
     (count,) = counted([record], red)
@@ -97,7 +96,7 @@ def _told(
 
 
 def _facts(header: Header) -> Iterator[tuple[str, str]]:
-    """Yield facts that matter when repeating the run elsewhere, by name."""
+    """Yield the facts needed to repeat the run elsewhere, by name."""
     about = header.environment
     yield from (("opcheck", about.opcheck), ("Python", about.python), ("platform", about.platform))
     yield from about.packages.items()
@@ -121,7 +120,7 @@ def _facts(header: Header) -> Iterator[tuple[str, str]]:
 
 @dataclass
 class FailureGroup:
-    """Failures of a backend that look alike, and the texts of those that are `shown` in full."""
+    """Failures of a backend that look alike, and the reports of those `shown` in full."""
 
     title: str
     places: Sequence[str]
@@ -168,22 +167,16 @@ _TITLES = {
 }
 
 
-def tell(groups: Sequence[FailureGroup], told: Callable[[Record], str], room: int) -> int:
-    """Show failures in `room` bytes, the first of each group first; returns how many are left."""
-    left = 0
+def show_some(groups: Sequence[FailureGroup], report: Callable[[Record], str], room: int) -> int:
+    """Show failures in `room` bytes, the first of each group first; return the number left out."""
     # One of each group, then the second of each, and so on.
     turns = zip_longest(*(group.failures for group in groups))
     for group, record in (pair for row in turns for pair in zip(groups, row, strict=True)):
-        if record is None:
-            continue
-        if room > 0:
-            text = told(record)
+        if record is not None and room > 0:
+            text = report(record)
             room -= len(text.encode())
-        if room > 0:
-            group.shown.append(text)
-        else:
-            left += 1
-    return left
+            group.shown += [text] * (room > 0)
+    return sum(group.left for group in groups)
 
 
 def results_table(
@@ -191,11 +184,9 @@ def results_table(
 ) -> dict[str, Any]:
     """Return the data of `report.js`: `results` are rows of the columns in `columns`.
 
-    A column whose name begins with `$` holds numbers of `texts`. `known` numbers the known defects,
-    of which a result that none explains has -1.
-    A command that repeats a case has PLACE in place of its id, for it is the same for many.
+    A column whose name begins with `$` holds numbers of `texts`, 0 for "". `known` numbers the
+    known defects; results without one have -1. In commands, PLACE stands for the case's id.
     """
-    #: Texts by their numbers, each once; 0 is the empty one.
     texts = {"": 0}
     columns = (
         *("$case", "$backend", "$verdict", "$sign", "$tone", "$op", "$dtype"),
@@ -207,9 +198,9 @@ def results_table(
         (count,) = counted([record], red)
         cause = record.known and totals.cause_of(record.known)
         case, used = shown(record.case), record.used
-        # The sign itself, should a command have it, would be taken for the case.
+        # A command may contain PLACE itself.
         repeat = shown(record.repeat).replace(PLACE, "\ufffd")
-        # A pass needs no explanation; of others the list says what was asked.
+        # A pass needs no explanation.
         passed = record.verdict is Verdict.PASS
         found = (
             *(case, shown(record.backend), count.name, count.sign, count.tone),

@@ -38,13 +38,12 @@ def written(case: model.Case, name: str, places: Sequence[tuple[int, str]]) -> l
     schema = opset.describe(case.op.domain, case.op.name, case.opset)
     # Also attributes left out whose defaults differ between versions.
     attrs = {**dict.fromkeys(changed_defaults(schema) if schema else ()), **case.attrs}
+    typed = [spec.name for spec in case.inputs if not leads(case.op, spec.name)]
     return [
         f"- name: {name}",
         *_matrix(places),
         *_attributes(attrs),
-        *_tensors(
-            "inputs", case.inputs, widest, [s for s in case.inputs if not leads(case.op, s.name)]
-        ),
+        *_tensors("inputs", case.inputs, widest, typed),
         *_expectation(case, widest),
     ]
 
@@ -86,7 +85,8 @@ def _expectation(case: model.Case, dtype: DType) -> list[str]:
     match case.expect:
         case model.Values(outputs):
             pairs = zip(case.outputs, outputs, strict=True)
-            return _tensors("expect", outputs, None, [s for o, s in pairs if o.dtype is None])
+            typed = [spec.name for output, spec in pairs if output.dtype is None]
+            return _tensors("expect", outputs, None, typed)
         case model.Rejected(reason, legal):
             rejected = 'rejected: "{}"'.format(reason.replace('"', "'"))
             change = f"legal: {{{_change(case, legal, dtype)}}}"
@@ -111,15 +111,12 @@ def _change(case: model.Case, legal: model.Case, dtype: DType) -> str:
 
 
 def _tensors(
-    key: str,
-    specs: Sequence[model.TensorSpec],
-    dtype: DType | None,
-    typed: Sequence[model.TensorSpec],
+    key: str, specs: Sequence[model.TensorSpec], dtype: DType | None, typed: Sequence[str]
 ) -> list[str]:
-    """Tensors in the digits of `dtype`, or in all; those that are `typed` state their dtype."""
+    """Tensors in the digits of `dtype`, or in all; those with `typed` names state their dtype."""
     lines = [f"  {key}:"]
     for spec in specs:
-        lines += _tensor(spec, dtype, f", dtype: {spec.dtype}" * (spec in typed)).split("\n")
+        lines += _tensor(spec, dtype, f", dtype: {spec.dtype}" * (spec.name in typed)).split("\n")
     if len(lines) == 2 and len(lines[1]) + len(lines[0]) + 2 <= _WIDTH:
         return [f"{lines[0]} {{{lines[1].strip()}}}"]
     return lines

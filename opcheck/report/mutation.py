@@ -39,7 +39,7 @@ def show(console: Console, power: Power, *, verbose: bool) -> None:
     """Print arguments, then survivors, and last the scores, next to the prompt."""
     mutations = sorted(power.mutations, key=lambda mutation: mutation.mutant)
     if verbose:
-        put_all(console, *(_listing(mutations, *section) for section in _SECTIONS))
+        put_all(console, *_listings(mutations))
     by_mutant = plain_text.alike(mutations, lambda mutation: mutant_key(mutation.mutant)).values()
     for some in by_mutant:
         if those := [one for one in some if one.contradicts]:
@@ -145,21 +145,16 @@ _SECTIONS: tuple[tuple[str, str, Fate, Callable[[Mutation], str]], ...] = (
 )
 
 
-def _listing(
-    mutations: Iterable[Mutation],
-    title: str,
-    last: str,
-    fate: Fate,
-    said: Callable[[Mutation], str],
-) -> Table:
-    """Mutants of one fate; those with the same text share a row."""
-    table = new_table("mutant", "in", last, title=title)
-    chosen = (one for one in mutations if one.fate is fate)
-    rows = plain_text.alike(chosen, lambda one: (mutant_key(one.mutant), said(one)))
-    for (mutant, text), those in sorted(rows.items(), key=lambda row: row[0]):
-        mutants = (one.mutant for one in those)
-        table.add_row(mutant[-1], places(mutants), plain_text.clean(text))
-    return table
+def _listings(mutations: Iterable[Mutation]) -> Iterator[Table]:
+    """A table for each section; mutants with the same text share a row."""
+    by_fate = plain_text.alike(mutations, lambda mutation: mutation.fate)
+    for title, last, fate, said in _SECTIONS:
+        table = new_table("mutant", "in", last, title=title)
+        texts = [(mutant_key(one.mutant), said(one), one.mutant) for one in by_fate.get(fate, ())]
+        rows = plain_text.alike(texts, lambda one: one[:2])
+        for (mutant, text), those in sorted(rows.items(), key=lambda row: row[0]):
+            table.add_row(mutant[-1], places(one for *_, one in those), plain_text.clean(text))
+        yield table
 
 
 def proposed(proposals: Iterable[Proposal]) -> dict[MutantId, str]:

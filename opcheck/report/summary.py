@@ -7,10 +7,9 @@ important comes last, next to the prompt. If verbose, they count every verdict a
 import re
 import textwrap
 from collections import Counter
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from operator import attrgetter
 from typing import Any
 
 from rich.console import Console
@@ -92,12 +91,7 @@ class Summary:
             self._passing(),
             self._reasons(results, Verdict.NOT_RUN, "Not run"),
             self._reasons(idle, Verdict.UNSUPPORTED, "Not supported"),
-            self._reasons(
-                results,
-                Verdict.WARN,
-                warnings,
-                lambda one: f"{one.op.name}/{one.name}: {one.reason}",
-            ),
+            self._reasons(results, Verdict.WARN, warnings, by_name=True),
             *([self._slowest(self.slowest)] if self.slowest else []),
         )
         remarks = [*totals.oracles(results), *self._irreproducible()]
@@ -186,15 +180,13 @@ class Summary:
             yield f"{name}: {said} (red with --require-reproducible), in {_where(mine)}"
 
     def _reasons(
-        self,
-        results: Iterable[Record],
-        verdict: Verdict,
-        title: str,
-        spell: Callable[[Record], str] = attrgetter("reason"),
+        self, results: Iterable[Record], verdict: Verdict, title: str, *, by_name: bool = False
     ) -> Table:
-        chosen = self._named(result for result in results if result.verdict is verdict)
-        kinds = ((name, [*_kinds(Counter(map(spell, mine)))]) for name, mine in chosen)
-        return self._listing(title, "reason", kinds)
+        groups = []
+        for name, mine in self._named(one for one in results if one.verdict is verdict):
+            reasons = (f"{f'{one.op.name}/{one.name}: ' * by_name}{one.reason}" for one in mine)
+            groups.append((name, [*_kinds(Counter(reasons))]))
+        return self._listing(title, "reason", groups)
 
     def _listing(
         self, title: str, last: str, groups: Iterable[tuple[str, Sequence[tuple[str, str]]]]

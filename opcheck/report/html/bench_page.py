@@ -23,7 +23,7 @@ from opcheck.timing.spread import Spread, spread
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-#: In points: the plotting area's width, a line's height, what a character needs, below and above.
+#: In points: the width of the axes, height of a line, width of a letter, margins below and above.
 _WIDTH, _LINE, _LETTER, _BELOW, _ABOVE = 300.0, 16.0, 5.0, 30.0, 16.0
 #: The longest name next to an axis, in characters.
 _NAME = 34
@@ -140,13 +140,12 @@ def _axes(
     """Axes with a line for each name, a text `behind` it, and a function that ends the drawing."""
     shown, ends = _short(names), _short(behind)
     left, right = (12 + _LETTER * max(map(len, some), default=0) for some in (shown, ends))
-    height = _LINE * len(names)
     with drawing(), warnings.catch_warnings():
         # Matplotlib's font lacks letters that a browser has.
         warnings.filterwarnings("ignore", message="Glyph .* missing from font")
         canvas = Canvas()
         axes = canvas.axes
-        canvas.size(_WIDTH, height, left, right, _BELOW, _ABOVE)
+        canvas.size(_WIDTH, _LINE * len(names), (left, right, _BELOW, _ABOVE))
         canvas.bare()
         axes.set_axisbelow(True)
         axes.set_yticks(range(len(names)), shown)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -60,8 +60,8 @@ _MOST, ROOM = 300, 800_000
 _WIDTH, _HEIGHT, _CELL = (84.0, 236.0), 150.0, 20.0
 #: A histogram: the width of a bar, and the largest of all.
 _BAR, _WIDEST = 27.0, 300.0
-#: Margins for text.
-_LEFT, _RIGHT, _BELOW, _ABOVE = 40.0, 10.0, 32.0, 6.0
+#: Margins for text: left, right, below, above.
+_MARGINS = 40.0, 10.0, 32.0, 6.0
 _FONT = 9.0
 STYLE: dict[Any, Any] = {
     "svg.fonttype": "none",
@@ -227,16 +227,9 @@ class Canvas:
         draw(self)
         return saved(self.figure)
 
-    def size(
-        self,
-        width: float,
-        height: float,
-        left: float = _LEFT,
-        right: float = _RIGHT,
-        below: float = _BELOW,
-        above: float = _ABOVE,
-    ) -> None:
-        """Set the size of the axes in points, with margins."""
+    def size(self, width: float, height: float, margins: Sequence[float] = _MARGINS) -> None:
+        """Set the size of the axes in points, and the margins left, right, below and above."""
+        left, right, below, above = margins
         whole = width + left + right, height + below + above
         self.figure.set_size_inches(whole[0] / 72, whole[1] / 72)
         self.axes.set_position(
@@ -304,7 +297,7 @@ def _histogram(on: Canvas, picture: Picture) -> None:
         places.append(1.5)
     places = [*accumulate(places)]
     first, last = places[0], places[-1]
-    on.size(min(max(_WIDTH[0], _BAR * (last - first + 1)), _WIDEST), 76, left=_RIGHT)
+    on.size(min(max(_WIDTH[0], _BAR * (last - first + 1)), _WIDEST), 76, (10.0, *_MARGINS[1:]))
     heights = [0.3 + log2(max(count, 1)) for _, count, _ in bars]
     on.axes.bar(places, heights, color=[COLOURS[name] for *_, name in bars], width=0.8, linewidth=0)
     on.axes.set_xlim(first - 0.6, last + 0.6)

@@ -217,9 +217,7 @@ def _lacks(parts: Sequence[RunPart], header: Header) -> Iterator[str]:
             yield f"{part.name} was cut short, and nobody knows how it ended"
     for backend in header.backends:
         mine = [part for part in parts if backend in part.run.header.backends]
-        counts = [
-            sum(record.backend == backend.address for record in part.run.records) for part in mine
-        ]
+        counts = [sum(one.backend == backend.address for one in part.run.records) for part in mine]
         if sum(counts) == header.suite.cases:
             continue
         yield f"{backend.address}: {sum(counts):,} of {header.suite.cases:,} results"

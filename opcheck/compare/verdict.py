@@ -7,17 +7,9 @@ from typing import TypeAlias, TypeGuard, cast
 from opcheck.compare.elements import Want
 from opcheck.compare.outputs import compare_outputs
 from opcheck.dtypes import element_type
-from opcheck.model import (
-    EXACT,
-    Array,
-    Comparison,
-    Failure,
-    LiveResult,
-    Rule,
-    Tolerance,
-    Verdict,
-    question,
-)
+from opcheck.model import question
+from opcheck.model.case import EXACT, Array, Rule, Tolerance
+from opcheck.model.result import Comparison, Failure, LiveResult, Verdict
 
 #: Beginning of the reason for an answer that is no tensor.
 UNUSABLE = "its answer cannot be used"

@@ -75,20 +75,18 @@ def _explain(console: Console, error: OpcheckError | None, indent: str) -> None:
             console.print(Text(f"{indent}{part}"), soft_wrap=True)
 
 
-def show_support(
-    console: Console, backend: str, supports: Sequence[Support], declares: str
-) -> None:
+def show_support(console: Console, name: str, supports: Sequence[Support], declares: str) -> None:
     """Print the matrix of one backend, where it `declares` support, and reasons of failures."""
     says = any(support.declared is not None for support in supports)
-    title = f"{backend} (declares by {declares})" if says else f"{backend} (declares nothing)"
+    title = f"{name} (declares {f'by {declares}' if says else 'nothing'})"
     put_all(console, _matrix(supports, plain_text.clean(title)))
     sections = {
         "! declared but failing": [s for s in supports if s.is_declared_but_failing],
         "+ undeclared but working": [s for s in supports if s.is_undeclared_but_working],
     }
-    for name, listed in sections.items():
+    for section, listed in sections.items():
         if listed:
-            _fill(console, f"{name}: {_listed(listed)}")
+            _fill(console, f"{section}: {_listed(listed)}")
     if any(sections.values()):
         console.print()
     put_all(console, _reasons(supports))

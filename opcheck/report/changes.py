@@ -12,7 +12,7 @@ from rich.console import Console
 from opcheck.analysis import merging
 from opcheck.model.timing import Bench
 from opcheck.report import plain_text
-from opcheck.report.plain_text import digits
+from opcheck.report.plain_text import brief, digits
 from opcheck.report.style import Cell, Column, StyledLines, put_all, together, unlike
 from opcheck.timing.comparing import Compared, Missing, TimingChange, Verdict
 
@@ -49,7 +49,7 @@ def show_within(console: Console, base: str, compared: Compared) -> None:
     """Print rows of one run that are slower than `base`, or unclear, and counts of each kind."""
     lines = StyledLines(console)
     listed = [one for one in compared.changes if one.verdict in ("slower", "unclear")]
-    to = plain_text.brief(base)
+    to = brief(base)
     _show_changes(lines, f"ratio to {to}", (*listed, *compared.together), compared.beyond)
     where = {"old": f"of {to}", "new": "of the backend itself", "both": f"in common with {to}"}
     _show_end(lines, compared, where)
@@ -121,7 +121,7 @@ def _show_changes(
 ) -> None:
     if not changes:
         return
-    names = (plain_text.brief(change.backend) for change in changes)
+    names = (brief(change.backend) for change in changes)
     longest = max(len(title) - 2, *map(cell_len, names))
     # Within one run there are no p-values.
     has_p = not math.isnan(changes[0].p)
@@ -134,11 +134,11 @@ def _show_changes(
     ]
     lines.head(columns)
     for case, alike in groupby(changes, key=lambda change: change.case):
-        lines.put((plain_text.brief(case) or "All cases together", "bold"))
+        lines.put((brief(case) or "All cases together", "bold"))
         for change in alike:
             by = f" by more than {100 * beyond:g} %" if change.verdict == "slower" else ""
             cells: list[Cell] = [
-                f"  {plain_text.brief(change.backend)}",
+                f"  {brief(change.backend)}",
                 digits(change.ratio),
                 plain_text.interval(change.low, change.high),
                 *["<0.001" if change.p < 0.001 else f"{change.p:.3f}"] * has_p,
@@ -154,12 +154,9 @@ def _show_missing(lines: StyledLines, missing: Sequence[Missing], where: Mapping
         return
     lines.put(("Not compared", "bold"))
     for (lacks, why), some in plain_text.alike(missing, lambda one: (one.lacks, one.why)).items():
-        rows = [
-            together(f"{plain_text.brief(one.case)} [{plain_text.brief(one.backend)}]")
-            for one in some
-        ]
+        rows = [together(f"{brief(one.case)} [{brief(one.backend)}]") for one in some]
         left = len(rows) - _ROWS
         more = f", and {left:,} more" if left > 0 else ""
-        said = f"no times {where[lacks]}: {plain_text.brief(why)}: {', '.join(rows[:_ROWS])}{more}"
+        said = f"no times {where[lacks]}: {brief(why)}: {', '.join(rows[:_ROWS])}{more}"
         lines.fill(said, "yellow")
     lines.blank()

@@ -27,12 +27,7 @@ from opcheck.report import plain_text
 from opcheck.report.case_yaml import combinations, name_of, written
 from opcheck.report.style import Numbers, new_table, put_all
 
-_COLOURS = {
-    Fate.KILLED: "green",
-    Fate.WARNED: "yellow",
-    Fate.HARMLESS: "cyan",
-    Fate.SURVIVED: "red",
-}
+_STYLES = {Fate.KILLED: "green", Fate.WARNED: "yellow", Fate.HARMLESS: "cyan", Fate.SURVIVED: "red"}
 
 
 def show(console: Console, power: Power, *, verbose: bool) -> None:
@@ -107,12 +102,10 @@ def _scores(mutations: Sequence[Mutation]) -> Table:
 
 
 def _add_score(table: Table, name: str, score: Score) -> None:
-    counts = ((score[fate], _COLOURS[fate]) for fate in Fate)
+    counts = ((score[fate], _STYLES[fate]) for fate in Fate)
     cells = [Text(f"{n:,}", colour) if n else Text("·", "bright_black") for n, colour in counts]
-    whole = score.share in (1.0, None)
-    table.add_row(
-        name, f"{score.total():,}", *cells, Text(percent(score), "green" if whole else "red")
-    )
+    style = "green" if score.share in (1.0, None) else "red"
+    table.add_row(name, f"{score.total():,}", *cells, Text(percent(score), style))
 
 
 def _yardsticks(yardsticks: Sequence[Yardstick]) -> Table:

@@ -25,9 +25,8 @@ _Value: TypeAlias = str | int | float
 
 def text(bench: Bench, rows: Sequence[Timed]) -> str:
     """Every timing with samples as `case [backend]`; raises UsageError if there is none."""
-    benchmarks = [
-        _benchmark(bench, row, timing) for row in rows for timing in row.timings if timing.samples
-    ]
+    timed = [(row, timing) for row in rows for timing in row.timings if timing.samples]
+    benchmarks = [_benchmark(bench, *pair) for pair in timed]
     if not benchmarks:
         raise UsageError("nothing was timed, so there is nothing that pyperf could read")
     suite = {"version": "1.0", "metadata": _environment(bench), "benchmarks": benchmarks}

@@ -124,10 +124,8 @@ def lines(run: model.Run) -> Iterator[str]:
 
 def totals(results: Iterable[model.Record]) -> dict[str, dict[str, int]]:
     """Return the number of results by backend and verdict."""
-    by_backend = alike(results, lambda result: result.backend)
-    return {
-        name: dict(Counter(one.verdict.value for one in some)) for name, some in by_backend.items()
-    }
+    found = alike(results, lambda result: result.backend)
+    return {name: dict(Counter(r.verdict.value for r in some)) for name, some in found.items()}
 
 
 def _number(value: float | None) -> float | str | None:

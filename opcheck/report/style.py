@@ -28,21 +28,14 @@ COLOURS = {
 
 #: Of the 256 colours, those that are readable on white and on black, with a contrast of at least
 #: 3.8; a terminal's own are not, nor is its dim text, which is grey here.
-_READABLE = {
-    "green": 28,
-    "cyan": 30,
-    "yellow": 130,
-    "red": 160,
-    "magenta": 133,
-    "bright_black": 243,
-}
+_CODES = {"green": 28, "cyan": 30, "yellow": 130, "red": 160, "magenta": 133, "bright_black": 243}
 THEME = Theme(
     {
         f"{weight}{name}": f"{weight}color({number})"
-        for name, number in _READABLE.items()
+        for name, number in _CODES.items()
         for weight in ("", "bold ")
     }
-    | {"dim": f"color({_READABLE['bright_black']})"}
+    | {"dim": f"color({_CODES['bright_black']})"}
 )
 
 #: The shape of tables in ASCII: like others, except for the rule.

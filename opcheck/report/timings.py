@@ -203,12 +203,8 @@ def show_means(console: Console, bench: Bench, rows: Sequence[Timed]) -> None:
     if over:
         lines.fill("The others are left out, because not all backends were timed there.")
     lines.fill("The interval tells how far a mean moves with the choice of cases like these.")
-    longest = max(cell_len(plain_text.brief(mean.backend)) for mean in found)
-    columns = [
-        Column("", min(longest, 32), left=True),
-        Column("ratio", 5),
-        Column("95 % interval", 13),
-    ]
+    width = min(32, max(cell_len(plain_text.brief(mean.backend)) for mean in found))
+    columns = [Column("", width, left=True), Column("ratio", 5), Column("95 % interval", 13)]
     cells = (
         (plain_text.brief(mean.backend), digits(mean.value), interval(mean.low, mean.high))
         for mean in found

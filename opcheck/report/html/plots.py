@@ -170,20 +170,18 @@ class Plots:
         found = []
         if picture.cells:
             key = "map", picture.shape, picture.cells
-            found.append(self._plot(key, _label_of_map(picture), lambda on: _map(on, picture)))
+            found.append(self._add(key, _label_of_map(picture), lambda on: _map(on, picture)))
         if picture.ulps or picture.unordered:
             keys = "ulps", picture.ulps, picture.unordered
             label = _label_of_ulps(picture)
-            found.append(self._plot(keys, label, lambda on: _histogram(on, picture)))
+            found.append(self._add(keys, label, lambda on: _histogram(on, picture)))
         drawn = [one for one in found if one]
         if len(drawn) == len(found):
             return drawn
         self.left_out += 1
         return []
 
-    def _plot(
-        self, key: tuple[Any, ...], label: str, draw: Callable[[Canvas], None]
-    ) -> Plot | None:
+    def _add(self, key: tuple[Any, ...], label: str, draw: Callable[[Canvas], None]) -> Plot | None:
         if key not in self._names:
             if not self._canvases or len(self._names) >= _MOST or self._room < 0:
                 return None

@@ -46,10 +46,7 @@ class Decision:
 
 @dataclass(frozen=True, eq=False)
 class ElementShares:
-    """Each element's share under a tier, and the absolute error allowed to it.
-
-    Elements `apart` are wrong only next to their group.
-    """
+    """Each element's share and allowed error; those `apart` are wrong only next to their group."""
 
     shares: Floats
     allowed: Floats

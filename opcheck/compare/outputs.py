@@ -270,10 +270,7 @@ def compare_outputs(
     like: Array | None = None,
     declared: Collection[str] = (),
 ) -> tuple[Comparison, ...]:
-    """Judge all outputs of a node, in order, and all items of sequences, as `compare` does.
-
-    If their number is wrong, the only Comparison is of the first missing or extra output.
-    """
+    """Judge all outputs of a node as `compare` does, or the first missing or extra one."""
     if tolerance is not None:
         elements.check(tolerance)
     if len(got) == len(wants):

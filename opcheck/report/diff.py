@@ -13,9 +13,10 @@ from rich.text import Text
 from opcheck.analysis.comparing import REGRESSIONS, Change, ChangeKind, Difference, Growth, judged
 from opcheck.analysis.merging import differences
 from opcheck.model import Header, Record, Run, Verdict
-from opcheck.report import failure, plain_text
+from opcheck.report import failure
 from opcheck.report.json_lines import line
 from opcheck.report.markdown import Section, code, fitting, plain, section, table, text
+from opcheck.report.plain_text import brief, one_line, plural
 from opcheck.report.style import COLOURS, Numbers, new_table, put_all, put_exit, unlike
 
 #: The format of JSON lines.
@@ -37,7 +38,7 @@ def show(
     if found.growths:
         table = new_table(*_NEARER_COLUMNS[:3], *map(Numbers, _NEARER_COLUMNS[3:]), title=_NEARER)
         for row in _nearer(found.growths):
-            table.add_row(*map(plain_text.brief, row))
+            table.add_row(*map(brief, row))
         put_all(console, table)
     if found.left_out:
         console.print(Text(f"Left out: {left_out(found)}", "yellow"), soft_wrap=True)
@@ -48,10 +49,7 @@ def show(
 def left_out(found: Difference) -> str:
     """Count the results, by backend, that the new run was not asked for."""
     counts = Counter(record.backend for record in found.left_out)
-    parts = (
-        f"{plain_text.plural(n, 'result')} of {plain_text.brief(name)}"
-        for name, n in counts.items()
-    )
+    parts = (f"{plural(n, 'result')} of {brief(name)}" for name, n in counts.items())
     return f"{', '.join(parts)}, for which the new run was not asked"
 
 
@@ -78,7 +76,7 @@ def why(change: Change) -> str:
         messages.append(f"was: {change.old.reason}")
     if change.old and change.old.digest != new.digest and change.kind is not ChangeKind.CHANGED:
         messages.append("the case is another than before")
-    return plain_text.brief("; ".join(filter(None, messages)))
+    return brief("; ".join(filter(None, messages)))
 
 
 def _show_kind(console: Console, kind: ChangeKind, changes: list[Change], *, verbose: bool) -> None:
@@ -90,10 +88,10 @@ def _show_kind(console: Console, kind: ChangeKind, changes: list[Change], *, ver
     for change in shown:
         record = change.record
         verdict = Text(was_and_is(change).ljust(wide), COLOURS[record.verdict])
-        name = f"{plain_text.one_line(record.backend)}  {plain_text.one_line(record.case)}"
+        name = f"{one_line(record.backend)}  {one_line(record.case)}"
         console.print(Text.assemble("  ", verdict, "  ", name), soft_wrap=True)
         said = [why(change)]
-        said += [f"repeat  {plain_text.one_line(record.repeat)}"] * (kind in REGRESSIONS)
+        said += [f"repeat  {one_line(record.repeat)}"] * (kind in REGRESSIONS)
         for remark in filter(None, said):
             console.print(Text(f"  {'':{wide}}  {remark}"), soft_wrap=True)
     if len(changes) > len(shown):
@@ -194,7 +192,7 @@ def _head(old: Run, new: Run, found: Difference, common: bool) -> Iterator[str]:
     status, meaning = judged(old, new, found, common=common)
     yield from (f"## opcheck diff: {text(meaning)}", "", f"exit code {int(status)}", "")
     rows = [
-        (text(name), *(text(plain_text.brief(one)) for one in both))
+        (text(name), *(text(brief(one)) for one in both))
         for name, both in differences(old.header, new.header).items()
     ]
     yield from section("Not alike in the two runs", ("", "old", "new"), rows)
@@ -221,5 +219,5 @@ def _said(kind: ChangeKind, changes: Sequence[Change]) -> str:
 
 
 def _cells(change: Change) -> tuple[str, ...]:
-    names = code(plain_text.brief(change.record.backend)), code(change.record.case)
+    names = code(brief(change.record.backend)), code(change.record.case)
     return was_and_is(change), *names, text(why(change))

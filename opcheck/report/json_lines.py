@@ -129,10 +129,7 @@ class Reading(Generic[Head, Line, Result]):
         self.line: TypeAdapter[Line] = TypeAdapter(Annotated[any_of, Field(discriminator="type_")])
 
     def read(self, stream: BinaryIO | None = None) -> Result:
-        """Contents of the file, or of a stream with its name.
-
-        Raises CaseFileError with everything that is wrong with it.
-        """
+        """Contents of the file, or of a stream; raises CaseFileError with every problem."""
         found = None
         with ExitStack() as stack:
             try:

@@ -12,22 +12,8 @@ _CONTROL = re.compile(
     "\u2060-\u206f\ud800-\udfff\ufeff\ufff0-\ufffb\ufffe\uffff\U000e0000-\U000e0fff]"
 )
 #: Spellings of characters without Unicode; any other becomes "?".
-ASCII = {
-    "·": ".",
-    "×": "x",
-    "±": "+-",
-    "–": "-",
-    "−": "-",
-    "…": "...",
-    "“": '"',
-    "”": '"',
-    "→": "->",
-    "µ": "u",
-    "√": "sqrt ",
-    "Σ": "sum ",
-    "≥": ">=",
-    "≤": "<=",
-}
+ASCII = {"·": ".", "–": "-", "−": "-", "…": "...", "“": '"', "”": '"', "→": "->", "µ": "u"}
+ASCII |= {"×": "x", "±": "+-", "√": "sqrt ", "Σ": "sum ", "≥": ">=", "≤": "<="}
 #: Parts that differ between reasons of one kind: numbers, and lists of them.
 _PARTICULARS = re.compile(r"\[[-\d, ]*\]|-?\d+")
 #: The most lines of a backend's message in a report, and characters in a list.

@@ -13,6 +13,7 @@ values are above 0.
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime
 from typing import Any, TypeAlias
 
@@ -84,8 +85,6 @@ def _said(metadata: Mapping[str, _Value]) -> dict[str, _Value]:
 
 def _date(started: str) -> str:
     """The time without its zone, as pyperf writes it."""
-    try:
-        moment = datetime.fromisoformat(started)
-    except ValueError:
-        return ""
-    return moment.replace(tzinfo=None).isoformat(" ")
+    with suppress(ValueError):
+        return datetime.fromisoformat(started).replace(tzinfo=None).isoformat(" ")
+    return ""

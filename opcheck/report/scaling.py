@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import cycle
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -130,7 +130,7 @@ def _points(rows: Sequence[Timed], backend: str) -> dict[str, Point]:
     return points
 
 
-def _growth(points: Sequence[Point]) -> Scaling | None:
+def _growth(points: Iterable[Point]) -> Scaling | None:
     sized = [(moved, found.median) for moved, found in points if moved]
     return scaling([moved for moved, _ in sized], [seconds for _, seconds in sized])
 
@@ -157,8 +157,8 @@ def _groups(
 
 
 def _wide(name: str) -> Column:
-    least = _TIME.width + len(_GAP) + _RATE.width
-    return Column(plain_text.brief(name), max(least, cell_len(plain_text.brief(name))))
+    name = plain_text.brief(name)
+    return Column(name, max(_TIME.width + len(_GAP) + _RATE.width, cell_len(name)))
 
 
 def _show_times(
@@ -184,13 +184,12 @@ def _pair(time: str, rate: str) -> str:
 
 
 def _show_growth(lines: StyledLines, points: Mapping[str, dict[str, Point]]) -> None:
-    growths = {name: _growth(tuple(some.values())) for name, some in points.items()}
-    found = {name: one for name, one in growths.items() if one}
+    growths = ((name, _growth(some.values())) for name, some in points.items())
+    found = {name: one for name, one in growths if one}
     if not found:
         return
-    longest = max(cell_len(plain_text.brief(name)) for name in found)
     columns = [
-        Column("", min(longest, 32), left=True),
+        Column("", min(32, max(cell_len(plain_text.brief(name)) for name in found)), left=True),
         Column("exponent", 8),
         Column("95 % interval", 13),
         Column("fixed cost", 10),

@@ -373,7 +373,7 @@ def _by_operator(names: Mapping[str, str], rows: _Rows, kinds: Iterable[str], he
     table = new_table("wrong, of those judged", *columns)
     for label, counts in rows.items():
         style = "bold" if label == totals.ALL else ""
-        table.add_row(Text(plain_text.brief(label), style), *_shares([counts[a] for a in names]))
+        table.add_row(Text(plain_text.brief(label), style), *(_share(counts[a]) for a in names))
     total = [*rows.values()][-1]
     for kind in kinds:
         table.add_row(f"  {kind}", *(_count(total[address], kind) for address in names))
@@ -384,10 +384,10 @@ def _by_backend(names: Mapping[str, str], rows: _Rows, kinds: Iterable[str]) -> 
     *operators, last = rows
     columns = (Numbers(_folded(name, _HEAD)) for name in (*operators, f"wrong, {last}", *kinds))
     table = new_table("backend", *columns)
-    shares = _shares([rows[last][address] for address in names])
-    for (address, name), share in zip(names.items(), shares, strict=True):
+    for address, name in names.items():
         wrong = (_count(rows[operator][address], "wrong") for operator in operators)
-        table.add_row(name, *wrong, share, *(_count(rows[last][address], kind) for kind in kinds))
+        total = rows[last][address]
+        table.add_row(name, *wrong, _share(total), *(_count(total, kind) for kind in kinds))
     return table
 
 
@@ -401,14 +401,11 @@ def _folded(name: str, width: int) -> str:
     return "\n".join(line.rstrip() for line in lines)
 
 
-def _shares(counts: Iterable[Counter[str]]) -> list[Text]:
-    """`93 of 706`, or a dot where nothing was judged."""
-    return [
-        Text.assemble(_count(count, "wrong", "0"), f" of {count['judged']:,}")
-        if count["judged"]
-        else Text("·", "bright_black")
-        for count in counts
-    ]
+def _share(counts: Counter[str]) -> Text:
+    """`93 of 706`, or a dot if nothing was judged."""
+    if not counts["judged"]:
+        return Text("·", "bright_black")
+    return Text.assemble(_count(counts, "wrong", "0"), f" of {counts['judged']:,}")
 
 
 def _count(counts: Counter[str], kind: str, none: str = "·") -> Text:

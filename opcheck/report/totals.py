@@ -179,24 +179,10 @@ class Count:
     count: int
 
 
-@dataclass(frozen=True)
-class Total:
-    """Counts of a backend; `conforming` and `judged` without the engine against itself."""
-
-    backend: BackendInfo
-    counts: tuple[Count, ...]
-    conforming: int
-    judged: int
-
-
-@dataclass(frozen=True)
-class OverviewRow:
-    """Counts of all dtypes, and of each; the first row of an operator spans `span` rows."""
-
-    op: OpVersion
-    backend: str
-    cells: Mapping[str, tuple[Count, ...]]
-    span: int
+#: A backend's address, its counts, and without the engine against itself, passes and all judged.
+Total: TypeAlias = tuple[str, tuple[Count, ...], int, int]
+#: A version, a backend, counts of all dtypes and of each, and in its first row the version's rows.
+OverviewRow: TypeAlias = tuple[OpVersion, str, Mapping[str, tuple[Count, ...]], int]
 
 
 def by_backend(header: Header, records: Iterable[Record], red: Collection[Verdict]) -> list[Total]:
@@ -207,7 +193,7 @@ def by_backend(header: Header, records: Iterable[Record], red: Collection[Verdic
         mine = found.get(backend.address, [])
         judged = [one for one in mine if one.verdict not in UNJUDGED and not one.self_check]
         conforming = sum(record.verdict is Verdict.PASS for record in judged)
-        totals.append(Total(backend, counted(mine, red), conforming, len(judged)))
+        totals.append((backend.address, counted(mine, red), conforming, len(judged)))
     return totals
 
 
@@ -219,12 +205,12 @@ def matrix(
     dtypes = tuple(sorted({record.dtype or NONE for record in records}, key=_place))
     order = [backend.address for backend in header.backends]
     spans = Counter(op for op, _ in found)
-    rows = []
+    rows: list[OverviewRow] = []
     for op, backend in sorted(found, key=lambda key: (key[0], order.index(key[1]))):
         mine = plain_text.alike(found[op, backend], lambda record: record.dtype or NONE)
         cells = {ALL: counted(found[op, backend], red)}
         cells |= {dtype: counted(mine.get(dtype, ()), red) for dtype in dtypes}
-        rows.append(OverviewRow(op, backend, cells, spans.pop(op, 0)))
+        rows.append((op, backend, cells, spans.pop(op, 0)))
     return dtypes, rows
 
 

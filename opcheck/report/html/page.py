@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Mapping
 from functools import cache
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
@@ -110,7 +111,4 @@ def _finalized(value: Any) -> Any:
 
 
 def _source(name: str) -> str:
-    environment = _environment()
-    assert environment.loader is not None
-    source, *_ = environment.loader.get_source(environment, name)
-    return source.strip()
+    return Path(__file__).with_name("templates").joinpath(name).read_text("utf-8").strip()

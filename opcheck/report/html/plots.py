@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from itertools import accumulate, pairwise
 from math import ceil, log2, prod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 from xml.etree import ElementTree as xml
 
 from opcheck.model import Picture
@@ -146,13 +146,8 @@ def _short(value: str) -> str:
     return re.sub(r"\s*([MLz])\s*", r"\1", " ".join(rounded.split()))
 
 
-@dataclass(frozen=True)
-class Plot:
-    """A drawing of the page by its name, and its description."""
-
-    name: str
-    drawing: Drawing
-    label: str
+#: A drawing of the page: its name, itself, and its description.
+Plot: TypeAlias = tuple[str, Drawing, str]
 
 
 class Plots:
@@ -189,7 +184,7 @@ class Plots:
             self.drawings[name] = self._canvases[key[0]].drawn(draw)
             self._room -= len(self.drawings[name].inside)
         name = self._names[key]
-        return Plot(name, self.drawings[name], label)
+        return name, self.drawings[name], label
 
 
 @contextmanager

@@ -107,7 +107,7 @@ def examine(want: Want, got: Array, dtype: DType, declared: Collection[str]) -> 
         attempts = [(piece, judge(*piece[1:], dtype, tier)) for piece, _ in failed]
         pairs = zip(attempts, failed, strict=True)
         if not any(((judged.shares > 1) & wrong).any() for (_, judged), (_, wrong) in pairs):
-            # A range excuses only elements that lie outside of it.
+            # A range decides only if wrong elements were lost to it.
             lost = (part.expected.range_loss(tier) & wrong for (_, part, _), wrong in failed)
             if tier.remark and (not tier.ranged or any(map(np.any, lost))):
                 return decision(tier, first, True, whole, apart)

@@ -169,7 +169,7 @@ def by_itself(rule: Rule, outcome: question.Outcome) -> Judgement:
 
 
 def unanswered(rule: Rule, outcome: question.Outcome, why: str) -> Judgement:
-    """The verdict without an expected answer: not run, unless the outcome decides it."""
+    """Not run, for this reason `why`, unless the outcome fails whatever the answer is."""
     if depends(outcome) or isinstance(outcome, question.Declined):
         return Judgement(Verdict.NOT_RUN, why)
     return by_itself(rule, outcome)

@@ -39,7 +39,7 @@ PARTICULARS = re.compile(
 )
 #: Lengths to which a message is compared, and shown.
 _LONGEST, _SHOWN = 4000, 60
-#: A mutant that explains fewer questions than FEWEST must explain one of so many failures left.
+#: A mutant that explains fewer questions than FEWEST must explain one in so many failures left.
 _SHARE = 4
 
 
@@ -127,7 +127,7 @@ class _CellGroup:
         self.chosen: dict[str, Diagnosis] = {}
 
     def _upheld(self, one: Seen, *, everywhere: bool = True) -> list[str]:
-        """Return the mutants that no pass of the same kernel contradicts; all share refusals."""
+        """Return mutants that no pass of the same kernel contradicts, or of any for refusals."""
         refused = one.record.failure == "raised" and everywhere
         cells = [*self.cells] if refused else [cell_of(one.case)]
         against, fitting = self.suspects.against, self.fitting[one.case.id]

@@ -24,7 +24,7 @@ def lines(run: Run) -> Iterator[str]:
     code, meaning = outcome(run)
     if left := failures[_SHOWN:]:
         more = plain_text.plural(len(left), "more failure")
-        meaning += f"; {more}, of which no annotation is shown"
+        meaning += f"; {more} without an annotation"
     # If nothing else is red, this line must be.
     kind = "notice" if failures or code is Exit.CONFORMS else "error"
     yield _command(kind, {"title": "opcheck"}, meaning)

@@ -47,7 +47,7 @@ _MARKERS = "osD^vPX*<>"
 _LEAST, _MANY = 6.0, 3e3
 _STYLE: dict[Any, Any] = {
     "svg.hashsalt": "opcheck",
-    "svg.fonttype": "path",
+    "svg.fonttype": "path",  # letters look alike everywhere
     "text.parse_math": False,
     "font.family": "DejaVu Sans",
     "font.size": 10,

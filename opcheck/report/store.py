@@ -27,7 +27,7 @@ def _finite_or_spelt(value: Any) -> Any:
     if value == "inf":
         return math.inf
     if isinstance(value, float) and not math.isfinite(value):
-        raise ValueError("what is infinite must be spelt 'inf'")
+        raise ValueError("infinity must be written as 'inf'")
     return value
 
 
@@ -53,7 +53,7 @@ def _header(**fields: Any) -> model.Header:
     if header.cases > header.suite.cases:
         raise ValueError("a run cannot have more cases than its suite")
     if header.shard and not 1 <= header.shard[0] <= header.shard[1]:
-        raise ValueError("shard: must be one of some, the first of which is [1, n]")
+        raise ValueError("shard: must be [i, n] with 1 <= i <= n")
     return header
 
 

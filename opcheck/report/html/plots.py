@@ -290,7 +290,8 @@ def _histogram(on: Canvas, picture: Picture) -> None:
         places.append(1.5)
     places = [*accumulate(places)]
     first, last = places[0], places[-1]
-    on.size(min(max(_WIDTH[0], _BAR * (last - first + 1)), _WIDEST), 76, (10.0, *_MARGINS[1:]))
+    width = min(max(_WIDTH[0], _BAR * (last - first + 1)), _WIDEST)
+    on.size(width, 76, (_MARGINS[1], *_MARGINS[1:]))
     heights = [0.3 + log2(max(count, 1)) for _, count, _ in bars]
     on.axes.bar(places, heights, color=[COLOURS[name] for *_, name in bars], width=0.8, linewidth=0)
     on.axes.set_xlim(first - 0.6, last + 0.6)

@@ -160,7 +160,7 @@ def broken_backends(
 
 
 _TITLES = {
-    Verdict.DIFFER: "backends that differ, of which nobody knows who is right",
+    Verdict.DIFFER: "backends that differ; the right answer is unknown",
     Verdict.UNEXPECTED_PASS: "right, where a ledger says that they fail",
     Verdict.UNSUPPORTED: "unsupported, which fails this run",
     Verdict.BAD_CASE: "the case itself is wrong",

@@ -237,7 +237,7 @@ def judge(want: Want, got: Array, dtype: DType, tier: Tier) -> ElementShares:
         if not outside_anywhere(got, want.low, want.high):
             shares = np.abs(_errors(want, got)) / room.own
             if shares.max() <= 1:
-                # Every element keeps to its own error, with none in common and none for rounding.
+                # Each element keeps to its own error, without those in common and of rounding.
                 unjudged = int(np.count_nonzero(_unjudged(y, room.own, room, tier)))
                 return ElementShares(shares, room.own, nothing, unjudged)
         return _judge(want, got, _reach(want, got, dtype, tier), dtype, tier)
@@ -258,14 +258,11 @@ def _unjudged(y: Floats, slack: Floats, room: Room, tier: Tier) -> Mask:
 
 @dataclass(frozen=True, eq=False)
 class _Reach:
-    """What a tier allows each element by itself, whatever the others of its group are.
+    """The elements that a tier allows by themselves, without their group, and their errors.
 
-    Attributes:
-        right: The elements that it allows.
-        fits: Of these, the ones that it allows by their error.
-        lost: The ones that it allows because something left the range.
-        own: The error that each has in common with no other.
-        slack: The error allowed on the side of `error`, with what is in common.
+    `right` elements are those that a tier allows: `fits` by their error, `lost` because something
+    left the range, and equal infinities and NaN. `own` is the allowed error that each has in common
+    with no other; `slack` is all that is allowed, on the side of `error`.
     """
 
     right: Mask
@@ -295,7 +292,7 @@ def _reach(want: Want, got: Array, dtype: DType, tier: Tier) -> _Reach:
     slack = np.where(error < 0, *slacks)
     finite = np.isfinite(y)
     fits = (got >= low) & (got <= high) & finite & ~elements.outside(actual, want.low, want.high)
-    # Where any number may be right, an infinity is none.
+    # An infinity is wrong even if any number is right.
     fits &= np.isfinite(slack) | np.isfinite(actual)
     if tier.remark and not tier.ranged:
         # A poorer arithmetic, unless declared, is no excuse for an infinity or NaN.
@@ -308,7 +305,7 @@ def _reach(want: Want, got: Array, dtype: DType, tier: Tier) -> _Reach:
 def _judge(want: Want, got: Array, reach: _Reach, dtype: DType, tier: Tier) -> ElementShares:
     y, slack, error = want.values, reach.slack, np.abs(reach.error)
     room, actual, finite = want.expected.room(tier), elements.wide(got), np.isfinite(y)
-    # What was rounded lies within a factor of 2 of what it was rounded to.
+    # Values lie within a factor of 2 of the numbers that they round to.
     last_place = half_ulp(np.fmin(np.abs(y) + slack, 2 * np.abs(actual)), dtype)
     allowed = np.where(finite, slack + np.where(slack > 0, last_place, 0.0), 0.0)
     shares = elements.ratio(error, allowed + np.where(slack > 0, 0.0, last_place), reach.fits)

@@ -174,13 +174,9 @@ def number(value: float | int | bool, dtype: DType | None) -> str:
         return repr(value)
     low, high = dtypes.limits(dtype)
     spellings = (float(f"{value:.{digits}g}") for digits in range(1, 18))
-    held = (short for short in spellings if low <= short <= high)
-    meant = _in(dtype, value)
-    return repr(next(short for short in held if _in(dtype, short) == meant))
-
-
-def _in(dtype: DType, value: float) -> Any:
-    return dtypes.round_to(np.array([value]), dtype)[0]
+    held = [short for short in spellings if low <= short <= high]
+    meant, *found = dtypes.round_to(np.array([value, *held]), dtype)
+    return repr(next(short for short, one in zip(held, found, strict=True) if one == meant))
 
 
 @dataclass(frozen=True, eq=False)
@@ -238,13 +234,12 @@ def written_nodes(nodes: Sequence[NamedNode], stem: str) -> Written:
             name = one.name if len(sets) == 1 else f"{one.name}_set_{data.number}"
             dtype = dtypes.of(cast(model.Array, data.inputs[0])) if data.inputs else None
             case = _YamlCase(name, stem, dtype, files)
-            lines += [*_case_lines(case, one, data), ""]
+            lines += [*_case_lines(case, one.node, data), ""]
             tensors[name] = case.tensors
     return Written("\n".join(lines).rstrip() + "\n", files, tensors)
 
 
-def _case_lines(case: _YamlCase, named: NamedNode, data: DataSet) -> Iterator[str]:
-    node = named.node
+def _case_lines(case: _YamlCase, node: OneNode, data: DataSet) -> Iterator[str]:
     yield f"- name: {case.name}"
     yield f"  opset: {node.opset}"
     if case.dtype:

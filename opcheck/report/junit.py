@@ -22,8 +22,8 @@ def lines(run: Run) -> Iterator[str]:
     """The file, line by line."""
     red = reds_of(run.header)
     root = xml.Element("testsuites", name="opcheck")
-    for number, backend in enumerate(run.header.backends):
-        suite = _suite(root, run, number, str(backend))
+    for backend in run.header.backends:
+        suite = _suite(root, run, str(backend))
         for result in run.records:
             if result.backend == backend.address:
                 _test(suite, result, red)
@@ -37,7 +37,7 @@ def lines(run: Run) -> Iterator[str]:
     elif code is not Exit.CONFORMS and not wrong and not is_red_already:
         wrong.append(("nothing was judged", meaning))
     if wrong:
-        suite = _suite(root, run, len(run.header.backends), "opcheck")
+        suite = _suite(root, run, "opcheck")
         for what, reason in wrong:
             _say(_new_test(suite, "opcheck", what, 0.0), "error", what, reason)
         _count(suite)
@@ -49,14 +49,14 @@ def lines(run: Run) -> Iterator[str]:
     yield from xml.tostring(root, encoding="unicode").split("\n")
 
 
-def _suite(root: xml.Element, run: Run, number: int, name: str) -> xml.Element:
+def _suite(root: xml.Element, run: Run, name: str) -> xml.Element:
     # Ant's readers want no time zone, and a host.
     started = datetime.fromisoformat(run.header.started).astimezone(UTC)
     suite = xml.SubElement(
         root,
         "testsuite",
         name=_name(name),
-        id=str(number),
+        id=str(len(root)),
         package="opcheck",
         hostname="localhost",
         timestamp=started.strftime("%Y-%m-%dT%H:%M:%S"),

@@ -165,7 +165,9 @@ def run(
         BackendUnavailable: a backend that cannot be used here, when iteration begins.
         CaseFileError: a ledger that lists something in vain.
     """
-    session = Session(_backends(backends), jobs=jobs, timeout=timeout, memory_limit=memory_limit)
+    if isinstance(backends, str) or not isinstance(backends, Sequence):
+        backends = [backends]
+    session = Session(backends, jobs=jobs, timeout=timeout, memory_limit=memory_limit)
     results = session.run(
         cases,
         known=known,
@@ -236,7 +238,7 @@ def bench(
     plan = planned(workers, seconds, cold=cold, quick=quick)
     addresses: tuple[Any, ...] = _several(backends)
     if others := [one for one in addresses if not isinstance(one, str)]:
-        hint = "what is timed has processes of its own: write it as an address, such as py:pkg.mod"
+        hint = "a timed backend has its own processes: write it as an address, such as py:pkg.mod"
         raise UsageError(f"{others[0]!r} cannot be timed in this process", hint)
     limits = Limits(timeout, memory_limit)
     with entered(addresses, wanted, limits, plan, threads, base) as (_, benchmark):
@@ -268,7 +270,6 @@ def _paths(paths: AnyPath | Iterable[AnyPath]) -> list[Path]:
 
 
 def _several(given: Item | Iterable[Item]) -> tuple[Item, ...]:
-    """One thing, or several, as a tuple."""
     return tuple(given) if isinstance(given, Iterable) and not isinstance(given, str) else (given,)
 
 
@@ -283,9 +284,3 @@ def _some(cases: Iterable[Case]) -> tuple[Case, ...]:
     if not found:
         raise UsageError("there is no case: nothing would be judged")
     return found
-
-
-def _backends(backends: Sequence[BackendLike] | BackendLike) -> Sequence[BackendLike]:
-    if isinstance(backends, Sequence) and not isinstance(backends, str):
-        return backends
-    return [backends]

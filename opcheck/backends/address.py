@@ -14,7 +14,6 @@ import pkgutil
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from itertools import islice
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
@@ -72,7 +71,7 @@ class Address:
 
 
 def parse(text: str, profiles: Iterable[str] = ()) -> Address:
-    """The address that `text` spells; who gets it wrong may have meant one of the `profiles`.
+    """Return the address that `text` spells; messages suggest the `profiles`, too.
 
     Options begin at the first question mark. In details of cmd and saved they begin at the last,
     and only if nothing but options follows: a command whose own end looks like them needs one more
@@ -119,9 +118,9 @@ def built_in() -> tuple[str, ...]:
 def entry_points() -> Mapping[str, EntryPoint]:
     """The kinds that other installed distributions offer, by name.
 
-    Raises UsageError where a name is not theirs alone: whoever writes it should know what runs.
+    Raises UsageError for a name that two distributions, or opcheck too, have: it is ambiguous.
     """
-    # Costs as much as the rest of this module tenfold, and most runs name what is built in.
+    # Takes ten times as long as the rest of this module, and most runs name built-in kinds only.
     from importlib import metadata
 
     found: dict[str, EntryPoint] = {}
@@ -191,11 +190,11 @@ def profiles(folder: Path) -> Mapping[str, Profile]:
     """The profiles that count in `folder`, by name; raises CaseFileError with every problem."""
     problems = Problems()
     found: Mapping[str, Profile] = {}
-    for file, table in islice(_tables(folder.absolute(), problems), 1):
-        # Here, because it costs as much as the start of a whole command.
+    if nearest := next(_tables(folder.absolute(), problems), None):
+        # Imported here, because it takes as long as the start of a whole command.
         from opcheck.backends.profile_fields import profiles_of
 
-        found = profiles_of(table, file, problems)
+        found = profiles_of(*nearest, problems)
     problems.raise_if_any()
     return found
 
@@ -210,8 +209,8 @@ def memory(text: str) -> int:
     return count
 
 
-def _tables(folder: Path, problems: Problems) -> Iterator[tuple[str, FileNode]]:
-    """The tables about opcheck, from `folder` upwards."""
+def _tables(folder: Path, problems: Problems) -> Iterator[tuple[FileNode, str]]:
+    """Yield the tables about opcheck and their files, from `folder` upwards."""
     for place in (folder, *folder.parents):
         for name, keys in _FILES.items():
             path = place / name
@@ -219,10 +218,9 @@ def _tables(folder: Path, problems: Problems) -> Iterator[tuple[str, FileNode]]:
                 continue
             file = name if place == folder else str(path)
             node = _read(path, file, problems)
-            for key in keys:
-                node = node.value.get(key) if node and isinstance(node.value, dict) else None
-            if node and node.value:
-                yield file, node
+            table = node.get(*keys) if node else None
+            if table and table.value:
+                yield table, file
 
 
 def _read(path: Path, file: str, problems: Problems) -> FileNode | None:

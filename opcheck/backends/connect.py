@@ -2,9 +2,9 @@
 
 That belongs in a process of its own; see `opcheck.backends.isolation`.
 
-Users' modules are looked for in the working directory, on PYTHONPATH, and among what is installed,
-in this order. A file in the working directory that is named like an engine, `openvino.py` or
-`torch.py`, then stands in the engine's place for everyone who imports it; name it `my_openvino.py`.
+Users' modules are looked for in the working directory, on PYTHONPATH, and among installed packages,
+in this order. A file in the working directory that is named like an engine, such as `torch.py`,
+is then imported instead of the engine; name it `my_torch.py`.
 """
 
 import importlib
@@ -17,7 +17,6 @@ import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -285,16 +284,16 @@ def of_object(thing: Any) -> Backend:
 
     def prepare(task: Task) -> Prepared:
         only_nodes(task, address)
-        return TaskCall(partial(_called, thing, task))
+        plain = {n: it.value if isinstance(it, Typed) else it for n, it in task.attrs.items()}
+
+        def run(inputs: Sequence[Array]) -> Any:
+            found = thing(*task.operands(inputs), **plain)
+            # A function does not know which outputs the case uses: those behind them are dropped.
+            return found[: len(task.outputs)] if isinstance(found, tuple) else found
+
+        return TaskCall(run)
 
     return Adapted(BackendInfo(address, IN_PROCESS, ""), (), prepare)
-
-
-def _called(function: Callable[..., Any], task: Task, inputs: Sequence[Array]) -> Any:
-    plain = {n: it.value if isinstance(it, Typed) else it for n, it in task.attrs.items()}
-    found = function(*task.operands(inputs), **plain)
-    # A function is not told which outputs are asked for: what is behind those is not looked at.
-    return found[: len(task.outputs)] if isinstance(found, tuple) else found
 
 
 def _check_call(

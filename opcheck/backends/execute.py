@@ -1,8 +1,8 @@
-"""One question put to one backend: what is seen of it, and nothing compared yet.
+"""Put one question to one backend and record what happens; comparing comes later.
 
 A prepared task runs on data A, then on other data B, then on A again. This runs in the backend's
-own process, where nothing can be trusted once the backend was imported: what it needs of NumPy is
-bound before that, and the comparing is done elsewhere.
+own process, where nothing can be trusted once the backend was imported: names of NumPy are bound
+before that, and the results are compared in another process.
 """
 
 from contextlib import suppress
@@ -27,10 +27,10 @@ Stage: TypeAlias = Literal["feed", "prepare", "run", "second run", "third run"]
 _MOST = 1000
 #: Errors of a backend may carry whole models; nobody reads past this.
 MAX_DETAIL = 2000
-#: What refuses no data, whatever data may be refused.
+#: Errors that are no refusal of the data.
 _NEVER_A_REFUSAL = (Defect, WrongOperator, BackendUnavailable, ProcessDied, UnusableAnswer)
 _NOT_IMPLEMENTED = (NotExpressible, NotSupported, NotImplementedError)
-#: The types by which an exception says something: the first that it is one of.
+#: Types of exceptions that have a meaning; the first that matches counts.
 _SIGNALS = (*_NEVER_A_REFUSAL, SystemExit, *_NOT_IMPLEMENTED, MemoryError, BaseException)
 
 
@@ -108,7 +108,7 @@ def execute(backend: Backend, question: Question, *, alone: bool = False) -> Obs
         if isinstance(error, KeyboardInterrupt) and not alone:
             raise
         signal = next(kind for kind in _SIGNALS if isinstance(error, kind)).__name__
-        detail = told(error)
+        detail = message_of(error)
         if isinstance(error, SystemExit):
             detail = f"would have left with status {detail or 0}"
         documented = isinstance(error, backend.documented_errors)
@@ -202,7 +202,7 @@ def _kind(error: BaseException) -> str:
         return "an exception without a name"
 
 
-def told(error: BaseException) -> str:
+def message_of(error: BaseException) -> str:
     """Return an exception's message, shortened; a failing `__str__` is caught."""
     try:
         text = "".join([str(error)]).strip()  # plain text, whatever was made of it

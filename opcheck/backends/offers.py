@@ -1,7 +1,7 @@
-"""The choices for `-b`, and what comes of trying each.
+"""The choices for `-b`, and the result of trying each.
 
-Nothing of a third party is imported here: whether a backend can be used shows in a process of its
-own, where it may break, hang or die.
+No third party's code is imported here: each backend is tried in a process of its own, where it may
+break, hang or die.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -23,7 +23,7 @@ Origin: TypeAlias = Literal["built in", "entry point", "profile", "argument"]
 #: A `template` is no backend until somebody completes it.
 State: TypeAlias = Literal["ready", "not installed", "unusable", "template"]
 
-#: How often it is looked whether anybody wants to stop, in seconds.
+#: Seconds between calls of `look`.
 _TICK = 0.05
 
 
@@ -62,7 +62,7 @@ class Offer:
 
 
 def offers(profiles: Mapping[str, Profile]) -> tuple[list[Offer], list[OpcheckError]]:
-    """Everything that is known by name, and what is wrong with the installed entry points."""
+    """Return all backends that have a name, and the errors of installed entry points."""
     found = [_built_in(kind) for kind in built_in()]
     problems: list[OpcheckError] = []
     try:
@@ -92,7 +92,7 @@ def _entry_point(name: str, point: metadata.EntryPoint) -> Offer:
 
 
 def offer(profile: Profile, origin: Origin = "argument") -> Offer:
-    """A profile, or what was asked for in so many words, as `address.resolve` reads it."""
+    """Return the offer of a profile, or of an address that `address.resolve` made one."""
     kind, address = profile.address.kind, str(profile.address)
     kin = _built_in(kind) if kind in built_in() else _entry_point(kind, entry_points()[kind])
     about = kin.about
@@ -104,10 +104,10 @@ def offer(profile: Profile, origin: Origin = "argument") -> Offer:
 def tried(
     chosen: Sequence[Offer], scratch: Path, seconds: float, look: Callable[[], None]
 ) -> list[Offer]:
-    """Every offer but templates connected, all at once, each in a process that ends with this.
+    """Connect all offers but templates at once, each in a process that ends with this call.
 
-    What says nothing within `seconds` cannot be used. `look` is called now and then; what it raises
-    ends this.
+    A backend that is silent for `seconds` cannot be used. `look` is called now and then and may
+    raise.
     """
     started: list[tuple[Offer, Process | None]] = []
     until = monotonic() + seconds

@@ -1,6 +1,6 @@
-"""From what was seen of a backend to an outcome: whatever happened becomes one.
+"""Turn whatever was observed of a backend into an outcome.
 
-The first answer is judged; the last must have its form and be right too, the first must still hold,
+The first answer is judged. The last must have its form and be right too, the first must still hold,
 and the inputs must be untouched.
 """
 
@@ -72,7 +72,7 @@ def _failed(exit: CallFailure, seen: Observed) -> Outcome:
             return NotRun("the case's data do not fit into memory")
         case "MemoryError":
             return OutOfMemory(f"{exit.kind} in {seen.stage}: {exit.detail}".removesuffix(": "))
-        # Who answered once cannot say afterwards that nothing is implemented.
+        # A backend that answered once implements the model.
         case "NotExpressible" | "NotSupported" | "NotImplementedError" as signal if early:
             return Declined(exit.detail, signal == "NotExpressible")
         case _:

@@ -54,7 +54,7 @@ class ProfileFileFields(validation.Fields):
 
 
 def profiles_of(table: FileNode, file: str, problems: Problems) -> Mapping[str, Profile]:
-    """The profiles of a file, by name; what is wrong with them is added to the problems."""
+    """Return the profiles of a file by name, and add their mistakes to `problems`."""
     keys = {"backends": validation.aliases(ProfileFields)}
     fields, _ = validation.check(ProfileFileFields, table, file, problems, keys)
     found: dict[str, Profile] = {}

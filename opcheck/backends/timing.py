@@ -1,6 +1,6 @@
 """A task that a backend's own process keeps ready, and how long its runs take there.
 
-As in `execute`, what is needed of other packages is bound before a backend is imported.
+As in `execute`, names of other packages are bound before a backend is imported.
 """
 
 import gc
@@ -97,7 +97,7 @@ class Held(Repeated):
         # Its own copy: a backend may hold on to it, or write into it.
         self._own = [array.copy() for array in question.inputs]
         self._inputs = [*self._own]
-        # Once before, because the first time much is loaded that serves for all tasks.
+        # Once before, because the first time loads things that serve all tasks.
         backend.prepare(question.task)
         start = perf_counter()
         self._task = backend.prepare(question.task)
@@ -138,7 +138,6 @@ class Held(Repeated):
         return answer, new / known
 
     def _alone(self, inputs: Sequence[Array]) -> float:
-        """Time a single call on these inputs."""
         self._bind(inputs)
         self._last = inf  # so that no call goes before
         return self._timed(1)[0]
@@ -152,7 +151,7 @@ class Held(Repeated):
         task = self._task
         self._call: Callable[[], Any] = partial(task.run, self._inputs)
         self._outputs: Callable[[Any], object] = lambda returned: returned
-        # Nobody else is trusted with saying what its work is.
+        # No other adapter may choose which part of its work is timed.
         if hasattr(task, "repeated") and type(task).__module__.startswith(_OWN):
             bare = task.repeated(self._inputs)
             self._call, self._outputs = bare.call, bare.outputs

@@ -10,7 +10,7 @@ import click
 
 from opcheck.cli import interrupt
 from opcheck.cli.console import output, print_records, progress
-from opcheck.cli.options import Duration, format_option, leave
+from opcheck.cli.options import Duration, flag, format_option, leave
 from opcheck.errors import Exit
 
 if TYPE_CHECKING:
@@ -24,9 +24,7 @@ _PATIENCE = 20.0
 
 @click.command(name="backends")
 @click.argument("addresses", nargs=-1, metavar="[ADDRESS]...")
-@click.option(
-    "--probe", is_flag=True, help="Which operators they have, by small models of each dtype."
-)
+@flag("--probe", help="Which operators they have, by small models of each dtype.")
 @click.option(
     "--timeout",
     type=Duration(),

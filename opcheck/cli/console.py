@@ -1,4 +1,4 @@
-"""The terminals, or what stands in their place; what they need takes long to import."""
+"""Standard output and standard error. What they need takes long to import."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _SPELT = "opcheck.spelt"
 #: How many columns there are where there is no terminal.
 _WIDE = 120
-#: How often, in seconds, one looks whether a reader takes more.
+#: Seconds between checks for an interruption while a reader takes nothing.
 _GLANCE = 0.1
 
 Item = TypeVar("Item")
@@ -86,7 +86,7 @@ class LineWriter:
         self._rest += f"{line}\n".encode()
 
     def flush(self) -> None:
-        """Write what is left now; may raise KeyboardInterrupt in the midst of it."""
+        """Write the rest; may raise KeyboardInterrupt in the middle of it."""
         try:
             file = sys.stdout.fileno()
         except io.UnsupportedOperation:  # no file at all, as in tests
@@ -96,7 +96,7 @@ class LineWriter:
         sys.stdout.flush()
         while self._rest:
             with interrupt.shielded() as is_urgent:
-                # A reader that takes nothing is waited for, but not with closed eyes.
+                # Wait for a reader that takes nothing, but notice an interruption.
                 while self._rest and not is_urgent():
                     if select.select([], [file], [], _GLANCE)[1]:
                         written = os.write(file, self._rest[: select.PIPE_BUF])

@@ -18,7 +18,7 @@ from opcheck.errors import CaseFileError, Exit, OpcheckError, WrongOperator, did
 #: `--help` need not import it.
 COMMANDS = {
     "run": "Judge backends by case files.",
-    "bench": "Time backends, of which each is right.",
+    "bench": "Time backends on cases that they answer rightly.",
     "report": "Show a stored run.",
     "diff": "Show what changed from one stored run to another.",
     "merge": "Join stored runs of one suite.",
@@ -96,8 +96,7 @@ def _endings() -> Iterator[None]:
         _say("opcheck: interrupted")
         code = Exit.INTERRUPTED
     except BrokenPipeError:
-        # The reader has gone, as `head` does when it has enough: nothing was found wrong, and
-        # nothing more can be said.
+        # The reader has gone, as `head` does: nothing was found wrong, and nobody reads on.
         _give_up_output()
         code = Exit.INTERRUPTED
     except OSError as error:
@@ -116,7 +115,7 @@ def _say(message: str) -> None:
 
 
 def _give_up_output() -> None:
-    """Drop what is still to be flushed, at which Python would fail once more."""
+    """Drop buffered output; otherwise Python fails once more when it flushes it."""
     if sys.stdout is not None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 

@@ -20,7 +20,6 @@ class _Output:
         self.task = self.bar.add_task("judging", total=header.results)
 
     def is_shown(self, result: LiveResult | Record) -> bool:
-        """Return True if a result is shown in detail and its failure is diagnosed."""
         return is_failure(result, self.red)
 
 
@@ -34,7 +33,7 @@ class JsonOutput(_Output):
         self.lines.flush()
 
     def take(self, result: Record) -> None:
-        """Take the result's line, which will be written whatever happens."""
+        """Take the result's line, to be written whatever happens."""
         self.lines.add(store.record(result))
 
     def show(self, result: Record) -> None:
@@ -42,7 +41,7 @@ class JsonOutput(_Output):
         self.lines.flush()
 
     def finish(self, results: Sequence[Record], ending: Ending, revised: Sequence[Record]) -> None:
-        """Write the footer, with what is said otherwise of results than when they came."""
+        """Write the footer, with the results that were `revised` after they were written."""
         self.lines.add(store.footer(results, ending, revised))
         self.lines.flush()
 
@@ -55,7 +54,7 @@ class PrettyOutput(_Output):
         self.pretty = Pretty(output(), header, **options)
 
     def take(self, result: Record) -> None:
-        """Nothing is lost if it is not shown."""
+        """Do nothing: only `show` prints."""
 
     def show(self, result: Record) -> None:
         """Print a failure in full, now: a run may be long, or end with the whole process."""

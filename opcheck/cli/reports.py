@@ -28,13 +28,13 @@ if TYPE_CHECKING:
 
 #: The format that is written as the run goes.
 _STREAM = "json"
-#: How a result is counted in a footer that is missing all the same.
+#: A footer's count of results that are missing all the same.
 _MISSING = "not run"
 
 
 @dataclass(frozen=True)
 class Target:
-    """A format, and the file to be written in it, as the command line says it."""
+    """A format and the file to be written in it; `said` is how the command line names it."""
 
     form: str
     path: Path
@@ -173,10 +173,10 @@ class Reports:
         self._has_new |= not is_kept
 
     def finish(self, run: Run, lacking: Sequence[str], revised: Sequence[Record] = ()) -> Ending:
-        """Write the rest, but for what is printed; returns how the run ends in fact.
+        """Write the rest of all files; return the ending, which files that failed change.
 
-        What could not be written decides the exit code, `lacking` among it. Files are written anew
-        if results were `revised` after their lines were written.
+        `lacking` are messages about other files that failed. Files are written anew if results were
+        `revised` after their lines were written.
         """
         from opcheck.report import store
 
@@ -209,7 +209,7 @@ class Reports:
         return replace(ending, exit_code=code, meaning="; ".join(said))
 
     def show(self, run: Run) -> None:
-        """Print what is to be printed, behind everything else."""
+        """Print the reports that go to standard output, after everything else."""
         for target in self._printed:
             for line in lines(target.form, run):
                 click.echo(line)
@@ -274,7 +274,7 @@ def earlier_run(path: Path | None) -> Run | None:
         return None
     if path.exists() and not path.is_file():
         raise UsageError(f"--resume {path}: only a file can be gone on with")
-    # Who was killed at once has left an empty one.
+    # A run that was killed at once has left an empty file.
     if not path.exists() or not path.stat().st_size:
         click.echo(f"opcheck: {path} has no run to go on with: it begins here", err=True)
         return None

@@ -7,14 +7,14 @@ import re
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from opcheck.cli import options
-from opcheck.cli.options import PATH, check_files, together
+from opcheck.cli.options import PATH, check_files, flag, number, together
 from opcheck.errors import Unwritable, UsageError
 from opcheck.report.plain_text import one_line, plural
 
@@ -29,34 +29,31 @@ _NO = ("", "0", "false")
 #: How many files and cases are named.
 _NAMED = 3
 
+_ledger = partial(click.option, type=PATH, metavar="FILE")
+_stored_run = partial(click.option, type=PATH, metavar="RUN")
+
 known_options = together(
-    click.option(
+    _ledger(
         "--known",
         "ledgers",
         multiple=True,
-        type=PATH,
-        metavar="FILE",
         help="A ledger of known failures of yours: what it lists has to fail as listed, all else to"
         " pass. Repeatable.",
     ),
-    click.option(
+    _ledger(
         "--update-known",
         "updated",
-        type=PATH,
-        metavar="FILE",
         help="Have a ledger, which may be new, list what fails now; the exit code stays that of the"
         " run.",
     ),
-    click.option(
+    flag(
         "--prune-known",
         "prune",
-        is_flag=True,
         help="With --update-known: remove what no longer fails, or is nowhere.",
     ),
-    click.option(
+    flag(
         "--add-known-in-ci",
         "even_in_ci",
-        is_flag=True,
         help="With --update-known: add failures even where the environment variable CI is set.",
     ),
 )
@@ -216,19 +213,15 @@ def _shard(value: str) -> tuple[int, int]:
 
 #: --expect-cases, --last-failed, --shard and --shard-by, the fields of a `Subset`.
 subset_options = together(
-    click.option(
+    number(
         "--expect-cases",
         "expected",
-        type=click.IntRange(min=1),
-        metavar="N",
         help="How many cases PATH, -k and the like must select; another number is an error.",
     ),
-    click.option(
+    _stored_run(
         "--lf",
         "--last-failed",
         "failed_in",
-        type=PATH,
-        metavar="RUN",
         help="Only cases that failed in this stored run, on one of the backends asked for.",
     ),
     click.option(
@@ -237,10 +230,8 @@ subset_options = together(
         metavar="I/N",
         help="Only the I-th of N shares of the cases, which take about equally long.",
     ),
-    click.option(
+    _stored_run(
         "--shard-by",
-        type=PATH,
-        metavar="RUN",
         help="Share them by the seconds in this stored run, not by size; the same for all shards.",
     ),
 )

@@ -194,7 +194,7 @@ def _held(timing: Timing, beside: Sequence[Sample]) -> dict[int, float]:
 
 
 def _mixed(work: _Logs, copy: _Logs) -> _Logs:
-    """Relative to a ruler of both, of which the copy is as much as it takes of the row's time."""
+    """Logarithms relative to a mix of both rulers; the copy's weight is its part of the time."""
     part = min(1.0, math.exp(-fmean(fmean(run.values()) for run in copy)))
     old, new = (
         {one: (1 - part) * logs[one] + part * beside[one] for one in logs if one in beside}
@@ -238,10 +238,10 @@ def _welch(old: Sequence[float], new: Sequence[float], zone: float) -> tuple[flo
     import numpy as np
     from scipy import stats
 
-    # Welch's test of what is left of a change beyond the zone, at either end of it.
+    # Welch's test of the part of a change beyond the zone, at either end of it.
     left = np.array(new)[:, None] - [zone, -zone]
     with warnings.catch_warnings():
-        # Without any noise what is seen is so, which is no reason to warn.
+        # SciPy warns of samples without any noise.
         warnings.simplefilter("ignore", RuntimeWarning)
         found = stats.ttest_ind(left, np.array(old)[:, None], equal_var=False)
         interval = found.confidence_interval(0.95)
@@ -251,7 +251,7 @@ def _welch(old: Sequence[float], new: Sequence[float], zone: float) -> tuple[flo
 
 
 def _judged(changes: Sequence[TimingChange], beyond: float) -> list[TimingChange]:
-    """With p-values adjusted for there being so many, and what that means."""
+    """Return the changes with adjusted p-values and verdicts."""
     if not changes:
         return []
     from scipy import stats
@@ -262,7 +262,7 @@ def _judged(changes: Sequence[TimingChange], beyond: float) -> list[TimingChange
 
 
 def _called(change: TimingChange, beyond: float, *, is_clear: bool) -> TimingChange:
-    """With a verdict: a change by more than `beyond` where it `is_clear`, else what it is not."""
+    """Return the change with its verdict; it surely exceeds `beyond` where it `is_clear`."""
     verdict: Verdict = "same" if change.low >= 1 / (1 + beyond) else "not slower"
     if is_clear:
         verdict = "slower" if change.ratio > 1 else "faster"

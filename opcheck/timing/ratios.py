@@ -1,9 +1,8 @@
 """Ratios of one backend's times to another's in the same run, with their certainty.
 
-Worker processes are what is independent, and samples of the same round are pairs. Samples of one
-process have its memory layout in common, so many of them say no more about another process than a
-few. Samples of one round have the state of the machine in common, so their ratio is steadier than
-either.
+Only worker processes are independent of each other: samples of one process share its memory layout,
+so many of them say no more about another process than a few. Samples of the same round are pairs:
+they share the state of the machine, so their ratio is steadier than either.
 """
 
 import math

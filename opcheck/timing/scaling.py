@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 
 from opcheck.model import Array
 
-#: A fixed cost below this part of the time of the smallest size cannot be told from none.
+#: A fixed cost below this part of the time of the smallest size cannot be distinguished from none.
 _LEAST = 0.1
-#: What hardly grows at all is fixed cost: the curve finds any exponent for the little that is left.
+#: Times that grow by less than this factor are fixed cost: any exponent would fit the rest.
 _GROWS = 2
 #: Sizes that a curve of three parameters needs for there to be anything left to judge it by.
 _SIZES = 4
@@ -77,7 +77,7 @@ def _curve(sizes: Array, seconds: Array) -> Scaling | None:
     larger = stats.linregress(x[len(x) // 2 :] - middle, y[len(x) // 2 :])
     start = (float(y.min()), float(larger.intercept), float(larger.slope))
     with warnings.catch_warnings():
-        # A cost of nothing has a logarithm without end, and no uncertainty can be told of it.
+        # The logarithm of a cost of 0 is infinite, and has no uncertainty.
         warnings.simplefilter("ignore", optimize.OptimizeWarning)
         try:
             fitted, covariance = optimize.curve_fit(curve, x, y, start)

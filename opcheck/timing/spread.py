@@ -84,7 +84,7 @@ def drift(samples: Sequence[Sample], beside: Sequence[Sample]) -> float:
         life = max(life, group[-1].round - group[0].round)
     if not life:
         return 0.0
-    with np.errstate(invalid="ignore"):  # nothing can be told where nearly all are equal
+    with np.errstate(invalid="ignore"):  # where nearly all are equal, the result is NaN
         slope, _, least, _ = stats.theilslopes(logs, rounds, 0.999)
     growth = math.expm1(float(slope) * life)
     return growth if least > 0 and growth >= DRIFTS else 0.0

@@ -4,8 +4,6 @@ Of `prepare`, `run_model` and `run_node`, the first that is there is used. Modul
 from the working directory; mind the trap that `opcheck.backends.connect` tells of.
 """
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """`onnxruntime[:ProviderName]`: ONNX Runtime, on exactly the requested execution provider."""
 
-from __future__ import annotations
-
 import ctypes
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -25,7 +23,7 @@ from opcheck.model import Array, BackendInfo, Task
 ABOUT = About("ONNX Runtime", "onnxruntime", threads=True, declares="its registry of kernels")
 
 _CPU = "CPUExecutionProvider"
-#: Types by ONNX Runtime's names for them of which its Python layer knows but the bytes.
+#: Types, by ONNX Runtime's names, that its Python layer only knows as bytes.
 _RAW = {t: d for t, d in BY_TEXT.items() if d.kind == "minifloat" or d.numpy.kind == "V"}
 #: How ONNX Runtime says, without a type of its own, that only the CPU has a kernel for a node, that
 #: it knows no such operator or type, that a kernel lacks a rank or a mode, and that a model is of a
@@ -116,7 +114,7 @@ def _declares(provider: str, task: Task) -> bool | None:
     return all(map(has_kernel, model.graph.node))
 
 
-def _prepared(ort: Any, provider: str, threads: int, task: Task) -> RuntimeSession:
+def _prepared(ort: Any, provider: str, threads: int, task: Task) -> "RuntimeSession":
     """A session for the one-node model on this provider and no other, with its own defaults."""
     options = ort.SessionOptions()
     options.intra_op_num_threads, options.inter_op_num_threads = threads, 1

@@ -1,7 +1,5 @@
 """`openvino[:DEVICE]`: OpenVINO on exactly that device, the CPU unless another is named."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -70,7 +68,7 @@ def _precision(text: str) -> str:
     return text
 
 
-def prepared(core: Any, device: str, settings: Mapping[str, Any], task: Task) -> Compiled:
+def prepared(core: Any, device: str, settings: Mapping[str, Any], task: Task) -> "Compiled":
     """The one-node model, compiled for the device with OpenVINO's own defaults but for threads."""
     only_tensors(task, "openvino")
     with own_part():

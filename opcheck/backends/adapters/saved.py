@@ -4,8 +4,6 @@ DIR holds a folder for each case, as `opcheck.graph.folders` names it and lays i
 outputs it may hold a text, see `opcheck.graph.folders`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial

@@ -1,7 +1,5 @@
 """`torch`: PyTorch, by a small mapping of ONNX's operators on torch's own functions."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -38,8 +36,8 @@ def connect(detail: str | None, options: Mapping[str, str]) -> Adapted:
     return Adapted(info, (InvalidNode, IndexError, RuntimeError), partial(_prepared, torch))
 
 
-def _prepared(torch: Any, task: Task) -> Mapped:
-    """The node, if it is mapped; what is invalid and torch would not notice, is refused here."""
+def _prepared(torch: Any, task: Task) -> "Mapped":
+    """Map the node on torch; raise InvalidNode for mistakes that torch would not notice."""
     only_nodes(task, "the mapping on torch")
     only_tensors(task, "torch")
     function = _FUNCTIONS.get((task.op.domain, task.op.name))
@@ -95,7 +93,6 @@ class Mapped:
         return found
 
     def _arrays(self, made: Any) -> Sequence[Array]:
-        """The arrays of one tensor, or of several."""
         return [
             y.view(self.torch.uint16).numpy().view(dtypes.DTYPES["bfloat16"].numpy)
             if y.dtype == self.torch.bfloat16

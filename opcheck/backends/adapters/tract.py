@@ -1,7 +1,5 @@
 """`tract`: the engine tract on the CPU, by its own Python bindings."""
 
-from __future__ import annotations
-
 import re
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -34,7 +32,7 @@ def connect(detail: str | None, options: Mapping[str, str]) -> Adapted:
     return Adapted(info, (tract.TractError,), partial(prepared, loader, tract.TractError))
 
 
-def prepared(loader: Any, failure: type[Exception], task: Task) -> Runnable:
+def prepared(loader: Any, failure: type[Exception], task: Task) -> "Runnable":
     """The one-node model, optimized as tract does by default."""
     only_tensors(task, "tract")
     with own_part():

@@ -13,7 +13,7 @@ from typing import Any
 
 from opcheck.backends.address import parse
 from opcheck.backends.connect import connect
-from opcheck.backends.execute import CallFailure, Observed, execute, told
+from opcheck.backends.execute import CallFailure, Observed, execute, message_of
 from opcheck.backends.isolation.wire import Channel, Damaged, Failure, answer_parts, read_question
 from opcheck.backends.made_of import loaded, made_of
 from opcheck.backends.timing import Held
@@ -33,14 +33,12 @@ class _Printed:
         self._flush_c = ctypes.CDLL(None).fflush
 
     def take(self) -> str:
-        """The end of what was printed since the last time."""
+        """Return the end of the output since the last call."""
         for stream in (sys.stdout, sys.stderr):
-            # A backend may have closed or replaced them.
-            with suppress(BaseException):
+            with suppress(BaseException):  # a backend may have closed or replaced them
                 stream.flush()
         self._flush_c(None)
-        # Or have closed this.
-        with suppress(OSError):
+        with suppress(OSError):  # or have closed this
             size = os.fstat(self._log).st_size
             if size:
                 tail = os.pread(self._log, _TAIL, max(0, size - _TAIL))
@@ -92,10 +90,10 @@ class Answering:
         except (EOFError, ConnectionError, Damaged):
             raise
         except (MemoryError, OSError) as error:
-            # Of its data, if it was not asked yet, else of its answer.
+            # If the backend was not asked yet its data did not fit, else its answer.
             failed = CallFailure("MemoryError", type(error).__name__, str(error), documented=False)
             answer = answer_parts(Observed(seen.stage, failed, printed=self._printed.take()))
-        except Exception:  # what a backend raises is observed: this is a mistake of opcheck's
+        except Exception:  # a bug of opcheck: `execute` lets no exception of a backend through
             answer = answer_parts(Failure(traceback.format_exc()))
         self._channel.send(number or self._channel.at_work(), answer)
 
@@ -105,7 +103,7 @@ class Answering:
             if isinstance(asked, Hold):
                 self._held = None
                 self._held = Held(self._backend, asked.question)
-                self._printed.take()  # what is printed once is in no sample
+                self._printed.take()  # printed while preparing: no part of any sample
                 return self._held.ready
             assert self._held
             if isinstance(asked, Measure):
@@ -114,7 +112,7 @@ class Answering:
             return held.released(self._printed.take(), other=asked.other)
         except BaseException as error:
             self._held = None
-            return Failure(f"{type(error).__name__}: {told(error)}".removesuffix(": "))
+            return Failure(f"{type(error).__name__}: {message_of(error)}".removesuffix(": "))
 
     def _end_if_forked(self) -> None:
         """End this process if it is not the one at `home`: its backend forked, and nobody asked."""

@@ -1,8 +1,7 @@
-"""Questions put to one backend, in worker processes of its own; every one gets its reply.
+"""Questions put to one backend in its own worker processes; every question gets its reply.
 
-A slot is the place of one worker after the other: asked, watched, and replaced when it is lost.
-Nothing here waits but `connected` and `close`: whoever asks looks in from time to time, and waits
-for all backends at once.
+A slot holds one worker after the other: asks and watches it, and replaces it when it is lost. Only
+`connected` and `close` wait: the caller waits for all backends at once.
 """
 
 from __future__ import annotations
@@ -25,17 +24,17 @@ from opcheck.backends.outcome import outcome
 from opcheck.errors import BackendUnavailable, OpcheckError
 from opcheck.model import BackendInfo, Crashed, NotRun, OutOfMemory, Question, Reply, TimedOut
 
-#: How many questions a worker holds at most: it is not to stand idle while an answer is judged.
+#: The most questions that a worker holds, so that it is not idle while an answer is judged.
 DEPTH = 4
-#: A backend whose processes come to nothing so many times in a row is given up.
+#: A backend is given up after so many failed processes in a row.
 _FAILURES = 3
 
 
 @dataclass(frozen=True, eq=False)
 class Job:
-    """A question under way. `before` is what came of it in a process that had answered others.
+    """A question under way. `before` is its reply from a process that had answered others.
 
-    Such a process may have suffered by them, so the question is asked once more in a fresh one.
+    Those may have damaged the process, so the question is asked once more in a fresh one.
     """
 
     ticket: int
@@ -54,8 +53,8 @@ class Job:
         note = f"{how.how}; its process had answered {questions} before"
         return replace(self, before=Reply(replace(how, how=note), printed))
 
-    def told(self, reply: Reply) -> Reply:
-        """Return the job's reply when its last answer is there.
+    def final_reply(self, reply: Reply) -> Reply:
+        """Return the job's reply once its last `reply` is there.
 
         A loss is reported even where it does not happen again: a backend that damages its
         process shows it in another case than the one that did the damage.
@@ -69,10 +68,10 @@ class Job:
 
 
 class Slot:
-    """One worker at a time. The first of its `jobs` is the one at work.
+    """One worker at a time, which is at work on the first of its `jobs`.
 
-    `returned` are jobs of a lost worker that were only queued. `given_up` tells why there will be
-    no further worker.
+    `returned` are jobs of a lost worker that were only queued. `given_up` is the reason why no
+    further worker is started.
     """
 
     def __init__(self, settings: BackendSettings) -> None:
@@ -172,7 +171,7 @@ class Slot:
         return replies
 
     def _answer(self, process: Process) -> Loss | None:
-        """Take an answer; what it tells may be that the worker is to be given up."""
+        """Take an answer; return a loss if the worker has to be ended for it."""
         if not self.jobs:
             with suppress(MemoryError):
                 process.channel.receive(lambda size: False)
@@ -192,7 +191,7 @@ class Slot:
         except MemoryError as error:
             reply = Reply(OutOfMemory(f"its answer does not fit into memory: {error}"))
         self.jobs.popleft()
-        self._replies.append((job.ticket, job.told(reply)))
+        self._replies.append((job.ticket, job.final_reply(reply)))
         process.since = monotonic()
         self._failures = 0
         process.handled += 1
@@ -206,7 +205,7 @@ class Slot:
         return process.loss(seconds)
 
     def _lost(self, process: Process, how: Loss, *, answered: bool) -> None:
-        """End a worker. It is the fault of the job it was at work on, or has `answered`."""
+        """End a worker; the job that it was at work on, or has `answered`, is to blame."""
         at_work = process.channel.at_work()
         printed = process.kill()
         self.process = None
@@ -215,7 +214,7 @@ class Slot:
             job = jobs.popleft()
             self._failures = 0
             if isinstance(how, TimedOut) or not process.handled:
-                self._replies.append((job.ticket, job.told(Reply(how, printed))))
+                self._replies.append((job.ticket, job.final_reply(Reply(how, printed))))
             else:
                 self.again = job.once_more(how, printed, process.handled)
         else:
@@ -236,7 +235,7 @@ class Slot:
         self._count_failure(said, at_once=late)
 
     def _count_failure(self, said: str, *, at_once: bool = False) -> None:
-        """A process that came to nothing: too many of them, and there will be no further one."""
+        """Count a process that failed; after too many of them the slot is given up."""
         self._failures += 1
         if self._failures < _FAILURES and not at_once:
             return

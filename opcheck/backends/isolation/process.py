@@ -101,7 +101,7 @@ class BackendSettings:
 
 
 class Process:
-    """A worker, which is watched: it may end, hang, take too much memory, or send garbage.
+    """A worker, which may end, hang, take too much memory, or send garbage.
 
     It is `connected` once it has said hello, has answered `handled` questions, and is at work, or
     idle, since the time `since`. Raises BackendUnavailable where the system has no room for it.
@@ -169,7 +169,7 @@ class Process:
         """
         who = f"backend {self._settings.name or self._settings.address!r}"
         try:
-            # In this order: who ends may have said why a moment before.
+            # In this order: a worker may say why, and end a moment later.
             ended = self.has_ended()
             if self.connection.poll():
                 hello = self.answer(BackendInfo, 0)
@@ -239,7 +239,7 @@ class Process:
         return f"{how_it_ended(status)}{message}"
 
     def takes_too_much(self, *, now: bool = False) -> bool:
-        """Return True if it has more memory than it may; also cuts what it has printed."""
+        """Return True if it exceeds its memory limit; also shorten its log."""
         moment = monotonic()
         if moment - self._last_look < _MEASURE and not now:
             return False
@@ -260,11 +260,11 @@ class Process:
         return total
 
     def kill(self) -> str:
-        """End the process, its children, and its temporary files; the end of what it printed."""
+        """End the process and its children, remove its files; return the end of its output."""
         return kill([self])[0]
 
     def killed(self, said: str) -> str:
-        """Kill it, and append what it printed last to a message about its end."""
+        """Kill it, and append the end of its output to a message about that."""
         printed = self.kill().strip()
         return f"{said}; the last it printed:\n{printed}" if printed else said
 

@@ -1,12 +1,12 @@
-"""Messages between the parent and a worker: questions and answers, and the way that they take.
+"""Messages between the parent and a worker: questions, answers, and their transport.
 
-Questions are pickled. Answers are dataclasses as JSON, and raw bytes: a process that a backend has
-been at may be trusted with no pickle, so each is checked against its type. What is needed of other
-packages is bound here, before a backend is imported that changes them.
+Questions are pickled. Answers are dataclasses as JSON, and raw bytes: no pickle of a process that
+runs a backend can be trusted, so each answer is checked against its type. Names of other packages
+are bound here, before a backend is imported that may change them.
 
-A message is a number and a list of byte strings. A small one goes through the connection; what is
-in a large one lies in a file that has no name and that both have open, so that nothing is left of
-it when both are gone. Whoever has read it says so in the file; only then another one is written.
+A message is a number and a list of byte strings. A small one goes through the connection. The
+content of a large one lies in a nameless file that both processes have open, so that nothing is
+left when both are gone. The reader marks it as read; only then the next one is written.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ from opcheck.model.question import Hold, Measure, Release
 INLINE = 16_000
 #: The number of the message, how many parts it has, and whether they follow or lie in the file.
 _HEAD = struct.Struct("<qq?")
-#: What stands at the beginning of the file: the question that a worker is at work on, whether a
-#: message is there that was not read, and then the message.
+#: The file begins with the number of the worker's present question, and the end of an unread
+#: message or 0; the message follows.
 _MARK, _UNREAD, _START = 0, 8, 16
 _NUMBER = struct.Struct("<q")
 #: So many bytes of the file stay when a message was read: to get memory again takes long.
@@ -58,8 +58,8 @@ class Damaged(Exception):
 class Channel:
     """One end of the way between parent and worker.
 
-    The worker's notes which question it is at work on, for its parent to read when it is dead. It
-    waits until its last large message was read; the parent waits for nobody.
+    The worker's end notes its present question, for the parent to read when the worker is dead. It
+    waits until its last large message was read; the parent's end never waits.
     """
 
     def __init__(self, connection: Connection[Any, Any], file: int, *, at_worker: bool) -> None:
@@ -123,7 +123,7 @@ class Channel:
             raise Damaged(str(error)) from error
 
     def _part(self, place: int, size: int) -> bytearray:
-        # Read and not mapped: who looks at a mapped file that another makes shorter is killed.
+        # Read and not mapped: a process is killed for reading a mapped file that became shorter.
         data = bytearray(size)
         rest, place = memoryview(data), place + _START
         while rest:
@@ -158,11 +158,11 @@ def _split(count: int, length: int, part: Callable[[int, int], bytearray]) -> li
 
 Answer = TypeVar("Answer")
 _BYTE = dtype_of("u1")
-#: What reading a message that is none raises.
+#: Exceptions of reading something that is no message.
 _GARBAGE = (ValueError, TypeError, LookupError, AttributeError, RecursionError, OverflowError)
 #: How many bytes are compared at once, and by how many one looks for an equal array.
 _PIECE, _BEGINNING = 1 << 18, 64
-#: Stands in JSON before an array, and what else an output may be.
+#: The key in JSON of an array, or of another kind of output.
 _VALUE = "@"
 
 #: What a worker is asked.
@@ -172,7 +172,7 @@ _pickled: WeakKeyDictionary[WorkerRequest, list[Any]] = WeakKeyDictionary()
 
 
 def question_parts(question: WorkerRequest) -> list[Any]:
-    """A question as a message; its arrays are not copied."""
+    """Encode a question as a message; its arrays are not copied."""
     if question not in _pickled:
         buffers: list[PickleBuffer] = []
         file = io.BytesIO()
@@ -188,7 +188,7 @@ def question_parts(question: WorkerRequest) -> list[Any]:
 
 
 def read_question(parts: Sequence[bytearray]) -> WorkerRequest:
-    """The other way round; the arrays lie in the `parts`."""
+    """Decode a question; its arrays share the memory of the `parts`."""
     question: WorkerRequest = unpickled(parts[0], buffers=parts[1:])
     return question
 
@@ -205,7 +205,7 @@ def _dtype_named(name: str) -> DType:
 
 @dataclass(frozen=True)
 class Failure:
-    """A worker's answer where there is no other; `usage` is an error of the command line."""
+    """A worker's answer when something failed; `usage` is an error of the command line."""
 
     message: str
     hint: str | None = None
@@ -248,7 +248,7 @@ def answer_parts(answer: object, given: Sequence[Array] = ()) -> list[Any]:
 def read_answer(
     kind: type[Answer], parts: Sequence[bytearray], given: Sequence[Array] = ()
 ) -> Answer | Failure:
-    """The other way round; the arrays lie in the `parts`. Raises Damaged."""
+    """Decode an answer; its arrays share the memory of the `parts`. Raises Damaged."""
     known: list[Any] = [*given]
 
     def value_of(said: dict[str, Any]) -> Any:

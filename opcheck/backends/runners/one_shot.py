@@ -29,8 +29,8 @@ UNSUPPORTED = 77
 #: "Nothing was computed, through no fault of the model", such as a device that is not there. In the
 #: same protocol: the test could not be set up.
 NOT_RUN = 99
-#: What a shell says of a command that it cannot run, and ssh of a host that it cannot reach: to be
-#: taken for a refusal of the model by no one.
+#: Status of a shell whose command cannot be run, and of ssh whose host cannot be reached: no
+#: refusal of the model.
 _NEVER_STARTED = (126, 127, 255)
 #: How much is kept of what a program prints, in bytes.
 _KEPT = 8 << 10
@@ -43,11 +43,11 @@ _NTSTATUS = 0xC000_0000
 
 
 class CommandFailed(Exception):
-    """A program said that it failed, or refuses the model; its own words."""
+    """A program failed, or refuses the model; the message is the program's."""
 
 
 class BrokenProtocol(UnusableAnswer):
-    """A program does not keep to what opcheck expects of it."""
+    """A program violates the protocol."""
 
 
 def new_folder() -> TemporaryDirectory[str]:
@@ -134,7 +134,6 @@ def filled(words: Sequence[str], paths: Sequence[str]) -> list[str]:
 
 
 def _execute(words: Sequence[str]) -> None:
-    """Run a command to its end; returns if it was successful."""
     try:
         process = subprocess.Popen(
             words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE
@@ -159,15 +158,15 @@ def _judge(status: int, out: str, err: str) -> None:
         print(printed, file=sys.stderr)  # shown with a failure
     if status == 0:
         return
-    said, told = last_lines(err or out), f"exit status {status}"
+    reason, ending = last_lines(err or out), f"exit status {status}"
     if status == UNSUPPORTED:
-        raise NotSupported(said or told)
+        raise NotSupported(reason or ending)
     if status == NOT_RUN:
-        raise BackendUnavailable(said or told)
+        raise BackendUnavailable(reason or ending)
     kind: type[Exception] = CommandFailed
     if died := how_it_died(status):
-        kind, told = ProcessDied, died
+        kind, ending = ProcessDied, died
     elif status in _NEVER_STARTED:
         kind = BackendUnavailable
-        told += ", as where the command cannot be run or the host not reached"
-    raise kind(f"{told}: {said}" if said else told)
+        ending += ", as where the command cannot be run or the host not reached"
+    raise kind(f"{ending}: {reason}" if reason else ending)

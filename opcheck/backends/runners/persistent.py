@@ -4,8 +4,6 @@ docs/writing-a-backend.md has the protocol. A tensor is its dtype, its shape, an
 bytes of its elements in base64.
 """
 
-from __future__ import annotations
-
 import base64
 import binascii
 import itertools
@@ -51,6 +49,9 @@ class Conversation:
     Raises BackendUnavailable where the program does not start, or says no hello.
     """
 
+    #: The model that the program has; it has one at a time.
+    model: bytes | None = None
+
     def __init__(self, words: Sequence[str]) -> None:
         self._numbers, self._files = itertools.count(1), itertools.count(1)
         folder = new_folder()
@@ -82,8 +83,8 @@ class Conversation:
     def ask(self, request: dict[str, Any], answer: str) -> Any:
         """Send `request` and return its `answer`; raises the error that the program reports.
 
-        After BrokenProtocol and ProcessDied the program is ended: who has lost the thread may
-        answer the next question with the answer to this one.
+        After BrokenProtocol and ProcessDied the program is ended: it might answer the next question
+        with the answer to this one.
         """
         number = next(self._numbers)
         try:
@@ -196,15 +197,12 @@ class Persistent:
 
     def __init__(self, address: str, words: Sequence[str], made_of: dict[str, str]) -> None:
         self._words = words
-        self._conversation: Conversation | None = None
-        #: The model that the program has; it has one at a time.
-        self._at_hand: bytes | None = None
-        self.info = BackendInfo(address, "cmd", self.conversation().version, made_of=made_of)
+        self._conversation = Conversation(words)
+        self.info = BackendInfo(address, "cmd", self._conversation.version, made_of=made_of)
 
     def conversation(self) -> Conversation:
-        """Return the program, started again if need be, in which case it has no model yet."""
-        if self._conversation is None or not self._conversation.close.alive:
-            self._at_hand = None
+        """Return the program, started again if need be."""
+        if not self._conversation.close.alive:
             self._conversation = Conversation(self._words)
         return self._conversation
 
@@ -217,9 +215,8 @@ class Persistent:
         return TaskCall(partial(self._run, task, model))
 
     def _hand_over(self, task: Task, model: bytes) -> None:
-        """Give the model to the program, in place of the one it has."""
         conversation = self.conversation()
-        self._at_hand = None
+        conversation.model = None
         try:
             path = conversation.new_file(model)
         except OSError as error:
@@ -234,12 +231,11 @@ class Persistent:
         }
         if conversation.ask(request, "ready") is not True:
             raise BrokenProtocol("'ready' must be true")
-        self._at_hand = model
+        conversation.model = model
 
     def _run(self, task: Task, model: bytes, inputs: Sequence[Array]) -> Sequence[Array]:
-        """Return the outputs that the program replies."""
         conversation = self.conversation()
-        if self._at_hand is not model:
+        if conversation.model is not model:
             self._hand_over(task, model)
         with own_part():
             feed = [to_json(*item) for item in task.feed(inputs).items()]

@@ -187,9 +187,9 @@ def with_their_files(cases: Sequence[Case]) -> Sequence[Case]:
     """The cases, and all others of the files in which they are written."""
     files = dict.fromkeys(case.source.file for case in cases if not case.source.shipped)
     there = [path for path in map(Path, files) if path.exists()]
-    return (
-        tuple({case.id: case for case in (*load_all(there), *cases)}.values()) if there else cases
-    )
+    if not there:
+        return cases
+    return tuple({case.id: case for case in (*load_all(there), *cases)}.values())
 
 
 def as_result(record: Record) -> Result:
@@ -278,9 +278,8 @@ def _some(cases: Iterable[Case]) -> tuple[Case, ...]:
         raise UsageError("cases is a list of cases, as opcheck.load returns")
     found: tuple[Any, ...] = tuple(cases)
     if wrong := next((one for one in found if not isinstance(one, Case)), None):
-        raise UsageError(
-            f"{wrong!r:.60} is no case", "opcheck.load(ids=[…]) returns the case of an id"
-        )
+        hint = "opcheck.load(ids=[…]) returns the case of an id"
+        raise UsageError(f"{wrong!r:.60} is no case", hint)
     if not found:
         raise UsageError("there is no case: nothing would be judged")
     return found

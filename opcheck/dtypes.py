@@ -1,7 +1,4 @@
-"""The element types: their names, NumPy dtypes, ONNX codes, and rounding to them exactly once.
-
-Knows nothing of operators, files or backends.
-"""
+"""The element types: their names, NumPy dtypes, ONNX codes, and rounding to them exactly once."""
 
 import math
 from dataclasses import dataclass
@@ -11,7 +8,7 @@ import ml_dtypes
 import numpy as np
 from numpy.typing import NDArray
 
-#: A "minifloat" has 8 bits or fewer: too few for distances in ULP to tell anything.
+#: A "minifloat" has 8 bits or fewer: too few for distances in ULP to mean anything.
 Kind = Literal["float", "int", "bool", "minifloat", "complex", "string"]
 
 
@@ -190,7 +187,6 @@ def half_ulp(values: NDArray[np.float64], dtype: DType) -> NDArray[np.float64]:
     size = np.asarray(np.minimum(np.abs(values), limits(dtype)[1]))
     # Without its digits a number is its power of two, and a subnormal one 0.
     power = (size.view(np.int64) & 0x7FF0_0000_0000_0000).view(np.float64)
-    half = np.maximum(
-        power * math.ldexp(1.0, -dtype.precision), math.ldexp(0.5, dtype.min_exponent)
-    )
+    least = math.ldexp(0.5, dtype.min_exponent)
+    half = np.maximum(power * math.ldexp(1.0, -dtype.precision), least)
     return np.where(np.isfinite(values), half, 0.0)

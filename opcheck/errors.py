@@ -19,11 +19,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 
-#: What people call some names.
+#: Other names of element types and backends.
 _SHORT = {"half": "float16", "single": "float32", "float": "float32", "double": "float64"}
 _SHORT |= {"bf16": "bfloat16", "int": "int32", "long": "int64", "ort": "onnxruntime"}
 _SHORT |= {f"{f}{bits}": f"float{bits}" for f in ("f", "fp") for bits in (16, 32, 64)}
-#: How many letters a part of a word needs to stand for it.
+#: The fewest letters of a part of a word that stand for it.
 _PART = 3
 #: The most problems shown at once: a generated file may repeat one mistake in every line.
 _SHOWN = 100

@@ -135,7 +135,6 @@ class _Judges:
         check(gate, facts_of(infos, with_their_files(self.cases)))
 
     def report(self, result: Result, node: pytest.Item) -> None:
-        """End a test as its verdict says."""
         from opcheck.model import Verdict
 
         match result.verdict:

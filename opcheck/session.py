@@ -63,11 +63,11 @@ class Request:
 
 
 class Session:
-    """Backends that can be asked again and again; a context manager that ends their processes.
+    """Backends for any number of runs; a context manager that ends their processes.
 
     `backends` are opcheck's default ones if there is none. `jobs` is the number of processes of
-    each, `timeout` the seconds that it has for a case, `memory_limit` what each process may take,
-    such as "2GiB". `meanwhile` is called now and then while backends start, and may raise.
+    each, `timeout` the seconds that it has for a case, `memory_limit` that of each process, such as
+    "2GiB". `meanwhile` is called now and then while backends start, and may raise.
     """
 
     def __init__(

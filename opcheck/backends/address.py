@@ -1,11 +1,8 @@
-"""Addresses of backends in writing, `kind[:detail][?option=value&…]`, and profiles of them.
+"""Addresses of backends, `kind[:detail][?option=value&…]`, and profiles; nothing is imported yet.
 
-They are only read here. Nothing they name is imported; that is for `opcheck.backends.connect`.
-
-Profiles are backends that a configuration file names, with all that goes with them: the tables
-`[backends.<name>]` of an `opcheck.toml`, or `[tool.opcheck.backends.<name>]` of a `pyproject.toml`.
-One file counts: the nearest upwards that says anything about opcheck, and of two in the same folder
-`opcheck.toml`.
+Profiles are backends with their settings, in tables `[backends.<name>]` of an `opcheck.toml` or
+`[tool.opcheck.backends.<name>]` of a `pyproject.toml`. Only the nearest file upwards that mentions
+opcheck counts, and of two in the same folder `opcheck.toml`.
 """
 
 from __future__ import annotations
@@ -74,10 +71,8 @@ def parse(text: str, profiles: Iterable[str] = ()) -> Address:
     """Return the address that `text` spells; messages suggest the `profiles`, too.
 
     Options begin at the first question mark. In details of cmd and saved they begin at the last,
-    and only if nothing but options follows: a command whose own end looks like them needs one more
-    question mark behind it. Colons in a detail mean nothing here.
-
-    Raises UsageError: no such kind of backend, or something that cannot be meant.
+    and only if nothing but options follows: a command that ends like options needs one more
+    question mark. Raises UsageError.
     """
     place, mark, options = text.partition("?")
     kind = place.partition(":")[0]

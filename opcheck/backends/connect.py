@@ -37,9 +37,9 @@ _BASES = ("opcheck.", "onnx.backend.base")
 
 @contextmanager
 def blamed(what: str) -> Iterator[None]:
-    """Around what somebody's code does: raises BackendUnavailable for whatever it raises.
+    """Around a user's code: raises BackendUnavailable, `what` with the exception and its place.
 
-    `what` begins the sentence that ends with the exception and its place. OpcheckErrors pass.
+    OpcheckErrors pass.
     """
     try:
         yield
@@ -56,17 +56,17 @@ def blamed(what: str) -> Iterator[None]:
 
 
 def find(kind: str, detail: str | None, methods: Sequence[str]) -> tuple[str, Any, str]:
-    """The canonical address of `pkg.mod[:Name]`, the thing itself, and its version.
+    """Return the canonical address of `pkg.mod[:Name]`, the object itself, and its version.
 
-    Without a name, it is what has one of the methods. From now on, this process searches the
-    working directory first. Raises UsageError where it means nothing, or several things, and
-    BackendUnavailable where the module cannot be imported.
+    Without a name, the object is one that has one of the methods. From now on, this process
+    searches the working directory first. Raises UsageError for no or several such objects, and
+    BackendUnavailable for a module that cannot be imported.
     """
     name, colon, path = (detail or "").partition(":")
     if not name or (colon and not path):
         raise UsageError(f"backend {kind!r} needs a module", f"write {kind}:pkg.mod:Class")
     backend = f"{kind}:{detail}"
-    # Imported before, lest a file of the same name in the working directory takes its place.
+    # Imported first: a file of the same name in the working directory would take its place.
     import opcheck.graph  # noqa: F401
 
     if not all(part.isidentifier() for part in name.split(".")):
@@ -94,7 +94,6 @@ def accepts(function: Any, *arguments: Any, **more: Any) -> bool:
 
 
 def _member(backend: str, module: ModuleType, path: str) -> Any:
-    """Return the member of the module that `path` names, with dots between names."""
     found: Any = module
     for name in path.split("."):
         with blamed(f"backend {backend!r}: {path!r} cannot be read"):
@@ -192,19 +191,18 @@ IN_PROCESS = "object"
 
 
 def adapter(kind: str) -> ModuleType:
-    """The file for a kind that is built in; no third party's code is imported yet.
+    """Return the module of a built-in kind; no third party's code is imported yet.
 
-    `ABOUT` describes the kind. `connect(detail, options)` gives the backend; it raises UsageError
-    for what has no sense, BackendUnavailable otherwise.
+    It has `ABOUT`, and `connect(detail, options)`, which raises UsageError and BackendUnavailable.
     """
     return importlib.import_module(f"{adapters.__name__}.{kind}")
 
 
 def connect(address: Address | str) -> Backend:
-    """The backend at `address`, whose own spelling of it is the canonical one.
+    """Return the backend at `address`; its own spelling of that is the canonical one.
 
-    Raises UsageError for a detail or an option that the backend has no use for, and
-    BackendUnavailable, with a hint what to do, where it exists but cannot be used here.
+    Raises UsageError for a useless detail or option, and BackendUnavailable, with a hint, for a
+    backend that cannot be used here.
     """
     if isinstance(address, str):
         address = parse(address)
@@ -229,11 +227,11 @@ def connect(address: Address | str) -> Backend:
 def made(
     maker: Any, address: str, detail: str | None, options: Mapping[str, str], version: str
 ) -> Backend:
-    """The backend that `maker(detail, **options)` is, in the clothes of the protocol.
+    """Return the backend `maker(detail, **options)`, or `maker(**options)` without a detail.
 
-    Without a detail, it is `maker(**options)`. What cannot be called is the backend itself.
-    `version` is for one that states none. Raises UsageError where these options cannot be given to
-    it, or it does not follow the protocol, and BackendUnavailable where it raises.
+    A `maker` that cannot be called is the backend itself. `version` is for one that states none.
+    Raises UsageError for wrong options or a violated protocol, and BackendUnavailable where the
+    maker raises.
     """
     backend = maker
     if callable(maker):
@@ -267,12 +265,11 @@ def runnable(prepared: Any) -> Prepared:
 
 
 def of_object(thing: Any) -> Backend:
-    """The backend that a Python object is: one with `prepare`, or a function of one operator.
+    """Make a backend of a Python object: one with `prepare`, or a function of one operator.
 
-    A function is called with the operator's inputs in order, None for one that is left out, and
-    with the attributes that the case states by name; it returns the output, or a tuple of them, of
-    which those that nobody asked for are dropped. It raises NotImplementedError for what it does
-    not implement; any other exception is a refusal.
+    A function is called with the operator's inputs in order, None for a missing one, and with the
+    attributes that the case states by name. It returns the output, or a tuple of outputs.
+    NotImplementedError means not implemented; any other exception is a refusal.
     """
     name = getattr(thing, "__name__", None) or type(thing).__name__
     address = f"{IN_PROCESS}:{name}"

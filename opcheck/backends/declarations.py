@@ -1,9 +1,8 @@
 """Capabilities that a backend declares, which the probe compares with what it does.
 
-A backend may have a method `declares(task)`, which says True, False, or None for nothing.
-
-That may break, hang or die as anything else may. So the question is put by way of a backend that
-answers with what another one declares, in the processes that all backends have: `address_of`.
+A backend may have a method `declares(task)`, which returns True, False, or None if it does not say.
+It may break, hang or die like any other. So it is asked by a backend in its own process, at
+`address_of`, whose answers are the other one's declarations.
 """
 
 from collections.abc import Sequence

@@ -76,10 +76,9 @@ class Observed:
 
 
 def execute(backend: Backend, question: Question, *, alone: bool = False) -> Observed:
-    """Run `question` on `backend` and record what happens; no exception leaves this.
+    """Run `question` on `backend` and record what happens.
 
-    But for KeyboardInterrupt, which is the user's, except where the backend is `alone` in its
-    process.
+    It raises KeyboardInterrupt only, and not even that if the backend is `alone` in its process.
     """
     seen = Observed()
     try:
@@ -173,8 +172,8 @@ def _output(value: object) -> Array | Foreign:
 
 
 def _plain(value: object) -> Array | Foreign:
-    # By its type: an object may claim any class, and a subclass may lie about all it is asked,
-    # comparison included. A masked array has no values where it is masked.
+    # By its type: an object may claim any class, and override everything, comparison included.
+    # A masked array has no values where it is masked.
     if issubclass(type(value), ndarray | generic) and not issubclass(type(value), MaskedArray):
         copy: Array = plain_copy(value, subok=False, order="C")
         return _strings(copy) if copy.dtype.kind in "OUT" else copy

@@ -88,12 +88,11 @@ def same_answers(one: Outputs, other: Outputs) -> bool:
 def second_data(
     inputs: Sequence[Array], *, may_negate: bool = True, moved: Collection[int] = ()
 ) -> list[Array]:
-    """Other data of the same shapes for the run in between.
+    """Return other data of the same shapes for the second run.
 
-    Floating tensors are reversed in memory order, so the values stay in the range the case was
-    written for; where that changes nothing, they are negated if they may be. Other types stay,
-    because values such as indices and shapes may decide whether the model is legal at all, but for
-    those `moved`, by their places, which are reversed.
+    Floating tensors are reversed in memory order, which keeps the range of their values; if that
+    changes nothing, they are negated, if allowed. Other types may hold indices or shapes, which
+    decide if the model is legal: only those at the places `moved` are reversed.
     """
     return [_other(array, may_negate, n in moved) for n, array in enumerate(inputs)]
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from opcheck.backends.offers import Offer
 
-#: How many seconds a backend has to start, or for a model, where nobody says otherwise.
+#: The default of the seconds that a backend has to start, or for a model.
 _PATIENCE = 20.0
 
 

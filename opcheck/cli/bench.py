@@ -140,10 +140,8 @@ def command(
         raise UsageError("--max-regression compares with --base: name another backend by -b")
     limits = Limits(timeout, memory_limit)
     plan = planned(workers, seconds, cold=cold, quick=quick)
-    with entered(addresses, cases, limits, plan, threads, base, interrupt.safe_place) as (
-        about,
-        session,
-    ):
+    measuring = entered(addresses, cases, limits, plan, threads, base, interrupt.safe_place)
+    with measuring as (about, session):
         timing_gate.check(baseline, old, about, cases)
         console = output()
         timings.show_head(console, about)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from opcheck.report.case_yaml import NamedNode
     from opcheck.suite.golden_manifest import Manifest
 
-#: How many of those that are left out are named.
+#: The most omitted cases that are named.
 _LEFT_OUT = 3
 #: Characters of a message about a folder: names in models may be of any length.
 _LENGTH = 1000

@@ -18,7 +18,7 @@ from opcheck.errors import CaseFileError, Exit, OpcheckError, WrongOperator, did
 #: `--help` need not import it.
 COMMANDS = {
     "run": "Judge backends by case files.",
-    "bench": "Time backends on cases that they answer rightly.",
+    "bench": "Time backends against each other, on cases that they answer rightly.",
     "report": "Show a stored run.",
     "diff": "Show what changed from one stored run to another.",
     "merge": "Join stored runs of one suite.",
@@ -100,7 +100,7 @@ def _endings() -> Iterator[None]:
         _give_up_output()
         code = Exit.INTERRUPTED
     except OSError as error:
-        # One about a file names it, one about a library has no number: those are bugs.
+        # An error about a file names it, and one about a library has no number: both are bugs.
         if error.filename is not None or error.errno is None:
             raise
         _say(f"opcheck: the output cannot be written: {error.strerror}")

@@ -1,8 +1,8 @@
 """Options that several commands share, their exit, and their output files.
 
-An output is stale from the moment the command starts that names it, whatever becomes of the
-command: a gate that goes on after a refused command must not find last week's file. So it is
-renamed to `NAME.stale` first, which is removed once there is a new one.
+An earlier output is stale as soon as a command that names it starts: a gate that goes on after a
+refused command must not find last week's file. So it is renamed to `NAME.stale` first, which is
+removed once there is a new one.
 """
 
 from __future__ import annotations

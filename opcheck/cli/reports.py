@@ -130,8 +130,8 @@ class _File:
 class Reports:
     """Reports of a run: streams while it runs, everything else at its end.
 
-    The file of a run that goes on, `resumed`, has at any time all results that there are: it is
-    replaced as a whole, and then added to.
+    The file of a `resumed` run has all results at any time: it is replaced as a whole, and then
+    grows.
     """
 
     def __init__(self, targets: Iterable[Target], resumed: Target | None = None) -> None:
@@ -262,7 +262,7 @@ report_options = together(
 
 
 def resumed_target(path: Path) -> Target:
-    """The file as one that is written; raises UsageError for standard output."""
+    """Return the target of --resume; raises UsageError for standard output."""
     if path == STANDARD:
         raise UsageError(f"--resume {path}: only a file can be gone on with")
     return Target("json", path, said=f"--resume {path}")

@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from opcheck.known.ledgers import Facts
     from opcheck.model import BackendInfo, Case, Run
 
-#: What the environment variable CI says where it does not mean that this is one.
+#: Values of the environment variable CI outside of CI.
 _NO = ("", "0", "false")
-#: How many files and cases are named.
+#: The most files and cases that a message names.
 _NAMED = 3
 
 _ledger = partial(click.option, type=PATH, metavar="FILE")
@@ -79,9 +79,9 @@ class Ledgers:
     def check(
         self, backends: Sequence[BackendInfo], cases: Sequence[Case]
     ) -> tuple[Facts, BackendInfo | None]:
-        """Return facts on all cases that were read, and whose ledger is to be written, if any.
+        """Return facts on all cases that were read, and the backend of the ledger to be written.
 
-        Raises CaseFileError with all that is listed in vain, UsageError for no one backend.
+        Raises CaseFileError with all vain entries, UsageError without a single such backend.
         """
         from opcheck.execution.workers import facts_of
         from opcheck.known.ledgers import check
@@ -94,14 +94,12 @@ class Ledgers:
         mine = [one for one in backends if target is None or target.is_about(one)]
         if len(mine) != 1:
             there = ", ".join(one.address for one in mine) or "none of the run"
-            message = (
-                f"--update-known {self.updated}: a ledger is about one backend, this about {there}"
-            )
-            raise UsageError(message, "name it with -b")
+            message = f"a ledger is about one backend, this about {there}"
+            raise UsageError(f"--update-known {self.updated}: {message}", "name it with -b")
         return facts, mine[0]
 
     def update(self, run: Run, facts: Facts, backend: BackendInfo | None) -> list[str]:
-        """Write the ledger after a run, and print what became of it; returns why it cannot be."""
+        """Write the ledger after a run, and print the changes; return why it cannot be written."""
         if backend is None:
             return []
         from opcheck.analysis.status import is_red, reds_of
@@ -162,10 +160,10 @@ def opened(
     even_in_ci: bool,
     cut_short: bool,
 ) -> Ledgers:
-    """The ledgers that a command line names; raises UsageError and CaseFileError.
+    """Open the ledgers that a command line names; raise UsageError and CaseFileError.
 
-    What is `taken` is read or written by the same command. `cut_short`: the run may end before all
-    cases were asked, after which nobody knows what fails.
+    Files that are `taken` are read or written by the same command. A run that may be `cut_short`
+    cannot update a ledger, because it does not know all failures.
     """
     from opcheck.known import Gate, load_user_ledgers
 
@@ -261,7 +259,7 @@ class Subset:
         return dict(zip(self.files, options.read_runs(*self.files), strict=True))
 
     def check(self, cases: Sequence[Case], said: str) -> None:
-        """Raise UsageError if the selection, `said` in words, has not as many cases as it must."""
+        """Raise UsageError if the selection, described by `said`, has a wrong number of cases."""
         expected = self.expected
         if expected is None or expected == len(cases):
             return
@@ -275,9 +273,9 @@ class Subset:
     def failed(
         self, cases: tuple[Case, ...], said: str, addresses: Collection[str]
     ) -> tuple[tuple[Case, ...], str]:
-        """Those of the cases that failed on one of the backends, and what they are in words.
+        """Return the cases that failed on one of the backends, and a description of them.
 
-        Warns of those that failed and are not here; raises UsageError if no backend took part.
+        Warn of failed cases that are not selected; raise UsageError if no backend took part.
         """
         path = self.failed_in
         if path is None:
@@ -287,10 +285,8 @@ class Subset:
         run = self.runs[path]
         there = [info.address for info in run.header.backends]
         if not {*there} & {*addresses}:
-            message = f"it has {', '.join(map(repr, there))}"
-            raise UsageError(
-                f"--last-failed {path}: no backend of this run took part in it", message
-            )
+            message = f"--last-failed {path}: no backend of this run took part in it"
+            raise UsageError(message, f"it has {', '.join(map(repr, there))}")
         if not run.complete:
             click.echo(f"opcheck: {path} is incomplete: more may fail than did there", err=True)
         red = reds_of(run.header)

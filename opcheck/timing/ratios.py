@@ -17,15 +17,14 @@ from opcheck.model.timing import Sample, Timed, Timing
 ZONE = 0.01
 #: How narrow an interval is to be: plus and minus this.
 LIMIT = 0.02
-#: After how many rounds it is looked at whether intervals are narrow enough. Few and fixed: each
+#: Numbers of rounds after which measuring ends if intervals are narrow enough. Few and fixed: each
 #: look is one more occasion to stop at an interval that is narrow by luck.
 LOOKS = (30, 60, 120)
-#: How much longer than in others a backend may take in one process, without any reason, as a
-#: logarithm.
+#: The logarithm of how much longer a backend may take in one process than in others by chance.
 LUCK = math.log(2)
-#: Fewer cases stand for no others.
+#: The fewest cases that have a mean.
 LEAST = 3
-#: The ends of an interval that says something are no further apart than this factor.
+#: The largest factor between the ends of an interval that says something.
 SPAN = 10
 Word = Literal["faster", "slower", "same", "unclear"]
 
@@ -79,15 +78,15 @@ def ratio(one: Timing, base: Timing) -> Ratio | None:
 
     So a ratio agrees with the medians next to it. Its interval joins two, of ratios within rounds:
 
-    - Student's t over the medians of processes: only it sees what differs between processes. With
-      three of them, one disturbed, it is boundless in practice; so it ends where every process
+    - Student's t over the medians of processes, which alone sees differences between processes.
+      With three of them, one disturbed, it is boundless in practice; so it ends where every process
       would need worse luck than `LUCK`.
-    - The sign test's over all rounds, or all of their range if fewer than six: it assumes nothing
-      about noise. Three medians may agree by chance, and stopping at narrow intervals selects that.
+    - The sign test's over all rounds, or their range if fewer than six, which assumes nothing about
+      noise. Three medians may agree by chance, and stopping at narrow intervals selects that.
 
     In `benchmarks/simulated.py`, with 9 rounds by 3 processes or 30 to 120 by 5, it covers the
     truth in 95–100 % of runs, and equal backends are called faster or slower in 0–2 %. Three
-    processes may agree by luck, in 12 % of runs: more processes help, rounds do not.
+    processes agree by luck in 12 % of runs: more processes help, rounds do not.
     """
     theirs = pairs(base.samples, one.samples)
     swapped = tuple(Pair(pair.round, pair.worker, -pair.log) for pair in theirs)
@@ -156,8 +155,8 @@ def _over_rounds(logs: Sequence[float]) -> tuple[float, float]:
 class Mean:
     """The geometric mean of a backend's ratios to the baseline, over `cases` of all there were.
 
-    The 95 % interval is how far the mean moves with the choice of such cases, not how well each was
-    measured; it is boundless where it would span more than a factor of `SPAN`.
+    The 95 % interval is for the choice of such cases, not for the precision of each; it is
+    boundless where it would span more than a factor of `SPAN`.
     """
 
     backend: str

@@ -11,7 +11,7 @@ from opcheck.model import Array
 _LEAST = 0.1
 #: Times that grow by less than this factor are fixed cost: any exponent would fit the rest.
 _GROWS = 2
-#: Sizes that a curve of three parameters needs for there to be anything left to judge it by.
+#: Sizes that a curve of three parameters needs for an estimate of its error.
 _SIZES = 4
 
 
@@ -81,7 +81,7 @@ def _curve(sizes: Array, seconds: Array) -> Scaling | None:
         warnings.simplefilter("ignore", optimize.OptimizeWarning)
         try:
             fitted, covariance = optimize.curve_fit(curve, x, y, start)
-        except RuntimeError:  # no end was found, which is the same in other words
+        except RuntimeError:  # it does not converge
             return None
     cost, factor, exponent = map(float, fitted)
     half = float(stats.t.ppf(0.975, len(x) - 3) * math.sqrt(covariance[2, 2]))

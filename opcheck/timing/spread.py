@@ -8,15 +8,15 @@ from statistics import median
 from opcheck.model.timing import Sample
 from opcheck.timing.ratios import by_worker, pairs
 
-#: A tail longer than this is the machine's doing: somebody else had the processor.
+#: A longer tail means that other programs had the processor.
 NOISY = 1.3
-#: A larger part of the time that processes wait for a processor is the machine's doing, too.
+#: So does a larger part of the time that processes wait for a processor.
 BUSY = 0.05
 #: Growth over a run that is called drift.
 DRIFTS = 0.05
-#: Fewer samples tell nothing about drift.
+#: The fewest samples that can show drift.
 _ENOUGH = 15
-#: How many calls warm-up is judged by, twice; and what they may still gain.
+#: Calls before and after that decide if warm-up is over, and the gain that is none.
 _CALLS = 7
 _GAIN = 0.03
 

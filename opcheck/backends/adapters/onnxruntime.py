@@ -25,11 +25,11 @@ ABOUT = About("ONNX Runtime", "onnxruntime", threads=True, declares="its registr
 _CPU = "CPUExecutionProvider"
 #: Types, by ONNX Runtime's names, that its Python layer only knows as bytes.
 _RAW = {t: d for t, d in BY_TEXT.items() if d.kind == "minifloat" or d.numpy.kind == "V"}
-#: How ONNX Runtime says, without a type of its own, that only the CPU has a kernel for a node, that
-#: it knows no such operator or type, that a kernel lacks a rank or a mode, and that a model is of a
-#: later release of ONNX than it is. "Pad should be smaller than kernel." and "Only N can be zero."
-#: are not among them: they call a legal model wrong. Whole sentences, with their numbers: a name in
-#: a model may have words of them. A type that ONNX lacks is not missing in ONNX Runtime.
+#: ONNX Runtime's sentences, without a type of their own, for a node that only the CPU has a kernel
+#: for, an unknown operator or type, a kernel without a rank or a mode, and a model of a later
+#: release of ONNX. "Pad should be smaller than kernel." and "Only N can be zero." are not among
+#: them: they call a legal model wrong. They are whole, because a name in a model may have some of
+#: their words. A type that ONNX lacks is not missing in ONNX Runtime.
 _TYPES = "|".join(str(code) for code in TensorProto.DataType.values() if code)
 _NOT_IMPLEMENTED = re.compile(
     r"assigned to the default CPU EP, but fallback to CPU EP has been explicitly disabled"
@@ -212,6 +212,5 @@ def _array(value: Any) -> Any:
     if dtype is None:
         return value.numpy()
     raw = ctypes.string_at(value.data_ptr(), value.tensor_size_in_bytes())
-    return numpy_helper.to_array(
-        TensorProto(data_type=dtype.onnx, dims=value.shape(), raw_data=raw)
-    )
+    tensor = TensorProto(data_type=dtype.onnx, dims=value.shape(), raw_data=raw)
+    return numpy_helper.to_array(tensor)

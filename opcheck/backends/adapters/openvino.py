@@ -20,10 +20,9 @@ ABOUT = About("OpenVINO", "openvino", extra=True, threads=True, declares="query_
 _BF16 = DTYPES["bfloat16"].numpy
 #: Those that are one device: AUTO and its like would choose, and fall back in silence.
 _DEVICES = ("CPU", "GPU", "NPU")
-#: How its ONNX front end says that it does not know an operator, a type or a mode, a device that it
-#: has no implementation of a node, and pooling which ranks it has; every error is a RuntimeError.
-#: "Supported primitive descriptors list is empty" is not among them: that check fails where a
-#: kernel exists and cannot be set up.
+#: Sentences for an operator, type or mode that its ONNX front end does not know, a node that a
+#: device does not implement, and ranks of pooling; every error is a RuntimeError. "Supported
+#: primitive descriptors list is empty" is not among them: a kernel exists and cannot be set up.
 _NOT_IMPLEMENTED = re.compile(
     r"No conversion rule found for operations:"
     r"|^Unsupported (operation of type:|data type|padding mode)"

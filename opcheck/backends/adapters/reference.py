@@ -14,8 +14,8 @@ from opcheck.model import Array, BackendInfo, Task
 
 ABOUT = About("the evaluator onnx.reference", "onnx")
 
-#: How it says, beside NotImplementedError, that it lacks something: with an assertion that
-#: "ceil_mode is not supported with auto_pad", say.
+#: Its sentences for something missing, besides NotImplementedError, such as an assertion that
+#: "ceil_mode is not supported with auto_pad".
 _NOT_IMPLEMENTED = re.compile(r"\b[Nn]ot (yet )?(supported|implemented)\b|^Unsupported ")
 
 
@@ -54,6 +54,6 @@ class Evaluator:
 
     def repeated(self, inputs: Sequence[Array]) -> Bare:
         """The evaluator alone."""
-        # For the rest of this process: to do so for a call takes as long as a small one.
+        # For the rest of this process: a filter around each call takes as long as a small one.
         warnings.simplefilter("ignore")
         return Bare(partial(self.evaluator.run, None, self.task.feed(inputs)), list)

@@ -1,7 +1,6 @@
 """`saved:DIR`: outputs that were computed elsewhere and are judged here.
 
-DIR holds a folder for each case, as `opcheck.graph.folders` names it and lays it out. In place of
-outputs it may hold a text, see `opcheck.graph.folders`.
+DIR holds a folder for each case, with outputs or a text; see `opcheck.graph.folders`.
 """
 
 from collections.abc import Mapping, Sequence

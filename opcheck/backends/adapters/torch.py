@@ -20,7 +20,7 @@ from opcheck.opset import Parameter
 
 ABOUT = About("PyTorch's own functions", "torch", extra=True, threads=True)
 
-#: How torch says that a function has no kernel: "avg_pool2d" not implemented for 'Int'.
+#: torch's sentence for a missing kernel: "avg_pool2d" not implemented for 'Int'.
 _NOT_IMPLEMENTED = re.compile(r"not implemented for '")
 
 

@@ -14,7 +14,7 @@ from opcheck.model import Array, BackendInfo, Task
 
 ABOUT = About("tract", "tract", extra=True)
 
-#: How tract says that it has no such operator, element type or mode; every error is a TractError.
+#: tract's sentences for a missing operator, element type or mode; every error is a TractError.
 _NOT_IMPLEMENTED = re.compile(
     r"Unimplemented\(|Unknown DatumType |^[ \d:]*Unsupported |\bis not supported\b"
     r"|\bdoes not support (?:Bool|String|[FIU]\d+)\b"

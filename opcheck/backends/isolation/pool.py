@@ -46,13 +46,6 @@ class Job:
         """Return True if it goes through the file, where there is room for one."""
         return sum(memoryview(part).nbytes for part in question_parts(self.question)) > INLINE
 
-    def once_more(self, how: Loss, printed: str, handled: int) -> Job:
-        """Return the job to repeat after its process died, having answered `handled` questions."""
-        assert isinstance(how, Crashed | OutOfMemory)
-        questions = f"{handled:,} question{'s' * (handled != 1)}"
-        note = f"{how.how}; its process had answered {questions} before"
-        return replace(self, before=Reply(replace(how, how=note), printed))
-
     def final_reply(self, reply: Reply) -> Reply:
         """Return the job's reply once its last `reply` is there.
 
@@ -159,9 +152,11 @@ class Slot:
             except OpcheckError as error:  # and yet it could be used before
                 self._not_started(error)
         elif process:
-            answered = False
+            answered, seconds = False, None
+            if self.jobs:
+                seconds = max(self.jobs[0].question.timeout or 0, self._settings.timeout)
             try:
-                loss = self._answer(process) if readable else self._overdue(process)
+                loss = self._answer(process) if readable else process.loss(seconds)
                 answered = readable
             except (EOFError, ConnectionError, Damaged) as error:
                 loss = process.broken(error)
@@ -182,7 +177,9 @@ class Slot:
             seen = process.answer(Observed, job.ticket, (*question.inputs, *question.second))
             if isinstance(seen, Failure):
                 raise Defect(seen.message)
-            if not _is_whole(seen, question):
+            is_answered = seen.first is not None and (seen.kept is None) == (seen.again is None)
+            is_fed = all(len(run) == len(question.inputs) for run in seen.fed)
+            if not is_fed or (seen.exit is None and not is_answered):
                 raise Damaged("neither an answer nor an exit")
             limit = self._settings.memory_limit
             if limit is not None and seen.peak > limit:
@@ -197,13 +194,6 @@ class Slot:
         process.handled += 1
         return None
 
-    def _overdue(self, process: Process) -> Loss | None:
-        """Return why a silent worker has to be ended, else None."""
-        seconds = None
-        if self.jobs:
-            seconds = max(self.jobs[0].question.timeout or 0, self._settings.timeout)
-        return process.loss(seconds)
-
     def _lost(self, process: Process, how: Loss, *, answered: bool) -> None:
         """End a worker; the job that it was at work on, or has `answered`, is to blame."""
         at_work = process.channel.at_work()
@@ -216,7 +206,9 @@ class Slot:
             if isinstance(how, TimedOut) or not process.handled:
                 self._replies.append((job.ticket, job.final_reply(Reply(how, printed))))
             else:
-                self.again = job.once_more(how, printed, process.handled)
+                questions = f"{process.handled:,} question{'s' * (process.handled != 1)}"
+                note = f"{how.how}; its process had answered {questions} before"
+                self.again = replace(job, before=Reply(replace(how, how=note), printed))
         else:
             message = "it hung" if isinstance(how, TimedOut) else how.how
             words = printed.strip().partition("\n")[0]
@@ -243,15 +235,6 @@ class Slot:
         if self.again and self.again.before:
             self._replies.append((self.again.ticket, self.again.before))
         self.again = None
-
-
-def _is_whole(seen: Observed, question: Question) -> bool:
-    """Return True if what was seen is what comes of a question: an exit, or answers."""
-    fed = all(len(run) == len(question.inputs) for run in seen.fed)
-    return fed and (
-        seen.exit is not None
-        or (seen.first is not None and (seen.kept is None) == (seen.again is None))
-    )
 
 
 #: How long, in seconds, idle workers have to clean up after themselves.

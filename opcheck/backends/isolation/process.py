@@ -30,27 +30,26 @@ from opcheck.model import Array, BackendInfo, Crashed, OutOfMemory, TimedOut
 
 #: The connection holds several messages of the size that goes through it, in bytes.
 _BUFFER = 256 << 10
-#: How many seconds, and microseconds, the rest of a message may take: it is sent as a whole, and
-#: nobody waits for the rest of garbage.
+#: Seconds, and microseconds, that the rest of a message may take: messages are sent whole.
 _MESSAGE = struct.pack("ll", 2, 0)
-#: What a worker has printed is cut beyond this many bytes, so that it fills no memory.
+#: A worker's log is cut beyond this many bytes.
 _LONGEST_LOG = 16 << 20
 _TAIL = 8 << 10
-#: How many seconds may lie between the end of a connection and that of its process.
+#: Seconds between the end of a connection and the end of its process.
 _MOMENT = 1.0
-#: How many seconds a killed process may take to be gone; one that a driver holds may take for ever.
+#: Seconds that a killed process may take to be gone; one that a driver holds may take for ever.
 _LAST = 5.0
-#: How often at most, in seconds, the memory of a worker and what it has printed are measured.
+#: The least seconds between measurements of a worker's memory and log.
 _MEASURE = 0.1
-#: Python found as the parent found it, not by the folder that happens to be the working directory.
+#: The worker's program, which finds modules where the parent does, not in its working directory.
 _START = "import sys, json; sys.path[:] = json.loads(sys.argv[1])['path']; "
 _START += "from opcheck.backends.isolation.worker import main; main(sys.argv[1])"
 
 
 def _module_path(environment: Mapping[str, str]) -> list[str]:
-    """Return where a worker finds modules: as its parent, but by its own PYTHONPATH if it has one.
+    """Return a worker's path for modules: its parent's, or with its own PYTHONPATH instead.
 
-    Then the parent's has no say, so that a build that is missing is not taken from there.
+    Without the parent's entries, no other build is found there where its own is missing.
     """
     if "PYTHONPATH" not in environment:
         return sys.path
@@ -75,9 +74,8 @@ def fits(size: int) -> bool:
 class BackendSettings:
     """Limits and options of a backend's processes.
 
-    `timeout` is in seconds a question that does not ask for more, `memory_limit` in bytes, and
-    `start_timeout` in seconds from the start of a process until its backend is imported. `name` is
-    what the user calls it, if that is no address.
+    `timeout` is in seconds a question, unless that asks for more; `start_timeout` in seconds until
+    the backend is imported; `memory_limit` in bytes. `name` is the user's, if that is no address.
     """
 
     address: str
@@ -154,12 +152,9 @@ class Process:
             except (OSError, ValueError):
                 self._close()
                 raise
-            self.channel = Channel(Connection(ours.detach()), self._file, at_worker=False)
-
-    @property
-    def connection(self) -> Connection[Any, Any]:
-        """Connection that becomes readable when the worker replies or ends."""
-        return self.channel.connection
+            #: It becomes readable when the worker replies or ends.
+            self.connection: Connection[Any, Any] = Connection(ours.detach())
+            self.channel = Channel(self.connection, self._file, at_worker=False)
 
     def greeting(self) -> BackendInfo | None:
         """Return the backend once the worker has said hello, None if it has not yet.
@@ -256,7 +251,9 @@ class Process:
         kin, total = self._family(), 0
         for process in kin:
             with suppress(psutil.Error):
-                total += process.memory_info().rss if len(kin) == 1 else _share(process)
+                # Without the parts of others in common memory, which only Linux knows.
+                share = getattr(process.memory_full_info(), "pss", 0) if len(kin) > 1 else 0
+                total += share or process.memory_info().rss
         return total
 
     def kill(self) -> str:
@@ -288,7 +285,7 @@ class Process:
         self.wait(monotonic() + _LAST)
         printed = self._printed()
         with suppress(OSError):
-            self.channel.connection.close()
+            self.connection.close()
         self._close()
         return printed.decode(errors="replace")
 
@@ -299,12 +296,6 @@ class Process:
 
     def _printed(self) -> bytes:
         return os.pread(self._log, _TAIL, max(0, os.fstat(self._log).st_size - _TAIL))
-
-
-def _share(process: psutil.Process) -> int:
-    """Memory of a process, without the parts of others in what several have in common."""
-    share: int = getattr(process.memory_full_info(), "pss", 0)  # Linux alone knows
-    return share or process.memory_info().rss
 
 
 def kill(processes: Sequence[Process]) -> list[str]:

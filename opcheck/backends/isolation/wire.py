@@ -36,8 +36,8 @@ from opcheck.dtypes import ELEMENT_TYPES, DType
 from opcheck.model import Array, Foreign, Items, Question
 from opcheck.model.question import Hold, Measure, Release
 
-#: Messages up to this many bytes go through the connection. It holds several of them, so that
-#: nobody ever waits until the other has read, and takes each at once, so none comes in pieces.
+#: Messages up to this many bytes go through the connection. It holds several of them, so that no
+#: sender waits for the reader, and takes each at once, so that none comes in pieces.
 INLINE = 16_000
 #: The number of the message, how many parts it has, and whether they follow or lie in the file.
 _HEAD = struct.Struct("<qq?")
@@ -45,9 +45,9 @@ _HEAD = struct.Struct("<qq?")
 #: message or 0; the message follows.
 _MARK, _UNREAD, _START = 0, 8, 16
 _NUMBER = struct.Struct("<q")
-#: So many bytes of the file stay when a message was read: to get memory again takes long.
+#: So many bytes of the file stay after a message was read: to get new memory takes long.
 _KEPT = 32 << 20
-#: How long, in seconds, a worker sleeps until it looks again whether its last answer was read.
+#: Seconds between a worker's checks that its last answer was read.
 _NAP = 0.0005
 
 
@@ -278,11 +278,10 @@ def read_answer(
             raise ValueError("a time is negative")
         return answer  # type: ignore[no-any-return]
     except _GARBAGE as error:
-        raise Damaged(_said(error)) from error
+        raise Damaged(_first_defect(error)) from error
 
 
-def _said(error: Exception) -> str:
-    """The first defect of an answer, in one line."""
+def _first_defect(error: Exception) -> str:
     findings = getattr(error, "errors", None)
     if findings is None:
         return f"{type(error).__name__}: {error}"
@@ -319,7 +318,6 @@ def _bytes(array: Array) -> memoryview:
 
 
 def _same(one: Array, other: Array) -> bool:
-    """Bit for bit; dtype and shape too."""
     if one.shape != other.shape or one.dtype != other.dtype:
         return False
     # As bytes, for a backend may have changed how NumPy compares; in pieces that are soon copied.

@@ -22,12 +22,11 @@ from opcheck.model import Array, BackendInfo, Task
 
 PLACEHOLDERS = ("model", "inputs", "outputs")
 
-#: "Not implemented here". In the protocol of automake's tests, which other test runners speak too,
-#: this status skips a test. Small numbers will not do: programs return the error codes of their
-#: libraries, and 3 is what abort() returns on Windows.
+#: "Not implemented here", as automake's tests and other test runners skip a test. Programs return
+#: their libraries' error codes, and abort() on Windows 3, so small numbers will not do.
 UNSUPPORTED = 77
-#: "Nothing was computed, through no fault of the model", such as a device that is not there. In the
-#: same protocol: the test could not be set up.
+#: "Nothing was computed, through no fault of the model", such as without a device. In the same
+#: protocol: the test could not be set up.
 NOT_RUN = 99
 #: Status of a shell whose command cannot be run, and of ssh whose host cannot be reached: no
 #: refusal of the model.
@@ -110,7 +109,6 @@ def one_shot(info: BackendInfo, words: tuple[str, ...]) -> Adapted:
 def _run(
     words: tuple[str, ...], task: Task, model: ModelProto, inputs: Sequence[Array]
 ) -> Sequence[Array]:
-    """Return the outputs that the program leaves in a folder of its own."""
     with new_folder() as name:
         folder = Path(name)
         paths = (folder / MODEL, folder / DATA_SET, folder / "outputs")

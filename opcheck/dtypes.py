@@ -104,10 +104,7 @@ def named(value: object) -> DType | None:
 
 
 def limits(dtype: DType) -> tuple[float, float]:
-    """The lowest and the largest finite value; exact integers for integer types.
-
-    Of complex types those of either part.
-    """
+    """Return the least and the largest finite value, of complex types those of a part."""
     if dtype.kind == "complex":
         dtype = PARTS[dtype.name]
     if dtype.kind == "float":
@@ -157,10 +154,9 @@ def element_type(array: NDArray[Any]) -> DType | None:
 def round_to(values: NDArray[np.float64], dtype: DType) -> NDArray[Any]:
     """`values` in `dtype`, rounded once, to nearest, ties to even; too large becomes infinite.
 
-    NumPy's own float64 → float32 and float64 → float16 casts do that; ml_dtypes' cast to
-    bfloat16 goes through float32 and may round twice.
-
-    Raises ValueError where an integer or bool dtype cannot hold a value exactly.
+    NumPy's own float64 → float32 and float64 → float16 casts do that; ml_dtypes' cast to bfloat16
+    goes through float32 and may round twice. Raises ValueError for a value that an integer or bool
+    dtype cannot hold.
     """
     if dtype.kind != "float":
         low, high = limits(dtype)

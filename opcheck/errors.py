@@ -77,10 +77,7 @@ class Unwritable(OpcheckError):
 
 @dataclass(frozen=True, order=True)
 class Problem:
-    """One thing wrong with one place of one file; line and column count from 1.
-
-    Line 0 means the file as a whole.
-    """
+    """A problem at a place of a file; line and column count from 1, and line 0 is the file."""
 
     file: str
     line: int

@@ -40,8 +40,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     option("--opcheck-backend", help=about, **repeated)
     about = "A ledger: what it lists has to fail as listed. Repeatable."
     option("--opcheck-known", help=about, **repeated)
-    about = "smoke, core (the default) or deep."
-    option("--opcheck-level", help=about, choices=_LEVELS)
+    option("--opcheck-level", choices=_LEVELS, help="smoke, core (the default) or deep.")
     about = "Seconds that a backend has for a case; 30 by default."
     option("--opcheck-timeout", help=about, type=float)
     about = "Fail where a backend does not support a case, instead of skipping it."
@@ -156,21 +155,13 @@ _KEY = pytest.StashKey[_Judges]()
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Prepare the judges; no backend is started yet."""
-    config.stash[_KEY] = _Judges(config)
-
-
-def pytest_unconfigure(config: pytest.Config) -> None:
-    """End the backends."""
-    if judges := config.stash.get(_KEY, None):
-        judges.stack.close()
+    """Prepare the judges, whose backends are started later, and ended with pytest."""
+    judges = config.stash[_KEY] = _Judges(config)
+    config.add_cleanup(judges.stack.close)
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> CollectedCaseFile | None:
-    """Collect case files, where a backend is named: those on the command line, and what has cases.
-
-    Of other files only the ones with a line that begins with `cases:` or `op:` are case files.
-    """
+    """Collect case files if a backend is named: those on the command line, and those with cases."""
     config = parent.config
     if file_path.suffix not in _SUFFIXES or not config.stash[_KEY].backends:
         return None

@@ -121,10 +121,7 @@ class Session:
         return [backend.info for backend in self.backends]
 
     def connect(self, cases: Sequence[Case] = ()) -> None:
-        """Wait until the backends, and the oracles that `cases` name, can be asked.
-
-        Raises UsageError and BackendUnavailable with everything that is wrong with them.
-        """
+        """Wait for the backends, and for the oracles of `cases`; raise all their errors as one."""
         # Backends that failed once stay unusable; wrong cases concern this call only.
         if self._failure:
             raise self._failure

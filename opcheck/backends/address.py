@@ -111,10 +111,7 @@ def built_in() -> tuple[str, ...]:
 
 
 def entry_points() -> Mapping[str, EntryPoint]:
-    """The kinds that other installed distributions offer, by name.
-
-    Raises UsageError for a name that two distributions, or opcheck too, have: it is ambiguous.
-    """
+    """Return the kinds that other distributions offer, by name; raise UsageError for clashes."""
     # Takes ten times as long as the rest of this module, and most runs name built-in kinds only.
     from importlib import metadata
 

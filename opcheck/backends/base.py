@@ -24,11 +24,7 @@ class ProcessDied(Exception):
 
 @contextmanager
 def own_part() -> Iterator[None]:
-    """Around an adapter's own work, such as building the model: raises Defect for its bugs.
-
-    They would otherwise look like refusals of the model. NodeError, WrongOperator and MemoryError
-    pass.
-    """
+    """Around an adapter's own work: raises Defect for its bugs, which would look like refusals."""
     try:
         yield
     except (NodeError, WrongOperator, MemoryError):

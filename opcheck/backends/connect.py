@@ -1,6 +1,4 @@
-"""From an address to the backend itself: here its code is imported.
-
-That belongs in a process of its own; see `opcheck.backends.isolation`.
+"""From an address to the backend itself, whose code is imported here, in a process of its own.
 
 Users' modules are looked for in the working directory, on PYTHONPATH, and among installed packages,
 in this order. A file in the working directory that is named like an engine, such as `torch.py`,
@@ -37,10 +35,7 @@ _BASES = ("opcheck.", "onnx.backend.base")
 
 @contextmanager
 def blamed(what: str) -> Iterator[None]:
-    """Around a user's code: raises BackendUnavailable, `what` with the exception and its place.
-
-    OpcheckErrors pass.
-    """
+    """Around a user's code: raises BackendUnavailable, `what` with the exception and its place."""
     try:
         yield
     except (OpcheckError, KeyboardInterrupt):
@@ -199,11 +194,7 @@ def adapter(kind: str) -> ModuleType:
 
 
 def connect(address: Address | str) -> Backend:
-    """Return the backend at `address`; its own spelling of that is the canonical one.
-
-    Raises UsageError for a useless detail or option, and BackendUnavailable, with a hint, for a
-    backend that cannot be used here.
-    """
+    """Return the backend, whose own address is canonical; raise UsageError, BackendUnavailable."""
     if isinstance(address, str):
         address = parse(address)
     if address.kind in built_in():

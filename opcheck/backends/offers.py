@@ -1,8 +1,4 @@
-"""The choices for `-b`, and the result of trying each.
-
-No third party's code is imported here: each backend is tried in a process of its own, where it may
-break, hang or die.
-"""
+"""The choices for `-b`, each tried in a process of its own, where it may break, hang or die."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -74,12 +70,11 @@ def offers(profiles: Mapping[str, Profile]) -> tuple[list[Offer], list[OpcheckEr
 
 
 def _built_in(kind: str) -> Offer:
-    about: About = adapter(kind).ABOUT
-    # Such a kind says in its summary what to write.
-    is_template = f"{kind}:" in about.summary
-    profile = Profile(kind, Address(kind))
+    about = about_kind(kind)
     version = version_of(about.distribution) if about.distribution else ""
-    return Offer(profile, "built in", about, version, is_template)
+    # The summary of such a kind shows what to write.
+    is_template = f"{kind}:" in about.summary
+    return Offer(Profile(kind, Address(kind)), "built in", about, version, is_template)
 
 
 def _entry_point(name: str, point: metadata.EntryPoint) -> Offer:
@@ -106,8 +101,7 @@ def tried(
 ) -> list[Offer]:
     """Connect all offers but templates at once, each in a process that ends with this call.
 
-    A backend that is silent for `seconds` cannot be used. `look` is called now and then and may
-    raise.
+    A backend that is silent for `seconds` cannot be used. `look` is called meanwhile; it may raise.
     """
     started: list[tuple[Offer, Process | None]] = []
     until = monotonic() + seconds

@@ -13,7 +13,7 @@ import click
 
 from opcheck.cli import interrupt, options, timing_gate
 from opcheck.cli.console import output, progress
-from opcheck.cli.options import Duration, OutputCommand, OutputPath, end, flag, leave
+from opcheck.cli.options import Duration, OutputCommand, OutputPath, end, flag, leave, number
 from opcheck.errors import Exit, Unwritable, UsageError
 from opcheck.report.plain_text import alike, plural
 
@@ -37,10 +37,9 @@ _written = partial(click.option, type=OutputPath(dir_okay=False), metavar="FILE"
 @click.option(
     "--threads", type=click.IntRange(min=1), default=1, show_default=True, help="Of a backend."
 )
-@click.option(
+@number(
     "--workers",
     type=click.IntRange(min=3),
-    metavar="N",
     help="Processes of each backend; each has its own luck with memory.  [default: 5]",
 )
 @click.option("--seconds", type=Duration(), help="At most for a case.  [default: 20]")

@@ -13,7 +13,7 @@ import click
 from opcheck.cli import options
 from opcheck.cli.console import counted, output
 from opcheck.cli.group import Commands
-from opcheck.cli.options import PATH, OutputCommand, OutputPath, end, flag, output_option
+from opcheck.cli.options import PATH, OutputCommand, OutputPath, end, flag, number, output_option
 from opcheck.errors import Exit, UsageError
 from opcheck.report.plain_text import one_line, plural
 
@@ -60,12 +60,11 @@ def _is_replaced(folder: Path, words: Sequence[str]) -> bool:
 @options.selection_options
 @output_option("folder", OutputPath(_is_replaced), "DIR", "The folder to be made.")
 @flag("--force", help="Replace a folder that this command wrote.")
-@click.option(
+@number(
     "--data-sets",
     type=click.IntRange(min=1, max=1000),
     default=1,
     show_default=True,
-    metavar="N",
     help="So many data sets a case, of other random numbers each; a case with nothing random in"
     " it, or with its answer written out, has one.",
 )

@@ -9,7 +9,7 @@ import click
 
 from opcheck.cli import interrupt, options
 from opcheck.cli.console import counted, output, print_records
-from opcheck.cli.options import chosen_cases, end, flag, leave
+from opcheck.cli.options import chosen_cases, end, flag, leave, number
 from opcheck.errors import Exit, UsageError, did_you_mean
 from opcheck.report.plain_text import plural
 
@@ -22,12 +22,11 @@ if TYPE_CHECKING:
 @options.selection_options
 @click.option("--mutant", "names", multiple=True, metavar="NAME", help="Only this mutant.")
 @flag("--groups", help="The other way round: what the cases of each name show that no others do.")
-@click.option(
+@number(
     "--tries",
     type=click.IntRange(min=0),
     default=2000,
     show_default=True,
-    metavar="N",
     help="Nodes to try before no case is proposed for a mutant that survives.",
 )
 @options.processes_option

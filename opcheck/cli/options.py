@@ -191,10 +191,7 @@ def chosen_cases(
     bench: bool = False,
     **selection: Any,
 ) -> tuple[tuple[Case, ...], str]:
-    """The cases that `selection_options` select, or of `bench` those to time; and how, in words.
-
-    Raises UsageError where they name what does not exist.
-    """
+    """Return the selected cases, of `bench` those to time, and a description; raise UsageError."""
     from opcheck.suite import Selection, check_case_files, choose, load_all, load_bench
 
     if bench:

@@ -61,16 +61,11 @@ def medians(pairs: Sequence[Pair]) -> dict[int, float]:
 
 @dataclass(frozen=True)
 class Ratio:
-    """The seconds of one backend over those of another, with an interval of 95 %.
-
-    `pairs` counts the rounds that both took part in, `workers` the processes they were spread over.
-    """
+    """The seconds of one backend over those of another, with an interval of 95 %."""
 
     value: float
     low: float
     high: float
-    pairs: int
-    workers: int
 
 
 def ratio(one: Timing, base: Timing) -> Ratio | None:
@@ -99,7 +94,7 @@ def ratio(one: Timing, base: Timing) -> Ratio | None:
     value = math.log(_median(one) / _median(base))
     ends = [value, *_over_workers(units), *_over_rounds(logs)]
     low, high = math.exp(min(ends)), math.exp(max(ends))
-    return Ratio(math.exp(value), low, high, len(logs), len(units))
+    return Ratio(math.exp(value), low, high)
 
 
 def _median(timing: Timing) -> float:
@@ -119,13 +114,13 @@ def words(ratio: Ratio) -> Word:
     return "same" if 1 / near <= ratio.low and ratio.high <= near else "unclear"
 
 
-def precise(ratio: Ratio, limit: float = LIMIT) -> bool:
+def precise(ratio: Ratio) -> bool:
     """Return True if more rounds are needless; call it only after each of `LOOKS`.
 
     More rounds do not help where processes differ: the limit may never be reached.
     """
     # Half the width of the interval, as a part of the ratio.
-    return ratio.low > 0 and math.sqrt(ratio.high / ratio.low) - 1 <= limit
+    return ratio.low > 0 and math.sqrt(ratio.high / ratio.low) - 1 <= LIMIT
 
 
 def _over_workers(units: Sequence[float]) -> tuple[float, float]:

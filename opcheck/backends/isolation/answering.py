@@ -25,35 +25,13 @@ from opcheck.model.question import Elapsed, Hold, Measure, Ready, Release, Relea
 _TAIL = 8 << 10
 
 
-class _Printed:
-    """Captured output, including file descriptors 1 and 2, in the file `log`."""
-
-    def __init__(self, log: int) -> None:
-        self._log = log
-        self._flush_c = ctypes.CDLL(None).fflush
-
-    def take(self) -> str:
-        """Return the end of the output since the last call."""
-        for stream in (sys.stdout, sys.stderr):
-            with suppress(BaseException):  # a backend may have closed or replaced them
-                stream.flush()
-        self._flush_c(None)
-        with suppress(OSError):  # or have closed this
-            size = os.fstat(self._log).st_size
-            if size:
-                tail = os.pread(self._log, _TAIL, max(0, size - _TAIL))
-                os.ftruncate(self._log, 0)
-                return tail.decode(errors="replace")
-        return ""
-
-
 class Answering:
-    """A worker that answers questions; `home` is its process."""
+    """A worker that answers questions; `home` is its process, `given` the arguments of that."""
 
     def __init__(self, home: int, given: Mapping[str, Any]) -> None:
-        self._home, self._is_measured = home, given["measured"]
+        self._home, self._is_measured, self._log = home, given["measured"], given["log"]
         self._channel = Channel(Connection(given["control"]), given["file"], at_worker=True)
-        self._printed = _Printed(given["log"])
+        self._flush_c = ctypes.CDLL(None).fflush
         self._held: Held | None = None
 
     def connect(self, address: str) -> bool:
@@ -67,7 +45,7 @@ class Answering:
         except (BackendUnavailable, UsageError) as error:
             hello = answer_parts(Failure(error.message, error.hint, isinstance(error, UsageError)))
         self._end_if_forked()
-        self._printed.take()
+        self._take_printed()
         self._channel.send(0, hello)
         return hasattr(self, "_backend")
 
@@ -81,7 +59,7 @@ class Answering:
                 seen = execute(self._backend, question, alone=True)
                 self._end_if_forked()
                 peak = _peak() if self._is_measured else 0
-                noted = replace(seen, printed=self._printed.take(), peak=peak)
+                noted = replace(seen, printed=self._take_printed(), peak=peak)
                 answer = answer_parts(noted, (*question.inputs, *question.second))
             else:
                 answer = answer_parts(self._timed(question))
@@ -92,7 +70,7 @@ class Answering:
         except (MemoryError, OSError) as error:
             # If the backend was not asked yet its data did not fit, else its answer.
             failed = CallFailure("MemoryError", type(error).__name__, str(error), documented=False)
-            answer = answer_parts(Observed(seen.stage, failed, printed=self._printed.take()))
+            answer = answer_parts(Observed(seen.stage, failed, printed=self._take_printed()))
         except Exception:  # a bug of opcheck: `execute` lets no exception of a backend through
             answer = answer_parts(Failure(traceback.format_exc()))
         self._channel.send(number or self._channel.at_work(), answer)
@@ -103,16 +81,30 @@ class Answering:
             if isinstance(asked, Hold):
                 self._held = None
                 self._held = Held(self._backend, asked.question)
-                self._printed.take()  # printed while preparing: no part of any sample
+                self._take_printed()  # printed while preparing: no part of any sample
                 return self._held.ready
             assert self._held
             if isinstance(asked, Measure):
                 return self._held.elapsed(asked)
             held, self._held = self._held, None
-            return held.released(self._printed.take(), other=asked.other)
+            return held.released(self._take_printed(), other=asked.other)
         except BaseException as error:
             self._held = None
             return Failure(f"{type(error).__name__}: {message_of(error)}".removesuffix(": "))
+
+    def _take_printed(self) -> str:
+        """Return the end of what was printed since the last call."""
+        for stream in (sys.stdout, sys.stderr):
+            with suppress(BaseException):  # a backend may have closed or replaced them
+                stream.flush()
+        self._flush_c(None)
+        with suppress(OSError):  # or have closed this
+            size = os.fstat(self._log).st_size
+            if size:
+                tail = os.pread(self._log, _TAIL, max(0, size - _TAIL))
+                os.ftruncate(self._log, 0)
+                return tail.decode(errors="replace")
+        return ""
 
     def _end_if_forked(self) -> None:
         """End this process if it is not the one at `home`: its backend forked, and nobody asked."""

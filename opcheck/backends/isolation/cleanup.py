@@ -69,10 +69,7 @@ def _marked() -> Iterator[tuple[int, str]]:
 
 @contextmanager
 def guarded_folder() -> Iterator[Path]:
-    """A folder for what workers leave behind. Those whose own folders are in it end with it.
-
-    Raises BackendUnavailable where there is no room for a folder or a process.
-    """
+    """A folder for the folders of workers, which end with it; raises BackendUnavailable."""
     from opcheck.errors import BackendUnavailable
 
     try:

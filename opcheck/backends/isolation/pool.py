@@ -242,10 +242,7 @@ _FAREWELL = 0.5
 
 
 class Pool:
-    """The workers of one backend, `workers` at most; the first starts now.
-
-    Raises BackendUnavailable where the system has no room for it.
-    """
+    """At most `workers` workers of a backend; the first starts now. Raises BackendUnavailable."""
 
     def __init__(self, settings: BackendSettings, workers: int = 1) -> None:
         self.address = settings.name or settings.address
@@ -257,10 +254,7 @@ class Pool:
         self._slots[0].process = Process(settings)
 
     def connected(self, meanwhile: Callable[[], None] = lambda: None) -> BackendInfo:
-        """Wait for the backend, and call `meanwhile` now and then, which may raise to end that.
-
-        Raises BackendUnavailable or UsageError if the backend cannot be used.
-        """
+        """Wait for the backend; raise BackendUnavailable or UsageError, or as `meanwhile` does."""
         first = self._slots[0]
         while first.info is None:
             meanwhile()

@@ -44,10 +44,7 @@ _FAILURES: dict[str, type[Exception]] = {
 
 
 class Conversation:
-    """A running program; `version` is what it calls itself. Ends with this object, or with Python.
-
-    Raises BackendUnavailable where the program does not start, or says no hello.
-    """
+    """A running program; `version` is what it calls itself. Raises BackendUnavailable."""
 
     #: The model that the program has; it has one at a time.
     model: bytes | None = None
@@ -62,7 +59,7 @@ class Conversation:
             folder.cleanup()
             raise BackendUnavailable(f"{words[0]} cannot be started: {error.strerror}") from error
         self._folder = Path(folder.name)
-        #: Ends the program, and removes its file; `alive` until then.
+        #: Ends the program, at the latest with this object or Python; `alive` until then.
         self.close = weakref.finalize(self, _end, self._process, folder)
         try:
             self.version = read_hello(self._line())

@@ -38,55 +38,47 @@ class DType:
         return {"float32": "FLOAT", "float64": "DOUBLE"}.get(self.name, self.name.upper())
 
 
-def _table() -> dict[str, DType]:
-    floats = [
-        DType("float16", np.dtype(np.float16), 10, "tensor(float16)", "float", 11, -24),
-        DType("bfloat16", np.dtype(ml_dtypes.bfloat16), 16, "tensor(bfloat16)", "float", 8, -133),
-        DType("float32", np.dtype(np.float32), 1, "tensor(float)", "float", 24, -149),
-        DType("float64", np.dtype(np.float64), 11, "tensor(double)", "float", 53, -1074),
-    ]
-    codes = {"uint8": 2, "int8": 3, "uint16": 4, "int16": 5}
-    codes |= {"int32": 6, "int64": 7, "uint32": 12, "uint64": 13}
-    integers = [DType(n, np.dtype(n), code, f"tensor({n})", "int") for n, code in codes.items()]
-    truth = DType("bool", np.dtype(np.bool_), 9, "tensor(bool)", "bool")
-    return {dtype.name: dtype for dtype in [*floats, *integers, truth]}
-
-
-def _others() -> dict[str, DType]:
-    minifloats = {
-        "float8e4m3fn": (ml_dtypes.float8_e4m3fn, 17),
-        "float8e4m3fnuz": (ml_dtypes.float8_e4m3fnuz, 18),
-        "float8e5m2": (ml_dtypes.float8_e5m2, 19),
-        "float8e5m2fnuz": (ml_dtypes.float8_e5m2fnuz, 20),
-        "float8e8m0": (ml_dtypes.float8_e8m0fnu, 24),
-        "float6e2m3": (ml_dtypes.float6_e2m3fn, 27),
-        "float6e3m2": (ml_dtypes.float6_e3m2fn, 28),
-        "float4e2m1": (ml_dtypes.float4_e2m1fn, 23),
-    }
-    narrow = {
-        "uint4": (ml_dtypes.uint4, 21),
-        "int4": (ml_dtypes.int4, 22),
-        "uint2": (ml_dtypes.uint2, 25),
-        "int2": (ml_dtypes.int2, 26),
-    }
-    kinds: list[tuple[dict[str, tuple[type, int]], Kind]] = [
-        (minifloats, "minifloat"),
-        (narrow, "int"),
-        ({"complex64": (np.complex64, 14), "complex128": (np.complex128, 15)}, "complex"),
-        ({"string": (np.object_, 8)}, "string"),
-    ]
+def _table(kind: Kind, **types: tuple[type, int]) -> dict[str, DType]:
     return {
         name: DType(name, np.dtype(type_), code, f"tensor({name})", kind)
-        for names, kind in kinds
-        for name, (type_, code) in names.items()
+        for name, (type_, code) in types.items()
     }
 
 
+_FLOATS = (
+    DType("float16", np.dtype(np.float16), 10, "tensor(float16)", "float", 11, -24),
+    DType("bfloat16", np.dtype(ml_dtypes.bfloat16), 16, "tensor(bfloat16)", "float", 8, -133),
+    DType("float32", np.dtype(np.float32), 1, "tensor(float)", "float", 24, -149),
+    DType("float64", np.dtype(np.float64), 11, "tensor(double)", "float", 53, -1074),
+)
 #: Every element type of real numbers that a case file may use, and bool, by its name there.
-BASIC = _table()
+BASIC = {
+    **{dtype.name: dtype for dtype in _FLOATS},
+    **_table("int", uint8=(np.uint8, 2), int8=(np.int8, 3), uint16=(np.uint16, 4)),
+    **_table("int", int16=(np.int16, 5), int32=(np.int32, 6), int64=(np.int64, 7)),
+    **_table("int", uint32=(np.uint32, 12), uint64=(np.uint64, 13)),
+    **_table("bool", bool=(np.bool_, 9)),
+}
 #: Those, and all others that tensors of whole models may have; strings are Python's, in NumPy.
-ELEMENT_TYPES = {**BASIC, **_others()}
-#: What the parts of a complex number are.
+ELEMENT_TYPES = {
+    **BASIC,
+    **_table(
+        "minifloat",
+        float8e4m3fn=(ml_dtypes.float8_e4m3fn, 17),
+        float8e4m3fnuz=(ml_dtypes.float8_e4m3fnuz, 18),
+        float8e5m2=(ml_dtypes.float8_e5m2, 19),
+        float8e5m2fnuz=(ml_dtypes.float8_e5m2fnuz, 20),
+        float8e8m0=(ml_dtypes.float8_e8m0fnu, 24),
+        float6e2m3=(ml_dtypes.float6_e2m3fn, 27),
+        float6e3m2=(ml_dtypes.float6_e3m2fn, 28),
+        float4e2m1=(ml_dtypes.float4_e2m1fn, 23),
+    ),
+    **_table("int", uint4=(ml_dtypes.uint4, 21), int4=(ml_dtypes.int4, 22)),
+    **_table("int", uint2=(ml_dtypes.uint2, 25), int2=(ml_dtypes.int2, 26)),
+    **_table("complex", complex64=(np.complex64, 14), complex128=(np.complex128, 15)),
+    **_table("string", string=(np.object_, 8)),
+}
+#: The types of the parts of complex numbers.
 PARTS = {"complex64": BASIC["float32"], "complex128": BASIC["float64"]}
 #: Every element type a case file may use.
 DTYPES = {n: d for n, d in ELEMENT_TYPES.items() if n in BASIC or d.kind in ("complex", "string")}

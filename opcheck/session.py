@@ -213,10 +213,7 @@ class LiveRun:
     def results(
         self, is_shown: Callable[[LiveResult | Record], bool] | None = None
     ) -> Iterator[Record]:
-        """Judge every case on every backend, in order; yield results as they come.
-
-        Failures that are shown in full are diagnosed, by default those that make the run fail.
-        """
+        """Yield all results in order; diagnose those shown, by default those that fail the run."""
         red = reds_of(self.header)
         request = self.request
         is_excused = request.shipped_ledgers and any(one.source.shipped for one in request.asked)

@@ -27,9 +27,8 @@ _TICK = 0.05
 class Offer:
     """A backend that can be asked for.
 
-    `version` is that of the distribution it comes from, "" where that is not installed, or where
-    there is none. `is_template`: it needs a detail that only its user knows. Once it was tried, it
-    has an `info`, or an `error`.
+    `version` is that of its distribution, "" without an installed one. `is_template`: it needs a
+    detail that only its user knows. Once it was tried, it has an `info`, or an `error`.
     """
 
     profile: Profile

@@ -72,10 +72,7 @@ class Repeated:
 
 
 def _queued() -> float:
-    """Return for how many seconds threads of this process were ready and did not run.
-
-    0 where the system does not say so; Linux does. NaN where a thread ended meanwhile.
-    """
+    """Return seconds that threads were ready and did not run; NaN if one ended, 0 if not Linux."""
     try:
         return 1e-9 * sum(int(one.read_bytes().split()[1]) for one in _THREADS.glob("*/schedstat"))
     except (OSError, IndexError):
@@ -83,11 +80,7 @@ def _queued() -> float:
 
 
 class Held(Repeated):
-    """One task with its data, `ready` to be run.
-
-    Where the adapter is opcheck's and can, runs are timed without what it does to bring arrays to
-    the backend and back.
-    """
+    """One task with its data, `ready` to be run, if possible without its adapter's conversions."""
 
     def __init__(self, backend: Backend, question: Question) -> None:
         gc.disable()

@@ -356,10 +356,7 @@ def check_files(
     read_from: Iterable[Path | None] = (),
     wrong: Iterable[str] = (),
 ) -> None:
-    """Raise UsageError with every file that cannot be written, and what else is `wrong`.
-
-    Each is named as the command line does. The command also reads `read_from`.
-    """
+    """Raise UsageError with `wrong`, and every file that cannot be written or is also read."""
     found = [*wrong]
     taken = [path for path in read_from if path not in (None, STANDARD)]
     for said, path in files:

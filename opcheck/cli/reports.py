@@ -143,12 +143,13 @@ class Reports:
         self._resumed = None if resumed is None else _File(resumed)
         #: What lines are added to.
         self._growing = [*self._streams, *filter(None, [self._resumed])]
-        self._has_new = self._is_unordered = False
 
-    def begin(self, header: Header, kept: Iterable[Record] = ()) -> None:
+    def begin(self, header: Header, kept: Sequence[Record] = ()) -> None:
         """Empty all files, put `kept` in the resumed one, begin the streams; raises Unwritable."""
         from opcheck.report import store
 
+        #: New results stand behind those that were kept, wherever they belong.
+        self._is_unordered = bool(kept)
         if self._resumed:
             # Nobody else may be going on with it, before and after it is replaced.
             self._resumed.open(empty=False)
@@ -169,8 +170,6 @@ class Reports:
         line = store.record(result) if files else ""
         for one in files:
             one.write(line)
-        self._is_unordered |= is_kept and self._has_new
-        self._has_new |= not is_kept
 
     def finish(self, run: Run, lacking: Sequence[str], revised: Sequence[Record] = ()) -> Ending:
         """Write the rest of all files; return the ending, which files that failed change.
@@ -189,8 +188,8 @@ class Reports:
         for one in self._growing:
             one.write(store.footer(run.records, ending, revised))
             one.close()
-            unordered = one is self._resumed and self._is_unordered
-            if (unordered or revised) and not one.error and one.target.path.is_file():
+            is_unordered = one is self._resumed and self._is_unordered
+            if (is_unordered or revised) and not one.error and one.target.path.is_file():
                 text = "".join(f"{line}\n" for line in store.lines(replace(run, ending=ending)))
                 try:
                     write_text(one.target.path, text)

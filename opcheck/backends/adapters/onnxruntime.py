@@ -25,11 +25,10 @@ ABOUT = About("ONNX Runtime", "onnxruntime", threads=True, declares="its registr
 _CPU = "CPUExecutionProvider"
 #: Types, by ONNX Runtime's names, that its Python layer only knows as bytes.
 _RAW = {t: d for t, d in BY_TEXT.items() if d.kind == "minifloat" or d.numpy.kind == "V"}
-#: ONNX Runtime's sentences, without a type of their own, for a node that only the CPU has a kernel
-#: for, an unknown operator or type, a kernel without a rank or a mode, and a model of a later
-#: release of ONNX. "Pad should be smaller than kernel." and "Only N can be zero." are not among
-#: them: they call a legal model wrong. They are whole, because a name in a model may have some of
-#: their words. A type that ONNX lacks is not missing in ONNX Runtime.
+#: ONNX Runtime's sentences for a node that only the CPU has a kernel for, an unknown operator or
+#: type of ONNX, a kernel without a rank or a mode, and a model of a later release of ONNX. They are
+#: whole, because a name in a model may have some of their words. "Pad should be smaller than
+#: kernel." and "Only N can be zero." are not among them: they call a legal model wrong.
 _TYPES = "|".join(str(code) for code in TensorProto.DataType.values() if code)
 _NOT_IMPLEMENTED = re.compile(
     r"assigned to the default CPU EP, but fallback to CPU EP has been explicitly disabled"

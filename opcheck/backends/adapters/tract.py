@@ -37,8 +37,7 @@ def prepared(loader: Any, failure: type[Exception], task: Task) -> "Runnable":
     only_tensors(task, "tract")
     with own_part():
         model = model_of(task).SerializeToString()
-    # tract reads from files only. This one has no name, so that it is gone with the process, even
-    # where a model makes tract abort it.
+    # tract reads from files only. This one has no name, so that it is gone even after an abort.
     with tempfile.TemporaryFile() as file:
         with own_part():
             file.write(model)

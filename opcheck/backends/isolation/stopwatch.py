@@ -97,9 +97,7 @@ class Stopwatch:
             raise self._lost(f"the case's data cannot be handed over: {error}") from error
         except MemoryError as error:
             raise self._lost(f"its answer does not fit into memory: {error}") from error
-        except WorkerLost:
-            raise
-        except BaseException:  # raised by `meanwhile`, or Ctrl-C
+        except BaseException:  # also what `meanwhile` raises, and Ctrl-C
             self.close()
             raise
         if isinstance(answer, Failure):

@@ -43,8 +43,7 @@ def main(arguments: str) -> None:
         c.setvbuf(ctypes.c_void_p.in_dll(c, name), None, _LINE_BUFFERED, 0)
     # Where memory runs out, Linux is to choose this process, not the one that judges.
     _tell_system("oom_score_adj", "1000")
-    # It served to find opcheck, and must not serve to find engines. Adapters for users' modules
-    # put it back.
+    # It served to find opcheck, not to find engines. Adapters for users' modules put it back.
     if given["here"] is not None:
         sys.path.remove(given["here"])
     # Imported before the backend, which may change modules that this one needs.

@@ -25,11 +25,9 @@ PLACEHOLDERS = ("model", "inputs", "outputs")
 #: "Not implemented here", as automake's tests and other test runners skip a test. Programs return
 #: their libraries' error codes, and abort() on Windows 3, so small numbers will not do.
 UNSUPPORTED = 77
-#: "Nothing was computed, through no fault of the model", such as without a device. In the same
-#: protocol: the test could not be set up.
+#: "Nothing was computed", such as without a device; there: the test could not be set up.
 NOT_RUN = 99
-#: Status of a shell whose command cannot be run, and of ssh whose host cannot be reached: no
-#: refusal of the model.
+#: Status of a shell whose command cannot be run, and of ssh whose host cannot be reached.
 _NEVER_STARTED = (126, 127, 255)
 #: How much is kept of what a program prints, in bytes.
 _KEPT = 8 << 10

@@ -55,7 +55,7 @@ class Result(Record):
         return failure.text(self)
 
     def _repr_html_(self) -> str:
-        """The result as the HTML page shows it, for notebooks."""
+        """Return the result as the HTML page shows it, for notebooks."""
         return fragment(self)
 
 
@@ -184,7 +184,7 @@ def run(
 
 
 def with_their_files(cases: Sequence[Case]) -> Sequence[Case]:
-    """The cases, and all others of the files in which they are written."""
+    """Return the cases, and all others of the files in which they are written."""
     files = dict.fromkeys(case.source.file for case in cases if not case.source.shipped)
     there = [path for path in map(Path, files) if path.exists()]
     if not there:
@@ -193,7 +193,7 @@ def with_their_files(cases: Sequence[Case]) -> Sequence[Case]:
 
 
 def as_result(record: Record) -> Result:
-    """A record as a result."""
+    """Return a record as a result."""
     return Result(**{field.name: getattr(record, field.name) for field in fields(Record)})
 
 

@@ -91,7 +91,7 @@ _BY_NUMPY = {dtype.numpy: dtype for dtype in ELEMENT_TYPES.values()}
 
 
 def named(value: object) -> DType | None:
-    """The dtype that an attribute names by its number or word in TensorProto.DataType, or None."""
+    """Return the dtype of a number or word in TensorProto.DataType, else None."""
     return _BY_ONNX.get(value) if isinstance(value, int | str) else None
 
 
@@ -110,13 +110,13 @@ def limits(dtype: DType) -> tuple[float, float]:
 
 
 def of(array: NDArray[Any]) -> DType | None:
-    """The `element_type` of an array, or None if no case file may use it."""
+    """Return the `element_type` of an array, or None if no case file may use it."""
     dtype = element_type(array)
     return dtype if dtype and dtype.name in DTYPES else None
 
 
 def parts(array: NDArray[Any]) -> NDArray[Any]:
-    """The real and the imaginary parts of complex numbers, along an axis more, the last."""
+    """Return the real and the imaginary parts of complex numbers along a new last axis."""
     return np.stack([array.real, array.imag], axis=-1)
 
 
@@ -136,7 +136,7 @@ def identical(one: NDArray[Any], other: NDArray[Any]) -> bool:
 
 
 def element_type(array: NDArray[Any]) -> DType | None:
-    """The dtype of `array`, whatever its byte order, or None if it is none of ONNX's."""
+    """Return the dtype of `array`, whatever its byte order, or None if it is none of ONNX's."""
     if array.dtype.kind in "OUT":
         strings = all(isinstance(item, str) for item in array.reshape(-1).tolist())
         return ELEMENT_TYPES["string"] if strings else None
@@ -144,7 +144,7 @@ def element_type(array: NDArray[Any]) -> DType | None:
 
 
 def round_to(values: NDArray[np.float64], dtype: DType) -> NDArray[Any]:
-    """`values` in `dtype`, rounded once, to nearest, ties to even; too large becomes infinite.
+    """Round `values` to `dtype` once, to nearest, ties to even; too large becomes infinite.
 
     NumPy's own float64 → float32 and float64 → float16 casts do that; ml_dtypes' cast to bfloat16
     goes through float32 and may round twice. Raises ValueError for a value that an integer or bool
@@ -167,7 +167,7 @@ def round_to(values: NDArray[np.float64], dtype: DType) -> NDArray[Any]:
 
 
 def half_ulp(values: NDArray[np.float64], dtype: DType) -> NDArray[np.float64]:
-    """Half the distance between the numbers of a floating `dtype` around each of `values`.
+    """Return half the distance between numbers of a floating `dtype` around each of `values`.
 
     That is how far rounding to `dtype` can move them. Beyond its largest number the distance is
     that below it, and half the smallest subnormal of float64 is 0. 0 for NaN and the infinities.

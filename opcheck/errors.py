@@ -52,7 +52,7 @@ class OpcheckError(Exception):
         self.hint = hint
 
     def lines(self) -> list[str]:
-        """The message as the user sees it, a line each."""
+        """Return the lines of the message as the user sees it."""
         return [self.message, *([f"  {self.hint}"] if self.hint else [])]
 
 
@@ -101,7 +101,7 @@ class CaseFileError(UsageError):
         super().__init__("\n".join(str(problem) for problem in self.problems))
 
     def lines(self) -> list[str]:
-        """Each problem, up to a number that can be read, then how many there are."""
+        """Return the first problems, then their number."""
         count = len(self.problems)
         files = len({problem.file for problem in self.problems})
         total = f"{count} problem{'s' * (count > 1)} in {files} file{'s' * (files > 1)}"

@@ -70,11 +70,11 @@ class _Judges:
         return [*self.setting("backend")]
 
     def setting(self, name: str) -> Any:
-        """An option of the command line, or else of the project."""
+        """Return an option of the command line, or else of the project."""
         return self.config.getoption(f"opcheck_{name}") or self.config.getini(f"opcheck_{name}")
 
     def gate(self, more: Iterable[str | Path] = ()) -> Gate:
-        """The ledgers of the user, each set of them read once."""
+        """Return the ledgers of the user, each set of them read once."""
         from opcheck.known import Gate, load_user_ledgers
 
         paths = tuple(Path(one) for one in (*self.setting("known"), *more))
@@ -210,7 +210,7 @@ class CollectedCaseFile(pytest.File):
                 yield CaseItem.from_parent(self, name=name, nodeid=id, case=case, backend=backend)
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], *more: Any) -> Any:
-        """The problems of a damaged file, with line and column."""
+        """Return the problems of a damaged file, with line and column."""
         return _told(excinfo) or super().repr_failure(excinfo, *more)
 
 

@@ -57,7 +57,7 @@ class Address:
         return self.at(self.kind if self.detail is None else f"{self.kind}:{self.detail}")
 
     def at(self, place: str) -> str:
-        """The address, with kind and detail as the backend itself spells them."""
+        """Return the address, with kind and detail as the backend itself spells them."""
         options = [f"{name}={value}" for name, value in self.options]
         if self.accumulate:
             options.append(f"accumulate={','.join(self.accumulate)}")
@@ -105,7 +105,7 @@ def parse(text: str, profiles: Iterable[str] = ()) -> Address:
 
 
 def built_in() -> tuple[str, ...]:
-    """Every kind of backend there is a file for."""
+    """Return all built-in kinds."""
     modules = pkgutil.iter_modules(adapters.__path__)
     return tuple(sorted(m.name for m in modules if not m.name.startswith("_")))
 
@@ -168,7 +168,7 @@ class Profile:
 
 
 def resolve(text: str, profiles: Mapping[str, Profile]) -> Profile:
-    """The profile called `text`, or that of the mere address `text`; raises UsageError."""
+    """Return the profile called `text`, or one of the address `text`; raise UsageError."""
     if text in profiles:
         return profiles[text]
     name = re.split("[:?]", text, maxsplit=1)[0]
@@ -179,7 +179,7 @@ def resolve(text: str, profiles: Mapping[str, Profile]) -> Profile:
 
 
 def profiles(folder: Path) -> Mapping[str, Profile]:
-    """The profiles that count in `folder`, by name; raises CaseFileError with every problem."""
+    """Return the profiles for `folder`, by name; raise CaseFileError with every problem."""
     problems = Problems()
     found: Mapping[str, Profile] = {}
     if nearest := next(_tables(folder.absolute(), problems), None):
@@ -192,7 +192,7 @@ def profiles(folder: Path) -> Mapping[str, Profile]:
 
 
 def memory(text: str) -> int:
-    """A size such as 2GiB, 512MB or 1000000 in bytes; raises UsageError for anything else."""
+    """Return a size such as 2GiB, 512MB or 1000000 in bytes; raise UsageError."""
     found = _SIZE.fullmatch(text.strip())
     factor = _UNITS.get(found[2].lower(), 0) if found else 0
     count = int(float(found[1]) * factor) if found else 0

@@ -34,7 +34,7 @@ def own_part() -> Iterator[None]:
 
 
 def only_nodes(task: Task, whose: str) -> None:
-    """Raise NotSupported for a whole model: the backend `whose` name is given has single nodes."""
+    """Raise NotSupported for a whole model: `whose` name is of one that computes single nodes."""
     if task.model is not None and not task.slots:
         known = "single nodes of operators that it knows"
         raise NotSupported(f"{whose} computes {known}: no {task.op}")
@@ -54,7 +54,7 @@ class Prepared(Protocol):
     """A task made ready to run; may be run any number of times."""
 
     def run(self, inputs: Sequence[Array], /) -> Sequence[Array]:
-        """The outputs, in the node's order. `inputs` follow `Task.inputs`."""
+        """Return the outputs, in the node's order. `inputs` follow `Task.inputs`."""
 
 
 @dataclass(frozen=True)
@@ -106,7 +106,7 @@ class Backend(Protocol):
         """The exceptions that the backend documents."""
 
     def prepare(self, task: Task) -> Prepared:
-        """`task` made ready to run."""
+        """Prepare `task`."""
 
 
 @dataclass(frozen=True)

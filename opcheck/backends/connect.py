@@ -102,7 +102,7 @@ def _member(backend: str, module: ModuleType, path: str) -> Any:
 
 
 def _chosen(backend: str, module: ModuleType, methods: Sequence[str]) -> tuple[str, Any]:
-    """The module itself, which goes by "", or the only class in it with one of the methods."""
+    """Return the module, under the name "", or the only class in it with one of the methods."""
     if any(callable(getattr(module, method, None)) for method in methods):
         return "", module
     classes: dict[type, str] = {}
@@ -126,7 +126,7 @@ def _chosen(backend: str, module: ModuleType, methods: Sequence[str]) -> tuple[s
 
 
 def _version(module: ModuleType) -> str:
-    """The version that the module or its package states, or that was installed; "" for none."""
+    """Return the version that the module, its package or its distribution states, or ""."""
     package = module.__name__.partition(".")[0]
     top = sys.modules.get(package)
     for stated in (getattr(module, "__version__", None), getattr(top, "__version__", None)):
@@ -136,7 +136,7 @@ def _version(module: ModuleType) -> str:
 
 
 def version_of(distribution: str) -> str:
-    """The version of an installed distribution, "" where it is not installed."""
+    """Return the version of an installed distribution, "" where it is not installed."""
     from importlib import metadata
 
     try:
@@ -248,7 +248,7 @@ def made(
 
 
 def runnable(prepared: Any) -> Prepared:
-    """`prepared` itself; raises UnusableAnswer where it cannot run."""
+    """Return `prepared` itself; raise UnusableAnswer where it cannot run."""
     if not callable(getattr(prepared, "run", None)):
         name = type(prepared).__name__
         raise UnusableAnswer(f"prepare returned {name}, which has no run(inputs)")

@@ -17,7 +17,7 @@ from opcheck.model import Array, Task
 
 
 def address_of(address: str) -> str:
-    """The backend that answers a task with what the one at `address` declares about it."""
+    """Return the address of a backend whose answers are the declarations of `address`."""
     # Quoted, because options of its own would be taken for this one's.
     return f"py:{__name__}:Declarations?of={quote(address, safe='')}"
 
@@ -28,7 +28,7 @@ def meant(answer: Array) -> bool | None:
 
 
 def lead_dtype(task: Task) -> DType | None:
-    """The dtype of the leading input; None where that is a constant."""
+    """Return the dtype of the leading input; None where that is a constant."""
     from opcheck.engine import leading
 
     name = leading(task.op, task.slots)
@@ -49,7 +49,7 @@ class Declarations:
 
 
 def declaration(answer: bool | None) -> TaskCall:
-    """A task that returns the answer as a tensor: 1, 0, or -1 for nothing."""
+    """Return a task that answers with a tensor: 1, 0, or -1 for nothing."""
 
     def run(inputs: Sequence[Array]) -> list[Array]:
         if answer not in (True, False, None):

@@ -152,7 +152,7 @@ def as_outputs(result: object) -> Outputs:
 
 
 def _held(result: object) -> tuple[object, ...]:
-    """The outputs as the backend returned them, without copying."""
+    """Return the outputs as the backend returned them, without copying."""
     if not isinstance(result, list | tuple):
         return (result,)
     # One that gives all its numbers as a list did not mean a list of outputs.
@@ -183,7 +183,7 @@ def _plain(value: object) -> Array | Foreign:
 
 
 def _strings(copy: Array) -> Array | Foreign:
-    """Strings as Python's, however NumPy keeps them; other objects are none of ONNX's."""
+    """Return strings of any kind as Python's; other objects are no tensors of ONNX."""
     items = copy.reshape(-1).tolist()
     if not all(type(item) in (str, str_) for item in items):
         return Foreign("array of Python objects")
@@ -194,7 +194,7 @@ def _strings(copy: Array) -> Array | Foreign:
 
 
 def _kind(error: BaseException) -> str:
-    """The name of its type, which a metaclass may keep back."""
+    """Return the name of its type; a failing metaclass is caught."""
     try:
         return "".join([type(error).__name__])
     except BaseException:

@@ -46,7 +46,7 @@ class Offer:
 
     @property
     def state(self) -> State:
-        """In a word."""
+        """The state in a word."""
         if self.info:
             return "ready"
         if self.error is None:

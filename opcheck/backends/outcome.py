@@ -165,7 +165,7 @@ def _form(value: Array | Foreign) -> object:
 
 
 def _equal(one: Array | Foreign, other: Array | Foreign) -> bool:
-    """Equal values, whatever the bits of a NaN or the sign of a zero; dtype and shape too."""
+    """Return True if dtype, shape and values agree; bits of NaN and signs of 0 do not matter."""
     if isinstance(one, Items) and isinstance(other, Items):
         return same_answers(one.values, other.values)
     if isinstance(one, Foreign) or isinstance(other, Foreign):

@@ -74,7 +74,7 @@ def profiles_of(table: FileNode, file: str, problems: Problems) -> Mapping[str, 
 
 
 def _address(said: ProfileFields) -> Address:
-    """The address with the options beside it; raises UsageError."""
+    """Return the address with its separate options; raise UsageError."""
     if "accumulate" in said.options:
         raise UsageError("accumulate is none of the options", "write it beside them, as a list")
     stated = parse(said.address)

@@ -52,7 +52,7 @@ class Repeated:
         return Elapsed(seconds, waited)
 
     def _timed(self, loops: int, flushed: int = 0) -> tuple[float, float]:
-        """Seconds of all calls: those at work or asleep, and those waiting for a processor."""
+        """Return the seconds of all calls: at work or asleep, and waiting for a processor."""
         call, queued = self._call, _queued()
         if flushed:
             if self._other.size != flushed:
@@ -102,7 +102,7 @@ class Held(Repeated):
         self.ready = Ready(prepared, self._last)
 
     def released(self, printed: str, *, other: bool) -> Released:
-        """The answer of one more run, the same that is timed, and that to `other` data."""
+        """Return the answer of one more timed run, and that to `other` data."""
         outputs = self._answer()
         others, looked_up = self._on_other_data() if other else ((), 0.0)
         return Released(outputs, printed, others, looked_up)

@@ -12,7 +12,7 @@ _FAILED = 4
 
 
 def main() -> None:
-    """The program `opcheck`; ends in SystemExit."""
+    """Run the program `opcheck`; it ends in SystemExit."""
     # Before anything that takes time, click's import included.
     interrupt.install()
     if sys.stderr is None:  # closed on purpose, as by 2>&-

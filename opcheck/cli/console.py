@@ -60,7 +60,7 @@ def _spelt(error: UnicodeError) -> tuple[str, int]:
 
 
 def new_console(*, is_wide: bool, **settings: Any) -> Console:
-    """A console that marks nothing up, as wide as a pipe where it `is_wide`."""
+    """Return a console that marks nothing up, as wide as a pipe where it `is_wide`."""
     from rich.console import Console
 
     class WithoutPipe(Console):
@@ -73,7 +73,7 @@ def new_console(*, is_wide: bool, **settings: Any) -> Console:
 
 
 def progress(*, pausing: bool) -> Progress:
-    """A bar on standard error, shown on a terminal that it has to itself.
+    """Return a bar on standard error, shown on a terminal that it has to itself.
 
     `pausing`: it is stopped while something is written, so that it can share the terminal.
     """

@@ -13,7 +13,7 @@ _shielded = _urgent = False
 
 
 def install() -> None:
-    """From now on the first Ctrl-C is only noted, and the next raises KeyboardInterrupt.
+    """Have the first Ctrl-C only noted, and the next raise KeyboardInterrupt.
 
     A request to terminate raises it at once: one that cannot be handled may follow soon.
     """
@@ -29,7 +29,7 @@ def asked() -> bool:
 
 
 def safe_place() -> None:
-    """A place where the program may end: raises KeyboardInterrupt if the user wants it to."""
+    """Raise KeyboardInterrupt if the user has interrupted the program, which may end here."""
     if _asked:
         raise KeyboardInterrupt
 

@@ -67,7 +67,7 @@ class Share(click.FloatRange):
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> float:
-        """As a number."""
+        """Convert `5%` or `0.05`."""
         text = str(value).strip()
         plain: Any = text.removesuffix("%")
         number = click.FLOAT.convert(plain, param, ctx)
@@ -413,7 +413,7 @@ def given_besides(*names: str) -> list[str]:
 
 
 def read_runs(*paths: Path) -> list[Run]:
-    """The runs in files or on standard input, `-`; raises CaseFileError with all that is wrong."""
+    """Read runs from files or standard input, `-`; raise CaseFileError with all problems."""
     from opcheck.report import store
 
     if paths.count(STANDARD) > 1:

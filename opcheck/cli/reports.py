@@ -268,7 +268,7 @@ def resumed_target(path: Path) -> Target:
 
 
 def earlier_run(path: Path | None) -> Run | None:
-    """The run in a writable file, None without one; raises CaseFileError and UsageError."""
+    """Return the run in a writable file, None without one; raise CaseFileError and UsageError."""
     if path is None:
         return None
     if path.exists() and not path.is_file():

@@ -302,7 +302,7 @@ class Subset:
         return tuple(case for case in cases if case.id in failed), f"{said}, failed in {path}"
 
     def share(self, cases: tuple[Case, ...]) -> tuple[Case, ...]:
-        """Those of the cases that belong to the shard."""
+        """Return the cases of the shard."""
         from opcheck.suite import shard
 
         if self.shard is None:

@@ -98,7 +98,7 @@ class Compared:
 
 
 def compare_runs(old: Sequence[Timed], new: Sequence[Timed], beyond: float = USUAL) -> Compared:
-    """Changes by more than `beyond`, at least `FINEST`, of each case on each backend."""
+    """Return changes by more than `beyond`, at least `FINEST`, of each case on each backend."""
     before, after = dict(_rows(old)), dict(_rows(new))
     found = [_row(row, before, after) for row in {**after, **before}]
     both = [one for one in found if isinstance(one, _Both)]
@@ -109,7 +109,7 @@ def compare_runs(old: Sequence[Timed], new: Sequence[Timed], beyond: float = USU
 
 
 def compare_backends(rows: Sequence[Timed], base: str, beyond: float = USUAL) -> Compared:
-    """Each case on each backend but `base`, compared with `base` in the same rounds.
+    """Compare each case on each backend but `base` with `base` in the same rounds.
 
     Rows are judged by the intervals of their ratios, backends by Student's over process means.
     """
@@ -192,7 +192,7 @@ def _held(timing: Timing, beside: Sequence[Sample]) -> dict[int, float]:
 
 
 def _mixed(work: _Logs, copy: _Logs) -> _Logs:
-    """Logarithms relative to a mix of both rulers; the copy's weight is its part of the time."""
+    """Return logarithms relative to a mix of both rulers, the copy weighted by its part."""
     part = min(1.0, math.exp(-fmean(fmean(run.values()) for run in copy)))
     old, new = (
         {one: (1 - part) * logs[one] + part * beside[one] for one in logs if one in beside}

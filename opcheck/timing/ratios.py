@@ -39,7 +39,7 @@ class Pair:
 
 
 def pairs(one: Iterable[Sample], base: Iterable[Sample]) -> tuple[Pair, ...]:
-    """Both in the rounds that have both, by the workers of `one`, in the order of rounds."""
+    """Pair samples of the same round, by the workers of `one`, in the order of rounds."""
     beside = {sample.round: sample for sample in base}
     both = [(sample, beside[sample.round]) for sample in one if sample.round in beside]
     return tuple(
@@ -49,13 +49,13 @@ def pairs(one: Iterable[Sample], base: Iterable[Sample]) -> tuple[Pair, ...]:
 
 
 def by_worker(pairs: Sequence[Pair]) -> dict[int, tuple[Pair, ...]]:
-    """The pairs of each worker."""
+    """Group pairs by worker."""
     workers = sorted({pair.worker for pair in pairs})
     return {w: tuple(pair for pair in pairs if pair.worker == w) for w in workers}
 
 
 def medians(pairs: Sequence[Pair]) -> dict[int, float]:
-    """By the worker. No means: a preempted sample is several times as long as others."""
+    """Return medians by worker. No means: preempted samples take several times as long."""
     return {w: median(pair.log for pair in group) for w, group in by_worker(pairs).items()}
 
 
@@ -69,7 +69,7 @@ class Ratio:
 
 
 def ratio(one: Timing, base: Timing) -> Ratio | None:
-    """The median of `one` over that of `base`; None where they have no round in common.
+    """Return the median of `one` over that of `base`; None without a round in common.
 
     So a ratio agrees with the medians next to it. Its interval joins two, of ratios within rounds:
 
@@ -131,7 +131,7 @@ def _over_workers(units: Sequence[float]) -> tuple[float, float]:
 
 
 def student(values: Sequence[float]) -> tuple[float, float]:
-    """Student's interval of 95 % for the mean of two values or more."""
+    """Return Student's interval of 95 % for the mean of two values or more."""
     from scipy import stats
 
     half = float(stats.t.ppf(0.975, len(values) - 1) * stats.sem(values))
@@ -139,7 +139,7 @@ def student(values: Sequence[float]) -> tuple[float, float]:
 
 
 def _over_rounds(logs: Sequence[float]) -> tuple[float, float]:
-    """The sign test's interval of 95 % for the median of sorted values."""
+    """Return the sign test's interval of 95 % for the median of sorted values."""
     from scipy import stats
 
     out = max(0, int(stats.binom.ppf(0.025, len(logs), 0.5)) - 1)
@@ -163,7 +163,7 @@ class Mean:
 
 
 def means(timed: Sequence[Timed], base: str) -> tuple[Mean, ...]:
-    """A mean for each backend but `base`, in order, over the cases that all of them have times for.
+    """Return a mean for each backend but `base`, in order, over cases that all have times for.
 
     A backend without times has no mean, and takes none from others; < `LEAST` cases have none.
     """

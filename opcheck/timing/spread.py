@@ -49,7 +49,7 @@ class Spread:
 
 
 def spread(samples: Sequence[Sample], beside: Sequence[Sample]) -> Spread | None:
-    """Of one backend; None without samples. `beside` are of the same rounds: the yardstick."""
+    """Summarize samples of one backend, next to the yardstick's `beside`; None without samples."""
     if not samples:
         return None
     import numpy as np
@@ -62,7 +62,7 @@ def spread(samples: Sequence[Sample], beside: Sequence[Sample]) -> Spread | None
 
 
 def drift(samples: Sequence[Sample], beside: Sequence[Sample]) -> float:
-    """By how much samples grow over the life of a worker, relative to others of the same rounds.
+    """Return how much samples grow over a worker's life, relative to others of the same rounds.
 
     So neither a busy machine nor processes that differ are drift. Growth below `DRIFTS` by Theil's
     and Sen's slope, or not above none with 99.9 %, counts as 0.

@@ -90,7 +90,7 @@ def take(
 
 
 def threads(text: str) -> int:
-    """A number of threads, from 1."""
+    """Return a number of threads, from 1."""
     if not text.isascii() or not text.isdecimal() or int(text) < 1:
         raise ValueError("threads is a whole number from 1")
     return int(text)

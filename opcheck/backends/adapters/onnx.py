@@ -28,7 +28,7 @@ _NOT_HERE = {"BackendIsNotSupposedToImplementIt", "SkipTest"}
 
 
 def connect(detail: str | None, options: Mapping[str, str]) -> Adapted:
-    """The class or module; option `device` is passed on as it is."""
+    """Return the class or module; its option `device` is passed on as it is."""
     from onnx.checker import ValidationError
 
     device = take("onnx", options, {"device": str}).get("device", "CPU")

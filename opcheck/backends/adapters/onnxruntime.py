@@ -44,7 +44,7 @@ _NOT_IMPLEMENTED = re.compile(
 
 
 def connect(detail: str | None, options: Mapping[str, str]) -> Adapted:
-    """ONNX Runtime on provider `detail`; the CPU's, named or not, has the address onnxruntime."""
+    """Return ONNX Runtime on provider `detail`; the CPU's address is always onnxruntime."""
     count = take("onnxruntime", options, {"threads": threads}).get("threads", 1)
     with importing(ABOUT, "onnxruntime"):
         import onnxruntime as ort
@@ -114,7 +114,7 @@ def _declares(provider: str, task: Task) -> bool | None:
 
 
 def _prepared(ort: Any, provider: str, threads: int, task: Task) -> "RuntimeSession":
-    """A session for the one-node model on this provider and no other, with its own defaults."""
+    """Return a session for the one-node model on this provider only, with its defaults."""
     options = ort.SessionOptions()
     options.intra_op_num_threads, options.inter_op_num_threads = threads, 1
     options.log_severity_level = 4
@@ -158,7 +158,7 @@ class RuntimeSession:
     session: Any
 
     def run(self, inputs: Sequence[Array]) -> Any:
-        """The outputs as the session returns them."""
+        """Return the outputs as the session returns them."""
         ports = [*self.session.get_inputs(), *self.session.get_outputs()]
         with _declining():
             if not any(raw in port.type for port in ports for raw in _RAW):
@@ -170,12 +170,12 @@ class RuntimeSession:
             return [_array(value) for value in self.session.run_with_ort_values(None, values)]
 
     def declared(self) -> list[tuple[str | None, list[object] | None]]:
-        """The outputs that the session declares; an unknown shape looks like rank 0."""
+        """Return the outputs that the session declares; an unknown shape looks like rank 0."""
         ports = [(BY_TEXT.get(port.type), port) for port in self.session.get_outputs()]
         return [(dtype.name if dtype else None, port.shape or None) for dtype, port in ports]
 
     def repeated(self, inputs: Sequence[Array]) -> Bare:
-        """The session on bound tensors; for the outputs it finds memory of its own in every run."""
+        """Return the session on bound tensors; it allocates the outputs in every run."""
         values = {name: self._ort_value(array) for name, array in self.task.feed(inputs).items()}
         binding = self.session.io_binding()
         for name, value in values.items():

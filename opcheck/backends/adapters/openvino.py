@@ -32,7 +32,7 @@ _NOT_IMPLEMENTED = re.compile(
 
 
 def connect(detail: str | None, options: Mapping[str, str]) -> Adapted:
-    """OpenVINO on device `detail`; the CPU, named or not, has the address openvino."""
+    """Return OpenVINO on device `detail`; the CPU's address is always openvino."""
     taken = take("openvino", options, {"threads": threads, "precision": _precision})
     device = detail or "CPU"
     if device.partition(".")[0] not in _DEVICES:
@@ -68,7 +68,7 @@ def _precision(text: str) -> str:
 
 
 def prepared(core: Any, device: str, settings: Mapping[str, Any], task: Task) -> "Compiled":
-    """The one-node model, compiled for the device with OpenVINO's own defaults but for threads."""
+    """Compile the one-node model for the device, by default settings except for threads."""
     only_tensors(task, "openvino")
     with own_part():
         model = model_of(task).SerializeToString()
@@ -91,17 +91,17 @@ class Compiled:
     compiled: Any
 
     def run(self, inputs: Sequence[Array]) -> Sequence[Array]:
-        """The outputs, which OpenVINO copies unless asked otherwise."""
+        """Return the outputs, which OpenVINO copies unless asked otherwise."""
         feed = {name: _tensor(array) for name, array in self.task.feed(inputs).items()}
         with declining(_NOT_IMPLEMENTED, RuntimeError):
             return self._arrays(self.compiled(feed))
 
     def declared(self) -> list[tuple[str | None, list[int | None] | None]]:
-        """The output shapes that the compiled model declares."""
+        """Return the output shapes that the compiled model declares."""
         return [(None, _sizes(port.get_partial_shape())) for port in self.compiled.outputs]
 
     def repeated(self, inputs: Sequence[Array]) -> Bare:
-        """A request on tensors that it shares, whose output it writes anew in every run."""
+        """Return a request on shared tensors, which writes its output anew in every run."""
         from openvino import Tensor
 
         request = self.compiled.create_infer_request()

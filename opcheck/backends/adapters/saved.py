@@ -28,7 +28,7 @@ class UnusableOutputs(UnusableAnswer):
 
 
 def connect(detail: str | None, options: Mapping[str, str]) -> Adapted:
-    """The folder, with kind and version of the backend whose outputs it holds, if it says so."""
+    """Return the folder, with kind and version of the backend whose outputs it holds, if known."""
     take("saved", options, {})
     if not detail:
         raise UsageError("backend 'saved' needs a folder", "write saved:DIR")
@@ -47,7 +47,7 @@ def connect(detail: str | None, options: Mapping[str, str]) -> Adapted:
 
 
 def _prepared(root: Path, task: Task) -> TaskCall:
-    """Nothing to prepare: all is known once it is known for which inputs."""
+    """Prepare nothing: the answer depends on the inputs, too."""
     # A model that was refused may have been tried at another opset too.
     folder = root / folders.task_folder_name(task)
     if not folder.is_dir():

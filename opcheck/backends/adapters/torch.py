@@ -25,7 +25,7 @@ _NOT_IMPLEMENTED = re.compile(r"not implemented for '")
 
 
 def connect(detail: str | None, options: Mapping[str, str]) -> Adapted:
-    """PyTorch on the CPU."""
+    """Return PyTorch on the CPU."""
     count = take("torch", options, {"threads": threads}, detail).get("threads", 1)
     with importing(ABOUT, "torch"):
         import torch
@@ -61,13 +61,13 @@ class Mapped:
     parameters: Sequence[Parameter]
 
     def run(self, inputs: Sequence[Array]) -> Sequence[Array]:
-        """The outputs; bfloat16 goes to torch and back as the bits of an integer."""
+        """Return the outputs; bfloat16 goes to torch and back as the bits of an integer."""
         tensors = self._tensors(inputs)
         with declining(_NOT_IMPLEMENTED, RuntimeError):
             return self._arrays(self.function(self.torch, self.task, *tensors))
 
     def repeated(self, inputs: Sequence[Array]) -> Bare:
-        """The function on tensors of torch's."""
+        """Return the function's call on tensors of torch."""
         call = partial(self.function, self.torch, self.task, *self._tensors(inputs))
         return Bare(call, self._arrays)
 
@@ -102,7 +102,7 @@ class Mapped:
 
 
 def _along_axis(function: Callable[[Any, int], Any], torch: Any, task: Task, x: Any) -> Any:
-    """The function along an axis or, before version 13, over the rows of a matrix."""
+    """Apply the function along an axis or, before version 13, to the rows of a matrix."""
     axis: Any = task.attrs.get("axis", -1 if task.op.since >= 13 else 1)
     # Torch takes a scalar for a vector, and is not asked about empty tensors.
     front = (from_the_front if task.op.since == 1 else from_either_end)(axis, x.dim())

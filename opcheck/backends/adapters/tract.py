@@ -22,7 +22,7 @@ _NOT_IMPLEMENTED = re.compile(
 
 
 def connect(detail: str | None, options: Mapping[str, str]) -> Adapted:
-    """tract on the CPU, where it computes with one thread."""
+    """Return tract on the CPU, where it computes with one thread."""
     take("tract", options, {}, detail)
     with importing(ABOUT, "tract"):
         import tract
@@ -33,7 +33,7 @@ def connect(detail: str | None, options: Mapping[str, str]) -> Adapted:
 
 
 def prepared(loader: Any, failure: type[Exception], task: Task) -> "Runnable":
-    """The one-node model, optimized as tract does by default."""
+    """Load the one-node model and optimize it as tract does by default."""
     only_tensors(task, "tract")
     with own_part():
         model = model_of(task).SerializeToString()
@@ -56,19 +56,19 @@ class Runnable:
     facts: list[str]
 
     def declared(self) -> list[tuple[None, list[int | None]]]:
-        """The shapes of the outputs, whose sizes may be symbols."""
+        """Return the shapes of the outputs, whose sizes may be symbols."""
         sizes = [fact.split(",")[:-1] for fact in self.facts]
         return [(None, [int(one) if one.isdecimal() else None for one in shape]) for shape in sizes]
 
     def run(self, inputs: Sequence[Array]) -> Sequence[Array]:
-        """The outputs, which tract's own tensors turn into copies."""
+        """Return copies of the outputs."""
         from tract import TractError
 
         with declining(_NOT_IMPLEMENTED, TractError):
             return _arrays(self.runnable.run(list(inputs)))
 
     def repeated(self, inputs: Sequence[Array]) -> Bare:
-        """A state of the model, on tensors of tract's."""
+        """Return the call of a state of the model on tensors of tract."""
         from tract import Tensor
 
         tensors = [*map(Tensor.from_numpy, inputs)]

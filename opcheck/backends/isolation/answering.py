@@ -50,7 +50,7 @@ class Answering:
         return hasattr(self, "_backend")
 
     def answer_next(self) -> None:
-        """Answer one question; nothing of it is there when the next one comes."""
+        """Answer one question, and keep nothing of it."""
         seen, number = Observed(), 0
         try:
             number, parts = self._channel.receive()
@@ -113,7 +113,7 @@ class Answering:
 
 
 def _peak() -> int:
-    """The most resident memory this process ever had, in bytes; 0 where the system does not say."""
+    """Return the most resident memory this process ever had, in bytes; 0 if unknown."""
     # Not getrusage, whose number begins with that of the parent.
     with suppress(OSError, StopIteration, ValueError):
         lines = Path("/proc/self/status").read_text().splitlines()

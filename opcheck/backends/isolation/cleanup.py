@@ -1,7 +1,8 @@
 """Cleaning up after a run, even a killed one: no process of a backend and no file is left.
 
 A variable in the environment marks all processes of a backend, with their children. A killed
-process cannot clean up, so another one waits for its end: this file, run as a program.
+process cannot clean up, so another one waits for its end: this file, run as a program that imports
+next to nothing.
 """
 
 import os
@@ -48,7 +49,7 @@ def kill_marked(meant: Callable[[str], bool]) -> None:
 
 
 def _marked() -> Iterator[tuple[int, str]]:
-    """All processes that can be asked, with the folder that each names."""
+    """Yield all readable processes that are marked, with the folder that each names."""
     if sys.platform != "linux":
         import psutil
 

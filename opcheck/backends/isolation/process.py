@@ -197,7 +197,7 @@ class Process:
         return read_answer(kind, parts, given)
 
     def loss(self, seconds: float | None) -> Loss | None:
-        """Loss of a silent worker, if it is lost; it has `seconds` for its present question."""
+        """Return why a silent worker is lost, if it is; it has `seconds` for its question."""
         loss: Loss | None = None
         if self.has_ended():
             loss = Crashed(self.how_it_ended())
@@ -209,7 +209,7 @@ class Process:
         return None if loss and self.connection.poll() else loss
 
     def broken(self, error: Exception) -> Crashed:
-        """Loss of a worker whose connection raised this."""
+        """Return the loss of a worker whose connection raised `error`."""
         if isinstance(error, Damaged):
             return Crashed(self.how_it_ended(f"sent something that is no answer: {error}"))
         return Crashed(self.how_it_ended())
@@ -224,7 +224,7 @@ class Process:
             self._popen.wait(max(0.0, until - monotonic()))
 
     def how_it_ended(self, otherwise: str = "closed its connection to opcheck") -> str:
-        """The signal or the status of a process that is about to end, if not gone already."""
+        """Return the signal or the status of a process that has ended, or is about to."""
         # The connection closes a moment before the process is gone.
         self.wait(monotonic() + _MOMENT)
         status = self._popen.poll()
@@ -310,7 +310,7 @@ def kill(processes: Sequence[Process]) -> list[str]:
 
 
 def _nameless(flags: int = 0) -> int:
-    """A file that vanishes when the last process that has it open is gone."""
+    """Return a file that vanishes when the last process that has it open is gone."""
     import fcntl
 
     if sys.platform == "linux":

@@ -68,7 +68,7 @@ class Channel:
         self._at_worker = at_worker
 
     def at_work(self) -> int:
-        """The number of the last question that the worker received, 0 if there is none."""
+        """Return the number of the last question that the worker received, 0 if there is none."""
         return self._noted(_MARK)
 
     def send(self, number: int, parts: Sequence[Any]) -> None:
@@ -93,7 +93,7 @@ class Channel:
     def receive(
         self, fits: Callable[[int], bool] = lambda size: True
     ) -> tuple[int, list[bytearray]]:
-        """The number of the next message, and its parts.
+        """Return the number of the next message, and its parts.
 
         Raises EOFError or ConnectionError where the other end is closed, Damaged where what came
         makes no sense, MemoryError where a message is too large or not one that `fits`.
@@ -143,7 +143,7 @@ class Channel:
 
 
 def _split(count: int, length: int, part: Callable[[int, int], bytearray]) -> list[bytearray]:
-    """The parts of a message of `length` bytes; `part` gives so many bytes from a place in it."""
+    """Return the parts of a message of `length` bytes; `part` reads so many bytes at a place."""
     place = 8 * count
     if not 0 <= place <= length:
         raise ValueError(f"{count} parts")
@@ -301,7 +301,7 @@ def _checked(kind: Any) -> Any:
 
 
 def _strings(strings: Sequence[str], shape: tuple[int, ...]) -> Array:
-    """Strings as NumPy keeps objects; raises ValueError where they are not those of `shape`."""
+    """Return an array of strings; raise ValueError if they are none, or do not fit `shape`."""
     if any(type(one) is not str for one in strings):
         raise ValueError("something else among strings")
     array: Array = zeros(len(strings), object)
@@ -310,7 +310,7 @@ def _strings(strings: Sequence[str], shape: tuple[int, ...]) -> Array:
 
 
 def _bytes(array: Array) -> memoryview:
-    """The bytes of an array, not copied where they lie in order."""
+    """Return the bytes of an array, not copied where they lie in order."""
     try:
         return array.reshape(-1).view(_BYTE).data
     except (TypeError, ValueError):  # elements of no bytes
@@ -330,7 +330,7 @@ def _same(one: Array, other: Array) -> bool:
 
 @lru_cache(64)
 def _spelt(dtype: np.dtype[Any]) -> str:
-    """A dtype as text: ml_dtypes' by their names, all others as NumPy spells them."""
+    """Return a dtype as text: those of ml_dtypes by name, all others as NumPy spells them."""
     # Not by `dtype.name`, which looks up names that a backend may have changed.
     name = dtype.type.__name__
     return name if getattr(ml_dtypes, name, None) is dtype.type else dtype.str

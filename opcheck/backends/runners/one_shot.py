@@ -25,7 +25,7 @@ PLACEHOLDERS = ("model", "inputs", "outputs")
 #: "Not implemented here", as automake's tests and other test runners skip a test. Programs return
 #: their libraries' error codes, and abort() on Windows 3, so small numbers will not do.
 UNSUPPORTED = 77
-#: "Nothing was computed", such as without a device; there: the test could not be set up.
+#: "Nothing was computed", such as without a device; in the same protocol, a set-up that failed.
 NOT_RUN = 99
 #: Status of a shell whose command cannot be run, and of ssh whose host cannot be reached.
 _NEVER_STARTED = (126, 127, 255)
@@ -81,20 +81,20 @@ class Tail:
                 self._kept = (self._kept + chunk)[-_KEPT:]
 
     def text(self) -> str:
-        """The end of the program's output, once it has ended."""
+        """Return the end of the program's output, once it has ended."""
         # A child that it left behind may keep the pipe open for ever.
         self._thread.join(timeout=0.5)
         return _COLOURS.sub("", self._kept.decode(errors="replace")).strip()
 
 
 def last_lines(text: str) -> str:
-    """The end of a text, which is where programs say why they end."""
+    """Return the end of a text, which is where programs say why they end."""
     end = "\n".join(text.splitlines()[-_LINES:])
     return end if len(end) <= _CHARACTERS else f"…{end[-_CHARACTERS:]}"
 
 
 def one_shot(info: BackendInfo, words: tuple[str, ...]) -> Adapted:
-    """A command as a backend; `words` hold the placeholders."""
+    """Make a backend of a command; `words` hold the placeholders."""
 
     def prepare(task: Task) -> TaskCall:
         # The program gets the model together with the inputs.
@@ -123,7 +123,7 @@ def _run(
 
 
 def filled(words: Sequence[str], paths: Sequence[str]) -> list[str]:
-    """`words` with the paths in place of the placeholders, whatever the paths look like."""
+    """Replace the placeholders in `words` by the paths, whatever these look like."""
     values = dict(zip(PLACEHOLDERS, paths, strict=True))
     placeholder = re.compile(rf"\{{({'|'.join(PLACEHOLDERS)})\}}")
     return [placeholder.sub(lambda found: values[found[1]], word) for word in words]

@@ -69,7 +69,7 @@ class Conversation:
             raise BackendUnavailable(f"{words[0]} says no hello: {error}", hint) from error
 
     def new_file(self, model: bytes) -> Path:
-        """A file in a folder of ours; the one before it is removed."""
+        """Write the model to a new file, and remove the one before."""
         for file in self._folder.glob("*.onnx"):
             with suppress(OSError):  # Windows keeps what the program still has open
                 file.unlink()
@@ -145,7 +145,7 @@ def read_hello(line: bytes) -> str:
 
 
 def read_reply(line: bytes, number: int, answer: str) -> tuple[str, Any]:
-    """The kind of a reply to question `number` and what it says; raises BrokenProtocol."""
+    """Return the kind and the value of a reply to question `number`; raise BrokenProtocol."""
     said = _object(line)
     if type(said.get("id")) is not int or said["id"] != number:
         got = f"got {said['id']!r}" if "id" in said else "it has none"
@@ -204,7 +204,7 @@ class Persistent:
         return self._conversation
 
     def prepare(self, task: Task) -> TaskCall:
-        """The model, in the program."""
+        """Hand the model over to the program."""
         only_tensors(task, "programs that speak JSON")
         with own_part():
             model = model_of(task).SerializeToString()
@@ -247,7 +247,7 @@ class Persistent:
 
 
 def to_json(name: str, array: Array) -> dict[str, Any]:
-    """`array` as a JSON object; its elements in row-major order."""
+    """Encode `array` as a JSON object; its elements in row-major order."""
     dtype = dtypes.of(array)
     assert dtype is not None
     plain = array.astype(array.dtype.newbyteorder("<"))
@@ -256,7 +256,7 @@ def to_json(name: str, array: Array) -> dict[str, Any]:
 
 
 def from_json(said: Any, what: str) -> Array:
-    """The array that a JSON object spells; `what` names it. Raises BrokenProtocol."""
+    """Decode an array of JSON; `what` names it. Raises BrokenProtocol."""
     if not isinstance(said, dict) or not {"dtype", "shape", "data"} <= said.keys() <= _KEYS:
         found = f"it has {', '.join(map(repr, said))}" if isinstance(said, dict) else "it is none"
         raise BrokenProtocol(f"{what} must be an object with dtype, shape and data; {found}")

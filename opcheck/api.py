@@ -55,7 +55,7 @@ class Result(Record):
         return failure.text(self)
 
     def _repr_html_(self) -> str:
-        """The result as the HTML page shows it, for notebooks."""
+        """Return the result as the HTML page shows it, for notebooks."""
         return fragment(self)
 
 
@@ -165,7 +165,9 @@ def run(
         BackendUnavailable: a backend that cannot be used here, when iteration begins.
         CaseFileError: a ledger that lists something in vain.
     """
-    session = Session(_backends(backends), jobs=jobs, timeout=timeout, memory_limit=memory_limit)
+    if isinstance(backends, str) or not isinstance(backends, Sequence):
+        backends = [backends]
+    session = Session(backends, jobs=jobs, timeout=timeout, memory_limit=memory_limit)
     results = session.run(
         cases,
         known=known,
@@ -182,16 +184,16 @@ def run(
 
 
 def with_their_files(cases: Sequence[Case]) -> Sequence[Case]:
-    """The cases, and all others of the files in which they are written."""
+    """Return the cases, and all others of the files in which they are written."""
     files = dict.fromkeys(case.source.file for case in cases if not case.source.shipped)
     there = [path for path in map(Path, files) if path.exists()]
-    return (
-        tuple({case.id: case for case in (*load_all(there), *cases)}.values()) if there else cases
-    )
+    if not there:
+        return cases
+    return tuple({case.id: case for case in (*load_all(there), *cases)}.values())
 
 
 def as_result(record: Record) -> Result:
-    """A record as a result."""
+    """Return a record as a result."""
     return Result(**{field.name: getattr(record, field.name) for field in fields(Record)})
 
 
@@ -236,7 +238,7 @@ def bench(
     plan = planned(workers, seconds, cold=cold, quick=quick)
     addresses: tuple[Any, ...] = _several(backends)
     if others := [one for one in addresses if not isinstance(one, str)]:
-        hint = "what is timed has processes of its own: write it as an address, such as py:pkg.mod"
+        hint = "a timed backend has its own processes: write it as an address, such as py:pkg.mod"
         raise UsageError(f"{others[0]!r} cannot be timed in this process", hint)
     limits = Limits(timeout, memory_limit)
     with entered(addresses, wanted, limits, plan, threads, base) as (_, benchmark):
@@ -268,7 +270,6 @@ def _paths(paths: AnyPath | Iterable[AnyPath]) -> list[Path]:
 
 
 def _several(given: Item | Iterable[Item]) -> tuple[Item, ...]:
-    """One thing, or several, as a tuple."""
     return tuple(given) if isinstance(given, Iterable) and not isinstance(given, str) else (given,)
 
 
@@ -277,15 +278,8 @@ def _some(cases: Iterable[Case]) -> tuple[Case, ...]:
         raise UsageError("cases is a list of cases, as opcheck.load returns")
     found: tuple[Any, ...] = tuple(cases)
     if wrong := next((one for one in found if not isinstance(one, Case)), None):
-        raise UsageError(
-            f"{wrong!r:.60} is no case", "opcheck.load(ids=[…]) returns the case of an id"
-        )
+        hint = "opcheck.load(ids=[…]) returns the case of an id"
+        raise UsageError(f"{wrong!r:.60} is no case", hint)
     if not found:
         raise UsageError("there is no case: nothing would be judged")
     return found
-
-
-def _backends(backends: Sequence[BackendLike] | BackendLike) -> Sequence[BackendLike]:
-    if isinstance(backends, Sequence) and not isinstance(backends, str):
-        return backends
-    return [backends]

@@ -1,7 +1,4 @@
-"""The element types: their names, NumPy dtypes, ONNX codes, and rounding to them exactly once.
-
-Knows nothing of operators, files or backends.
-"""
+"""The element types: their names, NumPy dtypes, ONNX codes, and rounding to them exactly once."""
 
 import math
 from dataclasses import dataclass
@@ -11,7 +8,7 @@ import ml_dtypes
 import numpy as np
 from numpy.typing import NDArray
 
-#: A "minifloat" has 8 bits or fewer: too few for distances in ULP to tell anything.
+#: A "minifloat" has 8 bits or fewer: too few for distances in ULP to mean anything.
 Kind = Literal["float", "int", "bool", "minifloat", "complex", "string"]
 
 
@@ -41,55 +38,47 @@ class DType:
         return {"float32": "FLOAT", "float64": "DOUBLE"}.get(self.name, self.name.upper())
 
 
-def _table() -> dict[str, DType]:
-    floats = [
-        DType("float16", np.dtype(np.float16), 10, "tensor(float16)", "float", 11, -24),
-        DType("bfloat16", np.dtype(ml_dtypes.bfloat16), 16, "tensor(bfloat16)", "float", 8, -133),
-        DType("float32", np.dtype(np.float32), 1, "tensor(float)", "float", 24, -149),
-        DType("float64", np.dtype(np.float64), 11, "tensor(double)", "float", 53, -1074),
-    ]
-    codes = {"uint8": 2, "int8": 3, "uint16": 4, "int16": 5}
-    codes |= {"int32": 6, "int64": 7, "uint32": 12, "uint64": 13}
-    integers = [DType(n, np.dtype(n), code, f"tensor({n})", "int") for n, code in codes.items()]
-    truth = DType("bool", np.dtype(np.bool_), 9, "tensor(bool)", "bool")
-    return {dtype.name: dtype for dtype in [*floats, *integers, truth]}
-
-
-def _others() -> dict[str, DType]:
-    minifloats = {
-        "float8e4m3fn": (ml_dtypes.float8_e4m3fn, 17),
-        "float8e4m3fnuz": (ml_dtypes.float8_e4m3fnuz, 18),
-        "float8e5m2": (ml_dtypes.float8_e5m2, 19),
-        "float8e5m2fnuz": (ml_dtypes.float8_e5m2fnuz, 20),
-        "float8e8m0": (ml_dtypes.float8_e8m0fnu, 24),
-        "float6e2m3": (ml_dtypes.float6_e2m3fn, 27),
-        "float6e3m2": (ml_dtypes.float6_e3m2fn, 28),
-        "float4e2m1": (ml_dtypes.float4_e2m1fn, 23),
-    }
-    narrow = {
-        "uint4": (ml_dtypes.uint4, 21),
-        "int4": (ml_dtypes.int4, 22),
-        "uint2": (ml_dtypes.uint2, 25),
-        "int2": (ml_dtypes.int2, 26),
-    }
-    kinds: list[tuple[dict[str, tuple[type, int]], Kind]] = [
-        (minifloats, "minifloat"),
-        (narrow, "int"),
-        ({"complex64": (np.complex64, 14), "complex128": (np.complex128, 15)}, "complex"),
-        ({"string": (np.object_, 8)}, "string"),
-    ]
+def _table(kind: Kind, **types: tuple[type, int]) -> dict[str, DType]:
     return {
         name: DType(name, np.dtype(type_), code, f"tensor({name})", kind)
-        for names, kind in kinds
-        for name, (type_, code) in names.items()
+        for name, (type_, code) in types.items()
     }
 
 
+_FLOATS = (
+    DType("float16", np.dtype(np.float16), 10, "tensor(float16)", "float", 11, -24),
+    DType("bfloat16", np.dtype(ml_dtypes.bfloat16), 16, "tensor(bfloat16)", "float", 8, -133),
+    DType("float32", np.dtype(np.float32), 1, "tensor(float)", "float", 24, -149),
+    DType("float64", np.dtype(np.float64), 11, "tensor(double)", "float", 53, -1074),
+)
 #: Every element type of real numbers that a case file may use, and bool, by its name there.
-BASIC = _table()
+BASIC = {
+    **{dtype.name: dtype for dtype in _FLOATS},
+    **_table("int", uint8=(np.uint8, 2), int8=(np.int8, 3), uint16=(np.uint16, 4)),
+    **_table("int", int16=(np.int16, 5), int32=(np.int32, 6), int64=(np.int64, 7)),
+    **_table("int", uint32=(np.uint32, 12), uint64=(np.uint64, 13)),
+    **_table("bool", bool=(np.bool_, 9)),
+}
 #: Those, and all others that tensors of whole models may have; strings are Python's, in NumPy.
-ELEMENT_TYPES = {**BASIC, **_others()}
-#: What the parts of a complex number are.
+ELEMENT_TYPES = {
+    **BASIC,
+    **_table(
+        "minifloat",
+        float8e4m3fn=(ml_dtypes.float8_e4m3fn, 17),
+        float8e4m3fnuz=(ml_dtypes.float8_e4m3fnuz, 18),
+        float8e5m2=(ml_dtypes.float8_e5m2, 19),
+        float8e5m2fnuz=(ml_dtypes.float8_e5m2fnuz, 20),
+        float8e8m0=(ml_dtypes.float8_e8m0fnu, 24),
+        float6e2m3=(ml_dtypes.float6_e2m3fn, 27),
+        float6e3m2=(ml_dtypes.float6_e3m2fn, 28),
+        float4e2m1=(ml_dtypes.float4_e2m1fn, 23),
+    ),
+    **_table("int", uint4=(ml_dtypes.uint4, 21), int4=(ml_dtypes.int4, 22)),
+    **_table("int", uint2=(ml_dtypes.uint2, 25), int2=(ml_dtypes.int2, 26)),
+    **_table("complex", complex64=(np.complex64, 14), complex128=(np.complex128, 15)),
+    **_table("string", string=(np.object_, 8)),
+}
+#: The types of the parts of complex numbers.
 PARTS = {"complex64": BASIC["float32"], "complex128": BASIC["float64"]}
 #: Every element type a case file may use.
 DTYPES = {n: d for n, d in ELEMENT_TYPES.items() if n in BASIC or d.kind in ("complex", "string")}
@@ -102,15 +91,12 @@ _BY_NUMPY = {dtype.numpy: dtype for dtype in ELEMENT_TYPES.values()}
 
 
 def named(value: object) -> DType | None:
-    """The dtype that an attribute names by its number or word in TensorProto.DataType, or None."""
+    """Return the dtype of a number or word in TensorProto.DataType, else None."""
     return _BY_ONNX.get(value) if isinstance(value, int | str) else None
 
 
 def limits(dtype: DType) -> tuple[float, float]:
-    """The lowest and the largest finite value; exact integers for integer types.
-
-    Of complex types those of either part.
-    """
+    """Return the least and the largest finite value, of complex types those of a part."""
     if dtype.kind == "complex":
         dtype = PARTS[dtype.name]
     if dtype.kind == "float":
@@ -124,13 +110,13 @@ def limits(dtype: DType) -> tuple[float, float]:
 
 
 def of(array: NDArray[Any]) -> DType | None:
-    """The `element_type` of an array, or None if no case file may use it."""
+    """Return the `element_type` of an array, or None if no case file may use it."""
     dtype = element_type(array)
     return dtype if dtype and dtype.name in DTYPES else None
 
 
 def parts(array: NDArray[Any]) -> NDArray[Any]:
-    """The real and the imaginary parts of complex numbers, along an axis more, the last."""
+    """Return the real and the imaginary parts of complex numbers along a new last axis."""
     return np.stack([array.real, array.imag], axis=-1)
 
 
@@ -150,7 +136,7 @@ def identical(one: NDArray[Any], other: NDArray[Any]) -> bool:
 
 
 def element_type(array: NDArray[Any]) -> DType | None:
-    """The dtype of `array`, whatever its byte order, or None if it is none of ONNX's."""
+    """Return the dtype of `array`, whatever its byte order, or None if it is none of ONNX's."""
     if array.dtype.kind in "OUT":
         strings = all(isinstance(item, str) for item in array.reshape(-1).tolist())
         return ELEMENT_TYPES["string"] if strings else None
@@ -158,12 +144,11 @@ def element_type(array: NDArray[Any]) -> DType | None:
 
 
 def round_to(values: NDArray[np.float64], dtype: DType) -> NDArray[Any]:
-    """`values` in `dtype`, rounded once, to nearest, ties to even; too large becomes infinite.
+    """Round `values` to `dtype` once, to nearest, ties to even; too large becomes infinite.
 
-    NumPy's own float64 → float32 and float64 → float16 casts do that; ml_dtypes' cast to
-    bfloat16 goes through float32 and may round twice.
-
-    Raises ValueError where an integer or bool dtype cannot hold a value exactly.
+    NumPy's own float64 → float32 and float64 → float16 casts do that; ml_dtypes' cast to bfloat16
+    goes through float32 and may round twice. Raises ValueError for a value that an integer or bool
+    dtype cannot hold.
     """
     if dtype.kind != "float":
         low, high = limits(dtype)
@@ -182,7 +167,7 @@ def round_to(values: NDArray[np.float64], dtype: DType) -> NDArray[Any]:
 
 
 def half_ulp(values: NDArray[np.float64], dtype: DType) -> NDArray[np.float64]:
-    """Half the distance between the numbers of a floating `dtype` around each of `values`.
+    """Return half the distance between numbers of a floating `dtype` around each of `values`.
 
     That is how far rounding to `dtype` can move them. Beyond its largest number the distance is
     that below it, and half the smallest subnormal of float64 is 0. 0 for NaN and the infinities.
@@ -190,7 +175,6 @@ def half_ulp(values: NDArray[np.float64], dtype: DType) -> NDArray[np.float64]:
     size = np.asarray(np.minimum(np.abs(values), limits(dtype)[1]))
     # Without its digits a number is its power of two, and a subnormal one 0.
     power = (size.view(np.int64) & 0x7FF0_0000_0000_0000).view(np.float64)
-    half = np.maximum(
-        power * math.ldexp(1.0, -dtype.precision), math.ldexp(0.5, dtype.min_exponent)
-    )
+    least = math.ldexp(0.5, dtype.min_exponent)
+    half = np.maximum(power * math.ldexp(1.0, -dtype.precision), least)
     return np.where(np.isfinite(values), half, 0.0)

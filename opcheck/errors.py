@@ -19,11 +19,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 
-#: What people call some names.
+#: Other names of element types and backends.
 _SHORT = {"half": "float16", "single": "float32", "float": "float32", "double": "float64"}
 _SHORT |= {"bf16": "bfloat16", "int": "int32", "long": "int64", "ort": "onnxruntime"}
 _SHORT |= {f"{f}{bits}": f"float{bits}" for f in ("f", "fp") for bits in (16, 32, 64)}
-#: How many letters a part of a word needs to stand for it.
+#: The fewest letters of a part of a word that stand for it.
 _PART = 3
 #: The most problems shown at once: a generated file may repeat one mistake in every line.
 _SHOWN = 100
@@ -52,7 +52,7 @@ class OpcheckError(Exception):
         self.hint = hint
 
     def lines(self) -> list[str]:
-        """The message as the user sees it, a line each."""
+        """Return the lines of the message as the user sees it."""
         return [self.message, *([f"  {self.hint}"] if self.hint else [])]
 
 
@@ -77,10 +77,7 @@ class Unwritable(OpcheckError):
 
 @dataclass(frozen=True, order=True)
 class Problem:
-    """One thing wrong with one place of one file; line and column count from 1.
-
-    Line 0 means the file as a whole.
-    """
+    """A problem at a place of a file; line and column count from 1, and line 0 is the file."""
 
     file: str
     line: int
@@ -104,7 +101,7 @@ class CaseFileError(UsageError):
         super().__init__("\n".join(str(problem) for problem in self.problems))
 
     def lines(self) -> list[str]:
-        """Each problem, up to a number that can be read, then how many there are."""
+        """Return the first problems, then their number."""
         count = len(self.problems)
         files = len({problem.file for problem in self.problems})
         total = f"{count} problem{'s' * (count > 1)} in {files} file{'s' * (files > 1)}"

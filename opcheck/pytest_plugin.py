@@ -40,8 +40,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     option("--opcheck-backend", help=about, **repeated)
     about = "A ledger: what it lists has to fail as listed. Repeatable."
     option("--opcheck-known", help=about, **repeated)
-    about = "smoke, core (the default) or deep."
-    option("--opcheck-level", help=about, choices=_LEVELS)
+    option("--opcheck-level", choices=_LEVELS, help="smoke, core (the default) or deep.")
     about = "Seconds that a backend has for a case; 30 by default."
     option("--opcheck-timeout", help=about, type=float)
     about = "Fail where a backend does not support a case, instead of skipping it."
@@ -71,11 +70,11 @@ class _Judges:
         return [*self.setting("backend")]
 
     def setting(self, name: str) -> Any:
-        """An option of the command line, or else of the project."""
+        """Return an option of the command line, or else of the project."""
         return self.config.getoption(f"opcheck_{name}") or self.config.getini(f"opcheck_{name}")
 
     def gate(self, more: Iterable[str | Path] = ()) -> Gate:
-        """The ledgers of the user, each set of them read once."""
+        """Return the ledgers of the user, each set of them read once."""
         from opcheck.known import Gate, load_user_ledgers
 
         paths = tuple(Path(one) for one in (*self.setting("known"), *more))
@@ -135,7 +134,6 @@ class _Judges:
         check(gate, facts_of(infos, with_their_files(self.cases)))
 
     def report(self, result: Result, node: pytest.Item) -> None:
-        """End a test as its verdict says."""
         from opcheck.model import Verdict
 
         match result.verdict:
@@ -157,21 +155,13 @@ _KEY = pytest.StashKey[_Judges]()
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Prepare the judges; no backend is started yet."""
-    config.stash[_KEY] = _Judges(config)
-
-
-def pytest_unconfigure(config: pytest.Config) -> None:
-    """End the backends."""
-    if judges := config.stash.get(_KEY, None):
-        judges.stack.close()
+    """Prepare the judges, whose backends are started later, and ended with pytest."""
+    judges = config.stash[_KEY] = _Judges(config)
+    config.add_cleanup(judges.stack.close)
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> CollectedCaseFile | None:
-    """Collect case files, where a backend is named: those on the command line, and what has cases.
-
-    Of other files only the ones with a line that begins with `cases:` or `op:` are case files.
-    """
+    """Collect case files if a backend is named: those on the command line, and those with cases."""
     config = parent.config
     if file_path.suffix not in _SUFFIXES or not config.stash[_KEY].backends:
         return None
@@ -220,7 +210,7 @@ class CollectedCaseFile(pytest.File):
                 yield CaseItem.from_parent(self, name=name, nodeid=id, case=case, backend=backend)
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], *more: Any) -> Any:
-        """The problems of a damaged file, with line and column."""
+        """Return the problems of a damaged file, with line and column."""
         return _told(excinfo) or super().repr_failure(excinfo, *more)
 
 

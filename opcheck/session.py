@@ -1,7 +1,5 @@
 """Runs: backends in processes of their own, and cases judged on them, one result at a time."""
 
-from __future__ import annotations
-
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -16,17 +14,8 @@ from opcheck.backends.connect import of_object
 from opcheck.backends.isolation.cleanup import guarded_folder
 from opcheck.backends.isolation.pool import Pool
 from opcheck.errors import OpcheckError, UsageError
-from opcheck.execution import Scheduler, environment
-from opcheck.execution.workers import (
-    AskableBackend,
-    InProcess,
-    Limits,
-    check_company,
-    chosen_backends,
-    connect,
-    consulted,
-    started,
-)
+from opcheck.execution import Scheduler, environment, workers
+from opcheck.execution.workers import AskableBackend, InProcess, Limits
 from opcheck.known import Gate, shipped_ledgers
 from opcheck.model import BackendInfo, Case, Ending, Header, Level, LiveResult, Record, Run
 from opcheck.report.formatting import Recorder
@@ -49,7 +38,7 @@ BackendLike: TypeAlias = str | Preparing | Callable[..., Any]
 class Request:
     """Scope and strictness of a run; the rules are options of `opcheck run`.
 
-    `cases` are the suite, of which a `shard` takes its `share` only. `selection`, `level` and
+    `cases` are the suite; a `shard` runs only its `share` of them. `selection`, `level` and
     `paths` say where the cases come from. `gate` holds the user's ledgers. Without
     `shipped_ledgers`, the known defects of public backends count like any other failure.
     """
@@ -74,11 +63,11 @@ class Request:
 
 
 class Session:
-    """Backends that can be asked again and again; a context manager that ends their processes.
+    """Backends for any number of runs; a context manager that ends their processes.
 
     `backends` are opcheck's default ones if there is none. `jobs` is the number of processes of
-    each, `timeout` the seconds that it has for a case, `memory_limit` what each process may take,
-    such as "2GiB". `meanwhile` is called now and then while backends start, and may raise.
+    each, `timeout` the seconds that it has for a case, `memory_limit` that of each process, such as
+    "2GiB". `meanwhile` is called now and then while backends start, and may raise.
     """
 
     def __init__(
@@ -108,15 +97,15 @@ class Session:
         """The addresses that were given."""
         return tuple(one for one in self._given if isinstance(one, str))
 
-    def __enter__(self) -> Session:
+    def __enter__(self) -> "Session":
         """Start the backends, and wait for none; raises UsageError for all wrong addresses."""
         with ExitStack() as stack:
             here = [InProcess(of_object(one)) for one in self._given if not isinstance(one, str)]
             settings = []
             if self.addresses or not here:
                 self._folder = stack.enter_context(guarded_folder())
-                settings = chosen_backends(self.addresses, self._folder, self.limits)
-            self._pools = stack.enter_context(started(settings, self._jobs))
+                settings = workers.chosen_backends(self.addresses, self._folder, self.limits)
+            self._pools = stack.enter_context(workers.started(settings, self._jobs))
             pools, others = iter(self._pools), iter(here)
             named = [next(pools) if isinstance(one, str) else next(others) for one in self._given]
             self.backends: list[AskableBackend] = [*(named or self._pools)]
@@ -132,25 +121,22 @@ class Session:
         return [backend.info for backend in self.backends]
 
     def connect(self, cases: Sequence[Case] = ()) -> None:
-        """Wait until the backends, and the oracles that `cases` name, can be asked.
-
-        Raises UsageError and BackendUnavailable with everything that is wrong with them.
-        """
-        # What is wrong with backends stays so; what is wrong with cases is no matter of the next.
+        """Wait for the backends, and for the oracles of `cases`; raise all their errors as one."""
+        # Backends that failed once stay unusable; wrong cases concern this call only.
         if self._failure:
             raise self._failure
-        check_company(cases, len(self.backends))
+        workers.check_company(cases, len(self.backends))
         new = [case for case in cases if case.expect.oracle not in (None, *self.oracles)]
         if new:
             self._folder = self._folder or self._stack.enter_context(guarded_folder())
-            found = consulted(
+            found = workers.consulted(
                 new, self.addresses, self._folder, self.limits, self._meanwhile, self._jobs
             )
             self.oracles |= self._stack.enter_context(found)
         if self._is_connected:
             return
         try:
-            connect(self._pools, self._meanwhile)
+            workers.connect(self._pools, self._meanwhile)
             named = Counter(info.address for info in self.infos)
             if wrong := sorted(address for address, count in named.items() if count > 1):
                 raise UsageError(f"several backends are called {', '.join(wrong)}")
@@ -159,7 +145,7 @@ class Session:
             raise
         self._is_connected = True
 
-    def begin(self, request: Request) -> LiveRun:
+    def begin(self, request: Request) -> "LiveRun":
         """Return a run of the request's cases on all backends, which need to be connected."""
         return LiveRun(self, request)
 
@@ -227,10 +213,7 @@ class LiveRun:
     def results(
         self, is_shown: Callable[[LiveResult | Record], bool] | None = None
     ) -> Iterator[Record]:
-        """Judge every case on every backend, in order; yield results as they come.
-
-        Failures that are shown in full are diagnosed, by default those that make the run fail.
-        """
+        """Yield all results in order; diagnose those shown, by default those that fail the run."""
         red = reds_of(self.header)
         request = self.request
         is_excused = request.shipped_ledgers and any(one.source.shipped for one in request.asked)

@@ -1,11 +1,8 @@
-"""Addresses of backends in writing, `kind[:detail][?option=value&…]`, and profiles of them.
+"""Addresses of backends, `kind[:detail][?option=value&…]`, and profiles; nothing is imported yet.
 
-They are only read here. Nothing they name is imported; that is for `opcheck.backends.connect`.
-
-Profiles are backends that a configuration file names, with all that goes with them: the tables
-`[backends.<name>]` of an `opcheck.toml`, or `[tool.opcheck.backends.<name>]` of a `pyproject.toml`.
-One file counts: the nearest upwards that says anything about opcheck, and of two in the same folder
-`opcheck.toml`.
+Profiles are backends with their settings, in tables `[backends.<name>]` of an `opcheck.toml` or
+`[tool.opcheck.backends.<name>]` of a `pyproject.toml`. Only the nearest file upwards that mentions
+opcheck counts, and of two in the same folder `opcheck.toml`.
 """
 
 from __future__ import annotations
@@ -14,7 +11,6 @@ import pkgutil
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from itertools import islice
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
@@ -61,7 +57,7 @@ class Address:
         return self.at(self.kind if self.detail is None else f"{self.kind}:{self.detail}")
 
     def at(self, place: str) -> str:
-        """The address, with kind and detail as the backend itself spells them."""
+        """Return the address, with kind and detail as the backend itself spells them."""
         options = [f"{name}={value}" for name, value in self.options]
         if self.accumulate:
             options.append(f"accumulate={','.join(self.accumulate)}")
@@ -72,13 +68,11 @@ class Address:
 
 
 def parse(text: str, profiles: Iterable[str] = ()) -> Address:
-    """The address that `text` spells; who gets it wrong may have meant one of the `profiles`.
+    """Return the address that `text` spells; messages suggest the `profiles`, too.
 
     Options begin at the first question mark. In details of cmd and saved they begin at the last,
-    and only if nothing but options follows: a command whose own end looks like them needs one more
-    question mark behind it. Colons in a detail mean nothing here.
-
-    Raises UsageError: no such kind of backend, or something that cannot be meant.
+    and only if nothing but options follows: a command that ends like options needs one more
+    question mark. Raises UsageError.
     """
     place, mark, options = text.partition("?")
     kind = place.partition(":")[0]
@@ -111,17 +105,14 @@ def parse(text: str, profiles: Iterable[str] = ()) -> Address:
 
 
 def built_in() -> tuple[str, ...]:
-    """Every kind of backend there is a file for."""
+    """Return all built-in kinds."""
     modules = pkgutil.iter_modules(adapters.__path__)
     return tuple(sorted(m.name for m in modules if not m.name.startswith("_")))
 
 
 def entry_points() -> Mapping[str, EntryPoint]:
-    """The kinds that other installed distributions offer, by name.
-
-    Raises UsageError where a name is not theirs alone: whoever writes it should know what runs.
-    """
-    # Costs as much as the rest of this module tenfold, and most runs name what is built in.
+    """Return the kinds that other distributions offer, by name; raise UsageError for clashes."""
+    # Takes ten times as long as the rest of this module, and most runs name built-in kinds only.
     from importlib import metadata
 
     found: dict[str, EntryPoint] = {}
@@ -177,7 +168,7 @@ class Profile:
 
 
 def resolve(text: str, profiles: Mapping[str, Profile]) -> Profile:
-    """The profile called `text`, or that of the mere address `text`; raises UsageError."""
+    """Return the profile called `text`, or one of the address `text`; raise UsageError."""
     if text in profiles:
         return profiles[text]
     name = re.split("[:?]", text, maxsplit=1)[0]
@@ -188,20 +179,20 @@ def resolve(text: str, profiles: Mapping[str, Profile]) -> Profile:
 
 
 def profiles(folder: Path) -> Mapping[str, Profile]:
-    """The profiles that count in `folder`, by name; raises CaseFileError with every problem."""
+    """Return the profiles for `folder`, by name; raise CaseFileError with every problem."""
     problems = Problems()
     found: Mapping[str, Profile] = {}
-    for file, table in islice(_tables(folder.absolute(), problems), 1):
-        # Here, because it costs as much as the start of a whole command.
+    if nearest := next(_tables(folder.absolute(), problems), None):
+        # Imported here, because it takes as long as the start of a whole command.
         from opcheck.backends.profile_fields import profiles_of
 
-        found = profiles_of(table, file, problems)
+        found = profiles_of(*nearest, problems)
     problems.raise_if_any()
     return found
 
 
 def memory(text: str) -> int:
-    """A size such as 2GiB, 512MB or 1000000 in bytes; raises UsageError for anything else."""
+    """Return a size such as 2GiB, 512MB or 1000000 in bytes; raise UsageError."""
     found = _SIZE.fullmatch(text.strip())
     factor = _UNITS.get(found[2].lower(), 0) if found else 0
     count = int(float(found[1]) * factor) if found else 0
@@ -210,8 +201,8 @@ def memory(text: str) -> int:
     return count
 
 
-def _tables(folder: Path, problems: Problems) -> Iterator[tuple[str, FileNode]]:
-    """The tables about opcheck, from `folder` upwards."""
+def _tables(folder: Path, problems: Problems) -> Iterator[tuple[FileNode, str]]:
+    """Yield the tables about opcheck and their files, from `folder` upwards."""
     for place in (folder, *folder.parents):
         for name, keys in _FILES.items():
             path = place / name
@@ -219,10 +210,9 @@ def _tables(folder: Path, problems: Problems) -> Iterator[tuple[str, FileNode]]:
                 continue
             file = name if place == folder else str(path)
             node = _read(path, file, problems)
-            for key in keys:
-                node = node.value.get(key) if node and isinstance(node.value, dict) else None
-            if node and node.value:
-                yield file, node
+            table = node.get(*keys) if node else None
+            if table and table.value:
+                yield table, file
 
 
 def _read(path: Path, file: str, problems: Problems) -> FileNode | None:

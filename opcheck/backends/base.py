@@ -24,12 +24,7 @@ class ProcessDied(Exception):
 
 @contextmanager
 def own_part() -> Iterator[None]:
-    """Around what an adapter does before it asks its backend, such as building the model.
-
-    A mistake in here would otherwise look like a refusal of the model. Raises Defect for whatever
-    is raised in it, except for what is said about the node itself (NodeError) or about an
-    operator's file, and for memory that runs out.
-    """
+    """Around an adapter's own work: raises Defect for its bugs, which would look like refusals."""
     try:
         yield
     except (NodeError, WrongOperator, MemoryError):
@@ -39,7 +34,7 @@ def own_part() -> Iterator[None]:
 
 
 def only_nodes(task: Task, whose: str) -> None:
-    """Raise NotSupported for a whole model, of who computes single nodes."""
+    """Raise NotSupported for a whole model: `whose` name is of one that computes single nodes."""
     if task.model is not None and not task.slots:
         known = "single nodes of operators that it knows"
         raise NotSupported(f"{whose} computes {known}: no {task.op}")
@@ -59,8 +54,7 @@ class Prepared(Protocol):
     """A task made ready to run; may be run any number of times."""
 
     def run(self, inputs: Sequence[Array], /) -> Sequence[Array]:
-        """The outputs, in the node's order. `inputs` follow `Task.inputs`."""
-        ...
+        """Return the outputs, in the node's order. `inputs` follow `Task.inputs`."""
 
 
 @dataclass(frozen=True)
@@ -72,11 +66,10 @@ class TaskCall:
 
 @dataclass(frozen=True, eq=False)
 class Bare:
-    """A run without what its adapter does to arrays: `outputs` makes them of what `call` returns.
+    """A run without its adapter's conversions: `outputs` makes arrays of what `call` returns.
 
-    The call can be made again and again, on inputs that were brought to the backend before. A task
-    that an adapter of opcheck's prepared returns it from `repeated(inputs)`, so that it alone is
-    timed.
+    `call` can be repeated; its inputs were handed to the backend before. Prepared tasks of
+    opcheck's adapters return it from `repeated(inputs)`, so that it alone is timed.
     """
 
     call: Callable[[], Any]
@@ -85,13 +78,12 @@ class Bare:
 
 @runtime_checkable
 class Declaring(Prepared, Protocol):
-    """One that says before it runs what its outputs will be; what it returns has to be that."""
+    """A prepared task that declares its outputs before it runs; its outputs have to match."""
 
     def declared(self) -> Sequence[tuple[str | None, Sequence[object] | None]]:
         """The dtype's name and the shape of each output; None, or a size that is no whole number
         from 0, where the backend does not say.
         """
-        ...
 
 
 class Backend(Protocol):
@@ -100,24 +92,21 @@ class Backend(Protocol):
     To say "not implemented", and only then, raise `opcheck.errors.NotSupported` or Python's own
     NotImplementedError; every other exception is a refusal of the model, but for four:
     `opcheck.errors.BackendUnavailable` where the backend turns out to be another than the one asked
-    for, `UnusableAnswer`, `ProcessDied`, and `Defect`. Nor is SystemExit one, with which a backend
-    ends the process of who uses it.
-    Refusals of a type in `documented_errors` are shown as meant, others as accidents.
+    for, `UnusableAnswer`, `ProcessDied`, and `Defect`. SystemExit, which ends the caller's process,
+    is no refusal either. Refusals of a type in `documented_errors` are shown as meant, others as
+    accidents.
     """
 
     @property
     def info(self) -> BackendInfo:
-        """Address, kind, version, and what is to be known of it."""
-        ...
+        """Address, kind, version and other properties."""
 
     @property
     def documented_errors(self) -> tuple[type[BaseException], ...]:
         """The exceptions that the backend documents."""
-        ...
 
     def prepare(self, task: Task) -> Prepared:
-        """`task` made ready to run."""
-        ...
+        """Prepare `task`."""
 
 
 @dataclass(frozen=True)

@@ -1,10 +1,8 @@
-"""From an address to the backend itself: here its code is imported.
+"""From an address to the backend itself, whose code is imported here, in a process of its own.
 
-That belongs in a process of its own; see `opcheck.backends.isolation`.
-
-Users' modules are looked for in the working directory, on PYTHONPATH, and among what is installed,
-in this order. A file in the working directory that is named like an engine, `openvino.py` or
-`torch.py`, then stands in the engine's place for everyone who imports it; name it `my_openvino.py`.
+Users' modules are looked for in the working directory, on PYTHONPATH, and among installed packages,
+in this order. A file in the working directory that is named like an engine, such as `torch.py`,
+is then imported instead of the engine; name it `my_torch.py`.
 """
 
 import importlib
@@ -17,7 +15,6 @@ import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -38,10 +35,7 @@ _BASES = ("opcheck.", "onnx.backend.base")
 
 @contextmanager
 def blamed(what: str) -> Iterator[None]:
-    """Around what somebody's code does: raises BackendUnavailable for whatever it raises.
-
-    `what` begins the sentence that ends with the exception and its place. OpcheckErrors pass.
-    """
+    """Around a user's code: raises BackendUnavailable, `what` with the exception and its place."""
     try:
         yield
     except (OpcheckError, KeyboardInterrupt):
@@ -57,17 +51,17 @@ def blamed(what: str) -> Iterator[None]:
 
 
 def find(kind: str, detail: str | None, methods: Sequence[str]) -> tuple[str, Any, str]:
-    """The canonical address of `pkg.mod[:Name]`, the thing itself, and its version.
+    """Return the canonical address of `pkg.mod[:Name]`, the object itself, and its version.
 
-    Without a name, it is what has one of the methods. From now on, this process searches the
-    working directory first. Raises UsageError where it means nothing, or several things, and
-    BackendUnavailable where the module cannot be imported.
+    Without a name, the object is one that has one of the methods. From now on, this process
+    searches the working directory first. Raises UsageError for no or several such objects, and
+    BackendUnavailable for a module that cannot be imported.
     """
     name, colon, path = (detail or "").partition(":")
     if not name or (colon and not path):
         raise UsageError(f"backend {kind!r} needs a module", f"write {kind}:pkg.mod:Class")
     backend = f"{kind}:{detail}"
-    # Imported before, lest a file of the same name in the working directory takes its place.
+    # Imported first: a file of the same name in the working directory would take its place.
     import opcheck.graph  # noqa: F401
 
     if not all(part.isidentifier() for part in name.split(".")):
@@ -95,7 +89,6 @@ def accepts(function: Any, *arguments: Any, **more: Any) -> bool:
 
 
 def _member(backend: str, module: ModuleType, path: str) -> Any:
-    """Return the member of the module that `path` names, with dots between names."""
     found: Any = module
     for name in path.split("."):
         with blamed(f"backend {backend!r}: {path!r} cannot be read"):
@@ -109,7 +102,7 @@ def _member(backend: str, module: ModuleType, path: str) -> Any:
 
 
 def _chosen(backend: str, module: ModuleType, methods: Sequence[str]) -> tuple[str, Any]:
-    """The module itself, which goes by "", or the only class in it with one of the methods."""
+    """Return the module, under the name "", or the only class in it with one of the methods."""
     if any(callable(getattr(module, method, None)) for method in methods):
         return "", module
     classes: dict[type, str] = {}
@@ -133,7 +126,7 @@ def _chosen(backend: str, module: ModuleType, methods: Sequence[str]) -> tuple[s
 
 
 def _version(module: ModuleType) -> str:
-    """The version that the module or its package states, or that was installed; "" for none."""
+    """Return the version that the module, its package or its distribution states, or ""."""
     package = module.__name__.partition(".")[0]
     top = sys.modules.get(package)
     for stated in (getattr(module, "__version__", None), getattr(top, "__version__", None)):
@@ -143,7 +136,7 @@ def _version(module: ModuleType) -> str:
 
 
 def version_of(distribution: str) -> str:
-    """The version of an installed distribution, "" where it is not installed."""
+    """Return the version of an installed distribution, "" where it is not installed."""
     from importlib import metadata
 
     try:
@@ -193,20 +186,15 @@ IN_PROCESS = "object"
 
 
 def adapter(kind: str) -> ModuleType:
-    """The file for a kind that is built in; no third party's code is imported yet.
+    """Return the module of a built-in kind; no third party's code is imported yet.
 
-    `ABOUT` describes the kind. `connect(detail, options)` gives the backend; it raises UsageError
-    for what has no sense, BackendUnavailable otherwise.
+    It has `ABOUT`, and `connect(detail, options)`, which raises UsageError and BackendUnavailable.
     """
     return importlib.import_module(f"{adapters.__name__}.{kind}")
 
 
 def connect(address: Address | str) -> Backend:
-    """The backend at `address`, whose own spelling of it is the canonical one.
-
-    Raises UsageError for a detail or an option that the backend has no use for, and
-    BackendUnavailable, with a hint what to do, where it exists but cannot be used here.
-    """
+    """Return the backend, whose own address is canonical; raise UsageError, BackendUnavailable."""
     if isinstance(address, str):
         address = parse(address)
     if address.kind in built_in():
@@ -230,11 +218,11 @@ def connect(address: Address | str) -> Backend:
 def made(
     maker: Any, address: str, detail: str | None, options: Mapping[str, str], version: str
 ) -> Backend:
-    """The backend that `maker(detail, **options)` is, in the clothes of the protocol.
+    """Return the backend `maker(detail, **options)`, or `maker(**options)` without a detail.
 
-    Without a detail, it is `maker(**options)`. What cannot be called is the backend itself.
-    `version` is for one that states none. Raises UsageError where these options cannot be given to
-    it, or it does not follow the protocol, and BackendUnavailable where it raises.
+    A `maker` that cannot be called is the backend itself. `version` is for one that states none.
+    Raises UsageError for wrong options or a violated protocol, and BackendUnavailable where the
+    maker raises.
     """
     backend = maker
     if callable(maker):
@@ -260,7 +248,7 @@ def made(
 
 
 def runnable(prepared: Any) -> Prepared:
-    """`prepared` itself; raises UnusableAnswer where it cannot run."""
+    """Return `prepared` itself; raise UnusableAnswer where it cannot run."""
     if not callable(getattr(prepared, "run", None)):
         name = type(prepared).__name__
         raise UnusableAnswer(f"prepare returned {name}, which has no run(inputs)")
@@ -268,12 +256,11 @@ def runnable(prepared: Any) -> Prepared:
 
 
 def of_object(thing: Any) -> Backend:
-    """The backend that a Python object is: one with `prepare`, or a function of one operator.
+    """Make a backend of a Python object: one with `prepare`, or a function of one operator.
 
-    A function is called with the operator's inputs in order, None for one that is left out, and
-    with the attributes that the case states by name; it returns the output, or a tuple of them, of
-    which those that nobody asked for are dropped. It raises NotImplementedError for what it does
-    not implement; any other exception is a refusal.
+    A function is called with the operator's inputs in order, None for a missing one, and with the
+    attributes that the case states by name. It returns the output, or a tuple of outputs.
+    NotImplementedError means not implemented; any other exception is a refusal.
     """
     name = getattr(thing, "__name__", None) or type(thing).__name__
     address = f"{IN_PROCESS}:{name}"
@@ -285,16 +272,16 @@ def of_object(thing: Any) -> Backend:
 
     def prepare(task: Task) -> Prepared:
         only_nodes(task, address)
-        return TaskCall(partial(_called, thing, task))
+        plain = {n: it.value if isinstance(it, Typed) else it for n, it in task.attrs.items()}
+
+        def run(inputs: Sequence[Array]) -> Any:
+            found = thing(*task.operands(inputs), **plain)
+            # A function does not know which outputs the case uses: those behind them are dropped.
+            return found[: len(task.outputs)] if isinstance(found, tuple) else found
+
+        return TaskCall(run)
 
     return Adapted(BackendInfo(address, IN_PROCESS, ""), (), prepare)
-
-
-def _called(function: Callable[..., Any], task: Task, inputs: Sequence[Array]) -> Any:
-    plain = {n: it.value if isinstance(it, Typed) else it for n, it in task.attrs.items()}
-    found = function(*task.operands(inputs), **plain)
-    # A function is not told which outputs are asked for: what is behind those is not looked at.
-    return found[: len(task.outputs)] if isinstance(found, tuple) else found
 
 
 def _check_call(

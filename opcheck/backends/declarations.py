@@ -1,9 +1,8 @@
 """Capabilities that a backend declares, which the probe compares with what it does.
 
-A backend may have a method `declares(task)`, which says True, False, or None for nothing.
-
-That may break, hang or die as anything else may. So the question is put by way of a backend that
-answers with what another one declares, in the processes that all backends have: `address_of`.
+A backend may have a method `declares(task)`, which returns True, False, or None if it does not say.
+It may break, hang or die like any other. So it is asked by a backend in its own process, at
+`address_of`, whose answers are the other one's declarations.
 """
 
 from collections.abc import Sequence
@@ -18,7 +17,7 @@ from opcheck.model import Array, Task
 
 
 def address_of(address: str) -> str:
-    """The backend that answers a task with what the one at `address` declares about it."""
+    """Return the address of a backend whose answers are the declarations of `address`."""
     # Quoted, because options of its own would be taken for this one's.
     return f"py:{__name__}:Declarations?of={quote(address, safe='')}"
 
@@ -29,7 +28,7 @@ def meant(answer: Array) -> bool | None:
 
 
 def lead_dtype(task: Task) -> DType | None:
-    """The dtype of the leading input; None where that is a constant."""
+    """Return the dtype of the leading input; None where that is a constant."""
     from opcheck.engine import leading
 
     name = leading(task.op, task.slots)
@@ -50,7 +49,7 @@ class Declarations:
 
 
 def declaration(answer: bool | None) -> TaskCall:
-    """A task that returns the answer as a tensor: 1, 0, or -1 for nothing."""
+    """Return a task that answers with a tensor: 1, 0, or -1 for nothing."""
 
     def run(inputs: Sequence[Array]) -> list[Array]:
         if answer not in (True, False, None):

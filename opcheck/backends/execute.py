@@ -1,8 +1,8 @@
-"""One question put to one backend: what is seen of it, and nothing compared yet.
+"""Put one question to one backend and record what happens; comparing comes later.
 
 A prepared task runs on data A, then on other data B, then on A again. This runs in the backend's
-own process, where nothing can be trusted once the backend was imported: what it needs of NumPy is
-bound before that, and the comparing is done elsewhere.
+own process, where nothing can be trusted once the backend was imported: names of NumPy are bound
+before that, and the results are compared in another process.
 """
 
 from contextlib import suppress
@@ -27,10 +27,10 @@ Stage: TypeAlias = Literal["feed", "prepare", "run", "second run", "third run"]
 _MOST = 1000
 #: Errors of a backend may carry whole models; nobody reads past this.
 MAX_DETAIL = 2000
-#: What refuses no data, whatever data may be refused.
+#: Errors that are no refusal of the data.
 _NEVER_A_REFUSAL = (Defect, WrongOperator, BackendUnavailable, ProcessDied, UnusableAnswer)
 _NOT_IMPLEMENTED = (NotExpressible, NotSupported, NotImplementedError)
-#: The types by which an exception says something: the first that it is one of.
+#: Types of exceptions that have a meaning; the first that matches counts.
 _SIGNALS = (*_NEVER_A_REFUSAL, SystemExit, *_NOT_IMPLEMENTED, MemoryError, BaseException)
 
 
@@ -76,10 +76,9 @@ class Observed:
 
 
 def execute(backend: Backend, question: Question, *, alone: bool = False) -> Observed:
-    """Run `question` on `backend` and record what happens; no exception leaves this.
+    """Run `question` on `backend` and record what happens.
 
-    But for KeyboardInterrupt, which is the user's, except where the backend is `alone` in its
-    process.
+    It raises KeyboardInterrupt only, and not even that if the backend is `alone` in its process.
     """
     seen = Observed()
     try:
@@ -108,7 +107,7 @@ def execute(backend: Backend, question: Question, *, alone: bool = False) -> Obs
         if isinstance(error, KeyboardInterrupt) and not alone:
             raise
         signal = next(kind for kind in _SIGNALS if isinstance(error, kind)).__name__
-        detail = told(error)
+        detail = message_of(error)
         if isinstance(error, SystemExit):
             detail = f"would have left with status {detail or 0}"
         documented = isinstance(error, backend.documented_errors)
@@ -153,7 +152,7 @@ def as_outputs(result: object) -> Outputs:
 
 
 def _held(result: object) -> tuple[object, ...]:
-    """The outputs as the backend returned them, without copying."""
+    """Return the outputs as the backend returned them, without copying."""
     if not isinstance(result, list | tuple):
         return (result,)
     # One that gives all its numbers as a list did not mean a list of outputs.
@@ -173,8 +172,8 @@ def _output(value: object) -> Array | Foreign:
 
 
 def _plain(value: object) -> Array | Foreign:
-    # By its type: an object may claim any class, and a subclass may lie about all it is asked,
-    # comparison included. A masked array has no values where it is masked.
+    # By its type: an object may claim any class, and override everything, comparison included.
+    # A masked array has no values where it is masked.
     if issubclass(type(value), ndarray | generic) and not issubclass(type(value), MaskedArray):
         copy: Array = plain_copy(value, subok=False, order="C")
         return _strings(copy) if copy.dtype.kind in "OUT" else copy
@@ -184,7 +183,7 @@ def _plain(value: object) -> Array | Foreign:
 
 
 def _strings(copy: Array) -> Array | Foreign:
-    """Strings as Python's, however NumPy keeps them; other objects are none of ONNX's."""
+    """Return strings of any kind as Python's; other objects are no tensors of ONNX."""
     items = copy.reshape(-1).tolist()
     if not all(type(item) in (str, str_) for item in items):
         return Foreign("array of Python objects")
@@ -195,14 +194,14 @@ def _strings(copy: Array) -> Array | Foreign:
 
 
 def _kind(error: BaseException) -> str:
-    """The name of its type, which a metaclass may keep back."""
+    """Return the name of its type; a failing metaclass is caught."""
     try:
         return "".join([type(error).__name__])
     except BaseException:
         return "an exception without a name"
 
 
-def told(error: BaseException) -> str:
+def message_of(error: BaseException) -> str:
     """Return an exception's message, shortened; a failing `__str__` is caught."""
     try:
         text = "".join([str(error)]).strip()  # plain text, whatever was made of it

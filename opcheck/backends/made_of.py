@@ -1,7 +1,6 @@
-"""Digests of the files that a backend's process has loaded.
+"""Digests of the files that a backend's process has loaded; builds of one version may differ.
 
-A version does not tell one build from the next. What is loaded later, by `prepare` or `run`, is
-not known here, nor what a program does that is started for each case.
+Files that `prepare` or `run` load later, and those of programs, are unknown.
 """
 
 import os
@@ -40,8 +39,8 @@ def loaded() -> set[str]:
 def made_of(files: Iterable[str]) -> dict[str, str]:
     """Return digests of the code in `files`, by the names of packages, modules and libraries.
 
-    Of a package that is not installed all code counts. What belongs to Python, to the system or to
-    opcheck does not, nor do libraries that were made in the folder for temporary files.
+    Of a package that is not installed all code counts. Files of Python, the system or opcheck do
+    not, nor do libraries in the folder for temporary files.
     """
     roots = sorted({os.path.realpath(entry) for entry in (*sys.path, str(Path.cwd()))}, key=len)
     made_here = os.path.realpath(tempfile.gettempdir())

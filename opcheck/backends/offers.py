@@ -1,8 +1,4 @@
-"""The choices for `-b`, and what comes of trying each.
-
-Nothing of a third party is imported here: whether a backend can be used shows in a process of its
-own, where it may break, hang or die.
-"""
+"""The choices for `-b`, each tried in a process of its own, where it may break, hang or die."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -23,7 +19,7 @@ Origin: TypeAlias = Literal["built in", "entry point", "profile", "argument"]
 #: A `template` is no backend until somebody completes it.
 State: TypeAlias = Literal["ready", "not installed", "unusable", "template"]
 
-#: How often it is looked whether anybody wants to stop, in seconds.
+#: Seconds between calls of `look`.
 _TICK = 0.05
 
 
@@ -31,9 +27,8 @@ _TICK = 0.05
 class Offer:
     """A backend that can be asked for.
 
-    `version` is that of the distribution it comes from, "" where that is not installed, or where
-    there is none. `is_template`: it needs a detail that only its user knows. Once it was tried, it
-    has an `info`, or an `error`.
+    `version` is that of its distribution, "" without an installed one. `is_template`: it needs a
+    detail that only its user knows. Once it was tried, it has an `info`, or an `error`.
     """
 
     profile: Profile
@@ -51,7 +46,7 @@ class Offer:
 
     @property
     def state(self) -> State:
-        """In a word."""
+        """The state in a word."""
         if self.info:
             return "ready"
         if self.error is None:
@@ -62,7 +57,7 @@ class Offer:
 
 
 def offers(profiles: Mapping[str, Profile]) -> tuple[list[Offer], list[OpcheckError]]:
-    """Everything that is known by name, and what is wrong with the installed entry points."""
+    """Return all backends that have a name, and the errors of installed entry points."""
     found = [_built_in(kind) for kind in built_in()]
     problems: list[OpcheckError] = []
     try:
@@ -74,12 +69,11 @@ def offers(profiles: Mapping[str, Profile]) -> tuple[list[Offer], list[OpcheckEr
 
 
 def _built_in(kind: str) -> Offer:
-    about: About = adapter(kind).ABOUT
-    # Such a kind says in its summary what to write.
-    is_template = f"{kind}:" in about.summary
-    profile = Profile(kind, Address(kind))
+    about = about_kind(kind)
     version = version_of(about.distribution) if about.distribution else ""
-    return Offer(profile, "built in", about, version, is_template)
+    # The summary of such a kind shows what to write.
+    is_template = f"{kind}:" in about.summary
+    return Offer(Profile(kind, Address(kind)), "built in", about, version, is_template)
 
 
 def _entry_point(name: str, point: metadata.EntryPoint) -> Offer:
@@ -92,7 +86,7 @@ def _entry_point(name: str, point: metadata.EntryPoint) -> Offer:
 
 
 def offer(profile: Profile, origin: Origin = "argument") -> Offer:
-    """A profile, or what was asked for in so many words, as `address.resolve` reads it."""
+    """Return the offer of a profile, or of an address that `address.resolve` made one."""
     kind, address = profile.address.kind, str(profile.address)
     kin = _built_in(kind) if kind in built_in() else _entry_point(kind, entry_points()[kind])
     about = kin.about
@@ -104,10 +98,9 @@ def offer(profile: Profile, origin: Origin = "argument") -> Offer:
 def tried(
     chosen: Sequence[Offer], scratch: Path, seconds: float, look: Callable[[], None]
 ) -> list[Offer]:
-    """Every offer but templates connected, all at once, each in a process that ends with this.
+    """Connect all offers but templates at once, each in a process that ends with this call.
 
-    What says nothing within `seconds` cannot be used. `look` is called now and then; what it raises
-    ends this.
+    A backend that is silent for `seconds` cannot be used. `look` is called meanwhile; it may raise.
     """
     started: list[tuple[Offer, Process | None]] = []
     until = monotonic() + seconds

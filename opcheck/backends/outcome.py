@@ -1,6 +1,6 @@
-"""From what was seen of a backend to an outcome: whatever happened becomes one.
+"""Turn whatever was observed of a backend into an outcome.
 
-The first answer is judged; the last must have its form and be right too, the first must still hold,
+The first answer is judged. The last must have its form and be right too, the first must still hold,
 and the inputs must be untouched.
 """
 
@@ -72,7 +72,7 @@ def _failed(exit: CallFailure, seen: Observed) -> Outcome:
             return NotRun("the case's data do not fit into memory")
         case "MemoryError":
             return OutOfMemory(f"{exit.kind} in {seen.stage}: {exit.detail}".removesuffix(": "))
-        # Who answered once cannot say afterwards that nothing is implemented.
+        # A backend that answered once implements the model.
         case "NotExpressible" | "NotSupported" | "NotImplementedError" as signal if early:
             return Declined(exit.detail, signal == "NotExpressible")
         case _:
@@ -88,12 +88,11 @@ def same_answers(one: Outputs, other: Outputs) -> bool:
 def second_data(
     inputs: Sequence[Array], *, may_negate: bool = True, moved: Collection[int] = ()
 ) -> list[Array]:
-    """Other data of the same shapes for the run in between.
+    """Return other data of the same shapes for the second run.
 
-    Floating tensors are reversed in memory order, so the values stay in the range the case was
-    written for; where that changes nothing, they are negated if they may be. Other types stay,
-    because values such as indices and shapes may decide whether the model is legal at all, but for
-    those `moved`, by their places, which are reversed.
+    Floating tensors are reversed in memory order, which keeps the range of their values; if that
+    changes nothing, they are negated, if allowed. Other types may hold indices or shapes, which
+    decide if the model is legal: only those at the places `moved` are reversed.
     """
     return [_other(array, may_negate, n in moved) for n, array in enumerate(inputs)]
 
@@ -166,7 +165,7 @@ def _form(value: Array | Foreign) -> object:
 
 
 def _equal(one: Array | Foreign, other: Array | Foreign) -> bool:
-    """Equal values, whatever the bits of a NaN or the sign of a zero; dtype and shape too."""
+    """Return True if dtype, shape and values agree; bits of NaN and signs of 0 do not matter."""
     if isinstance(one, Items) and isinstance(other, Items):
         return same_answers(one.values, other.values)
     if isinstance(one, Foreign) or isinstance(other, Foreign):

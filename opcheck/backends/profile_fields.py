@@ -54,7 +54,7 @@ class ProfileFileFields(validation.Fields):
 
 
 def profiles_of(table: FileNode, file: str, problems: Problems) -> Mapping[str, Profile]:
-    """The profiles of a file, by name; what is wrong with them is added to the problems."""
+    """Return the profiles of a file by name, and add their mistakes to `problems`."""
     keys = {"backends": validation.aliases(ProfileFields)}
     fields, _ = validation.check(ProfileFileFields, table, file, problems, keys)
     found: dict[str, Profile] = {}
@@ -74,7 +74,7 @@ def profiles_of(table: FileNode, file: str, problems: Problems) -> Mapping[str, 
 
 
 def _address(said: ProfileFields) -> Address:
-    """The address with the options beside it; raises UsageError."""
+    """Return the address with its separate options; raise UsageError."""
     if "accumulate" in said.options:
         raise UsageError("accumulate is none of the options", "write it beside them, as a list")
     stated = parse(said.address)

@@ -1,6 +1,6 @@
 """A task that a backend's own process keeps ready, and how long its runs take there.
 
-As in `execute`, what is needed of other packages is bound before a backend is imported.
+As in `execute`, names of other packages are bound before a backend is imported.
 """
 
 import gc
@@ -52,7 +52,7 @@ class Repeated:
         return Elapsed(seconds, waited)
 
     def _timed(self, loops: int, flushed: int = 0) -> tuple[float, float]:
-        """Seconds of all calls: those at work or asleep, and those waiting for a processor."""
+        """Return the seconds of all calls: at work or asleep, and waiting for a processor."""
         call, queued = self._call, _queued()
         if flushed:
             if self._other.size != flushed:
@@ -72,10 +72,7 @@ class Repeated:
 
 
 def _queued() -> float:
-    """Return for how many seconds threads of this process were ready and did not run.
-
-    0 where the system does not say so; Linux does. NaN where a thread ended meanwhile.
-    """
+    """Return seconds that threads were ready and did not run; NaN if one ended, 0 if not Linux."""
     try:
         return 1e-9 * sum(int(one.read_bytes().split()[1]) for one in _THREADS.glob("*/schedstat"))
     except (OSError, IndexError):
@@ -83,11 +80,7 @@ def _queued() -> float:
 
 
 class Held(Repeated):
-    """One task with its data, `ready` to be run.
-
-    Where the adapter is opcheck's and can, runs are timed without what it does to bring arrays to
-    the backend and back.
-    """
+    """One task with its data, `ready` to be run, if possible without its adapter's conversions."""
 
     def __init__(self, backend: Backend, question: Question) -> None:
         gc.disable()
@@ -97,7 +90,7 @@ class Held(Repeated):
         # Its own copy: a backend may hold on to it, or write into it.
         self._own = [array.copy() for array in question.inputs]
         self._inputs = [*self._own]
-        # Once before, because the first time much is loaded that serves for all tasks.
+        # Once before, because the first time loads things that serve all tasks.
         backend.prepare(question.task)
         start = perf_counter()
         self._task = backend.prepare(question.task)
@@ -109,7 +102,7 @@ class Held(Repeated):
         self.ready = Ready(prepared, self._last)
 
     def released(self, printed: str, *, other: bool) -> Released:
-        """The answer of one more run, the same that is timed, and that to `other` data."""
+        """Return the answer of one more timed run, and that to `other` data."""
         outputs = self._answer()
         others, looked_up = self._on_other_data() if other else ((), 0.0)
         return Released(outputs, printed, others, looked_up)
@@ -138,7 +131,6 @@ class Held(Repeated):
         return answer, new / known
 
     def _alone(self, inputs: Sequence[Array]) -> float:
-        """Time a single call on these inputs."""
         self._bind(inputs)
         self._last = inf  # so that no call goes before
         return self._timed(1)[0]
@@ -152,7 +144,7 @@ class Held(Repeated):
         task = self._task
         self._call: Callable[[], Any] = partial(task.run, self._inputs)
         self._outputs: Callable[[Any], object] = lambda returned: returned
-        # Nobody else is trusted with saying what its work is.
+        # No other adapter may choose which part of its work is timed.
         if hasattr(task, "repeated") and type(task).__module__.startswith(_OWN):
             bare = task.repeated(self._inputs)
             self._call, self._outputs = bare.call, bare.outputs

@@ -12,10 +12,10 @@ _FAILED = 4
 
 
 def main() -> None:
-    """The program `opcheck`; ends in SystemExit."""
+    """Run the program `opcheck`; it ends in SystemExit."""
     # Before anything that takes time, click's import included.
     interrupt.install()
-    if sys.stderr is None:  # closed, as by 2>&-: who does so wants nothing said there
+    if sys.stderr is None:  # closed on purpose, as by 2>&-
         sys.stderr = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115 (to the end)
     try:
         from opcheck.cli.group import program

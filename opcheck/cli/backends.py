@@ -10,7 +10,7 @@ import click
 
 from opcheck.cli import interrupt
 from opcheck.cli.console import output, print_records, progress
-from opcheck.cli.options import Duration, format_option, leave
+from opcheck.cli.options import Duration, flag, format_option, leave
 from opcheck.errors import Exit
 
 if TYPE_CHECKING:
@@ -18,15 +18,13 @@ if TYPE_CHECKING:
 
     from opcheck.backends.offers import Offer
 
-#: How many seconds a backend has to start, or for a model, where nobody says otherwise.
+#: The default of the seconds that a backend has to start, or for a model.
 _PATIENCE = 20.0
 
 
 @click.command(name="backends")
 @click.argument("addresses", nargs=-1, metavar="[ADDRESS]...")
-@click.option(
-    "--probe", is_flag=True, help="Which operators they have, by small models of each dtype."
-)
+@flag("--probe", help="Which operators they have, by small models of each dtype.")
 @click.option(
     "--timeout",
     type=Duration(),

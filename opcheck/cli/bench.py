@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from time import monotonic
@@ -12,31 +13,19 @@ import click
 
 from opcheck.cli import interrupt, options, timing_gate
 from opcheck.cli.console import output, progress
-from opcheck.cli.options import (
-    Duration,
-    Function,
-    OutputCommand,
-    OutputPath,
-    check_files,
-    chosen_cases,
-    end,
-    leave,
-)
+from opcheck.cli.options import Duration, OutputCommand, OutputPath, end, flag, leave, number
 from opcheck.errors import Exit, Unwritable, UsageError
 from opcheck.report.plain_text import alike, plural
 
 if TYPE_CHECKING:
     from opcheck.execution.bench import Benchmark
     from opcheck.model import Case
-    from opcheck.model.timing import Bench, Timed
+    from opcheck.model.timing import Timed
 
-#: How many seconds of measuring may be lost if all is killed.
+#: Seconds of measuring that may be lost if the program is killed.
 _MOMENT = 10.0
 _FILE = click.Path(path_type=Path, dir_okay=False)
-
-
-def _written(*names: str, help: str) -> Callable[[Function], Function]:
-    return click.option(*names, type=OutputPath(dir_okay=False), metavar="FILE", help=help)
+_written = partial(click.option, type=OutputPath(dir_okay=False), metavar="FILE")
 
 
 @click.command(name="bench", cls=OutputCommand)
@@ -48,15 +37,14 @@ def _written(*names: str, help: str) -> Callable[[Function], Function]:
 @click.option(
     "--threads", type=click.IntRange(min=1), default=1, show_default=True, help="Of a backend."
 )
-@click.option(
+@number(
     "--workers",
     type=click.IntRange(min=3),
-    metavar="N",
-    help="Processes a backend, of which each has luck of its own with memory.  [default: 5]",
+    help="Processes of each backend; each has its own luck with memory.  [default: 5]",
 )
 @click.option("--seconds", type=Duration(), help="At most for a case.  [default: 20]")
-@click.option("--cold", is_flag=True, help="Empty the processor's caches before every call.")
-@click.option("--quick", is_flag=True, help="A first look: few rounds, wide intervals.")
+@flag("--cold", help="Empty the processor's caches before every call.")
+@flag("--quick", help="A first look: few rounds, wide intervals.")
 @click.option(
     "--sweep",
     metavar="PATH=VALUES",
@@ -69,7 +57,7 @@ def _written(*names: str, help: str) -> Callable[[Function], Function]:
     "--baseline",
     type=_FILE,
     metavar="FILE",
-    help="Hold what is measured against a saved benchmark.",
+    help="Compare the times with a saved benchmark.",
 )
 @timing_gate.limit_option
 @timing_gate.unclear_option
@@ -79,7 +67,7 @@ def _written(*names: str, help: str) -> Callable[[Function], Function]:
     nargs=2,
     type=_FILE,
     metavar="OLD NEW",
-    help="Hold two saved benchmarks against each other, and measure nothing.",
+    help="Compare two saved benchmarks, and measure nothing.",
 )
 def command(
     addresses: tuple[str, ...],
@@ -121,7 +109,7 @@ def command(
 
     Two builds on one machine are compared best by naming both with -b: what disturbs the machine
     disturbs both. Saved benchmarks are compared by a fixed piece of work and a copy that were timed
-    in the same rounds; of those the gate sees what is slower by some 7 %, or by 15 % in one row.
+    in the same rounds; that gate sees slowdowns by some 7 %, or by 15 % in one row.
 
     Ctrl-C ends it after the round at hand, and what was measured is shown and kept.
 
@@ -137,32 +125,33 @@ def command(
     from opcheck.report import scaling, timings
     from opcheck.report.files import write_text
     from opcheck.report.pyperf import text as pyperf_text
-    from opcheck.report.timing_store import Stored
+    from opcheck.report.timing_store import Stored, write
 
-    # Whatever is wrong with the command line is told before any process is started.
+    # All errors of the command line come before any process is started.
     cases = _chosen(sweep, **selection)
     if plot:
         _check_plot(plot, cases)
     files = {"--save": saved, "--pyperf": pyperf, "--plot": plot}
-    check_files([(f"{name} {path}", path) for name, path in files.items()], [baseline])
+    options.check_files([(f"{name} {path}", path) for name, path in files.items()], [baseline])
     gate = timing_gate.asked(most, unclear, stored=baseline is not None, base=base)
     old = timing_gate.saved(baseline) if baseline else None
     if gate and not baseline and len(addresses or DEFAULT) < 2:
         raise UsageError("--max-regression compares with --base: name another backend by -b")
     limits = Limits(timeout, memory_limit)
     plan = planned(workers, seconds, cold=cold, quick=quick)
-    with entered(addresses, cases, limits, plan, threads, base, interrupt.safe_place) as (
-        about,
-        session,
-    ):
+    measuring = entered(addresses, cases, limits, plan, threads, base, interrupt.safe_place)
+    with measuring as (about, session):
         timing_gate.check(baseline, old, about, cases)
         console = output()
         timings.show_head(console, about)
         for pool in session.oracles.values():
-            click.echo(f"what is right is what oracle {pool.info} answers, where cases say so")
-        save = partial(_saved, saved, about)
-        if error := save((), complete=False):
-            raise error
+            click.echo(f"oracle {pool.info} states the answers of cases that name it")
+
+        def save(rows: Sequence[Timed], *, complete: bool = False) -> None:
+            if saved:
+                write(saved, about, rows, complete=complete)
+
+        save(())
         rows, error = _measured(session, save)
     for row in rows:
         timings.show_case(console, about, row)
@@ -193,12 +182,12 @@ def _ending(rows: Sequence[Timed], asked: int, code: Exit, said: str) -> tuple[E
 
 
 def _chosen(sweep: str | None, *, paths: Sequence[Path], **selection: Any) -> list[Case]:
-    """The cases that can be timed; tells of the others, and raises UsageError if there is none."""
+    """Return the cases that can be timed; warn of the others, raise UsageError if there is none."""
     from opcheck.execution.bench.setup import why_not
     from opcheck.suite import load_bench, parse_sweep
 
     wanted = parse_sweep(sweep) if sweep else None
-    cases, said = chosen_cases(paths, **selection, bench=True)
+    cases, said = options.chosen_cases(paths, **selection, bench=True)
     if wanted:
         ids = {case.id for case in cases}
         cases = load_bench(paths, sizes=lambda concrete: wanted.of(concrete, ids))
@@ -216,7 +205,7 @@ def _chosen(sweep: str | None, *, paths: Sequence[Path], **selection: Any) -> li
 
 
 def _check_plot(plot: Path, cases: Iterable[Case]) -> None:
-    """Raise UsageError where there will be nothing to draw, or no way to: before it is measured."""
+    """Raise UsageError if there will be no curve to draw, or no way to draw it."""
     from opcheck.report.scaling import check_plot
 
     sweeps = {case.sweep for case in cases if case.sweep}
@@ -227,24 +216,10 @@ def _check_plot(plot: Path, cases: Iterable[Case]) -> None:
     check_plot(plot)
 
 
-def _saved(
-    path: Path | None, about: Bench, rows: Sequence[Timed], *, complete: bool
-) -> Unwritable | None:
-    """Write what there is to the file, if any; returns why that failed."""
-    from opcheck.report.timing_store import write
-
-    try:
-        if path:
-            write(path, about, rows, complete=complete)
-    except Unwritable as error:
-        return error
-    return None
-
-
 def _measured(
-    session: Benchmark, save: Callable[..., Unwritable | None]
+    session: Benchmark, save: Callable[..., None]
 ) -> tuple[Sequence[Timed], Unwritable | None]:
-    """Run a session and `save` its rows now and then; returns them, and why that failed."""
+    """Run a session and `save` its rows now and then; return them, and why the last save failed."""
     last = monotonic()
     with progress(pausing=True) as bar:
         task = bar.add_task("timing", total=session.to_come)
@@ -252,7 +227,12 @@ def _measured(
             total = done + session.to_come
             bar.update(task, description=case, completed=done, total=total)
             if monotonic() - last > _MOMENT:
-                save(session.rows(), complete=False)
+                with suppress(Unwritable):  # the last try decides
+                    save(session.rows())
                 last = monotonic()
     rows = session.rows()
-    return rows, save(rows, complete=not interrupt.asked())
+    try:
+        save(rows, complete=not interrupt.asked())
+    except Unwritable as error:
+        return rows, error
+    return rows, None

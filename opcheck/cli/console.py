@@ -1,4 +1,4 @@
-"""The terminals, or what stands in their place; what they need takes long to import."""
+"""Standard output and standard error. What they need takes long to import."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import codecs
 import io
 import json
 import os
-import select
 import stat
 import sys
 from collections.abc import Iterable, Iterator, Mapping
@@ -26,8 +25,6 @@ if TYPE_CHECKING:
 _SPELT = "opcheck.spelt"
 #: How many columns there are where there is no terminal.
 _WIDE = 120
-#: How often, in seconds, one looks whether a reader takes more.
-_GLANCE = 0.1
 
 Item = TypeVar("Item")
 
@@ -35,7 +32,7 @@ Item = TypeVar("Item")
 def output() -> Console:
     """Standard output: colours on a terminal only, and never with NO_COLOR; wide in a pipe.
 
-    A character that its encoding lacks is spelt otherwise, or becomes a question mark.
+    A character that its encoding lacks is replaced, at worst by a question mark.
     """
     if isinstance(sys.stdout, io.TextIOWrapper):
         codecs.register_error(_SPELT, _spelt)
@@ -63,7 +60,7 @@ def _spelt(error: UnicodeError) -> tuple[str, int]:
 
 
 def new_console(*, is_wide: bool, **settings: Any) -> Console:
-    """A console that marks nothing up, as wide as a pipe where it `is_wide`."""
+    """Return a console that marks nothing up, as wide as a pipe where it `is_wide`."""
     from rich.console import Console
 
     class WithoutPipe(Console):
@@ -75,36 +72,8 @@ def new_console(*, is_wide: bool, **settings: Any) -> Console:
     return WithoutPipe(highlight=False, markup=False, emoji=False, width=width, **settings)
 
 
-class LineWriter:
-    """Whole lines on standard output: the rest of an interrupted one is written before the next."""
-
-    def __init__(self) -> None:
-        self._rest = b""
-
-    def add(self, line: str) -> None:
-        """Take a line that is to be written."""
-        self._rest += f"{line}\n".encode()
-
-    def flush(self) -> None:
-        """Write what is left now; may raise KeyboardInterrupt in the midst of it."""
-        try:
-            file = sys.stdout.fileno()
-        except io.UnsupportedOperation:  # no file at all, as in tests
-            sys.stdout.write(self._rest.decode())
-            self._rest = b""
-            return
-        sys.stdout.flush()
-        while self._rest:
-            with interrupt.shielded() as is_urgent:
-                # A reader that takes nothing is waited for, but not with closed eyes.
-                while self._rest and not is_urgent():
-                    if select.select([], [file], [], _GLANCE)[1]:
-                        written = os.write(file, self._rest[: select.PIPE_BUF])
-                        self._rest = self._rest[written:]
-
-
 def progress(*, pausing: bool) -> Progress:
-    """A bar on standard error, shown on a terminal that it has to itself.
+    """Return a bar on standard error, shown on a terminal that it has to itself.
 
     `pausing`: it is stopped while something is written, so that it can share the terminal.
     """
@@ -129,7 +98,7 @@ def progress(*, pausing: bool) -> Progress:
 
 @contextmanager
 def counted(what: str, total: int | None) -> Iterator[Any]:
-    """A function that hands things on and counts them in a bar; the user may end it in between."""
+    """A function that yields items and counts them in a bar; Ctrl-C ends it between two items."""
     with progress(pausing=True) as bar:
         task = bar.add_task(what, total=total)
 

@@ -5,25 +5,21 @@ from pathlib import Path
 import click
 
 from opcheck.cli import options
-from opcheck.cli.options import PATH, STANDARD, OutputCommand, leave
+from opcheck.cli.options import PATH, STANDARD, OutputCommand, flag, leave
 from opcheck.errors import UsageError
 
 
 @click.command(name="diff", cls=OutputCommand)
 @click.argument("old_path", type=PATH, metavar="OLD")
 @click.argument("new_path", type=PATH, metavar="NEW")
-@click.option(
-    "--common",
-    is_flag=True,
-    help="Where NEW was asked for less than OLD, compare what both were asked for.",
-)
+@flag("--common", help="Where NEW was asked for less than OLD, compare what both were asked for.")
 @options.format_option(
     *("json", "markdown"),
     show_default=True,
     help="json: a line a change; markdown: a page for pull requests.",
 )
 @options.out_option
-@click.option("-v", "--verbose", is_flag=True, help="Every change, however many there are.")
+@flag("-v", "--verbose", help="Every change, however many there are.")
 def command(
     old_path: Path, new_path: Path, common: bool, form: str, out: Path | None, verbose: bool
 ) -> None:

@@ -10,19 +10,10 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
+from opcheck.cli import options
 from opcheck.cli.console import counted, output
 from opcheck.cli.group import Commands
-from opcheck.cli.options import (
-    PATH,
-    OutputCommand,
-    OutputPath,
-    chosen_cases,
-    end,
-    given_besides,
-    output_option,
-    processes_option,
-    selection_options,
-)
+from opcheck.cli.options import PATH, OutputCommand, OutputPath, end, flag, number, output_option
 from opcheck.errors import Exit, UsageError
 from opcheck.report.plain_text import one_line, plural
 
@@ -32,9 +23,9 @@ if TYPE_CHECKING:
     from opcheck.report.case_yaml import NamedNode
     from opcheck.suite.golden_manifest import Manifest
 
-#: How many of those that are left out are named.
+#: The most omitted cases that are named.
 _LEFT_OUT = 3
-#: How much is told of what is wrong with a folder: names in models are as long as anybody likes.
+#: Characters of a message about a folder: names in models may be of any length.
 _LENGTH = 1000
 _SUFFIXES = (".yaml", ".yml")
 
@@ -66,20 +57,19 @@ def _is_replaced(folder: Path, words: Sequence[str]) -> bool:
 
 
 @command.command(name="write", cls=OutputCommand)
-@selection_options
+@options.selection_options
 @output_option("folder", OutputPath(_is_replaced), "DIR", "The folder to be made.")
-@click.option("--force", is_flag=True, help="Replace a folder that this command wrote.")
-@click.option(
+@flag("--force", help="Replace a folder that this command wrote.")
+@number(
     "--data-sets",
     type=click.IntRange(min=1, max=1000),
     default=1,
     show_default=True,
-    metavar="N",
     help="So many data sets a case, of other random numbers each; a case with nothing random in"
     " it, or with its answer written out, has one.",
 )
-@click.option("--npz", is_flag=True, help="Also NumPy's archives of all tensors.")
-@processes_option
+@flag("--npz", help="Also NumPy's archives of all tensors.")
+@options.processes_option
 def write(
     folder: Path, force: bool, data_sets: int, npz: bool, jobs: int | None, **selection: Any
 ) -> None:
@@ -112,7 +102,7 @@ def write(
         _write_node_tests(folder, paths, force=force)
     check_case_files(paths, "golden write")
     check_place(folder, force=force)
-    cases, said = chosen_cases(**selection)
+    cases, said = options.chosen_cases(**selection)
     settings, processes = GoldenSettings(data_sets, npz), jobs or processors()
     with counted("writing", len(cases)) as each:
         golden = write_cases(folder, cases, said, settings, processes, force=force, counted=each)
@@ -127,10 +117,10 @@ def write(
 
 
 def _write_node_tests(folder: Path, paths: Sequence[Path], *, force: bool) -> NoReturn:
-    """Write those of the onnx package as they are, and leave; nothing else can be said of them."""
+    """Write tests of the onnx package as they are, and leave; raise UsageError for options."""
     from opcheck.execution.writing import write_node_tests
 
-    others = given_besides("paths", "folder", "force")
+    others = options.given_besides("paths", "folder", "force")
     if len(paths) > 1 or others:
         message = f"{paths[0]} is written as it is, without {', '.join(others) or 'other paths'}"
         raise UsageError(message, "onnx-node/PATTERN selects some of the tests")
@@ -200,11 +190,11 @@ def _tables(golden: Manifest) -> Iterator[Table]:
     "FILE",
     "The case file to be made, FILE.yaml.",
 )
-@click.option("--force", is_flag=True, help="Replace files that are there.")
+@flag("--force", help="Replace files that are there.")
 def import_(folders: Sequence[Path], file: Path, force: bool) -> None:
     """Make a case file of tests in the layout of ONNX's test data.
 
-    DIR holds model.onnx, whose graph is a single node, and test_data_set_0 and so on, of which each
+    DIR holds model.onnx, whose graph is a single node, and test_data_set_0 and so on; each of these
     becomes a case. Several folders must be of one operator. Tensors of up to 256 elements are
     written out, in the fewest digits that give the same bits; larger ones, and those with a NaN of
     unusual bits, go into .npy files beside FILE. What a case cannot state is refused by name: a
@@ -235,7 +225,7 @@ def import_(folders: Sequence[Path], file: Path, force: bool) -> None:
 
 
 def _nodes(folders: Sequence[Path]) -> list[NamedNode]:
-    """The tests in the folders; raises UsageError with everything that is wrong with each."""
+    """Return the tests in the folders; raise UsageError with all problems of each."""
     from opcheck.graph.nodes import read_one_node
     from opcheck.graph.test_data import FileMessages
     from opcheck.report.case_yaml import NamedNode, name_of
@@ -243,15 +233,15 @@ def _nodes(folders: Sequence[Path]) -> list[NamedNode]:
     nodes: list[NamedNode] = []
     wrong: list[str] = []
     for folder in folders:
-        told, node, missing = FileMessages(), None, _no_test(folder)
+        messages, node, missing = FileMessages(), None, _no_test(folder)
         try:
-            node = None if missing else read_one_node(folder, told)
+            node = None if missing else read_one_node(folder, messages)
         except OSError as error:
             missing = str(error)
         if missing:
-            told.append((folder, missing))
+            messages.append((folder, missing))
         if node is None:
-            wrong += [f"{path}: {one_line(message)[:_LENGTH]}" for path, message in told]
+            wrong += [f"{path}: {one_line(message)[:_LENGTH]}" for path, message in messages]
             continue
         words = name_of(folder.resolve().name)
         name = words.removeprefix("test_") or words
@@ -268,7 +258,7 @@ def _nodes(folders: Sequence[Path]) -> list[NamedNode]:
 
 
 def _no_test(folder: Path) -> str | None:
-    """Return why a path is no folder of a test, with a hint at what was meant; None for one."""
+    """Return why a path is no folder of a test, with a hint; None if it is one."""
     from opcheck.graph.folders import MODEL
 
     if not folder.is_dir():
@@ -281,13 +271,13 @@ def _no_test(folder: Path) -> str | None:
 
 @command.command(name="check")
 @click.argument("folder", type=PATH, metavar="DIR")
-@processes_option
+@options.processes_option
 def check(folder: Path, jobs: int | None) -> None:
     """Check such a folder: every file, every model, every answer.
 
     Every file must be there, be listed in the manifest and have its SHA-256; every model must be
     valid and state what the manifest says; tensors must have their names, dtypes and shapes; and
-    this opcheck must give the answers that were written. Everything that is wrong is told at once,
+    this opcheck must give the answers that were written. All defects are reported at once,
     a line a file. The folder may come from a stranger: nothing outside it is read, and nothing in
     it is unpickled.
 

@@ -18,7 +18,7 @@ from opcheck.errors import CaseFileError, Exit, OpcheckError, WrongOperator, did
 #: `--help` need not import it.
 COMMANDS = {
     "run": "Judge backends by case files.",
-    "bench": "Time backends, of which each is right.",
+    "bench": "Time backends against each other, on cases that they answer rightly.",
     "report": "Show a stored run.",
     "diff": "Show what changed from one stored run to another.",
     "merge": "Join stored runs of one suite.",
@@ -34,13 +34,13 @@ class Commands(click.Group):
     """A group that lists its commands in their own order, and has a hint for an unknown one."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """The commands, in the order of a day's work."""
+        """Return the commands, in the order of a day's work."""
         return list(self.commands)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """As click does, with a hint where the command is unknown."""
+        """Resolve as click does, with a hint where the command is unknown."""
         known = self.list_commands(ctx)
         if args and args[0] not in known and not args[0].startswith("-"):
             hint = did_you_mean(args[0], known) or f"commands: {', '.join(known)}"
@@ -52,28 +52,28 @@ class Program(Commands):
     """All commands, imported when they are used; every ending of the program has its exit code."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """The commands, in the order of a day's work."""
+        """Return the commands, in the order of a day's work."""
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
-        """The command `name`, imported now."""
+        """Return the command `name`, imported now."""
         if name not in COMMANDS:
             return None
         command: click.Command = importlib.import_module(f"opcheck.cli.{name}").command
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """The list of commands in `--help`, without importing them."""
+        """Write the list of commands in `--help`, without importing them."""
         with formatter.section("Commands"):
             formatter.write_dl(list(COMMANDS.items()))
 
     def make_context(self, *args: Any, **settings: Any) -> click.Context:
-        """As click does, which prints --help and --version here."""
+        """Parse as click does, which prints --help and --version here."""
         with _endings():
             return super().make_context(*args, **settings)
 
     def invoke(self, ctx: click.Context) -> Any:
-        """As click does."""
+        """Run the command as click does."""
         with _endings():
             interrupt.safe_place()
             return super().invoke(ctx)
@@ -81,7 +81,7 @@ class Program(Commands):
 
 @contextmanager
 def _endings() -> Iterator[None]:
-    """Errors, Ctrl-C and an output that takes no more end the program with their exit codes."""
+    """End the program with the exit code of an error, Ctrl-C, or an output that takes no more."""
     try:
         if sys.stdout is None:
             raise OSError(errno.EBADF, "standard output is closed")
@@ -96,12 +96,11 @@ def _endings() -> Iterator[None]:
         _say("opcheck: interrupted")
         code = Exit.INTERRUPTED
     except BrokenPipeError:
-        # The reader has gone, as `head` does when it has enough: nothing was found wrong, and
-        # nothing more can be said.
+        # The reader has gone, as `head` does: nothing was found wrong, and nobody reads on.
         _give_up_output()
         code = Exit.INTERRUPTED
     except OSError as error:
-        # One about a file names it, one about a library has no number: those are bugs.
+        # An error about a file names it, and one about a library has no number: both are bugs.
         if error.filename is not None or error.errno is None:
             raise
         _say(f"opcheck: the output cannot be written: {error.strerror}")
@@ -116,7 +115,7 @@ def _say(message: str) -> None:
 
 
 def _give_up_output() -> None:
-    """Drop what is still to be flushed, at which Python would fail once more."""
+    """Drop buffered output; otherwise Python fails once more when it flushes it."""
     if sys.stdout is not None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 

@@ -1,6 +1,6 @@
 """Ctrl-C: once, the program ends at its next safe place; twice, at once.
 
-Of Python's own way, an exception anywhere, other packages make errors of their own.
+Python's own exception anywhere would become other errors in other packages.
 """
 
 import signal
@@ -13,15 +13,14 @@ _shielded = _urgent = False
 
 
 def install() -> None:
-    """From now on the first Ctrl-C is only noted, and the next raises KeyboardInterrupt.
+    """Have the first Ctrl-C only noted, and the next raise KeyboardInterrupt.
 
-    So does a request to terminate, at once: who sends it may send the next one soon, which nobody
-    can refuse.
+    A request to terminate raises it at once: one that cannot be handled may follow soon.
     """
     # A shell that starts a program in the background may have it ignore Ctrl-C.
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-        signal.signal(signal.SIGINT, _note)
-    signal.signal(signal.SIGTERM, _end)
+        signal.signal(signal.SIGINT, _handle)
+    signal.signal(signal.SIGTERM, _handle)
 
 
 def asked() -> bool:
@@ -30,7 +29,7 @@ def asked() -> bool:
 
 
 def safe_place() -> None:
-    """A place where the program may end: raises KeyboardInterrupt if the user wants it to."""
+    """Raise KeyboardInterrupt if the user has interrupted the program, which may end here."""
     if _asked:
         raise KeyboardInterrupt
 
@@ -49,21 +48,11 @@ def shielded() -> Iterator[Callable[[], bool]]:
         raise KeyboardInterrupt
 
 
-def _end(signum: int, frame: FrameType | None) -> None:
-    global _asked
-    _asked = True
-    _interrupt()
-
-
-def _note(signum: int, frame: FrameType | None) -> None:
-    global _asked
-    if _asked:
-        _interrupt()
-    _asked = True
-
-
-def _interrupt() -> None:
-    global _urgent
+def _handle(signum: int, frame: FrameType | None) -> None:
+    global _asked, _urgent
+    is_first, _asked = not _asked, True
+    if is_first and signum == signal.SIGINT:
+        return
     if not _shielded:
         raise KeyboardInterrupt
     _urgent = True

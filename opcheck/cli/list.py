@@ -7,16 +7,15 @@ import click
 
 from opcheck.cli import options
 from opcheck.cli.console import output, print_records
-from opcheck.cli.options import chosen_cases, leave
+from opcheck.cli.options import chosen_cases, flag, leave
 from opcheck.errors import Exit
 
 
 @click.command(name="list")
 @options.selection_options
 @options.dim_option
-@click.option(
+@flag(
     "--clauses",
-    is_flag=True,
     help="The sentences of the specification instead, each with the cases that test it.",
 )
 @click.option(

@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from opcheck.cli import options
-from opcheck.cli.options import OutputCommand, OutputPath, end, output_option
+from opcheck.cli.options import OutputCommand, OutputPath, end, flag, output_option
 from opcheck.errors import Exit
 from opcheck.report.plain_text import one_line, plural
 
@@ -13,7 +13,7 @@ from opcheck.report.plain_text import one_line, plural
 @click.command(name="merge", cls=OutputCommand)
 @click.argument("paths", nargs=-1, required=True, type=options.PATH, metavar="RUN...")
 @output_option("out", OutputPath(), "FILE", "The whole; `-` is standard output.")
-@click.option("--mixed-versions", is_flag=True, help="Also join runs of several opchecks.")
+@flag("--mixed-versions", help="Also join runs of several opchecks.")
 def command(paths: tuple[Path, ...], out: Path, mixed_versions: bool) -> None:
     """Join stored runs of one suite into one: other backends, or other parts of the cases.
 

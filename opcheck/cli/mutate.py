@@ -9,7 +9,7 @@ import click
 
 from opcheck.cli import interrupt, options
 from opcheck.cli.console import counted, output, print_records
-from opcheck.cli.options import chosen_cases, end, leave
+from opcheck.cli.options import chosen_cases, end, flag, leave, number
 from opcheck.errors import Exit, UsageError, did_you_mean
 from opcheck.report.plain_text import plural
 
@@ -21,21 +21,16 @@ if TYPE_CHECKING:
 @click.command(name="mutate")
 @options.selection_options
 @click.option("--mutant", "names", multiple=True, metavar="NAME", help="Only this mutant.")
-@click.option(
-    "--groups",
-    is_flag=True,
-    help="The other way round: what the cases of each name show that no others do.",
-)
-@click.option(
+@flag("--groups", help="The other way round: what the cases of each name show that no others do.")
+@number(
     "--tries",
     type=click.IntRange(min=0),
     default=2000,
     show_default=True,
-    metavar="N",
     help="Nodes to try before no case is proposed for a mutant that survives.",
 )
 @options.processes_option
-@click.option("-v", "--verbose", is_flag=True, help="Also what kills each, and every argument.")
+@flag("-v", "--verbose", help="Also what kills each, and every argument.")
 @options.format_option("json")
 def command(
     names: tuple[str, ...],
@@ -100,7 +95,7 @@ def command(
 
 
 def _check(names: Sequence[str], cases: Sequence[Case]) -> None:
-    """Warn of cases that judge no mutant; raises UsageError for a mutant that there is not."""
+    """Warn of cases that judge no mutant; raise UsageError for an unknown mutant."""
     from opcheck.execution.mutate import mutants_in
 
     left = [case for case in cases if mutants_in(case.op) and not case.expect.is_stated]
@@ -114,7 +109,7 @@ def _check(names: Sequence[str], cases: Sequence[Case]) -> None:
 
 
 def _show(power: Power, *, verbose: bool, as_json: bool) -> list[str]:
-    """Print the mutants; returns what is wrong with the cases."""
+    """Print the mutants; return the defects of the cases."""
     from opcheck.model.mutation import Fate
     from opcheck.report import mutation
 

@@ -1,8 +1,8 @@
 """Options that several commands share, their exit, and their output files.
 
-An output is stale from the moment the command starts that names it, whatever becomes of the
-command: a gate that goes on after a refused command must not find last week's file. So it is
-renamed to `NAME.stale` first, which is removed once there is a new one.
+An earlier output is stale as soon as a command that names it starts: a gate that goes on after a
+refused command must not find last week's file. So it is renamed to `NAME.stale` first, which is
+removed once there is a new one.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class Share(click.FloatRange):
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> float:
-        """As a number."""
+        """Convert `5%` or `0.05`."""
         text = str(value).strip()
         plain: Any = text.removesuffix("%")
         number = click.FLOAT.convert(plain, param, ctx)
@@ -83,6 +83,10 @@ Fields = TypeVar("Fields")
 STANDARD = Path("-")
 _STALE = ".stale"
 PATH = click.Path(path_type=Path)
+
+flag = partial(click.option, is_flag=True)
+#: An option that takes a number from 1.
+number = partial(click.option, type=click.IntRange(min=1), metavar="N")
 
 
 def together(*options: Callable[[Any], Any]) -> Callable[[Function], Function]:
@@ -103,7 +107,7 @@ def format_option(*forms: str, **settings: Any) -> Callable[[Function], Function
 
 
 def taken(kind: type[Fields], given: dict[str, Any]) -> Fields:
-    """Take the fields of a dataclass out of what is given to a command."""
+    """Move the fields of a dataclass from a command's parameters to a new object."""
     names = [field.name for field in fields(kind)]  # type: ignore[arg-type]
     return kind(**{name: given.pop(name) for name in names})
 
@@ -138,7 +142,7 @@ _LIMITS = (
         " backend's profile says, or any]",
     ),
 )
-_jobs = partial(click.option, "-j", "--jobs", type=click.IntRange(min=1), metavar="N")
+_jobs = partial(number, "-j", "--jobs")
 backend_options = together(_BACKEND, *_LIMITS)
 worker_options = together(
     _BACKEND, _jobs(default=1, show_default=True, help="Processes a backend."), *_LIMITS
@@ -146,20 +150,14 @@ worker_options = together(
 #: Of opcheck's own processes, which change nothing but the time it takes.
 processes_option = _jobs(help="Processes.  [default: one a processor]")
 pretty_options = together(
-    click.option("-q", "--quiet", is_flag=True, help="Only the summary, no failure in full."),
+    flag("-q", "--quiet", help="Only the summary, no failure in full."),
     click.option(
         "-v",
         "--verbose",
         count=True,
         help="Every table in full; -vv: every failure, warning and known failure too.",
     ),
-    click.option(
-        "--durations",
-        "slowest",
-        type=click.IntRange(min=1),
-        metavar="N",
-        help="List the N results that took longest, too.",
-    ),
+    number("--durations", "slowest", help="List the N results that took longest, too."),
 )
 selection_options = together(
     click.argument("paths", nargs=-1, type=PATH, metavar="[PATH]..."),
@@ -193,10 +191,7 @@ def chosen_cases(
     bench: bool = False,
     **selection: Any,
 ) -> tuple[tuple[Case, ...], str]:
-    """The cases that `selection_options` select, or of `bench` those to time; and how, in words.
-
-    Raises UsageError where they name what does not exist.
-    """
+    """Return the selected cases, of `bench` those to time, and a description; raise UsageError."""
     from opcheck.suite import Selection, check_case_files, choose, load_all, load_bench
 
     if bench:
@@ -223,8 +218,8 @@ def leave(code: Exit) -> NoReturn:
 class OutputPath(click.Path):
     """The type of an option that names what the command writes.
 
-    `is_replaced` is given the path and the words of the command line, and returns True if the
-    command replaces what is there; then that is gone, unless it is `kept`.
+    `is_replaced` is called with the path and the words of the command line; it returns True if the
+    command replaces the output there, which is removed then unless it is `kept`.
     """
 
     def __init__(
@@ -255,7 +250,7 @@ class OutputCommand(click.Command):
         return rest
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the command, then remove what was set aside and has been replaced."""
+        """Run the command, then remove earlier outputs that it has replaced."""
         try:
             return super().invoke(ctx)
         finally:
@@ -264,7 +259,7 @@ class OutputCommand(click.Command):
     def _named_in(
         self, ctx: click.Context, words: Sequence[str]
     ) -> Iterator[tuple[click.ParamType[Any], Any]]:
-        """The outputs that a wrong command line names, as far as that can be seen."""
+        """Yield the outputs that a wrong command line names, as far as they can be recognized."""
         for parameter in self.params:
             for name in parameter.opts if isinstance(parameter.type, OutputPath) else ():
                 glued = f"{name}=" if name.startswith("--") else name
@@ -278,7 +273,7 @@ class OutputCommand(click.Command):
 def _set_aside(
     ctx: click.Context, words: Sequence[str], values: Iterable[tuple[click.ParamType[Any], Any]]
 ) -> None:
-    """Rename what is to be replaced, and note each output for `_clean`, unless it is kept."""
+    """Rename outputs that will be replaced, and note them for `_clean`, unless they are kept."""
     outputs = ((kind, value) for kind, value in values if isinstance(kind, OutputPath))
     for kind, value in () if ctx.resilient_parsing else outputs:
         for one in value if isinstance(value, list | tuple) else [value]:
@@ -295,7 +290,7 @@ def _set_aside(
 
 
 def _clean(ctx: click.Context) -> None:
-    """Remove what was set aside where there is a new output, and say where there is none."""
+    """Remove earlier outputs that have been replaced; name the others."""
     for path, stale, moved in ctx.meta.pop(_STALE, ()):
         if stale.exists() and not path.exists():
             _tell(path, stale)
@@ -310,7 +305,7 @@ def _tell(path: Path, stale: Path) -> None:
 
 
 def _is_stale(path: Path, kind: OutputPath, words: Sequence[str]) -> bool:
-    """Return True if the command replaces what is there, and does not read it."""
+    """Return True if the command replaces an existing output, and does not read it."""
     try:
         return kind.is_replaced(path, words) and sum(_mentions(one, path) for one in words) < 2
     except (OSError, ValueError):
@@ -361,10 +356,7 @@ def check_files(
     read_from: Iterable[Path | None] = (),
     wrong: Iterable[str] = (),
 ) -> None:
-    """Raise UsageError with every file that cannot be written, and what else is `wrong`.
-
-    Each is named as the command line does. The command also reads `read_from`.
-    """
+    """Raise UsageError with `wrong`, and every file that cannot be written or is also read."""
     found = [*wrong]
     taken = [path for path in read_from if path not in (None, STANDARD)]
     for said, path in files:
@@ -421,7 +413,7 @@ def given_besides(*names: str) -> list[str]:
 
 
 def read_runs(*paths: Path) -> list[Run]:
-    """The runs in files or on standard input, `-`; raises CaseFileError with all that is wrong."""
+    """Read runs from files or standard input, `-`; raise CaseFileError with all problems."""
     from opcheck.report import store
 
     if paths.count(STANDARD) > 1:

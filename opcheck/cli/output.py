@@ -1,14 +1,22 @@
 """Output of a run: results while it lasts, and the reports at its end."""
 
+import io
+import os
+import select
+import sys
 from collections.abc import Sequence
 from typing import Any
 
 from opcheck.analysis.status import is_failure, reds_of
-from opcheck.cli.console import LineWriter, output, progress
+from opcheck.cli import interrupt
+from opcheck.cli.console import output, progress
 from opcheck.errors import Exit
 from opcheck.model import Ending, Header, LiveResult, Record
 from opcheck.report import failure, store
 from opcheck.report.summary import Pretty
+
+#: Seconds between checks for an interruption while a reader takes nothing.
+_GLANCE = 0.1
 
 
 class _Output:
@@ -20,31 +28,46 @@ class _Output:
         self.task = self.bar.add_task("judging", total=header.results)
 
     def is_shown(self, result: LiveResult | Record) -> bool:
-        """Return True if a result is shown in detail and its failure is diagnosed."""
         return is_failure(result, self.red)
 
 
 class JsonOutput(_Output):
-    """JSON lines on standard output."""
+    """JSON lines on standard output: the rest of an interrupted one is written before the next."""
 
     def __init__(self, header: Header) -> None:
         super().__init__(header, pausing=False)
-        self.lines = LineWriter()
-        self.lines.add(store.header(header))
-        self.lines.flush()
+        self._rest = f"{store.header(header)}\n".encode()
+        self._flush()
 
     def take(self, result: Record) -> None:
-        """Take the result's line, which will be written whatever happens."""
-        self.lines.add(store.record(result))
+        """Take the result's line, to be written whatever happens."""
+        self._rest += f"{store.record(result)}\n".encode()
 
     def show(self, result: Record) -> None:
         """Write the line now, so that a run cut short leaves what it had."""
-        self.lines.flush()
+        self._flush()
 
     def finish(self, results: Sequence[Record], ending: Ending, revised: Sequence[Record]) -> None:
-        """Write the footer, with what is said otherwise of results than when they came."""
-        self.lines.add(store.footer(results, ending, revised))
-        self.lines.flush()
+        """Write the footer, with the results that were `revised` after they were written."""
+        self._rest += f"{store.footer(results, ending, revised)}\n".encode()
+        self._flush()
+
+    def _flush(self) -> None:
+        """Write the rest; may raise KeyboardInterrupt in the middle of it."""
+        try:
+            file = sys.stdout.fileno()
+        except io.UnsupportedOperation:  # no file at all, as in tests
+            sys.stdout.write(self._rest.decode())
+            self._rest = b""
+            return
+        sys.stdout.flush()
+        while self._rest:
+            with interrupt.shielded() as is_urgent:
+                # Wait for a reader that takes nothing, but notice an interruption.
+                while self._rest and not is_urgent():
+                    if select.select([], [file], [], _GLANCE)[1]:
+                        written = os.write(file, self._rest[: select.PIPE_BUF])
+                        self._rest = self._rest[written:]
 
 
 class PrettyOutput(_Output):
@@ -55,7 +78,7 @@ class PrettyOutput(_Output):
         self.pretty = Pretty(output(), header, **options)
 
     def take(self, result: Record) -> None:
-        """Nothing is lost if it is not shown."""
+        """Do nothing: only `show` prints."""
 
     def show(self, result: Record) -> None:
         """Print a failure in full, now: a run may be long, or end with the whole process."""

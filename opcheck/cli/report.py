@@ -70,7 +70,7 @@ def _is_benchmark(path: Path) -> bool:
     from opcheck.report.json_lines import unpacked
 
     try:
-        # Of a pipe, what is looked at is gone.
+        # A pipe cannot be read twice.
         if path == STANDARD or not path.is_file():
             return False
         with path.open("rb") as file:

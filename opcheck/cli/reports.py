@@ -28,13 +28,13 @@ if TYPE_CHECKING:
 
 #: The format that is written as the run goes.
 _STREAM = "json"
-#: How a result is counted in a footer that is missing all the same.
+#: A footer's count of results that are missing all the same.
 _MISSING = "not run"
 
 
 @dataclass(frozen=True)
 class Target:
-    """A format, and the file to be written in it, as the command line says it."""
+    """A format and the file to be written in it; `said` is how the command line names it."""
 
     form: str
     path: Path
@@ -130,8 +130,8 @@ class _File:
 class Reports:
     """Reports of a run: streams while it runs, everything else at its end.
 
-    The file of a run that goes on, `resumed`, has at any time all results that there are: it is
-    replaced as a whole, and then added to.
+    The file of a `resumed` run has all results at any time: it is replaced as a whole, and then
+    grows.
     """
 
     def __init__(self, targets: Iterable[Target], resumed: Target | None = None) -> None:
@@ -143,12 +143,13 @@ class Reports:
         self._resumed = None if resumed is None else _File(resumed)
         #: What lines are added to.
         self._growing = [*self._streams, *filter(None, [self._resumed])]
-        self._has_new = self._is_unordered = False
 
-    def begin(self, header: Header, kept: Iterable[Record] = ()) -> None:
+    def begin(self, header: Header, kept: Sequence[Record] = ()) -> None:
         """Empty all files, put `kept` in the resumed one, begin the streams; raises Unwritable."""
         from opcheck.report import store
 
+        #: New results stand behind those that were kept, wherever they belong.
+        self._is_unordered = bool(kept)
         if self._resumed:
             # Nobody else may be going on with it, before and after it is replaced.
             self._resumed.open(empty=False)
@@ -169,14 +170,12 @@ class Reports:
         line = store.record(result) if files else ""
         for one in files:
             one.write(line)
-        self._is_unordered |= is_kept and self._has_new
-        self._has_new |= not is_kept
 
     def finish(self, run: Run, lacking: Sequence[str], revised: Sequence[Record] = ()) -> Ending:
-        """Write the rest, but for what is printed; returns how the run ends in fact.
+        """Write the rest of all files; return the ending, which files that failed change.
 
-        What could not be written decides the exit code, `lacking` among it. Files are written anew
-        if results were `revised` after their lines were written.
+        `lacking` are messages about other files that failed. Files are written anew if results were
+        `revised` after their lines were written.
         """
         from opcheck.report import store
 
@@ -189,8 +188,8 @@ class Reports:
         for one in self._growing:
             one.write(store.footer(run.records, ending, revised))
             one.close()
-            unordered = one is self._resumed and self._is_unordered
-            if (unordered or revised) and not one.error and one.target.path.is_file():
+            is_unordered = one is self._resumed and self._is_unordered
+            if (is_unordered or revised) and not one.error and one.target.path.is_file():
                 text = "".join(f"{line}\n" for line in store.lines(replace(run, ending=ending)))
                 try:
                     write_text(one.target.path, text)
@@ -209,7 +208,7 @@ class Reports:
         return replace(ending, exit_code=code, meaning="; ".join(said))
 
     def show(self, run: Run) -> None:
-        """Print what is to be printed, behind everything else."""
+        """Print the reports that go to standard output, after everything else."""
         for target in self._printed:
             for line in lines(target.form, run):
                 click.echo(line)
@@ -262,19 +261,19 @@ report_options = together(
 
 
 def resumed_target(path: Path) -> Target:
-    """The file as one that is written; raises UsageError for standard output."""
+    """Return the target of --resume; raises UsageError for standard output."""
     if path == STANDARD:
         raise UsageError(f"--resume {path}: only a file can be gone on with")
     return Target("json", path, said=f"--resume {path}")
 
 
 def earlier_run(path: Path | None) -> Run | None:
-    """The run in a writable file, None without one; raises CaseFileError and UsageError."""
+    """Return the run in a writable file, None without one; raise CaseFileError and UsageError."""
     if path is None:
         return None
     if path.exists() and not path.is_file():
         raise UsageError(f"--resume {path}: only a file can be gone on with")
-    # Who was killed at once has left an empty one.
+    # A run that was killed at once has left an empty file.
     if not path.exists() or not path.stat().st_size:
         click.echo(f"opcheck: {path} has no run to go on with: it begins here", err=True)
         return None

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -14,7 +13,7 @@ import click
 from opcheck.cli import interrupt, run_options
 from opcheck.cli import options as common
 from opcheck.cli import reports as report_files
-from opcheck.cli.options import OutputCommand, OutputPath
+from opcheck.cli.options import OutputCommand, OutputPath, flag, number
 from opcheck.cli.run_options import Subset, subset_options
 from opcheck.errors import Exit, UsageError
 
@@ -40,23 +39,15 @@ def _is_replaced(folder: Path, words: Sequence[str]) -> bool:
 @common.dim_option
 @subset_options
 @common.worker_options
-@click.option(
+@number(
     "--repeat",
-    type=click.IntRange(min=1),
     default=1,
-    metavar="N",
     help="Ask each case N times, anew each time; one failure, or two answers, and it fails.",
 )
-@click.option("--strict", is_flag=True, help="A warning is a failure.")
-@click.option(
-    "--require-supported", is_flag=True, help="What is unsupported, also by opcheck, fails."
-)
-@click.option(
-    "--require-reproducible",
-    is_flag=True,
-    help="Right answers that differ between runs are a failure.",
-)
-@click.option("--no-known", is_flag=True, help="Judge the known defects of public backends too.")
+@flag("--strict", help="A warning is a failure.")
+@flag("--require-supported", help="What is unsupported, also by opcheck, fails.")
+@flag("--require-reproducible", help="Right answers that differ between runs are a failure.")
+@flag("--no-known", help="Judge the known defects of public backends too.")
 @run_options.known_options
 @click.option(
     "--save-outputs",
@@ -66,8 +57,8 @@ def _is_replaced(folder: Path, words: Sequence[str]) -> bool:
     help="Keep models, inputs and the backend's outputs, for -b saved:DIR.",
 )
 @report_files.report_options
-@click.option("-x", "--exitfirst", is_flag=True, help="Stop at the first failure.")
-@click.option("--max-fail", type=click.IntRange(min=1), metavar="N", help="Stop after N failures.")
+@flag("-x", "--exitfirst", help="Stop at the first failure.")
+@number("--max-fail", help="Stop after N failures.")
 @common.pretty_options
 @common.format_option("json", help="json: what --report json= writes, on standard output.")
 def command(**given: Any) -> None:
@@ -109,7 +100,7 @@ def command(**given: Any) -> None:
 
 @dataclass(frozen=True)
 class Arguments:
-    """The command line, field by option; `subset` and `selection` are of several."""
+    """The command line, a field for each option; `subset` and `selection` hold several."""
 
     subset: Subset
     selection: Selection
@@ -139,41 +130,23 @@ class Arguments:
     slowest: int | None
     form: str
 
-    @property
-    def read_from(self) -> list[Path]:
-        """The files that are read."""
-        return [*self.paths, *self.subset.files]
-
-    @cached_property
-    def written(self) -> list[report_files.Target]:
-        """The files that the run is written to; raises UsageError for one that cannot be."""
-        again = [] if self.resumed is None else [report_files.resumed_target(self.resumed)]
-        return [*self.targets, *again]
-
-    @property
-    def most(self) -> int | None:
-        """After how many failures the run stops."""
-        return 1 if self.exitfirst else self.max_fail
-
-    def check(self) -> None:
-        """Raise what is wrong with the command line and the stored runs that it names."""
-        on_stdout = self.form == "json"
-        report_files.check_targets(
-            self.written, [*self.read_from, *self.ledgers], stdout_is_stream=on_stdout
-        )
-        if self.slowest and self.form != "pretty":
-            raise UsageError(f"--durations is for --format pretty, not for {self.form}")
-        _ = self.subset.runs
-
 
 def judge(given: Arguments) -> NoReturn:
     """Judge the cases, print and write what comes, and end the program."""
     from opcheck.session import Session
     from opcheck.suite import load_all
 
-    # Whatever is wrong with files is reported before anything starts.
-    given.check()
+    # All errors of files come before anything starts.
+    as_json = given.form == "json"
+    resumed = report_files.resumed_target(given.resumed) if given.resumed else None
+    written = [*given.targets, *filter(None, [resumed])]
+    read_from = [*given.paths, *given.subset.files]
+    report_files.check_targets(written, [*read_from, *given.ledgers], stdout_is_stream=as_json)
+    if given.slowest and as_json:
+        raise UsageError("--durations is for --format pretty, not for json")
+    _ = given.subset.runs  # read now, which may fail
     earlier = report_files.earlier_run(given.resumed)
+    most_failures = 1 if given.exitfirst else given.max_fail
     with Session(
         given.addresses,
         jobs=given.jobs,
@@ -185,10 +158,10 @@ def judge(given: Arguments) -> NoReturn:
         mine = run_options.opened(
             given.ledgers,
             given.updated,
-            [*given.read_from, *(target.path for target in given.written)],
+            [*read_from, *(target.path for target in written)],
             prune=given.prune,
             even_in_ci=given.even_in_ci,
-            cut_short=bool(given.most),
+            cut_short=most_failures is not None,
         )
         everything = load_all(given.paths, given.dims)
         request = _request(given, session, everything, mine)
@@ -202,15 +175,13 @@ def judge(given: Arguments) -> NoReturn:
             run.kept = report_files.kept_results(
                 given.resumed, earlier, run.kept.header, run.recorder, request.cases, given.hours
             )
-        resumed = given.written[-1] if given.resumed else None
         reports = report_files.Reports(given.targets, resumed)
         reports.begin(run.header, run.kept.records)
         from opcheck.cli.output import JsonOutput, PrettyOutput
 
-        as_json = given.form == "json"
         pretty = {"quiet": given.quiet, "verbose": given.verbose, "slowest": given.slowest}
         output = JsonOutput(run.header) if as_json else PrettyOutput(run.header, **pretty)
-        records, stopped = _collected(run, output, reports, given.most)
+        records, stopped = _collected(run, output, reports, most_failures)
         whole, revised = run.end(records, stopped=stopped)
         # Whatever may fail comes before the exit code is printed.
         ending = reports.finish(whole, mine.update(whole, *checked), revised)
@@ -271,7 +242,7 @@ def _collected(
                 with interrupt.shielded():
                     take(record, is_kept=is_kept)
                 output.show(record)
-                # Why it is slow where results fail.
+                # Failures take longer: the bar says why.
                 what = "judging, looking for causes" if output.is_shown(record) else "judging"
                 output.bar.update(output.task, advance=1, description=what)
                 failures += not is_kept and is_failure(record, output.red)
@@ -280,7 +251,7 @@ def _collected(
                     break
     except KeyboardInterrupt:
         stopped = True
-    # What else was kept stands in the file already, behind what is still to come.
+    # Other kept results are in the file already, after those that were missing.
     there = {(record.case, record.backend) for record in records}
     for pair, record in run.kept.by_pair.items():
         if pair not in there:

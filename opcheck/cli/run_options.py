@@ -7,14 +7,14 @@ import re
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from opcheck.cli import options
-from opcheck.cli.options import PATH, check_files, together
+from opcheck.cli.options import PATH, check_files, flag, number, together
 from opcheck.errors import Unwritable, UsageError
 from opcheck.report.plain_text import one_line, plural
 
@@ -24,39 +24,36 @@ if TYPE_CHECKING:
     from opcheck.known.ledgers import Facts
     from opcheck.model import BackendInfo, Case, Run
 
-#: What the environment variable CI says where it does not mean that this is one.
+#: Values of the environment variable CI outside of CI.
 _NO = ("", "0", "false")
-#: How many files and cases are named.
+#: The most files and cases that a message names.
 _NAMED = 3
 
+_ledger = partial(click.option, type=PATH, metavar="FILE")
+_stored_run = partial(click.option, type=PATH, metavar="RUN")
+
 known_options = together(
-    click.option(
+    _ledger(
         "--known",
         "ledgers",
         multiple=True,
-        type=PATH,
-        metavar="FILE",
         help="A ledger of known failures of yours: what it lists has to fail as listed, all else to"
         " pass. Repeatable.",
     ),
-    click.option(
+    _ledger(
         "--update-known",
         "updated",
-        type=PATH,
-        metavar="FILE",
         help="Have a ledger, which may be new, list what fails now; the exit code stays that of the"
         " run.",
     ),
-    click.option(
+    flag(
         "--prune-known",
         "prune",
-        is_flag=True,
         help="With --update-known: remove what no longer fails, or is nowhere.",
     ),
-    click.option(
+    flag(
         "--add-known-in-ci",
         "even_in_ci",
-        is_flag=True,
         help="With --update-known: add failures even where the environment variable CI is set.",
     ),
 )
@@ -82,9 +79,9 @@ class Ledgers:
     def check(
         self, backends: Sequence[BackendInfo], cases: Sequence[Case]
     ) -> tuple[Facts, BackendInfo | None]:
-        """Return facts on all cases that were read, and whose ledger is to be written, if any.
+        """Return facts on all cases that were read, and the backend of the ledger to be written.
 
-        Raises CaseFileError with all that is listed in vain, UsageError for no one backend.
+        Raises CaseFileError with all vain entries, UsageError without a single such backend.
         """
         from opcheck.execution.workers import facts_of
         from opcheck.known.ledgers import check
@@ -97,14 +94,12 @@ class Ledgers:
         mine = [one for one in backends if target is None or target.is_about(one)]
         if len(mine) != 1:
             there = ", ".join(one.address for one in mine) or "none of the run"
-            message = (
-                f"--update-known {self.updated}: a ledger is about one backend, this about {there}"
-            )
-            raise UsageError(message, "name it with -b")
+            message = f"a ledger is about one backend, this about {there}"
+            raise UsageError(f"--update-known {self.updated}: {message}", "name it with -b")
         return facts, mine[0]
 
     def update(self, run: Run, facts: Facts, backend: BackendInfo | None) -> list[str]:
-        """Write the ledger after a run, and print what became of it; returns why it cannot be."""
+        """Write the ledger after a run, and print the changes; return why it cannot be written."""
         if backend is None:
             return []
         from opcheck.analysis.status import is_red, reds_of
@@ -165,10 +160,10 @@ def opened(
     even_in_ci: bool,
     cut_short: bool,
 ) -> Ledgers:
-    """The ledgers that a command line names; raises UsageError and CaseFileError.
+    """Open the ledgers that a command line names; raise UsageError and CaseFileError.
 
-    What is `taken` is read or written by the same command. `cut_short`: the run may end before all
-    cases were asked, after which nobody knows what fails.
+    Files that are `taken` are read or written by the same command. A run that may be `cut_short`
+    cannot update a ledger, because it does not know all failures.
     """
     from opcheck.known import Gate, load_user_ledgers
 
@@ -216,19 +211,15 @@ def _shard(value: str) -> tuple[int, int]:
 
 #: --expect-cases, --last-failed, --shard and --shard-by, the fields of a `Subset`.
 subset_options = together(
-    click.option(
+    number(
         "--expect-cases",
         "expected",
-        type=click.IntRange(min=1),
-        metavar="N",
         help="How many cases PATH, -k and the like must select; another number is an error.",
     ),
-    click.option(
+    _stored_run(
         "--lf",
         "--last-failed",
         "failed_in",
-        type=PATH,
-        metavar="RUN",
         help="Only cases that failed in this stored run, on one of the backends asked for.",
     ),
     click.option(
@@ -237,10 +228,8 @@ subset_options = together(
         metavar="I/N",
         help="Only the I-th of N shares of the cases, which take about equally long.",
     ),
-    click.option(
+    _stored_run(
         "--shard-by",
-        type=PATH,
-        metavar="RUN",
         help="Share them by the seconds in this stored run, not by size; the same for all shards.",
     ),
 )
@@ -270,7 +259,7 @@ class Subset:
         return dict(zip(self.files, options.read_runs(*self.files), strict=True))
 
     def check(self, cases: Sequence[Case], said: str) -> None:
-        """Raise UsageError if the selection, `said` in words, has not as many cases as it must."""
+        """Raise UsageError if the selection, described by `said`, has a wrong number of cases."""
         expected = self.expected
         if expected is None or expected == len(cases):
             return
@@ -284,9 +273,9 @@ class Subset:
     def failed(
         self, cases: tuple[Case, ...], said: str, addresses: Collection[str]
     ) -> tuple[tuple[Case, ...], str]:
-        """Those of the cases that failed on one of the backends, and what they are in words.
+        """Return the cases that failed on one of the backends, and a description of them.
 
-        Warns of those that failed and are not here; raises UsageError if no backend took part.
+        Warn of failed cases that are not selected; raise UsageError if no backend took part.
         """
         path = self.failed_in
         if path is None:
@@ -296,10 +285,8 @@ class Subset:
         run = self.runs[path]
         there = [info.address for info in run.header.backends]
         if not {*there} & {*addresses}:
-            message = f"it has {', '.join(map(repr, there))}"
-            raise UsageError(
-                f"--last-failed {path}: no backend of this run took part in it", message
-            )
+            message = f"--last-failed {path}: no backend of this run took part in it"
+            raise UsageError(message, f"it has {', '.join(map(repr, there))}")
         if not run.complete:
             click.echo(f"opcheck: {path} is incomplete: more may fail than did there", err=True)
         red = reds_of(run.header)
@@ -315,7 +302,7 @@ class Subset:
         return tuple(case for case in cases if case.id in failed), f"{said}, failed in {path}"
 
     def share(self, cases: tuple[Case, ...]) -> tuple[Case, ...]:
-        """Those of the cases that belong to the shard."""
+        """Return the cases of the shard."""
         from opcheck.suite import shard
 
         if self.shard is None:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from opcheck.report.timing_store import Stored
     from opcheck.timing.comparing import Compared
 
-#: The exit code that a gate makes it, if any, and what the last line says.
+#: The exit code of a gate that fails, else None, and its part of the last line.
 Verdict = tuple[Exit | None, str]
 
 limit_option = click.option(
@@ -75,7 +75,7 @@ class TimingGate:
 def asked(
     most: float | None, unclear: str | None, *, stored: bool, base: str | None = None
 ) -> TimingGate | None:
-    """Return the gate; raises UsageError without `stored` or `base`, or below what can be told."""
+    """Return the gate; raise UsageError without `stored` or `base`, or for too small a limit."""
     from opcheck.timing.comparing import FINEST, FINEST_WITHIN, USUAL
 
     if not stored and most is None:
@@ -88,7 +88,7 @@ def asked(
     least = FINEST if stored else FINEST_WITHIN
     if most is not None and most < least:
         raise UsageError(
-            f"--max-regression {100 * most:g}%: {100 * least:g}% is the least that can be told",
+            f"--max-regression {100 * most:g}%: {100 * least:g}% is the least that can be detected",
             "two builds in one run show less: -b old -b new --base old" if stored else None,
         )
     return TimingGate(USUAL if most is None else most, unclear)
@@ -132,7 +132,7 @@ def check(path: Path | None, stored: Stored | None, about: Bench, cases: Sequenc
 
 
 def show(console: Console, gate: TimingGate, old: Stored | None, new: Stored) -> Verdict:
-    """Print what a gate sees in a benchmark, compared with an old one or with its own baseline."""
+    """Print and judge a benchmark, compared with an old one or with its own baseline."""
     from opcheck.report import changes
     from opcheck.timing.comparing import compare_backends, compare_runs
 

@@ -5,17 +5,15 @@ all rows of a run are off by 1–2 %, sometimes 3 %, and one row by 4 % or more 
 
 - Rows are measured relative to two rulers timed in the same rounds: a fixed piece of work, which
   follows the processor's speed, and a mix of that and a copy of as many bytes, weighted by the part
-  of the row's time that the copy takes, which bounds what memory can do to the row. (The copy alone
-  moves by 10 % or more in one of ten runs, as its buffers happen to lie; rows do not follow it.)
-  The ruler that shows less change decides.
-- Welch's test over processes asks if a row surely changed by more than a limit: it always changes.
-- A build that is slower altogether shows in the mean of a backend's rows, by process, too.
+  of the row's time that the copy takes, which bounds the influence of memory. (The copy alone moves
+  by 10 % or more in one of ten runs.) The ruler that shows less change decides.
+- Welch's test over processes asks if a row surely changed by more than a limit.
+- A build that is slower altogether also shows in the mean of a backend's rows, by process.
 - All p-values are adjusted together by Benjamini and Hochberg's method. Where nothing changed, the
   chance of any false alarm in a run stays below 5 %, as with Holm's, and more slow rows are found.
 
-`benchmarks/alarms.py` measures how often that is wrong, and docs/timings.md has the results.
-
-Backends of one run are compared in the same rounds, and need none of this: see `compare_backends`.
+`benchmarks/alarms.py` measures how often that is wrong; docs/timings.md has the results. Backends
+of one run are compared in the same rounds, and need none of this: see `compare_backends`.
 """
 
 import math
@@ -31,11 +29,11 @@ from opcheck.timing.ratios import LIMIT, Word, medians, pairs, ratio, student
 #: "not slower": it may be faster.
 Verdict = Literal[Word, "not slower"]
 
-#: How much a change has to be more than, where nobody says otherwise: a usual gate.
+#: The default of the change that a gate allows.
 USUAL = 0.05
-#: To ask for less is of no use: each run is 1–2 % off without any reason in the build.
+#: The least such change between runs, which are 1–2 % off without any reason in the build.
 FINEST = 0.03
-#: The least within a run, whose ratios are measured until they are as precise as this.
+#: The least within a run, whose ratios are measured to this precision.
 FINEST_WITHIN = LIMIT
 #: The chance of any false alarm in a run.
 ALARM = 0.05
@@ -51,7 +49,7 @@ class TimingChange:
 
     `case` "" stands for all cases, as a geometric mean. `ratio` is relative to the ruler that gives
     the one nearer to 1; `low` and `high` span the 95 % intervals of both. `p`, adjusted for all
-    rows, is how likely that is for a change within the limit; NaN within one run. "slower" and
+    rows, is the chance of that if the change is within the limit; NaN within one run. "slower" and
     "faster" surely changed by more than the limit, "same" and "not slower" surely did not.
     """
 
@@ -100,7 +98,7 @@ class Compared:
 
 
 def compare_runs(old: Sequence[Timed], new: Sequence[Timed], beyond: float = USUAL) -> Compared:
-    """Changes by more than `beyond`, at least `FINEST`, of each case on each backend."""
+    """Return changes by more than `beyond`, at least `FINEST`, of each case on each backend."""
     before, after = dict(_rows(old)), dict(_rows(new))
     found = [_row(row, before, after) for row in {**after, **before}]
     both = [one for one in found if isinstance(one, _Both)]
@@ -111,7 +109,7 @@ def compare_runs(old: Sequence[Timed], new: Sequence[Timed], beyond: float = USU
 
 
 def compare_backends(rows: Sequence[Timed], base: str, beyond: float = USUAL) -> Compared:
-    """Each case on each backend but `base`, compared with `base` in the same rounds.
+    """Compare each case on each backend but `base` with `base` in the same rounds.
 
     Rows are judged by the intervals of their ratios, backends by Student's over process means.
     """
@@ -194,7 +192,7 @@ def _held(timing: Timing, beside: Sequence[Sample]) -> dict[int, float]:
 
 
 def _mixed(work: _Logs, copy: _Logs) -> _Logs:
-    """Relative to a ruler of both, of which the copy is as much as it takes of the row's time."""
+    """Return logarithms relative to a mix of both rulers, the copy weighted by its part."""
     part = min(1.0, math.exp(-fmean(fmean(run.values()) for run in copy)))
     old, new = (
         {one: (1 - part) * logs[one] + part * beside[one] for one in logs if one in beside}
@@ -204,7 +202,7 @@ def _mixed(work: _Logs, copy: _Logs) -> _Logs:
 
 
 def _together(rows: Sequence[_Both]) -> list[_Both]:
-    """The means of all rows of a backend, of the processes that have a part in all of them."""
+    """Return the mean of all rows of each backend, over processes that are in all of them."""
     found = []
     for backend in dict.fromkeys(row.backend for row in rows):
         mine = [row.logs for row in rows if row.backend == backend]
@@ -238,10 +236,10 @@ def _welch(old: Sequence[float], new: Sequence[float], zone: float) -> tuple[flo
     import numpy as np
     from scipy import stats
 
-    # Welch's test of what is left of a change beyond the zone, at either end of it.
+    # Welch's test of the part of a change beyond the zone, at either end of it.
     left = np.array(new)[:, None] - [zone, -zone]
     with warnings.catch_warnings():
-        # Without any noise what is seen is so, which is no reason to warn.
+        # SciPy warns of samples without any noise.
         warnings.simplefilter("ignore", RuntimeWarning)
         found = stats.ttest_ind(left, np.array(old)[:, None], equal_var=False)
         interval = found.confidence_interval(0.95)
@@ -251,7 +249,7 @@ def _welch(old: Sequence[float], new: Sequence[float], zone: float) -> tuple[flo
 
 
 def _judged(changes: Sequence[TimingChange], beyond: float) -> list[TimingChange]:
-    """With p-values adjusted for there being so many, and what that means."""
+    """Return the changes with adjusted p-values and verdicts."""
     if not changes:
         return []
     from scipy import stats
@@ -262,7 +260,7 @@ def _judged(changes: Sequence[TimingChange], beyond: float) -> list[TimingChange
 
 
 def _called(change: TimingChange, beyond: float, *, is_clear: bool) -> TimingChange:
-    """With a verdict: a change by more than `beyond` where it `is_clear`, else what it is not."""
+    """Return the change with its verdict; it surely exceeds `beyond` where it `is_clear`."""
     verdict: Verdict = "same" if change.low >= 1 / (1 + beyond) else "not slower"
     if is_clear:
         verdict = "slower" if change.ratio > 1 else "faster"

@@ -1,9 +1,8 @@
 """Ratios of one backend's times to another's in the same run, with their certainty.
 
-Worker processes are what is independent, and samples of the same round are pairs. Samples of one
-process have its memory layout in common, so many of them say no more about another process than a
-few. Samples of one round have the state of the machine in common, so their ratio is steadier than
-either.
+Only worker processes are independent of each other: samples of one process share its memory layout,
+so many of them say no more about another process than a few. Samples of the same round are pairs:
+they share the state of the machine, so their ratio is steadier than either.
 """
 
 import math
@@ -18,15 +17,14 @@ from opcheck.model.timing import Sample, Timed, Timing
 ZONE = 0.01
 #: How narrow an interval is to be: plus and minus this.
 LIMIT = 0.02
-#: After how many rounds it is looked at whether intervals are narrow enough. Few and fixed: each
+#: Numbers of rounds after which measuring ends if intervals are narrow enough. Few and fixed: each
 #: look is one more occasion to stop at an interval that is narrow by luck.
 LOOKS = (30, 60, 120)
-#: How much longer than in others a backend may take in one process, without any reason, as a
-#: logarithm.
+#: The logarithm of how much longer a backend may take in one process than in others by chance.
 LUCK = math.log(2)
-#: Fewer cases stand for no others.
+#: The fewest cases that have a mean.
 LEAST = 3
-#: The ends of an interval that says something are no further apart than this factor.
+#: The largest factor between the ends of an interval that says something.
 SPAN = 10
 Word = Literal["faster", "slower", "same", "unclear"]
 
@@ -41,7 +39,7 @@ class Pair:
 
 
 def pairs(one: Iterable[Sample], base: Iterable[Sample]) -> tuple[Pair, ...]:
-    """Both in the rounds that have both, by the workers of `one`, in the order of rounds."""
+    """Pair samples of the same round, by the workers of `one`, in the order of rounds."""
     beside = {sample.round: sample for sample in base}
     both = [(sample, beside[sample.round]) for sample in one if sample.round in beside]
     return tuple(
@@ -51,44 +49,39 @@ def pairs(one: Iterable[Sample], base: Iterable[Sample]) -> tuple[Pair, ...]:
 
 
 def by_worker(pairs: Sequence[Pair]) -> dict[int, tuple[Pair, ...]]:
-    """The pairs of each worker."""
+    """Group pairs by worker."""
     workers = sorted({pair.worker for pair in pairs})
     return {w: tuple(pair for pair in pairs if pair.worker == w) for w in workers}
 
 
 def medians(pairs: Sequence[Pair]) -> dict[int, float]:
-    """By the worker. No means: a preempted sample is several times as long as others."""
+    """Return medians by worker. No means: preempted samples take several times as long."""
     return {w: median(pair.log for pair in group) for w, group in by_worker(pairs).items()}
 
 
 @dataclass(frozen=True)
 class Ratio:
-    """The seconds of one backend over those of another, with an interval of 95 %.
-
-    `pairs` counts the rounds that both took part in, `workers` the processes they were spread over.
-    """
+    """The seconds of one backend over those of another, with an interval of 95 %."""
 
     value: float
     low: float
     high: float
-    pairs: int
-    workers: int
 
 
 def ratio(one: Timing, base: Timing) -> Ratio | None:
-    """The median of `one` over that of `base`; None where they have no round in common.
+    """Return the median of `one` over that of `base`; None without a round in common.
 
     So a ratio agrees with the medians next to it. Its interval joins two, of ratios within rounds:
 
-    - Student's t over the medians of processes: only it sees what differs between processes. With
-      three of them, one disturbed, it is boundless in practice; so it ends where every process
+    - Student's t over the medians of processes, which alone sees differences between processes.
+      With three of them, one disturbed, it is boundless in practice; so it ends where every process
       would need worse luck than `LUCK`.
-    - The sign test's over all rounds, or all of their range if fewer than six: it assumes nothing
-      about noise. Three medians may agree by chance, and stopping at narrow intervals selects that.
+    - The sign test's over all rounds, or their range if fewer than six, which assumes nothing about
+      noise. Three medians may agree by chance, and stopping at narrow intervals selects that.
 
     In `benchmarks/simulated.py`, with 9 rounds by 3 processes or 30 to 120 by 5, it covers the
     truth in 95–100 % of runs, and equal backends are called faster or slower in 0–2 %. Three
-    processes may agree by luck, in 12 % of runs: more processes help, rounds do not.
+    processes agree by luck in 12 % of runs: more processes help, rounds do not.
     """
     theirs = pairs(base.samples, one.samples)
     swapped = tuple(Pair(pair.round, pair.worker, -pair.log) for pair in theirs)
@@ -101,7 +94,7 @@ def ratio(one: Timing, base: Timing) -> Ratio | None:
     value = math.log(_median(one) / _median(base))
     ends = [value, *_over_workers(units), *_over_rounds(logs)]
     low, high = math.exp(min(ends)), math.exp(max(ends))
-    return Ratio(math.exp(value), low, high, len(logs), len(units))
+    return Ratio(math.exp(value), low, high)
 
 
 def _median(timing: Timing) -> float:
@@ -121,13 +114,13 @@ def words(ratio: Ratio) -> Word:
     return "same" if 1 / near <= ratio.low and ratio.high <= near else "unclear"
 
 
-def precise(ratio: Ratio, limit: float = LIMIT) -> bool:
+def precise(ratio: Ratio) -> bool:
     """Return True if more rounds are needless; call it only after each of `LOOKS`.
 
     More rounds do not help where processes differ: the limit may never be reached.
     """
     # Half the width of the interval, as a part of the ratio.
-    return ratio.low > 0 and math.sqrt(ratio.high / ratio.low) - 1 <= limit
+    return ratio.low > 0 and math.sqrt(ratio.high / ratio.low) - 1 <= LIMIT
 
 
 def _over_workers(units: Sequence[float]) -> tuple[float, float]:
@@ -138,7 +131,7 @@ def _over_workers(units: Sequence[float]) -> tuple[float, float]:
 
 
 def student(values: Sequence[float]) -> tuple[float, float]:
-    """Student's interval of 95 % for the mean of two values or more."""
+    """Return Student's interval of 95 % for the mean of two values or more."""
     from scipy import stats
 
     half = float(stats.t.ppf(0.975, len(values) - 1) * stats.sem(values))
@@ -146,7 +139,7 @@ def student(values: Sequence[float]) -> tuple[float, float]:
 
 
 def _over_rounds(logs: Sequence[float]) -> tuple[float, float]:
-    """The sign test's interval of 95 % for the median of sorted values."""
+    """Return the sign test's interval of 95 % for the median of sorted values."""
     from scipy import stats
 
     out = max(0, int(stats.binom.ppf(0.025, len(logs), 0.5)) - 1)
@@ -157,8 +150,8 @@ def _over_rounds(logs: Sequence[float]) -> tuple[float, float]:
 class Mean:
     """The geometric mean of a backend's ratios to the baseline, over `cases` of all there were.
 
-    The 95 % interval is how far the mean moves with the choice of such cases, not how well each was
-    measured; it is boundless where it would span more than a factor of `SPAN`.
+    The 95 % interval is for the choice of such cases, not for the precision of each; it is
+    boundless where it would span more than a factor of `SPAN`.
     """
 
     backend: str
@@ -170,7 +163,7 @@ class Mean:
 
 
 def means(timed: Sequence[Timed], base: str) -> tuple[Mean, ...]:
-    """A mean for each backend but `base`, in order, over the cases that all of them have times for.
+    """Return a mean for each backend but `base`, in order, over cases that all have times for.
 
     A backend without times has no mean, and takes none from others; < `LEAST` cases have none.
     """

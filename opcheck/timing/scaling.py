@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 
 from opcheck.model import Array
 
-#: A fixed cost below this part of the time of the smallest size cannot be told from none.
+#: A fixed cost below this part of the time of the smallest size cannot be distinguished from none.
 _LEAST = 0.1
-#: What hardly grows at all is fixed cost: the curve finds any exponent for the little that is left.
+#: Times that grow by less than this factor are fixed cost: any exponent would fit the rest.
 _GROWS = 2
-#: Sizes that a curve of three parameters needs for there to be anything left to judge it by.
+#: Sizes that a curve of three parameters needs for an estimate of its error.
 _SIZES = 4
 
 
@@ -31,7 +31,7 @@ class Scaling:
 
 
 def scaling(sizes: Sequence[float], seconds: Sequence[float]) -> Scaling | None:
-    """The curve nearest to these points on logarithmic scales; None for fewer than two sizes.
+    """Fit a curve to these points on logarithmic scales; None for fewer than two sizes.
 
     It finds an exponent of 1.00 where a call takes 2 or 20 µs and an element 1 ns, with eight sizes
     from 256 to 4 million, where a straight line finds 0.81 ± 0.13; its interval covers 1 in 91–98 %
@@ -62,7 +62,7 @@ def _line(sizes: Array, seconds: Array) -> Scaling:
 
 
 def _curve(sizes: Array, seconds: Array) -> Scaling | None:
-    """With a fixed cost; None where it cannot be estimated."""
+    """Fit a curve with a fixed cost; None where it cannot be estimated."""
     import numpy as np
     from scipy import optimize, stats
 
@@ -77,11 +77,11 @@ def _curve(sizes: Array, seconds: Array) -> Scaling | None:
     larger = stats.linregress(x[len(x) // 2 :] - middle, y[len(x) // 2 :])
     start = (float(y.min()), float(larger.intercept), float(larger.slope))
     with warnings.catch_warnings():
-        # A cost of nothing has a logarithm without end, and no uncertainty can be told of it.
+        # The logarithm of a cost of 0 is infinite, and has no uncertainty.
         warnings.simplefilter("ignore", optimize.OptimizeWarning)
         try:
             fitted, covariance = optimize.curve_fit(curve, x, y, start)
-        except RuntimeError:  # no end was found, which is the same in other words
+        except RuntimeError:  # it does not converge
             return None
     cost, factor, exponent = map(float, fitted)
     half = float(stats.t.ppf(0.975, len(x) - 3) * math.sqrt(covariance[2, 2]))

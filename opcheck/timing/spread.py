@@ -8,15 +8,15 @@ from statistics import median
 from opcheck.model.timing import Sample
 from opcheck.timing.ratios import by_worker, pairs
 
-#: A tail longer than this is the machine's doing: somebody else had the processor.
+#: A longer tail means that other programs had the processor.
 NOISY = 1.3
-#: A larger part of the time that processes wait for a processor is the machine's doing, too.
+#: So does a larger part of the time that processes wait for a processor.
 BUSY = 0.05
 #: Growth over a run that is called drift.
 DRIFTS = 0.05
-#: Fewer samples tell nothing about drift.
+#: The fewest samples that can show drift.
 _ENOUGH = 15
-#: How many calls warm-up is judged by, twice; and what they may still gain.
+#: Calls before and after that decide if warm-up is over, and the gain that is none.
 _CALLS = 7
 _GAIN = 0.03
 
@@ -49,7 +49,7 @@ class Spread:
 
 
 def spread(samples: Sequence[Sample], beside: Sequence[Sample]) -> Spread | None:
-    """Of one backend; None without samples. `beside` are of the same rounds: the yardstick."""
+    """Summarize samples of one backend, next to the yardstick's `beside`; None without samples."""
     if not samples:
         return None
     import numpy as np
@@ -62,7 +62,7 @@ def spread(samples: Sequence[Sample], beside: Sequence[Sample]) -> Spread | None
 
 
 def drift(samples: Sequence[Sample], beside: Sequence[Sample]) -> float:
-    """By how much samples grow over the life of a worker, relative to others of the same rounds.
+    """Return how much samples grow over a worker's life, relative to others of the same rounds.
 
     So neither a busy machine nor processes that differ are drift. Growth below `DRIFTS` by Theil's
     and Sen's slope, or not above none with 99.9 %, counts as 0.
@@ -84,7 +84,7 @@ def drift(samples: Sequence[Sample], beside: Sequence[Sample]) -> float:
         life = max(life, group[-1].round - group[0].round)
     if not life:
         return 0.0
-    with np.errstate(invalid="ignore"):  # nothing can be told where nearly all are equal
+    with np.errstate(invalid="ignore"):  # where nearly all are equal, the result is NaN
         slope, _, least, _ = stats.theilslopes(logs, rounds, 0.999)
     growth = math.expm1(float(slope) * life)
     return growth if least > 0 and growth >= DRIFTS else 0.0

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from opcheck.backends.base import Defect, own_part
-from opcheck.backends.execute import MAX_DETAIL, execute, told
+from opcheck.backends.execute import MAX_DETAIL, execute, message_of
 from opcheck.errors import InvalidNode, NotSupported
 from opcheck.model import Declared, Foreign, Question
 from tests.asking import task_of
@@ -68,18 +68,18 @@ def test_elsewhere_an_interrupt_is_the_users():
 
 @pytest.mark.parametrize("error", [*ERRORS, ValueError(), MemoryError()], ids=repr)
 def test_an_exception_that_cannot_be_read_is_told_all_the_same(error):
-    assert told(Mute(error)) == f"(its message cannot be read: {type(error).__name__})"
+    assert message_of(Mute(error)) == f"(its message cannot be read: {type(error).__name__})"
     seen = execute(refusing(Mute(error)), ASKED, alone=True)
     assert seen.exit.kind == "Mute"
 
 
 def test_a_message_becomes_plain_text():
-    assert told(Evasive()) == "x"
-    assert type(told(Evasive())) is str
+    assert message_of(Evasive()) == "x"
+    assert type(message_of(Evasive())) is str
 
 
 def test_a_long_message_is_cut():
-    text = told(ValueError("x" * 1_000_000))
+    text = message_of(ValueError("x" * 1_000_000))
     assert text == "x" * MAX_DETAIL + " … (1000000 characters)"
 
 

@@ -42,7 +42,6 @@ def test_what_all_samples_of_a_round_have_in_common_cancels(factor, waves):
     one = Timing("a", samples([factor * wave for wave in waves], 2))
     found = certain(one, Timing("b", samples(waves, 2)))
     assert bounds(found) == pytest.approx([factor] * 3, rel=1e-9)
-    assert (found.pairs, found.workers) == (len(waves), 2)
 
 
 @settings(max_examples=20, deadline=None)
@@ -60,7 +59,7 @@ def test_only_rounds_that_both_took_part_in_are_paired():
     machine = Machine(1, Noise())
     a, b = machine.timing("a", 60), machine.timing("b", 60)
     half = replace(b, samples=b.samples[30:])
-    assert certain(a, half).pairs == 30
+    assert len(pairs(a.samples, half.samples)) == 30
     assert ratio(replace(a, samples=a.samples[:30]), half) is None
     assert ratio(Timing("a", why_not="failed"), b) is None
 
@@ -161,7 +160,6 @@ def test_of_one_process_nothing_follows(rounds, workers):
 def test_fewer_processes_on_either_side_are_what_counts():
     machine = Machine(8, Noise())
     many, few = machine.timing("a", 60, 5), machine.timing("b", 60, 2)
-    assert certain(many, few).workers == certain(few, many).workers == 2
     assert certain(many, few).low == pytest.approx(1 / certain(few, many).high)
 
 
@@ -183,21 +181,20 @@ def test_fewer_processes_on_either_side_are_what_counts():
     ],
 )
 def test_words_for_an_interval(low, high, said):
-    assert words(Ratio(math.sqrt(low * high), low, high, 30, 5)) == said
+    assert words(Ratio(math.sqrt(low * high), low, high)) == said
 
 
 @given(low=st.floats(0.5, 2), width=st.floats(1, 1.2))
 def test_the_inverse_is_said_by_the_opposite_word(low, width):
     opposite = {"faster": "slower", "slower": "faster"}
-    there = words(Ratio(low, low, low * width, 30, 5))
-    back = words(Ratio(1 / low, 1 / (low * width), 1 / low, 30, 5))
+    there = words(Ratio(low, low, low * width))
+    back = words(Ratio(1 / low, 1 / (low * width), 1 / low))
     assert back == opposite.get(there, there)
 
 
 def test_narrow_is_less_than_2_percent_to_either_side():
-    assert precise(Ratio(3.0, 3.0 / 1.019, 3.0 * 1.019, 30, 5))
-    assert not precise(Ratio(3.0, 3.0 / 1.021, 3.0 * 1.021, 30, 5))
-    assert precise(Ratio(3.0, 3.0 / 1.021, 3.0 * 1.021, 30, 5), limit=0.05)
+    assert precise(Ratio(3.0, 3.0 / 1.019, 3.0 * 1.019))
+    assert not precise(Ratio(3.0, 3.0 / 1.021, 3.0 * 1.021))
 
 
 def test_the_same_program_twice_is_hardly_ever_said_to_differ():

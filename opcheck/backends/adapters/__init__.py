@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from opcheck.backends.execute import told
+from opcheck.backends.execute import message_of
 from opcheck.errors import BackendUnavailable, NotSupported, UsageError, did_you_mean
 
 
@@ -15,8 +15,8 @@ class About:
     """A kind of backend in the words of `opcheck backends`.
 
     `distribution` is the name of its package on PyPI, None where there is none, and `extra` if it
-    comes with the extra of that name. `threads`: it has the option of this name. `included` is what
-    its times hold beside its own work, `declares` where it says what it implements.
+    comes with the extra of that name. `threads`: it has the option of this name. `included` is the
+    part of its times that is not its own work, `declares` the source of what it declares.
     """
 
     summary: str
@@ -50,14 +50,14 @@ def importing(about: About, kind: str) -> Iterator[None]:
 def declining(words: re.Pattern[str], *kinds: type[BaseException]) -> Iterator[None]:
     """Around a call of a backend: raise NotSupported where a line of its error has these `words`.
 
-    They are the backend's own for what it lacks: an operator, a type, a rank, a mode. A sentence
-    that calls the model wrong, or asks for other values, is a refusal, because whoever reads it
-    would mend a model that is right.
+    They are the backend's own words for a missing operator, type, rank or mode. A sentence that
+    calls the model wrong, or asks for other values, is a refusal: its reader would change a model
+    that is right.
     """
     try:
         yield
     except kinds as error:
-        for line in told(error).splitlines():
+        for line in message_of(error).splitlines():
             if words.search(line):
                 raise NotSupported(line.strip(" -")) from error
         raise
@@ -69,10 +69,10 @@ def take(
     known: Mapping[str, Callable[[str], Any]],
     detail: str | None = None,
 ) -> dict[str, Any]:
-    """The options of an address, each read by the function that `known` names for it.
+    """Return the options of an address, each read by its function in `known`.
 
-    Raises UsageError for one that is not known, for a value its function refuses with ValueError,
-    whose message tells what is allowed, and for a `detail`, which is passed where none has meaning.
+    Raises UsageError for an unknown option, for a value that its function refuses with ValueError,
+    and for a `detail`, passed by kinds that have none.
     """
     if detail:
         raise UsageError(f"backend {kind!r} takes no detail, got {detail!r}")
@@ -90,7 +90,7 @@ def take(
 
 
 def threads(text: str) -> int:
-    """A number of threads, from 1."""
+    """Return a number of threads, from 1."""
     if not text.isascii() or not text.isdecimal() or int(text) < 1:
         raise ValueError("threads is a whole number from 1")
     return int(text)

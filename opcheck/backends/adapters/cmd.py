@@ -28,7 +28,7 @@ _BRACED = re.compile(r"\{([A-Za-z_]+)\}")
 
 
 def connect(detail: str | None, options: Mapping[str, str]) -> Backend:
-    """The program; started already if it is asked in lines."""
+    """Return the program, already started if it is asked in lines."""
     take("cmd", options, {})
     words = words_of(detail or "")
     once = is_one_shot(words)
@@ -45,7 +45,7 @@ def connect(detail: str | None, options: Mapping[str, str]) -> Backend:
 
 
 def _files_in(words: Sequence[str]) -> dict[str, Path]:
-    """The program, and the files that its words name, by themselves or behind `=`."""
+    """Return the program, and the files that its words name, by themselves or behind `=`."""
     found = {words[0]: Path(shutil.which(words[0]) or words[0])}
     for end in (end for word in words[1:] for end in (word, word.partition("=")[2]) if end):
         with suppress(OSError, ValueError):
@@ -55,7 +55,7 @@ def _files_in(words: Sequence[str]) -> dict[str, Path]:
 
 
 def words_of(command: str) -> tuple[str, ...]:
-    """A command as a shell would split it; nothing else that a shell does is done."""
+    """Split a command as a shell would; nothing else of a shell is done."""
     try:
         words = tuple(shlex.split(command))
     except ValueError as error:

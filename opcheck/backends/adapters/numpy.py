@@ -20,7 +20,7 @@ ABOUT = About(
 
 
 def connect(detail: str | None, options: Mapping[str, str]) -> Adapted:
-    """The engine, `mode=native` (the default) or `mode=exact`, in `threads=` threads."""
+    """Return the engine, `mode=native` (the default) or `mode=exact`, in `threads=` threads."""
     taken = take("numpy", options, {"mode": _mode, "threads": threads}, detail)
     number = taken.get("threads", 1)
     info = BackendInfo("numpy", "numpy", np.__version__, engine=True, threads=number)
@@ -58,12 +58,12 @@ class PreparedNode:
     compute: Callable[..., tuple[Array, ...]]
 
     def run(self, inputs: Sequence[Array]) -> tuple[Array, ...]:
-        """The outputs, in the engine's mode."""
+        """Return the outputs, in the engine's mode."""
         with own_part():
             return self.repeated(inputs).call()  # type: ignore[no-any-return]
 
     def repeated(self, inputs: Sequence[Array]) -> Bare:
-        """The engine alone."""
+        """Return the engine's call alone."""
         task, operands = self.task, self.task.operands(inputs)
         call = partial(self.compute, task.op, operands, task.attrs, len(task.outputs))
         return Bare(call, tuple)

@@ -1,10 +1,8 @@
 """`onnx:pkg.mod[:Class]`: a class or module with the interface of onnx/backend/base.py.
 
-Of `prepare`, `run_model` and `run_node`, the first that is there is used. Modules are looked for
-from the working directory; mind the trap that `opcheck.backends.connect` tells of.
+The first of `prepare`, `run_model` and `run_node` that exists is used. `opcheck.backends.connect`
+explains where modules are looked for.
 """
-
-from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -24,13 +22,13 @@ ABOUT = About(
 )
 
 _WAYS = ("prepare", "run_model", "run_node")
-#: What ONNX's own tests of the interface take for "not here", by name: onnx.backend.test.runner,
-#: which defines the first, takes a second to import. The second is what the first derives from.
+#: Exceptions that ONNX's own tests of the interface take for "not here", by name, because
+#: onnx.backend.test.runner, which defines the first, takes a second to import.
 _NOT_HERE = {"BackendIsNotSupposedToImplementIt", "SkipTest"}
 
 
 def connect(detail: str | None, options: Mapping[str, str]) -> Adapted:
-    """The class or module; option `device` is passed on as it is."""
+    """Return the class or module; its option `device` is passed on as it is."""
     from onnx.checker import ValidationError
 
     device = take("onnx", options, {"device": str}).get("device", "CPU")
@@ -63,7 +61,6 @@ def _declares(interface: Any, device: str, task: Task) -> bool | None:
 
 
 def _prepared(interface: Any, way: str, device: str, task: Task) -> TaskCall:
-    """Prepare the model once the interface has accepted device and model."""
     answer = _answering(interface, way, device, task)
 
     def run(inputs: Sequence[Array]) -> Any:
@@ -106,7 +103,6 @@ def _answering(
 
 
 def _values(task: Task, inputs: Sequence[Array]) -> list[Any]:
-    """Return the inputs as the interface takes them: a list in the model's order."""
     return [*task.values(inputs).values()]
 
 

@@ -1,7 +1,5 @@
 """`onnxruntime[:ProviderName]`: ONNX Runtime, on exactly the requested execution provider."""
 
-from __future__ import annotations
-
 import ctypes
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -25,13 +23,12 @@ from opcheck.model import Array, BackendInfo, Task
 ABOUT = About("ONNX Runtime", "onnxruntime", threads=True, declares="its registry of kernels")
 
 _CPU = "CPUExecutionProvider"
-#: Types by ONNX Runtime's names for them of which its Python layer knows but the bytes.
+#: Types, by ONNX Runtime's names, that its Python layer only knows as bytes.
 _RAW = {t: d for t, d in BY_TEXT.items() if d.kind == "minifloat" or d.numpy.kind == "V"}
-#: How ONNX Runtime says, without a type of its own, that only the CPU has a kernel for a node, that
-#: it knows no such operator or type, that a kernel lacks a rank or a mode, and that a model is of a
-#: later release of ONNX than it is. "Pad should be smaller than kernel." and "Only N can be zero."
-#: are not among them: they call a legal model wrong. Whole sentences, with their numbers: a name in
-#: a model may have words of them. A type that ONNX lacks is not missing in ONNX Runtime.
+#: ONNX Runtime's sentences for a node that only the CPU has a kernel for, an unknown operator or
+#: type of ONNX, a kernel without a rank or a mode, and a model of a later release of ONNX. They are
+#: whole, because a name in a model may have some of their words. "Pad should be smaller than
+#: kernel." and "Only N can be zero." are not among them: they call a legal model wrong.
 _TYPES = "|".join(str(code) for code in TensorProto.DataType.values() if code)
 _NOT_IMPLEMENTED = re.compile(
     r"assigned to the default CPU EP, but fallback to CPU EP has been explicitly disabled"
@@ -47,7 +44,7 @@ _NOT_IMPLEMENTED = re.compile(
 
 
 def connect(detail: str | None, options: Mapping[str, str]) -> Adapted:
-    """ONNX Runtime on provider `detail`; the CPU's, named or not, has the address onnxruntime."""
+    """Return ONNX Runtime on provider `detail`; the CPU's address is always onnxruntime."""
     count = take("onnxruntime", options, {"threads": threads}).get("threads", 1)
     with importing(ABOUT, "onnxruntime"):
         import onnxruntime as ort
@@ -116,8 +113,8 @@ def _declares(provider: str, task: Task) -> bool | None:
     return all(map(has_kernel, model.graph.node))
 
 
-def _prepared(ort: Any, provider: str, threads: int, task: Task) -> RuntimeSession:
-    """A session for the one-node model on this provider and no other, with its own defaults."""
+def _prepared(ort: Any, provider: str, threads: int, task: Task) -> "RuntimeSession":
+    """Return a session for the one-node model on this provider only, with its defaults."""
     options = ort.SessionOptions()
     options.intra_op_num_threads, options.inter_op_num_threads = threads, 1
     options.log_severity_level = 4
@@ -161,7 +158,7 @@ class RuntimeSession:
     session: Any
 
     def run(self, inputs: Sequence[Array]) -> Any:
-        """The outputs as the session returns them."""
+        """Return the outputs as the session returns them."""
         ports = [*self.session.get_inputs(), *self.session.get_outputs()]
         with _declining():
             if not any(raw in port.type for port in ports for raw in _RAW):
@@ -173,12 +170,12 @@ class RuntimeSession:
             return [_array(value) for value in self.session.run_with_ort_values(None, values)]
 
     def declared(self) -> list[tuple[str | None, list[object] | None]]:
-        """The outputs that the session declares; an unknown shape looks like rank 0."""
+        """Return the outputs that the session declares; an unknown shape looks like rank 0."""
         ports = [(BY_TEXT.get(port.type), port) for port in self.session.get_outputs()]
         return [(dtype.name if dtype else None, port.shape or None) for dtype, port in ports]
 
     def repeated(self, inputs: Sequence[Array]) -> Bare:
-        """The session on bound tensors; for the outputs it finds memory of its own in every run."""
+        """Return the session on bound tensors; it allocates the outputs in every run."""
         values = {name: self._ort_value(array) for name, array in self.task.feed(inputs).items()}
         binding = self.session.io_binding()
         for name, value in values.items():
@@ -214,6 +211,5 @@ def _array(value: Any) -> Any:
     if dtype is None:
         return value.numpy()
     raw = ctypes.string_at(value.data_ptr(), value.tensor_size_in_bytes())
-    return numpy_helper.to_array(
-        TensorProto(data_type=dtype.onnx, dims=value.shape(), raw_data=raw)
-    )
+    tensor = TensorProto(data_type=dtype.onnx, dims=value.shape(), raw_data=raw)
+    return numpy_helper.to_array(tensor)

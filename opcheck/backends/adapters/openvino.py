@@ -1,7 +1,5 @@
 """`openvino[:DEVICE]`: OpenVINO on exactly that device, the CPU unless another is named."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -22,10 +20,9 @@ ABOUT = About("OpenVINO", "openvino", extra=True, threads=True, declares="query_
 _BF16 = DTYPES["bfloat16"].numpy
 #: Those that are one device: AUTO and its like would choose, and fall back in silence.
 _DEVICES = ("CPU", "GPU", "NPU")
-#: How its ONNX front end says that it does not know an operator, a type or a mode, a device that it
-#: has no implementation of a node, and pooling which ranks it has; every error is a RuntimeError.
-#: "Supported primitive descriptors list is empty" is not among them: that check fails where a
-#: kernel exists and cannot be set up.
+#: Sentences for an operator, type or mode that its ONNX front end does not know, a node that a
+#: device does not implement, and ranks of pooling; every error is a RuntimeError. "Supported
+#: primitive descriptors list is empty" is not among them: a kernel exists and cannot be set up.
 _NOT_IMPLEMENTED = re.compile(
     r"No conversion rule found for operations:"
     r"|^Unsupported (operation of type:|data type|padding mode)"
@@ -35,7 +32,7 @@ _NOT_IMPLEMENTED = re.compile(
 
 
 def connect(detail: str | None, options: Mapping[str, str]) -> Adapted:
-    """OpenVINO on device `detail`; the CPU, named or not, has the address openvino."""
+    """Return OpenVINO on device `detail`; the CPU's address is always openvino."""
     taken = take("openvino", options, {"threads": threads, "precision": _precision})
     device = detail or "CPU"
     if device.partition(".")[0] not in _DEVICES:
@@ -70,8 +67,8 @@ def _precision(text: str) -> str:
     return text
 
 
-def prepared(core: Any, device: str, settings: Mapping[str, Any], task: Task) -> Compiled:
-    """The one-node model, compiled for the device with OpenVINO's own defaults but for threads."""
+def prepared(core: Any, device: str, settings: Mapping[str, Any], task: Task) -> "Compiled":
+    """Compile the one-node model for the device, by default settings except for threads."""
     only_tensors(task, "openvino")
     with own_part():
         model = model_of(task).SerializeToString()
@@ -94,17 +91,17 @@ class Compiled:
     compiled: Any
 
     def run(self, inputs: Sequence[Array]) -> Sequence[Array]:
-        """The outputs, which OpenVINO copies unless asked otherwise."""
+        """Return the outputs, which OpenVINO copies unless asked otherwise."""
         feed = {name: _tensor(array) for name, array in self.task.feed(inputs).items()}
         with declining(_NOT_IMPLEMENTED, RuntimeError):
             return self._arrays(self.compiled(feed))
 
     def declared(self) -> list[tuple[str | None, list[int | None] | None]]:
-        """The output shapes that the compiled model declares."""
+        """Return the output shapes that the compiled model declares."""
         return [(None, _sizes(port.get_partial_shape())) for port in self.compiled.outputs]
 
     def repeated(self, inputs: Sequence[Array]) -> Bare:
-        """A request on tensors that it shares, whose output it writes anew in every run."""
+        """Return a request on shared tensors, which writes its output anew in every run."""
         from openvino import Tensor
 
         request = self.compiled.create_infer_request()

@@ -14,6 +14,6 @@ ABOUT = About("a class in a Python module of yours, py:pkg.mod:Class")
 
 
 def connect(detail: str | None, options: Mapping[str, str]) -> Backend:
-    """The backend that the named class or function makes, or the module itself."""
+    """Return the backend that the named class or function makes, or the module itself."""
     address, thing, version = find("py", detail, ["prepare"])
     return made(thing, address, None, options, version)

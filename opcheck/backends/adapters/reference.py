@@ -14,13 +14,13 @@ from opcheck.model import Array, BackendInfo, Task
 
 ABOUT = About("the evaluator onnx.reference", "onnx")
 
-#: How it says, beside NotImplementedError, that it lacks something: with an assertion that
-#: "ceil_mode is not supported with auto_pad", say.
+#: Its sentences for something missing, besides NotImplementedError, such as an assertion that
+#: "ceil_mode is not supported with auto_pad".
 _NOT_IMPLEMENTED = re.compile(r"\b[Nn]ot (yet )?(supported|implemented)\b|^Unsupported ")
 
 
 def connect(detail: str | None, options: Mapping[str, str]) -> Adapted:
-    """The evaluator of the installed onnx package."""
+    """Return the evaluator of the installed onnx package."""
     take("reference", options, {}, detail)
     with importing(ABOUT, "reference"):
         import onnx.reference
@@ -46,14 +46,14 @@ class Evaluator:
     evaluator: Any
 
     def run(self, inputs: Sequence[Array]) -> Sequence[Array]:
-        """The outputs as the evaluator returns them."""
+        """Return the outputs as the evaluator returns them."""
         # It computes in NumPy, whose warnings of overflow and the like are no news here.
         with declining(_NOT_IMPLEMENTED, Exception), warnings.catch_warnings(action="ignore"):
             outputs: Sequence[Array] = self.evaluator.run(None, self.task.values(inputs))
         return outputs
 
     def repeated(self, inputs: Sequence[Array]) -> Bare:
-        """The evaluator alone."""
-        # For the rest of this process: to do so for a call takes as long as a small one.
+        """Return the evaluator's call alone."""
+        # For the rest of this process: a filter around each call takes as long as a small one.
         warnings.simplefilter("ignore")
         return Bare(partial(self.evaluator.run, None, self.task.feed(inputs)), list)

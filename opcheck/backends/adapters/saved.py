@@ -1,10 +1,7 @@
 """`saved:DIR`: outputs that were computed elsewhere and are judged here.
 
-DIR holds a folder for each case, as `opcheck.graph.folders` names it and lays it out. In place of
-outputs it may hold a text, see `opcheck.graph.folders`.
+DIR holds a folder for each case, with outputs or a text; see `opcheck.graph.folders`.
 """
-
-from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -31,7 +28,7 @@ class UnusableOutputs(UnusableAnswer):
 
 
 def connect(detail: str | None, options: Mapping[str, str]) -> Adapted:
-    """The folder, with kind and version of the backend whose outputs it holds, if it says so."""
+    """Return the folder, with kind and version of the backend whose outputs it holds, if known."""
     take("saved", options, {})
     if not detail:
         raise UsageError("backend 'saved' needs a folder", "write saved:DIR")
@@ -50,7 +47,7 @@ def connect(detail: str | None, options: Mapping[str, str]) -> Adapted:
 
 
 def _prepared(root: Path, task: Task) -> TaskCall:
-    """Nothing to prepare: all is known once it is known for which inputs."""
+    """Prepare nothing: the answer depends on the inputs, too."""
     # A model that was refused may have been tried at another opset too.
     folder = root / folders.task_folder_name(task)
     if not folder.is_dir():

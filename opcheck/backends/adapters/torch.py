@@ -1,7 +1,5 @@
 """`torch`: PyTorch, by a small mapping of ONNX's operators on torch's own functions."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -22,12 +20,12 @@ from opcheck.opset import Parameter
 
 ABOUT = About("PyTorch's own functions", "torch", extra=True, threads=True)
 
-#: How torch says that a function has no kernel: "avg_pool2d" not implemented for 'Int'.
+#: torch's sentence for a missing kernel: "avg_pool2d" not implemented for 'Int'.
 _NOT_IMPLEMENTED = re.compile(r"not implemented for '")
 
 
 def connect(detail: str | None, options: Mapping[str, str]) -> Adapted:
-    """PyTorch on the CPU."""
+    """Return PyTorch on the CPU."""
     count = take("torch", options, {"threads": threads}, detail).get("threads", 1)
     with importing(ABOUT, "torch"):
         import torch
@@ -38,8 +36,8 @@ def connect(detail: str | None, options: Mapping[str, str]) -> Adapted:
     return Adapted(info, (InvalidNode, IndexError, RuntimeError), partial(_prepared, torch))
 
 
-def _prepared(torch: Any, task: Task) -> Mapped:
-    """The node, if it is mapped; what is invalid and torch would not notice, is refused here."""
+def _prepared(torch: Any, task: Task) -> "Mapped":
+    """Map the node on torch; raise InvalidNode for mistakes that torch would not notice."""
     only_nodes(task, "the mapping on torch")
     only_tensors(task, "torch")
     function = _FUNCTIONS.get((task.op.domain, task.op.name))
@@ -63,13 +61,13 @@ class Mapped:
     parameters: Sequence[Parameter]
 
     def run(self, inputs: Sequence[Array]) -> Sequence[Array]:
-        """The outputs; bfloat16 goes to torch and back as the bits of an integer."""
+        """Return the outputs; bfloat16 goes to torch and back as the bits of an integer."""
         tensors = self._tensors(inputs)
         with declining(_NOT_IMPLEMENTED, RuntimeError):
             return self._arrays(self.function(self.torch, self.task, *tensors))
 
     def repeated(self, inputs: Sequence[Array]) -> Bare:
-        """The function on tensors of torch's."""
+        """Return the function's call on tensors of torch."""
         call = partial(self.function, self.torch, self.task, *self._tensors(inputs))
         return Bare(call, self._arrays)
 
@@ -95,7 +93,6 @@ class Mapped:
         return found
 
     def _arrays(self, made: Any) -> Sequence[Array]:
-        """The arrays of one tensor, or of several."""
         return [
             y.view(self.torch.uint16).numpy().view(dtypes.DTYPES["bfloat16"].numpy)
             if y.dtype == self.torch.bfloat16
@@ -105,7 +102,7 @@ class Mapped:
 
 
 def _along_axis(function: Callable[[Any, int], Any], torch: Any, task: Task, x: Any) -> Any:
-    """The function along an axis or, before version 13, over the rows of a matrix."""
+    """Apply the function along an axis or, before version 13, to the rows of a matrix."""
     axis: Any = task.attrs.get("axis", -1 if task.op.since >= 13 else 1)
     # Torch takes a scalar for a vector, and is not asked about empty tensors.
     front = (from_the_front if task.op.since == 1 else from_either_end)(axis, x.dim())

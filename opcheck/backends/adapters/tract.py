@@ -1,7 +1,5 @@
 """`tract`: the engine tract on the CPU, by its own Python bindings."""
 
-from __future__ import annotations
-
 import re
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -16,7 +14,7 @@ from opcheck.model import Array, BackendInfo, Task
 
 ABOUT = About("tract", "tract", extra=True)
 
-#: How tract says that it has no such operator, element type or mode; every error is a TractError.
+#: tract's sentences for a missing operator, element type or mode; every error is a TractError.
 _NOT_IMPLEMENTED = re.compile(
     r"Unimplemented\(|Unknown DatumType |^[ \d:]*Unsupported |\bis not supported\b"
     r"|\bdoes not support (?:Bool|String|[FIU]\d+)\b"
@@ -24,7 +22,7 @@ _NOT_IMPLEMENTED = re.compile(
 
 
 def connect(detail: str | None, options: Mapping[str, str]) -> Adapted:
-    """tract on the CPU, where it computes with one thread."""
+    """Return tract on the CPU, where it computes with one thread."""
     take("tract", options, {}, detail)
     with importing(ABOUT, "tract"):
         import tract
@@ -34,13 +32,12 @@ def connect(detail: str | None, options: Mapping[str, str]) -> Adapted:
     return Adapted(info, (tract.TractError,), partial(prepared, loader, tract.TractError))
 
 
-def prepared(loader: Any, failure: type[Exception], task: Task) -> Runnable:
-    """The one-node model, optimized as tract does by default."""
+def prepared(loader: Any, failure: type[Exception], task: Task) -> "Runnable":
+    """Load the one-node model and optimize it as tract does by default."""
     only_tensors(task, "tract")
     with own_part():
         model = model_of(task).SerializeToString()
-    # tract reads from files only. This one has no name, so that it is gone with the process, even
-    # where a model makes tract abort it.
+    # tract reads from files only. This one has no name, so that it is gone even after an abort.
     with tempfile.TemporaryFile() as file:
         with own_part():
             file.write(model)
@@ -59,19 +56,19 @@ class Runnable:
     facts: list[str]
 
     def declared(self) -> list[tuple[None, list[int | None]]]:
-        """The shapes of the outputs, whose sizes may be symbols."""
+        """Return the shapes of the outputs, whose sizes may be symbols."""
         sizes = [fact.split(",")[:-1] for fact in self.facts]
         return [(None, [int(one) if one.isdecimal() else None for one in shape]) for shape in sizes]
 
     def run(self, inputs: Sequence[Array]) -> Sequence[Array]:
-        """The outputs, which tract's own tensors turn into copies."""
+        """Return copies of the outputs."""
         from tract import TractError
 
         with declining(_NOT_IMPLEMENTED, TractError):
             return _arrays(self.runnable.run(list(inputs)))
 
     def repeated(self, inputs: Sequence[Array]) -> Bare:
-        """A state of the model, on tensors of tract's."""
+        """Return the call of a state of the model on tensors of tract."""
         from tract import Tensor
 
         tensors = [*map(Tensor.from_numpy, inputs)]

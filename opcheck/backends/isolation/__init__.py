@@ -1,7 +1,6 @@
-"""Every backend works in processes of its own; whatever it does to them, this one goes on.
+"""Every backend works in processes of its own, which may crash or hang without ending this one.
 
-In the parent, `pool` asks: its `slot`s have one `process` after the other, and a job each for
-every question under way. `worker` sets such a process up, and `answering` is what it does then.
-Between both there is a `channel`, and `wire` is what goes over it. `cleanup` sees to it that
-nothing is left.
+In the parent, `pool` asks questions and `stopwatch` times calls, each by a `process`. There,
+`worker` prepares the process, and `answering` connects to the backend and answers. `wire` has their
+messages. `cleanup` removes all processes and files.
 """

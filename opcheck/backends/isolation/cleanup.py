@@ -1,8 +1,8 @@
-"""Nothing is left of a run, even if it is killed: neither a process of a backend nor a file.
+"""Cleaning up after a run, even a killed one: no process of a backend and no file is left.
 
-Every process of a backend bears a mark, its children included, wherever they went. A process that
-is killed can clean up nothing, so another one waits for its end. That one is this file run as a
-program; until there is something to do, it has imported next to nothing.
+A variable in the environment marks all processes of a backend, with their children. A killed
+process cannot clean up, so another one waits for its end: this file, run as a program that imports
+next to nothing.
 """
 
 import os
@@ -16,12 +16,12 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from time import monotonic, sleep
 
-#: Names, in the environment of a worker and so of all its children, the folder where adapters put
-#: files that must not outlive the process. The parent removes it.
+#: Environment variable of a worker and all its children, which names the folder for files that must
+#: not outlive the process. The parent removes it.
 SCRATCH = "OPCHECK_SCRATCH"
-#: How many seconds killed processes may take to be gone; one that a driver holds never is.
+#: Seconds that killed processes may take to be gone; one that a driver holds never is.
 _LAST = 2.0
-#: How many seconds lie between two looks at them.
+#: Seconds between two looks at them.
 _NAP = 0.005
 
 
@@ -49,7 +49,7 @@ def kill_marked(meant: Callable[[str], bool]) -> None:
 
 
 def _marked() -> Iterator[tuple[int, str]]:
-    """All processes that can be asked, with the folder that each names."""
+    """Yield all readable processes that are marked, with the folder that each names."""
     if sys.platform != "linux":
         import psutil
 
@@ -70,10 +70,7 @@ def _marked() -> Iterator[tuple[int, str]]:
 
 @contextmanager
 def guarded_folder() -> Iterator[Path]:
-    """A folder for what workers leave behind. Those whose own folders are in it end with it.
-
-    Raises BackendUnavailable where there is no room for a folder or a process.
-    """
+    """A folder for the folders of workers, which end with it; raises BackendUnavailable."""
     from opcheck.errors import BackendUnavailable
 
     try:
@@ -92,7 +89,7 @@ def guarded_folder() -> Iterator[Path]:
         yield folder
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-        # First: closing its standard input is what it takes for an accident.
+        # Killed first: it takes the closing of its standard input for an accident.
         guard.kill()
         guard.wait()
         assert guard.stdin

@@ -1,8 +1,7 @@
-"""Questions put to one backend, in worker processes of its own; every one gets its reply.
+"""Questions put to one backend in its own worker processes; every question gets its reply.
 
-A slot is the place of one worker after the other: asked, watched, and replaced when it is lost.
-Nothing here waits but `connected` and `close`: whoever asks looks in from time to time, and waits
-for all backends at once.
+A slot holds one worker after the other: asks and watches it, and replaces it when it is lost. Only
+`connected` and `close` wait: the caller waits for all backends at once.
 """
 
 from __future__ import annotations
@@ -25,17 +24,17 @@ from opcheck.backends.outcome import outcome
 from opcheck.errors import BackendUnavailable, OpcheckError
 from opcheck.model import BackendInfo, Crashed, NotRun, OutOfMemory, Question, Reply, TimedOut
 
-#: How many questions a worker holds at most: it is not to stand idle while an answer is judged.
+#: The most questions that a worker holds, so that it is not idle while an answer is judged.
 DEPTH = 4
-#: A backend whose processes come to nothing so many times in a row is given up.
+#: A backend is given up after so many failed processes in a row.
 _FAILURES = 3
 
 
 @dataclass(frozen=True, eq=False)
 class Job:
-    """A question under way. `before` is what came of it in a process that had answered others.
+    """A question under way. `before` is its reply from a process that had answered others.
 
-    Such a process may have suffered by them, so the question is asked once more in a fresh one.
+    Those may have damaged the process, so the question is asked once more in a fresh one.
     """
 
     ticket: int
@@ -47,15 +46,8 @@ class Job:
         """Return True if it goes through the file, where there is room for one."""
         return sum(memoryview(part).nbytes for part in question_parts(self.question)) > INLINE
 
-    def once_more(self, how: Loss, printed: str, handled: int) -> Job:
-        """Return the job to repeat after its process died, having answered `handled` questions."""
-        assert isinstance(how, Crashed | OutOfMemory)
-        questions = f"{handled:,} question{'s' * (handled != 1)}"
-        note = f"{how.how}; its process had answered {questions} before"
-        return replace(self, before=Reply(replace(how, how=note), printed))
-
-    def told(self, reply: Reply) -> Reply:
-        """Return the job's reply when its last answer is there.
+    def final_reply(self, reply: Reply) -> Reply:
+        """Return the job's reply once its last `reply` is there.
 
         A loss is reported even where it does not happen again: a backend that damages its
         process shows it in another case than the one that did the damage.
@@ -69,10 +61,10 @@ class Job:
 
 
 class Slot:
-    """One worker at a time. The first of its `jobs` is the one at work.
+    """One worker at a time, which is at work on the first of its `jobs`.
 
-    `returned` are jobs of a lost worker that were only queued. `given_up` tells why there will be
-    no further worker.
+    `returned` are jobs of a lost worker that were only queued. `given_up` is the reason why no
+    further worker is started.
     """
 
     def __init__(self, settings: BackendSettings) -> None:
@@ -160,9 +152,11 @@ class Slot:
             except OpcheckError as error:  # and yet it could be used before
                 self._not_started(error)
         elif process:
-            answered = False
+            answered, seconds = False, None
+            if self.jobs:
+                seconds = max(self.jobs[0].question.timeout or 0, self._settings.timeout)
             try:
-                loss = self._answer(process) if readable else self._overdue(process)
+                loss = self._answer(process) if readable else process.loss(seconds)
                 answered = readable
             except (EOFError, ConnectionError, Damaged) as error:
                 loss = process.broken(error)
@@ -172,7 +166,7 @@ class Slot:
         return replies
 
     def _answer(self, process: Process) -> Loss | None:
-        """Take an answer; what it tells may be that the worker is to be given up."""
+        """Take an answer; return a loss if the worker has to be ended for it."""
         if not self.jobs:
             with suppress(MemoryError):
                 process.channel.receive(lambda size: False)
@@ -183,7 +177,9 @@ class Slot:
             seen = process.answer(Observed, job.ticket, (*question.inputs, *question.second))
             if isinstance(seen, Failure):
                 raise Defect(seen.message)
-            if not _is_whole(seen, question):
+            is_answered = seen.first is not None and (seen.kept is None) == (seen.again is None)
+            is_fed = all(len(run) == len(question.inputs) for run in seen.fed)
+            if not is_fed or (seen.exit is None and not is_answered):
                 raise Damaged("neither an answer nor an exit")
             limit = self._settings.memory_limit
             if limit is not None and seen.peak > limit:
@@ -192,21 +188,14 @@ class Slot:
         except MemoryError as error:
             reply = Reply(OutOfMemory(f"its answer does not fit into memory: {error}"))
         self.jobs.popleft()
-        self._replies.append((job.ticket, job.told(reply)))
+        self._replies.append((job.ticket, job.final_reply(reply)))
         process.since = monotonic()
         self._failures = 0
         process.handled += 1
         return None
 
-    def _overdue(self, process: Process) -> Loss | None:
-        """Return why a silent worker has to be ended, else None."""
-        seconds = None
-        if self.jobs:
-            seconds = max(self.jobs[0].question.timeout or 0, self._settings.timeout)
-        return process.loss(seconds)
-
     def _lost(self, process: Process, how: Loss, *, answered: bool) -> None:
-        """End a worker. It is the fault of the job it was at work on, or has `answered`."""
+        """End a worker; the job that it was at work on, or has `answered`, is to blame."""
         at_work = process.channel.at_work()
         printed = process.kill()
         self.process = None
@@ -215,9 +204,11 @@ class Slot:
             job = jobs.popleft()
             self._failures = 0
             if isinstance(how, TimedOut) or not process.handled:
-                self._replies.append((job.ticket, job.told(Reply(how, printed))))
+                self._replies.append((job.ticket, job.final_reply(Reply(how, printed))))
             else:
-                self.again = job.once_more(how, printed, process.handled)
+                questions = f"{process.handled:,} question{'s' * (process.handled != 1)}"
+                note = f"{how.how}; its process had answered {questions} before"
+                self.again = replace(job, before=Reply(replace(how, how=note), printed))
         else:
             message = "it hung" if isinstance(how, TimedOut) else how.how
             words = printed.strip().partition("\n")[0]
@@ -236,7 +227,7 @@ class Slot:
         self._count_failure(said, at_once=late)
 
     def _count_failure(self, said: str, *, at_once: bool = False) -> None:
-        """A process that came to nothing: too many of them, and there will be no further one."""
+        """Count a process that failed; after too many of them the slot is given up."""
         self._failures += 1
         if self._failures < _FAILURES and not at_once:
             return
@@ -246,24 +237,12 @@ class Slot:
         self.again = None
 
 
-def _is_whole(seen: Observed, question: Question) -> bool:
-    """Return True if what was seen is what comes of a question: an exit, or answers."""
-    fed = all(len(run) == len(question.inputs) for run in seen.fed)
-    return fed and (
-        seen.exit is not None
-        or (seen.first is not None and (seen.kept is None) == (seen.again is None))
-    )
-
-
 #: How long, in seconds, idle workers have to clean up after themselves.
 _FAREWELL = 0.5
 
 
 class Pool:
-    """The workers of one backend, `workers` at most; the first starts now.
-
-    Raises BackendUnavailable where the system has no room for it.
-    """
+    """At most `workers` workers of a backend; the first starts now. Raises BackendUnavailable."""
 
     def __init__(self, settings: BackendSettings, workers: int = 1) -> None:
         self.address = settings.name or settings.address
@@ -275,10 +254,7 @@ class Pool:
         self._slots[0].process = Process(settings)
 
     def connected(self, meanwhile: Callable[[], None] = lambda: None) -> BackendInfo:
-        """Wait for the backend, and call `meanwhile` now and then, which may raise to end that.
-
-        Raises BackendUnavailable or UsageError if the backend cannot be used.
-        """
+        """Wait for the backend; raise BackendUnavailable or UsageError, or as `meanwhile` does."""
         first = self._slots[0]
         while first.info is None:
             meanwhile()

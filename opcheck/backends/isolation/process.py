@@ -30,27 +30,26 @@ from opcheck.model import Array, BackendInfo, Crashed, OutOfMemory, TimedOut
 
 #: The connection holds several messages of the size that goes through it, in bytes.
 _BUFFER = 256 << 10
-#: How many seconds, and microseconds, the rest of a message may take: it is sent as a whole, and
-#: nobody waits for the rest of garbage.
+#: Seconds, and microseconds, that the rest of a message may take: messages are sent whole.
 _MESSAGE = struct.pack("ll", 2, 0)
-#: What a worker has printed is cut beyond this many bytes, so that it fills no memory.
+#: A worker's log is cut beyond this many bytes.
 _LONGEST_LOG = 16 << 20
 _TAIL = 8 << 10
-#: How many seconds may lie between the end of a connection and that of its process.
+#: Seconds between the end of a connection and the end of its process.
 _MOMENT = 1.0
-#: How many seconds a killed process may take to be gone; one that a driver holds may take for ever.
+#: Seconds that a killed process may take to be gone; one that a driver holds may take for ever.
 _LAST = 5.0
-#: How often at most, in seconds, the memory of a worker and what it has printed are measured.
+#: The least seconds between measurements of a worker's memory and log.
 _MEASURE = 0.1
-#: Python found as the parent found it, not by the folder that happens to be the working directory.
+#: The worker's program, which finds modules where the parent does, not in its working directory.
 _START = "import sys, json; sys.path[:] = json.loads(sys.argv[1])['path']; "
 _START += "from opcheck.backends.isolation.worker import main; main(sys.argv[1])"
 
 
 def _module_path(environment: Mapping[str, str]) -> list[str]:
-    """Return where a worker finds modules: as its parent, but by its own PYTHONPATH if it has one.
+    """Return a worker's path for modules: its parent's, or with its own PYTHONPATH instead.
 
-    Then the parent's has no say, so that a build that is missing is not taken from there.
+    Without the parent's entries, no other build is found there where its own is missing.
     """
     if "PYTHONPATH" not in environment:
         return sys.path
@@ -75,9 +74,8 @@ def fits(size: int) -> bool:
 class BackendSettings:
     """Limits and options of a backend's processes.
 
-    `timeout` is in seconds a question that does not ask for more, `memory_limit` in bytes, and
-    `start_timeout` in seconds from the start of a process until its backend is imported. `name` is
-    what the user calls it, if that is no address.
+    `timeout` is in seconds a question, unless that asks for more; `start_timeout` in seconds until
+    the backend is imported; `memory_limit` in bytes. `name` is the user's, if that is no address.
     """
 
     address: str
@@ -101,7 +99,7 @@ class BackendSettings:
 
 
 class Process:
-    """A worker, which is watched: it may end, hang, take too much memory, or send garbage.
+    """A worker, which may end, hang, take too much memory, or send garbage.
 
     It is `connected` once it has said hello, has answered `handled` questions, and is at work, or
     idle, since the time `since`. Raises BackendUnavailable where the system has no room for it.
@@ -154,12 +152,9 @@ class Process:
             except (OSError, ValueError):
                 self._close()
                 raise
-            self.channel = Channel(Connection(ours.detach()), self._file, at_worker=False)
-
-    @property
-    def connection(self) -> Connection[Any, Any]:
-        """Connection that becomes readable when the worker replies or ends."""
-        return self.channel.connection
+            #: It becomes readable when the worker replies or ends.
+            self.connection: Connection[Any, Any] = Connection(ours.detach())
+            self.channel = Channel(self.connection, self._file, at_worker=False)
 
     def greeting(self) -> BackendInfo | None:
         """Return the backend once the worker has said hello, None if it has not yet.
@@ -169,7 +164,7 @@ class Process:
         """
         who = f"backend {self._settings.name or self._settings.address!r}"
         try:
-            # In this order: who ends may have said why a moment before.
+            # In this order: a worker may say why, and end a moment later.
             ended = self.has_ended()
             if self.connection.poll():
                 hello = self.answer(BackendInfo, 0)
@@ -202,7 +197,7 @@ class Process:
         return read_answer(kind, parts, given)
 
     def loss(self, seconds: float | None) -> Loss | None:
-        """Loss of a silent worker, if it is lost; it has `seconds` for its present question."""
+        """Return why a silent worker is lost, if it is; it has `seconds` for its question."""
         loss: Loss | None = None
         if self.has_ended():
             loss = Crashed(self.how_it_ended())
@@ -214,7 +209,7 @@ class Process:
         return None if loss and self.connection.poll() else loss
 
     def broken(self, error: Exception) -> Crashed:
-        """Loss of a worker whose connection raised this."""
+        """Return the loss of a worker whose connection raised `error`."""
         if isinstance(error, Damaged):
             return Crashed(self.how_it_ended(f"sent something that is no answer: {error}"))
         return Crashed(self.how_it_ended())
@@ -229,7 +224,7 @@ class Process:
             self._popen.wait(max(0.0, until - monotonic()))
 
     def how_it_ended(self, otherwise: str = "closed its connection to opcheck") -> str:
-        """The signal or the status of a process that is about to end, if not gone already."""
+        """Return the signal or the status of a process that has ended, or is about to."""
         # The connection closes a moment before the process is gone.
         self.wait(monotonic() + _MOMENT)
         status = self._popen.poll()
@@ -239,7 +234,7 @@ class Process:
         return f"{how_it_ended(status)}{message}"
 
     def takes_too_much(self, *, now: bool = False) -> bool:
-        """Return True if it has more memory than it may; also cuts what it has printed."""
+        """Return True if it exceeds its memory limit; also shorten its log."""
         moment = monotonic()
         if moment - self._last_look < _MEASURE and not now:
             return False
@@ -256,15 +251,17 @@ class Process:
         kin, total = self._family(), 0
         for process in kin:
             with suppress(psutil.Error):
-                total += process.memory_info().rss if len(kin) == 1 else _share(process)
+                # Without the parts of others in common memory, which only Linux knows.
+                share = getattr(process.memory_full_info(), "pss", 0) if len(kin) > 1 else 0
+                total += share or process.memory_info().rss
         return total
 
     def kill(self) -> str:
-        """End the process, its children, and its temporary files; the end of what it printed."""
+        """End the process and its children, remove its files; return the end of its output."""
         return kill([self])[0]
 
     def killed(self, said: str) -> str:
-        """Kill it, and append what it printed last to a message about its end."""
+        """Kill it, and append the end of its output to a message about that."""
         printed = self.kill().strip()
         return f"{said}; the last it printed:\n{printed}" if printed else said
 
@@ -288,7 +285,7 @@ class Process:
         self.wait(monotonic() + _LAST)
         printed = self._printed()
         with suppress(OSError):
-            self.channel.connection.close()
+            self.connection.close()
         self._close()
         return printed.decode(errors="replace")
 
@@ -299,12 +296,6 @@ class Process:
 
     def _printed(self) -> bytes:
         return os.pread(self._log, _TAIL, max(0, os.fstat(self._log).st_size - _TAIL))
-
-
-def _share(process: psutil.Process) -> int:
-    """Memory of a process, without the parts of others in what several have in common."""
-    share: int = getattr(process.memory_full_info(), "pss", 0)  # Linux alone knows
-    return share or process.memory_info().rss
 
 
 def kill(processes: Sequence[Process]) -> list[str]:
@@ -319,7 +310,7 @@ def kill(processes: Sequence[Process]) -> list[str]:
 
 
 def _nameless(flags: int = 0) -> int:
-    """A file that vanishes when the last process that has it open is gone."""
+    """Return a file that vanishes when the last process that has it open is gone."""
     import fcntl
 
     if sys.platform == "linux":

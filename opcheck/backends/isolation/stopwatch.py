@@ -1,4 +1,4 @@
-"""A worker that times: asked, and waited for, because nobody else may be at work meanwhile."""
+"""A worker that times calls; its parent waits for each answer, so that nothing else runs."""
 
 import itertools
 from collections.abc import Callable
@@ -11,23 +11,19 @@ from opcheck.errors import BackendUnavailable, UsageError
 from opcheck.model import BackendInfo, Question, TimedOut
 from opcheck.model.question import Elapsed, Hold, Measure, Ready, Release, Released
 
-#: What is called while one waits; it may raise what it likes, to end that.
+#: A function called repeatedly while waiting; an exception that it raises ends the wait.
 Meanwhile: TypeAlias = Callable[[], None]
 
-#: How often, in seconds, it is looked whether a silent worker still lives.
+#: Seconds between checks that a silent worker is still alive.
 _LOOK = 0.2
 
 
 class WorkerLost(Exception):
-    """The worker failed, died or hung while it was at work; says how."""
+    """The worker failed, died or hung during a request; the message says how."""
 
 
 class Stopwatch:
-    """One worker of a backend, which is replaced after it was lost.
-
-    `settings` tell how long it has for a request. Nothing but `connected` may be called before
-    that has returned.
-    """
+    """One worker of a backend, replaced after a loss. Call `connected` before anything else."""
 
     def __init__(self, settings: BackendSettings) -> None:
         self._settings = settings
@@ -57,7 +53,7 @@ class Stopwatch:
         return self._asked(Ready, Hold(question), meanwhile)
 
     def measure(self, loops: int, flushed: int = 0) -> Elapsed:
-        """Time calls of what is held; see `Measure`. Raises WorkerLost."""
+        """Time calls of the held task; see `Measure`. Raises WorkerLost."""
         return self._asked(Elapsed, Measure(loops, flushed))
 
     def release(self, *, other: bool = False) -> Released:
@@ -65,7 +61,7 @@ class Stopwatch:
         return self._asked(Released, Release(other), calls=9 if other else 1)
 
     def close(self) -> str:
-        """End the worker; the last line that it printed."""
+        """End the worker; return the last line that it printed."""
         if self._process is None:
             return ""
         printed = self._process.kill().strip().splitlines()
@@ -101,9 +97,7 @@ class Stopwatch:
             raise self._lost(f"the case's data cannot be handed over: {error}") from error
         except MemoryError as error:
             raise self._lost(f"its answer does not fit into memory: {error}") from error
-        except WorkerLost:
-            raise
-        except BaseException:  # somebody else wants it to end
+        except BaseException:  # also what `meanwhile` raises, and Ctrl-C
             self.close()
             raise
         if isinstance(answer, Failure):
@@ -111,6 +105,6 @@ class Stopwatch:
         return answer
 
     def _lost(self, how: str) -> WorkerLost:
-        """End the worker; what is to be raised of that, with the last that it printed."""
+        """End the worker; return the exception to raise, with the last line that it printed."""
         printed = self.close()
         return WorkerLost(f"{how}; the last it printed: {printed}" if printed else how)

@@ -1,12 +1,12 @@
-"""Messages between the parent and a worker: questions and answers, and the way that they take.
+"""Messages between the parent and a worker: questions, answers, and their transport.
 
-Questions are pickled. Answers are dataclasses as JSON, and raw bytes: a process that a backend has
-been at may be trusted with no pickle, so each is checked against its type. What is needed of other
-packages is bound here, before a backend is imported that changes them.
+Questions are pickled. Answers are dataclasses as JSON, and raw bytes: no pickle of a process that
+runs a backend can be trusted, so each answer is checked against its type. Names of other packages
+are bound here, before a backend is imported that may change them.
 
-A message is a number and a list of byte strings. A small one goes through the connection; what is
-in a large one lies in a file that has no name and that both have open, so that nothing is left of
-it when both are gone. Whoever has read it says so in the file; only then another one is written.
+A message is a number and a list of byte strings. A small one goes through the connection. The
+content of a large one lies in a nameless file that both processes have open, so that nothing is
+left when both are gone. The reader marks it as read; only then the next one is written.
 """
 
 from __future__ import annotations
@@ -36,18 +36,18 @@ from opcheck.dtypes import ELEMENT_TYPES, DType
 from opcheck.model import Array, Foreign, Items, Question
 from opcheck.model.question import Hold, Measure, Release
 
-#: Messages up to this many bytes go through the connection. It holds several of them, so that
-#: nobody ever waits until the other has read, and takes each at once, so none comes in pieces.
+#: Messages up to this many bytes go through the connection. It holds several of them, so that no
+#: sender waits for the reader, and takes each at once, so that none comes in pieces.
 INLINE = 16_000
 #: The number of the message, how many parts it has, and whether they follow or lie in the file.
 _HEAD = struct.Struct("<qq?")
-#: What stands at the beginning of the file: the question that a worker is at work on, whether a
-#: message is there that was not read, and then the message.
+#: The file begins with the number of the worker's present question, and the end of an unread
+#: message or 0; the message follows.
 _MARK, _UNREAD, _START = 0, 8, 16
 _NUMBER = struct.Struct("<q")
-#: So many bytes of the file stay when a message was read: to get memory again takes long.
+#: So many bytes of the file stay after a message was read: to get new memory takes long.
 _KEPT = 32 << 20
-#: How long, in seconds, a worker sleeps until it looks again whether its last answer was read.
+#: Seconds between a worker's checks that its last answer was read.
 _NAP = 0.0005
 
 
@@ -58,8 +58,8 @@ class Damaged(Exception):
 class Channel:
     """One end of the way between parent and worker.
 
-    The worker's notes which question it is at work on, for its parent to read when it is dead. It
-    waits until its last large message was read; the parent waits for nobody.
+    The worker's end notes its present question, for the parent to read when the worker is dead. It
+    waits until its last large message was read; the parent's end never waits.
     """
 
     def __init__(self, connection: Connection[Any, Any], file: int, *, at_worker: bool) -> None:
@@ -68,7 +68,7 @@ class Channel:
         self._at_worker = at_worker
 
     def at_work(self) -> int:
-        """The number of the last question that the worker received, 0 if there is none."""
+        """Return the number of the last question that the worker received, 0 if there is none."""
         return self._noted(_MARK)
 
     def send(self, number: int, parts: Sequence[Any]) -> None:
@@ -93,7 +93,7 @@ class Channel:
     def receive(
         self, fits: Callable[[int], bool] = lambda size: True
     ) -> tuple[int, list[bytearray]]:
-        """The number of the next message, and its parts.
+        """Return the number of the next message, and its parts.
 
         Raises EOFError or ConnectionError where the other end is closed, Damaged where what came
         makes no sense, MemoryError where a message is too large or not one that `fits`.
@@ -123,7 +123,7 @@ class Channel:
             raise Damaged(str(error)) from error
 
     def _part(self, place: int, size: int) -> bytearray:
-        # Read and not mapped: who looks at a mapped file that another makes shorter is killed.
+        # Read and not mapped: a process is killed for reading a mapped file that became shorter.
         data = bytearray(size)
         rest, place = memoryview(data), place + _START
         while rest:
@@ -143,7 +143,7 @@ class Channel:
 
 
 def _split(count: int, length: int, part: Callable[[int, int], bytearray]) -> list[bytearray]:
-    """The parts of a message of `length` bytes; `part` gives so many bytes from a place in it."""
+    """Return the parts of a message of `length` bytes; `part` reads so many bytes at a place."""
     place = 8 * count
     if not 0 <= place <= length:
         raise ValueError(f"{count} parts")
@@ -158,11 +158,11 @@ def _split(count: int, length: int, part: Callable[[int, int], bytearray]) -> li
 
 Answer = TypeVar("Answer")
 _BYTE = dtype_of("u1")
-#: What reading a message that is none raises.
+#: Exceptions of reading something that is no message.
 _GARBAGE = (ValueError, TypeError, LookupError, AttributeError, RecursionError, OverflowError)
 #: How many bytes are compared at once, and by how many one looks for an equal array.
 _PIECE, _BEGINNING = 1 << 18, 64
-#: Stands in JSON before an array, and what else an output may be.
+#: The key in JSON of an array, or of another kind of output.
 _VALUE = "@"
 
 #: What a worker is asked.
@@ -172,7 +172,7 @@ _pickled: WeakKeyDictionary[WorkerRequest, list[Any]] = WeakKeyDictionary()
 
 
 def question_parts(question: WorkerRequest) -> list[Any]:
-    """A question as a message; its arrays are not copied."""
+    """Encode a question as a message; its arrays are not copied."""
     if question not in _pickled:
         buffers: list[PickleBuffer] = []
         file = io.BytesIO()
@@ -188,7 +188,7 @@ def question_parts(question: WorkerRequest) -> list[Any]:
 
 
 def read_question(parts: Sequence[bytearray]) -> WorkerRequest:
-    """The other way round; the arrays lie in the `parts`."""
+    """Decode a question; its arrays share the memory of the `parts`."""
     question: WorkerRequest = unpickled(parts[0], buffers=parts[1:])
     return question
 
@@ -205,7 +205,7 @@ def _dtype_named(name: str) -> DType:
 
 @dataclass(frozen=True)
 class Failure:
-    """A worker's answer where there is no other; `usage` is an error of the command line."""
+    """A worker's answer when something failed; `usage` is an error of the command line."""
 
     message: str
     hint: str | None = None
@@ -248,7 +248,7 @@ def answer_parts(answer: object, given: Sequence[Array] = ()) -> list[Any]:
 def read_answer(
     kind: type[Answer], parts: Sequence[bytearray], given: Sequence[Array] = ()
 ) -> Answer | Failure:
-    """The other way round; the arrays lie in the `parts`. Raises Damaged."""
+    """Decode an answer; its arrays share the memory of the `parts`. Raises Damaged."""
     known: list[Any] = [*given]
 
     def value_of(said: dict[str, Any]) -> Any:
@@ -278,11 +278,10 @@ def read_answer(
             raise ValueError("a time is negative")
         return answer  # type: ignore[no-any-return]
     except _GARBAGE as error:
-        raise Damaged(_said(error)) from error
+        raise Damaged(_first_defect(error)) from error
 
 
-def _said(error: Exception) -> str:
-    """The first defect of an answer, in one line."""
+def _first_defect(error: Exception) -> str:
     findings = getattr(error, "errors", None)
     if findings is None:
         return f"{type(error).__name__}: {error}"
@@ -302,7 +301,7 @@ def _checked(kind: Any) -> Any:
 
 
 def _strings(strings: Sequence[str], shape: tuple[int, ...]) -> Array:
-    """Strings as NumPy keeps objects; raises ValueError where they are not those of `shape`."""
+    """Return an array of strings; raise ValueError if they are none, or do not fit `shape`."""
     if any(type(one) is not str for one in strings):
         raise ValueError("something else among strings")
     array: Array = zeros(len(strings), object)
@@ -311,7 +310,7 @@ def _strings(strings: Sequence[str], shape: tuple[int, ...]) -> Array:
 
 
 def _bytes(array: Array) -> memoryview:
-    """The bytes of an array, not copied where they lie in order."""
+    """Return the bytes of an array, not copied where they lie in order."""
     try:
         return array.reshape(-1).view(_BYTE).data
     except (TypeError, ValueError):  # elements of no bytes
@@ -319,7 +318,6 @@ def _bytes(array: Array) -> memoryview:
 
 
 def _same(one: Array, other: Array) -> bool:
-    """Bit for bit; dtype and shape too."""
     if one.shape != other.shape or one.dtype != other.dtype:
         return False
     # As bytes, for a backend may have changed how NumPy compares; in pieces that are soon copied.
@@ -332,7 +330,7 @@ def _same(one: Array, other: Array) -> bool:
 
 @lru_cache(64)
 def _spelt(dtype: np.dtype[Any]) -> str:
-    """A dtype as text: ml_dtypes' by their names, all others as NumPy spells them."""
+    """Return a dtype as text: those of ml_dtypes by name, all others as NumPy spells them."""
     # Not by `dtype.name`, which looks up names that a backend may have changed.
     name = dtype.type.__name__
     return name if getattr(ml_dtypes, name, None) is dtype.type else dtype.str

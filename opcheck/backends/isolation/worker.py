@@ -35,7 +35,7 @@ def main(arguments: str) -> None:
     faulthandler.enable()  # a crash tells on standard error where it was
     # And is over at once: no core is written.
     resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
-    # What is printed line by line is to be there after a crash.
+    # Lines printed before a crash must not be lost.
     sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr]
     c = ctypes.CDLL(None)
     with suppress(ValueError):  # a C library that calls it otherwise
@@ -43,11 +43,10 @@ def main(arguments: str) -> None:
         c.setvbuf(ctypes.c_void_p.in_dll(c, name), None, _LINE_BUFFERED, 0)
     # Where memory runs out, Linux is to choose this process, not the one that judges.
     _tell_system("oom_score_adj", "1000")
-    # It has served to find opcheck, and must not serve to find engines; adapters for modules of
-    # the user's put it back.
+    # It served to find opcheck, not to find engines. Adapters for users' modules put it back.
     if given["here"] is not None:
         sys.path.remove(given["here"])
-    # Before the backend is imported, which may change what is needed here.
+    # Imported before the backend, which may change modules that this one needs.
     from opcheck.backends.isolation.answering import Answering
 
     worker = Answering(home, given)

@@ -22,15 +22,12 @@ from opcheck.model import Array, BackendInfo, Task
 
 PLACEHOLDERS = ("model", "inputs", "outputs")
 
-#: "Not implemented here". In the protocol of automake's tests, which other test runners speak too,
-#: this status skips a test. Small numbers will not do: programs return the error codes of their
-#: libraries, and 3 is what abort() returns on Windows.
+#: "Not implemented here", as automake's tests and other test runners skip a test. Programs return
+#: their libraries' error codes, and abort() on Windows 3, so small numbers will not do.
 UNSUPPORTED = 77
-#: "Nothing was computed, through no fault of the model", such as a device that is not there. In the
-#: same protocol: the test could not be set up.
+#: "Nothing was computed", such as without a device; in the same protocol, a set-up that failed.
 NOT_RUN = 99
-#: What a shell says of a command that it cannot run, and ssh of a host that it cannot reach: to be
-#: taken for a refusal of the model by no one.
+#: Status of a shell whose command cannot be run, and of ssh whose host cannot be reached.
 _NEVER_STARTED = (126, 127, 255)
 #: How much is kept of what a program prints, in bytes.
 _KEPT = 8 << 10
@@ -43,11 +40,11 @@ _NTSTATUS = 0xC000_0000
 
 
 class CommandFailed(Exception):
-    """A program said that it failed, or refuses the model; its own words."""
+    """A program failed, or refuses the model; the message is the program's."""
 
 
 class BrokenProtocol(UnusableAnswer):
-    """A program does not keep to what opcheck expects of it."""
+    """A program violates the protocol."""
 
 
 def new_folder() -> TemporaryDirectory[str]:
@@ -84,20 +81,20 @@ class Tail:
                 self._kept = (self._kept + chunk)[-_KEPT:]
 
     def text(self) -> str:
-        """The end of the program's output, once it has ended."""
+        """Return the end of the program's output, once it has ended."""
         # A child that it left behind may keep the pipe open for ever.
         self._thread.join(timeout=0.5)
         return _COLOURS.sub("", self._kept.decode(errors="replace")).strip()
 
 
 def last_lines(text: str) -> str:
-    """The end of a text, which is where programs say why they end."""
+    """Return the end of a text, which is where programs say why they end."""
     end = "\n".join(text.splitlines()[-_LINES:])
     return end if len(end) <= _CHARACTERS else f"…{end[-_CHARACTERS:]}"
 
 
 def one_shot(info: BackendInfo, words: tuple[str, ...]) -> Adapted:
-    """A command as a backend; `words` hold the placeholders."""
+    """Make a backend of a command; `words` hold the placeholders."""
 
     def prepare(task: Task) -> TaskCall:
         # The program gets the model together with the inputs.
@@ -110,7 +107,6 @@ def one_shot(info: BackendInfo, words: tuple[str, ...]) -> Adapted:
 def _run(
     words: tuple[str, ...], task: Task, model: ModelProto, inputs: Sequence[Array]
 ) -> Sequence[Array]:
-    """Return the outputs that the program leaves in a folder of its own."""
     with new_folder() as name:
         folder = Path(name)
         paths = (folder / MODEL, folder / DATA_SET, folder / "outputs")
@@ -127,14 +123,13 @@ def _run(
 
 
 def filled(words: Sequence[str], paths: Sequence[str]) -> list[str]:
-    """`words` with the paths in place of the placeholders, whatever the paths look like."""
+    """Replace the placeholders in `words` by the paths, whatever these look like."""
     values = dict(zip(PLACEHOLDERS, paths, strict=True))
     placeholder = re.compile(rf"\{{({'|'.join(PLACEHOLDERS)})\}}")
     return [placeholder.sub(lambda found: values[found[1]], word) for word in words]
 
 
 def _execute(words: Sequence[str]) -> None:
-    """Run a command to its end; returns if it was successful."""
     try:
         process = subprocess.Popen(
             words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE
@@ -159,15 +154,15 @@ def _judge(status: int, out: str, err: str) -> None:
         print(printed, file=sys.stderr)  # shown with a failure
     if status == 0:
         return
-    said, told = last_lines(err or out), f"exit status {status}"
+    reason, ending = last_lines(err or out), f"exit status {status}"
     if status == UNSUPPORTED:
-        raise NotSupported(said or told)
+        raise NotSupported(reason or ending)
     if status == NOT_RUN:
-        raise BackendUnavailable(said or told)
+        raise BackendUnavailable(reason or ending)
     kind: type[Exception] = CommandFailed
     if died := how_it_died(status):
-        kind, told = ProcessDied, died
+        kind, ending = ProcessDied, died
     elif status in _NEVER_STARTED:
         kind = BackendUnavailable
-        told += ", as where the command cannot be run or the host not reached"
-    raise kind(f"{told}: {said}" if said else told)
+        ending += ", as where the command cannot be run or the host not reached"
+    raise kind(f"{ending}: {reason}" if reason else ending)

@@ -4,8 +4,6 @@ docs/writing-a-backend.md has the protocol. A tensor is its dtype, its shape, an
 bytes of its elements in base64.
 """
 
-from __future__ import annotations
-
 import base64
 import binascii
 import itertools
@@ -46,10 +44,10 @@ _FAILURES: dict[str, type[Exception]] = {
 
 
 class Conversation:
-    """A running program; `version` is what it calls itself. Ends with this object, or with Python.
+    """A running program; `version` is what it calls itself. Raises BackendUnavailable."""
 
-    Raises BackendUnavailable where the program does not start, or says no hello.
-    """
+    #: The model that the program has; it has one at a time.
+    model: bytes | None = None
 
     def __init__(self, words: Sequence[str]) -> None:
         self._numbers, self._files = itertools.count(1), itertools.count(1)
@@ -61,7 +59,7 @@ class Conversation:
             folder.cleanup()
             raise BackendUnavailable(f"{words[0]} cannot be started: {error.strerror}") from error
         self._folder = Path(folder.name)
-        #: Ends the program, and removes its file; `alive` until then.
+        #: Ends the program, at the latest with this object or Python; `alive` until then.
         self.close = weakref.finalize(self, _end, self._process, folder)
         try:
             self.version = read_hello(self._line())
@@ -71,7 +69,7 @@ class Conversation:
             raise BackendUnavailable(f"{words[0]} says no hello: {error}", hint) from error
 
     def new_file(self, model: bytes) -> Path:
-        """A file in a folder of ours; the one before it is removed."""
+        """Write the model to a new file, and remove the one before."""
         for file in self._folder.glob("*.onnx"):
             with suppress(OSError):  # Windows keeps what the program still has open
                 file.unlink()
@@ -82,8 +80,8 @@ class Conversation:
     def ask(self, request: dict[str, Any], answer: str) -> Any:
         """Send `request` and return its `answer`; raises the error that the program reports.
 
-        After BrokenProtocol and ProcessDied the program is ended: who has lost the thread may
-        answer the next question with the answer to this one.
+        After BrokenProtocol and ProcessDied the program is ended: it might answer the next question
+        with the answer to this one.
         """
         number = next(self._numbers)
         try:
@@ -147,7 +145,7 @@ def read_hello(line: bytes) -> str:
 
 
 def read_reply(line: bytes, number: int, answer: str) -> tuple[str, Any]:
-    """The kind of a reply to question `number` and what it says; raises BrokenProtocol."""
+    """Return the kind and the value of a reply to question `number`; raise BrokenProtocol."""
     said = _object(line)
     if type(said.get("id")) is not int or said["id"] != number:
         got = f"got {said['id']!r}" if "id" in said else "it has none"
@@ -196,20 +194,17 @@ class Persistent:
 
     def __init__(self, address: str, words: Sequence[str], made_of: dict[str, str]) -> None:
         self._words = words
-        self._conversation: Conversation | None = None
-        #: The model that the program has; it has one at a time.
-        self._at_hand: bytes | None = None
-        self.info = BackendInfo(address, "cmd", self.conversation().version, made_of=made_of)
+        self._conversation = Conversation(words)
+        self.info = BackendInfo(address, "cmd", self._conversation.version, made_of=made_of)
 
     def conversation(self) -> Conversation:
-        """Return the program, started again if need be, in which case it has no model yet."""
-        if self._conversation is None or not self._conversation.close.alive:
-            self._at_hand = None
+        """Return the program, started again if need be."""
+        if not self._conversation.close.alive:
             self._conversation = Conversation(self._words)
         return self._conversation
 
     def prepare(self, task: Task) -> TaskCall:
-        """The model, in the program."""
+        """Hand the model over to the program."""
         only_tensors(task, "programs that speak JSON")
         with own_part():
             model = model_of(task).SerializeToString()
@@ -217,9 +212,8 @@ class Persistent:
         return TaskCall(partial(self._run, task, model))
 
     def _hand_over(self, task: Task, model: bytes) -> None:
-        """Give the model to the program, in place of the one it has."""
         conversation = self.conversation()
-        self._at_hand = None
+        conversation.model = None
         try:
             path = conversation.new_file(model)
         except OSError as error:
@@ -234,12 +228,11 @@ class Persistent:
         }
         if conversation.ask(request, "ready") is not True:
             raise BrokenProtocol("'ready' must be true")
-        self._at_hand = model
+        conversation.model = model
 
     def _run(self, task: Task, model: bytes, inputs: Sequence[Array]) -> Sequence[Array]:
-        """Return the outputs that the program replies."""
         conversation = self.conversation()
-        if self._at_hand is not model:
+        if conversation.model is not model:
             self._hand_over(task, model)
         with own_part():
             feed = [to_json(*item) for item in task.feed(inputs).items()]
@@ -254,7 +247,7 @@ class Persistent:
 
 
 def to_json(name: str, array: Array) -> dict[str, Any]:
-    """`array` as a JSON object; its elements in row-major order."""
+    """Encode `array` as a JSON object; its elements in row-major order."""
     dtype = dtypes.of(array)
     assert dtype is not None
     plain = array.astype(array.dtype.newbyteorder("<"))
@@ -263,7 +256,7 @@ def to_json(name: str, array: Array) -> dict[str, Any]:
 
 
 def from_json(said: Any, what: str) -> Array:
-    """The array that a JSON object spells; `what` names it. Raises BrokenProtocol."""
+    """Decode an array of JSON; `what` names it. Raises BrokenProtocol."""
     if not isinstance(said, dict) or not {"dtype", "shape", "data"} <= said.keys() <= _KEYS:
         found = f"it has {', '.join(map(repr, said))}" if isinstance(said, dict) else "it is none"
         raise BrokenProtocol(f"{what} must be an object with dtype, shape and data; {found}")

@@ -17,8 +17,9 @@ from opcheck.backends.isolation.process import BackendSettings
 from opcheck.backends.isolation.stopwatch import Stopwatch
 from opcheck.execution.bench import Benchmark, Plan
 from opcheck.execution.bench.session import Entrant
-from opcheck.model.timing import Timed
+from opcheck.model.timing import Timed, Timing
 from opcheck.suite import load_bench
+from opcheck.timing.ratios import Ratio, ratio
 from tests.execution.bench.suite import CASES, SPINNING
 
 
@@ -114,14 +115,14 @@ def test_processes_come_again_while_a_ratio_is_not_precise(file, monkeypatch, is
 
 
 def test_who_is_alone_is_held_against_the_fixed_work(file, monkeypatch):
-    seen: list[int] = []
-    monkeypatch.setattr(
-        "opcheck.execution.bench.session.precise", lambda found: bool(seen.append(found.pairs))
-    )
+    seen: list[Ratio] = []
+    monkeypatch.setattr("opcheck.execution.bench.session.precise", seen.append)
     with entrants(["numpy"]) as found:
         session = Benchmark(load_bench([file])[:1], found, plan(looks=(3, 6)))
         assert len([*session.visits()]) == 2
-    assert seen == [3]
+        [row] = session.rows()
+    work, alone = Timing("", row.yardstick[:3]), Timing("numpy", row.timings[0].samples[:3])
+    assert seen == [ratio(work, alone)]
 
 
 def test_an_interrupt_ends_all_and_leaves_what_was_measured(file: Path) -> None:

@@ -24,6 +24,7 @@ from hypothesis import settings
 
 import opcheck
 from opcheck.cli.group import program
+from opcheck.execution.machine import processors
 from tests.shell import Workers
 
 #: What the reason of a skip begins with.
@@ -53,6 +54,11 @@ settings.load_profile("opcheck")
 
 # Ledgers are revised in another way there; a test that wants it says so.
 os.environ.pop("CI", None)
+
+
+def pytest_xdist_auto_num_workers() -> int:
+    """One more than there are processors: an eighth of the time tests wait for other processes."""
+    return processors() + 1
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -58,17 +58,15 @@ class PagesFields(validation.Fields):
 
 @dataclass(frozen=True)
 class Pages:
-    """The pages of an operator by version; `link` is where people read them.
-
-    `problems` are entries without a sentence: a release of onnx may word it differently. `names`
-    are those of cases in the `file` about `op`, by their places.
-    """
+    """The pages of an operator by version; `link` is where people read them."""
 
     link: str
     versions: Mapping[int, tuple[Sentence, ...]]
+    #: Entries without a sentence: a release of onnx may word it differently.
     problems: tuple[Problem, ...] = ()
     op: str = ""
     file: str = ""
+    #: Names of cases in the `file` about `op`, by place.
     names: Mapping[Mark, str] = field(default_factory=dict)
 
 
@@ -111,7 +109,7 @@ def rulings(clause: str, op: OpVersion) -> tuple[str, ...]:
 
 
 def _bare(domain: str, op: str) -> Pages:
-    """The pages without what a file says of them."""
+    """The pages without the entries of a file."""
     link = f"https://onnx.ai/onnx/operators/onnx_{domain.replace('.', '')}_{op}.html"
     schemas = opset.versions(domain, op).items()
     return Pages(link, {since: page(schema, link) for since, schema in schemas if schema.doc})
@@ -142,15 +140,15 @@ def load_pages(path: Path, file: str) -> Pages:
     for n, entry in enumerate(fields.sentences):
         mark = node.at(("sentences", n))
         labels |= {node.at(("sentences", n, "cases", i)): c for i, c in enumerate(entry.cases)}
-        said: dict[str, Any] = {"cases": tuple(entry.cases), "nothing": entry.nothing}
-        said |= {"ruling": entry.ruling, "source": Source(file, mark.line, mark.column)}
+        stated: dict[str, Any] = {"cases": tuple(entry.cases), "nothing": entry.nothing}
+        stated |= {"ruling": entry.ruling, "source": Source(file, mark.line, mark.column)}
         wrong, missing, hint = [], [], None
         for since in entry.versions or pages:
             sentences = pages.get(since, [])
             places, unclear = _places(entry, sentences)
             again = [sentences[at].source for at in places if sentences[at].source.line]
             if entry.text and since in pages:
-                sentences.append(Sentence(entry.text, entry.part, **said))
+                sentences.append(Sentence(entry.text, entry.part, **stated))
             elif unclear or again:
                 why = f"{again[0]} is about it too" if again else "it has several such sentences"
                 wrong.append(f"{fields.op}-{since}: {why}")
@@ -159,7 +157,7 @@ def load_pages(path: Path, file: str) -> Pages:
                 starts = (sentence.text[: len(entry.sentence)] for sentence in sentences)
                 hint = hint or did_you_mean(entry.sentence, starts)
             for at in places:
-                sentences[at] = replace(sentences[at], **said)
+                sentences[at] = replace(sentences[at], **stated)
         if missing and (entry.versions or len(missing) == len(pages)):
             names = ", ".join(map(str, missing))
             wrong.append(f"{fields.op}-{names}: there is no such sentence")
@@ -196,25 +194,21 @@ class CheckedSentence:
 
 @dataclass(frozen=True)
 class Survey:
-    """Tests of one page; `strays` are cases that quote text missing from it.
-
-    `link` is None for a version without pages; `problems` are of the operator's file, told once.
-    """
+    """Tests of one page; `link` is None for a version without pages."""
 
     op: OpVersion
     link: str | None
     sentences: tuple[CheckedSentence, ...]
+    #: Cases that quote text missing from the page.
     strays: tuple[Case, ...]
+    #: Problems of the operator's file, in the survey of one version only.
     problems: tuple[Problem, ...] = ()
 
 
 def survey(
     cases: Iterable[Case], pages: Callable[[str, str], Pages | None] = pages_of
 ) -> tuple[Survey, ...]:
-    """A survey of the page of each operator version that `cases` are about, in order.
-
-    Names of cases mean the shipped ones: any other case counts for what it quotes.
-    """
+    """Survey each operator version of `cases`; a case that is not shipped counts for its quote."""
     about: dict[OpVersion, list[Case]] = defaultdict(list)
     for case in cases:
         about[case.op].append(case)
@@ -268,10 +262,7 @@ def _survey(op: OpVersion, pages: Pages | None, cases: Sequence[Case]) -> Survey
 
 
 def _asking(heading: Sentence, op: OpVersion, cases: Sequence[Case]) -> list[Case]:
-    """The cases that test a heading: those with an answer that have what it announces.
-
-    Those of a default leave the attribute out; those of a list of types have every one of them.
-    """
+    """The answered cases that have what a heading announces: an attribute, its default, a type."""
     answered = [case for case in cases if not isinstance(case.expect, Rejected)]
     kind, _, name = heading.part.rpartition(" ")
     if kind == "Attribute":

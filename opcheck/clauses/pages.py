@@ -1,4 +1,4 @@
-"""The specification of an operator, cut into sentences, and what a case's clause quotes of them.
+"""The specification of an operator, cut into sentences, and the quotations of a case's clause.
 
 The text of a version is its page. A clause is a quotation: part of a sentence, or of several in a
 row, with `…` for what is left out. White space, the kind of quotation marks, and the marks of code
@@ -44,11 +44,11 @@ _ALIKE = str.maketrans({"“": '"', "”": '"', "\u2018": "'", "\u2019": "'", "`
 
 @dataclass(frozen=True)
 class Sentence:
-    """A sentence of a page, with what opcheck says of it.
+    """A sentence of a page, with its entry in `clauses/`.
 
     `cases` name shipped cases that test it (`name` or `name#row`), besides those that quote it;
-    `nothing` says why it obliges a backend to nothing, `ruling` how opcheck reads what does not
-    decide. `source` is the place in a file of `clauses/`, else the link of the page. A `heading`
+    `nothing` is why it obliges a backend to nothing, `ruling` how opcheck reads an undecided
+    one. `source` is the place in a file of `clauses/`, else the link of the page. A `heading`
     is tested by the cases that have what it announces.
     """
 
@@ -62,7 +62,7 @@ class Sentence:
 
 
 def page(schema: Schema, link: str) -> tuple[Sentence, ...]:
-    """The page of a version as in ONNX's documentation, without what is no specification."""
+    """The specification of a version, as in ONNX's documentation."""
     since = schema.op.since
     available = f"This version of the operator has been available since version {since}."
     parts = {"Version": (f"since_version: {since}", available), "Summary": ("", schema.doc)}
@@ -83,8 +83,8 @@ def page(schema: Schema, link: str) -> tuple[Sentence, ...]:
         for sentence in [*filter(None, [head]), *cut(text)]:
             kind = next((kind for kind in _NOTHING if re.match(kind, sentence, re.IGNORECASE)), "")
             heading = sentence == head or part == "Version"
-            said = ((), _NOTHING.get(kind), None)
-            found.append(Sentence(sentence, part, *said, Source(link, 0, 0), heading))
+            fields = ((), _NOTHING.get(kind), None)
+            found.append(Sentence(sentence, part, *fields, Source(link, 0, 0), heading))
     return tuple(found)
 
 
@@ -143,10 +143,7 @@ def quotation(clause: str, op: OpVersion) -> str:
 
 
 def cited(quote: str, page: Sequence[Sentence]) -> tuple[Sentence, ...]:
-    """The sentences of `page` that `quote` is from; none where it is not on the page.
-
-    Those are all that it lies within or, if none, those of a part over which it runs.
-    """
+    """The sentences of `page` that contain `quote` or, if none does, over which it runs."""
     quoted = [piece.strip() for piece in _normal(quote).split(_GAP) if piece.strip()]
     # More than the whole page: not worth looking for.
     if not quoted or sum(map(len, quoted)) > sum(len(sentence.text) for sentence in page):

@@ -61,7 +61,7 @@ def command(
     engine knows.
     """
     from opcheck.execution.machine import processors
-    from opcheck.execution.mutate import MutationSettings, count, mutations
+    from opcheck.execution.mutate import MutationSettings, count, mutations, yardsticks
 
     cases, said = chosen_cases(**selection)
     _check(names, cases)
@@ -76,7 +76,6 @@ def command(
     if groups:
         wrong = _show_groups(cases, found, verbose=verbose, as_json=form == "json")
     else:
-        from opcheck.execution.node_tests import yardsticks
         from opcheck.execution.propose import proposals
         from opcheck.model.mutation import Fate, Power
 

@@ -107,10 +107,12 @@ def examine(want: Want, got: Array, dtype: DType, declared: Collection[str]) -> 
         return decision(first, first, True, whole, False)
     best, fewest = (first, whole, apart), whole.count
     for tier in others:
-        attempts = [
-            (piece, judge(*piece[1:], dtype, tier, (wrong, fewest) if len(pieces) == 1 else None))
-            for piece, wrong in failed
-        ]
+        alone = [~_reach(*piece[1:], dtype, tier).right for piece, _ in failed]
+        left = any((mine & wrong).any() for mine, (_, wrong) in zip(alone, failed, strict=True))
+        if left and sum(map(np.count_nonzero, alone)) >= fewest:
+            # No group makes an element right: they need not be compared, which takes long.
+            continue
+        attempts = [(piece, judge(*piece[1:], dtype, tier)) for piece, _ in failed]
         pairs = zip(attempts, failed, strict=True)
         if not any(((judged.shares > 1) & wrong).any() for (_, judged), (_, wrong) in pairs):
             # A larger range excuses nothing that it did not cost.
@@ -229,33 +231,29 @@ def _used_of_certain(want: Want, got: Array, tier: Tier) -> float:
     return used
 
 
-def judge(
-    want: Want, got: Array, dtype: DType, tier: Tier, hopeless: tuple[Mask, int] | None = None
-) -> ElementShares:
-    """Judge every element by one tier.
-
-    Where one of these elements is wrong, and so many are, groups are not compared: it takes long,
-    and no element becomes right by it.
-    """
+def judge(want: Want, got: Array, dtype: DType, tier: Tier) -> ElementShares:
+    """Judge every element by one tier."""
     y = want.values
     nothing = np.zeros(y.shape, np.bool_)
     if not got.size:
         return ElementShares(np.zeros(y.shape), np.zeros(y.shape), nothing, 0)
     if dtype.kind != "float":
-        return _whole(y, got, want.expected.room(tier))
+        reach = _reach(want, got, dtype, tier)
+        return ElementShares(np.where(reach.right, 0.0, np.inf), reach.own, nothing, 0)
     with np.errstate(all="ignore"):
-        inside = not outside_anywhere(got, want.low, want.high)
-        error = np.subtract(got, y, dtype=np.float64)
-        if want.rest is not None:
-            error = error - want.rest
-        actual = elements.wide(got)
         room = want.expected.room(tier)
-        shares = np.abs(error) / room.own
-        if inside and shares.max() <= 1:
-            # Every element keeps to its own error, with none in common and none for rounding.
-            unjudged = int(np.count_nonzero(_unjudged(y, room.own, room, tier)))
-            return ElementShares(shares, room.own, nothing, unjudged)
-        return _judge(want, actual, got, error, room, dtype, tier, hopeless)
+        if not outside_anywhere(got, want.low, want.high):
+            shares = np.abs(_errors(want, got)) / room.own
+            if shares.max() <= 1:
+                # Every element keeps to its own error, with none in common and none for rounding.
+                unjudged = int(np.count_nonzero(_unjudged(y, room.own, room, tier)))
+                return ElementShares(shares, room.own, nothing, unjudged)
+        return _judge(want, got, _reach(want, got, dtype, tier), dtype, tier)
+
+
+def _errors(want: Want, got: Array) -> Floats:
+    error = np.subtract(got, want.values, dtype=np.float64)
+    return error if want.rest is None else error - want.rest
 
 
 def _unjudged(y: Floats, slack: Floats, room: Room, tier: Tier) -> Mask:
@@ -266,19 +264,33 @@ def _unjudged(y: Floats, slack: Floats, room: Room, tier: Tier) -> Mask:
     return (limit >= size) & (size > 2 * tier.arithmetic.floor) & np.isfinite(y)
 
 
-def _judge(
-    want: Want,
-    actual: Floats,
-    got: Array,
-    error: Floats,
-    room: Room,
-    dtype: DType,
-    tier: Tier,
-    hopeless: tuple[Mask, int] | None,
-) -> ElementShares:
-    y = want.values
-    finite = np.isfinite(y)
-    own = room.own
+@dataclass(frozen=True, eq=False)
+class _Reach:
+    """What a tier allows each element by itself, whatever the others of its group are.
+
+    Attributes:
+        right: The elements that it allows.
+        fits: Of these, the ones that it allows by their error.
+        lost: The ones that it allows because something left the range.
+        own: The error that each has in common with no other.
+        slack: The error allowed on the side of `error`, with what is in common.
+    """
+
+    right: Mask
+    fits: Mask
+    lost: Mask
+    own: Floats
+    slack: Floats
+    error: Floats
+
+
+@np.errstate(all="ignore")
+def _reach(want: Want, got: Array, dtype: DType, tier: Tier) -> _Reach:
+    y, room = want.values, want.expected.room(tier)
+    actual, error, own = elements.wide(got), _errors(want, got), room.own
+    if dtype.kind != "float":
+        fits = _whole(y, got, room)
+        return _Reach(fits, fits, np.zeros(y.shape, np.bool_), own, own, error)
     if want.rounded is not None:
         own = own + half_ulp(y, want.rounded)
     rest = 0.0 if want.rest is None else want.rest
@@ -289,31 +301,36 @@ def _judge(
         for sign, slack in zip((-1, 1), slacks, strict=True)
     )
     slack = np.where(error < 0, *slacks)
-    fits = (got >= low) & (got <= high) & finite
+    finite = np.isfinite(y)
+    fits = (got >= low) & (got <= high) & finite & ~elements.outside(actual, want.low, want.high)
     # Where any number may be right, an infinity is none.
     fits &= np.isfinite(slack) | np.isfinite(actual)
     if tier.remark and not tier.ranged:
         # A poorer arithmetic, unless declared, is no excuse to lose an answer altogether.
         fits &= np.isfinite(actual) | ~np.isfinite(elements.wide(round_to(y, dtype)))
+    lost = _out_of_range(want, actual, room, tier) & finite
+    same = ~finite & ((actual == y) | (np.isnan(actual) & np.isnan(y)))
+    return _Reach(fits | lost | same, fits, lost, own, slack, error)
+
+
+def _judge(want: Want, got: Array, reach: _Reach, dtype: DType, tier: Tier) -> ElementShares:
+    y, slack, error = want.values, reach.slack, np.abs(reach.error)
+    room, actual, finite = want.expected.room(tier), elements.wide(got), np.isfinite(y)
     # What was rounded lies within a factor of 2 of what it was rounded to.
     last_place = half_ulp(np.fmin(np.abs(y) + slack, 2 * np.abs(actual)), dtype)
     allowed = np.where(finite, slack + np.where(slack > 0, last_place, 0.0), 0.0)
-    shares = elements.ratio(np.abs(error), allowed + np.where(slack > 0, 0.0, last_place), fits)
-    shares[(error == 0) & fits] = 0.0
-    same = (actual == y) | (np.isnan(actual) & np.isnan(y))
-    shares = np.where(finite, shares, np.where(same, 0.0, np.inf))
-    beyond = elements.outside(actual, want.low, want.high)
-    never = finite & (beyond | (~np.isfinite(actual) & ~fits))
+    shares = elements.ratio(error, allowed + np.where(slack > 0, 0.0, last_place), reach.fits)
+    shares[(error == 0) & reach.fits] = 0.0
+    beyond = elements.outside(actual, want.low, want.high) | ~np.isfinite(actual)
+    never = ~reach.right & (beyond | ~finite)
     shares[never] = np.inf
-    lost = _out_of_range(want, actual, room, tier) & finite
-    shares[lost] = 0.0
-    apart, wrong = np.zeros(y.shape), shares > 1
-    in_vain = hopeless and (wrong & hopeless[0]).any() and np.count_nonzero(wrong) >= hopeless[1]
-    if room.shared is not None and got.size > 1 and not in_vain:
-        apart = _next_to_their_group(y, error, own, last_place, room.shared, finite & fits)
-        shares = np.where(lost, 0.0, np.maximum(shares, apart))
-    unjudged = _unjudged(y, own, room, tier)
-    return ElementShares(shares, allowed, (apart > 1) & ~never, int(np.count_nonzero(unjudged)))
+    shares[reach.right & ~reach.fits] = 0.0
+    apart = np.zeros(y.shape)
+    if room.shared is not None and got.size > 1:
+        apart = _next_to_their_group(y, reach.error, reach.own, last_place, room.shared, reach.fits)
+        shares = np.where(reach.lost, 0.0, np.maximum(shares, apart))
+    unjudged = int(np.count_nonzero(_unjudged(y, reach.own, room, tier)))
+    return ElementShares(shares, allowed, (apart > 1) & ~never, unjudged)
 
 
 def _out_of_range(want: Want, actual: Floats, room: Room, tier: Tier) -> Mask:
@@ -346,7 +363,7 @@ def outside_anywhere(actual: Array, low: float | None, high: float | None) -> bo
     return below or (high is not None and not actual.max() <= high)
 
 
-def _whole(y: Floats, got: Array, room: Room) -> ElementShares:
+def _whole(y: Floats, got: Array, room: Room) -> Mask:
     """Integers: all of those within reach are right."""
     low, high = np.ceil(y - room.own), np.floor(y + room.own)
     actual = elements.wide(got)
@@ -355,7 +372,7 @@ def _whole(y: Floats, got: Array, room: Room) -> ElementShares:
         fits |= room.lost
     if room.admitted is not None:
         fits |= (room.admitted == got[..., None]).any(axis=-1)
-    return ElementShares(np.where(fits, 0.0, np.inf), room.own, np.zeros(y.shape, np.bool_), 0)
+    return np.asarray(fits)
 
 
 def _next_to_their_group(

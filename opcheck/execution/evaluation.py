@@ -1,4 +1,4 @@
-"""One case: what is asked of each backend, one question after the other, and what it is worth.
+"""One case: the questions to each backend, one after the other, and the verdict.
 
 Each time a case is asked it is a fresh question, prepared anew, maybe in another process. One right
 answer excuses no wrong one: a backend that fails some of the times fails.
@@ -12,58 +12,31 @@ from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any
 
-from opcheck import opset
+from opcheck import model, opset
 from opcheck.backends import same_answers
 from opcheck.backends.execute import Outputs
-from opcheck.compare import Want, are_plainly_right, compare_outputs
+from opcheck.compare import Want, are_plainly_right, compare_outputs, verdict
 from opcheck.compare.agreement import judge_among, steady
-from opcheck.compare.verdict import (
-    IRREPRODUCIBLE,
-    Admitted,
-    Judgement,
-    by_itself,
-    is_right,
-    judge,
-    unanswered,
-    unstable,
-)
 from opcheck.engine import operator_of
 from opcheck.execution import expected
 from opcheck.execution.expected import is_the_same, question
 from opcheck.execution.workers import Inquiry
-from opcheck.model import (
-    Array,
-    BackendInfo,
-    Case,
-    Computed,
-    Crashed,
-    Declined,
-    LiveResult,
-    NotRun,
-    Outcome,
-    OutOfMemory,
-    Produced,
-    Question,
-    Raised,
-    TimedOut,
-    Verdict,
-)
+from opcheck.model import Array, BackendInfo, Case, LiveResult, Outcome, Question, Verdict
 
 _ONCE = "stability not checked: it is asked once"
 
 
 @dataclass(frozen=True, eq=False)
 class EvaluatedCase:
-    """A result, and where it is a failure, the question that was answered wrongly, with that.
-
-    `open`: what the backend did, where only the others' answers tell what that is worth; `answer`
-    is what it answered. `others`: what else came of a failure that was asked for several times.
-    """
+    """The result of a backend on a case."""
 
     result: LiveResult
+    #: The question that was answered wrongly, and the wrong answer.
     failed: tuple[Question, Outcome] | None = None
+    #: The outcome, if it is to be judged by those of other backends.
     open: Outcome | None = None
-    answer: Produced | None = None
+    answer: model.Produced | None = None
+    #: Other failures of a case that was asked several times.
     others: tuple[EvaluatedCase, ...] = ()
 
     def changed(self, **fields: Any) -> EvaluatedCase:
@@ -72,10 +45,7 @@ class EvaluatedCase:
 
 
 class CaseEvaluation:
-    """One case; its data and its admitted answers are made once for all backends.
-
-    Where the case has an oracle, its `oracle_answer` has to be there before a backend is asked.
-    """
+    """One case; its data and its answers, by the `oracle_answer` if any, are made once for all."""
 
     def __init__(self, case: Case, oracle_answer: expected.OracleAnswer | None = None) -> None:
         self.case = case
@@ -89,7 +59,7 @@ class CaseEvaluation:
         try:
             return self.question
         except (ValueError, MemoryError):
-            return None  # as every backend will be told
+            return None  # `on` reports it
 
     @cached_property
     def question(self) -> Question:
@@ -97,7 +67,7 @@ class CaseEvaluation:
         return question(self.case)
 
     @cached_property
-    def accepted_answers(self) -> tuple[Admitted, ...]:
+    def accepted_answers(self) -> tuple[verdict.Admitted, ...]:
         """The answers admitted."""
         return expected.accepted_answers(self.case, self.question, self.oracle_answer)
 
@@ -122,7 +92,7 @@ class CaseEvaluation:
         return all(c.problem in (None, "precision", "undecided") for c in compared)
 
     def on(self, backend: BackendInfo) -> Inquiry[EvaluatedCase]:
-        """The inquiry of one backend; a case that is itself wrong says so instead."""
+        """The inquiry of one backend; without questions for a case that is itself wrong."""
         case = self.case
         if case.beyond:
             return self._unsupported(backend, f"unsupported by opcheck: {case.beyond}")
@@ -145,21 +115,22 @@ class CaseEvaluation:
         if legal and _may_refuse(outcome):
             answer = yield legal
             twin, printed = answer.outcome, printed + answer.printed
-        produced = outcome if isinstance(outcome, Produced) else None
+        produced = outcome if isinstance(outcome, model.Produced) else None
         if silent or case.expect.compares_backends:
             outcome = steady(case.op, outcome, case.outputs, case.tolerance)
         result = _result(case, backend, printed, outcome)
         if case.expect.compares_backends:
             return EvaluatedCase(result, open=outcome, answer=produced)
         if silent:
-            judgement = unanswered(case.rule, outcome, silent)
+            judgement = verdict.unanswered(case.rule, outcome, silent)
         else:
-            like, declared = self.like, backend.accumulate
-            judgement = judge(case.rule, admitted, outcome, case.tolerance, like, declared, twin)
-        if judgement.verdict is Verdict.PASS and isinstance(outcome, Produced):
+            judgement = verdict.judge(
+                case.rule, admitted, outcome, case.tolerance, self.like, backend.accumulate, twin
+            )
+        if judgement.verdict is Verdict.PASS and isinstance(outcome, model.Produced):
             contradiction = yield from self._contradiction(outcome, backend)
             if contradiction:
-                judgement = unstable(contradiction)
+                judgement = verdict.unstable(contradiction)
         refused = judgement.failure == "raised" or judgement.verdict is Verdict.UNSUPPORTED
         if refused and not legal and case.model is None:
             judgement = yield from self._at_a_later_opset(judgement)
@@ -185,11 +156,11 @@ class CaseEvaluation:
 
     @property
     def like(self) -> Array | None:
-        """The input beside which wrong elements are shown."""
+        """The input shown next to wrong elements."""
         return self.question.inputs[0] if self.question.inputs else None
 
-    def _by_whom(self, judgement: Judgement) -> str:
-        """The reason of a judgement, and whose answer it is by, if that is no specification's."""
+    def _by_whom(self, judgement: verdict.Judgement) -> str:
+        """The reason of a judgement, with the oracle whose answer it is by."""
         by_the_answer = judgement.comparisons or judgement.failure == "raised"
         if self.oracle_answer and judgement.failure and by_the_answer:
             return f"unlike oracle {self.oracle_answer.oracle}: {judgement.reason}"
@@ -199,72 +170,70 @@ class CaseEvaluation:
         """Return True if the expected answer comes from the backend itself."""
         if self.oracle_answer:
             return is_the_same(backend, self.oracle_answer.oracle)
-        return backend.engine and isinstance(self.case.expect, Computed)
+        return backend.engine and isinstance(self.case.expect, model.Computed)
 
-    def _contradiction(self, outcome: Produced, backend: BackendInfo) -> Inquiry[str | None]:
-        """Describe how the answer to the other data contradicts the engine and the backend itself.
-
-        Wrong alone is not enough: the case may be written for its own data only.
-        """
-        case, is_right = self.case, partial(self.is_right_on_other_data, backend)
-        if outcome.between is None or is_right(outcome.between) is not False:
+    def _contradiction(self, outcome: model.Produced, backend: BackendInfo) -> Inquiry[str | None]:
+        """Describe how the answer to other data contradicts the engine and the backend itself."""
+        # Wrong alone is not enough: the case may be written for its own data only.
+        right = partial(self.is_right_on_other_data, backend)
+        if outcome.between is None or right(outcome.between) is not False:
             return None
-        if outcome.stale and case.rule == "must":
+        if outcome.stale and self.case.rule == "must":
             return "answered other data of the same shape with the first run's answer"
         fresh = (yield self.question.turned()).outcome
-        if isinstance(fresh, NotRun):
+        if isinstance(fresh, model.NotRun):
             return None
-        if isinstance(fresh, Produced) and same_answers(fresh.outputs, outcome.between):
+        if isinstance(fresh, model.Produced) and same_answers(fresh.outputs, outcome.between):
             return None
         # Its answers differ anyway, and here they are wrong whenever it is asked.
-        if isinstance(fresh, Produced) and outcome.again and not is_right(fresh.outputs):
+        if isinstance(fresh, model.Produced) and outcome.again and not right(fresh.outputs):
             return None
         return "answered other data wrongly in its second run, and otherwise in a first run"
 
-    def _at_a_later_opset(self, refused: Judgement) -> Inquiry[Judgement]:
-        """`refused`, unless it is only the opset's number that the backend does not like."""
+    def _at_a_later_opset(self, refused: verdict.Judgement) -> Inquiry[verdict.Judgement]:
+        """`refused`, unless the backend refuses only the number of the opset."""
         case = self.case
         # An operator is the same at every opset from its version to the next.
         for number in opset.later(case.op, case.opset):
             task = replace(self.question.task, opset=number)
             reply = yield replace(self.question, task=task)
-            if isinstance(reply.outcome, Crashed | TimedOut | OutOfMemory):
-                message = by_itself(case.rule, reply.outcome).reason
+            if isinstance(reply.outcome, model.Crashed | model.TimedOut | model.OutOfMemory):
+                message = verdict.by_itself(case.rule, reply.outcome).reason
                 message = f"{refused.reason}; the same model at opset {number}: {message}"
                 refused = replace(refused, reason=message)
-            if isinstance(reply.outcome, Produced):
-                # In front, because what backends say may be long, and is cut.
+            if isinstance(reply.outcome, model.Produced):
+                # In front, because messages of backends may be long, and are cut.
                 hint = f"takes the same model at opset {number}, where {case.op} is in force too"
-                verdict = Verdict.WARN if case.rule == "should" else Verdict.ERROR
+                found = Verdict.WARN if case.rule == "should" else Verdict.ERROR
                 reason = f"{hint}; at opset {case.opset}: {refused.reason}"
-                return replace(refused, verdict=verdict, failure="raised", reason=reason)
+                return replace(refused, verdict=found, failure="raised", reason=reason)
         return refused
 
 
 def _result(case: Case, backend: BackendInfo, printed: str, outcome: Outcome) -> LiveResult:
-    seconds = outcome.seconds if isinstance(outcome, Produced | TimedOut) else 0.0
+    seconds = outcome.seconds if isinstance(outcome, model.Produced | model.TimedOut) else 0.0
     return LiveResult(case, backend.address, Verdict.NOT_RUN, printed=printed, seconds=seconds)
 
 
-def judged_so(result: LiveResult, judgement: Judgement, **others: Any) -> LiveResult:
+def judged_so(result: LiveResult, judgement: verdict.Judgement, **others: Any) -> LiveResult:
     """The result that a judgement amounts to, with `others` of its fields."""
     return replace(result, **{**vars(judgement), **others})
 
 
 def _may_refuse(outcome: Outcome) -> bool:
     """Return True if an invalid model may have been refused, which its legal twin decides."""
-    if isinstance(outcome, Declined):
+    if isinstance(outcome, model.Declined):
         return not outcome.inexpressible
-    return isinstance(outcome, Raised) and not outcome.unusable
+    return isinstance(outcome, model.Raised) and not outcome.unusable
 
 
 def _unchecked(asked: Question, outcome: Outcome) -> str:
     if asked.random:
         return "values that are drawn at random are not judged, only their type and shape"
     match outcome:
-        case Produced(once=True):
+        case model.Produced(once=True):
             return _ONCE
-        case Produced(between=None):
+        case model.Produced(between=None):
             return "stability on other data not checked: they were refused"
         case _:
             return ""
@@ -275,17 +244,14 @@ def repeated(
 ) -> Inquiry[list[EvaluatedCase]]:
     """The inquiry of one backend, made so many times; of a case that is wrong, once."""
     judged: list[EvaluatedCase] = []
-    first: Produced | None = None
+    first: model.Produced | None = None
     for _ in range(times):
         one = yield from evaluation.on(backend)
         first, answer = first or one.answer, one.answer
-        if first and answer and not evaluation.question.random:
-            differs = not same_answers(first.outputs, answer.outputs)
-            if differs:
-                reason = (
-                    one.result.reason or f"{IRREPRODUCIBLE}: another answer than the first time"
-                )
-                one = one.changed(reason=reason, irreproducible=True)
+        random = first and evaluation.question.random
+        if first and answer and not (random or same_answers(first.outputs, answer.outputs)):
+            message = f"{verdict.IRREPRODUCIBLE}: another answer than the first time"
+            one = one.changed(reason=one.result.reason or message, irreproducible=True)
         judged.append(replace(one, answer=None))
         if judged[0].result.verdict is Verdict.BAD_CASE:
             break
@@ -295,18 +261,15 @@ def repeated(
 def as_required(judged: EvaluatedCase) -> EvaluatedCase:
     """Return the result as `--reproducible` judges it: bits that differ make it *unstable*."""
     result = judged.result
-    if not result.irreproducible or not is_right(result):
+    if not result.irreproducible or not verdict.is_right(result):
         return judged
-    told = IRREPRODUCIBLE in result.reason
-    reason = result.reason if told else f"{IRREPRODUCIBLE}; {result.reason}"
+    known = verdict.IRREPRODUCIBLE in result.reason
+    reason = result.reason if known else f"{verdict.IRREPRODUCIBLE}; {result.reason}"
     return judged.changed(verdict=Verdict.UNSTABLE, failure="unstable", reason=reason)
 
 
 def combine_repeats(judged: Sequence[EvaluatedCase]) -> EvaluatedCase:
-    """One result of several on a case; where they contradict each other, it is *unstable*.
-
-    Where an answer was not delivered, the others count, but if they are right they are too few.
-    """
+    """One result of several on a case; where they contradict each other, it is *unstable*."""
     if len(judged) == 1:
         return judged[0]
     verdicts = dict(Counter(one.result.verdict for one in judged))
@@ -325,6 +288,7 @@ def combine_repeats(judged: Sequence[EvaluatedCase]) -> EvaluatedCase:
             seconds=seconds,
         )
         return EvaluatedCase(result)
+    # Right answers are too few if one is missing.
     if len(there) < len(judged) and worst.result.failure is None:
         worst = next(one for one in judged if one.result.verdict is Verdict.NOT_RUN)
     differs = any(one.result.irreproducible for one in judged)
@@ -336,8 +300,8 @@ def combine_repeats(judged: Sequence[EvaluatedCase]) -> EvaluatedCase:
 
 
 def _answer(result: LiveResult) -> tuple[object, ...]:
-    """Return what must agree each time; numbers need not, because several may be right."""
-    return (result.refused, *(() if is_right(result) else (result.verdict, result.failure)))
+    """Return the parts that must agree each time; numbers need not: several may be right."""
+    return (result.refused, *(() if verdict.is_right(result) else (result.verdict, result.failure)))
 
 
 def _unlike(worst: EvaluatedCase, judged: Sequence[EvaluatedCase]) -> list[EvaluatedCase]:
@@ -353,13 +317,13 @@ def _is_the_same(one: EvaluatedCase, other: EvaluatedCase) -> bool:
     if (one.result.verdict, one.result.reason) != (other.result.verdict, other.result.reason):
         return False
     match one.failed, other.failed:
-        case (_, Produced(outputs=some)), (_, Produced(outputs=those)):
+        case (_, model.Produced(outputs=some)), (_, model.Produced(outputs=those)):
             return same_answers(some, those)
     return True
 
 
 def _badness(result: LiveResult) -> tuple[bool, bool, bool]:
-    """Failures come before what is not supported, that before passes; of equals, the first."""
+    """The order of results: failures, unsupported, passes."""
     return result.failure is not None, result.verdict is not Verdict.PASS, result.irreproducible
 
 
@@ -372,36 +336,36 @@ def _contradiction(results: Sequence[LiveResult], times: int) -> str:
 
 
 def _told(result: LiveResult) -> str:
-    said = result.alternative if result.verdict is Verdict.PASS else result.reason
+    reason = result.alternative if result.verdict is Verdict.PASS else result.reason
     how = f"{result.verdict} by refusal" if result.refused else str(result.verdict)
-    return f"{how}: {said}" if said else how
+    return f"{how}: {reason}" if reason else how
 
 
 def settle_by_agreement(
-    evaluation: CaseEvaluation, told: Sequence[EvaluatedCase], backends: Sequence[BackendInfo]
+    evaluation: CaseEvaluation, judged: Sequence[EvaluatedCase], backends: Sequence[BackendInfo]
 ) -> list[EvaluatedCase]:
     """Judge all `backends` by each other's answers, in their order."""
     infos = {backend.address: backend for backend in backends}
-    outcomes = {one.result.backend: one.open for one in told if one.open}
+    outcomes = {one.result.backend: one.open for one in judged if one.open}
     case, like = evaluation.case, evaluation.like if outcomes else None
     judgements = judge_among(case.op, case.rule, outcomes, case.outputs, case.tolerance, like)
     return [
-        _settled(one, judgements[one.result.backend], infos) if one.open else one for one in told
+        _settled(one, judgements[one.result.backend], infos) if one.open else one for one in judged
     ]
 
 
 def _settled(
-    one: EvaluatedCase, judgement: Judgement, infos: Mapping[str, BackendInfo]
+    one: EvaluatedCase, judgement: verdict.Judgement, infos: Mapping[str, BackendInfo]
 ) -> EvaluatedCase:
-    differs = one.open.differs if isinstance(one.open, Produced) else ""
+    differs = one.open.differs if isinstance(one.open, model.Produced) else ""
     other = one.result.irreproducible or bool(differs)
     result = judged_so(one.result, judgement, irreproducible=other)
     if judgement.verdict is Verdict.PASS:
         mine = infos[result.backend]
         itself = all(is_the_same(mine, infos[other]) for other in judgement.against)
-        message = f"{IRREPRODUCIBLE}: {differs}" if differs else ""
+        message = f"{verdict.IRREPRODUCIBLE}: {differs}" if differs else ""
         # Answers to other data are not compared.
-        if not message and isinstance(one.open, Produced) and one.open.once:
+        if not message and isinstance(one.open, model.Produced) and one.open.once:
             message = _ONCE
         result = replace(result, self_check=itself, reason=result.reason or message)
     return replace(one, result=result)

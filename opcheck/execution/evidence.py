@@ -24,10 +24,7 @@ def suspects_of(before: Suspects | None, learned: Iterable[tuple[Case, Record | 
 
 
 def evidence(evaluation: CaseEvaluation, asked: Question, outcome: Outcome) -> Evidence | None:
-    """Return the evidence in `outcome`, the wrong answer to `asked` in `evaluation`.
-
-    None for an unknown operator, runs that contradict each other, or no answer.
-    """
+    """Return the evidence in the wrong `outcome` of `asked`, if the engine knows the operator."""
     if operator_of(evaluation.case.op) is None:
         return None
     match outcome:

@@ -1,4 +1,4 @@
-"""The question of a case and its accepted answers, computed where the case says so."""
+"""The question of a case and its accepted answers, computed if the case states none."""
 
 import math
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -9,51 +9,29 @@ from typing import Any
 
 import numpy as np
 
-from opcheck import dtypes
+from opcheck import dtypes, model
 from opcheck.backends import second_data
 from opcheck.compare import Want, are_plainly_right, compare, compare_outputs, too_wide, verdict
 from opcheck.compare.agreement import misfit, steady, wants_of
 from opcheck.compare.outputs import computed_want, in_its_dtype, stated_want
 from opcheck.dtypes import DType, identical, limits
-from opcheck.engine import Node, any_order, evaluate, exactly, operator_of, rounded
+from opcheck.engine import Node, any_order, operator_of, rounded
+from opcheck.engine.evaluate import exactly
 from opcheck.errors import InvalidNode, NotSupported
 from opcheck.execution.workers import Inquiry
 from opcheck.graph.tensors import read_tensor
-from opcheck.model import (
-    Agreement,
-    AnyOf,
-    Array,
-    AttrValue,
-    BackendInfo,
-    Case,
-    Comparison,
-    Computed,
-    Fill,
-    Foreign,
-    Golden,
-    Oracle,
-    Outcome,
-    Port,
-    Produced,
-    Question,
-    Raised,
-    Rejected,
-    Task,
-    TensorType,
-    Typed,
-    Values,
-)
+from opcheck.model import Array, BackendInfo, Case, Outcome, Question, Task
 from opcheck.suite import materialize, unrounded
 from opcheck.suite.expectation import leads
 
 _CONTRADICTION = "the case and opcheck's engine contradict each other"
 
 
-def _stored(value: AttrValue | Typed) -> Any:
+def _stored(value: model.AttrValue | model.Typed) -> Any:
     """An attribute as a model holds it: each float rounded to float32."""
     match value:
-        case Typed("float" | "floats", held):
-            return Typed(value.type, _stored(held))
+        case model.Typed("float" | "floats", held):
+            return model.Typed(value.type, _stored(held))
         case float():
             return float(np.float32(value))
         case tuple():
@@ -72,7 +50,7 @@ def question(case: Case) -> Question:
         opset=case.opset,
         attrs={name: _stored(value) for name, value in case.attrs.items()},
         slots=case.slots,
-        inputs=tuple(TensorType(spec.name, spec.dtype, spec.shape) for spec in fed),
+        inputs=tuple(model.TensorType(spec.name, spec.dtype, spec.shape) for spec in fed),
         initializers={s.name: materialize(s) for s in case.inputs if s.initializer},
         outputs=case.outputs,
         model=case.model,
@@ -84,39 +62,36 @@ def question(case: Case) -> Question:
     legal = known and _is_legal(task, inputs, second)
     if known and not legal:
         second = tuple(second_data(inputs, may_negate=False, moved=moved))
-    random = isinstance(case.expect, Values) and bool(case.expect.random)
+    random = isinstance(case.expect, model.Values) and bool(case.expect.random)
     return Question(task, inputs, second, legal, case.timeout, random)
 
 
 def _is_legal(task: Task, inputs: Sequence[Array], second: Sequence[Array]) -> bool:
     """Return True unless negated parameters, such as a depth or a ratio, make the node illegal."""
     pairs = zip(inputs[1:], second[1:], strict=True)
-    if all(one.size != 1 or identical(one, other) for one, other in pairs):
-        return True
+    unchanged = all(one.size != 1 or identical(one, other) for one, other in pairs)
+    return unchanged or _is_computed(task, second)
+
+
+def _is_computed(task: Task, inputs: Sequence[Array]) -> bool:
     try:
-        _ = node_of(task, second).plain
+        _ = node_of(task, inputs).plain
     except (InvalidNode, NotSupported):
         return False
     return True
 
 
 def node_of(task: Task, inputs: Sequence[Array]) -> Node:
-    """The node of `task`, whose data nobody may change."""
-    operands = _frozen(task, inputs)
-    return Node(task.op, operands, task.attrs, len(task.outputs), bool(task.initializers))
-
-
-def _frozen(task: Task, inputs: Sequence[Array]) -> tuple[Array | None, ...]:
-    """The operands of `task`: a formula that writes into them fails, and not the next backend."""
+    """The node of `task` on read-only data: a formula that writes into them fails."""
     operands = tuple(one if one is None else one.view() for one in task.operands(inputs))
     for array in operands:
         if array is not None:
             array.flags.writeable = False
-    return operands
+    return Node(task.op, operands, task.attrs, len(task.outputs), bool(task.initializers))
 
 
 class OracleUnavailable(Exception):
-    """An oracle gives no answer that anything can be held against; the message says why."""
+    """The oracle produced no usable answer, for the reason in the message."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,7 +102,7 @@ class OracleAnswer:
     outcome: Outcome
 
     def wants(self, case: Case) -> tuple[Want, ...]:
-        """Its answer, as what must come out; raises OracleUnavailable where it is none."""
+        """Its answer as expected outputs; raises OracleUnavailable if it is unusable."""
         return self._usable(self._answer(case).outputs, case)
 
     def wants_of_other_data(self, case: Case) -> tuple[Want, ...] | None:
@@ -135,19 +110,19 @@ class OracleAnswer:
         between = self._answer(case).between
         return None if between is None else self._usable(between, case)
 
-    def _answer(self, case: Case) -> Produced:
+    def _answer(self, case: Case) -> model.Produced:
         outcome = steady(case.op, self.outcome, case.outputs, case.tolerance)
         if not verdict.depends(outcome):
             found = verdict.by_itself("must", outcome)
             raise self._silent(f"{found.verdict}: {found.reason}")
-        if isinstance(outcome, Raised):
+        if isinstance(outcome, model.Raised):
             raise self._silent(f"raised {verdict.told(outcome)}")
         return outcome
 
-    def _usable(self, answer: tuple[Array | Foreign, ...], case: Case) -> tuple[Want, ...]:
+    def _usable(self, answer: tuple[Array | model.Foreign, ...], case: Case) -> tuple[Want, ...]:
         if wrong := misfit(answer, case.outputs):
             raise self._silent(f"its answer cannot be one: {verdict.what_is_wrong(wrong)}")
-        arrays = [one for one in answer if not isinstance(one, Foreign)]
+        arrays = [one for one in answer if not isinstance(one, model.Foreign)]
         return wants_of(case.op, arrays, case.outputs)
 
     def _silent(self, why: str) -> OracleUnavailable:
@@ -169,16 +144,13 @@ def oracles_of(cases: Iterable[Case]) -> dict[str, Case]:
 
 
 def is_the_same(backend: BackendInfo, oracle: BackendInfo) -> bool:
-    """Return True if a backend is the oracle itself, so that its pass proves nothing.
-
-    Two profiles of one address may be two builds, if they are made of other files or run with other
-    settings; a profile and its address are taken for one.
-    """
+    """Return True if a backend is the oracle itself, so that its pass proves nothing."""
     if backend.address == oracle.address:
         return True
     names = backend.of or backend.address, oracle.of or oracle.address
     if names[0] != names[1] or backend.version != oracle.version:
         return False
+    # Two profiles of one address may be two builds; a profile and its address are one.
     both = backend.of is not None and oracle.of is not None
     return not both or backend.made_of == oracle.made_of
 
@@ -186,30 +158,25 @@ def is_the_same(backend: BackendInfo, oracle: BackendInfo) -> bool:
 def too_degenerate(values: Array, dtype: DType | None, *, rounded: bool) -> str | None:
     """Return why an expected output is too degenerate to test anything, else None.
 
-    That is one of which more than half is 0 in `dtype`, infinity or NaN, or all where answers are
-    not `rounded`, as those of Hardmax: zeros are answers like others there.
+    More than half of it is 0 in `dtype`, infinity or NaN; or all, if answers are not `rounded`, as
+    those of Hardmax: zeros are answers like others there.
     """
-    blank = values.size - _telling(values, dtype)
+    if dtype is not None and dtype.kind == "float":
+        # Half of the smallest subnormal number is the largest that rounds to 0.
+        least, largest = math.ldexp(0.5, dtype.min_exponent), limits(dtype)[1]
+        values = (np.abs(values) > least) & (np.abs(values) <= largest)
+    blank = values.size - int(np.count_nonzero(values))
     if not values.size or (2 * blank <= values.size if rounded else blank < values.size):
         return None
     return f"{blank} of {values.size} elements come out as 0, infinity or NaN"
 
 
-def _telling(values: Array, dtype: DType | None) -> int:
-    """Count the elements that are neither 0, nor infinite, nor NaN."""
-    if dtype is not None and dtype.kind == "float":
-        # Half of the smallest subnormal number is the largest that rounds to 0.
-        least, largest = math.ldexp(0.5, dtype.min_exponent), limits(dtype)[1]
-        values = (np.abs(values) > least) & (np.abs(values) <= largest)
-    return int(np.count_nonzero(values))
-
-
 class WrongCase(ValueError):
-    """The case contradicts itself or the engine; nothing can be said about any backend."""
+    """The case contradicts itself or the engine, so that it judges no backend."""
 
 
 class Unsupported(WrongCase):
-    """The engine lacks what would answer the case, which is not to blame."""
+    """The engine cannot compute the answer; the case itself may be right."""
 
 
 def legal_twin(answers: Iterable[verdict.Admitted]) -> Question | None:
@@ -220,14 +187,13 @@ def legal_twin(answers: Iterable[verdict.Admitted]) -> Question | None:
 def accepted_answers(
     case: Case, asked: Question, oracle_answer: OracleAnswer | None = None
 ) -> tuple[verdict.Admitted, ...]:
-    """The answers that `case` admits; none where it only asks whether backends agree.
+    """The answers that `case` admits; none if it only compares backends.
 
-    `oracle_answer` is what the case's oracle says, where it has one. Raises WrongCase where the
-    engine rejects a model that the case takes for legal, OracleUnavailable where the oracle gives
-    no answer, and any other ValueError where the expectation's data cannot be had.
+    Raises WrongCase if the engine rejects a model that the case takes for legal, OracleUnavailable
+    if `oracle_answer` is missing or unusable, and ValueError for data that cannot be made.
     """
     match case.expect:
-        case AnyOf(alternatives):
+        case model.AnyOf(alternatives):
             refused = [a for a in alternatives if a.expect.rejection]
             refusals = {a.name: _one(case, asked, a.expect, a.name) for a in refused}
             twins = [want for answer in refusals.values() for want in answer.wants]
@@ -235,14 +201,14 @@ def accepted_answers(
                 refusals.get(a.name) or _one(case, asked, a.expect, a.name, twins)
                 for a in alternatives
             ]
-        case Oracle():
+        case model.Oracle():
             if oracle_answer is None:
                 raise OracleUnavailable("the oracle was not asked: there was no memory left")
             try:
                 answers = [_given(case, asked, oracle_answer.wants(case), None)]
             except WrongCase as error:
                 raise WrongCase(f"by oracle {oracle_answer.oracle}: {error}") from None
-        case Agreement():
+        case model.Agreement():
             answers = []
         case expect:
             answers = [_one(case, asked, expect, None)]
@@ -255,33 +221,35 @@ def accepted_answers(
 def _one(
     case: Case,
     asked: Question,
-    expect: Values | Computed | Golden | Rejected,
+    expect: model.Values | model.Computed | model.Golden | model.Rejected,
     name: str | None,
     twins: Sequence[Want] = (),
 ) -> verdict.Admitted:
     """One answer; `twins` as in `_given`."""
     match expect:
-        case Rejected(reason, legal):
-            if case.rule != "open":
-                _check_refused(case, asked)
+        case model.Rejected(reason, legal):
+            is_known = operator_of(case.op) is not None
+            if case.rule != "open" and is_known and _is_computed(asked.task, asked.inputs):
+                message = "the case takes this model for invalid, opcheck's engine accepts it"
+                raise WrongCase(message)
             twin = question(legal)
             return verdict.Refusal(reason, _wants_of_twin(legal, twin), name, twin)
-        case Computed():
+        case model.Computed():
             wants = computed(case, asked, asked.inputs)
             if case.rule != "open" and not case.empty:
                 _check_telling(wants)
             return verdict.Answer(wants, name)
-        case Values(specs, ports, random):
+        case model.Values(specs, ports, random):
             given = [stated_want(case.op, s.name, unrounded(s), s.dtype) for s in specs]
             if ports and operator_of(case.op) is None:
                 return verdict.Answer(tuple(_outputs(ports, given, random)), name)
             return _given(case, asked, given, name, twins)
-        case Golden(folder):
+        case model.Golden(folder):
             return _given(case, asked, [*_golden_wants(case, folder)], name, twins)
 
 
 def _outputs(
-    ports: Iterable[Port], wants: Iterable[Want], random: Collection[str]
+    ports: Iterable[model.Port], wants: Iterable[Want], random: Collection[str]
 ) -> Iterator[Want]:
     """Yield the expected outputs of a model, whose tensors are `wants`."""
     rest = (replace(want, random=want.name in random) for want in wants)
@@ -296,7 +264,7 @@ def _outputs(
 def _given(
     case: Case, asked: Question, wants: Sequence[Want], name: str | None, twins: Sequence[Want] = ()
 ) -> verdict.Answer:
-    """Outputs that the case states, with the bounds of what the engine computes in their place.
+    """Outputs that the case states, with the bounds of those that the engine computes.
 
     Where the engine refuses the model, the bounds are those of the legal twin's outputs, `twins`,
     if they are the same. Raises WrongCase where the engine contradicts an answer that the case
@@ -307,7 +275,7 @@ def _given(
         return verdict.Answer(tuple(wants), name)
     wants = _in_any_order(case, wants)
     try:
-        mine = exactly(case.op, _frozen(asked.task, asked.inputs), case.attrs, len(case.outputs))
+        mine = exactly(node_of(asked.task, asked.inputs))
     except NotSupported:
         return verdict.Answer(tuple(wants), name)
     except InvalidNode as error:
@@ -329,8 +297,8 @@ def _given(
 
 
 def _bounded(case: Case, want: Want, other: Want | None, *, is_twin: bool) -> Want:
-    """`want` with the bound of what the engine gives, for the case or for its legal twin."""
-    # That is about outputs of the same shape and, of a twin, of the same values only.
+    """`want` with the bound of the engine's output, for the case or for its legal twin."""
+    # The bound is of outputs of the same shape and, of a twin, of the same values only.
     of_one_shape = other is not None and other.values.shape == want.values.shape
     if other and of_one_shape and not (is_twin and compare(other, in_its_dtype(want)).problem):
         return replace(want, bound=other.bound, rounded=dtypes.of(want.values))
@@ -343,7 +311,7 @@ def _bounded(case: Case, want: Want, other: Want | None, *, is_twin: bool) -> Wa
     )
 
 
-def _check_agreement(comparisons: Iterable[Comparison]) -> None:
+def _check_agreement(comparisons: Iterable[model.Comparison]) -> None:
     for comparison in comparisons:
         if comparison.problem in (None, "undecided"):
             continue
@@ -358,24 +326,13 @@ def _check_agreement(comparisons: Iterable[Comparison]) -> None:
 
 
 def _check_telling(wants: Iterable[Want]) -> None:
-    """Raise WrongCase where nearly anybody could give an answer that nobody wrote out."""
+    """Raise WrongCase for a computed answer that is too degenerate to test anything."""
     for want in wants:
-        if said := too_degenerate(want.values, want.dtype, rounded=want.bound is not None):
+        if reason := too_degenerate(want.values, want.dtype, rounded=want.bound is not None):
             raise WrongCase(
-                f"{want.name}: {said}, so the case tells little: choose other data, write the"
+                f"{want.name}: {reason}, so the case tells little: choose other data, write the"
                 " answer out, or state in `empty` why it is meant to be so"
             )
-
-
-def _check_refused(case: Case, asked: Question) -> None:
-    """Raise WrongCase where the engine accepts a model that the case takes for invalid."""
-    if operator_of(case.op) is None:
-        return
-    try:
-        evaluate(case.op, _frozen(asked.task, asked.inputs), case.attrs)
-    except (InvalidNode, NotSupported):
-        return
-    raise WrongCase("the case takes this model for invalid, opcheck's engine accepts it")
 
 
 def _wants_of_twin(legal: Case, twin: Question) -> tuple[Want, ...]:
@@ -401,7 +358,7 @@ def _golden_wants(case: Case, folder: Path) -> Iterator[Want]:
 def computed(case: Case, asked: Question, inputs: tuple[Array, ...]) -> tuple[Want, ...]:
     """Compute `asked` on `inputs` with the engine's exact mode, with error bounds."""
     try:
-        outputs = exactly(case.op, _frozen(asked.task, inputs), case.attrs, len(case.outputs))
+        outputs = exactly(node_of(asked.task, inputs))
     except InvalidNode as error:
         raise _refused_by_the_engine(error) from None
     except NotSupported as error:
@@ -415,7 +372,9 @@ def _is_drawn(case: Case) -> bool:
     """Return True if all numbers that are not whole are drawn at random."""
     real = [one for one in case.inputs if one.dtype.kind == "float" and math.prod(one.shape) > 1]
     return bool(real) and all(
-        isinstance(one.content, Fill) and one.content.kind in ("uniform", "normal") and not one.put
+        isinstance(one.content, model.Fill)
+        and one.content.kind in ("uniform", "normal")
+        and not one.put
         for one in real
     )
 

@@ -23,10 +23,10 @@ from opcheck.execution.expected import legal_twin, node_of
 from opcheck.execution.workers import at_once
 from opcheck.model import BackendInfo, Case, Outcome, Question, Task, Verdict
 
-#: What comes of a node: outputs, or why it is refused.
+#: The outputs of a node, or why it is refused.
 OutputsOrRefusal: TypeAlias = Sequence[Any] | InvalidNode
 
-#: What a case says of a backend that it finds wrong. Nothing else can come of these here.
+#: Verdicts on a wrong backend; no others are possible here.
 RED = (Verdict.FAIL, Verdict.ERROR, Verdict.UNSTABLE)
 CANNED = BackendInfo("told", "told", "", repeatable=False)
 
@@ -44,7 +44,7 @@ class _CannedTask:
 def canned_backend(
     info: BackendInfo, ready: Callable[[Task], Callable[[Sequence[Any]], OutputsOrRefusal]]
 ) -> Adapted:
-    """A backend whose answers are made here: `ready` gives what answers a task."""
+    """A backend of functions: `ready` returns the one that answers a task."""
     return Adapted(info, (InvalidNode,), lambda task: _CannedTask(ready(task)))
 
 
@@ -69,7 +69,7 @@ class CaseKills:
         self.case = case
         self.dtype = dtype
         self.evaluation = CaseEvaluation(case)
-        #: What was said of answers, by their digest.
+        #: Verdicts on answers, by digest.
         self._verdicts: dict[bytes, Verdict] = {}
 
     @cached_property

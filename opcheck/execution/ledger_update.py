@@ -14,15 +14,15 @@ from opcheck.known.places import places
 from opcheck.known.writing import Revision
 from opcheck.model import Case, Record, Verdict
 
-#: Failures of which the backend's own words, or how its process died, tell one from another.
+#: Failures that differ by the backend's own words, or by how its process died.
 _TELLING = ("raised", "crash", "unstable", "declared", None)
 _STARS = re.compile(r"\*(?:[\s*,:;×x]*\*)+")
-#: After these nobody knows what a backend would have answered.
+#: Verdicts without an answer of the backend.
 UNDECIDED = (Verdict.NOT_RUN, Verdict.BAD_CASE)
 _PASSES = Verdict.UNEXPECTED_PASS
-#: How much of a reason is kept, and the least that tells anything.
+#: The longest and the shortest pattern of a reason.
 _LONGEST, _SHORTEST = 100, 8
-#: How much of it is looked at: backends may say anything, at any length.
+#: The part of a reason that is read: a backend may send text of any length.
 _READ = 10_000
 
 
@@ -96,7 +96,7 @@ def _is_in(ledger: UserLedger | None, record: Record) -> bool:
 def _replaced(
     ledger: UserLedger, cases: Sequence[Case], gone: Collection[str], version: str, *, prune: bool
 ) -> Iterator[tuple[tuple[int, int], Sequence[dict[str, object]]]]:
-    """For each place that is about a case that goes, or of `prune` about none, what is left."""
+    """The rest of each place that loses a case or, if `prune`, has none."""
     for number, entry in enumerate(ledger.fields.known):
         if not entry.holds_for(version):
             continue
@@ -132,22 +132,22 @@ def _entries(failing: Iterable[Record], cases: Sequence[Case]) -> Iterator[dict[
 
 
 def _unknown(record: Record) -> str:
-    said = _printable(record.reason, "�")
-    short = said if len(said) <= _LONGEST else f"{said[:_LONGEST]} …"
+    text = _printable(record.reason, "�")
+    short = text if len(text) <= _LONGEST else f"{text[:_LONGEST]} …"
     return f"Not known yet; {record.case}: {short}"
 
 
 def _printable(text: str, instead: str) -> str:
-    """A backend's words in one line, with something instead of what steers a terminal or a file."""
+    """A backend's words in one line, with unprintable characters replaced."""
     line = " ".join(text[:_READ].split())
     return "".join(letter if letter.isprintable() else instead for letter in line)
 
 
 def pattern(reason: str) -> str | None:
     """Return a pattern that similar reasons share, `*` for the rest; None if it is empty."""
-    said = _printable(reason, "*")[: 4 * _LONGEST]
-    said = _STARS.sub("*", PARTICULARS.sub("*", said))
-    if len(said) > _LONGEST:
-        said = said[:_LONGEST].rpartition(" ")[0] or said[:_LONGEST]
-    said = said.strip(" *:;,")
-    return said if len(said.replace("*", "")) >= _SHORTEST else None
+    text = _printable(reason, "*")[: 4 * _LONGEST]
+    text = _STARS.sub("*", PARTICULARS.sub("*", text))
+    if len(text) > _LONGEST:
+        text = text[:_LONGEST].rpartition(" ")[0] or text[:_LONGEST]
+    text = text.strip(" *:;,")
+    return text if len(text.replace("*", "")) >= _SHORTEST else None

@@ -19,14 +19,14 @@ from opcheck.model.timing import Machine
 
 _PACKAGES = ("numpy", "ml_dtypes", "onnx", "onnxruntime")
 _CPU = Path("/sys/devices/system/cpu/cpu0")
-#: Touched where nobody knows how large the caches are, in bytes.
+#: Bytes that are touched if the sizes of the caches are unknown.
 _LARGE = 64 << 20
 _UNITS = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
-#: How often, in seconds, it is looked whether the work is to end.
+#: Seconds between two calls of `safe_place`.
 _GLANCE = 0.1
 Job = TypeVar("Job")
 Made = TypeVar("Made")
-#: Hands on what is done, one by one, and shows how much that is.
+#: Passes items on, one by one, and shows the progress.
 Counted: TypeAlias = Callable[[Iterable[Made]], Iterable[Made]]
 
 
@@ -60,7 +60,7 @@ def processors() -> int:
 
 
 def beyond_caches() -> int:
-    """So many bytes that to touch them leaves nothing else in the caches: twice the largest."""
+    """Return twice the bytes of the largest cache: touching them leaves nothing else in it."""
     sizes = [_read(index / "size") for index in (_CPU / "cache").glob("index*")]
     return 2 * max((_bytes(size) for size in sizes if size), default=_LARGE // 2)
 
@@ -89,9 +89,9 @@ def in_parallel(
     processes: int,
     safe_place: Callable[[], None] = lambda: None,
 ) -> Generator[Made]:
-    """Yield what `work` makes of each of `jobs`, as it comes; closing it ends the processes.
+    """Yield the result of `work` for each of `jobs`, as it comes; closing it ends the processes.
 
-    Raises what `work` raises, and what `safe_place` does, which is called again and again.
+    `safe_place` is called again and again; both it and `work` may raise.
     """
     if processes == 1 or len(jobs) <= 1:
         yield from map(work, jobs)
@@ -119,7 +119,7 @@ def in_parallel(
 
 @contextmanager
 def _interrupts_held() -> Iterator[None]:
-    """Ctrl-C is for this process, which ends the others: they inherit that they never see one."""
+    """Hold Ctrl-C back; processes started meanwhile inherit that, and this one ends them."""
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return

@@ -1,4 +1,4 @@
-"""Score a suite by mutants, one for every version and dtype that its cases are about."""
+"""Score a suite by mutants in every version and dtype of its cases, next to ONNX's node tests."""
 
 import math
 from collections import defaultdict
@@ -8,6 +8,7 @@ from functools import cache
 from itertools import chain
 from typing import TypeAlias, TypeVar
 
+from opcheck import opset
 from opcheck.clauses import Survey
 from opcheck.engine import dtypes_of, leading, operator_of
 from opcheck.engine.mutants import Mutant, guards_of, mutants_of
@@ -16,17 +17,18 @@ from opcheck.errors import UsageError
 from opcheck.execution.kills import RED, CaseKills
 from opcheck.execution.machine import in_parallel
 from opcheck.execution.search.search_space import nodes_of
+from opcheck.graph.nodes import node_tests
 from opcheck.known import Ledger
-from opcheck.model import Case, OpVersion, Verdict
-from opcheck.model.mutation import CaseGroup, MutantId, Mutation
-from opcheck.model.result import Cell
+from opcheck.model import Case, Cell, OpVersion, Source, Verdict
+from opcheck.model.mutation import CaseGroup, MutantId, Mutation, Yardstick, score
+from opcheck.suite.models import cases_of
 
-#: How the names of cases begin that repeat an example of the specification, or what everybody runs.
+#: Beginnings of the names of cases that repeat examples or common tests.
 EXAMPLES = ("worked_example", "node_test")
 
 AnyMutant: TypeAlias = Mutant | StatefulMutant
 
-#: Nodes that are drawn to see what a formula calls; the first ten or so that are legal show it.
+#: Nodes that are drawn to find the functions of a formula; ten or so legal ones show them.
 _DRAWN = 40
 #: An operator, and the name of some of its cases.
 _Name = tuple[str, str, str]
@@ -35,14 +37,13 @@ Item = TypeVar("Item", bound=Hashable)
 
 @dataclass(frozen=True)
 class MutationSettings:
-    """Options of mutation testing.
+    """Options of mutation testing."""
 
-    `names`: the only mutants, all if empty. `kills`: ask no more cases once so many names of cases
-    kill a mutant. `once`: ask backends once each, so that no case sees a habit.
-    """
-
+    #: The only mutants, all if empty.
     names: tuple[str, ...] = ()
+    #: Ask no more cases once so many names of cases kill a mutant.
     kills: int = 1
+    #: Ask backends once each, so that no case sees state.
     once: bool = False
 
 
@@ -58,10 +59,8 @@ class MutantBatch:
 
 @cache
 def mutants_in(op: OpVersion, dtype: str | None = None) -> tuple[AnyMutant, ...]:
-    """Return the mutants of an operator, on one dtype or on any, the most specific first.
-
-    Mutants of what its formula calls on none of some drawn nodes are left out.
-    """
+    """Return the mutants of an operator, on one dtype or on any, the most specific first."""
+    # But for mutants of functions that its formula calls on none of some drawn nodes.
     allowed = dtypes_of(op) if dtype is None else (dtype,)
     nodes = [node for one in allowed for node in nodes_of(Cell(op, one), _DRAWN)]
     concerned = (one for one in (*mutants_of(op), *guards_of(op)) if any(map(one.concerns, nodes)))
@@ -69,10 +68,7 @@ def mutants_in(op: OpVersion, dtype: str | None = None) -> tuple[AnyMutant, ...]
 
 
 def cells(cases: Iterable[Case]) -> dict[Cell, tuple[Case, ...]]:
-    """The cases that state an answer, for each version and dtype that the engine knows.
-
-    Those of a dtype that it does not allow are about none of them, and count for all.
-    """
+    """The cases that state an answer by version and dtype; those of an illegal dtype are in all."""
     by_op: dict[OpVersion, list[Case]] = {}
     for case in filter(lambda case: case.expect.is_stated, cases):
         by_op.setdefault(case.op, []).append(case)
@@ -99,7 +95,7 @@ def mutations(
 ) -> Iterator[Mutation]:
     """Yield the fate of every mutant in every cell, in no order, using `jobs` processes.
 
-    Raises UsageError for a case that is itself wrong: nobody could pass or fail it.
+    Raises UsageError for a case that is itself wrong.
     """
     batches = _batches(cells(cases), settings or MutationSettings(), jobs)
     if jobs == 1:
@@ -120,7 +116,7 @@ def _batches(
     for cell, mine in found.items():
         by_op[cell.op.domain, cell.op.name][cell] = mine
     costs = {
-        # In elements; a small case takes some time too.
+        # In elements, with the time that a small case takes.
         op: sum(1000 + size(case) for mine in those.values() for case in mine)
         for op, those in by_op.items()
     }
@@ -149,10 +145,7 @@ def _chosen(cell: Cell, settings: MutationSettings) -> list[AnyMutant]:
 def _places(
     found: Iterable[Cell], settings: MutationSettings
 ) -> dict[tuple[str, Cell | OpVersion], tuple[AnyMutant, list[Cell]]]:
-    """Each mutant with the cells whose cases decide about it together.
-
-    That is one cell; for mutants about validity, and for guarded ones, those of a version.
-    """
+    """Each mutant with its cell, or all of a version if their cases decide about it together."""
     places: dict[tuple[str, Cell | OpVersion], tuple[AnyMutant, list[Cell]]] = {}
     for cell in found:
         for wrong in _chosen(cell, settings):
@@ -172,14 +165,14 @@ def _work(batch: MutantBatch) -> list[Mutation]:
 
 
 def _each(batch: MutantBatch) -> Iterator[Mutation]:
-    # What is small is quick to ask, and easy to read where it kills.
+    # Small cases are quick to ask, and easy to read if they kill.
     kills_of_cases = {
         cell: [CaseKills(case, cell.dtype) for case in sorted(cases, key=size)]
         for cell, cases in batch.cells.items()
     }
     for case_kills in chain.from_iterable(kills_of_cases.values()) if batch.first else ():
         _check(case_kills)
-    # What kills a mutant in one place is asked first in the others.
+    # Cases that kill a mutant in one cell are asked first in the others.
     known: dict[str, dict[str, None]] = {name: {} for name in batch.mutants}
     for (name, _), (wrong, cells) in _places(kills_of_cases, batch.settings).items():
         if name in known:
@@ -212,7 +205,7 @@ def _mutation(
         return Mutation(mutant)
     killers: dict[str, str] = {}
     noticers: dict[str, str] = {}
-    # What decides, first: the others are asked only where nothing does.
+    # Cases that decide come first; the others are asked only if none kills.
     order = sorted(kills_of_cases, key=lambda s: (s.case.rule != "must", s.case.name not in known))
     for case_kills in order:
         case = case_kills.case
@@ -237,10 +230,7 @@ def groups(
     surveys: Iterable[Survey],
     ledgers: Iterable[Ledger] = (),
 ) -> tuple[CaseGroup, ...]:
-    """The groups of `cases`, in their order.
-
-    `mutations` name two killers or noticers of each mutant if there are two.
-    """
+    """The groups of `cases`, in their order; `mutations` name two killers if there are two."""
     by_name: dict[_Name, list[Case]] = defaultdict(list)
     for case in cases:
         by_name[_name(case)].append(case)
@@ -292,3 +282,44 @@ def _alone(seen: Iterable[tuple[Iterable[_Name], Item]]) -> dict[_Name, tuple[It
         if len(those := {*names}) == 1:
             found[those.pop()][item] = None
     return {name: tuple(items) for name, items in found.items()}
+
+
+def cases_of_node_tests(ops: Iterable[OpVersion]) -> tuple[Case, ...]:
+    """The node tests of these versions that the engine knows, with the tolerances of ONNX."""
+    wanted = {op for op in ops if not op.domain and operator_of(op) and _takes_all(op)}
+    tests = (test for name in sorted({op.name for op in wanted}) for test in node_tests(name))
+    # Where they stand, as far as anybody can look it up.
+    source = Source("onnx.backend.test", 0, 0)
+    found = (case for test in tests for case in cases_of(test, source))
+    return tuple(case for case in found if case.op in wanted)
+
+
+def _takes_all(op: OpVersion) -> bool:
+    """Return True if no node of an operator leaves an input or output out."""
+    schema = opset.describe(op.domain, op.name, op.since)
+    assert schema
+    return all(one.option == "single" for one in (*schema.inputs, *schema.outputs))
+
+
+def yardsticks(names: tuple[str, ...], found: Iterable[Mutation]) -> tuple[Yardstick, ...]:
+    """One for each version and dtype of node tests and `found`; `names`: mutants, all if empty."""
+    ours: dict[Cell, list[Mutation]] = defaultdict(list)
+    of_all: dict[OpVersion, list[Mutation]] = defaultdict(list)
+    for mutation in found:
+        mutant = mutation.mutant
+        among = of_all[mutant.op] if mutant.any_type else ours[Cell(mutant.op, mutant.dtype)]
+        among.append(mutation)
+    tests = cases_of_node_tests({cell.op for cell in ours} | {*of_all})
+    # ONNX's runner runs each of them once.
+    settings = MutationSettings(names, once=True)
+    return tuple(
+        Yardstick(
+            cell.op,
+            cell.dtype,
+            len(cases),
+            score(mutations(cases, settings)),
+            score(ours[cell] + of_all[cell.op]),
+        )
+        for cell, cases in cells(tests).items()
+        if cell in ours or cell.op in of_all
+    )

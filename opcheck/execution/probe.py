@@ -5,26 +5,13 @@ They are judged like any other case, but no ledger is asked: a known defect is a
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-from opcheck import opset
+from opcheck import model, opset
 from opcheck.backends.declarations import meant
 from opcheck.dtypes import DTYPES
 from opcheck.execution.expected import question
 from opcheck.execution.scheduler import judge_all
 from opcheck.execution.workers import AskableBackend, Driver, once
-from opcheck.model import (
-    Case,
-    Cell,
-    Crashed,
-    Foreign,
-    LiveResult,
-    OutOfMemory,
-    Produced,
-    Reply,
-    Support,
-    TimedOut,
-    Values,
-    Verdict,
-)
+from opcheck.model import Case, Cell, LiveResult, Support, Verdict
 
 #: Of several verdicts on one cell, the first of these counts.
 _WORST = (
@@ -33,14 +20,13 @@ _WORST = (
 
 
 def matrix(cases: Sequence[Case]) -> dict[Cell, list[Case]]:
-    """Every version of the operators in `cases` on every dtype its specification allows.
-
-    With each go its own opset's smoke cases of rule `must` with a literal, the first of each name.
-    """
+    """Each version and dtype of the operators, with its own smoke cases `must` with literals."""
     found: dict[Cell, dict[str, Case]] = {cell: {} for cell in _cells(cases)}
     for case in cases:
         cell = Cell(case.op, case.dtype.name) if case.dtype else None
-        plain = case.level == "smoke" and case.rule == "must" and isinstance(case.expect, Values)
+        plain = (
+            case.level == "smoke" and case.rule == "must" and isinstance(case.expect, model.Values)
+        )
         if cell in found and plain and case.opset == case.op.since:
             found[cell].setdefault(case.name, case)
     return {cell: [*by_name.values()] for cell, by_name in found.items()}
@@ -60,7 +46,7 @@ def probe(
     declaring: AskableBackend,
     step: Callable[[], None] = lambda: None,
 ) -> list[Support]:
-    """Probe each cell of `backend`, and what `declaring` says; call `step` for each model."""
+    """Probe each cell of `backend`, and its declarations; call `step` for each model."""
     results = []
     for result in judge_all([case for cases in asked.values() for case in cases], [backend]):
         results.append(result)
@@ -71,19 +57,19 @@ def probe(
 def declared(
     asked: Mapping[Cell, Sequence[Case]], backend: AskableBackend
 ) -> dict[Cell, bool | None]:
-    """Ask one of `opcheck.backends.declarations` about each cell; None for no sensible answer."""
+    """Ask a backend of `opcheck.backends.declarations` about each cell; None: no usable answer."""
     found: dict[Cell, bool | None] = dict.fromkeys(asked)
     todo = [(cell, cases[0]) for cell, cases in asked.items() if cases]
-    driver: Driver[Cell, Reply] = Driver()
+    driver: Driver[Cell, model.Reply] = Driver()
     while todo or driver.is_busy:
         while todo and backend.has_room:
             cell, case = todo.pop(0)
             driver.start(backend, once(question(case)), cell)
         for cell, reply in driver.collect():
             match reply.outcome:
-                case Produced(outputs=(answer,)) if not isinstance(answer, Foreign):
+                case model.Produced(outputs=(answer,)) if not isinstance(answer, model.Foreign):
                     found[cell] = meant(answer)
-                case Crashed() | TimedOut() | OutOfMemory():
+                case model.Crashed() | model.TimedOut() | model.OutOfMemory():
                     todo.clear()  # it is no use to wait for that again and again
     return found
 

@@ -31,10 +31,7 @@ def proposals(
     jobs: int = 1,
     safe_place: Callable[[], None] = lambda: None,
 ) -> Iterator[Proposal]:
-    """A case for each of `survivors`, as far as one is found in so many tries, in no order.
-
-    `cases` are those that they survived. Nothing is found for habits, which no single input shows.
-    """
+    """Yield cases that kill `survivors` of `cases`, in no order; none for stateful mutants."""
     known = cells(cases)
     by_op: dict[tuple[str, str], dict[str, list[Cell]]] = defaultdict(lambda: defaultdict(list))
     for mutant in survivors:
@@ -75,7 +72,7 @@ def _lent(cell: Cell, cases: Mapping[Cell, tuple[Case, ...]]) -> list[Case]:
 
 
 def _of_mutant(name: str, search_spaces: Sequence[SearchSpace]) -> Iterator[Proposal]:
-    """Proposals for one mutant; what serves in one place is tried in the others first."""
+    """Yield proposals for one mutant; a case that kills in one cell is tried in the others."""
     left = [
         (search_space, wrong)
         for search_space in search_spaces

@@ -10,62 +10,47 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
+from opcheck import model
 from opcheck.backends import parse
 from opcheck.errors import BackendUnavailable, UsageError
 from opcheck.execution.expected import question
 from opcheck.execution.workers import AskableBackend
 from opcheck.graph import NotExpressible, folders, model_of
 from opcheck.graph.folders import Saying
-from opcheck.model import (
-    BackendInfo,
-    Case,
-    Crashed,
-    Declined,
-    Foreign,
-    Items,
-    NotRun,
-    Outcome,
-    OutOfMemory,
-    Produced,
-    Question,
-    Raised,
-    Reply,
-    Task,
-    TimedOut,
-)
+from opcheck.model import BackendInfo, Case, Outcome, Question, Reply, Task
 
 
 def _saying(outcome: Outcome) -> Saying | None:
     """Return the saved status that replaces outputs, None where there are outputs."""
     match outcome:
-        case Declined(reason):
+        case model.Declined(reason):
             return Saying("unsupported", reason)
-        case Raised(stage="prepare" | "run"):
+        case model.Raised(stage="prepare" | "run"):
             return Saying("error", folders.refusal_text(outcome))
-        case Raised(stage, kind):
+        case model.Raised(stage, kind):
             return Saying("not_run", f"answered its first run, then raised {kind} in the {stage}")
-        case Crashed(how):
+        case model.Crashed(how):
             return Saying("not_run", f"it crashed: {how}")
-        case TimedOut(seconds):
+        case model.TimedOut(seconds):
             return Saying("not_run", f"no answer came within {seconds:g} s")
-        case OutOfMemory(how):
+        case model.OutOfMemory(how):
             return Saying("not_run", f"it ran out of memory: {how}")
-        case NotRun(reason):
+        case model.NotRun(reason):
             return Saying("not_run", reason)
-        case Produced(unstable=str(contradiction)):
+        case model.Produced(unstable=str(contradiction)):
             return Saying("not_run", f"its runs contradict each other: {contradiction}")
-        case Produced():
+        case model.Produced():
             return None
 
 
-def _write_outputs(folder: Path, task: Task, answer: Produced) -> Saying | None:
-    """Write the outputs; what is to be said where they cannot be saved as they are."""
+def _write_outputs(folder: Path, task: Task, answer: model.Produced) -> Saying | None:
+    """Write the outputs; return a status if they cannot be saved as they are."""
     count = len(task.outputs)
     if len(answer.outputs) != count:
         message = f"{len(answer.outputs)} outputs where {count} are expected"
         return Saying("not_run", f"its answer cannot be saved: {message}")
     for number, (spec, output) in enumerate(zip(task.outputs, answer.outputs, strict=True)):
-        if isinstance(output, Foreign) and not isinstance(output, Items):
+        if isinstance(output, model.Foreign) and not isinstance(output, model.Items):
             message = f"output {number} is no array but {output.description}"
             return Saying("not_run", f"its answer cannot be saved: {message}")
         try:
@@ -76,10 +61,7 @@ def _write_outputs(folder: Path, task: Task, answer: Produced) -> Saying | None:
 
 
 def begin(folder: Path, backend: BackendInfo | None) -> None:
-    """Make an empty folder for what `backend` answers, or for questions alone.
-
-    Removes what an earlier run saved there. Raises UsageError for anything else, and for OSErrors.
-    """
+    """Make a folder, or empty it of an earlier run; raises UsageError if it holds more."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for case in earlier_cases(folder):
@@ -91,7 +73,7 @@ def begin(folder: Path, backend: BackendInfo | None) -> None:
 
 
 def earlier_cases(folder: Path) -> list[Path]:
-    """Return what an earlier run saved in a folder; raise UsageError if it holds anything else."""
+    """Return folders that an earlier run saved; raise UsageError if there is anything else."""
     names = sorted(entry.name for entry in folder.iterdir())
     if not names:
         return []
@@ -125,9 +107,9 @@ class Recording:
 
     backend: AskableBackend
     folder: Path
-    #: The opsets at which each case was asked, the first of which is its own.
+    #: The opsets at which each case was asked, its own first.
     _opsets: dict[str, list[int]] = field(default_factory=dict)
-    #: What is under way and will be saved, by ticket.
+    #: Questions whose replies will be saved, by ticket.
     _saved: dict[int, Question] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -141,7 +123,7 @@ class Recording:
 
     @property
     def has_room(self) -> bool:
-        """As the backend has."""
+        """True if the backend has room."""
         return self.backend.has_room
 
     @property
@@ -150,7 +132,7 @@ class Recording:
         return self.backend.connections
 
     def ask(self, question: Question) -> int:
-        """Ask the backend; what is asked once more, on other data, is not saved."""
+        """Ask the backend; repeated questions, on other data, are not saved."""
         ticket = self.backend.ask(question)
         opsets = self._opsets.setdefault(question.task.case, [])
         if question.task.opset not in opsets:
@@ -167,11 +149,7 @@ class Recording:
             yield ticket, reply
 
     def save(self, question: Question, outcome: Outcome, *, at_its_opset: bool = True) -> None:
-        """Save the model, its inputs, and what came out.
-
-        A crash, a time-out and the like leave no outputs: judged later, the case was not run.
-        Unless `at_its_opset`, the model is the case's but for its opset.
-        """
+        """Save the model and its inputs with the outputs, or with a status; see `_saying`."""
         task = question.task
         name = folders.folder_name(task.case) if at_its_opset else folders.task_folder_name(task)
         folder = self.folder / name
@@ -179,12 +157,12 @@ class Recording:
             if folder.exists():
                 shutil.rmtree(folder)
             try:
-                model = model_of(task)
+                proto = model_of(task)
             except NotExpressible:
-                model = None
-            folders.write_question(folder, model, task, question.inputs)
+                proto = None
+            folders.write_question(folder, proto, task, question.inputs)
             saying = _saying(outcome)
-            if isinstance(outcome, Produced) and not saying:
+            if isinstance(outcome, model.Produced) and not saying:
                 saying = _write_outputs(folder / folders.DATA_SET, task, outcome)
             if saying:
                 folders.write_saying(folder, saying)
@@ -194,9 +172,9 @@ class Recording:
 
 
 def write_questions(folder: Path, cases: Iterable[Case]) -> int:
-    """Write each case's model and inputs, and those of its legal twin; the number of folders.
+    """Write each case's model and inputs, and those of its legal twin; returns how many.
 
-    What ONNX cannot state is left out. Raises UsageError where `folder` holds anything but
+    Models that ONNX cannot state are left out. Raises UsageError if `folder` holds anything but
     questions written before, and for a case whose data cannot be made.
     """
     begin(folder, None)

@@ -47,7 +47,7 @@ class _OpenCase:
     unheard: bool
     waiting: list[int] = field(default_factory=list)
     results: dict[int, EvaluatedCase] = field(default_factory=dict)
-    #: What is worth nothing before all backends have answered.
+    #: Results that wait for the answers of all backends.
     unsettled: dict[int, list[EvaluatedCase]] = field(default_factory=dict)
 
 
@@ -56,11 +56,10 @@ class Scheduler:
     """A run, which judges every case on every backend, case by case, in the given order.
 
     It yields its results once; then it knows their causes. Results `kept` of an earlier run, by
-    case and backend, come in their turn. Of a case that compares backends, all are kept or none.
-
-    The user's `gate` decides about the cases that it lists, `ledgers` explain failures of others;
-    failures that stay puzzling are diagnosed. `oracles` go by the names that cases have for them.
-    Each backend is asked each case so many `times`; if `reproducible`, for the same bits.
+    case and backend, come in their turn; of a case that compares backends, all or none. The user's
+    `gate` decides about the cases that it lists, `ledgers` explain failures of others; failures
+    that stay puzzling are diagnosed. `oracles` are by name. Each backend is asked each case so many
+    `times`; if `reproducible`, for the same bits.
     """
 
     cases: Sequence[Case]
@@ -74,19 +73,18 @@ class Scheduler:
     reproducible: bool = False
 
     def __post_init__(self) -> None:
-        #: What was learned of each backend and is not told to its suspects yet: the cases that it
-        #: passed, and failures that were kept.
+        #: Cases that each backend passed, and kept failures, which its suspects do not know yet.
         self.learned: list[list[tuple[Case, Record | None]]] = [[] for _ in self.backends]
         self.suspects: dict[int, Suspects] = {}
         self.next = [0] * len(self.backends)
         self.open: dict[int, _OpenCase] = {}
         #: How many bytes the data of the open cases have.
         self.held = 0
-        #: What is asked, by the case's place, and of a backend, not an oracle, by its number.
+        #: Inquiries by the case's place, and the backend's number, None for the oracle.
         self.driver: Driver[tuple[int, int | None], list[EvaluatedCase] | OracleAnswer] = Driver()
 
     def settled(self, records: Sequence[Record]) -> list[Record]:
-        """Return the records of the results with what is said of failures when all are there."""
+        """Return the records with the final diagnoses, which need all results."""
         cases = {case.id: case for case in self.cases}
         found: dict[tuple[str, str], tuple[Diagnosis, ...]] = {}
         for number, backend in enumerate(self.backends):
@@ -96,33 +94,33 @@ class Scheduler:
                 from opcheck.diagnose import Seen, settled
 
                 seen = [Seen(cases[one.case], one, puzzling) for one, puzzling in mine]
-                said = settled(seen, self._suspects(number))
-                found.update(((case, address), diagnoses) for case, diagnoses in said.items())
+                by_case = settled(seen, self._suspects(number))
+                found.update(((case, address), diagnoses) for case, diagnoses in by_case.items())
         final = [found.get((one.case, one.backend), one.diagnoses) for one in records]
-        # Counts tell no diagnoses apart, but they are spelt.
+        # Equal diagnoses may have other counts, which are spelt out.
         return [
-            replace(one, diagnoses=said) if [*map(str, said)] != [*map(str, one.diagnoses)] else one
-            for one, said in zip(records, final, strict=True)
+            replace(one, diagnoses=new) if [*map(str, new)] != [*map(str, one.diagnoses)] else one
+            for one, new in zip(records, final, strict=True)
         ]
 
     def __iter__(self) -> Iterator[LiveResult | Record]:
-        emitted, told = 0, 0
-        while self.backends and emitted < len(self.cases):
-            self._begin(emitted)
-            while emitted < len(self.cases) and (result := self._in_turn(emitted, told)):
+        place, number = 0, 0
+        while self.backends and place < len(self.cases):
+            self._begin(place)
+            while place < len(self.cases) and (result := self._in_turn(place, number)):
                 yield result
-                told += 1
-                if told == len(self.backends):
-                    if self.open.pop(emitted, None):
-                        self.held -= _size(self.cases[emitted])
-                    emitted, told = emitted + 1, 0
+                number += 1
+                if number == len(self.backends):
+                    if self.open.pop(place, None):
+                        self.held -= _size(self.cases[place])
+                    place, number = place + 1, 0
             if self.driver.is_busy:
                 self._collect()
 
     def _in_turn(self, place: int, number: int) -> LiveResult | Record | None:
         """The result of a backend on the case whose turn it is, None while it is not there."""
         if record := self._kept(number, place):
-            # It shows of the backend what it showed when it was new.
+            # It is evidence as when it was new.
             passed = (record.found or record.verdict) is Verdict.PASS
             if passed or self.is_puzzling(record):
                 self.learned[number].append((self.cases[place], None if passed else record))
@@ -180,14 +178,14 @@ class Scheduler:
         return not self.open or self.held + _size(self.cases[place]) <= _BYTES
 
     def _end(self, number: int, opened: _OpenCase, rounds: list[EvaluatedCase]) -> None:
-        """Take what an inquiry has come to, which may be worth nothing before others end."""
+        """Take the results of an inquiry, which may have to wait for those of other backends."""
         if not opened.evaluation.case.expect.compares_backends:
             opened.results[number] = self._together(rounds)
             return
         opened.unsettled[number] = rounds
         if len(opened.unsettled) == len(self.backends):
             infos = [backend.info for backend in self.backends]
-            # What backends answered the first time is compared with each other, and so on.
+            # First answers are compared with each other, then second ones, and so on.
             rounds_of_all = zip(*(opened.unsettled[one] for one in range(len(infos))), strict=True)
             found = [settle_by_agreement(opened.evaluation, some, infos) for some in rounds_of_all]
             for one, judged in enumerate(zip(*found, strict=True)):
@@ -199,7 +197,7 @@ class Scheduler:
         return as_required(combined) if self.reproducible else combined
 
     def _diagnosed(self, number: int, opened: _OpenCase) -> LiveResult:
-        """The result of a backend; made when its turn comes, because the order tells."""
+        """The result of a backend; made in its turn, because the order matters."""
         judged = opened.results[number]
         if judged.result.verdict is Verdict.PASS:
             self.learned[number].append((judged.result.case, None))
@@ -213,7 +211,7 @@ class Scheduler:
         return replace(result, diagnoses=found)
 
     def _explained(self, number: int, opened: _OpenCase) -> tuple[EvaluatedCase, LiveResult]:
-        """The result with what ledgers know of it; it is known if it is each time it was asked."""
+        """The result with its ledger's explanation; it is known if every repeat is."""
         judged, info = opened.results[number], self.backends[number].info
 
         def known(one: EvaluatedCase) -> LiveResult:

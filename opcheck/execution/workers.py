@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Collection, Generator, Hashable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from functools import cache
 from multiprocessing import Pipe
@@ -29,21 +29,18 @@ from opcheck.model import BackendInfo, Case, OpVersion, Outcome, Question, Reply
 Item = TypeVar("Item")
 Made = TypeVar("Made")
 
-#: How many seconds a backend has for a case, where nobody says otherwise.
+#: Seconds that a backend has for a case by default.
 TIMEOUT = 30.0
 Key = TypeVar("Key", bound=Hashable)
 Found = TypeVar("Found")
 Inquiry: TypeAlias = Generator[Question, Reply, Found]
-#: How often backends are looked after while none of them replies, in seconds.
+#: Seconds between two looks at backends while none of them replies.
 _TICK = 0.05
 
 
 @dataclass(frozen=True)
 class Limits:
-    """Limits of each process of a backend: seconds per case, memory such as "2GiB".
-
-    None stands for what the backend's profile says, or else for 30 s and any memory.
-    """
+    """Limits of each process, by default the profile's: seconds per case, memory as in "2GiB"."""
 
     timeout: float | None = None
     memory: str | None = None
@@ -75,14 +72,8 @@ def chosen_backends(
 @contextmanager
 def started(settings: Sequence[BackendSettings], workers: int) -> Iterator[list[Pool]]:
     """The backends, being started."""
-    pools: list[Pool] = []
-    try:
-        for one in settings:
-            pools.append(pool.Pool(one, workers))
-        yield pools
-    finally:
-        for begun in pools:
-            begun.close()
+    with ExitStack() as stack:
+        yield [stack.enter_context(closing(pool.Pool(one, workers))) for one in settings]
 
 
 def connect(pools: Sequence[Pool], meanwhile: Callable[[], None]) -> None:
@@ -101,7 +92,7 @@ def connect(pools: Sequence[Pool], meanwhile: Callable[[], None]) -> None:
 
 
 def each(function: Callable[[Item], Made], items: Iterable[Item]) -> list[Made]:
-    """Call a function on every item; raise what went wrong with any of them as one error."""
+    """Call a function on every item; raise all errors as one."""
     made: list[Made] = []
     failures: list[OpcheckError] = []
     for item in items:
@@ -126,10 +117,9 @@ def consulted(
     meanwhile: Callable[[], None],
     workers: int = 1,
 ) -> Iterator[dict[str, Pool]]:
-    """The oracles of `cases`, connected, by the names that cases have for them.
+    """The oracles of `cases`, connected, by name; raises UsageError for those not allowed.
 
-    `given` are the backends that the user names, which may be oracles whatever they are.
-    Raises UsageError for every oracle that cannot be meant.
+    Any of `given`, the backends that the user names, may be an oracle.
     """
     from opcheck.execution.expected import oracles_of
 
@@ -253,7 +243,7 @@ class InProcess:
 
 @cache
 def _readable() -> tuple[Connection[Any, Any], Connection[Any, Any]]:
-    """A pipe with a byte in it: who waits for that and for several backends wakes up at once."""
+    """A pipe with a byte in it: waiting for it, among other connections, ends at once."""
     end, other = Pipe(duplex=False)
     other.send_bytes(b".")
     return end, other

@@ -19,10 +19,7 @@ from opcheck.suite.load import node_tests_called
 
 @contextmanager
 def staged(folder: Path) -> Iterator[tuple[Path, Callable[[], None]]]:
-    """A folder beside `folder`, and what puts it in its place; it is gone at the end.
-
-    Raises Unwritable for any OSError until then.
-    """
+    """A temporary folder, and a function that moves it to `folder`; raises Unwritable."""
     place = folder.resolve()
 
     def put() -> None:
@@ -52,10 +49,7 @@ def staged(folder: Path) -> Iterator[tuple[Path, Callable[[], None]]]:
 def write_node_tests(
     folder: Path, source: Path, *, force: bool = False, counted: Counted[ModelTest] = iter
 ) -> int:
-    """Write the tests that `source` names to `folder`/node, whole or not at all; returns how many.
-
-    With `force` it replaces a folder of nothing but such tests. Raises UsageError, Unwritable.
-    """
+    """Write tests to `folder`/node, whole or not at all; returns how many; see `check_tests`."""
     check_tests(folder, force=force)
     tests = node_tests_called(source)
     with staged(folder) as (stage, put):
@@ -66,10 +60,7 @@ def write_node_tests(
 
 
 def is_free(folder: Path, *, links: bool = True) -> bool:
-    """Return True if nothing is at `folder`, or an empty one; raise UsageError for no folder.
-
-    Links to folders are folders, unless there are to be no `links`.
-    """
+    """Return True if nothing is in `folder`; UsageError for a file or, unless `links`, a link."""
     try:
         if not folder.exists() and not folder.is_symlink():
             return True

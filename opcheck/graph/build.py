@@ -21,10 +21,7 @@ ATTRIBUTE_PROTOS = {
 
 
 def model_of(task: Task) -> ModelProto:
-    """`task` as a model, or the model that it is; inputs and outputs keep their names and order.
-
-    Raises NotExpressible for a DirectML descriptor that ONNX cannot state.
-    """
+    """`task` as a model; raises NotExpressible for a DirectML descriptor that ONNX cannot state."""
     if task.model is not None:
         return ModelProto.FromString(task.model)
     if task.op.domain == directml.DOMAIN:
@@ -138,7 +135,7 @@ def _inferred(model: ModelProto) -> Sequence[ValueInfoProto]:
 
 
 def anonymous(model: ModelProto) -> ModelProto:
-    """A copy of a model without who made it."""
+    """A copy of a model without its producer."""
     copy = ModelProto.FromString(model.SerializeToString())
     for field in ("producer_name", "producer_version", "doc_string"):
         copy.ClearField(field)
@@ -157,7 +154,7 @@ def lower_hardmax1(task: Task) -> tuple[list[NodeProto], dict[str, Array], int]:
     """DML_ACTIVATION_HARDMAX1 as nodes, their constants, and the opset they need.
 
     Transpose (reduced axes last) → Reshape → Hardmax-13 (last axis) → Reshape → Transpose back.
-    Raises NotExpressible for an invalid descriptor; ONNX has no graph that means it.
+    Raises NotExpressible for an invalid descriptor, which no ONNX graph states.
     """
     if len(task.inputs) != 1:
         count = len(task.inputs)
@@ -166,8 +163,8 @@ def lower_hardmax1(task: Task) -> tuple[list[NodeProto], dict[str, Array], int]:
     (output,) = task.outputs
     axes = task.attrs.get("Axes", ())
     if not isinstance(axes, tuple) or task.attrs.keys() - {"Axes"}:
-        said = ", ".join(f"{name} {value}" for name, value in task.attrs.items())
-        raise NotExpressible(f"not expressible as an ONNX graph: {said}")
+        stated = ", ".join(f"{name} {value}" for name, value in task.attrs.items())
+        raise NotExpressible(f"not expressible as an ONNX graph: {stated}")
     reduced = sorted(int(axis) for axis in axes)
     invalid = directml.invalid_axes(reduced, len(tensor.shape))
     if tensor.dtype.text not in directml.HARDMAX1.inputs[0].types:

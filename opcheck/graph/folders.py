@@ -1,4 +1,4 @@
-"""A case as a folder in ONNX's test-data layout: the model, its inputs, and what came out.
+"""A case as a folder in ONNX's test-data layout: the model, its inputs, and its outputs.
 
 <folder of the case>/
     model.onnx
@@ -34,7 +34,7 @@ DATA_SET = "test_data_set_0"
 
 #: No name of a folder is longer. Windows allows 260 characters for a whole path.
 MAX_NAME = 150
-#: What is not encoded, beside letters, digits and `_.~-`.
+#: Characters that are not encoded, with letters, digits and `_.~-`.
 _SAFE = ",=+@#"
 #: What Windows takes for a device, whatever follows after a dot.
 _DEVICES = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\.|\Z)", re.IGNORECASE)
@@ -42,7 +42,7 @@ _SUFFIXES = (".pb", ".npy")
 _INPUT = re.compile(r"input_\d+\.pb")
 FailureKind: TypeAlias = Literal["unsupported", "error", "not_run"]
 KINDS: tuple[FailureKind, ...] = get_args(FailureKind)
-#: What opcheck writes into a case's folder, and what it adds where there is an answer.
+#: Files that opcheck writes into a case's folder, and those that it adds for an answer.
 _QUESTION = re.compile(rf"{DATA_SET}|({MODEL}|{DATA_SET}/input_\d+\.pb)(\.part)?")
 _ANSWER = re.compile(
     rf"{_QUESTION.pattern}|(({'|'.join(KINDS)})\.txt|{DATA_SET}/output_\d+\.pb)(\.part)?"
@@ -118,7 +118,7 @@ def _declared(value: Value, task: Task, name: str) -> TypeProto | None:
 
 
 def write_output(path: Path, value: Array | Items, task: Task, name: str) -> None:
-    """Write an output; raises ValueError for what no file can hold."""
+    """Write an output; raises ValueError if no file can hold it."""
     if isinstance(value, Items):
         try:
             data = _bytes([*value.values], task, name)
@@ -132,10 +132,7 @@ def write_output(path: Path, value: Array | Items, task: Task, name: str) -> Non
 def other_question(
     folder: Path, model: ModelProto | None, task: Task, inputs: Sequence[Array]
 ) -> str | None:
-    """Return in what a folder is about something else than this model on these inputs.
-
-    None where nothing in it says so. What is missing, the folder's file or `model`, says nothing.
-    """
+    """Return how a folder differs from this model on these inputs; missing files do not count."""
     written = folder / MODEL
     if model is not None and written.exists():
         try:
@@ -165,10 +162,7 @@ def other_question(
 
 
 def not_written_here(folder: Path, *, answered: bool) -> str | None:
-    """The path of something in a case's folder that opcheck did not write; None if it wrote all.
-
-    Unless `answered`, it wrote models and inputs alone.
-    """
+    """A path in a case's folder that opcheck did not write; it wrote outputs only if `answered`."""
     if not folder.is_dir() or folder.is_symlink():
         return str(folder)
     written = _ANSWER if answered else _QUESTION
@@ -177,7 +171,6 @@ def not_written_here(folder: Path, *, answered: bool) -> str | None:
 
 
 def _same(one: Value, other: Value) -> bool:
-    """Return True if two values are equal bit by bit: tensors, sequences, or no value."""
     if isinstance(one, list) and isinstance(other, list):
         return len(one) == len(other) and all(map(_same, one, other))
     if isinstance(one, np.ndarray) and isinstance(other, np.ndarray):
@@ -188,11 +181,7 @@ def _same(one: Value, other: Value) -> bool:
 def read_outputs(
     folder: Path, outputs: Sequence[OutputSpec], model: bytes | None = None
 ) -> Sequence[Array]:
-    """The answer in `folder`, in the order of the node's outputs, or of the `model`'s.
-
-    Raises NotDelivered where one is missing, ValueError for one that is there twice, unreadable,
-    or more than the node has.
-    """
+    """The outputs in `folder`, in order; raises NotDelivered for a missing one, and ValueError."""
     names = _names_in(folder)
     files = [file_of("output", number, names) for number in range(len(outputs))]
     more = [name for name in names if _is_output(name) and name not in files]
@@ -236,21 +225,21 @@ def _read(path: Path, declared: TypeProto | None, spec: OutputSpec) -> Value:
             raise ValueError(f"{path.name}: {error}") from error
     array = read_npy(path)
     if spec.dtype is DTYPES["bfloat16"] and array.dtype == "uint16":
-        # Half a guess at what the bits mean would be no check of the type.
+        # To guess the meaning of the bits would be no check of the type.
         raise ValueError(f"{path.name}: NumPy's format has no bfloat16: write {path.stem}.pb")
     return array
 
 
 @dataclass(frozen=True)
 class Saying:
-    """A text and what it is about."""
+    """The text of a status file."""
 
     kind: FailureKind
     text: str
 
 
 def read_saying(folder: Path) -> Saying | None:
-    """The text in `folder`, if there is one; raises ValueError where there is more beside it."""
+    """The text in `folder`, if there is one; raises ValueError if there is anything else too."""
     found = [kind for kind in KINDS if (folder / f"{kind}.txt").exists()]
     if len(found) > 1:
         raise ValueError(" and ".join(f"{kind}.txt" for kind in found) + " are both there")
@@ -270,13 +259,13 @@ def read_saying(folder: Path) -> Saying | None:
 
 def write_saying(folder: Path, saying: Saying) -> None:
     """Write the text into `folder`."""
-    # A message may hold what is no text.
+    # A message may hold lone surrogates.
     data = f"{saying.text}\n".encode(errors="backslashreplace")
     (folder / f"{saying.kind}.txt").write_bytes(data)
 
 
 def refusal_text(refusal: Raised) -> str:
-    """A refusal by its name, "" where only words are known, and how it was meant."""
+    """A refusal as text: its kind if known, its detail, and a mark if it is by accident."""
     message = f"{refusal.kind}: {refusal.detail}" if refusal.detail else refusal.kind
     return message if refusal.documented else f"{_ACCIDENT}{message}"
 
@@ -291,11 +280,11 @@ def read_refusal(text: str) -> Raised:
 
 
 def write_origin(folder: Path, backend: BackendInfo | None) -> None:
-    """Mark `folder` as written by opcheck, with what `backend` said."""
-    said = backend and {name: getattr(backend, name) for name in _FIELDS}
-    if said and backend and backend.of:
-        said["address"] = backend.of
-    text = json.dumps({"format": _FORMAT, "backend": said}, indent=2)
+    """Mark `folder` as written by opcheck, with the outputs of `backend`."""
+    fields = backend and {name: getattr(backend, name) for name in _FIELDS}
+    if fields and backend and backend.of:
+        fields["address"] = backend.of
+    text = json.dumps({"format": _FORMAT, "backend": fields}, indent=2)
     (folder / MARKER).write_text(text + "\n", encoding="utf-8")
 
 
@@ -309,17 +298,17 @@ def read_origin(folder: Path) -> BackendInfo | None:
         raise ValueError(f"{MARKER} cannot be read: {error}") from None
     try:
         record = json.loads(text)
-        version, said = record["format"], record["backend"]
+        version, fields = record["format"], record["backend"]
     except (ValueError, TypeError, KeyError, RecursionError):
         raise ValueError(f"{MARKER} is damaged, or not opcheck's") from None
     if version != _FORMAT:
         raise ValueError(f"{MARKER} has format {version!r}; this opcheck reads {_FORMAT}")
-    if said is None:
+    if fields is None:
         return None
     from pydantic import TypeAdapter, ValidationError
 
     try:
-        data = json.dumps({name: said[name] for name in _FIELDS})
+        data = json.dumps({name: fields[name] for name in _FIELDS})
         return TypeAdapter(BackendInfo).validate_json(data, strict=True)
     except (TypeError, KeyError, ValidationError):
         raise ValueError(f"{MARKER} does not say whose outputs these are") from None

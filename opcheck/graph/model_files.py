@@ -58,7 +58,7 @@ def _with_shapes(model: ModelProto) -> ModelProto:
 
 
 def _texts(model: ModelProto) -> Iterator[object]:
-    """Everything in a model that stands in the case made of it, in a message, or for a file."""
+    """Yield all texts of a model that cases, messages or file names use."""
     graph = model.graph
     yield from (one.domain for one in model.opset_import)
     yield from (function.name for function in model.functions)
@@ -82,7 +82,7 @@ def inside(path: Path, folder: Path) -> bool:
 
 
 def _fetch(tensor: TensorProto, folder: Path, room: int) -> int:
-    """Read the data of a tensor that lies in another file; returns how many bytes that are."""
+    """Read the data of a tensor from another file; returns their number of bytes."""
     entries = {entry.key: entry.value for entry in tensor.external_data}
     location = entries.get("location", "")
     what = f"the data of {tensor.name!r} in {location!r}"
@@ -110,7 +110,7 @@ def _fetch(tensor: TensorProto, folder: Path, room: int) -> int:
 
 
 def _tensors(message: Any) -> Iterator[TensorProto]:
-    """Every tensor in a model, whatever graph, function or attribute it is in."""
+    """Yield every tensor of a model, in whatever graph, function or attribute."""
     if isinstance(message, TensorProto):
         yield message
         return
@@ -120,8 +120,7 @@ def _tensors(message: Any) -> Iterator[TensorProto]:
                 yield from _tensors(one)
 
 
-#: Name, type and sizes of an input. A size is a number, a name, or "" where nothing is said of it;
-#: there are none where not even their number is said.
+#: Name, type and sizes of an input; a size is a number, a name, or "". None if the rank is open.
 DeclaredTensor: TypeAlias = tuple[str, DType, tuple[int | str, ...] | None]
 
 
@@ -142,10 +141,7 @@ def declared_inputs(model: ModelProto) -> Iterator[DeclaredTensor]:
 
 
 def model_bytes(task: Task, ranks: Sequence[int]) -> bytes:
-    """`task` as a model's file, the same on every machine; raises NotExpressible.
-
-    `ranks` are of its outputs, if known: no model is valid without those that ONNX cannot infer.
-    """
+    """`task` as the bytes of a model, with the `ranks` of outputs; raises NotExpressible."""
     model = model_of(task)
     for output, rank in zip(model.graph.output, ranks, strict=False):
         if not output.type.tensor_type.HasField("shape"):
@@ -154,10 +150,7 @@ def model_bytes(task: Task, ranks: Sequence[int]) -> bytes:
 
 
 def other_model(model: ModelProto, task: Task) -> str | None:
-    """Return in what `model` states something else than `task`, None if in nothing.
-
-    Its maker, IR version, and types and ranks of outputs, which ONNX infers, are not compared.
-    """
+    """Return how `model` differs from `task`; its maker, IR version and output types may."""
     theirs, ours = (_substance(one) for one in (model, model_of(task)))
     if theirs == ours:
         return None

@@ -1,4 +1,4 @@
-"""A model of one node and its test as fields of a case; what no case states is refused by name."""
+"""Models of one node and their tests as fields of a case, and ONNX's own node tests."""
 
 import importlib
 import re
@@ -22,10 +22,10 @@ from opcheck.opset import Schema, onnx_defs
 #: Attributes that are no tensors, graphs or types.
 PLAIN = (*ATTRIBUTE_PROTOS.values(),)
 _RANDOM = re.compile("Bernoulli|Multinomial|Random(Normal|Uniform)(Like)?")
-#: Where Dropout's third input, and where its attribute `is_test`, tells whether it drops anything.
+#: Dropout's third input decides if it drops anything.
 _TRAINING_INPUT = 2
 _PACKAGE = "onnx.backend.test.case.node"
-#: Of the graph that another operator is expanded to, which may be one node as well.
+#: Names of tests of the graph that another operator is expanded to, which may be one node.
 _EXPANDED = re.compile(r"_expanded(_ver\d+)?$")
 
 
@@ -73,10 +73,7 @@ def attributes(node: NodeProto) -> dict[str, AttrValue]:
 
 @dataclass(frozen=True, eq=False)
 class OneNode:
-    """A node with its test; all values are arrays.
-
-    `inputs` and `outputs` are the places of the slots in use, one for each tensor of a variadic.
-    """
+    """A node with its test, whose values are arrays; `inputs`, `outputs`: places of used slots."""
 
     schema: Schema
     opset: int
@@ -86,16 +83,16 @@ class OneNode:
     test: ModelTest
 
 
-def read_one_node(folder: Path, told: FileMessages) -> OneNode | None:
-    """The node and the data in `folder`; None where it has problems, which go to `told`."""
-    test = read_test(folder, folder.name, told, check=_schema)
+def read_one_node(folder: Path, problems: FileMessages) -> OneNode | None:
+    """The node and the data in `folder`; None if it has problems, which are added to `problems`."""
+    test = read_test(folder, folder.name, problems, check=_schema)
     for data in test.data_sets if test else ():
         for what, values in (("input", data.inputs), ("output", data.outputs)):
             for number, array in enumerate(cast(Sequence[Array], values)):
                 if dtypes.of(array) is None:
                     path = folder / f"test_data_set_{data.number}" / f"{what}_{number}.pb"
-                    told.append((path, f"holds {array.dtype}, which no case can have"))
-    if test is None or told:
+                    problems.append((path, f"holds {array.dtype}, which no case can have"))
+    if test is None or problems:
         return None
     schema, version = _schema(test.model)
     (node,) = test.model.graph.node
@@ -191,7 +188,7 @@ def _draws(node: NodeProto) -> bool:
 
 
 def _read(node: NodeProto) -> Iterator[str]:
-    """The names that a node reads, and those that its graphs read of the graph around it."""
+    """Yield the names that a node and its subgraphs read."""
     yield from node.input
     for inner in _inner(node):
         yield from _read(inner)
@@ -206,8 +203,8 @@ def _inner(node: NodeProto) -> Iterable[NodeProto]:
 def node_tests(op: str) -> tuple[ModelTest, ...]:
     """ONNX's tests of one node of its operator `op`, not of graphs that operators expand to."""
     try:
-        # They are made when the module of their operator is imported, and kept in a list beside it.
-        # NumPy warns of NaN, infinity and what overflows in them.
+        # Importing the module of an operator makes its tests, which the package keeps in a list.
+        # NumPy warns of NaN, infinity and overflow in them.
         with warnings.catch_warnings(action="ignore"):
             importlib.import_module(f"{_PACKAGE}.{op.lower()}")
     except ModuleNotFoundError as error:
@@ -223,7 +220,7 @@ def node_tests(op: str) -> tuple[ModelTest, ...]:
 
 
 def all_node_tests() -> tuple[ModelTest, ...]:
-    """All of them, as they are, by name; making them takes some seconds."""
+    """All node tests of ONNX, by name; making them takes some seconds."""
     package = importlib.import_module(_PACKAGE)
     with warnings.catch_warnings(action="ignore"):
         cases = package.collect_testcases(None)
@@ -240,7 +237,7 @@ def _whole(case: Any) -> ModelTest:
 
 
 def _plain(value: Any) -> Value:
-    """A value as its file holds it: a tensor is given as one, as an array, or as a number."""
+    """A value as its file holds it; it is given as a tensor, an array, or a number."""
     if value is None:
         return None
     if isinstance(value, list):

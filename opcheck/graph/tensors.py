@@ -18,7 +18,7 @@ from opcheck.model import Array, Value
 #: No tensor file may be larger, in bytes: they may come from strangers.
 MAX_BYTES = 1 << 30
 _NPY = b"\x93NUMPY"
-#: What values are called that opcheck neither feeds nor judges.
+#: Names of values that opcheck neither feeds nor judges.
 _BEYOND = {
     "map_type": "map values",
     "sparse_tensor_type": "sparse tensors",
@@ -101,7 +101,7 @@ def initializers(model: ModelProto, names: Collection[str]) -> dict[str, Array]:
 
 
 class BeyondOpcheck(Exception):
-    """A value that ONNX has and opcheck neither feeds nor judges; the message names it."""
+    """A value that opcheck neither feeds nor judges; the message names it."""
 
 
 def tensor_type(declared: TypeProto) -> TypeProto.Tensor:
@@ -127,10 +127,7 @@ def element(code: int) -> DType:
 
 
 def read_value(path: Path, declared: TypeProto | None) -> Value:
-    """The value of the `declared` type, or else the tensor, in a .pb file; the array in a .npy.
-
-    Raises BeyondOpcheck, and ValueError, naming the file, for whatever is no such value.
-    """
+    """Read a value, by default a tensor; raises BeyondOpcheck and, naming the file, ValueError."""
     if path.suffix == ".npy":
         return read_npy(path)
     if declared is None:

@@ -35,7 +35,7 @@ _UNANSWERED = "there are no outputs, so nothing is known to be right"
 _DATA_SET = re.compile(r"test_data_set_(\d+)")
 _NUMBERED = re.compile(r"(input|output)_\d+\.(pb|npy)")
 DATA = "data.json"
-#: What ONNX's runner allows where nothing else is said.
+#: The default tolerance of ONNX's runner.
 RTOL, ATOL = 1e-3, 1e-7
 #: The path of a file that `write_test` writes into folders below one.
 TEST_FILE = re.compile(
@@ -45,10 +45,7 @@ TEST_FILE = re.compile(
 
 @dataclass(frozen=True, eq=False)
 class DataSet:
-    """The inputs and outputs of one run of a model; its number as in its name.
-
-    `beyond` says what of them is neither fed nor judged, or that they lack outputs.
-    """
+    """Inputs and outputs of one run of a model; `beyond`: why opcheck cannot judge it, or ""."""
 
     number: int
     inputs: tuple[Value, ...] = ()
@@ -58,7 +55,7 @@ class DataSet:
 
 @dataclass(frozen=True, eq=False)
 class ModelTest:
-    """A model with what must come out of it; `fed` are those of its inputs that data are for."""
+    """A model with its expected outputs; `fed` are the inputs that data are for."""
 
     name: str
     model: ModelProto
@@ -68,7 +65,7 @@ class ModelTest:
     atol: float = ATOL
 
 
-#: What is wrong with files, each with its path.
+#: Problems of files, each with the path.
 FileMessages: TypeAlias = list[tuple[Path, str]]
 
 
@@ -81,20 +78,20 @@ def is_test(names: Iterable[str]) -> bool:
 def read_test(
     folder: Path,
     name: str,
-    told: FileMessages,
+    problems: FileMessages,
     *,
     answered: bool = True,
     check: Callable[[ModelProto], object] | None = None,
 ) -> ModelTest | None:
-    """The test in a folder; None where it has problems, which go to `told`.
+    """The test in a folder; None if it has problems, which are added to `problems`.
 
-    Unless `answered`, outputs may be missing, as of a model to be refused. A `check`, which raises
-    ValueError, decides alone which models are valid.
+    Unless `answered`, outputs may be missing. `check`, if given, alone decides which models are
+    valid; it raises ValueError.
     """
-    known = len(told)
+    known = len(problems)
     links = (path for path in sorted(folder.rglob("*")) if path.is_symlink())
     outside = [path for path in links if not inside(path, folder)]
-    told += [(path, "this link leads out of the test's folder") for path in outside]
+    problems += [(path, "this link leads out of the test's folder") for path in outside]
     if outside:
         return None
     try:
@@ -103,18 +100,18 @@ def read_test(
         if check:
             check(model)
     except ValueError as error:
-        told.append((folder / MODEL, str(error)))
+        problems.append((folder / MODEL, str(error)))
         return None
     rtol, atol = RTOL, ATOL
     try:
         if (folder / DATA).exists():
             rtol, atol = read_tolerance(read_whole(folder / DATA))
     except ValueError as error:
-        told.append((folder / DATA, str(error)))
+        problems.append((folder / DATA, str(error)))
     sets = [path for path in folder.iterdir() if _DATA_SET.fullmatch(path.name) and path.is_dir()]
     sets.sort(key=lambda path: int(path.name.rpartition("_")[2]))
     if not sets:
-        told.append((folder, "there is a model, and no test_data_set_0"))
+        problems.append((folder, "there is a model, and no test_data_set_0"))
     fed: tuple[ValueInfoProto, ...] = ()
     found = []
     for path in sets:
@@ -122,12 +119,12 @@ def read_test(
             fed, data = _data_set(path, model, answered=answered)
             found.append(data)
         except _Wrong as error:
-            told.append(error.args)
-    return ModelTest(name, model, fed, tuple(found), rtol, atol) if len(told) == known else None
+            problems.append(error.args)
+    return None if len(problems) > known else ModelTest(name, model, fed, tuple(found), rtol, atol)
 
 
 class _Wrong(Exception):
-    """A file's path, and what is wrong with it."""
+    """A problem of a file: its path and the message."""
 
 
 def _data_set(
@@ -212,9 +209,9 @@ def _fits(array: Array, expected: Any) -> bool:
 def read_tolerance(data: bytes) -> tuple[float, float]:
     """The relative and the absolute tolerance that a data.json states; raises ValueError."""
     try:
-        said = json.loads(data)
-        found = said.get("rtol", RTOL), said.get("atol", ATOL)
-        for name in said.keys() - {"rtol", "atol"}:
+        stated = json.loads(data)
+        found = stated.get("rtol", RTOL), stated.get("atol", ATOL)
+        for name in stated.keys() - {"rtol", "atol"}:
             if meant := did_you_mean(name, ("rtol", "atol")):
                 raise ValueError(f"{name!r} ({meant})")
     except (ValueError, AttributeError, RecursionError) as error:

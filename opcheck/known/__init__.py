@@ -1,8 +1,4 @@
-"""Ledgers of known failures: those that ship with opcheck, and those that users keep.
-
-Shipped ones excuse known defects of released backends. Those of users are a gate: what is listed
-has to fail as listed, and what is not listed has to pass. `places` and `writing` write one.
-"""
+"""Ledgers of known failures: those that ship with opcheck, and those that users keep."""
 
 from opcheck.known.fields import LedgerEntry, LedgerFields, Line, Place, within
 from opcheck.known.ledgers import (

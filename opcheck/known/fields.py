@@ -1,4 +1,4 @@
-"""The form of a ledger: which cases an entry is about, in what way they fail, and why."""
+"""The form of a ledger: cases of an entry, how they fail, and why."""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
@@ -92,18 +92,18 @@ VALUES: Mapping[str, Callable[[Case], str | int | None]] = {
 
 
 def _plain(value: Any) -> Any:
-    """An attribute's value as a ledger spells it: a list of numbers is a list there."""
+    """An attribute's value as a ledger spells it."""
     if isinstance(value, Typed):
         return {value.type: _plain(value.value)}
     return list(value) if isinstance(value, tuple) else value
 
 
 class Line(Fields):
-    """One known defect: in what way it fails, since which versions, where, and why.
+    """One known defect: how it fails, since which versions, where, and why.
 
-    What fails only `sometimes`, because it depends on the CPU or on what memory happens to hold,
-    may also pass. The fields from `kind` to `clause` are for the scoreboard, and explained in
-    docs/known-failures.md. A defect that no case shows has no `where`, but a `clause`.
+    If it fails only `sometimes`, depending on the CPU or on the memory's contents, it may also
+    pass. docs/known-failures.md explains the fields from `kind` to `clause`, for the scoreboard. A
+    defect that no case shows has no `where`, but a `clause`.
     """
 
     versions: Versions
@@ -137,9 +137,9 @@ class LedgerFields(Fields):
 
 
 class LedgerEntry(Fields):
-    """One line of a user's ledger: what comes of some cases, and why.
+    """One line of a user's ledger: the expected failure of some cases, and its cause.
 
-    All that is stated has to hold: one of the verdicts, one of the ways to fail, the `reason`
+    All stated fields have to hold: one of the verdicts, one of the ways to fail, the `reason`
     somewhere in the result's, where `*` is anything, and one of the mistakes that it `looks` like.
     """
 
@@ -172,17 +172,17 @@ class LedgerEntry(Fields):
     def expected(self) -> str:
         """The expected result in words: `fail (values) that looks like last_of_ties`."""
         ways = " or ".join(self.failure or ())
-        said = " or ".join(self.verdict or ())
-        said = f"{said} ({ways})" if said and ways and said != ways else said or ways
-        said += f" that looks like {' or '.join(self.looks)}" if self.looks else ""
-        return f"{said} because of {self.reason!r}" if self.reason else said
+        text = " or ".join(self.verdict or ())
+        text = f"{text} ({ways})" if text and ways and text != ways else text or ways
+        text += f" that looks like {' or '.join(self.looks)}" if self.looks else ""
+        return f"{text} because of {self.reason!r}" if self.reason else text
 
 
 class UserFields(Fields):
     """A user's ledger: the addresses or profiles of the backend it is about, and its entries."""
 
     backend: Annotated[Words, _Some]
-    #: Of a list of which the last line was deleted, YAML leaves null.
+    #: A list whose last line was deleted is null.
     known: Annotated[
         list[LedgerEntry], BeforeValidator(lambda value: [] if value is None else value)
     ]

@@ -1,9 +1,9 @@
 """Ledgers of known failures: those that ship with opcheck, and those of users, which are a gate.
 
-A failure that a ledger lists, in the way and place it says, is `known` and green. Of a user's
-ledger, a case that fails otherwise stays what it is, and one that passes is an `unexpected pass`:
-both are red, and so is what the backend of a ledger does not support, unless that is listed. What
-a user's ledger lists in vain is found before anything runs.
+A failure that a ledger lists, in its way and place, is `known` and green. A case of a user's ledger
+that fails otherwise keeps its verdict, and one that passes is an `unexpected pass`: both are red,
+and so is an unsupported case that is not listed. Entries that match nothing are reported before
+anything runs.
 """
 
 import hashlib
@@ -39,7 +39,7 @@ class Ledger:
             return None
         passed = result.verdict is Verdict.PASS
         if passed and backend.accumulate:
-            return None  # Declared, what fails otherwise may pass.
+            return None  # A declared arithmetic may pass.
         for line in self._lines(result.case.op.name, backend.version):
             fails = result.verdict in f.FAILING and result.failure in line.failure
             if (fails or (passed and not line.sometimes)) and line.is_about(result.case):
@@ -47,7 +47,7 @@ class Ledger:
         return None
 
     def _lines(self, op: str, version: str) -> list[f.Line]:
-        """The lines that may be about cases of an operator, for a version of the backend."""
+        """The lines that may be about an operator, for a version of the backend."""
         if (op, version) not in self._found:
             self._found[op, version] = [
                 line
@@ -93,10 +93,7 @@ def shipped_ledgers() -> tuple[Ledger, ...]:
 
 
 def explain(ledgers: Iterable[Ledger], result: LiveResult, backend: BackendInfo) -> LiveResult:
-    """`result` with what the ledgers know of it: a failure that a line names becomes `known`.
-
-    A pass that a line names stays one, with the line, so that reports can call it outdated.
-    """
+    """`result` with its ledger's line: a failure becomes `known`, a pass shows it as outdated."""
     for ledger in ledgers:
         if (line := ledger.line_for(result, backend)) is not None:
             known = Known(line.cause, line.link, ledger.file)
@@ -121,7 +118,7 @@ class UserLedger:
 
     @cached_property
     def digest(self) -> str:
-        """Equal for ledgers that say the same."""
+        """Equal for ledgers of equal contents."""
         return hashlib.sha256(self.fields.model_dump_json().encode()).hexdigest()[:16]
 
     def is_unchanged(self) -> bool:
@@ -177,7 +174,6 @@ class _Listed:
 
     @property
     def line(self) -> int:
-        """The line to delete if nothing fails here any more, from 1."""
         return self.ledger.line_of(self.number, self.place)
 
     def known(self) -> Known:
@@ -224,7 +220,7 @@ class Gate:
     def judged(
         self, result: LiveResult, backend: BackendInfo, looks: Callable[[str], bool]
     ) -> LiveResult | None:
-        """`result` as the ledgers see it, or None; `looks` tells if a mistake gives this answer."""
+        """`result` by the ledgers, or None; `looks` is True if a mistake gives this answer."""
         found = self.listed(result.case, backend)
         unsupported = result.verdict is Verdict.UNSUPPORTED and not result.inexpressible
         if not found:
@@ -246,7 +242,7 @@ class Gate:
 
 
 def is_as_listed(entry: f.LedgerEntry, result: LiveResult, looks: Callable[[str], bool]) -> bool:
-    """Return True if a result fails in the way that an entry says."""
+    """Return True if a result fails in the way that an entry lists."""
     return (
         (entry.verdict is None or result.verdict in entry.verdict)
         and (entry.failure is None or result.failure in entry.failure)
@@ -268,17 +264,16 @@ def says(reason: str, pattern: str) -> bool:
     return True
 
 
-#: How many names are told where none is like the one that is wrong.
-_TOLD = 8
+#: How many names a hint lists if none is like the wrong one.
+_LISTED = 8
 
 
 @dataclass(frozen=True)
 class Facts:
-    """Facts that ledgers are checked against.
+    """Facts that ledgers are checked against; `cases` are all that were read, selected or not.
 
-    `cases` are all that were read, whether they were selected or not. `elsewhere` reads those of
-    the shipped suites, where a ledger may list what this run was not asked about. `why_none` says
-    why an address names no backend, `looks` what failures of an operator can look like.
+    `elsewhere` reads the shipped suites, whose cases a ledger may list too. `why_none` returns why
+    an address names no backend, `looks` the mistakes that failures of an operator can look like.
     """
 
     backends: Sequence[BackendInfo]
@@ -294,7 +289,7 @@ class Facts:
 
 
 def check(gate: Gate, facts: Facts, pruned: UserLedger | None = None) -> None:
-    """Raise CaseFileError with all that is listed in vain, but for what `pruned` will drop."""
+    """Raise CaseFileError for entries that match nothing, except those `pruned` will drop."""
     problems = Problems()
     for ledger in gate.ledgers:
         for number, name in enumerate(ledger.fields.backend):
@@ -318,12 +313,12 @@ def check(gate: Gate, facts: Facts, pruned: UserLedger | None = None) -> None:
 
 
 def is_dead(place: Place, cases: Iterable[Case]) -> bool:
-    """Return True if part of what a place names matches none of these cases."""
+    """Return True if a part of a place matches none of these cases."""
     return bool(_in_vain(place, [case for case in cases if place.fits(case)]))
 
 
 def _check_versions(ledger: UserLedger, facts: Facts, problems: Problems) -> None:
-    """Versions of a backend that has none would switch entries off."""
+    """Note entries with versions if the backend's version lies in no range."""
     for backend in filter(ledger.is_about, facts.backends):
         if is_version(backend.version):
             continue
@@ -354,22 +349,22 @@ def _check_place(
     about = [case for case in facts.cases if where.fits(case)]
     if _in_vain(where, about):
         about = [case for case in facts.all_cases if where.fits(case)]
-        for field, items, told, hint in () if pruned else _nowhere(where, facts.all_cases):
+        for field, items, message, hint in () if pruned else _nowhere(where, facts.all_cases):
             mark = ledger.node.at((*path, field, *items))
-            problems.add(ledger.file, mark, told, hint)
+            problems.add(ledger.file, mark, message, hint)
     for item, name in enumerate(entry.looks or ()):
         looks = {look for op in {case.op for case in about} for look in facts.looks(op)}
         if about and name not in looks:
             names = " or ".join(sorted({case.op.name for case in about}))
-            told = f"there is no mistake {quoted(name)} of {names}"
+            message = f"there is no mistake {quoted(name)} of {names}"
             mark = ledger.node.at(("known", number, "looks", item))
-            # Two at once are a hint for nobody who named one.
+            # Two mistakes at once are no hint for a single one.
             alike = [one for one in looks if one.count("+") <= name.count("+")]
-            problems.add(ledger.file, mark, told, did_you_mean(name, alike))
+            problems.add(ledger.file, mark, message, did_you_mean(name, alike))
 
 
 def _in_vain(place: Place, about: Collection[Case]) -> list[tuple[str, int]]:
-    """The fields and items of a place that none of the cases has, which it is about."""
+    """The fields and items of a place that none of its cases has."""
     return [
         (field, number)
         for field in VALUES
@@ -381,8 +376,8 @@ def _in_vain(place: Place, about: Collection[Case]) -> list[tuple[str, int]]:
 def _nowhere(
     place: Place, cases: Sequence[Case]
 ) -> Iterator[tuple[str, tuple[int, ...], str, str | None]]:
-    """Yield what a place names that does not exist: field, item, message, and hint."""
-    # Field by field, from what is most general, and no more after one that leaves no case at all.
+    """Yield parts of a place that do not exist: field, item, message, and hint."""
+    # The most general field first, and no more after one that leaves no case.
     left, so_far = list(cases), "cases that were read"
     gone: set[tuple[str, int]] = set()
     for name in VALUES:
@@ -412,12 +407,12 @@ def _hint(value: str, known: list[str]) -> str | None:
     near = did_you_mean(value, known)
     if near or not known:
         return near
-    more = ", …" if len(known) > _TOLD else ""
-    return f"there are {', '.join(known[:_TOLD])}{more}"
+    more = ", …" if len(known) > _LISTED else ""
+    return f"there are {', '.join(known[:_LISTED])}{more}"
 
 
 def _check_overlaps(gate: Gate, facts: Facts, problems: Problems) -> None:
-    """A case that is listed twice has an entry that explains nothing."""
+    """Note cases that are listed twice: one of the entries explains nothing."""
     seen: set[tuple[str, str, int]] = set()
     for backend in filter(gate.is_about, facts.backends):
         for case in facts.cases:

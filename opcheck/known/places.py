@@ -8,10 +8,10 @@ from typing import Any, TypeAlias
 from opcheck.known.fields import VALUES
 from opcheck.model import Case
 
-#: What a place may say of cases of one name, and in which order; then come their attributes.
+#: The fields of a place that distinguish cases of one name, in order; then come attributes.
 _FIELDS = ("row", "opset", "dtype")
 _ATTRIBUTE = "attrs."
-#: So many attributes are looked at: what to say is tried in every combination.
+#: The most attributes considered: all combinations of fields are tried.
 _MOST = 5
 _Fields: TypeAlias = Mapping[str, tuple[Any, ...]]
 #: Fields and their values; hashable, so that equal ones of several names become one place.
@@ -19,10 +19,7 @@ _Said: TypeAlias = tuple[tuple[str, tuple[Any, ...]], ...]
 
 
 def places(wanted: Collection[Case], among: Iterable[Case]) -> list[dict[str, Any]]:
-    """Places that fit every case of `wanted` once, and none of the others in `among`.
-
-    A value alone stands for the list of it.
-    """
+    """Places that fit every case of `wanted` once, and none of the others in `among`."""
     ids = {case.id for case in wanted}
     by_op: dict[str, dict[str, Case]] = defaultdict(dict)
     for case in (*wanted, *among):

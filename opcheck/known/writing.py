@@ -1,4 +1,4 @@
-"""A user's ledger, written anew: what stays keeps its words, comments and order."""
+"""Rewrite a user's ledger; the rest keeps its words, comments and order."""
 
 import io
 import re
@@ -15,7 +15,7 @@ from ruamel.yaml.scalarstring import DoubleQuotedScalarString, FoldedScalarStrin
 from opcheck.errors import UsageError
 from opcheck.reading import FileNode, Mark
 
-#: How wide what is written may be, where it can be broken.
+#: The width of written text, where it can be broken.
 _WIDTH = 96
 #: No line of the user's own is broken anew.
 _ENDLESS = 1 << 20
@@ -31,10 +31,7 @@ known: []
 
 @dataclass(frozen=True)
 class Revision:
-    """Changes to a ledger: entries to append, and places to put instead, by entry and place.
-
-    Places without any are removed, and with the last of them the entry. Empty fields are left out.
-    """
+    """Changes to a ledger: entries to append, and the places, if any, that replace another."""
 
     added: Sequence[Mapping[str, Any]] = ()
     replaced: Mapping[tuple[int, int], Sequence[Mapping[str, Any]]] = field(default_factory=dict)
@@ -50,10 +47,7 @@ def new_ledger(backend: str) -> str:
 
 
 def revised(text: str, node: FileNode, file: str, revision: Revision) -> str:
-    """The text of a ledger, read as `node`, after a revision; the rest stays to the letter.
-
-    Raises UsageError where the list of entries is written in brackets.
-    """
+    """The text of a ledger, read as `node`, revised; raises UsageError for entries in brackets."""
     sheet = _Sheet(text.splitlines())
     entries = _items(node, "known")
     if entries and not all(map(sheet.is_item, entries)):
@@ -92,7 +86,7 @@ class _Span:
 
 
 class _Sheet:
-    """The lines of a file, and what is to be put in the place of some."""
+    """The lines of a file, and the edits to make."""
 
     def __init__(self, lines: Sequence[str]) -> None:
         self.lines = lines
@@ -103,27 +97,27 @@ class _Sheet:
         return self.lines[mark.line - 1][: mark.column - 1].strip() == "-"
 
     def span(self, mark: Mark) -> _Span:
-        """The lines of an item; comments below it are of what follows."""
+        """The lines of an item; comments below it belong to the next."""
         begin = mark.line - 1
         dash = self.lines[begin].index("-")
         end = begin + 1
         for number in range(begin + 1, len(self.lines)):
             line = self.lines[number]
             depth = len(line) - len(line.lstrip())
-            said = bool(line.strip()) and (not line.lstrip().startswith("#") or depth > dash)
-            if said and depth <= dash:
+            is_content = bool(line.strip()) and (not line.lstrip().startswith("#") or depth > dash)
+            if is_content and depth <= dash:
                 break
-            end = number + 1 if said else end
+            end = number + 1 if is_content else end
         return _Span(begin, end, dash)
 
     def put(self, span: _Span, lines: Sequence[str]) -> None:
-        """Have lines, which begin in the first column, in the place of others."""
+        """Replace a span by lines that begin in the first column."""
         self.edits.append((span, [" " * span.dash + line for line in lines]))
 
     def rewritten(
         self, mark: Mark, replaced: Mapping[int, Sequence[Mapping[str, Any]]]
     ) -> list[str]:
-        """An entry whose places stand in brackets, with others in the place of some."""
+        """Return an entry whose places stand in brackets, with some of them replaced."""
         span = self.span(mark)
         own = [line[span.dash :] for line in self.lines[span.begin : span.end]]
         (entry,) = _round_trip().load("\n".join(own))
@@ -134,12 +128,12 @@ class _Sheet:
         return _dumped([entry])
 
     def mend(self, key: Mark, *, empty: bool) -> None:
-        """Write the list of entries as an empty one, or no longer so."""
+        """Write the list of entries as empty, or no longer so."""
         line = self.lines[key.line - 1]
         head, colon, rest = line.partition(":")
         rest = re.sub(r"^\s*(\[\s*\]|~|null)", "", rest, flags=re.IGNORECASE)
-        said = f"{head}{colon}{' []' * empty}{rest}"
-        self.edits.append((_Span(key.line - 1, key.line, 0), [said]))
+        changed = f"{head}{colon}{' []' * empty}{rest}"
+        self.edits.append((_Span(key.line - 1, key.line, 0), [changed]))
 
     def text(self) -> str:
         lines = [*self.lines]
@@ -182,13 +176,13 @@ def _folded(text: str) -> Any:
 
 
 def _place(fields: Mapping[str, Any]) -> Any:
-    """A place in one line, or where that is too long in one for each field."""
+    """A place in one line or, if too long, a line for each field."""
     long = sum(len(str(item)) + 2 for pair in fields.items() for item in pair) > _WIDTH - 4
     place = CommentedMap(fields)
     for name, value in fields.items():
         if isinstance(value, list | dict):
             place[name] = CommentedSeq(value) if isinstance(value, list) else CommentedMap(value)
-            # Of a list that is long each item has a line of its own: lines are to be deleted.
+            # Each item of a long list has its own line, so that users can delete it.
             if not (long and isinstance(value, list) and len(str(value)) > _WIDTH // 2):
                 place[name].fa.set_flow_style()
     if not long:

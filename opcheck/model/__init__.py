@@ -1,8 +1,4 @@
-"""The vocabulary: frozen dataclasses that every other module speaks, and no behaviour beyond them.
-
-`case` is what is written, `question` what a backend is asked and what it did, `result` what that is
-worth and what is stored of it: all that these three define is offered here.
-"""
+"""Frozen dataclasses that all other modules share: cases, questions to backends, and results."""
 
 from opcheck.model.case import *
 from opcheck.model.question import *

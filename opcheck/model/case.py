@@ -29,10 +29,7 @@ ATTRIBUTE_TYPES = ("int", "float", "string", "ints", "floats", "strings", "tenso
 
 @dataclass(frozen=True, repr=False)
 class Typed:
-    """An attribute value of another type than the operator declares: `{float: 1.5}`.
-
-    `type` is one of ATTRIBUTE_TYPES. The value of a `tensor` is a number or a list of numbers.
-    """
+    """An attribute value whose type, of ATTRIBUTE_TYPES, is not the declared: `{float: 1.5}`."""
 
     type: str
     value: AttrValue
@@ -44,10 +41,7 @@ class Typed:
 
 @dataclass(frozen=True, order=True)
 class OpVersion:
-    """An operator at the version that is in force since opset `since`; "" is ONNX's own domain.
-
-    Or what a model is that is not one node (see `GRAPH`), which has no version: 0.
-    """
+    """An operator at the version in force since opset `since`, or `GRAPH`; "" is ONNX's domain."""
 
     domain: str
     name: str
@@ -60,16 +54,13 @@ class OpVersion:
 #: A value of a tensor as a case file writes it.
 Scalar: TypeAlias = float | complex | str
 
-#: What stands in the operator's place where a model is not one node that a case can state.
+#: In place of an operator: the model is not one node that a case can state.
 GRAPH = OpVersion("", "graph", 0)
 
 
 @dataclass(frozen=True)
 class Source:
-    """Location of a case; `shipped` when it is part of opcheck's own suites.
-
-    Line 0 means the file, or the folder, as a whole.
-    """
+    """Location of a case, `shipped` in opcheck's own suites; line 0 means the file as a whole."""
 
     file: str
     line: int
@@ -89,7 +80,7 @@ class Given:
 
 @dataclass(frozen=True)
 class Fill:
-    """Values made by rule: `kind` is the word in the case file, `args` what follows it."""
+    """Values made by rule: `kind` is the word in the case file, `args` its values."""
 
     kind: str
     args: tuple[Scalar, ...]
@@ -130,10 +121,7 @@ class TensorSpec:
 
 @dataclass(frozen=True)
 class Port:
-    """An input or output of a model, which takes the next `count` of the tensors in a row.
-
-    A sequence takes any number of them, an optional without a value ("nothing") takes none.
-    """
+    """A model's input or output, which takes the next `count` tensors; an absent optional, none."""
 
     name: str
     form: Literal["tensor", "sequence", "nothing"] = "tensor"
@@ -142,7 +130,7 @@ class Port:
 
 @dataclass(frozen=True)
 class OutputSpec:
-    """An output the node produces; `dtype` is None where only the backend's answer can tell."""
+    """An output the node produces; `dtype` is None if only the backend's answer has it."""
 
     name: str
     dtype: DType | None
@@ -174,16 +162,16 @@ EXACT = Tolerance(ulp=0)
 
 
 class _Expectation:
-    """Expected answer of a case; each kind below knows what it accepts."""
+    """Expected answer of a case."""
 
     #: The address of the backend whose answer is taken for right.
     oracle: str | None = None
-    #: Nobody says what is right: backends are compared with each other.
+    #: True if no answer is known: backends are compared with each other.
     compares_backends: bool = False
 
     @property
     def answers(self) -> tuple[_Expectation, ...]:
-        """The answers that are admitted: several where the text does not decide."""
+        """The admitted answers: several if the text does not decide."""
         return (self,)
 
     @property
@@ -193,16 +181,15 @@ class _Expectation:
 
     @property
     def is_stated(self) -> bool:
-        """True where the case or the engine says what must come out, and no backend does."""
+        """True if the case or the engine states the answer, and no backend does."""
         return self.oracle is None and not self.compares_backends
 
 
 @dataclass(frozen=True, eq=False)
 class Values(_Expectation):
-    """The outputs written out, in the order of the node's outputs.
+    """The outputs written out, in the order of the node's outputs, or as `ports` state.
 
-    Where there are `ports`, these say which outputs the tensors are; else each is one. The values
-    of outputs in `random` are drawn at random, so that only their type and shape are right or not.
+    Of outputs in `random`, whose values are drawn at random, only type and shape are compared.
     """
 
     outputs: tuple[TensorSpec, ...]
@@ -212,7 +199,7 @@ class Values(_Expectation):
 
 @dataclass(frozen=True)
 class Computed(_Expectation):
-    """The outputs are what the engine's exact mode computes."""
+    """The engine's exact mode computes the outputs."""
 
 
 @dataclass(frozen=True)
@@ -224,14 +211,14 @@ class Golden(_Expectation):
 
 @dataclass(frozen=True)
 class Oracle(_Expectation):
-    """The outputs are what the backend with this address answers, right or wrong."""
+    """The outputs are the answer of the backend with this address, right or wrong."""
 
     oracle: str
 
 
 @dataclass(frozen=True)
 class Agreement(_Expectation):
-    """Nobody says what must come out: all backends of a run are to answer alike."""
+    """No answer is known: all backends of a run must answer alike."""
 
     compares_backends = True
 
@@ -260,7 +247,7 @@ class AnyOf(_Expectation):
 
     @property
     def answers(self) -> tuple[_Expectation, ...]:
-        """Those of the alternatives."""
+        """The answers of the alternatives."""
         return tuple(one.expect for one in self.alternatives)
 
 
@@ -269,10 +256,10 @@ Expectation: TypeAlias = Values | Computed | Golden | Oracle | Agreement | Rejec
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Case:
-    """One concrete question: this node, on these inputs; what must come out.
+    """One concrete question: a node on its inputs, and the expected answer.
 
-    Or this `model`, in ONNX's format: where that is one node, `op`, `attrs` and `slots` say so as
-    of any other; else `op` is `GRAPH`, and there are neither attributes nor slots.
+    Or a `model` in ONNX's format: if it is one node, `op`, `attrs` and `slots` are of that; else
+    `op` is `GRAPH`, and there are neither attributes nor slots.
 
     `tolerance` None means the operator's own error bound. `row` is the row's label, `dtype` the
     case's dtype (None where every input states its own).
@@ -295,16 +282,16 @@ class Case:
     level: Level = "core"
     clause: str = ""
     source: Source
-    #: How many seconds a backend may take where the run allows fewer; None for as many as it does.
+    #: Seconds that a backend may take even if the run allows fewer.
     timeout: float | None = None
-    #: Why most of what the engine computes is 0, infinity or NaN; "" where it must not be.
+    #: Why most of the computed answer is 0, infinity or NaN; "" if it must not be.
     empty: str = ""
-    #: What the cases of one sweep over sizes have in common of their ids; "" for a case of none.
+    #: The part of the id that all cases of one sweep over sizes share; "" outside a sweep.
     sweep: str = ""
     model: bytes | None = None
-    #: Which inputs of the model the tensors are that are no initializers; empty where each is one.
+    #: The model's inputs that `inputs` are, but for initializers; empty if each is one.
     ports: tuple[Port, ...] = ()
-    #: What a command line has to say, beside the source and the id, to get this case.
+    #: Options that a command line needs, next to the source and the id, to get this case.
     said: tuple[str, ...] = ()
-    #: Why opcheck itself can put this case to nobody; "" where it can.
+    #: Why opcheck itself cannot ask this case; "" if it can.
     beyond: str = ""

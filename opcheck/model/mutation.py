@@ -9,30 +9,27 @@ from opcheck.model.case import Case, OpVersion
 
 
 class Fate(StrEnum):
-    """Fate of a mutant; the order is the order of columns in tables.
+    """Fate of a mutant; the order is the order of columns in tables."""
 
-    A `must` case fails; only a warning comes of it, or a failure where the text does not decide; no
-    input decides against it, as is argued; or nothing is seen of it.
-    """
-
+    #: A `must` case fails.
     KILLED = "killed"
+    #: At most a warning, or a failure where the text does not decide.
     WARNED = "warned"
+    #: Argued to be equivalent.
     HARMLESS = "harmless"
     SURVIVED = "survived"
 
 
 @dataclass(frozen=True, order=True)
 class MutantId:
-    """A mutant, made in one version of an operator on one dtype.
-
-    `text` fits after "as if". `any_type`: the cases of every type decide about it together;
-    `dtype` is one of them.
-    """
+    """A mutant, made in one version of an operator on one dtype."""
 
     op: OpVersion
     dtype: str
     name: str
+    #: It fits after "as if".
     text: str
+    #: True if the cases of every type decide about it together; `dtype` is one of them.
     any_type: bool = False
 
 
@@ -40,9 +37,9 @@ class MutantId:
 class Mutation:
     """The fate of one mutant under a suite.
 
-    `harmless` is the argument that no input decides against it, if there is one. `killers` are ids
-    of `must` cases that fail: the first, or those of the first two names. Without any, `noticers`
-    are ids of cases that come out wrong but decide nothing: the first of each name.
+    `harmless` is the argument that it is equivalent, if any. `killers` are ids of `must` cases that
+    fail: the first, or those of the first two names. Without any, `noticers` are ids of cases that
+    come out wrong but decide nothing: the first of each name.
     """
 
     mutant: MutantId
@@ -52,7 +49,7 @@ class Mutation:
 
     @property
     def fate(self) -> Fate:
-        """The fate of the mutant."""
+        """How the mutant ended."""
         if self.killers:
             return Fate.KILLED
         if self.noticers:
@@ -82,10 +79,7 @@ def score(mutations: Iterable[Mutation]) -> Score:
 
 @dataclass(frozen=True, eq=False)
 class Proposal:
-    """A case that kills `mutants`, which are of one mutant.
-
-    `case` is about the first of them; for the others it is the same but for opset and dtype.
-    """
+    """A `case` that kills the first of `mutants`; at their opset and dtype it kills the others."""
 
     mutants: tuple[MutantId, ...]
     case: Case
@@ -104,10 +98,7 @@ class Yardstick:
 
 @dataclass(frozen=True, eq=False)
 class Power:
-    """All results of mutation testing for a suite.
-
-    `tries` is how many nodes were drawn for each mutant that survived, 0 where none was sought.
-    """
+    """All results of mutation testing for a suite; `tries`: nodes drawn for each survivor."""
 
     mutations: tuple[Mutation, ...]
     proposals: tuple[Proposal, ...] = ()
@@ -117,7 +108,7 @@ class Power:
 
 @dataclass(frozen=True)
 class CaseGroup:
-    """The cases of one name, and what they show that no other group does.
+    """The cases of one name, and everything that they alone show.
 
     `alone` are the mutants that only this group kills or notices; `sentences` those of the
     specification that only it tests; `defects` known ones that show in it only, each as the backend

@@ -10,7 +10,7 @@ from typing import TypeAlias
 from opcheck.dtypes import DType
 from opcheck.model.case import Array, Arrays, Attrs, OpVersion, OutputSpec, Port
 
-#: What an input of a model is fed: a tensor, a sequence of them, or an optional without a value.
+#: A value for a model's input: a tensor, a sequence of them, or an optional without a value.
 Value: TypeAlias = Array | list[Array] | None
 
 
@@ -55,7 +55,7 @@ class Task:
         return {port.name: _value(port, rest) for port in self.ports}
 
     def operands(self, inputs: Sequence[Array]) -> list[Array | None]:
-        """`inputs` and the initializers in the operator's order, None for what is left out."""
+        """`inputs` and the initializers in the operator's order, None for omitted ones."""
         arrays = {**self.initializers, **self.feed(inputs)}
         return [arrays[slot] if slot else None for slot in self.slots]
 
@@ -74,9 +74,9 @@ def _value(port: Port, rest: Iterator[Array]) -> Value:
 class Question:
     """A task with its inputs, in the order of `task.inputs`, and `second` inputs like them.
 
-    Those are surely legal only where the engine knows the operator: elsewhere a floating input may
-    be a ratio or a threshold. `timeout` is how many seconds an answer may take where the run allows
-    fewer, None for as many as it does. No two runs need agree on a `random` answer.
+    `second_is_legal` only if the engine knows the operator: else a floating input may be a ratio or
+    a threshold. `timeout`: seconds that an answer may take even if the run allows fewer. No two
+    runs need agree on a `random` answer.
     """
 
     task: Task
@@ -98,7 +98,7 @@ class Foreign:
     description: str
 
 
-#: What stands for an optional output without a value.
+#: An optional output without a value.
 NOTHING = Foreign("builtins.NoneType")
 
 
@@ -123,22 +123,20 @@ class Declared:
 
 @dataclass(frozen=True, eq=False)
 class Produced:
-    """Outputs came, after so many `seconds` for preparing and all runs.
-
-    `unstable` says how the second or third run contradicted the first.
-    """
+    """Outputs came, after so many `seconds` for preparing and all runs."""
 
     outputs: tuple[Array | Foreign, ...]
     seconds: float
+    #: How the second or third run contradicted the first.
     unstable: str | None = None
     #: The answer to the same data again, where its values differ, and in which output they do.
     again: tuple[Array | Foreign, ...] | None = None
     differs: str = ""
     #: The answer to the other data that was fed in between, None where that was refused.
     between: tuple[Array | Foreign, ...] | None = None
-    #: It was asked once, because it cannot be asked again: nobody knows whether it is stable.
+    #: It cannot be asked twice, so its stability is unknown.
     once: bool = False
-    #: That answer is the first answer, though the data differ.
+    #: `between` equals the first answer, though the data differ.
     stale: bool = False
     #: What the backend declared of the outputs in a row, where it declares anything.
     declared: tuple[Declared, ...] = ()
@@ -154,16 +152,14 @@ class Declined:
 
 @dataclass(frozen=True)
 class Raised:
-    """Any other exception; `documented` if the backend documents its type.
+    """Any other exception; `documented` if the backend documents its type."""
 
-    `stage` is "prepare", "run", "second run" (on other data) or "third run". `unusable`: it stands
-    for an answer that is no tensors, and is no refusal.
-    """
-
+    #: "prepare", "run", "second run" (on other data) or "third run".
     stage: str
     kind: str
     detail: str
     documented: bool
+    #: True for an answer that is no tensors, which is no refusal.
     unusable: bool = False
 
 
@@ -183,7 +179,7 @@ class TimedOut:
 
 @dataclass(frozen=True)
 class OutOfMemory:
-    """The backend took more memory than it may, or than there is; `how` tells."""
+    """The backend took more memory than it may, or than there is, as `how` explains."""
 
     how: str
 
@@ -208,7 +204,7 @@ class Reply:
 
 @dataclass(frozen=True, eq=False)
 class Hold:
-    """Prepare this and keep it ready with its data; what was held before is let go."""
+    """Prepare this task and hold it with its data, in place of the one held before."""
 
     question: Question
 
@@ -223,10 +219,10 @@ class Ready:
 
 @dataclass(frozen=True)
 class Measure:
-    """Run what is held, `loops` times.
+    """Run the held task `loops` times.
 
-    Where `flushed` is not 0, so many bytes of other memory are touched before each run, and the
-    time of that does not count; else one run goes before that is not timed, unless runs are long.
+    If `flushed` is not 0, that many bytes of other memory are touched, untimed, before each run;
+    else one untimed run goes before, unless runs are long.
     """
 
     loops: int
@@ -235,10 +231,7 @@ class Measure:
 
 @dataclass(frozen=True)
 class Elapsed:
-    """The mean of some calls: the `seconds` of one, without those for which it only `waited`.
-
-    It waits while it could go on and other processes have the processors.
-    """
+    """Mean `seconds` of a call, without those in which it `waited` for a processor."""
 
     seconds: float
     waited: float = 0.0
@@ -246,19 +239,18 @@ class Elapsed:
 
 @dataclass(frozen=True)
 class Release:
-    """Run what is held once more, on `other` data too, tell the answers, and let it go."""
+    """Run the held task once more, on `other` data too, return the answers, and drop it."""
 
     other: bool = False
 
 
 @dataclass(frozen=True, eq=False)
 class Released:
-    """The answer of what was held, and the end of what was printed while it was measured.
-
-    `other` is the answer to its second data; `looked_up` is how many times as long new data take.
-    """
+    """The answer of a held task, and the end of what was printed while it was measured."""
 
     outputs: tuple[Array | Foreign, ...]
     printed: str
+    #: The answer to the second data.
     other: tuple[Array | Foreign, ...] = ()
+    #: How many times as long new data take.
     looked_up: float = 0.0

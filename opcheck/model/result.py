@@ -30,15 +30,15 @@ class Verdict(StrEnum):
     TIMEOUT = "timeout"
     OOM = "oom"
     UNSTABLE = "unstable"
-    #: Right, where a user's ledger of known failures says that it is not.
+    #: Right, although a user's ledger of known failures lists it.
     UNEXPECTED_PASS = "unexpected pass"
     UNSUPPORTED = "unsupported"
     NOT_RUN = "not run"
-    #: The case itself is wrong: nothing can be said about any backend.
+    #: The case itself is wrong: no backend can be judged.
     BAD_CASE = "bad case"
 
 
-#: What went wrong, whatever a run is asked to mind; that answers differ accuses nobody of it.
+#: Verdicts on something wrong, whatever the options of a run; DIFFER accuses no backend.
 WRONG = (
     Verdict.FAIL,
     Verdict.DIFFER,
@@ -69,7 +69,7 @@ Failure: TypeAlias = Literal[
     "unstable",
 ]
 FAILURES: tuple[Failure, ...] = get_args(Failure)
-#: What is wrong with a comparison: the backend's output, or the case, which decides too little.
+#: A problem of a comparison: of the backend's output, or of the case, which decides too little.
 ComparisonProblem: TypeAlias = Failure | Literal["undecided"]
 
 
@@ -79,7 +79,7 @@ Element: TypeAlias = float | int | bool | complex | str
 
 @dataclass(frozen=True)
 class Mismatch:
-    """One wrong element. `allowed` is what `got` had to be or how far it might lie."""
+    """One wrong element. `allowed` is the value or the error allowed for `got`."""
 
     index: tuple[int, ...]
     want: Element
@@ -132,26 +132,22 @@ class ComparedOutput:
 
 @dataclass(frozen=True)
 class Comparison(ComparedOutput):
-    """A comparison just made; `worst` are some of the wrong elements, in `dtype`.
-
-    `picture` draws all elements where some are wrong, which takes as long as comparing them.
-    """
+    """A comparison just made; `worst` are some of the wrong elements, in `dtype`."""
 
     dtype: DType | None = None
     worst: tuple[Mismatch, ...] = ()
+    #: Draws all elements if some are wrong, which takes as long as comparing them.
     picture: Callable[[], Picture] | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True)
 class Known:
-    """A ledger's explanation of a case: cause, link, and the ledger's file.
-
-    Of a user's ledger also its line, from 1, the text of that line, and what it expects, in words.
-    """
+    """A ledger's explanation of a case: cause, link, and the ledger's file."""
 
     cause: str
     link: str | None
     ledger: str
+    #: Of a user's ledger: a line, from 1, its text, and the expected result in words.
     line: int | None = None
     text: str = ""
     expected: str = ""
@@ -194,11 +190,11 @@ class Answered(Generic[CaseT, ComparisonT]):
     `irreproducible`: the same question again gave other values, which are right too.
     `self_check`: the engine is compared with its own exact mode, or an oracle with itself.
     `alternative`: the answer that an `open` case was given.
-    `known`: what a ledger says of the case.
-    `unexpected`: a user's ledger expects something else, or does not list what is unsupported: red,
+    `known`: a ledger's explanation of the case.
+    `unexpected`: a user's ledger expects another result, or does not list an unsupported case: red,
     whatever the verdict.
     `found`: the verdict before ledgers were asked.
-    `diagnoses`: what the failure looks like, the likeliest first.
+    `diagnoses`: explanations of the failure, the likeliest first.
     `printed`: the end of what the backend wrote to its standard output and error.
     `oracle`: the backend, and its version, whose answer is taken for right.
     `against`: without one, the backends that this one agrees with, or differs from.
@@ -280,7 +276,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Support:
-    """One cell of one backend; `declared` is None where the backend says nothing.
+    """One cell of one backend; `declared` is None if the backend declares nothing.
 
     `verdict` is the worst of its `count` models, None without any; `share` of them met it, `case`
     first, for this `reason`. `works`: one of them came out right.
@@ -298,7 +294,7 @@ class Support:
     @property
     def is_declared_but_failing(self) -> bool:
         """Return True if the backend declares more than it does."""
-        # A poorer arithmetic than expected is no reason to say that it lacks the operator.
+        # With a poorer arithmetic than expected it still has the operator.
         fine = (None, Verdict.NOT_RUN, Verdict.BAD_CASE, Verdict.PASS, Verdict.WARN)
         return self.declared is True and self.verdict not in fine
 
@@ -310,12 +306,10 @@ class Support:
 
 @dataclass(frozen=True, slots=True)
 class ElementRecord:
-    """One wrong element, its values as short as their dtype allows, with the bits beside them.
-
-    `input` is "" where there is none. An input may be of another dtype, so it has no bits.
-    """
+    """One wrong element, its values as short as their dtype allows, with their bits."""
 
     index: tuple[int, ...]
+    #: "" without an input. It may be of another dtype, so it has no bits.
     input: str
     want: str
     want_bits: str
@@ -336,11 +330,11 @@ class ComparisonRecord(ComparedOutput):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Record(Answered[str, ComparisonRecord]):
-    """A `LiveResult` in plain values, and what has to be known of its case.
+    """A `LiveResult` in plain values, with the data of its case.
 
     `place` is the case's in the whole selection, from 0; `digest` tells it from others that had its
     id. `clause` is quoted for this version of the operator, `rulings` say how opcheck reads it.
-    `question` is what was asked, in a line, and `repeat` the command that asks it again.
+    `question` describes the case in a line, and `repeat` is the command that asks it again.
     """
 
     place: int
@@ -371,10 +365,7 @@ class Record(Answered[str, ComparisonRecord]):
 
 @dataclass(frozen=True)
 class Suite:
-    """All cases of a selection: their number and digest; a run may be a part of them.
-
-    Where the digests are equal, so are the cases and their order.
-    """
+    """All cases of a selection: the digest of their list, and their number."""
 
     digest: str
     cases: int
@@ -384,11 +375,10 @@ class Suite:
 class Header:
     """Header of a run: backends, machine, cases and options.
 
-    `cases` are those of `suite`, or of the part of it that `shard` names, the first of which is
-    (1, n). `started` is in UTC, as ISO 8601 has it. `known`: the ledgers that ship with opcheck
-    were applied; `ledgers` are digests of the user's, by file. `named`: the user named the
-    backends. `options` are other command-line options that can change a verdict. `oracles` are the
-    backends whose answers cases take for right.
+    `cases` are those of `suite`, or of its part `shard`, which is (1, n) to (n, n). `started` is an
+    ISO 8601 time in UTC. `known`: the ledgers that ship with opcheck were applied; `ledgers` are
+    digests of the user's, by file. `named`: the user named the backends. `options` are other
+    command-line options that can change a verdict. `oracles` answer cases, right or wrong.
     """
 
     environment: Environment
@@ -422,10 +412,9 @@ class Header:
 
 @dataclass(frozen=True)
 class Ending:
-    """End of a run: complete or interrupted, and its seconds; by default what is known of none.
+    """End of a run: complete or interrupted, and its seconds.
 
-    `accidents` tell of processes that died while they were asked nothing, `partings` of those that
-    died of being asked to leave.
+    `accidents` are processes that died while idle, `partings` those that died while they ended.
     """
 
     complete: bool = False

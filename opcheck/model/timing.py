@@ -20,17 +20,15 @@ class Sample:
 
 @dataclass(frozen=True)
 class Timing:
-    """Times of one backend for one case.
-
-    `prepared` are the seconds that each of its processes took to load and compile the model.
-    `why_not` says why there are no samples. `printed` is the end of what a process printed during
-    them, which is in their times.
-    """
+    """Times of one backend for one case."""
 
     backend: str
     samples: tuple[Sample, ...] = ()
+    #: Seconds that each of its processes took to load and compile the model.
     prepared: tuple[float, ...] = ()
+    #: Why there are no samples.
     why_not: str = ""
+    #: The end of the output that a process printed during the samples, which is in their times.
     printed: str = ""
 
 
@@ -57,13 +55,13 @@ class Timed:
     digest: str = ""
 
     def timing(self, backend: str) -> Timing | None:
-        """Of the backend with this address, None where it took no part."""
+        """The timing of a backend, None if it took no part."""
         return next((one for one in self.timings if one.backend == backend), None)
 
 
 @dataclass(frozen=True)
 class Machine:
-    """The machine of a benchmark; "" where the system does not say."""
+    """The machine of a benchmark; "" if the system does not report it."""
 
     processor: str
     cores: int
@@ -98,6 +96,6 @@ class Bench:
 
     @property
     def other_threads(self) -> dict[str, int]:
-        """The backends that say of their threads another number than they were asked for."""
+        """The backends that report another number of threads than they were asked for."""
         threads = self.threads_of.items()
         return {one: count for one, count in threads if count and count != self.threads}

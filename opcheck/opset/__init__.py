@@ -13,12 +13,12 @@ from opcheck.model import Attrs, AttrValue, OpVersion
 from opcheck.opset import directml
 from opcheck.opset.schema import Attribute, AttributeReference, Body, BodyNode, Parameter, Schema
 
-#: Operators that take no strings, of which no answer needs rounding all the same.
+#: Operators that take no strings, and yet round nothing.
 _EXACT = (
     *("Abs", "Ceil", "Clip", "EyeLike", "Floor", "GlobalMaxPool", "Max", "MaxPool", "Min", "Neg"),
     *("ReduceMax", "ReduceMin", "Relu", "Round", "Sign", "TopK"),
 )
-#: Operators that take strings, and compute where another value of an attribute asks them to.
+#: Operators that take strings, and compute if an attribute has another value than this.
 _MOVE_WITH = {
     "GridSample": ("mode", "nearest"),
     "Resize": ("mode", "nearest"),
@@ -26,9 +26,9 @@ _MOVE_WITH = {
     "ScatterND": ("reduction", "none"),
     "Upsample": ("mode", "nearest"),
 }
-#: How attributes are called that name the dtype of an output.
+#: Attributes that name the dtype of an output.
 NAMING = ("to", "dtype", "output_dtype", "output_datatype")
-#: Operators that take strings, and compute with what else they take, or run another graph.
+#: Operators that take strings, and compute with other inputs, or run another graph.
 _COMPUTE = {"CastLike", "Col2Im", "Loop", "Scan", "SequenceMap"}
 
 
@@ -56,10 +56,7 @@ def attribute(op: OpVersion, name: str) -> Attribute | None:
 
 
 def is_exact(op: OpVersion, attrs: Attrs) -> bool:
-    """Return True if an operator, at any version, rounds nothing: it moves or selects elements.
-
-    One whose output may be of strings, as its input, cannot compute with its elements.
-    """
+    """Return True if an operator, at any version, rounds nothing: it moves or selects elements."""
     schemas = versions(op.domain, op.name)
     if op.domain or op.name in _COMPUTE:
         return False
@@ -71,6 +68,7 @@ def is_exact(op: OpVersion, attrs: Attrs) -> bool:
 
 
 def _moves(schema: Schema) -> bool:
+    # An operator that returns strings, as it takes them, cannot compute with its elements.
     taken = {parameter.constraint for parameter in schema.inputs}
     moved = [o.constraint in taken and "tensor(string)" in o.types for o in schema.outputs]
     whole = [not any("float" in t or "double" in t for t in o.types) for o in schema.outputs]
@@ -86,10 +84,7 @@ def naming(schema: Schema) -> Attribute | None:
 def output_dtype(
     schema: Schema, output: Parameter, bound: Mapping[str, DType], attrs: Attrs
 ) -> DType | None:
-    """The dtype of an output: that of a type variable, the only one, or what an attribute names.
-
-    `bound` has the type variables of the inputs. None where only the operator itself can tell.
-    """
+    """The dtype of an output by type variables that inputs `bound`, or an attribute, if known."""
     if output.constraint in bound:
         return bound[output.constraint]
     if len(output.types) == 1:

@@ -60,7 +60,7 @@ def _attribute(attribute: Any) -> Attribute:
     stated = kind != "other" and proto.type != AttributeProto.UNDEFINED
     default = value_of(proto) if stated else None
     if default is None and kind == "int" and not attribute.required:
-        # Concat-1 says so in words alone.
+        # Concat-1 states it in words alone.
         words = re.search(r"Default value is (-?[0-9]+)\.", attribute.description)
         default = int(words[1]) if words else None
     return Attribute(attribute.name, kind, attribute.required, default, attribute.description)
@@ -101,11 +101,8 @@ def body(
     inputs: Sequence[tuple[DType, Sequence[int]] | None],
     outputs: int,
 ) -> Body | None:
-    """The function body of `op` in force at `opset`; None where the specification states none.
-
-    It may depend on the attributes, the inputs (None for one left out), and how many outputs.
-    """
-    # The types that onnx ships lack what is asked for below.
+    """The function body of `op` at `opset`, if any; omitted `inputs` are None."""
+    # onnx's type stubs lack the members used below.
     schema: Any = defs.get_schema(op.name, op.since, op.domain)
     node: Any = helper.make_node(
         op.name,

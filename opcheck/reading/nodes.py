@@ -23,9 +23,8 @@ class Mark:
 class FileNode:
     """One value: a scalar, a sequence (tuple) or a mapping (dict, never to be changed).
 
-    `mark` is where the value begins. `keys` tells where a mapping's keys are written; a key
-    whose value was refused (a duplicate's first mention excepted) stands in neither.
-    An alias is the very node it names, so a tree may share nodes and is never cyclic.
+    `mark` is where the value begins, `keys` where a mapping's keys are. A key whose value was
+    refused is in neither. An alias is the node it names: a tree may share nodes, but has no cycle.
     """
 
     value: PlainScalar | tuple[FileNode, ...] | dict[str, FileNode]
@@ -101,6 +100,6 @@ class Unreadable(OpcheckError):
         self.mark = mark
 
 
-def quoted(text: str, length: int = 60) -> str:
+def quoted(text: str) -> str:
     """A file's text for use in a message: in quotes, shortened, and harmless to a terminal."""
-    return repr(text if len(text) <= length else text[: length - 1] + "…")
+    return repr(text if len(text) <= 60 else text[:59] + "…")

@@ -41,7 +41,7 @@ _MINUS_ZERO: Final = re.compile("-0+")
 _BASES: Final = {"int": 10, "octal": 8, "hex": 16}
 _SPELT: Final = {type(None): "null", bool: "bool", int: "int", float: "float", str: "str"}
 _CORE: Final = "tag:yaml.org,2002:"
-#: The tags a file may state; what each admits is decided by `tagged`.
+#: The tags a file may state; `tagged` has the values that each admits.
 TAGS: Final = frozenset(_CORE + word for word in (*_SPELT.values(), "seq", "map"))
 WRONG_VERSION: Final = (
     "this file asks for another version of YAML",
@@ -140,7 +140,7 @@ def tagged(tag: str, text: str) -> PlainScalar:
 
 
 def named(value: object) -> str:
-    """Name the type of a value that is no plain scalar."""
+    """Name the type of a value that is no text."""
     if value is None:
         return "null"
     if isinstance(value, tuple | dict):
@@ -181,7 +181,7 @@ def unreadable(error: Exception, text: str, last: Mark) -> Unreadable:
 
 #: How many lists and mappings may stand within each other.
 DEPTH_LIMIT: Final = 64
-#: How many values a file may hold, each alias counting as much as what it stands for.
+#: How many values a file may hold; an alias counts as much as its target.
 NODE_LIMIT: Final = 1_000_000
 #: After so many problems in one file the rest of it is not read.
 PROBLEM_LIMIT: Final = 1000
@@ -191,8 +191,8 @@ _NO_KEYS: Final[dict[str, Mark]] = {}
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 
 
-#: In place of a key: the next value is one, or no key stands before it. That is so in a list, and
-#: where a key was refused, whose value is read and dropped.
+#: In place of a key: the next value is the key; or there is none: in a list, or because it was
+#: refused, so that its value is dropped.
 _AWAITED, _NO_KEY = object(), object()
 
 
@@ -206,7 +206,7 @@ class _Frame:
     anchor: str | None = None
     #: How many values the file held before this one.
     before: int = 0
-    #: The depth of what it holds.
+    #: The depth of its contents.
     height: int = 0
     entries: dict[str, FileNode] = field(default_factory=dict)
     keys: dict[str, Mark] = field(default_factory=dict)
@@ -230,7 +230,7 @@ class Builder:
         self._problems = problems
         self._problem_limit = len(problems) + PROBLEM_LIMIT
         self._anchors: dict[str, _Anchored | _Frame] = {}
-        #: What plain words were found to be: the same few come again and again.
+        #: Values of plain words, of which the same few come again and again.
         self._plain: dict[str, PlainScalar] = dict(WORDS)
         self._count = 0
         self._top: list[FileNode] = []
@@ -391,7 +391,6 @@ FILE_LIMIT: Final = 2 * 2**20
 #: How many %TAG directives a file may have: libyaml's time grows with the square of them.
 DIRECTIVE_LIMIT: Final = 16
 
-#: What is wrong with text of 16 or 32 bits a character, as Windows may save it.
 WIDE: Final = "this file is UTF-16 or UTF-32, not UTF-8"
 
 _WIDE_TEXT: Final = re.compile(rb"\xff\xfe|\xfe\xff|([ -~]\0+){2}|(\0+[ -~]){2}")
@@ -436,7 +435,7 @@ def read_text(text: str, file: str, problems: Problems) -> FileNode | None:
 
 
 def contents(path: Path) -> bytes:
-    """Return what a regular file holds. Raises Unreadable."""
+    """Return the bytes of a regular file. Raises Unreadable."""
     start = Mark(1, 1)
     try:
         status = path.stat()
@@ -481,7 +480,7 @@ def decoded(data: bytes) -> str:
 
 
 def _checked(text: str) -> str:
-    """The text without its byte order mark. Raises Unreadable for what no parser should see."""
+    """The text without its byte order mark. Raises Unreadable for text that is not parsed."""
     if len(text) > FILE_LIMIT:
         raise _too_large(len(text))
     text = text.removeprefix("\ufeff")
@@ -510,7 +509,7 @@ def _place(before: str) -> Mark:
 
 
 def shipped_folder(installed: str, checkout: str) -> Path:
-    """The folder `installed` inside the package or, in a checkout, `checkout` beside it."""
+    """The folder `installed` inside the package or, in a checkout, `checkout` next to it."""
     package = Path(opcheck.__file__).parent
     inside = package / installed
     return inside if inside.is_dir() else package.parent / checkout

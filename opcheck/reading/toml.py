@@ -1,4 +1,4 @@
-"""TOML as a tree whose values know their lines, which Python's own reader does not tell."""
+"""TOML as a tree whose values know their lines, which `tomllib` does not report."""
 
 import re
 import tomllib
@@ -10,7 +10,7 @@ from opcheck.reading.nodes import FileNode, Mark, Problems
 
 TomlPath: TypeAlias = tuple[str, ...]
 
-#: The file as a whole, for what cannot be found in its text.
+#: The file as a whole, for keys not found in its text.
 _WHOLE = Mark(0, 0)
 
 _WORD = r"""(?:[A-Za-z0-9_-]+|"(?:[^"\\]|\\.)*"|'[^']*')"""

@@ -13,16 +13,15 @@ from opcheck.reading.nodes import FileNode, Problems, quoted
 Model = TypeVar("Model", bound=BaseModel)
 Location: TypeAlias = tuple[str | int, ...]
 
-#: What must be, by pydantic's type of the finding; the braces are of its context.
+_MAPPING: Final = ("dict_type", "model_type", "model_attributes_type")
+#: Messages by pydantic's type of error; the braces refer to its context.
 _WORDS: Final = {
     "int_type": "must be a whole number",
     "float_type": "must be a number",
     "bool_type": "must be true or false",
     "string_type": "must be a text",
     "list_type": "must be a list",
-    "dict_type": "must be a mapping",
-    "model_type": "must be a mapping",
-    "model_attributes_type": "must be a mapping",
+    **dict.fromkeys(_MAPPING, "must be a mapping"),
     "literal_error": "must be {expected}",
     "greater_than_equal": "must be at least {ge}",
     "greater_than": "must be greater than {gt:g}",
@@ -50,11 +49,11 @@ def check(
     keys_below: Mapping[str, Sequence[str]] = MappingProxyType({}),
     hints: Mapping[str, str] = MappingProxyType({}),
 ) -> tuple[Model | None, list[Location]]:
-    """`node` as an instance of `model`, and the paths from it at which it has not the form.
+    """`node` as an instance of `model`, or None, and the paths of its malformed parts.
 
-    None, with every problem reported, where there are any. `keys_below` are those allowed below
-    steps of pydantic's locations, for "did you mean"; elsewhere those of `model` are meant. Steps
-    in angle brackets are tags, not keys. `hints` say how the values of some keys are written.
+    Every problem is reported. `keys_below` are the keys allowed below steps of pydantic's
+    locations, by default those of `model`. Steps in angle brackets are tags, not keys. `hints`
+    explain how the values of some keys are written.
     """
     try:
         return model.model_validate(node.plain()), []
@@ -64,7 +63,7 @@ def check(
     unknown = [p for p, finding in zip(paths, findings, strict=True) if _is_unknown(finding)]
     for path, finding in zip(paths, findings, strict=True):
         if finding["type"] == "missing":
-            # A key is not missing where one of those beside it is this one misspelt.
+            # An unknown key next to it may be this one, misspelt.
             beside = [str(other[-1]) for other in unknown if other[:-1] == path[:-1]]
             if not did_you_mean(str(path[-1]), beside):
                 message = f"{_spelt(path[:-1])}{path[-1]!r} is missing"
@@ -113,7 +112,7 @@ def _path(finding: Any, node: FileNode) -> Location:
 
 
 def _is_tag(step: str | int, here: FileNode | None) -> bool:
-    # By "[key]" pydantic says that the key before it is at fault itself.
+    # With "[key]" pydantic marks the key before it as wrong.
     is_tag = step == "[key]" or str(step).startswith("<")
     return is_tag and (here is None or here.get(step) is None)
 
@@ -133,7 +132,7 @@ def _reason(finding: Any) -> str:
 
 
 def _hint(finding: Any, path: Location, hints: Mapping[str, str]) -> str | None:
-    if finding["type"] in ("list_type", "dict_type", "model_type", "model_attributes_type"):
+    if finding["type"] in ("list_type", *_MAPPING):
         return hints.get(str(path[-1]) if path else "")
     if finding["type"] != "literal_error" or not isinstance(finding["input"], str):
         return None

@@ -156,7 +156,7 @@ class Recorder:
             place=place,
             digest=digest,
             dtype=case.dtype.name if case.dtype else None,
-            clause=quotation(case.clause, case.op) or case.clause,
+            clause=case.clause and (quotation(case.clause, case.op) or case.clause),
             question=question(case),
             repeat=repeat(result, self._backends),
             # Nobody asks how a sentence is read of which nothing went wrong.

@@ -26,7 +26,7 @@ MAX_VALUES = 4_000_000
 
 OPSETS_ARE = 'a list of numbers or "13+", or the word all'
 
-#: What a matrix may say of dtypes: those of a kind, or all, that the version allows.
+#: Words for dtypes in a matrix: those of these kinds that the version allows.
 _KINDS = {
     "all": ("float", "int", "bool", "string", "complex"),
     "floats": ("float",),
@@ -51,31 +51,29 @@ class CaseFile:
     domain: str = ""
     op: str = ""
     opsets: frozenset[int] = frozenset()
-    #: What was said, operator versions aside, and where: one mistake shows in many cases.
-    said: set[tuple[Mark, str]] = field(default_factory=set)
+    #: Messages, without operator versions, and their places: one mistake shows in many cases.
+    reported: set[tuple[Mark, str]] = field(default_factory=set)
 
 
 @dataclass(frozen=True)
 class Concrete:
-    """A case with nothing left to expand, still as nodes; `sweep` is what ids of one sweep share.
-
-    Where something was `lost`, reported and left out, nothing is said about what is missing.
-    """
+    """A case with nothing left to expand; `sweep` is the part of the id that one sweep shares."""
 
     id: str
     name: str
     row: str | None
     node: FileNode
+    #: What was reported and left out; nothing else is then reported as missing.
     lost: Omitted = Omitted.NOTHING
     sweep: str = ""
 
 
 class _IfAllowed(str):
-    """A dtype that a word stands for; versions that lack it have no such case."""
+    """A dtype that a word stands for; versions without it have no such case."""
 
 
 class Expansion:
-    """The expansion of one file; problems are reported, and what has them is left out."""
+    """The expansion of one file; malformed parts are reported and left out."""
 
     def __init__(self, file: CaseFile, root: FileNode, lost: Omitted) -> None:
         self.file, self.problems = file, file.problems
@@ -101,9 +99,9 @@ class Expansion:
             return
         for number, row in enumerate(rows.value, 1):
             label = self._label(row, number)
-            said = row.without(_NOT_IN_CASE)
-            left = {p: v for p, v in matrix.items() if not states(said, p)}
-            concrete = Concrete("", name, label, overlay(base, said), lost)
+            own_fields = row.without(_NOT_IN_CASE)
+            left = {p: v for p, v in matrix.items() if not states(own_fields, p)}
+            concrete = Concrete("", name, label, overlay(base, own_fields), lost)
             yield from self._points(concrete, left, sweep)
 
     def _since(self, known: int) -> Omitted:
@@ -152,7 +150,7 @@ class Expansion:
 
     def _affordable(self, base: FileNode, matrix: Matrix) -> bool:
         """Return True if the file stays within its limits; report once if it does not."""
-        # What is over its limit is not counted further, so that counting is bounded too.
+        # Counting ends at the limit, so that it is bounded too.
         if min(self.cases_left, self.values_left) < 0:
             return False
         count = prod(map(len, matrix.values()))
@@ -178,8 +176,8 @@ class Expansion:
             return str(number)
         known = isinstance(node.value, str | int) and not isinstance(node.value, bool)
         if not known or not _LABEL.fullmatch(str(node.value)):
-            said = f"got {shown(node.plain())}"
-            self._problem(node.mark, f"a label is made of letters, digits and _ . + -; {said}")
+            got = f"got {shown(node.plain())}"
+            self._problem(node.mark, f"a label is made of letters, digits and _ . + -; {got}")
         return str(node.value)
 
     def _matrix(self, owner: FileNode, plain: FileNode, field: str = "matrix") -> Matrix:
@@ -204,13 +202,13 @@ class Expansion:
                 found[path] = self._distinct(key, items)
             elif not isinstance(values.value, tuple) or not values.value:
                 hint = OPSETS_ARE if key == "opset" else None
-                said = f"must be a list of values, got {shown(values.plain())}"
-                message = "holds no value" if values.value == () else said
+                wrong = f"must be a list of values, got {shown(values.plain())}"
+                message = "holds no value" if values.value == () else wrong
                 self._problem(values.mark, f"{field} {quoted(key)}: {message}", hint)
         return found
 
     def _distinct(self, key: str, values: tuple[FileNode, ...]) -> tuple[FileNode, ...]:
-        """Without values that ids could not tell apart."""
+        """Drop values that ids could not distinguish, and report them."""
         found: dict[str, FileNode] = {}
         repeated: set[Mark] = set()
         for value in values:
@@ -224,7 +222,7 @@ class Expansion:
         return tuple(found.values())
 
     def _opsets(self, values: FileNode) -> object:
-        """The opsets that a matrix names; what is no list or word is returned as it is."""
+        """Return the opsets that a matrix names; anything but a list or a word, unchanged."""
         known = opset.versions(self.file.domain, self.file.op).items()
         versions = [version for version, schema in known if not schema.deprecated]
         if values.value == "all":

@@ -128,7 +128,7 @@ def _values(resolver: Resolver, case: model.Case, answer: object, path: Location
         fields = tensors[output.name]
         place = (*path, output.name)
         if output.dtype is None and getattr(fields, "dtype", None) is None:
-            # What is wrong with the inputs has been said, and may be the reason.
+            # Problems of the inputs have been reported, and may be the reason.
             if resolver.sound:
                 message = f"{output.name}: its dtype does not follow from the inputs"
                 resolver.lacking(resolver.node.at(place), message, "{value: …, dtype: …} states it")
@@ -241,22 +241,20 @@ def spelt(parameters: Iterable[Parameter]) -> list[str]:
     return [f"{p.stem}_0" if p.option == "variadic" else p.name for p in parameters]
 
 
-def missing(parameters: Sequence[Parameter], names: Iterable[str]) -> list[str]:
-    """The mandatory parameters that `names` leaves out; a variadic one needs tensors from 0 on."""
+def missing(parameters: Sequence[Parameter], names: Iterable[str]) -> Iterator[str]:
+    """Yield mandatory parameters missing in `names`; a variadic one needs tensors from 0 on."""
     found = [place(parameters, name) for name in names]
-    lacking = []
     for number, parameter in enumerate(parameters):
         counts = sorted(place[1] for place in found if place and place[0] == number)
         if parameter.option == "single" and not counts:
-            lacking.append(parameter.name)
+            yield parameter.name
         elif parameter.option == "variadic" and counts != list(range(max(len(counts), 1))):
             gap = next(k for k in range(len(counts) + 1) if k not in counts)
-            lacking.append(f"{parameter.stem}_{gap}")
-    return lacking
+            yield f"{parameter.stem}_{gap}"
 
 
 def slots(parameters: Sequence[Parameter], names: Iterable[str]) -> tuple[str, ...]:
-    """The names in the operator's order, "" for what is left out before the last of them."""
+    """The names in the operator's order, "" for one left out before the last."""
     places = sorted((at, name) for name in names if (at := place(parameters, name)))
     ordered: list[str] = []
     for number, parameter in enumerate(parameters):
@@ -281,7 +279,7 @@ def resolve_inputs(resolver: Resolver, schema: Schema) -> tuple[model.TensorSpec
             continue
         types = schema.inputs[found[0]].types
         allowed = [dtype for dtype in DTYPES.values() if dtype.text in types]
-        # An input beside the leading one may have one dtype alone, such as K of TopK.
+        # Another input than the leading one may have one dtype alone, such as K of TopK.
         only = len(allowed) == 1 and found[0] != schema.lead
         dtype = allowed[0] if only else resolver.dtype
         if spec := resolver.tensor(name, ("inputs", name), tensor, dtype):
@@ -302,7 +300,7 @@ def resolve_inputs(resolver: Resolver, schema: Schema) -> tuple[model.TensorSpec
 def bindings(
     resolver: Resolver, schema: Schema, inputs: tuple[model.TensorSpec, ...]
 ) -> dict[str, DType]:
-    """The dtype of each type constraint, as the first input with it says."""
+    """The dtype of each type constraint, by the first input with it."""
     bound: dict[str, DType] = {}
     for spec in inputs:
         found = place(schema.inputs, spec.name)
@@ -333,7 +331,7 @@ def resolve_attributes(resolver: Resolver, schema: Schema) -> model.Attrs:
         if typed:
             attribute = attribute or Attribute(name, "other", False, None)
         if value is None and not resolver.needs_answer:
-            continue  # A legal twin leaves out what is illegal.
+            continue  # A legal twin omits an illegal attribute.
         if attribute is None:
             unknown.append(name)
             has = f"has: {', '.join(schema.attributes) or 'none'}"
@@ -359,7 +357,7 @@ def resolve_attributes(resolver: Resolver, schema: Schema) -> model.Attrs:
 
 
 def attribute_value(attribute: Attribute, value: Any) -> model.AttrValue:
-    """`value` in the attribute's declared type; raises ValueError with what it must be."""
+    """`value` in the attribute's declared type; raises ValueError for any other."""
     kind = attribute.type.removesuffix("s")
     if kind not in _SCALARS:
         raise ValueError("holds a tensor, graph or type, which case files cannot write")
@@ -372,7 +370,7 @@ def attribute_value(attribute: Attribute, value: Any) -> model.AttrValue:
 
 
 def typed_value(attribute: Attribute, value: Mapping[str, Any]) -> model.AttrValue | model.Typed:
-    """The value of `{type: value}`; raises ValueError with what it must be."""
+    """The value of `{type: value}`; raises ValueError for anything else."""
     if len(value) != 1 or not value.keys() <= {*model.ATTRIBUTE_TYPES}:
         kinds = ", ".join(model.ATTRIBUTE_TYPES)
         raise ValueError(f"must be a value, or {{type: value}} with one of {kinds}")

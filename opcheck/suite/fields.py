@@ -132,12 +132,12 @@ class TensorFields(Fields):
     initializer: bool | None = _optional("A constant of the model, not fed.")
 
 
-#: The fills: keys of a tensor of which exactly one goes with `shape`.
+#: The fills: keys of a tensor; exactly one goes with `shape`.
 FILLS = (
     *("constant", "arange", "uniform", "normal", "integers"),
     *("choice", "permutation", "specials"),
 )
-#: The keys of a tensor that say what is in it; a nearer one replaces a farther one.
+#: The keys that state a tensor's contents; a nearer one replaces a farther one.
 CONTENTS = ("value", "file", *FILLS)
 
 
@@ -455,7 +455,7 @@ def _is_tensor(path: FieldPath) -> bool:
 def _without_replaced(
     base: FileNode, path: FieldPath, nearer: Collection[str]
 ) -> dict[str, FileNode]:
-    """The fields at `path`, without a tensor's content if `nearer` says another."""
+    """The fields at `path`, without a tensor's content if `nearer` states another."""
     replaced = _is_tensor(path) and any(key in nearer for key in CONTENTS)
     return (base.without(CONTENTS) if replaced else base).entries
 
@@ -492,17 +492,14 @@ class Omitted(IntEnum):
 
     NOTHING = 0
     SOMETHING = 1
-    #: The expectation, or what may have been meant as one.
+    #: The expectation, or a key that may be a misspelt one.
     EXPECTATION = 2
 
 
 def validate(
     model: type[validation.Model], node: FileNode, file: str, problems: Problems
 ) -> tuple[validation.Model | None, FileNode, Omitted]:
-    """`node` as an instance of `model`, the node that it was made of, and what that lacks.
-
-    Malformed fields are reported and left out. None if nothing can be made of the rest.
-    """
+    """Return `node` as `model` or None, the node without malformed fields, and what they were."""
     hints = _HINTS | _FILE if model is HeadFields else _HINTS
     found, faults = validation.check(model, node, file, problems, _KEYS, hints)
     if not faults:
@@ -515,7 +512,7 @@ def validate(
 
 
 def _without_faults(node: FileNode, paths: Iterable[validation.Location]) -> FileNode:
-    """`node` without the fields that the paths lead into; of `inputs` and `rows`, without one."""
+    """`node` without the fields that the paths lead into, or the item of `inputs` and `rows`."""
     below: dict[str | int, list[validation.Location]] = {}
     for path in paths:
         if path:

@@ -30,7 +30,7 @@ _LINE = 1 << 10
 #: A test's folder lies so far below that of the manifest.
 _TESTS_BELOW = 2
 _NAME_THE_WHOLE = f"name the folder of {gm.MANIFEST}"
-#: What stands in a manifest at its end, and at its beginning.
+#: Texts at the end and at the beginning of every manifest.
 _MARKS = (b'"type": "opcheck golden files"', b'{\n "cases": [\n  {\n   "clause": "')
 
 
@@ -63,12 +63,12 @@ def strange(folder: Path, listing: Listing, manifest: gm.Manifest, data: bytes) 
 
 
 def unusual(listing: Listing) -> list[Finding]:
-    """Return entries that no golden folder may hold, whatever its manifest says."""
+    """Return entries that no golden folder may hold, whatever its manifest lists."""
     return [*(Finding(*one) for one in listing.others.items()), *_alike(listing)]
 
 
 def damage(folder: Path, part: str) -> tuple[gm.Manifest | None, list[Finding]]:
-    """The manifest of a folder, and what is wrong with tests at path `part`; computes no answer."""
+    """Return the manifest of a folder, and problems of the tests at path `part`."""
     try:
         manifest, data = gm.read_manifest(folder)
     except FileNotFoundError:
@@ -152,35 +152,31 @@ def list_files(folder: Path) -> Listing:
     return Listing(frozenset(files), frozenset(folders), others)
 
 
-def _alike(listing: Listing) -> list[Finding]:
-    """Names that some file systems do not tell apart."""
+def _alike(listing: Listing) -> Iterator[Finding]:
+    """Yield names that some file systems cannot distinguish."""
     first: dict[str, str] = {}
-    found = []
     for path in sorted({*listing.files, *listing.folders, *listing.others}):
         other = first.setdefault(path.casefold(), path)
         if other != path:
-            found.append(Finding(path, f"differs from {other} only by the case of its letters"))
-    return found
+            yield Finding(path, f"differs from {other} only by the case of its letters")
 
 
-def _contradictions(manifest: gm.Manifest) -> list[Finding]:
-    found = []
+def _contradictions(manifest: gm.Manifest) -> Iterator[Finding]:
     ids = Counter(case.id.casefold() for case in manifest.cases)
     folders = Counter(test.folder.casefold() for test in manifest.tests)
     for what, names in (("cases", ids), ("tests", folders)):
         for name, count in names.items():
             if count > 1:
-                found.append(Finding(gm.MANIFEST, f"{count} {what} are called {name}"))
+                yield Finding(gm.MANIFEST, f"{count} {what} are called {name}")
     for case in manifest.cases:
         if not case.tests:
-            found.append(Finding(gm.MANIFEST, f"{case.id} has no test"))
+            yield Finding(gm.MANIFEST, f"{case.id} has no test")
         for test in case.tests:
             kind = "rejected" if test.refused and case.rule != "open" else case.rule
             if not test.folder.startswith(f"{kind}/"):
-                found.append(Finding(test.folder, f"belongs into {kind}/, by its rule"))
+                yield Finding(test.folder, f"belongs into {kind}/, by its rule")
             if not test.data_sets:
-                found.append(Finding(test.folder, "has no data set"))
-    return found
+                yield Finding(test.folder, "has no data set")
 
 
 def _sums(folder: Path, manifest: gm.Manifest, digest: str, listing: Listing) -> list[Finding]:
@@ -208,17 +204,16 @@ def _sums(folder: Path, manifest: gm.Manifest, digest: str, listing: Listing) ->
     return [Finding(gm.SUMS, f"says something else than {gm.MANIFEST}, first {where}")]
 
 
-def _missing_and_extra(listed: set[str], listing: Listing) -> list[Finding]:
-    """Files that are not there, and what is there that the manifest does not list."""
-    found = [Finding(path, "is missing") for path in listed - listing.files - {*listing.others}]
+def _missing_and_extra(listed: set[str], listing: Listing) -> Iterator[Finding]:
+    """Yield listed files that are missing, and entries that the manifest does not list."""
+    yield from (Finding(p, "is missing") for p in listed - listing.files - {*listing.others})
     known = {parent for path in listed for parent in _parents(path)}
     for path in sorted(listing.folders - known):
         if not any(parent in listing.folders - known for parent in _parents(path)):
-            found.append(Finding(path, "is in no test"))
+            yield Finding(path, "is in no test")
     for path in listing.files - listed - {gm.MANIFEST, gm.SUMS}:
         if all(parent in known for parent in _parents(path)):
-            found.append(Finding(path, f"is not in the {gm.MANIFEST}"))
-    return found
+            yield Finding(path, f"is not in the {gm.MANIFEST}")
 
 
 def _parents(path: str) -> list[str]:
@@ -226,17 +221,17 @@ def _parents(path: str) -> list[str]:
     return ["/".join(parts[:count]) for count in range(1, len(parts))]
 
 
-#: The folder of golden files, and what it says of its tests.
+#: The folder of golden files, and its manifest.
 GoldenFolder: TypeAlias = tuple[Path, gm.Manifest]
 
 
-def golden_above(root: Path, told: FileMessages) -> GoldenFolder | None:
-    """The golden folder that `root` is or lies in, if any; problems of these tests go to `told`."""
+def golden_above(root: Path, problems: FileMessages) -> GoldenFolder | None:
+    """Return the golden folder that `root` is or lies in; adds problems of tests to `problems`."""
     whole = root.resolve()
     for folder in (whole, *whole.parents[:_TESTS_BELOW]):
         if _is_ours(folder):
             manifest, findings = damage(folder, whole.relative_to(folder).as_posix())
-            told += [(folder / one.path, one.message) for one in findings]
+            problems += [(folder / one.path, one.message) for one in findings]
             return (folder, manifest) if manifest else None
     return None
 
@@ -264,17 +259,14 @@ def orphans(tests: Iterable[Path]) -> Iterator[tuple[Path, str]]:
 def as_cases(
     golden: GoldenFolder, root: Path, found: Mapping[Path, Sequence[Case]]
 ) -> Iterator[Case]:
-    """The cases of the tests that were `found` below `root`, by their folders.
-
-    The tests of an undecided text are one case; a model to be refused has its legal twin.
-    """
+    """The cases of tests `found` below `root`; all answers to an undecided text are one case."""
     folder, manifest = golden
     place = root.resolve().relative_to(folder)
     tests = {(place / path.relative_to(root)).as_posix(): found[path] for path in found}
     named = {test.folder: (case, test) for case in manifest.cases for test in case.tests}
     for name, cases in tests.items():
         if name not in named:
-            continue  # which is told
+            continue  # `damage` reports it
         case, test = named[name]
         if test.alternative:
             folders = {one.folder: one for one in case.tests if one.alternative}
@@ -323,7 +315,6 @@ def _undecided(
 
 
 def _asked(case: Case) -> tuple[object, ...]:
-    """Return a test's question in a form that can be compared."""
     arrays = [spec.content.values for spec in case.inputs if isinstance(spec.content, Given)]
     tensors = [(one.dtype.name, one.shape, content(one)) for one in arrays]
     return case.model, case.ports, tuple(tensors)

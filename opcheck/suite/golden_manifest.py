@@ -91,7 +91,7 @@ class DataSetFields(ManifestFields):
 
 
 class TestFields(ManifestFields):
-    """One folder. With a `refused`, which says why, its model is to be refused."""
+    """One folder; `refused` is the reason why its model is to be refused, or ""."""
 
     folder: Folder
     node: ManifestNode
@@ -227,10 +227,10 @@ def spelt(value: Any) -> Any:
     return value
 
 
-def value_of(said: Any) -> Any:
+def value_of(stored: Any) -> Any:
     """The value that `spelt` wrote."""
-    if isinstance(said, OtherType):
-        return Typed(said.type, value_of(said.value))
-    if isinstance(said, tuple):
-        return tuple(map(value_of, said))
-    return float(said.number) if isinstance(said, Special) else said
+    if isinstance(stored, OtherType):
+        return Typed(stored.type, value_of(stored.value))
+    if isinstance(stored, tuple):
+        return tuple(map(value_of, stored))
+    return float(stored.number) if isinstance(stored, Special) else stored

@@ -1,4 +1,4 @@
-"""From what a command names to cases: case files, folders, test data, models, and node tests."""
+"""Load cases from case files, folders, test data, models, and node tests."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _PREFIX = "test_"
 _MODEL = ".onnx"
 #: Where a shipped file states its operator.
 _OPERATOR = re.compile(r"^op: *(\S+)", re.MULTILINE)
-#: The shipped cases of some operators; ledgers and golden files ask for all of them again.
+#: The shipped cases of some operators, cached: ledgers and golden files need all of them again.
 _shipped = cache(lambda ops: _load((), ops))
 #: No more of models and their inputs is held at once, in bytes.
 MAX_HELD = 4 << 30
@@ -46,10 +46,7 @@ def shipped_suites() -> Path:
 
 
 def load(paths: Sequence[Path] = (), ops: Collection[str] = ()) -> tuple[Case, ...]:
-    """The cases of files and folders; without any, of the shipped suites, or of those of `ops`.
-
-    Raises CaseFileError with every problem of every file.
-    """
+    """Load cases from `paths`, else from the shipped suites of `ops`; raises CaseFileError."""
     return _load(paths) if paths else _shipped(frozenset(ops))
 
 
@@ -101,7 +98,7 @@ def _files(paths: Sequence[Path], problems: Problems) -> Iterator[CaseFile]:
     seen: set[Path] = set()
     for path in paths:
         found = [path]
-        if os.path.isdir(path):  # noqa: PTH112  # Path's raises what reading a file tells better
+        if os.path.isdir(path):  # noqa: PTH112  # Path's raises; reading reports it better
             known = len(problems)
             found = _in_folder(path, problems)
             if not found and len(problems) == known:
@@ -152,13 +149,13 @@ def _real(path: Path) -> Path:
 
 
 def _cases(file: CaseFile, root: FileNode, sizes: Sizes | None) -> Mapping[str, list[Case]]:
-    """The cases of both lists: mistakes are told of each, whichever is asked for."""
+    """The cases of both lists, so that problems of both are reported."""
     head, rest, lost = validate(HeadFields, root, file.name, file.problems)
     if head:
         file = replace(file, domain=head.domain, op=head.op)
     known = head is not None and _is_operator(file, root)
     given = root.entries
-    # One that is misspelt is told as such.
+    # A misspelt key is reported as such.
     if head and not ({*given} & {*_LISTS} or did_you_mean("cases", given)):
         file.problems.add(file.name, root.mark, "'cases' is missing")
     cases: dict[str, list[Case]] = {}
@@ -174,7 +171,7 @@ def _cases(file: CaseFile, root: FileNode, sizes: Sizes | None) -> Mapping[str, 
             concretes = [*chain.from_iterable(map(sizes, concretes))] if sizes else concretes
             opsets = (concrete.node.get("opset") for concrete in concretes)
             numbers = [node.value for node in opsets if node and isinstance(node.value, int)]
-            of_entry = replace(file, opsets=frozenset(numbers), said=set())
+            of_entry = replace(file, opsets=frozenset(numbers), reported=set())
             cases[part] += filter(None, (resolve(of_entry, concrete) for concrete in concretes))
     return cases
 
@@ -209,15 +206,12 @@ def check_unique(cases: Sequence[Case], problems: Problems) -> None:
 def load_all(
     paths: Sequence[Path] = (), dims: Mapping[str, int] | None = None, ops: Collection[str] = ()
 ) -> tuple[Case, ...]:
-    """As `load`, for `paths` of any kind; `dims` are sizes that models leave open.
-
-    Raises UsageError, and CaseFileError with every problem of every file.
-    """
+    """As `load`, from paths of any kind; `dims` are open sizes of models; raises UsageError."""
     from opcheck.suite.models import DimSizes, case_of_model, cases_of
 
     files = [path for path in paths if not _is_of_models(path)]
     cases = [*load(files, ops)] if files or not paths else []
-    problems, told = Problems(), list[tuple[Path, str]]()
+    problems, messages = Problems(), list[tuple[Path, str]]()
     models = []
     for path in dict.fromkeys(path for path in paths if path not in files):
         if is_node_tests(path):
@@ -226,11 +220,11 @@ def load_all(
         elif path.suffix == _MODEL:
             models.append(path)
         else:
-            cases += _test_data(path, told)
+            cases += _test_data(path, messages)
     sizes = DimSizes(dims or {})
-    cases += filter(None, (case_of_model(path, sizes, told) for path in models))
+    cases += filter(None, (case_of_model(path, sizes, messages) for path in models))
     sizes.check()
-    for path, message in told:
+    for path, message in messages:
         problems.add(str(path), _WHOLE_FILE, message)
     check_unique(cases, problems)
     problems.raise_if_any()
@@ -238,7 +232,7 @@ def load_all(
 
 
 def check_case_files(paths: Sequence[Path], command: str) -> None:
-    """Raise UsageError for what is no case file, and a command can do nothing with."""
+    """Raise UsageError for a path of models, which `command` does not take."""
     for path in paths:
         if _is_of_models(path):
             raise UsageError(f"{path}: opcheck {command} takes case files only, no models")
@@ -289,34 +283,34 @@ def _is_test_data(path: Path) -> bool:
     return bool(tests)
 
 
-def _test_data(root: Path, told: FileMessages) -> Iterator[Case]:
+def _test_data(root: Path, messages: FileMessages) -> Iterator[Case]:
     from opcheck.graph.test_data import is_test, read_test
     from opcheck.suite.golden_files import as_cases, golden_above, orphans
     from opcheck.suite.models import cases_of
 
-    golden = golden_above(root, told)
+    golden = golden_above(root, messages)
     found: dict[Path, list[Case]] = {}
     room = MAX_HELD
 
     def unreadable(error: OSError) -> None:
-        told.append((Path(error.filename), f"this folder cannot be read: {error.strerror}"))
+        messages.append((Path(error.filename), f"this folder cannot be read: {error.strerror}"))
 
     for where, folders, names in _walk_tests(root, unreadable):
         if not is_test([*names, *folders]):
             for link in (where / name for name in folders if (where / name).is_symlink()):
-                told.append((link, "links to folders are not followed"))
+                messages.append((link, "links to folders are not followed"))
             continue
         folders.clear()
         name = where.relative_to(root).as_posix() if where != root else where.resolve().name
         if not (name.isprintable() and name.isascii()):
-            told.append((where, f"a test's name must be printable ASCII, not {name!a}"))
+            messages.append((where, f"a test's name must be printable ASCII, not {name!a}"))
             continue
-        test = read_test(where, name, told, answered=golden is None)
+        test = read_test(where, name, messages, answered=golden is None)
         for case in cases_of(test, Source(str(root), 0, 0)) if test else ():
             room -= len(case.model or b"") + sum(spec.nbytes for spec in case.inputs)
             if room < 0:
                 limit = f"tests of more than {MAX_HELD >> 30} GiB: name fewer of them at once"
-                told.append((root, limit))
+                messages.append((root, limit))
                 break
             found.setdefault(where, []).append(case)
         if room < 0:
@@ -324,7 +318,7 @@ def _test_data(root: Path, told: FileMessages) -> Iterator[Case]:
     if golden:
         yield from as_cases(golden, root, found)
     else:
-        told += orphans(found)
+        messages += orphans(found)
         yield from chain.from_iterable(found.values())
 
 

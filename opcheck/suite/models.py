@@ -8,6 +8,7 @@ from math import prod
 from pathlib import Path
 from typing import TypeAlias
 
+from opcheck import model
 from opcheck.dtypes import DTYPES, element_type
 from opcheck.engine import operator_of
 from opcheck.errors import UsageError, did_you_mean
@@ -16,30 +17,16 @@ from opcheck.graph.model_files import DeclaredTensor, declared_inputs, read_mode
 from opcheck.graph.nodes import opset_of, random_outputs, stated
 from opcheck.graph.tensors import BeyondOpcheck, initializers
 from opcheck.graph.test_data import FileMessages, ModelTest
-from opcheck.model import (
-    GRAPH,
-    Agreement,
-    Array,
-    Case,
-    Fill,
-    Given,
-    OutputSpec,
-    Port,
-    Source,
-    TensorSpec,
-    Tolerance,
-    Value,
-    Values,
-)
+from opcheck.model import Array, Case, Port, Source, TensorSpec, Tolerance, Value
 from opcheck.suite.tensors import MAX_ELEMENTS
 
 Tensors: TypeAlias = tuple[TensorSpec, ...]
-#: What ONNX's runner allows bfloat16, where no other float is, at the least: two ULP.
+#: The least rtol of ONNX's runner where all floats are bfloat16: two ULP.
 _BFLOAT16 = 2.0**-6
 #: How far answers may lie apart. Errors add up over a graph, so that this is more than ONNX's
 #: runner allows one node.
 TOLERANCE = Tolerance(rtol=1e-3, atol=1e-4)
-#: What inputs are made up of: numbers of a size that is usual between layers, and small indices.
+#: Fills of inputs: numbers of a size that is usual between layers, and small indices.
 _FILLS: dict[str, tuple[str, tuple[float, ...]]] = {
     "float": ("normal", (0.0, 1.0)),
     "int": ("integers", (0.0, 3.0)),
@@ -49,12 +36,12 @@ _FILLS: dict[str, tuple[str, tuple[float, ...]]] = {
 
 def cases_of(test: ModelTest, source: Source) -> Iterator[Case]:
     """A case for each data set of a test, judged by the test's tolerance as ONNX's runner does."""
-    model, random = _WholeModel(test.model), random_outputs(test.model)
+    whole, random = _WholeModel(test.model), random_outputs(test.model)
     outputs = [info.name for info in test.model.graph.output]
     for data in test.data_sets:
         row = str(data.number) if len(test.data_sets) > 1 else None
         inputs, ports = _specs([info.name for info in test.fed], data.inputs)
-        case = model.case(test.name, inputs, ports, source)
+        case = whole.case(test.name, inputs, ports, source)
         wanted, wanted_ports = _specs(outputs, data.outputs)
         floats = {spec.dtype.name for spec in wanted if spec.dtype.kind == "float"}
         rtol = max(test.rtol, _BFLOAT16) if floats == {"bfloat16"} else test.rtol
@@ -62,44 +49,44 @@ def cases_of(test: ModelTest, source: Source) -> Iterator[Case]:
             case,
             id=f"{test.name}#{row}" if row else test.name,
             row=row,
-            expect=Values(wanted, wanted_ports, random),
+            expect=model.Values(wanted, wanted_ports, random),
             tolerance=Tolerance(rtol=rtol, atol=test.atol),
             beyond=data.beyond,
         )
 
 
 class _WholeModel:
-    """A model, looked at once, and what it is made into a case of."""
+    """A model, analyzed and serialized once for all its cases."""
 
-    def __init__(self, model: ModelProto) -> None:
-        self.proto, self.node = model, stated(model)
-        self.data = model.SerializeToString(deterministic=True)
+    def __init__(self, proto: ModelProto) -> None:
+        self.proto, self.node = proto, stated(proto)
+        self.data = proto.SerializeToString(deterministic=True)
 
     def case(self, name: str, inputs: Tensors, ports: tuple[Port, ...], source: Source) -> Case:
-        """The model on these inputs; of backends it is asked that they agree."""
+        """The model on these inputs; backends are to agree on it."""
         node = self.node
         # The initializers that the node reads, and nobody feeds.
         unfed = {*node.slots} - {port.name for port in ports} if node else ()
         found = initializers(self.proto, unfed).items()
         constants = tuple(_spec(name, array, initializer=True) for name, array in found)
-        # What the engine takes: plain tensors of its own types.
+        # The engine takes plain tensors of its own types.
         plain = all(port.form == "tensor" for port in ports)
         plain &= all(tensor.dtype.name in DTYPES for tensor in (*constants, *inputs))
         known = node if node and operator_of(node.op) and node.plain and plain else None
-        # An operator of the engine on what the engine does not take is a graph like any other.
+        # An operator of the engine on other inputs is a graph like any other.
         alone = node if node and not operator_of(node.op) else known
         types = {spec.dtype for spec in inputs}
         return Case(
             id=name,
             name=name,
-            op=alone.op if alone else GRAPH,
+            op=alone.op if alone else model.GRAPH,
             opset=node.opset if node else opset_of(self.proto),
             dtype=types.pop() if len(types) == 1 else None,
             attrs=alone.attrs if alone else {},
             inputs=(*inputs, *constants) if known else inputs,
             slots=known.slots if known else (),
-            outputs=tuple(OutputSpec(info.name, None) for info in self.proto.graph.output),
-            expect=Agreement(),
+            outputs=tuple(model.OutputSpec(info.name, None) for info in self.proto.graph.output),
+            expect=model.Agreement(),
             source=source,
             model=self.data,
             ports=ports,
@@ -107,7 +94,7 @@ class _WholeModel:
 
 
 def _specs(names: Sequence[str], values: Sequence[Value]) -> tuple[Tensors, tuple[Port, ...]]:
-    """Values as tensors in a row, and which of the model's they are."""
+    """Values as tensors in a row, with their ports."""
     tensors: list[TensorSpec] = []
     ports = []
     for name, value in zip(names, values, strict=False):
@@ -126,7 +113,7 @@ def _specs(names: Sequence[str], values: Sequence[Value]) -> tuple[Tensors, tupl
 def _spec(name: str, array: Array, *, initializer: bool = False) -> TensorSpec:
     dtype = element_type(array)
     assert dtype
-    return TensorSpec(name, dtype, array.shape, Given(array), initializer=initializer)
+    return TensorSpec(name, dtype, array.shape, model.Given(array), initializer=initializer)
 
 
 class DimSizes:
@@ -138,7 +125,7 @@ class DimSizes:
         self.used: set[str] = set()
 
     def of(self, name: str, axis: int, size: int | str) -> int | None:
-        """The size of an axis, None if nobody says."""
+        """The size of an axis, None if unknown."""
         place = f"{name}[{axis}]"
         if isinstance(size, int):
             return size
@@ -155,41 +142,41 @@ class DimSizes:
             raise UsageError(f"--dim {name}: no model here has a size of that name", hint)
 
 
-def case_of_model(path: Path, sizes: DimSizes, told: FileMessages) -> Case | None:
-    """The model in a file as a case; None where it has problems, which go to `told`."""
-    known = len(told)
+def case_of_model(path: Path, sizes: DimSizes, messages: FileMessages) -> Case | None:
+    """The model in a file as a case; None if it has problems, added to `messages`."""
+    known = len(messages)
     if not (str(path).isprintable() and str(path).isascii()):
-        told.append((path, "the name must be printable ASCII"))
+        messages.append((path, "the name must be printable ASCII"))
         return None
     beyond = ""
     sizes.used.clear()
     specs: list[TensorSpec] = []
     try:
-        model = read_model(path)
-        if random := random_outputs(model):
+        proto = read_model(path)
+        if random := random_outputs(proto):
             raise BeyondOpcheck(f"outputs that are drawn at random: {', '.join(sorted(random))}")
-        specs = [*_inputs(declared_inputs(model), sizes, told, path)]
+        specs = [*_inputs(declared_inputs(proto), sizes, messages, path)]
     except BeyondOpcheck as error:
         beyond = str(error)
     except ValueError as error:
-        told.append((path, str(error)))
-    if len(told) > known:
+        messages.append((path, str(error)))
+    if len(messages) > known:
         return None
     ports = tuple(Port(spec.name) for spec in specs)
-    case = _WholeModel(model).case(path.as_posix(), tuple(specs), ports, Source(str(path), 0, 0))
+    case = _WholeModel(proto).case(path.as_posix(), tuple(specs), ports, Source(str(path), 0, 0))
     said = tuple(f"--dim={name}={sizes.given[name]}" for name in sorted(sizes.used))
     return replace(case, tolerance=TOLERANCE, beyond=beyond, said=said)
 
 
 def _inputs(
-    declared: Iterable[DeclaredTensor], sizes: DimSizes, told: FileMessages, path: Path
+    declared: Iterable[DeclaredTensor], sizes: DimSizes, messages: FileMessages, path: Path
 ) -> Iterator[TensorSpec]:
-    """Every input with values made up, those of each its own."""
+    """Make up values for every input."""
     for seed, (name, dtype, declared_sizes) in enumerate(declared):
         if dtype.kind not in _FILLS or dtype.name not in DTYPES:
             raise BeyondOpcheck(f"no values are made up for {dtype} (input {name!r})")
         if declared_sizes is None:
-            told.append((path, f"input {name!r} is declared without a shape"))
+            messages.append((path, f"input {name!r} is declared without a shape"))
             continue
         shape: list[int] = []
         for axis, declared_size in enumerate(declared_sizes):
@@ -197,13 +184,13 @@ def _inputs(
             if size is None:
                 dim = declared_size or f"'{name}[{axis}]'"
                 unsaid = f"nobody says how large axis {axis} is: --dim {dim}=N"
-                told.append((path, f"input {name!r}: {unsaid}"))
+                messages.append((path, f"input {name!r}: {unsaid}"))
             else:
                 shape.append(size)
         if len(shape) < len(declared_sizes):
             continue
         if any(size < 0 for size in shape) or prod(shape) > MAX_ELEMENTS:
             limit = f"0 to {MAX_ELEMENTS:,} elements are made up"
-            told.append((path, f"input {name!r} is declared as {dtype}{shape}: {limit}"))
+            messages.append((path, f"input {name!r} is declared as {dtype}{shape}: {limit}"))
             continue
-        yield TensorSpec(name, dtype, tuple(shape), Fill(*_FILLS[dtype.kind], seed))
+        yield TensorSpec(name, dtype, tuple(shape), model.Fill(*_FILLS[dtype.kind], seed))

@@ -1,7 +1,7 @@
 """From a concrete case's fields to a Case, checked against the operator's schema.
 
 Reports, at its place, every attribute, input, output and type that the operator does not have.
-A case that expects (or admits) a rejection may break the schema: that is what it tests.
+A case that expects (or admits) a rejection may break the schema, since it tests just that.
 """
 
 from collections.abc import Iterable, Iterator
@@ -43,7 +43,7 @@ class Resolver:
     file: CaseFile
     concrete: Concrete
     fields: f.CaseFields
-    #: False for a legal twin, of which nothing is asked but that it runs.
+    #: False for a legal twin, which only has to run.
     needs_answer: bool
     version: str = ""
     sound: bool = True
@@ -98,13 +98,13 @@ class Resolver:
     def problem(self, mark: Mark, message: str, hint: str | None = None) -> None:
         """Report one problem of this case, unless a case at another version showed it before."""
         self.sound = False
-        said = mark, message.replace(self.version, "") if self.version else message
-        if said not in self.file.said:
-            self.file.said.add(said)
+        problem = mark, message.replace(self.version, "") if self.version else message
+        if problem not in self.file.reported:
+            self.file.reported.add(problem)
             self.file.problems.add(self.file.name, mark, message, hint)
 
     def lacking(self, mark: Mark, message: str, hint: str | None = None) -> None:
-        """Report that something is missing; where a fault was left out, that may be it."""
+        """Report something missing, unless it may be a fault that was left out."""
         if not self.concrete.lost:
             self.problem(mark, message, hint)
 
@@ -149,7 +149,7 @@ class Resolver:
         if not self.sound:
             return None
         found = Problems()
-        case = resolve(replace(self.file, problems=found, said=set()), concrete, False)
+        case = resolve(replace(self.file, problems=found, reported=set()), concrete, False)
         for problem in found:
             mark = Mark(problem.line, problem.column)
             self.problem(mark, f"the legal twin is not legal: {problem.message}", problem.hint)
@@ -183,7 +183,7 @@ class Resolver:
         if self.fields.tolerance is None:
             return Tolerance(ulp=0) if expectation.is_exact(case) else None
         stated = [spec.dtype for spec in expectation.stated(case.expect)]
-        # An output whose dtype only the answer can tell has at most the steps of the widest.
+        # An output whose dtype is open has at most the steps of the widest.
         declared = [output.dtype or DTYPES["float64"] for output in case.outputs]
         try:
             return tolerance_of(self.fields.tolerance, self.dtype, [*declared, *stated])
@@ -209,7 +209,7 @@ def tolerance_of(stated: ToleranceField, dtype: DType | None, dtypes: Iterable[D
 
 
 def _check_tolerance(tolerance: Tolerance, dtype: DType) -> None:
-    """Refuse what admits answers that are wrong in every digit."""
+    """Raise ValueError if it admits answers that are wrong in every digit."""
     if tolerance.rtol >= 1:
         raise ValueError(f"rtol {tolerance.rtol:g} admits any value; it must be below 1")
     # That many steps double a value. Integers are exact unless rtol and atol are stated.

@@ -33,7 +33,7 @@ _MAX_TOKENS = 100
 
 _OPERATORS = ("and", "or", "not", "(", ")")
 Matcher: TypeAlias = Callable[[str], bool]
-#: What a case takes beside its elements is as long as so many elements take; and in microseconds.
+#: The time of a case without its elements, in elements and in microseconds.
 _ELEMENTS, _OVERHEAD = 8192, 2000
 
 
@@ -54,7 +54,7 @@ class Selection:
         return self.ops or [id.partition("/")[0] for id in self.ids]
 
     def __str__(self) -> str:
-        said = {
+        parts = {
             "case": " ".join(self.ids),
             "keywords": self.keywords,
             "op": " ".join(self.ops),
@@ -62,7 +62,7 @@ class Selection:
             "dtype": " ".join(self.dtypes),
             "level": "" if self.ids else self.level,
         }
-        return ", ".join(f"{key} {value}" for key, value in said.items() if value)
+        return ", ".join(f"{key} {value}" for key, value in parts.items() if value)
 
 
 def choose(cases: Sequence[Case], selection: Selection) -> tuple[Case, ...]:
@@ -101,7 +101,7 @@ def choose(cases: Sequence[Case], selection: Selection) -> tuple[Case, ...]:
 
 
 def _completions(word: str, known: Iterable[str]) -> str | None:
-    """Return what begins with `word`, or else is like it."""
+    """Suggest names that begin with `word`, or one that is like it."""
     names = sorted(known)
     longer = [name for name in names if name.startswith(word)]
     if not longer:
@@ -127,7 +127,6 @@ def select(cases: Iterable[Case], selection: Selection) -> tuple[Case, ...]:
 
 
 def _dtypes(case: Case) -> set[str]:
-    """The case's dtype; where it states none, those of its inputs."""
     return {case.dtype.name} if case.dtype else {spec.dtype.name for spec in case.inputs}
 
 
@@ -168,8 +167,8 @@ def shard(
 ) -> tuple[Case, ...]:
     """The cases of the shard `number`, from 1, of `total`, in their order; each case is in one.
 
-    Every machine finds the same shares, which take about equally long: as long as `seconds` says of
-    cases, by id, the average for others; without any, as the size of their inputs suggests.
+    Every machine finds the same shares. They take about equally long by the `seconds` of cases, by
+    id, and their average for others; without any, by the size of inputs.
     """
     if seconds:
         known = {case.id: round(seconds[case.id] * 1e6) for case in cases if case.id in seconds}
@@ -178,8 +177,8 @@ def shard(
     else:
         sizes = ([prod(spec.shape) for spec in case.inputs] for case in cases)
         costs = [_ELEMENTS + sum(elements) for elements in sizes]
-    # The most expensive first, each to whoever has the least to do. In whole numbers, because sums
-    # of others depend on their order. In order, the loads are a heap.
+    # The most expensive first, each to the shard with the smallest load. In whole numbers, because
+    # sums of others depend on their order. In order, the loads are a heap.
     loads = [(0, index) for index in range(total)]
     mine = []
     for place in sorted(range(len(cases)), key=lambda place: (-costs[place], place)):

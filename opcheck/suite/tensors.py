@@ -36,10 +36,7 @@ _OF_HEADERS = (SyntaxError, TypeError, RecursionError, MemoryError, tokenize.Tok
 
 
 def materialize(spec: TensorSpec) -> Array:
-    """The tensor of `spec.shape` and `spec.dtype`, C-contiguous and writable.
-
-    Raises ValueError for values that the dtype cannot hold, and for ties in a permutation.
-    """
+    """The tensor, C-contiguous, writable; raises ValueError for overflow or a tied permutation."""
     if isinstance(spec.content, FromFile):
         return _with_puts(spec, np.array(_read(spec), order="C"))
     values = unrounded(spec)
@@ -171,7 +168,7 @@ def specials(dtype: DType) -> list[float]:
 
 
 def load_npy(path: Path) -> NDArray[Any]:
-    """The array in a .npy file, mapped read-only; raises ValueError with what it is instead."""
+    """The array in a .npy file, mapped read-only; raises ValueError for any other file."""
     try:
         # A pipe would never end.
         if not path.is_file():
@@ -201,11 +198,11 @@ _MAX_WHOLE = 2.0**53
 
 
 class InvalidTensor(Unreadable):
-    """A tensor makes no sense."""
+    """A tensor is malformed."""
 
 
 class Lacking(InvalidTensor):
-    """It makes no sense for want of something that may be stated elsewhere in the case."""
+    """Something is missing that the case may state elsewhere."""
 
 
 def excess(elements: int, nbytes: int) -> str | None:
@@ -218,19 +215,16 @@ def excess(elements: int, nbytes: int) -> str | None:
 def read_tensor(
     name: str, node: FileNode, fields: Any, dtype: DType | None, folder: Path
 ) -> TensorSpec:
-    """The tensor `name` at `node`, of the form `fields`, and of `dtype` unless it says so itself.
-
-    Paths lie in `folder`. Raises `InvalidTensor` at the first thing that makes no sense.
-    """
+    """The tensor `name` at `node`, of `dtype` unless it states its own; raises InvalidTensor."""
     if not isinstance(fields, TensorFields):
         return _literal(name, node, dtype)
     if fields.dtype is not None:
         dtype = DTYPES[fields.dtype]
     contents = [key for key in CONTENTS if getattr(fields, key) is not None]
     if len(contents) != 1:
-        said = f"by {' and '.join(contents)}" if contents else "nowhere"
+        how = f"by {' and '.join(contents)}" if contents else "nowhere"
         hint = f"exactly one of {', '.join(CONTENTS)}"
-        message = f"{name}: its values are given {said}"
+        message = f"{name}: its values are given {how}"
         raise (InvalidTensor if contents else Lacking)(node.mark, message, hint)
     content = contents[0]
     for key in ("shape", "seed"):
@@ -306,7 +300,7 @@ def _wrong_fill(kind: str, args: tuple[Any, ...], dtype: DType, size: int) -> st
     if dtype.kind in ("string", "complex"):
         makes = ("constant", "choice", *(["arange"] if dtype.kind == "complex" else []))
         return None if kind in makes else f"makes no {dtype}; those that do: {', '.join(makes)}"
-    said = [shown(arg) for arg in args]
+    got = f"got {' and '.join(map(shown, args))}"
     if kind == "specials":
         return "must be true, or another fill be written" if args else None
     if kind in ("uniform", "normal") and not real:
@@ -314,16 +308,16 @@ def _wrong_fill(kind: str, args: tuple[Any, ...], dtype: DType, size: int) -> st
     if kind in ("constant", "choice"):
         return None
     if not all(map(math.isfinite, args)):
-        return f"takes finite numbers, got {' and '.join(said)}"
+        return f"takes finite numbers, {got}"
     whole = all(arg.is_integer() and abs(arg) <= _MAX_WHOLE for arg in args)
     if not whole and (kind == "integers" or not real):
-        return f"takes whole numbers up to 2^53, got {' and '.join(said)}"
+        return f"takes whole numbers up to 2^53, {got}"
     if kind in ("uniform", "integers") and args[0] > args[1]:
-        return f"must be [low, high], got {' and '.join(said)}"
+        return f"must be [low, high], {got}"
     if kind == "uniform" and not math.isfinite(args[1] - args[0]):
         return f"spans more than {dtype} holds"
     if kind == "normal" and args[1] < 0:
-        return f"takes a standard deviation of 0 or more, got {said[1]}"
+        return f"takes a standard deviation of 0 or more, got {shown(args[1])}"
     ends = args
     if kind in ("arange", "permutation"):
         ends = (args[0], args[0] + args[1] * max(size - 1, 0))
@@ -398,7 +392,7 @@ def _scalar(name: str, node: FileNode, dtype: DType) -> Any:
 
 
 def _held(name: str, dtype: DType, value: Any, mark: Mark, ends: bool = False) -> Any:
-    """A value as `dtype` holds it; the `ends` of a fill need not be held, but what it makes."""
+    """A value as `dtype` holds it; the `ends` of a fill are not checked, as its values are."""
     hint = None
     if dtype.kind == "string" and isinstance(value, str):
         return value
@@ -429,7 +423,7 @@ def _complex(value: Any) -> complex | None:
 
 
 def _check_held(dtype: DType, value: float, mark: Mark) -> None:
-    """Refuse what `dtype` cannot hold, rounding to a float type aside."""
+    """Raise InvalidTensor for a value that `dtype` cannot hold, but for rounding to a float."""
     real, (low, high) = dtype.kind == "float", dtypes.limits(dtype)
     finite = -math.inf < value < math.inf
     held = (low <= value <= high and (real or value == int(value))) if finite else real

@@ -209,6 +209,7 @@ def test_the_ends_of_the_range_and_what_is_beyond_them(name: str, p: int) -> Non
     assert pooled(tensor([largest] * 2, name), kernel_shape=(2,), p=min(p, 2)).item() == INF
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize("kind", ["sizes", "small", "large", "one large", "alone", "zeros", "rare"])
 @pytest.mark.parametrize("name", ["bfloat16", "float32", "float64"])
 def test_windows_of_all_sizes_are_within_the_bound(name: str, kind: str) -> None:
@@ -233,6 +234,7 @@ def test_windows_of_all_sizes_are_within_the_bound(name: str, kind: str) -> None
             assert_right(x, version, p=p, kernel_shape=(2, 3), strides=(2, 1))
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("p", [2, 3, 1000])
 @pytest.mark.parametrize("scale", [0, 1, 1e-30, 1e30, INF, NAN])
 def test_a_window_larger_than_a_part_has_its_norm(p, scale, small_parts, monkeypatch):

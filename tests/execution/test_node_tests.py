@@ -8,8 +8,7 @@ import pytest
 import opcheck
 from opcheck.dtypes import DTYPES
 from opcheck.execution import environment
-from opcheck.execution.mutate import MutationSettings, mutations
-from opcheck.execution.node_tests import cases_of_node_tests, yardsticks
+from opcheck.execution.mutate import MutationSettings, cases_of_node_tests, mutations, yardsticks
 from opcheck.model import OpVersion, Tolerance, Values, Verdict
 from opcheck.model.mutation import Fate, MutantId, Mutation, score
 from tests.execution.one import ENGINE

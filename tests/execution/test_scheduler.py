@@ -253,7 +253,7 @@ def without_data(monkeypatch: pytest.MonkeyPatch) -> None:
     """As if inputs were as large as they say: none is made."""
     small = np.zeros(1, np.float32)
     monkeypatch.setitem(question.__globals__, "materialize", lambda spec: small)
-    judge = "opcheck.execution.evaluation.judge"
+    judge = "opcheck.compare.verdict.judge"
     monkeypatch.setattr(judge, lambda *_, **__: Judgement(Verdict.PASS))
     monkeypatch.setattr("opcheck.execution.expected.accepted_answers", lambda *_: ())
 

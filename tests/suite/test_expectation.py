@@ -423,7 +423,7 @@ def test_names_are_spelt_as_files_write_them() -> None:
     ],
 )
 def test_what_is_mandatory_is_missed(op, names, lacking):
-    assert missing(op, names) == lacking
+    assert [*missing(op, names)] == lacking
 
 
 def test_slots_are_in_the_operator_s_order_with_gaps_before_the_last() -> None:

@@ -1,4 +1,4 @@
-"""Rounds in which everybody takes one sample, in random order, and how many of them."""
+"""Rounds of samples, one of each process, in random order; and how many rounds."""
 
 import gc
 import hashlib
@@ -21,7 +21,7 @@ from opcheck.model.timing import Bench, Sample
 from opcheck.timing.ratios import LOOKS
 from opcheck.timing.spread import loops_for, settled
 
-#: What the yardstick works on: as much as takes some tenths of a millisecond.
+#: Data of the yardstick, for some tenths of a millisecond.
 _YARDSTICK = bytes(range(256)) * 1024
 #: Warming up ends after so many samples.
 _TRIES = 50
@@ -29,10 +29,7 @@ _TRIES = 50
 
 @dataclass(frozen=True)
 class Visit:
-    """One process of each backend measures a case before the next case has its turn.
-
-    No more than `rounds` are measured, and none is begun after so many `seconds`.
-    """
+    """A case measured by one process of each backend, for at most `rounds` and `seconds`."""
 
     worker: int
     rounds: int
@@ -113,7 +110,7 @@ def yardstick() -> Here:
 
 @dataclass(eq=False)
 class Contender:
-    """One process that is timed; `lost` tells how its part came to an end before the others'."""
+    """One process that is timed; `lost` is why it ended before the others."""
 
     process: Stopwatch | Here
     worker: int = 0
@@ -156,8 +153,8 @@ def interleave(
 ) -> int:
     """Take the samples of a visit, unless `stop` ends it; the number of the next round.
 
-    The rounds are counted from `first`, and what is `beside` takes part in all of them. A lost
-    process takes no further part, nor does one that had its share of the time.
+    The rounds are counted from `first`; those `beside` take part in all of them. A lost process
+    takes no further part, nor does one that had its share of the time.
     """
     start, over = monotonic(), 0.0
     active = [*contenders]

@@ -39,7 +39,7 @@ Entrant: TypeAlias = tuple[Pool, Sequence[Stopwatch]]
 
 
 class Stopped(Exception):
-    """Somebody wants all of it to end."""
+    """The benchmark is to end now."""
 
 
 def _answers(
@@ -59,17 +59,16 @@ def _answers(
 
 @dataclass(eq=False)
 class _Participant:
-    """State of one backend; `right` are digests of answers that were judged right.
-
-    `other` is its answer to other data when it was judged, until it was asked about them again.
-    """
+    """State of one backend."""
 
     judged: Pool
     timed: Sequence[Stopwatch]
     why_not: str = ""
     samples: list[Sample] = field(default_factory=list)
     prepared: list[float] = field(default_factory=list)
+    #: Digests of answers that were judged right.
     right: set[bytes] = field(default_factory=set)
+    #: Its answer to other data when it was judged, until it is asked about them again.
     other: Outputs = ()
     printed: str = ""
 
@@ -83,10 +82,7 @@ class _Participant:
 
 @dataclass(eq=False)
 class OneCase:
-    """A case, and what is known of it so far.
-
-    Its data are made anew for each visit, and its oracle is asked again, unless that `is_kept`.
-    """
+    """A case and its measurements; its data and oracle's answer are made anew unless `is_kept`."""
 
     case: Case
     plan: Plan
@@ -95,7 +91,7 @@ class OneCase:
     is_kept: bool
     asked: Question | None = None
     oracle_answer: OracleAnswer | None = None
-    #: What backends agreed on, where nothing else tells what is right.
+    #: The outputs that backends agreed on, if nothing else is known to be right.
     agreed: tuple[Want, ...] = ()
     copy: list[Sample] = field(default_factory=list)
     yardstick: list[Sample] = field(default_factory=list)
@@ -104,7 +100,7 @@ class OneCase:
     is_judged: bool = False
 
     def visit(self, visit: Visit, chance: random.Random, stop: Callable[[], bool]) -> None:
-        """Time it in one process of each backend that is left, until `stop` says so."""
+        """Time it in one process of each backend that is left, until `stop` returns True."""
         evaluation = CaseEvaluation(self.case, self.oracle_answer)
         try:
             if self.oracle and not self.oracle_answer and (asked := evaluation.for_the_oracle):
@@ -126,7 +122,7 @@ class OneCase:
         if base is None:
             return True
         others = [one for one in timings if one is not base]
-        # Alone, it is timed to be held against another run some day, by the fixed piece of work.
+        # Alone, it is timed for comparison with another run, by the fixed piece of work.
         ratios = [ratio(one, base) for one in others or [Timing("", tuple(self.yardstick))]]
         return all(found is None or precise(found) for found in ratios)
 
@@ -152,7 +148,7 @@ class OneCase:
         return [part for part in self.parts if not part.why_not]
 
     def _judge(self, evaluation: CaseEvaluation, stop: Callable[[], bool]) -> None:
-        """Learn what a run would say of each backend."""
+        """Judge each backend, as a run does."""
         pools = [part.judged for part in self.parts]
         infos = [pool.info for pool in pools]
         judged = _answers(pools, [evaluation.on(info) for info in infos], stop)
@@ -181,7 +177,7 @@ class OneCase:
         return [Answer(self.agreed)] if self.agreed else evaluation.accepted_answers
 
     def _check(self, part: _Participant, outputs: Outputs, evaluation: CaseEvaluation) -> None:
-        """See that what a process answers in the end is right; most often it is as before."""
+        """Check that the last answer of a process is right; most often it is as before."""
         found = hashlib.blake2b(pickle.dumps(outputs)).digest()
         if found in part.right:
             return
@@ -200,17 +196,17 @@ class OneCase:
     def _check_other(
         self, part: _Participant, released: Released, evaluation: CaseEvaluation
     ) -> None:
-        """Take away a time that is of looking up an answer, not of computing it."""
-        (before, part.other), now, told = (part.other, ()), released.other, ""
+        """Reject a time of looking up an answer, not of computing it."""
+        (before, part.other), now, reason = (part.other, ()), released.other, ""
         if released.looked_up:
-            told = f"other data of the same shapes take {released.looked_up:,.3g} times as long"
-        # What was no right answer when it was judged proves nothing now.
+            reason = f"other data of the same shapes take {released.looked_up:,.3g} times as long"
+        # An answer that was wrong before proves nothing now.
         right = partial(evaluation.is_right_on_other_data, part.judged.info)
         if not same_answers(now, before) and (
             same_answers(now, released.outputs) or (right(before) and not right(now))
         ):
-            told = "it answers other data in the same memory wrongly"
-        part.why_not = told and f"while it was timed: its answers are remembered: {told}"
+            reason = "it answers other data in the same memory wrongly"
+        part.why_not = reason and f"while it was timed: its answers are remembered: {reason}"
 
     def _time(
         self,
@@ -285,10 +281,7 @@ class Benchmark:
         self.to_come = len(cases) * plan.processes
 
     def visits(self, stop: Callable[[], bool] = lambda: False) -> Iterator[str]:
-        """Measure; each visit is announced by its case's id.
-
-        `stop`, asked after every round, ends all of it; what was measured until then is there.
-        """
+        """Measure until `stop` returns True; each visit is announced by its case's id."""
         chance = random.Random(0)
         left = self._cases
         for tour in self.plan.tours():

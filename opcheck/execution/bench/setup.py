@@ -24,7 +24,7 @@ from opcheck.execution.workers import (
 from opcheck.model import Case
 from opcheck.model.timing import Bench
 
-#: What tells the usual libraries how many threads to start.
+#: Environment variables by which the usual libraries choose their number of threads.
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 #: Processes of a backend, and of one in a quick look.
 _WORKERS, _QUICK_WORKERS = 5, 3
@@ -68,7 +68,7 @@ def entered(
     base: str | None,
     meanwhile: Callable[[], None] = lambda: None,
 ) -> Iterator[tuple[Bench, Benchmark]]:
-    """A benchmark that can begin, and what stands above it; all backends are connected.
+    """A benchmark that can begin, with its header; all backends are connected.
 
     Each has so many `threads`. Ratios are relative to the backend `base`, the first by default.
     `meanwhile` is called now and then while they start, and may raise. Raises UsageError and
@@ -96,7 +96,7 @@ def entered(
 
 
 def _base(wanted: str | None, given: Sequence[str], addresses: Sequence[str]) -> int:
-    """The number of the backend that ratios are to, called as the command line does, or in full."""
+    """The index of the backend that ratios are relative to, by its name or address."""
     names = [*given, *addresses]
     if wanted is None:
         return 0

@@ -5,6 +5,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
+from opcheck import model
 from opcheck.compare import Want, compare_outputs
 from opcheck.compare.outputs import in_its_dtype
 from opcheck.compare.verdict import Answer, Refusal, what_is_wrong
@@ -12,20 +13,7 @@ from opcheck.engine import any_order
 from opcheck.errors import InvalidNode
 from opcheck.execution.expected import accepted_answers, computed, question
 from opcheck.execution.golden.oracles import Disagreement, Ends, NodeOutputs, ends, outputs
-from opcheck.model import (
-    Agreement,
-    AnyOf,
-    Array,
-    Case,
-    Computed,
-    Fill,
-    Oracle,
-    Question,
-    Rejected,
-    Task,
-    TensorSpec,
-    Tolerance,
-)
+from opcheck.model import Array, Case, Question, Task, TensorSpec, Tolerance
 from opcheck.suite.golden_manifest import LeftOut, ManifestMethod
 
 #: The folders that tests lie in; see the package's docstring.
@@ -51,20 +39,19 @@ class ComputedDataSet:
 
 @dataclass(frozen=True, eq=False)
 class Test:
-    """A model with its data; `reason` says why it is to be refused, "" where it has answers.
-
-    `alternative` names one of the answers of an undecided text, "" where it is the only one.
-    `bound`: the tolerance differs from element to element.
-    """
+    """A model with its data."""
 
     name: str
     kind: AnswerKind
     task: Task
     tolerance: Tolerance | None
+    #: True if the tolerance differs from element to element.
     bound: bool
     data_sets: tuple[ComputedDataSet, ...]
+    #: Name of one of the answers of an undecided text.
     alternative: str = ""
     legal_twin: bool = False
+    #: Why the model is to be refused, "" if it has answers.
     reason: str = ""
     #: The ranks of the outputs, of a model to be refused those of its legal twin; () if unknown.
     ranks: tuple[int, ...] = ()
@@ -72,7 +59,7 @@ class Test:
 
 @dataclass(frozen=True, eq=False)
 class Made:
-    """Contents of a case's folder; `fixed` says why it has one data set only."""
+    """Contents of a case's folder; `fixed` is why it has one data set only."""
 
     tests: tuple[Test, ...]
     left_out: tuple[LeftOut, ...]
@@ -84,14 +71,14 @@ def made_of(case: Case, data_sets: int = 1) -> Made:
     try:
         asked = question(case)
         match case.expect:
-            case Rejected(reason, legal):
+            case model.Rejected(reason, legal):
                 return _rejected(case, asked, reason, legal)
-            case Oracle() | Agreement():
+            case model.Oracle() | model.Agreement():
                 message = "what must come out is what backends answer, which nobody vouches for"
                 return Made((), (LeftOut(case.id, "the case", message),))
             case _ if any_order(case.op, case.attrs) is not None:
                 return Made((), (LeftOut(case.id, "the case", _ANY_ORDER),))
-            case AnyOf():
+            case model.AnyOf():
                 return Made(tuple(_alternatives(case, asked)), (), "its text is undecided")
             case _:
                 return _answered(case, asked, data_sets)
@@ -106,7 +93,7 @@ def _answered(case: Case, asked: Question, data_sets: int) -> Made:
     (answer,) = accepted_answers(case, asked)
     assert isinstance(answer, Answer)
     found = outputs(asked.task, asked.inputs)
-    if found is not None and not isinstance(case.expect, Computed):
+    if found is not None and not isinstance(case.expect, model.Computed):
         for comparison in compare_outputs(answer.wants, found.arrays, case.tolerance):
             if comparison.problem not in (None, "undecided"):
                 message = what_is_wrong(comparison)
@@ -138,20 +125,20 @@ def _test(
 
 def _fixed(case: Case) -> str:
     """Return why no other data can be made for a case, or ""."""
-    if not isinstance(case.expect, Computed):
+    if not isinstance(case.expect, model.Computed):
         return "its answer is written out"
     return "" if any(map(_is_random, case.inputs)) else "nothing in its inputs is random"
 
 
 def _is_random(spec: TensorSpec) -> bool:
     fill = spec.content
-    return isinstance(fill, Fill) and fill.kind in _RANDOM and not spec.initializer
+    return isinstance(fill, model.Fill) and fill.kind in _RANDOM and not spec.initializer
 
 
 def _varied(case: Case, seed: int) -> ComputedDataSet:
     inputs = tuple(
         replace(spec, content=replace(spec.content, seed=spec.content.seed + seed))
-        if isinstance(spec.content, Fill) and _is_random(spec)
+        if isinstance(spec.content, model.Fill) and _is_random(spec)
         else spec
         for spec in case.inputs
     )
@@ -160,7 +147,7 @@ def _varied(case: Case, seed: int) -> ComputedDataSet:
 
 
 def _computed_set(case: Case, asked: Question, seed: int = 0) -> ComputedDataSet:
-    """The data set whose answer opcheck computes; raises what is in `_NO_ANSWER`."""
+    """The data set whose answer opcheck computes; raises one of `_NO_ANSWER`."""
     found = outputs(asked.task, asked.inputs)
     if found is None:
         raise ValueError("opcheck lacks the operator")
@@ -206,14 +193,14 @@ def _rejected(case: Case, asked: Question, reason: str, legal: Case) -> Made:
 
 def _alternatives(case: Case, asked: Question) -> Iterator[Test]:
     """Each of the answers that an undecided text admits, as its author stated it."""
-    assert isinstance(case.expect, AnyOf)
+    assert isinstance(case.expect, model.AnyOf)
     pairs = zip(case.expect.alternatives, accepted_answers(case, asked), strict=True)
     for alternative, admitted in pairs:
         match admitted:
             case Refusal(reason):
                 data = ComputedDataSet(0, asked.inputs, (), None)
             case Answer(wants):
-                is_computed = isinstance(alternative.expect, Computed)
+                is_computed = isinstance(alternative.expect, model.Computed)
                 found = outputs(asked.task, asked.inputs) if is_computed else None
                 data, reason = _data_set(0, asked, wants, found, case.tolerance), ""
         test = _test(f"{case.id}~{alternative.name}", "open", asked.task, case, [data])

@@ -14,14 +14,7 @@ from opcheck import dtypes
 from opcheck.compare.outputs import stated_want
 from opcheck.dtypes import DTYPES
 from opcheck.errors import UsageError
-from opcheck.execution.golden.oracles import (
-    Ends,
-    accepted,
-    as_rtol_and_atol,
-    stated_ends,
-    wrong_answers,
-    wrong_ends,
-)
+from opcheck.execution.golden import oracles
 from opcheck.execution.golden.writing import as_stated, npy_bytes, task_of, wrong_archive
 from opcheck.execution.machine import Counted, in_parallel
 from opcheck.graph import ModelProto, model_files
@@ -55,7 +48,7 @@ class _Look:
         return self.root / self.test.folder
 
     def all(self) -> "_Look":
-        """Itself, with everything that is wrong with its files."""
+        """Check all files; returns itself."""
         self.findings += golden_files.changed(self.root, self.test, self.there, npz=self.npz)
         task = self._model()
         for data in self.test.data_sets:
@@ -130,25 +123,25 @@ class _Look:
         inputs, stored, *around = ([*those.values()] for those in read)
         is_open = self.test.folder.startswith("open/")
         if self.test.refused:
-            if not is_open and (message := accepted(task, inputs)):
+            if not is_open and (message := oracles.accepted(task, inputs)):
                 self._say(MODEL, message)
             return
         if len(stored) < len(data.outputs):
             return
         if not (is_open and data.method == "stated"):
             allowed = self.test.rtol, self.test.atol
-            self._say_of(data, wrong_answers(task, inputs, stored, data.method, allowed))
+            self._say_of(data, oracles.wrong_answers(task, inputs, stored, data.method, allowed))
         whole = around and all(len(ends) == len(stored) > 0 for ends in around)
         if whole and all(map(self._is_sound, specs[1])):
-            self._say_of(data, wrong_ends(task, inputs, stored, *around))
+            self._say_of(data, oracles.wrong_ends(task, inputs, stored, *around))
 
     def _say_of(self, data: gm.DataSetFields, found: Iterable[tuple[str | None, str]]) -> None:
-        """Say what is wrong with tensors of a data set, or where None is named, with the model."""
+        """Note problems of tensors of a data set by their stems; None is the model."""
         for stem, message in found:
             self._say(f"{data.folder}/{stem}.pb" if stem else MODEL, message)
 
     def _tensors(self, specs: Mapping[str, gm.Tensor]) -> dict[str, Array]:
-        """Those of the tensors that are what the manifest says."""
+        """The tensors that match the manifest."""
         found = {name: self._tensor(name, spec) for name, spec in specs.items()}
         return {name: array for name, array in found.items() if array is not None}
 
@@ -170,7 +163,7 @@ class _Look:
         return array
 
     def _data_json(self) -> None:
-        """The two numbers of data.json against the manifest, and against what they stand for."""
+        """Check the two numbers of data.json against the manifest and the tolerance."""
         data = (self.folder / DATA).read_bytes()
         if data != data_json(self.test.rtol, self.test.atol):
             self._say(DATA, f"is not rtol {self.test.rtol:g} and atol {self.test.atol:g}")
@@ -181,13 +174,13 @@ class _Look:
         elif (found := self._ends(stated)) is None:
             return
         else:
-            rtol, atol = as_rtol_and_atol(found)
+            rtol, atol = oracles.as_rtol_and_atol(found)
         if not np.allclose([rtol, atol], [self.test.rtol, self.test.atol], rtol=0.02, atol=0):
             message = f"the tolerance needs rtol {rtol:g} and atol {atol:g}"
             self._say(DATA, f"says rtol {self.test.rtol:g} and atol {self.test.atol:g}; {message}")
 
-    def _ends(self, stated: object) -> list[Ends] | None:
-        """Return what data.json describes, None where it cannot be made."""
+    def _ends(self, stated: object) -> list[oracles.Ends] | None:
+        """Return the ends that data.json describes, None if a file is not sound."""
         found = []
         for data in self.test.data_sets:
             for names in zip(*self.test.tensors(data)[1:], strict=True):
@@ -195,9 +188,9 @@ class _Look:
                     return None
                 output, *around = [read_named_tensor(self.folder / name)[1] for name in names]
                 if isinstance(stated, gm.StatedTolerance):
-                    found.append(stated_ends(output, stated.ulp or 0, stated.floor))
+                    found.append(oracles.stated_ends(output, stated.ulp or 0, stated.floor))
                 else:
-                    found.append(Ends(output, around[0], around[1]))
+                    found.append(oracles.Ends(output, around[0], around[1]))
         return found
 
 
@@ -217,10 +210,7 @@ class CheckedContents:
 
 
 def check(folder: Path, processes: int = 1, counted: Counted[_Look] = iter) -> CheckedContents:
-    """Check a golden folder, which may come from a stranger: nothing outside it is read.
-
-    `counted` hands on each test as it is done. Raises UsageError for what is no golden folder.
-    """
+    """Check a golden folder, reading nothing outside it; raises UsageError if it is none."""
     try:
         there = {entry.name for entry in os.scandir(folder)} & {gm.MANIFEST, gm.SUMS}
     except OSError as error:
@@ -272,14 +262,14 @@ def _unlike(case: gm.ManifestCase) -> Iterator[Finding]:
         floor *= not (it.tolerance and it.tolerance.strict)
         tolerance = as_stated(it.tolerance, floor) if it.tolerance or not floor else "bound"
         both = (case.rule, mine.rule), (case.level, mine.level), (test.tolerance, tolerance)
-        for name, (told, shipped) in zip(("rule", "level", "tolerance"), both, strict=True):
-            if told != shipped:
-                said = f"its {name} is {told}, that of the shipped case {shipped}"
-                yield Finding(test.folder, said)
+        for name, (ours, shipped) in zip(("rule", "level", "tolerance"), both, strict=True):
+            if ours != shipped:
+                message = f"its {name} is {ours}, that of the shipped case {shipped}"
+                yield Finding(test.folder, message)
 
 
 def _together(findings: Sequence[Finding], manifest: gm.Manifest) -> Iterator[Finding]:
-    """One finding for each file of a test; a file in another's place is told as that."""
+    """One finding for each file of a test, naming the file that it should be."""
     problems: dict[str, list[str]] = defaultdict(list)
     for one in findings:
         problems[one.path].append(one.message)

@@ -24,7 +24,7 @@ from opcheck.suite.golden_manifest import ManifestMethod
 _TRIED = 48
 #: So often both numbers are made larger by a hundredth.
 _GROWTHS = 40
-#: What ONNX's runner allows bfloat16 at the least, whatever data.json says.
+#: The least rtol of ONNX's runner for bfloat16, whatever data.json states.
 _BFLOAT16 = 2.0**-6
 
 
@@ -46,7 +46,7 @@ class NodeOutputs(NamedTuple):
 
 
 def outputs(task: Task, inputs: Sequence[Array]) -> NodeOutputs | None:
-    """The right outputs, each value correctly rounded; None if the engine lacks the operator.
+    """The outputs, correctly rounded; None if the engine lacks the operator.
 
     Raises InvalidNode, UnsoundArithmetic, and ValueError for uncertain rounding.
     """
@@ -81,19 +81,16 @@ def require_sound_arithmetic() -> None:
 
 def same(one: Array, other: Array) -> Any:
     """Compare elements: NaN equals NaN, +0 differs from −0."""
-    if one.dtype.kind in "bO":
-        return np.asarray(one == other)
     if one.dtype.kind == "c":
         return np.all(same(parts(one), parts(other)), axis=-1)
-    bits = f"u{one.itemsize}"
-    equal = one.view(bits) == other.view(bits)
-    if dtypes.of(one).kind != "float":  # type: ignore[union-attr]
+    equal, known = np.asarray(one == other), dtypes.of(one)
+    if known is None or known.kind != "float":
         return equal
-    return equal | (np.isnan(one) & np.isnan(other))
+    return (equal & (np.signbit(one) == np.signbit(other))) | (np.isnan(one) & np.isnan(other))
 
 
 def accepted(task: Task, inputs: Sequence[Array]) -> str | None:
-    """Return what is wrong with a model that must be refused; None if the oracle refuses it."""
+    """Return why a model that must be refused is not; None if the oracle refuses it."""
     try:
         is_accepted = outputs(task, inputs) is not None
     except InvalidNode:
@@ -110,10 +107,7 @@ def wrong_answers(
     method: ManifestMethod | None,
     allowed: tuple[float, float],
 ) -> Iterator[tuple[str | None, str]]:
-    """Return problems of stored outputs by the stems of their files; None is the model.
-
-    Outputs that a case stated may lie `allowed` = (rtol, atol) off.
-    """
+    """Yield problems of outputs by file stem, None for the model; `allowed` are rtol and atol."""
     try:
         found = outputs(task, inputs)
     except (InvalidNode, ValueError, MemoryError) as error:
@@ -173,14 +167,12 @@ def wrong_ends(
 
 @dataclass(frozen=True, eq=False)
 class Ends:
-    """The lowest and the highest right values beside those that are `written`.
-
-    `floor` is the absolute error that is right whatever the case's tolerance.
-    """
+    """The lowest and the highest right values around those that are `written`."""
 
     written: Array
     lowest: Array
     highest: Array
+    #: The absolute error that is right whatever the case's tolerance.
     floor: float = 0.0
 
 
@@ -191,7 +183,7 @@ def ends(want: Want, written: Array, tolerance: Tolerance | None) -> Ends:
             return Ends(written, *ends_of_bound(want.bound, written, want.low, want.high))
     stated = tolerance or EXACT
     floor = 0.0 if stated.strict else want.floor
-    # What is exact, and what is stated as rtol and atol, needs no array to say so.
+    # Neither exact outputs nor rtol and atol need arrays of ends.
     return stated_ends(written, stated.ulp or 0, floor)
 
 
@@ -209,10 +201,7 @@ def stated_ends(written: Array, ulp: int, floor: float = 0.0) -> Ends:
 
 
 def as_rtol_and_atol(found: Sequence[Ends]) -> tuple[float, float]:
-    """The tightest rtol and atol that admit, by ONNX's own comparison, all that is within `found`.
-
-    Elements that may be infinite are left out: no such numbers admit that.
-    """
+    """The tightest rtol and atol that admit, by ONNX's comparison, all finite values in `found`."""
     needs = [part for one in found for part in _needs(one)]
     if not needs:
         return 0.0, 0.0

@@ -1,4 +1,4 @@
-"""Golden folders: written beside their place, and put there when they are whole.
+"""Golden folders: written next to their place, and moved there when complete.
 
 Names and bytes of all files are the same on every machine.
 """
@@ -33,11 +33,11 @@ from opcheck.model import EXACT, Array, Case, OpVersion, OutputSpec, Task, Tenso
 from opcheck.suite import case_digest
 from opcheck.suite import golden_manifest as gm
 
-#: What values may rest on.
+#: Packages that values may depend on.
 _PACKAGES = ("ml_dtypes", "mpmath", "numpy", "onnx")
 
 _EPOCH = (1980, 1, 1, 0, 0, 0)
-#: So much beside its tensors an archive may hold, in bytes: its directory, twice a name each.
+#: The room, in bytes, for each name in the directory of an archive.
 _DIRECTORY = 1 << 12
 METHOD_TEXTS: dict[gm.ManifestMethod, str] = {
     "exact": "nothing had to be rounded",
@@ -45,15 +45,13 @@ METHOD_TEXTS: dict[gm.ManifestMethod, str] = {
     "mpmath": "correctly rounded from as many digits as it takes",
     "stated": "as the case states it: the text leaves it open, or opcheck lacks the operator",
 }
-#: What was written of a case, and what was not.
+#: The written and the omitted tests of a case.
 _Done: TypeAlias = tuple[gm.ManifestCase, tuple[gm.LeftOut, ...]]
 
 
 def npz_bytes(tensors: Mapping[str, Array]) -> bytes:
-    """An archive of NumPy's arrays; bfloat16, which NumPy's format lacks, as float32.
-
-    Not by numpy.savez, whose archives tell on which system they were made.
-    """
+    """An archive of NumPy's arrays; bfloat16, which NumPy's format lacks, as float32."""
+    # numpy.savez writes the name of the system into an archive.
     archive = io.BytesIO()
     with zipfile.ZipFile(archive, "w") as file:
         for name, array in tensors.items():
@@ -77,10 +75,8 @@ def npy_bytes(array: Array) -> bytes:
 
 
 def wrong_archive(path: Path, files: Mapping[str, bytes]) -> str | None:
-    """Return why an archive does not hold just these files, None if it does.
-
-    It may come from a stranger: no more is unpacked than the files have, and nothing unpickled.
-    """
+    """Return why an archive, perhaps a stranger's, does not hold just these files, else None."""
+    # No more is unpacked than the files have, and nothing unpickled.
     room = 2 * _DIRECTORY * (len(files) + 1)
     try:
         if path.stat().st_size > sum(map(len, files.values())) + room:
@@ -96,7 +92,7 @@ def wrong_archive(path: Path, files: Mapping[str, bytes]) -> str | None:
                 with archive.open(one) as member:
                     if member.read(len(want) + 1) != want:
                         return f"{one.filename} is not the tensor beside it"
-    # zipfile lets out what it and its decompressors raise.
+    # zipfile and its decompressors raise all of these.
     except (OSError, ValueError, RuntimeError, EOFError, zlib.error, zipfile.BadZipFile) as error:
         return f"is no readable archive: {error}"
     return None
@@ -213,14 +209,11 @@ def write(
     force: bool = False,
     counted: Counted[_Done] = iter,
 ) -> gm.Manifest:
-    """Write `cases` to `folder`, which is there whole or not at all; nothing if no test can be.
-
-    `force` is as in `check_place`, whose UsageError it raises, and Unwritable.
-    """
+    """Write `cases` to `folder`, whole or not at all; raises UsageError and Unwritable."""
     check_place(folder, force=force)
     with staged(folder) as (stage, put):
         order = {case.id: number for number, case in enumerate(cases)}
-        # Closed before what is staged is removed: others may be writing there.
+        # Closed before the stage is removed: other processes may be writing there.
         with closing(in_parallel(partial(_write, stage, settings), cases, processes)) as found:
             done = sorted(counted(found), key=lambda one: order[one[0].id])
         manifest = _manifest(done, selection, settings)

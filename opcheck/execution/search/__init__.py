@@ -1,5 +1,1 @@
-"""Looking for a small input that shows something.
-
-`drawing` makes nodes at random, and `search_space` tries them on the mutants of one operator
-version on one dtype, makes smaller what it found, and makes a case of it.
-"""
+"""Search for small inputs that kill a mutant."""

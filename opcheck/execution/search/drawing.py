@@ -23,7 +23,7 @@ Draw: TypeAlias = Callable[[Random, Shape], Any]
 #: How often an attribute is stated that may be left out; without some there is little left.
 _STATED = 0.4
 _OFTEN = {"kernel_shape": 0.95}
-#: The parts of a search: up to which share of it, of which ranks and which sizes.
+#: The parts of a search: the end as a share of it, ranks, and sizes.
 _STAGES = ((0.3, (1, 3), (1, 3)), (0.6, (1, 5), (1, 3)), (0.65, (1, 4), (0, 2)))
 #: Then come rows of lengths around those of vectors, other values in the suite's own cases, and
 #: tensors where only size matters, which are filled by rule.
@@ -39,7 +39,7 @@ _FILLS: tuple[tuple[str, tuple[float, ...]], ...] = (
     ("integers", (-4.0, 4.0)),
     ("constant", (0.0,)),
 )
-#: From here on it all comes once more, with NaN: what is asked of that is often left open.
+#: From here on it all comes once more, with NaN, about which the text is often open.
 _WITH_NAN = 0.75
 #: How often an attribute is spoilt, and how often the inputs are initializers.
 _SPOILT, _CONSTANT = 0.15, 0.03
@@ -67,7 +67,7 @@ class Candidate:
 
 
 def given(values: Sequence[float], shape: Shape, dtype: DType) -> Given:
-    """These values, rounded to what `dtype` holds, or the nearest that it has."""
+    """These values, rounded to the nearest that `dtype` holds."""
     exact: Any = np.array(values, np.float64)
     match dtype.kind:
         case "float":
@@ -100,9 +100,9 @@ def _on(schema: Schema, spec: TensorSpec, dtype: DType) -> TensorSpec:
     return replace(spec, dtype=dtype, content=content)
 
 
-def _per_axis(low: int, high: int) -> Draw:
-    """A number for each axis that a window moves along."""
-    return lambda rng, shape: tuple(rng.randint(low, high) for _ in shape[2:])
+def _per_axis(high: int) -> Draw:
+    """A number, from 1, for each axis that a window moves along."""
+    return lambda rng, shape: tuple(rng.randint(1, high) for _ in shape[2:])
 
 
 def _some_axes(rng: Random, shape: Shape) -> tuple[int, ...]:
@@ -110,14 +110,14 @@ def _some_axes(rng: Random, shape: Shape) -> tuple[int, ...]:
     return tuple(axes if rng.random() < 0.2 else sorted(axes))
 
 
-#: What makes sense, by the names that attributes have in ONNX and DirectML.
+#: Sensible values by the names of attributes in ONNX and DirectML.
 _BY_NAME: Mapping[str, Draw] = {
     "axis": lambda rng, shape: rng.randint(-len(shape), len(shape) - 1) if shape else 0,
     "axes": _some_axes,
     "Axes": _some_axes,
-    "kernel_shape": _per_axis(1, 3),
-    "strides": _per_axis(1, 3),
-    "dilations": _per_axis(1, 2),
+    "kernel_shape": _per_axis(3),
+    "strides": _per_axis(3),
+    "dilations": _per_axis(2),
     "pads": lambda rng, shape: tuple(rng.randint(0, 2) for _ in range(2 * len(shape[2:]))),
     "auto_pad": lambda rng, shape: rng.choice(["SAME_UPPER", "SAME_LOWER", "VALID", "NOTSET"]),
     "ceil_mode": lambda rng, shape: rng.randint(0, 1),
@@ -131,7 +131,7 @@ _BY_TYPE: Mapping[str, Draw] = {
 
 
 def attributes(rng: Random, schema: Schema, shape: Shape) -> dict[str, AttrValue]:
-    """A choice of attributes; whether they exclude each other is for the engine to say."""
+    """A choice of attributes; the engine decides if they exclude each other."""
     return {
         name: value
         for name, declared in schema.attributes.items()
@@ -155,7 +155,7 @@ def attribute(rng: Random, declared: Attribute, shape: Shape) -> AttrValue | Non
 def spoilt(
     rng: Random, schema: Schema, attrs: Mapping[str, AttrValue], rank: int
 ) -> dict[str, AttrValue]:
-    """The attributes with one of them changed to what is seldom legal."""
+    """The attributes with one of them changed to a value that is seldom legal."""
     if not schema.attributes:
         return dict(attrs)
     declared = rng.choice(list(schema.attributes.values()))
@@ -203,7 +203,7 @@ def drawn(schema: Schema, dtype: DType, cases: Sequence[Case], tries: int) -> It
         if part > _REVALUED:
             (kind, args), shape = next(large)
             shape = _of_rank(_least_rank(schema), shape)
-            # Nothing would stand out, and no place be told from another.
+            # Without it all places would be alike.
             last = Put(tuple(length - 1 for length in shape), 2.0)
             puts = (last,) if kind == "constant" else ()
             content = TensorSpec("", dtype, shape, Fill(kind, args, seed=number), puts)
@@ -226,7 +226,7 @@ def _node(rng: Random, schema: Schema, tensor: TensorSpec) -> Candidate:
 
 
 def _inputs(rng: Random, schema: Schema, lead: TensorSpec) -> Iterator[TensorSpec]:
-    """`lead`, and beside it tensors of its shape, or that broadcast to it, or of any shape."""
+    """`lead`, with tensors of its shape, or that broadcast to it, or of any shape."""
     for number, parameter in enumerate(schema.inputs):
         names = [parameter.name] * (parameter.option == "single")
         if parameter.option == "variadic":
@@ -270,7 +270,7 @@ def _revalued(rng: Random, schema: Schema, case: Case, dtype: DType, *, nan: boo
 
 
 def _least_rank(schema: Schema) -> int:
-    """Batches and channels come before what a window moves over."""
+    """The least rank: batches and channels come before the axes of a window."""
     return 3 if "kernel_shape" in schema.attributes else 0
 
 
@@ -293,7 +293,6 @@ def _shape(rng: Random, schema: Schema, part: float) -> Shape:
 
 
 def _values(rng: Random, count: int, dtype: DType, *, nan: bool) -> list[float]:
-    """`count` values in one of many manners."""
     if rng.random() < 0.1:
         values = [float(number) for number in range(-(count // 2), count - count // 2)]
         rng.shuffle(values)

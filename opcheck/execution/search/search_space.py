@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from opcheck import dtypes, opset
+from opcheck import dtypes, model, opset
 from opcheck.dtypes import DTYPES, DType, limits
 from opcheck.engine import Expected, Node, exactly
 from opcheck.engine.mutants import Mutant
@@ -17,26 +17,11 @@ from opcheck.errors import InvalidNode
 from opcheck.execution.expected import too_degenerate
 from opcheck.execution.kills import RED, CaseKills, OutputsOrRefusal, right_of, same_outputs
 from opcheck.execution.search.drawing import Candidate, attribute, drawn
-from opcheck.model import (
-    Array,
-    Attrs,
-    AttrValue,
-    Case,
-    Cell,
-    Computed,
-    Expectation,
-    Given,
-    OpVersion,
-    OutputSpec,
-    Rejected,
-    Source,
-    TensorSpec,
-    Values,
-)
+from opcheck.model import Array, Attrs, AttrValue, Case, Cell, Given, OpVersion, TensorSpec
 from opcheck.opset import Schema
 from opcheck.suite import expectation, materialize, unrounded
 
-#: How many nodes are tried; what is found by then is small enough.
+#: How many nodes are tried in making one smaller.
 _PATIENCE = 400
 #: Of tensors up to this size each element is made plainer by itself.
 _FEW = 80
@@ -134,7 +119,7 @@ def _plainer_values(found: Candidate) -> Iterator[Candidate]:
 
 
 def _worth(values: Array) -> float:
-    """Return how complex values are to read, roughly in digits."""
+    """Return the effort of reading values, roughly in digits."""
     return float(sum(map(_digits, values.reshape(-1).tolist())))
 
 
@@ -148,7 +133,7 @@ def _digits(value: float) -> float:
 
 @dataclass(frozen=True, eq=False)
 class _Tried:
-    """A node, what is right about it, and what its case kills; None where it has no case."""
+    """A node, its right outputs, and its case's kills, None without a case."""
 
     candidate: Candidate
     node: Node
@@ -165,7 +150,7 @@ def nodes_of(cell: Cell, tries: int) -> Iterator[Node]:
 
 
 def _node(schema: Schema, candidate: Candidate) -> Node | None:
-    """None where it lacks an attribute, or has no such data."""
+    """None if an attribute is missing, or its data cannot be made."""
     if {one.name for one in schema.attributes.values() if one.required} - candidate.attrs.keys():
         return None
     try:
@@ -233,7 +218,6 @@ class SearchSpace:
                 yield tried
 
     def _try(self, candidate: Candidate) -> _Tried | None:
-        """Return the right outputs of a node; None where there are none."""
         node = _node(self.schema, candidate)
         if node is None:
             return None
@@ -256,17 +240,17 @@ def case_of(schema: Schema, dtype: DType, node: Candidate) -> Case | None:
     """The case of `node`; None where it is refused, and no single change makes it legal."""
     arrays = [materialize(spec) for spec in node.inputs]
     if (reason := _refusal(schema.op, arrays, node.attrs)) is None:
-        case = _made(schema, dtype, node, Computed())
+        case = _made(schema, dtype, node, model.Computed())
         return replace(case, empty=_says_little(schema.op, arrays, node.attrs))
     if (legal := _legal(schema, node, arrays)) is None:
         return None
-    twin = _made(schema, dtype, legal, Computed())
-    return _made(schema, dtype, node, Rejected(reason, replace(twin, id=f"{twin.id}~legal")))
+    twin = _made(schema, dtype, legal, model.Computed())
+    return _made(schema, dtype, node, model.Rejected(reason, replace(twin, id=f"{twin.id}~legal")))
 
 
 def written_out(case: Case) -> Case:
     """`case` with the outputs that the engine computes, if they are not too many to be read."""
-    if not isinstance(case.expect, Computed):
+    if not isinstance(case.expect, model.Computed):
         return case
     inputs = [*map(materialize, case.inputs)]
     answers = exactly(case.op, inputs, case.attrs, len(case.outputs))
@@ -279,7 +263,7 @@ def written_out(case: Case) -> Case:
             return case
         content = Given(values.astype(np.float64) if dtype.kind == "float" else values)
         stated.append(TensorSpec(output.name, dtype, values.shape, content))
-    return replace(case, expect=Values(tuple(stated)), empty="")
+    return replace(case, expect=model.Values(tuple(stated)), empty="")
 
 
 def alike(one: Case, other: Case) -> bool:
@@ -288,17 +272,17 @@ def alike(one: Case, other: Case) -> bool:
 
 
 def _stated(exact: Expected, dtype: DType) -> Array:
-    """An output's values, infinite where they are beyond what its dtype holds."""
+    """An output's values, infinite beyond the range of its dtype."""
     beyond = np.abs(exact.values) > limits(dtype)[1]
     return np.where(beyond, exact.rounded().astype(np.float64), exact.values)
 
 
-def _said(expect: Expectation) -> object:
+def _said(expect: model.Expectation) -> object:
     match expect:
-        case Values(specs):
+        case model.Values(specs):
             contents = [spec.content for spec in specs]
             return [dtypes.content(one.values) for one in contents if isinstance(one, Given)]
-        case Rejected(reason, legal):
+        case model.Rejected(reason, legal):
             return reason, dict(legal.attrs), [spec.shape for spec in legal.inputs]
         case _:
             return type(expect)
@@ -343,16 +327,16 @@ def _refusal(op: OpVersion, arrays: Sequence[Array], attrs: Attrs) -> str | None
 
 def _says_little(op: OpVersion, arrays: Sequence[Array], attrs: Attrs) -> str:
     """Return the `empty` text that a case needs if most of its answer is 0 or NaN, else ""."""
-    said = (
+    reasons = (
         too_degenerate(answer.values, answer.dtype, rounded=True)
         if isinstance(answer, Expected)
         else too_degenerate(answer, dtypes.of(answer), rounded=False)
         for answer in exactly(op, arrays, attrs)
     )
-    return next(filter(None, said), "")
+    return next(filter(None, reasons), "")
 
 
-def _made(schema: Schema, dtype: DType, node: Candidate, expect: Expectation) -> Case:
+def _made(schema: Schema, dtype: DType, node: Candidate, expect: model.Expectation) -> Case:
     bound = {
         schema.inputs[found[0]].constraint: spec.dtype
         for spec in node.inputs
@@ -368,10 +352,10 @@ def _made(schema: Schema, dtype: DType, node: Candidate, expect: Expectation) ->
         inputs=node.inputs,
         slots=tuple(spec.name for spec in node.inputs),
         outputs=tuple(
-            OutputSpec(one.name, opset.output_dtype(schema, one, bound, node.attrs))
+            model.OutputSpec(one.name, opset.output_dtype(schema, one, bound, node.attrs))
             for one in schema.outputs
             if one.option == "single"
         ),
         expect=expect,
-        source=Source("", 0, 0),
+        source=model.Source("", 0, 0),
     )

@@ -88,7 +88,7 @@ def test_a_failure_explains_itself_in_text_and_in_html() -> None:
     assert "(nothing_subtracted)" in text
     assert wrong.clause in text
     assert "nothing_subtracted" in wrong._repr_html_()
-    assert wrong.repeat == f"opcheck.run(opcheck.load(ids=['{LARGE}']), overflowing)"
+    assert wrong.repeat == f"print(*opcheck.run(opcheck.load(ids=['{LARGE}']), overflowing))"
 
 
 def test_a_right_function_does_not_fail() -> None:

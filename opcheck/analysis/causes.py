@@ -1,4 +1,4 @@
-"""All failures of a backend summed up by their causes."""
+"""The failures of a backend, grouped by cause."""
 
 from collections import defaultdict
 from collections.abc import Iterable
@@ -22,13 +22,11 @@ WAYS: dict[Failure | None, str] = {
     "oom": "takes too much memory",
     "unstable": "answers otherwise from run to run",
 }
-#: In front of how failures fail that have no cause in common.
-UNEXPLAINED = "not explained"
 
 
 @dataclass(frozen=True)
 class Cause:
-    """Failures with one diagnosis, `explained` unless that only says how they fail."""
+    """Failures with one diagnosis; not `explained` if it only says how they fail."""
 
     diagnosis: Diagnosis
     results: tuple[Record, ...]
@@ -48,15 +46,15 @@ class Cause:
 
 
 def number_of(causes: Iterable[Cause]) -> int:
-    """Return how many things are wrong: two mutants made at once count as each of them."""
+    """Return the number of mistakes; a diagnosis that combines two mutants counts as both."""
     mistakes = [cause.diagnosis.mistake for cause in causes if cause.explained]
     return len({part for one in mistakes if one for part in one.split("+")}) + mistakes.count(None)
 
 
 def causes(results: Iterable[Record]) -> list[Cause]:
-    """The causes of one backend's failures, which are `results`, the most frequent first.
+    """Group the failures of one backend by their first diagnosis, the most frequent first.
 
-    A failure's first diagnosis is its cause; last come those without any, by how they fail.
+    Failures without a diagnosis come last, grouped by how they fail.
     """
     found: dict[tuple[bool, Diagnosis], list[Record]] = defaultdict(list)
     for result in results:
@@ -65,13 +63,13 @@ def causes(results: Iterable[Record]) -> list[Cause]:
             found[True, first].append(result)
         else:
             way = WAYS.get(result.failure, str(result.verdict))
-            found[False, Diagnosis(None, f"{UNEXPLAINED}: {way}")].append(result)
+            found[False, Diagnosis(None, f"not explained: {way}")].append(result)
     ordered = sorted(found.items(), key=lambda item: (not item[0][0], -len(item[1])))
     return [Cause(diagnosis, tuple(alike), known) for (known, diagnosis), alike in ordered]
 
 
 def _counts(results: Iterable[Record]) -> tuple[int, int, int, int] | None:
-    """Sum the evidence for a cause over its operators, each counted by itself."""
+    """Sum the evidence for a cause over its operators."""
     first = {(one.op.domain, one.op.name): one.diagnoses[0] for one in results if one.diagnoses}
     counts = [diagnosis.counts for diagnosis in first.values() if diagnosis.counts]
     if not counts:

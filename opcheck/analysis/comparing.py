@@ -1,7 +1,7 @@
 """Changes from one stored run to another.
 
-Results are held against each other by case and backend, the latter by its address. What is red in
-the new run and was not in the old is a regression, and so is what was judged and no longer is.
+Results are matched by case and backend address. A regression is a result that became red, or that
+is no longer judged.
 """
 
 import re
@@ -14,16 +14,15 @@ from opcheck.analysis.status import UNJUDGED, is_red, reds_of
 from opcheck.errors import Exit
 from opcheck.model import OpVersion, Record, Run, Verdict
 
-#: A pass whose share of the allowed error grew by more than this, beyond that, is worth a remark.
-#: Below half, nothing is near its limit; and from one machine to the next, as from one number of
-#: threads to another, shares of equally good kernels differ by some hundredths.
+#: A pass is reported if its share of the allowed error grew by more than GREW and exceeds NEAR.
+#: Between machines and numbers of threads, shares of equally good kernels differ by hundredths.
 GREW, NEAR = 0.1, 0.5
-#: Where something lay in memory, which is never the same.
+#: An address in memory, which differs between runs.
 _ADDRESS = re.compile(r"0x[0-9a-fA-F]{6,}")
 
 
 class ChangeKind(StrEnum):
-    """In what way a result changed; the order is that of reports."""
+    """How a result changed; in the order of reports."""
 
     FAILS = "newly failing"
     UNLISTED = "failing, and no longer as known"
@@ -65,7 +64,7 @@ class Change:
 
 @dataclass(frozen=True)
 class Growth:
-    """The largest share of the allowed error that a pass used, over results that passed twice."""
+    """Largest share of the allowed error over results that passed in both runs."""
 
     op: OpVersion
     dtype: str | None
@@ -78,9 +77,8 @@ class Growth:
 class Difference:
     """All changes, ordered by kind and case.
 
-    `compared` results were compared with each other. `left_out` are those of the old run that the
-    new one was not asked for, `failing` counts what failed in both, `unjudged` what was worth
-    nothing in both, by verdict.
+    `compared` is the number of matched results. `left_out` are results of the old run that the new
+    one was not asked for. `failing` and `unjudged` (by verdict) count what was so in both.
     """
 
     changes: tuple[Change, ...]
@@ -112,7 +110,7 @@ def compare(old: Run, new: Run) -> Difference:
     heads = old.header, new.header
     red = reds_of(old.header), reds_of(new.header)
     asked = {(head.selection, head.paths, head.shard, head.seed) for head in heads}
-    # Only then was a result asked for that is missing in the new run.
+    # Otherwise a result that is missing in the new run was not asked for.
     same_request = new.complete and len(asked) == 1
     addresses = {backend.address for backend in new.header.backends}
     changes, left_out, pairs = [], [], []
@@ -160,8 +158,8 @@ def judged(old: Run, new: Run, found: Difference, *, common: bool = False) -> tu
 
 
 def _without_ledgers(record: Record, as_found: bool) -> Record:
-    """The record of a pass as such, and of others as they were before ledgers were asked."""
-    # That a ledger is out of date is no matter of the backend's.
+    """Undo an unexpected pass, and if `as_found` all that ledgers made of a record."""
+    # An outdated ledger says nothing about the backend.
     if record.verdict is Verdict.UNEXPECTED_PASS:
         record = replace(record, verdict=Verdict.PASS, known=None, unexpected=False)
     if not as_found:
@@ -172,7 +170,7 @@ def _without_ledgers(record: Record, as_found: bool) -> Record:
 
 
 def _kind(was: Record, now: Record | None, failed: bool, fails: bool) -> ChangeKind | None:
-    """In what way a result changed that `failed` and now `fails`, None if it did not."""
+    """Return how a result changed that `failed` and now `fails`, None if it did not."""
     if now is None:
         return ChangeKind.VANISHED
     if fails and not failed:
@@ -203,14 +201,14 @@ def _cause(record: Record) -> tuple[object, ...]:
 
 
 def _listed(record: Record) -> tuple[object, ...]:
-    """Return what ledgers know of a failure, whatever file says it."""
+    """Return a ledger's explanation, without the file."""
     known = record.known
     return (known.cause, known.link, known.expected) if known else ()
 
 
 def _looks_otherwise(was: Record, now: Record) -> bool:
-    """Return True if two failures look different and both were diagnosed: known defects are not."""
-    # Which of several mistakes is the likeliest depends on other results, as do learned rules.
+    """Return True if both failures were diagnosed, and differently; known defects are not."""
+    # The order of mistakes, and learned rules, depend on other results.
     looks = [
         {said.mistake or said.text for said in one.diagnoses if said.mistake or not said.counts}
         for one in (was, now)

@@ -1,4 +1,4 @@
-"""Stored runs of one suite as one: shards, backends, or what a run that was cut short has."""
+"""Merge stored runs of one suite, and find the results that a resumed run can reuse."""
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -10,11 +10,11 @@ from opcheck.errors import UsageError
 from opcheck.model import BackendInfo, Ending, Environment, Header, Record, Run, Verdict
 from opcheck.reading import quoted
 
-#: Runs that began more hours apart are hardly parts of one: less than lies between two nights.
+#: Runs that began more hours apart are hardly parts of one; two nightly runs lie further apart.
 APART = 12.0
-#: How many results that stand in two runs are named.
+#: The most results named that occur in two runs.
 _NAMED = 3
-#: What the run that goes on is called beside the file.
+#: Name of the resumed run in messages.
 _NOW = "this run"
 
 
@@ -24,13 +24,13 @@ def differences(old: Header, new: Header) -> dict[str, tuple[str, str]]:
 
 
 def unlike(was: Mapping[str, str], now: Mapping[str, str]) -> dict[str, tuple[str, str]]:
-    """The facts that differ, with the text of both; "" where one has no such fact."""
+    """Return the facts that differ, with both texts; "" where one is missing."""
     both = {name: (was.get(name, ""), now.get(name, "")) for name in {**was, **now}}
     return {name: (one, other) for name, (one, other) in both.items() if one != other}
 
 
 def rules(header: Header) -> Mapping[str, str]:
-    """By what results were judged, beside the cases, in words; "" is the default."""
+    """Return the settings that can change a verdict, in words; "" is the default."""
     return {
         "known defects": "applied" if header.known else "judged",
         "known failures": ", ".join(f"{name} ({said})" for name, said in header.ledgers.items()),
@@ -70,11 +70,11 @@ class RunPart:
 
 
 def merge(parts: Sequence[RunPart], *, mixed_versions: bool = False) -> tuple[Run, tuple[str, ...]]:
-    """The whole that `parts`, at least one, are of, and what it lacks; results in order of cases.
+    """Merge `parts`, at least one; return the run, in order of cases, and what is missing.
 
-    Raises UsageError with every reason why they are no parts of one whole: another suite, other
-    rules, another opcheck unless `mixed_versions`, two versions of a backend, a result twice, or
-    backends that are to be compared with each other and were not in one run.
+    Raises UsageError with every reason why they do not fit: another suite, other rules, another
+    opcheck unless `mixed_versions`, two versions of a backend, a result twice, or backends that
+    must be compared with each other in different runs.
     """
     first = parts[0].run.header
     wrong = [*misfits(parts)]
@@ -117,7 +117,7 @@ def merge(parts: Sequence[RunPart], *, mixed_versions: bool = False) -> tuple[Ru
 
 
 def _whole(infos: Iterable[BackendInfo]) -> dict[str, BackendInfo]:
-    """Backends by their addresses, each with all that it was made of."""
+    """Merge the backends by address, with all digests of their files."""
     found: dict[str, BackendInfo] = {}
     for info in infos:
         before = found.get(info.address, info).made_of
@@ -130,7 +130,7 @@ def _whole(infos: Iterable[BackendInfo]) -> dict[str, BackendInfo]:
 
 
 def _left_over(parts: Sequence[RunPart]) -> Iterator[str]:
-    """Yield parts of another day with another build of a backend than an earlier part."""
+    """Yield parts that began much later than another, with another build of a backend."""
     for number, part in enumerate(parts):
         for other in parts[:number]:
             hours = abs(apart(other.run.header, part.run.header))
@@ -165,18 +165,14 @@ def misfits(parts: Sequence[RunPart]) -> Iterator[str]:
             counted = ", ".join(f"{count} ({name})" for count, name in shards.items())
             if len(shards) > 1:
                 yield f"the shards are counted differently: of {counted}"
-        for what, info in _named(other):
+        named = [("", info) for info in other.backends]
+        named += [("oracle ", info) for info in other.oracles]
+        for what, info in named:
             before, where = known.setdefault((what, info.address), (info, part.name))
             if before != info:
                 versions = before.version, info.version
                 how = " and ".join(versions) if versions[0] != versions[1] else "other settings"
                 yield f"{what}{quoted(info.address)} has {how} in {where} and {part.name}"
-
-
-def _named(header: Header) -> Iterator[tuple[str, BackendInfo]]:
-    """All backends of a run, each with what goes before its name."""
-    yield from (("", info) for info in header.backends)
-    yield from (("oracle ", info) for info in header.oracles)
 
 
 def _repeated(parts: Sequence[RunPart]) -> Iterator[str]:
@@ -221,9 +217,7 @@ def _lacks(parts: Sequence[RunPart], header: Header) -> Iterator[str]:
             yield f"{part.name} was cut short, and nobody knows how it ended"
     for backend in header.backends:
         mine = [part for part in parts if backend in part.run.header.backends]
-        counts = [
-            sum(record.backend == backend.address for record in part.run.records) for part in mine
-        ]
+        counts = [sum(one.backend == backend.address for one in part.run.records) for part in mine]
         if sum(counts) == header.suite.cases:
             continue
         yield f"{backend.address}: {sum(counts):,} of {header.suite.cases:,} results"
@@ -262,16 +256,15 @@ def resumed(
     compared: Collection[str] = (),
     hours: float = APART,
 ) -> Run:
-    """Return what a run with the header `now` can reuse of `earlier`: results in order of cases.
+    """Return the results of `earlier` that a run with the header `now` can reuse.
 
-    `digests` are place and digest of the cases, by their ids; those `compared` among the backends
-    are kept if all of their results are. Raises UsageError with every reason why it is another run:
-    another suite or shard, other backends, versions, files or rules, or more `hours` apart.
+    `digests` are place and digest of each case, by id; cases `compared` among backends need all
+    results. Raises UsageError with every reason why it is another run: another suite or shard,
+    other backends, versions, files or rules, or more `hours` apart.
     """
     old = earlier.run.header
     wrong = [*misfits([earlier, RunPart(_NOW, replace(earlier.run, header=now))])]
     wrong += _changed_since(earlier.name, old, now, hours)
-    # What was not delivered is what is missing.
     records = [one for one in earlier.run.records if one.verdict is not Verdict.NOT_RUN]
     if earlier.run.complete and len(records) == len(earlier.run.records):
         wrong.append(f"{earlier.name} is complete: there is nothing to go on with")
@@ -282,7 +275,7 @@ def resumed(
         hint = f"another file begins a new run; {earlier.name} is as it was"
         raise UsageError("\n".join(dict.fromkeys(wrong)), hint)
     order = {info.address: number for number, info in enumerate(old.backends)}
-    # What a backend is worth beside the others is known once all of them have answered.
+    # Backends are compared with each other once all of them have answered.
     count = Counter(one.case for one in records)
     torn = {case for case in compared if count[case] < len(old.backends)}
     records = [one for one in records if one.case not in torn]
@@ -308,7 +301,7 @@ def _changed_since(name: str, old: Header, now: Header, hours: float) -> Iterato
         before = known.get(info.address, info.made_of)
         if unlike := sorted(dict(before.items() ^ info.made_of.items())):
             yield f"{quoted(info.address)} was made of other files in {name}: {', '.join(unlike)}"
-    # Too much may have changed meanwhile that nothing in it shows.
+    # Too much may have changed meanwhile without a trace in the file.
     passed = apart(old, now)
     if abs(passed) > hours:
         when = f"{abs(passed):,.1f} hours {'ago' if passed > 0 else 'from now'}"

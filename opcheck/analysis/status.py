@@ -41,11 +41,11 @@ def status(
     interrupted: bool = False,
     cut_short: bool = False,
 ) -> tuple[Exit, str]:
-    """The exit code of a run, the first that applies in the order of `Exit`, and what it means.
+    """The exit code of a run, the first that applies in the order of `Exit`, and its meaning.
 
-    Backends that the user named have to judge something, each of them; of others, one does.
-    Accidents of the `ending` make it fail, partings are only told. Results that lack because of -x
-    or --max-fail make a stored run `cut_short`, not one that lasts.
+    Each backend that the user named must be judged on something; of others, one is enough. Only
+    accidents of the `ending` make a run fail, partings do not. A stored run is `cut_short` if
+    results are missing because of -x or --max-fail.
     """
     results, ending = list(results), ending or Ending()
     red = reds_of(header)
@@ -112,7 +112,7 @@ def outcome(run: Run) -> tuple[Exit, str]:
 
 
 def several_builds(whole: Header) -> Iterator[str]:
-    """Backends that were not made of the same in all parts of a whole, and in what they differ."""
+    """Yield backends that were built from different files in parts of a run, with these files."""
     for info in (*whole.backends, *whole.oracles):
         if unlike := [name for name, digests in info.made_of.items() if ", " in digests]:
             yield f"{info} was not made of the same everywhere: {', '.join(unlike)}"
@@ -122,14 +122,14 @@ def _why_idle(backend: BackendInfo, results: Iterable[Record]) -> str:
     """Return why a backend was judged on nothing, or ""."""
     mine = [result for result in results if result.backend == backend.address]
     judged = [result for result in mine if is_judged(result)]
-    # To answer as one does oneself is nothing; the engine has two answers, of which one is exact.
+    # Agreeing with itself proves nothing; the engine's exact mode is another answer.
     if judged and all(
         result.verdict is Verdict.PASS and result.self_check and (result.oracle or result.against)
         for result in judged
     ):
         return "was compared with itself only"
     declined = any(before_ledgers(result) is Verdict.UNSUPPORTED for result in mine)
-    # Nor is it anything to refuse invalid models of a dtype of which no legal one is supported.
+    # Refusing invalid models proves nothing if no legal model of the dtype is supported.
     idle = all(result.refused for result in judged) and (declined or not judged)
     return "supported no case" if idle else ""
 

@@ -1,7 +1,6 @@
-"""Comparison of outputs with expected outputs, which `outputs` begins and `verdict` ends.
+"""Comparison of outputs with expected outputs: `elements` by tolerance, `bounded` by error bound.
 
-`elements` judges values against a tolerance, `bounded` against an error bound; `where` puts the
-place of the wrong elements in words, and draws all of them.
+`outputs` compares a node's outputs, `where` locates wrong elements, `verdict` judges an outcome.
 """
 
 from opcheck.compare.elements import Want

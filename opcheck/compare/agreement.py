@@ -1,8 +1,7 @@
-"""Several answers where nobody knows the right one: which of them agree.
+"""Backends' answers compared with each other where the right one is unknown.
 
-That backends agree proves nothing about any of them, and that most of them do proves nothing
-against the rest. So all that is said of two answers that differ is that they do; where more than
-half of the backends agree with each other, the others differ from them.
+Agreement proves nothing about a backend, nor does a majority against the rest. So two answers
+merely differ; if more than half of the backends agree, the others differ from these.
 """
 
 from collections.abc import Mapping, Sequence
@@ -22,7 +21,7 @@ from opcheck.model.question import Foreign, Outcome, Produced, Raised
 from opcheck.model.result import Comparison, Failure, Verdict
 
 ALONE = "no other backend answers, so there is nothing to compare its answer with"
-#: No larger majority is sought, which would take too long.
+#: Larger majorities are not searched for, which would take too long.
 _MOST = 12
 _NO_TENSOR = np.empty(0)
 
@@ -37,14 +36,11 @@ def judge_among(
     tolerance: Tolerance | None,
     like: Array | None = None,
 ) -> dict[str, verdict.Judgement]:
-    """The verdict on each backend, by its name: all were asked the same, none is known to be right.
+    """The verdict on each backend, by name, where the right answer is unknown.
 
-    Two answers agree if each is within `tolerance` of the other, None for exactly. Of an answer,
-    `outputs` say how many tensors it has, and where that is known their dtypes. To refuse what
-    others answer is to differ from them; who refuses what nobody answers is in error. `like` is as
-    in `judge`.
-
-    Nothing passes alone: an answer that there is none to compare with is not judged.
+    Two answers agree if each is within `tolerance` of the other, None for exactly. `outputs` give
+    the number of tensors and their dtypes, if known. To refuse what others answer is to differ; to
+    refuse what nobody answers is an error. A single answer is not judged. `like` is as in `judge`.
     """
     found: dict[str, verdict.Judgement] = {}
     answers: dict[str, tuple[Array, ...]] = {}
@@ -53,7 +49,7 @@ def judge_among(
         if not verdict.depends(outcome):
             found[name] = verdict.by_itself(rule, outcome)
         elif isinstance(outcome, Raised):
-            refusals[name] = verdict.told(outcome)
+            refusals[name] = verdict.in_words(outcome)
         elif wrong := misfit(outcome.outputs, outputs):
             said, kind = verdict.what_is_wrong(wrong), verdict.failure([wrong])
             found[name] = verdict.lesser(rule, Verdict.FAIL, said, kind, (wrong,))
@@ -68,7 +64,7 @@ def judge_among(
 
 
 def wants_of(op: OpVersion, got: Sequence[Array], specs: Sequence[OutputSpec]) -> tuple[Want, ...]:
-    """Outputs of `op` that a backend gave, as what others must give: type, shape and values."""
+    """Return a backend's outputs as the ones that others are expected to give."""
     pairs = zip(specs, got, strict=True)
     return tuple(stated_want(op, out.name, one, dtypes.element_type(one)) for out, one in pairs)
 
@@ -76,10 +72,7 @@ def wants_of(op: OpVersion, got: Sequence[Array], specs: Sequence[OutputSpec]) -
 def steady(
     op: OpVersion, outcome: Outcome, outputs: Sequence[OutputSpec], tolerance: Tolerance | None
 ) -> Outcome:
-    """Return `outcome` as unstable if its answers to the same data do not agree with each other.
-
-    Where nobody knows the answer, one of two that differ by more than `tolerance` is wrong.
-    """
+    """Return `outcome` as unstable if its answers to the same data differ beyond `tolerance`."""
     if not isinstance(outcome, Produced) or outcome.again is None:
         return outcome
     if misfit(outcome.outputs, outputs):
@@ -91,7 +84,7 @@ def steady(
 
 
 def misfit(answer: AnswerOutputs, outputs: Sequence[OutputSpec]) -> Comparison | None:
-    """Return what is wrong whatever the values (number, type, dtype if known), None if nothing."""
+    """Return a mistake in the number, types or known dtypes of outputs, None if there is none."""
     given = chain(answer, repeat(_NO_TENSOR))
     wants = [
         Want(output.name, output.dtype, one if isinstance(one, np.ndarray) else _NO_TENSOR)
@@ -102,7 +95,7 @@ def misfit(answer: AnswerOutputs, outputs: Sequence[OutputSpec]) -> Comparison |
 
 @dataclass(eq=False)
 class _Meeting:
-    """Backends by name: the `answers` of some, as what others must give, and others' `refusals`."""
+    """Backends by name, their `answers`, also as `wants` for the others, and their `refusals`."""
 
     rule: Rule
     everybody: Sequence[str]
@@ -139,10 +132,7 @@ class _Meeting:
 
     @cached_property
     def majority(self) -> tuple[str, ...]:
-        """The most that agree with each other, if they are more than half of all that take part.
-
-        Nobody where there are two such groups, which share somebody: to agree is not transitive.
-        """
+        """The largest group that agrees with each other, if it is more than half and unique."""
         for size in range(min(len(self.answers), _MOST), len(self.everybody) // 2, -1):
             groups = [
                 group
@@ -166,7 +156,7 @@ class _Meeting:
     def _differing(
         self, name: str, others: Sequence[str], unlike: tuple[str, ...]
     ) -> verdict.Judgement:
-        """An answer that is unlike some of the `others`, or that some refuse to give."""
+        """The verdict on an answer that some of the `others` do not share or refuse to give."""
         reasons = []
         compared: verdict.Comparisons = ()
         kind: Failure | None = "accepted"
@@ -191,7 +181,7 @@ def _broken(comparisons: verdict.Comparisons) -> list[Comparison]:
 
 
 def _what_differs(comparison: Comparison) -> str:
-    """As `what_is_wrong` says it, but that nobody knows who is."""
+    """Describe a mismatch like `what_is_wrong`, without calling elements wrong."""
     if comparison.problem != "values":
         return verdict.what_is_wrong(comparison)
     return f"{comparison.output}: {comparison.wrong} of {comparison.total} elements differ"

@@ -1,9 +1,8 @@
-"""Values against what an operator's formula allows, element by element.
+"""Values against the error bound of an operator's formula, element by element.
 
-The exact value y is not rounded before it is compared. With r what the formula's error bound allows
-around it, every number that some value in [y − r, y + r] rounds to is right. Where elements have an
-error in common, such as the sum of their row, `rows` tests in addition that they agree about it.
-What `elements` says of every tolerance holds here too.
+With an exact value y and an error r that the bound allows, every number that some value in
+[y − r, y + r] rounds to is right. If elements have an error in common, such as the sum of their
+row, `rows` also tests that they agree about it. The rules in `elements` hold here too.
 
 The tiers of a bound are tried in order; the first that all elements fit decides.
 """
@@ -22,20 +21,19 @@ from opcheck.engine import Expected, Room, Tier
 from opcheck.model import Array
 from opcheck.numbers.bounded.array import Common
 
-#: From this relative error on an element is unjudged: what it may be says little.
+#: From this allowed relative error on, an element is unjudged.
 UNJUDGED = 0.5
-#: The row test leaves out what is so small that the floor is a good part of it.
+#: The row test leaves out elements below so many times the floor.
 _ABOVE_FLOOR = 16
 
 
 @dataclass(frozen=True, eq=False)
 class Decision:
-    """The tier that decides, and what was found.
+    """The tier that decides, and the findings.
 
-    `found` is about the first tier if the deciding one has a remark; if none fits it is about the
-    tier with the fewest wrong elements. `apart`: an element was wrong only next to the others of
-    its group. `undecided`: more than half of the elements are unjudged. `shares()` gives all
-    elements' shares, by places, under the tier that `found` is about.
+    `found` and `shares()`, of all elements by places, are of the first tier if the deciding one has
+    a remark, or if none `fits`, of the one with the fewest wrong elements. `apart`: an element is
+    wrong only next to its group. `undecided`: more than half of the elements are unjudged.
     """
 
     tier: Tier
@@ -48,10 +46,7 @@ class Decision:
 
 @dataclass(frozen=True, eq=False)
 class ElementShares:
-    """Each element's share of what a tier allows it, and the absolute error that this is.
-
-    Elements `apart` are wrong only next to their group.
-    """
+    """Each element's share and allowed error; those `apart` are wrong only next to their group."""
 
     shares: Floats
     allowed: Floats
@@ -59,15 +54,12 @@ class ElementShares:
     unjudged: int
 
 
-#: A part of an output: its place, what must come out there, and what came.
+#: A part of an output: its place, the expected values and the output's.
 _Piece: TypeAlias = tuple[Any, Want, Array]
 
 
 def examine(want: Want, got: Array, dtype: DType, declared: Collection[str]) -> Decision:
-    """Judge `got`, in `dtype` and of the shape of `want.values`, with any memory layout.
-
-    Tiers `declared` bring no remark.
-    """
+    """Judge `got`, in `dtype` and the shape of `want.values`; `declared` tiers bring no remark."""
     got = elements.native(got)
     pieces = [(at, _part(want, at, part), got[at]) for at, part in want.expected.pieces]
     first, *others = want.expected.tiers(declared)
@@ -94,11 +86,11 @@ def examine(want: Want, got: Array, dtype: DType, declared: Collection[str]) -> 
             failed.append((piece, wrong))
     undecided = 2 * whole.unjudged > got.size
 
-    def decision(tier: Tier, told: Tier, fits: bool, found: Findings, apart: bool) -> Decision:
+    def decision(tier: Tier, shown: Tier, fits: bool, found: Findings, apart: bool) -> Decision:
         def shares() -> list[tuple[Places, Floats]]:
             every = np.zeros(got.shape)
             for at, part, those in pieces:
-                every[at] = judge(part, those, dtype, told).shares
+                every[at] = judge(part, those, dtype, shown).shares
             return [(np.arange(got.size), every)]
 
         return Decision(tier, fits, found, apart, undecided, shares)
@@ -115,7 +107,7 @@ def examine(want: Want, got: Array, dtype: DType, declared: Collection[str]) -> 
         attempts = [(piece, judge(*piece[1:], dtype, tier)) for piece, _ in failed]
         pairs = zip(attempts, failed, strict=True)
         if not any(((judged.shares > 1) & wrong).any() for (_, judged), (_, wrong) in pairs):
-            # A larger range excuses nothing that it did not cost.
+            # A range decides only if wrong elements were lost to it.
             lost = (part.expected.range_loss(tier) & wrong for (_, part, _), wrong in failed)
             if tier.remark and (not tier.ranged or any(map(np.any, lost))):
                 return decision(tier, first, True, whole, apart)
@@ -152,10 +144,10 @@ def fits_at_least(want: Want, got: Array, dtype: DType) -> bool:
 
 
 def pardon(want: Want, got: Array, declared: Collection[str], wrong: Mask) -> tuple[str, Floats]:
-    """Judge what is `wrong` by a stated tolerance by the floor and the range rules alone.
+    """Judge elements that are `wrong` by a stated tolerance by the floor and the range rules.
 
-    Returns the remark of the tier that admits most, and each element's share of the floor: 0 where
-    a range rule excuses it, infinite where no rule does. Signs of zeros are the tolerance's affair.
+    Returns the remark of the tier that admits most, and each element's share of the floor: 0 if a
+    range rule excuses it, infinite if no rule does. Signs of zeros are not judged.
     """
     got = elements.native(got)
     actual = elements.wide(got)
@@ -201,7 +193,7 @@ def _note(
 
 
 def _places(shape: Sequence[int], at: Any) -> Any:
-    """The places of a part among all elements."""
+    """Return the flat places of a part's elements."""
     if at is ...:
         return np.arange(math.prod(shape)).reshape(shape)
     cuts = at if isinstance(at, tuple) else (at,)
@@ -213,7 +205,7 @@ def _places(shape: Sequence[int], at: Any) -> Any:
 
 @np.errstate(all="ignore")
 def _used_of_certain(want: Want, got: Array, tier: Tier) -> float:
-    """Return the largest share of what a tier surely allows, by no bound; infinite above 1."""
+    """Return the largest share of the least error that a tier allows; infinite above 1."""
     certain = min(part.certain(tier) for _, part in want.expected.pieces)
     if not certain:
         return math.inf
@@ -245,7 +237,7 @@ def judge(want: Want, got: Array, dtype: DType, tier: Tier) -> ElementShares:
         if not outside_anywhere(got, want.low, want.high):
             shares = np.abs(_errors(want, got)) / room.own
             if shares.max() <= 1:
-                # Every element keeps to its own error, with none in common and none for rounding.
+                # Each element keeps to its own error, without those in common and of rounding.
                 unjudged = int(np.count_nonzero(_unjudged(y, room.own, room, tier)))
                 return ElementShares(shares, room.own, nothing, unjudged)
         return _judge(want, got, _reach(want, got, dtype, tier), dtype, tier)
@@ -266,14 +258,11 @@ def _unjudged(y: Floats, slack: Floats, room: Room, tier: Tier) -> Mask:
 
 @dataclass(frozen=True, eq=False)
 class _Reach:
-    """What a tier allows each element by itself, whatever the others of its group are.
+    """The elements that a tier allows by themselves, without their group, and their errors.
 
-    Attributes:
-        right: The elements that it allows.
-        fits: Of these, the ones that it allows by their error.
-        lost: The ones that it allows because something left the range.
-        own: The error that each has in common with no other.
-        slack: The error allowed on the side of `error`, with what is in common.
+    `right` elements are those that a tier allows: `fits` by their error, `lost` because something
+    left the range, and equal infinities and NaN. `own` is the allowed error that each has in common
+    with no other; `slack` is all that is allowed, on the side of `error`.
     """
 
     right: Mask
@@ -295,7 +284,7 @@ def _reach(want: Want, got: Array, dtype: DType, tier: Tier) -> _Reach:
         own = own + half_ulp(y, want.rounded)
     rest = 0.0 if want.rest is None else want.rest
     slacks = _slacks(y, own, room)
-    # A tie may be broken either way only where there is room for it.
+    # A tie may be broken either way only within the allowed error.
     low, high = (
         round_to(y + (rest + sign * slack), dtype)
         for sign, slack in zip((-1, 1), slacks, strict=True)
@@ -303,10 +292,10 @@ def _reach(want: Want, got: Array, dtype: DType, tier: Tier) -> _Reach:
     slack = np.where(error < 0, *slacks)
     finite = np.isfinite(y)
     fits = (got >= low) & (got <= high) & finite & ~elements.outside(actual, want.low, want.high)
-    # Where any number may be right, an infinity is none.
+    # An infinity is wrong even if any number is right.
     fits &= np.isfinite(slack) | np.isfinite(actual)
     if tier.remark and not tier.ranged:
-        # A poorer arithmetic, unless declared, is no excuse to lose an answer altogether.
+        # A poorer arithmetic, unless declared, is no excuse for an infinity or NaN.
         fits &= np.isfinite(actual) | ~np.isfinite(elements.wide(round_to(y, dtype)))
     lost = _out_of_range(want, actual, room, tier) & finite
     same = ~finite & ((actual == y) | (np.isnan(actual) & np.isnan(y)))
@@ -316,7 +305,7 @@ def _reach(want: Want, got: Array, dtype: DType, tier: Tier) -> _Reach:
 def _judge(want: Want, got: Array, reach: _Reach, dtype: DType, tier: Tier) -> ElementShares:
     y, slack, error = want.values, reach.slack, np.abs(reach.error)
     room, actual, finite = want.expected.room(tier), elements.wide(got), np.isfinite(y)
-    # What was rounded lies within a factor of 2 of what it was rounded to.
+    # Values lie within a factor of 2 of the numbers that they round to.
     last_place = half_ulp(np.fmin(np.abs(y) + slack, 2 * np.abs(actual)), dtype)
     allowed = np.where(finite, slack + np.where(slack > 0, last_place, 0.0), 0.0)
     shares = elements.ratio(error, allowed + np.where(slack > 0, 0.0, last_place), reach.fits)
@@ -334,13 +323,13 @@ def _judge(want: Want, got: Array, reach: _Reach, dtype: DType, tier: Tier) -> E
 
 
 def _out_of_range(want: Want, actual: Floats, room: Room, tier: Tier) -> Mask:
-    """Elements that are what comes out where an intermediate result leaves the range."""
+    """Mask elements that result if an intermediate result leaves the range."""
     beyond = elements.outside(actual, want.low, want.high) & ~np.isnan(actual)
     if tier.ranged:
         gone = (~np.isfinite(actual) | (actual == 0)) & ~beyond
         return np.asarray(want.expected.range_loss(tier) & gone)
     if tier.arithmetic.flushes and not tier.remark and room.lost is not None:
-        # Whoever declares a poorer arithmetic has its range too.
+        # A declared arithmetic has its range too.
         return np.asarray(room.lost & ~np.isfinite(actual) & ~beyond)
     return np.zeros(actual.shape, np.bool_)
 
@@ -351,7 +340,7 @@ def _slacks(y: Floats, own: Floats, room: Room) -> tuple[Floats, Floats]:
         return own, own
     size = np.abs(y)
     down, up = (end * _SECOND_ORDER for end in (room.shared.down, room.shared.up))
-    # An error of its own without limit is one, though nothing is in common.
+    # An element's own error may be infinite without one in common.
     more = own + np.where((size + own > 0) & (up > 0), (size + own) * up, 0.0)
     less = np.where(own <= size, own + size * (1 - 1 / (1 + down)), more)
     return np.where(y < 0, more, less), np.where(y < 0, less, more)
@@ -378,9 +367,9 @@ def _whole(y: Floats, got: Array, room: Room) -> Mask:
 def _next_to_their_group(
     y: Floats, error: Floats, own: Floats, last_place: Floats, shared: Common, part: Mask
 ) -> Floats:
-    """Each element's share of its own error next to the one in common; 0 for those left out.
+    """Each element's share of its own error next to the common one; 0 for those left out.
 
-    Elements that are wrong by themselves take no part: the others may agree without them.
+    Elements that are wrong by themselves take no part.
     """
     rows_of = shared.rows(y.shape)
     if rows_of is None:
@@ -420,9 +409,9 @@ def _described(judged: ElementShares, y: Floats, i: int) -> str:
 def ends(
     bound: Expected, written: Array, low: float | None, high: float | None
 ) -> tuple[Array, Array]:
-    """The lowest and the highest value of each element by itself, in the output's dtype.
+    """The lowest and the highest right value of each element, in the output's dtype.
 
-    `written` is the value rounded; where it is infinite or NaN, so are both ends.
+    `written` is the value rounded; if it is infinite or NaN, so are both ends.
     """
     dtype = bound.dtype
     room = bound.room(bound.tiers()[0])
@@ -437,11 +426,10 @@ def ends(
     return found[0], found[1]
 
 
-#: Elements that it takes to tell scatter from chance.
+#: The fewest elements whose scatter is judged.
 _ENOUGH = 100
-#: How many times as far as expected errors may scatter. Of the honest implementations measured
-#: (tests/bounds) those whose powers err in one direction scatter up to 19 times as far, released
-#: engines less than twice; factors rounded to TF32 scatter a hundred times as far or more.
+#: The largest scatter allowed, in parts of the expected one. Correct implementations (tests/bounds)
+#: reach 19, released engines 2; factors rounded to TF32 reach 100 and more.
 SCATTER = 60.0
 #: Narrower numbers to which factors may have been rounded, by their unit roundoff.
 _CUTS = {
@@ -469,8 +457,8 @@ def scatter(want: Want, got: Array, cut: float = 0.0) -> float | None:
     """Return the root mean square of each error over its expected deviation.
 
     That is about 1 for the expected arithmetic, in any order, and hundreds for anything narrower;
-    None for too few elements. The first part of a large output is enough. `cut` is the unit
-    roundoff to which inputs would have been rounded before.
+    None for too few elements. Only the first part of a large output is used. `cut` is the unit
+    roundoff of numbers to which inputs were rounded.
     """
     at, bound = want.expected.pieces[0]
     part = _part(want, at, bound)
@@ -482,7 +470,7 @@ def scatter(want: Want, got: Array, cut: float = 0.0) -> float | None:
             error = error - part.rest
         arithmetic = bound.tiers()[0].arithmetic
         counts = np.isfinite(error) & (np.abs(part.values) > 16 * arithmetic.floor)
-        # The last rounding alone scatters so far: no need to ask how far the others do.
+        # If the last rounding alone explains it, the deviation need not be computed.
         last = half_ulp(part.values[counts], bound.dtype) / np.sqrt(3)
         if not cut and np.sqrt(np.mean((error[counts] / last) ** 2)) <= SCATTER:
             return 1.0

@@ -1,22 +1,19 @@
-"""Values against a tolerance, element by element, and what was found of an output's elements.
+"""Values against a tolerance, element by element, and the wrong elements of an output.
 
 An element's *share* is its error as a part of the allowed one: 0 for a right answer, at most 1
-where the error is allowed, above 1 where it is not, infinite where nothing was allowed. Whatever
-the tolerance:
+if the error is allowed, above 1 if not, infinite if no error is allowed. Whatever the tolerance:
 
 - The reference rounded once to the output's dtype is right.
-- NaN equals NaN, of any payload, and nothing else. An infinite reference, also one that rounding
-  made infinite, is matched by the same infinity only.
-- Where the reference is finite, NaN, an infinity and a value outside the operator's range are
-  wrong.
+- NaN equals NaN, of any payload, and nothing else. An infinite reference, even if rounding made it
+  so, equals the same infinity only.
+- With a finite reference, NaN, infinities and values outside the operator's range are wrong.
 - +0 equals -0 unless the tolerance asks for signed zeros.
 - Booleans are exact; integers too, unless the tolerance is an rtol and an atol.
 
-A distance is counted in units in the last place: how many steps of its dtype lie between two
-numbers. Every value of a floating dtype has a rank, its place in the order of all values from -inf
-to inf, with -0 and +0 in one place. The difference of ranks is taken on the bits as unsigned
-integers, so it is exact across zero, through the subnormals and up to the infinities (one step
-beyond the largest finite value), and cannot overflow.
+A distance is counted in units in the last place (ULP): steps of the dtype between two numbers.
+Every value has a rank in the order from -inf to inf, in which -0 and +0 share a place. The
+difference of ranks is taken on the bits as unsigned integers: it is exact across zero, subnormals
+and up to the infinities (one step beyond the largest finite value), and cannot overflow.
 """
 
 from __future__ import annotations
@@ -35,19 +32,18 @@ from opcheck.model import Array, Tolerance
 
 Bits: TypeAlias = NDArray[np.unsignedinteger[Any]]
 
-#: The distance between NaN and anything that is not NaN: no number of steps leads there.
+#: The distance between NaN and anything else.
 UNORDERED = 2**64 - 1
 
-#: Elements looked at together; a few temporaries of this size stay in a core's cache.
+#: Elements processed together; a few temporaries of this size fit into a core's cache.
 CHUNK = 1 << 16
 
 
 def distance(a: Array, b: Array) -> NDArray[np.uint64]:
     """The steps between `a` and `b`, element by element, as uint64 in their shape.
 
-    Both have one shape and one dtype, float16, bfloat16, float32 or float64, in any memory layout
-    and byte order; others raise ValueError. +0 and -0 are 0 apart, NaN and NaN likewise; NaN and
-    anything else are UNORDERED.
+    Both have one shape and one floating dtype, in any memory layout and byte order; others raise
+    ValueError. NaN and anything but NaN are UNORDERED.
     """
     dtype = of(a)
     if dtype is None or dtype.kind != "float" or of(b) != dtype:
@@ -69,10 +65,9 @@ def distance(a: Array, b: Array) -> NDArray[np.uint64]:
 
 
 def chunks(*arrays: Array) -> Iterator[tuple[int, tuple[Array, ...]]]:
-    """Arrays of one shape in pieces of CHUNK elements, in index order, whatever their layout.
+    """Yield pieces of CHUNK elements of arrays of one shape, after the flat index of the first.
 
-    Yields the flat index of a piece's first element and the pieces: one-dimensional, in the
-    machine's byte order.
+    Pieces are one-dimensional, in index order and in the machine's byte order.
     """
     # Slices of a contiguous array are views; those of `flat` copy no more than the piece.
     flats = [array.reshape(-1) if array.flags.c_contiguous else array.flat for array in arrays]
@@ -86,10 +81,7 @@ def same_bits(a: Array, b: Array) -> bool:
 
 
 def stepped(array: Array, steps: int) -> Array:
-    """`array`, of a floating dtype, so many ULP upwards, at most to infinity; NaN stays NaN.
-
-    No more steps are made than lead from 0 to infinity.
-    """
+    """`array`, of a floating dtype, so many ULP upwards, at most to infinity; NaN stays NaN."""
     bits = array.view(f"i{array.itemsize}")
     least = np.iinfo(bits.dtype).min
     # Negative numbers in the order of their values, −0 in the place of 0.
@@ -114,10 +106,7 @@ def _bits(array: Array) -> Bits:
 
 
 def _ranked(array: Array) -> tuple[Bits, Bits]:
-    """The bits without the sign, which put NaN above infinity, and the place among all values.
-
-    Zero is in the middle of the unsigned range.
-    """
+    """The bits without the sign, with NaN above infinity; and the rank, with 0 in the middle."""
     bits = _bits(array)
     zero = bits.dtype.type(1 << (8 * bits.dtype.itemsize - 1))
     magnitude = np.asarray(bits & ~zero)
@@ -150,20 +139,18 @@ class Want:
     """The expected value of one output.
 
     `dtype` None admits any dtype that can hold the values. `values`, in the output's shape, are
-    float64 and unrounded or already in the output's dtype for floating dtypes, else exact. The
-    operator's range is [low, high], an end None where it has none. Errors up to its `floor` are
-    right beside any tolerance that is not strict.
+    exact, or for floating dtypes float64 and unrounded or already in the output's dtype. The
+    operator's range is [low, high], with None for no limit. Errors up to its `floor` are right
+    under any tolerance that is not strict.
 
-    `bound` is how far correct implementations may lie off, None where the answer is exact. With
-    one, the exact value is `values` + `rest`, of which `rounded`, if it is not None, is the dtype
-    to which the values were rounded before they came here.
+    `bound` is the error bound of correct implementations, None for an exact answer. With one, the
+    exact value is `values` + `rest`; `rounded` is the dtype to which the values were rounded, if
+    they were.
 
-    Values `drawn` from random data are judged by how far their errors scatter, too. Those that
-    are `random` themselves are not judged, only their dtype and shape. A sequence has `items` and
-    no values, an optional output without a value ("nothing") neither.
-
-    Along the axis `any_order`, all outputs of a node may come in another order; its last output
-    says in which.
+    For values `drawn` from random data, the scatter of errors is judged too. Of `random` values
+    only dtype and shape are judged. A sequence has `items` and no values, an optional output
+    without a value ("nothing") neither. All outputs of a node may be permuted along the axis
+    `any_order`, in the order that the last output states.
     """
 
     name: str
@@ -200,13 +187,13 @@ class Findings:
     steps: int | None = 0
     unjudged: int = 0
     wrong: Mask | None = None
-    #: The share, negated, the place, and what was allowed there: the worst comes first.
+    #: The share, negated, the place, and the allowed error, in words: the worst comes first.
     worst: list[tuple[float, int, str]] = field(default_factory=list)
 
     def add(self, at: Callable[[], Places], shares: Floats, allowed: Callable[[int], str]) -> None:
-        """Take in elements with their shares, of one shape; wrong are those above 1.
+        """Add elements with their shares, of one shape; those above 1 are wrong.
 
-        `at()` has their places; `allowed(i)` says what was allowed to `shares.flat[i]`.
+        `at()` returns their places, `allowed(i)` the error allowed to `shares.flat[i]`, in words.
         """
         if not shares.size:
             return
@@ -224,7 +211,7 @@ class Findings:
         self.worst = sorted(self.worst)[:WORST]
 
     def step(self, furthest: int | None) -> None:
-        """Take in the largest ULP distance of a piece, None where there is no such thing."""
+        """Add the largest ULP distance of a piece, None without ULP."""
         self.steps = None if self.steps is None or furthest is None else max(self.steps, furthest)
 
     @property
@@ -235,10 +222,10 @@ class Findings:
 
 @dataclass(frozen=True)
 class Judge:
-    """Errors that the elements of one output may have.
+    """A tolerance for the elements of one output; [`low`, `high`] is the operator's range.
 
-    [`low`, `high`] is the operator's range. The methods take one-dimensional pieces in the
-    machine's byte order: `wanted` as in `Want.values`, `got` in `dtype`.
+    Methods take one-dimensional pieces in native byte order: `wanted` as in `Want.values`, `got`
+    in `dtype`.
     """
 
     dtype: DType
@@ -247,10 +234,7 @@ class Judge:
     high: float | None
 
     def shares(self, wanted: Array, got: Array) -> tuple[Floats, int | None]:
-        """Each element's share, and the largest ULP distance (None for integers and bool).
-
-        The distance is UNORDERED if a NaN is opposite a number.
-        """
+        """Each element's share, and the largest ULP distance, None without ULP."""
         reference = once_rounded(wanted, self.dtype)
         match self.dtype.kind:
             case "string":
@@ -298,7 +282,7 @@ class Judge:
             with np.errstate(invalid="ignore", over="ignore"):
                 error = np.abs(actual - exact)
             allowed = self._allowed(exact)
-            # An error too large for float64 is wrong, however much is allowed.
+            # An error beyond float64 is wrong, whatever is allowed.
             shares = ratio(error, allowed, (error <= allowed) & np.isfinite(error))
         never = ~np.isfinite(rounded) | ~np.isfinite(actual) | outside(actual, self.low, self.high)
         shares[never] = np.inf
@@ -315,7 +299,7 @@ class Judge:
         one, other = reference.astype(np.uint64), got.astype(np.uint64)
         error = np.where(got > reference, other - one, one - other)
         allowed = self._allowed(wide(reference))
-        # Whole numbers are compared as such: near 2**63 float64 knows only each 1024th.
+        # Compared as integers: near 2**63 float64 has only every 1024th.
         vast = allowed >= 2.0**64
         whole = np.where(vast, 0.0, allowed).astype(np.uint64)
         shares = ratio(error.astype(np.float64), allowed, (error <= whole) | vast)
@@ -324,7 +308,7 @@ class Judge:
         return shares
 
     def _plain_shares(self, reference: Array, got: Array) -> Floats:
-        """Of numbers without ULP: equal, both NaN, or finite and within rtol and atol."""
+        """Shares of numbers without ULP: equal, both NaN, or finite and within rtol and atol."""
         exact, actual = (part.astype(np.complex128) for part in (reference, got))
         with np.errstate(invalid="ignore", over="ignore"):
             error = np.abs(actual - exact)
@@ -357,18 +341,18 @@ def outside(got: Array, low: float | None, high: float | None) -> Mask:
 
 
 def wide(values: Array) -> Floats:
-    """`values` in float64; a signalling NaN is a value like any other and no cause to warn."""
+    """`values` in float64, without NumPy's warning about signalling NaN."""
     with np.errstate(invalid="ignore"):
         return values.astype(np.float64)
 
 
 def once_rounded(values: Array, dtype: DType) -> Array:
-    """`values` in `dtype`, rounded once; themselves where they are of it."""
+    """`values` in `dtype`, rounded once if needed."""
     return values if values.dtype == dtype.numpy else round_to(wide(values), dtype)
 
 
 def ratio(error: Floats, allowed: Floats, fits: Mask) -> Floats:
-    """`error` in parts of `allowed`, on the side of 1 that `fits` says, however it rounds."""
+    """`error` in parts of `allowed`, at most 1 where it `fits` and above 1 elsewhere."""
     ratio = np.full(error.shape, np.inf)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         np.divide(error, allowed, out=ratio, where=np.isfinite(error))

@@ -1,8 +1,7 @@
-"""All outputs of a node or a model: what they must be, their number, and each of them.
+"""Outputs of a node or a model against expected ones: number, type, dtype, shape and values.
 
-Of each its type, its dtype, its shape, then every value. Nothing is broadcast, converted or
-repaired on the way. Which values are right, `elements` says of a stated tolerance and `bounded` of
-an operator's error bound.
+Nothing is broadcast or converted. `elements` judges values by a stated tolerance, `bounded` by an
+operator's error bound.
 """
 
 import math
@@ -24,7 +23,7 @@ from opcheck.model.question import NOTHING, Foreign, Items
 from opcheck.model.result import Comparison, ComparisonProblem, Failure, Mismatch
 from opcheck.numbers.arithmetic import expected
 
-#: How many ULP a result may lie above the upper end of the operator's range.
+#: The most ULP that a result may lie above the operator's range.
 _ABOVE = 4
 
 ROWS_DISAGREE = "the elements of a row disagree about its sum"
@@ -38,11 +37,11 @@ def compare(
     like: Array | None = None,
     declared: Collection[str] = (),
 ) -> Comparison:
-    """Judge one output: by `tolerance`, or where that is None by its own bound.
+    """Judge one output by `tolerance`, or if that is None by its own bound.
 
     `got` may have any memory layout and byte order. If `like`, an input, has the output's shape,
     each wrong element is shown with the input's. `declared` arithmetic needs no warning. `used` is
-    at most 1 for what passes, infinite where type, dtype or shape is wrong.
+    at most 1 for a pass, infinite if type, dtype or shape is wrong.
 
     Raises ValueError as `check` does, and for wanted values that the wanted dtype cannot hold.
     """
@@ -71,22 +70,19 @@ def compare(
 
 
 def failed(want: Want, problem: Failure, detail: str) -> Comparison:
-    """The comparison of an output without any value that can be judged."""
+    """The comparison of an output without values to judge."""
     return Comparison(want.name, problem, detail, used=math.inf)
 
 
 def range_end(high: float | None, dtype: DType) -> float | None:
-    """The upper end of an operator's range, which rounding may pass by a few ULP."""
+    """The upper end of an operator's range, extended by a few ULP for rounding."""
     if high is None or dtype.kind != "float":
         return high
     return high + _ABOVE * 2 * float(half_ulp(np.array(high), dtype))
 
 
 def _exact_in(dtype: DType, values: Array) -> Array:
-    """`values` in `dtype` if that is no floating one; ValueError if it cannot hold them.
-
-    Complex numbers are rounded.
-    """
+    """`values` in `dtype` unless that is floating; ValueError if it cannot hold them."""
     stated = element_type(values)
     if stated is None or (
         dtype.kind != stated.kind
@@ -114,7 +110,7 @@ def _by_tolerance(
     like: Array | None,
     declared: Collection[str],
 ) -> Comparison:
-    """Judge by a tolerance and, unless that is strict, by the floor and the range rules too."""
+    """Judge by a tolerance and, unless it is strict, by the floor and the range rules."""
     judge = Judge(dtype, tolerance, want.low, want.high)
     pardoned: Floats | None = None
     problem: ComparisonProblem = "values"
@@ -135,7 +131,7 @@ def _by_tolerance(
 
 
 def _findings(judge: Judge, wanted: Array, got: Array, pardoned: Floats | None) -> Findings:
-    """Judge all elements by a tolerance, except those that are `pardoned`."""
+    """Judge all elements by a tolerance; shares are at most those `pardoned`."""
     found = Findings(got.size, steps=0 if judge.dtype.kind == "float" else None)
     for places, shares in _shares(judge, wanted, got, pardoned, found.step):
         allowed = partial(_allowed, judge, wanted, got, int(places[0]))
@@ -150,7 +146,7 @@ def _shares(
     pardoned: Floats | None,
     step: Callable[[int | None], None] = lambda furthest: None,
 ) -> Iterator[tuple[Places, Floats]]:
-    """Every element's share, by places; `step` is called with the largest distance of a piece."""
+    """Yield elements' shares by places; call `step` with the largest distance of each piece."""
     for start, pieces in elements.chunks(wanted, got):
         shares, furthest = judge.shares(*pieces)
         step(furthest)
@@ -185,7 +181,7 @@ def _by_bound(
 
 
 def _wide(want: Want) -> Want:
-    """Return `want` with float64 values, which know whether they were rounded before."""
+    """Return `want` with float64 values, and the dtype to which they were rounded."""
     if want.values.dtype == np.float64:
         return want
     rounded = want.bound.dtype if want.bound else None
@@ -195,7 +191,7 @@ def _wide(want: Want) -> Want:
 def _compared(
     want: Want, got: Array, dtype: DType, found: Findings, like: Array | None, shares: Shares
 ) -> Comparison:
-    """The comparison that tells of `found`, whatever it amounts to."""
+    """The comparison that reports `found`, without a problem."""
     comparison = Comparison(
         want.name,
         None,
@@ -238,10 +234,7 @@ def _mismatch(
 
 
 def stated_want(op: OpVersion, name: str, values: Array, dtype: DType | None) -> Want:
-    """These values; no `dtype` admits any that can hold them.
-
-    Where the operator's answers are rounded, its floor holds beside whatever tolerance is stated.
-    """
+    """Expect these values; a rounded answer may be off by the floor under any stated tolerance."""
     operator = operator_of(op)
     if operator is None:
         return Want(name, dtype, values)
@@ -251,7 +244,7 @@ def stated_want(op: OpVersion, name: str, values: Array, dtype: DType | None) ->
 
 
 def in_its_dtype(want: Want) -> Array:
-    """The values that are stated, rounded; raises ValueError where the dtype is not known."""
+    """The stated values, rounded; raises ValueError if the dtype is unknown."""
     dtype = want.dtype or of(want.values)
     if want.dtype is None and want.values.dtype == "float64":
         raise ValueError(f"{want.name}: only the backend's answer tells its dtype: state it")
@@ -277,10 +270,7 @@ def compare_outputs(
     like: Array | None = None,
     declared: Collection[str] = (),
 ) -> tuple[Comparison, ...]:
-    """Judge all outputs of a node, in order, each as `compare` does, of a sequence each item.
-
-    If their number is wrong there is one Comparison only, of the first missing or extra output.
-    """
+    """Judge all outputs of a node as `compare` does, or the first missing or extra one."""
     if tolerance is not None:
         elements.check(tolerance)
     if len(got) == len(wants):
@@ -315,7 +305,7 @@ def _is_plainly_right(tolerance: Tolerance | None, want: Want, got: Array | Fore
 
 
 def _in_order_of(got: Sequence[Array | Foreign], wants: Sequence[Want]) -> Sequence[Want]:
-    """`wants` in the order that the last of `got` gives them, where any order is right."""
+    """`wants` in the order of the last of `got` where any order is right."""
     axis = wants[0].any_order if wants else None
     if axis is None:
         return wants
@@ -328,10 +318,10 @@ def _in_order_of(got: Sequence[Array | Foreign], wants: Sequence[Want]) -> Seque
 
 
 def too_wide(wants: Iterable[Want], tolerance: Tolerance | None) -> str | None:
-    """Name an answer that ignores the input, and that a tolerance admits; None if it admits none.
+    """Describe a constant answer that a tolerance admits, or None.
 
-    Such an answer has one value for all elements: 0, an end of the operator's range, or the middle
-    of what must come out. It has to be off by a quarter of the largest element, at one of them.
+    Constants are 0, the ends of the operator's range and the middle of the expected values. At some
+    element they must be off by a quarter of the largest one.
     """
     for want in chain.from_iterable(want.items or (want,) for want in wants):
         dtype = want.dtype or element_type(want.values)
@@ -351,7 +341,7 @@ def too_wide(wants: Iterable[Want], tolerance: Tolerance | None) -> str | None:
             worst = int(error.argmax())
             if error[worst] <= np.abs(values).max() / 4:
                 continue
-            # Most are wrong where they are worst.
+            # The worst element decides most often.
             for place in (slice(worst, worst + 1), slice(None)):
                 wanted = want.values.reshape(-1)[place]
                 got = np.full(wanted.shape, answer).astype(dtype.numpy)
@@ -364,7 +354,7 @@ def too_wide(wants: Iterable[Want], tolerance: Tolerance | None) -> str | None:
 
 
 def _parts(want: Want, got: Array | Foreign) -> Sequence[tuple[Want, Array | Foreign] | Comparison]:
-    """Return the parts of one output to compare; a comparison where its form decides."""
+    """Return the parts of one output to compare, or a comparison if its form decides."""
     message = got.description if isinstance(got, Foreign) else "a tensor"
     if want.form == "tensor":
         return [(want, got)]

@@ -1,4 +1,4 @@
-"""From a case's admitted answers and a backend's outcome to a verdict that explains itself."""
+"""The verdict on a backend's outcome, given a case's admitted answers."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
@@ -7,19 +7,11 @@ from typing import TypeAlias, TypeGuard, cast
 from opcheck.compare.elements import Want
 from opcheck.compare.outputs import compare_outputs
 from opcheck.dtypes import element_type
-from opcheck.model import (
-    EXACT,
-    Array,
-    Comparison,
-    Failure,
-    LiveResult,
-    Rule,
-    Tolerance,
-    Verdict,
-    question,
-)
+from opcheck.model import question
+from opcheck.model.case import EXACT, Array, Rule, Tolerance
+from opcheck.model.result import Comparison, Failure, LiveResult, Verdict
 
-#: How the reason begins where an answer came that is no tensors.
+#: Beginning of the reason for an answer that is no tensor.
 UNUSABLE = "its answer cannot be used"
 #: The remark on answers that differ between runs, each right.
 IRREPRODUCIBLE = "not reproducible to the bit"
@@ -27,7 +19,7 @@ IRREPRODUCIBLE = "not reproducible to the bit"
 
 @dataclass(frozen=True, eq=False)
 class Answer:
-    """Outputs that are right; `name` where the text admits several answers."""
+    """Right outputs; with a `name` if the text admits several answers."""
 
     wants: tuple[Want, ...]
     name: str | None = None
@@ -35,9 +27,9 @@ class Answer:
 
 @dataclass(frozen=True)
 class Refusal:
-    """Refusing the model is right, provided that its legal twin is accepted.
+    """A refusal of the model is right, if its legal twin is accepted.
 
-    `wants` are the twin's outputs, empty where nothing computes them; `twin` asks for them.
+    `wants` are the twin's outputs, empty if nothing computes them; `twin` asks for them.
     """
 
     reason: str
@@ -58,8 +50,7 @@ class Judgement:
     """A verdict with its reason and its evidence.
 
     `refused` marks a pass by refusal, `alternative` names the answer chosen of several, `against`
-    the backends that it agrees with or differs from. `irreproducible`: the same data again gave
-    other right values.
+    the backends with which it was compared. `irreproducible`: a second run gave other right values.
     """
 
     verdict: Verdict
@@ -84,13 +75,12 @@ def judge(
 ) -> Judgement:
     """The verdict on `outcome`; `tolerance` None means the bounds of the answers.
 
-    `like` and `declared` are as in `compare`. `twin` is the outcome of the legal twin, where a
-    refusal was admitted and came.
+    `like` and `declared` are as in `compare`; `twin` is the outcome of a refused model's twin.
     """
     refusals = [one for one in admitted if isinstance(one, Refusal)]
     match outcome, twin:
         case question.Declined(reason, inexpressible=False), question.Produced() if refusals:
-            # Nobody has to support an invalid model, and its legal twin is supported.
+            # Declining an invalid model is a refusal if its legal twin is supported.
             outcome = question.Raised("prepare", str(Verdict.UNSUPPORTED), reason, documented=True)
     if not depends(outcome):
         return by_itself(rule, outcome)
@@ -128,7 +118,7 @@ def _of_both(first: Judgement, later: Judgement, differs: str) -> Judgement:
 
 
 def misdeclared(outcome: question.Produced, names: Sequence[str]) -> str:
-    """Describe how the outputs contradict the backend's own declaration, or ""."""
+    """Describe how the outputs contradict the backend's declaration, or ""."""
     if outcome.declared and len(outcome.declared) != len(outcome.outputs):
         return f"{len(outcome.declared)} outputs declared, {len(outcome.outputs)} returned"
     for name, said, output in zip(names, outcome.declared, outcome.outputs, strict=False):
@@ -146,10 +136,7 @@ def misdeclared(outcome: question.Produced, names: Sequence[str]) -> str:
 
 
 def depends(outcome: question.Outcome) -> TypeGuard[question.Produced | question.Raised]:
-    """Return True if the judgement of an outcome depends on the expected answer.
-
-    It does if the backend refuses the model, or answers and no later run contradicts that.
-    """
+    """Return True if the verdict depends on the expected answer: for answers and refusals."""
     match outcome:
         case question.Produced(unstable=contradiction):
             return contradiction is None
@@ -160,7 +147,7 @@ def depends(outcome: question.Outcome) -> TypeGuard[question.Produced | question
 
 
 def by_itself(rule: Rule, outcome: question.Outcome) -> Judgement:
-    """The verdict on an outcome that is worth the same whatever must come out."""
+    """The verdict on an outcome that does not depend on the expected answer."""
     match outcome:
         case question.NotRun(reason):
             return Judgement(Verdict.NOT_RUN, reason)
@@ -173,32 +160,29 @@ def by_itself(rule: Rule, outcome: question.Outcome) -> Judgement:
         case question.Declined(reason, inexpressible):
             return Judgement(Verdict.UNSUPPORTED, reason, inexpressible=inexpressible)
         case question.Raised(stage=stage) if stage in _LATER:
-            later = f"then raised on {_LATER[stage]}: {told(outcome)}"
+            later = f"then raised on {_LATER[stage]}: {in_words(outcome)}"
             return unstable(f"answered its first run, {later}")
         case question.Raised():
-            return lesser(rule, Verdict.ERROR, f"{UNUSABLE}: {told(outcome)}", "raised")
+            return lesser(rule, Verdict.ERROR, f"{UNUSABLE}: {in_words(outcome)}", "raised")
         case question.Produced(unstable=contradiction):
             return unstable(str(contradiction))
 
 
 def unanswered(rule: Rule, outcome: question.Outcome, why: str) -> Judgement:
-    """The verdict where nobody knows the answer, for which this is `why`.
-
-    Errors that no answer excuses are reported all the same.
-    """
+    """Not run, for this reason `why`, unless the outcome fails whatever the answer is."""
     if depends(outcome) or isinstance(outcome, question.Declined):
         return Judgement(Verdict.NOT_RUN, why)
     return by_itself(rule, outcome)
 
 
 def is_right(said: LiveResult | Judgement) -> bool:
-    """Return True for a pass, and for a warning of no more than poorer arithmetic."""
+    """Return True for a pass, and for a warning of poorer arithmetic only."""
     tolerated = said.verdict is Verdict.WARN and said.failure == "precision"
     return said.verdict is Verdict.PASS or tolerated
 
 
 def unstable(contradiction: str) -> Judgement:
-    """The verdict on a backend whose runs contradict each other, whatever the rule."""
+    """The verdict on runs that contradict each other, whatever the rule."""
     return Judgement(Verdict.UNSTABLE, contradiction, "unstable")
 
 
@@ -221,7 +205,7 @@ def _judge_outputs(
 
 
 def failure(broken: Sequence[Comparison]) -> Failure | None:
-    """In what way an output fails: a poorer arithmetic is less than anything else."""
+    """The first way in which outputs fail, other than by a poorer arithmetic."""
     problems = [c.problem for c in broken if c.problem not in (None, "precision", "undecided")]
     return cast(Failure, problems[0])
 
@@ -230,14 +214,14 @@ def _judge_refusal(
     rule: Rule, refusals: Sequence[Refusal], raised: question.Raised, twin: question.Outcome | None
 ) -> Judgement:
     if not refusals:
-        return lesser(rule, Verdict.ERROR, f"raised on a legal model: {told(raised)}", "raised")
+        return lesser(rule, Verdict.ERROR, f"raised on a legal model: {in_words(raised)}", "raised")
     accident = "" if raised.documented else "refused by accident: "
     assert twin is not None
     match twin:
         case question.Declined(reason):
             return Judgement(Verdict.UNSUPPORTED, f"its legal twin is not implemented: {reason}")
         case question.Raised(stage=stage) if stage not in _LATER:
-            reason = f"refuses its legal twin too: {told(twin)}"
+            reason = f"refuses its legal twin too: {in_words(twin)}"
             return lesser(rule, Verdict.ERROR, reason, "raised")
         case question.Produced(unstable=None, outputs=outputs):
             wants = refusals[0].wants
@@ -246,7 +230,7 @@ def _judge_refusal(
             if broken:
                 reason = f"its legal twin: {what_is_wrong(broken[0])}"
                 return lesser(rule, Verdict.FAIL, reason, failure(broken), broken)
-            reason = f"{accident}{told(raised)}"
+            reason = f"{accident}{in_words(raised)}"
             return Judgement(Verdict.PASS, reason, refused=True, alternative=refusals[0].name)
         case _:
             found = by_itself(rule, twin)
@@ -254,15 +238,11 @@ def _judge_refusal(
 
 
 def lesser(
-    rule: Rule,
-    verdict: Verdict,
-    reason: str,
-    failure: Failure | None,
-    comparisons: tuple[Comparison, ...] = (),
+    rule: Rule, verdict: Verdict, reason: str, kind: Failure | None, comparisons: Comparisons = ()
 ) -> Judgement:
-    """`verdict`, but a warning where the rule is only `should`."""
+    """`verdict`, or a warning if the rule is `should`."""
     lesser = Verdict.WARN if rule == "should" else verdict
-    return Judgement(lesser, reason, failure, comparisons=comparisons)
+    return Judgement(lesser, reason, kind, comparisons=comparisons)
 
 
 def _is_structural(comparison: Comparison) -> bool:
@@ -276,7 +256,7 @@ def _distance(comparisons: Sequence[Comparison]) -> tuple[int, int, int]:
 
 
 def what_is_wrong(comparison: Comparison) -> str:
-    """A comparison that does not match, in a few words."""
+    """Describe a mismatch in a few words."""
     said = f"{comparison.output}: {comparison.problem} {comparison.detail}".rstrip()
     if comparison.problem == "undecided":
         said = f"{comparison.output}: {comparison.unjudged} of {comparison.total} elements unjudged"
@@ -289,6 +269,6 @@ def what_is_wrong(comparison: Comparison) -> str:
     return f"{said}: {comparison.remark}" if comparison.remark else said
 
 
-def told(raised: question.Raised) -> str:
-    """An exception in its own words."""
+def in_words(raised: question.Raised) -> str:
+    """The kind and the message of an exception."""
     return f"{raised.kind}: {raised.detail}" if raised.detail else raised.kind

@@ -1,17 +1,15 @@
 """Location of a tensor's wrong elements: in words, and as a picture for pages.
 
-Every sentence is true of the mask it was made from:
-
 everywhere                              all elements
 only at [1, 2]                          this one element
-exactly where …                         these elements, all of them wrong, no other is
-everywhere but where …                  the same of the right elements
-whole lines along axis 1                wrong or right as a whole, as a reduction over it makes them
+exactly where …                         all of these elements, and no others
+everywhere but where …                  all but these elements
+whole lines along axis 1                lines are all wrong or all right, as reductions make them
 only where …                            no element elsewhere is wrong
 scattered in [0:2, 3, 4:8]              the smallest box around them, as Python slices it
 scattered                               all over the tensor
 
-`flat index` counts in C order: the element's place in memory.
+`flat index` counts in C order.
 """
 
 from collections.abc import Callable, Iterable
@@ -48,7 +46,7 @@ def describe(wrong: Mask) -> str:
 
 
 def _product(mask: Mask, count: int) -> str:
-    """The `count` true elements as a condition on each axis by itself, "" if there is none."""
+    """Describe the `count` true elements by a condition on each axis, "" if impossible."""
     hits = _hits(mask)
     if count != np.prod([np.count_nonzero(hit) for hit in hits], dtype=object):
         return ""
@@ -57,7 +55,7 @@ def _product(mask: Mask, count: int) -> str:
 
 
 def _lines(wrong: Mask) -> str:
-    """The axes along which every line is all wrong or all right."""
+    """Name the axes along which every line is all wrong or all right."""
     axes = [
         str(axis)
         for axis, size in enumerate(wrong.shape)
@@ -67,7 +65,7 @@ def _lines(wrong: Mask) -> str:
 
 
 def _around(wrong: Mask) -> str:
-    """Describe what all wrong elements share: patterns along axes, or else a box."""
+    """Describe the surroundings of wrong elements: patterns along axes, or else a box."""
     hits = _hits(wrong)
     terms = [_pattern(f"axis {axis}", hit) for axis, hit in enumerate(hits) if not hit.all()]
     if any(terms):
@@ -83,7 +81,7 @@ def _hits(mask: Mask) -> list[Mask]:
 
 
 def _pattern(name: str, hit: Mask, listed: int = _LISTED) -> str:
-    """The true indices of a vector as a condition on `name`, "" if they follow no simple rule."""
+    """Describe the true indices of a vector by a condition on `name`, "" without a simple one."""
     size, count = hit.size, int(np.count_nonzero(hit))
     first, last = _ends(hit)
     if count == 1:
@@ -114,17 +112,14 @@ def _ends(hit: Mask) -> tuple[int, int]:
 
 #: The most cells in a row and in a column.
 SIDE = 64
-#: Gives elements by their places in the flat array, and their shares, of one shape.
+#: Returns elements' places in the flat array with their shares, in one shape.
 Shares: TypeAlias = Callable[[], Iterable[tuple[Places, Floats]]]
 
 _POWERS = 1 << np.arange(64, dtype=np.uint64)
 
 
 def picture(want: Array, got: Array, dtype: DType, shares: Shares) -> Picture:
-    """The picture of `got`, in `dtype`, beside `want`, as in `Want.values`.
-
-    Of the `shares` of elements only the largest in each cell is kept.
-    """
+    """Draw the errors of `got`, in `dtype`; a cell shows the largest of its `shares`."""
     # The last axis to the right, all others downwards.
     columns, rows = got.shape[-1] if got.shape else 1, prod(got.shape[:-1])
     across, down = min(columns, SIDE), min(rows, SIDE)
@@ -144,19 +139,19 @@ def _letter(share: float) -> str:
     if share == np.inf:
         return "Z"
     fraction, exponent = np.frexp(share)
-    # The smallest whole number that is not below the logarithm.
+    # The logarithm, rounded up.
     doublings = int(exponent) - (fraction == 0.5)
     return ascii_letters[min(max(25 + doublings, 0), 50)]
 
 
 def _ulps(want: Array, got: Array, dtype: DType) -> tuple[tuple[tuple[int, int], ...], int]:
-    """Count elements by their distance in steps, by powers of two, and unordered ones."""
+    """Count elements by distance in ULP, by powers of two, and unordered ones."""
     counts = np.zeros(66, np.int64)
     for _, (wanted, actual) in chunks(want, got):
         if wanted.dtype != dtype.numpy:
             wanted = round_to(wanted.astype(np.float64), dtype)
         steps = distance(wanted, actual)
-        # As many powers as are not above it: the bits it takes.
+        # The bits that it takes.
         bits = np.searchsorted(_POWERS, steps, side="right")
         bits[steps == UNORDERED] = 65
         counts += np.bincount(bits, minlength=66)

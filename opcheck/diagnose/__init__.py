@@ -1,9 +1,7 @@
 """Diagnosis of wrong answers: mutants that reproduce them, and what failing cases share.
 
-`evidence` says if a mutant gives what a backend gave, beside a fault or not, and looks at wrong
-values by themselves. `suspects` remembers across the failures and passes of a backend.
-Once all results are there, `settle` chooses a cause for each failure, by the mutants that no pass
-contradicts or by `rules` about the `features` of its case.
+`evidence` compares one answer with a mutant's. `suspects` remembers all answers of a backend. In
+the end `settle` chooses a cause for each failure: a mutant, or a rule on the `features` of cases.
 """
 
 from opcheck.diagnose.evidence import Evidence

@@ -20,7 +20,7 @@ from opcheck.engine.mutants.mutant import AnswerFunction, Mutant
 from opcheck.errors import InvalidNode, NotSupported
 from opcheck.model import Array, Foreign, Tolerance
 
-#: The types that something may have gone through, the widest first.
+#: The types that values may have been rounded to, the widest first.
 NARROWER = tuple(DTYPES[name] for name in ("float32", "float16", "bfloat16"))
 Output: TypeAlias = Array | Foreign
 OutputSequence: TypeAlias = Sequence[Output]
@@ -28,17 +28,17 @@ OutputSequence: TypeAlias = Sequence[Output]
 #: so many times farther away.
 _SAME, _SAME_IN_16_BITS = 4, 1
 _FARTHER = 16
-#: And the backend's answer is nearer to the mutant's than to the right one by so much.
+#: And the backend's answer is nearer to the mutant's than to the right one by this factor.
 _NEARER = 2
-#: What a single value has in common with itself is nothing.
+#: The fewest values that can have a pattern.
 _ENOUGH = 3
 
 
 @dataclass(frozen=True)
 class Fault:
-    """A way to spoil any operator: the `output` is of another type, or all is `computed` in one.
+    """A mistake that any operator can have, in the output's type or that of the computation.
 
-    `saturated`: what leaves its range, infinities too, became its largest finite number.
+    `saturated`: computed, and clipped to the largest finite number.
     """
 
     kind: Literal["output", "computed", "saturated"]
@@ -62,7 +62,7 @@ class Fault:
                 return f"it was computed in {self.dtype}, where {limit}"
 
     def beside(self, mutant: Mutant | None = None) -> Mutant:
-        """Return the mutants of a backend that makes another one too, or none."""
+        """Return the fault as a mutant, combined with another one if given."""
         if mutant is None:
             within = ", within whose error it lies" * (self.kind == "computed")
             return Mutant(self.name, self.text + within, self._spoiling(lambda node: node.right))
@@ -107,7 +107,7 @@ class Fault:
 
 
 def both(one: Mutant, other: Mutant) -> Mutant:
-    """Return two mutants that each spoil elements of their own; of an element both, the second."""
+    """Combine two mutants; where both spoil an element, the second wins."""
 
     def spoilt(node: Node) -> Sequence[Any]:
         outputs = []
@@ -130,7 +130,7 @@ FAULTS = {
 
 
 def mutant_named(name: str, mutants: Mapping[str, Mutant]) -> Mutant | None:
-    """Return the mutant, the fault or the two of them that go by a name; None if none does."""
+    """Return the mutant or fault of this name, or the combination that it names; else None."""
     first, *rest = (mutants.get(part) or FAULTS.get(part) for part in name.split("+"))
     found = first.beside() if isinstance(first, Fault) else first
     for part in rest if found else ():
@@ -142,10 +142,7 @@ def mutant_named(name: str, mutants: Mapping[str, Mutant]) -> Mutant | None:
 
 @dataclass(frozen=True, eq=False)
 class Evidence:
-    """A wrong answer to `node`, and the `admitted` ones, none where it must be refused.
-
-    `got` is None where the backend refused the node.
-    """
+    """A wrong answer, None for a refusal, and the `admitted` ones, none for an invalid node."""
 
     node: Node
     got: OutputSequence | None
@@ -173,7 +170,7 @@ class Evidence:
         )
 
     def within_errors(self, place: int, one: Array, other: Array) -> Any:
-        """Mask elements that differ by no more than two sound implementations may; or False."""
+        """Mask elements that may differ so much between two correct implementations; or False."""
         bounds = [want.bound for want in self._wants(place)]
         if len(bounds) != 1 or bounds[0] is None:
             return False
@@ -193,25 +190,20 @@ class Evidence:
         found = frozenset(n for n, one in enumerate(got) if len(got) > 1 and self.passes(n, one))
         return found if len(found) < len(got) else frozenset()
 
-    def nearest(self, place: int) -> Array | None:
-        """The right values nearest to what came; None without floats of the same shape."""
-        return self._right[place]
-
     @cached_property
-    def _right(self) -> list[Array | None]:
-        return [self._nearest(place) for place in range(len(self.got or ()))]
+    def nearest(self) -> list[Array | None]:
+        """For each output the nearest right values; None without floats of the same shape."""
+        return [self._nearest(place, got) for place, got in enumerate(self.got or ())]
 
-    def _nearest(self, place: int) -> Array | None:
-        assert self.got is not None
-        got = self.got[place]
-        dtype = of(got) if isinstance(got, np.ndarray) else None
+    def _nearest(self, place: int, got: Output) -> Array | None:
+        dtype = None if isinstance(got, Foreign) else of(got)
         if isinstance(got, Foreign) or dtype is None or dtype.kind != "float":
             return None
-        answers = [wants[place].values for wants in self.admitted if len(wants) == len(self.got)]
+        wants = [some[place] for some in self.admitted if len(some) == len(self.got or ())]
         right = [
-            round_to(values.astype(np.float64), dtype)
-            for values in answers
-            if values.shape == got.shape and values.dtype.kind != "b"
+            round_to(want.values.astype(np.float64), dtype)
+            for want in wants
+            if want.values.shape == got.shape and want.values.dtype.kind != "b"
         ]
         if len(right) < 2 or not got.size:
             return next(iter(right), None)
@@ -219,8 +211,8 @@ class Evidence:
 
     @cached_property
     def farthest(self) -> list[tuple[int, int]]:
-        """By how many ULP each output is off at most, and the place of that; 0 if nobody knows."""
-        pairs = zip(self.got or (), self._right, strict=True)
+        """Largest distance of each output in ULP, and its place; 0 if unknown."""
+        pairs = zip(self.got or (), self.nearest, strict=True)
         steps = [
             np.zeros(1) if right is None or isinstance(got, Foreign) else distance(got, right)
             for got, right in pairs
@@ -228,7 +220,7 @@ class Evidence:
         return [(int(off.max(initial=0)), int(off.argmax()) if off.size else 0) for off in steps]
 
     def narrower_types(self) -> list[DType]:
-        """Return the narrower types allowed, widest first; only if outputs are floats as inputs."""
+        """Return narrower types, the widest first, for outputs of the input's floating type."""
         lead = self.node.lead
         own = None if lead is None else of(lead)
         if own is None or own.kind != "float" or not self.got:
@@ -239,7 +231,7 @@ class Evidence:
         return [t for t in NARROWER if t.precision < own.precision and t.name in allowed]
 
     def views(self) -> Iterator[tuple[Fault, Evidence]]:
-        """Yield the answer as it was before a fault spoiled it, the likeliest fault first."""
+        """Yield the answer as it would be without each fault, the likeliest first."""
         if types := self._types():
             wanted, dtype = types
             fault = Fault("output", dtype)
@@ -258,18 +250,18 @@ class Evidence:
             yield saturated, self._rounded(saturated) if is_cut else view
 
     def _types(self) -> tuple[DType, DType] | None:
-        """Return the type that all outputs must be of, and the one that all are of instead."""
+        """Return the type that all outputs must have, and the one that all have instead."""
         wanted = {want.dtype for wants in self.admitted for want in wants}
         types = {of(got) if isinstance(got, np.ndarray) else None for got in self.got or ()}
         if len(wanted) != 1 or len(types) != 1 or wanted == types:
             return None
         want, dtype = wanted.pop(), types.pop()
-        # What is no number, or two of them, is not the same answer in another type.
+        # Strings and complex numbers are not the same answer in another type.
         numbers = want and dtype and {want.kind, dtype.kind} <= {"bool", "float", "int"}
         return (want, dtype) if want and dtype and numbers else None
 
     def _rounded(self, fault: Fault) -> Evidence:
-        """Return the same in a fault's type: the engine says what is right there."""
+        """Return the evidence in a fault's type, with the engine's answer there."""
         node = fault.narrowed(self.node)
         with np.errstate(all="ignore"):
             arrays = [array for array in self.got or () if isinstance(array, np.ndarray)]
@@ -291,7 +283,7 @@ def reproduces(mutant: Mutant, evidence: Evidence) -> bool:
     made = mutant.made_on(evidence.node)
     if evidence.got is None or isinstance(made, InvalidNode):
         return evidence.got is None and isinstance(made, InvalidNode)
-    # Most mutants make no difference to a node, and what is right explains no failure.
+    # Most mutants make no difference to a node, and a right answer explains no failure.
     if evidence.node.is_legal and made is evidence.node.right:
         return False
     answer = as_outputs(made)
@@ -300,11 +292,11 @@ def reproduces(mutant: Mutant, evidence: Evidence) -> bool:
     operator = operator_of(evidence.node.op)
     rounded = operator is not None and not operator.exact
     for place, (got, given) in enumerate(zip(evidence.got, answer, strict=True)):
-        # Of several outputs, one that is right in both may be computed in another arithmetic.
+        # An output that is right in both may be computed in another arithmetic.
         both_right = place in evidence.passing and evidence.passes(place, given)
         if not both_right and not _alike(got, given, evidence, place, rounded):
             return False
-    # What would have passed explains no failure.
+    # An answer that passes explains no failure.
     return not evidence.is_right(answer)
 
 
@@ -341,7 +333,7 @@ def _alike(got: Output, answer: Output, evidence: Evidence, place: int, rounded:
     if dtype is None or not (is_float and rounded and got.size):
         return np.array_equal(got, answer, equal_nan=is_float)
     same = _SAME_IN_16_BITS if got.dtype.itemsize == 2 else _SAME
-    right, (wrong, worst) = evidence.nearest(place), evidence.farthest[place]
+    right, (wrong, worst) = evidence.nearest[place], evidence.farthest[place]
     # Most mutants leave the worst element right.
     if right is not None and wrong > same and answer.flat[worst] == right.flat[worst]:
         return False
@@ -359,12 +351,12 @@ def _alike(got: Output, answer: Output, evidence: Evidence, place: int, rounded:
 
 
 def resemblance(evidence: Evidence) -> str | None:
-    """Describe what wrong values have in common; None where nothing fits."""
+    """Describe what wrong values have in common; None if nothing fits."""
     if evidence.got is None or len(evidence.admitted) != 1:
         return None
     said: list[str | None] = []
     for place, (want, got) in enumerate(zip(evidence.admitted[0], evidence.got, strict=False)):
-        right = evidence.nearest(place)
+        right = evidence.nearest[place]
         if right is None or isinstance(got, Foreign):
             return None
         dtype = of(got)
@@ -379,7 +371,7 @@ def resemblance(evidence: Evidence) -> str | None:
             said.append("like the right values, swapped between equal elements of the input")
         else:
             said.append(next(_words(right, got, dtype), None))
-    # What explains one wrong output of several explains no failure.
+    # All wrong outputs must be explained.
     return None if None in said else "; ".join(dict.fromkeys(filter(None, said))) or None
 
 
@@ -417,7 +409,7 @@ def _words(right: Array, got: Array, dtype: DType) -> Iterator[str]:
 
 
 def _common(values: Floats, room: Floats) -> float | None:
-    """Describe what all values are, each within its tolerance."""
+    """Return the one value that all are, each within its `room`."""
     if not np.isfinite(values).all():
         return None
     middle = float(np.median(values))

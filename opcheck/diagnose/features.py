@@ -1,4 +1,4 @@
-"""Facts that failing cases have in common and all others lack: one, or two together."""
+"""Find one or two facts that all failing cases share, and no other case."""
 
 import re
 from collections import defaultdict
@@ -12,25 +12,25 @@ import numpy as np
 
 from opcheck.model import Case, Given, Rejected, TensorSpec
 
-#: The fewest failures that have anything in common; and the fewest different questions, where all
-#: types and opsets of one case are one question, if the facts are not what kernels branch on.
+#: The fewest failures that a rule needs; and the fewest different questions, whatever their type
+#: and opset, if kernels do not branch on its facts.
 FEWEST = 3
-#: How often a rule like this may come about by chance.
+#: The largest probability that a rule arises by chance.
 _CHANCE = 0.1
-#: Each fact more has to explain so many times more.
+#: Each additional fact must explain so many times more.
 _MUCH_MORE = 1.25
 
-#: Facts by how natural they are as a cause: what a kernel branches on, a value, a limit on a size.
+#: Facts, the likeliest cause first: those that kernels branch on, values, limits on sizes.
 PLAIN, VALUE, LIMIT = range(3)
 _INT32 = 1 << 31
 _NUMBERS = re.compile(r"\[[-\d, ]*\]|-?\d+")
-#: A fact in words, how natural it is, and of a size the number.
+#: A fact in words, its rank, and the number if it is a size.
 _Fact: TypeAlias = tuple[str, int, int | None]
 
 
 @dataclass(frozen=True)
 class Feature:
-    """A fact, and the cases that it holds of: bit n of `holds` is case n."""
+    """A fact; bit n of `holds` is set if it holds for case n."""
 
     text: str
     rank: int
@@ -44,13 +44,13 @@ def invalid(case: Case) -> str:
 
 
 def legal_twin(case: Case) -> Case | None:
-    """The legal twin of a model that may or must be refused, at the opset of the case."""
+    """The legal twin of a case that admits a refusal, at the opset of the case."""
     rejected = case.expect.rejection
     return replace(rejected.legal, opset=case.opset) if rejected else None
 
 
 def features(cases: Sequence[Case]) -> list[Feature]:
-    """Return the most natural features that tell `cases` of one operator apart, in this order."""
+    """Return features that distinguish `cases` of one operator, by rank."""
     attrs = dict.fromkeys(name for case in cases for name in case.attrs)
     found: dict[tuple[str, int], dict[int, int | None]] = defaultdict(dict)
     for number, case in enumerate(cases):
@@ -69,12 +69,12 @@ def features(cases: Sequence[Case]) -> list[Feature]:
 def _tests(
     text: str, rank: int, sizes: dict[int, int | None]
 ) -> Iterator[tuple[str, int, Sequence[int]]]:
-    """A fact, or a size as a limit, and by itself if kernels branch on it."""
+    """Yield a fact, or the limits on a size, and its values if kernels branch on them."""
     numbers = {number: size for number, size in sizes.items() if size is not None}
     if not numbers:
         yield text, rank, [*sizes]
     levels = sorted({*numbers.values()})
-    # Loops over nothing are a matter of their own.
+    # Kernels treat loops over nothing apart.
     ranks = {level: min(rank, VALUE) if level < 2 else rank for level in levels}
     for level in levels:
         if ranks[level] < LIMIT:
@@ -82,7 +82,7 @@ def _tests(
             yield f"{text} is {level:,}", ranks[level], same
         below = [n for n, size in numbers.items() if size <= level]
         yield f"{text} is {level:,} or less", ranks[level], below
-    # What is not known of sizes between is not said: the tightest limit comes first.
+    # Nothing is known of sizes between: the tightest limit comes first.
     for level in reversed(levels):
         above = [n for n, size in numbers.items() if size >= level]
         yield f"{text} is {level:,} or more", ranks[level], above
@@ -170,7 +170,7 @@ Terms: TypeAlias = tuple[Feature, ...]
 
 @dataclass(frozen=True)
 class Condition:
-    """A condition in words, "" for none, the cases it holds of, and `counts` as in `Diagnosis`."""
+    """A condition in words, "" for none; bits of its cases, and `counts` as in `Diagnosis`."""
 
     text: str
     holds: int
@@ -186,17 +186,17 @@ def rule(
     *,
     few: bool = True,
 ) -> Condition | None:
-    """Return the condition that holds of the most `failing` cases, and of none of the `others`.
+    """Return the condition that holds for the most `failing` cases and none of the `others`.
 
-    Cases are bits. All that are `alike` fail in this way, explained or not. One or two facts are
-    tried, in all versions and in each. `questions` tells by each case's number which cases ask the
-    same of another type or opset; facts that kernels branch on may rest on a `few` of them.
+    Cases are bits; all that are `alike` fail in this way, explained or not. One or two facts are
+    tried, in all versions and in each. Cases of equal `questions` differ in type or opset only;
+    facts that kernels branch on may rest on a `few` of them.
     """
     found: list[Terms] = [] if others else [()]
     versions = [(one,) for one in features if one.text.startswith("the version is ")]
     for version in ((), *versions) if others else ():
         fail, rest = _holds(version, failing), _holds(version, others)
-        # One feature for each set of cases, the most natural, if enough of them fail.
+        # One feature for each set of cases, the likeliest, if enough of them fail.
         distinct: dict[int, Feature] = {}
         for one in sorted(features, key=lambda one: one.rank):
             distinct.setdefault(one.holds & (fail | rest), one)
@@ -225,8 +225,8 @@ def _weight(terms: Terms, failing: int) -> float:
 
 
 def _consistent(features: Sequence[Feature], failing: int, others: int) -> Iterable[Terms]:
-    """Return all one or two features that hold of no others, what explains the most first."""
-    # Of two, a limit is tried only if it holds of all that fails.
+    """Return single features and pairs that hold for no others, by how much they explain."""
+    # In a pair, a limit must hold for all failures.
     useful = [one for one in features if one.rank < LIMIT or one.holds & failing == failing]
     tried = (*((one,) for one in features), *combinations(useful, 2))
     found = [terms for terms in tried if not _holds(terms, others)]
@@ -237,7 +237,7 @@ def _consistent(features: Sequence[Feature], failing: int, others: int) -> Itera
 def _is_no_chance(
     terms: Terms, failing: int, others: int, tried: int, questions: Sequence[Hashable], few: bool
 ) -> bool:
-    """Return True if a rule is about enough cases; facts that kernels branch on need few."""
+    """Return True if a rule rests on enough cases; facts that kernels branch on need few."""
 
     def asked(cases: int) -> int:
         return len({questions[n] for n in range(cases.bit_length()) if cases >> n & 1})

@@ -1,7 +1,7 @@
-"""Name the causes of a backend's failures once all its results are there.
+"""Choose the causes of a backend's failures once all its results are there.
 
-A mutant that any pass contradicts is dropped. Failures that no mutant explains are put down to what
-their cases have in common and all others lack.
+A mutant that any pass contradicts is dropped. Failures that no mutant explains are explained by
+facts that their cases share, and no others.
 """
 
 import re
@@ -24,29 +24,28 @@ from opcheck.diagnose.suspects import NOT_CHECKED, Suspects, cell_of, spelt
 from opcheck.engine.mutants import Mutant
 from opcheck.model import Case, Diagnosis, Failure, Record, Verdict
 
-#: Ways to fail after which nobody knows what would have been answered; of these and some more a
-#: message is all there is, and like messages are evidence.
+#: Failures without an answer; for these and some more, the message is the only evidence.
 _SILENT = ("raised", "crash", "timeout", "oom")
 _TELLING = (*_SILENT, "unstable", "count")
 _UNDECIDED = (Verdict.UNSUPPORTED, Verdict.NOT_RUN, Verdict.BAD_CASE, Verdict.DIFFER)
-#: What opcheck says in front of a backend's own message.
+#: opcheck's words in front of a backend's own message.
 _OURS = re.compile(
     r"^(unlike oracle .*?: )?(takes the same model at opset (?P<opset>\d+), where .*? too; at opset"
     r" \d+: )?(raised on a legal model: |(?P<twin>(refuses )?its legal twin( too)?: ))?"
 )
-#: What differs between messages of one kind: paths, addresses, numbers and lists of them.
+#: Parts that differ between messages of one kind: paths, addresses, numbers and lists of them.
 PARTICULARS = re.compile(
     r"\S*/\S*|0x[0-9a-fA-F]+|\[[-+\d., e]*\]|(?<![\w.])[-+]?\d[\d.,]*(?:e[-+]?\d+)?"
 )
-#: How much of a message is looked at, and shown.
+#: Lengths to which a message is compared, and shown.
 _LONGEST, _SHOWN = 4000, 60
-#: What explains fewer than so many different questions has to explain that part of what is left.
+#: A mutant that explains fewer questions than FEWEST must explain one in so many failures left.
 _SHARE = 4
 
 
 @dataclass(frozen=True, eq=False)
 class Seen:
-    """A case, its result, and whether that is to be explained."""
+    """A case and its result, which is to be explained if it is `puzzling`."""
 
     case: Case
     record: Record
@@ -60,7 +59,7 @@ class Seen:
 
     @cached_property
     def words(self) -> str:
-        """The message without particulars; of an accepted model what is invalid about it."""
+        """The message without particulars; for an accepted model, why it is invalid."""
         if self.record.failure not in _TELLING:
             return invalid(self.case) if self.record.failure == "accepted" else ""
         message = self.record.reason[self._ours.end() :][:_LONGEST]
@@ -68,18 +67,18 @@ class Seen:
 
     @cached_property
     def subject(self) -> Case:
-        """The case that failed or passed: of an invalid model maybe its legal twin."""
+        """The case that failed or passed; for an invalid model possibly its legal twin."""
         return (legal_twin(self.case) if self._ours["twin"] else None) or self.case
 
     @cached_property
     def accepted(self) -> Case | None:
-        """The model that was accepted beside what the result is about."""
+        """Another model that the backend accepted on the way to this result."""
         if self._ours["opset"]:
             return replace(self.case, opset=int(self._ours["opset"]))
         return legal_twin(self.case) if self.record.refused else None
 
     def came_out(self, failure: Failure | None, words: str) -> bool:
-        """Return True if the result shows that the case is not wrong in the way of `failure`."""
+        """Return True if the result rules out `failure` for its case."""
         way, refused = self.record.failure, self.record.refused
         passed = self.record.verdict in (Verdict.PASS, Verdict.UNEXPECTED_PASS)
         answered = not passed and way not in (failure, *_SILENT)
@@ -91,7 +90,7 @@ class Seen:
 
 
 def settled(results: Sequence[Seen], suspects: Suspects) -> dict[str, tuple[Diagnosis, ...]]:
-    """Return what is said in the end of each case that is to be explained, its cause first."""
+    """Return the final diagnoses of each case that is to be explained, its cause first."""
     by_op: dict[tuple[str, str], list[Seen]] = defaultdict(list)
     for one in results:
         if one.record.verdict not in _UNDECIDED:
@@ -106,13 +105,12 @@ class _CellGroup:
         self.suspects = suspects
         self.all = results
         beside = [one.accepted for one in results if one.accepted]
-        # The answer of these is wrong, though the model was not refused.
+        # Their answers are wrong, but the models were accepted.
         unanswered = (None, "accepted", *_SILENT)
         answered = (one.subject for one in results if one.record.failure not in unanswered)
         for case in (*beside, *answered):
             suspects.accepted(case)
-        #: Every case of the results, then what was accepted beside them; known by their identity,
-        #: because a legal twin has an id that is another's too.
+        #: Cases of the results, then others accepted; by identity, for ids of twins are not unique.
         self.cases = [*(one.subject for one in results), *beside]
         self.numbers = {id(case): number for number, case in enumerate(self.cases)}
         self.beside = self._bits(beside)
@@ -124,12 +122,12 @@ class _CellGroup:
         self.fitting: dict[str, dict[str, Mutant]] = {one.case.id: {} for one in self.failing}
         for one in self.telling:
             self.fitting[one.case.id] = suspects.fitting(one.case, one.record.diagnoses)
-        #: By case the mutants that give its answer and that no pass contradicts.
+        #: Mutants by case that give its answer and that no pass contradicts.
         self.names = {one.case.id: self._upheld(one) for one in self.failing}
         self.chosen: dict[str, Diagnosis] = {}
 
     def _upheld(self, one: Seen, *, everywhere: bool = True) -> list[str]:
-        """Kernels are often written anew for a version and type; what a backend refuses is not."""
+        """Return mutants that no pass of the same kernel contradicts, or of any for refusals."""
         refused = one.record.failure == "raised" and everywhere
         cells = [*self.cells] if refused else [cell_of(one.case)]
         against, fitting = self.suspects.against, self.fitting[one.case.id]
@@ -141,14 +139,14 @@ class _CellGroup:
 
     @cached_property
     def questions(self) -> list[tuple[object, ...]]:
-        """Identify the question of a case, whatever its type and opset."""
+        """The question of each case, whatever its type and opset."""
         return [
             (case.name, case.row, *map(str, case.attrs.items()), *(i.shape for i in case.inputs))
             for case in self.cases
         ]
 
     def explained(self, standing: Counter[str]) -> Iterator[tuple[str, tuple[Diagnosis, ...]]]:
-        """Yield what is said of each case: its cause, and what else gives its answer."""
+        """Yield the diagnoses of each case: its cause, then other mutants that give its answer."""
         alike: dict[tuple[Failure | None, str], list[Seen]] = defaultdict(list)
         ways: dict[Failure | None, list[Seen]] = defaultdict(list)
         for one in self.failing:
@@ -180,7 +178,7 @@ class _CellGroup:
         return [one for one in group if one.case.id not in self.chosen]
 
     def _cover(self, group: Sequence[Seen], standing: Counter[str], *, with_rules: bool) -> None:
-        """Choose what explains the most of a group, then of what is left, and so on."""
+        """Repeatedly choose the cause that explains the most of what is left of a group."""
         while left := self._left(group):
             places: dict[str, list[int]] = defaultdict(list)
             for one in left:
@@ -190,7 +188,7 @@ class _CellGroup:
                 places, key=lambda n: (len(places[n]), standing[n], -sum(places[n])), default=""
             )
             mine = [one for one in left if best in self.names[one.case.id]]
-            # A mutant may fit a few of many failures by chance.
+            # A mutant can fit a few of many failures by chance.
             asked = {self.questions[self.numbers[id(one.subject)]] for one in mine}
             if len(asked) < FEWEST and len(mine) * _SHARE < len(left):
                 mine = []
@@ -206,7 +204,7 @@ class _CellGroup:
         self.chosen.update((one.case.id, diagnosis) for one in those)
 
     def _look_again(self) -> None:
-        """Try the mutants that explain other failures, and two at once, on those left over."""
+        """Try the mutants that explain other failures, and pairs of them, on the rest."""
         named = {one.mistake for one in self.chosen.values()}
         known = {n: m for fits in self.fitting.values() for n, m in fits.items() if n in named}
         for one in self._left(self.telling):
@@ -214,7 +212,7 @@ class _CellGroup:
             self.names[one.case.id] = self._upheld(one)
 
     def _mutants_in_places(self, group: Sequence[Seen]) -> None:
-        """Choose mutants that passes contradict, but not in cases like those that failed."""
+        """Choose mutants that passes contradict, but only in cases unlike those that failed."""
         fitting: dict[str, list[Seen]] = defaultdict(list)
         for one in self._left(group):
             for name in self.fitting[one.case.id]:
@@ -226,12 +224,12 @@ class _CellGroup:
             mutant = self.fitting[those[0].case.id][name]
             against = (case for cell in self.cells for case in self.suspects.against(mutant, cell))
             if found := self._learned(those, self._bits(against), those, few=False):
-                # Where all of its kind failed alike, there is nothing to tell them by.
+                # Without a condition, all of its kind failed alike.
                 text = spelt(mutant).text + (f", where {found.text}" if found.text else "")
                 self._choose(Diagnosis(name, text, found.counts), self._about(found, those))
 
     def _numbers_alike(self) -> None:
-        """Choose what wrong values have in common where nothing else is known."""
+        """Choose patterns of wrong values where nothing else explains them."""
         alike: dict[str, list[Seen]] = defaultdict(list)
         wrong = [one for one in self.failing if one.record.failure == "values"]
         for one in self._left(wrong):
@@ -244,7 +242,7 @@ class _CellGroup:
     def _rule(
         self, left: Sequence[Seen], group: Sequence[Seen]
     ) -> tuple[Diagnosis, list[Seen]] | None:
-        """Return what the most of those left have in common, as a diagnosis, and those."""
+        """Return the rule that covers the most of those left, and these."""
         failure, words = left[0].record.failure, left[0].words
         if any(one.words != words for one in group):
             words = ""
@@ -270,7 +268,6 @@ class _CellGroup:
     def _learned(
         self, left: Iterable[Seen], others: int, group: Iterable[Seen], *, few: bool = True
     ) -> Condition | None:
-        """Return what those left have in common, of a group that fails alike."""
         failing, alike = (self._bits(one.subject for one in those) for those in (left, group))
         return rule(self.features, failing, others, alike, self.questions, few=few)
 

@@ -1,4 +1,4 @@
-"""The mutants that a backend seems to make, known better with each of its answers."""
+"""Mutants that explain a backend's failures, narrowed down with each of its answers."""
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
@@ -25,12 +25,12 @@ from opcheck.engine import leading
 from opcheck.engine.mutants import Mutant, mutants_of
 from opcheck.model import Case, Cell, Comparison, Diagnosis, Foreign, OpVersion
 
-#: On so many failures of each version and dtype all mutants are tried. Later it is those that
-#: explained one before, and if none of them fits, all again, but so many times at most.
+#: All mutants are tried on so many failures of each version and dtype. Later those that explained
+#: one before are tried first, and all again at most so many times in vain.
 _THOROUGHLY, _IN_VAIN = 12, 12
-#: At the end all are tried again on so many of what is left, of so many that are kept.
+#: In the end all are tried again on so many of the rest, of so many failures that are kept.
 _AGAIN, _KEPT = 50, 2000
-#: The largest input on which mutants are tried, and of a case that is looked at again, in bytes.
+#: The largest inputs on which mutants are tried, and of a case that is kept, in bytes.
 _LARGEST = 1 << 20
 _SMALL = 16 << 10
 
@@ -44,9 +44,9 @@ _Asks: TypeAlias = Callable[[Mutant, Evidence], bool]
 class _Known:
     failures: int = 0
     in_vain: int = 0
-    #: Cases that came out right, or at least were not refused, and what contradicts a mutant.
+    #: Cases that passed, or at least were accepted, and the test whether they contradict a mutant.
     passes: list[tuple[Case, _Asks]] = field(default_factory=list)
-    #: How many of the passes were held against each mutant, and which of them contradict it.
+    #: By mutant, the number of passes tried, and the cases that contradict it.
     asked: Counter[str] = field(default_factory=Counter)
     against: dict[str, list[Case]] = field(default_factory=lambda: defaultdict(list))
 
@@ -59,7 +59,7 @@ def names_of(op: OpVersion) -> set[str]:
 
 
 def looks_like(name: str, evidence: Evidence) -> bool:
-    """Return True if the mutant of this name reproduces a failure, whatever else failed."""
+    """Return True if the mutant of this name reproduces a failure."""
     if name == NOT_CHECKED.mistake:
         return evidence.got is not None and not evidence.admitted
     mutants = [one for one in mutants_of(evidence.node.op) if one.name in name.split("+")]
@@ -72,17 +72,17 @@ def looks_like(name: str, evidence: Evidence) -> bool:
 def _does(what: _Asks, mutant: Mutant, evidence: Evidence, broken: dict[str, str]) -> bool:
     try:
         return what(mutant, evidence)
-    # A node that the author of a mutant did not think of is no reason to end a run.
+    # A mutant that fails on a node must not end a run.
     except Exception as error:
         broken[mutant.name] = f"{type(error).__name__}: {error}"
         return False
 
 
 def _fitting(evidence: Evidence, mutants: Sequence[Mutant], broken: dict[str, str]) -> list[Mutant]:
-    """The mutants that give an answer, by themselves or beside a fault of any operator.
+    """Return mutants that give an answer, by themselves or combined with a fault.
 
-    That float64 was computed in float32 is said beside whatever else fits, because it may be all
-    that is wrong; poorer arithmetic than the widest in which anything fits too much looks alike.
+    float32 in place of float64 is always added, because it may be all that is wrong. Of poorer
+    arithmetics only the widest that fits is tried.
     """
     tried = mutants if evidence.nbytes <= _LARGEST else ()
     found = [one for one in tried if _does(reproduces, one, evidence, broken)]
@@ -107,27 +107,24 @@ def _fitting(evidence: Evidence, mutants: Sequence[Mutant], broken: dict[str, st
 
 
 class Suspects:
-    """Diagnoses of one backend; its results have to come in a fixed order.
-
-    What explained the most failures up to then is named first; a later pass may contradict it.
-    """
+    """Diagnoses of one backend; its results must come in a fixed order."""
 
     def __init__(self, recall: Callable[[Case], Evidence | None]) -> None:
-        #: What is to be known of a case that passed, None where that is no evidence.
+        #: Returns the evidence of a case that passed, or None.
         self._recall = recall
-        #: By operator, how many failures each mutant explains.
+        #: Numbers of failures that each mutant explains, by operator.
         self._explained: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
         self._cells: dict[Cell, _Known] = defaultdict(_Known)
         self._recalled: dict[int, Evidence | None] = {}
         self._failed: dict[str, Evidence] = {}
-        #: By case all that gives its answer, contradicted or not.
+        #: Mutants by case that give its answer, contradicted or not.
         self._fits: dict[str, list[Mutant]] = {}
         self._resemblances: dict[str, str] = {}
         self._broken: dict[str, str] = {}
         self._again = _AGAIN
 
     def passed(self, case: Case) -> None:
-        """Remember a case that passed: what it would have failed is no cause of other failures."""
+        """Remember a case that passed, as evidence against mutants."""
         self._cells[cell_of(case)].passes.append((case, contradicts))
 
     def accepted(self, case: Case) -> None:
@@ -141,10 +138,10 @@ class Suspects:
         self._explained[case.op.domain, case.op.name].update(named)
 
     def diagnose(self, evidence: Evidence, case: str = "") -> tuple[Diagnosis, ...]:
-        """The mutants that reproduce a failure, or else what its numbers have in common.
+        """Return the mutants that reproduce a failure, or else a pattern of its numbers.
 
-        First the one that explains the most failures up to now, among equals the most specific. A
-        mutant that a pass in the same version and dtype contradicts is left out.
+        The mutant that explains the most failures up to now comes first. Those that a pass in the
+        same version and dtype contradicts are left out.
         """
         op = evidence.node.op
         cell = Cell(op, evidence.node.dtype)
@@ -173,15 +170,13 @@ class Suspects:
                 said.append(NOT_CHECKED)
             elif seen:
                 said.append(Diagnosis(None, seen))
-        # What went wrong in opcheck itself meanwhile, told once.
+        # Mutants that raised are reported once.
         broken, self._broken = self._broken, {}
         excuse = "a mistake of opcheck's own could not be tried"
         return (*said, *(Diagnosis(None, f"{excuse}: {n}: {how}") for n, how in broken.items()))
 
-    # ── after the last result ─────────────────────────────────────────────────────────────────
-
     def fitting(self, case: Case, diagnoses: Iterable[Diagnosis]) -> dict[str, Mutant]:
-        """Return all that gives the answer to a case, after its first diagnosis."""
+        """Return the mutants that give the answer to a case, after its first diagnosis."""
         known = {one.name: one for one in mutants_of(case.op)}
         said = (mutant_named(one.mistake, known) for one in diagnoses if one.mistake)
         fits = self._fits.get(case.id) or [one for one in said if one]
@@ -191,7 +186,7 @@ class Suspects:
         return {one.name: one for _, one in first}
 
     def resemblance(self, case: Case, diagnoses: Iterable[Diagnosis]) -> str:
-        """Return what the numbers of an answer have in common, after its first diagnosis."""
+        """Return the pattern of an answer's numbers, after its first diagnosis."""
         said = (one.text for one in diagnoses if one.mistake is None)
         return self._resemblances.get(case.id) or next(said, "")
 
@@ -212,7 +207,7 @@ class Suspects:
         return against
 
     def refit(self, case: Case, known: Sequence[Mutant]) -> dict[str, Mutant]:
-        """Return the known mutants, pairs of them, or else any that give a kept case's answer."""
+        """Return the `known` mutants that reproduce a kept failure, or pairs of them, or any."""
         evidence = self._failed.get(case.id)
         if evidence is None:
             return {}
@@ -225,7 +220,7 @@ class Suspects:
 
 
 def cell_of(case: Case) -> Cell:
-    """The version and the type of the leading input, which kernels are written for."""
+    """Return the version and the type of the leading input, for which kernels are written."""
     lead = leading(case.op, case.inputs)
     return Cell(case.op, str(lead.dtype) if lead else "")
 
@@ -244,7 +239,7 @@ def _is_right(rounded: Evidence) -> bool:
 
 
 def _fits(compared: Comparison, rounded: Evidence, place: int) -> bool:
-    right, got = rounded.nearest(place), (rounded.got or ())[place]
+    right, got = rounded.nearest[place], (rounded.got or ())[place]
     if compared.tier != "range" or right is None or isinstance(got, Foreign):
         return compared.problem is None
     out = ~np.isfinite(got) | (got == 0)

@@ -116,7 +116,7 @@ class OracleAnswer:
             found = verdict.by_itself("must", outcome)
             raise self._silent(f"{found.verdict}: {found.reason}")
         if isinstance(outcome, model.Raised):
-            raise self._silent(f"raised {verdict.told(outcome)}")
+            raise self._silent(f"raised {verdict.in_words(outcome)}")
         return outcome
 
     def _usable(self, answer: tuple[Array | model.Foreign, ...], case: Case) -> tuple[Want, ...]:

@@ -1,4 +1,4 @@
-"""The backends that can be asked for: what they need, and what they support as a matrix."""
+"""Available backends: their requirements, and a matrix of what they support."""
 
 import dataclasses
 import re
@@ -16,16 +16,16 @@ from opcheck.model import Support, Verdict
 from opcheck.report import plain_text
 from opcheck.report.style import COLOURS, Numbers, new_table, put_all
 
-#: What a verdict is called here; the others go by their own names.
+#: Words for some verdicts; others have their own names.
 _WORDS = {None: "no model", Verdict.PASS: "right", Verdict.FAIL: "wrong", Verdict.ERROR: "refuses"}
-#: How many kinds of reasons are shown of a backend.
+#: The most kinds of reasons shown for a backend.
 _REASONS = 12
 #: Names of types, which differ between reasons of one kind as numbers do.
 _TYPES = re.compile(r"b?float\d+|double|tensor\(\w+\)")
 
 
 def show(console: Console, found: Sequence[Offer], problems: Sequence[OpcheckError] = ()) -> None:
-    """Print what is there, a table for each state; `problems` are about none of them."""
+    """Print a table of backends for each state, and `problems` that concern none of them."""
     ready = new_table("backend", "version", Numbers("threads"), "devices", "what it is")
     absent = new_table("not installed", "what it is", "install it with")
     templates = new_table("needs a detail", "what it is")
@@ -75,27 +75,25 @@ def _explain(console: Console, error: OpcheckError | None, indent: str) -> None:
             console.print(Text(f"{indent}{part}"), soft_wrap=True)
 
 
-def show_support(
-    console: Console, backend: str, supports: Sequence[Support], declares: str
-) -> None:
-    """Print the matrix of one backend, where it `declares` that, and why cells are not right."""
+def show_support(console: Console, name: str, supports: Sequence[Support], declares: str) -> None:
+    """Print the matrix of one backend, where it `declares` support, and reasons of failures."""
     says = any(support.declared is not None for support in supports)
-    title = f"{backend} (declares by {declares})" if says else f"{backend} (declares nothing)"
+    title = f"{name} (declares {f'by {declares}' if says else 'nothing'})"
     put_all(console, _matrix(supports, plain_text.clean(title)))
     sections = {
         "! declared but failing": [s for s in supports if s.is_declared_but_failing],
         "+ undeclared but working": [s for s in supports if s.is_undeclared_but_working],
     }
-    for name, listed in sections.items():
+    for section, listed in sections.items():
         if listed:
-            _fill(console, f"{name}: {_listed(listed)}")
+            _fill(console, f"{section}: {_listed(listed)}")
     if any(sections.values()):
         console.print()
     put_all(console, _reasons(supports))
 
 
 def legend(console: Console) -> None:
-    """Print what the words in a matrix mean."""
+    """Print the meaning of the words in a matrix."""
     _fill(
         console,
         "n/m: n of the m small models for this version and dtype, where the others fare better."
@@ -106,12 +104,12 @@ def legend(console: Console) -> None:
 
 
 def _fill(console: Console, text: str) -> None:
-    """Print a paragraph; Rich would leave blanks at the ends of lines."""
+    """Print a paragraph; Rich would leave blanks at ends of lines."""
     console.print(Text(textwrap.fill(plain_text.clean(text), console.width)), soft_wrap=True)
 
 
 def support_record(backend: str, support: Support) -> dict[str, Any]:
-    """A cell of the backend at an address as JSON."""
+    """A cell of a backend as JSON."""
     return {
         "type": "support",
         "backend": backend,
@@ -131,7 +129,7 @@ def support_record(backend: str, support: Support) -> dict[str, Any]:
 
 
 def _matrix(supports: Sequence[Support], title: str) -> Table:
-    """Each version's dtypes, by what becomes of them."""
+    """Table of the dtypes of each version, by verdict."""
     table = new_table("operator", "right", "otherwise", title=title)
     previous = None
     for op, some in plain_text.alike(supports, lambda support: support.cell.op).items():
@@ -146,7 +144,7 @@ def _matrix(supports: Sequence[Support], title: str) -> Table:
 
 
 def _dtypes(supports: Iterable[Support]) -> Text:
-    """`float16+ float32 3/4`; a share stays on its dtype's line."""
+    """`float16+ float32 3/4`, not folded before a share."""
     return Text(" ").join(_dtype(support) for support in supports)
 
 
@@ -171,7 +169,7 @@ def _listed(supports: Iterable[Support]) -> str:
 
 
 def _reasons(supports: Iterable[Support]) -> Table:
-    """Table of reasons why cells are not right, grouped by kind, in the matrix's order."""
+    """Table of the reasons of failures, grouped by kind, in the matrix's order."""
     wrong = [support for support in supports if support.verdict not in (None, Verdict.PASS)]
     kinds = [*plain_text.alike(wrong, _kind).values()]
     table = new_table("why", Numbers("cells"), "first of them")
@@ -187,6 +185,6 @@ def _reasons(supports: Iterable[Support]) -> Table:
 
 def _kind(support: Support) -> tuple[str, str, str]:
     plain = support.reason.replace(support.cell.op.name, "#")
-    # Of a wrong answer, the case tells more than the reason.
+    # For a wrong answer, the case says more than the reason.
     case = re.split("[@#]", support.case)[0] if support.verdict is Verdict.FAIL else ""
     return _word(support), case, plain_text.kind(_TYPES.sub("#", plain))

@@ -1,6 +1,6 @@
-"""Cases as they are written in case files: one of cases, or one of nodes with their data.
+"""Case files as text, from cases or from nodes with data.
 
-Small tensors are written out; large ones, and those that no text can spell, go into .npy files.
+Large tensors, and those that YAML cannot express, go into .npy files.
 """
 
 import json
@@ -22,35 +22,34 @@ from opcheck.suite.expectation import changed_defaults, leads, name_at
 
 _WIDTH = 100
 _NOT_IN_NAMES = re.compile("[^a-z0-9]+")
-#: A tensor of more elements is nothing that anybody reads.
+#: Larger tensors go into files.
 _MOST = 256
 
 
 def name_of(words: str) -> str:
-    """`words` as a name that a case may have."""
+    """Turn `words` into the name of a case."""
     return _NOT_IN_NAMES.sub("_", words.lower()).strip("_")
 
 
 def written(case: model.Case, name: str, places: Sequence[tuple[int, str]]) -> list[str]:
     """The lines of `case` under this name, at each of these `combinations`."""
-    # What tells a number from its neighbours here, does it in the other types too.
+    # Digits that identify a number in this type do so in the others.
     widest = max((DTYPES[dtype] for _, dtype in places), key=lambda dtype: dtype.precision)
     schema = opset.describe(case.op.domain, case.op.name, case.opset)
-    # Also attributes that are left out, where their defaults differ between versions.
+    # Also attributes left out whose defaults differ between versions.
     attrs = {**dict.fromkeys(changed_defaults(schema) if schema else ()), **case.attrs}
+    typed = [spec.name for spec in case.inputs if not leads(case.op, spec.name)]
     return [
         f"- name: {name}",
         *_matrix(places),
         *_attributes(attrs),
-        *_tensors(
-            "inputs", case.inputs, widest, [s for s in case.inputs if not leads(case.op, s.name)]
-        ),
+        *_tensors("inputs", case.inputs, widest, typed),
         *_expectation(case, widest),
     ]
 
 
 def combinations(places: Iterable[tuple[int, str]]) -> Iterator[list[tuple[int, str]]]:
-    """Opsets and dtypes in parts that are full combinations of some with some."""
+    """Divide opsets and dtypes into parts that are full combinations."""
     by_opset: dict[int, tuple[str, ...]] = {}
     for opset_, dtype in sorted(places):
         by_opset[opset_] = (*by_opset.get(opset_, ()), dtype)
@@ -68,7 +67,7 @@ def _matrix(places: Sequence[tuple[int, str]]) -> list[str]:
 
 
 def _value(value: model.AttrValue | model.Typed | None, dtype: DType | None = None) -> str:
-    """An attribute's value, numbers as `dtype` has them."""
+    """An attribute's value, with numbers in the digits of `dtype`."""
     match value:
         case None:
             return "null"
@@ -86,7 +85,8 @@ def _expectation(case: model.Case, dtype: DType) -> list[str]:
     match case.expect:
         case model.Values(outputs):
             pairs = zip(case.outputs, outputs, strict=True)
-            return _tensors("expect", outputs, None, [s for o, s in pairs if o.dtype is None])
+            typed = [spec.name for output, spec in pairs if output.dtype is None]
+            return _tensors("expect", outputs, None, typed)
         case model.Rejected(reason, legal):
             rejected = 'rejected: "{}"'.format(reason.replace('"', "'"))
             change = f"legal: {{{_change(case, legal, dtype)}}}"
@@ -99,7 +99,7 @@ def _expectation(case: model.Case, dtype: DType) -> list[str]:
 
 
 def _change(case: model.Case, legal: model.Case, dtype: DType) -> str:
-    """In what its legal twin differs from a case: one attribute, or one input."""
+    """The one attribute or input in which a legal twin differs from its case."""
     for name in {**case.attrs, **legal.attrs}:
         if case.attrs.get(name) != legal.attrs.get(name):
             return f"attrs.{name}: {_value(legal.attrs.get(name))}"
@@ -111,15 +111,12 @@ def _change(case: model.Case, legal: model.Case, dtype: DType) -> str:
 
 
 def _tensors(
-    key: str,
-    specs: Sequence[model.TensorSpec],
-    dtype: DType | None,
-    typed: Sequence[model.TensorSpec],
+    key: str, specs: Sequence[model.TensorSpec], dtype: DType | None, typed: Sequence[str]
 ) -> list[str]:
-    """Tensors in the digits of `dtype`, or in all; those that are `typed` state their dtype."""
+    """Tensors in the digits of `dtype`, or in all; those with `typed` names state their dtype."""
     lines = [f"  {key}:"]
     for spec in specs:
-        lines += _tensor(spec, dtype, f", dtype: {spec.dtype}" * (spec in typed)).split("\n")
+        lines += _tensor(spec, dtype, f", dtype: {spec.dtype}" * (spec.name in typed)).split("\n")
     if len(lines) == 2 and len(lines[1]) + len(lines[0]) + 2 <= _WIDTH:
         return [f"{lines[0]} {{{lines[1].strip()}}}"]
     return lines
@@ -151,7 +148,7 @@ def _spelt(value: model.Scalar, dtype: DType | None) -> str:
 def _given(
     name: str, values: model.Array, dtype: DType | None, stated: str, *, in_rows: bool = False
 ) -> str:
-    """A tensor written out, and what else is `stated`; in one line if it fits and may be."""
+    """A literal tensor and its `stated` fields; in one line if it fits, unless `in_rows`."""
     if values.size == 0:
         return f"    {name}: {{shape: {[*values.shape]}, constant: 0{stated}}}"
     opening, closing = f"    {name}: {'{value: ' * bool(stated)}", f"{stated}}}" * bool(stated)
@@ -162,7 +159,7 @@ def _given(
 
 
 def number(value: float | int | bool, dtype: DType | None) -> str:
-    """A number in as few digits as `dtype` tells it from others by; in all, if that is None."""
+    """A number in the fewest digits that identify it in `dtype`; in all if that is None."""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, int):
@@ -177,18 +174,14 @@ def number(value: float | int | bool, dtype: DType | None) -> str:
         return repr(value)
     low, high = dtypes.limits(dtype)
     spellings = (float(f"{value:.{digits}g}") for digits in range(1, 18))
-    held = (short for short in spellings if low <= short <= high)
-    meant = _in(dtype, value)
-    return repr(next(short for short in held if _in(dtype, short) == meant))
-
-
-def _in(dtype: DType, value: float) -> Any:
-    return dtypes.round_to(np.array([value]), dtype)[0]
+    held = [short for short in spellings if low <= short <= high]
+    meant, *found = dtypes.round_to(np.array([value, *held]), dtype)
+    return repr(next(short for short, one in zip(held, found, strict=True) if one == meant))
 
 
 @dataclass(frozen=True, eq=False)
 class NamedNode:
-    """A node, what its cases are called, and where it comes from."""
+    """A node, the name of its cases, and its origin."""
 
     name: str
     origin: str
@@ -197,7 +190,7 @@ class NamedNode:
 
 @dataclass(frozen=True, eq=False)
 class Written:
-    """The text of a case file, the arrays of the files beside it, and its tensors by case."""
+    """The text of a case file, the arrays of files next to it, and its tensors by case."""
 
     text: str
     files: Mapping[str, model.Array]
@@ -213,7 +206,7 @@ class _YamlCase:
     tensors: dict[str, model.Array] = field(default_factory=dict)
 
     def tensor(self, name: str, array: model.Array, follows: DType | None) -> str:
-        """A line, or several, with a tensor; `follows` is the dtype that need not be stated."""
+        """Lines of a tensor; the dtype `follows` need not be stated."""
         self.tensors[name] = array
         dtype = dtypes.of(array)
         assert dtype
@@ -221,14 +214,14 @@ class _YamlCase:
         if (array.size > _MOST and dtype.kind != "string") or not _can_be_spelt(array, dtype):
             file = f"{self.stem}.{self.name}.{name}.npy"
             self.files[file] = array
-            # The format of such files has no name for it.
+            # .npy files have no name for it.
             stated = f", dtype: {dtype}" if dtype.name == "bfloat16" else stated
             return f"    {name}: {{file: {json.dumps(file)}{stated}}}"
         return _given(name, array, dtype, stated, in_rows=True)
 
 
 def written_nodes(nodes: Sequence[NamedNode], stem: str) -> Written:
-    """The cases of `nodes`, which are all of one operator, for a file whose name begins so."""
+    """The cases of `nodes`, all of one operator, for a file whose name begins with `stem`."""
     first = nodes[0].node.schema.op
     files: dict[str, model.Array] = {}
     tensors: dict[str, Mapping[str, model.Array]] = {}
@@ -241,13 +234,12 @@ def written_nodes(nodes: Sequence[NamedNode], stem: str) -> Written:
             name = one.name if len(sets) == 1 else f"{one.name}_set_{data.number}"
             dtype = dtypes.of(cast(model.Array, data.inputs[0])) if data.inputs else None
             case = _YamlCase(name, stem, dtype, files)
-            lines += [*_case_lines(case, one, data), ""]
+            lines += [*_case_lines(case, one.node, data), ""]
             tensors[name] = case.tensors
     return Written("\n".join(lines).rstrip() + "\n", files, tensors)
 
 
-def _case_lines(case: _YamlCase, named: NamedNode, data: DataSet) -> Iterator[str]:
-    node = named.node
+def _case_lines(case: _YamlCase, node: OneNode, data: DataSet) -> Iterator[str]:
     yield f"- name: {case.name}"
     yield f"  opset: {node.opset}"
     if case.dtype:
@@ -290,7 +282,7 @@ def _attributes(attrs: Mapping[str, model.AttrValue | model.Typed | None]) -> It
 
 
 def _can_be_spelt(array: model.Array, dtype: DType) -> bool:
-    """Return True if YAML can express the array; of NaN, texts know only one."""
+    """Return True if YAML, which has only one NaN, can express the array."""
     if dtype.kind == "complex":
         read = np.array([complex(str(one)) for one in array.reshape(-1).tolist()], array.dtype)
         return bool(read.tobytes() == array.tobytes())
@@ -303,12 +295,12 @@ def _can_be_spelt(array: model.Array, dtype: DType) -> bool:
 
 
 def _rows(array: model.Array, dtype: DType | None, indent: int | None) -> str:
-    """The array, each row in a line of its own, `indent` characters from the left; None: in one."""
+    """The array in one line, or with each row in a line that is indented by `indent`."""
     if array.ndim > 1:
         below = None if indent is None else indent + 1
         gap = ", " if below is None else f",\n{' ' * below}"
         return f"[{gap.join(_rows(row, dtype, below) for row in array)}]"
-    # Types that NumPy itself does not know are floats and narrow integers.
+    # Types that NumPy lacks are floats and narrow integers.
     values: Any = array if array.dtype.kind in "biucOUT" else array.astype(np.float64)
     if values.ndim == 0:
         return _spelt(values.item(), dtype)
@@ -316,7 +308,7 @@ def _rows(array: model.Array, dtype: DType | None, indent: int | None) -> str:
 
 
 def _fitting(text: str) -> str:
-    """Lines that are not too long, those that are folded between two words."""
+    """Fold lines that are too long between words."""
     lines = []
     for line in text.split("\n"):
         indent = " " * (len(line) - len(line.lstrip()) + 2)

@@ -12,11 +12,11 @@ from rich.console import Console
 from opcheck.analysis import merging
 from opcheck.model.timing import Bench
 from opcheck.report import plain_text
-from opcheck.report.plain_text import digits
+from opcheck.report.plain_text import brief, digits
 from opcheck.report.style import Cell, Column, StyledLines, put_all, together, unlike
 from opcheck.timing.comparing import Compared, Missing, TimingChange, Verdict
 
-#: What differs between two runs, by its name: how it was in the old one, and in the new.
+#: Settings that differ between two runs, with the old and the new value.
 Differences: TypeAlias = Mapping[str, tuple[str, str]]
 
 _COLOURS: Mapping[Verdict, str] = {
@@ -27,17 +27,17 @@ _COLOURS: Mapping[Verdict, str] = {
     "unclear": "bright_black",
 }
 _WIDE = 100
-#: How many rows that lack for the same reason are named.
+#: The most rows named that are missing for the same reason.
 _ROWS = 5
-#: Facts that times depend on as much as on the build. Others may be what is to be compared, such as
-#: versions of packages, or change little once times are relative to a fixed piece of work.
+#: Settings that change times as much as a build does. Others may be the subject of the comparison,
+#: such as versions of packages, or matter little next to a fixed piece of work.
 _DECISIVE = {
     *("processor", "processors", "governor", "threads", "caches", "warm-up", "cases", "opcheck")
 }
 
 
 def show(console: Console, differences: Differences, compared: Compared) -> None:
-    """Print what differs between two runs, every row, and how many there are of each kind."""
+    """Print different settings of two runs, every row, and the number of each kind."""
     put_all(console, unlike(differences))
     lines = StyledLines(console)
     _show_changes(lines, "new / old", (*compared.changes, *compared.together), compared.beyond)
@@ -49,7 +49,7 @@ def show_within(console: Console, base: str, compared: Compared) -> None:
     """Print rows of one run that are slower than `base`, or unclear, and counts of each kind."""
     lines = StyledLines(console)
     listed = [one for one in compared.changes if one.verdict in ("slower", "unclear")]
-    to = plain_text.brief(base)
+    to = brief(base)
     _show_changes(lines, f"ratio to {to}", (*listed, *compared.together), compared.beyond)
     where = {"old": f"of {to}", "new": "of the backend itself", "both": f"in common with {to}"}
     _show_end(lines, compared, where)
@@ -66,7 +66,7 @@ def _show_end(lines: StyledLines, compared: Compared, where: Mapping[str, str]) 
 def differences(
     old: Bench, new: Bench, before: Collection[str] = (), after: Collection[str] = ()
 ) -> Differences:
-    """Return what differs between two runs of these cases; "" is what one of them has not."""
+    """Return the settings that differ between two runs of these cases; "" if missing."""
     found = merging.unlike(_facts(old), _facts(new))
     if {*before} != {*after}:
         found["cases"] = _cases(before, after), _cases(after, before)
@@ -74,19 +74,19 @@ def differences(
 
 
 def unfair(differences: Differences) -> str:
-    """Return the differences that a change of times may come from, in words, or ""."""
+    """Describe the differences that may change times, or ""."""
     return "; ".join(
         f"{name} {was or 'absent'} there, {now or 'absent'} here"
         for name, (was, now) in differences.items()
         if name in _DECISIVE
         or name.startswith("threads of ")
-        # Other backends change what is in caches, and may keep processors busy.
+        # Other backends use caches and processors too.
         or (name.startswith("backend ") and not (was and now))
     )
 
 
 def _cases(mine: Collection[str], others: Collection[str]) -> str:
-    """`16 (only in this run: Hardmax/x, …)`: how many, and an example."""
+    """`16 (only in this run: Hardmax/x, …)`: the number, and an example."""
     alone = [case for case in mine if case not in others]
     more = ", …" * (len(alone) > 1)
     named = f" (only in this run: {alone[0]}{more})" if alone else ""
@@ -94,7 +94,7 @@ def _cases(mine: Collection[str], others: Collection[str]) -> str:
 
 
 def _facts(bench: Bench) -> Mapping[str, str]:
-    """Return the facts two runs should share; of the load, only its kind."""
+    """Return the settings that two runs should share."""
     machine = bench.machine
     busy = machine.load > machine.cores / 2
     return {
@@ -121,7 +121,7 @@ def _show_changes(
 ) -> None:
     if not changes:
         return
-    names = (plain_text.brief(change.backend) for change in changes)
+    names = (brief(change.backend) for change in changes)
     longest = max(len(title) - 2, *map(cell_len, names))
     # Within one run there are no p-values.
     has_p = not math.isnan(changes[0].p)
@@ -134,11 +134,11 @@ def _show_changes(
     ]
     lines.head(columns)
     for case, alike in groupby(changes, key=lambda change: change.case):
-        lines.put((plain_text.brief(case) or "All cases together", "bold"))
+        lines.put((brief(case) or "All cases together", "bold"))
         for change in alike:
             by = f" by more than {100 * beyond:g} %" if change.verdict == "slower" else ""
             cells: list[Cell] = [
-                f"  {plain_text.brief(change.backend)}",
+                f"  {brief(change.backend)}",
                 digits(change.ratio),
                 plain_text.interval(change.low, change.high),
                 *["<0.001" if change.p < 0.001 else f"{change.p:.3f}"] * has_p,
@@ -149,17 +149,14 @@ def _show_changes(
 
 
 def _show_missing(lines: StyledLines, missing: Sequence[Missing], where: Mapping[str, str]) -> None:
-    """Print missing rows grouped by reason, with counts where they are many."""
+    """Print missing rows grouped by reason."""
     if not missing:
         return
     lines.put(("Not compared", "bold"))
     for (lacks, why), some in plain_text.alike(missing, lambda one: (one.lacks, one.why)).items():
-        rows = [
-            together(f"{plain_text.brief(one.case)} [{plain_text.brief(one.backend)}]")
-            for one in some
-        ]
+        rows = [together(f"{brief(one.case)} [{brief(one.backend)}]") for one in some]
         left = len(rows) - _ROWS
         more = f", and {left:,} more" if left > 0 else ""
-        said = f"no times {where[lacks]}: {plain_text.brief(why)}: {', '.join(rows[:_ROWS])}{more}"
+        said = f"no times {where[lacks]}: {brief(why)}: {', '.join(rows[:_ROWS])}{more}"
         lines.fill(said, "yellow")
     lines.blank()

@@ -1,9 +1,8 @@
-"""Changes between two runs: first different settings, then every changed result."""
+"""Changes between two runs: different settings, then every changed result."""
 
 import dataclasses
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from functools import partial
 from itertools import groupby
 from typing import Any
 
@@ -14,14 +13,15 @@ from rich.text import Text
 from opcheck.analysis.comparing import REGRESSIONS, Change, ChangeKind, Difference, Growth, judged
 from opcheck.analysis.merging import differences
 from opcheck.model import Header, Record, Run, Verdict
-from opcheck.report import failure, plain_text
+from opcheck.report import failure
 from opcheck.report.json_lines import line
 from opcheck.report.markdown import Section, code, fitting, plain, section, table, text
+from opcheck.report.plain_text import brief, one_line, plural
 from opcheck.report.style import COLOURS, Numbers, new_table, put_all, put_exit, unlike
 
 #: The format of JSON lines.
 FORMAT = 1
-#: How many changes of a kind are shown, of those for the worse and of others; on a page of others.
+#: The most changes of a kind shown: of regressions, of others, and of others on a page.
 _WORSE, _OTHERS, _SHOWN = 50, 10, 100
 _COLUMNS = "verdict", "backend", "case", "why"
 _NEARER = "Passing nearer to the limit"
@@ -31,14 +31,14 @@ _NEARER_COLUMNS = "operator", "type", "backend", "used", "now"
 def show(
     console: Console, old: Run, new: Run, found: Difference, *, common: bool, verbose: bool
 ) -> None:
-    """Print what was not alike, changes by kind (all if `verbose`), and what they amount to."""
+    """Print settings that differ, changes by kind (all if `verbose`), and the exit code."""
     put_all(console, unlike(differences(old.header, new.header)))
     for kind, alike in groupby(found.changes, key=lambda change: change.kind):
         _show_kind(console, kind, list(alike), verbose=verbose)
     if found.growths:
         table = new_table(*_NEARER_COLUMNS[:3], *map(Numbers, _NEARER_COLUMNS[3:]), title=_NEARER)
         for row in _nearer(found.growths):
-            table.add_row(*map(plain_text.brief, row))
+            table.add_row(*map(brief, row))
         put_all(console, table)
     if found.left_out:
         console.print(Text(f"Left out: {left_out(found)}", "yellow"), soft_wrap=True)
@@ -49,15 +49,12 @@ def show(
 def left_out(found: Difference) -> str:
     """Count the results, by backend, that the new run was not asked for."""
     counts = Counter(record.backend for record in found.left_out)
-    parts = (
-        f"{plain_text.plural(n, 'result')} of {plain_text.brief(name)}"
-        for name, n in counts.items()
-    )
+    parts = (f"{plural(n, 'result')} of {brief(name)}" for name, n in counts.items())
     return f"{', '.join(parts)}, for which the new run was not asked"
 
 
 def was_and_is(change: Change) -> str:
-    """The verdicts: `pass → fail`, a dash where there is no result."""
+    """The verdicts: `pass → fail`, a dash for no result."""
     both = (one.verdict.value if one else "–" for one in (change.old, change.new))
     return " → ".join(both)
 
@@ -67,13 +64,10 @@ def why(change: Change) -> str:
     new = change.new
     if new is None:
         return ""
-    messages = [
-        failure.ledger_note(new),
-        new.reason,
-        *(f"looks {said.text}" for said in new.diagnoses[:1]),
-    ]
-    if new.verdict is Verdict.PASS:
-        messages = []
+    messages = []
+    if new.verdict is not Verdict.PASS:
+        looks = [f"looks {said.text}" for said in new.diagnoses[:1]]
+        messages = [failure.ledger_note(new), new.reason, *looks]
     if change.kind is ChangeKind.ANSWERS and change.old:
         messages = [f"{change.old.alternative} → {new.alternative}"]
     if change.kind in (ChangeKind.LISTED, ChangeKind.OTHERWISE) and new.known:
@@ -82,7 +76,7 @@ def why(change: Change) -> str:
         messages.append(f"was: {change.old.reason}")
     if change.old and change.old.digest != new.digest and change.kind is not ChangeKind.CHANGED:
         messages.append("the case is another than before")
-    return plain_text.brief("; ".join(filter(None, messages)))
+    return brief("; ".join(filter(None, messages)))
 
 
 def _show_kind(console: Console, kind: ChangeKind, changes: list[Change], *, verbose: bool) -> None:
@@ -94,10 +88,10 @@ def _show_kind(console: Console, kind: ChangeKind, changes: list[Change], *, ver
     for change in shown:
         record = change.record
         verdict = Text(was_and_is(change).ljust(wide), COLOURS[record.verdict])
-        name = f"{plain_text.one_line(record.backend)}  {plain_text.one_line(record.case)}"
+        name = f"{one_line(record.backend)}  {one_line(record.case)}"
         console.print(Text.assemble("  ", verdict, "  ", name), soft_wrap=True)
         said = [why(change)]
-        said += [f"repeat  {plain_text.one_line(record.repeat)}"] * (kind in REGRESSIONS)
+        said += [f"repeat  {one_line(record.repeat)}"] * (kind in REGRESSIONS)
         for remark in filter(None, said):
             console.print(Text(f"  {'':{wide}}  {remark}"), soft_wrap=True)
     if len(changes) > len(shown):
@@ -111,7 +105,7 @@ def _nearer(growths: Iterable[Growth]) -> Iterator[tuple[str, ...]]:
 
 
 def lines(old: Run, new: Run, found: Difference, *, common: bool) -> Iterator[str]:
-    """The report as JSON lines: the two runs, every change, and totals."""
+    """The report as JSON lines: both runs, every change, and totals."""
     return map(line, _records(old, new, found, common))
 
 
@@ -176,7 +170,7 @@ def _result(record: Record | None) -> dict[str, Any] | None:
 
 
 def markdown_lines(old: Run, new: Run, found: Difference, *, common: bool) -> Iterator[str]:
-    """A page for pull requests, line by line; changes that make it too long are only counted."""
+    """A page for pull requests, line by line; changes that do not fit are counted."""
     return fitting(_parts(old, new, found, common))
 
 
@@ -185,12 +179,12 @@ def _parts(old: Run, new: Run, found: Difference, common: bool) -> Iterator[Sect
     for kind, alike in groupby(found.changes, key=lambda change: change.kind):
         changes = list(alike)
         if kind in REGRESSIONS:
-            yield "line", partial(list, (f"### {_said(kind, changes)}", "", *table(_COLUMNS, ())))
+            yield "line", (f"### {_said(kind, changes)}", "", *table(_COLUMNS, ()))
             for change in changes:
-                yield "change", partial(list, (f"| {' | '.join(_cells(change))} |",))
-            yield "line", partial(list, ("",))
+                yield "change", (f"| {' | '.join(_cells(change))} |",)
+            yield "line", ("",)
         else:
-            yield "kind of change", partial(_folded, kind, changes)
+            yield "kind of change", _folded(kind, changes)
     yield from plain(_tail(found))
 
 
@@ -198,7 +192,7 @@ def _head(old: Run, new: Run, found: Difference, common: bool) -> Iterator[str]:
     status, meaning = judged(old, new, found, common=common)
     yield from (f"## opcheck diff: {text(meaning)}", "", f"exit code {int(status)}", "")
     rows = [
-        (text(name), *(text(plain_text.brief(one)) for one in both))
+        (text(name), *(text(brief(one)) for one in both))
         for name, both in differences(old.header, new.header).items()
     ]
     yield from section("Not alike in the two runs", ("", "old", "new"), rows)
@@ -212,12 +206,12 @@ def _tail(found: Difference) -> Iterator[str]:
         yield from (f"Left out: {text(left_out(found))}", "")
 
 
-def _folded(kind: ChangeKind, changes: Sequence[Change]) -> list[str]:
-    rows = [_cells(change) for change in changes[:_SHOWN]]
-    left = len(changes) - len(rows)
-    more = [f"… and {left:,} more", ""] if left else []
-    summary = f"<details><summary>{_said(kind, changes)}</summary>"
-    return [summary, "", *table(_COLUMNS, rows), "", *more, "</details>", ""]
+def _folded(kind: ChangeKind, changes: Sequence[Change]) -> Iterator[str]:
+    yield from (f"<details><summary>{_said(kind, changes)}</summary>", "")
+    yield from (*table(_COLUMNS, map(_cells, changes[:_SHOWN])), "")
+    if len(changes) > _SHOWN:
+        yield from (f"… and {len(changes) - _SHOWN:,} more", "")
+    yield from ("</details>", "")
 
 
 def _said(kind: ChangeKind, changes: Sequence[Change]) -> str:
@@ -225,5 +219,5 @@ def _said(kind: ChangeKind, changes: Sequence[Change]) -> str:
 
 
 def _cells(change: Change) -> tuple[str, ...]:
-    names = code(plain_text.brief(change.record.backend)), code(change.record.case)
+    names = code(brief(change.record.backend)), code(change.record.case)
     return was_and_is(change), *names, text(why(change))

@@ -1,4 +1,4 @@
-"""One failure, explained: the sentence tested, what came instead, where, and how to repeat it."""
+"""Report of one failure: the sentence tested, the answer, its mistakes, and how to repeat it."""
 
 import io
 from collections import Counter
@@ -13,16 +13,14 @@ from opcheck.model import ComparisonRecord, Diagnosis, Known, Record, Verdict
 from opcheck.report import plain_text
 from opcheck.report.style import COLOURS, least, new_table, put
 
-#: Where the text of a line begins, after its label.
+#: Column at which the text of a line begins, after its label.
 _INDENT = 10
-#: Labels of lines that are there to be copied, or whose blanks matter.
+#: Labels of lines to be copied, or whose blanks matter.
 _VERBATIM = ("printed", "written", "repeat")
-#: How many columns plain text has; no line of it is folded.
+#: Columns of plain text; none of its lines is folded.
 _WIDTH = 100
-#: How many diagnoses are told of a failure.
-LIKELIEST = 3
-#: Of how many more the name is told.
-_NAMED = 6
+#: The most diagnoses shown, and the most others named.
+LIKELIEST, _NAMED = 3, 6
 
 
 def show(console: Console, result: Record) -> None:
@@ -32,7 +30,7 @@ def show(console: Console, result: Record) -> None:
         (f" {plain_text.one_line(result.backend)}", "bold"),
         f"  {plain_text.one_line(result.case)}",
     )
-    # Never folded: ids and commands are there to be copied.
+    # Never folded: ids and commands are to be copied.
     console.print(title, soft_wrap=True)
     _line(console, "asked", result.question)
     if result.clause or result.verdict is not Verdict.BAD_CASE:
@@ -101,7 +99,7 @@ def _line(console: Console, label: str, text: str) -> None:
         width = max(console.width - _INDENT, _INDENT)
         folded = (plain_text.folded(line, width) or [""] for line in said.split("\n"))
         said = "\n".join(chain.from_iterable(folded))
-    # Further lines stand under the first, so that none of them can pass for one of ours.
+    # Further lines are indented, so that none can pass for one of opcheck's.
     said = said.replace("\n", "\n" + " " * _INDENT)
     console.print(Text.assemble((f"  {label}".ljust(_INDENT), "dim"), said), soft_wrap=True)
 
@@ -143,7 +141,7 @@ def ledger_note(result: Record) -> str:
 
 
 def finding(result: Record) -> str:
-    """The reason of a verdict; one that there should not be has none."""
+    """The reason of a verdict, also of an unexpected pass."""
     passed = result.verdict is Verdict.UNEXPECTED_PASS and not result.reason
     return "the right answer" if passed else result.reason
 
@@ -163,7 +161,7 @@ def _came(result: Record, known: Known) -> str:
 
 
 def outdated_lines(results: Iterable[Record]) -> Iterator[tuple[str, int, str]]:
-    """The places of users' ledgers of which some cases pass: how many, and what to do about it."""
+    """Yield places of users' ledgers with cases that pass, the number of these, and advice."""
     those = [(r.known, r.verdict) for r in results if r.known and r.known.line is not None]
     total = Counter(known for known, _ in those)
     passing = Counter(known for known, verdict in those if verdict is Verdict.UNEXPECTED_PASS)

@@ -1,4 +1,4 @@
-"""Files that reports are written into, and the formats of a run in them."""
+"""Report files, and the formats of a run in them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write all of the text, or nothing, to a file; to a device as it is. Raises Unwritable."""
+    """Write all of the text, or nothing, to a file, or write to a device. Raises Unwritable."""
     try:
         whole = path.resolve()
         is_device = whole.exists() and not whole.is_file()
@@ -31,10 +31,10 @@ def write_text(path: Path, text: str) -> None:
 
 @dataclass(frozen=True)
 class Format:
-    """A module with a function `lines`: of a run, the lines of a file, without their ends.
+    """A module with a function `lines`, from a run to the lines of a file, without their ends.
 
-    `about` stands here so that `--help` need not import it. What is `read_from_logs` may be printed
-    among other things.
+    `about` is stated here so that `--help` need not import it. A format that is `read_from_logs`
+    may be printed among other output.
     """
 
     module: str

@@ -1,4 +1,4 @@
-"""Values, attributes, tensors and commands in the words that all reports share."""
+"""Values, attributes, tensors and commands as all reports show them."""
 
 import dataclasses
 import math
@@ -13,11 +13,9 @@ from opcheck.clauses import quotation, rulings
 from opcheck.dtypes import PARTS, DType, round_to
 from opcheck.suite import case_digest, suite_digest
 
-#: The most elements of a literal that are shown in a line.
-_SHOWN = 16
-#: And the most elements put after a fill.
-_PUT = 2
-#: What a record has as the case has it, and what as the result has it.
+#: The most elements of a literal shown in a line, and the most put after a fill.
+_SHOWN, _PUT = 16, 2
+#: Fields that a record has from its case, and from its result.
 _OF_CASE = "op", "opset", "name", "row", "rule", "level", "source"
 _ALIKE = {field.name for field in dataclasses.fields(model.LiveResult)} - {"case", "comparisons"}
 
@@ -25,7 +23,7 @@ _ALIKE = {field.name for field in dataclasses.fields(model.LiveResult)} - {"case
 def number(value: model.Element | None, dtype: DType | None) -> str:
     """A value as short as its dtype allows: float32 0.1 is 0.1, not 0.10000000149011612.
 
-    Whole numbers are spelt out: the largest float16 is 65504, though 6.55e+04 leads there too.
+    Whole numbers are spelt out: the largest float16 is 65504, not 6.55e+04.
     """
     if value is None:
         return ""
@@ -39,7 +37,7 @@ def number(value: model.Element | None, dtype: DType | None) -> str:
         return str(value)
     if dtype.kind != "float" or (value.is_integer() and abs(value) < 1e16):
         return str(value)
-    # 17 digits tell all values of float64 apart. An input may have more than the output's dtype.
+    # 17 digits identify a float64. An input may have more digits than the output's dtype.
     spellings = (float(f"{value:.{digits}g}") for digits in range(1, 18))
     exact = (s for s in spellings if float(round_to(np.array([s]), dtype)[0]) == value)
     return str(next(exact, value))
@@ -97,14 +95,14 @@ def _literal(values: model.Array | str) -> str:
 def question(case: model.Case) -> str:
     """Describe the case's question in a line."""
     tensors = ", ".join(map(tensor, case.inputs))
-    # Of a model, those that are graphs or tensors are not known here.
+    # A model's attributes may be graphs or tensors, which are not known here.
     said = [attributes(case.attrs)] if case.attrs or not case.model else []
     return ", ".join([f"{case.op} at opset {case.opset}", *said, *([tensors] if tensors else [])])
 
 
 def repeat(result: model.LiveResult, backends: Sequence[str] = ()) -> str:
-    """The command, or for an object the call, that repeats just this case on just this backend."""
-    # Whoever shows a stored run needs no backends.
+    """The command, or for an object the call, that repeats this case on this backend."""
+    # Commands that show a stored run need not import backends.
     from opcheck.backends.address import CODE
 
     kind, _, name = result.backend.partition(":")
@@ -116,9 +114,9 @@ def repeat(result: model.LiveResult, backends: Sequence[str] = ()) -> str:
         file = result.case.source.file
         words.append(f"./{file}" if file.startswith("-") else file)  # or it would be an option
     words += [*result.case.said, "--case", result.case.id]
-    # Where nobody was there to agree or differ with, the others are needed to ask it at all.
+    # Without a backend that it was compared with, all others are needed.
     alone = result.case.expect.compares_backends and not result.against
-    # The command line has to name an oracle, too, if it is somebody's code.
+    # An oracle that is the user's code must be named on the command line.
     oracle = result.case.expect.oracle or ""
     oracles = [oracle] * (oracle.partition(":")[0] in CODE)
     others = backends if alone else result.against
@@ -127,7 +125,6 @@ def repeat(result: model.LiveResult, backends: Sequence[str] = ()) -> str:
     words.append("--no-known")
     if result.known and result.known.line is not None:
         words += ["--known", result.known.ledger]
-    # Without it, the like of it is only counted.
     words += ["--strict"] * (result.verdict is model.Verdict.WARN)
     words += ["--require-supported"] * (result.verdict is model.Verdict.UNSUPPORTED)
     words += ["--require-reproducible"] * result.irreproducible
@@ -137,7 +134,7 @@ def repeat(result: model.LiveResult, backends: Sequence[str] = ()) -> str:
 
 
 class Recorder:
-    """Makes the records of a run on `backends` by address; `suite` are the cases in their order."""
+    """Makes the records of a run on `backends`, by address; `suite` identifies the cases."""
 
     def __init__(self, cases: Sequence[model.Case], backends: Sequence[str] = ()) -> None:
         self._backends = backends
@@ -159,7 +156,7 @@ class Recorder:
             clause=case.clause and (quotation(case.clause, case.op) or case.clause),
             question=question(case),
             repeat=repeat(result, self._backends),
-            # Nobody asks how a sentence is read of which nothing went wrong.
+            # Rulings matter for failures only.
             rulings=() if passed else rulings(case.clause, case.op),
             comparisons=tuple(map(_comparison, result.comparisons)),
             **{name: getattr(case, name) for name in _OF_CASE},

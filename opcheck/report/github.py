@@ -1,4 +1,4 @@
-"""A run as workflow commands of GitHub: annotations at the lines where failing cases are written.
+"""A run as workflow commands of GitHub: annotations at the lines of failing cases.
 
 https://docs.github.com/en/actions/reference/workflows-and-actions/workflow-commands
 """
@@ -12,30 +12,29 @@ from opcheck.errors import Exit
 from opcheck.model import Record, Run, Verdict
 from opcheck.report import failure, plain_text
 
-#: As many errors of a step are shown, and no more.
+#: The most errors of a step that GitHub shows.
 _SHOWN = 10
 
 
 def lines(run: Run) -> Iterator[str]:
-    """An error a failure, the first ten of them, and a line on all."""
+    """An error for each of the first ten failures, and a line on all."""
     red = reds_of(run.header)
     failures = [result for result in run.records if is_failure(result, red)]
     yield from map(_error, failures[:_SHOWN])
     code, meaning = outcome(run)
-    left = len(failures) - _SHOWN
-    more = f"; {plain_text.plural(left, 'more failure')}, of which no annotation is shown" * (
-        left > 0
-    )
-    # Where nothing else is red, this line must be.
+    if left := failures[_SHOWN:]:
+        more = plain_text.plural(len(left), "more failure")
+        meaning += f"; {more} without an annotation"
+    # If nothing else is red, this line must be.
     kind = "notice" if failures or code is Exit.CONFORMS else "error"
-    yield _command(kind, {"title": "opcheck"}, f"{meaning}{more}")
+    yield _command(kind, {"title": "opcheck"}, meaning)
 
 
 def _error(result: Record) -> str:
     source, known = result.source, result.known
     file, line, column = source.file, source.line, source.column
     if result.verdict is Verdict.UNEXPECTED_PASS and known and known.line is not None:
-        # What is to be mended there is the ledger.
+        # The ledger must be corrected.
         file, line, column = known.ledger, known.line, 1
     if Path(file).is_absolute() and Path(file).is_relative_to(Path.cwd()):
         file = os.path.relpath(file)  # as the workflow knows it

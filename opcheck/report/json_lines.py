@@ -1,8 +1,7 @@
-"""JSON lines: one object a line, in ASCII, without anything that is no JSON.
+"""JSON lines: one object a line, in ASCII, strictly JSON.
 
-Files of them begin with a line that says what they are and end with a footer. Whoever reads one
-gets every problem with its place, and never more than `limit` bytes into memory. A file may be
-packed by gzip: then that is said of what is in it.
+Files begin with a line that names their type and end with a footer. A reader reports every problem
+with its place, and reads at most `limit` bytes, also of a file packed by gzip.
 """
 
 import codecs
@@ -33,14 +32,14 @@ from opcheck.reading.reader import WIDE, is_wide
 from opcheck.reading.validation import shown
 
 _COLUMN = re.compile(r" at line \d+ column (\d+)$")
-#: An escape of JSON; only what is no half of a surrogate pair is a group.
+#: An escape of JSON; half of a surrogate pair is in no group.
 _ESCAPE = re.compile(r"(\\[^u]|\\ud[89ab]..\\ud[c-f]..)|\\ud[89a-f]..")
-#: What a file packed by gzip begins with; no JSON does.
+#: The beginning of a file packed by gzip, and of no JSON.
 _GZIP = b"\x1f\x8b"
 _PART = "if these are two files in one, part them"
-#: What shows a file that begins so.
+#: Hints for files that begin with a line of this type.
 _READERS = dict.fromkeys(("header", "bench"), "`opcheck report` shows it")
-#: After so many problems a file is not read on.
+#: Reading stops after so many problems.
 _PROBLEMS = 1000
 
 Head = TypeVar("Head")
@@ -49,10 +48,7 @@ Result = TypeVar("Result")
 
 
 def line(fields: dict[str, Any]) -> str:
-    """`fields` as a line; half of a surrogate pair, which no text has, becomes �.
-
-    Raises ValueError for NaN and infinities.
-    """
+    """`fields` as a line; half of a surrogate pair becomes �. Raises ValueError for NaN and inf."""
     text = json.dumps(fields, allow_nan=False, separators=(",", ":"))
     if "\\ud" not in text:
         return text
@@ -71,13 +67,13 @@ _OBJECT = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=Fal
 def stored(
     cls: type, make: Callable[..., Any] | None = None, later: Collection[str] = (), **types: Any
 ) -> Any:
-    """The type of an object in a line: the fields of `cls`, needed all but those that came `later`.
+    """The type of an object in a line, with the fields of `cls`; those added `later` are optional.
 
-    `types` are those that differ in the file, or are only there; None is not there. What is read is
-    what `make` makes of the fields that are there, beside the `type` and `format` of the line.
+    `types` replace the types of fields or add fields; None removes one. `make` is called with the
+    fields that are there, without the `type` and `format` of the line.
     """
     fields: Any = {
-        # No name of a field can be one of the model's own.
+        # The suffix keeps names of fields apart from the model's own.
         f"{name}_": (type_, Field(None if name in later else ..., alias=name))
         for name, type_ in {**types, **get_type_hints(cls), **types}.items()
         if type_ is not None
@@ -91,22 +87,21 @@ def stored(
 
 
 class _Format(BaseModel):
-    """Fields that all versions of a file format begin with; all others may change."""
+    """Fields that all versions of a file format begin with."""
 
     type: str
     format: Annotated[int, Field(strict=True)]
 
 
-#: A line as it stands in the file: its number, its text, and whether it has its end.
+#: A line of the file: its number, its text, and True if it has its end.
 _Raw: TypeAlias = tuple[int, bytes, bool]
 
 
 class Reading(Generic[Head, Line, Result]):
-    """A file that is being read; each format is a class of its own.
+    """Reads a file; each format is a subclass.
 
-    `name` is what a file stores, `hint` how to come by one. Neither it nor a line may be longer, in
-    bytes, than `limit` and `longest`. That the last line is cut short because whoever wrote it was
-    killed is a mistake unless it `may_be_cut_short`.
+    `name` is the content of a file, `hint` how to make one. A file has at most `limit` bytes, and a
+    line `longest`. A last line that is cut short is an error unless it `may_be_cut_short`.
     """
 
     name: str
@@ -118,14 +113,11 @@ class Reading(Generic[Head, Line, Result]):
 
     @staticmethod
     def types() -> Mapping[str, Any]:
-        """Classes of the lines by type, that of the first line first, a footer as a mapping.
-
-        The first line has the format's number too, and nothing follows a footer.
-        """
+        """Classes of the lines by type, that of the first line first; a footer is a mapping."""
         raise NotImplementedError
 
     def use(self, head: Head, lines: Iterator[tuple[int, Line]]) -> Result:
-        """Contents of the file; lines have their numbers and are read on demand."""
+        """Contents of the file; lines come with their numbers and are read on demand."""
         raise NotImplementedError
 
     def __init__(self, file: Path) -> None:
@@ -137,10 +129,7 @@ class Reading(Generic[Head, Line, Result]):
         self.line: TypeAdapter[Line] = TypeAdapter(Annotated[any_of, Field(discriminator="type_")])
 
     def read(self, stream: BinaryIO | None = None) -> Result:
-        """Contents of the file, or of a stream with its name.
-
-        Raises CaseFileError with everything that is wrong with it.
-        """
+        """Contents of the file, or of a stream; raises CaseFileError with every problem."""
         found = None
         with ExitStack() as stack:
             try:
@@ -158,7 +147,7 @@ class Reading(Generic[Head, Line, Result]):
         return found
 
     def add(self, number: int, message: str, hint: str | None = None) -> None:
-        """Tell what is wrong with a line, or with the file as a whole if its number is 0."""
+        """Report a problem of a line, or of the whole file if its number is 0."""
         self.problems.add(self.file, Mark(number, min(number, 1)), message, hint)
 
     def _lines(self, stream: BinaryIO) -> Iterator[_Raw]:
@@ -199,7 +188,7 @@ class Reading(Generic[Head, Line, Result]):
             return None
 
     def _foreign(self, raw: _Raw) -> tuple[str, str | None] | None:
-        """Return why a first line begins no file that can be read, and a hint."""
+        """Return why a first line cannot be read, and a hint."""
         _, data, has_end = raw
         if is_wide(data):
             return WIDE, "save it as UTF-8, as `--report json=FILE` does"
@@ -238,16 +227,16 @@ class Reading(Generic[Head, Line, Result]):
             yield number, item
 
     def _refuse(self, number: int, error: ValidationError) -> None:
-        """Tell the first thing that is wrong with a line: the others are often due to it."""
+        """Report the first problem of a line: others often follow from it."""
         finding = error.errors(include_url=False)[0]
-        told, context = str(finding["msg"]), finding.get("ctx", {})
+        message, context = str(finding["msg"]), finding.get("ctx", {})
         place = self._spelt(finding["loc"])
         match finding["type"]:
             case "json_invalid":
-                at = _COLUMN.search(told)
+                at = _COLUMN.search(message)
                 column = max(int(at[1]), 1) if at else 1
-                told = _COLUMN.sub("", told).replace("Invalid JSON", "this is no JSON")
-                self.problems.add(self.file, Mark(number, column), told)
+                message = _COLUMN.sub("", message).replace("Invalid JSON", "this is no JSON")
+                self.problems.add(self.file, Mark(number, column), message)
             case "union_tag_invalid":
                 known = f"known: {', '.join(map(repr, self.known))}"
                 hint = _PART if context["tag"] == self.begins else known
@@ -258,11 +247,11 @@ class Reading(Generic[Head, Line, Result]):
                 self.add(number, f"{place}{context['error']}")
             case _:
                 got = "" if isinstance(finding["input"], dict) else shown(finding["input"])
-                told = f"{place}{told[0].lower()}{told[1:]}"
-                self.add(number, f"{told}, got {got}" if got else told)
+                message = f"{place}{message[0].lower()}{message[1:]}"
+                self.add(number, f"{message}, got {got}" if got else message)
 
     def _spelt(self, place: Sequence[str | int]) -> str:
-        """`timings[0].samples: `, or nothing where the whole line is meant."""
+        """`timings[0].samples: `, or "" for the whole line."""
         steps = place[1:] if place[:1] and place[0] in self.known else place
         path = ""
         for one in steps:

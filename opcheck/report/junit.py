@@ -1,8 +1,7 @@
 """A run as JUnit's XML, which CI systems read: a test suite a backend, a test a case.
 
-It keeps to what Jenkins and the readers of Ant's reports take alike, of which the former has the
-looser schema: https://github.com/jenkinsci/xunit-plugin (junit-10.xsd). What fails a run without
-being about any case stands in a suite of its own, so that no reader takes such a run for green.
+It keeps to the schemas of Jenkins, https://github.com/jenkinsci/xunit-plugin (junit-10.xsd), and
+of Ant's reports. A run that fails for no case has another suite, so that no reader shows it green.
 """
 
 from collections.abc import Collection, Iterator
@@ -14,7 +13,7 @@ from opcheck.errors import Exit
 from opcheck.model import WRONG, Record, Run, Verdict
 from opcheck.report import failure, plain_text
 
-#: Verdicts by which a test did not work, and not the backend's answer was wrong.
+#: Verdicts that are errors of a test, not failures.
 _ERRORS = {*WRONG, Verdict.NOT_RUN, Verdict.BAD_CASE} - {Verdict.FAIL, Verdict.DIFFER}
 _KINDS = {"failure": "failures", "error": "errors", "skipped": "skipped"}
 
@@ -23,8 +22,8 @@ def lines(run: Run) -> Iterator[str]:
     """The file, line by line."""
     red = reds_of(run.header)
     root = xml.Element("testsuites", name="opcheck")
-    for number, backend in enumerate(run.header.backends):
-        suite = _suite(root, run, number, str(backend))
+    for backend in run.header.backends:
+        suite = _suite(root, run, str(backend))
         for result in run.records:
             if result.backend == backend.address:
                 _test(suite, result, red)
@@ -38,9 +37,9 @@ def lines(run: Run) -> Iterator[str]:
     elif code is not Exit.CONFORMS and not wrong and not is_red_already:
         wrong.append(("nothing was judged", meaning))
     if wrong:
-        suite = _suite(root, run, len(run.header.backends), "opcheck")
-        for what, told in wrong:
-            _say(_new_test(suite, "opcheck", what, 0.0), "error", what, told)
+        suite = _suite(root, run, "opcheck")
+        for what, reason in wrong:
+            _say(_new_test(suite, "opcheck", what, 0.0), "error", what, reason)
         _count(suite)
     for name in ("tests", "failures", "errors"):
         root.set(name, str(sum(int(suite.attrib[name]) for suite in root)))
@@ -50,14 +49,14 @@ def lines(run: Run) -> Iterator[str]:
     yield from xml.tostring(root, encoding="unicode").split("\n")
 
 
-def _suite(root: xml.Element, run: Run, number: int, name: str) -> xml.Element:
+def _suite(root: xml.Element, run: Run, name: str) -> xml.Element:
     # Ant's readers want no time zone, and a host.
     started = datetime.fromisoformat(run.header.started).astimezone(UTC)
     suite = xml.SubElement(
         root,
         "testsuite",
         name=_name(name),
-        id=str(number),
+        id=str(len(root)),
         package="opcheck",
         hostname="localhost",
         timestamp=started.strftime("%Y-%m-%dT%H:%M:%S"),
@@ -76,7 +75,7 @@ def _suite(root: xml.Element, run: Run, number: int, name: str) -> xml.Element:
 
 
 def _count(suite: xml.Element) -> None:
-    """Write how many tests of each kind there are, and their time; and what Ant's readers want."""
+    """Set the number of tests of each kind and their time; add elements that Ant's readers want."""
     tests = suite.findall("testcase")
     suite.set("tests", str(len(tests)))
     for kind, name in _KINDS.items():

@@ -1,4 +1,4 @@
-"""Cases as a list: what each asks and what it expects, without running anything."""
+"""A list of cases, with their questions and expected answers, without running them."""
 
 from collections.abc import Iterator, Sequence
 from itertools import groupby
@@ -13,12 +13,12 @@ from opcheck.clauses import CheckedSentence, Survey
 from opcheck.report import formatting, plain_text
 from opcheck.report.style import Numbers, new_table, put
 
-#: How many names of cases a sentence shows before it says how many more there are.
+#: The most names of cases shown for a sentence.
 _NAMES = 4
 
 
 def show(console: Console, cases: Sequence[model.Case]) -> None:
-    """Print a line a case, under the file it is written in, and the totals."""
+    """Print a line for each case, under its file, and the totals."""
     file = None
     for case in cases:
         if case.source.file != file:
@@ -71,7 +71,7 @@ def expectation(expect: model.Expectation) -> str:
 
 
 def show_clauses(console: Console, surveys: Sequence[Survey]) -> None:
-    """Print a table a page, then what its cases quote that does not stand on it."""
+    """Print a table for each page, and clauses of its cases that are not on it."""
     for number, survey in enumerate(surveys):
         if number:
             console.print()
@@ -82,7 +82,7 @@ def show_clauses(console: Console, surveys: Sequence[Survey]) -> None:
 
 
 def clause_records(survey: Survey) -> Iterator[dict[str, Any]]:
-    """A page as JSON: a record a sentence, then a record a quotation or entry not on the page."""
+    """A page as JSON records: its sentences, then quotations and entries that are not on it."""
     op = {"op": survey.op.name, "domain": survey.op.domain, "since": survey.op.since}
     for checked in survey.sentences:
         sentence = checked.sentence

@@ -2,8 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import partial
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TypeAlias
 
 from opcheck.analysis.status import is_failure, outcome, reds_of
@@ -11,22 +10,21 @@ from opcheck.model import ComparisonRecord, Record, Run
 from opcheck.report import failure, plain_text, totals
 from opcheck.report.failure import wanted
 
-#: GitHub refuses a job summary of more than 1 MiB, of which some room is left for other tools of
-#: the same step.
+#: GitHub refuses a job summary of more than 1 MiB; other tools of the step need some room too.
 LIMIT = (1 << 20) - (1 << 16)
-#: What a part of a page is called, and how to come by its lines.
-Section: TypeAlias = tuple[str, Callable[[], Sequence[str]]]
+#: Name of a part of a page, and its lines, computed only if there is room for them.
+Section: TypeAlias = tuple[str, Iterable[str]]
 
-#: Whatever may be markup, or begin a link; what a character reference stands for is neither.
+#: Characters that may be markup or begin a link; as character references they do neither.
 _MARKUP = re.compile(r"[#$&*<>@\[\\\]_`|~]|:(?=/)|(?<=www)\.", re.IGNORECASE)
-#: GitHub looks for @names, #numbers and :smileys: in what is displayed, but for code.
+#: GitHub looks for @names, #numbers and :smileys: in the displayed text, except in code.
 _NAMES = re.compile(r"&#(?:64|35);|:(?=[\w+-]+:)")
-#: Between what stands before and after it nothing is seen, and no name begins.
+#: An invisible character after which no name begins.
 _NOTHING = "&#8203;"
 
 
 def lines(run: Run) -> Iterator[str]:
-    """The page, line by line; failures that would make it too long are left out, and counted."""
+    """The page, line by line; failures that do not fit are counted."""
     return fitting(_parts(run))
 
 
@@ -35,9 +33,9 @@ def _parts(run: Run) -> Iterator[Section]:
     failures = [result for result in run.records if is_failure(result, red)]
     yield from plain(_head(run))
     if failures:
-        yield "line", lambda: (f"### {plain_text.plural(len(failures), 'failure')}", "")
+        yield "line", (f"### {plain_text.plural(len(failures), 'failure')}", "")
     for result in failures:
-        yield "failure", partial(_failure, result)
+        yield "failure", _failure(result)
 
 
 def _head(run: Run) -> Iterator[str]:
@@ -53,29 +51,28 @@ def _head(run: Run) -> Iterator[str]:
         counts = ((code(str(op)), names[backend], *cells) for op, backend, cells in rows)
         head = ["operator", "backend", *columns]
         yield from (*table(head, counts, numbers=len(columns)), "")
-    for wrong in totals.wrong(header, run.records):
+    for address, count, causes in totals.wrong(header, run.records):
         found = [
             (text(cause.looks), text(", ".join(cause.places)), f"{len(cause.results):,}")
-            for cause in wrong.causes
+            for cause in causes
         ]
-        title = f"What is wrong with {names[wrong.backend]}: {wrong.told}"
+        title = f"What is wrong with {names[address]}: {count}"
         yield from section(title, ("looks", "in", "cases"), found, numbers=1)
     known = [
-        (names[address], text(f"{known.cause} {known.link or ''}"), f"{count:,}")
-        for address, known, count in totals.known(header.backends, run.records)
+        (names[address], text(f"{known.cause} {known.link or ''}"), f"{number:,}")
+        for address, known, number in totals.known(header.backends, run.records)
     ]
     yield from section("Known defects", ("backend", "cause", "cases"), known, numbers=1)
-    by_backend = plain_text.alike(run.records, lambda record: record.backend)
     passing = [
         (names[address], code(place), text(advice))
-        for address in names
-        for place, _, advice in failure.outdated_lines(by_backend.get(address, ()))
+        for address, mine in totals.of_backends(header.backends, run.records).items()
+        for place, _, advice in failure.outdated_lines(mine)
     ]
     place = "backend", "listed in", "what to do"
     yield from section("Listed as failing, but passing", place, passing)
 
 
-def _failure(result: Record) -> list[str]:
+def _failure(result: Record) -> Iterator[str]:
     title = f"<b>{result.verdict.upper()}</b> {code(result.backend)} {code(result.case)}"
     messages = [("asked", code(result.question)), ("clause", text(result.clause) or "none quoted")]
     messages += [("ruling", text(ruling)) for ruling in result.rulings]
@@ -90,23 +87,15 @@ def _failure(result: Record) -> list[str]:
     messages += [("ledger", text(failure.ledger_note(result)))] * result.unexpected
     messages += [("where", text(f"{c.output}: {c.where}")) for c in result.comparisons if c.where]
     messages += [("written", code(str(result.source)))]
-    return [
-        f"<details><summary>{title}</summary>",
-        "",
-        *(f"- {label}: {said}" for label, said in messages),
-        "",
-        *(
-            line
-            for one in result.comparisons
-            if one.worst
-            for line in (*_worst(one, wanted(result)), "")
-        ),
-        *([*block(plain_text.ending(result.printed)), ""] if result.printed.strip() else []),
-        *block(result.repeat, "sh"),
-        "",
-        "</details>",
-        "",
-    ]
+    yield from (f"<details><summary>{title}</summary>", "")
+    yield from (f"- {label}: {said}" for label, said in messages)
+    yield ""
+    for comparison in result.comparisons:
+        if comparison.worst:
+            yield from (*_worst(comparison, wanted(result)), "")
+    if result.printed.strip():
+        yield from (*block(plain_text.ending(result.printed)), "")
+    yield from (*block(result.repeat, "sh"), "", "</details>", "")
 
 
 def _worst(comparison: ComparisonRecord, wanted: str) -> Iterable[str]:
@@ -127,12 +116,12 @@ def _worst(comparison: ComparisonRecord, wanted: str) -> Iterable[str]:
 
 
 def text(said: str) -> str:
-    """A text in one line."""
+    """Escape a text in one line."""
     return _NAMES.sub(lambda found: f"{found[0]}{_NOTHING}", _escaped(said))
 
 
 def code(said: str) -> str:
-    """A text in one line, as code; "" stays nothing."""
+    """Escape a text in one line as code; "" stays empty."""
     return f"<code>{_escaped(said)}</code>" if said else ""
 
 
@@ -159,16 +148,16 @@ def section(
 
 
 def plain(lines: Iterable[str]) -> Iterator[Section]:
-    """Lines that are parts of their own."""
-    return (("line", partial(list, (line,))) for line in lines)
+    """Each line as a part of its own."""
+    return (("line", (line,)) for line in lines)
 
 
 def fitting(parts: Iterable[Section]) -> Iterator[str]:
-    """The lines of a page. Before it becomes too long it ends, and says how much is left out."""
+    """The lines of a page; parts after the first that does not fit are only counted."""
     room = LIMIT
     left: Counter[str] = Counter()
-    for name, lines_of in parts:
-        lines = () if left else lines_of()
+    for name, part in parts:
+        lines = [] if left else list(part)
         room -= sum(len(line.encode(errors="replace")) + 1 for line in lines)
         if room < 0:
             left[name] += 1

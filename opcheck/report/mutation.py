@@ -27,19 +27,14 @@ from opcheck.report import plain_text
 from opcheck.report.case_yaml import combinations, name_of, written
 from opcheck.report.style import Numbers, new_table, put_all
 
-_COLOURS = {
-    Fate.KILLED: "green",
-    Fate.WARNED: "yellow",
-    Fate.HARMLESS: "cyan",
-    Fate.SURVIVED: "red",
-}
+_STYLES = {Fate.KILLED: "green", Fate.WARNED: "yellow", Fate.HARMLESS: "cyan", Fate.SURVIVED: "red"}
 
 
 def show(console: Console, power: Power, *, verbose: bool) -> None:
-    """Print what is argued, what is to be done, and the scores at the end, where they are seen."""
+    """Print arguments, then survivors, and last the scores, next to the prompt."""
     mutations = sorted(power.mutations, key=lambda mutation: mutation.mutant)
     if verbose:
-        put_all(console, *(_listing(mutations, *section) for section in _SECTIONS))
+        put_all(console, *_listings(mutations))
     by_mutant = plain_text.alike(mutations, lambda mutation: mutant_key(mutation.mutant)).values()
     for some in by_mutant:
         if those := [one for one in some if one.contradicts]:
@@ -80,7 +75,7 @@ def records(power: Power) -> Iterator[dict[str, Any]]:
 
 
 def percent(score: Score) -> str:
-    """A score as people read it; 100 % is said only of all."""
+    """A score rounded down, so that 100 % means all."""
     if score.share is None:
         return "–"
     return f"{math.floor(1000 * score.share) / 10:g} %"
@@ -107,12 +102,10 @@ def _scores(mutations: Sequence[Mutation]) -> Table:
 
 
 def _add_score(table: Table, name: str, score: Score) -> None:
-    counts = ((score[fate], _COLOURS[fate]) for fate in Fate)
+    counts = ((score[fate], _STYLES[fate]) for fate in Fate)
     cells = [Text(f"{n:,}", colour) if n else Text("·", "bright_black") for n, colour in counts]
-    whole = score.share in (1.0, None)
-    table.add_row(
-        name, f"{score.total():,}", *cells, Text(percent(score), "green" if whole else "red")
-    )
+    style = "green" if score.share in (1.0, None) else "red"
+    table.add_row(name, f"{score.total():,}", *cells, Text(percent(score), style))
 
 
 def _yardsticks(yardsticks: Sequence[Yardstick]) -> Table:
@@ -137,7 +130,7 @@ def _compared(tests: int, theirs: Score, ours: Score) -> list[str]:
 
 _HARMLESS = "Argued to be harmless: no input decides against them"
 _WARNED = "Only warned of, or failed only where the text does not decide"
-#: What is listed of mutants of one fate: the title, the last column and what it says.
+#: Lists of mutants by fate: the title, the last column, the fate, and the text of a cell.
 _SECTIONS: tuple[tuple[str, str, Fate, Callable[[Mutation], str]], ...] = (
     ("Killed, each by the first case that fails", "case", Fate.KILLED, lambda m: m.killers[0]),
     (_HARMLESS, "because", Fate.HARMLESS, lambda m: str(m.harmless)),
@@ -145,21 +138,16 @@ _SECTIONS: tuple[tuple[str, str, Fate, Callable[[Mutation], str]], ...] = (
 )
 
 
-def _listing(
-    mutations: Iterable[Mutation],
-    title: str,
-    last: str,
-    fate: Fate,
-    said: Callable[[Mutation], str],
-) -> Table:
-    """Mutants with what is to be said of them, which is said once for all places."""
-    table = new_table("mutant", "in", last, title=title)
-    chosen = (one for one in mutations if one.fate is fate)
-    rows = plain_text.alike(chosen, lambda one: (mutant_key(one.mutant), said(one)))
-    for (mutant, text), those in sorted(rows.items(), key=lambda row: row[0]):
-        mutants = (one.mutant for one in those)
-        table.add_row(mutant[-1], places(mutants), plain_text.clean(text))
-    return table
+def _listings(mutations: Iterable[Mutation]) -> Iterator[Table]:
+    """A table for each section; mutants with the same text share a row."""
+    by_fate = plain_text.alike(mutations, lambda mutation: mutation.fate)
+    for title, last, fate, said in _SECTIONS:
+        table = new_table("mutant", "in", last, title=title)
+        texts = [(mutant_key(one.mutant), said(one), one.mutant) for one in by_fate.get(fate, ())]
+        rows = plain_text.alike(texts, lambda one: one[:2])
+        for (mutant, text), those in sorted(rows.items(), key=lambda row: row[0]):
+            table.add_row(mutant[-1], places(one for *_, one in those), plain_text.clean(text))
+        yield table
 
 
 def proposed(proposals: Iterable[Proposal]) -> dict[MutantId, str]:
@@ -179,7 +167,7 @@ def proposed(proposals: Iterable[Proposal]) -> dict[MutantId, str]:
 
 
 def mutant_key(mutant: MutantId) -> tuple[str, str, str]:
-    """The operator and the name of a mutant, in whatever versions and dtypes."""
+    """The operator and the name of a mutant, without version and dtype."""
     return mutant.op.domain, mutant.op.name, mutant.name
 
 
@@ -202,7 +190,7 @@ def _survivor(
     key = mutant_key(mutants[0])
     seen = [m for m in mutations if mutant_key(m.mutant) == key and (m.killers or m.noticers)]
     if seen:
-        # A kill shows more than a warning, and one of this version more than one of another.
+        # Prefer a kill to a warning, and this version to another.
         best = min(seen, key=lambda m: (not m.killers, m.mutant.op != mutants[0].op))
         by = best.killers[0] if best.killers else f"{best.noticers[0]}, which decides nothing"
         _line(console, "seen", f"in {places([best.mutant])}, by {by}")
@@ -228,7 +216,7 @@ def _line(console: Console, label: str, text: str) -> None:
 
 
 def show_groups(console: Console, groups: Sequence[CaseGroup], *, verbose: bool) -> None:
-    """Print what each group shows; unless `verbose`, only those that show nothing."""
+    """Print the evidence of each group; unless `verbose`, only groups without any."""
     last = "what they show that no others do"
     table = new_table("operator", "cases of this name", Numbers("cases"), last)
     for group in groups:

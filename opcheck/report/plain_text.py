@@ -1,7 +1,4 @@
-"""Texts and amounts as all reports show them, and what they show together.
-
-Texts are harmless where they come from outside, and not too long; of amounts three digits matter.
-"""
+"""Texts and amounts as all reports show them: untrusted texts harmless, amounts in three digits."""
 
 import math
 import re
@@ -9,33 +6,18 @@ import textwrap
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import TypeVar
 
-#: What steers a terminal, reorders its text, or shows as nothing; newline and tab are not in it.
+#: Characters that control a terminal, reorder text, or are invisible; not newline and tab.
 _CONTROL = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e"
     "\u2060-\u206f\ud800-\udfff\ufeff\ufff0-\ufffb\ufffe\uffff\U000e0000-\U000e0fff]"
 )
-#: How a character is spelt where there is no Unicode; whatever else is not ASCII is a "?".
-ASCII = {
-    "·": ".",
-    "×": "x",
-    "±": "+-",
-    "–": "-",
-    "−": "-",
-    "…": "...",
-    "“": '"',
-    "”": '"',
-    "→": "->",
-    "µ": "u",
-    "√": "sqrt ",
-    "Σ": "sum ",
-    "≥": ">=",
-    "≤": "<=",
-}
-#: What differs between reasons of one kind: numbers, and lists of them.
+#: Spellings of characters without Unicode; any other becomes "?".
+ASCII = {"·": ".", "–": "-", "−": "-", "…": "...", "“": '"', "”": '"', "→": "->", "µ": "u"}
+ASCII |= {"×": "x", "±": "+-", "√": "sqrt ", "Σ": "sum ", "≥": ">=", "≤": "<="}
+#: Parts that differ between reasons of one kind: numbers, and lists of them.
 _PARTICULARS = re.compile(r"\[[-\d, ]*\]|-?\d+")
-#: How much of a backend's message is shown: lines in the report of a failure, characters in a list.
-_LINES = 20
-_LENGTH = 200
+#: The most lines of a backend's message in a report, and characters in a list.
+_LINES, _LENGTH = 20, 200
 _TIMES = ((1e-9, "ns"), (1e-6, "µs"), (1e-3, "ms"), (1.0, "s"))
 _BYTES = ((1.0, "bytes"), (1e3, "kB"), (1e6, "MB"), (1e9, "GB"), (1e12, "TB"))
 #: The parts of a cell, from an eighth to seven.
@@ -47,7 +29,7 @@ Key = TypeVar("Key", bound=Hashable)
 
 
 def alike(items: Iterable[Item], key: Callable[[Item], Key]) -> dict[Key, list[Item]]:
-    """The items by what they have in common, in the order of the first of each."""
+    """Group the items by `key`, in the order of the first of each."""
     found: dict[Key, list[Item]] = {}
     for item in items:
         found.setdefault(key(item), []).append(item)
@@ -55,12 +37,12 @@ def alike(items: Iterable[Item], key: Callable[[Item], Key]) -> dict[Key, list[I
 
 
 def clean(text: str) -> str:
-    """Text from outside, harmless to a terminal, in lines of its own."""
+    """Untrusted text, harmless to a terminal, with its own lines."""
     return _CONTROL.sub("�", text.replace("\r\n", "\n"))
 
 
 def block(text: str) -> str:
-    """Text from outside as a report of a failure shows it: harmless, and not too many lines."""
+    """Untrusted text as a report of a failure shows it: harmless, and not too many lines."""
     lines = clean(text).split("\n")
     if len(lines) > _LINES:
         lines[_LINES:] = [f"… and {plural(len(lines) - _LINES, 'more line')}"]
@@ -68,7 +50,7 @@ def block(text: str) -> str:
 
 
 def ending(text: str) -> str:
-    """The last lines of what a program printed: what it died of stands there."""
+    """The last lines of a program's output, which say why it died."""
     lines = clean(text.lstrip("\r\n").rstrip()).split("\n")
     if len(lines) > _LINES:
         left = len(lines) - _LINES + 1
@@ -77,25 +59,25 @@ def ending(text: str) -> str:
 
 
 def one_line(text: str) -> str:
-    """Text from outside, harmless and in one line."""
+    """Untrusted text, harmless and in one line."""
     return " ".join(clean(text).split())
 
 
 def brief(text: str) -> str:
-    """Text from outside as a list shows it: harmless, in one line, and short."""
+    """Untrusted text as a list shows it: harmless, in one line, and short."""
     line = one_line(text)
     return line if len(line) <= _LENGTH else f"{line[: _LENGTH - 2]} …"
 
 
 def folded(text: str, width: int, indent: str = "") -> list[str]:
-    """The lines of a paragraph, those behind the first indented; words are never broken."""
+    """The lines of a paragraph, all but the first indented; words are never broken."""
     return textwrap.wrap(
         text, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
     )
 
 
 def kind(reason: str) -> str:
-    """A reason without what differs between those of one kind."""
+    """A reason without numbers, which differ between those of one kind."""
     return _PARTICULARS.sub("#", reason)
 
 
@@ -146,7 +128,7 @@ def percent(share: float) -> str:
 
 
 def interval(low: float, high: float) -> str:
-    """`0.985–1.02`; a dash where it is boundless, because there is too little to tell."""
+    """`0.985–1.02`; a dash if it is boundless."""
     return f"{digits(low)}–{digits(high)}" if low > 0 and math.isfinite(high) else "–"
 
 

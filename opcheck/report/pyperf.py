@@ -7,12 +7,13 @@ Version 1.0 of that format, which pyperf describes by its classes Run, Benchmark
         {"metadata": {"name": "…", …}, "runs": [
             {"metadata": {"loops": 8, …}, "values": [seconds of a call, …]}, …]}, …]}
 
-A run is one process. What is said above holds for all that is below, so it is said once. A text
-among the metadata is one line and not empty; a value is above 0.
+A run is one process. Metadata holds for everything below. Texts in it are one line and not empty;
+values are above 0.
 """
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime
 from typing import Any, TypeAlias
 
@@ -24,10 +25,9 @@ _Value: TypeAlias = str | int | float
 
 
 def text(bench: Bench, rows: Sequence[Timed]) -> str:
-    """Every timing with samples as `case [backend]`; raises UsageError where there is none."""
-    benchmarks = [
-        _benchmark(bench, row, timing) for row in rows for timing in row.timings if timing.samples
-    ]
+    """Every timing with samples as `case [backend]`; raises UsageError if there is none."""
+    timed = [(row, timing) for row in rows for timing in row.timings if timing.samples]
+    benchmarks = [_benchmark(bench, *pair) for pair in timed]
     if not benchmarks:
         raise UsageError("nothing was timed, so there is nothing that pyperf could read")
     suite = {"version": "1.0", "metadata": _environment(bench), "benchmarks": benchmarks}
@@ -38,7 +38,7 @@ def _environment(bench: Bench) -> dict[str, _Value]:
     machine = bench.machine
     return _said(
         {
-            # The names that pyperf itself gives them; it warns where those differ.
+            # pyperf's own names; it warns about differences.
             "unit": "second",
             "date": _date(bench.started),
             "cpu_model_name": machine.processor,
@@ -68,7 +68,7 @@ def _benchmark(bench: Bench, row: Timed, timing: Timing) -> dict[str, Any]:
 
 
 def _runs(timing: Timing) -> Iterator[dict[str, Any]]:
-    """A run a process, more where its samples are of different numbers of calls."""
+    """Yield a run for each process and number of calls in a sample."""
     runs = alike(timing.samples, lambda sample: (sample.worker, sample.loops))
     for (worker, loops), samples in sorted(runs.items(), key=lambda run: run[0]):
         metadata: dict[str, _Value] = {"loops": loops, "worker": worker}
@@ -78,18 +78,13 @@ def _runs(timing: Timing) -> Iterator[dict[str, Any]]:
 
 
 def _said(metadata: Mapping[str, _Value]) -> dict[str, _Value]:
-    """Without what is not known, and every text in one line."""
-    lines = {
-        name: " ".join(value.split()) if isinstance(value, str) else value
-        for name, value in metadata.items()
-    }
+    """Remove empty texts, and write each in one line."""
+    lines = {k: " ".join(v.split()) if isinstance(v, str) else v for k, v in metadata.items()}
     return {name: value for name, value in lines.items() if value != ""}
 
 
 def _date(started: str) -> str:
-    """The moment without its zone, as pyperf writes it."""
-    try:
-        moment = datetime.fromisoformat(started)
-    except ValueError:
-        return ""
-    return moment.replace(tzinfo=None).isoformat(" ")
+    """The time without its zone, as pyperf writes it."""
+    with suppress(ValueError):
+        return datetime.fromisoformat(started).replace(tzinfo=None).isoformat(" ")
+    return ""

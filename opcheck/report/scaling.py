@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import cycle
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -26,30 +26,28 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from matplotlib.ticker import Formatter
 
-#: The bytes that must move, and the times of that.
+#: Bytes that must move, and the times of that.
 Point: TypeAlias = tuple[int, Spread]
 
 _GAP = "  "
-#: A time and a bandwidth, which stand in one column.
+#: A time and a bandwidth, which share a column.
 _TIME, _RATE = Column("time", 7), Column("GB/s", 5)
-#: Shapes that are wider are not shown beside the sizes.
+#: Wider shapes are not shown next to the sizes.
 _SHAPES = 24
 _COPY = "copy"
-#: What the picture of a file with this ending is: SVG keeps letters as outlines, so that it looks
-#: alike everywhere, and neither has a date in it.
+#: Metadata of pictures by ending, without a date.
 _METADATA: Mapping[str, dict[str, Any]] = {
     ".svg": {"Date": None, "Creator": "opcheck"},
     ".png": {"Software": "opcheck"},
 }
-#: Okabe and Ito's colours, which most colour-blind people tell apart; the faintest come last.
+#: Okabe and Ito's colours, which most colour-blind people can distinguish; the faintest come last.
 _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#000000", "#E69F00", "#56B4E9")
 _MARKERS = "osD^vPX*<>"
-#: From the lowest to the highest value, an axis shows at least so much; one of more than _MANY has
-#: marks at powers of ten only.
+#: The least factor between the ends of an axis, and that from which only powers of ten are marked.
 _LEAST, _MANY = 6.0, 3e3
 _STYLE: dict[Any, Any] = {
     "svg.hashsalt": "opcheck",
-    "svg.fonttype": "path",
+    "svg.fonttype": "path",  # letters look alike everywhere
     "text.parse_math": False,
     "font.family": "DejaVu Sans",
     "font.size": 10,
@@ -66,7 +64,7 @@ _STYLE: dict[Any, Any] = {
 def show_sweeps(
     console: Console, bench: Bench, rows: Sequence[Timed], plot: Path | None = None
 ) -> None:
-    """Print how times grow in each sweep, and draw it."""
+    """Print and draw the growth of times in each sweep."""
     sweeps = plain_text.alike((row for row in rows if row.sweep), lambda row: row.sweep)
     for some in sweeps.values():
         console.print()
@@ -76,7 +74,7 @@ def show_sweeps(
 
 
 def show(console: Console, bench: Bench, rows: Sequence[Timed]) -> None:
-    """Print the times of rows that are of one case in several sizes, and how they grow."""
+    """Print the times of one case in several sizes, and their growth."""
     lines = StyledLines(console)
     ordered = sorted(rows, key=lambda row: row.moved)
     lines.fill(title(rows), "bold")
@@ -95,7 +93,7 @@ def show(console: Console, bench: Bench, rows: Sequence[Timed]) -> None:
 
 
 def draw(path: Path, bench: Bench, rows: Sequence[Timed]) -> None:
-    """Draw the same, the same file for the same data; raises UsageError and Unwritable."""
+    """Draw the same, reproducibly; raises UsageError and Unwritable."""
     check_plot(path)
     curves = {}
     for backend, version in bench.backends.items():
@@ -132,7 +130,7 @@ def _points(rows: Sequence[Timed], backend: str) -> dict[str, Point]:
     return points
 
 
-def _growth(points: Sequence[Point]) -> Scaling | None:
+def _growth(points: Iterable[Point]) -> Scaling | None:
     sized = [(moved, found.median) for moved, found in points if moved]
     return scaling([moved for moved, _ in sized], [seconds for _, seconds in sized])
 
@@ -146,7 +144,7 @@ def _columns(rows: Sequence[Timed]) -> list[Column]:
 def _groups(
     lines: StyledLines, rows: Sequence[Timed], columns: Mapping[str, dict[str, Point]]
 ) -> Iterator[dict[str, dict[str, Point]]]:
-    """Columns that fit into one table after the other."""
+    """Divide columns into tables that fit the width."""
     taken = sum(column.width + len(_GAP) for column in _columns(rows)) - len(_GAP)
     group: dict[str, dict[str, Point]] = {}
     for name, points in columns.items():
@@ -159,8 +157,8 @@ def _groups(
 
 
 def _wide(name: str) -> Column:
-    least = _TIME.width + len(_GAP) + _RATE.width
-    return Column(plain_text.brief(name), max(least, cell_len(plain_text.brief(name))))
+    name = plain_text.brief(name)
+    return Column(name, max(_TIME.width + len(_GAP) + _RATE.width, cell_len(name)))
 
 
 def _show_times(
@@ -186,13 +184,12 @@ def _pair(time: str, rate: str) -> str:
 
 
 def _show_growth(lines: StyledLines, points: Mapping[str, dict[str, Point]]) -> None:
-    growths = {name: _growth(tuple(some.values())) for name, some in points.items()}
-    found = {name: one for name, one in growths.items() if one}
+    growths = ((name, _growth(some.values())) for name, some in points.items())
+    found = {name: one for name, one in growths if one}
     if not found:
         return
-    longest = max(cell_len(plain_text.brief(name)) for name in found)
     columns = [
-        Column("", min(longest, 32), left=True),
+        Column("", min(32, max(cell_len(plain_text.brief(name)) for name in found)), left=True),
         Column("exponent", 8),
         Column("95 % interval", 13),
         Column("fixed cost", 10),
@@ -223,7 +220,7 @@ def check_plot(path: Path) -> None:
 
 
 def _figure(title: str, curves: Mapping[str, Sequence[Point]], copy: Sequence[Point]) -> Figure:
-    """The curves by what the legend says of them, and what copying takes as a dotted line."""
+    """A figure with the curves by label, and the times of a copy as a dotted line."""
     from matplotlib.figure import Figure
     from matplotlib.ticker import EngFormatter, FuncFormatter
 
@@ -250,14 +247,14 @@ def _figure(title: str, curves: Mapping[str, Sequence[Point]], copy: Sequence[Po
     below.set_xlabel("size: bytes that must move")
     _mark(below.xaxis, below.set_xlim(_limits(below.get_xlim())), EngFormatter(unit="B"))
     figure.align_ylabels()
-    # Beside the axes, where it hides no curve however many there are.
+    # Below the axes, where it hides no curve.
     named = above.get_legend_handles_labels()
     figure.legend(*named, loc="outside lower center", ncols=2, frameon=False)
     return figure
 
 
 def _add(axes: Axes, points: Sequence[Point], look: dict[str, Any], *, as_rate: bool) -> None:
-    """A curve; what was not measured leaves no gap, for sizes are few."""
+    """Add a curve; sizes that were not measured leave no gap."""
     sized = sorted(((moved, found) for moved, found in points if moved), key=lambda point: point[0])
     sizes = [moved for moved, _ in sized]
 
@@ -271,7 +268,7 @@ def _add(axes: Axes, points: Sequence[Point], look: dict[str, Any], *, as_rate: 
 
 
 def _limits(shown: tuple[float, float]) -> tuple[float, float]:
-    """Wide enough for what is flat to look flat, and for some marks."""
+    """Limits wide enough for flat curves to look flat, and for some marks."""
     low, high = shown
     wider = max(1.0, math.sqrt(_LEAST * low / high))
     return low / wider, high * wider

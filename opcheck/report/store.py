@@ -1,7 +1,7 @@
-"""The stream of a run as JSON lines: a header, a record a result as it happens, a footer.
+"""The stream of a run as JSON lines: a header, a record for each result, a footer.
 
-A stream without a footer, or with one whose `complete` is false, is that of a run cut short.
-NaN, infinities and exact values are strings: the shortest spelling, and the bits beside it.
+Without a footer, or if its `complete` is false, the run was cut short. NaN, infinities and exact
+values are strings: the shortest spelling, and the bits next to it.
 """
 
 import dataclasses
@@ -23,11 +23,11 @@ from opcheck.report.plain_text import alike
 
 
 def _finite_or_spelt(value: Any) -> Any:
-    """Infinity as the store writes it; JSON itself has no such number."""
+    """Read infinity, which JSON lacks, as the store writes it."""
     if value == "inf":
         return math.inf
     if isinstance(value, float) and not math.isfinite(value):
-        raise ValueError("what is infinite must be spelt 'inf'")
+        raise ValueError("infinity must be written as 'inf'")
     return value
 
 
@@ -53,7 +53,7 @@ def _header(**fields: Any) -> model.Header:
     if header.cases > header.suite.cases:
         raise ValueError("a run cannot have more cases than its suite")
     if header.shard and not 1 <= header.shard[0] <= header.shard[1]:
-        raise ValueError("shard: must be one of some, the first of which is [1, n]")
+        raise ValueError("shard: must be [i, n] with 1 <= i <= n")
     return header
 
 
@@ -73,8 +73,7 @@ def _result(domain: str, op: str, since: int, used: Any, unjudged: int, **fields
 
 
 FORMAT = 3
-#: The largest file that is read, and the longest line, in bytes: some 500,000 results, and a
-#: hundred times what the longest result takes.
+#: The largest file and the longest line, in bytes: some 500,000 results, and 100 times the longest.
 LIMIT, LONGEST = 1 << 30, 1 << 24
 
 
@@ -106,20 +105,17 @@ def record(result: model.Record) -> str:
 def footer(
     results: Iterable[model.Record], ending: model.Ending, revised: Iterable[model.Record] = ()
 ) -> str:
-    """The last line: totals by backend and verdict, and how the run ended.
-
-    And the diagnoses of results that were `revised` after their lines were written.
-    """
+    """The last line: totals, the run's end, and diagnoses `revised` after lines were written."""
+    fields = {"type": "footer", "totals": totals(results), **asdict(ending)}
     later = [
         {"case": one.case, "backend": one.backend, "diagnoses": [*map(asdict, one.diagnoses)]}
         for one in revised
     ]
-    fields = {"totals": totals(results), **asdict(ending)}
-    return line({"type": "footer", **fields, **({"revised": later} if later else {})})
+    return line(fields | ({"revised": later} if later else {}))
 
 
 def lines(run: model.Run) -> Iterator[str]:
-    """The whole stream; without a footer where the run has no end."""
+    """The whole stream; without a footer if the run has no ending."""
     yield header(run.header)
     yield from map(record, run.records)
     if run.ending is not None:
@@ -128,10 +124,8 @@ def lines(run: model.Run) -> Iterator[str]:
 
 def totals(results: Iterable[model.Record]) -> dict[str, dict[str, int]]:
     """Return the number of results by backend and verdict."""
-    by_backend = alike(results, lambda result: result.backend)
-    return {
-        name: dict(Counter(one.verdict.value for one in some)) for name, some in by_backend.items()
-    }
+    found = alike(results, lambda result: result.backend)
+    return {name: dict(Counter(r.verdict.value for r in some)) for name, some in found.items()}
 
 
 def _number(value: float | None) -> float | str | None:
@@ -139,10 +133,7 @@ def _number(value: float | None) -> float | str | None:
 
 
 def read(path: Path, stream: BinaryIO | None = None) -> model.Run:
-    """The run in a file, or in a stream that is called so; incomplete where it was cut short.
-
-    Raises CaseFileError with everything that is wrong with it.
-    """
+    """The run in a file, or in a stream of this name; raises CaseFileError with every problem."""
     return _RunReading(path).read(stream)
 
 
@@ -219,7 +210,7 @@ class _RunReading(Reading[model.Header, _Line, model.Run]):
         return {"header": header, "result": result, "footer": footer}
 
     def use(self, header: model.Header, lines: Iterator[tuple[int, _Line]]) -> model.Run:
-        """The run of these lines, unless they contradict each other."""
+        """The run of these lines, which must not contradict each other."""
         self.header, self.addresses = header, {backend.address for backend in header.backends}
         self.records: dict[tuple[str, str], model.Record] = {}
         self.cases: dict[str, tuple[int, str]] = {}
@@ -227,8 +218,8 @@ class _RunReading(Reading[model.Header, _Line, model.Run]):
         ending: model.Ending | None = None
         for number, fields in lines:
             if isinstance(fields, model.Record):
-                for told in self._added(fields):
-                    self.add(number, told)
+                for problem in self._added(fields):
+                    self.add(number, problem)
                 continue
             revised = {(one["case"], one["backend"]): one for one in fields.pop("revised", ())}
             counted = fields.pop("totals")
@@ -248,7 +239,7 @@ class _RunReading(Reading[model.Header, _Line, model.Run]):
         return model.Run(header, tuple(self.records.values()), ending)
 
     def _added(self, record: model.Record) -> Iterator[str]:
-        """Add a result; yield where it contradicts the header or an earlier one."""
+        """Add a result; yield contradictions with the header and earlier results."""
         case, about = record.case, (record.place, record.digest)
         if record.backend not in self.addresses:
             yield f"the header knows no backend {shown(record.backend)}"

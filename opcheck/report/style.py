@@ -26,40 +26,31 @@ COLOURS = {
     Verdict.BAD_CASE: "magenta",
 }
 
-#: Of the 256 colours, for those names: each is readable on white and on black, with a contrast of
-#: at least 3.8, where a terminal's own yellow, green and cyan are not. What is dim is a grey,
-#: because dimming halves what contrast there is.
-_READABLE = {
-    "green": 28,
-    "cyan": 30,
-    "yellow": 130,
-    "red": 160,
-    "magenta": 133,
-    "bright_black": 243,
-}
+#: Of the 256 colours, those that are readable on white and on black, with a contrast of at least
+#: 3.8; a terminal's own are not, nor is its dim text, which is grey here.
+_CODES = {"green": 28, "cyan": 30, "yellow": 130, "red": 160, "magenta": 133, "bright_black": 243}
 THEME = Theme(
     {
         f"{weight}{name}": f"{weight}color({number})"
-        for name, number in _READABLE.items()
+        for name, number in _CODES.items()
         for weight in ("", "bold ")
     }
-    | {"dim": f"color({_READABLE['bright_black']})"}
+    | {"dim": f"color({_CODES['bright_black']})"}
 )
 
-#: The shape of tables where there are no lines to draw: as everywhere else, but for the rule.
+#: The shape of tables in ASCII: like others, except for the rule.
 _ASCII = box.Box("    \n    \n -- \n    \n    \n    \n    \n    \n", ascii=True)
 _BOUNDLESS = 10_000
-#: Between two columns.
+#: Blanks between two columns.
 _GAP = 2
-#: How narrow a column may be folded, and how wide one of sentences should be.
-_FOLDED = 12
-_ROOM = 60
+#: The least width of a folded column, and a good one for sentences.
+_FOLDED, _ROOM = 12, 60
 _SPELLINGS = str.maketrans(plain_text.ASCII)
 _NO_BREAK = "\xa0"
 
 
 class Numbers(str):
-    """The name of a column that is neither folded nor cut: part of a number is another number."""
+    """The name of a column of numbers, which is neither folded nor cut."""
 
 
 def new_table(*columns: str, title: str = "") -> Table:
@@ -84,11 +75,10 @@ def grouped(
     apart: bool = False,
     title: str = "",
 ) -> Table:
-    """A table of groups of rows, each group under its name.
+    """A table of groups of rows, with the names of groups in the first column.
 
-    Names stand in the first of the columns, beside the first row of the group; where the console
-    has no room for that, in lines of their own, in column `above` of a table without the first.
-    `apart`: there is a line between groups. Both only if there is a group of more than one row.
+    On a narrow console names stand in lines of their own, in column `above` of a table without the
+    first. `apart`: a line separates groups. Neither happens if all groups have one row.
     """
     groups = list(groups)
     of_several = any(len(rows) > 1 for _, rows in groups)
@@ -103,7 +93,7 @@ def grouped(
     for said, rows in groups:
         table.add_row(*[""] * above, Text(said, "bold"))
         for row in rows:
-            # Behind numbers the name stands out by itself.
+            # After numbers the name stands out without indentation.
             first = row[0] if above else Text.assemble("  ", row[0])
             table.add_row(first, *row[1:], end_section=apart and row is rows[-1])
     return table
@@ -118,9 +108,9 @@ def unlike(both: Mapping[str, tuple[str, str]]) -> Table:
 
 
 def put(console: Console, table: Table, *, indent: int = 0) -> None:
-    """Print a table, as wide as the console if it must be folded, wider if its numbers need it.
+    """Print a table, folded to the width of the console, but wider if its numbers need it.
 
-    Rich would cut numbers, fold the title, and fill lines up with blanks.
+    Rich would cut numbers, fold the title, and fill lines with blanks.
     """
     if table.title:
         console.print(Text(str(table.title), "bold"), soft_wrap=True)
@@ -137,7 +127,7 @@ def put(console: Console, table: Table, *, indent: int = 0) -> None:
 
 
 def put_all(console: Console, *tables: Table) -> None:
-    """Print those of the tables that have rows, a blank line after each."""
+    """Print the tables that have rows, each with a blank line after it."""
     for table in tables:
         if table.row_count:
             put(console, table)
@@ -161,20 +151,20 @@ def least(table: Table, folded: int = _FOLDED) -> int:
 
 
 def together(text: str) -> str:
-    """The text as words that a paragraph keeps in one line."""
+    """The text with blanks at which a paragraph is not folded."""
     return text.replace(" ", _NO_BREAK)
 
 
 @dataclass(frozen=True)
 class Column:
-    """A column: its heading and width; numbers are flush right."""
+    """A column's heading and width; numbers are flush right."""
 
     name: str
     width: int
     left: bool = False
 
     def cell(self, text: str) -> str:
-        """The text with blanks on its left or right."""
+        """Pad the text with blanks."""
         blanks = " " * (self.width - cell_len(text))
         return text + blanks if self.left else blanks + text
 
@@ -184,7 +174,7 @@ Cell: TypeAlias = str | tuple[str, str]
 
 
 class StyledLines:
-    """A console to print lines on; a part of one is a text with its style."""
+    """Prints lines on a console; their parts are texts with styles."""
 
     def __init__(self, console: Console) -> None:
         self.width = console.width
@@ -202,17 +192,17 @@ class StyledLines:
         self._console.print(line, soft_wrap=True)
 
     def fill(self, text: str, style: str = "") -> None:
-        """Print a paragraph, broken at no space of `together`; Rich would leave blanks at ends."""
+        """Print a paragraph, not folded in texts of `together`; Rich would leave blanks at ends."""
         spelt = _NO_BREAK.join(map(self._spelt, text.split(_NO_BREAK)))
         for line in plain_text.folded(spelt, self.width, "  "):
             self.put((line.replace(_NO_BREAK, " "), style))
 
     def head(self, columns: Sequence[Column], gap: str = "  ") -> None:
-        """Print what stands above columns."""
+        """Print the heads of columns."""
         self.put((gap.join(column.cell(self._spelt(column.name)) for column in columns), "dim"))
 
     def row(self, columns: Sequence[Column], cells: Sequence[Cell], gap: str = "  ") -> None:
-        """Print a line of cells; a first that is too wide stands in a line of its own."""
+        """Print a line of cells; if the first is too wide, it has a line of its own."""
         pairs = ((cell, "") if isinstance(cell, str) else cell for cell in cells)
         spelt = [(self._spelt(text), style) for text, style in pairs]
         if cell_len(spelt[0][0]) > columns[0].width:
@@ -224,7 +214,7 @@ class StyledLines:
         self.put(*parts)
 
     def table(self, columns: Sequence[Column], rows: Iterable[Sequence[Cell]]) -> None:
-        """Print rows of cells under what stands above them, and an empty line."""
+        """Print rows of cells under their heads, and an empty line."""
         self.head(columns)
         for cells in rows:
             self.row(columns, cells)

@@ -1,16 +1,15 @@
-"""A run in a terminal: failures in full as they come, tables at the end, and what it amounts to.
+"""A run in a terminal: failures in full as they come, then tables and the exit code.
 
-The end is one screen: known defects, wrong results by operator and backend, a legend. What matters
-most comes last, next to the prompt. A verbose one counts every verdict, open answer and remark.
+The tables fit one screen: known defects, wrong results by operator and backend, a legend. The most
+important comes last, next to the prompt. If verbose, they count every verdict and open answer.
 """
 
 import re
 import textwrap
 from collections import Counter
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from operator import attrgetter
 from typing import Any
 
 from rich.console import Console
@@ -23,20 +22,18 @@ from opcheck.model import Header, LiveResult, Record, Run, Verdict
 from opcheck.report import failure, plain_text, totals
 from opcheck.report.style import COLOURS, Numbers, grouped, least, new_table, put, put_all, put_exit
 
-#: How many kinds of reasons a list shows for a backend before it says how many more there are.
+#: The most kinds of reasons shown for a backend.
 _REASONS = 3
-#: How many backends that all agree are named one by one.
+#: The most backends named if all agree.
 _FEW = 3
-#: How many failures of a backend that look alike are shown in full: with and without a diagnosis.
+#: The most similar failures of a backend shown in full, with and without a diagnosis.
 _EXPLAINED, _UNEXPLAINED = 1, 3
 #: The level of verbosity at which every failure is shown in full.
 _EVERYTHING = 2
-#: Lines of a screen: of one whose height is unknown, and at least.
-_SCREEN = 40
-_SMALL_SCREEN = 24
-#: How wide a name may stand beside numbers, and above them where space is short.
-_NAME = 40
-_HEAD = 12
+#: Lines of a screen of unknown height, and the least.
+_SCREEN, _SMALL_SCREEN = 40, 24
+#: The largest width of a name next to numbers, and above them on a narrow console.
+_NAME, _HEAD = 40, 12
 STYLES = {"wrong": "red", "self": "green", **{str(verdict): c for verdict, c in COLOURS.items()}}
 _LEGEND = {
     "known": "wrong as a ledger lists it, which does not fail the run",
@@ -51,7 +48,7 @@ _Rows = Mapping[str, Mapping[str, Counter[str]]]
 
 @dataclass(frozen=True)
 class Summary:
-    """Print failures, the `slowest` results and an overview, or all in full if `verbose`."""
+    """The end of a run: causes, the `slowest` results and an overview, or more if `verbose`."""
 
     console: Console
     header: Header
@@ -62,7 +59,7 @@ class Summary:
 
     @cached_property
     def names(self) -> dict[str, str]:
-        """The backends in words, by their addresses; a version is the backend's own word."""
+        """The backends with their versions, by address."""
         return {backend.address: plain_text.brief(str(backend)) for backend in self.header.backends}
 
     def show(self) -> None:
@@ -85,7 +82,7 @@ class Summary:
             listed = plain_text.alike(results, lambda r: bool(r.known and r.known.line is not None))
             put_all(console, self._with_causes(shipped, listed.get(False, ())))
             put_all(console, self._with_causes(mine, listed.get(True, ())))
-        # Without -v, only of backends that there is nothing else to say of.
+        # Without -v, only for backends that are judged on nothing.
         judged = set() if self.verbose else {one.backend for one in results if is_judged(one)}
         idle = [result for result in results if result.backend not in judged]
         warnings = "Warnings (in full with -vv, red with --strict)"
@@ -94,12 +91,7 @@ class Summary:
             self._passing(),
             self._reasons(results, Verdict.NOT_RUN, "Not run"),
             self._reasons(idle, Verdict.UNSUPPORTED, "Not supported"),
-            self._reasons(
-                results,
-                Verdict.WARN,
-                warnings,
-                lambda one: f"{one.op.name}/{one.name}: {one.reason}",
-            ),
+            self._reasons(results, Verdict.WARN, warnings, by_name=True),
             *([self._slowest(self.slowest)] if self.slowest else []),
         )
         remarks = [*totals.oracles(results), *self._irreproducible()]
@@ -113,7 +105,7 @@ class Summary:
             _show_overview(console, self.header, self.names, results)
 
     def _counts(self) -> Table:
-        """The verdicts that occur, by operator version and backend, and what was used of bounds."""
+        """Table of verdicts by operator version and backend."""
         columns, rows = totals.table(self.header.backends, self.results)
         groups: dict[str, list[list[str | Text]]] = {}
         for op, backend, cells in rows:
@@ -132,11 +124,10 @@ class Summary:
         groups: dict[str, list[tuple[str, str]]] = {}
         for name, of_case in by_name.items():
             alike: dict[str, list[str]] = {}
-            for address, _, mine in self._by_backend(of_case):
+            for address, mine in totals.of_backends(self.header.backends, of_case).items():
                 given = Counter(str(result.alternative) for result in mine).items()
                 said = ", ".join(f"{plain_text.brief(answer)} ×{times}" for answer, times in given)
                 alike.setdefault(said, []).append(plain_text.brief(address))
-            # Many names, where all of them agree, would be lost on the reader.
             for said, some in alike.items():
                 agree = len(some) == len(self.names) > _FEW
                 who = f"all {len(some)}" if agree else ", ".join(some)
@@ -145,17 +136,16 @@ class Summary:
         head = ["case", "answer", "backend"]
         return grouped(self.console, head, groups.items(), above=0, title=title)
 
-    def _by_backend(self, results: Sequence[Record]) -> Iterator[tuple[str, str, list[Record]]]:
-        """Yield each backend that has some of the results: its address, its name, and those."""
-        for address, name in self.names.items():
-            if mine := [result for result in results if result.backend == address]:
-                yield address, name, mine
+    def _named(self, results: Iterable[Record]) -> list[tuple[str, list[Record]]]:
+        """The results by name of their backend."""
+        found = totals.of_backends(self.header.backends, results)
+        return [(self.names[address], mine) for address, mine in found.items()]
 
     def _causes(self) -> Iterator[Table]:
-        for wrong in totals.wrong(self.header, self.results):
-            title = f"What is wrong with {self.names[wrong.backend]}: {wrong.told}"
+        for address, count, causes in totals.wrong(self.header, self.results):
+            title = f"What is wrong with {self.names[address]}: {count}"
             table = new_table(Numbers("cases"), "looks", "in", title=title)
-            for cause in wrong.causes:
+            for cause in causes:
                 cells = f"{len(cause.results):,}", cause.looks, ", ".join(cause.places)
                 table.add_row(*map(plain_text.one_line, cells))
             yield table
@@ -164,7 +154,7 @@ class Summary:
         groups: dict[str, list[tuple[str, str]]] = {}
         for address, known, count in totals.known(self.header.backends, results):
             said = plain_text.one_line(known.cause)
-            # In a line of its own, where it is whole if anything is.
+            # In a line of its own, so that it is rarely folded.
             said += f"\n{plain_text.one_line(known.link)}" if known.link else ""
             groups.setdefault(address, []).append((f"{count:,}", said))
         named = ((self.names[address], rows) for address, rows in groups.items())
@@ -173,36 +163,30 @@ class Summary:
     def _passing(self) -> Table:
         columns = "backend", "listed in", Numbers("cases"), "what to do"
         table = new_table(*columns, title="Listed as failing, but passing")
-        for _, name, mine in self._by_backend(self.results):
+        for name, mine in self._named(self.results):
             for place, passing, advice in failure.outdated_lines(mine):
                 table.add_row(name, place, f"{passing:,}", plain_text.one_line(advice))
         return table
 
     def _unjudged(self) -> Iterator[str]:
-        """About how many elements of passes the error bounds say little, and in which cases."""
         passed = [one for one in self.results if one.verdict is Verdict.PASS and one.unjudged]
-        for _, name, mine in self._by_backend(passed):
+        for name, mine in self._named(passed):
             some = sum(result.unjudged for result in mine)
             yield f"{name}: {plain_text.plural(some, 'element')} unjudged, in {_where(mine)}"
 
     def _irreproducible(self) -> Iterator[str]:
-        """Yield how many right answers of each backend differ between runs, and in which cases."""
-        those = [one for one in self.results if one.irreproducible]
-        for _, name, mine in self._by_backend(those):
+        for name, mine in self._named(one for one in self.results if one.irreproducible):
             said = f"{plain_text.plural(len(mine), 'result')} not reproducible to the bit"
             yield f"{name}: {said} (red with --require-reproducible), in {_where(mine)}"
 
     def _reasons(
-        self,
-        results: Iterable[Record],
-        verdict: Verdict,
-        title: str,
-        spell: Callable[[Record], str] = attrgetter("reason"),
+        self, results: Iterable[Record], verdict: Verdict, title: str, *, by_name: bool = False
     ) -> Table:
-        chosen = [result for result in results if result.verdict is verdict]
-        found = self._by_backend(chosen)
-        kinds = ((name, [*_kinds(Counter(map(spell, mine)))]) for _, name, mine in found)
-        return self._listing(title, "reason", kinds)
+        groups = []
+        for name, mine in self._named(one for one in results if one.verdict is verdict):
+            reasons = (f"{f'{one.op.name}/{one.name}: ' * by_name}{one.reason}" for one in mine)
+            groups.append((name, [*_kinds(Counter(reasons))]))
+        return self._listing(title, "reason", groups)
 
     def _listing(
         self, title: str, last: str, groups: Iterable[tuple[str, Sequence[tuple[str, str]]]]
@@ -239,7 +223,7 @@ def _where(results: Iterable[Record]) -> str:
 
 
 def _outdated(results: Iterable[Record]) -> Iterable[str]:
-    """Causes that explain no failure any more: a remark, because the ledgers are ours to mend."""
+    """Yield remarks on causes of shipped ledgers that explain no failure any more."""
     said = [(r.verdict, (r.known.ledger, r.known.cause)) for r in results if r.known]
     applied = {cause for verdict, cause in said if verdict is Verdict.KNOWN}
     passing = Counter(c for verdict, c in said if verdict is Verdict.PASS and c not in applied)
@@ -263,11 +247,11 @@ def _kinds(reasons: Counter[str]) -> Iterator[tuple[str, str]]:
 
 @dataclass(eq=False)
 class Pretty:
-    """Prints a run on a console, while it lasts just as afterwards.
+    """Prints a run on a console, while it lasts or afterwards.
 
-    Of failures that look alike the first few are shown in full, and the others counted. `quiet`
-    shows none of them; `verbose` 1 shows every table in full, and 2 also every failure, warning and
-    known failure. So many of the `slowest` results are listed at the end.
+    The first few similar failures are shown in full, others counted. `quiet` shows none; `verbose`
+    1 shows every table in full, and 2 also every failure, warning and known failure. `slowest` is
+    the number of slow results listed at the end.
     """
 
     console: Console
@@ -292,7 +276,7 @@ class Pretty:
         if not self.is_in_full(result):
             return False
         if result.verdict is Verdict.BAD_CASE:
-            # Another backend may have met the same mistake of the case, which is not its own.
+            # Another backend may have met the same mistake in the case.
             said = result.case, result.reason
             if said in self._bad_cases:
                 return False
@@ -316,14 +300,13 @@ class Pretty:
         options = complete, self.verbose > 0, self.slowest
         Summary(self.console, self.header, results, *options).show()
         said = f"{meaning} ({self.header.selection})" if not results else meaning
-        # How a process died is told in its own words.
         put_exit(self.console, code, plain_text.one_line(said))
 
 
 def _likeness(result: Record) -> Hashable:
-    """Return a key that similar failures share: backend, operator, and kind of failure."""
+    """Return a key that similar failures share."""
     looks = result.diagnoses[0] if result.diagnoses else plain_text.kind(result.reason)
-    # Where a user's ledger has something else come, each of its lines is to be mended.
+    # Each line of a user's ledger that is contradicted must be corrected.
     line = failure.ledger_place(result.known) if result.unexpected and result.known else None
     return result.backend, result.op.name, result.verdict, result.failure, looks, line
 
@@ -364,7 +347,7 @@ def _show_overview(
     found = plain_text.alike(totals.known(header.backends, results), lambda one: one[0])
     for address, mine in found.items():
         causes = [(count, plain_text.one_line(known.cause)) for _, known, count in mine]
-        # A title and a blank line are needed as well, and a line about those left out.
+        # A title, a blank line, and a line about those left out need room too.
         if lines := [*_listed(causes, console.width, room // len(found) - 3)]:
             count = plain_text.plural(len(causes), "known defect")
             console.print(Text(f"{names[address]}: {count}", "bold"), soft_wrap=True)
@@ -390,7 +373,7 @@ def _by_operator(names: Mapping[str, str], rows: _Rows, kinds: Iterable[str], he
     table = new_table("wrong, of those judged", *columns)
     for label, counts in rows.items():
         style = "bold" if label == totals.ALL else ""
-        table.add_row(Text(plain_text.brief(label), style), *_shares([counts[a] for a in names]))
+        table.add_row(Text(plain_text.brief(label), style), *(_share(counts[a]) for a in names))
     total = [*rows.values()][-1]
     for kind in kinds:
         table.add_row(f"  {kind}", *(_count(total[address], kind) for address in names))
@@ -401,10 +384,10 @@ def _by_backend(names: Mapping[str, str], rows: _Rows, kinds: Iterable[str]) -> 
     *operators, last = rows
     columns = (Numbers(_folded(name, _HEAD)) for name in (*operators, f"wrong, {last}", *kinds))
     table = new_table("backend", *columns)
-    shares = _shares([rows[last][address] for address in names])
-    for (address, name), share in zip(names.items(), shares, strict=True):
+    for address, name in names.items():
         wrong = (_count(rows[operator][address], "wrong") for operator in operators)
-        table.add_row(name, *wrong, share, *(_count(rows[last][address], kind) for kind in kinds))
+        total = rows[last][address]
+        table.add_row(name, *wrong, _share(total), *(_count(total, kind) for kind in kinds))
     return table
 
 
@@ -418,14 +401,11 @@ def _folded(name: str, width: int) -> str:
     return "\n".join(line.rstrip() for line in lines)
 
 
-def _shares(counts: Iterable[Counter[str]]) -> list[Text]:
-    """`93 of 706`, or a dot where nothing was judged."""
-    return [
-        Text.assemble(_count(count, "wrong", "0"), f" of {count['judged']:,}")
-        if count["judged"]
-        else Text("·", "bright_black")
-        for count in counts
-    ]
+def _share(counts: Counter[str]) -> Text:
+    """`93 of 706`, or a dot if nothing was judged."""
+    if not counts["judged"]:
+        return Text("·", "bright_black")
+    return Text.assemble(_count(counts, "wrong", "0"), f" of {counts['judged']:,}")
 
 
 def _count(counts: Counter[str], kind: str, none: str = "·") -> Text:

@@ -1,7 +1,7 @@
-"""A benchmark as JSON lines: a header, a line a case with all its samples, a footer.
+"""A benchmark as JSON lines: a header, a line for each case with all samples, a footer.
 
-A file without a footer, or with one whose `complete` is false, is that of a benchmark cut short.
-Samples are stored as they were taken; every statistic is computed when they are read.
+Without a footer, or if its `complete` is false, the benchmark was cut short. Statistics are
+computed from the samples when they are read.
 """
 
 import dataclasses
@@ -56,7 +56,7 @@ LIMIT = 1 << 28
 
 @dataclass(frozen=True)
 class Stored:
-    """A benchmark as a file holds it; not `complete` where it was cut short."""
+    """A benchmark in a file; not `complete` if it was cut short."""
 
     bench: Bench
     rows: tuple[Timed, ...]
@@ -64,7 +64,7 @@ class Stored:
 
 
 def lines(bench: Bench, rows: Sequence[Timed], *, complete: bool) -> Iterator[str]:
-    """The whole file, line by line; not `complete` where more will come."""
+    """The whole file, line by line; not `complete` if more will come."""
     yield line({"type": "bench", "format": FORMAT, "bench": dataclasses.asdict(bench)})
     for row in rows:
         fields = vars(row) | {"copy": _columns(row.copy), "yardstick": _columns(row.yardstick)}
@@ -74,12 +74,12 @@ def lines(bench: Bench, rows: Sequence[Timed], *, complete: bool) -> Iterator[st
 
 
 def write(path: Path, bench: Bench, rows: Sequence[Timed], *, complete: bool) -> None:
-    """Write a file that has all of it, or is as it was before; raises Unwritable."""
+    """Write a whole file, or leave it as it was; raises Unwritable."""
     write_text(path, "".join(f"{one}\n" for one in lines(bench, rows, complete=complete)))
 
 
 def read(path: Path) -> Stored:
-    """The benchmark in a file; raises CaseFileError with everything that is wrong with it."""
+    """The benchmark in a file; raises CaseFileError with every problem."""
     return _BenchReading(path).read()
 
 

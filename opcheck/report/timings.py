@@ -1,4 +1,4 @@
-"""Timings in a terminal: a case as soon as it is measured, means over all of them at the end."""
+"""Timings in a terminal: each case once it is measured, means over all of them at the end."""
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -15,13 +15,13 @@ from opcheck.timing.ratios import Ratio, means, ratio
 from opcheck.timing.ratios import words as verdict_on
 from opcheck.timing.spread import Spread, spread
 
-#: From so many columns on there is room for whole intervals, and for air.
+#: From this width on, there is room for whole intervals and wider gaps.
 _WIDE = 100
-#: How wide bars are, at the least and at the most.
+#: The least and the largest width of bars.
 _BARS = 3, 24
-#: From here on a distance is told as a factor.
+#: From this margin on, it is printed as a factor.
 _FAR = 1.5
-#: What may be wrong with times, and by how much it is in some; "" where it is not.
+#: Possible flaws of times, and the size of a flaw, "" for none.
 _MACHINE: Mapping[str, Callable[[Spread], str]] = {
     "busy (other processes had the processor for so much of the time, which is left out)": (
         lambda one: percent(one.waited) if one.busy else ""
@@ -33,7 +33,6 @@ _MACHINE: Mapping[str, Callable[[Spread], str]] = {
         lambda one: percent(one.drift) if one.drift else ""
     ),
 }
-#: A time that is shorter is good to see, a longer one to be looked at; neither is a mistake.
 _COLOURS = {"faster": "green", "slower": "yellow", "unclear": "bright_black"}
 
 
@@ -49,7 +48,7 @@ def show(console: Console, bench: Bench, rows: Sequence[Timed], *, complete: boo
 
 
 def show_head(console: Console, bench: Bench) -> None:
-    """Print what is timed, where and how."""
+    """Print the machine, the backends and the options."""
     lines, machine = StyledLines(console), bench.machine
     parts = [machine.processor, plain_text.plural(machine.cores, "processor")]
     parts += [f"governor {machine.governor}"] * bool(machine.governor)
@@ -75,11 +74,11 @@ def show_head(console: Console, bench: Bench) -> None:
 
 
 def show_case(console: Console, bench: Bench, row: Timed) -> None:
-    """Print one case: what it is, a line a backend in columns as in other cases, and remarks."""
+    """Print one case, with a line for each backend in the same columns as other cases."""
     lines, is_wide = StyledLines(console), console.width >= _WIDE
     lines.put((plain_text.brief(row.case), "bold"))
     lines.fill(_about(row))
-    timed = [(one, one.spread) for one in told_of(bench, row) if one.spread]
+    timed = [(one, one.spread) for one in reported(bench, row) if one.spread]
     names = [*bench.backends, *(timing.backend for timing in row.timings)]
     longest = max((cell_len(plain_text.brief(name)) for name in names), default=0)
     margin = 7 if lines.ascii_only else 6
@@ -99,11 +98,10 @@ def show_case(console: Console, bench: Bench, row: Timed) -> None:
     bar = Column("", max(_BARS[0], min(_BARS[1], lines.width - taken)), left=True)
     if timed:
         lines.head(columns, gap)
-    for told, found in timed:
-        share = found.median / max(one.median for _, one in timed)
+    for one, found in timed:
+        share = found.median / max(other.median for _, other in timed)
         drawn = plain_text.bar(share, bar.width, ascii_only=lines.ascii_only)
-        cells = [*_cells(row, told, found, is_wide=is_wide), drawn]
-        lines.row([*columns, bar], cells, gap)
+        lines.row([*columns, bar], [*_cells(row, one, found, is_wide=is_wide), drawn], gap)
     for remark, colour in _remarks(row, {one.timing.backend: found for one, found in timed}):
         lines.fill(remark, colour)
     lines.blank()
@@ -113,7 +111,7 @@ def _about(row: Timed) -> str:
     """`Softmax-13 float32 [64, 50257]: 25.7 MB must move, which a copy does at 66.5 GB/s`."""
     parts = " ".join(part for part in (row.op, row.dtype, row.shapes) if part)
     if not row.moved:
-        return parts  # nobody answers it rightly, so nobody knows
+        return parts  # no backend answers it rightly
     about = f"{parts}: {together(plain_text.size(row.moved))} must move"
     copy = spread(row.copy, row.yardstick)
     if copy is None:
@@ -124,7 +122,7 @@ def _about(row: Timed) -> str:
 
 @dataclass(frozen=True)
 class ReportedTiming:
-    """Timing of a backend; none without a `spread`. `ratio` and its verdict are to the baseline."""
+    """Timing of a backend, without a `spread` if it has none; `ratio` is to the baseline."""
 
     timing: Timing
     spread: Spread | None
@@ -132,8 +130,8 @@ class ReportedTiming:
     verdict: str = ""
 
 
-def told_of(bench: Bench, row: Timed) -> Iterator[ReportedTiming]:
-    """For each backend of a case, in their order."""
+def reported(bench: Bench, row: Timed) -> Iterator[ReportedTiming]:
+    """Yield the timing of each backend of a case."""
     base = row.timing(bench.baseline)
     for timing in row.timings:
         found = spread(timing.samples, row.yardstick)
@@ -147,12 +145,12 @@ def told_of(bench: Bench, row: Timed) -> Iterator[ReportedTiming]:
 
 
 def margin(found: Spread) -> str:
-    """Half of what lies between the quartiles, as a part of the median: `±1.2 %`."""
+    """Half the distance of the quartiles, as a part of the median: `±1.2 %`."""
     return f"±{percent((found.high - found.low) / found.median / 2)}"
 
 
-def _cells(row: Timed, told: ReportedTiming, found: Spread, *, is_wide: bool) -> list[Cell]:
-    timing, one, verdict = told.timing, told.ratio, told.verdict
+def _cells(row: Timed, shown: ReportedTiming, found: Spread, *, is_wide: bool) -> list[Cell]:
+    timing, one, verdict = shown.timing, shown.ratio, shown.verdict
     ends = "" if not one else interval(one.low, one.high) if is_wide else _margin(one)
     copy = spread(row.copy, row.yardstick)
     prepared = sorted(timing.prepared)
@@ -193,7 +191,7 @@ def _margin(found: Ratio) -> str:
 
 
 def show_means(console: Console, bench: Bench, rows: Sequence[Timed]) -> None:
-    """Print the mean of each backend over all cases; nothing where there is but one."""
+    """Print the mean of each backend over all cases, if there are several."""
     found = means(rows, bench.baseline)
     if not found or found[0].of < 2:
         return
@@ -205,12 +203,8 @@ def show_means(console: Console, bench: Bench, rows: Sequence[Timed]) -> None:
     if over:
         lines.fill("The others are left out, because not all backends were timed there.")
     lines.fill("The interval tells how far a mean moves with the choice of cases like these.")
-    longest = max(cell_len(plain_text.brief(mean.backend)) for mean in found)
-    columns = [
-        Column("", min(longest, 32), left=True),
-        Column("ratio", 5),
-        Column("95 % interval", 13),
-    ]
+    width = min(32, max(cell_len(plain_text.brief(mean.backend)) for mean in found))
+    columns = [Column("", width, left=True), Column("ratio", 5), Column("95 % interval", 13)]
     cells = (
         (plain_text.brief(mean.backend), digits(mean.value), interval(mean.low, mean.high))
         for mean in found

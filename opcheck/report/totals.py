@@ -1,4 +1,4 @@
-"""Contents of the tables at the end of a run, in a terminal, in Markdown and on a page."""
+"""Contents of the tables of a run, in a terminal, in Markdown and on a page."""
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -11,7 +11,7 @@ from opcheck.dtypes import DTYPES
 from opcheck.model import WRONG, BackendInfo, Header, Known, OpVersion, Record, Verdict
 from opcheck.report import plain_text
 
-#: The row of all operators, and the column of all dtypes.
+#: Label of all operators, and of all dtypes.
 ALL = "all"
 #: The name of the engine's passes against itself.
 SELF = "self"
@@ -19,7 +19,7 @@ SELF = "self"
 NONE = "none"
 Tone: TypeAlias = Literal["bad", "red", "warn", "known", "pass", "self", "gap"]
 
-#: The sign and the tone of each, the worst first; what fails the run is red, whatever it is.
+#: Sign and tone of each kind of result, the worst first; results that fail the run are red.
 SIGNS: Mapping[str, tuple[str, Tone]] = {
     Verdict.BAD_CASE: ("B", "bad"),
     Verdict.CRASH: ("C", "red"),
@@ -40,13 +40,21 @@ SIGNS: Mapping[str, tuple[str, Tone]] = {
 _RANKS = {name: rank for rank, name in enumerate(SIGNS)}
 
 
+def of_backends(
+    backends: Iterable[BackendInfo], results: Iterable[Record]
+) -> dict[str, list[Record]]:
+    """Group the results by backend, in the order of `backends`, without those that have none."""
+    found = plain_text.alike(results, lambda result: result.backend)
+    return {one.address: found[one.address] for one in backends if one.address in found}
+
+
 def by_operator(
     backends: Iterable[BackendInfo], results: Sequence[Record], most: int
 ) -> dict[str, dict[str, Counter[str]]]:
     """Count results that are `wrong`, `judged`, and of each kind, by operator and backend.
 
-    Of more than `most` operators the worst have a row of their own. The last row is for all. What
-    a ledger lists counts as what it was found to be; as `known` too where it is wrong.
+    If there are more than `most` operators, only the worst have a row each. The last row is for
+    all. A result that a ledger lists counts as its verdict before, and if wrong as `known` too.
     """
     kinds = [(result, [*_kinds(result)]) for result in sorted(results, key=lambda one: one.op)]
     wrong = Counter(dict.fromkeys((result.op.name for result, _ in kinds), 0))
@@ -67,7 +75,7 @@ def _kinds(result: Record) -> Iterator[str]:
     verdict = before_ledgers(result)
     if is_judged(result):
         yield "judged"
-    # That answers differ accuses nobody.
+    # Answers that differ accuse nobody.
     if verdict in WRONG and verdict is not Verdict.DIFFER:
         yield "wrong"
         yield result.verdict.value
@@ -78,64 +86,55 @@ def _kinds(result: Record) -> Iterator[str]:
 
 
 def name_of(record: Record) -> str:
-    """The verdict as it is counted: the engine's passes against itself are counted apart."""
+    """The verdict, or SELF for the engine's passes against itself."""
     return SELF if record.self_check and record.verdict is Verdict.PASS else record.verdict.value
 
 
 def table(
     backends: Iterable[BackendInfo], results: Iterable[Record]
 ) -> tuple[list[str], list[tuple[OpVersion, str, list[str]]]]:
-    """Counts by operator version, and the backends of each in their order, as cells of columns.
+    """Return columns, and by operator version and backend the cells of a table of counts.
 
-    Those are the verdicts that occur, passes always, and where bounds judged, the largest part of
-    them that a pass `used`. A dot stands for none.
+    Columns are passes, other verdicts that occur, and if bounds judged, the largest share of them
+    that a pass `used`. A dot stands for none.
     """
     found = plain_text.alike(results, lambda result: (result.op, result.backend))
     order = [backend.address for backend in backends]
     rows = sorted(found, key=lambda row: (row[0], order.index(row[1])))
-    counts = {row: Counter(map(name_of, found[row])) for row in rows}
-    names = {"pass"}.union(*counts.values())
+    names = {"pass"}.union(*(map(name_of, results) for results in found.values()))
     columns = [name for name in ("pass", SELF, *list(Verdict)[1:]) if name in names]
-    cells = {
-        row: [f"{counts[row][name]:,}" if counts[row][name] else "·" for name in columns]
-        for row in rows
-    }
-    used = {}
+    cells, used = {}, {}
     for row in rows:
+        counts = Counter(map(name_of, found[row]))
+        cells[row] = [f"{counts[name]:,}" if counts[name] else "·" for name in columns]
         passed = (one for one in found[row] if one.verdict is Verdict.PASS)
-        shares = (one.used for result in passed for one in result.comparisons if one.tier)
-        used[row] = max(shares, default=None)
-    if any(share is not None for share in used.values()):
+        used[row] = [one.used for result in passed for one in result.comparisons if one.tier]
+    if any(used.values()):
         columns.append("used")
-        for row, share in used.items():
-            cells[row].append("·" if share is None else f"{share:.2f}")
+        for row, shares in used.items():
+            cells[row].append(f"{max(shares):.2f}" if shares else "·")
     return columns, [(*row, cells[row]) for row in rows]
 
 
 def cause_of(known: Known) -> Known:
-    """A cause alone: where a user's ledger has it is no matter, for it may have many places."""
+    """A cause without its place in a user's ledger, which may list it many times."""
     return replace(known, line=known.line and 0, text="", expected="")
 
 
 def known(
     backends: Iterable[BackendInfo], results: Iterable[Record]
 ) -> Iterator[tuple[str, Known, int]]:
-    """The known defects by backend, the most frequent first, and how many results each explains."""
-    found = Counter(
-        (result.backend, cause_of(result.known))
-        for result in results
-        if result.verdict is Verdict.KNOWN and result.known
-    )
-    for backend in backends:
-        for (address, cause), count in found.most_common():
-            if address == backend.address:
-                yield address, cause, count
+    """Yield each backend's known defects, and the number of results that each explains."""
+    listed = (result for result in results if result.verdict is Verdict.KNOWN)
+    for address, mine in of_backends(backends, listed).items():
+        causes = Counter(cause_of(result.known) for result in mine if result.known)
+        yield from ((address, cause, count) for cause, count in causes.most_common())
 
 
 def companies(
     results: Iterable[Record],
 ) -> list[tuple[tuple[tuple[str, ...], tuple[str, ...]], list[str]]]:
-    """Backends that agree or differ where no answer is known; most cases first."""
+    """Backends that agree and that differ where no answer is known; most cases first."""
     cases: dict[str, tuple[list[str], list[str]]] = {}
     for result in results:
         if result.against:
@@ -146,39 +145,28 @@ def companies(
 
 
 def oracles(results: Iterable[Record]) -> Iterator[str]:
-    """By whose answers results were judged, in a sentence each."""
+    """Yield a sentence for each oracle by whose answers results were judged."""
     judged = (result.oracle for result in results if result.oracle and result.comparisons)
     for oracle, count in Counter(judged).items():
         verb = "was" if count == 1 else "were"
         yield f"{plain_text.plural(count, 'result')} {verb} judged by what oracle {oracle} answers"
 
 
-@dataclass(frozen=True)
-class BackendCauses:
-    """Causes of a backend's failures, and their number in words."""
-
-    backend: str
-    told: str
-    causes: Sequence[Cause]
-
-
-def wrong(header: Header, results: Iterable[Record]) -> Iterator[BackendCauses]:
-    """For each backend the causes of all that makes the run red; each failure counts for one."""
+def wrong(header: Header, results: Iterable[Record]) -> Iterator[tuple[str, str, list[Cause]]]:
+    """Yield each backend with red results, their number in words, and their causes."""
     red = reds_of(header)
-    # That answers differ accuses nobody.
+    # Answers that differ accuse nobody.
     some = {*WRONG, Verdict.WARN} - {Verdict.DIFFER}
     failures = [r for r in results if is_red(r, red) and r.verdict in some]
-    by_backend = plain_text.alike(failures, lambda result: result.backend)
-    for address in (one.address for one in header.backends if one.address in by_backend):
-        mine = by_backend[address]
+    for address, mine in of_backends(header.backends, failures).items():
         found = causes(mine)
         explained = sum(len(cause.results) for cause in found if cause.explained)
-        told, left = plain_text.plural(len(mine), "failure"), len(mine) - explained
+        said, left = plain_text.plural(len(mine), "failure"), len(mine) - explained
         if explained:
-            told += f": {explained:,} explained by {plain_text.plural(number_of(found), 'cause')}"
+            said += f": {explained:,} explained by {plain_text.plural(number_of(found), 'cause')}"
         if left:
-            told += f", {left:,} unexplained"
-        yield BackendCauses(address, told, found)
+            said += f", {left:,} unexplained"
+        yield address, said, found
 
 
 @dataclass(frozen=True)
@@ -191,65 +179,49 @@ class Count:
     count: int
 
 
-@dataclass(frozen=True)
-class Total:
-    """Results of a backend; `conforming` and `judged` leave out the engine against itself."""
-
-    backend: BackendInfo
-    counts: tuple[Count, ...]
-    conforming: int
-    judged: int
-
-
-@dataclass(frozen=True)
-class OverviewRow:
-    """Counts of all dtypes, and of each; the first of its operator has `span` rows below."""
-
-    op: OpVersion
-    backend: str
-    cells: Mapping[str, tuple[Count, ...]]
-    span: int
+#: A backend's address, its counts, and without the engine against itself, passes and all judged.
+Total: TypeAlias = tuple[str, tuple[Count, ...], int, int]
+#: A version, a backend, counts of all dtypes and of each, and in its first row the version's rows.
+OverviewRow: TypeAlias = tuple[OpVersion, str, Mapping[str, tuple[Count, ...]], int]
 
 
 def by_backend(header: Header, records: Iterable[Record], red: Collection[Verdict]) -> list[Total]:
-    """For each backend."""
+    """The totals of each backend."""
     found = plain_text.alike(records, lambda record: record.backend)
     totals = []
     for backend in header.backends:
         mine = found.get(backend.address, [])
         judged = [one for one in mine if one.verdict not in UNJUDGED and not one.self_check]
         conforming = sum(record.verdict is Verdict.PASS for record in judged)
-        totals.append(Total(backend, counted(mine, red), conforming, len(judged)))
+        totals.append((backend.address, counted(mine, red), conforming, len(judged)))
     return totals
 
 
 def matrix(
     header: Header, records: Sequence[Record], red: Collection[Verdict]
 ) -> tuple[tuple[str, ...], list[OverviewRow]]:
-    """The dtypes, and rows by operator version, with the backends of each in their order."""
+    """The dtypes, and a row for each operator version and backend."""
     found = plain_text.alike(records, lambda record: (record.op, record.backend))
     dtypes = tuple(sorted({record.dtype or NONE for record in records}, key=_place))
     order = [backend.address for backend in header.backends]
     spans = Counter(op for op, _ in found)
-    rows = []
+    rows: list[OverviewRow] = []
     for op, backend in sorted(found, key=lambda key: (key[0], order.index(key[1]))):
         mine = plain_text.alike(found[op, backend], lambda record: record.dtype or NONE)
         cells = {ALL: counted(found[op, backend], red)}
         cells |= {dtype: counted(mine.get(dtype, ()), red) for dtype in dtypes}
-        rows.append(OverviewRow(op, backend, cells, spans.pop(op, 0)))
+        rows.append((op, backend, cells, spans.pop(op, 0)))
     return dtypes, rows
 
 
-def _place(dtype: str) -> tuple[int, str]:
-    """By width and kind; what a newer opcheck knows comes behind, and what has no dtype last."""
-    known = list(DTYPES)
-    if dtype == NONE:
-        return len(known) + 1, ""
-    return (known.index(dtype) if dtype in known else len(known)), dtype
+def _place(dtype: str) -> tuple[bool, bool, int, str]:
+    """Sort key: known dtypes in their order, then those of a newer opcheck, last NONE."""
+    is_known = dtype in DTYPES
+    return dtype == NONE, not is_known, [*DTYPES].index(dtype) if is_known else 0, dtype
 
 
 def counted(records: Iterable[Record], red: Collection[Verdict]) -> tuple[Count, ...]:
-    """The verdicts that occur, the worst first; what fails the run is red, whatever it is."""
+    """Count the verdicts that occur, the worst first; those that fail the run are red."""
     found = Counter((name_of(record), is_red(record, red)) for record in records)
     counts = [
         Count(name, SIGNS[name][0], "red" if fails else SIGNS[name][1], count)

@@ -68,7 +68,7 @@ def test_of_many_failures_ten_are_shown_and_the_rest_counted():
     *errors, last = commands(run)
     assert [kind for kind, _, _ in errors] == ["error"] * 10
     assert last[0] == "notice"
-    assert last[2] == "does not conform: 37 fail; 27 more failures, of which no annotation is shown"
+    assert last[2] == "does not conform: 37 fail; 27 more failures without an annotation"
     assert "more" not in commands(run_of(*(record(Verdict.FAIL) for _ in range(10))))[-1][2]
 
 

@@ -75,9 +75,8 @@ def test_warnings_are_failures_where_they_are_red_and_known_ones_nowhere():
     results = [record(v, diagnoses=(LAST,)) for v in (Verdict.WARN, Verdict.KNOWN, Verdict.PASS)]
     strict = replace(header("acme"), strict=True)
     assert [*totals.wrong(header("acme"), results)] == []
-    assert [one.told for one in totals.wrong(strict, results)] == [
-        "1 failure: 1 explained by 1 cause"
-    ]
+    ((_, count, _),) = totals.wrong(strict, results)
+    assert count == "1 failure: 1 explained by 1 cause"
 
 
 def test_answers_that_differ_between_runs_are_counted_by_backend():

@@ -16,16 +16,16 @@ from opcheck.report.html import plots
 from opcheck.report.html.page import document
 from opcheck.report.html.plots import COLOURS, Canvas, Drawing, drawing, saved
 from opcheck.report.timing_store import Stored
-from opcheck.report.timings import ReportedTiming, margin, told_of
+from opcheck.report.timings import ReportedTiming, margin, reported
 from opcheck.timing.ratios import ZONE, Ratio, means
 from opcheck.timing.spread import Spread, spread
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-#: In points: the plotting area's width, a line's height, what a character needs, below and above.
+#: In points: the width of the axes, height of a line, width of a letter, margins below and above.
 _WIDTH, _LINE, _LETTER, _BELOW, _ABOVE = 300.0, 16.0, 5.0, 30.0, 16.0
-#: The longest name beside an axis, in characters.
+#: The longest name next to an axis, in characters.
 _NAME = 34
 #: A larger factor between the ends of an axis makes it logarithmic.
 _FAR = 12.0
@@ -36,7 +36,7 @@ def lines(stored: Stored) -> Iterator[str]:
     """The whole document, line by line."""
     bench, rows = stored.bench, stored.rows
     drawings: dict[str, Drawing] = {}
-    # What copying a case's bytes takes, its backends, and the name of its drawing.
+    # Each case with the time of a copy, its backends, and the name of its drawing.
     cases: list[tuple[Timed, Spread | None, Sequence[ReportedTiming], str]] = []
     colours = dict(zip(bench.backends, cycle(_SERIES), strict=False))
     for number, row in enumerate(rows):
@@ -44,7 +44,7 @@ def lines(stored: Stored) -> Iterator[str]:
         if plots.available() and any(timing.samples for timing in row.timings):
             name = f"t{number}"
             drawings[name] = times(row, colours)
-        cases.append((row, spread(row.copy, row.yardstick), [*told_of(bench, row)], name))
+        cases.append((row, spread(row.copy, row.yardstick), [*reported(bench, row)], name))
     compared = [
         (row.case, line.timing.backend, line.ratio)
         for row, _, lines, _ in cases
@@ -69,7 +69,7 @@ def lines(stored: Stored) -> Iterator[str]:
 
 
 def times(row: Timed, of: Mapping[str, str]) -> Drawing:
-    """For each backend with times: the middle 80 % of its samples, the middle half, the median."""
+    """Draw the median, the middle half and the middle 80 % of each backend's samples."""
     import numpy as np
 
     timed = [timing for timing in row.timings if timing.samples]
@@ -84,7 +84,7 @@ def times(row: Timed, of: Mapping[str, str]) -> Drawing:
 
 
 def ratios(rows: Sequence[tuple[str, str, Ratio]], of: Mapping[str, str]) -> Drawing:
-    """Ratios by case and backend, 95 % intervals (dotted if boundless), band of no difference."""
+    """Draw ratios with 95 % intervals, dotted if boundless, and the band of no difference."""
     cases = [case for case, _, _ in rows]
     firsts = [case if case not in cases[:place] else "" for place, case in enumerate(cases)]
     with _axes(firsts, [backend for _, backend, _ in rows]) as (axes, done):
@@ -103,7 +103,7 @@ def ratios(rows: Sequence[tuple[str, str, Ratio]], of: Mapping[str, str]) -> Dra
 
 
 def _interval(axes: Axes, place: int, ends: Sequence[float], colour: str) -> None:
-    """A thin line from the first to the last, a thick one within it, a mark in the middle."""
+    """Draw a thin line between the outer ends, a thick one between the inner, and a mark."""
     low, lower, middle, upper, high = ends
     line: dict[str, Any] = {"color": colour, "solid_capstyle": "butt"}
     axes.plot((low, high), (place, place), linewidth=1.2, **line)
@@ -112,7 +112,7 @@ def _interval(axes: Axes, place: int, ends: Sequence[float], colour: str) -> Non
 
 
 def _scale(axes: Axes, unit: str) -> None:
-    """Logarithmic where values lie far apart, and a few round marks."""
+    """Set a few round marks, and a logarithmic scale for values far apart."""
     from matplotlib import ticker
 
     low, high = axes.dataLim.intervalx
@@ -137,16 +137,15 @@ def _short(names: Sequence[str]) -> list[str]:
 def _axes(
     names: Sequence[str], behind: Sequence[str] = ()
 ) -> Iterator[tuple[Axes, Callable[[], Drawing]]]:
-    """Axes with a line for each name and what stands `behind` it, and how to end the drawing."""
+    """Axes with a line for each name, a text `behind` it, and a function that ends the drawing."""
     shown, ends = _short(names), _short(behind)
     left, right = (12 + _LETTER * max(map(len, some), default=0) for some in (shown, ends))
-    height = _LINE * len(names)
     with drawing(), warnings.catch_warnings():
-        # A browser has letters that Matplotlib's own font lacks.
+        # Matplotlib's font lacks letters that a browser has.
         warnings.filterwarnings("ignore", message="Glyph .* missing from font")
         canvas = Canvas()
         axes = canvas.axes
-        canvas.size(_WIDTH, height, left, right, _BELOW, _ABOVE)
+        canvas.size(_WIDTH, _LINE * len(names), (left, right, _BELOW, _ABOVE))
         canvas.bare()
         axes.set_axisbelow(True)
         axes.set_yticks(range(len(names)), shown)

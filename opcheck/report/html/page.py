@@ -1,4 +1,4 @@
-"""Templates, and texts from outside in them: shown, harmless, and not too long."""
+"""Templates, with untrusted texts in them shown harmless and not too long."""
 
 import base64
 import hashlib
@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Mapping
 from functools import cache
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
@@ -15,24 +16,24 @@ from markupsafe import Markup, escape
 from opcheck import __version__
 from opcheck.report import plain_text
 
-#: How many characters of a text are shown: of one by a backend, which may say 10 MB, and of any.
+#: The most characters shown of a backend's text, which may have 10 MB, and of any text.
 SAID, _LONGEST = 1000, 4000
 _FRAME = "width:100%;height:30em;border:0"
 _JOINTS = re.compile(r"([_:/?=,@.])")
 
 
 def said(text: str, limit: int = SAID) -> str:
-    """The beginning of what a backend says, in as many lines as reports show of it."""
+    """The beginning of a backend's text, in as many lines as reports show."""
     return f"{plain_text.block(text[:limit])}{_left(text, limit)}"
 
 
 def ending(text: str) -> str:
-    """The last lines of what a program printed."""
+    """The last lines of a program's output."""
     return plain_text.ending(text[-2 * SAID :])
 
 
 def shown(text: str) -> str:
-    """Any text as a page has it."""
+    """Any text as a page shows it."""
     return f"{plain_text.clean(text[:_LONGEST])}{_left(text, _LONGEST)}"
 
 
@@ -42,12 +43,12 @@ def brief(text: str) -> str:
 
 
 def render(template: str, **values: Any) -> str:
-    """The text of a template; whatever is no markup of a template is text in it."""
+    """Render a template; values are escaped unless they are Markup."""
     return _environment().get_template(template).render(**values)
 
 
 def document(template: str, **values: Any) -> str:
-    """A whole page. Of scripts it runs its own and no other, and nothing is fetched."""
+    """A whole page, which runs only its own script and fetches nothing."""
     script = _source("report.js")
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     return render(
@@ -60,7 +61,7 @@ def document(template: str, **values: Any) -> str:
 
 
 def embedded(inside: str, drawings: Mapping[str, Any]) -> str:
-    """A part of a page in a frame of its own, so that its style changes nothing around it."""
+    """A part of a page in a frame, so that its style changes nothing around it."""
     part = render(
         "part.html", style=Markup(_source("style.css")), inside=Markup(inside), drawings=drawings
     )
@@ -86,15 +87,15 @@ def _environment() -> Environment:
         "said": said,
         "ending": ending,
         "brief": brief,
-        # What a link to some of the results asks for; `report.js` compares what a page shows.
+        # The query of a link to some results; `report.js` compares shown texts.
         "filter": lambda asked: urlencode({name: shown(one) for name, one in asked.items() if one}),
-        # A narrow screen may break a name where its parts meet.
+        # Narrow screens may break a name between its parts.
         "breakable": lambda name: Markup(_JOINTS.sub(r"\1<wbr>", str(escape(brief(name))))),
     }
     environment.globals |= {
         "plural": plain_text.plural,
         "index": plain_text.index,
-        # Never rounded up: 100 % is all.
+        # Rounded down: 100 % is all.
         "share": lambda part, whole: f"{part * 1000 // whole / 10:.1f} %",
         "used": lambda share: (
             "∞: no error is allowed" if share == math.inf else f"{share:.3g} × what is allowed"
@@ -105,12 +106,9 @@ def _environment() -> Environment:
 
 
 def _finalized(value: Any) -> Any:
-    """Convert a value for printing, so that no template can forget to."""
+    """Make every text that a template prints harmless."""
     return shown(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
 def _source(name: str) -> str:
-    environment = _environment()
-    assert environment.loader is not None
-    source, *_ = environment.loader.get_source(environment, name)
-    return source.strip()
+    return Path(__file__).with_name("templates").joinpath(name).read_text("utf-8").strip()

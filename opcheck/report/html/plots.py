@@ -1,4 +1,4 @@
-"""Pictures of what is wrong with an output: where its errors lie, and how large they are.
+"""Pictures of an output's errors, by place and by size.
 
 Matplotlib's SVG is made small, for a page has hundreds; its colours are those of the page's theme.
 """
@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.util import find_spec
 from itertools import accumulate, pairwise
 from math import ceil, log2, prod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 from xml.etree import ElementTree as xml
 
 from opcheck.model import Picture
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 _SVG = "{http://www.w3.org/2000/svg}"
 _LINK = "{http://www.w3.org/1999/xlink}href"
-#: What a plot is drawn in, and the page's variable for it. No plot has these colours by itself.
+#: Colours that stand for variables of the page; no plot has them otherwise.
 COLOURS = {
     "--ink": "#010203",
     "--soft": "#010204",
@@ -37,14 +37,14 @@ COLOURS = {
 _VARIABLES = {colour: f"var({name})" for name, colour in COLOURS.items()}
 _COLOUR = re.compile("|".join(_VARIABLES))
 _NUMBER = re.compile(r"-?\d+\.\d+")
-#: Said of everything in a page's style, or what is so anyway.
+#: Properties that the page's style sets, or that have their default.
 _SAID_ELSEWHERE = {
     *("font-family", "font-size", "font"),
     *("stroke-linejoin", "stroke-linecap", "image-rendering"),
 }
 _NO_ROTATION = re.compile(r"rotate\(-?0(\.0+)? .*\)")
-#: What a cell of a map stands for: the letters of `Picture.cells`, its colour, and what it says.
-#: They darken, so that they read without colour, on a dark page too.
+#: Letters of `Picture.cells`, the colour of their cells, and its meaning. Colours darken, so that
+#: maps can be read without them, and on a dark page.
 LEVELS = (
     (".", "#d3d8dd", "no error"),
     ("abcdefghijklmnopqrstuvwxyz", "#8fbde0", "within what is allowed"),
@@ -54,14 +54,14 @@ LEVELS = (
     ("Z", "#5c1a70", "wrong where no error is allowed"),
 )
 _LEVEL = {letter: number for number, (letters, _, _) in enumerate(LEVELS) for letter in letters}
-#: The most drawings of a page, which take 8 ms each to make, and how many bytes they may take.
+#: The most drawings of a page, at 8 ms each, and their bytes.
 _MOST, ROOM = 300, 800_000
-#: Of a map, in points: the least and the largest width, the largest height, and of one cell.
+#: A map, in points: the least and the largest width, the largest height, and of one cell.
 _WIDTH, _HEIGHT, _CELL = (84.0, 236.0), 150.0, 20.0
-#: Of a histogram: the width of a bar, and of all.
+#: A histogram: the width of a bar, and the largest of all.
 _BAR, _WIDEST = 27.0, 300.0
-#: Around it, for what is written there: left, right, below, above.
-_LEFT, _RIGHT, _BELOW, _ABOVE = 40.0, 10.0, 32.0, 6.0
+#: Margins for text: left, right, below, above.
+_MARGINS = 40.0, 10.0, 32.0, 6.0
 _FONT = 9.0
 STYLE: dict[Any, Any] = {
     "svg.fonttype": "none",
@@ -89,10 +89,10 @@ class Drawing:
 
 
 def compact(drawn: str) -> Drawing:
-    """The drawing without groups, fonts, needless digits, and names: a page has many drawings."""
+    """The drawing without groups, fonts, needless digits and names."""
     root = xml.fromstring(drawn)
     _, _, width, height = map(float, root.attrib["viewBox"].split())
-    # Of paths, only the definitions of markers have names.
+    # Only the paths of markers have names.
     markers = {f"#{one.get('id')}": one for one in root.iter(f"{_SVG}path") if one.get("id")}
     found: list[xml.Element] = []
     for one in root.iter():
@@ -126,7 +126,7 @@ def _small(kind: str, one: xml.Element) -> xml.Element:
 
 
 def _restyle(small: xml.Element, style: str) -> None:
-    """As attributes where they may be, because styles need more characters."""
+    """Turn styles into attributes, which are shorter, where possible."""
     kept = []
     for rule in filter(str.strip, style.split(";")):
         name, value = map(str.strip, rule.split(":", 1))
@@ -141,19 +141,13 @@ def _restyle(small: xml.Element, style: str) -> None:
 
 
 def _short(value: str) -> str:
-    """A tenth of a point is as much as anybody sees."""
+    """Round to tenths of a point."""
     rounded = _NUMBER.sub(lambda found: f"{float(found[0]):.1f}".removesuffix(".0"), value)
     return re.sub(r"\s*([MLz])\s*", r"\1", " ".join(rounded.split()))
 
 
-@dataclass(frozen=True)
-class Plot:
-    """A drawing of the page by its name, its size in points, and what it says in words."""
-
-    name: str
-    width: float
-    height: float
-    told: str
+#: A drawing of the page: its name, itself, and its description.
+Plot: TypeAlias = tuple[str, Drawing, str]
 
 
 class Plots:
@@ -167,22 +161,22 @@ class Plots:
         self._canvases = canvases
 
     def of(self, picture: Picture) -> list[Plot]:
-        """The map and the histogram of a picture, as far as it has them; nothing without room."""
+        """The map and the histogram of a picture, if it has them; nothing without room."""
         found = []
         if picture.cells:
             key = "map", picture.shape, picture.cells
-            found.append(self._plot(key, _told_of_map(picture), lambda on: _map(on, picture)))
+            found.append(self._add(key, _label_of_map(picture), lambda on: _map(on, picture)))
         if picture.ulps or picture.unordered:
             keys = "ulps", picture.ulps, picture.unordered
-            message = _told_of_ulps(picture)
-            found.append(self._plot(keys, message, lambda on: _histogram(on, picture)))
+            label = _label_of_ulps(picture)
+            found.append(self._add(keys, label, lambda on: _histogram(on, picture)))
         drawn = [one for one in found if one]
         if len(drawn) == len(found):
             return drawn
         self.left_out += 1
         return []
 
-    def _plot(self, key: tuple[Any, ...], told: str, draw: Callable[[Canvas], None]) -> Plot | None:
+    def _add(self, key: tuple[Any, ...], label: str, draw: Callable[[Canvas], None]) -> Plot | None:
         if key not in self._names:
             if not self._canvases or len(self._names) >= _MOST or self._room < 0:
                 return None
@@ -190,12 +184,12 @@ class Plots:
             self.drawings[name] = self._canvases[key[0]].drawn(draw)
             self._room -= len(self.drawings[name].inside)
         name = self._names[key]
-        return Plot(name, self.drawings[name].width, self.drawings[name].height, told)
+        return name, self.drawings[name], label
 
 
 @contextmanager
 def plots() -> Iterator[Plots]:
-    """Context in which pictures are drawn, or left out without matplotlib."""
+    """Context in which pictures are drawn; none are without matplotlib."""
     if not available():
         yield Plots({})
         return
@@ -209,7 +203,7 @@ def available() -> bool:
 
 
 class Canvas:
-    """A figure that is drawn on again and again: to make one takes longer than to draw."""
+    """A figure that is drawn on repeatedly, because making one takes longer than drawing."""
 
     def __init__(self) -> None:
         from matplotlib.figure import Figure
@@ -220,22 +214,15 @@ class Canvas:
         self.axes.patch.set_visible(False)
 
     def drawn(self, draw: Callable[[Canvas], None]) -> Drawing:
-        """Return the drawing that `draw` makes; of earlier content, only frame and marks remain."""
+        """Return the drawing that `draw` makes, with the frame and marks of earlier ones."""
         for one in (*self.axes.patches, *self.axes.images, *self.axes.texts):
             one.remove()
         draw(self)
         return saved(self.figure)
 
-    def size(
-        self,
-        width: float,
-        height: float,
-        left: float = _LEFT,
-        right: float = _RIGHT,
-        below: float = _BELOW,
-        above: float = _ABOVE,
-    ) -> None:
-        """Give the axes this size in points, and the figure what is written around them."""
+    def size(self, width: float, height: float, margins: Sequence[float] = _MARGINS) -> None:
+        """Set the size of the axes in points, and the margins left, right, below and above."""
+        left, right, below, above = margins
         whole = width + left + right, height + below + above
         self.figure.set_size_inches(whole[0] / 72, whole[1] / 72)
         self.axes.set_position(
@@ -243,7 +230,7 @@ class Canvas:
         )
 
     def bare(self) -> None:
-        """Leave the frame out but for its lower side."""
+        """Show only the lower side of the frame."""
         for side in ("left", "top", "right"):
             self.axes.spines[side].set_visible(False)
 
@@ -294,7 +281,7 @@ def _ends(set_ticks: Callable[..., Any], cells: int, elements: int) -> None:
 
 
 def _histogram(on: Canvas, picture: Picture) -> None:
-    """Bars as high as the logarithm of their count; a gap stands for powers that are left out."""
+    """Draw bars as high as the logarithm of their count, with gaps for powers left out."""
     bars = [(_steps(bits), count, "--wrong" if bits else "--soft") for bits, count in picture.ulps]
     places = [0.0] * bool(bars)
     places += [1.0 if b == a + 1 else 1.5 for (a, _), (b, _) in pairwise(picture.ulps)]
@@ -303,12 +290,13 @@ def _histogram(on: Canvas, picture: Picture) -> None:
         places.append(1.5)
     places = [*accumulate(places)]
     first, last = places[0], places[-1]
-    on.size(min(max(_WIDTH[0], _BAR * (last - first + 1)), _WIDEST), 76, left=_RIGHT)
+    width = min(max(_WIDTH[0], _BAR * (last - first + 1)), _WIDEST)
+    on.size(width, 76, (_MARGINS[1], *_MARGINS[1:]))
     heights = [0.3 + log2(max(count, 1)) for _, count, _ in bars]
     on.axes.bar(places, heights, color=[COLOURS[name] for *_, name in bars], width=0.8, linewidth=0)
     on.axes.set_xlim(first - 0.6, last + 0.6)
     on.axes.set_ylim(0, max(heights) * 1.18 + 0.2)
-    # As many as there is room for.
+    # Labels for which there is room.
     some = slice(None, None, ceil(_BAR * len(bars) / _WIDEST))
     for place, height, (_, count, _) in [*zip(places, heights, bars, strict=True)][some]:
         on.axes.text(place, height, f"{count:,}", ha="center", va="bottom", fontsize=_FONT)
@@ -319,19 +307,19 @@ def _histogram(on: Canvas, picture: Picture) -> None:
 
 
 def _steps(bits: int) -> str:
-    """The least distance of its bar: `0`, `1`, `2`, `4`, … `512`, `2¹⁰`."""
+    """The least distance of a bar: `0`, `1`, `2`, `4`, … `512`, `2¹⁰`."""
     if bits < 11:
         return str(bits and 1 << (bits - 1))
     return "2" + str(bits - 1).translate(str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹"))
 
 
-def _told_of_map(picture: Picture) -> str:
+def _label_of_map(picture: Picture) -> str:
     counts = [sum(_LEVEL[one] == n for row in picture.cells for one in row) for n in range(6)]
     message = ", ".join(f"{count:,} {LEVELS[n][2]}" for n, count in enumerate(counts) if count)
     return f"Map of errors by position, of {plain_text.plural(sum(counts), 'cell')}: {message}"
 
 
-def _told_of_ulps(picture: Picture) -> str:
+def _label_of_ulps(picture: Picture) -> str:
     messages = [f"{count:,} at {_range(bits)}" for bits, count in picture.ulps]
     messages += [f"{picture.unordered:,} NaN opposite a number"] * bool(picture.unordered)
     return f"Elements by their distance in ULP: {', '.join(messages)}"

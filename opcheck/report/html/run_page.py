@@ -17,14 +17,13 @@ from opcheck.report.html import plots
 from opcheck.report.html.page import brief, document, embedded, render, said, shown
 from opcheck.report.totals import NONE, counted
 
-#: How large a page may become, in bytes, and what its failures may take of that whatever else
-#: there is: a page of so many results that the list alone is larger still tells some in full.
+#: The largest page, in bytes, and the room of its failures even if the list of results is larger.
 _LARGEST, _LEAST = 4_800_000, 1_000_000
-#: From more failures on, causes are folded: one wants to see all of those first.
+#: With more failures, causes are folded, so that all of them are seen first.
 _MANY = 30
-#: What stands for the case's id in a command.
+#: Placeholder for the case's id in a command.
 PLACE = "\N{OBJECT REPLACEMENT CHARACTER}"
-#: How many characters of a text the list has; failures are told in full elsewhere.
+#: The most characters of a text in the list.
 _SAID = 300
 
 
@@ -37,11 +36,11 @@ def lines(run: Run) -> Iterator[str]:
     data = htmlsafe_json_dumps(results_table(records, red, numbers), separators=(",", ":"))
     rows = {id(record): number for number, record in enumerate(records)}
     broken = broken_backends(header, records, red)
-    groups = [group for one in broken for group in one.groups]
+    groups = [group for *_, some in broken for group in some]
     room = max(_LARGEST - plots.ROOM - len(data), _LEAST)
     dtypes, matrix = totals.matrix(header, records, red)
     with plots.plots() as drawn:
-        left = tell(groups, partial(_told, drawn=drawn, rows=rows, red=red), room)
+        left = show_some(groups, partial(_report, drawn=drawn, rows=rows, red=red), room)
     yield from document(
         "run.html",
         run=run,
@@ -69,13 +68,13 @@ def lines(run: Run) -> Iterator[str]:
 
 
 def fragment(record: Record) -> str:
-    """One result as the page shows it, unfolded, to be put into another document."""
+    """One result as the page shows it, unfolded, for another document."""
     with plots.plots() as drawn:
-        shown = _told(record, drawn, {id(record): 0}, reds())
+        shown = _report(record, drawn, {id(record): 0}, reds())
     return embedded(shown, drawn.drawings)
 
 
-def _told(
+def _report(
     record: Record, drawn: plots.Plots, rows: Mapping[int, int], red: Collection[Verdict]
 ) -> str:
     (count,) = counted([record], red)
@@ -97,7 +96,7 @@ def _told(
 
 
 def _facts(header: Header) -> Iterator[tuple[str, str]]:
-    """Yield facts that matter when repeating the run elsewhere, by name."""
+    """Yield the facts needed to repeat the run elsewhere, by name."""
     about = header.environment
     yield from (("opcheck", about.opcheck), ("Python", about.python), ("platform", about.platform))
     yield from about.packages.items()
@@ -121,7 +120,7 @@ def _facts(header: Header) -> Iterator[tuple[str, str]]:
 
 @dataclass
 class FailureGroup:
-    """Failures of a backend that look alike, and the texts of those that are `shown` in full."""
+    """Failures of a backend that look alike, and the reports of those `shown` in full."""
 
     title: str
     places: Sequence[str]
@@ -134,66 +133,50 @@ class FailureGroup:
         return len(self.failures) - len(self.shown)
 
 
-@dataclass(frozen=True)
-class Broken:
-    """A backend with failures: what is wrong with it in a few words, and its groups."""
-
-    backend: str
-    told: str
-    groups: tuple[FailureGroup, ...]
-
-
 def broken_backends(
     header: Header, records: Sequence[Record], red: Collection[Verdict]
-) -> list[Broken]:
-    """Each backend that fails anything, with its causes first, then what has none."""
-    # A case that is wrong is told once, though all backends meet it.
+) -> list[tuple[str, str, list[FailureGroup]]]:
+    """Each backend with failures, their number in words, and groups: first those with a cause."""
+    # A wrong case is shown once, though all backends meet it.
     once: dict[Hashable, Record] = {}
     for record in records:
         if is_failure(record, red):
             is_bad = record.verdict is Verdict.BAD_CASE
             once.setdefault((record.case, record.reason) if is_bad else id(record), record)
-    wrong = {one.backend: one for one in totals.wrong(header, once.values())}
-    failures = plain_text.alike(once.values(), lambda record: record.backend)
+    wrong = {who: (count, causes) for who, count, causes in totals.wrong(header, once.values())}
     found = []
-    for address in (one.address for one in header.backends if one.address in failures):
-        counts = [wrong[address].told] if address in wrong else []
-        causes = wrong[address].causes if address in wrong else ()
+    for address, failures in totals.of_backends(header.backends, once.values()).items():
+        count, causes = wrong.get(address, ("", []))
         groups = [FailureGroup(one.looks, one.places, one.results) for one in causes]
+        counts = [count] if count else []
         explained = {id(record) for cause in causes for record in cause.results}
-        rest = (record for record in failures[address] if id(record) not in explained)
+        rest = (record for record in failures if id(record) not in explained)
         for verdict, some in plain_text.alike(rest, lambda record: record.verdict).items():
             places = dict.fromkeys(str(record.op) for record in sorted(some, key=lambda r: r.op))
             groups.append(FailureGroup(_TITLES.get(verdict, verdict.value), [*places], some))
             counts.append(f"{len(some):,} {verdict.value}")
-        found.append(Broken(address, ", ".join(counts), tuple(groups)))
+        found.append((address, ", ".join(counts), groups))
     return found
 
 
 _TITLES = {
-    Verdict.DIFFER: "backends that differ, of which nobody knows who is right",
+    Verdict.DIFFER: "backends that differ; the right answer is unknown",
     Verdict.UNEXPECTED_PASS: "right, where a ledger says that they fail",
     Verdict.UNSUPPORTED: "unsupported, which fails this run",
     Verdict.BAD_CASE: "the case itself is wrong",
 }
 
 
-def tell(groups: Sequence[FailureGroup], told: Callable[[Record], str], room: int) -> int:
-    """Show failures in `room` bytes, the first of each group first; returns how many are left."""
-    left = 0
+def show_some(groups: Sequence[FailureGroup], report: Callable[[Record], str], room: int) -> int:
+    """Show failures in `room` bytes, the first of each group first; return the number left out."""
     # One of each group, then the second of each, and so on.
     turns = zip_longest(*(group.failures for group in groups))
     for group, record in (pair for row in turns for pair in zip(groups, row, strict=True)):
-        if record is None:
-            continue
-        if room > 0:
-            text = told(record)
+        if record is not None and room > 0:
+            text = report(record)
             room -= len(text.encode())
-        if room > 0:
-            group.shown.append(text)
-        else:
-            left += 1
-    return left
+            group.shown += [text] * (room > 0)
+    return sum(group.left for group in groups)
 
 
 def results_table(
@@ -201,11 +184,9 @@ def results_table(
 ) -> dict[str, Any]:
     """Return the data of `report.js`: `results` are rows of the columns in `columns`.
 
-    A column whose name begins with `$` holds numbers of `texts`. `known` numbers the known defects,
-    of which a result that none explains has -1.
-    A command that repeats a case has PLACE in place of its id, for it is the same for many.
+    A column whose name begins with `$` holds numbers of `texts`, 0 for "". `known` numbers the
+    known defects; results without one have -1. In commands, PLACE stands for the case's id.
     """
-    #: Texts by their numbers, each once; 0 is the empty one.
     texts = {"": 0}
     columns = (
         *("$case", "$backend", "$verdict", "$sign", "$tone", "$op", "$dtype"),
@@ -217,9 +198,9 @@ def results_table(
         (count,) = counted([record], red)
         cause = record.known and totals.cause_of(record.known)
         case, used = shown(record.case), record.used
-        # The sign itself, should a command have it, would be taken for the case.
+        # A command may contain PLACE itself.
         repeat = shown(record.repeat).replace(PLACE, "\ufffd")
-        # A pass needs no explanation; of others the list says what was asked.
+        # A pass needs no explanation.
         passed = record.verdict is Verdict.PASS
         found = (
             *(case, shown(record.backend), count.name, count.sign, count.tone),

@@ -8,11 +8,11 @@
   // ── colours ──
   const theme = one("#theme");
   const themes = { "": "◐ auto", light: "○ light", dark: "● dark" };
-  const told = { "": "as the system has them", light: "light", dark: "dark" };
+  const labels = { "": "as the system has them", light: "light", dark: "dark" };
   const paint = (name) => {
     if (name) root.dataset.theme = name; else delete root.dataset.theme;
     theme.textContent = themes[name];
-    theme.setAttribute("aria-label", `Colours: ${told[name]}`);
+    theme.setAttribute("aria-label", `Colours: ${labels[name]}`);
   };
   const kept = () => { try { return localStorage.getItem("opcheck-theme"); } catch { return null; } };
   paint(kept() in themes ? kept() : "");

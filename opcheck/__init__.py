@@ -9,16 +9,22 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from opcheck.api import Result, Session, bench, diff, load, read, run
+    from opcheck.errors import BackendUnavailable, CaseFileError, OpcheckError, UsageError
+    from opcheck.model import Case, Verdict
 
-__all__ = ["Result", "Session", "__version__", "bench", "diff", "load", "read", "run"]
+__all__ = [
+    "BackendUnavailable", "Case", "CaseFileError", "OpcheckError", "Result", "Session",
+    "UsageError", "Verdict", "__version__", "bench", "diff", "load", "read", "run",
+]  # fmt: skip
 
+if not TYPE_CHECKING:  # to a type checker, every name would be there
 
-def __getattr__(name: str) -> Any:
-    if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from importlib import import_module
+    def __getattr__(name: str) -> Any:
+        if name not in __all__:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        from opcheck import api, errors, model
 
-    return getattr(import_module("opcheck.api"), name)
+        return next(getattr(one, name) for one in (api, errors, model) if hasattr(one, name))
 
 
 def __dir__() -> list[str]:

@@ -11,7 +11,7 @@ Names that `opcheck.__all__` lists keep their meaning within a major version.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from os import PathLike
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
@@ -20,7 +20,7 @@ from opcheck import session as sessions
 from opcheck.analysis import comparing
 from opcheck.analysis.comparing import Difference
 from opcheck.analysis.status import is_failure, reds
-from opcheck.errors import UsageError
+from opcheck.errors import Unwritable, UsageError
 from opcheck.execution.bench.setup import entered, planned, why_not
 from opcheck.execution.workers import Limits, facts_of
 from opcheck.known import Gate, load_user_ledgers
@@ -85,13 +85,19 @@ def load(
 
     Raises:
         CaseFileError: with every problem of every file.
-        UsageError: a name of nothing that there is.
+        UsageError: a name of nothing that there is, or no case that meets all conditions.
     """
     if level not in LEVELS:
         raise UsageError(f"no level {level!r}", f"levels: {', '.join(LEVELS)}")
+    numbers: tuple[Any, ...] = _several(opsets)
+    if wrong := [one for one in numbers if not isinstance(one, int)]:
+        raise UsageError(f"an opset is a whole number, got {wrong[0]!r}")
     names = tuple(map(str, _several(dtypes)))
-    chosen = Selection(_several(ids), keywords, _several(ops), _several(opsets), names, level)
-    return choose(load_all(_paths(paths), dims, chosen.operators), chosen)
+    chosen = Selection(_several(ids), keywords, _several(ops), numbers, names, level)
+    cases = load_all(_paths(paths), dims, chosen.operators)
+    if found := choose(cases, chosen):
+        return found
+    raise UsageError(f"none of {len(cases):,} cases is of {chosen}")
 
 
 class Session(sessions.Session):
@@ -129,7 +135,8 @@ class Session(sessions.Session):
         self.connect(request.cases)
         if request.gate.ledgers:
             check(request.gate, facts_of(self.infos, with_their_files(request.cases)))
-        for record in self.begin(request).results():
+        self.live = self.begin(request)
+        for record in self.live.results():
             yield as_result(record)
 
 
@@ -144,6 +151,7 @@ def run(
     memory_limit: str | None = None,
     repeat: int = 1,
     require_reproducible: bool = False,
+    save: AnyPath | None = None,
 ) -> Iterator[Result]:
     """Judge every case on every backend; yield results as they come, case by case.
 
@@ -159,11 +167,14 @@ def run(
         memory_limit: What each process may take, such as "2GiB".
         repeat: How often each case is asked, prepared anew each time.
         require_reproducible: Right answers that differ between runs fail.
+        save: Store the run in this file for `diff`, `read` and `opcheck report` once the last
+            result was taken. Its diagnoses are final: they know all results.
 
     Raises:
         UsageError: no case, or an argument that makes no sense.
         BackendUnavailable: a backend that cannot be used here, when iteration begins.
         CaseFileError: a ledger that lists something in vain.
+        OpcheckError: the run cannot be stored.
     """
     if isinstance(backends, str) or not isinstance(backends, Sequence):
         backends = [backends]
@@ -175,12 +186,26 @@ def run(
         repeat=repeat,
         require_reproducible=require_reproducible,
     )
+    if save is not None and not Path(save).parent.is_dir():
+        raise UsageError(f"there is no folder {Path(save).parent}")
 
     def within() -> Iterator[Result]:
         with session:
-            yield from results
+            found = []
+            for result in results:
+                found.append(result)
+                yield result
+            if save is not None:
+                _store(Path(save), session.live.end(found)[0])
 
     return within()
+
+
+def _store(path: Path, run: StoredRun) -> None:
+    try:
+        path.write_text("".join(f"{line}\n" for line in store.lines(run)), encoding="utf-8")
+    except OSError as error:
+        raise Unwritable(path, error) from None
 
 
 def with_their_files(cases: Sequence[Case]) -> Sequence[Case]:
@@ -248,11 +273,12 @@ def bench(
 
 
 def read(path: AnyPath) -> StoredRun:
-    """Return a run that `opcheck run --report json=PATH` stored.
+    """Return a run that `save=` or `opcheck run --report json=PATH` stored; see its `records`.
 
     Raises CaseFileError with everything that is wrong with the file.
     """
-    return store.read(Path(path))
+    run = store.read(Path(path))
+    return replace(run, records=tuple(map(as_result, run.records)))
 
 
 def diff(old: AnyPath | StoredRun, new: AnyPath | StoredRun) -> Difference:

@@ -50,6 +50,8 @@ class OpcheckError(Exception):
         super().__init__(message)
         self.message = message
         self.hint = hint
+        if hint:
+            self.add_note(hint)  # which a traceback shows in Python
 
     def lines(self) -> list[str]:
         """Return the lines of the message as the user sees it."""

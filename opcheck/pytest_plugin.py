@@ -59,10 +59,10 @@ class _Judges:
     sessions: dict[tuple[object, ...], Session] = field(default_factory=dict)
     #: What was found out about cases that compare backends with each other, by id.
     compared: dict[str, dict[str, Result]] = field(default_factory=dict)
-    #: Case files, and the cases in them, that were collected.
+    #: Case files, and the cases in them, that were collected; and files that nothing judges.
     files: int = 0
     cases: list[Case] = field(default_factory=list)
-    _are_ledgers_checked: bool = False
+    idle: int = 0
     _gates: dict[tuple[Path, ...], Gate] = field(default_factory=dict)
 
     @property
@@ -99,9 +99,6 @@ class _Judges:
 
         session = self._session(backends)
         session.connect([case])
-        if not self._are_ledgers_checked:
-            self._check_ledgers(session.infos)
-            self._are_ledgers_checked = True
         request = Request(cases=[case], gate=self.gate(known))
         return [*map(as_result, session.begin(request).results())]
 
@@ -111,44 +108,65 @@ class _Judges:
         # A session keeps its objects alive, so that no other gets the same id.
         key = tuple(one if isinstance(one, str) else id(one) for one in backends)
         if key not in self.sessions:
-            session = Session(backends, timeout=self.config.getoption("opcheck_timeout"))
-            self.sessions[key] = self.stack.enter_context(session)
+            # Nothing limits the time of a function.
+            is_limited = any(isinstance(one, str) for one in backends)
+            timeout = self.config.getoption("opcheck_timeout") if is_limited else None
+            self.sessions[key] = self.stack.enter_context(Session(backends, timeout=timeout))
         return self.sessions[key]
 
-    def _check_ledgers(self, asked: Sequence[BackendInfo]) -> None:
+    def check_ledgers(self) -> None:
         """Raise CaseFileError where a ledger lists something in vain."""
         from opcheck.api import with_their_files
         from opcheck.errors import OpcheckError
         from opcheck.execution.workers import facts_of
         from opcheck.known.ledgers import check
 
-        if not (gate := self.gate()).ledgers:
-            return
-        infos = [*asked]
+        infos: list[BackendInfo] = []
         for backend in self.backends:
             # One that cannot be used says so in its own tests.
             with suppress(OpcheckError):
                 session = self._session([backend])
                 session.connect()
-                infos += [info for info in session.infos if info not in infos]
-        check(gate, facts_of(infos, with_their_files(self.cases)))
+                infos += session.infos
+        check(self.gate(), facts_of(infos, with_their_files(self.cases)))
 
-    def report(self, result: Result, node: pytest.Item) -> None:
+    def validate(self) -> None:
+        """Raise OpcheckError for wrong addresses and unreadable ledgers, before anything starts."""
+        from opcheck.execution.workers import Limits, chosen_backends
+
+        chosen_backends(self.backends, Path(), Limits())
+        self.gate()
+
+    def report(self, results: Sequence[Result], node: pytest.Item) -> None:
+        """End a test as the worst of its results says."""
+        found: dict[str, list[Result]] = {}
+        for result in results:
+            found.setdefault(self._outcome(result), []).append(result)
+
+        def of(some: Sequence[Result]) -> str:
+            return f"{len(some)} of {len(results)} cases: " if len(results) > 1 else ""
+
+        for result in found.get("warned", ()):
+            node.warn(OpcheckWarning(str(result)))
+        if wrong := found.get("failed"):
+            # The short summary shows the first line, next to the test's name.
+            first, text = wrong[0], str(wrong[0])
+            pytest.fail(f"{of(wrong)}{first.verdict}: {first.reason}\n{text}", pytrace=False)
+        if known := found.get("known"):
+            cause = known[0].known.cause if known[0].known else known[0].reason
+            pytest.xfail(of(known) + cause)
+        if lacking := found.get("lacking"):
+            message = f"{of(lacking)}unsupported: {lacking[0].reason}"
+            raise pytest.skip.Exception(message, _use_item_location=True)
+
+    def _outcome(self, result: Result) -> str:
         from opcheck.model import Verdict
 
-        match result.verdict:
-            case Verdict.PASS:
-                return
-            case Verdict.WARN:
-                node.warn(OpcheckWarning(str(result)))
-            case Verdict.KNOWN:
-                pytest.xfail(result.known.cause if result.known else result.reason)
-            case Verdict.UNSUPPORTED if not (
-                self.config.getoption("opcheck_require_supported") or result.failed
-            ):
-                pytest.skip(f"unsupported: {result.reason}")
-            case _:
-                pytest.fail(str(result), pytrace=False)
+        required = self.config.getoption("opcheck_require_supported") or result.failed
+        names = {Verdict.PASS: "passed", Verdict.WARN: "warned", Verdict.KNOWN: "known"}
+        if result.verdict is Verdict.UNSUPPORTED and not required:
+            return "lacking"
+        return names.get(result.verdict, "failed")
 
 
 _KEY = pytest.StashKey[_Judges]()
@@ -158,28 +176,55 @@ def pytest_configure(config: pytest.Config) -> None:
     """Prepare the judges, whose backends are started later, and ended with pytest."""
     judges = config.stash[_KEY] = _Judges(config)
     config.add_cleanup(judges.stack.close)
+    if not (judges.backends or judges.setting("known")):
+        return
+    from opcheck.errors import OpcheckError
+
+    try:
+        judges.validate()
+    except OpcheckError as error:
+        raise pytest.UsageError(*error.lines()) from None
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> CollectedCaseFile | None:
     """Collect case files if a backend is named: those on the command line, and those with cases."""
-    config = parent.config
-    if file_path.suffix not in _SUFFIXES or not config.stash[_KEY].backends:
+    if file_path.suffix not in _SUFFIXES:
         return None
-    named = {(config.invocation_params.dir / str(one).split("::")[0]) for one in config.args}
-    if file_path in named or _CASES.search(file_path.read_text("utf-8", "replace")):
+    config, judges = parent.config, parent.config.stash[_KEY]
+    found = {one[1] for one in _CASES.finditer(file_path.read_text("utf-8", "replace"))}
+    if not judges.backends:
+        judges.idle += len(found) == 2
+    elif found or file_path in _named(config):
         file: CollectedCaseFile = CollectedCaseFile.from_parent(parent, path=file_path)
         return file
     return None
 
 
+def _named(config: pytest.Config) -> list[Path]:
+    """What the command line names, or the setting `testpaths`."""
+    return [config.invocation_params.dir / str(one).split("::")[0] for one in config.args]
+
+
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(session: pytest.Session, items: list[pytest.Item]) -> None:
-    """Add a test that fails where backends were named and no case file was found."""
-    judges = session.config.stash[_KEY]
-    asked = judges.files or session.config.getoption("opcheck_backend")
+    """Add tests that fail for backends without cases, and for ledgers that list in vain."""
+    config = session.config
+    judges = config.stash[_KEY]
+    asked = judges.files or config.getoption("opcheck_backend")
     # A file with an error has been reported.
     if asked and not judges.cases and not session.testsfailed:
         items.append(NoCase.from_parent(session, name="--opcheck-backend"))
+    # Where single files are asked, or what failed last, ledgers may list what is in others.
+    is_partial = config.getoption("lf", False) or not all(one.is_dir() for one in _named(config))
+    if judges.cases and judges.setting("known") and not is_partial:
+        items.append(Ledgers.from_parent(session, name="--opcheck-known"))
+
+
+def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
+    """Say that case files were there and not judged."""
+    if idle := config.stash[_KEY].idle:
+        files = "1 case file was" if idle == 1 else f"{idle} case files were"
+        terminalreporter.line(f"opcheck: {files} not judged: --opcheck-backend names no backend")
 
 
 class NoCase(pytest.Item):
@@ -192,6 +237,18 @@ class NoCase(pytest.Item):
         pytest.fail(f"--opcheck-backend: no case was collected: {why}", pytrace=False)
 
 
+class Ledgers(pytest.Item):
+    """The check that ledgers list nothing in vain."""
+
+    def runtest(self) -> None:
+        """Fail with all that matches no case or backend."""
+        self.config.stash[_KEY].check_ledgers()
+
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], *more: Any) -> Any:
+        """Return the problems, with line and column."""
+        return _told(excinfo) or super().repr_failure(excinfo, *more)
+
+
 class CollectedCaseFile(pytest.File):
     """A case file; each of its cases on each backend is a test."""
 
@@ -201,7 +258,9 @@ class CollectedCaseFile(pytest.File):
 
         judges = self.config.stash[_KEY]
         judges.files += 1
-        for case in load(self.path, level=judges.setting("level")):
+        for case in load(self.path, level="deep"):
+            if _LEVELS.index(case.level) > _LEVELS.index(judges.setting("level")):
+                continue
             judges.cases.append(case)
             for backend in judges.backends:
                 name = f"{case.id}[{backend}]"
@@ -224,7 +283,7 @@ class CaseItem(pytest.Item):
     def runtest(self) -> None:
         """Judge the case; end as the verdict says."""
         judges = self.config.stash[_KEY]
-        judges.report(judges.judge(self.case, self.backend), self)
+        judges.report([judges.judge(self.case, self.backend)], self)
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], *more: Any) -> Any:
         """Return the failure's report, without a traceback through opcheck."""
@@ -262,16 +321,16 @@ def opcheck_case(request: pytest.FixtureRequest) -> Callable[..., Result]:
             known: Ledgers of known failures, besides those of `--opcheck-known`.
 
         Returns:
-            The result, of several the last. The test fails too where there is no such case.
+            The result, of several the last. All are judged, and the worst ends the test. The test
+            fails too where there is no such case.
         """
         from opcheck.errors import OpcheckError
 
         ledgers = [known] if isinstance(known, str | Path) else known
         try:
-            for one in _cases(case, path):
-                result = judges.judge(one, backend, ledgers)
-                judges.report(result, request.node)
-            return result
+            results = [judges.judge(one, backend, ledgers) for one in _cases(case, path)]
+            judges.report(results, request.node)
+            return results[-1]
         except OpcheckError as error:
             messages = error.lines()
         pytest.fail("\n".join(messages), pytrace=False)

@@ -7,7 +7,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Protocol, Self, TypeAlias
 
 from opcheck.analysis.status import is_failure, reds_of, status
 from opcheck.backends.connect import of_object
@@ -85,7 +85,12 @@ class Session:
             raise UsageError(f"timeout is a number of seconds above 0, got {timeout:g}")
         self._given, self._jobs, self._meanwhile = backends, jobs, meanwhile
         self.limits = Limits(timeout, memory_limit)
+        limited = jobs > 1 or timeout is not None or memory_limit is not None
+        if limited and backends and not self.addresses:
+            hint = "write it as an address, such as py:my_backend:Class"
+            raise UsageError("no limits and jobs for a backend in this process", hint)
         self.oracles: dict[str, Pool] = {}
+        self.backends: list[AskableBackend] = []
         self._is_connected = False
         #: Why the backends cannot be used, once that is known.
         self._failure: OpcheckError | None = None
@@ -97,7 +102,7 @@ class Session:
         """The addresses that were given."""
         return tuple(one for one in self._given if isinstance(one, str))
 
-    def __enter__(self) -> "Session":
+    def __enter__(self) -> Self:
         """Start the backends, and wait for none; raises UsageError for all wrong addresses."""
         with ExitStack() as stack:
             here = [InProcess(of_object(one)) for one in self._given if not isinstance(one, str)]
@@ -108,7 +113,7 @@ class Session:
             self._pools = stack.enter_context(workers.started(settings, self._jobs))
             pools, others = iter(self._pools), iter(here)
             named = [next(pools) if isinstance(one, str) else next(others) for one in self._given]
-            self.backends: list[AskableBackend] = [*(named or self._pools)]
+            self.backends = [*(named or self._pools)]
             self._stack = stack.pop_all()
         return self
 
@@ -125,6 +130,8 @@ class Session:
         # Backends that failed once stay unusable; wrong cases concern this call only.
         if self._failure:
             raise self._failure
+        if not self.backends:
+            raise UsageError("the session is not open", "with opcheck.Session(…) as session: …")
         workers.check_company(cases, len(self.backends))
         new = [case for case in cases if case.expect.oracle not in (None, *self.oracles)]
         if new:
@@ -139,7 +146,8 @@ class Session:
             workers.connect(self._pools, self._meanwhile)
             named = Counter(info.address for info in self.infos)
             if wrong := sorted(address for address, count in named.items() if count > 1):
-                raise UsageError(f"several backends are called {', '.join(wrong)}")
+                hint = "a function is called by its __name__, which may be changed"
+                raise UsageError(f"several backends are called {', '.join(wrong)}", hint)
         except OpcheckError as error:
             self._failure = error
             raise

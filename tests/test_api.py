@@ -69,7 +69,7 @@ def test_every_public_name_is_there_and_documented(name: str) -> None:
 
 def test_an_unknown_name_is_an_attribute_error() -> None:
     with pytest.raises(AttributeError, match="no attribute 'runs'"):
-        opcheck.runs  # noqa: B018
+        opcheck.runs  # type: ignore[attr-defined] # noqa: B018
 
 
 def test_each_case_has_a_result_of_each_backend_in_order() -> None:
@@ -88,7 +88,7 @@ def test_a_failure_explains_itself_in_text_and_in_html() -> None:
     assert "(nothing_subtracted)" in text
     assert wrong.clause in text
     assert "nothing_subtracted" in wrong._repr_html_()
-    assert wrong.repeat == f"opcheck.run(opcheck.load(ids=['{LARGE}']), overflowing)"
+    assert wrong.repeat == f"print(*opcheck.run(opcheck.load(ids=['{LARGE}']), overflowing))"
 
 
 def test_a_right_function_does_not_fail() -> None:
@@ -194,6 +194,17 @@ def test_bench_times_the_right_and_says_why_others_have_no_time() -> None:
     assert wrong.why_not.startswith("fail: ")
 
 
+def test_a_run_that_was_saved_can_be_read_and_compared(tmp_path: Path, monkeypatch: Any) -> None:
+    old, new = tmp_path / "old.jsonl", tmp_path / "new.jsonl"
+    for kernel, path in ((softmax, old), (overflowing, new)):
+        monkeypatch.setattr(kernel, "__name__", "mine")
+        [*opcheck.run(opcheck.load(ids=[LARGE]), kernel, save=path)]
+    (wrong,) = opcheck.read(new).records
+    assert isinstance(wrong, opcheck.Result)
+    assert wrong.failed
+    assert opcheck.diff(old, new).regressions == 1
+
+
 def test_diff_counts_what_became_worse(tmp_path: Path) -> None:
     for name, verdict in (("old", Verdict.PASS), ("new", Verdict.FAIL)):
         run = run_of(record(verdict=verdict))
@@ -211,10 +222,15 @@ def test_diff_counts_what_became_worse(tmp_path: Path) -> None:
         (lambda cases: opcheck.run([LARGE], softmax), "is no case"),  # type: ignore[list-item]
         (lambda cases: opcheck.run(cases[0], softmax), "is a list of cases"),
         (lambda cases: opcheck.run(None, softmax), "is a list of cases"),  # type: ignore[arg-type]
+        (lambda cases: opcheck.load(opsets="13"), "an opset is a whole number"),  # type: ignore[arg-type]
+        (lambda cases: opcheck.load(keywords="zzz"), "none of .* cases is of keywords zzz"),
+        (lambda cases: opcheck.run(cases, softmax, memory_limit="1B"), "in this process"),
+        (lambda cases: opcheck.run(cases, softmax, save="no/run.jsonl"), "there is no folder no"),
+        (lambda cases: [*opcheck.Session(["numpy"]).run(cases)], "the session is not open"),
         (lambda cases: opcheck.run(cases, softmax, jobs=0), "jobs is a whole number from 1"),
         (lambda cases: opcheck.run(cases, softmax, repeat=0), "repeat is a whole number from 1"),
         (lambda cases: opcheck.run(cases, softmax, timeout=-1), "timeout is a number of seconds"),
-        (lambda cases: opcheck.bench(cases, [softmax]), "cannot be timed in this process"),
+        (lambda cases: opcheck.bench(cases, [softmax]), "cannot be timed"),  # type: ignore[list-item]
     ],
 )
 def test_an_argument_that_makes_no_sense_is_a_usage_error(call: Any, said: str) -> None:

@@ -61,6 +61,14 @@ def test_pattern(opcheck_case):
 def test_wrong(opcheck_case):
     opcheck_case("Softmax/large", lambda x, axis=-1: x, path="cases/softmax.yaml")
 
+def some(x, *, axis=-1):
+    if x.max() > 1:
+        raise NotImplementedError("only small ones")
+    return x
+
+def test_the_worst_of_several(opcheck_case):
+    opcheck_case("Softmax/*", some, path="cases/softmax.yaml")
+
 def test_lacking(opcheck_case):
     opcheck_case("Softmax/large", "py:backends:Lacking", path="cases/softmax.yaml")
 
@@ -146,7 +154,10 @@ def test_each_verdict_is_an_outcome_of_pytest(project: Any) -> None:
         "Softmax/large[py:backends:Lacking]": "Skipped",
         "Softmax/one_row[py:backends:Dying]": "Failure",
         "Softmax/large[py:backends:Dying]": "Failure",
+        "--opcheck-known": "passed",
     }
+    said = found["Softmax/large[py:backends:Wrong]"][1]
+    assert said.startswith(("Failed: fail: output: ", "fail: output: "))
     assert "adds a tenth" in found["Softmax/one_row[py:backends:Wrong]"][1]
     assert "CRASH" in text
     assert "SIGABRT" in text
@@ -205,12 +216,14 @@ def test_the_fixture_judges_functions_and_addresses(project: Any) -> None:
         "test_right": "passed",
         "test_pattern": "passed",
         "test_wrong": "Failure",
+        "test_the_worst_of_several": "Failure",
         "test_lacking": "Skipped",
         "test_no_such_case[Softmax/larg]": "Failure",
         "test_no_such_case[Softmax/lage*]": "Failure",
     }
     assert "did you mean 'Softmax/large'?" in text
     assert "no case matches 'Softmax/lage*'" in text
+    assert "1 of 2 cases: fail: " in text
 
 
 @pytest.mark.gate
@@ -227,6 +240,31 @@ def test_a_backend_that_cannot_be_used_is_one_line_a_test(project: Any) -> None:
     assert all("there is no module 'nomodule'" in said for _, said in found.values())
     assert "Traceback" not in text
     assert len(text.splitlines()) < 60
+
+
+@pytest.mark.parametrize("words", [["cases"], ["-o", "opcheck_known=none.yaml"]])
+def test_a_wrong_setting_is_one_usage_error(project: Any, words: list[str]) -> None:
+    backend = "onnxruntim" if words == ["cases"] else "numpy"
+    code, found, text = project(*words, f"--opcheck-backend={backend}")
+    assert (code, dict(found)) == (4, {})
+    assert (
+        "did you mean 'onnxruntime'?"
+        if backend != "numpy"
+        else "none.yaml:1:1: there is no such file"
+    ) in text
+
+
+def test_case_files_that_nothing_judges_are_named(project: Any) -> None:
+    assert "opcheck: 1 case file was not judged" in project("test_kernels.py", "cases")[2]
+
+
+@pytest.mark.gate
+def test_a_ledger_may_list_cases_of_files_that_are_not_asked(project: Any) -> None:
+    inputs = "{input: {dtype: float32, value: [0]}}"
+    more = f"op: Softmax\ncases:\n- {{name: else, opset: 13, inputs: {inputs}}}\n"
+    words = ["--opcheck-backend=py:backends:Wrong", "--opcheck-known=known.yaml"]
+    code, _, text = project("cases/more.yaml", *words, cases__more_yaml=more)
+    assert (code, "none of the cases" in text) == (1, False)
 
 
 @pytest.mark.gate

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 #: The format that is written as the run goes.
 _STREAM = "json"
+#: Names of files that runs read; a report in their place would be the end of them.
+_INPUTS = (".yaml", ".yml", ".onnx", ".pb", ".npy", ".py")
 #: A footer's count of results that are missing all the same.
 _MISSING = "not run"
 
@@ -67,6 +69,8 @@ def check_targets(
         elif not FORMATS[one.form].read_from_logs:
             instead = f"`opcheck report RUN --format {one.form}` prints this"
             wrong.append(f"{one}: standard output shows the run; {instead}")
+    for one in (one for one in targets if one.path.suffix.lower() in _INPUTS):
+        wrong.append(f"{one}: no report has a name in {one.path.suffix}, as files that are read")
     check_files([(target, target.path) for target in targets], read_from, wrong)
 
 

@@ -108,7 +108,7 @@ def repeat(result: model.LiveResult, backends: Sequence[str] = ()) -> str:
     kind, _, name = result.backend.partition(":")
     if kind == "object":
         file = "" if result.case.source.shipped else f"{result.case.source.file!r}, "
-        return f"opcheck.run(opcheck.load({file}ids=[{result.case.id!r}]), {name})"
+        return f"print(*opcheck.run(opcheck.load({file}ids=[{result.case.id!r}]), {name}))"
     words = ["opcheck", "run"]
     if not result.case.source.shipped:
         file = result.case.source.file

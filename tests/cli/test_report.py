@@ -193,6 +193,8 @@ def test_annotations_may_go_where_the_tables_go(run):
         (["junit=."], "--report junit=.: this is a folder"),
         (["json=a", "junit=./a"], "--report junit=a: the same command names this file twice"),
         (["json=cases.yaml"], "--report json=cases.yaml: the same command names this file twice"),
+        (["json=other.yml"], "--report json=other.yml: no report has a name in .yml"),
+        (["html=kernel.py"], "--report html=kernel.py: no report has a name in .py"),
         (["junit=a\0b"], "null"),
         (["junit=-"], "standard output shows the run; `opcheck report RUN --format junit` prints"),
         (["json=-"], "standard output shows the run"),

@@ -152,6 +152,11 @@ class Known:
     text: str = ""
     expected: str = ""
 
+    @property
+    def at(self) -> str:
+        """Location in a ledger: `mine.yaml:12`."""
+        return self.ledger if self.line is None else f"{self.ledger}:{self.line}"
+
 
 @dataclass(frozen=True)
 class Diagnosis:

@@ -1,8 +1,7 @@
 """Report of one failure: the sentence tested, the answer, its mistakes, and how to repeat it."""
 
 import io
-from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from itertools import chain
 
 from rich.console import Console
@@ -134,7 +133,7 @@ def ledger_note(result: Record) -> str:
     known = result.known
     if known is None:
         return "no ledger lists it as unsupported, and a backend that drops a case does not pass"
-    listed = f"listed in {ledger_place(known)} as {known.expected}"
+    listed = f"listed in {known.at} as {known.expected}"
     if result.verdict is Verdict.UNEXPECTED_PASS:
         return f"{listed}, but it passes: delete `{known.text}`, or leave there what still fails"
     return f"{listed}, but it fails otherwise: {_came(result, known)}"
@@ -146,11 +145,6 @@ def finding(result: Record) -> str:
     return "the right answer" if passed else result.reason
 
 
-def ledger_place(known: Known) -> str:
-    """Location in a ledger: `mine.yaml:12`."""
-    return known.ledger if known.line is None else f"{known.ledger}:{known.line}"
-
-
 def _came(result: Record, known: Known) -> str:
     has_way = result.failure and result.failure != result.verdict
     way = f" ({result.failure})" if has_way else ""
@@ -158,14 +152,3 @@ def _came(result: Record, known: Known) -> str:
         return f"{result.verdict}{way}"
     mistakes = [one.mistake for one in result.diagnoses if one.mistake]
     return f"{result.verdict}{way} that looks like {next(iter(mistakes), 'no known mistake')}"
-
-
-def outdated_lines(results: Iterable[Record]) -> Iterator[tuple[str, int, str]]:
-    """Yield places of users' ledgers with cases that pass, the number of these, and advice."""
-    those = [(r.known, r.verdict) for r in results if r.known and r.known.line is not None]
-    total = Counter(known for known, _ in those)
-    passing = Counter(known for known, verdict in those if verdict is Verdict.UNEXPECTED_PASS)
-    for known, count in passing.items():
-        left, all_of = total[known] - count, total[known]
-        what = f"{left} of {all_of} still fail: narrow" if left else "delete"
-        yield ledger_place(known), count, f"{what} `{known.text}`"

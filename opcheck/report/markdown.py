@@ -66,7 +66,7 @@ def _head(run: Run) -> Iterator[str]:
     passing = [
         (names[address], code(place), text(advice))
         for address, mine in totals.of_backends(header.backends, run.records).items()
-        for place, _, advice in failure.outdated_lines(mine)
+        for place, _, advice in totals.outdated_lines(mine)
     ]
     place = "backend", "listed in", "what to do"
     yield from section("Listed as failing, but passing", place, passing)

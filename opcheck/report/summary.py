@@ -164,7 +164,7 @@ class Summary:
         columns = "backend", "listed in", Numbers("cases"), "what to do"
         table = new_table(*columns, title="Listed as failing, but passing")
         for name, mine in self._named(self.results):
-            for place, passing, advice in failure.outdated_lines(mine):
+            for place, passing, advice in totals.outdated_lines(mine):
                 table.add_row(name, place, f"{passing:,}", plain_text.one_line(advice))
         return table
 
@@ -307,7 +307,7 @@ def _likeness(result: Record) -> Hashable:
     """Return a key that similar failures share."""
     looks = result.diagnoses[0] if result.diagnoses else plain_text.kind(result.reason)
     # Each line of a user's ledger that is contradicted must be corrected.
-    line = failure.ledger_place(result.known) if result.unexpected and result.known else None
+    line = result.known.at if result.unexpected and result.known else None
     return result.backend, result.op.name, result.verdict, result.failure, looks, line
 
 

@@ -131,6 +131,17 @@ def known(
         yield from ((address, cause, count) for cause, count in causes.most_common())
 
 
+def outdated_lines(results: Iterable[Record]) -> Iterator[tuple[str, int, str]]:
+    """Yield places of users' ledgers with cases that pass, the number of these, and advice."""
+    those = [(r.known, r.verdict) for r in results if r.known and r.known.line is not None]
+    total = Counter(known for known, _ in those)
+    passing = Counter(known for known, verdict in those if verdict is Verdict.UNEXPECTED_PASS)
+    for known, count in passing.items():
+        left, all_of = total[known] - count, total[known]
+        what = f"{left} of {all_of} still fail: narrow" if left else "delete"
+        yield known.at, count, f"{what} `{known.text}`"
+
+
 def companies(
     results: Iterable[Record],
 ) -> list[tuple[tuple[tuple[str, ...], tuple[str, ...]], list[str]]]:

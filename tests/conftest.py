@@ -54,6 +54,8 @@ settings.load_profile("opcheck")
 
 # Ledgers are revised in another way there; a test that wants it says so.
 os.environ.pop("CI", None)
+# Tests run pytest, too.
+os.environ.pop("PYTEST_ADDOPTS", None)
 
 
 def pytest_xdist_auto_num_workers() -> int:
@@ -63,7 +65,7 @@ def pytest_xdist_auto_num_workers() -> int:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what `sampled` leaves to the gate."""
+    """Mark what `sampled` leaves to the gate, and begin with what takes longest."""
     seen: Counter[str] = Counter()
     for item in items:
         if mark := item.get_closest_marker("sampled"):
@@ -71,6 +73,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             seen[name] += 1
             if seen[name] > mark.args[0]:
                 item.add_marker("gate")
+    items.sort(key=lambda item: item.get_closest_marker("mutation") is None)
 
 
 if "PYTEST_XDIST_WORKER" not in os.environ:

@@ -16,7 +16,7 @@ from opcheck.engine.mutants import (
     tensors,
     windows,
 )
-from opcheck.engine.mutants.mutant import Mutant, evaluated
+from opcheck.engine.mutants.mutant import Accepting, Mutant, evaluated
 from opcheck.engine.node import operator_of
 from opcheck.engine.operators import Operator, OwnMutant, located
 from opcheck.errors import WrongOperator, meant
@@ -91,6 +91,6 @@ def guards_of(op: OpVersion) -> tuple[Mutant, ...]:
 
 
 def _own(mutant: OwnMutant) -> Mutant:
-    answer = evaluated(mutant.function, of_validity=mutant.of_validity)
-    name, text = mutant.name, mutant.text
-    return Mutant(name, text, answer, only=mutant.only, equivalent=mutant.equivalent)
+    answer = evaluated(mutant.function)
+    answer = Accepting(answer) if mutant.of_validity else answer
+    return Mutant(mutant.name, mutant.text, answer, only=mutant.only, equivalent=mutant.equivalent)

@@ -238,7 +238,7 @@ PRODUCTS: tuple[MutantRow, ...] = (
     ("products_added_in_float16", "products were added up in float16", _in_float16),
     *((f"products_left_over_by_{width}",
        f"what remained of the products after the last whole vector of {width} was left out",
-       partial(_first_products, partial(whole_vectors, width))) for width in (4, 8, 16, 32)),
+       partial(_first_products, whole_vectors(width))) for width in (4, 8, 16, 32)),
     *((f"products_of_{count}_elements", f"only the first {count} products were added up",
        partial(_first_products, partial(min, count))) for count in (1024, 4096)),
 )  # fmt: skip

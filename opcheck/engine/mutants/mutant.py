@@ -129,14 +129,12 @@ class Mutant:
 
 
 def evaluated(
-    formula: Formula | None = None,
-    faults: Mapping[str, FaultFunction] | None = None,
-    of_validity: bool = False,
+    formula: Formula | None = None, faults: Mapping[str, FaultFunction] | None = None
 ) -> AnswerFunction:
     """Answers of a wrong plain evaluation, and the right ones wherever it makes no difference.
 
     The plain one rounds between operations, and may leave the range of its arithmetic there, which
-    is no part of what is wrong. `of_validity`: on invalid nodes alone.
+    is no part of what is wrong.
     """
 
     def answer(node: Node) -> Sequence[Any]:
@@ -145,16 +143,13 @@ def evaluated(
             return made
         if all(map(dtypes.identical, made, node.plain)):
             return node.right
-        return [
-            _different(*each) if each[0].shape == each[1].shape == each[2].shape else each[0]
-            for each in zip(made, node.plain, node.right, strict=True)
-        ]
+        return [_different(*each) for each in zip(made, node.plain, node.right, strict=True)]
 
-    return Accepting(answer) if of_validity else answer
+    return answer
 
 
 def _different(made: Any, plain: Any, right: Any) -> Any:
-    if not made.dtype == plain.dtype == right.dtype or made.dtype.hasobject:
+    if made.shape != right.shape or made.dtype != right.dtype or made.dtype.hasobject:
         return made
     bits = f"V{made.dtype.itemsize}"
     same = np.ascontiguousarray(made).view(bits) == np.ascontiguousarray(plain).view(bits)
@@ -164,13 +159,44 @@ def _different(made: Any, plain: Any, right: Any) -> Any:
 def faulty(primitive: str, name: str, text: str, fault: FaultFunction, only: Only = None,
            of_validity: bool = False, **where: Any) -> Mutant:  # fmt: skip
     """The formula with a function of `opcheck.numbers`, or a helper that formulas share, wrong."""
-    answer = evaluated(None, {primitive: fault}, of_validity)
-    return Mutant(name, text, answer, primitive, only, **where)
+    answer = evaluated(None, {primitive: fault})
+    return Mutant(name, text, Accepting(answer) if of_validity else answer, primitive, only,
+                  **where)  # fmt: skip
 
 
-def whole_vectors(width: int, count: int) -> int:
+def faults(
+    primitive: str,
+    make: Callable[[Any], FaultFunction],
+    *rows: MutantRow | Mutant,
+    **where: Any,
+) -> tuple[Mutant, ...]:
+    """Mutants of one function, or rows that have in place of a fault what `make` makes it of."""
+
+    def mutant(name: str, text: str, change: Any, only: Only = None) -> Mutant:
+        return faulty(primitive, name, text, make(change), only, **where)
+
+    return tuple(row if isinstance(row, Mutant) else mutant(*row) for row in rows)
+
+
+def rereading(name: str, text: str, read: Callable[[Node], Node], **where: Any) -> Mutant:
+    """The right answer to another node than the one that is asked."""
+    return Mutant(name, text, lambda node: read(node).right, **where)
+
+
+def refusing(name: str, text: str, when: Callable[[Node], bool], **where: Any) -> Mutant:
+    """The right answer, but for nodes that are refused though they are legal."""
+
+    def read(node: Node) -> Node:
+        if node.is_legal and when(node):
+            raise InvalidNode(text)
+        return node
+
+    return rereading(name, text, read, **where)
+
+
+def whole_vectors(width: int) -> Callable[[int], int]:
     """As many of the elements as fill vectors, of fewer than a vector's all."""
-    return count // width * width or count
+    return lambda count: count // width * width or count
 
 
 def through(dtype: Any) -> Callable[..., Any]:
@@ -178,44 +204,9 @@ def through(dtype: Any) -> Callable[..., Any]:
     return lambda x, *_: x.astype(dtype).astype(x.dtype)
 
 
-def faults(
-    primitive: str,
-    make: Callable[[Any], FaultFunction],
-    *rows: MutantRow | Mutant,
-    of_validity: bool = False,
-) -> tuple[Mutant, ...]:
-    """Mutants of one function, or rows that have in place of a fault what `make` makes it of."""
-
-    def mutant(name: str, text: str, change: Any, only: Only = None) -> Mutant:
-        return faulty(primitive, name, text, make(change), only, of_validity)
-
-    return tuple(row if isinstance(row, Mutant) else mutant(*row) for row in rows)
-
-
 def blank(array: Array) -> Array:
     """Zeros in the shape of `array`, or empty texts."""
     return np.full_like(array, "") if array.dtype.hasobject else np.zeros_like(array)
-
-
-def computed_in_float32(node: Node) -> Sequence[Any]:
-    """The right answer to inputs cast to float32, cast to the type that they came in."""
-    lead = node.lead
-    assert lead is not None
-    own = lead.dtype
-    cast = node.with_inputs(lambda a: a.astype(np.float32) if a.dtype == own else a)
-    return tuple(out.astype(own) if out.dtype == np.float32 else out for out in cast.right)
-
-
-def refusing(name: str, text: str, when: Callable[[Node], bool], **where: Any) -> Mutant:
-    """The right answer, but for nodes that are refused though they are legal."""
-
-    def answer(node: Node) -> Sequence[Any]:
-        right = node.right
-        if when(node):
-            raise InvalidNode(text)
-        return right
-
-    return Mutant(name, text, answer, **where)
 
 
 def floating(array: Array) -> dtypes.DType | None:
@@ -224,10 +215,17 @@ def floating(array: Array) -> dtypes.DType | None:
     return known if known and known.kind == "float" else None
 
 
+def another(out: Any) -> Any:
+    """Another value in place of each but NaN, an infinity and -0.5."""
+    if out.dtype.hasobject:
+        return out + "."
+    return ~out if out.dtype.kind in "biu" else -out - 1
+
+
 RunFunction: TypeAlias = Callable[[Sequence[Any]], Sequence[Any]]
 
 #: What comes of the right outputs and the inputs of a run, and of what the runs before have kept.
-Habit: TypeAlias = Callable[[Sequence[Any], Sequence[Any], list[Any]], Sequence[Any]]
+Habit: TypeAlias = Callable[[list[Any], Sequence[Any], list[Any]], list[Any]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -244,47 +242,37 @@ class StatefulMutant:
     def spoilt(self, run: RunFunction) -> RunFunction:
         """A right run with the habit."""
         kept: list[Any] = []
-        return lambda inputs: self.habit(run(inputs), inputs, kept)
+        return lambda inputs: self.habit(_copies(run(inputs)), inputs, kept)
 
 
 def _copies(outputs: Sequence[Any]) -> list[Any]:
     return [out.copy() for out in outputs]
 
 
-def _overwrites_its_input(outputs: Sequence[Any], inputs: Sequence[Any], _: Any) -> Sequence[Any]:
-    made = _copies(outputs)
+def _overwrites_its_input(outputs: list[Any], inputs: Sequence[Any], _: Any) -> list[Any]:
     inputs[0][...] = 0
     inputs[0].reshape(-1)[:1] = 1
-    return made
+    return outputs
 
 
-def _returns_its_only_buffer(outputs: Sequence[Any], _: Any, buffers: list[Any]) -> Sequence[Any]:
-    buffers.extend(_copies(outputs[len(buffers) :]))
+def _returns_its_only_buffer(outputs: list[Any], _: Any, buffers: list[Any]) -> list[Any]:
+    buffers.extend(outputs[len(buffers) :])
     for buffer, out in zip(buffers, outputs, strict=True):
         buffer[...] = out
     return buffers
 
 
-def _returns_the_first_answer_for_ever(
-    outputs: Sequence[Any], _: Any, kept: list[Any]
-) -> Sequence[Any]:
-    kept[:] = kept or _copies(outputs)
-    return _copies(kept)
-
-
-def _adds_to_the_last_answer(outputs: Sequence[Any], _: Any, sums: list[Any]) -> Sequence[Any]:
-    sums[:] = [a + b for a, b in zip(outputs, sums, strict=True)] if sums else outputs
+def _adds_to_the_last_answer(outputs: list[Any], _: Any, sums: list[Any]) -> list[Any]:
+    sums[:] = map(np.add, outputs, sums) if sums else outputs
     return _copies(sums)
 
 
-def another(out: Any) -> Any:
-    """Another value in place of each but NaN, an infinity and -0.5."""
-    if out.dtype.hasobject:
-        return out + "."
-    return ~out if out.dtype.kind in "biu" else -out - 1
+def _returns_the_first_answer(outputs: list[Any], _: Any, kept: list[Any]) -> list[Any]:
+    kept[:] = kept or outputs
+    return _copies(kept)
 
 
-def _negates_from_the_second_run(outputs: Sequence[Any], _: Any, runs: list[Any]) -> Sequence[Any]:
+def _negates_from_the_second_run(outputs: list[Any], _: Any, runs: list[Any]) -> list[Any]:
     runs.append(None)
     return [*map(another, outputs)] if len(runs) > 1 else outputs
 
@@ -294,7 +282,7 @@ STATEFUL: tuple[StatefulMutant, ...] = (
     StatefulMutant("input_overwritten", "the input was overwritten", _overwrites_its_input),
     StatefulMutant("shared_buffer", "all runs answered in one buffer", _returns_its_only_buffer),
     StatefulMutant("stale_answer", "later runs gave the first run's answer",
-                   _returns_the_first_answer_for_ever),
+                   _returns_the_first_answer),
     StatefulMutant("adds_up", "every run added to the last answer", _adds_to_the_last_answer),
     StatefulMutant("second_run_negated", "runs after the first were wrong",
                    _negates_from_the_second_run),

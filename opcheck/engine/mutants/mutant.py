@@ -164,6 +164,13 @@ def faulty(primitive: str, name: str, text: str, fault: FaultFunction, only: Onl
                   **where)  # fmt: skip
 
 
+def faulty_where(
+    when: Callable[[Node], Any], primitive: str, fault: FaultFunction
+) -> AnswerFunction:
+    """The fault of some nodes alone."""
+    return lambda node: evaluate(node, faults={primitive: fault}) if when(node) else node.right
+
+
 def faults(
     primitive: str,
     make: Callable[[Any], FaultFunction],

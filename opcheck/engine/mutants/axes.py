@@ -11,15 +11,14 @@ import numpy as np
 from opcheck.engine.axes import matrix_of
 from opcheck.engine.evaluate import evaluate
 from opcheck.engine.mutants import rows
+from opcheck.engine.mutants.arrays import blank, through
 from opcheck.engine.mutants.mutant import (
     Accepting,
     Mutant,
-    blank,
     faults,
     faulty_where,
     refusing,
     rereading,
-    through,
 )
 from opcheck.engine.node import Node
 from opcheck.numbers import FaultFunction

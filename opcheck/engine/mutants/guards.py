@@ -14,15 +14,9 @@ from typing import Any
 import numpy as np
 
 from opcheck import dtypes, opset
+from opcheck.engine.mutants.arrays import another, floating
 from opcheck.engine.mutants.axes import CLAMPED, INDEXED, NamedAxes, names_axes
-from opcheck.engine.mutants.mutant import (
-    Accepting,
-    AnswerFunction,
-    Mutant,
-    another,
-    faulty_where,
-    floating,
-)
+from opcheck.engine.mutants.mutant import Accepting, AnswerFunction, Mutant, faulty_where
 from opcheck.engine.mutants.schema import says_something
 from opcheck.engine.node import Node
 from opcheck.engine.operators import Operator

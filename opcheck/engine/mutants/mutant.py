@@ -6,30 +6,19 @@ sees, and it is a wrong backend in tests.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import reduce
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from opcheck import dtypes
 from opcheck.engine.evaluate import evaluate
+from opcheck.engine.mutants.arrays import another
 from opcheck.engine.node import Node
 from opcheck.engine.operators import Formula
 from opcheck.errors import InvalidNode, NotSupported
-from opcheck.model import Array, OpVersion
+from opcheck.model import OpVersion
 from opcheck.numbers import FaultFunction
-
-#: Every floating type.
-FLOATS = tuple(name for name, dtype in dtypes.DTYPES.items() if dtype.kind == "float")
-#: Every type of numbers.
-REALS = tuple(n for n, d in dtypes.DTYPES.items() if d.kind in ("float", "int"))
-SIGNED = ("int8", "int16", "int32", "int64")
-UNSIGNED = ("uint8", "uint16", "uint32", "uint64")
-COMPLEX = ("complex64", "complex128")
-NUMBERS = (*REALS, *COMPLEX)
-#: Types that hold more than float16 does, that have the digits of float32, and float64 alone.
-BEYOND_FLOAT16 = ("bfloat16", "float32", "float64")
-LONG = ("float32", "float64")
-DOUBLE = ("float64",)
 
 #: The dtypes in which something is wrong; None for all.
 Only: TypeAlias = Sequence[str] | None
@@ -201,38 +190,10 @@ def refusing(name: str, text: str, when: Callable[[Node], bool], **where: Any) -
     return rereading(name, text, read, **where)
 
 
-def whole_vectors(width: int) -> Callable[[int], int]:
-    """As many of the elements as fill vectors, of fewer than a vector's all."""
-    return lambda count: count // width * width or count
-
-
-def through(dtype: Any) -> Callable[..., Any]:
-    """By way of a type that holds less."""
-    return lambda x, *_: x.astype(dtype).astype(x.dtype)
-
-
-def blank(array: Array) -> Array:
-    """Zeros in the shape of `array`, or empty texts."""
-    return np.full_like(array, "") if array.dtype.hasobject else np.zeros_like(array)
-
-
-def floating(array: Array) -> dtypes.DType | None:
-    """The dtype of `array` if it is a floating one of ours."""
-    known = dtypes.of(array)
-    return known if known and known.kind == "float" else None
-
-
-def another(out: Any) -> Any:
-    """Another value in place of each but NaN, an infinity and -0.5."""
-    if out.dtype.hasobject:
-        return out + "."
-    return ~out if out.dtype.kind in "biu" else -out - 1
-
-
 RunFunction: TypeAlias = Callable[[Sequence[Any]], Sequence[Any]]
 
-#: What comes of the right outputs and the inputs of a run, and of what the runs before have kept.
-Habit: TypeAlias = Callable[[list[Any], Sequence[Any], list[Any]], list[Any]]
+#: What comes of the right outputs of all runs, the last of which has these inputs.
+Habit: TypeAlias = Callable[[list[list[Any]], Sequence[Any]], Sequence[Any]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -248,40 +209,29 @@ class StatefulMutant:
 
     def spoilt(self, run: RunFunction) -> RunFunction:
         """A right run with the habit."""
-        kept: list[Any] = []
-        return lambda inputs: self.habit(_copies(run(inputs)), inputs, kept)
+        runs: list[list[Any]] = []
+
+        def spoilt(inputs: Sequence[Any]) -> Sequence[Any]:
+            runs.append(_copies(run(inputs)))
+            return self.habit(runs, inputs)
+
+        return spoilt
 
 
 def _copies(outputs: Sequence[Any]) -> list[Any]:
     return [out.copy() for out in outputs]
 
 
-def _overwrites_its_input(outputs: list[Any], inputs: Sequence[Any], _: Any) -> list[Any]:
+def _overwrites_its_input(runs: list[list[Any]], inputs: Sequence[Any]) -> Sequence[Any]:
     inputs[0][...] = 0
     inputs[0].reshape(-1)[:1] = 1
-    return outputs
+    return runs[-1]
 
 
-def _returns_its_only_buffer(outputs: list[Any], _: Any, buffers: list[Any]) -> list[Any]:
-    buffers.extend(outputs[len(buffers) :])
-    for buffer, out in zip(buffers, outputs, strict=True):
+def _returns_its_only_buffer(runs: list[list[Any]], _: Any) -> Sequence[Any]:
+    for buffer, out in zip(runs[0], runs[-1], strict=True):
         buffer[...] = out
-    return buffers
-
-
-def _adds_to_the_last_answer(outputs: list[Any], _: Any, sums: list[Any]) -> list[Any]:
-    sums[:] = map(np.add, outputs, sums) if sums else outputs
-    return _copies(sums)
-
-
-def _returns_the_first_answer(outputs: list[Any], _: Any, kept: list[Any]) -> list[Any]:
-    kept[:] = kept or outputs
-    return _copies(kept)
-
-
-def _negates_from_the_second_run(outputs: list[Any], _: Any, runs: list[Any]) -> list[Any]:
-    runs.append(None)
-    return [*map(another, outputs)] if len(runs) > 1 else outputs
+    return runs[0]
 
 
 #: By what is seen of them: the second run alone, the first answer afterwards, or the input.
@@ -289,8 +239,9 @@ STATEFUL: tuple[StatefulMutant, ...] = (
     StatefulMutant("input_overwritten", "the input was overwritten", _overwrites_its_input),
     StatefulMutant("shared_buffer", "all runs answered in one buffer", _returns_its_only_buffer),
     StatefulMutant("stale_answer", "later runs gave the first run's answer",
-                   _returns_the_first_answer),
-    StatefulMutant("adds_up", "every run added to the last answer", _adds_to_the_last_answer),
+                   lambda runs, _: _copies(runs[0])),
+    StatefulMutant("adds_up", "every run added to the last answer", lambda runs, _: [
+        reduce(np.add, outs[1:], outs[0].copy()) for outs in zip(*runs, strict=True)]),
     StatefulMutant("second_run_negated", "runs after the first were wrong",
-                   _negates_from_the_second_run),
+                   lambda runs, _: [*map(another, runs[-1])] if len(runs) > 1 else runs[0]),
 )  # fmt: skip

@@ -11,15 +11,8 @@ import numpy as np
 
 from opcheck.engine.evaluate import evaluate
 from opcheck.engine.mutants import windows as of
-from opcheck.engine.mutants.mutant import (
-    Mutant,
-    MutantRow,
-    faulty,
-    refusing,
-    rereading,
-    through,
-    whole_vectors,
-)
+from opcheck.engine.mutants.arrays import through, whole_vectors
+from opcheck.engine.mutants.mutant import Mutant, MutantRow, faulty, refusing, rereading
 from opcheck.engine.node import Node
 from opcheck.engine.windows import AxisWindows, Windows
 from opcheck.model import Array
@@ -251,12 +244,6 @@ def _tail_of_the_first_batch(node: Node) -> Sequence[Any]:
     return (wrong,)
 
 
-def _channels_added_up(node: Node) -> Sequence[Any]:
-    (out,) = node.right
-    total = out.astype(np.float64).sum(axis=1, keepdims=True)
-    return [np.broadcast_to(total, out.shape).astype(out.dtype)]
-
-
 MUTANTS: tuple[Mutant, ...] = (
     *(rereading(name, text, read, needs=needs) for name, text, read, needs in (
         ("pads_ignored_beside_notset", "pads were ignored where auto_pad was stated to be NOTSET",
@@ -282,8 +269,9 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant("tail_channels_of_the_first_batch",
            f"channels left over by whole blocks of {_BLOCK} were those of the first batch in every",
            _tail_of_the_first_batch, needs="kernel_shape"),
-    Mutant("channels_added_up", "the results of all channels were added up", _channels_added_up,
-           needs="kernel_shape"),
+    Mutant("channels_added_up", "the results of all channels were added up", lambda n: [
+        np.broadcast_to(out.astype(np.float64).sum(axis=1, keepdims=True), out.shape).astype(
+            out.dtype) for out in n.right], needs="kernel_shape"),
     Mutant("rank_2_is_unbatched", "an input of two axes was taken for one without batches",
            lambda n: [n.with_input(0, n.given[0][None]).right[0][0]] if n.rank == 2 else n.right,
            needs="kernel_shape"),

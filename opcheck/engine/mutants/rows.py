@@ -14,18 +14,9 @@ from typing import Any, TypeAlias
 import ml_dtypes
 import numpy as np
 
-from opcheck.engine.mutants.mutant import (
-    BEYOND_FLOAT16,
-    DOUBLE,
-    FLOATS,
-    LONG,
-    SIGNED,
-    UNSIGNED,
-    Mutant,
-    faults,
-    faulty,
-    whole_vectors,
-)
+from opcheck.engine.mutants.arrays import whole_vectors
+from opcheck.engine.mutants.mutant import Mutant, faults, faulty
+from opcheck.engine.mutants.types import BEYOND_FLOAT16, DOUBLE, FLOATS, LONG, SIGNED, UNSIGNED
 from opcheck.numbers import FaultFunction, plain
 from opcheck.numbers.bounded.reductions import axes_of
 
@@ -91,11 +82,6 @@ def _left_out(value: float, kept: int, right: RowFunction, m: Matrix) -> Any:
     return found
 
 
-def _in_turn(dtype: Any, _: RowFunction, m: Matrix) -> Any:
-    """Added up one after the other in `dtype`."""
-    return np.add.accumulate(m.astype(dtype), axis=1)[:, -1].astype(m.dtype)
-
-
 _sum = partial(_along, methodcaller("sum", axis=1))
 
 SUMS: tuple[Mutant, ...] = faults(
@@ -123,7 +109,8 @@ SUMS: tuple[Mutant, ...] = faults(
        f"the sum left out what remains after the last whole vector of {width}",
        _of_first(whole_vectors(width))) for width in WIDTHS),
     *((f"sum_in_{np.dtype(dtype).name}", f"the sum was taken in {np.dtype(dtype).name}",
-       partial(_in_turn, dtype), only) for dtype, only in (
+       partial(lambda dtype, _, m: np.add.accumulate(m.astype(dtype), axis=1)[:, -1].astype(
+           m.dtype), dtype), only) for dtype, only in (
            (np.float16, None), (ml_dtypes.bfloat16, None), (np.float32, DOUBLE))),
 )  # fmt: skip
 
@@ -204,10 +191,6 @@ def _zeros_apart(least: float) -> RowChange:
     return _of(lambda m: m - np.where((m == 0) & np.signbit(m), least, 0.0))
 
 
-def _has_nan(m: Matrix) -> Any:
-    return np.isnan(m).any(axis=1)
-
-
 def _behind_nan(right: RowFunction, m: Matrix) -> Any:
     """Only elements after the last NaN of a row compete."""
     last, nan = m.shape[1] - 1, np.isnan(m)
@@ -223,21 +206,6 @@ def _without_nan(m: Matrix) -> Matrix:
 def _started(start: float, right: RowFunction, m: Matrix) -> Any:
     """A row whose numbers are not above `start` has no place."""
     return np.where(np.fmax.reduce(m, axis=1) > start, right(_without_nan(m)), -1)
-
-
-def _last_if_far(distance: int, right: RowFunction, m: Matrix) -> Any:
-    first, last = right(m), _last(right, m)
-    return np.where(last - first >= distance, last, first)
-
-
-def _zeros_in_tail(width: int, right: RowFunction, m: Matrix) -> Any:
-    """The last vector is filled up with zeros, which may win and are then cut off."""
-    return np.where((m.shape[1] % width > 0) & (_top(m) < 0), -1, right(m))
-
-
-def _index_in(dtype: Any, right: RowFunction, m: Matrix) -> Any:
-    rounded = right(m).astype(dtype).astype(np.float64)
-    return np.minimum(rounded, m.shape[1] - 1).astype(np.intp)
 
 
 def _carried_over(right: RowFunction, m: Matrix) -> Any:
@@ -275,9 +243,9 @@ PLACES: tuple[Mutant, ...] = faults(
     ("nan_skipped", "NaN was skipped", _of(_without_nan)),
     ("nan_leaves_its_row_empty",
      "a row with NaN stayed empty, as no element equals its maximum",
-     lambda right, m: np.where(_has_nan(m), -1, right(m))),
+     lambda right, m: np.where(np.isnan(m).any(axis=1), -1, right(m))),
     ("last_nan", "the last NaN of a row won",
-     lambda right, m: np.where(_has_nan(m), _last(right, m), right(m))),
+     lambda right, m: np.where(np.isnan(m).any(axis=1), _last(right, m), right(m))),
     ("starts_anew_behind_nan",
      "the maximum started anew behind each NaN, which no number is less than or equal to",
      _behind_nan),
@@ -308,7 +276,9 @@ PLACES: tuple[Mutant, ...] = faults(
           ("more_than_1024", "more than 1,024", range(1025, sys.maxsize)))),
     *((f"last_of_ties_{distance}_apart",
        f"of equal maxima {distance} or more elements apart the last won",
-       partial(_last_if_far, distance)) for distance in GROUPS[:-1]),
+       partial(lambda distance, right, m: np.where(
+           (last := _last(right, m)) - right(m) >= distance, last, right(m)), distance))
+      for distance in GROUPS[:-1]),
     *((f"later_block_of_{width}",
        f"blocks of {width} elements had their first maximum each, of which the last won",
        _in_blocks(width)) for width in (1024, *GROUPS[:-1])),
@@ -323,14 +293,17 @@ PLACES: tuple[Mutant, ...] = faults(
            f"what is left of a row after the last whole vector of {width} was not looked at",
            _of_first(whole_vectors(width))),
           ("zero", f"rows were filled up to whole vectors of {width} with zeros, which won",
-           partial(_zeros_in_tail, width)))),
+           partial(lambda width, right, m: np.where(
+               (m.shape[1] % width > 0) & (_top(m) < 0), -1, right(m)), width)))),
     *((f"row_stops_at_{stop}", f"only the first {stop} elements of a row were looked at",
        _of_first(partial(min, stop))) for stop in (1024, 256)),
     *((f"argmax_in_{bits}_bits", f"the place of the maximum in its row had {bits} bits",
        _in_bits(bits)) for bits in (16, 8, 7, 4)),
     *((f"argmax_in_{np.dtype(dtype).name}",
        f"the place of the maximum in its row was kept in {np.dtype(dtype).name}",
-       partial(_index_in, dtype)) for dtype in (np.float16, ml_dtypes.bfloat16)),
+       partial(lambda dtype, right, m: np.minimum(
+           right(m).astype(dtype).astype(np.intp), m.shape[1] - 1), dtype))
+      for dtype in (np.float16, ml_dtypes.bfloat16)),
     ("last_element_forgotten", "the last element of a row was not looked at",
      _of_first(_but_one)),
     ("first_element_forgotten", "the first element of a row was not looked at",

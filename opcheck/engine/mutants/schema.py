@@ -14,7 +14,6 @@ import numpy as np
 from opcheck import dtypes, opset
 from opcheck.engine.mutants import axes
 from opcheck.engine.mutants.mutant import (
-    DOUBLE,
     Accepting,
     AnswerFunction,
     Mutant,
@@ -23,6 +22,7 @@ from opcheck.engine.mutants.mutant import (
     refusing,
     rereading,
 )
+from opcheck.engine.mutants.types import DOUBLE
 from opcheck.engine.node import Node
 from opcheck.engine.operators import Formula, Operator
 from opcheck.errors import InvalidNode
@@ -148,17 +148,8 @@ def _of_type(attribute: Attribute) -> Iterator[Mutant]:
         yield Mutant(name.format(attribute.name), text.format(attribute.name), answer, "", *only)
 
 
-def _whole(change: Callable[[float], int], value: float) -> float:
-    return float(change(value) or 1) if math.isfinite(value) else value
-
-
 def _in_32_bits(value: int) -> int:
     return (value + 2**31) % 2**32 - 2**31
-
-
-def _lengths(node: Node) -> range:
-    """Return the lengths that an operator's lists may have on a tensor of this rank."""
-    return range(1, 2 * node.rank + 1)
 
 
 def _with_entry(place: int, others: EntryReading, values: Any, node: Node) -> Sequence[Any]:
@@ -167,12 +158,6 @@ def _with_entry(place: int, others: EntryReading, values: Any, node: Node) -> Se
         return [values]
     at = place % len(values)
     return [(*values[:at], other, *values[at + 1 :]) for other in others(values, at)]
-
-
-def _whole_alone(value: float) -> float:
-    if value % 1 != 0:
-        raise InvalidNode("not supported")
-    return value
 
 
 _IS_0_OR_1 = "invalid_{}_is_0_or_1"
@@ -191,9 +176,11 @@ _BY_TYPE: Mapping[str, tuple[MutantRow, ...]] = {
          _read, lambda value: value or None, _ONE_TYPE),),
     "float": (
         *(("{}_" + word.replace(" ", "_"), f"{{}} was {word} to a whole number, but not to 0",
-           _read, partial(_whole, change))
+           _read, partial(lambda change, value: float(change(value) or 1) if math.isfinite(
+               value) else value, change))
           for word, change in (("cut off", math.trunc), ("rounded", round))),
-        ("refuses_fractions_of_{}", "a fractional {} was not supported", _read, _whole_alone),
+        ("refuses_fractions_of_{}", "a fractional {} was not supported",
+         _one_of, lambda value, node: [] if value % 1 else [value]),
         (_IS_0_OR_1, _0_OR_1, _repaired, lambda value, node: (0.0, 1.0))),
     "string": (
         ("{}_in_any_case", "{} was read in lower case too",
@@ -211,7 +198,8 @@ _BY_TYPE: Mapping[str, tuple[MutantRow, ...]] = {
         ("{}_of_any_length",
          "what {} had too much was cut off, and what it lacked filled up with 0 or 1",
          _repaired, lambda v, node: (
-             (*v, *repeat(fill, n))[:n] for n in _lengths(node) for fill in (0, 1)))),
+             (*v, *repeat(fill, n))[:n]
+             for n in range(1, 2 * node.rank + 1) for fill in (0, 1)))),
     "ints for each axis": (
         ("{}_first_for_all", "the first of {} served for all", _read, lambda v: v[:1] * len(v)),
         *((f"{{}}_entry_{i}_{word}".replace("-", "minus_"),
@@ -221,7 +209,8 @@ _BY_TYPE: Mapping[str, tuple[MutantRow, ...]] = {
               ("as_next", "the next", lambda v, at: [v[(at + 1) % len(v)]]),
               ("as_default", "0, or 1 if that is illegal", lambda v, at: [0, 1]))),
         ("{}_repeated", "too few {} were accepted, and served again for the other axes",
-         _repaired, lambda v, node: ((*v * n,)[:n] for n in _lengths(node) if v and n > len(v))),
+         _repaired, lambda v, node: (
+             (*v * n,)[:n] for n in range(len(v) + 1, 2 * node.rank + 1) if v)),
         ("{}_clamped", "{} that are too small were taken for the least that is legal",
          _repaired, lambda v, node: (tuple(max(least, i) for i in v) for least in (0, 1)))),
 }  # fmt: skip
@@ -318,7 +307,8 @@ def _at_the_first(later: Sequence[Schema], node: Node) -> Sequence[Any]:
 def _of_inputs(schema: Schema) -> Iterator[Mutant]:
     fixed = [(place, p) for place, p in enumerate(schema.inputs) if p.option != "variadic"]
     orders: list[tuple[str, str, InputOrder]] = [
-        (f"input_{p.name}_ignored", f"the input {p.name} was ignored", partial(_without, place))
+        (f"input_{p.name}_ignored", f"the input {p.name} was ignored",
+         partial(lambda n, inputs: (*inputs[:n], None, *inputs[n + 1 :])[: len(inputs)], place))
         for place, p in fixed if p.option == "optional"
     ]  # fmt: skip
     orders += [
@@ -336,10 +326,6 @@ def _of_inputs(schema: Schema) -> Iterator[Mutant]:
     for name, text, order in orders:
         fed = partial(lambda order, node: replace(node, inputs=order(node.inputs)), order)
         yield rereading(name, text, fed)
-
-
-def _without(place: int, inputs: Inputs) -> Inputs:
-    return (*inputs[:place], None, *inputs[place + 1 :])[: len(inputs)]
 
 
 def _exchanged(place: int, other: int, inputs: Inputs) -> Inputs:

@@ -13,8 +13,10 @@ import numpy as np
 from opcheck import dtypes
 from opcheck.dtypes import DTYPES
 from opcheck.engine.evaluate import Expected, exactly
+from opcheck.engine.mutants.arrays import blank, floating, through, whole_vectors
 from opcheck.engine.mutants.elements import cut_off, cut_to_bits
-from opcheck.engine.mutants.mutant import (
+from opcheck.engine.mutants.mutant import Accepting, Mutant, Only, refusing, rereading
+from opcheck.engine.mutants.types import (
     BEYOND_FLOAT16,
     COMPLEX,
     DOUBLE,
@@ -22,15 +24,6 @@ from opcheck.engine.mutants.mutant import (
     LONG,
     NUMBERS,
     REALS,
-    Accepting,
-    Mutant,
-    Only,
-    blank,
-    floating,
-    refusing,
-    rereading,
-    through,
-    whole_vectors,
 )
 from opcheck.engine.node import Node
 from opcheck.errors import InvalidNode
@@ -272,13 +265,14 @@ _VALUES: tuple[Mutant, ...] = (
            lambda s: s.encode()[:64].decode(errors="ignore")),
           ("stripped", "lost the spaces at their ends", str.strip),
           ("in_lower_case", "were turned to lower case", str.lower))),
-    *(of_input(f"complex_{name}", text, _of("complex", change), COMPLEX) for name, text, change in (
-        ("conjugated", "complex numbers were conjugated", np.conj),
-        ("real_part_alone", "imaginary parts were dropped", np.real),
-        ("parts_exchanged", "real and imaginary parts were exchanged",
-         lambda x: x.imag + 1j * x.real))),
-    of_input("complex_in_complex64", "complex numbers were narrowed to complex64",
-             _of("complex", through(np.complex64)), ("complex128",)),
+    *(of_input(f"complex_{name}", text, _of("complex", change), only)
+      for name, text, change, only in (
+          ("conjugated", "complex numbers were conjugated", np.conj, COMPLEX),
+          ("real_part_alone", "imaginary parts were dropped", np.real, COMPLEX),
+          ("parts_exchanged", "real and imaginary parts were exchanged",
+           lambda x: x.imag + 1j * x.real, COMPLEX),
+          ("in_complex64", "complex numbers were narrowed to complex64",
+           through(np.complex64), ("complex128",)))),
     of_output("negated", "every sign was turned",
               lambda out: out if out.dtype == np.bool_ else -out, NUMBERS),
     of_output("inverted", "every result was taken from 1",

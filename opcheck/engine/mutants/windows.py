@@ -51,14 +51,9 @@ class Axis(AxisWindows):
         return self.auto_pad == "SAME_LOWER"
 
     @property
-    def padded(self) -> bool:
-        """True if the padding is what pads say."""
-        return self.auto_pad == "NOTSET"
-
-    @property
     def hangs(self) -> bool:
         """True if a window may reach beyond the padding."""
-        return self.ceil and self.padded
+        return self.ceil and self.auto_pad == "NOTSET"
 
     def padding(self, size: int) -> int:
         """Return the total padding of SAME for an output of this size."""
@@ -159,14 +154,6 @@ def _faults(
     )
 
 
-def _reading(read: ArgumentReading) -> FaultFunction:
-    return of_windows(lambda asked, right: read(asked).windows())
-
-
-def _planning(plan: WindowChange) -> FaultFunction:
-    return of_windows(lambda asked, right: planned(right.outer, map(plan, right.axes)))
-
-
 def _accepting(legal_and_plan: tuple[ArgumentReading, Any]) -> FaultFunction:
     """Nodes that are `legal` once they are reread, by a plan of that, and of what is asked for."""
     legal, plan = legal_and_plan
@@ -223,7 +210,7 @@ def _for_each(old: str, new: str) -> ArgumentReading:
 _OTHER = {"SAME_UPPER": "SAME_LOWER", "SAME_LOWER": "SAME_UPPER"}
 
 READINGS = _faults(
-    _reading,
+    lambda read: of_windows(lambda asked, right: read(asked).windows()),
     ("strides_default_to_the_kernel", "strides, left out, were taken from kernel_shape",
      lambda a: replace(a, strides=a.strides or a.kernel_shape), "strides"),
     ("strides_are_the_kernel", "windows stood side by side, whatever strides said",
@@ -296,7 +283,7 @@ _whole_strides = where(
 )
 
 PLANS = _faults(
-    _planning,
+    lambda plan: of_windows(lambda asked, right: planned(right.outer, map(plan, right.axes))),
     ("last_window_missing", "the last window along each axis was left out",
      lambda a: replace(a, size=max(0, a.size - 1)), "kernel_shape"),
     ("windows_one_late", "every window began one element late",
@@ -396,9 +383,9 @@ def _none_fits(asked: Axis, legal: Axis) -> Axis:
 REFUSALS = _faults(
     _refusing,
     ("refuses_asymmetric_pads", "a pad unlike that at the other end was not supported",
-     lambda a: a.padded and a.begin != a.end, "pads"),
+     lambda a: a.auto_pad == "NOTSET" and a.begin != a.end, "pads"),
     ("refuses_pads_of_the_kernel", "a pad as large as the kernel was not supported",
-     lambda a: a.padded and max(a.begin, a.end) >= a.kernel, "pads"),
+     lambda a: a.auto_pad == "NOTSET" and max(a.begin, a.end) >= a.kernel, "pads"),
     ("refuses_kernels_of_1", "a kernel of a single element along an axis was not supported",
      lambda a: a.kernel == 1, "kernel_shape"),
     ("refuses_ceil_mode_beside_same", "ceil_mode beside auto_pad was not supported",

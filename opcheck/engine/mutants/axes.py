@@ -80,8 +80,7 @@ _READ: tuple[tuple[Any, ...], ...] = (
       for place, which in ((0, "first"), (-2, "last")) for rank in (4, 5)),
     ("shape_reversed", "the shape was read from the last axis to the first",
      lambda shape, axes: (shape[::-1], axes)),
-    ("whole_tensor", "the whole tensor was one row",
-     lambda shape, axes: ((1, -1), (1,)), INDEXED),
+    ("whole_tensor", "the whole tensor was one row", lambda shape, axes: ((1, -1), (1,)), INDEXED),
 )  # fmt: skip
 
 
@@ -122,71 +121,67 @@ class NamedAxes:
         for name, text, read, *unless in _READ:
             yield Mutant(name, text, partial(self._reshaped, read), unless=tuple(unless))
         # How many there are does not depend on the type: of blocks one type decides.
-        tails = ((1024, "blocks", ("float32",)), *((n, "vectors", None) for n in (16, 8, 4)))
-        yield from (
-            *(Mutant(f"tail_of_{width}_across_memory_missing",
-                     f"of rows across memory, what is left by whole {kind} of {width} was zero",
-                     partial(self._without_the_last_rows, width), only=only, unless=(_COERCED,))
-              for width, kind, only in tails),
-            Mutant("rows_side_by_side",
-                   "neighbours in a row were taken to lie side by side in memory",
-                   partial(self._reshaped, lambda s, axes: ((-1, prod(s[a] for a in axes)), (1,))),
-                   unless=(_COERCED,)),
-            Mutant("not_transposed_back",
-                   "the axis was moved to the end, and not back in the output",
-                   self._not_transposed_back, unless=(_COERCED,)),
-            Mutant("argmax_in_8_bits_across_memory",
-                   "where rows lie across memory, the place of the maximum in its row had 8 bits",
-                   faulty_where(lambda n: n.is_legal and prod(self._beside(n)) > 1, "argmax",
-                                rows.IN_8_BITS), "argmax", unless=(_COERCED,)),
-            Mutant("last_of_ties_beyond_four_axes",
-                   "with more than four axes the last of equal maxima won",
-                   faulty_where(lambda n: n.rank > 4, "argmax", rows.LAST_OF_TIES), "argmax"),
-        )  # fmt: skip
+        for width, kind, only in ((1024, "blocks", ("float32",)), (16, "vectors", None),
+                                  (8, "vectors", None), (4, "vectors", None)):  # fmt: skip
+            text = f"of rows across memory, what is left by whole {kind} of {width} was zero"
+            yield Mutant(f"tail_of_{width}_across_memory_missing", text,
+                         partial(self._without_the_last_rows, width), only=only,
+                         unless=(_COERCED,))  # fmt: skip
+        for name, text, answer, primitive in (
+            ("rows_side_by_side", "neighbours in a row were taken to lie side by side in memory",
+             partial(self._reshaped, lambda s, axes: ((-1, prod(s[a] for a in axes)), (1,))), ""),
+            ("not_transposed_back", "the axis was moved to the end, and not back in the output",
+             self._not_transposed_back, ""),
+            ("argmax_in_8_bits_across_memory",
+             "where rows lie across memory, the place of the maximum in its row had 8 bits",
+             faulty_where(lambda n: n.is_legal and prod(self._beside(n)) > 1, "argmax",
+                          rows.IN_8_BITS), "argmax"),
+        ):  # fmt: skip
+            yield Mutant(name, text, answer, primitive, unless=(_COERCED,))
+        text = "with more than four axes the last of equal maxima won"
+        answer = faulty_where(lambda n: n.rank > 4, "argmax", rows.LAST_OF_TIES)
+        yield Mutant("last_of_ties_beyond_four_axes", text, answer, "argmax")
 
     def _of_one(self) -> Iterator[Mutant]:
         """Those of a single axis."""
-        yield from (
-            rereading("negative_axis_off_by_one",
-                      "negative axes were counted from -2, so that -2 was taken for the last one",
-                      partial(self._stated, lambda axis, r: axis if axis >= -1 else axis + 1),
-                      primitive=_FROM_THE_BACK),
-            rereading("minus_sign_ignored", "the minus sign of a negative axis was ignored",
-                      partial(self._stated, lambda axis, r: abs(axis)), primitive=_FROM_THE_BACK),
-            rereading("negative_axis_after_squeezing",
-                      "the last axes of one element were dropped before a negative axis was "
-                      "counted", self._squeezed_first, primitive=_FROM_THE_BACK),
-            Mutant("axis_of_vector_as_of_a_matrix",
-                   "a vector, taken for a matrix of one row, had the range of a matrix's axis",
-                   Accepting(lambda n: self._stated(
-                       lambda axis, r: 0 if r == 1 and -2 <= axis < 2 else axis, n).right),
-                   _FROM_THE_BACK),
-            refusing("refuses_negative_axes", "negative axes were refused",
-                     lambda n: self.name in n.attrs and self.stated(n)[0] < 0,
-                     primitive=_FROM_THE_BACK),
-            Mutant("left_coerced",
-                   "the output kept the two dimensions that the input was coerced to",
-                   lambda n: [out.reshape(matrix_of(out.shape, self.found(n)[0]))
-                              for out in n.right], _COERCED),
-            Mutant("coercion_without_the_last_axis",
-                   "the rows of the matrix that the input was coerced to lacked the last axis",
-                   self._without_the_last, _COERCED),
-            Mutant("axis_of_empty_tensor_unchecked",
-                   "an empty tensor was returned before its axis was checked",
-                   Accepting(lambda n: (
-                       self.taking(n, (0,)) if n.rank and not n.given[0].size else n).right)),
-            Mutant("rank_0_is_a_vector", "a tensor of rank 0 was taken for a vector",
-                   Accepting(self._rank_0)),
-            Mutant("out_of_range_is_no_axis", "an axis out of range made a row of every element",
-                   Accepting(lambda n: self._read_as(
-                       n, (*(shape := n.given[0].shape), 1), (n.rank,), repeat(shape)
-                   ) if n.rank else n.right)),
-            Mutant("rank_5_coerced",
-                   "the input was coerced to two dimensions where it has more than four",
-                   partial(self._reshaped, lambda shape, axes: (
-                       (matrix_of(shape, axes[0]), (1,)) if len(shape) > 4 else (shape, axes))),
-                   unless=(_COERCED, INDEXED)),
-        )  # fmt: skip
+        for name, text, read in (
+            ("negative_axis_off_by_one",
+             "negative axes were counted from -2, so that -2 was taken for the last one",
+             partial(self._stated, lambda axis, r: axis if axis >= -1 else axis + 1)),
+            ("minus_sign_ignored", "the minus sign of a negative axis was ignored",
+             partial(self._stated, lambda axis, r: abs(axis))),
+            ("negative_axis_after_squeezing",
+             "the last axes of one element were dropped before a negative axis was counted",
+             self._squeezed_first),
+        ):  # fmt: skip
+            yield rereading(name, text, read, primitive=_FROM_THE_BACK)
+        text = "a vector, taken for a matrix of one row, had the range of a matrix's axis"
+        yield Mutant("axis_of_vector_as_of_a_matrix", text, Accepting(lambda n: self._stated(
+            lambda axis, r: 0 if r == 1 and -2 <= axis < 2 else axis, n).right),
+            _FROM_THE_BACK)  # fmt: skip
+        yield refusing("refuses_negative_axes", "negative axes were refused",
+                       lambda n: self.name in n.attrs and self.stated(n)[0] < 0,
+                       primitive=_FROM_THE_BACK)  # fmt: skip
+        text = "the output kept the two dimensions that the input was coerced to"
+        yield Mutant("left_coerced", text, lambda n: [
+            out.reshape(matrix_of(out.shape, self.found(n)[0])) for out in n.right
+        ], _COERCED)  # fmt: skip
+        text = "the rows of the matrix that the input was coerced to lacked the last axis"
+        yield Mutant("coercion_without_the_last_axis", text, self._without_the_last, _COERCED)
+        for name, text, answer in (
+            ("axis_of_empty_tensor_unchecked",
+             "an empty tensor was returned before its axis was checked", lambda n: (
+                 self.taking(n, (0,)) if n.rank and not n.given[0].size else n).right),
+            ("rank_0_is_a_vector", "a tensor of rank 0 was taken for a vector", self._rank_0),
+            ("out_of_range_is_no_axis", "an axis out of range made a row of every element",
+             lambda n: self._read_as(n, (*(own := n.given[0].shape), 1), (n.rank,), repeat(own))
+             if n.rank else n.right),
+        ):  # fmt: skip
+            yield Mutant(name, text, Accepting(answer))
+        text = "the input was coerced to two dimensions where it has more than four"
+        yield Mutant("rank_5_coerced", text, partial(self._reshaped, lambda shape, axes: (
+            (matrix_of(shape, axes[0]), (1,)) if len(shape) > 4 else (shape, axes))),
+            unless=(_COERCED, INDEXED))  # fmt: skip
         if isinstance(self.default, int) and self.default > 0:
             text = "a missing axis was taken for the last one where the default is out of range"
             yield Mutant("default_axis_kept_in_range", text, Accepting(
@@ -210,13 +205,11 @@ class NamedAxes:
 
     def _squeezed_first(self, node: Node) -> Node:
         """A negative axis, counted from the end of what is left without the last axes of one."""
+        if self.name not in node.attrs:
+            return node
         long = (place for place, size in enumerate(node.given[0].shape) if size != 1)
         end = max(long, default=0) + 1
-        return (
-            node
-            if self.name not in node.attrs
-            else self._stated(lambda axis, r: max(axis + end, 0) if -r <= axis < 0 else axis, node)
-        )
+        return self._stated(lambda axis, r: max(axis + end, 0) if -r <= axis < 0 else axis, node)
 
     def _read_as(
         self, node: Node, shape: Sequence[int], axes: Sequence[int], shapes: Iterable[Sequence[int]]
@@ -310,13 +303,11 @@ FAULTS: tuple[Mutant, ...] = (
         ("index_in_int16", "indices were cut down to 16 bits", through(np.int16)),
         ("minus_sign_of_index_ignored", "the minus sign of a negative index was ignored",
          lambda i, n: np.abs(i)),
-        ("negative_index_is_0", "negative indices were taken for 0",
-         lambda i, n: np.maximum(i, 0)),
+        ("negative_index_is_0", "negative indices were taken for 0", lambda i, n: np.maximum(i, 0)),
         ("negative_index_off_by_one",
          "negative indices were counted from 0, which stood for the last",
          lambda i, n: np.where((i < 0) & (i > -n), i - 1, i)),
-        ("negative_index_unsigned",
-         "negative indices were read as unsigned numbers, and refused",
+        ("negative_index_unsigned", "negative indices were read as unsigned numbers, and refused",
          lambda i, n: np.where(i < 0, n, i)),
         ("lowest_index_refused", "the index that counts from the back to the first was refused",
          lambda i, n: np.where(i == -n, n, i)),
@@ -326,7 +317,6 @@ FAULTS: tuple[Mutant, ...] = (
         _COERCED, lambda at: lambda original, shape, axis: original(shape, at(axis)),
         ("coercion_one_axis_long", f"{_AT} one axis before the right one",
          lambda axis: max(axis - 1, 0)),
-        ("coercion_one_axis_short", f"{_AT} behind the axis, not before it",
-         lambda axis: axis + 1),
+        ("coercion_one_axis_short", f"{_AT} behind the axis, not before it", lambda axis: axis + 1),
     ),
 )  # fmt: skip

@@ -64,12 +64,8 @@ def _saturated(_: Any, x: Array, right: Array, dtype: DType) -> Any:
     return np.array(ends, dtype.numpy).reshape(x.shape)
 
 
-def _of_truth(function: Callable[[Array], Any]) -> CastChange:
-    return _between(("", "bool"), lambda cast, x, right, dtype: function(x))
-
-
 _FLOATS, _INTS = ("float", "float"), ("int", "int")
-_TO_FLOAT, _TO_INT = ("", "float"), ("", "int")
+_TO_FLOAT, _TO_INT, _TO_BOOL = ("", "float"), ("", "int"), ("", "bool")
 
 FAULTS: tuple[Mutant, ...] = faults(
     "cast_to", _cast,
@@ -102,16 +98,16 @@ FAULTS: tuple[Mutant, ...] = faults(
            ("rint", "rounded", np.rint), ("floor", "rounded down", np.floor),
            ("ceil", "rounded up", np.ceil))),
     ("cast_fractions_to_false", "numbers between -1 and 1 were cast to false",
-     _of_truth(lambda x: np.trunc(x.astype(np.float64)) != 0), FLOATS),
-    ("cast_nan_to_false", "NaN was cast to false", _of_truth(lambda x: (x != 0) & (x == x)),
-     FLOATS),
-    ("cast_negative_to_false", "negative numbers were cast to false", _of_truth(
-        lambda x: x > 0), (*FLOATS, *SIGNED)),
+     _between(_TO_BOOL, lambda cast, x, *_: np.trunc(x.astype(np.float64)) != 0), FLOATS),
+    ("cast_nan_to_false", "NaN was cast to false",
+     _between(_TO_BOOL, lambda cast, x, *_: (x != 0) & (x == x)), FLOATS),
+    ("cast_negative_to_false", "negative numbers were cast to false",
+     _between(_TO_BOOL, lambda cast, x, *_: x > 0), (*FLOATS, *SIGNED)),
     ("cast_to_bool_by_8_bits", "of an integer the lowest 8 bits were cast to bool",
-     _of_truth(lambda x: (x & x.dtype.type(0xFF)) != 0), tuple(
+     _between(_TO_BOOL, lambda cast, x, *_: (x & x.dtype.type(0xFF)) != 0), tuple(
          name for name in _INTEGERS if not name.endswith("t8"))),
     ("cast_to_bool_by_1_bit", "of an integer the lowest bit was cast to bool",
-     _of_truth(lambda x: (x & x.dtype.type(1)) != 0), _INTEGERS),
+     _between(_TO_BOOL, lambda cast, x, *_: (x & x.dtype.type(1)) != 0), _INTEGERS),
     ("cast_of_the_other_sign", "signed integers were read as unsigned, and unsigned as signed",
      lambda cast, x, right, dtype: cast(
          x.view(f"{'i' if x.dtype.kind == 'u' else 'u'}{x.dtype.itemsize}"), dtype), _INTEGERS),

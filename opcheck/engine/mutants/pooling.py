@@ -1,6 +1,6 @@
 """Mutants of what lies in windows: of padding, of sums over windows, of pooled tensors."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from math import prod
@@ -192,8 +192,8 @@ def _axes(node: Node) -> Sequence[of.Axis]:
     return seen
 
 
-def _padded(pad: Callable[[Array, Sequence[Any]], Array], node: Node) -> Node:
-    """The input is padded so before, with what it is padded by; the windows stay where they are."""
+def _padded(how: Callable[[Array], Mapping[str, Any]], node: Node) -> Node:
+    """The input is padded before, by `how` NumPy is to do it; the windows stay where they are."""
     x = node.inputs[0]
     if not node.is_legal or x is None or not x.size:
         return node
@@ -203,12 +203,7 @@ def _padded(pad: Callable[[Array, Sequence[Any]], Array], node: Node) -> Node:
     total = prod(n + low + high for n, (low, high) in zip(x.shape, widths, strict=False))
     if not any(map(any, widths)) or total > _PADDED:
         return node
-    return node.with_attrs(pads=None, auto_pad=None).with_input(0, pad(x, widths))
-
-
-def _filled(value: Callable[[np.dtype[Any]], Any]) -> Callable[[Node], Node]:
-    return partial(_padded, lambda x, widths: np.pad(
-        x, widths, constant_values=x.dtype.type(value(x.dtype))))  # fmt: skip
+    return node.with_attrs(pads=None, auto_pad=None).with_input(0, np.pad(x, widths, **how(x)))
 
 
 def _reading_on(node: Node) -> Node:
@@ -236,12 +231,9 @@ def _reading_on_if_dilated(node: Node) -> Sequence[Any]:
 
 def _tail_of_the_first_batch(node: Node) -> Sequence[Any]:
     (out,) = node.right
-    tail = out.shape[1] // _BLOCK * _BLOCK
-    if len(out) < 2 or tail in (0, out.shape[1]):
-        return (out,)
-    wrong = out.copy()
-    wrong[1:, tail:] = out[0, tail:]
-    return (wrong,)
+    wrong, whole = out.copy(), whole_vectors(_BLOCK)(out.shape[1])
+    wrong[1:, whole:] = out[:1, whole:]
+    return [wrong]
 
 
 MUTANTS: tuple[Mutant, ...] = (
@@ -250,16 +242,17 @@ MUTANTS: tuple[Mutant, ...] = (
          lambda n: n.with_attrs(pads=None) if "auto_pad" in n.attrs else n, "auto_pad"),
         ("pads_ignored_in_constants",
          "pads were ignored where the input was a constant of the model",
-         lambda n: n.with_attrs(pads=None) if n.constant else n, "pads"),
-        ("padding_is_one", "padding held ones", _filled(lambda dtype: 1), "pads"),
+         lambda n: n.with_attrs(pads=None) if n.constant else n, "pads"))),
+    *(rereading(name, text, partial(_padded, how), needs="pads") for name, text, how in (
+        ("padding_is_one", "padding held ones", lambda x: {"constant_values": 1}),
         ("padding_is_minus_infinity", "padding held -inf, as for a maximum",
-         _filled(lambda dtype: -np.inf), "pads"),
+         lambda x: {"constant_values": -np.inf}),
         ("padding_is_the_lowest_number", "padding held the lowest finite number, as for a maximum",
-         _filled(lambda dtype: np.nextafter(dtype.type(-np.inf), dtype.type(0))), "pads"),
+         lambda x: {"constant_values": np.nextafter(x.dtype.type(-np.inf), x.dtype.type(0))}),
         ("padding_repeats_the_edge", "padding repeated the input's edge",
-         partial(_padded, partial(np.pad, mode="edge")), "pads"),
+         lambda x: {"mode": "edge"}),
         ("padding_wraps_around", "padding held what is at the other end of the axis",
-         partial(_padded, partial(np.pad, mode="wrap")), "pads"))),
+         lambda x: {"mode": "wrap"}))),
     Mutant("dilated_windows_read_into_the_next_row",
            "under a dilation, what follows in memory was read instead of the padding at a row's "
            "end", _reading_on_if_dilated, needs="dilations"),

@@ -71,7 +71,6 @@ def _but_one(length: int) -> int:
 
 
 def _but_the_first(m: Matrix) -> Matrix:
-    """All columns but the first; of a single one, that."""
     return m[:, m.shape[1] - _but_one(m.shape[1]) :]
 
 
@@ -166,11 +165,6 @@ def _in_order(key: Callable[[Any], Any]) -> RowChange:
 _last = _in_order(np.negative)
 
 
-def _in_blocks(width: int) -> RowChange:
-    """Blocks of `width` elements find their first maxima; among equal ones the last block wins."""
-    return _in_order(lambda at: -(at // width))
-
-
 def _last_in_rows_of(lengths: range) -> RowChange:
     """In rows of some lengths the last of equals wins."""
     return lambda right, m: _last(right, m) if m.shape[1] in lengths else right(m)
@@ -181,14 +175,8 @@ def _in_bits(bits: int) -> RowChange:
     return lambda right, m: right(m) % (1 << bits)
 
 
-def _bits_as(kind: str) -> RowChange:
-    """Elements are compared by their bits, as integers of NumPy's `kind`."""
-    return _of(lambda m: m.view(f"{kind}{m.dtype.itemsize}"))
-
-
-def _zeros_apart(least: float) -> RowChange:
-    """-0 is less than +0 by `least`."""
-    return _of(lambda m: m - np.where((m == 0) & np.signbit(m), least, 0.0))
+def _without_nan(m: Matrix) -> Matrix:
+    return np.where(np.isnan(m), -np.inf, m)
 
 
 def _behind_nan(right: RowFunction, m: Matrix) -> Any:
@@ -197,10 +185,6 @@ def _behind_nan(right: RowFunction, m: Matrix) -> Any:
     start = np.where(nan.any(axis=1), last + 1 - nan[:, ::-1].argmax(axis=1), 0)
     behind = np.where(np.arange(last + 1) >= start[:, None], m, -np.inf)
     return np.maximum(right(behind), np.minimum(start, last))
-
-
-def _without_nan(m: Matrix) -> Matrix:
-    return np.where(np.isnan(m), -np.inf, m)
 
 
 def _started(start: float, right: RowFunction, m: Matrix) -> Any:
@@ -231,7 +215,8 @@ def _argmax(change: RowChange) -> FaultFunction:
 
 PLACES: tuple[Mutant, ...] = faults(
     "argmax", _argmax,
-    ("zeros_apart", "-0 was less than +0", _zeros_apart(5e-324)),
+    ("zeros_apart", "-0 was less than +0",
+     _of(lambda m: m - np.where((m == 0) & np.signbit(m), 5e-324, 0.0))),
     ("infinity_is_nothing", "+inf was taken for -inf",
      _of(lambda m: np.where(np.isposinf(m), -np.inf, m))),
     ("softmax_first", "the maximum of the row's softmax was sought", _of(_softmax)),
@@ -241,8 +226,7 @@ PLACES: tuple[Mutant, ...] = faults(
            _along(_first, _of(lambda m: m.view(f"i{m.dtype.itemsize}").astype(np.float64)))),
     ("magnitudes", "the magnitudes were compared", _of(np.abs)),
     ("nan_skipped", "NaN was skipped", _of(_without_nan)),
-    ("nan_leaves_its_row_empty",
-     "a row with NaN stayed empty, as no element equals its maximum",
+    ("nan_leaves_its_row_empty", "a row with NaN stayed empty, as no element equals its maximum",
      lambda right, m: np.where(np.isnan(m).any(axis=1), -1, right(m))),
     ("last_nan", "the last NaN of a row won",
      lambda right, m: np.where(np.isnan(m).any(axis=1), _last(right, m), right(m))),
@@ -266,8 +250,7 @@ PLACES: tuple[Mutant, ...] = faults(
     ("last_of_ties", "the last of equal maxima won", _last),
     ("no_one_if_tied", "a row with several maxima stayed empty",
      lambda right, m: np.where(right(m) == _last(right, m), right(m), -1)),
-    ("nearly_equal",
-     "what numpy.isclose takes for the maximum was one, and the first of them won",
+    ("nearly_equal", "what numpy.isclose takes for the maximum was one, and the first of them won",
      _of(lambda m: np.where(np.isclose(m, _top(m)[:, None]), np.inf, m)), BEYOND_FLOAT16),
     # Rows that have a kernel of their own: a warp's, a block's, and one of several passes.
     *((f"last_of_ties_of_{name}", f"in rows of {words} elements the last of equal maxima won",
@@ -281,9 +264,10 @@ PLACES: tuple[Mutant, ...] = faults(
       for distance in GROUPS[:-1]),
     *((f"later_block_of_{width}",
        f"blocks of {width} elements had their first maximum each, of which the last won",
-       _in_blocks(width)) for width in (1024, *GROUPS[:-1])),
+       _in_order(partial(lambda width, at: -(at // width), width)))
+      for width in (1024, *GROUPS[:-1])),
     ("later_half", "both halves of a row had their first maximum, of which the later won",
-     lambda right, m: _in_blocks(-(-m.shape[1] // 2))(right, m)),
+     _in_order(lambda at: -(at // -(-len(at) // 2)))),
     *((f"lowest_of_{width}_lanes",
        f"each of {width} lanes had its first maximum, of which the lowest lane's won",
        _in_order(partial(lambda width, at: at % width, width))) for width in GROUPS),
@@ -304,8 +288,7 @@ PLACES: tuple[Mutant, ...] = faults(
        partial(lambda dtype, right, m: np.minimum(
            right(m).astype(dtype).astype(np.intp), m.shape[1] - 1), dtype))
       for dtype in (np.float16, ml_dtypes.bfloat16)),
-    ("last_element_forgotten", "the last element of a row was not looked at",
-     _of_first(_but_one)),
+    ("last_element_forgotten", "the last element of a row was not looked at", _of_first(_but_one)),
     ("first_element_forgotten", "the first element of a row was not looked at",
      lambda right, m: right(_but_the_first(m)) + (m.shape[1] > 1)),
     ("minimum", "the minimum won", _of(np.negative)),
@@ -373,11 +356,12 @@ TOPS: tuple[Mutant, ...] = faults(
            "the largest were taken for the smallest, and the other way round",
            lambda original, x, k, axis, largest: original(x, k, axis, not largest)),
     ("top_of_magnitudes", "magnitudes were compared", _of(np.abs), (*SIGNED, *FLOATS)),
-    ("top_zeros_apart", "-0 was less than +0", _zeros_apart(1e-30), FLOATS),
-    ("top_of_signed_bits", "elements were compared by their bits, as signed integers",
-     _bits_as("i"), (*FLOATS, *UNSIGNED)),
-    ("top_of_unsigned_bits", "elements were compared by their bits, as unsigned integers",
-     _bits_as("u"), (*FLOATS, *SIGNED)),
+    ("top_zeros_apart", "-0 was less than +0",
+     _of(lambda m: m - np.where((m == 0) & np.signbit(m), 1e-30, 0.0)), FLOATS),
+    *((f"top_of_{word}_bits", f"elements were compared by their bits, as {word} integers",
+       _of(partial(lambda kind, m: m.view(f"{kind}{m.dtype.itemsize}"), kind)), only)
+      for word, kind, only in (("signed", "i", (*FLOATS, *UNSIGNED)),
+                               ("unsigned", "u", (*FLOATS, *SIGNED)))),
     *((f"top_compared_in_{np.dtype(dtype).name}",
        f"elements were compared in {np.dtype(dtype).name}",
        _of(partial(np.asarray, dtype=dtype)), only) for dtype, only in (

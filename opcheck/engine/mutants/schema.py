@@ -29,15 +29,10 @@ from opcheck.errors import InvalidNode
 from opcheck.model import Array, OpVersion, Typed
 from opcheck.opset import Attribute, Schema
 
-#: A stated value of an attribute, read wrongly.
-AttributeReading: TypeAlias = Callable[[Any], Any]
 #: The values for which a stated one may be taken, the likeliest first.
 Readings: TypeAlias = Callable[[Any, Node], Iterable[Any]]
-
-EntryReading: TypeAlias = Callable[[Any, int], Sequence[int]]
-#: The inputs of a node, and others in their place.
+#: The inputs of a node.
 Inputs: TypeAlias = tuple[Array | None, ...]
-InputOrder: TypeAlias = Callable[[Inputs], Inputs]
 
 #: How a node is read does not depend on the type of its tensors, so that cases of one type decide.
 _ONE_TYPE = ("float32",)
@@ -76,7 +71,7 @@ def _one_of(name: str, readings: Readings) -> AnswerFunction:
     return answer
 
 
-def _read(name: str, change: AttributeReading) -> AnswerFunction:
+def _read(name: str, change: Callable[[Any], Any]) -> AnswerFunction:
     return _one_of(name, lambda value, node: [change(value)])
 
 
@@ -152,7 +147,7 @@ def _in_32_bits(value: int) -> int:
     return (value + 2**31) % 2**32 - 2**31
 
 
-def _with_entry(place: int, others: EntryReading, values: Any, node: Node) -> Sequence[Any]:
+def _with_entry(place: int, others: Callable[..., Any], values: Any, node: Node) -> Sequence[Any]:
     """Lists of three or more with other entries at a place, from the list and that place."""
     if len(values) < 3 or not -len(values) <= place < len(values):
         return [values]
@@ -306,7 +301,7 @@ def _at_the_first(later: Sequence[Schema], node: Node) -> Sequence[Any]:
 
 def _of_inputs(schema: Schema) -> Iterator[Mutant]:
     fixed = [(place, p) for place, p in enumerate(schema.inputs) if p.option != "variadic"]
-    orders: list[tuple[str, str, InputOrder]] = [
+    orders: list[tuple[str, str, Callable[[Inputs], Inputs]]] = [
         (f"input_{p.name}_ignored", f"the input {p.name} was ignored",
          partial(lambda n, inputs: (*inputs[:n], None, *inputs[n + 1 :])[: len(inputs)], place))
         for place, p in fixed if p.option == "optional"

@@ -203,10 +203,6 @@ def _two_axes(a: WindowArguments) -> WindowArguments:
     return replace(a, kernel_shape=[*a.kernel_shape[:2], *rest], strides=strides)
 
 
-def _for_each(old: str, new: str) -> ArgumentReading:
-    return lambda a: replace(a, auto_pad=a.auto_pad.replace(old, new))
-
-
 _OTHER = {"SAME_UPPER": "SAME_LOWER", "SAME_LOWER": "SAME_UPPER"}
 
 READINGS = _faults(
@@ -243,15 +239,15 @@ READINGS = _faults(
      lambda a: a if a.pads or a.auto_pad != "NOTSET" else replace(
          a, pads=[k // 2 for k in a.kernel_shape] * 2), "pads"),
     ("same_upper_is_lower", "SAME_UPPER put the odd one of padding at the beginning",
-     _for_each("UPPER", "LOWER"), "auto_pad"),
+     lambda a: replace(a, auto_pad=a.auto_pad.replace("UPPER", "LOWER")), "auto_pad"),
     ("same_lower_is_upper", "SAME_LOWER put the odd one of padding at the end",
-     _for_each("LOWER", "UPPER"), "auto_pad"),
+     lambda a: replace(a, auto_pad=a.auto_pad.replace("LOWER", "UPPER")), "auto_pad"),
     ("same_exchanged", "SAME_UPPER and SAME_LOWER were exchanged",
      lambda a: replace(a, auto_pad=_OTHER.get(a.auto_pad, a.auto_pad)), "auto_pad"),
     ("same_ignored", "SAME_UPPER and SAME_LOWER meant no padding",
      lambda a: replace(a, auto_pad="NOTSET") if a.auto_pad in _OTHER else a, "auto_pad"),
     ("valid_is_same", "VALID was taken for SAME_UPPER",
-     _for_each("VALID", "SAME_UPPER"), "auto_pad"),
+     lambda a: replace(a, auto_pad=a.auto_pad.replace("VALID", "SAME_UPPER")), "auto_pad"),
     ("always_rounded_up", "sizes were rounded up whatever ceil_mode said",
      lambda a: replace(a, ceil_mode=1), "kernel_shape"),
 )  # fmt: skip

@@ -81,7 +81,7 @@ def _made(op: OpVersion, operator: Operator) -> tuple[Mutant, ...]:
 def guards_of(op: OpVersion) -> tuple[Mutant, ...]:
     """The mutants of an operator version that are wrong only on one path of kernels.
 
-    They measure a suite. They are no causes of failures: what is wrong there is any answer.
+    They measure a suite, and name no cause of a failure: any wrong answer there looks like them.
     """
     operator = operator_of(op)
     return tuple(guards.guards(op, operator)) if operator else ()

@@ -8,6 +8,9 @@ import numpy as np
 from opcheck import dtypes
 from opcheck.model import Array
 
+#: Elements that a vector register or a warp holds.
+WIDTHS = (4, 8, 16, 32)
+
 
 def whole_vectors(width: int) -> Callable[[int], int]:
     """As many of the elements as fill vectors, of fewer than a vector's all."""

@@ -15,7 +15,7 @@ from opcheck.engine.mutants.types import BEYOND_FLOAT16, FLOATS, LONG, SIGNED
 from opcheck.model import Array
 from opcheck.numbers import FaultFunction
 
-#: What a cast makes, from a right cast, the array, what is right, and the dtype cast to.
+#: A wrong result, from a right cast, the array, the right result, and the dtype cast to.
 CastChange: TypeAlias = Callable[[Callable[..., Array], Array, Array, DType], Any]
 
 _INTEGERS = (*SIGNED, "uint8", "uint16", "uint32", "uint64")

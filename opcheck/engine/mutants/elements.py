@@ -9,7 +9,7 @@ import ml_dtypes
 import numpy as np
 
 from opcheck import numbers as xp
-from opcheck.engine.mutants.arrays import through, whole_vectors
+from opcheck.engine.mutants.arrays import WIDTHS, through, whole_vectors
 from opcheck.engine.mutants.mutant import Mutant, MutantRow, faults, faulty
 from opcheck.engine.mutants.types import BEYOND_FLOAT16, DOUBLE, LONG
 from opcheck.errors import InvalidNode
@@ -221,7 +221,7 @@ PRODUCTS: tuple[MutantRow, ...] = (
     ("products_added_in_float16", "products were added up in float16", _in_float16),
     *((f"products_left_over_by_{width}",
        f"what remained of the products after the last whole vector of {width} was left out",
-       partial(_first_products, whole_vectors(width))) for width in (4, 8, 16, 32)),
+       partial(_first_products, whole_vectors(width))) for width in WIDTHS),
     *((f"products_of_{count}_elements", f"only the first {count} products were added up",
        partial(_first_products, partial(min, count))) for count in (1024, 4096)),
 )  # fmt: skip

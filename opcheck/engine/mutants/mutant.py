@@ -65,7 +65,7 @@ class Mutant:
         of_form: It is about attributes of another type than declared, or that are not declared.
             Other mutants refuse such nodes.
         unbounded: It is about results out of range, which an operator with an upper end has not.
-        equivalent: Where no legal input tells it from the formula, and why; by version ("13"),
+        equivalent: Why no legal input distinguishes it from the formula; by version ("13"),
             dtype ("float32") or both ("13 float32").
         any_type: Cases of any one type decide about it in each version.
     """
@@ -122,8 +122,8 @@ def evaluated(
 ) -> AnswerFunction:
     """Answers of a wrong plain evaluation, and the right ones wherever it makes no difference.
 
-    The plain one rounds between operations, and may leave the range of its arithmetic there, which
-    is no part of what is wrong.
+    The plain one rounds between operations, and may leave the range of its arithmetic there. That
+    is no part of the mistake.
     """
 
     def answer(node: Node) -> Sequence[Any]:
@@ -192,7 +192,7 @@ def refusing(name: str, text: str, when: Callable[[Node], bool], **where: Any) -
 
 RunFunction: TypeAlias = Callable[[Sequence[Any]], Sequence[Any]]
 
-#: What comes of the right outputs of all runs, the last of which has these inputs.
+#: The outputs of a run, from the right outputs of all runs so far and the inputs of this one.
 Habit: TypeAlias = Callable[[list[list[Any]], Sequence[Any]], Sequence[Any]]
 
 
@@ -234,7 +234,7 @@ def _returns_its_only_buffer(runs: list[list[Any]], _: Any) -> Sequence[Any]:
     return runs[0]
 
 
-#: By what is seen of them: the second run alone, the first answer afterwards, or the input.
+#: By what shows them: the second run alone, the first answer afterwards, or the input.
 STATEFUL: tuple[StatefulMutant, ...] = (
     StatefulMutant("input_overwritten", "the input was overwritten", _overwrites_its_input),
     StatefulMutant("shared_buffer", "all runs answered in one buffer", _returns_its_only_buffer),

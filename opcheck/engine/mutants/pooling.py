@@ -69,8 +69,8 @@ def _kept(count: Callable[[int], int], windows: Windows, values: Any) -> Any:
 def _inside(windows: of.Asked) -> Any:
     """Count each window's elements that do not hang over the end of the padding."""
     padded = (
-        replace(axis, begin=0, length=max(1, axis.length + axis.begin + axis.end)
-                if axis.hangs else axis.span)
+        replace(axis, begin=0, length=axis.length + axis.begin + axis.end
+                if axis.hangs else max(1, axis.span))
         for axis in windows.axes
     )  # fmt: skip
     return np.maximum(1, Windows(windows.outer, tuple(padded)).terms)

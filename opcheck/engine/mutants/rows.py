@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 import ml_dtypes
 import numpy as np
 
-from opcheck.engine.mutants.arrays import whole_vectors
+from opcheck.engine.mutants.arrays import WIDTHS, whole_vectors
 from opcheck.engine.mutants.mutant import Mutant, faults, faulty
 from opcheck.engine.mutants.types import BEYOND_FLOAT16, DOUBLE, FLOATS, LONG, SIGNED, UNSIGNED
 from opcheck.numbers import FaultFunction, plain
@@ -26,8 +26,7 @@ RowFunction: TypeAlias = Callable[[Matrix], Any]
 #: What a fault makes of the right reduction and a matrix.
 RowChange: TypeAlias = Callable[[RowFunction, Matrix], Any]
 
-#: Elements of a vector register; of larger groups, down to a pair.
-WIDTHS = (4, 8, 16, 32)
+#: Elements of blocks and lanes, down to a pair, and of the vectors that leave a tail.
 GROUPS = (256, 128, 64, 32, 16, 8, 4, 2)
 TAILS = (128, 32, 16, 8, 4, 2)
 LOWEST = float(np.finfo(np.float32).min)

@@ -83,7 +83,7 @@ def _repaired(name: str, readings: Readings) -> AnswerFunction:
 def says_something(attribute: Attribute, node: Node) -> bool:
     """Return True for a node whose attribute departs from its default.
 
-    Of a list without a default, 0 or 1 along each axis says nothing.
+    For a list without a default, 0 or 1 along each axis is no departure.
     """
     neutral = {0, 1} if attribute.default is None else {attribute.default}
     value = node.attrs.get(attribute.name)

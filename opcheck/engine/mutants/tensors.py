@@ -13,7 +13,7 @@ import numpy as np
 from opcheck import dtypes
 from opcheck.dtypes import DTYPES
 from opcheck.engine.evaluate import Expected, exactly
-from opcheck.engine.mutants.arrays import blank, floating, through, whole_vectors
+from opcheck.engine.mutants.arrays import WIDTHS, blank, floating, through, whole_vectors
 from opcheck.engine.mutants.elements import cut_off, cut_to_bits
 from opcheck.engine.mutants.mutant import Accepting, Mutant, Only, refusing, rereading
 from opcheck.engine.mutants.types import (
@@ -29,8 +29,6 @@ from opcheck.engine.node import Node
 from opcheck.errors import InvalidNode
 from opcheck.model import Array
 
-#: Elements that a vector register or a warp holds.
-WIDTHS = (4, 8, 16, 32)
 _finfo: Any = ml_dtypes.finfo
 
 

@@ -1,6 +1,6 @@
 """Faults of windows: attributes that are read wrongly, and windows that are elsewhere.
 
-All pooling shares them. They keep to what is legal, but for those that accept what is not.
+All pooling shares them. They refuse illegal nodes, but for those that accept some.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def _up(a: int, b: int) -> int:
 
 @dataclass(frozen=True)
 class Axis(AxisWindows):
-    """The windows along one axis, and what is asked for beside."""
+    """The windows along one axis, with the arguments that they come from."""
 
     end: int
     auto_pad: str
@@ -64,7 +64,7 @@ class Axis(AxisWindows):
         return (self.length + padding - self.width) // self.stride + 1
 
     def planned(self, **changed: int) -> Axis:
-        """The windows where something else is asked for."""
+        """Return the windows for other arguments."""
         asked = {**vars(self), **changed}
         del asked["size"]
         return Axis(**{**asked, **vars(engine.windows_along(**asked))})
@@ -72,7 +72,7 @@ class Axis(AxisWindows):
 
 @dataclass(frozen=True)
 class Asked(Windows):
-    """Windows that know what is asked for."""
+    """Windows with the arguments that they come from."""
 
     axes: tuple[Axis, ...]
 
@@ -103,15 +103,15 @@ class WindowArguments:
         )
 
     def windows(self) -> Asked:
-        """The windows that are asked for; raises InvalidNode for what the text forbids."""
+        """Return the right windows; raises InvalidNode for what the text forbids."""
         return Asked(windows_of(**vars(self)).outer, self.axes)
 
 
-#: What is read in place of what is asked for.
+#: Other arguments in place of the given ones.
 ArgumentReading: TypeAlias = Callable[[WindowArguments], WindowArguments]
 #: The windows along an axis, in place of the right ones.
 WindowChange: TypeAlias = Callable[[Axis], Axis]
-#: The windows, from what is asked for and the right ones.
+#: Wrong windows, from the arguments and the right windows.
 WindowFault: TypeAlias = Callable[[WindowArguments, Asked], Windows]
 #: What is called where filters are a tensor, which has the kernel's sizes.
 _FILTERED = "bilinear"
@@ -155,7 +155,7 @@ def _faults(
 
 
 def _accepting(legal_and_plan: tuple[ArgumentReading, Any]) -> FaultFunction:
-    """Nodes that are `legal` once they are reread, by a plan of that, and of what is asked for."""
+    """Accept nodes that are legal once reread; the plan takes the given axes and the legal ones."""
     legal, plan = legal_and_plan
 
     def fault(_: Any, *arguments: Any) -> Windows:
@@ -392,7 +392,7 @@ REFUSALS = _faults(
      "auto_pad"),
 )  # fmt: skip
 
-#: What is reread, and the windows that there are then.
+#: A reading that may be legal, and the windows then, from the given axis and the legal one.
 ACCEPTED = _faults(
     _accepting,
     ("negative_pads_cut", "a negative pad cut elements off",

@@ -84,8 +84,9 @@ def _times(part: Callable[[of.Asked], Any]) -> SumsChange:
 def _half_before(axis: of.Axis) -> of.Axis:
     """Half of what hangs over the end is put before the input, and cut off behind it."""
     half = max(0, axis.span - axis.width - axis.room) // 2 if axis.hangs else 0
-    length = axis.length + min(0, axis.end - half)
-    return replace(axis, begin=axis.begin + half, length=length)
+    end = axis.end - half
+    length = axis.length + min(0, end)
+    return replace(axis, begin=axis.begin + half, length=length, end=max(0, end))
 
 
 def _nan_where(mask: SumsChange) -> SumsChange:

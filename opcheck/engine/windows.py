@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from math import prod
 from typing import Any, TypeAlias
 
@@ -262,11 +262,8 @@ def windows_of(
             raise InvalidNode(f"pads {list(pads)} and auto_pad {auto_pad}; allowed: one of them")
     padding = [0] * (2 * len(spatial)) if pads is None else pads
     begins, ends = padding[: len(spatial)], padding[len(spatial) :]
-    each = zip(spatial, kernel_shape, strides, dilations, begins, ends, strict=True)
-    axes = tuple(
-        windows_along(length, kernel, stride, dilation, begin, end, auto_pad, bool(ceil_mode))
-        for length, kernel, stride, dilation, begin, end in each
-    )
+    along = partial(windows_along, auto_pad=auto_pad, ceil=bool(ceil_mode))
+    axes = tuple(map(along, spatial, kernel_shape, strides, dilations, begins, ends))
     for n, axis in enumerate(axes):
         if axis.size < 0:
             raise InvalidNode(

@@ -12,14 +12,7 @@ from opcheck.engine.axes import matrix_of
 from opcheck.engine.evaluate import evaluate
 from opcheck.engine.mutants import rows
 from opcheck.engine.mutants.arrays import blank, through
-from opcheck.engine.mutants.mutant import (
-    Accepting,
-    Mutant,
-    faults,
-    faulty_where,
-    refusing,
-    rereading,
-)
+from opcheck.engine.mutants.mutant import Accepting, Mutant, faults, faulty_where, reading, refusing
 from opcheck.engine.node import Node
 from opcheck.numbers import FaultFunction
 from opcheck.opset import Attribute
@@ -115,7 +108,7 @@ class NamedAxes:
         for name, text, change in _OUTSIDE:
             yield Mutant(name, text, Accepting(partial(self._outside, change)))
         for name, text, change in _FOUND:
-            yield rereading(name, text, partial(self._found, change))
+            yield reading(name, text, partial(self._found, change))
         if not self.is_list:
             yield from self._of_one()
         for name, text, read, *unless in _READ:
@@ -154,7 +147,7 @@ class NamedAxes:
              "the last axes of one element were dropped before a negative axis was counted",
              self._squeezed_first),
         ):  # fmt: skip
-            yield rereading(name, text, read, primitive=_FROM_THE_BACK)
+            yield reading(name, text, read, primitive=_FROM_THE_BACK)
         text = "a vector, taken for a matrix of one row, had the range of a matrix's axis"
         yield Mutant("axis_of_vector_as_of_a_matrix", text, Accepting(lambda n: self._stated(
             lambda axis, r: 0 if r == 1 and -2 <= axis < 2 else axis, n).right),
@@ -180,7 +173,7 @@ class NamedAxes:
             yield Mutant(name, text, Accepting(answer))
         text = "the input was coerced to two dimensions where it has more than four"
         yield Mutant("rank_5_coerced", text, partial(self._reshaped, lambda shape, axes: (
-            (matrix_of(shape, axes[0]), (1,)) if len(shape) > 4 else (shape, axes))),
+            (matrix_of(shape, axes[0]), (1,)) if len(shape) > 4 and axes else (shape, axes))),
             unless=(_COERCED, INDEXED))  # fmt: skip
         if isinstance(self.default, int) and self.default > 0:
             text = "a missing axis was taken for the last one where the default is out of range"
@@ -274,8 +267,12 @@ def _by_the_first_axis(node: Node) -> Sequence[Any]:
     return evaluate(node, faults={INDEXED: counted})
 
 
-#: The fault of some paths alone.
-CLAMPED = _of_indices(lambda i, n: np.clip(i, -n, n - 1) if n else i)
+def _clamped(indices: Any, length: int) -> Any:
+    return np.clip(indices, -length, length - 1) if length else indices
+
+
+#: Wrong `elements_at` of some paths alone.
+CLAMPED = _of_indices(_clamped)
 
 _AT = "the input was coerced to two dimensions"
 
@@ -287,8 +284,7 @@ FAULTS: tuple[Mutant, ...] = (
         INDEXED, _of_indices,
         ("index_wraps", "an index out of range was taken modulo the length",
          lambda i, n: i % n if n else i),
-        ("index_clamped", "an index out of range was clamped to the nearest one",
-         lambda i, n: np.clip(i, -n, n - 1) if n else i),
+        ("index_clamped", "an index out of range was clamped to the nearest one", _clamped),
         ("index_at_the_end_taken", "an index one beyond the end was taken for the last one",
          lambda i, n: np.where(i == n, n - 1, i)),
         ("indices_unchecked_but_the_first", "no index was checked but the first one",

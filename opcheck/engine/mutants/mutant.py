@@ -174,7 +174,7 @@ def faults(
     return tuple(row if isinstance(row, Mutant) else mutant(*row) for row in rows)
 
 
-def rereading(name: str, text: str, read: Callable[[Node], Node], **where: Any) -> Mutant:
+def reading(name: str, text: str, read: Callable[[Node], Node], **where: Any) -> Mutant:
     """The right answer to another node than the one that is asked."""
     return Mutant(name, text, lambda node: read(node).right, **where)
 
@@ -187,7 +187,7 @@ def refusing(name: str, text: str, when: Callable[[Node], bool], **where: Any) -
             raise InvalidNode(text)
         return node
 
-    return rereading(name, text, read, **where)
+    return reading(name, text, read, **where)
 
 
 RunFunction: TypeAlias = Callable[[Sequence[Any]], Sequence[Any]]

@@ -12,7 +12,7 @@ import numpy as np
 from opcheck.engine.evaluate import evaluate
 from opcheck.engine.mutants import windows as of
 from opcheck.engine.mutants.arrays import through, whole_vectors
-from opcheck.engine.mutants.mutant import Mutant, MutantRow, faulty, refusing, rereading
+from opcheck.engine.mutants.mutant import Mutant, MutantRow, faulty, reading, refusing
 from opcheck.engine.node import Node
 from opcheck.engine.windows import AxisWindows, Windows
 from opcheck.model import Array
@@ -238,13 +238,13 @@ def _tail_of_the_first_batch(node: Node) -> Sequence[Any]:
 
 
 MUTANTS: tuple[Mutant, ...] = (
-    *(rereading(name, text, read, needs=needs) for name, text, read, needs in (
+    *(reading(name, text, read, needs=needs) for name, text, read, needs in (
         ("pads_ignored_beside_notset", "pads were ignored where auto_pad was stated to be NOTSET",
          lambda n: n.with_attrs(pads=None) if "auto_pad" in n.attrs else n, "auto_pad"),
         ("pads_ignored_in_constants",
          "pads were ignored where the input was a constant of the model",
          lambda n: n.with_attrs(pads=None) if n.constant else n, "pads"))),
-    *(rereading(name, text, partial(_padded, how), needs="pads") for name, text, how in (
+    *(reading(name, text, partial(_padded, how), needs="pads") for name, text, how in (
         ("padding_is_one", "padding held ones", lambda x: {"constant_values": 1}),
         ("padding_is_minus_infinity", "padding held -inf, as for a maximum",
          lambda x: {"constant_values": -np.inf}),
@@ -257,9 +257,9 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant("dilated_windows_read_into_the_next_row",
            "under a dilation, what follows in memory was read instead of the padding at a row's "
            "end", _reading_on_if_dilated, needs="dilations"),
-    rereading("reads_into_the_next_row",
-              "instead of the padding at the end of a row what follows in memory was read",
-              _reading_on, needs="pads"),
+    reading("reads_into_the_next_row",
+            "instead of the padding at the end of a row what follows in memory was read",
+            _reading_on, needs="pads"),
     Mutant("tail_channels_of_the_first_batch",
            f"channels left over by whole blocks of {_BLOCK} were those of the first batch in every",
            _tail_of_the_first_batch, needs="kernel_shape"),
@@ -269,14 +269,14 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant("rank_2_is_unbatched", "an input of two axes was taken for one without batches",
            lambda n: [n.with_input(0, n.given[0][None]).right[0][0]] if n.rank == 2 else n.right,
            needs="kernel_shape"),
-    rereading("kernel_defaults_to_the_extent", "kernel_shape, left out, was the whole input",
-              lambda n: n.with_attrs(**{"kernel_shape": n.given[0].shape[2:], **n.attrs}),
-              needs="kernel_shape"),
+    reading("kernel_defaults_to_the_extent", "kernel_shape, left out, was the whole input",
+            lambda n: n.with_attrs(**{"kernel_shape": n.given[0].shape[2:], **n.attrs}),
+            needs="kernel_shape"),
     refusing("refuses_one_spatial_axis", "a single spatial axis was not supported",
              lambda node: node.rank == 3, needs="kernel_shape"),
     refusing("refuses_four_spatial_axes", "a fourth spatial axis was not supported",
              lambda node: node.rank > 5, needs="kernel_shape"),
-    rereading("ceil_mode_stated_is_1", "ceil_mode was taken for 1 wherever it was stated",
-              lambda n: n.with_attrs(ceil_mode=1) if n.attrs.get("ceil_mode") == 0 else n,
-              needs="ceil_mode", only=("float32",)),
+    reading("ceil_mode_stated_is_1", "ceil_mode was taken for 1 wherever it was stated",
+            lambda n: n.with_attrs(ceil_mode=1) if n.attrs.get("ceil_mode") == 0 else n,
+            needs="ceil_mode", only=("float32",)),
 )  # fmt: skip

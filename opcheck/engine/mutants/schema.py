@@ -19,8 +19,8 @@ from opcheck.engine.mutants.mutant import (
     Mutant,
     MutantRow,
     evaluated,
+    reading,
     refusing,
-    rereading,
 )
 from opcheck.engine.mutants.types import DOUBLE
 from opcheck.engine.node import Node
@@ -110,7 +110,7 @@ def _of_any(attribute: Attribute, schemas: Iterable[Schema]) -> Iterator[Mutant]
         misread |= dict.fromkeys(near - misread.keys(), "")
     for value, which in misread.items():
         called = f"default_{name}_{value}".replace("-", "minus_")
-        yield rereading(
+        yield reading(
             called, f"a missing {name} was taken for {value}{which}",
             partial(lambda value, node: node.with_attrs(**{name: value, **node.attrs}), value),
         )  # fmt: skip
@@ -259,7 +259,7 @@ def _of_versions(
     for formula, since in reversed(distinct.items()):
         if formula is not known.formulas[op.since]:
             text = f"version {since} was computed, whatever the model's opset"
-            yield rereading(f"version_{since}_always", text, methodcaller("at", since))
+            yield reading(f"version_{since}_always", text, methodcaller("at", since))
     later = [schema for since, schema in versions.items() if since > op.since]
     own = versions[op.since]
     if any(schema.attributes.keys() - own.attributes.keys() for schema in later):
@@ -320,7 +320,7 @@ def _of_inputs(schema: Schema) -> Iterator[Mutant]:
         ]  # fmt: skip
     for name, text, order in orders:
         fed = partial(lambda order, node: replace(node, inputs=order(node.inputs)), order)
-        yield rereading(name, text, fed)
+        yield reading(name, text, fed)
 
 
 def _exchanged(place: int, other: int, inputs: Inputs) -> Inputs:

@@ -15,7 +15,7 @@ from opcheck.dtypes import DTYPES
 from opcheck.engine.evaluate import Expected, exactly
 from opcheck.engine.mutants.arrays import WIDTHS, blank, floating, through, whole_vectors
 from opcheck.engine.mutants.elements import cut_off, cut_to_bits
-from opcheck.engine.mutants.mutant import Accepting, Mutant, Only, refusing, rereading
+from opcheck.engine.mutants.mutant import Accepting, Mutant, Only, reading, refusing
 from opcheck.engine.mutants.types import (
     BEYOND_FLOAT16,
     COMPLEX,
@@ -41,7 +41,7 @@ def of_output(
 
 def of_input(name: str, text: str, change: Callable[[Array], Array], only: Only = None) -> Mutant:
     """The right answer to other inputs."""
-    return rereading(name, text, lambda node: node.with_inputs(change), only=only)
+    return reading(name, text, lambda node: node.with_inputs(change), only=only)
 
 
 def _only(index: Callable[[Array], Any]) -> Callable[[Array], Array]:
@@ -151,9 +151,9 @@ _LAYOUT: tuple[Mutant, ...] = (
               "left of them stayed zero",
               lambda out: _whole_quarters(out) if out.size >= 2048 else out),
     # How much is read does not depend on the type: one type decides.
-    *(rereading(f"axis_{axis}_read_up_to_1024".replace("-", "minus_"),
-                f"of more than 1,024 entries along axis {axis} the first 1,024 were read again",
-                partial(_read_again, axis), only=("float32",)) for axis in (0, 1, -1)),
+    *(reading(f"axis_{axis}_read_up_to_1024".replace("-", "minus_"),
+              f"of more than 1,024 entries along axis {axis} the first 1,024 were read again",
+              partial(_read_again, axis), only=("float32",)) for axis in (0, 1, -1)),
     of_output("index_in_8_bits", "an element's place in the tensor was kept in 8 bits",
               _taking(lambda place: place % (1 << 8))),
     Mutant("index_in_16_bits", "an element's place in a tensor was kept in 16 bits",

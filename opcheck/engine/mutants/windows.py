@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import repeat
 from operator import attrgetter
 from typing import Any, TypeAlias
 
@@ -94,13 +95,10 @@ class WindowArguments:
         """The windows along each spatial axis, which need not be legal."""
         n = len(self.shape) - 2
         ones, pads = [1] * n, self.pads or [0] * 2 * n
-        each = zip(self.shape[2:], self.kernel_shape, self.strides or ones, self.dilations or ones,
-                   pads[:n], pads[n:], strict=True)  # fmt: skip
-        ceil = bool(self.ceil_mode)
-        return tuple(
-            Axis(d, k, s, dilation, begin, 0, end, self.auto_pad, ceil).planned()
-            for d, k, s, dilation, begin, end in each
-        )
+        asked = map(Axis, self.shape[2:], self.kernel_shape, self.strides or ones,
+                    self.dilations or ones, pads[:n], repeat(0), pads[n:],
+                    repeat(self.auto_pad), repeat(bool(self.ceil_mode)))  # fmt: skip
+        return tuple(axis.planned() for axis in asked)
 
     def windows(self) -> Asked:
         """Return the right windows; raises InvalidNode for what the text forbids."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from math import prod
 from typing import Any, TypeAlias
 
@@ -261,28 +261,35 @@ def windows_of(
         if auto_pad != "NOTSET":
             raise InvalidNode(f"pads {list(pads)} and auto_pad {auto_pad}; allowed: one of them")
     padding = [0] * (2 * len(spatial)) if pads is None else pads
-    axes = []
-    for n, length in enumerate(spatial):
-        width = (kernel_shape[n] - 1) * dilations[n] + 1
-        begin, end = padding[n], padding[n + len(spatial)]
-        if auto_pad.startswith("SAME"):
-            size = _up(length, strides[n])
-            total = max(0, (size - 1) * strides[n] + width - length)
-            begin = total // 2 if auto_pad == "SAME_UPPER" else total - total // 2
-        else:
-            room = length + begin + end - width
-            up = ceil_mode and auto_pad == "NOTSET"
-            size = (_up(room, strides[n]) if up else room // strides[n]) + 1
-        if size < 0:
+    begins, ends = padding[: len(spatial)], padding[len(spatial) :]
+    along = partial(windows_along, auto_pad=auto_pad, ceil=bool(ceil_mode))
+    axes = tuple(map(along, spatial, kernel_shape, strides, dilations, begins, ends))
+    for n, axis in enumerate(axes):
+        if axis.size < 0:
             raise InvalidNode(
-                f"kernel_shape {list(kernel_shape)}: on spatial axis {n} the window is {width} "
-                f"wide and the output size {size}; allowed: 0 or more, with {length} elements "
-                f"and {begin + end} of padding"
+                f"kernel_shape {list(kernel_shape)}: on spatial axis {n} the window is "
+                f"{axis.width} wide and the output size {axis.size}; allowed: 0 or more, with "
+                f"{axis.length} elements and {begins[n] + ends[n]} of padding"
             )
-        axes.append(AxisWindows(length, kernel_shape[n], strides[n], dilations[n], begin, size))
-    windows = Windows((shape[0], shape[1]), tuple(axes))
+    windows = Windows((shape[0], shape[1]), axes)
     check_size(windows.shape)
     return windows
+
+
+def windows_along(
+    length: int, kernel: int, stride: int, dilation: int,
+    begin: int, end: int, auto_pad: str, ceil: bool,
+) -> AxisWindows:  # fmt: skip
+    """The windows along one axis; their size is below 0 where the text allows none."""
+    width = (kernel - 1) * dilation + 1
+    if auto_pad.startswith("SAME"):
+        size = _up(length, stride)
+        total = max(0, (size - 1) * stride + width - length)
+        begin = total // 2 if auto_pad == "SAME_UPPER" else total - total // 2
+    else:
+        room = length + begin + end - width
+        size = (_up(room, stride) if ceil and auto_pad == "NOTSET" else room // stride) + 1
+    return AxisWindows(length, kernel, stride, dilation, begin, size)
 
 
 def windows_apart(

@@ -16,7 +16,7 @@ from opcheck.engine.mutants import (
     tensors,
     windows,
 )
-from opcheck.engine.mutants.mutant import Mutant, evaluated
+from opcheck.engine.mutants.mutant import Accepting, Mutant, evaluated
 from opcheck.engine.node import operator_of
 from opcheck.engine.operators import Operator, OwnMutant, located
 from opcheck.errors import WrongOperator, meant
@@ -42,12 +42,9 @@ def mutants_of(op: OpVersion) -> tuple[Mutant, ...]:
         return ()
     found = _made(op, operator)
     if operator.argued.keys() - {one.name for one in found}:
-        versions = (replace(op, since=since) for since in operator.formulas)
-        names = {
-            one.name
-            for version in versions
-            for one in (*_made(version, operator), *guards_of(version))
-        }
+        versions = [replace(op, since=since) for since in operator.formulas]
+        every = (one for v in versions for one in (*_made(v, operator), *guards_of(v)))
+        names = {one.name for one in every}
         for name in operator.argued.keys() - names:
             wrong = f"{operator.name}: equivalent: there is no mutant {name!r}{meant(name, names)}"
             raise WrongOperator(f"{operator.argued[name]}: {wrong}")
@@ -56,23 +53,23 @@ def mutants_of(op: OpVersion) -> tuple[Mutant, ...]:
 
 def _made(op: OpVersion, operator: Operator) -> tuple[Mutant, ...]:
     attributes = opset.versions(op.domain, op.name)[op.since].attributes
-    own = (_own(one) for one in operator.mutants if one.since == op.since)
+    needed = {"", *attributes, *("*" for one in attributes.values() if not one.required)}
     general = (
         mutant
         for mutant in _GENERAL
         if not (mutant.rounded and operator.exact)
         and not (mutant.unbounded and operator.high is not None)
-        and mutant.needs
-        in {"", *attributes, *("*" * any(not one.required for one in attributes.values()))}
+        and mutant.needs in needed
     )
     found: dict[tuple[str, str], Mutant] = {}
+    own = [one for one in operator.mutants if one.since == op.since]
     made = tuple(schema.mutants(op, operator))
     names = {mutant.name for mutant in made}
-    for one in operator.mutants:
-        if one.since == op.since and one.name in names:
+    for one in own:
+        if one.name in names:
             wrong = f"{operator.name}: the schema makes a mutant {one.name!r} already"
             raise WrongOperator(f"{located(one.function)}: {wrong}")
-    for mutant in chain(own, made, general):
+    for mutant in chain(map(_own, own), made, general):
         # Its own takes the place of a general one of that name, as Softmax's `nan_skipped` does.
         if (mutant.name, "") not in found:
             argued = {**mutant.equivalent, **operator.equivalents.get(mutant.name, {})}
@@ -84,13 +81,13 @@ def _made(op: OpVersion, operator: Operator) -> tuple[Mutant, ...]:
 def guards_of(op: OpVersion) -> tuple[Mutant, ...]:
     """The mutants of an operator version that are wrong only on one path of kernels.
 
-    They measure a suite. They are no causes of failures: what is wrong there is any answer.
+    They measure a suite, and name no cause of a failure: any wrong answer there looks like them.
     """
     operator = operator_of(op)
     return tuple(guards.guards(op, operator)) if operator else ()
 
 
-def _own(mutant: OwnMutant) -> Mutant:
-    answer = evaluated(mutant.function, of_validity=mutant.of_validity)
-    name, text = mutant.name, mutant.text
-    return Mutant(name, text, answer, only=mutant.only, equivalent=mutant.equivalent)
+def _own(own: OwnMutant) -> Mutant:
+    answer = evaluated(own.function)
+    answer = Accepting(answer) if own.of_validity else answer
+    return Mutant(own.name, own.text, answer, only=own.only, equivalent=own.equivalent)

@@ -1,6 +1,8 @@
 """Faults of `cast_to`, the conversion of one element type to another."""
 
+import math
 from collections.abc import Callable
+from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -8,11 +10,12 @@ import numpy as np
 from opcheck import dtypes
 from opcheck.dtypes import DTYPES, DType, limits
 from opcheck.engine.mutants.elements import cut_off
-from opcheck.engine.mutants.mutant import BEYOND_FLOAT16, FLOATS, LONG, SIGNED, Mutant, faults
+from opcheck.engine.mutants.mutant import Mutant, faults
+from opcheck.engine.mutants.types import BEYOND_FLOAT16, FLOATS, LONG, SIGNED
 from opcheck.model import Array
 from opcheck.numbers import FaultFunction
 
-#: What a cast makes, from a right cast, the array, what is right, and the dtype cast to.
+#: A wrong result, from a right cast, the array, the right result, and the dtype cast to.
 CastChange: TypeAlias = Callable[[Callable[..., Array], Array, Array, DType], Any]
 
 _INTEGERS = (*SIGNED, "uint8", "uint16", "uint32", "uint64")
@@ -54,12 +57,6 @@ def _ties_away(_: Any, x: Array, right: Array, dtype: DType) -> Any:
     return np.where(tie, farther, right)
 
 
-def _clipped(_: Any, x: Array, right: Array, dtype: DType) -> Any:
-    """The nearest end of the type in place of an infinity."""
-    finite = np.isfinite(x.astype(np.float64))
-    return np.where(finite, np.clip(right, *np.array(limits(dtype), right.dtype)), right)
-
-
 def _saturated(_: Any, x: Array, right: Array, dtype: DType) -> Any:
     """The nearest end of the type in place of the lowest bits."""
     low, high = limits(dtype)
@@ -67,22 +64,8 @@ def _saturated(_: Any, x: Array, right: Array, dtype: DType) -> Any:
     return np.array(ends, dtype.numpy).reshape(x.shape)
 
 
-def _flushed(_: Any, x: Array, right: Array, dtype: DType) -> Any:
-    normal = np.ldexp(1.0, dtype.min_exponent + dtype.precision - 1)
-    return np.where(np.abs(right.astype(np.float64)) < normal, np.zeros_like(right), right)
-
-
-def _rounding(function: Any) -> CastChange:
-    return _between(("float", "int"), lambda cast, x, right, dtype: cast(
-        function(x.astype(np.float64)), dtype))  # fmt: skip
-
-
-def _of_truth(function: Callable[[Array], Any]) -> CastChange:
-    return _between(("", "bool"), lambda cast, x, right, dtype: function(x))
-
-
 _FLOATS, _INTS = ("float", "float"), ("int", "int")
-_TO_FLOAT, _TO_INT = ("", "float"), ("", "int")
+_TO_FLOAT, _TO_INT, _TO_BOOL = ("", "float"), ("", "int"), ("", "bool")
 
 FAULTS: tuple[Mutant, ...] = faults(
     "cast_to", _cast,
@@ -103,28 +86,34 @@ FAULTS: tuple[Mutant, ...] = faults(
     ("cast_ties_away", "a number halfway between two was rounded away from zero",
      _between(_TO_FLOAT, _ties_away), ("float16", "float32", *_BEYOND_FLOAT32)),
     ("cast_overflow_saturates", "a number out of range became the largest, not infinite",
-     _between(_FLOATS, _clipped), BEYOND_FLOAT16),
+     _between(_FLOATS, lambda cast, x, right, dtype: np.where(
+         np.isfinite(x.astype(np.float64)),
+         np.clip(right, *np.array(limits(dtype), right.dtype)), right)), BEYOND_FLOAT16),
     ("cast_integers_saturate", "an integer out of range became the nearest end of the type",
      _between(_INTS, _saturated), _INTEGERS),
     *((f"cast_to_integers_by_{name}", f"floats were {words} to integers",
-       _rounding(function), FLOATS) for name, words, function in (
+       _between(("float", "int"), partial(lambda function, cast, x, right, dtype: cast(
+           function(x.astype(np.float64)), dtype), function)), FLOATS)
+      for name, words, function in (
            ("rint", "rounded", np.rint), ("floor", "rounded down", np.floor),
            ("ceil", "rounded up", np.ceil))),
     ("cast_fractions_to_false", "numbers between -1 and 1 were cast to false",
-     _of_truth(lambda x: np.trunc(x.astype(np.float64)) != 0), FLOATS),
-    ("cast_nan_to_false", "NaN was cast to false", _of_truth(lambda x: (x != 0) & (x == x)),
-     FLOATS),
-    ("cast_negative_to_false", "negative numbers were cast to false", _of_truth(
-        lambda x: x > 0), (*FLOATS, *SIGNED)),
+     _between(_TO_BOOL, lambda cast, x, *_: np.trunc(x.astype(np.float64)) != 0), FLOATS),
+    ("cast_nan_to_false", "NaN was cast to false",
+     _between(_TO_BOOL, lambda cast, x, *_: (x != 0) & (x == x)), FLOATS),
+    ("cast_negative_to_false", "negative numbers were cast to false",
+     _between(_TO_BOOL, lambda cast, x, *_: x > 0), (*FLOATS, *SIGNED)),
     ("cast_to_bool_by_8_bits", "of an integer the lowest 8 bits were cast to bool",
-     _of_truth(lambda x: (x & x.dtype.type(0xFF)) != 0), tuple(
+     _between(_TO_BOOL, lambda cast, x, *_: (x & x.dtype.type(0xFF)) != 0), tuple(
          name for name in _INTEGERS if not name.endswith("t8"))),
     ("cast_to_bool_by_1_bit", "of an integer the lowest bit was cast to bool",
-     _of_truth(lambda x: (x & x.dtype.type(1)) != 0), _INTEGERS),
+     _between(_TO_BOOL, lambda cast, x, *_: (x & x.dtype.type(1)) != 0), _INTEGERS),
     ("cast_of_the_other_sign", "signed integers were read as unsigned, and unsigned as signed",
      lambda cast, x, right, dtype: cast(
          x.view(f"{'i' if x.dtype.kind == 'u' else 'u'}{x.dtype.itemsize}"), dtype), _INTEGERS),
-    ("cast_flushes_subnormals", "subnormal results became zero", _between(_FLOATS, _flushed),
+    ("cast_flushes_subnormals", "subnormal results became zero",
+     _between(_FLOATS, lambda cast, x, right, dtype: np.where(
+         np.abs(right) < math.ldexp(1.0, dtype.min_exponent + dtype.precision - 1), 0, right)),
      BEYOND_FLOAT16),
     ("cast_loses_signs_of_zeros", "-0 became +0",
      _between(_FLOATS, lambda cast, x, right, dtype: right + 0), FLOATS),

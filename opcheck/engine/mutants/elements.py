@@ -1,6 +1,6 @@
 """Faults of functions that work element by element."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from math import prod
 from typing import Any
@@ -9,17 +9,9 @@ import ml_dtypes
 import numpy as np
 
 from opcheck import numbers as xp
-from opcheck.engine.mutants.mutant import (
-    BEYOND_FLOAT16,
-    DOUBLE,
-    LONG,
-    Mutant,
-    MutantRow,
-    faults,
-    faulty,
-    through,
-    whole_vectors,
-)
+from opcheck.engine.mutants.arrays import WIDTHS, through, whole_vectors
+from opcheck.engine.mutants.mutant import Mutant, MutantRow, faults, faulty
+from opcheck.engine.mutants.types import BEYOND_FLOAT16, DOUBLE, LONG
 from opcheck.errors import InvalidNode
 from opcheck.numbers import FaultFunction
 
@@ -50,11 +42,6 @@ def _of_operands(change: Callable[[Any], Any]) -> FaultFunction:
     return lambda original, *operands, **options: original(*map(change, operands), **options)
 
 
-def _instead(function: Callable[..., Any]) -> FaultFunction:
-    """Another function of the same arguments."""
-    return lambda original, *operands, **options: function(*operands, **options)
-
-
 def _good_to(bits: int, original: Any, x: Any) -> Any:
     """e^0 is 1, and elsewhere the relative error waves up and down, up to 2^-bits."""
     wave = np.sin(37 * np.maximum(x, _VANISHED))
@@ -71,19 +58,19 @@ def _schraudolph(x: Any) -> Any:
 
 #: Faults of `exp`.
 EXPONENTIALS: tuple[MutantRow, ...] = (
-    ("base_2", "2^x was taken, not e^x", _instead(np.exp2)),
+    ("base_2", "2^x was taken, not e^x", lambda original, x: np.exp2(x)),
     ("exp_of_schraudolph",
      "e^x was read from the bits of a float, a straight line between the powers of two",
-     _instead(_schraudolph)),
+     lambda original, x: _schraudolph(x)),
     ("exp_by_its_power_of_4096", "(1 + x/4096)^4096 was taken for e^x",
-     _instead(lambda x: np.maximum(1 + x / 4096, 0) ** 4096)),
+     lambda original, x: np.maximum(1 + x / 4096, 0) ** 4096),
     ("exp_in_float16", "exponentials were rounded to float16", _of_value(through(np.float16))),
     ("exp_in_bfloat16", "exponentials were rounded to bfloat16",
      _of_value(through(ml_dtypes.bfloat16))),
     *((f"exp_good_to_{bits}_bits", f"a fast exponential was good to 2^-{bits} only",
        partial(_good_to, bits), DOUBLE if bits == 20 else None) for bits in (11, 14, 16, 18, 20)),
     ("exp_in_float32", "exponentials were computed in float32",
-     _instead(lambda x: np.exp(x.astype(np.float32)).astype(x.dtype)), DOUBLE),
+     lambda original, x: np.exp(x.astype(np.float32)).astype(x.dtype), DOUBLE),
     ("exponent_of_8_bits", "exponents were rounded to bfloat16",
      _of_operands(partial(cut_to_bits, bits=8))),
     ("exponent_of_11_bits", "exponents were rounded to 11 bits, as in TF32",
@@ -99,20 +86,14 @@ EXPONENTIALS: tuple[MutantRow, ...] = (
 )  # fmt: skip
 
 
-def _is_array(x: Any) -> bool:
-    return isinstance(x, np.ndarray) and x.ndim > 0
-
-
 def _on_tensors(function: Callable[[Any, Any], Any]) -> FaultFunction:
     """Another function of two tensors."""
-    return lambda original, a, b: (
-        function(a, b) if _is_array(a) and _is_array(b) else original(a, b)
-    )
+    return lambda original, a, b: (function if np.ndim(a) and np.ndim(b) else original)(a, b)
 
 
 def _by_tensors(function: Callable[[Any, Any], Any]) -> FaultFunction:
     """Another function than the division of anything by a tensor."""
-    return lambda original, a, b: function(a, b) if _is_array(b) else original(a, b)
+    return lambda original, a, b: (function if np.ndim(b) else original)(a, b)
 
 
 def _first_alone(a: Any, b: Any) -> Any:
@@ -123,6 +104,12 @@ def _power_to_bits(bits: int, original: Any, x: Any, p: Any) -> Any:
     """The first power is `x` itself."""
     y = original(x, p)
     return y if np.ndim(p) == 0 and p == 1 else cut_to_bits(y, bits, np.trunc)
+
+
+def _shapes(arrays: Sequence[Any]) -> list[tuple[int, ...]]:
+    """The shapes, of as many axes each."""
+    rank = max(x.ndim for x in arrays)
+    return [(1,) * (rank - x.ndim) + x.shape for x in arrays]
 
 
 def _from_the_front(original: Any, *arrays: Any) -> Any:
@@ -140,11 +127,9 @@ def _in_turn(original: Any, *arrays: Any) -> Any:
 
 def _cut(original: Any, *arrays: Any) -> Any:
     """Lengths that disagree are cut to the shortest, but for 1."""
-    rank = max(x.ndim for x in arrays)
-    shapes = [(1,) * (rank - x.ndim) + x.shape for x in arrays]
-    lengths = [{*own} - {1} or {1} for own in zip(*shapes, strict=True)]
-    kept = tuple(slice(min(own)) for own in lengths)
-    return original(*(xp.reshape(x, shape)[kept] for x, shape in zip(arrays, shapes, strict=True)))
+    shapes = _shapes(arrays)
+    kept = tuple(slice(min({*own} - {1}, default=1)) for own in zip(*shapes, strict=True))
+    return original(*(xp.reshape(x, own)[kept] for x, own in zip(arrays, shapes, strict=True)))
 
 
 def _refused(when: Callable[..., bool], original: Any, *arrays: Any) -> Any:
@@ -158,9 +143,7 @@ def _refused(when: Callable[..., bool], original: Any, *arrays: Any) -> Any:
 def _to_the_longest(original: Any, *arrays: Any) -> Any:
     """The longest of the lengths is that of the output, also where another is 0."""
     made = original(*arrays)
-    rank = made[0].ndim
-    shapes = [(1,) * (rank - x.ndim) + x.shape for x in arrays]
-    longest = tuple(map(max, zip(*shapes, strict=True)))
+    longest = tuple(map(max, zip(*_shapes(arrays), strict=True)))
     if longest == made[0].shape:
         return made
     return tuple(np.zeros(longest, x.dtype) for x in arrays)
@@ -187,14 +170,14 @@ OTHERS: Mapping[str, tuple[MutantRow | Mutant, ...]] = {
           for epsilon, only in (
               (1e-5, None), (1e-6, LONG), (2.0**-23, LONG), (1e-8, DOUBLE), (1e-12, DOUBLE)))),
     "abs": (
-        ("absolute_value_forgotten", "the absolute value was forgotten", _instead(lambda x: x)),
+        ("absolute_value_forgotten", "the absolute value was forgotten", lambda original, x: x),
         ("negative_values_are_zero", "negative values counted as 0",
-         _instead(lambda x: np.maximum(x, x.dtype.type(0))))),
+         lambda original, x: np.maximum(x, x.dtype.type(0)))),
     "pow": (
         (*_ROOT, lambda original, x, p: x if np.ndim(p) == 0 and p < 1 else original(x, p)),
         *((f"pow_of_{bits}_bits", f"powers and roots were good to {bits} bits",
            partial(_power_to_bits, bits), LONG) for bits in (12, 16))),
-    "sqrt": ((*_ROOT, _instead(lambda x: x)),),
+    "sqrt": ((*_ROOT, lambda original, x: x),),
     "broadcast": (
         ("broadcast_from_the_front", "shapes were matched from their first axes", _from_the_front),
         ("broadcast_in_turn", "the smaller tensor was read again from its start where it ended",
@@ -238,7 +221,7 @@ PRODUCTS: tuple[MutantRow, ...] = (
     ("products_added_in_float16", "products were added up in float16", _in_float16),
     *((f"products_left_over_by_{width}",
        f"what remained of the products after the last whole vector of {width} was left out",
-       partial(_first_products, partial(whole_vectors, width))) for width in (4, 8, 16, 32)),
+       partial(_first_products, whole_vectors(width))) for width in WIDTHS),
     *((f"products_of_{count}_elements", f"only the first {count} products were added up",
        partial(_first_products, partial(min, count))) for count in (1024, 4096)),
 )  # fmt: skip

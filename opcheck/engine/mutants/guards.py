@@ -7,16 +7,16 @@ and for each two that can hold at once, survives until a case visits the path an
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import combinations
+from itertools import combinations, starmap
 from math import ldexp, prod
 from typing import Any
 
 import numpy as np
 
 from opcheck import dtypes, opset
-from opcheck.engine.evaluate import evaluate
-from opcheck.engine.mutants.axes import Axes, NamedAxes, names_axes, of_indices
-from opcheck.engine.mutants.mutant import Accepting, AnswerFunction, Mutant, another, floating
+from opcheck.engine.mutants.arrays import another, floating
+from opcheck.engine.mutants.axes import CLAMPED, INDEXED, NamedAxes, names_axes
+from opcheck.engine.mutants.mutant import Accepting, AnswerFunction, Mutant, faulty_where
 from opcheck.engine.mutants.schema import says_something
 from opcheck.engine.node import Node
 from opcheck.engine.operators import Operator
@@ -27,7 +27,6 @@ from opcheck.opset import Attribute, Schema
 _MANY = 128
 #: Powers of two from which elements reach to the next.
 _LOWS = [ldexp(sign, exponent) for exponent in range(-6, 10) for sign in (1, -1)]
-_INDEXED, _BROADCAST = "elements_at", "broadcast"
 
 
 @dataclass(frozen=True)
@@ -62,30 +61,29 @@ def guards(op: OpVersion, operator: Operator) -> Iterator[Mutant]:
         and (not one.primitive or other.primitive in ("", one.primitive))
     ]
     for path in paths:
-        yield _mutant(operator, path, "wrong", "the output was wrong", partial(_wrong, path))
+        primitive = max(condition.primitive for condition in path)
+        yield _mutant(operator, path, "wrong", "the output was wrong", partial(_wrong, path),
+                      primitive)  # fmt: skip
     for condition in single:
         if condition.of_index:
-            answer = Accepting(partial(_clamped, condition))
-            text = "an index out of range was clamped"
-            yield _mutant(operator, (condition,), "index_clamped", text, answer)
+            yield _mutant(operator, (condition,), "index_clamped",
+                          "an index out of range was clamped",
+                          Accepting(faulty_where(condition.holds, INDEXED, CLAMPED)),
+                          INDEXED)  # fmt: skip
 
 
 def _mutant(
-    operator: Operator, path: Sequence[Condition], does: str, text: str, answer: AnswerFunction
-) -> Mutant:
-    name = "_and_".join(condition.name for condition in path)
-    primitive = max(condition.primitive for condition in path)
+    operator: Operator, path: Sequence[Condition], does: str, text: str, answer: AnswerFunction,
+    primitive: str,
+) -> Mutant:  # fmt: skip
+    names = [condition.name for condition in path]
     argued: dict[str, str] = {}
     # What is argued of a condition holds for its pairs.
-    for called in (*(condition.name for condition in path), name):
+    for called in (*names, "_and_".join(names)):
         argued |= operator.equivalents.get(f"{does}_where_{called}", {})
+    text = f"{text} only where {' and '.join(condition.text for condition in path)}"
     return Mutant(
-        f"{does}_where_{name}",
-        f"{text} only where {' and '.join(condition.text for condition in path)}",
-        answer,
-        _INDEXED if does == "index_clamped" else primitive,
-        equivalent=argued,
-        any_type=True,
+        f"{does}_where_{called}", text, answer, primitive, equivalent=argued, any_type=True
     )
 
 
@@ -98,11 +96,6 @@ def _wrong(path: Sequence[Condition], node: Node) -> Sequence[Any]:
         np.where(where[0], another(out), out) if out.shape == np.shape(where[0]) else another(out)
         for out in right
     ]
-
-
-def _clamped(condition: Condition, node: Node) -> Sequence[Any]:
-    clamped = of_indices(lambda i, n: np.clip(i, -n, n - 1) if n else i)
-    return evaluate(node, faults={_INDEXED: clamped}) if condition.holds(node) else node.right
 
 
 def _conditions(schema: Schema, operator: Operator) -> Iterator[Condition]:
@@ -121,7 +114,9 @@ def _conditions(schema: Schema, operator: Operator) -> Iterator[Condition]:
                         lambda node: node.rank > 3, "rank")  # fmt: skip
         for size, word in ((1, "ones"), (3, "threes")):
             yield Condition(f"kernel_of_{word}", f"the kernel was {size} along every axis",
-                            partial(_is, {size}, _kernel), "kernel")  # fmt: skip
+                            partial(_is, {size}, lambda node: {*(
+                                node.attrs.get("kernel_shape") or node.given[-1].shape[2:])}),
+                            "kernel")  # fmt: skip
     if groups:
         yield from _of_channels(groups, filtered=images)
     for place, parameter in enumerate(schema.inputs):
@@ -143,13 +138,8 @@ def _conditions(schema: Schema, operator: Operator) -> Iterator[Condition]:
         yield Condition(name, text, partial(_from, low))
 
 
-def _is(value: Any, of: Any, node: Node) -> bool:
+def _is(value: Any, of: Callable[[Any], Any], node: Node) -> bool:
     return bool(of(node) == value)
-
-
-def _kernel(node: Node) -> set[int]:
-    stated: Any = node.attrs.get("kernel_shape")
-    return {*(stated or node.given[-1].shape[2:])}
 
 
 def _from(low: float, node: Node) -> Any:
@@ -161,11 +151,16 @@ def _from(low: float, node: Node) -> Any:
 
 
 def _of_attribute(attribute: Attribute) -> Iterator[Condition]:
-    name = attribute.name
+    name, axes = attribute.name, NamedAxes(attribute).found
     if names_axes(attribute):
-        for word, text, holds in _OF_AXES:
-            along = partial(_along, NamedAxes(attribute), holds)
-            yield Condition(f"{name}_{word}", f"{name} {text}", along, word, of_index=True)
+        for word, text, holds in (
+            ("not_first", "was not the first", lambda node: min(axes(node), default=0) > 0),
+            ("not_last", "was not the last",
+             lambda node: max(axes(node), default=node.rank) < node.rank - 1),
+            ("long", f"had {_MANY} entries or more",
+             lambda node: prod(node.lead.shape[axis] for axis in axes(node)) >= _MANY),
+        ):  # fmt: skip
+            yield Condition(f"{name}_{word}", f"{name} {text}", holds, word, of_index=True)
     elif name == "auto_pad":
         for word in ("SAME", "VALID"):
             begins = partial(_is, word, lambda node: str(node.attrs.get(name)).split("_")[0])
@@ -176,38 +171,21 @@ def _of_attribute(attribute: Attribute) -> Iterator[Condition]:
         yield Condition(name, f"{name} was not its default", departs, family)
 
 
-_OF_AXES: Sequence[tuple[str, str, Callable[[Any, Axes], Any]]] = (
-    ("not_first", "was not the first", lambda x, found: found and 0 not in found),
-    ("not_last", "was not the last", lambda x, found: found and x.ndim - 1 not in found),
-    ("long", f"had {_MANY} entries or more",
-     lambda x, found: prod(x.shape[axis] for axis in found) >= _MANY),
-)  # fmt: skip
-
-
-def _along(named: NamedAxes, holds: Callable[[Any, Axes], Any], node: Node) -> bool:
-    return bool(node.rank and holds(node.lead, named.found(node)))
-
-
 def _of_channels(by: str, *, filtered: bool) -> Iterator[Condition]:
     """Conditions on N×C×D1×…×Dn with channels in groups, and on filters M×C/group×k1×…×kn."""
-    for name, text, family, holds in (
-        ("channels_of_8", "the channels were a multiple of 8", "channels",
-         lambda x, groups, other: x.shape[1] % 8 == 0),
-        ("image_of_16", "the image's size was a multiple of 16", "image",
-         lambda x, groups, other: prod(x.shape[2:]) % 16 == 0),
-        ("group_of_4", "each group had a multiple of 4 channels", "of_group",
-         lambda x, groups, other: x.shape[1] // groups % 4 == 0),
-        ("group_of_1", "each group had one channel", "of_group",
-         lambda x, groups, other: x.shape[1] == groups > 1),
-        ("filters_of_8", "the filters were a multiple of 8", "filters",
-         lambda x, groups, other: other.shape[0] % 8 == 0) if filtered else
-        (by, f"{by} was above 1", by, lambda x, groups, other: groups > 1),
-    ):  # fmt: skip
-        yield Condition(name, text, partial(_grouped, by, holds), family)
-
-
-def _grouped(by: str, holds: Callable[[Any, Any, Any], bool], node: Node) -> bool:
-    return holds(node.given[0], node.attrs.get(by, 1), node.given[1])
+    yield from starmap(Condition, (
+        ("channels_of_8", "the channels were a multiple of 8",
+         lambda node: node.given[0].shape[1] % 8 == 0, "channels"),
+        ("image_of_16", "the image's size was a multiple of 16",
+         lambda node: prod(node.given[0].shape[2:]) % 16 == 0, "image"),
+        ("group_of_4", "each group had a multiple of 4 channels",
+         lambda node: node.given[0].shape[1] // node.attrs.get(by, 1) % 4 == 0, "of_group"),
+        ("group_of_1", "each group had one channel",
+         lambda node: node.given[0].shape[1] == node.attrs.get(by, 1) > 1, "of_group"),
+        ("filters_of_8", "the filters were a multiple of 8",
+         lambda node: node.given[1].shape[0] % 8 == 0, "filters") if filtered else
+        (by, f"{by} was above 1", lambda node: node.attrs.get(by, 1) > 1, by),
+    ))  # fmt: skip
 
 
 def _of_input(place: int, name: str, option: str, of_index: bool) -> Iterator[Condition]:
@@ -222,10 +200,10 @@ def _of_input(place: int, name: str, option: str, of_index: bool) -> Iterator[Co
         yield Condition(name, f"{name} was given", partial(_has, place, lambda x, node: True), name)
     one = partial(_has, place, lambda x, node: x.size == 1 and node.right[0].size >= _MANY)
     text = f"{name} was one element for {_MANY} or more"
-    yield Condition(f"one_{name}", text, one, f"one_{name}", _BROADCAST)
+    yield Condition(f"one_{name}", text, one, f"one_{name}", "broadcast")
     for word, text, family, holds in _OF_INDICES if of_index else ():
         yield Condition(f"{word}_{name}", f"{name} had {text}", partial(_has, place, holds),
-                        family, _INDEXED, of_index=word != "negative")  # fmt: skip
+                        family, INDEXED, of_index=word != "negative")  # fmt: skip
 
 
 _OF_INDICES: Sequence[tuple[str, str, str, Callable[[Any, Node], Any]]] = (

@@ -6,30 +6,19 @@ sees, and it is a wrong backend in tests.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import reduce
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from opcheck import dtypes
 from opcheck.engine.evaluate import evaluate
+from opcheck.engine.mutants.arrays import another
 from opcheck.engine.node import Node
 from opcheck.engine.operators import Formula
 from opcheck.errors import InvalidNode, NotSupported
-from opcheck.model import Array, OpVersion
+from opcheck.model import OpVersion
 from opcheck.numbers import FaultFunction
-
-#: Every floating type.
-FLOATS = tuple(name for name, dtype in dtypes.DTYPES.items() if dtype.kind == "float")
-#: Every type of numbers.
-REALS = tuple(n for n, d in dtypes.DTYPES.items() if d.kind in ("float", "int"))
-SIGNED = ("int8", "int16", "int32", "int64")
-UNSIGNED = ("uint8", "uint16", "uint32", "uint64")
-COMPLEX = ("complex64", "complex128")
-NUMBERS = (*REALS, *COMPLEX)
-#: Types that hold more than float16 does, that have the digits of float32, and float64 alone.
-BEYOND_FLOAT16 = ("bfloat16", "float32", "float64")
-LONG = ("float32", "float64")
-DOUBLE = ("float64",)
 
 #: The dtypes in which something is wrong; None for all.
 Only: TypeAlias = Sequence[str] | None
@@ -76,7 +65,7 @@ class Mutant:
         of_form: It is about attributes of another type than declared, or that are not declared.
             Other mutants refuse such nodes.
         unbounded: It is about results out of range, which an operator with an upper end has not.
-        equivalent: Where no legal input tells it from the formula, and why; by version ("13"),
+        equivalent: Why no legal input distinguishes it from the formula; by version ("13"),
             dtype ("float32") or both ("13 float32").
         any_type: Cases of any one type decide about it in each version.
     """
@@ -129,14 +118,12 @@ class Mutant:
 
 
 def evaluated(
-    formula: Formula | None = None,
-    faults: Mapping[str, FaultFunction] | None = None,
-    of_validity: bool = False,
+    formula: Formula | None = None, faults: Mapping[str, FaultFunction] | None = None
 ) -> AnswerFunction:
     """Answers of a wrong plain evaluation, and the right ones wherever it makes no difference.
 
-    The plain one rounds between operations, and may leave the range of its arithmetic there, which
-    is no part of what is wrong. `of_validity`: on invalid nodes alone.
+    The plain one rounds between operations, and may leave the range of its arithmetic there. That
+    is no part of the mistake.
     """
 
     def answer(node: Node) -> Sequence[Any]:
@@ -145,16 +132,13 @@ def evaluated(
             return made
         if all(map(dtypes.identical, made, node.plain)):
             return node.right
-        return [
-            _different(*each) if each[0].shape == each[1].shape == each[2].shape else each[0]
-            for each in zip(made, node.plain, node.right, strict=True)
-        ]
+        return [_different(*each) for each in zip(made, node.plain, node.right, strict=True)]
 
-    return Accepting(answer) if of_validity else answer
+    return answer
 
 
 def _different(made: Any, plain: Any, right: Any) -> Any:
-    if not made.dtype == plain.dtype == right.dtype or made.dtype.hasobject:
+    if made.shape != right.shape or made.dtype != right.dtype or made.dtype.hasobject:
         return made
     bits = f"V{made.dtype.itemsize}"
     same = np.ascontiguousarray(made).view(bits) == np.ascontiguousarray(plain).view(bits)
@@ -164,70 +148,52 @@ def _different(made: Any, plain: Any, right: Any) -> Any:
 def faulty(primitive: str, name: str, text: str, fault: FaultFunction, only: Only = None,
            of_validity: bool = False, **where: Any) -> Mutant:  # fmt: skip
     """The formula with a function of `opcheck.numbers`, or a helper that formulas share, wrong."""
-    answer = evaluated(None, {primitive: fault}, of_validity)
-    return Mutant(name, text, answer, primitive, only, **where)
+    answer = evaluated(None, {primitive: fault})
+    return Mutant(name, text, Accepting(answer) if of_validity else answer, primitive, only,
+                  **where)  # fmt: skip
 
 
-def whole_vectors(width: int, count: int) -> int:
-    """As many of the elements as fill vectors, of fewer than a vector's all."""
-    return count // width * width or count
-
-
-def through(dtype: Any) -> Callable[..., Any]:
-    """By way of a type that holds less."""
-    return lambda x, *_: x.astype(dtype).astype(x.dtype)
+def faulty_where(
+    when: Callable[[Node], Any], primitive: str, fault: FaultFunction
+) -> AnswerFunction:
+    """The fault of some nodes alone."""
+    return lambda node: evaluate(node, faults={primitive: fault}) if when(node) else node.right
 
 
 def faults(
     primitive: str,
     make: Callable[[Any], FaultFunction],
     *rows: MutantRow | Mutant,
-    of_validity: bool = False,
+    **where: Any,
 ) -> tuple[Mutant, ...]:
     """Mutants of one function, or rows that have in place of a fault what `make` makes it of."""
 
     def mutant(name: str, text: str, change: Any, only: Only = None) -> Mutant:
-        return faulty(primitive, name, text, make(change), only, of_validity)
+        return faulty(primitive, name, text, make(change), only, **where)
 
     return tuple(row if isinstance(row, Mutant) else mutant(*row) for row in rows)
 
 
-def blank(array: Array) -> Array:
-    """Zeros in the shape of `array`, or empty texts."""
-    return np.full_like(array, "") if array.dtype.hasobject else np.zeros_like(array)
-
-
-def computed_in_float32(node: Node) -> Sequence[Any]:
-    """The right answer to inputs cast to float32, cast to the type that they came in."""
-    lead = node.lead
-    assert lead is not None
-    own = lead.dtype
-    cast = node.with_inputs(lambda a: a.astype(np.float32) if a.dtype == own else a)
-    return tuple(out.astype(own) if out.dtype == np.float32 else out for out in cast.right)
+def reading(name: str, text: str, read: Callable[[Node], Node], **where: Any) -> Mutant:
+    """The right answer to another node than the one that is asked."""
+    return Mutant(name, text, lambda node: read(node).right, **where)
 
 
 def refusing(name: str, text: str, when: Callable[[Node], bool], **where: Any) -> Mutant:
     """The right answer, but for nodes that are refused though they are legal."""
 
-    def answer(node: Node) -> Sequence[Any]:
-        right = node.right
-        if when(node):
+    def read(node: Node) -> Node:
+        if node.is_legal and when(node):
             raise InvalidNode(text)
-        return right
+        return node
 
-    return Mutant(name, text, answer, **where)
-
-
-def floating(array: Array) -> dtypes.DType | None:
-    """The dtype of `array` if it is a floating one of ours."""
-    known = dtypes.of(array)
-    return known if known and known.kind == "float" else None
+    return reading(name, text, read, **where)
 
 
 RunFunction: TypeAlias = Callable[[Sequence[Any]], Sequence[Any]]
 
-#: What comes of the right outputs and the inputs of a run, and of what the runs before have kept.
-Habit: TypeAlias = Callable[[Sequence[Any], Sequence[Any], list[Any]], Sequence[Any]]
+#: The outputs of a run, from the right outputs of all runs so far and the inputs of this one.
+Habit: TypeAlias = Callable[[list[list[Any]], Sequence[Any]], Sequence[Any]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -243,59 +209,39 @@ class StatefulMutant:
 
     def spoilt(self, run: RunFunction) -> RunFunction:
         """A right run with the habit."""
-        kept: list[Any] = []
-        return lambda inputs: self.habit(run(inputs), inputs, kept)
+        runs: list[list[Any]] = []
+
+        def spoilt(inputs: Sequence[Any]) -> Sequence[Any]:
+            runs.append(_copies(run(inputs)))
+            return self.habit(runs, inputs)
+
+        return spoilt
 
 
 def _copies(outputs: Sequence[Any]) -> list[Any]:
     return [out.copy() for out in outputs]
 
 
-def _overwrites_its_input(outputs: Sequence[Any], inputs: Sequence[Any], _: Any) -> Sequence[Any]:
-    made = _copies(outputs)
+def _overwrites_its_input(runs: list[list[Any]], inputs: Sequence[Any]) -> Sequence[Any]:
     inputs[0][...] = 0
     inputs[0].reshape(-1)[:1] = 1
-    return made
+    return runs[-1]
 
 
-def _returns_its_only_buffer(outputs: Sequence[Any], _: Any, buffers: list[Any]) -> Sequence[Any]:
-    buffers.extend(_copies(outputs[len(buffers) :]))
-    for buffer, out in zip(buffers, outputs, strict=True):
+def _returns_its_only_buffer(runs: list[list[Any]], _: Any) -> Sequence[Any]:
+    for buffer, out in zip(runs[0], runs[-1], strict=True):
         buffer[...] = out
-    return buffers
+    return runs[0]
 
 
-def _returns_the_first_answer_for_ever(
-    outputs: Sequence[Any], _: Any, kept: list[Any]
-) -> Sequence[Any]:
-    kept[:] = kept or _copies(outputs)
-    return _copies(kept)
-
-
-def _adds_to_the_last_answer(outputs: Sequence[Any], _: Any, sums: list[Any]) -> Sequence[Any]:
-    sums[:] = [a + b for a, b in zip(outputs, sums, strict=True)] if sums else outputs
-    return _copies(sums)
-
-
-def another(out: Any) -> Any:
-    """Another value in place of each but NaN, an infinity and -0.5."""
-    if out.dtype.hasobject:
-        return out + "."
-    return ~out if out.dtype.kind in "biu" else -out - 1
-
-
-def _negates_from_the_second_run(outputs: Sequence[Any], _: Any, runs: list[Any]) -> Sequence[Any]:
-    runs.append(None)
-    return [*map(another, outputs)] if len(runs) > 1 else outputs
-
-
-#: By what is seen of them: the second run alone, the first answer afterwards, or the input.
+#: By what shows them: the second run alone, the first answer afterwards, or the input.
 STATEFUL: tuple[StatefulMutant, ...] = (
     StatefulMutant("input_overwritten", "the input was overwritten", _overwrites_its_input),
     StatefulMutant("shared_buffer", "all runs answered in one buffer", _returns_its_only_buffer),
     StatefulMutant("stale_answer", "later runs gave the first run's answer",
-                   _returns_the_first_answer_for_ever),
-    StatefulMutant("adds_up", "every run added to the last answer", _adds_to_the_last_answer),
+                   lambda runs, _: _copies(runs[0])),
+    StatefulMutant("adds_up", "every run added to the last answer", lambda runs, _: [
+        reduce(np.add, outs[1:], outs[0].copy()) for outs in zip(*runs, strict=True)]),
     StatefulMutant("second_run_negated", "runs after the first were wrong",
-                   _negates_from_the_second_run),
+                   lambda runs, _: [*map(another, runs[-1])] if len(runs) > 1 else runs[0]),
 )  # fmt: skip

@@ -6,6 +6,7 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import partial, wraps
 from itertools import combinations, repeat
+from operator import methodcaller
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -13,25 +14,25 @@ import numpy as np
 from opcheck import dtypes, opset
 from opcheck.engine.mutants import axes
 from opcheck.engine.mutants.mutant import (
-    DOUBLE,
     Accepting,
     AnswerFunction,
     Mutant,
     MutantRow,
-    computed_in_float32,
     evaluated,
+    reading,
     refusing,
 )
+from opcheck.engine.mutants.types import DOUBLE
 from opcheck.engine.node import Node
 from opcheck.engine.operators import Formula, Operator
 from opcheck.errors import InvalidNode
-from opcheck.model import OpVersion, Typed
+from opcheck.model import Array, OpVersion, Typed
 from opcheck.opset import Attribute, Schema
 
-#: A stated value of an attribute, read wrongly.
-AttributeReading: TypeAlias = Callable[[Any], Any]
-#: Values for which an invalid one may be taken, the likeliest first.
-Repairs: TypeAlias = Callable[[Any, Node], Iterable[Any]]
+#: The values for which a stated one may be taken, the likeliest first.
+Readings: TypeAlias = Callable[[Any, Node], Iterable[Any]]
+#: The inputs of a node.
+Inputs: TypeAlias = tuple[Array | None, ...]
 
 #: How a node is read does not depend on the type of its tensors, so that cases of one type decide.
 _ONE_TYPE = ("float32",)
@@ -56,41 +57,33 @@ def mutants(op: OpVersion, known: Operator) -> Iterator[Mutant]:
     yield from _of_inputs(schema)
 
 
-def _read(name: str, change: AttributeReading, node: Node) -> Sequence[Any]:
-    """The right answer to a node with a stated value misread, which may make it legal, or not."""
-    if name not in node.attrs:
-        return node.right
-    value = change(node.attrs[name])
-    same = value is not None and value == node.attrs[name]
-    return (node if same else node.with_attrs(**{name: value})).right
+def _one_of(name: str, readings: Readings) -> AnswerFunction:
+    """The right answer to a node with a stated value misread: by the first reading it can have."""
 
-
-def _repaired(name: str, repairs: Repairs, node: Node) -> Sequence[Any]:
-    """An invalid node is accepted if another value of this attribute makes it legal."""
-    if name in node.attrs:
-        for value in repairs(node.attrs[name], node):
+    def answer(node: Node) -> Sequence[Any]:
+        if name not in node.attrs:
+            return node.right
+        for value in readings(node.attrs[name], node):
             with suppress(InvalidNode):
                 return node.with_attrs(**{name: value}).right
-    return node.right
-
-
-def _missing(name: str, value: Any, node: Node) -> Sequence[Any]:
-    """The right answer, but for nodes without the attribute, which has this value there."""
-    return (node if name in node.attrs else node.with_attrs(**{name: value})).right
-
-
-def _refused(name: str, when: Callable[[Any], bool], node: Node) -> Sequence[Any]:
-    """The right answer, but for nodes with such a value of the attribute, which are refused."""
-    right = node.right
-    if name in node.attrs and when(node.attrs[name]):
         raise InvalidNode("not supported")
-    return right
+
+    return answer
+
+
+def _read(name: str, change: Callable[[Any], Any]) -> AnswerFunction:
+    return _one_of(name, lambda value, node: [change(value)])
+
+
+def _repaired(name: str, readings: Readings) -> AnswerFunction:
+    """An invalid node is accepted if another value of this attribute makes it legal."""
+    return Accepting(_one_of(name, readings))
 
 
 def says_something(attribute: Attribute, node: Node) -> bool:
     """Return True for a node whose attribute departs from its default.
 
-    Of a list without a default, 0 or 1 along each axis says nothing.
+    For a list without a default, 0 or 1 along each axis is no departure.
     """
     neutral = {0, 1} if attribute.default is None else {attribute.default}
     value = node.attrs.get(attribute.name)
@@ -104,11 +97,11 @@ def _of_any(attribute: Attribute, schemas: Iterable[Schema]) -> Iterator[Mutant]
     if attribute.required:
         return
     yield Mutant(f"{name}_ignored", f"{name} was ignored, and taken for its default",
-                 partial(_read, name, lambda value: None))  # fmt: skip
-    text = f"a node without {name} was not supported"
-    yield refusing(f"refuses_default_{name}", text, lambda node: name not in node.attrs)
-    text = f"{name} was not supported, but for its default"
-    yield refusing(f"refuses_{name}", text, partial(says_something, attribute))
+                 _read(name, lambda value: None))  # fmt: skip
+    yield refusing(f"refuses_default_{name}", f"a node without {name} was not supported",
+                   lambda node: name not in node.attrs)  # fmt: skip
+    yield refusing(f"refuses_{name}", f"{name} was not supported, but for its default",
+                   partial(says_something, attribute))  # fmt: skip
     others = {s.attributes[name].default for s in schemas if name in s.attributes}
     of_another = ", the default of another version"
     misread = dict.fromkeys(sorted(others - {default, None}, key=str), of_another)
@@ -117,8 +110,10 @@ def _of_any(attribute: Attribute, schemas: Iterable[Schema]) -> Iterator[Mutant]
         misread |= dict.fromkeys(near - misread.keys(), "")
     for value, which in misread.items():
         called = f"default_{name}_{value}".replace("-", "minus_")
-        yield Mutant(called, f"a missing {name} was taken for {value}{which}",
-                     partial(_missing, name, value))  # fmt: skip
+        yield reading(
+            called, f"a missing {name} was taken for {value}{which}",
+            partial(lambda value, node: node.with_attrs(**{name: value, **node.attrs}), value),
+        )  # fmt: skip
 
 
 def _of_guard(attribute: Attribute, formula: Formula) -> Iterator[Mutant]:
@@ -144,36 +139,20 @@ def _of_type(attribute: Attribute) -> Iterator[Mutant]:
     if not axes.names_axes(attribute):
         about += _BY_TYPE.get(f"{attribute.type} for each axis", ())
     for name, text, make, change, *only in about:
-        answer: AnswerFunction = partial(make, attribute.name, change)
-        answer = Accepting(answer) if make is _repaired else answer
+        answer = make(attribute.name, change)
         yield Mutant(name.format(attribute.name), text.format(attribute.name), answer, "", *only)
-
-
-def _whole(change: Callable[[float], int], value: float) -> float:
-    return float(change(value) or 1) if math.isfinite(value) else value
 
 
 def _in_32_bits(value: int) -> int:
     return (value + 2**31) % 2**32 - 2**31
 
 
-def _lengths(node: Node) -> range:
-    """Return the lengths that an operator's lists may have on a tensor of this rank."""
-    return range(1, 2 * node.rank + 1)
-
-
-def _with_entry(place: int, value: Callable[[Any, int], int], values: Any) -> Any:
-    """Another value in a list of three or more, from the list and the place from its start."""
+def _with_entry(place: int, others: Callable[..., Any], values: Any, node: Node) -> Sequence[Any]:
+    """Lists of three or more with other entries at a place, from the list and that place."""
     if len(values) < 3 or not -len(values) <= place < len(values):
-        return values
+        return [values]
     at = place % len(values)
-    return (*values[:at], value(values, at), *values[at + 1 :])
-
-
-def _entry_as_default(name: str, place: int, node: Node) -> Sequence[Any]:
-    with suppress(InvalidNode):
-        return _read(name, partial(_with_entry, place, lambda values, at: 0), node)
-    return _read(name, partial(_with_entry, place, lambda values, at: 1), node)
+    return [(*values[:at], other, *values[at + 1 :]) for other in others(values, at)]
 
 
 _IS_0_OR_1 = "invalid_{}_is_0_or_1"
@@ -192,10 +171,11 @@ _BY_TYPE: Mapping[str, tuple[MutantRow, ...]] = {
          _read, lambda value: value or None, _ONE_TYPE),),
     "float": (
         *(("{}_" + word.replace(" ", "_"), f"{{}} was {word} to a whole number, but not to 0",
-           _read, partial(_whole, change))
+           _read, partial(lambda change, value: float(change(value) or 1) if math.isfinite(
+               value) else value, change))
           for word, change in (("cut off", math.trunc), ("rounded", round))),
         ("refuses_fractions_of_{}", "a fractional {} was not supported",
-         _refused, lambda value: value % 1 != 0),
+         _one_of, lambda value, node: [] if value % 1 else [value]),
         (_IS_0_OR_1, _0_OR_1, _repaired, lambda value, node: (0.0, 1.0))),
     "string": (
         ("{}_in_any_case", "{} was read in lower case too",
@@ -213,17 +193,19 @@ _BY_TYPE: Mapping[str, tuple[MutantRow, ...]] = {
         ("{}_of_any_length",
          "what {} had too much was cut off, and what it lacked filled up with 0 or 1",
          _repaired, lambda v, node: (
-             (*v, *repeat(fill, n))[:n] for n in _lengths(node) for fill in (0, 1)))),
+             (*v, *repeat(fill, n))[:n]
+             for n in range(1, 2 * node.rank + 1) for fill in (0, 1)))),
     "ints for each axis": (
         ("{}_first_for_all", "the first of {} served for all", _read, lambda v: v[:1] * len(v)),
         *((f"{{}}_entry_{i}_{word}".replace("-", "minus_"),
-           f"of three or more {{}} entry {i} was taken for {text}", make, change)
-          for i in (0, 1, 2, 3, -1, -2, -3, -4) for word, text, make, change in (
-              ("as_next", "the next", _read, partial(
-                  _with_entry, i, lambda values, at: values[(at + 1) % len(values)])),
-              ("as_default", "0, or 1 if that is illegal", _entry_as_default, i))),
+           f"of three or more {{}} entry {i} was taken for {text}",
+           _one_of, partial(_with_entry, i, others))
+          for i in (0, 1, 2, 3, -1, -2, -3, -4) for word, text, others in (
+              ("as_next", "the next", lambda v, at: [v[(at + 1) % len(v)]]),
+              ("as_default", "0, or 1 if that is illegal", lambda v, at: [0, 1]))),
         ("{}_repeated", "too few {} were accepted, and served again for the other axes",
-         _repaired, lambda v, node: ((*v * n,)[:n] for n in _lengths(node) if v and n > len(v))),
+         _repaired, lambda v, node: (
+             (*v * n,)[:n] for n in range(len(v) + 1, 2 * node.rank + 1) if v)),
         ("{}_clamped", "{} that are too small were taken for the least that is legal",
          _repaired, lambda v, node: (tuple(max(least, i) for i in v) for least in (0, 1)))),
 }  # fmt: skip
@@ -254,16 +236,18 @@ def _of_form(schema: Schema) -> Iterator[Mutant]:
             yield Mutant(name, text, answer, only=_ONE_TYPE, of_form=True)
 
 
+#: From the items of a value, the value of a declared type.
+_CONVERSIONS: Mapping[str | None, Callable[[Sequence[Any]], Any]] = {
+    "int": lambda items: int(float(items[0])),
+    "float": lambda items: float(items[0]),
+    "ints": lambda items: tuple(int(float(item)) for item in items),
+}
+
+
 def _converted(declared: str | None, value: Typed) -> Any:
-    items = value.value if isinstance(value.value, tuple) else (value.value,)
-    with suppress(ValueError, IndexError):
-        match declared:
-            case "int":
-                return int(float(items[0]))
-            case "float":
-                return float(items[0])
-            case "ints":
-                return tuple(int(float(item)) for item in items)
+    with suppress(KeyError, ValueError, IndexError):
+        items = value.value if isinstance(value.value, tuple) else (value.value,)
+        return _CONVERSIONS[declared](items)
     return value
 
 
@@ -275,8 +259,7 @@ def _of_versions(
     for formula, since in reversed(distinct.items()):
         if formula is not known.formulas[op.since]:
             text = f"version {since} was computed, whatever the model's opset"
-            answer = partial(lambda since, node: node.at(since).right, since)
-            yield Mutant(f"version_{since}_always", text, answer)
+            yield reading(f"version_{since}_always", text, methodcaller("at", since))
     later = [schema for since, schema in versions.items() if since > op.since]
     own = versions[op.since]
     if any(schema.attributes.keys() - own.attributes.keys() for schema in later):
@@ -294,16 +277,20 @@ def _of_versions(
     ):
         if accepted:
             text = f"{words} taken, and computed by way of float32"
-            yield Mutant(f"{name}_accepted", text, Accepting(partial(_of_types, accepted)))
+            yield Mutant(f"{name}_accepted", text, Accepting(partial(_in_float32, accepted)))
 
 
 def _texts(*kinds: str) -> frozenset[str]:
     return frozenset(d.text for d in dtypes.DTYPES.values() if d.kind in kinds)
 
 
-def _of_types(accepted: Iterable[str], node: Node) -> Sequence[Any]:
-    known = dtypes.ELEMENT_TYPES.get(node.dtype)
-    return computed_in_float32(node) if known and known.text in accepted else node.right
+def _in_float32(accepted: Iterable[str], node: Node) -> Sequence[Any]:
+    """The right answer to inputs of an accepted type cast to float32, in that type."""
+    known, lead = dtypes.ELEMENT_TYPES.get(node.dtype), node.lead
+    if lead is None or known is None or known.text not in accepted:
+        return node.right
+    cast = node.with_inputs(lambda x: x.astype(np.float32) if x.dtype == lead.dtype else x)
+    return [out.astype(lead.dtype) if out.dtype == np.float32 else out for out in cast.right]
 
 
 def _at_the_first(later: Sequence[Schema], node: Node) -> Sequence[Any]:
@@ -313,38 +300,32 @@ def _at_the_first(later: Sequence[Schema], node: Node) -> Sequence[Any]:
 
 
 def _of_inputs(schema: Schema) -> Iterator[Mutant]:
-    places = [n for n, p in enumerate(schema.inputs) if p.option != "variadic"]
-    for place in places:
-        name = schema.inputs[place].name
-        if schema.inputs[place].option == "optional":
-            text = f"the input {name} was ignored"
-            yield Mutant(f"input_{name}_ignored", text, partial(_without, place))
-    for one, other in combinations(places, 2):
-        first, second = schema.inputs[one], schema.inputs[other]
-        if first.types & second.types:
-            text = f"the inputs {first.name} and {second.name} were exchanged"
-            name = f"inputs_{first.name}_and_{second.name}_exchanged"
-            yield Mutant(name, text, partial(_exchanged, one, other))
-    if schema.inputs and schema.inputs[-1].option == "variadic":
-        start = len(schema.inputs) - 1
-        text = "inputs were taken from the last to the first"
-        yield Mutant("inputs_reversed", text, lambda n: replace(
-            n, inputs=(*n.inputs[:start], *n.inputs[start:][::-1])).right)  # fmt: skip
-        text = "of several inputs the last was ignored"
-        yield Mutant("last_input_ignored", text, lambda n: replace(
-            n, inputs=n.inputs[: max(start + 1, len(n.inputs) - 1)]).right)  # fmt: skip
+    fixed = [(place, p) for place, p in enumerate(schema.inputs) if p.option != "variadic"]
+    orders: list[tuple[str, str, Callable[[Inputs], Inputs]]] = [
+        (f"input_{p.name}_ignored", f"the input {p.name} was ignored",
+         partial(lambda n, inputs: (*inputs[:n], None, *inputs[n + 1 :])[: len(inputs)], place))
+        for place, p in fixed if p.option == "optional"
+    ]  # fmt: skip
+    orders += [
+        (f"inputs_{p.name}_and_{q.name}_exchanged",
+         f"the inputs {p.name} and {q.name} were exchanged", partial(_exchanged, place, other))
+        for (place, p), (other, q) in combinations(fixed, 2) if p.types & q.types
+    ]  # fmt: skip
+    if (start := len(fixed)) < len(schema.inputs):
+        orders += [
+            ("inputs_reversed", "inputs were taken from the last to the first",
+             lambda inputs: (*inputs[:start], *inputs[start:][::-1])),
+            ("last_input_ignored", "of several inputs the last was ignored",
+             lambda inputs: inputs[: max(start + 1, len(inputs) - 1)]),
+        ]  # fmt: skip
+    for name, text, order in orders:
+        fed = partial(lambda order, node: replace(node, inputs=order(node.inputs)), order)
+        yield reading(name, text, fed)
 
 
-def _has(node: Node, place: int) -> bool:
-    return len(node.inputs) > place and node.inputs[place] is not None
-
-
-def _without(place: int, node: Node) -> Sequence[Any]:
-    return (node.with_input(place, None) if _has(node, place) else node).right
-
-
-def _exchanged(one: int, other: int, node: Node) -> Sequence[Any]:
-    if not (_has(node, one) and _has(node, other)):
-        return node.right
-    first, second = node.inputs[one], node.inputs[other]
-    return node.with_input(one, second).with_input(other, first).right
+def _exchanged(place: int, other: int, inputs: Inputs) -> Inputs:
+    """The inputs with two of them exchanged, if both are given."""
+    both = {place: other, other: place}
+    if len(inputs) <= other or inputs[place] is None or inputs[other] is None:
+        return inputs
+    return tuple(inputs[both.get(n, n)] for n in range(len(inputs)))

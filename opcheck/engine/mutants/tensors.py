@@ -4,15 +4,19 @@ import math
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
+from operator import methodcaller
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 
 from opcheck import dtypes
 from opcheck.dtypes import DTYPES
 from opcheck.engine.evaluate import Expected, exactly
+from opcheck.engine.mutants.arrays import WIDTHS, blank, floating, through, whole_vectors
 from opcheck.engine.mutants.elements import cut_off, cut_to_bits
-from opcheck.engine.mutants.mutant import (
+from opcheck.engine.mutants.mutant import Accepting, Mutant, Only, reading, refusing
+from opcheck.engine.mutants.types import (
     BEYOND_FLOAT16,
     COMPLEX,
     DOUBLE,
@@ -20,21 +24,12 @@ from opcheck.engine.mutants.mutant import (
     LONG,
     NUMBERS,
     REALS,
-    Accepting,
-    Mutant,
-    Only,
-    blank,
-    floating,
-    refusing,
-    through,
-    whole_vectors,
 )
 from opcheck.engine.node import Node
 from opcheck.errors import InvalidNode
 from opcheck.model import Array
 
-#: Elements that a vector register or a warp holds.
-WIDTHS = (4, 8, 16, 32)
+_finfo: Any = ml_dtypes.finfo
 
 
 def of_output(
@@ -46,60 +41,50 @@ def of_output(
 
 def of_input(name: str, text: str, change: Callable[[Array], Array], only: Only = None) -> Mutant:
     """The right answer to other inputs."""
-    return Mutant(name, text, lambda node: node.with_inputs(change).right, only=only)
+    return reading(name, text, lambda node: node.with_inputs(change), only=only)
 
 
-def _only(keep: Callable[[Array], Any], out: Array) -> Array:
-    """Write only what `keep` selects of a nonempty output; the rest stays zero."""
-    written = blank(out)
-    if out.size and out.ndim:
-        place = keep(out)
-        written[place] = out[place]
-    return written
+def _only(index: Callable[[Array], Any]) -> Callable[[Array], Array]:
+    """Write only what `index` selects of a nonempty output; the rest stays zero."""
+
+    def write(out: Array) -> Array:
+        written = blank(out)
+        if out.size and out.ndim:
+            written[index(out)] = out[index(out)]
+        return written
+
+    return write
 
 
-def _repeated_tail(width: int, out: Array) -> Array:
-    """Treat the tensor as a whole; the tail repeats the vector before it."""
-    flat = out.reshape(-1).copy()
-    whole = flat.size // width * width
-    if whole and flat.size > whole:
-        flat[whole:] = flat[whole - width : whole][: flat.size - whole]
-    return flat.reshape(out.shape)
+def _first(count: Callable[[Array], int]) -> Callable[[Array], Array]:
+    """Write only the first `count(output)` elements."""
+    return _only(lambda out: np.unravel_index(np.arange(count(out)), out.shape))
 
 
-def _quarters_of_rows(out: Array) -> Array:
-    """Of 2,048 elements or more, each of four threads computes a quarter of the rows."""
-    if out.size < 2048:
-        return out
-    rows = out.reshape(-1, out.shape[-1]).copy()
-    rows[len(rows) // 4 * 4 :] = 0
-    return rows.reshape(out.shape)
+_whole_quarters = _first(lambda out: out.size - out.size % (4 * out.shape[-1]))
 
 
-def _index_modulo(limit: int) -> Callable[[Array], Array]:
-    return lambda out: out.reshape(-1)[np.arange(out.size) % limit].reshape(out.shape)
+def _taking(places: Callable[[Any], Any]) -> Callable[[Array], Array]:
+    """Have the element at `places(place)` at each place of a tensor."""
+    return lambda x: x.reshape(-1)[places(np.arange(x.size))].reshape(x.shape)
 
 
-def _places_in_16_bits(node: Node) -> Sequence[Any]:
-    """Elements are read from such places, and written to them."""
-    wrapped = _index_modulo(1 << 16)
-    return [wrapped(out) for out in node.with_inputs(wrapped).right]
+def _repeated(width: int, place: Any) -> Any:
+    """In the tail, after the last whole vector of the tensor, the place in that vector."""
+    whole = whole_vectors(width)(place.size)
+    return np.where(place < whole, place, place - width)
 
 
-def _read_again(axis: int, node: Node) -> Sequence[Any]:
+#: The place in a tensor is kept in 16 bits where it is read, and where it is written.
+_in_16_bits = _taking(lambda place: place % (1 << 16))
+
+
+def _read_again(axis: int, node: Node) -> Node:
     """The first 1,024 entries along an axis stand in place of all that follow."""
     x = node.lead
     if x is None or not -x.ndim <= axis < x.ndim or x.shape[axis] <= 1024:
-        return node.right
-    return node.with_lead(np.take(x, np.arange(x.shape[axis]) % 1024, axis=axis)).right
-
-
-def _lead(node: Node) -> Array:
-    return node.given[0] if node.lead is None else node.lead
-
-
-def _as(dtype: Any) -> Callable[[Array], Array]:
-    return lambda out: out.astype(dtype)
+        return node
+    return node.with_lead(np.take(x, np.arange(x.shape[axis]) % 1024, axis=axis))
 
 
 def _exchanged(one: int, other: int, least: int = 2) -> Callable[[Array], Array]:
@@ -146,33 +131,33 @@ _LAYOUT: tuple[Mutant, ...] = (
     of_output("shifted", "every element was written one place later", lambda out: np.roll(out, 1)),
     of_output("first_batch_only",
               "only the first entry along axis 0 was computed, and the others left zero",
-              partial(_only, lambda out: np.s_[:1])),
+              _only(lambda out: np.s_[:1])),
     of_output("first_channel_only",
               "only the first entry along axis 1 was computed, and the others left zero",
-              partial(_only, lambda out: np.s_[:, :1] if out.ndim > 1 else np.s_[:])),
+              _only(lambda out: np.s_[:, :1] if out.ndim > 1 else np.s_[:])),
     of_output("first_batch_for_all", "every entry along axis 0 got the first one's answer",
               lambda out: np.repeat(out[:1], len(out), axis=0) if out.ndim else out),
     of_output("last_element_missing", "the last element was left zero",
-              partial(_only, lambda out: np.unravel_index(np.arange(out.size - 1), out.shape))),
+              _first(lambda out: out.size - 1)),
     *(of_output(f"row_tail_of_{width}_untouched",
                 f"what is left of a row after its last whole vector of {width} was left zero",
-                partial(_only, partial(
-                    lambda width, out: np.s_[..., : whole_vectors(width, out.shape[-1])], width)))
-      for width in WIDTHS),
+                _only(partial(lambda width, out: np.s_[
+                    ..., : whole_vectors(width)(out.shape[-1])], width))) for width in WIDTHS),
     *(of_output(f"tail_of_{width}_repeats",
                 f"what is left of the tensor after the last whole vector of {width} repeated that",
-                partial(_repeated_tail, width)) for width in WIDTHS),
+                _taking(partial(_repeated, width))) for width in WIDTHS),
     of_output("rows_left_over_by_four_threads",
               "of 2,048 elements or more four threads computed as many rows each, and what was "
-              "left of them stayed zero", _quarters_of_rows),
+              "left of them stayed zero",
+              lambda out: _whole_quarters(out) if out.size >= 2048 else out),
     # How much is read does not depend on the type: one type decides.
-    *(Mutant(f"axis_{axis}_read_up_to_1024".replace("-", "minus_"),
-             f"of more than 1,024 entries along axis {axis} the first 1,024 were read again",
-             partial(_read_again, axis), only=("float32",)) for axis in (0, 1, -1)),
+    *(reading(f"axis_{axis}_read_up_to_1024".replace("-", "minus_"),
+              f"of more than 1,024 entries along axis {axis} the first 1,024 were read again",
+              partial(_read_again, axis), only=("float32",)) for axis in (0, 1, -1)),
     of_output("index_in_8_bits", "an element's place in the tensor was kept in 8 bits",
-              _index_modulo(1 << 8)),
+              _taking(lambda place: place % (1 << 8))),
     Mutant("index_in_16_bits", "an element's place in a tensor was kept in 16 bits",
-           _places_in_16_bits),
+           lambda node: [*map(_in_16_bits, node.with_inputs(_in_16_bits).right)]),
     of_output("axes_of_rank_5_exchanged", "the first two of five or more axes were exchanged",
               _exchanged(0, 1, least=5)),
     of_output("flattened", "the output had one axis", lambda out: out.reshape(-1)),
@@ -183,16 +168,16 @@ _LAYOUT: tuple[Mutant, ...] = (
               lambda out: out.reshape(len(out), -1) if out.size and out.ndim else out),
     of_output("empty_becomes_one", "an empty tensor got one element",
               lambda out: out if out.size else np.ones(1, out.dtype)),
-    *(of_output(f"output_in_{name}", f"the output was {name} whatever the input",
-                _as(DTYPES[name].numpy), [other for other in (*REALS, "bool") if other != name])
-      for name in ("float32", "float64")),
-    of_output("output_as_bool", "the output was a mask of booleans", _as(np.bool_), REALS),
-    of_output("output_as_int64", "the output was of type int64", _as(np.int64),
-              [*(name for name in REALS if name != "int64"), "bool"]),
-    Mutant("invalid_is_copied", "an invalid model gave its input back",
-           Accepting(lambda node: [_lead(node).copy()])),
-    Mutant("invalid_is_zero", "an invalid model gave zeros",
-           Accepting(lambda node: [blank(_lead(node))])),
+    *(of_output(name, text, methodcaller("astype", dtype),
+                [other for other in (*REALS, "bool") if other != np.dtype(dtype).name])
+      for name, text, dtype in (
+          ("output_in_float32", "the output was float32 whatever the input", np.float32),
+          ("output_in_float64", "the output was float64 whatever the input", np.float64),
+          ("output_as_bool", "the output was a mask of booleans", np.bool_),
+          ("output_as_int64", "the output was of type int64", np.int64))),
+    *(Mutant(f"invalid_is_{name}", f"an invalid model gave {text}", Accepting(partial(
+        lambda make, node: [make(node.given[0] if node.lead is None else node.lead)], make)))
+      for name, text, make in (("copied", "its input back", np.copy), ("zero", "zeros", blank))),
     Mutant("invalid_attribute_ignored", "an attribute that made the model invalid was ignored",
            Accepting(_without_the_attribute), needs="*"),
     Mutant("two_outputs", "there were two outputs", lambda node: [*node.right, *node.right]),
@@ -211,17 +196,20 @@ _LAYOUT: tuple[Mutant, ...] = (
 )  # fmt: skip
 
 
-def _if_floating(change: Callable[[Array, dtypes.DType], Any]) -> Callable[[Array], Any]:
-    """Floating tensors, changed by a function of the array and its dtype."""
-    return lambda array: array if (own := floating(array)) is None else change(array, own)
+def _of(kind: str, change: Callable[[Array], Any]) -> Callable[[Array], Array]:
+    """Tensors of one kind of types, changed, in their own type."""
+
+    def changed(x: Array) -> Array:
+        known = dtypes.of(x)
+        return change(x).astype(x.dtype) if known and known.kind == kind else x
+
+    return changed
 
 
 def _through(name: str) -> Callable[[Array], Array]:
     """By way of a type that has fewer digits, or a narrower range."""
     narrow = DTYPES[name].numpy
-    return _if_floating(
-        lambda x, own: x if own.numpy.itemsize < narrow.itemsize else through(narrow)(x)
-    )
+    return _of("float", lambda x: x if x.itemsize < narrow.itemsize else x.astype(narrow))
 
 
 def _truncated(node: Node) -> Sequence[Any]:
@@ -232,34 +220,23 @@ def _truncated(node: Node) -> Sequence[Any]:
     ]
 
 
-@_if_floating
-def _flushed(array: Array, own: dtypes.DType) -> Array:
-    smallest_normal = math.ldexp(1.0, own.min_exponent + own.precision - 1)
-    return np.where(np.abs(array) < smallest_normal, array * array.dtype.type(0), array)
+def _flushed(x: Array) -> Array:
+    smallest_normal = float(_finfo(x.dtype).smallest_normal)
+    return np.where(np.abs(x) < smallest_normal, x * x.dtype.type(0), x)
 
 
-@_if_floating
-def _clamped(array: Array, own: dtypes.DType) -> Array:
-    low, high = (np.array(limit, array.dtype) for limit in dtypes.limits(own))
-    # NumPy clips numbers of its extensions in float32.
-    return np.clip(array, low, high).astype(array.dtype)
+#: Infinities become the largest number.
+_clamped = _of("float", lambda x: np.clip(x, _finfo(x.dtype).min, _finfo(x.dtype).max))
 
 
 def _saturated(node: Node) -> Sequence[Any]:
-    right = node.right
-    if not all(floating(array) is None or np.isfinite(array).all() for array in node.given):
-        return right
-    return [_clamped(out) for out in right]
-
-
-def _of(kinds: str, change: Callable[[Array], Any]) -> Callable[[Array], Array]:
-    """Tensors of NumPy's `kinds`, changed, in their own type."""
-    return lambda x: change(x).astype(x.dtype) if x.dtype.kind in kinds else x
+    finite = all(floating(array) is None or np.isfinite(array).all() for array in node.given)
+    return [*map(_clamped, node.right)] if finite else node.right
 
 
 def _replaced(which: Callable[[Array], Any], value: float) -> Callable[[Array], Any]:
     """`value` in place of some elements."""
-    return _if_floating(lambda x, _: np.where(which(x), x.dtype.type(value), x))
+    return _of("float", lambda x: np.where(which(x), x.dtype.type(value), x))
 
 
 def _not_rounded_back(part: float) -> tuple[str, ...]:
@@ -276,14 +253,9 @@ def _not_rounded_back(part: float) -> tuple[str, ...]:
 _NARROWED_TO = {"float32": DOUBLE, "float16": BEYOND_FLOAT16, "bfloat16": ("float16", *LONG)}
 
 
-def _of_texts(change: Callable[[str], str]) -> Callable[[Array], Array]:
-    """Each text, changed."""
-    change_all = np.frompyfunc(change, 1, 1)
-    return _of("O", lambda x: np.asarray(change_all(x), object))
-
-
 _VALUES: tuple[Mutant, ...] = (
-    *(of_input(f"texts_{name}", f"texts {text}", _of_texts(change), ("string",))
+    *(of_input(f"texts_{name}", f"texts {text}",
+               _of("string", np.vectorize(change, otypes="O")), ("string",))
       for name, text, change in (
           ("as_ascii", "lost what is not ASCII", lambda s: s.encode("ascii", "ignore").decode()),
           ("cut_at_nul", "were cut at a NUL character", lambda s: s.partition("\0")[0]),
@@ -291,13 +263,14 @@ _VALUES: tuple[Mutant, ...] = (
            lambda s: s.encode()[:64].decode(errors="ignore")),
           ("stripped", "lost the spaces at their ends", str.strip),
           ("in_lower_case", "were turned to lower case", str.lower))),
-    *(of_input(f"complex_{name}", text, _of("c", change), COMPLEX) for name, text, change in (
-        ("conjugated", "complex numbers were conjugated", np.conj),
-        ("real_part_alone", "imaginary parts were dropped", np.real),
-        ("parts_exchanged", "real and imaginary parts were exchanged",
-         lambda x: x.imag + 1j * x.real))),
-    of_input("complex_in_complex64", "complex numbers were narrowed to complex64",
-             _of("c", through(np.complex64)), ("complex128",)),
+    *(of_input(f"complex_{name}", text, _of("complex", change), only)
+      for name, text, change, only in (
+          ("conjugated", "complex numbers were conjugated", np.conj, COMPLEX),
+          ("real_part_alone", "imaginary parts were dropped", np.real, COMPLEX),
+          ("parts_exchanged", "real and imaginary parts were exchanged",
+           lambda x: x.imag + 1j * x.real, COMPLEX),
+          ("in_complex64", "complex numbers were narrowed to complex64",
+           through(np.complex64), ("complex128",)))),
     of_output("negated", "every sign was turned",
               lambda out: out if out.dtype == np.bool_ else -out, NUMBERS),
     of_output("inverted", "every result was taken from 1",
@@ -317,14 +290,14 @@ _VALUES: tuple[Mutant, ...] = (
     *(of_output(f"result_through_{name}", f"the result went through {name}", _through(name), only,
                 rounded=True) for name, only in _NARROWED_TO.items()),
     # Engines flush subnormal numbers of float32's range, and every error bound allows for that.
-    of_output("subnormal_results_flushed", "subnormal results became zero", _flushed, ("float16",),
-              rounded=True),
-    of_input("subnormal_inputs_flushed", "subnormal elements of the input became zero", _flushed,
-             FLOATS),
+    of_output("subnormal_results_flushed", "subnormal results became zero",
+              _of("float", _flushed), ("float16",), rounded=True),
+    of_input("subnormal_inputs_flushed", "subnormal elements of the input became zero",
+             _of("float", _flushed), FLOATS),
     *(of_input(f"input_in_{name}", f"the input was narrowed to {name}", _through(name), only)
       for name, only in _NARROWED_TO.items()),
     of_input("input_in_tf32", "the input was rounded to 11 bits, as in TF32",
-             _if_floating(lambda x, _: cut_to_bits(x, 11)), LONG),
+             _of("float", partial(cut_to_bits, bits=11)), LONG),
     of_input("infinities_clamped", "infinities were taken for the largest number", _clamped,
              FLOATS),
     *(of_input(f"minus_infinity_taken_for_{name}", f"-inf in the input was taken for {value:g}",
@@ -334,15 +307,15 @@ _VALUES: tuple[Mutant, ...] = (
           ("nan", np.nan, FLOATS))),
     of_input("input_in_the_range_of_float16",
              "finite numbers in the input were clamped to the range of float16",
-             _if_floating(lambda x, _: np.where(
-                 np.isinf(x), x, np.clip(x, -65504, 65504).astype(x.dtype))), BEYOND_FLOAT16),
+             _of("float", lambda x: np.where(np.isinf(x), x, np.clip(x, -65504, 65504))),
+             BEYOND_FLOAT16),
     *(of_input(f"integers_through_{name}", f"integers went through {name}",
-               _of("iu", through(name)), only)
+               _of("int", through(name)), only)
       for name, only in (
           ("float32", ("int32", "int64", "uint32", "uint64")), ("float64", ("int64", "uint64")),
           ("int32", ("int64", "uint64")))),
     of_input("whole_numbers", "the input was cut off to whole numbers",
-             _if_floating(lambda x, _: np.trunc(x)), FLOATS),
+             _of("float", np.trunc), FLOATS),
     of_input("nan_taken_for_zero", "NaN in the input was taken for zero", _replaced(np.isnan, 0),
              FLOATS),
     of_output("nan_becomes_zero", "NaN in the result became zero", _replaced(np.isnan, 0),

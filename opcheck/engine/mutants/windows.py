@@ -1,17 +1,19 @@
 """Faults of windows: attributes that are read wrongly, and windows that are elsewhere.
 
-All pooling shares them. They keep to what is legal, but for those that accept what is not.
+All pooling shares them. They refuse illegal nodes, but for those that accept some.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields, replace
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
-from math import prod
+from itertools import repeat
+from operator import attrgetter
 from typing import Any, TypeAlias
 
 from opcheck.engine import windows as engine
+from opcheck.engine.axes import check_size
 from opcheck.engine.mutants.mutant import Mutant, MutantRow, faulty
 from opcheck.engine.windows import AxisWindows, Windows
 from opcheck.errors import InvalidNode
@@ -27,6 +29,56 @@ def _up(a: int, b: int) -> int:
 
 
 @dataclass(frozen=True)
+class Axis(AxisWindows):
+    """The windows along one axis, with the arguments that they come from."""
+
+    end: int
+    auto_pad: str
+    ceil: bool
+
+    @property
+    def room(self) -> int:
+        """Largest distance that a window can move, where nothing is SAME."""
+        return self.length + self.begin + self.end - self.width
+
+    @property
+    def same(self) -> bool:
+        """True if the padding follows from the output's size."""
+        return self.auto_pad.startswith("SAME")
+
+    @property
+    def is_lower(self) -> bool:
+        """True if the odd one of SAME's padding comes before the input."""
+        return self.auto_pad == "SAME_LOWER"
+
+    @property
+    def hangs(self) -> bool:
+        """True if a window may reach beyond the padding."""
+        return self.ceil and self.auto_pad == "NOTSET"
+
+    def padding(self, size: int) -> int:
+        """Return the total padding of SAME for an output of this size."""
+        return max(0, (size - 1) * self.stride + self.width - self.length)
+
+    def fitted(self, padding: int) -> int:
+        """Return the number of windows that fit into the input with this padding."""
+        return (self.length + padding - self.width) // self.stride + 1
+
+    def planned(self, **changed: int) -> Axis:
+        """Return the windows for other arguments."""
+        asked = {**vars(self), **changed}
+        del asked["size"]
+        return Axis(**{**asked, **vars(engine.windows_along(**asked))})
+
+
+@dataclass(frozen=True)
+class Asked(Windows):
+    """Windows with the arguments that they come from."""
+
+    axes: tuple[Axis, ...]
+
+
+@dataclass(frozen=True)
 class WindowArguments:
     """The arguments of `windows_of`; a list that is left out is None."""
 
@@ -39,141 +91,78 @@ class WindowArguments:
     ceil_mode: int = 0
 
     @property
-    def axes(self) -> list[Axis]:
-        """Window arguments along each spatial axis."""
+    def axes(self) -> tuple[Axis, ...]:
+        """The windows along each spatial axis, which need not be legal."""
         n = len(self.shape) - 2
-        strides, dilations = self.strides or [1] * n, self.dilations or [1] * n
-        pads = self.pads or [0] * 2 * n
-        each = zip(self.shape[2:], self.kernel_shape, strides, dilations, pads[:n], pads[n:],
-                   strict=True)  # fmt: skip
-        ceil = bool(self.ceil_mode)
-        return [Axis(d, k, s, dil, b, e, self.auto_pad, ceil) for d, k, s, dil, b, e in each]
+        ones, pads = [1] * n, self.pads or [0] * 2 * n
+        asked = map(Axis, self.shape[2:], self.kernel_shape, self.strides or ones,
+                    self.dilations or ones, pads[:n], repeat(0), pads[n:],
+                    repeat(self.auto_pad), repeat(bool(self.ceil_mode)))  # fmt: skip
+        return tuple(axis.planned() for axis in asked)
 
-    @property
-    def size(self) -> int:
-        """Number of elements of a window, padding included."""
-        return prod(self.kernel_shape)
-
-    def windows(self, original: Any = windows_of) -> Windows:
-        """The windows that are asked for."""
-        found = original(*(getattr(self, field.name) for field in fields(self)))
-        assert isinstance(found, Windows)
-        return found
+    def windows(self) -> Asked:
+        """Return the right windows; raises InvalidNode for what the text forbids."""
+        return Asked(windows_of(**vars(self)).outer, self.axes)
 
 
-@dataclass(frozen=True)
-class Axis:
-    """Window arguments along one axis of `length` elements."""
-
-    length: int
-    kernel: int
-    stride: int
-    dilation: int
-    begin: int
-    end: int
-    auto_pad: str
-    ceil: bool
-
-    @property
-    def width(self) -> int:
-        """The elements from the first of a window to its last, both included."""
-        return (self.kernel - 1) * self.dilation + 1
-
-    @property
-    def room(self) -> int:
-        """Largest distance that a window can move."""
-        return self.length + self.begin + self.end - self.width
-
-    @property
-    def same(self) -> bool:
-        """True if the padding follows from the output's size."""
-        return self.auto_pad.startswith("SAME")
-
-    @property
-    def hangs(self) -> bool:
-        """True if a window may reach beyond the padding."""
-        return self.ceil and self.auto_pad == "NOTSET"
-
-    def padding(self, size: int) -> int:
-        """Return the total padding of SAME for an output of this size."""
-        return max(0, (size - 1) * self.stride + self.width - self.length)
-
-    def split(self, padding: int) -> int:
-        """The part of SAME's padding that comes before the input."""
-        return padding // 2 if self.auto_pad == "SAME_UPPER" else padding - padding // 2
-
-    @property
-    def fitting(self) -> int:
-        """Number of windows that fit without padding; less than 0 where none fits."""
-        return (_up if self.hangs else int.__floordiv__)(self.room, self.stride) + 1
-
-    def planned(self) -> AxisWindows:
-        """The windows along the axis."""
-        pads = (self.begin, self.end) if self.auto_pad == "NOTSET" else None
-        shape, each = (1, 1, self.length), ([self.kernel], [self.stride], [self.dilation])
-        return WindowArguments(shape, *each, pads, self.auto_pad, self.ceil).windows().axes[0]
-
-
-#: What is read in place of what is asked for; None where nothing is misread.
-ArgumentReading: TypeAlias = Callable[[WindowArguments], WindowArguments | None]
+#: Other arguments in place of the given ones.
+ArgumentReading: TypeAlias = Callable[[WindowArguments], WindowArguments]
 #: The windows along an axis, in place of the right ones.
-WindowChange: TypeAlias = Callable[[Axis, AxisWindows], AxisWindows]
+WindowChange: TypeAlias = Callable[[Axis], Axis]
+#: Wrong windows, from the arguments and the right windows.
+WindowFault: TypeAlias = Callable[[WindowArguments, Asked], Windows]
 #: What is called where filters are a tensor, which has the kernel's sizes.
 _FILTERED = "bilinear"
 
 
-def right_or(fault: Callable[[Any, WindowArguments, Windows], Windows]) -> FaultFunction:
+def of_windows(fault: WindowFault) -> FaultFunction:
     """The windows that `fault` makes of the right ones, if they are not too many."""
 
-    def faulty(original: Any, *asked: Any) -> Windows:
-        right = WindowArguments(*asked).windows(original)
+    def faulty(_: Any, *arguments: Any) -> Windows:
+        asked = WindowArguments(*arguments)
+        right = asked.windows()
         try:
-            return fault(original, WindowArguments(*asked), right)
+            return fault(asked, right)
         except MemoryError:
             return right
 
     return faulty
 
 
-def planned_windows(asked: WindowArguments, right: Windows, plan: WindowChange) -> Windows:
-    """The windows that `plan` makes of the right ones."""
-    planned = tuple(map(plan, asked.axes, right.axes))
-    if min(axis.size for axis in planned) < 0:
+def planned(outer: tuple[int, int], axes: Iterable[Axis]) -> Asked:
+    """Windows along these axes; raises InvalidNode, or MemoryError, where there can be none."""
+    windows = Asked(outer, tuple(axes))
+    if min(windows.shape[2:]) < 0:
         raise InvalidNode("the output's size is negative")
-    return Windows(right.outer, planned)
+    check_size(windows.shape)
+    return windows
 
 
-def _faults(make: Callable[[Any], FaultFunction], *rows: MutantRow) -> tuple[Mutant, ...]:
-    """Mutants of which `make` makes the fault.
+def _faults(
+    make: Callable[[Any], FaultFunction], *rows: MutantRow, of_validity: bool = False
+) -> tuple[Mutant, ...]:
+    """Mutants with the fault that `make` makes of a row's change.
 
-    A row has a name, what was wrong, what is done, the attribute without which nobody can do it,
-    and a function: where it is called, nobody does.
+    After it the row has the attribute without which nobody can be so wrong, and a function:
+    formulas that call it have no such mutant.
     """
     return tuple(
-        faulty(NAME, name, text, make(change), of_validity=make is _accepting,
-               needs=needs, unless=tuple(unless))
+        faulty(NAME, name, text, make(change), None, of_validity, needs=needs, unless=tuple(unless))
         for name, text, change, needs, *unless in rows
-    )  # fmt: skip
+    )
 
 
-def _reading(read: ArgumentReading) -> FaultFunction:
-    return right_or(lambda original, asked, right: (read(asked) or asked).windows(original))
+def _accepting(legal_and_plan: tuple[ArgumentReading, Any]) -> FaultFunction:
+    """Accept nodes that are legal once reread; the plan takes the given axes and the legal ones."""
+    legal, plan = legal_and_plan
 
-
-def _planning(plan: WindowChange) -> FaultFunction:
-    return right_or(lambda original, asked, right: planned_windows(asked, right, plan))
-
-
-def _accepting(read_and_plan: tuple[ArgumentReading, WindowChange]) -> FaultFunction:
-    """Nodes that are legal once they are reread, by a plan of the reread node."""
-    read, plan = read_and_plan
-
-    def fault(original: Any, *args: Any) -> Windows:
-        asked = WindowArguments(*args)
+    def fault(_: Any, *arguments: Any) -> Windows:
+        asked = WindowArguments(*arguments)
         try:
-            return asked.windows(original)
+            return asked.windows()
         except InvalidNode:
-            return planned_windows(asked, (read(asked) or asked).windows(original), plan)
+            reread = legal(asked).windows()
+            return planned(reread.outer, map(plan, asked.axes, reread.axes))
 
     return fault
 
@@ -181,17 +170,17 @@ def _accepting(read_and_plan: tuple[ArgumentReading, WindowChange]) -> FaultFunc
 def _refusing(when: Callable[[Axis], bool]) -> FaultFunction:
     """Nodes with such an axis are refused."""
 
-    def fault(original: Any, asked: WindowArguments, right: Windows) -> Windows:
-        if any(map(when, asked.axes)):
+    def fault(asked: WindowArguments, right: Asked) -> Windows:
+        if any(map(when, right.axes)):
             raise InvalidNode("not supported")
         return right
 
-    return right_or(fault)
+    return of_windows(fault)
 
 
 def _pads(read: Callable[[Sequence[int], int], Sequence[int]]) -> ArgumentReading:
     """`pads` is read in another order; the second argument is the number of axes."""
-    return lambda a: replace(a, pads=[*read([*a.pads], len(a.pads) // 2)]) if a.pads else None
+    return lambda a: replace(a, pads=[*read([*a.pads], len(a.pads) // 2)]) if a.pads else a
 
 
 def _from_the_last_axis(pads: Sequence[int], n: int) -> Sequence[int]:
@@ -202,7 +191,7 @@ def _all_reversed(a: WindowArguments) -> WindowArguments:
     """Every list is read from the last axis to the first."""
     names = ("kernel_shape", "strides", "dilations")
     lists = {name: getattr(a, name)[::-1] for name in names if getattr(a, name)}
-    return replace(_pads(_from_the_last_axis)(a) or a, **lists)
+    return replace(_pads(_from_the_last_axis)(a), **lists)
 
 
 def _two_axes(a: WindowArguments) -> WindowArguments:
@@ -212,14 +201,10 @@ def _two_axes(a: WindowArguments) -> WindowArguments:
     return replace(a, kernel_shape=[*a.kernel_shape[:2], *rest], strides=strides)
 
 
-def _for_each(old: str, new: str) -> ArgumentReading:
-    return lambda a: replace(a, auto_pad=a.auto_pad.replace(old, new))
-
-
 _OTHER = {"SAME_UPPER": "SAME_LOWER", "SAME_LOWER": "SAME_UPPER"}
 
 READINGS = _faults(
-    _reading,
+    lambda read: of_windows(lambda asked, right: read(asked).windows()),
     ("strides_default_to_the_kernel", "strides, left out, were taken from kernel_shape",
      lambda a: replace(a, strides=a.strides or a.kernel_shape), "strides"),
     ("strides_are_the_kernel", "windows stood side by side, whatever strides said",
@@ -249,136 +234,121 @@ READINGS = _faults(
     ("pads_beginnings_ignored", "the beginnings in pads were ignored",
      _pads(lambda pads, n: [*[0] * n, *pads[n:]]), "pads"),
     ("pads_default_to_half_the_kernel", "pads, left out, were half the kernel",
-     lambda a: None if a.pads or a.auto_pad != "NOTSET" else replace(
+     lambda a: a if a.pads or a.auto_pad != "NOTSET" else replace(
          a, pads=[k // 2 for k in a.kernel_shape] * 2), "pads"),
     ("same_upper_is_lower", "SAME_UPPER put the odd one of padding at the beginning",
-     _for_each("UPPER", "LOWER"), "auto_pad"),
+     lambda a: replace(a, auto_pad=a.auto_pad.replace("UPPER", "LOWER")), "auto_pad"),
     ("same_lower_is_upper", "SAME_LOWER put the odd one of padding at the end",
-     _for_each("LOWER", "UPPER"), "auto_pad"),
+     lambda a: replace(a, auto_pad=a.auto_pad.replace("LOWER", "UPPER")), "auto_pad"),
     ("same_exchanged", "SAME_UPPER and SAME_LOWER were exchanged",
      lambda a: replace(a, auto_pad=_OTHER.get(a.auto_pad, a.auto_pad)), "auto_pad"),
     ("same_ignored", "SAME_UPPER and SAME_LOWER meant no padding",
-     lambda a: replace(a, auto_pad="NOTSET") if a.auto_pad in _OTHER else None, "auto_pad"),
+     lambda a: replace(a, auto_pad="NOTSET") if a.auto_pad in _OTHER else a, "auto_pad"),
     ("valid_is_same", "VALID was taken for SAME_UPPER",
-     _for_each("VALID", "SAME_UPPER"), "auto_pad"),
+     lambda a: replace(a, auto_pad=a.auto_pad.replace("VALID", "SAME_UPPER")), "auto_pad"),
     ("always_rounded_up", "sizes were rounded up whatever ceil_mode said",
      lambda a: replace(a, ceil_mode=1), "kernel_shape"),
 )  # fmt: skip
 
 
-def under_same(plan: WindowChange) -> WindowChange:
-    """Another plan under SAME."""
-    return lambda axis, right: plan(axis, right) if axis.same else right
+def where(when: Callable[[Axis], bool], plan: WindowChange) -> WindowChange:
+    """The plan of some axes alone."""
+    return lambda axis: plan(axis) if when(axis) else axis
 
 
-def sized(when: Callable[[Axis], bool], size: Callable[[Axis], int]) -> WindowChange:
-    """Along some axes there are so many windows, which begin where they should."""
-    return lambda axis, right: replace(right, size=size(axis)) if when(axis) else right
+under_same = partial(where, attrgetter("same"))
+_where_it_hangs = partial(where, attrgetter("hangs"))
+under_valid = partial(where, lambda axis: axis.auto_pad == "VALID")
 
 
-def undilated(axis: Axis) -> Axis:
-    """The axis without its dilation."""
-    return replace(axis, dilation=1)
+def as_large_as_undilated(axis: Axis) -> Axis:
+    """There are as many windows as of the kernel without its dilation."""
+    return replace(axis, size=axis.planned(dilation=1).size)
 
 
-def fitted(axis: Axis, padding: int) -> int:
-    """Return the number of windows that fit into the input with this padding."""
-    return (axis.length + padding - axis.width) // axis.stride + 1
-
-
-def as_the_undilated(axis: Axis, right: AxisWindows) -> AxisWindows:
+def as_the_undilated(axis: Axis) -> Axis:
     """The windows begin where those of the kernel without its dilation do."""
-    return replace(right, begin=undilated(axis).planned().begin)
+    return replace(axis, begin=axis.planned(dilation=1).begin)
 
 
-def _whole_strides(axis: Axis, right: AxisWindows) -> AxisWindows:
-    """The padding before the input is made a multiple of the stride."""
-    return right if axis.same else replace(right, begin=axis.begin // axis.stride * axis.stride)
-
+#: The padding before the input is made a multiple of the stride.
+_whole_strides = where(
+    lambda a: not a.same, lambda a: replace(a, begin=a.begin // a.stride * a.stride)
+)
 
 PLANS = _faults(
-    _planning,
+    lambda plan: of_windows(lambda asked, right: planned(right.outer, map(plan, right.axes))),
     ("last_window_missing", "the last window along each axis was left out",
-     lambda axis, right: replace(right, size=max(0, right.size - 1)), "kernel_shape"),
+     lambda a: replace(a, size=max(0, a.size - 1)), "kernel_shape"),
     ("windows_one_late", "every window began one element late",
-     lambda axis, right: replace(right, begin=right.begin - 1), "kernel_shape"),
+     lambda a: replace(a, begin=a.begin - 1), "kernel_shape"),
     ("dilation_ignored_in_the_size", "the output's size was computed as if dilations were 1",
-     lambda axis, right: replace(right, size=undilated(axis).planned().size), "dilations"),
+     as_large_as_undilated, "dilations"),
     ("dilation_ignored_in_the_window",
      "dilations counted for the output's size, but not for what a window holds",
-     lambda axis, right: replace(right, dilation=1), "dilations"),
+     lambda a: replace(a, dilation=1), "dilations"),
     ("beginning_rounded_to_the_dilation",
      "where the dilation was the stride, the padding before the input was rounded down to it",
-     lambda axis, right: _whole_strides(axis, right) if axis.stride == axis.dilation else right,
-     "dilations"),
+     where(lambda a: a.stride == a.dilation, _whole_strides), "dilations"),
     ("beginning_rounded_to_the_stride",
      "the padding before the input was rounded down to a multiple of the stride",
      _whole_strides, "pads"),
     ("pads_in_the_size_only",
      "pads counted for the output's size, but the first window began in the input",
-     lambda axis, right: replace(right, begin=0), "pads"),
+     lambda a: replace(a, begin=0), "pads"),
     ("ceil_mode_with_same", "ceil_mode added a window under SAME_UPPER and SAME_LOWER",
-     sized(lambda a: a.ceil and a.same, lambda a: _up(
-         a.length + a.padding(_up(a.length, a.stride)) - a.width, a.stride) + 1), "ceil_mode"),
+     where(lambda a: a.ceil and a.same, lambda a: replace(a, size=_up(
+         a.length + a.padding(_up(a.length, a.stride)) - a.width, a.stride) + 1)), "ceil_mode"),
     ("ceil_mode_without_dilations",
      "ceil_mode counted the windows of the kernel without its dilation",
-     sized(lambda a: a.hangs, lambda a: undilated(a).planned().size), "ceil_mode"),
+     _where_it_hangs(as_large_as_undilated), "ceil_mode"),
     ("ceil_mode_without_pads", "ceil_mode counted windows as if there were no pads",
-     sized(lambda a: a.hangs, lambda a: replace(a, begin=0, end=0).planned().size), "ceil_mode"),
+     _where_it_hangs(lambda a: replace(a, size=a.planned(begin=0, end=0).size)), "ceil_mode"),
     ("ceil_mode_adds_one", "ceil_mode added a window even where nothing was left over",
-     sized(lambda a: a.hangs, lambda a: a.room // a.stride + 2), "ceil_mode"),
+     _where_it_hangs(lambda a: replace(a, size=a.room // a.stride + 2)), "ceil_mode"),
     ("same_negative_padding",
      "padding under SAME was negative where strides were larger than the window",
-     under_same(lambda a, right: replace(right, begin=int(
-         ((right.size - 1) * a.stride + a.width - a.length + (a.auto_pad == "SAME_LOWER")) / 2))),
-     "auto_pad"),
+     under_same(lambda a: replace(a, begin=int((a.span - a.length + a.is_lower) / 2))), "auto_pad"),
     ("same_undilated_size",
      "SAME padded for the kernel without its dilation, so that fewer windows fitted",
-     under_same(lambda a, right: replace(
-         as_the_undilated(a, right),
-         size=max(0, fitted(a, undilated(a).padding(right.size))))), "dilations"),
+     under_same(lambda a: replace(as_the_undilated(a), size=max(0, a.fitted(
+         replace(a, dilation=1).padding(a.size))))), "dilations"),
     ("same_undilated_beginning",
      "SAME began its windows where those of the kernel without its dilation begin",
      under_same(as_the_undilated), "dilations"),
     ("same_symmetric", "an odd padding under SAME was made even, which left room for a window",
-     under_same(lambda a, right: replace(
-         right, begin=(half := _up(a.padding(right.size), 2)), size=fitted(a, 2 * half))),
-     "auto_pad"),
+     under_same(lambda a: replace(
+         a, begin=(half := _up(a.padding(a.size), 2)), size=a.fitted(2 * half))), "auto_pad"),
     ("same_at_one_side",
      "all padding was put at the end under SAME_UPPER, at the beginning under SAME_LOWER",
-     under_same(lambda a, right: replace(
-         right, begin=a.padding(right.size) * (a.auto_pad == "SAME_LOWER"))), "auto_pad"),
+     under_same(lambda a: replace(a, begin=a.padding(a.size) * a.is_lower)), "auto_pad"),
     ("same_at_the_end", "all padding under SAME was put at the end",
-     under_same(lambda a, right: replace(right, begin=0)), "auto_pad"),
+     under_same(lambda a: replace(a, begin=0)), "auto_pad"),
     ("same_padding_for_stride_1", "padding under SAME was computed as if strides were 1",
-     under_same(lambda a, right: replace(right, begin=replace(a, stride=1).planned().begin)),
-     "auto_pad"),
+     under_same(lambda a: replace(a, begin=a.planned(stride=1).begin)), "auto_pad"),
     ("same_rounded_down", "the output's size under SAME was rounded down",
-     sized(lambda a: a.same, lambda a: a.length // a.stride), "auto_pad"),
+     under_same(lambda a: replace(a, size=a.length // a.stride)), "auto_pad"),
     ("same_size_of_the_input",
      "the output under SAME was as large as the input, whatever the strides",
-     under_same(lambda a, right: replace(right, size=a.length, begin=a.split(a.padding(a.length)))),
-     "auto_pad"),
+     under_same(lambda a: replace(
+         a, size=a.length, begin=(a.padding(a.length) + a.is_lower) // 2)), "auto_pad"),
     ("valid_rounded_up", "VALID counted a window that hung over the end",
-     sized(lambda a: a.auto_pad == "VALID", lambda a: _up(a.room, a.stride) + 1), "auto_pad"),
+     under_valid(lambda a: replace(a, size=_up(a.room, a.stride) + 1)), "auto_pad"),
 )  # fmt: skip
 
 
-def _as_before(
-    name: str, place: int, cube: bool, _: Any, asked: WindowArguments, right: Windows
-) -> Windows:
-    """The axis at a place, of a cube if asked for, has what the one before it has; not its size."""
+def _as_before(name: str, place: int, _: WindowArguments, right: Asked) -> Windows:
+    """The axis at a place has what the one before it has, but for its size."""
     axes = [*right.axes]
-    if len(axes) <= place or (cube and len(set(asked.kernel_shape)) > 1):
-        return right
-    axes[place] = replace(axes[place], **{name: getattr(axes[place - 1], name)})
-    return Windows(right.outer, tuple(axes))
+    if len(axes) > place:
+        axes[place] = replace(axes[place], **{name: getattr(axes[place - 1], name)})
+    return Asked(right.outer, tuple(axes))
 
 
 OF_ONE_AXIS = _faults(
-    right_or,
+    of_windows,
     *((f"{what}_of_the_{which}_axis", f"the {which} spatial axis had the {words} of the one before",
-       partial(_as_before, what, place, False), *needs) for what, words, which, place, *needs in (
+       partial(_as_before, what, place), *needs) for what, words, which, place, *needs in (
            ("stride", "stride", "third", 2, "strides"),
            ("stride", "stride", "fourth", 3, "strides"),
            ("dilation", "dilation", "third", 2, "dilations"),
@@ -386,10 +356,11 @@ OF_ONE_AXIS = _faults(
            ("begin", "padding before it", "third", 2, "pads"))),
     ("stride_of_the_third_axis_of_a_cube",
      "the third spatial axis had the stride of the one before where the kernel was a cube",
-     partial(_as_before, "stride", 2, True), "strides"),
+     lambda asked, right: right if len({*asked.kernel_shape}) > 1 else _as_before(
+         "stride", 2, asked, right), "strides"),
     ("ceil_mode_of_the_last_axis", "ceil_mode was obeyed along the last axis only",
-     lambda original, asked, right: Windows(right.outer, (
-         *replace(asked, ceil_mode=0).windows(original).axes[:-1], right.axes[-1])), "ceil_mode"),
+     lambda asked, right: Windows(right.outer, (
+         *replace(asked, ceil_mode=0).axes[:-1], right.axes[-1])), "ceil_mode"),
 )  # fmt: skip
 
 
@@ -398,16 +369,17 @@ def _small(a: WindowArguments) -> WindowArguments:
     return replace(a, kernel_shape=[min(1, size) for size in a.kernel_shape])
 
 
-def _none_fits(axis: Axis, right: AxisWindows) -> AxisWindows:
-    return replace(right, kernel=axis.kernel, dilation=axis.dilation, size=max(0, axis.fitting))
+def _none_fits(asked: Axis, legal: Axis) -> Axis:
+    """None but those that fit, which are fewer than 0."""
+    return replace(legal, kernel=asked.kernel, dilation=asked.dilation, size=max(0, asked.size))
 
 
 REFUSALS = _faults(
     _refusing,
     ("refuses_asymmetric_pads", "a pad unlike that at the other end was not supported",
-     lambda a: a.begin != a.end, "pads"),
+     lambda a: a.auto_pad == "NOTSET" and a.begin != a.end, "pads"),
     ("refuses_pads_of_the_kernel", "a pad as large as the kernel was not supported",
-     lambda a: max(a.begin, a.end) >= a.kernel, "pads"),
+     lambda a: a.auto_pad == "NOTSET" and max(a.begin, a.end) >= a.kernel, "pads"),
     ("refuses_kernels_of_1", "a kernel of a single element along an axis was not supported",
      lambda a: a.kernel == 1, "kernel_shape"),
     ("refuses_ceil_mode_beside_same", "ceil_mode beside auto_pad was not supported",
@@ -418,22 +390,20 @@ REFUSALS = _faults(
      "auto_pad"),
 )  # fmt: skip
 
-#: What is reread, and the windows that there are then.
+#: A reading that may be legal, and the windows then, from the given axis and the legal one.
 ACCEPTED = _faults(
     _accepting,
     ("negative_pads_cut", "a negative pad cut elements off",
      (lambda a: replace(a, pads=[max(0, pad) for pad in a.pads or ()]),
-      lambda axis, right: replace(
-          right, begin=axis.begin, length=axis.length + min(0, axis.end), size=axis.fitting)),
-     "pads"),
+      lambda asked, legal: replace(asked, length=asked.length + min(0, asked.end))), "pads"),
     ("nothing_below_dilation_1", "a dilation below 1 was accepted, and windows were empty",
      (lambda a: replace(a, dilations=[max(1, d) for d in a.dilations or ()]),
-      lambda axis, right: replace(
-          right, begin=right.size * right.stride + right.length + axis.kernel)), "dilations"),
+      lambda asked, legal: replace(
+          legal, begin=legal.size * legal.stride + legal.length + asked.kernel)), "dilations"),
     ("size_cut_towards_zero", "a negative output size was cut towards zero, not rounded down",
-     (_small, lambda axis, right: replace(
-         right, kernel=axis.kernel,
-         size=int(axis.room / axis.stride) + 1 if axis.room < 0 else axis.fitting)),
+     (_small, lambda asked, legal: replace(
+         legal, kernel=asked.kernel,
+         size=int(asked.room / asked.stride) + 1 if asked.room < 0 else asked.size)),
      "kernel_shape"),
     ("negative_size_is_empty", "an output size below 0 gave an empty output",
      (_small, _none_fits), "kernel_shape"),
@@ -441,6 +411,7 @@ ACCEPTED = _faults(
      "a dilated kernel larger than the input was accepted, and gave an empty output",
      (lambda a: replace(a, dilations=[min(1, d) for d in a.dilations or ()]), _none_fits),
      "dilations"),
+    of_validity=True,
 )  # fmt: skip
 
 FAULTS: tuple[Mutant, ...] = (*READINGS, *PLANS, *OF_ONE_AXIS, *ACCEPTED, *REFUSALS)

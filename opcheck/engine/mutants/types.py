@@ -1,0 +1,17 @@
+"""Groups of dtypes in which something can be wrong."""
+
+from opcheck.dtypes import DTYPES
+
+#: Every floating type.
+FLOATS = tuple(name for name, dtype in DTYPES.items() if dtype.kind == "float")
+#: Every type of numbers.
+REALS = tuple(n for n, d in DTYPES.items() if d.kind in ("float", "int"))
+#: The types of integers, and of complex numbers.
+SIGNED = ("int8", "int16", "int32", "int64")
+UNSIGNED = ("uint8", "uint16", "uint32", "uint64")
+COMPLEX = ("complex64", "complex128")
+NUMBERS = (*REALS, *COMPLEX)
+#: Types that hold more than float16 does, that have the digits of float32, and float64 alone.
+BEYOND_FLOAT16 = ("bfloat16", "float32", "float64")
+LONG = ("float32", "float64")
+DOUBLE = ("float64",)

@@ -25,6 +25,14 @@ def from_either_end(axis: int, rank: int) -> int:
     return axis % rank
 
 
+def distinct(axes: Sequence[int], rank: int) -> tuple[int, ...]:
+    """Axes counted from the front; NotSupported where one is named twice: no text decides that."""
+    found = tuple(from_either_end(axis, rank) for axis in axes)
+    if len({*found}) < len(found):
+        raise NotSupported("nothing is said of axes that are named twice")
+    return found
+
+
 @primitive
 def from_the_front(axis: int, rank: int) -> int:
     """`axis` where the text documents no negative values: in [0, r-1]."""

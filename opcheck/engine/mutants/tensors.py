@@ -112,6 +112,11 @@ def _has(strange: Callable[[Array], Any]) -> Callable[[Node], bool]:
     return lambda node: any(bool(strange(one).any()) for one in node.given if floating(one))
 
 
+def _operand(node: Node) -> Array:
+    """The leading input, or else the first one; of a node without any, a zero."""
+    return next((one for one in (node.lead, *node.given) if one is not None), np.zeros(1))
+
+
 _LAYOUT: tuple[Mutant, ...] = (
     of_output("column_major", "the output was written in column-major order",
               lambda out: np.ascontiguousarray(out.T).reshape(out.shape)),
@@ -176,7 +181,7 @@ _LAYOUT: tuple[Mutant, ...] = (
           ("output_as_bool", "the output was a mask of booleans", np.bool_),
           ("output_as_int64", "the output was of type int64", np.int64))),
     *(Mutant(f"invalid_is_{name}", f"an invalid model gave {text}", Accepting(partial(
-        lambda make, node: [make(node.given[0] if node.lead is None else node.lead)], make)))
+        lambda make, node: [make(_operand(node))], make)))
       for name, text, make in (("copied", "its input back", np.copy), ("zero", "zeros", blank))),
     Mutant("invalid_attribute_ignored", "an attribute that made the model invalid was ignored",
            Accepting(_without_the_attribute), needs="*"),

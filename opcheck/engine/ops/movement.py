@@ -8,7 +8,14 @@ import numpy as np
 
 from opcheck import dtypes
 from opcheck import numbers as xp
-from opcheck.engine.axes import check_size, from_either_end, from_the_front, listed, scalar
+from opcheck.engine.axes import (
+    check_size,
+    distinct,
+    from_either_end,
+    from_the_front,
+    listed,
+    scalar,
+)
 from opcheck.engine.operators import operator
 from opcheck.errors import InvalidNode, NotSupported
 from opcheck.numbers.faulty import bare
@@ -195,12 +202,7 @@ def pad_19(data, pads, constant_value=None, axes=None, *, mode):
 
 def _named(axes, rank):
     """The axes of an attribute or a tensor, counted from the front; all if it is left out."""
-    if axes is None:
-        return range(rank)
-    found = [from_either_end(axis, rank) for axis in listed("axes", axes)]
-    if len({*found}) < len(found):
-        raise NotSupported("behavior is undefined if an axis is repeated")
-    return found
+    return range(rank) if axes is None else distinct(listed("axes", axes), rank)
 
 
 def _pad(x, pads, value, axes, mode):

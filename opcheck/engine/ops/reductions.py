@@ -6,7 +6,7 @@ import numpy as np
 
 from opcheck import dtypes, opset
 from opcheck import numbers as xp
-from opcheck.engine.axes import from_either_end, listed
+from opcheck.engine.axes import distinct, listed
 from opcheck.engine.operators import operator
 from opcheck.errors import NotSupported
 
@@ -65,9 +65,7 @@ FUNCTIONS = {
 
 def _reduced(function, x, axes, keepdims, noop=0):
     stated = () if axes is None else listed("axes", axes)
-    found = tuple(from_either_end(axis, x.ndim) for axis in stated)
-    if len({*found}) < len(found):
-        raise NotSupported("nothing is said of axes that are named twice")
+    found = distinct(stated, x.ndim)
     if noop and not found:
         x, found, keepdims = xp.expand_dims(x, axis=0), (0,), False
     made = function(x, axis=found or tuple(range(x.ndim)), keepdims=bool(keepdims))
@@ -103,7 +101,7 @@ MEAN_VARIANCE = operator("MeanVarianceNormalization")
 @MEAN_VARIANCE.formula(9, 13)
 def mean_variance(X, *, axes):
     """(X − E[X]) / √(E[X²] − E[X]² + 1e-9), as the function body has it."""
-    over = {"axis": tuple(from_either_end(axis, X.ndim) for axis in axes), "keepdims": True}
+    over = {"axis": distinct(axes, X.ndim), "keepdims": True}
     mean = xp.mean(X, **over)
     variance = xp.mean(X * X, **over) - mean * mean
     return (X - mean) / (xp.sqrt(variance) + 1e-9)

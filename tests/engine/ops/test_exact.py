@@ -127,6 +127,7 @@ def test_rank_0_has_no_places_and_rank_8_stays():
         (InvalidNode, "TensorScatter", 24, (np.ones((1, 2)), np.ones((1, 1)), i(2**63 - 1)),
          {"axis": 1}),
         (NotSupported, "ArgMax", 11, (i(1, 3, 3),), {}),
+        (NotSupported, "MeanVarianceNormalization", 9, (np.ones((2, 2), F),), {"axes": [-1, 1]}),
         (NotSupported, "ArgMin", 13, (np.array([1, np.nan]),), {}),
         (NotSupported, "ScatterElements", 18, (np.array([1j]), i(0), np.array([1j])),
          {"reduction": "mul"}),

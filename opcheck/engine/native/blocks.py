@@ -10,7 +10,6 @@ import numpy as np
 
 from opcheck.engine.axes import Rows, from_either_end, from_the_front, rows_along, rows_coerced
 from opcheck.engine.node import BoundNode
-from opcheck.errors import InvalidNode
 from opcheck.model import Array
 
 #: A block of an array of three dimensions.
@@ -93,8 +92,5 @@ def rows_of(bound: BoundNode) -> Rows:
     """The rows of Hardmax and Softmax, which all versions but one coerce to a matrix's lines."""
     node, axis = bound.node, bound.attrs["axis"]
     shape = node.inputs[0].shape  # type: ignore[union-attr]
-    try:
-        counted = (from_the_front if node.op.since == 1 else from_either_end)(axis, len(shape))
-    except InvalidNode as error:
-        raise InvalidNode(f"{node.op}: {error}") from None
+    counted = (from_the_front if node.op.since == 1 else from_either_end)(axis, len(shape))
     return (rows_coerced if node.op.since < 13 else rows_along)(shape, counted)

@@ -23,7 +23,7 @@ def native(bound: BoundNode, input_tensor: Array, *, threads: int = 1) -> tuple[
     """One at the first maximum of every row, zero elsewhere; same shape and dtype."""
     axes, shape = bound.attrs["Axes"], input_tensor.shape
     if problem := invalid_axes(axes, len(shape)):
-        raise InvalidNode(f"{bound.node.op}: {problem}")
+        raise InvalidNode(problem)
     order = reduced_last(axes, len(shape))
     joint = rows_coerced([shape[axis] for axis in order], len(shape) - len(axes))
     length = joint[1]

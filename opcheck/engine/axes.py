@@ -161,13 +161,22 @@ def rows_apart(
 _RUN = 1 << 8
 
 
-def parts_along(axes: Collection[int], shape: Sequence[int], size: int) -> Iterator[Any]:
-    """Index parts of an array of this shape, cut along `axes` into at most `size` elements."""
-    lengths = [1 if axis in axes else length for axis, length in enumerate(shape)]
-    for axis in sorted(axes, reverse=True):
-        most = max(1, size // prod(lengths), _RUN // prod(lengths[axis + 1 :]))
-        lengths[axis] = min(shape[axis], most)
-    steps = (range(0, n, step) for n, step in zip(shape, lengths, strict=True))
-    for corner in product(*steps):
-        ends = (min(c + step, n) for c, step, n in zip(corner, lengths, shape, strict=True))
-        yield tuple(map(slice, corner, ends))
+def parts_along(
+    axes: Collection[int], shape: Sequence[int], size: int, run: int = _RUN
+) -> Iterator[Any]:
+    """Index parts of an array of this shape, cut along `axes` into at most `size` elements.
+
+    `run` of them lie side by side at the least, even if that is more.
+    """
+    lengths = list(shape)
+    if prod(shape) > size:
+        lengths = [1 if axis in axes else length for axis, length in enumerate(shape)]
+        for axis in sorted(axes, reverse=True):
+            most = max(1, size // prod(lengths), run // prod(lengths[axis + 1 :]))
+            lengths[axis] = min(shape[axis], most)
+    return product(*map(slices, shape, lengths))
+
+
+def slices(count: int, step: int) -> list[slice]:
+    """The numbers below `count`, `step` at a time; none where there are none."""
+    return [slice(start, min(start + step, count)) for start in range(0, count, step or 1)]

@@ -1,6 +1,7 @@
-"""float16 by its bits, as NumPy casts subnormal numbers slowly, and 16 bits in an order of integers.
+"""Numbers of 16 bits: their casts, and integers that compare as they do.
 
-Inputs may have any strides and byte order, and are not modified.
+float16 is cast by its bits, since NumPy is slow with subnormal numbers. Inputs may have any
+strides and byte order, and are not modified.
 """
 
 from typing import Any, TypeAlias
@@ -49,10 +50,14 @@ def narrowed(values: Singles, dtype: np.dtype[Any], out: Array | None = None) ->
 
     What is too large becomes infinite. NaN stays NaN with its sign.
     """
-    short = np.empty(values.shape, dtype.newbyteorder("=")) if out is None else out
     if not _is_float16(dtype):
-        np.copyto(short, values, casting="same_kind")
-        return short
+        cast = values.astype(dtype.newbyteorder("="), order="C")
+        if out is None:
+            return cast
+        # Strided casts are slow.
+        np.copyto(_bits(out, "u2"), _bits(cast, "u2"))
+        return out
+    short = np.empty(values.shape, dtype.newbyteorder("=")) if out is None else out
     bits, target = values.view(np.uint32), _bits(short, "u2")
     if bits.max(initial=0) < _TOO_LARGE:
         _to_float16(values, target)

@@ -247,12 +247,11 @@ def attributes_for(function: Formula, schema: Schema, node: Node) -> dict[str, A
 
 def _held(value: Any, kind: str) -> Any:
     """An attribute as a model holds it, where floats are of 32 bits."""
-    with np.errstate(over="ignore"):
-        match kind:
-            case "float":
-                return float(np.float32(value))
-            case "floats":
-                return tuple(float(np.float32(one)) for one in value)
+    if kind == "floats":
+        return tuple(_held(one, "float") for one in value)
+    if kind == "float":
+        with np.errstate(over="ignore"):
+            return float(np.float32(value))
     return value
 
 

@@ -5,8 +5,8 @@ from math import prod
 
 import numpy as np
 
-from opcheck.engine.axes import Rows, rows_coerced
-from opcheck.engine.native.blocks import each, slices
+from opcheck.engine.axes import Rows, parts_along, rows_coerced
+from opcheck.engine.native.blocks import each
 from opcheck.engine.native.hardmax import joined_places, over_rows
 from opcheck.engine.node import BoundNode
 from opcheck.errors import InvalidNode
@@ -25,11 +25,10 @@ def native(bound: BoundNode, input_tensor: Array, *, threads: int = 1) -> tuple[
     if problem := invalid_axes(axes, len(shape)):
         raise InvalidNode(problem)
     order = reduced_last(axes, len(shape))
-    joint = rows_coerced([shape[axis] for axis in order], len(shape) - len(axes))
+    kept = len(shape) - len(axes)
+    joint = rows_coerced([shape[axis] for axis in order], kept)
     length = joint[1]
-    # How many dimensions are before the reduced ones; 0 if they may all be where they were.
-    kept = next((n for n in range(1, len(order)) if order[n] < order[n - 1]), 0)
-    rows = _as_they_lie(shape, order[kept:], length) if kept else joint
+    rows = _as_they_lie(shape, order[kept:], length)
     if not input_tensor.size or rows:
         return over_rows(rows or joint, input_tensor, threads=threads)
     # Rows that do not end the shape lie side by side in memory, and are best read together.
@@ -69,8 +68,4 @@ def _as_they_lie(shape: Sequence[int], reduced: Sequence[int], length: int) -> R
 
 def _parts(shape: Sequence[int], size: int) -> Iterator[tuple[slice, ...]]:
     """Parts of whatever begins with these dimensions, each of about `size` of their indices."""
-    if prod(shape[1:]) > size:
-        for index in slices(shape[0], 1):
-            yield from ((index, *rest) for rest in _parts(shape[1:], size))
-    else:
-        yield from ((some,) for some in slices(shape[0], size // prod(shape[1:])))
+    return parts_along(range(len(shape)), shape, size, run=1)

@@ -167,7 +167,7 @@ def _again(powers: Powers, x: Array, part: WindowPart, norms: Array) -> None:
         np.copyto(norms, instead, where=wrong, casting="same_kind")
         return
     windows = Windows((1, 1), part.axes)
-    for portion, rows, _ in windows.gathered(x[None, None], places):
+    for portion, rows in windows.gathered(x[None, None], places):
         norms.flat[places[portion]] = _of_rows(rows, powers.p)
 
 

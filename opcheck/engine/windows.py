@@ -59,9 +59,9 @@ class AxisWindows:
         return (self.size - 1) * self.stride + self.width
 
     @property
-    def last_start(self) -> int:
-        """The position at which the last window begins."""
-        return (self.size - 1) * self.stride - self.begin
+    def rows(self) -> slice:
+        """The elements from the first window to the last."""
+        return slice(max(0, -self.begin), min(self.length, self.span - self.begin))
 
     @property
     def offsets(self) -> range:
@@ -69,6 +69,11 @@ class AxisWindows:
         low = _up(self.begin - (self.size - 1) * self.stride, self.dilation)
         high = (self.begin + self.length - 1) // self.dilation
         return range(max(0, low), min(self.kernel - 1, high) + 1)
+
+    def cut(self, windows: range | slice) -> AxisWindows:
+        """Some of the windows."""
+        begin = self.begin - windows.start * self.stride
+        return replace(self, begin=begin, size=windows.stop - windows.start)
 
     def reach(self, j: int) -> tuple[slice, slice]:
         """The windows that hold an element at offset j, and those elements."""
@@ -136,9 +141,8 @@ class Windows:
         """Yield the windows in portions along the first spatial axis, if each weighs this much."""
         first, *others = self.axes
         size = max(1, _AT_ONCE // max(1, weight * prod(axis.size for axis in others)))
-        for low in range(0, max(1, first.size), size):
-            begin, rest = first.begin - low * first.stride, min(size, first.size - low)
-            yield Windows(self.outer, (replace(first, begin=begin, size=rest), *others))
+        for some in slices(first.size, size) or [slice(0, 0)]:
+            yield Windows(self.outer, (first.cut(some), *others))
 
     def places(self, lengths: Sequence[int]) -> Places:
         """The row-major place of each element of each window, -1 for padding.
@@ -284,17 +288,18 @@ def windows_apart(
     beside = [slice(0, axis.size) for axis in others]
     step = max(1, size // (prod(shape[3:]) * first.stride), 4 * first.width // first.stride)
     # A window wholly in padding has no rows.
-    in_padding = first.begin >= first.width or first.last_start >= first.length
+    last = first.span - first.width - first.begin
+    in_padding = first.begin >= first.width or last >= first.length
     for outer in parts_along((0, 1), shape, size):
         if in_padding or step >= first.size:
             yield outer, {}, (*outer[:2], slice(0, first.size), *beside)
             continue
         for part in slices(first.size, step):
-            begin = part.start * first.stride - first.begin
-            end = (part.stop - 1) * first.stride - first.begin + first.width
-            rows = slice(max(0, begin), min(first.length, end))
-            pads = [rows.start - begin, *(axis.begin for axis in others), end - rows.stop]
-            pads += [max(0, axis.last_start + axis.width - axis.length) for axis in others]
+            held = first.cut(part)
+            rows = held.rows
+            pads = [rows.start + held.begin, *(axis.begin for axis in others)]
+            pads += [held.span - held.begin - rows.stop]
+            pads += [max(0, axis.span - axis.begin - axis.length) for axis in others]
             changed = {"pads": pads, "auto_pad": "NOTSET", "ceil_mode": 0}
             changed = {name: value for name, value in changed.items() if name in attrs}
             yield (*outer[:2], rows), changed, (*outer[:2], part, *beside)

@@ -20,7 +20,6 @@ from opcheck.engine.native.blocks import each
 from opcheck.engine.native.lp_pool.norms import Powers, norm_of_all, pool, powers_of
 from opcheck.engine.native.lp_pool.parts import (
     WindowPart,
-    in_planes,
     order_of,
     remembered_parts,
     some_of,
@@ -42,18 +41,16 @@ def native(bound: BoundNode, X: Array, *, threads: int = 1) -> tuple[Array]:
     p, windows = planned(X, **bound.attrs)
     dtype = dtypes.of(X)
     assert dtype  # no other types come this far
-    x = in_planes(X)
-    axes = (*map(every, x.shape[: -len(windows.axes)]), *windows.axes)
+    axes = (*map(every, X.shape[:2]), *windows.axes)
     out = np.empty(windows.shape, X.dtype.newbyteorder("="))
     if out.size:
         # The norm of one number is that number, whatever p is.
         powers = powers_of(dtype, p if windows.most > 1 else 1.0, windows.most)
-        todo = remembered_parts(axes, order_of(x), BLOCK // powers.held.numpy.itemsize)
-        y = out.reshape([axis.size for axis in axes])
+        todo = remembered_parts(axes, order_of(X), BLOCK // powers.held.numpy.itemsize)
         # Each thread has its own memory.
         shares = 1 if threads == 1 else 4 * threads
         with np.errstate(all="ignore"):
-            each(lambda n: _pool(powers, todo[n::shares], x, y), range(shares), threads)
+            each(lambda n: _pool(powers, todo[n::shares], X, out), range(shares), threads)
     return (out,)
 
 

@@ -215,7 +215,6 @@ class Evaluation:
 
     def forget(self) -> None:
         """Drop the outputs, which are computed again when somebody asks for them."""
-        self._certain = {tier: list(map(_certain, out)) for tier, out in self._outputs.items()}
         self._outputs.clear()
 
     def certain(self, tier: Tier, place: int) -> tuple[float, float, Any]:
@@ -224,7 +223,7 @@ class Evaluation:
         Then the unit roundoffs of that, and the grid that it was to.
         """
         if tier not in self._certain:
-            self._certain[tier] = list(map(_certain, self.outputs(tier)))
+            self.outputs(tier)
         return self._certain[tier][place]
 
     def tiers(self, declared: Collection[str] = ()) -> tuple[Tier, ...]:
@@ -238,6 +237,7 @@ class Evaluation:
         """The outputs of a tier."""
         if tier not in self._outputs:
             self._outputs[tier] = self._evaluated(tier.arithmetic, tier.formula)
+            self._certain[tier] = list(map(_certain, self._outputs[tier]))
         return self._outputs[tier]
 
     def scattered(self, tier: Tier, cut: float = 0.0) -> tuple[Output, ...]:

@@ -117,7 +117,7 @@ class Operator:
     formulas: dict[int, Formula] = field(default_factory=dict)
     sound: list[Sound] = field(default_factory=list)
     mutants: list[OwnMutant] = field(default_factory=list)
-    equivalents: dict[str, Mapping[str, str]] = field(default_factory=dict)
+    equivalents: dict[str, dict[str, str]] = field(default_factory=dict)
     argued: dict[str, str] = field(default_factory=dict)
 
     def formula(self, *versions: int, by: Versions | None = None) -> Callable[[Formula], Formula]:
@@ -217,10 +217,7 @@ class Operator:
         self._check_where(where)
         frame = sys._getframe(1)
         self.argued[mutant] = _place(frame.f_code.co_filename, frame.f_lineno)
-        self.equivalents[mutant] = {
-            **self.equivalents.get(mutant, {}),
-            **dict.fromkeys(where or ("",), why),
-        }
+        self.equivalents.setdefault(mutant, {}).update(dict.fromkeys(where or ("",), why))
 
     def _check_where(self, where: Iterable[str]) -> None:
         known = {*map(str, opset.versions(self.domain, self.name)), *DTYPES}
@@ -297,13 +294,11 @@ def _wrong_inputs(
         yield f"its inputs are {has}; the schema has {wants}"
         return
     for tensor, parameter in zip(tensors, declared, strict=True):
-        variadic = tensor.kind is tensor.VAR_POSITIONAL
+        alone = "optional" if tensor.default is None else "single"
+        option = "variadic" if tensor.kind is tensor.VAR_POSITIONAL else alone
         if tensor.name.strip("_").lower() != parameter.name.lower():
             yield f"input {tensor.name!r} is {parameter.name!r} in the schema"
-        elif (variadic, tensor.default is None) != (
-            parameter.option == "variadic",
-            parameter.option == "optional",
-        ):
+        elif option != parameter.option:
             yield f"input {tensor.name!r} is {parameter.option} in the schema"
 
 

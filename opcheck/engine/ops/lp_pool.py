@@ -141,23 +141,20 @@ MUTANTS = {
 
 OP.mutant_table(MUTANTS, by=by_windows)
 
+OF_VERSION_1 = {
+    "p_in_64_bits": (
+        "p was read as its shortest decimal text, and not as the float32 that a model holds",
+        lambda X, p, windows: plain(X, float(str(np.float32(p))), windows)),
+}  # fmt: skip
+OP.mutant_table(OF_VERSION_1, 1, by=by_windows)
 
-@OP.mutant(
-    "p was read as its shortest decimal text, and not as the float32 that a model holds",
-    1,
-    equivalent=dict.fromkeys(
-        ("float16", "float32"),
-        "p off by 2^-24 of itself moves the norm of K elements by less than 2^-24·ln K/p, which "
-        "computing in float32 may lose too",
-    ),
+
+OP.equivalent(
+    "p_in_64_bits",
+    "p off by 2^-24 of itself moves the norm of K elements by less than 2^-24·ln K/p, which "
+    "computing in float32 may lose too",
+    *("float16", "float32"),
 )
-def p_in_64_bits(X, *, kernel_shape, p, strides, pads, auto_pad):
-    as_text = float(str(np.float32(p)))
-    formula = by_windows(lambda X, p, windows: plain(X, as_text, windows))[1]
-    lists = {"kernel_shape": kernel_shape, "strides": strides, "pads": pads}
-    return formula(X, p=p, auto_pad=auto_pad, **lists)
-
-
 _SHORT = ("bfloat16", "float16")
 for called in ("refuses_rank_1", "vector_becomes_a_row"):
     OP.equivalent(called, "a batch axis and a channel axis come before any that is pooled")

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from itertools import product
 from math import prod
 from typing import Any, TypeAlias
@@ -131,20 +132,16 @@ def by_rows(function: Callable[[Any, int], Any]) -> dict[int, Callable[..., Any]
     run along one axis. Version 1 documents no negative axis.
     """
 
-    def of_matrix(counted: Callable[[int, int], int]) -> Callable[..., Any]:
-        def formula(input: Any, *, axis: int) -> Any:
-            matrix = matrix_of(input.shape, counted(axis, input.ndim))
-            if not input.size:
-                return input
-            return xp.reshape(function(xp.reshape(input, matrix), 1), input.shape)
+    def formula(since: int, input: Any, *, axis: int) -> Any:
+        counted = (from_the_front if since == 1 else from_either_end)(axis, input.ndim)
+        matrix = matrix_of(input.shape, counted) if since < 13 else None
+        if not input.size:
+            return input
+        if matrix is None:
+            return function(input, counted)
+        return xp.reshape(function(xp.reshape(input, matrix), 1), input.shape)
 
-        return formula
-
-    def along_axis(input: Any, *, axis: int) -> Any:
-        counted = from_either_end(axis, input.ndim)
-        return function(input, counted) if input.size else input
-
-    return {1: of_matrix(from_the_front), 11: of_matrix(from_either_end), 13: along_axis}
+    return {since: partial(formula, since) for since in (1, 11, 13)}
 
 
 def rows_apart(

@@ -330,28 +330,13 @@ def _wrong_attributes(
 _DECLARED: dict[tuple[str, str], Operator] = {}
 
 
-def operator(
-    name: str,
-    domain: str = "",
-    *,
-    exact: bool = False,
-    low: float | None = None,
-    high: float | None = None,
-    parts: Parts | None = None,
-    ignores: Sequence[str] = (),
-    any_order: AnyOrder | None = None,
-    lacks: Sequence[str] = (),
-    module: str = "",
-) -> Operator:
+def operator(name: str, domain: str = "", *, module: str = "", **options: Any) -> Operator:
     """Declare an operator; see `Operator`. Its `module` is the one that calls, if none is named."""
-    module = module or sys._getframe(1).f_globals["__name__"]
-    made = Operator(
-        domain, name, module, exact, low, high, parts, tuple(ignores), any_order, tuple(lacks)
-    )
+    made = Operator(domain, name, module or sys._getframe(1).f_globals["__name__"], **options)
     if not opset.versions(domain, name):
         wrong = f"there is no operator {name!r} in domain {domain!r}"
         raise WrongOperator(wrong + meant(name, opset.operators(domain)))
-    for end in (low, high):
+    for end in (made.low, made.high):
         if not isinstance(end, int | float | None):
             raise WrongOperator(f"{name}: low and high are numbers, not {end!r}")
     _DECLARED[domain, name] = made

@@ -173,8 +173,8 @@ class Evaluation:
     @cached_property
     def dtype(self) -> DType:
         """The floating dtype that decides which arithmetic is expected: the inputs' widest."""
-        floats = [dtypes.of(array) for array in self.node.inputs if array is not None]
-        real = [dtype for dtype in floats if dtype and dtype.kind == "float"]
+        known = map(dtypes.of, self.node.given)
+        real = [dtype for dtype in known if dtype and dtype.kind == "float"]
         return max(real, key=lambda dtype: dtype.precision, default=_FLOAT32)
 
     @cached_property

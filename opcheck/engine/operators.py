@@ -19,6 +19,7 @@ import traceback
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, wraps
+from itertools import chain
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -129,8 +130,7 @@ class Operator:
         self._check_call("formula", *versions)
 
         def declare(function: Formula) -> Formula:
-            for since, made in self._by_version(function, versions, by, self.formulas):
-                self.formulas[since] = made
+            self.formulas.update(self._by_version(function, versions, by, self.formulas))
             return function
 
         return declare
@@ -234,13 +234,11 @@ class Operator:
             known = ", ".join(map(str, opset.versions(self.domain, self.name))) or "none"
             self._wrong(function, f"there is no version {since} (there are: {known})")
             return
-        parameters = parameters_of(function)
-        tensors = [p for p in parameters if p.kind is not p.KEYWORD_ONLY]
-        stated = {p.name: p for p in parameters if p.kind is p.KEYWORD_ONLY}
-        self._wrong(function, *(f"version {since}: {problem}" for problem in (
-            *_wrong_inputs(tensors, schema.inputs),
-            *_wrong_attributes(stated, schema, self.ignores),
-        )))  # fmt: skip
+        tensors = [p for p in parameters_of(function) if p.kind is not p.KEYWORD_ONLY]
+        stated = {p.name: p for p in parameters_of(function) if p.kind is p.KEYWORD_ONLY}
+        problems = _wrong_inputs(tensors, schema.inputs)
+        problems = chain(problems, _wrong_attributes(stated, schema, self.ignores))
+        self._wrong(function, *(f"version {since}: {problem}" for problem in problems))
 
     def _wrong(self, function: Formula, *problems: str) -> None:
         name = getattr(_plain(function), "__name__", "?")

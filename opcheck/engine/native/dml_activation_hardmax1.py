@@ -53,7 +53,8 @@ def _long_rows(x: Array, y: Array, kept: int) -> None:
     before, row = x.shape[:kept], x.shape[kept:]
     number = prod(before)
     pieces = (x[(slice(None),) * kept + part] for part in _parts(row, max(1, _BLOCK // number)))
-    places = joined_places(piece.reshape(number, -1) for piece in pieces).reshape(number)
+    native = (piece.astype(y.dtype, copy=False).reshape(number, -1) for piece in pieces)
+    places = joined_places(native).reshape(number)
     y[(*np.unravel_index(np.arange(number), before), *np.unravel_index(places, row))] = 1
 
 

@@ -165,15 +165,15 @@ def parts_along(
 
     `run` of them lie side by side at the least, even if that is more.
     """
-    lengths = list(shape)
-    if prod(shape) > size:
-        lengths = [1 if axis in axes else length for axis, length in enumerate(shape)]
-        for axis in sorted(axes, reverse=True):
-            most = max(1, size // prod(lengths), run // prod(lengths[axis + 1 :]))
-            lengths[axis] = min(shape[axis], most)
+    if prod(shape) <= size:
+        return iter([tuple(slice(0, length) for length in shape)] if prod(shape) else [])
+    lengths = [1 if axis in axes else length for axis, length in enumerate(shape)]
+    for axis in sorted(axes, reverse=True):
+        most = max(1, size // prod(lengths), run // prod(lengths[axis + 1 :]))
+        lengths[axis] = min(shape[axis], most)
     return product(*map(slices, shape, lengths))
 
 
 def slices(count: int, step: int) -> list[slice]:
-    """The numbers below `count`, `step` at a time; none where there are none."""
-    return [slice(start, min(start + step, count)) for start in range(0, count, step or 1)]
+    """The numbers below `count`, `step` at a time."""
+    return [slice(start, min(start + step, count)) for start in range(0, count, step)]

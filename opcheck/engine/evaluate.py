@@ -130,7 +130,8 @@ def _typed(bound: BoundNode, place: int, output: Any) -> Array:
         if dtype.numpy.itemsize == 2 and array.dtype == np.float32:
             from opcheck.engine.half import narrowed
 
-            return narrowed(np.ascontiguousarray(array), dtype.numpy).reshape(array.shape)
+            with np.errstate(invalid="ignore"):
+                return narrowed(np.ascontiguousarray(array), dtype.numpy).reshape(array.shape)
         return round_to(array.astype(np.float64), dtype)
     if dtype.kind == "int" and array.dtype.kind in "iu":
         return array.astype(dtype.numpy)

@@ -44,11 +44,10 @@ def widened(x: Array, out: Singles | None = None) -> Singles:
     return wide
 
 
-@np.errstate(invalid="ignore")  # for NaN that signals
 def narrowed(values: Singles, dtype: np.dtype[Any], out: Array | None = None) -> Array:
     """`values` as `dtype`, float16 or bfloat16, to nearest, ties to even, in `out` if given.
 
-    What is too large becomes infinite. NaN stays NaN with its sign.
+    What is too large becomes infinite. NaN stays NaN with its sign; one that signals may warn.
     """
     if not _is_float16(dtype):
         cast = values.astype(dtype.newbyteorder("="), order="C")

@@ -83,16 +83,6 @@ def matrix_of(shape: Sequence[int], axis: int) -> tuple[int, int]:
     return prod(shape[:axis]), prod(shape[axis:])
 
 
-def rows_along(shape: Sequence[int], axis: int) -> Rows:
-    """Each row runs along one axis, as in version 13."""
-    return prod(shape[:axis]), shape[axis], prod(shape[axis + 1 :])
-
-
-def rows_coerced(shape: Sequence[int], axis: int) -> Rows:
-    """Each row is one of the matrix to which versions 1 and 11 coerce their input."""
-    return (*matrix_of(shape, axis), 1)
-
-
 @primitive
 def broadcast(*arrays: Any) -> tuple[Any, ...]:
     """The arrays in the shape to which all of them broadcast, as NumPy's do.

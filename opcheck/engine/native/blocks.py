@@ -3,12 +3,13 @@
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
+from math import prod
 from threading import Lock
 from typing import TypeVar
 
 import numpy as np
 
-from opcheck.engine.axes import Rows, from_either_end, from_the_front, rows_along, rows_coerced
+from opcheck.engine.axes import Rows, from_either_end, from_the_front, matrix_of
 from opcheck.engine.node import BoundNode
 from opcheck.model import Array
 
@@ -64,4 +65,6 @@ def rows_of(bound: BoundNode) -> Rows:
     node, axis = bound.node, bound.attrs["axis"]
     shape = node.inputs[0].shape  # type: ignore[union-attr]
     counted = (from_the_front if node.op.since == 1 else from_either_end)(axis, len(shape))
-    return (rows_coerced if node.op.since < 13 else rows_along)(shape, counted)
+    if node.op.since < 13:
+        return (*matrix_of(shape, counted), 1)
+    return prod(shape[:counted]), shape[counted], prod(shape[counted + 1 :])

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from itertools import product
 from math import prod
 from typing import Any, TypeAlias
@@ -90,16 +91,6 @@ def matrix_of(shape: Sequence[int], axis: int) -> tuple[int, int]:
     return prod(shape[:axis]), prod(shape[axis:])
 
 
-def rows_along(shape: Sequence[int], axis: int) -> Rows:
-    """Each row runs along one axis, as in version 13."""
-    return prod(shape[:axis]), shape[axis], prod(shape[axis + 1 :])
-
-
-def rows_coerced(shape: Sequence[int], axis: int) -> Rows:
-    """Each row is one of the matrix to which versions 1 and 11 coerce their input."""
-    return (*matrix_of(shape, axis), 1)
-
-
 @primitive
 def broadcast(*arrays: Any) -> tuple[Any, ...]:
     """The arrays in the shape to which all of them broadcast, as NumPy's do.
@@ -139,20 +130,16 @@ def by_rows(function: Callable[[Any, int], Any]) -> dict[int, Callable[..., Any]
     run along one axis. Version 1 documents no negative axis.
     """
 
-    def of_matrix(counted: Callable[[int, int], int]) -> Callable[..., Any]:
-        def formula(input: Any, *, axis: int) -> Any:
-            matrix = matrix_of(input.shape, counted(axis, input.ndim))
-            if not input.size:
-                return input
-            return xp.reshape(function(xp.reshape(input, matrix), 1), input.shape)
+    def formula(since: int, input: Any, *, axis: int) -> Any:
+        counted = (from_the_front if since == 1 else from_either_end)(axis, input.ndim)
+        matrix = matrix_of(input.shape, counted) if since < 13 else None
+        if not input.size:
+            return input
+        if matrix is None:
+            return function(input, counted)
+        return xp.reshape(function(xp.reshape(input, matrix), 1), input.shape)
 
-        return formula
-
-    def along_axis(input: Any, *, axis: int) -> Any:
-        counted = from_either_end(axis, input.ndim)
-        return function(input, counted) if input.size else input
-
-    return {1: of_matrix(from_the_front), 11: of_matrix(from_either_end), 13: along_axis}
+    return {since: partial(formula, since) for since in (1, 11, 13)}
 
 
 def rows_apart(
@@ -169,13 +156,22 @@ def rows_apart(
 _RUN = 1 << 8
 
 
-def parts_along(axes: Collection[int], shape: Sequence[int], size: int) -> Iterator[Any]:
-    """Index parts of an array of this shape, cut along `axes` into at most `size` elements."""
+def parts_along(
+    axes: Collection[int], shape: Sequence[int], size: int, run: int = _RUN
+) -> Iterator[Any]:
+    """Index parts of an array of this shape, cut along `axes` into at most `size` elements.
+
+    `run` of them lie side by side at the least, even if that is more.
+    """
+    if prod(shape) <= size:
+        return iter([tuple(slice(0, length) for length in shape)] if prod(shape) else [])
     lengths = [1 if axis in axes else length for axis, length in enumerate(shape)]
     for axis in sorted(axes, reverse=True):
-        most = max(1, size // prod(lengths), _RUN // prod(lengths[axis + 1 :]))
+        most = max(1, size // prod(lengths), run // prod(lengths[axis + 1 :]))
         lengths[axis] = min(shape[axis], most)
-    steps = (range(0, n, step) for n, step in zip(shape, lengths, strict=True))
-    for corner in product(*steps):
-        ends = (min(c + step, n) for c, step, n in zip(corner, lengths, shape, strict=True))
-        yield tuple(map(slice, corner, ends))
+    return product(*map(slices, shape, lengths))
+
+
+def slices(count: int, step: int) -> list[slice]:
+    """The numbers below `count`, `step` at a time."""
+    return [slice(start, min(start + step, count)) for start in range(0, count, step)]

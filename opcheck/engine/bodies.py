@@ -10,7 +10,7 @@ from opcheck.engine.node import Node, attributes_for, operator_of
 from opcheck.engine.operators import Formula, signature_of
 from opcheck.errors import NotSupported
 from opcheck.model import OpVersion
-from opcheck.opset import AttributeReference, Body, BodyNode
+from opcheck.opset import AttributeReference, BodyNode
 
 
 def body_formula(op: OpVersion) -> Formula:
@@ -30,7 +30,12 @@ def body_formula(op: OpVersion) -> Formula:
         body = onnx_defs.body(op, at, stated, types, len(schema.outputs))
         if body is None:
             raise NotSupported(f"{op} has no function body for these inputs")
-        return run(body, inputs, stated)
+        named: dict[str, Any] = {"": None, **dict.fromkeys(body.inputs)}
+        named |= dict(zip(body.inputs, inputs, strict=False))
+        for node in body.nodes:
+            outputs = _computed(node, [named[name] for name in node.inputs], stated)
+            named |= dict(zip(node.outputs, outputs, strict=False))
+        return tuple(named.get(name) for name in body.outputs)
 
     formula.__signature__ = signature_of(schema, schema.attributes)  # type: ignore[attr-defined]
     formula.__name__ = f"{op.name}_body"
@@ -45,27 +50,8 @@ def _type_of(x: Any) -> tuple[dtypes.DType, Sequence[int]] | None:
     return dtype, numbers.shape(x)
 
 
-def run(
-    body: Body,
-    inputs: Sequence[Any],
-    attrs: Mapping[str, Any],
-    outer: Mapping[str, Any] | None = None,
-) -> tuple[Any, ...]:
-    """The outputs of a body; names that it does not define are those of the graph around it.
-
-    Raises NotSupported, which names it, for an operator that the engine lacks.
-    """
-    named: dict[str, Any] = {**(outer or {}), "": None}
-    given = [*inputs, *[None] * (len(body.inputs) - len(inputs))]
-    named |= dict(zip(body.inputs, given, strict=False))
-    for node in body.nodes:
-        outputs = compute(node, [named[name] for name in node.inputs], attrs)
-        named |= dict(zip(node.outputs, outputs, strict=False))
-    return tuple(named.get(name) for name in body.outputs)
-
-
-def compute(node: BodyNode, operands: Sequence[Any], attrs: Mapping[str, Any]) -> Sequence[Any]:
-    """The outputs of one node of a body."""
+def _computed(node: BodyNode, operands: Sequence[Any], attrs: Mapping[str, Any]) -> Sequence[Any]:
+    """The outputs of one node of a body; raises NotSupported for an operator that is missing."""
     operator = operator_of(node.op)
     if operator is None:
         raise NotSupported(f"the engine has no formula for {node.op}, which the function body uses")

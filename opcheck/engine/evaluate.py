@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property, partial
 from typing import Any, TypeAlias
@@ -47,15 +47,10 @@ def evaluate(
     Raises what `bind` raises, InvalidNode for what the formula forbids, and WrongOperator.
     """
     bound = bind(node, formula)
-    convert = _as_it_is if bound.operator.exact else _widened
-    operands = [convert(_native(array)) for array in node.inputs]
-    if faults is None and trace is None:
-        with numbers.lifting(_as_it_is):
-            outputs = _called(bound, operands)
-    else:
-        with numbers.lifting(_made_faulty, faults, trace):
-            outputs = [bare(out) for out in _called(bound, list(map(_made_faulty, operands)))]
-    return tuple(_typed(bound, place, output) for place, output in enumerate(outputs))
+    convert = _native if bound.operator.exact else _widened
+    lift = _as_it_is if faults is None and trace is None else _made_faulty
+    outputs = _called(bound, lift, map(convert, node.inputs), faults, trace)
+    return tuple(_typed(bound, place, bare(output)) for place, output in enumerate(outputs))
 
 
 def _native(array: Array | None) -> Array | None:
@@ -63,6 +58,15 @@ def _native(array: Array | None) -> Array | None:
     if array is None or array.dtype.isnative:
         return array
     return array.astype(array.dtype.newbyteorder("="))
+
+
+def _widened(array: Array | None) -> Array | None:
+    """`array` in the machine's byte order, and a 16-bit float in float32."""
+    if array is not None and is_real(array) and array.dtype.itemsize == 2:
+        from opcheck.engine.half import widened
+
+        return widened(array)
+    return _native(array)
 
 
 def _made_faulty(array: Any) -> Any:
@@ -76,19 +80,16 @@ def _as_it_is(array: Any) -> Any:
     return array
 
 
-def _widened(array: Array | None) -> Array | None:
-    """A 16-bit float in float32, which holds each of its numbers."""
-    if array is not None and is_real(array) and array.dtype.itemsize == 2:
-        from opcheck.engine.half import widened
+def _called(
+    bound: BoundNode, lift: Callable[[Any], Any], inputs: Iterable[Array | None], *watched: Any
+) -> Sequence[Any]:
+    """The outputs of the formula on the kind of numbers to which `lift` brings an array.
 
-        return widened(array)
-    return array
-
-
-def _called(bound: BoundNode, operands: Sequence[Any]) -> Sequence[Any]:
-    """Call the formula on `operands` and return a sequence of outputs."""
+    `watched` are faults and a trace; see `numbers.lifting`.
+    """
+    operands = list(map(lift, inputs))
     try:
-        with np.errstate(all="ignore"):
+        with numbers.lifting(lift, *watched), np.errstate(all="ignore"):
             outputs = bound.formula(*operands, **bound.attrs)
     except InvalidNode as error:
         text = str(error)
@@ -129,7 +130,8 @@ def _typed(bound: BoundNode, place: int, output: Any) -> Array:
         if dtype.numpy.itemsize == 2 and array.dtype == np.float32:
             from opcheck.engine.half import narrowed
 
-            return narrowed(np.ascontiguousarray(array), dtype.numpy).reshape(array.shape)
+            with np.errstate(invalid="ignore"):
+                return narrowed(np.ascontiguousarray(array), dtype.numpy).reshape(array.shape)
         return round_to(array.astype(np.float64), dtype)
     if dtype.kind == "int" and array.dtype.kind in "iu":
         return array.astype(dtype.numpy)
@@ -172,8 +174,8 @@ class Evaluation:
     @cached_property
     def dtype(self) -> DType:
         """The floating dtype that decides which arithmetic is expected: the inputs' widest."""
-        floats = [dtypes.of(array) for array in self.node.inputs if array is not None]
-        real = [dtype for dtype in floats if dtype and dtype.kind == "float"]
+        known = map(dtypes.of, self.node.given)
+        real = [dtype for dtype in known if dtype and dtype.kind == "float"]
         return max(real, key=lambda dtype: dtype.precision, default=_FLOAT32)
 
     @cached_property
@@ -214,7 +216,6 @@ class Evaluation:
 
     def forget(self) -> None:
         """Drop the outputs, which are computed again when somebody asks for them."""
-        self._certain = {tier: list(map(_certain, out)) for tier, out in self._outputs.items()}
         self._outputs.clear()
 
     def certain(self, tier: Tier, place: int) -> tuple[float, float, Any]:
@@ -223,7 +224,7 @@ class Evaluation:
         Then the unit roundoffs of that, and the grid that it was to.
         """
         if tier not in self._certain:
-            self._certain[tier] = list(map(_certain, self.outputs(tier)))
+            self.outputs(tier)
         return self._certain[tier][place]
 
     def tiers(self, declared: Collection[str] = ()) -> tuple[Tier, ...]:
@@ -237,6 +238,7 @@ class Evaluation:
         """The outputs of a tier."""
         if tier not in self._outputs:
             self._outputs[tier] = self._evaluated(tier.arithmetic, tier.formula)
+            self._certain[tier] = list(map(_certain, self._outputs[tier]))
         return self._outputs[tier]
 
     def scattered(self, tier: Tier, cut: float = 0.0) -> tuple[Output, ...]:
@@ -262,10 +264,9 @@ class Evaluation:
         known = self._widths.get(formula)
         # mpmath's numbers need those of IEEE below them, however wide the arithmetic asks for.
         for values in range(min(arithmetic.values, len(VALUES()) - 2), len(VALUES())):
-            narrow, wide = outputs, arithmetic
-            if values != wide.values:
-                wide = replace(arithmetic, values=values)
-            outputs = _on_values(bound, wide, inputs)
+            same = values == arithmetic.values
+            lift = partial(_lifted, arithmetic if same else replace(arithmetic, values=values))
+            narrow, outputs = outputs, _called(bound, lift, inputs)
             if narrow and VALUES()[values] == np.object_:
                 enough = values > arithmetic.values
                 outputs = [with_ieee(*each, enough) for each in zip(narrow, outputs, strict=True)]
@@ -279,7 +280,7 @@ class Evaluation:
             # What infinities and NaN of the inputs make of outputs, they make of wider ones too.
             tame = list(map(_tamed, inputs))
             was_wild = any(a is not b for a, b in zip(tame, inputs, strict=True))
-            if was_wild and not any(map(_ran_out, _on_values(bound, wide, tame))):
+            if was_wild and not any(map(_ran_out, _called(bound, lift, tame))):
                 break
         return tuple(
             output if isinstance(output, Bounded | Truth | Indices) else _typed(bound, n, output)
@@ -291,42 +292,24 @@ class Evaluation:
 def _tiers(
     operator: Operator, since: int, dtype: DType, declared: frozenset[str]
 ) -> tuple[Tier, ...]:
-    found = _found(operator, since, dtype, declared)
-    return tuple(sorted(found, key=lambda tier: tier.remark != ""))
-
-
-def _found(
-    operator: Operator, since: int, dtype: DType, declared: Collection[str]
-) -> Iterator[Tier]:
     name = "float64" if dtype.name == "float64" else "float32"
     plain = expected(dtype)
+    flushing = replace(plain, flushes=True)
     sound = [one for one in operator.sound if one.since == since]
-    yield Tier(name, plain)
-    for other in (s for s in sound if not s.remark):
-        yield Tier(name, plain, other.function)
-    yield Tier("range", replace(plain, flushes=True), None, _OUT_OF_RANGE, ranged=True)
-    for other in (s for s in sound if s.remark):
-        arithmetic = replace(plain, flushes=True)
-        yield Tier(name, arithmetic, other.function, f"right only {other.remark}")
+    silent = [None, *(one.function for one in sound if not one.remark)]
+    found = [
+        *(Tier(name, plain, formula) for formula in silent),
+        Tier("range", flushing, None, _OUT_OF_RANGE, ranged=True),
+        *(Tier(name, flushing, s.function, f"right only {s.remark}") for s in sound if s.remark),
+    ]
     if dtype.numpy.itemsize == 2:
-        formulas = [None, *(one.function for one in sound if not one.remark)]
-        for word, what, arithmetic in (
-            ("stored", "kept in {} between operations", stored(dtype)),
-            ("arithmetic", "computed in {}", narrow(dtype)),
+        for word, message, arithmetic in (
+            ("stored", f"kept in {dtype} between operations", stored(dtype)),
+            ("arithmetic", f"computed in {dtype}", narrow(dtype)),
         ):
-            message = what.format(dtype)
-            remark = f"{message}; declare accumulate={dtype}"
-            remark = "" if dtype.name in declared else remark
-            for formula in formulas:
-                yield Tier(f"{dtype} {word}", arithmetic, formula, remark)
-
-
-def _on_values(
-    bound: BoundNode, arithmetic: Arithmetic, inputs: Sequence[Array | None]
-) -> Sequence[Any]:
-    lift = partial(_lifted, arithmetic)
-    with numbers.lifting(lift):
-        return _called(bound, list(map(lift, inputs)))
+            remark = "" if dtype.name in declared else f"{message}; declare accumulate={dtype}"
+            found += [Tier(f"{dtype} {word}", arithmetic, formula, remark) for formula in silent]
+    return tuple(sorted(found, key=lambda tier: tier.remark != ""))
 
 
 def _tamed(array: Array | None) -> Array | None:
@@ -349,9 +332,9 @@ def _lifted(arithmetic: Arithmetic, array: Array | None) -> Any:
 
 
 def _certain(output: Output) -> tuple[float, float, Any]:
-    return (
-        (output.least, output.k, output.grid) if isinstance(output, Bounded) else (0.0, 0.0, None)
-    )
+    if isinstance(output, Bounded):
+        return output.least, output.k, output.grid
+    return 0.0, 0.0, None
 
 
 #: Elements of a part of a large tensor.
@@ -401,9 +384,8 @@ def precisely(node: Node, bits: int) -> Sequence[Any]:
     def lift(array: Any) -> Any:
         return precise(array) if is_real(array) else array
 
-    bound = bind(node)
-    with digits(bits), numbers.lifting(lift):
-        return _called(bound, [lift(array) for array in node.inputs])
+    with digits(bits):
+        return _called(bind(node), lift, node.inputs)
 
 
 @dataclass(frozen=True, eq=False)

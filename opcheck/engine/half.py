@@ -1,7 +1,7 @@
-"""float16 and bfloat16 by their bits, because NumPy casts and compares them one after the other.
+"""Numbers of 16 bits: their casts, and integers that compare as they do.
 
-Numbers of 16 bits are widened to float32, computed with there and narrowed again, each in a few
-passes over integers. Inputs may have any strides and byte order, and are not modified.
+float16 is cast by its bits, since NumPy is slow with subnormal numbers. Inputs may have any
+strides and byte order, and are not modified.
 """
 
 from typing import Any, TypeAlias
@@ -28,12 +28,12 @@ _TOO_LARGE = 0x477FF000
 def widened(x: Array, out: Singles | None = None) -> Singles:
     """`x` of float16 or bfloat16 as float32, which has each of their numbers, in `out` if given."""
     wide = np.empty(x.shape, np.float32) if out is None else out
+    if not _is_float16(x.dtype):
+        np.copyto(wide, x)
+        return wide
     bits = wide.view(np.int32)
     signed = _bits(x, "i2")
     np.copyto(bits, signed)
-    if not _is_float16(x.dtype):
-        np.left_shift(bits, 16, out=bits)
-        return wide
     # Exponent and digits go where float32 has them, the sign to all bits before.
     np.left_shift(bits, _DIGITS, out=bits)
     np.bitwise_and(bits, ~0x70000000, out=bits)
@@ -47,23 +47,26 @@ def widened(x: Array, out: Singles | None = None) -> Singles:
 def narrowed(values: Singles, dtype: np.dtype[Any], out: Array | None = None) -> Array:
     """`values` as `dtype`, float16 or bfloat16, to nearest, ties to even, in `out` if given.
 
-    What is too large becomes infinite. NaN stays NaN with its sign.
+    What is too large becomes infinite. NaN stays NaN with its sign; one that signals may warn.
     """
+    if not _is_float16(dtype):
+        cast = values.astype(dtype.newbyteorder("="), order="C")
+        if out is None:
+            return cast
+        # Strided casts are slow.
+        np.copyto(_bits(out, "u2"), _bits(cast, "u2"))
+        return out
     short = np.empty(values.shape, dtype.newbyteorder("=")) if out is None else out
     bits, target = values.view(np.uint32), _bits(short, "u2")
-    is_float16 = _is_float16(dtype)
-    if bits.max(initial=0) < (_TOO_LARGE if is_float16 else _EXPONENT):
-        (_to_float16 if is_float16 else _to_bfloat16)(values, target)
+    if bits.max(initial=0) < _TOO_LARGE:
+        _to_float16(values, target)
         return short
     # NaN as infinity, with a digit set afterwards.
     size, nan = np.abs(values), np.isnan(values)
     np.copyto(size, np.inf, where=nan)
-    if is_float16:
-        _to_float16(np.minimum(size, np.float32(65536)), target)
-    else:
-        _to_bfloat16(size, target)
+    _to_float16(np.minimum(size, np.float32(65536)), target)
     np.bitwise_or(target, (bits >> 16).astype(np.uint16) & 0x8000, out=target)
-    np.bitwise_or(target, 0x0200 if is_float16 else 0x0040, out=target, where=nan)
+    np.bitwise_or(target, 0x0200, out=target, where=nan)
     return short
 
 
@@ -97,18 +100,6 @@ def _to_float16(values: Singles, target: NDArray[np.uint16]) -> None:
     bits = rounded.view(np.uint32)
     np.right_shift(bits, _DIGITS, out=bits)
     np.copyto(target, bits, casting="unsafe")
-
-
-def _to_bfloat16(values: Singles, target: NDArray[np.uint16]) -> None:
-    """The bits of `values` in bfloat16; these are ≥ 0, or infinity."""
-    bits = values.view(np.uint32)
-    # Half a step less one, and one more where the last digit that stays is odd.
-    rounded = np.right_shift(bits, 16)
-    np.bitwise_and(rounded, 1, out=rounded)
-    np.add(rounded, 0x7FFF, out=rounded)
-    np.add(rounded, bits, out=rounded)
-    np.right_shift(rounded, 16, out=rounded)
-    np.copyto(target, rounded, casting="unsafe")
 
 
 def _bits(x: Array, code: str) -> Array:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -247,28 +248,24 @@ def attributes_for(function: Formula, schema: Schema, node: Node) -> dict[str, A
 
 def _held(value: Any, kind: str) -> Any:
     """An attribute as a model holds it, where floats are of 32 bits."""
-    with np.errstate(over="ignore"):
-        match kind:
-            case "float":
-                return float(np.float32(value))
-            case "floats":
-                return tuple(float(np.float32(one)) for one in value)
+    if kind == "floats":
+        return tuple(_held(one, "float") for one in value)
+    if kind == "float":
+        with np.errstate(over="ignore"):
+            return float(np.float32(value))
     return value
 
 
 def _check_count(schema: Schema, inputs: Sequence[Array | None]) -> None:
     declared = schema.inputs
-    variadic = bool(declared) and declared[-1].option == "variadic"
     least = max((n + 1 for n, p in enumerate(declared) if p.option == "single"), default=0)
-    if variadic:
-        least = max(least, len(declared) - 1 + declared[-1].least)
-    most = None if variadic else len(declared)
-    given = len(inputs)
-    while given and inputs[given - 1] is None:
-        given -= 1
-    if given < least or (most is not None and given > most):
-        allowed = f"{least}" if least == most else f"{least} to {most}"
-        allowed = f"{least} or more" if most is None else allowed
+    most: float = len(declared)
+    if declared and declared[-1].option == "variadic":
+        least, most = max(least, len(declared) - 1 + declared[-1].least), math.inf
+    given = max((n + 1 for n, array in enumerate(inputs) if array is not None), default=0)
+    if not least <= given <= most:
+        several = f"{least} or more" if most == math.inf else f"{least} to {most}"
+        allowed = f"{least}" if least == most else several
         raise InvalidNode(f"{given} inputs; allowed: {allowed}")
     for place, array in enumerate(inputs[:given]):
         parameter = declared[min(place, len(declared) - 1)]

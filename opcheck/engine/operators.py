@@ -19,6 +19,7 @@ import traceback
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, wraps
+from itertools import chain
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -117,7 +118,7 @@ class Operator:
     formulas: dict[int, Formula] = field(default_factory=dict)
     sound: list[Sound] = field(default_factory=list)
     mutants: list[OwnMutant] = field(default_factory=list)
-    equivalents: dict[str, Mapping[str, str]] = field(default_factory=dict)
+    equivalents: dict[str, dict[str, str]] = field(default_factory=dict)
     argued: dict[str, str] = field(default_factory=dict)
 
     def formula(self, *versions: int, by: Versions | None = None) -> Callable[[Formula], Formula]:
@@ -129,8 +130,7 @@ class Operator:
         self._check_call("formula", *versions)
 
         def declare(function: Formula) -> Formula:
-            for since, made in self._by_version(function, versions, by, self.formulas):
-                self.formulas[since] = made
+            self.formulas.update(self._by_version(function, versions, by, self.formulas))
             return function
 
         return declare
@@ -217,10 +217,7 @@ class Operator:
         self._check_where(where)
         frame = sys._getframe(1)
         self.argued[mutant] = _place(frame.f_code.co_filename, frame.f_lineno)
-        self.equivalents[mutant] = {
-            **self.equivalents.get(mutant, {}),
-            **dict.fromkeys(where or ("",), why),
-        }
+        self.equivalents.setdefault(mutant, {}).update(dict.fromkeys(where or ("",), why))
 
     def _check_where(self, where: Iterable[str]) -> None:
         known = {*map(str, opset.versions(self.domain, self.name)), *DTYPES}
@@ -237,13 +234,11 @@ class Operator:
             known = ", ".join(map(str, opset.versions(self.domain, self.name))) or "none"
             self._wrong(function, f"there is no version {since} (there are: {known})")
             return
-        parameters = parameters_of(function)
-        tensors = [p for p in parameters if p.kind is not p.KEYWORD_ONLY]
-        stated = {p.name: p for p in parameters if p.kind is p.KEYWORD_ONLY}
-        self._wrong(function, *(f"version {since}: {problem}" for problem in (
-            *_wrong_inputs(tensors, schema.inputs),
-            *_wrong_attributes(stated, schema, self.ignores),
-        )))  # fmt: skip
+        tensors = [p for p in parameters_of(function) if p.kind is not p.KEYWORD_ONLY]
+        stated = {p.name: p for p in parameters_of(function) if p.kind is p.KEYWORD_ONLY}
+        problems = _wrong_inputs(tensors, schema.inputs)
+        problems = chain(problems, _wrong_attributes(stated, schema, self.ignores))
+        self._wrong(function, *(f"version {since}: {problem}" for problem in problems))
 
     def _wrong(self, function: Formula, *problems: str) -> None:
         name = getattr(_plain(function), "__name__", "?")
@@ -297,13 +292,11 @@ def _wrong_inputs(
         yield f"its inputs are {has}; the schema has {wants}"
         return
     for tensor, parameter in zip(tensors, declared, strict=True):
-        variadic = tensor.kind is tensor.VAR_POSITIONAL
+        alone = "optional" if tensor.default is None else "single"
+        option = "variadic" if tensor.kind is tensor.VAR_POSITIONAL else alone
         if tensor.name.strip("_").lower() != parameter.name.lower():
             yield f"input {tensor.name!r} is {parameter.name!r} in the schema"
-        elif (variadic, tensor.default is None) != (
-            parameter.option == "variadic",
-            parameter.option == "optional",
-        ):
+        elif option != parameter.option:
             yield f"input {tensor.name!r} is {parameter.option} in the schema"
 
 
@@ -335,28 +328,13 @@ def _wrong_attributes(
 _DECLARED: dict[tuple[str, str], Operator] = {}
 
 
-def operator(
-    name: str,
-    domain: str = "",
-    *,
-    exact: bool = False,
-    low: float | None = None,
-    high: float | None = None,
-    parts: Parts | None = None,
-    ignores: Sequence[str] = (),
-    any_order: AnyOrder | None = None,
-    lacks: Sequence[str] = (),
-    module: str = "",
-) -> Operator:
+def operator(name: str, domain: str = "", *, module: str = "", **options: Any) -> Operator:
     """Declare an operator; see `Operator`. Its `module` is the one that calls, if none is named."""
-    module = module or sys._getframe(1).f_globals["__name__"]
-    made = Operator(
-        domain, name, module, exact, low, high, parts, tuple(ignores), any_order, tuple(lacks)
-    )
+    made = Operator(domain, name, module or sys._getframe(1).f_globals["__name__"], **options)
     if not opset.versions(domain, name):
         wrong = f"there is no operator {name!r} in domain {domain!r}"
         raise WrongOperator(wrong + meant(name, opset.operators(domain)))
-    for end in (low, high):
+    for end in (made.low, made.high):
         if not isinstance(end, int | float | None):
             raise WrongOperator(f"{name}: low and high are numbers, not {end!r}")
     _DECLARED[domain, name] = made

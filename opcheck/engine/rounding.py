@@ -1,7 +1,7 @@
 """Correctly rounded outputs: proven by error bounds, or to as many digits as it takes."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any, Literal, TypeAlias
 
@@ -17,6 +17,8 @@ from opcheck.numbers.arithmetic import Arithmetic, Grid
 #: How the values of a node came about: nothing was rounded; an error bound of the reference's own
 #: arithmetic leaves one number each; computed by mpmath to as many digits as it took.
 Method: TypeAlias = Literal["exact", "bounded", "mpmath"]
+#: An output, and the lowest and highest numbers that its proven error leaves.
+_Left: TypeAlias = tuple[Expected, Array, Array]
 
 #: Binary digits that are computed with, until they tell what everything rounds to.
 DIGITS = (160, 640, 2560, 10240)
@@ -45,20 +47,11 @@ def correctly_rounded(node: Node) -> tuple[tuple[Array, ...], Method]:
             # A zero has its sign from the formula and not from its bound.
             found[place] = np.where(output.values == 0, output.rounded(), low)
         else:
-            left[place] = _Left(output, low, high)
+            left[place] = output, low, high
     if left:
         method = "mpmath"
         found |= _by_digits(node, left)
     return tuple(found[place] for place in sorted(found)), method
-
-
-@dataclass(frozen=True, eq=False)
-class _Left:
-    """An output, and the lowest and highest numbers that its proven error leaves."""
-
-    output: Expected
-    low: Array
-    high: Array
 
 
 def _ends(output: Expected) -> tuple[Array, Array]:
@@ -121,7 +114,7 @@ def _by_digits(node: Node, wanted: Mapping[int, _Left]) -> Mapping[int, Array]:
     for bits, more in pairwise(DIGITS):
         now = precisely(node, more)
         for place in wanted.keys() - found.keys():
-            array = _certain(before[place], now[place], bits, more, wanted[place].output)
+            array = _certain(before[place], now[place], bits, more, wanted[place][0])
             if array is not None:
                 _check(node, place, array, wanted[place])
                 found[place] = array
@@ -149,10 +142,11 @@ def _certain(before: Any, now: Any, bits: int, more: int, output: Expected) -> A
 
 def _check(node: Node, place: int, array: Array, left: _Left) -> None:
     """Raise Unrounded where precise numbers are not what bounded ones prove."""
-    wrong = ~((left.low <= array) & (array <= left.high)) & np.isfinite(left.output.values)
+    output, low, high = left
+    wrong = ~((low <= array) & (array <= high)) & np.isfinite(output.values)
     if wrong.any():
         at = tuple(map(int, np.argwhere(wrong)[0]))
         raise Unrounded(
             f"{node.op}: output {place} at {list(at)}: precise numbers give {array[at]!s},"
-            f" bounded ones {left.low[at]!s} to {left.high[at]!s}"
+            f" bounded ones {low[at]!s} to {high[at]!s}"
         )

@@ -17,7 +17,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from opcheck.engine.axes import check_size, parts_along
+from opcheck.engine.axes import check_size, parts_along, slices
 from opcheck.errors import InvalidNode
 from opcheck.model import Array
 from opcheck.numbers import primitive
@@ -59,9 +59,9 @@ class AxisWindows:
         return (self.size - 1) * self.stride + self.width
 
     @property
-    def last_start(self) -> int:
-        """The position at which the last window begins."""
-        return (self.size - 1) * self.stride - self.begin
+    def rows(self) -> slice:
+        """The elements from the first window to the last."""
+        return slice(max(0, -self.begin), min(self.length, self.span - self.begin))
 
     @property
     def offsets(self) -> range:
@@ -69,6 +69,11 @@ class AxisWindows:
         low = _up(self.begin - (self.size - 1) * self.stride, self.dilation)
         high = (self.begin + self.length - 1) // self.dilation
         return range(max(0, low), min(self.kernel - 1, high) + 1)
+
+    def cut(self, windows: range | slice) -> AxisWindows:
+        """Some of the windows."""
+        begin = self.begin - windows.start * self.stride
+        return replace(self, begin=begin, size=windows.stop - windows.start)
 
     def reach(self, j: int) -> tuple[slice, slice]:
         """The windows that hold an element at offset j, and those elements."""
@@ -136,9 +141,8 @@ class Windows:
         """Yield the windows in portions along the first spatial axis, if each weighs this much."""
         first, *others = self.axes
         size = max(1, _AT_ONCE // max(1, weight * prod(axis.size for axis in others)))
-        for low in range(0, max(1, first.size), size):
-            begin, rest = first.begin - low * first.stride, min(size, first.size - low)
-            yield Windows(self.outer, (replace(first, begin=begin, size=rest), *others))
+        for some in slices(first.size, size) or [slice(0, 0)]:
+            yield Windows(self.outer, (first.cut(some), *others))
 
     def places(self, lengths: Sequence[int]) -> Places:
         """The row-major place of each element of each window, -1 for padding.
@@ -162,37 +166,28 @@ class Windows:
             values = _sums_along(values, n + 2, self.axes[n])
         return values
 
-    def gathered(self, x: Array, places: Places) -> Iterator[tuple[slice, FloatArray, Places]]:
-        """The windows whose outputs have these row-major places, in portions.
+    def gathered(self, x: Array, places: Places) -> Iterator[tuple[slice, FloatArray]]:
+        """The windows whose outputs have these row-major places, in portions; `x` is not empty.
 
-        Each portion is a slice of `places`, the windows' elements as float64 of shape (n, K), with
-        zeros where it holds fewer (K ≥ 1), and how many there are, of shape (n,).
+        Each portion is a slice of `places`, and the windows' elements as float64 of shape (n, K),
+        with zeros where it holds fewer (K ≥ 1).
         """
-        step = max(1, _GATHERED // max(1, self.most))
-        for low in range(0, len(places), step):
-            portion = slice(low, min(low + step, len(places)))
-            yield portion, *self._gather(x, places[portion])
-
-    def _gather(self, x: Array, places: Places) -> tuple[FloatArray, Places]:
         rank = len(self.axes)
-        if not x.size:
-            return np.zeros((len(places), 1)), np.zeros(len(places), np.intp)
-        first_n, first_c, *numbers = np.unravel_index(places, self.shape)
-        index = [each.reshape(-1, *[1] * rank) for each in (first_n, first_c)]
-        held = np.ones((len(places), *[1] * rank), np.bool_)
-        total = np.ones(len(places), np.intp)
-        for n, axis in enumerate(self.axes):
-            first, count = axis.spans(numbers[n])
-            j = np.arange(count.max(initial=1))
-            real = j < count[:, None]
-            at = np.where(real, first[:, None] + j * axis.dilation, 0)
-            spread = (len(places), *[1] * n, len(j), *[1] * (rank - 1 - n))
-            index.append(at.reshape(spread))
-            held = held & real.reshape(spread)
-            total *= count
-        with np.errstate(invalid="ignore"):  # a signalling NaN is a value like any other
-            values = np.where(held, x[tuple(index)].astype(np.float64), 0.0)
-        return values.reshape(len(places), -1), total
+        for portion in slices(len(places), max(1, _GATHERED // max(1, self.most))):
+            numbers = np.unravel_index(places[portion], self.shape)
+            index = [number.reshape(-1, *[1] * rank) for number in numbers[:2]]
+            held: Any = True
+            for n, axis in enumerate(self.axes):
+                first, count = axis.spans(numbers[n + 2])
+                j = np.arange(count.max(initial=1))
+                real = j < count[:, None]
+                at = np.where(real, first[:, None] + j * axis.dilation, 0)
+                spread = (len(at), *[1] * n, len(j), *[1] * (rank - 1 - n))
+                index.append(at.reshape(spread))
+                held = held & real.reshape(spread)
+            with np.errstate(invalid="ignore"):  # a signalling NaN is a value like any other
+                values = np.where(held, x[tuple(index)].astype(np.float64), 0.0)
+            yield portion, values.reshape(len(values), -1)
 
 
 def _sums_along(values: FloatArray, n: int, axis: AxisWindows) -> FloatArray:
@@ -246,18 +241,17 @@ def windows_of(
     spatial = shape[2:]
     if not spatial:
         raise InvalidNode(f"input of rank {len(shape)}; allowed: 3 or more, N×C×D1×…×Dn")
-    per_axis = f"{len(spatial)}, one for each spatial axis"
-    _check("kernel_shape", kernel_shape, len(spatial), per_axis, 1)
+    _check("kernel_shape", kernel_shape, len(spatial), "one", 1)
     strides = [1] * len(spatial) if strides is None else strides
-    _check("strides", strides, len(spatial), per_axis, 1)
+    _check("strides", strides, len(spatial), "one", 1)
     dilations = [1] * len(spatial) if dilations is None else dilations
-    _check("dilations", dilations, len(spatial), per_axis, 1)
+    _check("dilations", dilations, len(spatial), "one", 1)
     if auto_pad not in AUTO_PADS:
         raise InvalidNode(f"auto_pad {auto_pad!r}; allowed: {', '.join(AUTO_PADS)}")
     if ceil_mode not in (0, 1):
         raise InvalidNode(f"ceil_mode {ceil_mode}; allowed: 0, 1")
     if pads is not None:
-        _check("pads", pads, 2 * len(spatial), f"{2 * len(spatial)}, two for each spatial axis", 0)
+        _check("pads", pads, 2 * len(spatial), "two", 0)
         if auto_pad != "NOTSET":
             raise InvalidNode(f"pads {list(pads)} and auto_pad {auto_pad}; allowed: one of them")
     padding = [0] * (2 * len(spatial)) if pads is None else pads
@@ -296,34 +290,32 @@ def windows_apart(
     since: int, shape: Sequence[int], attrs: Mapping[str, Any], size: int
 ) -> Iterator[tuple[Any, Mapping[str, Any], Any]]:
     """Parts of whole windows, of large planes along the first spatial axis; see `Parts`."""
-    names = ("kernel_shape", "strides", "dilations", "pads", "auto_pad", "ceil_mode")
-    windows = windows_of(shape, **{name: attrs[name] for name in names if name in attrs})
+    windows = windows_of(shape, **{name: attrs[name] for name in attrs if name != "p"})
     first, *others = windows.axes
+    beside = [slice(0, axis.size) for axis in others]
     step = max(1, size // (prod(shape[3:]) * first.stride), 4 * first.width // first.stride)
     # A window wholly in padding has no rows.
-    in_padding = first.begin >= first.width or first.last_start >= first.length
+    last = first.span - first.width - first.begin
+    in_padding = first.begin >= first.width or last >= first.length
     for outer in parts_along((0, 1), shape, size):
         if in_padding or step >= first.size:
-            yield outer, {}, (*outer[:2], *(slice(0, axis.size) for axis in windows.axes))
+            yield outer, {}, (*outer[:2], slice(0, first.size), *beside)
             continue
-        for low in range(0, first.size, step):
-            high = min(low + step, first.size)
-            begin = low * first.stride - first.begin
-            end = begin + (high - low - 1) * first.stride + first.width
-            rows = slice(max(0, begin), min(first.length, end))
-            pads = [rows.start - begin, *(axis.begin for axis in others), end - rows.stop]
-            pads += [max(0, axis.last_start + axis.width - axis.length) for axis in others]
+        for part in slices(first.size, step):
+            held = first.cut(part)
+            rows = held.rows
+            pads = [rows.start + held.begin, *(axis.begin for axis in others)]
+            pads += [held.span - held.begin - rows.stop]
+            pads += [max(0, axis.span - axis.begin - axis.length) for axis in others]
             changed = {"pads": pads, "auto_pad": "NOTSET", "ceil_mode": 0}
-            yield (
-                (*outer[:2], rows),
-                {name: value for name, value in changed.items() if name in attrs},
-                (*outer[:2], slice(low, high), *(slice(0, axis.size) for axis in others)),
-            )
+            changed = {name: value for name, value in changed.items() if name in attrs}
+            yield (*outer[:2], rows), changed, (*outer[:2], part, *beside)
 
 
-def _check(name: str, values: Sequence[int], length: int, meaning: str, low: int) -> None:
+def _check(name: str, values: Sequence[int], length: int, each: str, low: int) -> None:
     if len(values) != length:
-        raise InvalidNode(f"{name} {list(values)} has length {len(values)}; allowed: {meaning}")
+        allowed = f"{length}, {each} for each spatial axis"
+        raise InvalidNode(f"{name} {list(values)} has length {len(values)}; allowed: {allowed}")
     for value in values:
         if value < low:
             raise InvalidNode(f"{name} {list(values)} holds {value}; allowed: {low} or more")

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from opcheck.engine.native.blocks import as_laid_out, blocks, buffer_for, each, slices
+from opcheck.engine.axes import parts_along, slices
+from opcheck.engine.native.blocks import as_laid_out, buffer_for, each
 
 
 @settings(max_examples=200, deadline=None)
@@ -23,7 +24,7 @@ def test_blocks_hold_every_element_once_in_order_and_are_no_larger_than_asked_fo
 ) -> None:
     outer, length, inner = rows
     numbers = np.arange(math.prod(rows)).reshape(rows)
-    found = [*blocks(rows, size, least)]
+    found = [*parts_along((0, 2), rows, size, least)]
     parts = [numbers[part] for part in found]
     assert sorted(n for part in parts for n in part.flat) == numbers.reshape(-1).tolist()
     assert [part.flat[0] for part in parts] == sorted(part.flat[0] for part in parts)
@@ -31,16 +32,15 @@ def test_blocks_hold_every_element_once_in_order_and_are_no_larger_than_asked_fo
         some, beside = len(range(outer)[a]), len(range(inner)[b])
         assert len(range(length)[n]) == length
         # Unless a few rows are.
-        assert some * length * beside <= size or (some == 1 and beside <= least)
+        assert some * length * beside <= max(size, least) or (some == 1 and beside <= least)
         assert beside >= least or range(inner)[b][-1] == inner - 1
 
 
 def test_blocks_worked_out_by_hand() -> None:
-    every = slice(None)
-    assert [*blocks((5, 2, 3), 12)] == [(slice(a, min(a + 2, 5)), every, every) for a in (0, 2, 4)]
-    assert [*blocks((2, 4, 5), 8, least=2)] == [
-        (slice(a, a + 1), every, slice(b, min(b + 2, 5))) for a in (0, 1) for b in (0, 2, 4)
-    ]
+    found = parts_along((0, 2), (5, 2, 3), 12, run=1)
+    assert [*found] == [np.s_[a : min(a + 2, 5), 0:2, 0:3] for a in (0, 2, 4)]
+    found = parts_along((0, 2), (2, 4, 5), 8, run=2)
+    assert [*found] == [np.s_[a : a + 1, 0:4, b : min(b + 2, 5)] for a in (0, 1) for b in (0, 2, 4)]
     assert [*slices(7, 3)] == [slice(0, 3), slice(3, 6), slice(6, 7)]
     assert [*slices(0, 3)] == []
 

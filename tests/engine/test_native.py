@@ -46,7 +46,7 @@ SIZES: Mapping[Any, Mapping[str, tuple[int, ...]]] = {
     softmax_module: {
         "_BLOCK": (16, 64, 1 << 20), "_NARROW_BLOCK": (8, 32, 1 << 18), "_WIDE": (1, 2, 3, 16),
         "_BESIDE": (1, 2, 64), "_WHOLE": (1, 4, 1 << 19), "_BESIDE_IN_OUTPUT": (1, 3, 1 << 14),
-        "BLOCK": (1, 3, 8), "_WIDE_PIECE": (1, 3), "_SHORT": (1, 3, 32), "_FEW": (2, 4, 256),
+        "_PIECE": (1, 3, 8), "_WIDE_PIECE": (1, 3), "_SHORT": (1, 3, 32), "_FEW": (2, 4, 256),
         "_PRODUCT": (256, 8192), "_IN_ORDER": (1, 2, 512),
     },
 }  # fmt: skip

@@ -1,10 +1,7 @@
 """LpPool's kernel: windows of every kind, every way to add them up, the ends of the range."""
 
-import gc
 import math
-import tracemalloc
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -16,7 +13,7 @@ from opcheck.dtypes import DTYPES, limits
 from opcheck.engine import Node
 from opcheck.engine.native import lp_pool as native_module
 from opcheck.engine.native import natively
-from opcheck.engine.native.lp_pool import norms, parts, sums
+from opcheck.engine.native.lp_pool import parts, sums
 from opcheck.engine.windows import AxisWindows, Windows
 from opcheck.model import OpVersion
 from tests.engine.ops.lp_pool_exactly import tensor
@@ -281,47 +278,3 @@ def test_windows_of_many_elements_are_added_up(length, kernel, pads, stride):
         right = (total[..., kernel:] - total[..., :-kernel])[..., ::stride] ** (1 / p)
         np.testing.assert_allclose(pooled(x, p=p, **attrs), right, rtol=1e-6)
         assert_right(x, p=p, **attrs)
-
-
-# ── memory ────────────────────────────────────────────────────────────────────────────────────
-
-
-def kept(work: Callable[[], None]) -> int:
-    """The bytes that a new thread's work leaves in memory."""
-
-    def measured() -> int:
-        gc.collect()
-        before, _ = tracemalloc.get_traced_memory()
-        work()
-        gc.collect()
-        return tracemalloc.get_traced_memory()[0] - before
-
-    tracemalloc.start()
-    try:
-        with ThreadPoolExecutor(1) as pool:
-            return pool.submit(measured).result()
-    finally:
-        tracemalloc.stop()
-
-
-def test_a_thread_keeps_a_few_mebibytes_whatever_it_has_pooled(monkeypatch):
-    def much() -> None:
-        for dtype in (np.float32, np.float64):
-            pooled(np.ones((1, 1, 1 << 20), dtype), kernel_shape=(2,), dilations=(1 << 19,))
-            for k in range(32):
-                # Much that lies at the ends, and many offsets.
-                pooled(np.ones((1, 400, 240 - k), dtype), kernel_shape=(239 - k,), pads=(120, 120))
-                pooled(np.ones((1, 2, 2000 - k, 2), dtype), kernel_shape=(1999 - k, 1))
-
-    assert 1 << 20 < kept(much) < native_module.KEPT + (1 << 20)
-
-    def fail(*_: Any) -> None:
-        raise MemoryError
-
-    def failing() -> None:
-        x = np.full((1, 1, 1200, 1200), 1e30, np.float32)
-        with pytest.raises(MemoryError):
-            pooled(x, kernel_shape=(2, 2), dilations=(600, 600), p=8)
-
-    monkeypatch.setattr(norms, "_again", fail)
-    assert kept(failing) < native_module.KEPT

@@ -10,14 +10,8 @@ from hypothesis import strategies as st
 
 from opcheck.engine import Node, bind, evaluate, operator_of
 from opcheck.engine import node as module
-from opcheck.engine.axes import (
-    from_either_end,
-    from_the_front,
-    matrix_of,
-    rows_along,
-    rows_apart,
-    rows_coerced,
-)
+from opcheck.engine.axes import from_either_end, from_the_front, matrix_of, rows_apart
+from opcheck.engine.native.blocks import rows_of
 from opcheck.engine.operators import Operator
 from opcheck.errors import InvalidNode, NotSupported
 from opcheck.model import OpVersion
@@ -200,9 +194,10 @@ def test_a_scalar_has_no_axis(axis: int) -> None:
 )
 def test_a_tensor_seen_as_a_matrix_and_as_rows(shape, axis, matrix, rows):
     assert matrix_of(shape, axis) == matrix
-    assert rows_coerced(shape, axis) == (*matrix, 1)
-    assert rows_along(shape, axis) == rows
-    assert np.zeros(shape).reshape(matrix).size == np.zeros(shape).reshape(rows).size
+    x = np.zeros(shape)
+    nodes = [Node(OpVersion("", "Hardmax", n), (x,), {"axis": axis}) for n in (11, 13)]
+    assert [rows_of(bind(node)) for node in nodes] == [(*matrix, 1), rows]
+    assert x.reshape(matrix).size == x.reshape(rows).size
 
 
 def test_rows_are_apart_along_all_axes_but_their_own() -> None:

@@ -12,6 +12,7 @@ from typing import Any
 
 from opcheck.engine.evaluate import evaluate
 from opcheck.engine.node import Node, bind
+from opcheck.errors import InvalidNode
 from opcheck.model import Array
 
 
@@ -24,7 +25,10 @@ def natively(node: Node, threads: int = 1) -> tuple[Array, ...]:
     kernel = _kernel(bound.operator.module.rpartition(".")[2])
     if kernel is None:
         return evaluate(node)
-    found: tuple[Array, ...] = kernel(bound, *node.inputs, threads=threads)
+    try:
+        found: tuple[Array, ...] = kernel(bound, *node.inputs, threads=threads)
+    except InvalidNode as error:
+        raise InvalidNode(f"{node.op}: {error}") from None
     return found
 
 

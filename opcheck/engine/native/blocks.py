@@ -1,48 +1,19 @@
 """Work on arrays in blocks that stay in the processor's cache, in one thread or in several."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
+from math import prod
 from threading import Lock
-from typing import TypeAlias, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
-from opcheck.engine.axes import Rows, from_either_end, from_the_front, rows_along, rows_coerced
+from opcheck.engine.axes import Rows, from_either_end, from_the_front, matrix_of
 from opcheck.engine.node import BoundNode
-from opcheck.errors import InvalidNode
 from opcheck.model import Array
 
-#: A block of an array of three dimensions.
-BlockSlices: TypeAlias = tuple[slice, slice, slice]
-
-#: Elements of a block: 256 KiB of float32, of which some fit into a processor's second cache.
-BLOCK = 1 << 16
-
 _Piece = TypeVar("_Piece")
-
-
-def blocks(rows: Rows, size: int = BLOCK, least: int = 16) -> Iterator[BlockSlices]:
-    """Parts [a, :, b] of `rows` of about `size` elements, whole rows each: all of them together.
-
-    Where not all rows with the same a fit in one, `least` of these lie in a block, even if that
-    is more than `size` elements, because neighbours in memory are best read together.
-    """
-    outer, length, inner = rows
-    if not outer * length * inner:
-        return
-    if length * inner <= size:
-        for a in slices(outer, size // (length * inner)):
-            yield a, slice(None), slice(None)
-    else:
-        for number in range(outer):
-            for b in slices(inner, max(least, size // length)):
-                yield slice(number, number + 1), slice(None), b
-
-
-def slices(count: int, step: int) -> Iterator[slice]:
-    """The numbers below `count`, `step` at a time."""
-    return (slice(start, min(start + step, count)) for start in range(0, count, step))
 
 
 def buffer_for(rows: Rows) -> None:
@@ -93,8 +64,7 @@ def rows_of(bound: BoundNode) -> Rows:
     """The rows of Hardmax and Softmax, which all versions but one coerce to a matrix's lines."""
     node, axis = bound.node, bound.attrs["axis"]
     shape = node.inputs[0].shape  # type: ignore[union-attr]
-    try:
-        counted = (from_the_front if node.op.since == 1 else from_either_end)(axis, len(shape))
-    except InvalidNode as error:
-        raise InvalidNode(f"{node.op}: {error}") from None
-    return (rows_coerced if node.op.since < 13 else rows_along)(shape, counted)
+    counted = (from_the_front if node.op.since == 1 else from_either_end)(axis, len(shape))
+    if node.op.since < 13:
+        return (*matrix_of(shape, counted), 1)
+    return prod(shape[:counted]), shape[counted], prod(shape[counted + 1 :])

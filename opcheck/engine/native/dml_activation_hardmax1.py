@@ -1,12 +1,12 @@
 """DML_ACTIVATION_HARDMAX1 as Hardmax of the dimensions in another order, fast."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from math import prod
 
 import numpy as np
 
-from opcheck.engine.axes import Rows, rows_coerced
-from opcheck.engine.native.blocks import each, slices
+from opcheck.engine.axes import Rows, matrix_of, parts_along
+from opcheck.engine.native.blocks import each
 from opcheck.engine.native.hardmax import joined_places, over_rows
 from opcheck.engine.node import BoundNode
 from opcheck.errors import InvalidNode
@@ -23,15 +23,13 @@ def native(bound: BoundNode, input_tensor: Array, *, threads: int = 1) -> tuple[
     """One at the first maximum of every row, zero elsewhere; same shape and dtype."""
     axes, shape = bound.attrs["Axes"], input_tensor.shape
     if problem := invalid_axes(axes, len(shape)):
-        raise InvalidNode(f"{bound.node.op}: {problem}")
+        raise InvalidNode(problem)
     order = reduced_last(axes, len(shape))
-    joint = rows_coerced([shape[axis] for axis in order], len(shape) - len(axes))
-    length = joint[1]
-    # How many dimensions are before the reduced ones; 0 if they may all be where they were.
-    kept = next((n for n in range(1, len(order)) if order[n] < order[n - 1]), 0)
-    rows = _as_they_lie(shape, order[kept:], length) if kept else joint
+    kept = len(shape) - len(axes)
+    before, length = matrix_of([shape[axis] for axis in order], kept)
+    rows = _as_they_lie(shape, order[kept:], length)
     if not input_tensor.size or rows:
-        return over_rows(rows or joint, input_tensor, threads=threads)
+        return over_rows(rows or (before, length, 1), input_tensor, threads=threads)
     # Rows that do not end the shape lie side by side in memory, and are best read together.
     beside = _BESIDE if order[-1] < len(shape) - 1 else 1
     is_long = length * beside > _BLOCK
@@ -39,7 +37,8 @@ def native(bound: BoundNode, input_tensor: Array, *, threads: int = 1) -> tuple[
     number = beside if is_long else _BLOCK // length
     out = new(shape, input_tensor.dtype.newbyteorder("="))
     x, y = input_tensor.transpose(order), out.transpose(order)
-    each(lambda part: work(x[part], y[part], kept), _parts(x.shape[:kept], number), threads)
+    parts = parts_along(range(kept), x.shape[:kept], number, run=1)
+    each(lambda part: work(x[part], y[part], kept), parts, threads)
     return (out,)
 
 
@@ -53,8 +52,10 @@ def _long_rows(x: Array, y: Array, kept: int) -> None:
     """Handle rows that are too long for a copy, into zeros."""
     before, row = x.shape[:kept], x.shape[kept:]
     number = prod(before)
-    pieces = (x[(slice(None),) * kept + part] for part in _parts(row, max(1, _BLOCK // number)))
-    places = joined_places(piece.reshape(number, -1) for piece in pieces).reshape(number)
+    parts = parts_along(range(len(row)), row, max(1, _BLOCK // number), run=1)
+    pieces = (x[(slice(None),) * kept + part] for part in parts)
+    native = (piece.astype(y.dtype, copy=False).reshape(number, -1) for piece in pieces)
+    places = joined_places(native).reshape(number)
     y[(*np.unravel_index(np.arange(number), before), *np.unravel_index(places, row))] = 1
 
 
@@ -65,12 +66,3 @@ def _as_they_lie(shape: Sequence[int], reduced: Sequence[int], length: int) -> R
     if prod(shape[first : last + 1]) != length:
         return None
     return prod(shape[:first]), length, prod(shape[last + 1 :])
-
-
-def _parts(shape: Sequence[int], size: int) -> Iterator[tuple[slice, ...]]:
-    """Parts of whatever begins with these dimensions, each of about `size` of their indices."""
-    if prod(shape[1:]) > size:
-        for index in slices(shape[0], 1):
-            yield from ((index, *rest) for rest in _parts(shape[1:], size))
-    else:
-        yield from ((some,) for some in slices(shape[0], size // prod(shape[1:])))

@@ -6,18 +6,14 @@ has several maxima or NaN. Elsewhere the place of the maximum is found, and the 
 
 from collections.abc import Iterable
 from functools import partial
-from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
-from opcheck.engine.axes import Rows
+from opcheck.engine.axes import Rows, parts_along, slices
 from opcheck.engine.half import ordered
-from opcheck.engine.native.blocks import as_laid_out, blocks, each, rows_of, slices
+from opcheck.engine.native.blocks import as_laid_out, each, rows_of
 from opcheck.engine.node import BoundNode
 from opcheck.model import Array
-
-_Mask: TypeAlias = NDArray[np.bool_]
 
 #: Rows of fewer elements are compared; of up to so many where some rows lie side by side; of up to
 #: so many where many do.
@@ -50,61 +46,57 @@ def over_rows(rows: Rows, input: Array, *, threads: int = 1) -> tuple[Array]:
     if out.itemsize == 2:
         # NumPy is slow with these types, so their bits are written; those of 0 are 0.
         y, one = y.view(np.uint16), 0x3C00 if out.dtype == np.float16 else 0x3F80
-    if wide:
-        parts, work = blocks(rows, _LARGEST, _BESIDE), _compared
-    elif short:
-        parts, work = blocks(rows, _BLOCK), _compared_apart
-    elif (inner > 1 or out.itemsize == 2) and length * min(inner, _BESIDE) > _WHOLE:
-        parts, work = blocks(rows, 1, _BESIDE), _found_in_pieces
+    if wide or short:
+        size, least = (_LARGEST, _BESIDE) if wide else (_BLOCK, 1)
+        work = partial(_compared, wide=wide)
     else:
-        parts, work = blocks(rows, _LARGER, _BESIDE), partial(_found, is_zero=not in_place)
-    each(lambda part: work(x[part], y[part], one), parts, threads)
+        in_pieces = (inner > 1 or out.itemsize == 2) and length * min(inner, _BESIDE) > _WHOLE
+        size, least = 1 if in_pieces else _LARGER, _BESIDE
+        work = partial(_found, in_pieces=in_pieces, is_zero=not in_place)
+    each(lambda part: work(x[part], y[part], one), parts_along((0, 2), rows, size, least), threads)
     return (out,)
 
 
-def _compared(x: Array, y: Array, one: int) -> None:
-    """Answer a block (a, N, b) with b large into `y`, which may be its memory."""
-    _write(_first_maxima(x), y, one)
+def _compared(x: Array, y: Array, one: int, wide: bool) -> None:
+    """Compare a block (a, N, b) with its rows' maxima, as it lies where b is large, for small N."""
+    if not wide:
+        x, y = x.swapaxes(1, 2), y.swapaxes(1, 2)
+    y[...] = _first_maxima(x if wide else x.reshape(-1, x.shape[2], 1)).reshape(x.shape)
+    if y.itemsize == 2:
+        np.multiply(y, one, out=y)
 
 
-def _compared_apart(x: Array, y: Array, one: int) -> None:
-    """Compute (M, N, b) as above, for small N."""
-    x, y = x.swapaxes(1, 2), y.swapaxes(1, 2)
-    ones = _first_maxima(x.reshape(-1, x.shape[2], 1))
-    _write(ones.reshape(x.shape), y, one)
+def _found(x: Array, y: Array, one: int, in_pieces: bool, is_zero: bool) -> None:
+    """Find the maxima of a block (a, N, b), `in_pieces` if it has too many elements for a copy.
 
-
-def _found(x: Array, y: Array, one: int, is_zero: bool) -> None:
-    """Compute the general case; `is_zero`: `y` shares no memory with `x` and is zero already."""
-    places = _first_places(x.swapaxes(1, 2))
+    `is_zero`: `y` shares no memory with `x` and is zero already.
+    """
+    _, length, width = x.shape
+    if in_pieces:
+        pieces = slices(length, max(1, _LARGER // width))
+        places = joined_places(x[:, piece].swapaxes(1, 2) for piece in pieces)
+    else:
+        places = _first_places(x.swapaxes(1, 2))
     if not is_zero:
         y[...] = 0
-    if y.shape[2] == 1:
-        y.reshape(-1)[places.reshape(-1) + np.arange(0, y.size, y.shape[1])] = one
+    if width == 1:
+        y.reshape(-1)[places.reshape(-1) + np.arange(0, y.size, length)] = one
     else:
         np.put_along_axis(y, places.swapaxes(1, 2), one, axis=1)
 
 
-def _found_in_pieces(x: Array, y: Array, one: int) -> None:
-    """Compute a block (1, N, b) with too many elements for a copy."""
-    length, width = x.shape[1:]
-    pieces = slices(length, max(1, _LARGER // width))
-    places = joined_places(x[0, piece].T for piece in pieces)
-    y[...] = 0
-    np.put_along_axis(y[0], places.T, one, axis=0)
-
-
-def joined_places(pieces: Iterable[Array]) -> NDArray[np.intp]:
+def joined_places(pieces: Iterable[Array]) -> Array:
     """The places of the first maxima, or the first NaN, of rows that come piece by piece.
 
-    Each piece is (n, some), and all of them side by side the n rows; the places are (n, 1).
+    Each piece is (…, n, some), and all of them side by side the n rows; the places are (…, n, 1).
     """
-    top = place = None
-    start = 0
+    top: Array | None = None
+    place, start = np.empty(0, np.intp), 0
     for piece in pieces:
-        numbers = piece if piece.itemsize > 2 else ordered(piece)
-        there = numbers.argmax(axis=1, keepdims=True)
-        maximum = np.take_along_axis(numbers, there, axis=1)
+        there = _first_places(piece)
+        maximum = np.take_along_axis(piece, there, axis=-1)
+        if piece.itemsize == 2:
+            maximum = ordered(maximum)
         if top is None:
             top, place = maximum, there
         else:
@@ -112,8 +104,8 @@ def joined_places(pieces: Iterable[Array]) -> NDArray[np.intp]:
             higher = (maximum > top) | (maximum != maximum) & (top == top)
             top = np.where(higher, maximum, top)
             place = np.where(higher, there + start, place)
-        start += piece.shape[1]
-    return np.asarray(place)
+        start += piece.shape[-1]
+    return place
 
 
 def _first_places(x: Array) -> Array:
@@ -125,14 +117,14 @@ def _first_places(x: Array) -> Array:
     return np.asarray(places)
 
 
-def _first_maxima(x: Array) -> _Mask:
+def _first_maxima(x: Array) -> Array:
     """Mask the first maximum, or first NaN, of the rows along axis 1 of (a, N, b)."""
     numbers = x if x.itemsize > 2 else x.view(np.int16)
     top = _maxima(numbers)
     if x.itemsize == 2 and not _compare_as_bits(x, top):
         numbers = ordered(x)
         top = _maxima(numbers)
-    maxima: _Mask = np.equal(numbers, top)
+    maxima: Array = np.equal(numbers, top)
     nan = bool((top != top).any())
     if nan or np.count_nonzero(maxima) != top.size:
         if nan:
@@ -170,9 +162,3 @@ def _compare_as_bits(x: Array, top: Array) -> bool:
     return bool(
         top.min() > 0 and top.max() <= infinity and x.view(np.uint16).max() <= infinity + 0x8000
     )
-
-
-def _write(ones: _Mask, y: Array, one: int) -> None:
-    y[...] = ones
-    if y.itemsize == 2:
-        np.multiply(y, one, out=y)

@@ -12,16 +12,9 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from opcheck.engine.axes import parts_along, slices
 from opcheck.engine.half import narrowed, widened
-from opcheck.engine.native.blocks import (
-    BLOCK,
-    as_laid_out,
-    blocks,
-    buffer_for,
-    each,
-    rows_of,
-    slices,
-)
+from opcheck.engine.native.blocks import as_laid_out, buffer_for, each, rows_of
 from opcheck.engine.node import BoundNode
 from opcheck.model import Array
 
@@ -50,24 +43,29 @@ def native(bound: BoundNode, input: Array, *, threads: int = 1) -> tuple[Array]:
         out[...] = input
     x, y = (out if in_place else input).reshape(rows), out.reshape(rows)
     needs_memory = half or in_place or inner < _WIDE
+    within = 1
     work: Callable[[Array, Array], None]
     if needs_memory and length * min(inner, _BESIDE) > _WHOLE:
-        parts = [*blocks(rows, 1, _BESIDE)]
+        parts = [*parts_along((0, 2), rows, 1, _BESIDE)]
         # Threads share either the parts or, where there are too few, each of them in turn.
-        threads, within = (1, threads) if len(parts) < threads else (threads, 1)
-        work = partial(long_rows, threads=within)
+        if len(parts) < threads:
+            threads, within = 1, threads
+        work = partial(_long_rows, threads=within)
     else:
         size = (_NARROW_BLOCK if half else _BLOCK) // out.itemsize
-        parts = [*blocks(rows, size, _BESIDE if needs_memory else _BESIDE_IN_OUTPUT)]
-        work = (lambda x, y: _whole(x.copy(), y)) if in_place else _whole
+        beside = _BESIDE if needs_memory else _BESIDE_IN_OUTPUT
+        parts = [*parts_along((0, 2), rows, size, beside)]
+        work = partial(_whole, in_place=in_place)
     with np.errstate(all="ignore"):
         buffer_for(rows)
         each(lambda part: work(x[part], y[part]), parts, threads)
     return (out,)
 
 
-def _whole(x: Array, y: Array) -> None:
-    """Softmax of a block (a, N, b) along N into `y`, other memory."""
+def _whole(x: Array, y: Array, in_place: bool) -> None:
+    """Softmax of a block (a, N, b) along N into `y`, which is the memory of `x` if `in_place`."""
+    if in_place:
+        x = x.copy()
     half, matrix = x.itemsize == 2, x.shape[2] < _WIDE
     if matrix:
         x, y = x.swapaxes(1, 2), y.swapaxes(1, 2)
@@ -145,14 +143,11 @@ def _sums(y: RealArray) -> RealArray:
     return sums
 
 
-#: A piece's number, and where it is in a matrix.
-_RowPiece: TypeAlias = tuple[int, tuple[slice, ...]]
-
-#: From so many rows side by side on these are read as they lie.
-_WIDE_PIECE = 64
+#: Elements of a piece, and from so many rows side by side on they are read as they lie.
+_PIECE, _WIDE_PIECE = 1 << 16, 64
 
 
-def long_rows(x: Array, y: Array, threads: int) -> None:
+def _long_rows(x: Array, y: Array, threads: int) -> None:
     """Softmax of a block (1, N, b) along N, into `y`, in pieces that `threads` threads share.
 
     `y` may be the memory of `x`. Where it cannot hold the exponentials in between, these are
@@ -162,49 +157,40 @@ def long_rows(x: Array, y: Array, threads: int) -> None:
     axis = 0 if width >= _WIDE_PIECE else 1
     x, y = (x[0], y[0]) if axis == 0 else (x[0].T, y[0].T)
     held = not half and (axis == 0 or width == 1)
-    places = slices(x.shape[axis], max(1, BLOCK // width))
-    pieces: list[_RowPiece] = [*enumerate((slice(None), p)[1 - axis :] for p in places)]
-    found = np.empty((len(pieces), *np.delete(x.shape, axis)), np.float32 if half else x.dtype)
+    places = slices(x.shape[axis], max(1, _PIECE // width))
+    pieces = [(slice(None), place)[1 - axis :] for place in places]
 
-    def maxima() -> Any:
-        def find(piece: _RowPiece) -> None:
-            number, p = piece
-            found[number] = _read(x[p]).max(axis=axis)
+    def joined(reduce: np.ufunc, elements: Callable[[Any], Array]) -> Array:
+        """Reduce what `elements` makes of each piece, and then the results."""
+        found = np.empty((len(pieces), *np.delete(x.shape, axis)), np.float32 if half else x.dtype)
 
-        each(find, pieces, threads)
-        return np.expand_dims(found.max(axis=0), axis)
+        def find(number: int) -> None:
+            found[number] = reduce.reduce(elements(pieces[number]), axis=axis)
 
-    def exponentials(p: tuple[slice, ...], top: Any) -> Any:
+        each(find, range(len(pieces)), threads)
+        return np.expand_dims(reduce.reduce(found, axis=0), axis)
+
+    def exponentials(p: Any) -> Array:
         source = _read(x[p])
         terms = y[p] if held else np.empty_like(source)
-        if top is None:
-            return np.exp(source, out=terms)
-        np.subtract(source, top, out=terms)
-        return np.exp(terms, out=terms)
+        return np.exp(source if top is None else np.subtract(source, top, out=terms), out=terms)
 
-    def sums(top: Any) -> Any:
-        def add(piece: _RowPiece) -> None:
-            number, p = piece
-            found[number] = exponentials(p, top).sum(axis=axis)
-
-        each(add, pieces, threads)
-        return np.expand_dims(found.sum(axis=0), axis)
-
-    top = maxima() if held and np.may_share_memory(x, y) else None
-    total = sums(top)
-    if top is None and not in_range(total):
-        top = maxima()
-        total = sums(top)
-
-    def divide(piece: _RowPiece) -> None:
-        _, p = piece
-        terms = y[p] if held else exponentials(p, top)
+    def divide(p: Any) -> None:
+        terms = y[p] if held else exponentials(p)
         np.divide(terms, total, out=terms)
         if half:
             narrowed(terms, y.dtype, y[p])
         elif not held:
             y[p] = terms
 
+    def maxima() -> Array:
+        return joined(np.maximum, lambda p: _read(x[p]))
+
+    top = maxima() if held and np.may_share_memory(x, y) else None
+    total = joined(np.add, exponentials)
+    if top is None and not in_range(total):
+        top = maxima()
+        total = joined(np.add, exponentials)
     each(divide, pieces, threads)
 
 

@@ -1,7 +1,6 @@
 """LpPool (1, 2, 11, 18, 22): (Σ |x|^p)^(1/p) over every window; padding adds nothing."""
 
 import math
-from functools import partial
 
 import numpy as np
 
@@ -44,11 +43,6 @@ def scaled(X, p, windows):
     return xp.inexact(plain(X, p, windows), 4 + 2 / p)
 
 
-def with_p(change):
-    """The formula, where `change` is made to p."""
-    return lambda X, p, windows: plain(X, change(p), windows)
-
-
 def of_norms(change):
     """The norms, changed by `change(norms, magnitudes, p, windows)`."""
     return lambda X, p, windows: change(plain(X, p, windows), np.abs(X), p, windows)
@@ -61,19 +55,9 @@ def of_powers(power, root):
     ).astype(X.dtype)
 
 
-by_squaring = of_powers(
-    lambda p: 2.0 ** math.floor(math.log2(p)) if p > 4 else p,
-    lambda total, p: np.power(total, 1 / p),
-)
-
-
 def with_root(change):
     """The sum to another power than 1/p."""
     return of_powers(lambda p: p, lambda total, p: np.power(total, change(1 / p)))
-
-
-def plus(epsilon, total, p):
-    return np.power(total + epsilon, 1 / p)
 
 
 def any_in(mask, windows):
@@ -99,26 +83,24 @@ def without_nan(X, p, windows):
 
 def largest(X, p, windows):
     out = np.zeros(windows.shape, X.dtype)
-    for portion, values, _ in windows.gathered(np.abs(X), np.arange(out.size)):
+    for portion, values in windows.gathered(np.abs(X), np.arange(out.size if X.size else 0)):
         out.reshape(-1)[portion] = values.max(axis=1)
     return out
 
 
-def copied_alone(X, p, windows):
-    """The elements themselves where a window has one."""
-    alone = all(axis.kernel == 1 for axis in windows.axes)
-    return windows.sums(X) if alone else plain(X, p, windows)
-
-
 MUTANTS = {
-    "p_is_1": ("magnitudes were added up, whatever p", with_p(lambda p: 1.0)),
+    "p_is_1": ("magnitudes were added up, whatever p",
+               lambda X, p, windows: plain(X, 1.0, windows)),
     "large_p_is_infinity": (
         "a p above 16 was taken for infinity, and the norm for the largest magnitude",
         lambda X, p, windows: (largest if p > 16 else plain)(X, p, windows),
     ),
     "powers_by_squaring_alone": (
         "powers above the fourth were made by squaring alone, which stops at a power of two",
-        by_squaring,
+        of_powers(
+            lambda p: 2.0 ** math.floor(math.log2(p)) if p > 4 else p,
+            lambda total, p: np.power(total, 1 / p),
+        ),
     ),
     "maximum": ("the largest magnitude was taken for the norm", largest),
     "signs_kept": ("the absolute value was forgotten, and a negative sum had a negative root",
@@ -126,7 +108,9 @@ MUTANTS = {
     "signs_kept_for_p_1": ("values were added up with their signs where p is 1",
         lambda X, p, windows: windows.sums(X) if p == 1 else plain(X, p, windows)),
     "windows_of_one_copied": ("windows of one element were copied, and kept their signs",
-                              copied_alone),
+        lambda X, p, windows: (
+            windows.sums(X) if all(axis.kernel == 1 for axis in windows.axes)
+            else plain(X, p, windows))),
     "tiny_values_are_zero": ("values below 2^-23, float32's epsilon, counted as 0",
         lambda X, p, windows: plain(np.where(np.abs(X) < 2**-23, 0, X), p, windows)),
     "nan_dropped_and_rescaled": (
@@ -150,29 +134,27 @@ MUTANTS = {
     "inverse_of_p_in_float16": ("1/p was a float16", with_root(lambda p: float(np.float16(p)))),
     "inverse_of_p_in_float32": ("1/p was a float32", with_root(lambda p: float(np.float32(p)))),
     **{f"epsilon_of_1e_{digits}": (f"1e-{digits} was added to the sum before the root",
-           of_powers(lambda p: p, partial(plus, 10.0**-digits)))
+           of_powers(lambda p: p, lambda total, p, epsilon=10.0**-digits: (
+               np.power(total + epsilon, 1 / p))))
        for digits in (30, 12, 5)},
 }  # fmt: skip
 
 OP.mutant_table(MUTANTS, by=by_windows)
 
+OF_VERSION_1 = {
+    "p_in_64_bits": (
+        "p was read as its shortest decimal text, and not as the float32 that a model holds",
+        lambda X, p, windows: plain(X, float(str(np.float32(p))), windows)),
+}  # fmt: skip
+OP.mutant_table(OF_VERSION_1, 1, by=by_windows)
 
-@OP.mutant(
-    "p was read as its shortest decimal text, and not as the float32 that a model holds",
-    1,
-    equivalent=dict.fromkeys(
-        ("float16", "float32"),
-        "p off by 2^-24 of itself moves the norm of K elements by less than 2^-24·ln K/p, which "
-        "computing in float32 may lose too",
-    ),
+
+OP.equivalent(
+    "p_in_64_bits",
+    "p off by 2^-24 of itself moves the norm of K elements by less than 2^-24·ln K/p, which "
+    "computing in float32 may lose too",
+    *("float16", "float32"),
 )
-def p_in_64_bits(X, *, kernel_shape, p, strides, pads, auto_pad):
-    as_text = float(str(np.float32(p)))
-    formula = by_windows(lambda X, p, windows: plain(X, as_text, windows))[1]
-    lists = {"kernel_shape": kernel_shape, "strides": strides, "pads": pads}
-    return formula(X, p=p, auto_pad=auto_pad, **lists)
-
-
 _SHORT = ("bfloat16", "float16")
 for called in ("refuses_rank_1", "vector_becomes_a_row"):
     OP.equivalent(called, "a batch axis and a channel axis come before any that is pooled")

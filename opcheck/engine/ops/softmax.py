@@ -21,8 +21,12 @@ def plain(x, axis):
 @OP.also_honest("", by=by_rows)
 def by_logarithm(x, axis):
     """e^((x − max) − ln s): one exponential for each element, and no division."""
+    return xp.exp(logarithms(x, axis))
+
+
+def logarithms(x, axis):
     d = x - xp.max(x, axis=axis, keepdims=True)
-    return xp.exp(d - xp.log(xp.sum(xp.exp(d), axis=axis, keepdims=True)))
+    return d - xp.log(xp.sum(xp.exp(d), axis=axis, keepdims=True))
 
 
 @OP.also_honest("", by=by_rows)
@@ -57,14 +61,10 @@ def rescaled(d, y, axis):
     and where lanes are merged in pairs: the largest of all of these.
     """
     d, y = (np.moveaxis(part, axis, -1) for part in (d, y))
-    length = d.shape[-1]
-    worst = np.maximum(climbed(d, y), climbed(d[..., ::-1], y[..., ::-1]))
-    lanes = 2
-    while lanes <= length:
-        for strided in (False, True):
-            worst = np.maximum(worst, in_lanes(d, y, lanes, strided))
-        lanes *= 2
-    return np.moveaxis(worst, -1, axis)
+    ways = [climbed(d, y), climbed(d[..., ::-1], y[..., ::-1])]
+    for power in range(1, d.shape[-1].bit_length()):
+        ways += [in_lanes(d, y, 2**power, strided) for strided in (False, True)]
+    return np.moveaxis(np.maximum.reduce(ways), -1, axis)
 
 
 def climbed(d, y):
@@ -106,11 +106,6 @@ def plainly(x, axis):
     return e / xp.sum(e, axis=axis, keepdims=True)
 
 
-def logarithms(x, axis):
-    d = x - xp.max(x, axis=axis, keepdims=True)
-    return d - xp.log(xp.sum(xp.exp(d), axis=axis, keepdims=True))
-
-
 def in_masked_rows(share):
     """The formula, where rows of -inf alone get a share of their own, from their length."""
 
@@ -133,11 +128,6 @@ def nan_skipped(x, axis):
 def so_far(x, axis):
     """The maximum of each element and those before it in its row."""
     return np.maximum.accumulate(x, axis=axis)
-
-
-def not_rescaled(x, axis):
-    total = np.exp(x - so_far(x, axis)).sum(axis, keepdims=True)
-    return np.exp(x - x.max(axis, keepdims=True)) / total
 
 
 def equal_maxima_counted_once(x, axis):
@@ -204,7 +194,8 @@ MUTANTS = {
         lambda x, axis: plainly(
             np.where(np.isinf(x), x, np.clip(x, -88, 88)).astype(x.dtype), axis)),
     "new_maximum_does_not_rescale": ("the running sum was not rescaled at a new maximum",
-                                     not_rescaled),
+        lambda x, axis: np.exp(x - x.max(axis, keepdims=True))
+        / np.exp(x - so_far(x, axis)).sum(axis, keepdims=True)),
     "equal_maxima_counted_once": (
         "an element equal to the running maximum was left out of the sum",
         equal_maxima_counted_once),

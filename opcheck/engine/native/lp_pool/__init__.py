@@ -12,8 +12,6 @@ but lose digits.
 """
 
 from collections.abc import Sequence
-from threading import local
-from typing import Any
 
 import numpy as np
 
@@ -22,7 +20,6 @@ from opcheck.engine.native.blocks import each
 from opcheck.engine.native.lp_pool.norms import Powers, norm_of_all, pool, powers_of
 from opcheck.engine.native.lp_pool.parts import (
     WindowPart,
-    in_planes,
     order_of,
     remembered_parts,
     some_of,
@@ -30,71 +27,38 @@ from opcheck.engine.native.lp_pool.parts import (
 from opcheck.engine.native.lp_pool.sums import every
 from opcheck.engine.node import BoundNode
 from opcheck.engine.ops.lp_pool import by_windows
-from opcheck.engine.windows import Windows
-from opcheck.errors import InvalidNode
 from opcheck.model import Array
 
 #: The bytes of a block that is worked on, more or less: several fit into the caches together.
 BLOCK = 1 << 20
-#: The most bytes that a thread keeps.
-KEPT = 10 << 20
 #: What a window alone costs beside its elements, in elements, and all windows at once for each.
 _WINDOW, _AT_ONCE = 1 << 15, 64
 
 
 def native(bound: BoundNode, X: Array, *, threads: int = 1) -> tuple[Array]:
     """The p-norm of every window."""
-    try:
-        p, windows = _planned(bound, X)
-    except InvalidNode as error:
-        raise InvalidNode(f"{bound.node.op}: {error}") from None
+    planned = by_windows(lambda X, p, windows: (p, windows))[bound.node.op.since]
+    p, windows = planned(X, **bound.attrs)
     dtype = dtypes.of(X)
     assert dtype  # no other types come this far
-    x = in_planes(X)
-    axes = (*map(every, x.shape[: -len(windows.axes)]), *windows.axes)
+    axes = (*map(every, X.shape[:2]), *windows.axes)
     out = np.empty(windows.shape, X.dtype.newbyteorder("="))
     if out.size:
         # The norm of one number is that number, whatever p is.
         powers = powers_of(dtype, p if windows.most > 1 else 1.0, windows.most)
-        todo = remembered_parts(axes, order_of(x), BLOCK // powers.held.numpy.itemsize)
-        y = out.reshape([axis.size for axis in axes])
+        todo = remembered_parts(axes, order_of(X), BLOCK // powers.held.numpy.itemsize)
         # Each thread has its own memory.
         shares = 1 if threads == 1 else 4 * threads
         with np.errstate(all="ignore"):
-            each(lambda n: _pool(powers, todo[n::shares], x, y), range(shares), threads)
+            each(lambda n: _pool(powers, todo[n::shares], X, out), range(shares), threads)
     return (out,)
-
-
-def _planned(bound: BoundNode, X: Array) -> tuple[float, Windows]:
-    """The p and the windows that a version makes of its attributes."""
-    versions: Any = by_windows(lambda X, p, windows: (p, windows))
-    found: tuple[float, Windows] = versions[bound.node.op.since](X, **bound.attrs)
-    return found
-
-
-class _Kept(local):
-    """Memory that a thread keeps from call to call, as new memory is slow at first."""
-
-    memory: Array = np.empty(0, np.uint8)
-
-
-_kept = _Kept()
-
-
-def _buffers(size: int, dtype: np.dtype[Any]) -> list[Array]:
-    """Four flat arrays."""
-    nbytes = 4 * size * dtype.itemsize
-    memory = _kept.memory if nbytes <= _kept.memory.nbytes else np.empty(nbytes, np.uint8)
-    if nbytes <= KEPT:
-        _kept.memory = memory
-    return [*memory[:nbytes].view(dtype).reshape(4, size)]
 
 
 def _pool(powers: Powers, some: Sequence[WindowPart], x: Array, y: Array) -> None:
     """Put the norms of some parts of `x` into `y`."""
     dtype = powers.held.numpy
     most = BLOCK // dtype.itemsize
-    buffers: list[Array] = []
+    buffers = np.empty((4, 0), dtype)
     for part in some:
         elements, norms = x[part.elements], y[part.windows]
         if not elements.size:
@@ -105,9 +69,9 @@ def _pool(powers: Powers, some: Sequence[WindowPart], x: Array, y: Array) -> Non
                 own, _ = zip(*map(some_of, part.axes, ranges), strict=True)
                 norms[index] = norm_of_all(elements[own], powers, most)
         else:
-            if not buffers or buffers[0].size < part.sums.room:
-                buffers = _buffers(part.sums.room, dtype)
-            pool(powers, elements, part, norms, buffers)
+            if buffers.shape[1] < part.sums.room:
+                buffers = np.empty((4, part.sums.room), dtype)
+            pool(powers, elements, part, norms, [*buffers])
 
 
 def _one_by_one(powers: Powers, part: WindowPart, x: Array, norms: Array) -> bool:

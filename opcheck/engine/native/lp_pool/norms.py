@@ -16,16 +16,14 @@ from opcheck.engine.half import narrowed, widened
 from opcheck.engine.native.blocks import as_laid_out
 from opcheck.engine.native.lp_pool.parts import WindowPart, order_of, parts
 from opcheck.engine.native.lp_pool.sums import every
-from opcheck.engine.windows import AxisWindows, Windows
+from opcheck.engine.windows import Windows
 from opcheck.model import Array
 from opcheck.numbers.arithmetic import expected
 
 Float64Array: TypeAlias = NDArray[np.float64]
-BoolArray: TypeAlias = NDArray[np.bool_]
 
-#: The most elements of windows that are gathered at once, and how many times the cost of computing
-#: with all of them the gathering of one is.
-_GATHERED, _GATHERING = 1 << 16, 8
+#: How many times the cost of computing with all elements the gathering of one is.
+_GATHERING = 8
 #: Up to this p float32 has some range left for powers.
 _IN_FLOAT32 = 8
 #: Up to this p a whole power is multiplied.
@@ -34,18 +32,16 @@ _MULTIPLIED = 64
 
 @dataclass(frozen=True)
 class Powers:
-    """The way to p-norms of at most `most` numbers of `dtype`, in float64 if `wide`."""
+    """The way to p-norms of at most `most` numbers of `dtype`."""
 
     dtype: DType
     p: float
     most: int
-    wide: bool = False
 
     @cached_property
     def held(self) -> DType:
         """The dtype to compute in."""
-        wide = self.wide or self._whole > _IN_FLOAT32
-        return DTYPES["float64"] if wide else expected(self.dtype).grid.dtype
+        return DTYPES["float64"] if self._whole > _IN_FLOAT32 else expected(self.dtype).grid.dtype
 
     @cached_property
     def safe(self) -> tuple[float, float]:
@@ -56,18 +52,10 @@ class Powers:
         """
         if self.p == 1:
             return 0.0, np.inf
-        with np.errstate(all="ignore"):
-            arithmetic = expected(self.held)
-            least = np.float64(self.most) * arithmetic.smallest / arithmetic.u
-            greatest = np.float64(limits(self.held)[1]) / 2
-            low, high = least ** (1 / self.p), greatest ** (1 / self.p)
-        return 1.01 * float(low), 0.99 * float(high)
-
-    @cached_property
-    def largest(self) -> float:
-        """The largest number such that `most` of it have a norm in that range."""
-        with np.errstate(all="ignore"):
-            return float(self.safe[1] / np.float64(self.most) ** (1 / self.p))
+        arithmetic = expected(self.held)
+        least = np.float64(self.most) * arithmetic.smallest / arithmetic.u
+        greatest = np.float64(limits(self.held)[1]) / 2
+        return 1.01 * float(least ** (1 / self.p)), 0.99 * float(greatest ** (1 / self.p))
 
     def raise_to(self, x: Array, out: Array, room: Array) -> None:
         """Fill `out` with |x|^p; `room`, flat, is overwritten too, and `x` is elsewhere.
@@ -76,43 +64,35 @@ class Powers:
         """
         if self.p == 2:
             np.square(x, out=out)
-            return
-        if self.p == 1 or self._whole > _MULTIPLIED:
+        elif self.p == 1 or self._whole > _MULTIPLIED:
             np.absolute(x, out=out)
             if self.p != 1:
                 np.power(out, self.p, out=out)
-            return
-        base = np.absolute(x, out=room[: x.size].reshape(x.shape))
-        power = base
-        for bit in f"{self._whole:b}"[1:]:
-            power = np.square(power, out=out)
-            if bit == "1":
-                np.multiply(out, base, out=out)
+        else:
+            base = power = np.absolute(x, out=room[: x.size].reshape(x.shape))
+            for bit in f"{self._whole:b}"[1:]:
+                power = np.square(power, out=out)
+                if bit == "1":
+                    np.multiply(out, base, out=out)
+
+    def root(self, sums: Array, out: Array) -> Array:
+        """Fill `out` with the roots of `sums`."""
+        for step in self._root:
+            sums = step(sums, out=out)
+        return out
 
     @cached_property
-    def begins_with_sqrt(self) -> bool:
-        """True if the first step of a root is a square root."""
-        return self._whole <= _MULTIPLIED and self._whole % 2 == 0
-
-    def finish_root(self, y: Array) -> None:
-        """Take the root of `y` in place, but for a square root with which it begins."""
-        p: float = self.p
-        if self._whole <= _MULTIPLIED:
-            p = self._whole // 2 if self.begins_with_sqrt else self._whole
-            while p % 2 == 0:
-                np.sqrt(y, out=y)
-                p //= 2
-            while p % 3 == 0:
-                np.cbrt(y, out=y)
-                p //= 3
+    def _root(self) -> Sequence[Callable[..., Array]]:
+        """The functions that make a root, one after the other."""
+        steps: list[Callable[..., Array]] = []
+        p = self.p
+        for divisor, step in ((2, np.sqrt), (3, np.cbrt)) if self._whole <= _MULTIPLIED else ():
+            while p % divisor == 0:
+                steps.append(step)
+                p //= divisor
         if p != 1:
-            np.power(y, 1 / p, out=y)
-
-    def root(self, y: Array) -> Array:
-        """The root of `y`."""
-        y = np.sqrt(y) if self.begins_with_sqrt else np.absolute(y)
-        self.finish_root(y)
-        return y
+            steps.append(lambda y, out: np.power(y, 1 / p, out=out))
+        return steps or [np.absolute]
 
     @cached_property
     def _whole(self) -> int:
@@ -143,20 +123,14 @@ def pool(powers: Powers, x: Array, part: WindowPart, y: Array, buffers: Sequence
     held, spare, *_ = buffers
     direct = y.dtype == held.dtype and y.flags.c_contiguous
     norms = y if direct else np.empty(y.shape, held.dtype)
-
-    def compute(elements: Array, into: Array) -> None:
-        sums = part.sums.of(powers.raise_to, elements, buffers)
-        finish = np.sqrt if powers.begins_with_sqrt else np.absolute
-        finish(sums, out=into.reshape(sums.shape))
-        powers.finish_root(into)
-
-    compute(values(x, held), norms)
+    sums = part.sums.of(powers.raise_to, values(x, held), buffers)
+    powers.root(sums, norms.reshape(sums.shape))
     low, high = powers.safe
     if powers.p != 1 and not (low <= norms.min() and norms.max() <= high):
         # Zeros, infinities and NaN are right where they come from such elements.
         least, largest = _extremes(values(x, held), spare)
-        if least < low or largest > powers.largest:
-            _again(powers, x, part.axes, norms, compute)
+        if least < low or largest > high / np.float64(powers.most) ** (1 / powers.p):
+            _again(powers, x, part, norms)
     if y.dtype.itemsize == 2:
         narrowed(norms.astype(np.float32, copy=False), y.dtype, y)
     elif not direct:
@@ -181,52 +155,20 @@ def _extremes(x: Array, room: Array) -> tuple[float, float]:
     return least if 0 < least < np.inf else np.inf, largest if largest < np.inf else 0.0
 
 
-def _again(
-    powers: Powers,
-    x: Array,
-    axes: tuple[AxisWindows, ...],
-    norms: Array,
-    compute: Callable[[Array, Array], None],
-) -> None:
+def _again(powers: Powers, x: Array, part: WindowPart, norms: Array) -> None:
     """Compute the norms out of range once more, but for NaN: nothing else has become that."""
     low, high = powers.safe
     wrong = (norms < low) | (norms > high)
-    if np.count_nonzero(wrong) * powers.most * _GATHERING > x.size:
-        if powers.held.name == "float32":
-            _again_in_float64(powers, x, axes, norms, wrong)
-            return
-        x = values(x, np.empty(x.size))
-        _, largest = _extremes(x, np.empty(x.size))
-        # A power of two costs no digits.
-        _, exponent = np.frexp(largest)
-        instead = np.empty(norms.shape)
-        compute(np.ldexp(x, -exponent), instead)
-        back = np.ldexp(instead, exponent)
-        # A root that rounded up may pass the end of the range, where the norm itself does not.
-        right = wrong & (instead >= low) & (np.isfinite(back) | np.isinf(instead))
-        norms[right] = back[right]
-        # What is left stands next to something much larger, or at the end of the range.
-        wrong &= ~right
     places = np.flatnonzero(wrong)
-    windows, x = Windows((1, 1), axes), x[None, None]
-    step = max(1, _GATHERED // powers.most)
-    for first in range(0, len(places), step):
-        some = places[first : first + step]
-        for portion, rows, _ in windows.gathered(x, some):
-            norms.flat[some[portion]] = _of_rows(rows, powers.p)
-
-
-def _again_in_float64(
-    powers: Powers, x: Array, axes: tuple[AxisWindows, ...], norms: Array, wrong: BoolArray
-) -> None:
-    """Compute the `wrong` norms once more, in parts that take less memory than that in float32."""
-    wide = powers_of(powers.dtype, powers.p, powers.most, wide=True)
-    for some in parts(axes, order_of(x), x.size // 4):
-        elements, here = x[some.elements], some.windows
-        if elements.size and wrong[here].any():
-            instead = np.empty([axis.size for axis in some.axes])
-            pool(wide, elements, some, instead, [*np.empty((4, some.sums.room))])
-            np.copyto(norms[here], instead, where=wrong[here], casting="same_kind")
+    if powers.held.name == "float32" and len(places) * powers.most * _GATHERING > x.size:
+        wide = powers_of(DTYPES["float64"], powers.p, powers.most)
+        instead = np.empty(norms.shape)
+        pool(wide, x, part, instead, [*np.empty((4, part.sums.room))])
+        np.copyto(norms, instead, where=wrong, casting="same_kind")
+        return
+    windows = Windows((1, 1), part.axes)
+    for portion, rows in windows.gathered(x[None, None], places):
+        norms.flat[places[portion]] = _of_rows(rows, powers.p)
 
 
 def _of_rows(rows: Float64Array, p: float) -> Float64Array:
@@ -254,7 +196,7 @@ def norm_of_all(x: Array, powers: Powers, most: int) -> float:
             raised = out[: some.size].reshape(some.shape)
             powers.raise_to(some if divisor == 1 else some / divisor, raised, more)
             total += float(raised.sum())
-        return float(powers.root(np.array([total]))[0])
+        return float(powers.root(np.array([total]), np.empty(1))[0])
 
     low, high = powers.safe
     if low <= (found := norm(1.0)) <= high:

@@ -33,29 +33,21 @@ class WindowPart:
         return block_sums(self.axes)
 
 
-def in_planes(x: Array) -> Array:
-    """N×C×D1×… as (N·C)×D1×… where that needs no copy."""
-    try:
-        return x.reshape(x.shape[0] * x.shape[1], *x.shape[2:], copy=False)
-    except ValueError:
-        return x
-
-
 def some_of(axis: AxisWindows, windows: range) -> tuple[slice, AxisWindows]:
     """The elements that some windows reach, and these windows over those elements.
 
     Offsets at which there is nothing but padding are left out.
     """
-    held = replace(axis, begin=axis.begin - windows.start * axis.stride, size=len(windows))
+    held = axis.cut(windows)
     offsets = held.offsets
     if not offsets:
         return slice(0, 0), replace(held, length=0, kernel=1, begin=0)
     at = offsets.start * axis.dilation - held.begin
-    held = replace(held, kernel=len(offsets))
-    if len(windows) == 1:
+    held = replace(held, kernel=len(offsets), begin=-at)
+    if held.size == 1:
         return slice(at, at + held.width, axis.dilation), whole(held.kernel)
-    first, end = max(at, 0), min(at + held.span, axis.length)
-    return slice(first, end), replace(held, length=end - first, begin=first - at)
+    rows = held.rows
+    return rows, replace(held, length=rows.stop - rows.start, begin=rows.start - at)
 
 
 def parts(

@@ -96,6 +96,13 @@ def test_a_right_function_does_not_fail() -> None:
     assert (right.failed, right.verdict) == (False, Verdict.PASS)
 
 
+def test_right_answers_that_differ_fail_where_bits_are_required() -> None:
+    factors = map(np.float32, [1, 1, 1 + 2**-23])
+    unsteady = fakes.Fake(lambda task, x: [softmax(x) * next(factors)], "unsteady")
+    (result,) = opcheck.run(opcheck.load(ids=[LARGE]), unsteady, require_reproducible=True)
+    assert (result.failed, result.verdict) == (True, Verdict.UNSTABLE)
+
+
 def test_a_function_that_implements_nothing_is_unsupported() -> None:
     (result,) = opcheck.run(opcheck.load(ids=[LARGE]), nothing)
     assert (result.verdict, result.reason) == (Verdict.UNSUPPORTED, "no kernel yet")

@@ -34,6 +34,8 @@ from tests.report.made import recorded
 
 HEAD = "op: Hardmax\ndtype: float32\nopset: 13\nattrs: {axis: 1}\ncases:\n"
 TIES = "- {name: ties, inputs: {input: [[3, 3, 1]]}, expect: {output: [[1, 0, 0]]}}\n"
+LEGAL = "expect: {rejected: why, legal: {inputs.input: [[3, 3, 1]]}}"
+TWIN = f"- {{name: of_rank_1, inputs: {{input: [3, 3, 1]}}, {LEGAL}}}\n"
 LONG, FIRST = [0, 3, *[1] * 37, 3], [0, 1, *[0] * 38]
 FAR = f"- {{name: far, inputs: {{input: [{LONG}]}}, expect: {{output: [{FIRST}]}}}}\n"
 
@@ -63,9 +65,11 @@ def test_an_answer_that_is_no_number_is_a_failure_like_any_other(tmp_path: Path,
     assert result.verdict is Verdict.FAIL
 
 
-def test_a_refused_legal_model_looks_like_what_is_not_supported(tmp_path: Path) -> None:
-    (result,) = diagnosed(cases_in(tmp_path, HEAD + TIES), refusing())
-    assert "refuses_float32" in [one.mistake for one in result.diagnoses]
+@pytest.mark.parametrize("text", [TIES, TWIN], ids=["case", "twin"])
+def test_a_refused_legal_model_looks_like_what_is_not_supported(tmp_path: Path, text: str) -> None:
+    (result,) = diagnosed(cases_in(tmp_path, HEAD + text), refusing())
+    mistakes = {one.mistake for one in result.diagnoses}
+    assert mistakes & {"refuses_rank_1", "refuses_float32"} == {"refuses_float32"}
 
 
 def test_an_operator_that_nobody_knows_is_not_diagnosed(tmp_path: Path) -> None:

@@ -215,9 +215,9 @@ def test_a_pass_of_a_backend_with_declared_arithmetic_denies_no_line(tmp_path):
         ("unknown", "", False),
     ],
 )
-def test_a_line_holds_for_its_versions(tmp_path, version, versions, within):
+def test_a_line_holds_for_its_versions_not_another_s(tmp_path, version, versions, within):
     said = ledgers(tmp_path, line(versions=f"'{versions}'"))
-    assert is_known(failure(), said, version=version) is within
+    assert [is_known(failure(), said, version=one) for one in ("", version)] == [False, within]
 
 
 # ── broken ledgers ──────────────────────────────────────────────────────────────────────────────

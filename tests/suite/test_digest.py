@@ -60,11 +60,16 @@ def edited(old: str, new: str, text: str = CASE) -> str:
         ("  expect: {output: [[1, 0, 0, 0]]}\n", ""),
         ("opset: 13", "opset: 13\n  rule: should"),
         ("opset: 13", "opset: 13\n  tolerance: {ulp: 1}"),
-        ("opset: 13", "opset: 13\n  tolerance: {rtol: 1.0e-7, atol: 0}"),
     ],
 )
 def test_what_is_asked_or_expected_is_told_apart(digest, old, new):
     assert digest(edited(old, new)) != digest(CASE)
+
+
+def test_each_part_of_a_tolerance_is_told_apart(digest):
+    stated = ["ulp: 1", "rtol: 0.1", "atol: 0.1", "strict: true", "signed_zeros: true", "ulp: 0"]
+    new = (f"opset: 13\n  tolerance: {{{one}}}" for one in stated)
+    assert len({digest(edited("opset: 13", one)) for one in new}) == len(stated)
 
 
 @pytest.mark.parametrize(

@@ -27,10 +27,10 @@ FOUR = """
     - name: undecided
       rule: open
       attrs: {axis: -1}
-      inputs: {input: [.inf, 1]}
+      inputs: {input: [0, 1]}
       expect:
         any_of:
-        - {as: by_the_formula, output: [.nan, 0]}
+        - {as: by_the_formula}
         - {as: by_the_body, output: [.nan, .nan]}
       tolerance: {ulp: 1}
     - name: out_of_range

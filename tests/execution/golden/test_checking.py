@@ -146,6 +146,7 @@ def test_another_oracle_is_told_from_other_files(folder, monkeypatch):
     monkeypatch.setattr(oracles, "outputs", today)
     wrong = {path for path, told in findings(folder).items() if "elements are wrong" in told}
     assert OUTPUT in wrong
+    assert any(path.startswith("open/") for path in wrong)
     assert all("/output_" in path for path in wrong)
 
 

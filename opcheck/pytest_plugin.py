@@ -162,10 +162,11 @@ class _Judges:
     def _outcome(self, result: Result) -> str:
         from opcheck.model import Verdict
 
-        required = self.config.getoption("opcheck_require_supported") or result.failed
+        if result.failed:  # a warning, too, that is not as a ledger lists it
+            return "failed"
         names = {Verdict.PASS: "passed", Verdict.WARN: "warned", Verdict.KNOWN: "known"}
-        if result.verdict is Verdict.UNSUPPORTED and not required:
-            return "lacking"
+        if not self.config.getoption("opcheck_require_supported"):
+            names[Verdict.UNSUPPORTED] = "lacking"
         return names.get(result.verdict, "failed")
 
 

@@ -174,6 +174,15 @@ def test_a_gap_fails_where_support_is_required_or_a_ledger_does_not_list_it(proj
     assert project(*words, "--opcheck-known=mine.yaml", mine_yaml=ledger)[0] == 1
 
 
+def test_a_warning_passes_unless_a_ledger_lists_something_else(project: Any) -> None:
+    case = "op: Softmax\ncases:\n- name: one_row\n  opset: 13\n  rule: should\n"
+    case += "  inputs: {input: {dtype: float32, value: [[0, 1]]}}\n"
+    words = ["cases/softmax.yaml", "--opcheck-backend=py:backends:Wrong"]
+    assert project(*words, cases__softmax_yaml=case)[0] == 0
+    ledger = LEDGER.replace("verdict: fail", "verdict: crash")
+    assert project(*words, "--opcheck-known=mine.yaml", mine_yaml=ledger)[0] == 1
+
+
 @pytest.mark.gate
 def test_keywords_and_workers_are_those_of_pytest(project: Any) -> None:
     code, found, _ = project("cases", "--opcheck-backend=numpy", "-k", "large", "-n1")

@@ -54,13 +54,20 @@ settings.load_profile("opcheck")
 
 # Ledgers are revised in another way there; a test that wants it says so.
 os.environ.pop("CI", None)
-# Tests run pytest, too.
-os.environ.pop("PYTEST_ADDOPTS", None)
+# Workers have read it, and tests run pytest, too.
+if "PYTEST_XDIST_WORKER" in os.environ:
+    os.environ.pop("PYTEST_ADDOPTS", None)
 
 
 def pytest_xdist_auto_num_workers() -> int:
     """One more than there are processors: an eighth of the time tests wait for other processes."""
     return processors() + 1
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Refuse a gate that leaves tests out, in each of its processes."""
+    if "OPCHECK_FIRST_RUN" in os.environ and config.option.markexpr:
+        raise pytest.UsageError("the gate asks all tests: -m is for others")
 
 
 @pytest.hookimpl(tryfirst=True)

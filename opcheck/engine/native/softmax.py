@@ -46,7 +46,8 @@ def native(bound: BoundNode, input: Array, *, threads: int = 1) -> tuple[Array]:
     within = 1
     work: Callable[[Array, Array], None]
     if needs_memory and length * min(inner, _BESIDE) > _WHOLE:
-        parts = [*parts_along((0, 2), rows, 1, _BESIDE)]
+        # As many as there are: with more, short rows behind one another would be one part.
+        parts = [*parts_along((0, 2), rows, 1, min(_BESIDE, inner))]
         # Threads share either the parts or, where there are too few, each of them in turn.
         if len(parts) < threads:
             threads, within = 1, threads

@@ -24,7 +24,6 @@ from hypothesis import settings
 
 import opcheck
 from opcheck.cli.group import program
-from opcheck.execution.machine import processors
 from tests.shell import Workers
 
 #: What the reason of a skip begins with.
@@ -57,11 +56,6 @@ os.environ.pop("CI", None)
 # Workers have read it, and tests run pytest, too.
 if "PYTEST_XDIST_WORKER" in os.environ:
     os.environ.pop("PYTEST_ADDOPTS", None)
-
-
-def pytest_xdist_auto_num_workers() -> int:
-    """One more than there are processors: an eighth of the time tests wait for other processes."""
-    return processors() + 1
 
 
 def pytest_configure(config: pytest.Config) -> None:

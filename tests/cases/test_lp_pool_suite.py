@@ -252,7 +252,7 @@ def test_a_plain_backend_is_warned_by_should_alone() -> None:
     assert {result.case.rule for result in red} == {"should"}
 
 
-@pytest.mark.sampled(1)
+@pytest.mark.gate
 @pytest.mark.parametrize("name", LIBERTIES)
 def test_a_backend_that_is_right_passes_every_case(name: str) -> None:
     results = [result_of(evaluation, answering(LIBERTIES[name])) for evaluation in trials()]

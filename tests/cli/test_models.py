@@ -4,6 +4,7 @@ import json
 import shutil
 
 import numpy as np
+import pytest
 from onnx import helper
 
 from tests.models import X, model, relu, tensor, write
@@ -56,6 +57,7 @@ def test_they_are_listed_selected_and_saved_like_other_cases(run, tmp_path):
     assert run("run", "data", "-k", "test_b", "-b", "numpy").exit_code == 5
 
 
+@pytest.mark.gate
 def test_node_tests_are_run_by_name(run):
     found = run("run", "onnx-node/hardmax_*", "-b", "numpy", "-b", "reference", "-q", code=0)
     assert "exit 0: conforms: 14 results, nothing unexpected" in found.stdout

@@ -421,6 +421,7 @@ def test_the_clock_is_set_back(run, monkeypatch):
     )
 
 
+@pytest.mark.gate
 @pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals and terminals")
 def test_another_language_and_time_zone(start, tmp_path):
     told = []

@@ -155,6 +155,7 @@ def test_standard_input_is_a_run_too(run):
 
 
 # ── files in every format ─────────────────────────────────────────────────────────────────────
+@pytest.mark.gate
 def test_a_run_writes_what_is_made_of_it_later(run):
     targets = [word for form, name in FORMATS.items() for word in ("--report", f"{form}={name}")]
     found = run("run", "cases.yaml", *EACH, *targets)

@@ -207,6 +207,7 @@ def test_a_first_ledger_makes_the_same_run_green(folder, run):
     assert sum(record.verdict is Verdict.PASS for record in again) == passes
 
 
+@pytest.mark.gate
 @settings(deadline=None)
 @given(RUNS, RUNS)
 def test_a_ledger_that_was_brought_up_to_date_does_too(folder, before, now):
@@ -215,6 +216,7 @@ def test_a_ledger_that_was_brought_up_to_date_does_too(folder, before, now):
     assert red(judged(now, Gate([ledger]))) == set()
 
 
+@pytest.mark.gate
 @settings(deadline=None)
 @given(RUNS, RUNS)
 def test_nothing_is_added_or_removed_unless_told(folder, before, now):

@@ -340,6 +340,7 @@ def test_many_tag_directives_are_refused() -> None:
     assert time.perf_counter() - start < 1
 
 
+@pytest.mark.gate
 def test_many_small_cases_take_seconds_at_most_and_the_collector_stays_as_it_was() -> None:
     case = "- name: x\n  attrs: {axis: 1}\n  inputs: {X: [[1.5, 1e-3], [0, .inf]]}\n  rule: must\n"
     start = time.perf_counter()

@@ -144,6 +144,7 @@ def test_whatever_a_backend_says_is_shown_and_no_more(said):
         assert character not in "".join(page.texts)
 
 
+@pytest.mark.gate
 @settings(deadline=None)
 @given(TEXTS.filter(bool))
 def test_any_text_is_shown_and_no_more(said):

@@ -298,6 +298,7 @@ def test_node_tests_are_those_of_the_package_every_one_of_them():
         assert [port.count for port in ports] == fed
 
 
+@pytest.mark.gate
 def test_a_pattern_selects_some_and_one_that_selects_none_is_an_error():
     (case,) = load_all([Path("onnx-node/softmax_example")])
     assert case.id == "test_softmax_example"

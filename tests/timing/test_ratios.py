@@ -36,6 +36,7 @@ def bounds(found: Ratio) -> tuple[float, float, float]:
 
 
 # ── what it says ────────────────────────────────────────────────────────────────────────────────
+@pytest.mark.gate
 @settings(deadline=None)
 @given(factor=st.floats(0.01, 100), waves=st.lists(st.floats(0.5, 5), min_size=6, max_size=40))
 def test_what_all_samples_of_a_round_have_in_common_cancels(factor, waves):

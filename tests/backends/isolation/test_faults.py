@@ -207,6 +207,7 @@ def test_in_a_run_of_200_cases_with_many_faults_each_case_gets_its_own_verdict(m
         assert told == (verdict, True), record
 
 
+@pytest.mark.gate
 def test_it_leaves_no_process_and_no_file(mixed):
     folder = mixed[2]
     assert not processes_of(folder)

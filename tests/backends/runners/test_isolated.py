@@ -70,6 +70,7 @@ def _is_alive(pid: int) -> bool:
         return False
 
 
+@pytest.mark.gate
 def test_a_program_that_hangs_is_ended_with_its_files_and_the_others_go_on(
     tmp_path: Path, cases: tuple[Case, ...], settings: dict[str, Any]
 ) -> None:

@@ -113,6 +113,7 @@ def test_nor_on_long_rows(dtype: str, columns: int) -> None:
             assert not told(compare(right, honest.answer(name, x))), name
 
 
+@pytest.mark.gate
 @pytest.mark.parametrize(("columns", "kinds"), [(100_000, 6), (1_000_000, 2)])
 def test_nor_on_very_long_ones(columns: int, kinds: int) -> None:
     x = rows.long("float32", columns, kinds)

@@ -20,7 +20,7 @@ from opcheck import session as sessions
 from opcheck.analysis import comparing
 from opcheck.analysis.comparing import Difference
 from opcheck.analysis.status import is_failure, reds
-from opcheck.errors import Unwritable, UsageError
+from opcheck.errors import UsageError
 from opcheck.execution.bench.setup import entered, planned, why_not
 from opcheck.execution.workers import Limits, facts_of
 from opcheck.known import Gate, load_user_ledgers
@@ -29,9 +29,10 @@ from opcheck.model import Case, Level, Record
 from opcheck.model import Run as StoredRun
 from opcheck.model.timing import Timed
 from opcheck.report import failure, store
+from opcheck.report.files import why_no_report, write_text
 from opcheck.report.html.run_page import fragment
 from opcheck.session import BackendLike, Request
-from opcheck.suite import LEVELS, Selection, choose, load_all
+from opcheck.suite import Selection, choose, load_all
 
 AnyPath: TypeAlias = str | PathLike[str]
 Item = TypeVar("Item", bound=str | int | PathLike[str])
@@ -87,8 +88,6 @@ def load(
         CaseFileError: with every problem of every file.
         UsageError: a name of nothing that there is, or no case that meets all conditions.
     """
-    if level not in LEVELS:
-        raise UsageError(f"no level {level!r}", f"levels: {', '.join(LEVELS)}")
     numbers: tuple[Any, ...] = _several(opsets)
     if wrong := [one for one in numbers if not isinstance(one, int)]:
         raise UsageError(f"an opset is a whole number, got {wrong[0]!r}")
@@ -186,26 +185,24 @@ def run(
         repeat=repeat,
         require_reproducible=require_reproducible,
     )
-    if save is not None and not Path(save).parent.is_dir():
-        raise UsageError(f"there is no folder {Path(save).parent}")
+    if save is not None:
+        if message := why_no_report(Path(save)):
+            raise UsageError(f"save={save}: {message}")
+        if not Path(save).parent.is_dir():
+            raise UsageError(f"there is no folder {Path(save).parent}")
 
     def within() -> Iterator[Result]:
         with session:
             found = []
             for result in results:
-                found.append(result)
+                if save is not None:
+                    found.append(result)
                 yield result
             if save is not None:
-                _store(Path(save), session.live.end(found)[0])
+                stored, _ = session.live.end(found)
+                write_text(Path(save), "".join(f"{line}\n" for line in store.lines(stored)))
 
     return within()
-
-
-def _store(path: Path, run: StoredRun) -> None:
-    try:
-        path.write_text("".join(f"{line}\n" for line in store.lines(run)), encoding="utf-8")
-    except OSError as error:
-        raise Unwritable(path, error) from None
 
 
 def with_their_files(cases: Sequence[Case]) -> Sequence[Case]:

@@ -192,7 +192,9 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> CollectedC
     if file_path.suffix not in _SUFFIXES:
         return None
     config, judges = parent.config, parent.config.stash[_KEY]
-    found = {one[1] for one in _CASES.finditer(file_path.read_text("utf-8", "replace"))}
+    found = set()
+    with suppress(OSError):  # `collect` says why, if the file is one of cases
+        found = {one[1] for one in _CASES.finditer(file_path.read_text("utf-8", "replace"))}
     if not judges.backends:
         judges.idle += len(found) == 2
     elif found or file_path in _named(config):
@@ -202,7 +204,7 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> CollectedC
 
 
 def _named(config: pytest.Config) -> list[Path]:
-    """What the command line names, or the setting `testpaths`."""
+    """The paths of the command line, or of the setting `testpaths`."""
     return [config.invocation_params.dir / str(one).split("::")[0] for one in config.args]
 
 
@@ -238,30 +240,36 @@ class NoCase(pytest.Item):
         pytest.fail(f"--opcheck-backend: no case was collected: {why}", pytrace=False)
 
 
-class Ledgers(pytest.Item):
+class _Explained:
+    """A node whose errors that opcheck raises on purpose are shown without a traceback."""
+
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], *more: Any) -> Any:
+        """Return the error's lines, with line and column of damaged files."""
+        from opcheck.errors import OpcheckError
+
+        if isinstance(excinfo.value, OpcheckError):
+            return "\n".join(excinfo.value.lines())
+        return super().repr_failure(excinfo, *more)  # type: ignore[misc]
+
+
+class Ledgers(_Explained, pytest.Item):
     """The check that ledgers list nothing in vain."""
 
     def runtest(self) -> None:
         """Fail with all that matches no case or backend."""
         self.config.stash[_KEY].check_ledgers()
 
-    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], *more: Any) -> Any:
-        """Return the problems, with line and column."""
-        return _told(excinfo) or super().repr_failure(excinfo, *more)
 
-
-class CollectedCaseFile(pytest.File):
+class CollectedCaseFile(_Explained, pytest.File):
     """A case file; each of its cases on each backend is a test."""
 
     def collect(self) -> Iterator[CaseItem]:
         """Yield the tests, in the order of the file."""
-        from opcheck.api import load
+        from opcheck.suite import Selection, choose, load_all
 
         judges = self.config.stash[_KEY]
         judges.files += 1
-        for case in load(self.path, level="deep"):
-            if _LEVELS.index(case.level) > _LEVELS.index(judges.setting("level")):
-                continue
+        for case in choose(load_all([self.path]), Selection(level=judges.setting("level"))):
             judges.cases.append(case)
             for backend in judges.backends:
                 name = f"{case.id}[{backend}]"
@@ -269,12 +277,8 @@ class CollectedCaseFile(pytest.File):
                 id = f"{self.nodeid}::{name}"
                 yield CaseItem.from_parent(self, name=name, nodeid=id, case=case, backend=backend)
 
-    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], *more: Any) -> Any:
-        """Return the problems of a damaged file, with line and column."""
-        return _told(excinfo) or super().repr_failure(excinfo, *more)
 
-
-class CaseItem(pytest.Item):
+class CaseItem(_Explained, pytest.Item):
     """One case on one backend."""
 
     def __init__(self, *, case: Case, backend: str, **settings: Any) -> None:
@@ -286,19 +290,9 @@ class CaseItem(pytest.Item):
         judges = self.config.stash[_KEY]
         judges.report([judges.judge(self.case, self.backend)], self)
 
-    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], *more: Any) -> Any:
-        """Return the failure's report, without a traceback through opcheck."""
-        return _told(excinfo) or super().repr_failure(excinfo, *more)
-
     def reportinfo(self) -> tuple[Path, int, str]:
         """Return the case's location."""
         return self.path, max(self.case.source.line - 1, 0), self.name
-
-
-def _told(excinfo: pytest.ExceptionInfo[BaseException]) -> str | None:
-    from opcheck.errors import OpcheckError
-
-    return "\n".join(excinfo.value.lines()) if isinstance(excinfo.value, OpcheckError) else None
 
 
 @pytest.fixture

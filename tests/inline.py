@@ -67,4 +67,4 @@ def judged(
 
 def diagnosed(cases: Iterable[Case], backend: Backend) -> list[LiveResult]:
     """The results of one backend; whatever fails is diagnosed."""
-    return [*judge_all(list(cases), [Inline(backend)], is_puzzling=lambda result: True)]
+    return [*judge_all(list(cases), [Inline(backend)], is_unexplained=lambda result: True)]

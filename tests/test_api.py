@@ -233,6 +233,7 @@ def test_diff_counts_what_became_worse(tmp_path: Path) -> None:
         (lambda cases: opcheck.load(keywords="zzz"), "none of .* cases is of keywords zzz"),
         (lambda cases: opcheck.run(cases, softmax, memory_limit="1B"), "in this process"),
         (lambda cases: opcheck.run(cases, softmax, save="no/run.jsonl"), "there is no folder no"),
+        (lambda cases: opcheck.run(cases, softmax, save="a.yaml"), "no report has a name in .yaml"),
         (lambda cases: [*opcheck.Session(["numpy"]).run(cases)], "the session is not open"),
         (lambda cases: opcheck.run(cases, softmax, jobs=0), "jobs is a whole number from 1"),
         (lambda cases: opcheck.run(cases, softmax, repeat=0), "repeat is a whole number from 1"),

@@ -19,7 +19,7 @@ import click
 from opcheck.cli import options
 from opcheck.cli.options import STANDARD, Duration, OutputPath, check_files, lock, together
 from opcheck.errors import Exit, Unwritable, UsageError, did_you_mean
-from opcheck.report.files import FORMATS, lines, write_text
+from opcheck.report.files import FORMATS, lines, why_no_report, write_text
 from opcheck.report.plain_text import plural
 
 if TYPE_CHECKING:
@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 
 #: The format that is written as the run goes.
 _STREAM = "json"
-#: Names of files that runs read; a report in their place would be the end of them.
-_INPUTS = (".yaml", ".yml", ".onnx", ".pb", ".npy", ".py")
 #: A footer's count of results that are missing all the same.
 _MISSING = "not run"
 
@@ -69,8 +67,9 @@ def check_targets(
         elif not FORMATS[one.form].read_from_logs:
             instead = f"`opcheck report RUN --format {one.form}` prints this"
             wrong.append(f"{one}: standard output shows the run; {instead}")
-    for one in (one for one in targets if one.path.suffix.lower() in _INPUTS):
-        wrong.append(f"{one}: no report has a name in {one.path.suffix}, as files that are read")
+    for one in targets:
+        if message := why_no_report(one.path):
+            wrong.append(f"{one}: {message}")
     check_files([(target, target.path) for target in targets], read_from, wrong)
 
 

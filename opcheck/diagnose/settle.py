@@ -45,11 +45,11 @@ _SHARE = 4
 
 @dataclass(frozen=True, eq=False)
 class Seen:
-    """A case and its result, which is to be explained if it is `puzzling`."""
+    """A case and its result, to be diagnosed if it is `unexplained`."""
 
     case: Case
     record: Record
-    puzzling: bool
+    unexplained: bool
 
     @cached_property
     def _ours(self) -> re.Match[str]:
@@ -95,7 +95,9 @@ def settled(results: Sequence[Seen], suspects: Suspects) -> dict[str, tuple[Diag
     for one in results:
         if one.record.verdict not in _UNDECIDED:
             by_op[one.case.op.domain, one.case.op.name].append(one)
-    parts = [_CellGroup(some, suspects) for some in by_op.values() if any(s.puzzling for s in some)]
+    parts = [
+        _CellGroup(some, suspects) for some in by_op.values() if any(s.unexplained for s in some)
+    ]
     standing = Counter(name for part in parts for names in part.names.values() for name in names)
     return {case: said for part in parts for case, said in part.explained(standing)}
 
@@ -115,7 +117,7 @@ class _CellGroup:
         self.numbers = {id(case): number for number, case in enumerate(self.cases)}
         self.beside = self._bits(beside)
         self.cells = dict.fromkeys(cell_of(one.case) for one in results)
-        self.failing = [one for one in results if one.puzzling and one.record.failure]
+        self.failing = [one for one in results if one.unexplained and one.record.failure]
         # An operator that always raises looks like every mutant that refuses something.
         came_out = any(one.record.failure not in _SILENT for one in results)
         self.telling = [s for s in self.failing if came_out or s.record.failure not in _SILENT]

@@ -28,7 +28,7 @@ OutputsOrRefusal: TypeAlias = Sequence[Any] | InvalidNode
 
 #: Verdicts on a wrong backend; no others are possible here.
 RED = (Verdict.FAIL, Verdict.ERROR, Verdict.UNSTABLE)
-CANNED = BackendInfo("told", "told", "", repeatable=False)
+CANNED = BackendInfo("canned", "canned", "", repeatable=False)
 
 
 @dataclass(frozen=True)

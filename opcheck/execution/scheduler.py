@@ -58,15 +58,15 @@ class Scheduler:
     It yields its results once; then it knows their causes. Results `kept` of an earlier run, by
     case and backend, come in their turn; of a case that compares backends, all or none. The user's
     `gate` decides about the cases that it lists, `ledgers` explain failures of others; failures
-    that stay puzzling are diagnosed. `oracles` are by name. Each backend is asked each case so many
-    `times`; if `reproducible`, for the same bits.
+    that stay unexplained are diagnosed. `oracles` are by name. Each backend is asked each case so
+    many `times`; if `reproducible`, for the same bits.
     """
 
     cases: Sequence[Case]
     backends: Sequence[AskableBackend]
     kept: Mapping[tuple[str, str], Record]
     ledgers: Sequence[Ledger] = ()
-    is_puzzling: Callable[[LiveResult | Record], bool] = lambda result: False
+    is_unexplained: Callable[[LiveResult | Record], bool] = lambda result: False
     oracles: Mapping[str, AskableBackend] = field(default_factory=dict)
     gate: Gate = field(default_factory=Gate)
     times: int = 1
@@ -89,11 +89,11 @@ class Scheduler:
         found: dict[tuple[str, str], tuple[Diagnosis, ...]] = {}
         for number, backend in enumerate(self.backends):
             address = backend.info.address
-            mine = [(one, self.is_puzzling(one)) for one in records if one.backend == address]
-            if any(puzzling for _, puzzling in mine):
+            mine = [(one, self.is_unexplained(one)) for one in records if one.backend == address]
+            if any(unexplained for _, unexplained in mine):
                 from opcheck.diagnose import Seen, settled
 
-                seen = [Seen(cases[one.case], one, puzzling) for one, puzzling in mine]
+                seen = [Seen(cases[one.case], one, unexplained) for one, unexplained in mine]
                 by_case = settled(seen, self._suspects(number))
                 found.update(((case, address), diagnoses) for case, diagnoses in by_case.items())
         final = [found.get((one.case, one.backend), one.diagnoses) for one in records]
@@ -122,7 +122,7 @@ class Scheduler:
         if record := self._kept(number, place):
             # It is evidence as when it was new.
             passed = (record.found or record.verdict) is Verdict.PASS
-            if passed or self.is_puzzling(record):
+            if passed or self.is_unexplained(record):
                 self.learned[number].append((self.cases[place], None if passed else record))
             return record
         opened = self.open.get(place)
@@ -202,7 +202,7 @@ class Scheduler:
         if judged.result.verdict is Verdict.PASS:
             self.learned[number].append((judged.result.case, None))
         judged, result = self._explained(number, opened)
-        if judged.failed is None or not self.is_puzzling(result):
+        if judged.failed is None or not self.is_unexplained(result):
             return result
         from opcheck.execution.evidence import evidence
 

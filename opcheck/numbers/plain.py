@@ -61,7 +61,7 @@ def bilinear(
 
 
 def values_of(x: Array) -> NDArray[np.float64]:
-    """The values of `x` in float64: what `inexact` may be told from."""
+    """The values of `x` in float64, from which `inexact` tells rounding."""
     return x.astype(np.float64)
 
 

@@ -64,7 +64,7 @@ def _number(x: Any) -> Any:
     if hasattr(x, "_mpf_"):  # of this context, or of another one
         return _mp.convert(x)
     if isinstance(x, np.longdouble) and np.isfinite(x):
-        # In two halves, each of which float64 holds.
+        # In two halves, which float64 holds each.
         mantissa, exponent = np.frexp(x)
         high = float(mantissa)
         low = float(mantissa - np.longdouble(high))

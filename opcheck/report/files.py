@@ -14,6 +14,16 @@ if TYPE_CHECKING:
     from opcheck.model import Run
 
 
+#: Names of files that runs read: a report in their place would be the end of them.
+_INPUTS = (".yaml", ".yml", ".onnx", ".pb", ".npy", ".py")
+
+
+def why_no_report(path: Path) -> str | None:
+    """Return why no report of a run has this name, None if one may."""
+    is_input = path.suffix.lower() in _INPUTS
+    return f"no report has a name in {path.suffix}, as files that are read" if is_input else None
+
+
 def write_text(path: Path, text: str) -> None:
     """Write all of the text, or nothing, to a file, or write to a device. Raises Unwritable."""
     try:

@@ -67,6 +67,8 @@ class Selection:
 
 def choose(cases: Sequence[Case], selection: Selection) -> tuple[Case, ...]:
     """The cases that a user selects; raises UsageError for a name of nothing that there is."""
+    if selection.level not in LEVELS:
+        raise UsageError(f"no level {selection.level!r}", f"levels: {', '.join(LEVELS)}")
     for dtype in selection.dtypes:
         if dtype not in ELEMENT_TYPES:
             hint = did_you_mean(dtype, ELEMENT_TYPES) or f"known: {', '.join(ELEMENT_TYPES)}"

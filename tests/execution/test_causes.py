@@ -131,7 +131,9 @@ def shipped(op: str) -> tuple[Case, ...]:
 def judged(cases: Sequence[Case], answer: Answer) -> list[Record]:
     """The records of a run of a wrong backend, as they are in the end."""
     red, recorder = reds(), Recorder(cases, ["fake"])
-    stream = Scheduler(cases, [Miniature(answer)], {}, is_puzzling=lambda one: is_failure(one, red))
+    stream = Scheduler(
+        cases, [Miniature(answer)], {}, is_unexplained=lambda one: is_failure(one, red)
+    )
     return stream.settled([recorder.record(cast(LiveResult, result)) for result in stream])
 
 

@@ -78,7 +78,7 @@ def test_another_mistake_in_the_same_cases_is_red(cases, tmp_path):
     gate = Gate(load_user_ledgers([tmp_path / "mine.yaml"]))
     mine = [case for case in cases if case.name == "first_of_ties"]
     backend = lying(mutant(HARDMAX, "doubled"))
-    results = [*judge_all(mine, [Inline(backend)], is_puzzling=lambda _: True, gate=gate)]
+    results = [*judge_all(mine, [Inline(backend)], is_unexplained=lambda _: True, gate=gate)]
     assert mine
     assert all(result.unexpected and is_red(result, reds()) for result in results)
     assert {result.diagnoses[0].mistake for result in results} == {"doubled"}
@@ -121,7 +121,7 @@ def test_what_is_listed_excuses_a_repeated_case_only_if_it_came_each_time(
 
     times = len(answers)
     backend = Inline(Fake(prepared))
-    (found,) = judge_all([case], [backend], is_puzzling=lambda _: True, gate=gate, times=times)
+    (found,) = judge_all([case], [backend], is_unexplained=lambda _: True, gate=gate, times=times)
     assert found.verdict is verdict
     assert sum(found.verdicts.values()) == times
     assert found.unexpected is (verdict in (Verdict.FAIL, Verdict.UNSTABLE))

@@ -1,4 +1,4 @@
-"""What several mutants do to arrays."""
+"""Changes of arrays that several mutants share."""
 
 from collections.abc import Callable
 from typing import Any

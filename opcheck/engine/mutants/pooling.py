@@ -208,7 +208,7 @@ def _padded(how: Callable[[Array], Mapping[str, Any]], node: Node) -> Node:
 
 
 def _reading_on(node: Node) -> Node:
-    """What follows each row in memory is read instead of the padding at its end."""
+    """Elements after each row in memory are read instead of the padding at its end."""
     x = node.inputs[0]
     pads: Any = node.attrs.get("pads")
     if not node.is_legal or x is None or not x.size or not pads or not pads[-1]:

@@ -87,7 +87,7 @@ OP.mutant_table(OF_GROUPS, by=with_groups)
 
 
 def with_operands(change):
-    """Version 21, with another scale and bias, of which X has so many channels a group."""
+    """Version 21, with another scale and bias, for X with so many channels a group."""
 
     def formula(X, scale, bias, *, num_groups, epsilon, stash_type):
         given = {"num_groups": num_groups, "epsilon": epsilon, "stash_type": stash_type}

@@ -123,18 +123,24 @@ def pool(powers: Powers, x: Array, part: WindowPart, y: Array, buffers: Sequence
     held, spare, *_ = buffers
     direct = y.dtype == held.dtype and y.flags.c_contiguous
     norms = y if direct else np.empty(y.shape, held.dtype)
-    sums = part.sums.of(powers.raise_to, values(x, held), buffers)
-    powers.root(sums, norms.reshape(sums.shape))
+    _norms(powers, values(x, held), part, norms, buffers)
     low, high = powers.safe
     if powers.p != 1 and not (low <= norms.min() and norms.max() <= high):
         # Zeros, infinities and NaN are right where they come from such elements.
         least, largest = _extremes(values(x, held), spare)
         if least < low or largest > high / np.float64(powers.most) ** (1 / powers.p):
-            _again(powers, x, part, norms)
+            _again(powers, x, part, norms, largest, buffers)
     if y.dtype.itemsize == 2:
         narrowed(norms.astype(np.float32, copy=False), y.dtype, y)
     elif not direct:
         y[...] = norms
+
+
+def _norms(
+    powers: Powers, x: Array, part: WindowPart, norms: Array, buffers: Sequence[Array]
+) -> None:
+    sums = part.sums.of(powers.raise_to, x, buffers)
+    powers.root(sums, norms.reshape(sums.shape))
 
 
 def _extremes(x: Array, room: Array) -> tuple[float, float]:
@@ -155,17 +161,35 @@ def _extremes(x: Array, room: Array) -> tuple[float, float]:
     return least if 0 < least < np.inf else np.inf, largest if largest < np.inf else 0.0
 
 
-def _again(powers: Powers, x: Array, part: WindowPart, norms: Array) -> None:
-    """Compute the norms out of range once more, but for NaN: nothing else has become that."""
+def _again(
+    powers: Powers,
+    x: Array,
+    part: WindowPart,
+    norms: Array,
+    largest: float,
+    buffers: Sequence[Array],
+) -> None:
+    """Compute the norms out of range once more, but for NaN: nothing else has become that.
+
+    Where they are many, all are computed in float64, or with elements divided by a power of two
+    that brings `largest` of them near 1.
+    """
     low, high = powers.safe
     wrong = (norms < low) | (norms > high)
-    places = np.flatnonzero(wrong)
-    if powers.held.name == "float32" and len(places) * powers.most * _GATHERING > x.size:
-        wide = powers_of(DTYPES["float64"], powers.p, powers.most)
+    if np.count_nonzero(wrong) * powers.most * _GATHERING > x.size:
         instead = np.empty(norms.shape)
-        pool(wide, x, part, instead, [*np.empty((4, part.sums.room))])
-        np.copyto(norms, instead, where=wrong, casting="same_kind")
-        return
+        if powers.held.name == "float32":
+            wide = powers_of(DTYPES["float64"], powers.p, powers.most)
+            pool(wide, x, part, instead, [*np.empty((4, part.sums.room))])
+            np.copyto(norms, instead, where=wrong, casting="same_kind")
+            return
+        exponent = int(np.frexp(largest)[1])
+        near_one = np.ldexp(values(x, buffers[0]), -exponent)
+        _norms(powers, near_one, part, instead, [*np.empty((4, part.sums.room))])
+        right = wrong & (low <= instead) & (instead <= high)
+        np.ldexp(instead, exponent, out=norms, where=right)
+        wrong &= ~right
+    places = np.flatnonzero(wrong)
     windows = Windows((1, 1), part.axes)
     for portion, rows in windows.gathered(x[None, None], places):
         norms.flat[places[portion]] = _of_rows(rows, powers.p)

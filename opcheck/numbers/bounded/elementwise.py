@@ -102,12 +102,10 @@ def real(name: str) -> Callable[..., Any]:
             return np.asarray(_float_erf(operands[0]), np.float64)
         from opcheck.numbers import precise
 
-        precisely = precise.of_objects(name)
         if kind == np.object_:
-            return precisely(*operands)
-        # NumPy has no erf, Python's knows float64 only, and mpmath's no −0.
-        found = precise.longdoubles(precisely(precise.objects(operands[0])))
-        return np.copysign(found, operands[0])
+            return precise.of_objects(name)(*operands)
+        # NumPy has no erf, and Python's knows float64 only.
+        return precise.erf_of_longdoubles(operands[0])
 
     return function
 

@@ -2,7 +2,7 @@
 
 from collections import Counter, defaultdict
 from functools import cache
-from itertools import combinations
+from itertools import combinations, product
 
 import pytest
 
@@ -12,7 +12,7 @@ from opcheck.execution.kills import CaseKills, digest
 from opcheck.execution.mutate import cells
 from opcheck.model.result import Cell
 from opcheck.suite import Selection, select
-from tests.asking import WHOLE, shipped_cases
+from tests.asking import WHOLE, elements, shipped_cases
 
 pytestmark = pytest.mark.mutation
 
@@ -41,8 +41,9 @@ def cells_of(op: tuple[str, str]) -> list[Cell]:
 
 
 @cache
-def kills_of_cases(cell: Cell) -> list[CaseKills]:
-    return [CaseKills(case, cell.dtype) for case in CELLS[cell]]
+def kills_of_cases(cell: Cell, large: bool) -> list[CaseKills]:
+    """The cases of a cell of up to 3,000 elements, or the others."""
+    return [CaseKills(case, cell.dtype) for case in CELLS[cell] if large == (elements(case) > 3000)]
 
 
 def given(case_kills: CaseKills, mutant: Mutant) -> object:
@@ -55,7 +56,7 @@ def given(case_kills: CaseKills, mutant: Mutant) -> object:
     return digest(answer) or repr(answer)
 
 
-def wrong(cell: Cell, among: set[Identity]) -> dict[Identity, Answers]:
+def wrong(cell: Cell, large: bool, among: set[Identity]) -> dict[Identity, Answers]:
     """The wrong answers of these mutants to the cases of a cell.
 
     What a third of a sample of all mutants answer is right but for its rounding, in another
@@ -65,7 +66,7 @@ def wrong(cell: Cell, among: set[Identity]) -> dict[Identity, Answers]:
     sample = every[::9]
     chosen = [mutant for mutant in every if identity(mutant) in among]
     found: dict[Identity, Answers] = defaultdict(dict)
-    for case_kills in kills_of_cases(cell):
+    for case_kills in kills_of_cases(cell, large):
         right = given(case_kills, RIGHT)
         answers = {mutant: given(case_kills, mutant) for mutant in {*sample, *chosen}}
         counted = Counter(answers[mutant] for mutant in sample)
@@ -85,14 +86,14 @@ def agreement(one: Answers, other: Answers) -> tuple[int, int]:
 @pytest.mark.parametrize("op", OPS, ids=lambda op: op[1])
 def test_no_two_mutants_are_one(op):
     first, *others = cells_of(op)
-    seen = wrong(first, set(map(identity, mutants_of(first.op))))
+    seen = wrong(first, False, set(map(identity, mutants_of(first.op))))
     counts = {
         pair: agreement(*(seen[one] for one in pair)) for pair in combinations(sorted(seen), 2)
     }
-    # The few that are alike there may differ in other versions or types.
-    for cell in (first, *others):
-        if cell is not first:
-            found = wrong(cell, {one for pair in counts for one in pair})
+    # The few that are alike there may differ on large tensors, and in other versions or types.
+    for cell, large in product((first, *others), (False, True)):
+        if large or cell is not first:
+            found = wrong(cell, large, {one for pair in counts for one in pair})
             for pair, (same, either) in counts.items():
                 also, more = agreement(*(found.get(one, {}) for one in pair))
                 counts[pair] = same + also, either + more

@@ -36,7 +36,7 @@ _KINDS = {
 
 _LABEL = re.compile(r"[A-Za-z0-9_.+-]+")
 _NOT_IN_ID = re.compile(r"[^A-Za-z0-9_.+-]")
-_NOT_IN_CASE = ("name", "rows", "matrix", "label", "sweep")
+_NOT_IN_CASE = ("name", "op", "rows", "matrix", "label", "sweep")
 _NOT_IN_DEFAULTS = ("op", "domain", "matrix", "cases", "bench")
 
 
@@ -85,6 +85,8 @@ class Expansion:
 
     def expand(self, name: str, case: FileNode, lost: Omitted) -> Iterator[Concrete]:
         """The concrete cases of one entry of `cases`."""
+        if not self._is_of(case):
+            return
         known = len(self.problems)
         own = case.without(_NOT_IN_CASE)
         farther = {p: v for p, v in self.matrix.items() if not states(own, p)}
@@ -98,6 +100,8 @@ class Expansion:
             yield from self._points(Concrete("", name, None, base, lost), matrix, sweep)
             return
         for number, row in enumerate(rows.value, 1):
+            if not self._is_of(row):
+                continue
             label = self._label(row, number)
             own_fields = row.without(_NOT_IN_CASE)
             left = {p: v for p, v in matrix.items() if not states(own_fields, p)}
@@ -106,6 +110,11 @@ class Expansion:
 
     def _since(self, known: int) -> Omitted:
         return Omitted.SOMETHING if len(self.problems) > known else Omitted.NOTHING
+
+    def _is_of(self, entry: FileNode) -> bool:
+        """Return True unless a case or row is of other operators of the file."""
+        node = entry.get("op")
+        return node is None or self.file.op in operators_of(node)
 
     def _points(self, base: Concrete, matrix: Matrix, sweep: Matrix) -> Iterator[Concrete]:
         both = {**{p: v for p, v in matrix.items() if p not in sweep}, **sweep}
@@ -243,7 +252,16 @@ class Expansion:
         return tuple(found)
 
     def _problem(self, mark: Mark, message: str, hint: str | None = None) -> None:
-        self.problems.add(self.file.name, mark, message, hint)
+        # It may be one for each operator of the file.
+        if (mark, message) not in self.file.reported:
+            self.file.reported.add((mark, message))
+            self.problems.add(self.file.name, mark, message, hint)
+
+
+def operators_of(node: FileNode) -> dict[str, Mark]:
+    """The operators that an `op` names, and where."""
+    items = node.items if isinstance(node.value, tuple) else (node,)
+    return {str(item.value): item.mark for item in items}
 
 
 def spell(node: FileNode) -> str:

@@ -349,8 +349,26 @@ MatrixField: TypeAlias = Annotated[
 ]
 
 
+OperatorsField: TypeAlias = Annotated[
+    list[Annotated[str, Field(min_length=1)]],
+    BeforeValidator(lambda value: [value] if isinstance(value, str) else value),
+    Field(min_length=1),
+    WithJsonSchema(
+        {
+            "description": "An operator, or a list of them.",
+            "anyOf": [
+                {"type": "string", "minLength": 1},
+                {"type": "array", "minItems": 1, "items": {"type": "string", "minLength": 1}},
+            ],
+        }
+    ),
+]
+
+
 class RowFields(CaseFields):
-    """A partial case, laid over its base."""
+    """A partial case, laid over its base; of some of the file's operators where `op` says so."""
+
+    op: OperatorsField | None = None
 
     label: Annotated[Any, WithJsonSchema({"type": ["string", "integer"]})] = _optional(
         "In the id; the row's number by default."
@@ -358,7 +376,9 @@ class RowFields(CaseFields):
 
 
 class CaseEntry(CaseFields):
-    """A case: a base, its rows and its matrix."""
+    """A case: a base, its rows and its matrix; `op` as in a row."""
+
+    op: OperatorsField | None = None
 
     name: str = Field(pattern="^[a-z][a-z0-9_]*$", description="The behaviour, in snake_case.")
     matrix: MatrixField | None = None
@@ -374,7 +394,7 @@ class BenchEntry(CaseEntry):
 class HeadFields(CaseFields):
     """A case file whose entries are looked at one by one."""
 
-    op: str = Field(min_length=1, description="The operator's name.")
+    op: OperatorsField
     domain: str = Field("", description="The operator's domain; \"\" is ONNX's own.")
     matrix: MatrixField | None = None
     cases: list[Any] = Field([], min_length=1)
@@ -382,7 +402,7 @@ class HeadFields(CaseFields):
 
 
 class FileFields(HeadFields):
-    """A case file: an operator, defaults for all its cases, and the cases."""
+    """A case file: its operators, defaults for all their cases, and the cases of each."""
 
     model_config = ConfigDict(
         json_schema_extra={"anyOf": [{"required": ["cases"]}, {"required": ["bench"]}]}
@@ -419,6 +439,7 @@ _FILE = {"": "write op: NAME and cases:"}
 _HINTS = {
     "attrs": "by name: {axis: 1}",
     "cases": "write - name: …",
+    "op": "NAME, or [NAME, NAME]",
     "expect": "by the name of the output: {output: [1, 0]}",
     "inputs": "by name: {input: [1, 2]}",
     "tolerance": "such as {rtol: 1e-5}",

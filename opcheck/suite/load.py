@@ -17,7 +17,7 @@ from opcheck import opset
 from opcheck.errors import UsageError, did_you_mean
 from opcheck.model import Case, Source
 from opcheck.reading import FileNode, Mark, Problems, quoted, read_file, shipped_folder
-from opcheck.suite.expand import CaseFile, Concrete, Expansion
+from opcheck.suite.expand import CaseFile, Concrete, Expansion, operators_of
 from opcheck.suite.fields import BenchEntry, CaseEntry, HeadFields, validate
 from opcheck.suite.resolve import resolve
 
@@ -32,8 +32,8 @@ _LISTS: Mapping[str, type[CaseEntry]] = {"cases": CaseEntry, "bench": BenchEntry
 NODE_TESTS = "onnx-node"
 _PREFIX = "test_"
 _MODEL = ".onnx"
-#: Where a shipped file states its operator.
-_OPERATOR = re.compile(r"^op: *(\S+)", re.MULTILINE)
+#: Where a shipped file states its operators.
+_OPERATORS = re.compile(r"^op: *(?:\[([^]]+)\]|(\S+))", re.MULTILINE)
 #: The shipped cases of some operators, cached: ledgers and golden files need all of them again.
 _shipped = cache(lambda ops: _load((), ops))
 #: No more of models and their inputs is held at once, in bytes.
@@ -74,7 +74,7 @@ def _load(
         root = read_file(file.path, problems)
         if root is not None:
             timed = bench and (root.get("bench") or not paths)
-            cases += _cases(file, root, sizes)["bench" if timed else "cases"]
+            cases += _cases(file, root, sizes, ops)["bench" if timed else "cases"]
     check_unique(cases, problems)
     problems.raise_if_any()
     return tuple(cases)
@@ -84,12 +84,13 @@ def _about(ops: Collection[str]) -> Sequence[Path]:
     """The shipped files of these operators, or all where one of them has none."""
     files: dict[str, list[Path]] = {}
     for file in _in_folder(shipped_suites(), Problems()) if ops else ():
-        if found := _OPERATOR.search(file.read_text("utf-8")):
-            files.setdefault(found[1].lower(), []).append(file)
+        if found := _OPERATORS.search(file.read_text("utf-8")):
+            for op in (found[1] or found[2]).lower().replace(",", " ").split():
+                files.setdefault(op, []).append(file)
     names = {op.lower() for op in ops}
     if not names or names - files.keys():
         return [shipped_suites()]
-    return [file for name, those in files.items() if name in names for file in those]
+    return [*dict.fromkeys(file for op, those in files.items() if op in names for file in those)]
 
 
 def _files(paths: Sequence[Path], problems: Problems) -> Iterator[CaseFile]:
@@ -148,46 +149,75 @@ def _real(path: Path) -> Path:
     return path
 
 
-def _cases(file: CaseFile, root: FileNode, sizes: Sizes | None) -> Mapping[str, list[Case]]:
-    """The cases of both lists, so that problems of both are reported."""
+def _cases(
+    file: CaseFile, root: FileNode, sizes: Sizes | None, ops: Collection[str]
+) -> Mapping[str, list[Case]]:
+    """The cases of both lists, so that problems of both are reported; those of `ops`, if any."""
     head, rest, lost = validate(HeadFields, root, file.name, file.problems)
-    if head:
-        file = replace(file, domain=head.domain, op=head.op)
-    known = head is not None and _is_operator(file, root)
+    names = root.get("op")
+    named = operators_of(names) if head and names else {}
+    files = [replace(file, domain=head.domain, op=op) for op in named] if head else []
+    known = [one for one in files if _is_operator(one, root, named)]
+    wanted = {op.lower() for op in ops} & {op.lower() for op in named}
+    expansions = [
+        Expansion(one, rest, lost) for one in known if not wanted or one.op.lower() in wanted
+    ]
     given = root.entries
     # A misspelt key is reported as such.
     if head and not ({*given} & {*_LISTS} or did_you_mean("cases", given)):
         file.problems.add(file.name, root.mark, "'cases' is missing")
     cases: dict[str, list[Case]] = {}
     for part, form in _LISTS.items():
-        expansion = Expansion(file, rest, lost) if known else None
         entries = root.get(part)
         cases[part] = []
         for entry in entries.items if entries else ():
             fields, sound, lacks = validate(form, entry, file.name, file.problems)
-            if not (fields and expansion):
-                continue
-            concretes = [*expansion.expand(fields.name, sound, lacks)]
-            concretes = [*chain.from_iterable(map(sizes, concretes))] if sizes else concretes
-            opsets = (concrete.node.get("opset") for concrete in concretes)
-            numbers = [node.value for node in opsets if node and isinstance(node.value, int)]
-            of_entry = replace(file, opsets=frozenset(numbers), reported=set())
-            cases[part] += filter(None, (resolve(of_entry, concrete) for concrete in concretes))
-    return cases
+            _check_operators(file, sound, named)
+            reported: set[tuple[Mark, str]] = set()
+            for expansion in expansions:
+                if not fields:
+                    continue
+                concretes = [*expansion.expand(fields.name, sound, lacks)]
+                concretes = [*chain.from_iterable(map(sizes, concretes))] if sizes else concretes
+                opsets = (concrete.node.get("opset") for concrete in concretes)
+                numbers = [node.value for node in opsets if node and isinstance(node.value, int)]
+                of_entry = replace(expansion.file, opsets=frozenset(numbers), reported=reported)
+                cases[part] += filter(None, (resolve(of_entry, one) for one in concretes))
+    for op in () if file.problems else named if not wanted else ():
+        if not any(case.op.name == op for part in cases.values() for case in part):
+            file.problems.add(file.name, named[op], f"no case of this file is of {quoted(op)}")
+    order = {op: number for number, op in enumerate(named)}
+    return {
+        part: sorted(those, key=lambda one: order[one.op.name]) for part, those in cases.items()
+    }
 
 
-def _is_operator(file: CaseFile, root: FileNode) -> bool:
+def _check_operators(file: CaseFile, entry: FileNode, named: Collection[str]) -> None:
+    """Report operators of a case or its rows that the file does not name."""
+    rows = entry.get("rows")
+    for one in (entry, *(rows.items if rows else ())):
+        node = one.get("op")
+        for op, mark in operators_of(node).items() if node and named else ():
+            if op not in named:
+                message = f"{quoted(op)} is no operator of this file"
+                hint = did_you_mean(op, named) or f"its op: names {', '.join(named)}"
+                file.problems.add(file.name, mark, message, hint)
+
+
+def _is_operator(file: CaseFile, root: FileNode, named: Mapping[str, Mark]) -> bool:
     domain, op = file.domain, file.op
     if domain not in opset.domains():
         known = [known or '""' for known in opset.domains()]
         message = f"unknown domain {quoted(domain)} (known: {', '.join(known)})"
-        file.problems.add(file.name, root.at(["domain"]), message, did_you_mean(domain, known))
+        hint = did_you_mean(domain, known)
+        if op == next(iter(named)):
+            file.problems.add(file.name, root.at(["domain"]), message, hint)
         return False
     if not opset.versions(domain, op):
         elsewhere = [other for other in opset.domains() if opset.versions(other, op)]
         hint = did_you_mean(op, opset.operators(domain))
         hint = f"it is one of domain {elsewhere[0]!r}" if elsewhere else hint
-        file.problems.add(file.name, root.at(["op"]), f"unknown operator {quoted(op)}", hint)
+        file.problems.add(file.name, named[op], f"unknown operator {quoted(op)}", hint)
         return False
     return True
 

@@ -355,8 +355,11 @@ def family(functions: Mapping[str, Formula | tuple[Formula, ...]], **options: An
         versions = opset.versions(made.domain, name)
         attributes = {attribute for schema in versions.values() for attribute in schema.attributes}
         made.ignores = tuple(sorted(attributes - taken))
+        shared: dict[inspect.Signature, Formula] = {}
         for since, schema in versions.items():
-            made.formulas[since] = _with_parameters(function, schema, taken)
+            formula = _with_parameters(function, schema, taken)
+            # Versions of one formula have no mutant of each other.
+            made.formulas[since] = shared.setdefault(inspect.signature(formula), formula)
             for other in others:
                 made.sound.append(Sound("", _with_parameters(other, schema, taken), since))
 

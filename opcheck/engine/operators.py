@@ -341,16 +341,19 @@ def operator(name: str, domain: str = "", *, module: str = "", **options: Any) -
     return made
 
 
-def family(functions: Mapping[str, Formula | tuple[Formula, ...]], **options: Any) -> None:
+def family(
+    functions: Mapping[str, Formula | tuple[Formula, ...]], **options: Any
+) -> Mapping[str, Operator]:
     """Declare operators that differ in a function: each takes its inputs and, by name, attributes.
 
     After the text's formula a tuple has others that are as honest, and bring no remark. An
     attribute that the function does not take changes nothing, as `consumed_inputs` of version 1.
     """
     module = sys._getframe(1).f_globals["__name__"]
+    declared = {name: operator(name, module=module, **options) for name in functions}
     for name, stated in functions.items():
         function, *others = stated if isinstance(stated, tuple) else (stated,)
-        made = operator(name, module=module, **options)
+        made = declared[name]
         taken = {p.name for p in parameters_of(function) if p.kind is p.KEYWORD_ONLY}
         versions = opset.versions(made.domain, name)
         attributes = {attribute for schema in versions.values() for attribute in schema.attributes}
@@ -362,6 +365,7 @@ def family(functions: Mapping[str, Formula | tuple[Formula, ...]], **options: An
             made.formulas[since] = shared.setdefault(inspect.signature(formula), formula)
             for other in others:
                 made.sound.append(Sound("", _with_parameters(other, schema, taken), since))
+    return declared
 
 
 def _with_parameters(function: Formula, schema: Schema, attributes: Collection[str]) -> Formula:

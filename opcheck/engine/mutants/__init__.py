@@ -53,7 +53,8 @@ def mutants_of(op: OpVersion) -> tuple[Mutant, ...]:
 
 def _made(op: OpVersion, operator: Operator) -> tuple[Mutant, ...]:
     attributes = opset.versions(op.domain, op.name)[op.since].attributes
-    needed = {"", *attributes, *("*" for one in attributes.values() if not one.required)}
+    optional = {name for name, one in attributes.items() if not one.required}
+    needed = {"", *attributes, *("*" for name in optional - {*operator.ignores})}
     general = (
         mutant
         for mutant in _GENERAL

@@ -11,7 +11,7 @@ import numpy as np
 from opcheck import numbers as xp
 from opcheck.engine.mutants.arrays import WIDTHS, through, whole_vectors
 from opcheck.engine.mutants.mutant import Mutant, MutantRow, faults, faulty
-from opcheck.engine.mutants.types import BEYOND_FLOAT16, DOUBLE, LONG
+from opcheck.engine.mutants.types import BEYOND_FLOAT16, DOUBLE, LONG, REALS, UNSIGNED
 from opcheck.errors import InvalidNode
 from opcheck.numbers import FaultFunction
 
@@ -149,6 +149,7 @@ def _to_the_longest(original: Any, *arrays: Any) -> Any:
     return tuple(np.zeros(longest, x.dtype) for x in arrays)
 
 
+_WITH_A_SIGN = [name for name in REALS if name not in UNSIGNED]
 _ROOT = ("root_forgotten", "the root was forgotten")
 
 #: Faults of +, −, × and ÷ between tensors, and of other functions of one element.
@@ -170,9 +171,10 @@ OTHERS: Mapping[str, tuple[MutantRow | Mutant, ...]] = {
           for epsilon, only in (
               (1e-5, None), (1e-6, LONG), (2.0**-23, LONG), (1e-8, DOUBLE), (1e-12, DOUBLE)))),
     "abs": (
-        ("absolute_value_forgotten", "the absolute value was forgotten", lambda original, x: x),
+        ("absolute_value_forgotten", "the absolute value was forgotten",
+         lambda original, x: x, _WITH_A_SIGN),
         ("negative_values_are_zero", "negative values counted as 0",
-         lambda original, x: np.maximum(x, x.dtype.type(0)))),
+         lambda original, x: np.maximum(x, x.dtype.type(0)), _WITH_A_SIGN)),
     "pow": (
         (*_ROOT, lambda original, x, p: x if np.ndim(p) == 0 and p < 1 else original(x, p)),
         *((f"pow_of_{bits}_bits", f"powers and roots were good to {bits} bits",

@@ -15,7 +15,7 @@ Selu Shrink Sigmoid Sign Sin Sinh Softplus Softsign Sqrt Swish Tan Tanh Threshol
 
 
 #: Those that round nothing.
-family(
+_EXACT = family(
     {
         "Abs": xp.abs, "Ceil": xp.ceil, "Floor": xp.floor, "Identity": lambda x: x,
         "IsNaN": xp.isnan, "Neg": xp.negative, "Not": xp.logical_not,
@@ -23,6 +23,32 @@ family(
     },
     exact=True,
 )  # fmt: skip
+
+def _cut_off(X):
+    return xp.where(xp.less(X, 0), xp.ceil(X), xp.floor(X))
+
+
+def _half_added(X):
+    return xp.floor(X + X.dtype.type(0.5))
+
+
+for _name in ("Floor", "Ceil"):
+    _EXACT[_name].mutant("numbers were cut off towards zero", name="cut_off")(_cut_off)
+_EXACT["Round"].mutant("1/2 was added, and the sum rounded down", name="half_added")(_half_added)
+_EXACT["Round"].mutant("halves were rounded away from zero", name="half_added_to_the_magnitude")(
+    lambda X: xp.sign(X) * _half_added(xp.abs(X))
+)
+_EXACT["Sign"].mutant("zero counted as positive", name="zero_is_positive")(
+    lambda input: xp.where(xp.less(input, 0), input * 0 - 1, input * 0 + 1)
+)
+_EXACT["Round"].equivalent("subnormal_inputs_flushed", "the nearest integer is 0 anyhow")
+for _name in ("Relu", "Sign"):
+    _EXACT[_name].equivalent("nan_taken_for_zero", "the text does not say what comes of NaN")
+    for _called in ("minus_1e4", "minus_1e9"):
+        _EXACT[_name].equivalent(f"minus_infinity_taken_for_{_called}", "any negative number serves")
+for _called in ("infinities_clamped", "input_in_tf32", "input_in_the_range_of_float16"):
+    _EXACT["Sign"].equivalent(_called, "no number changes its sign, or becomes 0")
+_EXACT["Sign"].equivalent("input_in_bfloat16", "bfloat16 has the smaller numbers", "float16")
 
 IS_INF = operator("IsInf", exact=True)
 

@@ -42,11 +42,6 @@ OP.equivalent(
 )
 OP.equivalent("attributes_converted", "no number becomes a word that names a type", "1")
 OP.equivalent("later_attributes_accepted", "later versions take no word for `to`", "1")
-OP.equivalent(
-    "invalid_attribute_ignored",
-    "`to` alone makes a node invalid, and is mandatory",
-    *("24", "25", "28"),
-)
 OP.equivalent("cast_integers_saturate", "nothing is said of integers out of range", "1", "6", "9")
 for called in ("cast_ties_away", "cast_towards_zero"):
     OP.equivalent(called, "no type is narrower", "1 float16", "6 float16", "9 float16")

@@ -214,7 +214,16 @@ def _cast(torch: Any, task: Task, x: Any) -> Any:
     return x.to(getattr(torch, dtype.name))
 
 
+def _named(name: str, torch: Any, task: Task, x: Any) -> Any:
+    return getattr(torch, name)(x)
+
+
+#: Operators that torch has by another name than their own in lower case.
+_OTHER_NAMES = {"Not": "logical_not", "BitwiseNot": "bitwise_not"}
+_UNARY = ("Neg", "Abs", "Sign", "Floor", "Ceil", "Round", "Relu", *_OTHER_NAMES)
+
 _FUNCTIONS: Mapping[tuple[str, str], Callable[..., Any]] = {
+    **{("", name): partial(_named, _OTHER_NAMES.get(name, name.lower())) for name in _UNARY},
     ("", "Softmax"): partial(_along_axis, lambda x, axis: x.softmax(axis)),
     ("", "Hardmax"): partial(_along_axis, _hardmax),
     ("", "LpPool"): _lp_pool,

@@ -24,6 +24,7 @@ _EXACT = family(
     exact=True,
 )  # fmt: skip
 
+
 def _cut_off(X):
     return xp.where(xp.less(X, 0), xp.ceil(X), xp.floor(X))
 
@@ -45,7 +46,7 @@ _EXACT["Round"].equivalent("subnormal_inputs_flushed", "the nearest integer is 0
 for _name in ("Relu", "Sign"):
     _EXACT[_name].equivalent("nan_taken_for_zero", "the text does not say what comes of NaN")
     for _called in ("minus_1e4", "minus_1e9"):
-        _EXACT[_name].equivalent(f"minus_infinity_taken_for_{_called}", "any negative number serves")
+        _EXACT[_name].equivalent(f"minus_infinity_taken_for_{_called}", "any number below 0 serves")
 for _called in ("infinities_clamped", "input_in_tf32", "input_in_the_range_of_float16"):
     _EXACT["Sign"].equivalent(_called, "no number changes its sign, or becomes 0")
 _EXACT["Sign"].equivalent("input_in_bfloat16", "bfloat16 has the smaller numbers", "float16")

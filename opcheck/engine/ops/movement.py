@@ -290,12 +290,12 @@ def _in_either_order(moved, same):
 def depth_to_space(input, *, blocksize, mode="DCR"):
     _blocks(input, blocksize, mode)
     n, depth, height, width = input.shape
-    check_size((n, 1, height * blocksize, width * blocksize))
     if depth % blocksize**2:
         raise InvalidNode(f"depth {depth} is no multiple of {blocksize}²")
     channels, b = depth // blocksize**2, blocksize
     shape = (n, b, b, channels, height, width) if mode == "DCR" else (
         n, channels, b, b, height, width)  # fmt: skip
+    check_size([max(1, length) for length in shape])
     order = (0, 3, 4, 1, 5, 2) if mode == "DCR" else (0, 1, 4, 2, 5, 3)
     moved = xp.permute_dims(xp.reshape(input, shape), order)
     return xp.reshape(moved, (n, channels, height * b, width * b))
@@ -322,6 +322,17 @@ def space_to_depth(input, *, blocksize, mode="DCR"):
     return xp.reshape(moved, (n, channels * b * b, height // b, width // b))
 
 
+_OF_OTHER_RANKS = """
+axes_of_rank_5_exchanged refuses_rank_1 refuses_rank_5 vector_becomes_a_row wrong_where_rank_2
+wrong_where_rank_3 wrong_where_rank_5
+"""
+for called in _OF_OTHER_RANKS.split():
+    for _operator in (DEPTH, SPACE):
+        _operator.equivalent(called, "the input has four axes")
+_UNSAID = "version 1 says nothing of the order that a later version has"
+DEPTH.equivalent("version_11_always", _UNSAID, "1")
+SPACE.equivalent("version_13_always", _UNSAID, "1")
+
 REVERSE = operator("ReverseSequence", exact=True)
 
 
@@ -335,12 +346,15 @@ def reverse_sequence(input, sequence_lens, *, batch_axis, time_axis):
     if sequence_lens.shape != (count,):
         raise InvalidNode(f"sequence_lens of shape {list(sequence_lens.shape)}; allowed: [{count}]")
     if ((sequence_lens < 0) | (sequence_lens > length)).any():
-        raise InvalidNode(f"sequence_lens {sequence_lens.tolist()}; allowed: 0 to {length}")
+        raise NotSupported("nothing is said of lengths below 0 or beyond the number of steps")
     time, lens = np.arange(length), sequence_lens[:, None]
     place = np.where(time < lens, lens - 1 - time, time)
     place = np.expand_dims(place if time_axis else place.T, tuple(range(2, input.ndim)))
     return xp.take_along_axis(input, place, time_axis)
 
+
+for called in ("refuses_rank_1", "vector_becomes_a_row"):
+    REVERSE.equivalent(called, "a batch has an axis, and time another one")
 
 DROPOUT = operator("Dropout", exact=True, ignores=("consumed_inputs", "seed", "ratio"))
 

@@ -170,6 +170,11 @@ def shifted(X, Y, *, direction):
     return np.where(beyond, np.where(X < 0, ~(X * 0), X * 0), np.right_shift(X, by))
 
 
+def _mean(*data):
+    total = reduce(xp.add, data)
+    return total / np.full((1,) * total.ndim, len(data), total.dtype)
+
+
 def _declare_many(name, function, exact):
     made = operator(name, exact=exact, ignores=("consumed_inputs",))
 
@@ -184,9 +189,17 @@ def _declare_many(name, function, exact):
 
     for since in opset.versions("", name):
         made.formula(since)(of_equal if since < 8 else of_all)
+    made.equivalent("inputs_reversed", "they may come in any order")
+    made.equivalent("wrong_where_empty_input", "then the output is empty too")
+    made.equivalent("invalid_attribute_ignored", "its attribute means nothing", "1")
+    if not exact:
+        made.equivalent(*FLUSHED)
+    if name == "Mean":
+        made.equivalent("overflow_saturates", "no mean is larger than its largest element")
+        made.equivalent("divisor_plus_1e-05", "no divisor is below 1, and holds that", "bfloat16")
 
 
 _declare_many("Max", lambda *data: reduce(xp.maximum, data), exact=True)
 _declare_many("Min", lambda *data: reduce(xp.minimum, data), exact=True)
-_declare_many("Mean", lambda *data: reduce(xp.add, data) / len(data), exact=False)
+_declare_many("Mean", _mean, exact=False)
 _declare_many("Sum", lambda *data: reduce(xp.add, data), exact=False)

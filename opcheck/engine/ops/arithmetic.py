@@ -95,10 +95,11 @@ def _declare(name):
         elif since >= 7:
             made.formula(since)(function)
             made.also_honest("with the exponent in the base's type", since)(_in_one_type)
-    for since in (str(one) for one in versions if one < 7 and name != "Pow"):
-        made.equivalent("broadcast_in_32_bits", "the text names 1 and 0 alone", since)
+    older = [str(one) for one in versions if one < 7 and name != "Pow"]
+    if older:
+        made.equivalent("broadcast_in_32_bits", "the text names 1 and 0 alone", *older)
         for called in ("rank_0_is_a_vector", "out_of_range_is_no_axis"):
-            made.equivalent(called, "where B has one element, its axis means nothing", since)
+            made.equivalent(called, "where B has one element, its axis means nothing", *older)
     if name in ("Add", "Sub", "Mul", "Div"):
         made.equivalent(*FLUSHED)
     if name in ("Add", "Mul"):

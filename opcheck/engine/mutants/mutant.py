@@ -234,14 +234,18 @@ def _returns_its_only_buffer(runs: list[list[Any]], _: Any) -> Sequence[Any]:
     return runs[0]
 
 
+def _adds_up(runs: list[list[Any]], _: Any) -> Sequence[Any]:
+    with np.errstate(all="ignore"):
+        return [reduce(np.add, outs[1:], outs[0].copy()) for outs in zip(*runs, strict=True)]
+
+
 #: By what shows them: the second run alone, the first answer afterwards, or the input.
 STATEFUL: tuple[StatefulMutant, ...] = (
     StatefulMutant("input_overwritten", "the input was overwritten", _overwrites_its_input),
     StatefulMutant("shared_buffer", "all runs answered in one buffer", _returns_its_only_buffer),
     StatefulMutant("stale_answer", "later runs gave the first run's answer",
                    lambda runs, _: _copies(runs[0])),
-    StatefulMutant("adds_up", "every run added to the last answer", lambda runs, _: [
-        reduce(np.add, outs[1:], outs[0].copy()) for outs in zip(*runs, strict=True)]),
+    StatefulMutant("adds_up", "every run added to the last answer", _adds_up),
     StatefulMutant("second_run_negated", "runs after the first were wrong",
                    lambda runs, _: [*map(another, runs[-1])] if len(runs) > 1 else runs[0]),
 )  # fmt: skip

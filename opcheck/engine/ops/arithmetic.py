@@ -6,8 +6,8 @@ import numpy as np
 
 from opcheck import numbers as xp
 from opcheck import opset
-from opcheck.engine.axes import common_shape, from_either_end
-from opcheck.engine.operators import family, operator
+from opcheck.engine.axes import common_shape, from_the_front
+from opcheck.engine.operators import FLUSHED, operator
 from opcheck.errors import InvalidNode, NotSupported
 from opcheck.numbers.faulty import bare
 
@@ -68,11 +68,13 @@ def _aligned(a, b, broadcast, axis):
         if a.shape != b.shape:
             raise InvalidNode(f"shapes {list(a.shape)} and {list(b.shape)}, and no broadcast")
         return b
-    start = a.ndim - b.ndim if axis is None else from_either_end(axis, a.ndim)
-    if b.size != 1 and a.shape[start : start + b.ndim] != b.shape:
-        raise InvalidNode(f"shape {list(b.shape)} is no part of {list(a.shape)} from axis {start}")
     if b.size == 1:
         return xp.reshape(b, ())
+    if axis is not None and axis < 0:
+        raise NotSupported("nothing is said of negative axes")
+    start = a.ndim - b.ndim if axis is None else from_the_front(axis, a.ndim)
+    if start < 0 or a.shape[start : start + b.ndim] != b.shape:
+        raise InvalidNode(f"shape {list(b.shape)} is no part of {list(a.shape)} from axis {start}")
     return xp.reshape(b, (*b.shape, *(1 for _ in range(a.ndim - start - b.ndim))))
 
 
@@ -93,6 +95,16 @@ def _declare(name):
         elif since >= 7:
             made.formula(since)(function)
             made.also_honest("with the exponent in the base's type", since)(_in_one_type)
+    older = [str(one) for one in versions if one < 7 and name != "Pow"]
+    if older:
+        made.equivalent("broadcast_in_32_bits", "the text names 1 and 0 alone", *older)
+        for called in ("rank_0_is_a_vector", "out_of_range_is_no_axis"):
+            made.equivalent(called, "where B has one element, its axis means nothing", *older)
+    if name in ("Add", "Sub", "Mul", "Div"):
+        made.equivalent(*FLUSHED)
+    if name in ("Add", "Mul"):
+        since_7 = [str(one) for one in versions if one >= 7]
+        made.equivalent("inputs_A_and_B_exchanged", "they may be exchanged", *since_7)
 
 
 for _name in PAIRS:
@@ -159,13 +171,36 @@ def shifted(X, Y, *, direction):
     return np.where(beyond, np.where(X < 0, ~(X * 0), X * 0), np.right_shift(X, by))
 
 
-def _all(function):
-    def of_all(*data):
-        common_shape(*data)
-        return reduce(function, data)
-
-    return of_all
+def _mean(*data):
+    total = reduce(xp.add, data)
+    return total / np.full((1,) * total.ndim, len(data), total.dtype)
 
 
-family({"Max": _all(xp.maximum), "Min": _all(xp.minimum)}, exact=True)
-family({"Mean": lambda *data: _all(xp.add)(*data) / len(data), "Sum": _all(xp.add)})
+def _declare_many(name, function, exact):
+    made = operator(name, exact=exact, ignores=("consumed_inputs",))
+
+    def of_equal(*data_0):
+        if any(one.shape != data_0[0].shape for one in data_0):
+            raise InvalidNode("the shapes differ, and nothing is stretched before version 8")
+        return function(*data_0)
+
+    def of_all(*data_0):
+        common_shape(*data_0)
+        return function(*data_0)
+
+    for since in opset.versions("", name):
+        made.formula(since)(of_equal if since < 8 else of_all)
+    made.equivalent("inputs_reversed", "they may come in any order")
+    made.equivalent("wrong_where_empty_input", "then the output is empty too")
+    made.equivalent("invalid_attribute_ignored", "its attribute means nothing", "1")
+    if not exact:
+        made.equivalent(*FLUSHED)
+    if name == "Mean":
+        made.equivalent("overflow_saturates", "no mean is larger than its largest element")
+        made.equivalent("divisor_plus_1e-05", "no divisor is below 1, and holds that", "bfloat16")
+
+
+_declare_many("Max", lambda *data: reduce(xp.maximum, data), exact=True)
+_declare_many("Min", lambda *data: reduce(xp.minimum, data), exact=True)
+_declare_many("Mean", _mean, exact=False)
+_declare_many("Sum", lambda *data: reduce(xp.add, data), exact=False)

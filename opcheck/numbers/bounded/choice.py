@@ -188,9 +188,9 @@ def with_ieee(narrow: Any, wide: Any, enough: bool) -> Any:
         better &= zero | ~(np.abs(v) <= CUT)
     if not better.any():
         return narrow
-    # An object may be Python's −0.0 too.
-    v = np.where(zero, v.astype(np.float64).astype(np.object_), as_values(v, wide.v.dtype))
     with np.errstate(all="ignore"):
+        # An object may be Python's −0.0 too.
+        v = np.where(zero, v.astype(np.float64).astype(np.object_), as_values(v, wide.v.dtype))
         return where(better, wide, narrow.like(v, narrow._errors))
 
 

@@ -52,13 +52,15 @@ def mutants_of(op: OpVersion) -> tuple[Mutant, ...]:
 
 
 def _made(op: OpVersion, operator: Operator) -> tuple[Mutant, ...]:
-    attributes = opset.versions(op.domain, op.name)[op.since].attributes
+    schema_of = opset.versions(op.domain, op.name)[op.since]
+    attributes, masks = schema_of.attributes, {*schema_of.outputs[0].types} == {"tensor(bool)"}
     needed = {"", *attributes, *("*" for one in attributes.values() if not one.required)}
     general = (
         mutant
         for mutant in _GENERAL
         if not (mutant.rounded and operator.exact)
         and not (mutant.unbounded and operator.high is not None)
+        and not (mutant.of_numbers and masks)
         and mutant.needs in needed
     )
     found: dict[tuple[str, str], Mutant] = {}

@@ -275,7 +275,7 @@ def _of_versions(
         ("integers", "integers and booleans were", _texts("int", "bool") - first.types - new),
         ("other_floats", "other floating types were", _texts("float") - first.types - new),
     ):
-        if accepted:
+        if accepted and "tensor(float)" in first.types:
             text = f"{words} taken, and computed by way of float32"
             yield Mutant(f"{name}_accepted", text, Accepting(partial(_in_float32, accepted)))
 

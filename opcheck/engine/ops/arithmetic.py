@@ -1,13 +1,15 @@
 """Arithmetic, comparisons and logic of tensors that broadcast."""
 
-from functools import reduce
+from functools import partial, reduce
 
 import numpy as np
 
 from opcheck import numbers as xp
 from opcheck import opset
-from opcheck.engine.axes import common_shape, from_either_end
-from opcheck.engine.operators import family, operator
+from opcheck.engine import axes
+from opcheck.engine.axes import common_shape, from_the_front
+from opcheck.engine.mutants.types import FLOATS, SIGNED, UNSIGNED
+from opcheck.engine.operators import FLUSHED, find, operator
 from opcheck.errors import InvalidNode, NotSupported
 from opcheck.numbers.faulty import bare
 
@@ -68,11 +70,13 @@ def _aligned(a, b, broadcast, axis):
         if a.shape != b.shape:
             raise InvalidNode(f"shapes {list(a.shape)} and {list(b.shape)}, and no broadcast")
         return b
-    start = a.ndim - b.ndim if axis is None else from_either_end(axis, a.ndim)
-    if b.size != 1 and a.shape[start : start + b.ndim] != b.shape:
-        raise InvalidNode(f"shape {list(b.shape)} is no part of {list(a.shape)} from axis {start}")
     if b.size == 1:
         return xp.reshape(b, ())
+    if axis is not None and axis < 0:
+        raise NotSupported("nothing is said of negative axes")
+    start = a.ndim - b.ndim if axis is None else from_the_front(axis, a.ndim)
+    if start < 0 or a.shape[start : start + b.ndim] != b.shape:
+        raise InvalidNode(f"shape {list(b.shape)} is no part of {list(a.shape)} from axis {start}")
     return xp.reshape(b, (*b.shape, *(1 for _ in range(a.ndim - start - b.ndim))))
 
 
@@ -93,10 +97,72 @@ def _declare(name):
         elif since >= 7:
             made.formula(since)(function)
             made.also_honest("with the exponent in the base's type", since)(_in_one_type)
+    for since in (str(one) for one in versions if one < 7 and name != "Pow"):
+        made.equivalent("broadcast_in_32_bits", "the text names 1 and 0 alone", since)
+        for called in ("rank_0_is_a_vector", "out_of_range_is_no_axis"):
+            made.equivalent(called, "where B has one element, its axis means nothing", since)
+    if name in ("Add", "Sub", "Mul", "Div"):
+        made.equivalent(*FLUSHED)
+    if name in ("Add", "Mul"):
+        since_7 = [str(one) for one in versions if one >= 7]
+        made.equivalent("inputs_A_and_B_exchanged", "they may be exchanged", *since_7)
 
 
 for _name in PAIRS:
     _declare(_name)
+
+
+#: Functions that are easily taken for each other, and the opposite of each comparison.
+SIBLINGS = (
+    "And Or Xor", "BitwiseAnd BitwiseOr BitwiseXor", "Less LessOrEqual", "Greater GreaterOrEqual",
+)  # fmt: skip
+OPPOSITES = {"Less": "GreaterOrEqual", "LessOrEqual": "Greater"}
+OPPOSITES |= {opposite: name for name, opposite in OPPOSITES.items()}
+
+
+def _wrong(name):
+    """Mutants of what rounds nothing: a name, a text, the function, and its dtypes if not all."""
+    right, opposite = PAIRS[name], OPPOSITES.get(name)
+    for others in (group.split() for group in SIBLINGS):
+        for other in {*others} - {name} if name in others else ():
+            yield f"{other.lower()}_computed", f"{other} was computed", PAIRS[other]
+    if name == "Equal":
+        yield ("bits_compared", "the bits of floating numbers were compared",
+               lambda a, b: a.view(f"u{a.itemsize}") == b.view(f"u{b.itemsize}"), *FLOATS)  # fmt: skip
+    if opposite:
+        yield ("not_the_opposite", f"not {opposite} was computed, which NaN makes true",
+               lambda a, b: ~PAIRS[opposite](a, b), *FLOATS)  # fmt: skip
+        # Infinities differ by NaN, which is neither less nor greater, as equal numbers are not.
+        yield ("by_the_difference", "a − b was compared with 0",
+               lambda a, b: right(a - b, a.dtype.type(0)), *SIGNED, *UNSIGNED,
+               *(FLOATS if "Equal" in name else ()))  # fmt: skip
+        yield ("sign_bit_misread", "signed integers were compared as unsigned, others as signed",
+               lambda a, b: right(a ^ _sign_bit(a), b ^ _sign_bit(b)), *SIGNED, *UNSIGNED)  # fmt: skip
+
+
+def _sign_bit(x):
+    return np.left_shift(x.dtype.type(1), x.dtype.type(8 * x.itemsize - 1))
+
+
+def _by_version(name, function):
+    def of_pair(A, B):
+        return function(*axes.broadcast(A, B))
+
+    def of_part(A, B, *, broadcast, axis):
+        return function(A, _aligned(A, B, broadcast, axis))
+
+    return {since: of_part if since < 7 else of_pair for since in opset.versions("", name)}
+
+
+for _name in EXACT:
+    _operator = find("", _name)
+    _operator.formulas.update(_by_version(_name, PAIRS[_name]))
+    for _called, _text, _function, *_only in _wrong(_name):
+        _made = partial(_by_version, _name)
+        _operator.mutant(_text, name=_called, by=_made, only=_only or None)(_function)
+    if _name not in OPPOSITES:
+        _since_7 = [str(since) for since in _operator.formulas if since >= 7]
+        _operator.equivalent("inputs_A_and_B_exchanged", "they may be exchanged", *_since_7)
 
 
 MOD = operator("Mod")
@@ -148,7 +214,7 @@ def shifted_11(X, Y, *, direction):
 @SHIFT.formula(28)
 def shifted(X, Y, *, direction):
     """Bits that are shifted out are lost; what a negative number is filled with is its sign."""
-    common_shape(X, Y)
+    X, Y = axes.broadcast(X, Y)
     if direction not in ("LEFT", "RIGHT"):
         raise InvalidNode(f"direction {direction!r}; allowed: LEFT, RIGHT")
     width = 8 * X.dtype.itemsize
@@ -159,13 +225,39 @@ def shifted(X, Y, *, direction):
     return np.where(beyond, np.where(X < 0, ~(X * 0), X * 0), np.right_shift(X, by))
 
 
-def _all(function):
-    def of_all(*data):
-        common_shape(*data)
-        return reduce(function, data)
-
-    return of_all
+@SHIFT.mutant("the amount was taken modulo the width", 28)
+def shifted_modulo_the_width(X, Y, *, direction):
+    return shifted(X, Y & Y.dtype.type(8 * Y.itemsize - 1), direction=direction)
 
 
-family({"Max": _all(xp.maximum), "Min": _all(xp.minimum)}, exact=True)
-family({"Mean": lambda *data: _all(xp.add)(*data) / len(data), "Sum": _all(xp.add)})
+@SHIFT.mutant("the direction was ignored")
+def always_to_the_left(X, Y, *, direction):
+    return shifted(X, Y, direction="LEFT")
+
+
+@SHIFT.mutant("zeros were shifted in, whatever the sign", 28, only=SIGNED)
+def zeros_shifted_in(X, Y, *, direction):
+    unsigned = (x.view(f"u{x.itemsize}") for x in (X, Y))
+    return shifted(*unsigned, direction=direction).view(X.dtype)
+
+
+def _declare_many(name, function, exact):
+    made = operator(name, exact=exact, ignores=("consumed_inputs",))
+
+    def of_equal(*data_0):
+        if any(one.shape != data_0[0].shape for one in data_0):
+            raise InvalidNode("the shapes differ, and nothing is stretched before version 8")
+        return function(*data_0)
+
+    def of_all(*data_0):
+        common_shape(*data_0)
+        return function(*data_0)
+
+    for since in opset.versions("", name):
+        made.formula(since)(of_equal if since < 8 else of_all)
+
+
+_declare_many("Max", lambda *data: reduce(xp.maximum, data), exact=True)
+_declare_many("Min", lambda *data: reduce(xp.minimum, data), exact=True)
+_declare_many("Mean", lambda *data: reduce(xp.add, data) / len(data), exact=False)
+_declare_many("Sum", lambda *data: reduce(xp.add, data), exact=False)

@@ -57,7 +57,12 @@ def question(case: Case) -> Question:
         ports=case.ports,
     )
     known = operator_of(case.op) is not None
-    moved = [n for n, spec in enumerate(fed) if known and leads(case.op, spec.name)]
+    # Booleans are no indices or shapes, and some operators have nothing else.
+    moved = [
+        n
+        for n, spec in enumerate(fed)
+        if known and (leads(case.op, spec.name) or spec.dtype.kind == "bool")
+    ]
     second = tuple(second_data(inputs, may_negate=known, moved=moved))
     legal = known and _is_legal(task, inputs, second)
     if known and not legal:

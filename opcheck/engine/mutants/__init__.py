@@ -52,15 +52,15 @@ def mutants_of(op: OpVersion) -> tuple[Mutant, ...]:
 
 
 def _made(op: OpVersion, operator: Operator) -> tuple[Mutant, ...]:
-    schema_of = opset.versions(op.domain, op.name)[op.since]
-    attributes, masks = schema_of.attributes, {*schema_of.outputs[0].types} == {"tensor(bool)"}
-    needed = {"", *attributes, *("*" for one in attributes.values() if not one.required)}
+    attributes = opset.versions(op.domain, op.name)[op.since].attributes
+    optional = {name for name, one in attributes.items() if not one.required}
+    needed = {"", *attributes, *("*" for name in optional - {*operator.ignores})}
     general = (
         mutant
         for mutant in _GENERAL
         if not (mutant.rounded and operator.exact)
         and not (mutant.unbounded and operator.high is not None)
-        and not (mutant.of_numbers and masks)
+        and not (mutant.of_numbers and _gives_booleans(op))
         and mutant.needs in needed
     )
     found: dict[tuple[str, str], Mutant] = {}
@@ -77,6 +77,10 @@ def _made(op: OpVersion, operator: Operator) -> tuple[Mutant, ...]:
             argued = {**mutant.equivalent, **operator.equivalents.get(mutant.name, {})}
             found.setdefault((mutant.name, mutant.primitive), replace(mutant, equivalent=argued))
     return tuple(found.values())
+
+
+def _gives_booleans(op: OpVersion) -> bool:
+    return opset.versions(op.domain, op.name)[op.since].outputs[0].types == {"tensor(bool)"}
 
 
 @cache

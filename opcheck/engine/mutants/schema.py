@@ -27,7 +27,7 @@ from opcheck.engine.node import Node
 from opcheck.engine.operators import Formula, Operator
 from opcheck.errors import InvalidNode
 from opcheck.model import Array, OpVersion, Typed
-from opcheck.opset import Attribute, Schema
+from opcheck.opset import Attribute, Parameter, Schema
 
 #: The values for which a stated one may be taken, the likeliest first.
 Readings: TypeAlias = Callable[[Any, Node], Iterable[Any]]
@@ -275,22 +275,27 @@ def _of_versions(
         ("integers", "integers and booleans were", _texts("int", "bool") - first.types - new),
         ("other_floats", "other floating types were", _texts("float") - first.types - new),
     ):
-        if accepted and "tensor(float)" in first.types:
-            text = f"{words} taken, and computed by way of float32"
-            yield Mutant(f"{name}_accepted", text, Accepting(partial(_in_float32, accepted)))
+        if accepted:
+            via = next(filter(partial(_takes, first), ("float32", "int32", "bool")), "float32")
+            text = f"{words} taken, and computed by way of {via}"
+            yield Mutant(f"{name}_accepted", text, Accepting(partial(_by_way_of, via, accepted)))
 
 
 def _texts(*kinds: str) -> frozenset[str]:
     return frozenset(d.text for d in dtypes.DTYPES.values() if d.kind in kinds)
 
 
-def _in_float32(accepted: Iterable[str], node: Node) -> Sequence[Any]:
-    """The right answer to inputs of an accepted type cast to float32, in that type."""
+def _takes(parameter: Parameter, dtype: str) -> bool:
+    return dtypes.DTYPES[dtype].text in parameter.types
+
+
+def _by_way_of(via: str, accepted: Iterable[str], node: Node) -> Sequence[Any]:
+    """The right answer to inputs of an accepted type cast to a legal one, in that type."""
     known, lead = dtypes.ELEMENT_TYPES.get(node.dtype), node.lead
     if lead is None or known is None or known.text not in accepted:
         return node.right
-    cast = node.with_inputs(lambda x: x.astype(np.float32) if x.dtype == lead.dtype else x)
-    return [out.astype(lead.dtype) if out.dtype == np.float32 else out for out in cast.right]
+    cast = node.with_inputs(lambda x: x.astype(via) if x.dtype == lead.dtype else x)
+    return [out.astype(lead.dtype) if out.dtype == via else out for out in cast.right]
 
 
 def _at_the_first(later: Sequence[Schema], node: Node) -> Sequence[Any]:

@@ -68,6 +68,8 @@ class Node:
             found = exactly(self)
         except (InvalidNode, NotSupported) as error:
             return error.with_traceback(None)
+        except MemoryError as error:  # of sizes drawn at random
+            return NotSupported(str(error))
         return tuple(out if isinstance(out, np.ndarray) else out.rounded() for out in found)
 
     @cached_property
@@ -83,7 +85,7 @@ class Node:
         from opcheck.engine.evaluate import evaluate
 
         found: set[str] = set()
-        with suppress(InvalidNode, NotSupported):
+        with suppress(InvalidNode, NotSupported, MemoryError):
             evaluate(self, trace=found)
         return frozenset(found)
 

@@ -290,12 +290,12 @@ def _in_either_order(moved, same):
 def depth_to_space(input, *, blocksize, mode="DCR"):
     _blocks(input, blocksize, mode)
     n, depth, height, width = input.shape
-    check_size((n, 1, height * blocksize, width * blocksize))
     if depth % blocksize**2:
         raise InvalidNode(f"depth {depth} is no multiple of {blocksize}²")
     channels, b = depth // blocksize**2, blocksize
     shape = (n, b, b, channels, height, width) if mode == "DCR" else (
         n, channels, b, b, height, width)  # fmt: skip
+    check_size([max(1, length) for length in shape])
     order = (0, 3, 4, 1, 5, 2) if mode == "DCR" else (0, 1, 4, 2, 5, 3)
     moved = xp.permute_dims(xp.reshape(input, shape), order)
     return xp.reshape(moved, (n, channels, height * b, width * b))
@@ -321,6 +321,17 @@ def space_to_depth(input, *, blocksize, mode="DCR"):
     moved = xp.permute_dims(split, (0, 3, 5, 1, 2, 4) if mode == "DCR" else (0, 1, 3, 5, 2, 4))
     return xp.reshape(moved, (n, channels * b * b, height // b, width // b))
 
+
+_OF_OTHER_RANKS = """
+axes_of_rank_5_exchanged refuses_rank_1 refuses_rank_5 vector_becomes_a_row wrong_where_rank_2
+wrong_where_rank_3 wrong_where_rank_5
+"""
+for called in _OF_OTHER_RANKS.split():
+    for _operator in (DEPTH, SPACE):
+        _operator.equivalent(called, "the input has four axes")
+_UNSAID = "version 1 says nothing of the order that a later version has"
+DEPTH.equivalent("version_11_always", _UNSAID, "1")
+SPACE.equivalent("version_13_always", _UNSAID, "1")
 
 REVERSE = operator("ReverseSequence", exact=True)
 

@@ -128,7 +128,8 @@ def _wrong(name):
             yield f"{other.lower()}_computed", f"{other} was computed", PAIRS[other]
     if name == "Equal":
         yield ("bits_compared", "the bits of floating numbers were compared",
-               lambda a, b: a.view(f"u{a.itemsize}") == b.view(f"u{b.itemsize}"), *FLOATS)  # fmt: skip
+               lambda a, b: a.view(f"u{a.itemsize}") == b.view(f"u{b.itemsize}"),
+               *FLOATS)  # fmt: skip
     if opposite:
         yield ("not_the_opposite", f"not {opposite} was computed, which NaN makes true",
                lambda a, b: ~PAIRS[opposite](a, b), *FLOATS)  # fmt: skip
@@ -137,7 +138,8 @@ def _wrong(name):
                lambda a, b: right(a - b, a.dtype.type(0)), *SIGNED, *UNSIGNED,
                *(FLOATS if "Equal" in name else ()))  # fmt: skip
         yield ("sign_bit_misread", "signed integers were compared as unsigned, others as signed",
-               lambda a, b: right(a ^ _sign_bit(a), b ^ _sign_bit(b)), *SIGNED, *UNSIGNED)  # fmt: skip
+               lambda a, b: right(a ^ _sign_bit(a), b ^ _sign_bit(b)), *SIGNED,
+               *UNSIGNED)  # fmt: skip
 
 
 def _sign_bit(x):

@@ -158,6 +158,7 @@ def _by_version(name, function):
 
 for _name in EXACT:
     _operator = find("", _name)
+    assert _operator
     _operator.formulas.update(_by_version(_name, PAIRS[_name]))
     for _called, _text, _function, *_only in _wrong(_name):
         _made = partial(_by_version, _name)

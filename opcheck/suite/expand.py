@@ -242,7 +242,8 @@ class Expansion:
         for item in values.value:
             text = item.value
             if isinstance(text, str) and re.fullmatch(r"[0-9]{1,4}\+", text):
-                first = int(text[:-1])
+                # Of several operators, some came later than that.
+                first = max(int(text[:-1]), min(opset.versions(self.file.domain, self.file.op)))
                 later = (version for version in versions if version > first)
                 found += [FileNode(number, item.mark) for number in (first, *later)]
             elif isinstance(text, int) and not isinstance(text, bool):

@@ -60,6 +60,7 @@ def _made(op: OpVersion, operator: Operator) -> tuple[Mutant, ...]:
         for mutant in _GENERAL
         if not (mutant.rounded and operator.exact)
         and not (mutant.unbounded and operator.high is not None)
+        and not (mutant.of_numbers and _gives_booleans(op))
         and mutant.needs in needed
     )
     found: dict[tuple[str, str], Mutant] = {}
@@ -76,6 +77,10 @@ def _made(op: OpVersion, operator: Operator) -> tuple[Mutant, ...]:
             argued = {**mutant.equivalent, **operator.equivalents.get(mutant.name, {})}
             found.setdefault((mutant.name, mutant.primitive), replace(mutant, equivalent=argued))
     return tuple(found.values())
+
+
+def _gives_booleans(op: OpVersion) -> bool:
+    return opset.versions(op.domain, op.name)[op.since].outputs[0].types == {"tensor(bool)"}
 
 
 @cache

@@ -58,6 +58,8 @@ def guards(op: OpVersion, operator: Operator) -> Iterator[Mutant]:
         (one, other)
         for one, other in combinations(single, 2)
         if len({"", one.family, other.family}) == 3
+        # Of two inputs one has as many elements as the output.
+        and not (len(schema.inputs) == 2 and "broadcast" == one.primitive == other.primitive)
         and (not one.primitive or other.primitive in ("", one.primitive))
     ]
     for path in paths:

@@ -67,6 +67,7 @@ class Mutant:
         unbounded: It is about results out of range, which an operator with an upper end has not.
         equivalent: Why no legal input distinguishes it from the formula; by version ("13"),
             dtype ("float32") or both ("13 float32").
+        of_numbers: It is about numbers in the output, of which booleans are none.
         any_type: Cases of any one type decide about it in each version.
     """
 
@@ -80,6 +81,7 @@ class Mutant:
     unless: tuple[str, ...] = ()
     of_form: bool = False
     unbounded: bool = False
+    of_numbers: bool = False
     equivalent: Mapping[str, str] = field(default_factory=dict)
     any_type: bool = False
 

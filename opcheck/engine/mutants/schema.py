@@ -276,7 +276,8 @@ def _of_versions(
         ("other_floats", "other floating types were", _texts("float") - first.types - new),
     ):
         if accepted:
-            via = next(filter(partial(_takes, first), ("float32", "int32", "bool")), "float32")
+            legal = ("float32", "int32", "uint32", "bool")
+            via = next(filter(partial(_takes, first), legal), "float32")
             text = f"{words} taken, and computed by way of {via}"
             yield Mutant(f"{name}_accepted", text, Accepting(partial(_by_way_of, via, accepted)))
 

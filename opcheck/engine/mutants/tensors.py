@@ -174,7 +174,8 @@ _LAYOUT: tuple[Mutant, ...] = (
     of_output("empty_becomes_one", "an empty tensor got one element",
               lambda out: out if out.size else np.ones(1, out.dtype)),
     *(of_output(name, text, methodcaller("astype", dtype),
-                [other for other in (*REALS, "bool") if other != np.dtype(dtype).name])
+                [other for other in (*REALS, "bool") if other != np.dtype(dtype).name],
+                of_numbers=dtype is np.bool_)
       for name, text, dtype in (
           ("output_in_float32", "the output was float32 whatever the input", np.float32),
           ("output_in_float64", "the output was float64 whatever the input", np.float64),
@@ -277,13 +278,14 @@ _VALUES: tuple[Mutant, ...] = (
           ("in_complex64", "complex numbers were narrowed to complex64",
            through(np.complex64), ("complex128",)))),
     of_output("negated", "every sign was turned",
-              lambda out: out if out.dtype == np.bool_ else -out, NUMBERS),
+              lambda out: out if out.dtype == np.bool_ else -out, NUMBERS, of_numbers=True),
     of_output("inverted", "every result was taken from 1",
               lambda out: out ^ True if out.dtype == np.bool_ else 1 - out, (*NUMBERS, "bool")),
     *(of_output(f"zeros_are_{word}", f"{text} stood in place of every zero",
-                _replaced(lambda out: out == 0, value), FLOATS)
+                _replaced(lambda out: out == 0, value), FLOATS, of_numbers=True)
       for word, text, value in (("tiny", "1e-6", 1e-6), ("nan", "NaN", np.nan))),
-    of_output("doubled", "every value was twice as large", lambda out: out + out, NUMBERS),
+    of_output("doubled", "every value was twice as large", lambda out: out + out, NUMBERS,
+              of_numbers=True),
     of_output("zeros", "nothing was computed, and all left zero", blank),
     of_output("nan_everywhere", "every element was NaN", lambda out: np.full_like(out, np.nan),
               FLOATS),

@@ -1,13 +1,15 @@
 """Arithmetic, comparisons and logic of tensors that broadcast."""
 
-from functools import reduce
+from functools import partial, reduce
 
 import numpy as np
 
 from opcheck import numbers as xp
 from opcheck import opset
+from opcheck.engine import axes
 from opcheck.engine.axes import common_shape, from_the_front
-from opcheck.engine.operators import FLUSHED, operator
+from opcheck.engine.mutants.types import FLOATS, SIGNED, UNSIGNED
+from opcheck.engine.operators import FLUSHED, find, operator
 from opcheck.errors import InvalidNode, NotSupported
 from opcheck.numbers.faulty import bare
 
@@ -111,6 +113,62 @@ for _name in PAIRS:
     _declare(_name)
 
 
+#: Functions that are easily taken for each other, and the opposite of each comparison.
+SIBLINGS = (
+    "And Or Xor", "BitwiseAnd BitwiseOr BitwiseXor", "Less LessOrEqual", "Greater GreaterOrEqual",
+)  # fmt: skip
+OPPOSITES = {"Less": "GreaterOrEqual", "LessOrEqual": "Greater"}
+OPPOSITES |= {opposite: name for name, opposite in OPPOSITES.items()}
+
+
+def _wrong(name):
+    """Mutants of what rounds nothing: a name, a text, the function, and its dtypes if not all."""
+    right, opposite = PAIRS[name], OPPOSITES.get(name)
+    for others in (group.split() for group in SIBLINGS):
+        for other in {*others} - {name} if name in others else ():
+            yield f"{other.lower()}_computed", f"{other} was computed", PAIRS[other]
+    if name == "Equal":
+        yield ("bits_compared", "the bits of floating numbers were compared",
+               lambda a, b: a.view(f"u{a.itemsize}") == b.view(f"u{b.itemsize}"),
+               *FLOATS)  # fmt: skip
+    if opposite:
+        yield ("not_the_opposite", f"not {opposite} was computed, which NaN makes true",
+               lambda a, b: ~PAIRS[opposite](a, b), *FLOATS)  # fmt: skip
+        # Infinities differ by NaN, which is neither less nor greater, as equal numbers are not.
+        yield ("by_the_difference", "a − b was compared with 0",
+               lambda a, b: right(a - b, a.dtype.type(0)), *SIGNED, *UNSIGNED,
+               *(FLOATS if "Equal" in name else ()))  # fmt: skip
+        yield ("sign_bit_misread", "signed integers were compared as unsigned, others as signed",
+               lambda a, b: right(a ^ _sign_bit(a), b ^ _sign_bit(b)), *SIGNED,
+               *UNSIGNED)  # fmt: skip
+
+
+def _sign_bit(x):
+    return np.left_shift(x.dtype.type(1), x.dtype.type(8 * x.itemsize - 1))
+
+
+def _by_version(name, function):
+    def of_pair(A, B):
+        return function(*axes.broadcast(A, B))
+
+    def of_part(A, B, *, broadcast, axis):
+        return function(A, _aligned(A, B, broadcast, axis))
+
+    return {since: of_part if since < 7 else of_pair for since in opset.versions("", name)}
+
+
+for _name in EXACT:
+    _operator = find("", _name)
+    assert _operator
+    _operator.formulas.update(_by_version(_name, PAIRS[_name]))
+    for _called, _text, _function, *_only in _wrong(_name):
+        _made = partial(_by_version, _name)
+        _operator.mutant(_text, name=_called, by=_made, only=_only or None)(_function)
+    if _name not in OPPOSITES:
+        _since_7 = [str(since) for since in _operator.formulas if since >= 7]
+        _operator.equivalent("inputs_A_and_B_exchanged", "they may be exchanged", *_since_7)
+
+
 MOD = operator("Mod")
 
 
@@ -160,7 +218,7 @@ def shifted_11(X, Y, *, direction):
 @SHIFT.formula(28)
 def shifted(X, Y, *, direction):
     """Bits that are shifted out are lost; what a negative number is filled with is its sign."""
-    common_shape(X, Y)
+    X, Y = axes.broadcast(X, Y)
     if direction not in ("LEFT", "RIGHT"):
         raise InvalidNode(f"direction {direction!r}; allowed: LEFT, RIGHT")
     width = 8 * X.dtype.itemsize
@@ -174,6 +232,22 @@ def shifted(X, Y, *, direction):
 def _mean(*data):
     total = reduce(xp.add, data)
     return total / np.full((1,) * total.ndim, len(data), total.dtype)
+
+
+@SHIFT.mutant("the amount was taken modulo the width", 28)
+def shifted_modulo_the_width(X, Y, *, direction):
+    return shifted(X, Y & Y.dtype.type(8 * Y.itemsize - 1), direction=direction)
+
+
+@SHIFT.mutant("the direction was ignored")
+def always_to_the_left(X, Y, *, direction):
+    return shifted(X, Y, direction="LEFT")
+
+
+@SHIFT.mutant("zeros were shifted in, whatever the sign", 28, only=SIGNED)
+def zeros_shifted_in(X, Y, *, direction):
+    unsigned = (x.view(f"u{x.itemsize}") for x in (X, Y))
+    return shifted(*unsigned, direction=direction).view(X.dtype)
 
 
 def _declare_many(name, function, exact):

@@ -300,33 +300,68 @@ def unique(X, *, axis, sorted):
 
 
 def _arg(choose):
-    def before_12(data, *, axis, keepdims):
-        place = from_either_end(axis, data.ndim)
-        found = formula(data, axis=place, keepdims=1)
-        x = bare(data)
-        if ((x == np.take_along_axis(x, bare(found), place)).sum(axis=place) > 1).any():
+    def along(data, axis, keepdims, last=0):
+        if not data.shape[axis]:
+            raise NotSupported("nothing is said of an empty axis")
+        if not {keepdims, last} <= {0, 1}:
+            raise NotSupported("nothing is said of flags other than 0 and 1")
+        _check_no_nan(data)
+        x = xp.flip(data, axis=axis) if last else data
+        place = choose(x, axis=axis, keepdims=bool(keepdims))
+        return data.shape[axis] - 1 - place if last else place
+
+    def before_12(data, axis, keepdims):
+        found, x = along(data, axis, keepdims), bare(data)
+        end = (np.max if choose is xp.argmax else np.min)(x, axis=axis, keepdims=True)
+        if ((x == end).sum(axis=axis) > 1).any():
             raise NotSupported("nothing is said of which of equal elements is meant")
-        return formula(data, axis=place, keepdims=keepdims)
+        return found
 
     def version_1(data, *, axis, keepdims):
-        return before_12(data, axis=from_the_front(axis, data.ndim), keepdims=keepdims)
+        return before_12(data, from_the_front(axis, data.ndim), keepdims)
 
     def version_11(data, *, axis, keepdims):
         if not data.size:
             raise InvalidNode("the input is empty")
-        return before_12(data, axis=axis, keepdims=keepdims)
+        return before_12(data, from_either_end(axis, data.ndim), keepdims)
 
-    def formula(data, *, axis, keepdims, select_last_index=0):
-        axis = from_either_end(axis, data.ndim)
-        if not data.shape[axis]:
-            raise NotSupported("nothing is said of an empty axis")
-        _check_no_nan(data)
-        x = xp.flip(data, axis=axis) if select_last_index else data
-        place = choose(x, axis=axis, keepdims=bool(keepdims))
-        return data.shape[axis] - 1 - place if select_last_index else place
+    def formula(data, *, axis, keepdims, select_last_index):
+        return along(data, from_either_end(axis, data.ndim), keepdims, select_last_index)
 
     return {1: version_1, 11: version_11, 12: formula, 13: formula}
 
 
+_OF_TIES = """
+last_of_ties no_one_if_tied later_half last_of_ties_beyond_four_axes last_of_ties_of_up_to_32
+last_of_ties_of_33_to_1024 last_of_ties_of_more_than_1024 later_block_of_1024 lowest_of_2_lanes
+zeros_apart
+""".split()
+_OF_TIES += [
+    name.format(1 << n) for n in range(2, 9)
+    for name in ("last_of_ties_{}_apart", "later_block_of_{}", "lowest_of_{}_lanes")
+]  # fmt: skip
+_OF_NAN = """
+last_nan nan_leaves_all_rows_empty nan_leaves_its_row_empty nan_skipped starts_anew_behind_nan
+""".split()
+_FLAGS = """
+keepdims_in_32_bits select_last_index_in_32_bits invalid_keepdims_is_0_or_1
+invalid_select_last_index_is_0_or_1
+""".split()
+_8_BITS = "no case can state as many rows of 8 bits without ties", "1 int8", "1 uint8", "11 int8"
+
 for _name, _choose in (("ArgMax", xp.argmax), ("ArgMin", xp.argmin)):
-    operator(_name, exact=True).formula(by=_arg)(_choose)
+    _op = operator(_name, exact=True)
+    _op.formula(by=_arg)(_choose)
+    for _called in ("nan_taken_for_zero", "refuses_nan", *(_OF_NAN if _name == "ArgMax" else ())):
+        _op.equivalent(_called, "the text says nothing of NaN")
+    for _called in _OF_TIES if _name == "ArgMax" else ():
+        _op.equivalent(_called, "the text does not say which of equal elements is meant", "1", "11")
+    for _called in _FLAGS:
+        _op.equivalent(_called, "the text says nothing of values other than 0 and 1")
+    for _called in ("empty_becomes_one", "refuses_empty", "axis_of_empty_tensor_unchecked"):
+        _op.equivalent(_called, "an empty input is refused", "11")
+    for _called in ("zeros_are_nan", "zeros_are_tiny", "output_as_int64"):
+        _op.equivalent(_called, "the output is of type int64")
+    for _called in ("index_in_8_bits", "rows_left_over_by_four_threads"):
+        _op.equivalent(_called, *_8_BITS, "11 uint8")
+    _op.equivalent("not_transposed_back", "it is moved with one element, or is none of the output's")

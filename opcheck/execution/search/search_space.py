@@ -13,7 +13,7 @@ from opcheck import dtypes, model, opset
 from opcheck.dtypes import DTYPES, DType, limits
 from opcheck.engine import Expected, Node, exactly
 from opcheck.engine.mutants import Mutant
-from opcheck.errors import InvalidNode
+from opcheck.errors import InvalidNode, NotSupported
 from opcheck.execution.expected import too_degenerate
 from opcheck.execution.kills import RED, CaseKills, OutputsOrRefusal, right_of, same_outputs
 from opcheck.execution.search.drawing import Candidate, attribute, drawn
@@ -237,12 +237,12 @@ class SearchSpace:
 
 
 def case_of(schema: Schema, dtype: DType, node: Candidate) -> Case | None:
-    """The case of `node`; None where it is refused, and no single change makes it legal."""
+    """The case of `node`; None where no text decides, or no single change makes it legal."""
     arrays = [materialize(spec) for spec in node.inputs]
     if (reason := _refusal(schema.op, arrays, node.attrs)) is None:
         case = _made(schema, dtype, node, model.Computed())
         return replace(case, empty=_says_little(schema.op, arrays, node.attrs))
-    if (legal := _legal(schema, node, arrays)) is None:
+    if not reason or (legal := _legal(schema, node, arrays)) is None:
         return None
     twin = _made(schema, dtype, legal, model.Computed())
     return _made(schema, dtype, node, model.Rejected(reason, replace(twin, id=f"{twin.id}~legal")))
@@ -318,10 +318,13 @@ def _by_an_attribute(schema: Schema, node: Candidate, arrays: Sequence[Array]) -
 
 
 def _refusal(op: OpVersion, arrays: Sequence[Array], attrs: Attrs) -> str | None:
+    """Why a node is refused: "" where no text decides about it, None where it is legal."""
     try:
         exactly(op, arrays, attrs)
     except InvalidNode as error:
         return str(error).removeprefix(f"{op}: ")
+    except NotSupported:
+        return ""
     return None
 
 

@@ -1,16 +1,23 @@
-"""docs/case-files.md is what its generator makes, and leaves nothing of the schema out."""
+"""docs/case-files.md is what its generator makes, and leaves nothing of the schema out.
+
+So is docs/operators.md, the table of operators.
+"""
 
 import json
 import re
 
-from docs import case_files
+import pytest
+
+from docs import case_files, operators
 from opcheck.suite.fields import json_schema
 
 PAGE = case_files.PAGE.read_text(encoding="utf-8")
 
 
-def test_the_page_is_up_to_date():
-    assert case_files.text() == PAGE, "write it with: python docs/case_files.py"
+@pytest.mark.parametrize("made", [case_files, operators])
+def test_the_page_is_up_to_date(made):
+    there = made.PAGE.read_text(encoding="utf-8")
+    assert made.text() == there, f"write it with: python {made.__name__.replace('.', '/')}.py"
 
 
 def test_every_field_of_the_schema_is_on_it():

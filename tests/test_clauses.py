@@ -57,16 +57,19 @@ def test_no_sentence_of_directml_is_lost():
 
 
 def unknown_names(pages: Pages, domain: str, name: str) -> set[str]:
-    """The names of cases that no version on whose page they stand has."""
-    known = defaultdict(set)
+    """The names of cases that no version on whose page they stand has, nor a sibling's."""
+    known, siblings = defaultdict(set), set[str]()
     for case in CASES:
         if (case.op.domain, case.op.name) == (domain, name):
             known[case.op.since] |= {case.name, f"{case.name}#{case.row}"}
+        elif case.op.name in pages.ops:
+            siblings |= {case.name, f"{case.name}#{case.row}"}
     unknown, found = set(), set()
     for since, page in pages.versions.items():
         for sentence in page:
             for label in sentence.cases:
-                (found if label in known[since] else unknown).add(f"{sentence.source}: {label}")
+                there = label in known[since] or label in siblings
+                (found if there else unknown).add(f"{sentence.source}: {label}")
     return unknown - found
 
 

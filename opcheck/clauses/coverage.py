@@ -14,7 +14,15 @@ from opcheck import opset
 from opcheck.clauses.pages import Sentence, cited, page, quotation
 from opcheck.errors import CaseFileError, Problem, did_you_mean
 from opcheck.model import Case, OpVersion, OutputSpec, Rejected, Source, TensorSpec
-from opcheck.reading import Mark, Problems, quoted, read_file, shipped_folder, validation
+from opcheck.reading import (
+    Mark,
+    Problems,
+    operators_in,
+    quoted,
+    read_file,
+    shipped_folder,
+    validation,
+)
 
 #: The name of a case, or of one of its rows.
 CaseName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*(#[A-Za-z0-9_.+-]+)?$")]
@@ -24,13 +32,15 @@ class SentenceEntry(validation.Fields):
     """A file's entry on a sentence, or on all from there `through` another.
 
     Each is named by its beginning or by a part of it that no other sentence of the `part` has, or
-    of the page. Without `versions` it is that of each version. `text` is one that no package has.
+    of the page. Without `versions` it is that of each version, and without `op` of each operator
+    of the file that has it. `text` is one that no package has.
     """
 
     sentence: str = ""
     through: str = ""
     text: str = ""
     part: str = ""
+    op: validation.Operators | None = None
     versions: Sequence[int] = ()
     cases: Sequence[CaseName] = ()
     nothing: str | None = Field(default=None, min_length=1)
@@ -50,7 +60,7 @@ class SentenceEntry(validation.Fields):
 class PagesFields(validation.Fields):
     """A file of `clauses/`; `page` is the link of pages whose text no package has."""
 
-    op: str = Field(min_length=1)
+    op: validation.Operators
     domain: str = ""
     page: str | None = Field(default=None, pattern="^https://")
     sentences: list[SentenceEntry] = Field(min_length=1)
@@ -64,9 +74,9 @@ class Pages:
     versions: Mapping[int, tuple[Sentence, ...]]
     #: Entries without a sentence: a release of onnx may word it differently.
     problems: tuple[Problem, ...] = ()
-    op: str = ""
+    #: The operators of the `file`, and names of their cases in it, by place.
+    ops: tuple[str, ...] = ()
     file: str = ""
-    #: Names of cases in the `file` about `op`, by place.
     names: Mapping[Mark, str] = field(default_factory=dict)
 
 
@@ -75,25 +85,26 @@ def pages_of(domain: str, op: str) -> Pages | None:
     """The pages of an operator with the entries of its file alone; None where there is no text."""
     family = {"": "onnx", "com.microsoft.dml": "dml"}.get(domain, domain)
     for file in (shipped_folder("_clauses", "clauses") / family).glob("*.yaml"):
-        if file.stem.replace("_", "") == op.replace("_", "").lower():
-            return shipped_pages(file)
+        if op in operators_in(file):
+            return shipped_pages(file, op)
     pages = _bare(domain, op)
     return pages if pages.versions else None
 
 
 def check_files(cases: Iterable[Case], shipped: Callable[[str], Iterable[Case]]) -> None:
     """Raise CaseFileError: files of no operator; names of no `shipped` case, for ops of `cases`."""
-    problems, ops = Problems(), {case.op.name for case in cases}
+    problems, asked = Problems(), {case.op.name for case in cases}
     for path in sorted(shipped_folder("_clauses", "clauses").rglob("*.yaml")):
         try:
             pages = shipped_pages(path)
-            names = pages.names if pages.op in ops else {}
-            mine = [case for case in shipped(pages.op) if case.op.name == pages.op] if names else []
+            ops = ", ".join(pages.ops)
+            names = {} if asked.isdisjoint(pages.ops) else pages.names
+            mine = [c for op in pages.ops for c in shipped(op) if c.op.name == op] if names else []
             rows = {f"{case.name}#{case.row}" for case in mine if case.row is not None}
             known = sorted(rows | {case.name for case in mine})
             for mark, name in names.items():
                 if name not in known:
-                    message = f"cases: {pages.op} has no case {quoted(name)}"
+                    message = f"cases: {ops} has no case {quoted(name)}"
                     problems.add(pages.file, mark, message, did_you_mean(name, known))
         except CaseFileError as error:
             problems += error.problems
@@ -116,30 +127,38 @@ def _bare(domain: str, op: str) -> Pages:
 
 
 @cache
-def shipped_pages(path: Path) -> Pages:
-    """The pages that a file of `clauses` is about, read once; raises CaseFileError."""
-    return load_pages(path, f"clauses/{path.parent.name}/{path.name}")
+def shipped_pages(path: Path, op: str = "") -> Pages:
+    """The pages of `op` with what its file of `clauses` says, read once; raises CaseFileError."""
+    return load_pages(path, f"clauses/{path.parent.name}/{path.name}", op)
 
 
-def load_pages(path: Path, file: str) -> Pages:
-    """The pages that a file, in messages called `file`, is about; raises CaseFileError."""
+def load_pages(path: Path, file: str, op: str = "") -> Pages:
+    """The pages of `op`, or the first operator of a file, in messages called `file`.
+
+    Raises CaseFileError.
+    """
     problems = Problems()
     node = read_file(path, problems)
     keys = {"sentences": validation.aliases(SentenceEntry)}
     fields = node and validation.check(PagesFields, node, file, problems, keys)[0]
     if not (node and fields):
         raise CaseFileError(problems)
-    bare = _bare(fields.domain, fields.op)
+    for number, name in enumerate(fields.op):
+        if not opset.versions(fields.domain, name):
+            hint = did_you_mean(name, opset.operators(fields.domain))
+            mark = node.at(["op", number])
+            problems.add(file, mark, f"op: there is no {quoted(name)}", hint)
+    problems.raise_if_any()
+    op = op or fields.op[0]
+    bare = _bare(fields.domain, op)
     texts = {} if fields.page else bare.versions
-    pages = {v: [*texts.get(v, ())] for v in opset.versions(fields.domain, fields.op)}
-    if not pages:
-        hint = did_you_mean(fields.op, opset.operators(fields.domain))
-        problems.add(file, node.at(["op"]), f"op: there is no {quoted(fields.op)}", hint)
-        raise CaseFileError(problems)
+    pages = {v: [*texts.get(v, ())] for v in opset.versions(fields.domain, op)}
     labels: dict[Mark, str] = {}
     for n, entry in enumerate(fields.sentences):
         mark = node.at(("sentences", n))
         labels |= {node.at(("sentences", n, "cases", i)): c for i, c in enumerate(entry.cases)}
+        if op not in (entry.op or fields.op):
+            continue
         stated: dict[str, Any] = {"cases": tuple(entry.cases), "nothing": entry.nothing}
         stated |= {"ruling": entry.ruling, "source": Source(file, mark.line, mark.column)}
         wrong, missing, hint = [], [], None
@@ -151,20 +170,28 @@ def load_pages(path: Path, file: str) -> Pages:
                 sentences.append(Sentence(entry.text, entry.part, **stated))
             elif unclear or again:
                 why = f"{again[0]} is about it too" if again else "it has several such sentences"
-                wrong.append(f"{fields.op}-{since}: {why}")
+                wrong.append(f"{op}-{since}: {why}")
             elif not places:
                 missing.append(since)
                 starts = (sentence.text[: len(entry.sentence)] for sentence in sentences)
                 hint = hint or did_you_mean(entry.sentence, starts)
             for at in places:
                 sentences[at] = replace(sentences[at], **stated)
-        if missing and (entry.versions or len(missing) == len(pages)):
+        others = [other for other in entry.op or fields.op if other != op]
+        if (entry.versions or len(missing) == len(pages)) and missing:
             names = ", ".join(map(str, missing))
-            wrong.append(f"{fields.op}-{names}: there is no such sentence")
+            if not any(_has(entry, fields.domain, other) for other in others):
+                wrong.append(f"{op}-{names}: there is no such sentence")
         for message in wrong:
             problems.add(file, mark, f"{quoted(entry.sentence or entry.text)}: {message}", hint)
     done = {since: tuple(sentences) for since, sentences in pages.items()}
-    return Pages(fields.page or bare.link, done, tuple(problems), fields.op, file, labels)
+    return Pages(fields.page or bare.link, done, tuple(problems), tuple(fields.op), file, labels)
+
+
+def _has(entry: SentenceEntry, domain: str, op: str) -> bool:
+    """Return True if an operator has the sentence of an entry in one of the versions it names."""
+    pages = _bare(domain, op).versions
+    return any(_places(entry, pages.get(since, ()))[0] for since in entry.versions or pages)
 
 
 def _places(entry: SentenceEntry, page: Sequence[Sentence]) -> tuple[Sequence[int], bool]:

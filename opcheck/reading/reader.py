@@ -513,3 +513,12 @@ def shipped_folder(installed: str, checkout: str) -> Path:
     package = Path(opcheck.__file__).parent
     inside = package / installed
     return inside if inside.is_dir() else package.parent / checkout
+
+
+_OPERATORS: Final = re.compile(r"^op: *(?:\[([^]]+)\]|(\S+))", re.MULTILINE)
+
+
+def operators_in(shipped: Path) -> list[str]:
+    """The operators that a shipped file says it is of; the rest of it is not looked at."""
+    found = _OPERATORS.search(shipped.read_text("utf-8"))
+    return (found[1] or found[2]).replace(",", " ").split() if found else []

@@ -3,12 +3,19 @@
 import re
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, Final, TypeAlias, TypeVar
+from typing import Annotated, Any, Final, TypeAlias, TypeVar
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+    WithJsonSchema,
+)
 
 from opcheck.errors import did_you_mean
-from opcheck.reading.nodes import FileNode, Problems, quoted
+from opcheck.reading.nodes import FileNode, Mark, Problems, quoted
 
 Model = TypeVar("Model", bound=BaseModel)
 Location: TypeAlias = tuple[str | int, ...]
@@ -39,6 +46,22 @@ class Fields(BaseModel):
     """Base of all file formats: no unknown keys, no silent conversions."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+Operators: TypeAlias = Annotated[
+    list[Annotated[str, Field(min_length=1)]],
+    BeforeValidator(lambda value: [value] if isinstance(value, str) else value),
+    Field(min_length=1),
+    WithJsonSchema(
+        {
+            "description": "An operator, or a list of them.",
+            "anyOf": [
+                {"type": "string", "minLength": 1},
+                {"type": "array", "minItems": 1, "items": {"type": "string", "minLength": 1}},
+            ],
+        }
+    ),
+]
 
 
 def check(
@@ -145,3 +168,9 @@ def _spelt(path: Location) -> str:
     plain = [key if re.fullmatch(r"[\w.-]{1,60}", key) else quoted(key) for key in keys]
     item = "an item of " if path and isinstance(path[-1], int) else ""
     return f"{item}{'.'.join(plain)}: " if plain else ""
+
+
+def operators_of(node: FileNode) -> dict[str, Mark]:
+    """The operators that an `op` names, and where."""
+    items = node.items if isinstance(node.value, tuple) else (node,)
+    return {str(item.value): item.mark for item in items}

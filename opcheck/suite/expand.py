@@ -15,7 +15,7 @@ from opcheck import opset
 from opcheck.dtypes import DTYPES
 from opcheck.errors import UsageError
 from opcheck.reading import FileNode, Mark, Problems, quoted, read_text
-from opcheck.reading.validation import shown
+from opcheck.reading.validation import operators_of, shown
 from opcheck.suite.fields import PATHS_ARE, FieldPath, Omitted, overlay, parse_path, put, states
 
 #: The values of a matrix, by the paths into the case that take them.
@@ -256,12 +256,6 @@ class Expansion:
         if (mark, message) not in self.file.reported:
             self.file.reported.add((mark, message))
             self.problems.add(self.file.name, mark, message, hint)
-
-
-def operators_of(node: FileNode) -> dict[str, Mark]:
-    """The operators that an `op` names, and where."""
-    items = node.items if isinstance(node.value, tuple) else (node,)
-    return {str(item.value): item.mark for item in items}
 
 
 def spell(node: FileNode) -> str:

@@ -349,26 +349,10 @@ MatrixField: TypeAlias = Annotated[
 ]
 
 
-OperatorsField: TypeAlias = Annotated[
-    list[Annotated[str, Field(min_length=1)]],
-    BeforeValidator(lambda value: [value] if isinstance(value, str) else value),
-    Field(min_length=1),
-    WithJsonSchema(
-        {
-            "description": "An operator, or a list of them.",
-            "anyOf": [
-                {"type": "string", "minLength": 1},
-                {"type": "array", "minItems": 1, "items": {"type": "string", "minLength": 1}},
-            ],
-        }
-    ),
-]
-
-
 class RowFields(CaseFields):
     """A partial case, laid over its base; of some of the file's operators where `op` says so."""
 
-    op: OperatorsField | None = None
+    op: validation.Operators | None = None
 
     label: Annotated[Any, WithJsonSchema({"type": ["string", "integer"]})] = _optional(
         "In the id; the row's number by default."
@@ -378,7 +362,7 @@ class RowFields(CaseFields):
 class CaseEntry(CaseFields):
     """A case: a base, its rows and its matrix; `op` as in a row."""
 
-    op: OperatorsField | None = None
+    op: validation.Operators | None = None
 
     name: str = Field(pattern="^[a-z][a-z0-9_]*$", description="The behaviour, in snake_case.")
     matrix: MatrixField | None = None
@@ -394,7 +378,7 @@ class BenchEntry(CaseEntry):
 class HeadFields(CaseFields):
     """A case file whose entries are looked at one by one."""
 
-    op: OperatorsField
+    op: validation.Operators
     domain: str = Field("", description="The operator's domain; \"\" is ONNX's own.")
     matrix: MatrixField | None = None
     cases: list[Any] = Field([], min_length=1)

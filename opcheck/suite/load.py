@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -16,8 +15,17 @@ from typing import TYPE_CHECKING, TypeAlias
 from opcheck import opset
 from opcheck.errors import UsageError, did_you_mean
 from opcheck.model import Case, Source
-from opcheck.reading import FileNode, Mark, Problems, quoted, read_file, shipped_folder
-from opcheck.suite.expand import CaseFile, Concrete, Expansion, operators_of
+from opcheck.reading import (
+    FileNode,
+    Mark,
+    Problems,
+    operators_in,
+    quoted,
+    read_file,
+    shipped_folder,
+)
+from opcheck.reading.validation import operators_of
+from opcheck.suite.expand import CaseFile, Concrete, Expansion
 from opcheck.suite.fields import BenchEntry, CaseEntry, HeadFields, validate
 from opcheck.suite.resolve import resolve
 
@@ -32,8 +40,6 @@ _LISTS: Mapping[str, type[CaseEntry]] = {"cases": CaseEntry, "bench": BenchEntry
 NODE_TESTS = "onnx-node"
 _PREFIX = "test_"
 _MODEL = ".onnx"
-#: Where a shipped file states its operators.
-_OPERATORS = re.compile(r"^op: *(?:\[([^]]+)\]|(\S+))", re.MULTILINE)
 #: The shipped cases of some operators, cached: ledgers and golden files need all of them again.
 _shipped = cache(lambda ops: _load((), ops))
 #: No more of models and their inputs is held at once, in bytes.
@@ -84,9 +90,8 @@ def _about(ops: Collection[str]) -> Sequence[Path]:
     """The shipped files of these operators, or all where one of them has none."""
     files: dict[str, list[Path]] = {}
     for file in _in_folder(shipped_suites(), Problems()) if ops else ():
-        if found := _OPERATORS.search(file.read_text("utf-8")):
-            for op in (found[1] or found[2]).lower().replace(",", " ").split():
-                files.setdefault(op, []).append(file)
+        for op in operators_in(file):
+            files.setdefault(op.lower(), []).append(file)
     names = {op.lower() for op in ops}
     if not names or names - files.keys():
         return [shipped_suites()]

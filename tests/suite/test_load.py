@@ -349,6 +349,35 @@ def test_the_mistakes_of_all_files_are_told_in_one_go(tmp_path: Path) -> None:
     assert files == [str(tmp_path / f"{name}.yaml") for name in "aabde"]
 
 
+FAMILY = """\
+op: [Neg, Abs, Floor]
+matrix: {opset: [13]}
+dtype: float32
+cases:
+- name: by_hand
+  op: [Neg, Abs]
+  inputs: {X: [1, -2]}
+  rows: [{op: Neg, expect: {Y: [-1, 2]}}, {op: Abs, expect: {Y: [1, 2]}}]
+- {name: zeros, inputs: {X: [0]}}
+"""
+
+
+def test_cases_and_rows_of_a_file_are_of_all_its_operators_or_of_some(tmp_path: Path) -> None:
+    file = tmp_path / "family.yaml"
+    file.write_text(FAMILY, encoding="utf-8")
+    assert [case.id.replace("@opset=13", "") for case in load([file])] == [
+        "Neg/by_hand#1", "Neg/zeros", "Abs/by_hand#2", "Abs/zeros", "Floor/zeros",
+    ]  # fmt: skip
+    text = FAMILY.replace("op: Neg,", "op: Ngg,").replace("  op: [Neg, Abs]\n", "")
+    file.write_text(text.replace("X: [0]", "X: [0], Y: 1"), encoding="utf-8")
+    assert refused(file) == [
+        f"{file}:7:15: 'Ngg' is no operator of this file (did you mean 'Neg'?)",
+        f"{file}:8:34: 'Y' is no input of Neg-13 (has: X)",
+    ]
+    file.write_text(FAMILY.replace("zeros,", "zeros, op: Abs,"), encoding="utf-8")
+    assert refused(file) == [f"{file}:1:16: no case of this file is of 'Floor'"]
+
+
 def test_a_mistake_of_the_file_is_not_told_for_each_of_its_cases(problems: ProblemsOf) -> None:
     text = "op: Hardmax\ndtype: flot32\nopset: x\nattrs: {axis: 0}\ncases:\n"
     text += "".join(f"- {{name: a{k}, inputs: {{input: [1, 2]}}}}\n" for k in range(20))

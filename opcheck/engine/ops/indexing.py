@@ -260,21 +260,22 @@ def non_zero(X):
 COMPRESS = operator("Compress", exact=True)
 
 
-@COMPRESS.formula(9)
-def compress_9(input, condition, *, axis):
-    place = None if axis is None else from_the_front(axis, input.ndim)
-    return compress(input, condition, axis=place)
+def _counting_axes(counted):
+    def compress(input, condition, *, axis):
+        if not input.ndim or condition.ndim != 1:
+            raise InvalidNode(f"ranks {input.ndim} and {condition.ndim}; allowed: 1 or more, and 1")
+        x = xp.reshape(input, (-1,)) if axis is None else input
+        place = 0 if axis is None else counted(axis, x.ndim)
+        if condition[x.shape[place] :].any():
+            raise NotSupported(f"{len(condition)} conditions for {x.shape[place]} elements")
+        return xp.take(x, np.flatnonzero(condition), axis=place)
+
+    return compress
 
 
-@COMPRESS.formula(11, 28)
-def compress(input, condition, *, axis):
-    if not input.ndim or condition.ndim != 1:
-        raise InvalidNode(f"ranks {input.ndim} and {condition.ndim}; allowed: 1 or more, and 1")
-    x, axis = (xp.reshape(input, (-1,)), 0) if axis is None else (input, axis)
-    axis = from_either_end(axis, x.ndim)
-    if condition[x.shape[axis] :].any():
-        raise NotSupported(f"{len(condition)} conditions for {x.shape[axis]} elements")
-    return xp.take(x, np.flatnonzero(condition), axis=axis)
+COMPRESS.formula(9)(_counting_axes(from_the_front))
+COMPRESS.formula(11, 28)(_counting_axes(from_either_end))
+COMPRESS.equivalent("version_11_always", "version 9 says nothing of negative axes", "9")
 
 
 UNIQUE = operator("Unique", exact=True)

@@ -257,6 +257,22 @@ def non_zero(X):
     return np.argwhere(xp.not_equal(X, xp.zeros_like(X))).T.astype(np.int64)
 
 
+for _why, _names in {
+    "the output has two axes": """always_a_matrix axes_of_rank_5_exchanged channels_last
+        vector_becomes_a_row written_channels_last""",
+    "the output is of type int64": "output_as_int64 zeros_are_nan zeros_are_tiny",
+    "what is not zero stays so": """complex_conjugated complex_parts_exchanged infinities_clamped
+        input_in_tf32 input_in_the_range_of_float16 integers_through_float32
+        integers_through_float64 minus_infinity_taken_for_minus_1e4
+        minus_infinity_taken_for_minus_1e9 minus_infinity_taken_for_nan""",
+}.items():
+    for _called in _names.split():
+        NON_ZERO.equivalent(_called, _why)
+NON_ZERO.equivalent("input_in_bfloat16", "what is not zero stays so", "float16")
+for _called in ("invalid_is_copied", "invalid_is_zero"):
+    NON_ZERO.equivalent(_called, "nothing that is of its form is invalid", "13")
+
+
 COMPRESS = operator("Compress", exact=True)
 
 

@@ -251,10 +251,9 @@ NON_ZERO = operator("NonZero", exact=True)
 
 @NON_ZERO.formula(9, 13)
 def non_zero(X):
-    """Of a scalar the output has no rows."""
-    if X.dtype == object:
-        raise NotSupported("nothing is said of texts")
-    return np.argwhere(xp.not_equal(X, xp.zeros_like(X))).T.astype(np.int64)
+    """Of a scalar the output has no rows. Of texts the empty one is zero, as in numpy.nonzero."""
+    zeros = np.full(X.shape, "", object) if X.dtype == object else xp.zeros_like(X)
+    return np.argwhere(xp.not_equal(X, zeros)).T.astype(np.int64)
 
 
 for _why, _names in {
@@ -264,7 +263,8 @@ for _why, _names in {
     "what is not zero stays so": """complex_conjugated complex_parts_exchanged infinities_clamped
         input_in_tf32 input_in_the_range_of_float16 integers_through_float32
         integers_through_float64 minus_infinity_taken_for_minus_1e4
-        minus_infinity_taken_for_minus_1e9 minus_infinity_taken_for_nan""",
+        minus_infinity_taken_for_minus_1e9 minus_infinity_taken_for_nan texts_cut_to_64_bytes
+        texts_in_lower_case""",
 }.items():
     for _called in _names.split():
         NON_ZERO.equivalent(_called, _why)

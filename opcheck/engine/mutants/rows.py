@@ -211,8 +211,12 @@ _first = methodcaller("argmax", axis=1)
 
 def _argmax(change: RowChange) -> FaultFunction:
     """Places in a row, -1 for a row without one; float64 is compared fast, and has infinities."""
-    return _along(_first, lambda right, m: change(
-        right, m if m.dtype in (np.int64, np.uint64) else m.astype(np.float64, copy=False)))  # fmt: skip
+
+    def changed(right: RowFunction, m: Matrix) -> Any:
+        exact = m.dtype in (np.int64, np.uint64)
+        return change(right, m if exact else m.astype(np.float64, copy=False))
+
+    return _along(_first, changed)
 
 
 PLACES: tuple[Mutant, ...] = faults(

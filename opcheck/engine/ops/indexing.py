@@ -381,4 +381,4 @@ for _name, _choose in (("ArgMax", xp.argmax), ("ArgMin", xp.argmin)):
         _op.equivalent(_called, "the output is of type int64")
     for _called in ("index_in_8_bits", "rows_left_over_by_four_threads"):
         _op.equivalent(_called, *_8_BITS, "11 uint8")
-    _op.equivalent("not_transposed_back", "it is moved with one element, or is none of the output's")
+    _op.equivalent("not_transposed_back", "an axis of one element, or none, is moved")

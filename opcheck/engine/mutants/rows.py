@@ -29,6 +29,8 @@ RowChange: TypeAlias = Callable[[RowFunction, Matrix], Any]
 #: Elements of blocks and lanes, down to a pair, and of the vectors that leave a tail.
 GROUPS = (256, 128, 64, 32, 16, 8, 4, 2)
 TAILS = (128, 32, 16, 8, 4, 2)
+#: Types that have numbers below 0.
+BELOW_0 = (*FLOATS, *SIGNED)
 LOWEST = float(np.finfo(np.float32).min)
 
 
@@ -209,40 +211,48 @@ _first = methodcaller("argmax", axis=1)
 
 def _argmax(change: RowChange) -> FaultFunction:
     """Places in a row, -1 for a row without one; float64 is compared fast, and has infinities."""
-    return _along(_first, lambda right, m: change(right, m.astype(np.float64, copy=False)))
+
+    def changed(right: RowFunction, m: Matrix) -> Any:
+        exact = m.dtype in (np.int64, np.uint64)
+        return change(right, m if exact else m.astype(np.float64, copy=False))
+
+    return _along(_first, changed)
 
 
 PLACES: tuple[Mutant, ...] = faults(
     "argmax", _argmax,
     ("zeros_apart", "-0 was less than +0",
-     _of(lambda m: m - np.where((m == 0) & np.signbit(m), 5e-324, 0.0))),
+     _of(lambda m: m - np.where((m == 0) & np.signbit(m), 5e-324, 0.0)), FLOATS),
     ("infinity_is_nothing", "+inf was taken for -inf",
-     _of(lambda m: np.where(np.isposinf(m), -np.inf, m))),
-    ("softmax_first", "the maximum of the row's softmax was sought", _of(_softmax)),
+     _of(lambda m: np.where(np.isposinf(m), -np.inf, m)), FLOATS),
+    ("softmax_first", "the maximum of the row's softmax was sought", _of(_softmax),
+     (*FLOATS, *SIGNED[2:], *UNSIGNED[2:])),
     ("exponentials", "the exponentials of the elements were compared",
      _of(lambda m: np.exp(m.astype(np.float32)))),
     faulty("argmax", "bits", "the elements were compared by their bits, as integers",
-           _along(_first, _of(lambda m: m.view(f"i{m.dtype.itemsize}").astype(np.float64)))),
-    ("magnitudes", "the magnitudes were compared", _of(np.abs)),
-    ("nan_skipped", "NaN was skipped", _of(_without_nan)),
+           _along(_first, _of(lambda m: m.view(f"i{m.dtype.itemsize}").astype(np.float64))),
+           (*FLOATS, *UNSIGNED)),
+    ("magnitudes", "the magnitudes were compared", _of(np.abs), BELOW_0),
+    ("nan_skipped", "NaN was skipped", _of(_without_nan), FLOATS),
     ("nan_leaves_its_row_empty", "a row with NaN stayed empty, as no element equals its maximum",
-     lambda right, m: np.where(np.isnan(m).any(axis=1), -1, right(m))),
+     lambda right, m: np.where(np.isnan(m).any(axis=1), -1, right(m)), FLOATS),
     ("last_nan", "the last NaN of a row won",
-     lambda right, m: np.where(np.isnan(m).any(axis=1), _last(right, m), right(m))),
+     lambda right, m: np.where(np.isnan(m).any(axis=1), _last(right, m), right(m)), FLOATS),
     ("starts_anew_behind_nan",
      "the maximum started anew behind each NaN, which no number is less than or equal to",
-     _behind_nan),
+     _behind_nan, FLOATS),
     ("nan_leaves_all_rows_empty", "a NaN in one row left every row without a one",
-     lambda right, m: -1 if np.isnan(m).any() else right(m)),
+     lambda right, m: -1 if np.isnan(m).any() else right(m), FLOATS),
     *((f"starts_at_{name}",
        f"the maximum started at {start:g}, so that a row with nothing above stayed empty",
-       partial(_started, start)) for name, start in (
-           ("minus_infinity", -np.inf), ("the_lowest_float32", LOWEST),
-           ("the_lowest_float16", -65504.0), ("minus_1000", -1e3), ("minus_1", -1.0),
-           ("0", 0.0))),
+       partial(_started, start), only) for name, start, only in (
+           ("minus_infinity", -np.inf, FLOATS), ("the_lowest_float32", LOWEST, FLOATS),
+           ("the_lowest_float16", -65504.0, (*FLOATS, "int32", "int64")),
+           ("minus_1000", -1e3, (*FLOATS, *SIGNED[1:])), ("minus_1", -1.0, BELOW_0),
+           ("0", 0.0, None))),
     ("starts_at_0_and_index_0",
      "the maximum started at 0 with index 0, so that the first element of a negative row won",
-     lambda right, m: np.maximum(_started(0.0, right, m), 0)),
+     lambda right, m: np.maximum(_started(0.0, right, m), 0), BELOW_0),
     ("starts_at_the_lowest_float32_and_index_0",
      "the maximum started at -3.40282e+38 with index 0, so that the first element won where "
      "all are lower", lambda right, m: np.maximum(_started(LOWEST, right, m), 0), LONG),
@@ -270,14 +280,14 @@ PLACES: tuple[Mutant, ...] = faults(
     *((f"lowest_of_{width}_lanes",
        f"each of {width} lanes had its first maximum, of which the lowest lane's won",
        _in_order(partial(lambda width, at: at % width, width))) for width in GROUPS),
-    *((f"row_tail_of_{width}_{name}", text, change)
-      for width in TAILS for name, text, change in (
+    *((f"row_tail_of_{width}_{name}", text, change, *only)
+      for width in TAILS for name, text, change, *only in (
           ("ignored",
            f"what is left of a row after the last whole vector of {width} was not looked at",
            _of_first(whole_vectors(width))),
           ("zero", f"rows were filled up to whole vectors of {width} with zeros, which won",
            partial(lambda width, right, m: np.where(
-               (m.shape[1] % width > 0) & (_top(m) < 0), -1, right(m)), width)))),
+               (m.shape[1] % width > 0) & (_top(m) < 0), -1, right(m)), width), BELOW_0))),
     *((f"row_stops_at_{stop}", f"only the first {stop} elements of a row were looked at",
        _of_first(partial(min, stop))) for stop in (1024, 256)),
     *((f"argmax_in_{bits}_bits", f"the place of the maximum in its row had {bits} bits",

@@ -251,30 +251,47 @@ NON_ZERO = operator("NonZero", exact=True)
 
 @NON_ZERO.formula(9, 13)
 def non_zero(X):
-    """Of a scalar the output has no rows."""
-    if X.dtype == object:
-        raise NotSupported("nothing is said of texts")
-    return np.argwhere(xp.not_equal(X, xp.zeros_like(X))).T.astype(np.int64)
+    """Of a scalar the output has no rows. Of texts the empty one is zero, as in numpy.nonzero."""
+    zeros = np.full(X.shape, "", object) if X.dtype == object else xp.zeros_like(X)
+    return np.argwhere(xp.not_equal(X, zeros)).T.astype(np.int64)
+
+
+for _why, _names in {
+    "the output has two axes": """always_a_matrix axes_of_rank_5_exchanged channels_last
+        vector_becomes_a_row written_channels_last""",
+    "the output is of type int64": "output_as_int64 zeros_are_nan zeros_are_tiny",
+    "what is not zero stays so": """complex_conjugated complex_parts_exchanged infinities_clamped
+        input_in_tf32 input_in_the_range_of_float16 integers_through_float32
+        integers_through_float64 minus_infinity_taken_for_minus_1e4
+        minus_infinity_taken_for_minus_1e9 minus_infinity_taken_for_nan texts_cut_to_64_bytes
+        texts_in_lower_case""",
+}.items():
+    for _called in _names.split():
+        NON_ZERO.equivalent(_called, _why)
+NON_ZERO.equivalent("input_in_bfloat16", "what is not zero stays so", "float16")
+for _called in ("invalid_is_copied", "invalid_is_zero"):
+    NON_ZERO.equivalent(_called, "nothing that is of its form is invalid", "13")
 
 
 COMPRESS = operator("Compress", exact=True)
 
 
-@COMPRESS.formula(9)
-def compress_9(input, condition, *, axis):
-    place = None if axis is None else from_the_front(axis, input.ndim)
-    return compress(input, condition, axis=place)
+def _counting_axes(counted):
+    def compress(input, condition, *, axis):
+        if not input.ndim or condition.ndim != 1:
+            raise InvalidNode(f"ranks {input.ndim} and {condition.ndim}; allowed: 1 or more, and 1")
+        x = xp.reshape(input, (-1,)) if axis is None else input
+        place = 0 if axis is None else counted(axis, x.ndim)
+        if condition[x.shape[place] :].any():
+            raise NotSupported(f"{len(condition)} conditions for {x.shape[place]} elements")
+        return xp.take(x, np.flatnonzero(condition), axis=place)
+
+    return compress
 
 
-@COMPRESS.formula(11, 28)
-def compress(input, condition, *, axis):
-    if not input.ndim or condition.ndim != 1:
-        raise InvalidNode(f"ranks {input.ndim} and {condition.ndim}; allowed: 1 or more, and 1")
-    x, axis = (xp.reshape(input, (-1,)), 0) if axis is None else (input, axis)
-    axis = from_either_end(axis, x.ndim)
-    if condition[x.shape[axis] :].any():
-        raise NotSupported(f"{len(condition)} conditions for {x.shape[axis]} elements")
-    return xp.take(x, np.flatnonzero(condition), axis=axis)
+COMPRESS.formula(9)(_counting_axes(from_the_front))
+COMPRESS.formula(11, 28)(_counting_axes(from_either_end))
+COMPRESS.equivalent("version_11_always", "version 9 says nothing of negative axes", "9")
 
 
 UNIQUE = operator("Unique", exact=True)
@@ -300,33 +317,68 @@ def unique(X, *, axis, sorted):
 
 
 def _arg(choose):
-    def before_12(data, *, axis, keepdims):
-        place = from_either_end(axis, data.ndim)
-        found = formula(data, axis=place, keepdims=1)
-        x = bare(data)
-        if ((x == np.take_along_axis(x, bare(found), place)).sum(axis=place) > 1).any():
+    def along(data, axis, keepdims, last=0):
+        if not data.shape[axis]:
+            raise NotSupported("nothing is said of an empty axis")
+        if not {keepdims, last} <= {0, 1}:
+            raise NotSupported("nothing is said of flags other than 0 and 1")
+        _check_no_nan(data)
+        x = xp.flip(data, axis=axis) if last else data
+        place = choose(x, axis=axis, keepdims=bool(keepdims))
+        return data.shape[axis] - 1 - place if last else place
+
+    def before_12(data, axis, keepdims):
+        found, x = along(data, axis, keepdims), bare(data)
+        end = (np.max if choose is xp.argmax else np.min)(x, axis=axis, keepdims=True)
+        if ((x == end).sum(axis=axis) > 1).any():
             raise NotSupported("nothing is said of which of equal elements is meant")
-        return formula(data, axis=place, keepdims=keepdims)
+        return found
 
     def version_1(data, *, axis, keepdims):
-        return before_12(data, axis=from_the_front(axis, data.ndim), keepdims=keepdims)
+        return before_12(data, from_the_front(axis, data.ndim), keepdims)
 
     def version_11(data, *, axis, keepdims):
         if not data.size:
             raise InvalidNode("the input is empty")
-        return before_12(data, axis=axis, keepdims=keepdims)
+        return before_12(data, from_either_end(axis, data.ndim), keepdims)
 
-    def formula(data, *, axis, keepdims, select_last_index=0):
-        axis = from_either_end(axis, data.ndim)
-        if not data.shape[axis]:
-            raise NotSupported("nothing is said of an empty axis")
-        _check_no_nan(data)
-        x = xp.flip(data, axis=axis) if select_last_index else data
-        place = choose(x, axis=axis, keepdims=bool(keepdims))
-        return data.shape[axis] - 1 - place if select_last_index else place
+    def formula(data, *, axis, keepdims, select_last_index):
+        return along(data, from_either_end(axis, data.ndim), keepdims, select_last_index)
 
     return {1: version_1, 11: version_11, 12: formula, 13: formula}
 
 
+_OF_TIES = """
+last_of_ties no_one_if_tied later_half last_of_ties_beyond_four_axes last_of_ties_of_up_to_32
+last_of_ties_of_33_to_1024 last_of_ties_of_more_than_1024 later_block_of_1024 lowest_of_2_lanes
+zeros_apart
+""".split()
+_OF_TIES += [
+    name.format(1 << n) for n in range(2, 9)
+    for name in ("last_of_ties_{}_apart", "later_block_of_{}", "lowest_of_{}_lanes")
+]  # fmt: skip
+_OF_NAN = """
+last_nan nan_leaves_all_rows_empty nan_leaves_its_row_empty nan_skipped starts_anew_behind_nan
+""".split()
+_FLAGS = """
+keepdims_in_32_bits select_last_index_in_32_bits invalid_keepdims_is_0_or_1
+invalid_select_last_index_is_0_or_1
+""".split()
+_8_BITS = "no case can state as many rows of 8 bits without ties", "1 int8", "1 uint8", "11 int8"
+
 for _name, _choose in (("ArgMax", xp.argmax), ("ArgMin", xp.argmin)):
-    operator(_name, exact=True).formula(by=_arg)(_choose)
+    _op = operator(_name, exact=True)
+    _op.formula(by=_arg)(_choose)
+    for _called in ("nan_taken_for_zero", "refuses_nan", *(_OF_NAN if _name == "ArgMax" else ())):
+        _op.equivalent(_called, "the text says nothing of NaN")
+    for _called in _OF_TIES if _name == "ArgMax" else ():
+        _op.equivalent(_called, "the text does not say which of equal elements is meant", "1", "11")
+    for _called in _FLAGS:
+        _op.equivalent(_called, "the text says nothing of values other than 0 and 1")
+    for _called in ("empty_becomes_one", "refuses_empty", "axis_of_empty_tensor_unchecked"):
+        _op.equivalent(_called, "an empty input is refused", "11")
+    for _called in ("zeros_are_nan", "zeros_are_tiny", "output_as_int64"):
+        _op.equivalent(_called, "the output is of type int64")
+    for _called in ("index_in_8_bits", "rows_left_over_by_four_threads"):
+        _op.equivalent(_called, *_8_BITS, "11 uint8")
+    _op.equivalent("not_transposed_back", "an axis of one element, or none, is moved")

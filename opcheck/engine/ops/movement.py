@@ -256,12 +256,22 @@ TRILU = operator("Trilu", exact=True)
 def trilu(input, k=None, *, upper):
     if input.ndim < 2:
         raise InvalidNode(f"input of rank {input.ndim}; allowed: 2 or more")
+    if upper not in (0, 1):
+        raise NotSupported(f"nothing is said of upper {upper}, which is a boolean")
     diagonal = 0 if k is None else scalar("k", k)
-    if input.dtype == object:
-        raise NotSupported("other elements are zero, which is no text")
     rows, columns = np.ogrid[: input.shape[-2], : input.shape[-1]]
     kept = columns - rows >= diagonal if upper else columns - rows <= diagonal
+    if input.dtype == object:
+        if not kept.all():
+            raise NotSupported("other elements are zero, which is no text")
+        return input
     return xp.where(kept, input, xp.zeros_like(input))
+
+
+for _called in ("invalid_upper_is_0_or_1", "invalid_attribute_ignored", "upper_in_32_bits"):
+    TRILU.equivalent(_called, "the text calls no value of upper invalid, and names 0 and 1 alone")
+for _called in ("refuses_rank_1", "vector_becomes_a_row"):
+    TRILU.equivalent(_called, "there are no vectors among inputs and outputs")
 
 
 def _blocks(x, blocksize, mode):

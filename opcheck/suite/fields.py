@@ -325,6 +325,7 @@ class CaseFields(Fields):
     )
     rule: Rule | None = _optional("must (default), should or open.")
     level: Level | None = _optional("smoke, core (default) or deep.")
+    core: list[DTypeName] | None = _optional("The dtypes in which level core is meant; else deep.")
     timeout: Timeout | None = _optional("Seconds a backend may take if --timeout allows fewer.")
     clause: Text | None = _optional("The sentence tested, quoted.")
     empty: Text | None = _optional(

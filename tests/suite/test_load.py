@@ -253,7 +253,7 @@ def test_a_file_that_is_no_case_file_is_refused(tmp_path, data, place, message):
         ("op: Hardmax\n»'<tensor>': 3\ncases: [{name: a, opset: 13, dtype: float32, "
          "attrs: {axis: 0}, inputs: {input: 1}}]",
          "unknown key '<tensor>' (known: opset, dtype, attrs, inputs, expect, tolerance, rule, "
-         "level, timeout, clause, empty, op, domain, matrix, cases, bench)"),
+         "level, core, timeout, clause, empty, op, domain, matrix, cases, bench)"),
         ("op: Hardmax\ncases: [{name: a, rows: »[]}]", "rows: must hold at least 1"),
         ("op: Hardmax\ncases: [{name: a, rows: »3}]", "rows: must be a list, got 3"),
         ("op: Hardmax\ncases: [{name: a, rows: [»7]}]",
@@ -264,7 +264,7 @@ def test_a_file_that_is_no_case_file_is_refused(tmp_path, data, place, message):
         ("op: Hardmax\ncases: [{name: a, opset: 13, dtype: float32, inputs: {input: 1}, "
          "attrs: {axis: 0}, rows: [{»matrix: {opset: [1]}}]}]",
          "unknown key 'matrix' (known: opset, dtype, attrs, inputs, expect, tolerance, rule, "
-         "level, timeout, clause, empty, op, label)"),
+         "level, core, timeout, clause, empty, op, label)"),
     ],
 )  # fmt: skip
 def test_one_mistake_is_one_problem_at_its_place(mistake: Mistake, text: str, message: str) -> None:

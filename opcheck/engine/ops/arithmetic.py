@@ -266,7 +266,6 @@ def _declare_many(name, function, exact):
         made.formula(since)(of_equal if since < 8 else of_all)
     made.equivalent("inputs_reversed", "they may come in any order")
     made.equivalent("wrong_where_empty_input", "then the output is empty too")
-    made.equivalent("invalid_attribute_ignored", "its attribute means nothing", "1")
     if not exact:
         made.equivalent(*FLUSHED)
     if name == "Mean":

@@ -1,7 +1,4 @@
-"""docs/case-files.md is what its generator makes, and leaves nothing of the schema out.
-
-So is docs/operators.md, the table of operators.
-"""
+"""docs/case-files.md is what its generator makes, and leaves nothing of the schema out."""
 
 import json
 import re

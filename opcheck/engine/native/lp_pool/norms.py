@@ -186,7 +186,8 @@ def _again(
         exponent = int(np.frexp(largest)[1])
         near_one = np.ldexp(values(x, buffers[0]), -exponent)
         _norms(powers, near_one, part, instead, [*np.empty((4, part.sums.room))])
-        right = wrong & (low <= instead) & (instead <= high)
+        # A rounding upwards must not make infinity of a norm next to the largest number.
+        right = wrong & (low <= instead) & (instead <= min(high, 2.0 ** min(1022, 1022 - exponent)))
         np.ldexp(instead, exponent, out=norms, where=right)
         wrong &= ~right
     places = np.flatnonzero(wrong)

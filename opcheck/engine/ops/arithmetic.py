@@ -9,7 +9,7 @@ from opcheck import opset
 from opcheck.engine import axes
 from opcheck.engine.axes import common_shape, from_the_front
 from opcheck.engine.mutants.types import FLOATS, SIGNED, UNSIGNED
-from opcheck.engine.operators import FLUSHED, find, operator
+from opcheck.engine.operators import FLUSHED, operator
 from opcheck.errors import InvalidNode, NotSupported
 from opcheck.numbers.faulty import bare
 
@@ -55,13 +55,13 @@ def _in_one_type(x, y):
 
 #: Functions of two tensors, and those of them that round nothing.
 PAIRS = {
-    "Add": xp.add, "Sub": xp.subtract, "Mul": xp.multiply, "Div": _divided, "Pow": _power,
+    "Add": xp.add, "Sub": xp.subtract, "Mul": xp.multiply, "Div": _divided,
     "Less": xp.less, "LessOrEqual": xp.less_equal, "Greater": xp.greater,
     "GreaterOrEqual": xp.greater_equal, "Equal": xp.equal,
     "And": xp.logical_and, "Or": xp.logical_or, "Xor": xp.logical_xor,
     "BitwiseAnd": np.bitwise_and, "BitwiseOr": np.bitwise_or, "BitwiseXor": np.bitwise_xor,
 }  # fmt: skip
-EXACT = {*PAIRS} - {"Add", "Sub", "Mul", "Div", "Pow"}
+EXACT = {*PAIRS} - {"Add", "Sub", "Mul", "Div"}
 
 
 def _aligned(a, b, broadcast, axis):
@@ -80,39 +80,6 @@ def _aligned(a, b, broadcast, axis):
     return xp.reshape(b, (*b.shape, *(1 for _ in range(a.ndim - start - b.ndim))))
 
 
-def _declare(name):
-    function, made = PAIRS[name], operator(name, exact=name in EXACT, ignores=("consumed_inputs",))
-    versions = opset.versions("", name)
-
-    def of_pair(A, B):
-        common_shape(A, B)
-        return function(A, B)
-
-    def of_part(A, B, *, broadcast, axis):
-        return function(A, _aligned(A, B, broadcast, axis))
-
-    for since in versions:
-        if name != "Pow":
-            made.formula(since)(of_part if since < 7 else of_pair)
-        elif since >= 7:
-            made.formula(since)(function)
-            made.also_honest("with the exponent in the base's type", since)(_in_one_type)
-    older = [str(one) for one in versions if one < 7 and name != "Pow"]
-    if older:
-        made.equivalent("broadcast_in_32_bits", "the text names 1 and 0 alone", *older)
-        for called in ("rank_0_is_a_vector", "out_of_range_is_no_axis"):
-            made.equivalent(called, "where B has one element, its axis means nothing", *older)
-    if name in ("Add", "Sub", "Mul", "Div"):
-        made.equivalent(*FLUSHED)
-    if name in ("Add", "Mul"):
-        since_7 = [str(one) for one in versions if one >= 7]
-        made.equivalent("inputs_A_and_B_exchanged", "they may be exchanged", *since_7)
-
-
-for _name in PAIRS:
-    _declare(_name)
-
-
 #: Functions that are easily taken for each other, and the opposite of each comparison.
 SIBLINGS = (
     "And Or Xor", "BitwiseAnd BitwiseOr BitwiseXor", "Less LessOrEqual", "Greater GreaterOrEqual",
@@ -124,8 +91,8 @@ OPPOSITES |= {opposite: name for name, opposite in OPPOSITES.items()}
 def _wrong(name):
     """Mutants of what rounds nothing: a name, a text, the function, and its dtypes if not all."""
     right, opposite = PAIRS[name], OPPOSITES.get(name)
-    for others in (group.split() for group in SIBLINGS):
-        for other in {*others} - {name} if name in others else ():
+    for siblings in (group.split() for group in SIBLINGS if name in group.split()):
+        for other in (one for one in siblings if one != name):
             yield f"{other.lower()}_computed", f"{other} was computed", PAIRS[other]
     if name == "Equal":
         yield ("bits_compared", "the bits of floating numbers were compared",
@@ -149,7 +116,10 @@ def _sign_bit(x):
 
 def _by_version(name, function):
     def of_pair(A, B):
-        return function(*axes.broadcast(A, B))
+        if name in EXACT:
+            return function(*axes.broadcast(A, B))
+        common_shape(A, B)
+        return function(A, B)
 
     def of_part(A, B, *, broadcast, axis):
         return function(A, _aligned(A, B, broadcast, axis))
@@ -157,16 +127,31 @@ def _by_version(name, function):
     return {since: of_part if since < 7 else of_pair for since in opset.versions("", name)}
 
 
-for _name in EXACT:
-    _operator = find("", _name)
-    assert _operator
-    _operator.formulas.update(_by_version(_name, PAIRS[_name]))
-    for _called, _text, _function, *_only in _wrong(_name):
-        _made = partial(_by_version, _name)
-        _operator.mutant(_text, name=_called, by=_made, only=_only or None)(_function)
-    if _name not in OPPOSITES:
-        _since_7 = [str(since) for since in _operator.formulas if since >= 7]
-        _operator.equivalent("inputs_A_and_B_exchanged", "they may be exchanged", *_since_7)
+def _declare(name):
+    made = operator(name, exact=name in EXACT, ignores=("consumed_inputs",))
+    made.formula(by=partial(_by_version, name))(PAIRS[name])
+    older, newer = ([str(v) for v in made.formulas if (v < 7) is old] for old in (True, False))
+    if older:
+        made.equivalent("broadcast_in_32_bits", "the text names 1 and 0 alone", *older)
+        for called in ("rank_0_is_a_vector", "out_of_range_is_no_axis"):
+            made.equivalent(called, "where B has one element, its axis means nothing", *older)
+    if name not in EXACT:
+        made.equivalent(*FLUSHED)
+    if name not in ("Sub", "Div", *OPPOSITES):
+        made.equivalent("inputs_A_and_B_exchanged", "they may be exchanged", *newer)
+    for called, text, wrong, *only in _wrong(name) if name in EXACT else ():
+        by = partial(_by_version, name)
+        made.mutant(text, name=called, by=by, only=only or None)(wrong)
+
+
+for _name in PAIRS:
+    _declare(_name)
+
+POW = operator("Pow", ignores=("consumed_inputs",))
+for _since in opset.versions("", "Pow"):
+    if _since >= 7:
+        POW.formula(_since)(_power)
+        POW.also_honest("with the exponent in the base's type", _since)(_in_one_type)
 
 
 MOD = operator("Mod")

@@ -96,7 +96,7 @@ def check_files(cases: Iterable[Case], shipped: Callable[[str], Iterable[Case]])
     problems, asked = Problems(), {case.op.name for case in cases}
     for path in sorted(shipped_folder("_clauses", "clauses").rglob("*.yaml")):
         try:
-            pages = shipped_pages(path)
+            pages = shipped_pages(path, *operators_in(path)[:1])
             ops = ", ".join(pages.ops)
             names = {} if asked.isdisjoint(pages.ops) else pages.names
             mine = [c for op in pages.ops for c in shipped(op) if c.op.name == op] if names else []

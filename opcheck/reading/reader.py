@@ -10,6 +10,7 @@ import re
 import stat
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
@@ -518,7 +519,8 @@ def shipped_folder(installed: str, checkout: str) -> Path:
 _OPERATORS: Final = re.compile(r"^op: *(?:\[([^]]+)\]|(\S+))", re.MULTILINE)
 
 
-def operators_in(shipped: Path) -> list[str]:
+@cache
+def operators_in(shipped: Path) -> tuple[str, ...]:
     """The operators that a shipped file says it is of; the rest of it is not looked at."""
     found = _OPERATORS.search(shipped.read_text("utf-8"))
-    return (found[1] or found[2]).replace(",", " ").split() if found else []
+    return tuple((found[1] or found[2]).replace(",", " ").split()) if found else ()

@@ -179,17 +179,17 @@ def _cases(
             fields, sound, lacks = validate(form, entry, file.name, file.problems)
             _check_operators(file, sound, named)
             reported: set[tuple[Mark, str]] = set()
-            for expansion in expansions:
-                if not fields:
-                    continue
+            for expansion in expansions if fields else ():
+                assert fields
                 concretes = [*expansion.expand(fields.name, sound, lacks)]
                 concretes = [*chain.from_iterable(map(sizes, concretes))] if sizes else concretes
                 opsets = (concrete.node.get("opset") for concrete in concretes)
                 numbers = [node.value for node in opsets if node and isinstance(node.value, int)]
                 of_entry = replace(expansion.file, opsets=frozenset(numbers), reported=reported)
                 cases[part] += filter(None, (resolve(of_entry, one) for one in concretes))
-    for op in () if file.problems else named if not wanted else ():
-        if not any(case.op.name == op for part in cases.values() for case in part):
+    about = {case.op.name for part in cases.values() for case in part}
+    if not (file.problems or wanted):
+        for op in (op for op in named if op not in about):
             file.problems.add(file.name, named[op], f"no case of this file is of {quoted(op)}")
     order = {op: number for number, op in enumerate(named)}
     return {

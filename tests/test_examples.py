@@ -142,7 +142,7 @@ def test_what_is_written_out_by_hand_for_any_operator_is_right(file: Path) -> No
 
 def test_the_engine_gives_the_answers_that_suites_in_preparation_state() -> None:
     cases = [case for case in load([EXAMPLES / "suites"]) if case.level == "smoke"]
-    assert len({case.op.name for case in cases}) == 38
+    assert len({case.op.name for case in cases}) == 39
     assert set(verdicts(cases, connect("numpy")).values()) == {Verdict.PASS}
 
 

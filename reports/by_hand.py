@@ -1546,6 +1546,189 @@ def tract() -> Iterator[Check]:
         [1.9545977],
         rtol=1e-6,
     )
+    numbers, ones = np.array([1, 0]), np.array([1, 1])
+    signless = Model("Neg", 13, {}, np.array([1], np.uint8))
+    early = Model("Add", 1, {}, np.array([1], np.int32), more=(np.array([2], np.int32),))
+    bits = Model("BitwiseAnd", 18, {}, numbers > 0, more=(ones > 0,))
+    for cause, asked, wrong, why, control, answer in (
+        (
+            "Neg, Abs, Relu",
+            signless,
+            [0],
+            "“Constrain input and output types to signed numeric tensors.”",
+            replace(signless, x=np.array([1], np.int8)),
+            [-1],
+        ),
+        (
+            "Add, Sub, Mul and Div take integers",
+            early,
+            [3],
+            "“Constrain input and output types to float tensors.”",
+            replace(early, opset=7),
+            [3],
+        ),
+        (
+            "Comparisons and bitwise operators accept types",
+            bits,
+            [1, 0],
+            "“Constrain input to integer tensors.”",
+            replace(bits, x=numbers, more=(ones,)),
+            [1, 0],
+        ),
+    ):
+        yield Check("tract", cause, asked, [], Gives(wrong), why, control, answer)
+    block = Model("SpaceToDepth", 13, {"blocksize": 2}, np.arange(4.0).reshape(1, 1, 2, 2))
+    depth = [[[[0]], [[1]], [[2]], [[3]]]]
+    for cause, attrs, shows, why in (
+        ("DepthToSpace and SpaceToDepth take 2", {}, Gives(depth), "blocksize is required"),
+        (
+            "A blocksize of 0",
+            {"blocksize": 0},
+            Dies("attempt to divide by zero"),
+            "no block has a size of 0; a model that is wrong ends in an error, not in an abort",
+        ),
+    ):
+        asked = replace(block, attrs=attrs)
+        yield Check("tract", cause, asked, [], shows, why, block, depth)
+    over = np.array([2e-6, 3], np.float16)
+    divided = Model("Div", 14, {}, np.array([1e-6, 7], np.float16), more=(over,))
+    yield Check(
+        "tract",
+        "Numbers are multiplied by the reciprocal",
+        divided,
+        [[0.5, 2.333984375]],
+        Gives([inf, 2.33203125]),
+        "in float16, 1e-6 is 17 · 2^-24 and 2e-6 is 34 · 2^-24; 7 / 3 = 2.3333 is nearer to 2.3340 "
+        "than to 2.3320",
+        replace(divided, x=np.array([1, 7], np.float16), more=(np.array([2, 4], np.float16),)),
+        [0.5, 1.75],
+        rtol=1e-4,
+    )
+    most, *few = np.array([[2048], [1], [1], [2]], np.float16)
+    yield Check(
+        "tract",
+        "The sum in a Mean",
+        Model("Mean", 13, {}, most, more=(*few,)),
+        [[513]],
+        Gives([512.5]),
+        "2048 + 1 + 1 + 2 = 2052, and 2052 / 4 = 513; above 2048, float16 has even numbers alone",
+        Model("Mean", 13, {}, few[0], more=(*few[1:], most)),
+        [513],
+        rtol=1e-5,
+    )
+    equal = Model("Equal", 13, {}, numbers > 0, more=(ones > 0,), gives="bool")
+    yield Check(
+        "tract",
+        "Equal of booleans",
+        equal,
+        [[True, False]],
+        Raises("Bool is not a number"),
+        "Equal takes booleans since version 1; true is true, and false is not",
+        replace(equal, x=numbers, more=(ones,)),
+        [True, False],
+    )
+    three, eight, one = np.array([[3], [8], [1]], np.uint8)
+    shifted = Model("BitShift", 28, {"direction": "LEFT"}, three, more=(eight,))
+    by_one = replace(shifted, more=(one,))
+    yield Check(
+        "tract",
+        "BitShift takes the amount modulo",
+        shifted,
+        [[0]],
+        Gives([3]),
+        "8 is “greater than or equal to the number of bits of T”, which are all shifted out",
+        by_one,
+        [6],
+    )
+    yield Check(
+        "tract",
+        "BitShift takes any direction",
+        _with(by_one, direction="right"),
+        [],
+        Gives([6]),
+        '“It can be either "RIGHT" (for right shift) or "LEFT" (for left shift).”',
+        _with(by_one, direction="RIGHT"),
+        [1],
+    )
+    unsigned = np.array([1, 3], np.uint32)
+    largest = Model("ArgMax", 13, {"axis": 0}, unsigned, gives="int64")
+    yield Check(
+        "tract",
+        "ArgMax and ArgMin have no kernel",
+        largest,
+        [[1]],
+        Raises("U32 is not a number"),
+        "3 is the largest; “Constrain input and output types to all numeric tensors.”",
+        replace(largest, x=unsigned.astype(np.int32)),
+        [1],
+    )
+    infinite = replace(largest, x=np.array([-inf, _LOWEST], np.float32))
+    yield Check(
+        "tract",
+        "ArgMax starts",
+        infinite,
+        [[1]],
+        Gives([0]),
+        "every number is greater than -inf",
+        replace(infinite, x=np.array([-inf, 0], np.float32)),
+        [1],
+    )
+    yield Check(
+        "tract",
+        "ArgMax and ArgMin abort",
+        _with(replace(largest, x=_PAIR), axis=1),
+        [],
+        Dies("Illegal combination of values for rank and axis: 1 and 1"),
+        "a vector has the axes -1 and 0; a model that is wrong ends in an error, not in an abort",
+        replace(largest, x=_PAIR),
+        [1],
+    )
+    every = np.ones((2, 2), np.float32)
+    lower = Model("Trilu", 14, {"upper": 0}, every, more=(np.array(2**63 - 1),))
+    yield Check(
+        "tract",
+        "Trilu adds the row",
+        lower,
+        [every],
+        Gives([[1, 1], [0, 0]]),
+        "“a positive k retains the lower triangular matrix including the main diagonal and k "
+        "diagonals above it.”, and but one is above it",
+        replace(lower, more=(np.array(1),)),
+        every,
+    )
+    yield Check(
+        "tract",
+        "Trilu aborts",
+        Model("Trilu", 14, {}, _PAIR),
+        [],
+        Dies("index out of bounds: the len is 1 but the index is 18446744073709551615"),
+        "“Input tensor of rank 2 or higher.”; a model that is wrong ends in an error, not in an "
+        "abort",
+        Model("Trilu", 14, {}, _row(1, 2)),
+        [[1, 2]],
+    )
+    chosen = Model("Compress", 11, {"axis": 0}, _VECTOR, more=(np.array([True, False, True]),))
+    yield Check(
+        "tract",
+        "Compress is read",
+        chosen,
+        [[1, 2]],
+        Raises("Compress can not be typed"),
+        "the first and the last are chosen from 1, 4 and 2; Gather is asked for them too",
+        replace(chosen, op="Gather", more=(np.array([0, 2]),)),
+        [1, 2],
+    )
+    tiled = Model("Tile", 13, {}, _PAIR, more=(np.array([2]),))
+    yield Check(
+        "tract",
+        "Tile is not computed",
+        tiled,
+        [[1, 2, 1, 2]],
+        Raises("shape input is variable"),
+        "1 and 2 are repeated twice, as Concat joins them twice",
+        Model("Concat", 13, {"axis": 0}, _PAIR, more=(_PAIR,)),
+        [1, 2, 1, 2],
+    )
 
 
 def torch() -> Iterator[Check]:

@@ -238,6 +238,8 @@ def _proto(model: Model) -> bytes:
     data: dict[str, Any] = {"raw_data": x.tobytes()}
     if model.stored == "int32_data":
         data = {"int32_data": x.view(np.uint16).ravel().tolist()}
+    if model.stored == "string_data":
+        data = {"string_data": [text.encode() for text in x.ravel().tolist()]}
     fed = model.stored == "fed"
     more = {f"x{place}": array for place, array in enumerate(model.more, 1)}
     infos = [

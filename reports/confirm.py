@@ -482,12 +482,12 @@ def main(engines: Sequence[str]) -> int:
         print(f"{one.outcome}: {one.engine} {one.version} on {where}: {one.cause} …")
         print(f"    {one.asked}\n    want {one.want}: {one.why}\n    got  {one.got}")
         print(f"    control {one.control}")
-    seen = {(one.engine, one.cause) for one in found if one.outcome == SHOWS}
+    seen = {(one.engine, one.cause, one.asked) for one in found if one.outcome == SHOWS}
     about = [check for check in CHECKS if check.engine in {one.engine for one in found}]
     missing = [
         f"{check.engine}: {check.cause} …: does not show"
         for check in about
-        if (check.engine, check.cause) not in seen and not check.sometimes
+        if (check.engine, check.cause, _asked(check.model)) not in seen and not check.sometimes
     ]
     # Under a limit, an engine may lack what it relies on: a control that fails accuses nobody.
     missing += [

@@ -22,7 +22,7 @@ _LOWEST = -3.4028234663852886e38
 
 @dataclass(frozen=True)
 class Model:
-    """A model of one node, with its input: fed, or a constant stored in one of two ways.
+    """A model of one node, with its input: fed, or a constant stored in one of three ways.
 
     `more` are further inputs, which are fed. Of several outputs it has the one at `output` alone,
     which is of the input's dtype, or of the one that `gives` names.
@@ -32,7 +32,7 @@ class Model:
     opset: int
     attrs: dict[str, Any]
     x: Array
-    stored: Literal["fed", "raw_data", "int32_data"] = "fed"
+    stored: Literal["fed", "raw_data", "int32_data", "string_data"] = "fed"
     more: tuple[Array, ...] = ()
     output: int = 0
     gives: str = ""
@@ -124,6 +124,7 @@ _ODD = Model(
 _LARGEST = Model("TopK", 11, {"axis": 0}, _VECTOR, more=(np.array([1]),), output=1, gives="int64")
 _FOUR = _x(1, 2, 4, 8)
 _PAIR = np.array([1, 2], np.float32)
+_SQUARE = np.array([[1, 2], [3, 4]], np.float32)
 _ROW_OF_ODD = _row(1, 3, 5, 7)
 _3 = np.full(4, 3, np.float32)
 
@@ -354,6 +355,103 @@ def _gelu(engine: str, unchecked: str, constants: str) -> Iterator[Check]:
     )
 
 
+def _taken(
+    engine: str, cause: str, model: Model, answer: npt.ArrayLike, why: str, control: Model
+) -> Check:
+    """A model that must be refused, and is answered as its control is."""
+    return Check(engine, cause, model, [], Gives(answer), why, control, answer)
+
+
+def _less_along_axis(engine: str) -> Check:
+    b = np.array([2, 4], np.float32)
+    model = Model("Less", 1, {"broadcast": 1, "axis": 0}, _SQUARE, more=(b,), gives="bool")
+    from_the_end = [[True, True], [False, False]]
+    return Check(
+        engine,
+        "Logic and comparisons before version 7 ignore",
+        model,
+        [[[True, False], [True, False]]],
+        Gives(from_the_end),
+        "along axis 0, 1 and 2 are compared with 2, and 3 and 4 with 4",
+        _with(model, axis=1),
+        from_the_end,
+    )
+
+
+def _limited(engine: str) -> Iterator[Check]:
+    along_axis = {"broadcast": 1, "axis": 0}
+    add = Model("Add", 6, along_axis, _SQUARE, more=(np.array([10, 20], np.float32),))
+    cause, wrong, control = "Versions 1 and 6 of Add", [[11, 22], [13, 24]], _with(add, axis=1)
+    why = "along axis 0, 10 is added to 1 and 2, and 20 to 3 and 4"
+    yield Check(engine, cause, add, [[[11, 12], [23, 24]]], Gives(wrong), why, control, wrong)
+    why = "“Attribute `broadcast=1` needs to be passed to enable broadcasting.”"
+    yield _taken(engine, cause, replace(add, attrs={}), wrong, why, control)
+
+
+def _empty(engine: str) -> Check:
+    model = Model("ArgMax", 11, {"axis": 1}, np.zeros((0, 3), np.float32), gives="int64")
+    why = "“The input tensor must not be empty.”, which version 12 no longer says"
+    none = np.zeros((0, 1))
+    return _taken(engine, "ArgMax-11", model, none, why, replace(model, opset=12))
+
+
+def _last_index(engine: str) -> Check:
+    model = Model("ArgMax", 11, {"axis": 0, "select_last_index": 1}, _VECTOR[[1, 0, 1]])
+    model = replace(model, gives="int64")
+    why = "ArgMax-11 has two attributes, axis and keepdims"
+    cause = "ArgMax and ArgMin before version 12 take"
+    return _taken(engine, cause, model, [2], why, replace(model, opset=12))
+
+
+def _condition(engine: str) -> Check:
+    model = Model("Compress", 11, {"axis": 0}, _PAIR, more=(np.array(True),))
+    control = replace(model, more=(np.array([True]),))
+    return _taken(engine, "Compress takes a", model, [1], "“Rank 1 tensor of booleans”", control)
+
+
+def _sequences(engine: str, cause: str) -> Check:
+    """The first row and the second change places in the first column, of two elements."""
+    model = Model("ReverseSequence", 10, {"batch_axis": -1}, _SQUARE, more=(np.array([2, 1]),))
+    why = "batch_axis is “Must be one of 1 (default), or 0.”"
+    return _taken(engine, cause, model, [[3, 2], [1, 4]], why, _with(model, batch_axis=1))
+
+
+def _rank_0(engine: str, cause: str) -> Check:
+    model = Model("Compress", 9, {}, np.array(4, np.float32), more=(np.array([True]),))
+    why = "input is a “Tensor of rank r >= 1.”"
+    return _taken(engine, cause, model, [4], why, replace(model, x=_VECTOR[1:2]))
+
+
+def _non_zero(engine: str) -> Check:
+    model = Model("NonZero", 13, {}, np.array(5, np.float32), gives="int64")
+    return Check(
+        engine,
+        "NonZero takes a scalar",
+        model,
+        [np.zeros((0, 1))],
+        Gives([[0]]),
+        "“for scalar input, NonZero produces output shape (0, N) instead of (1, N)”, and N is 1",
+        replace(model, x=np.array([0, 5], np.float32)),
+        [[1]],
+    )
+
+
+def _column_row_depth(engine: str) -> Check:
+    x = np.arange(8, dtype=np.float32).reshape(1, 2, 2, 2)
+    model = Model("SpaceToDepth", 28, {"blocksize": 2, "mode": "CRD"}, x)
+    by_turns = x.reshape(2, 4).T.reshape(1, 8, 1, 1)
+    return Check(
+        engine,
+        "SpaceToDepth-28 ignores its mode",
+        model,
+        [x.reshape(1, 8, 1, 1)],
+        Gives(by_turns),
+        "“column-row-depth (`CRD`)”: 0 to 3 are the first channel's block, and 4 to 7 the second's",
+        _with(model, mode="DCR"),
+        by_turns,
+    )
+
+
 # ── each engine ───────────────────────────────────────────────────────────────────────────────
 
 
@@ -519,6 +617,11 @@ def onnxruntime() -> Iterator[Check]:
     )
     yield from _group_norm("onnxruntime")
     yield from _gelu("onnxruntime", "Gelu without a kernel", "Gelu of float64 runs")
+    yield _sequences("onnxruntime", "ReverseSequence takes a batch_axis")
+    yield _empty("onnxruntime")
+    yield _condition("onnxruntime")
+    yield _non_zero("onnxruntime")
+    yield _rank_0("onnxruntime", "The first versions of ArgMax, ArgMin and Compress")
 
 
 def reference() -> Iterator[Check]:
@@ -846,6 +949,71 @@ def reference() -> Iterator[Check]:
         replace(gelu, x=np.array([0.0])),
         [0],
         rtol=1e-12,
+    )
+    yield _less_along_axis("reference")
+    yield from _limited("reference")
+    yield _empty("reference")
+    yield _sequences("reference", "ReverseSequence takes any axis")
+    yield _rank_0("reference", "ArgMax, ArgMin and Compress")
+    x = np.arange(8, dtype=np.float32).reshape(1, 8, 1, 1)
+    blocks = Model("DepthToSpace", 13, {"blocksize": 2, "mode": "CRD"}, x)
+    x = x.reshape(1, 2, 2, 2)
+    why = "“DCR (default) for depth-column-row order re-arrangement. Use CRD for column-row-depth"
+    crd = _with(blocks, mode="crd")
+    yield _taken("reference", "DepthToSpace takes any mode", crd, x, f"{why} order.”", blocks)
+    older, why = replace(blocks, opset=1), "DepthToSpace-1 has one attribute, blocksize"
+    yield _taken("reference", "Attributes that came with", older, x, why, blocks)
+    right = Model("ReverseSequence", 10, {}, _SQUARE, more=(np.array([2, 1]),))
+    single = replace(right, more=(np.array([2]),))
+    why, turned = "“It has shape `[batch_size]`.”, and there are two sequences", [[3, 2], [1, 4]]
+    yield _taken("reference", "ReverseSequence takes one length", single, turned, why, right)
+    right = Model("Sum", 13, {}, _PAIR[:1], more=(np.array([1.5], np.float32),))
+    mixed = replace(right, more=(np.array([1.5], np.float16),))
+    why = "“All inputs and outputs must have the same data type.”"
+    yield _taken("reference", "Sum and Mean accept", mixed, [2.5], why, right)
+    right = Model("Tile", 13, {}, _row(1, 2), more=(np.array([1, 2]),))
+    fewer = replace(right, more=(np.array([2]),))
+    why = "“1D int64 tensor of the same length as input's dimension number”, which is 2"
+    yield _taken("reference", "Tile takes repeats", fewer, [[1, 2, 1, 2]], why, right)
+    right = Model("Trilu", 14, {}, np.array([[1, 2], [1, 2]], np.float32))
+    why, vector = "“Input tensor of rank 2 or higher.”", replace(right, x=_PAIR)
+    yield _taken("reference", "Trilu makes a matrix", vector, [[1, 2], [0, 2]], why, right)
+    right = Model("Trilu", 14, {"upper": 0}, _SQUARE)
+    lower, why = [[1, 0], [3, 4]], "upper is an INT"
+    yield _taken("reference", "Trilu takes its", _with(right, upper=0.0), lower, why, right)
+    mean = Model("Mean", 13, {}, np.array([[1], [2]], np.float32), more=(_row(3, 5)[0],))
+    yield Check(
+        "reference",
+        "Mean adds each input",
+        mean,
+        [[[2.0, 3.0], [2.5, 3.5]]],
+        Raises("non-broadcastable output operand with shape (2,1)"),
+        "the sums are 1 + 3, 1 + 5, 2 + 3 and 2 + 5, and their halves are the means",
+        replace(mean, x=np.array([[1, 1], [2, 2]], np.float32)),
+        [[2.0, 3.0], [2.5, 3.5]],
+    )
+    whole = Model("Trilu", 14, {}, _SQUARE, more=(np.array(-(2**63)),))
+    yield Check(
+        "reference",
+        "Trilu hands k",
+        whole,
+        [_SQUARE],
+        Raises("int too large to convert"),
+        "“A negative k value retains the main diagonal and |k| diagonals below it.”: there is one",
+        replace(whole, more=(np.array(-(2**62)),)),
+        _SQUARE,
+    )
+    nul, empty_text = np.array(["\0"], object), np.array([""], object)
+    equal = Model("Equal", 19, {}, nul, "string_data", more=(empty_text,), gives="bool")
+    yield Check(
+        "reference",
+        "Texts of an initializer",
+        equal,
+        [[False]],
+        Gives([True]),
+        "the text of one NUL has a character, and the empty text has none",
+        replace(equal, stored="fed"),
+        [False],
     )
 
 
@@ -1249,6 +1417,12 @@ def openvino() -> Iterator[Check]:
         [True],
     )
     yield _gelu_of_infinity("openvino", "On a CPU with AVX-512, Gelu makes NaN")
+    yield _less_along_axis("openvino")
+    yield _empty("openvino")
+    yield _condition("openvino")
+    yield _non_zero("openvino")
+    yield _last_index("openvino")
+    yield _column_row_depth("openvino")
 
 
 def tract() -> Iterator[Check]:
@@ -1729,6 +1903,11 @@ def tract() -> Iterator[Check]:
         Model("Concat", 13, {"axis": 0}, _PAIR, more=(_PAIR,)),
         [1, 2, 1, 2],
     )
+    yield _less_along_axis("tract")
+    yield from _limited("tract")
+    yield _empty("tract")
+    yield _last_index("tract")
+    yield _column_row_depth("tract")
 
 
 def torch() -> Iterator[Check]:

@@ -238,6 +238,8 @@ def _proto(model: Model) -> bytes:
     data: dict[str, Any] = {"raw_data": x.tobytes()}
     if model.stored == "int32_data":
         data = {"int32_data": x.view(np.uint16).ravel().tolist()}
+    if model.stored == "string_data":
+        data = {"string_data": [text.encode() for text in x.ravel().tolist()]}
     fed = model.stored == "fed"
     more = {f"x{place}": array for place, array in enumerate(model.more, 1)}
     infos = [
@@ -480,12 +482,12 @@ def main(engines: Sequence[str]) -> int:
         print(f"{one.outcome}: {one.engine} {one.version} on {where}: {one.cause} …")
         print(f"    {one.asked}\n    want {one.want}: {one.why}\n    got  {one.got}")
         print(f"    control {one.control}")
-    seen = {(one.engine, one.cause) for one in found if one.outcome == SHOWS}
+    seen = {(one.engine, one.cause, one.asked) for one in found if one.outcome == SHOWS}
     about = [check for check in CHECKS if check.engine in {one.engine for one in found}]
     missing = [
         f"{check.engine}: {check.cause} …: does not show"
         for check in about
-        if (check.engine, check.cause) not in seen and not check.sometimes
+        if (check.engine, check.cause, _asked(check.model)) not in seen and not check.sometimes
     ]
     # Under a limit, an engine may lack what it relies on: a control that fails accuses nobody.
     missing += [

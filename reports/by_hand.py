@@ -24,8 +24,8 @@ _LOWEST = -3.4028234663852886e38
 class Model:
     """A model of one node, with its input: fed, or a constant stored in one of three ways.
 
-    `more` are further inputs, which are fed. Of several outputs it has the one at `output` alone,
-    which is of the input's dtype, or of the one that `gives` names.
+    `more` are further inputs, which are fed, or `constant`. Of several outputs it has the one at
+    `output` alone, which is of the input's dtype, or of the one that `gives` names.
     """
 
     op: str
@@ -36,6 +36,7 @@ class Model:
     more: tuple[Array, ...] = ()
     output: int = 0
     gives: str = ""
+    constant: bool = False
 
 
 @dataclass(frozen=True)
@@ -1416,6 +1417,238 @@ def openvino() -> Iterator[Check]:
     yield _non_zero("openvino")
     yield _last_index("openvino")
     yield _column_row_depth("openvino")
+    whole = Model("Relu", 14, {}, np.array([16777217, 2147483647, -1], np.int32))
+    yield Check(
+        "openvino",
+        "Relu of integers",
+        whole,
+        [[16777217, 2147483647, 0]],
+        Gives([16777216, -2147483648, 0]),
+        "y = max(0, x) is x or 0",
+        replace(whole, x=np.array([1, -1], np.int32)),
+        [1, 0],
+        rtol=0,
+    )
+    nothing, truth = np.zeros((2, 0), bool), np.ones((2, 1), bool)
+    both = Model("And", 1, {"broadcast": 1}, nothing, more=(nothing[0],))
+    yield Check(
+        "openvino",
+        "And-1 with broadcast=1",
+        both,
+        [nothing],
+        Dies("exit status -8"),
+        "B has the last length of A, which is 0, and C has the shape of A",
+        replace(both, x=truth, more=(truth[0],)),
+        truth,
+    )
+    numbers, others = np.array([[1, nan, 1], [nan, 1, 2]], np.float32)
+    greater = Model("Greater", 13, {}, numbers, more=(others,), gives="bool")
+    yield Check(
+        "openvino",
+        "Greater and GreaterOrEqual",
+        greater,
+        [[False, False, False]],
+        Gives([True, True, False]),
+        "1 is not greater than NaN, nor NaN than 1, nor 1 than 2",
+        replace(greater, x=_PAIR, more=(np.array([2, 1], np.float32),)),
+        [False, True],
+        sometimes=True,
+    )
+    odd, even = np.array([[3, 16777217], [3, 16777216]], np.int32)
+    equal = Model("Equal", 13, {}, odd, more=(even,), gives="bool")
+    yield Check(
+        "openvino",
+        "Comparisons of integers",
+        equal,
+        [[True, False]],
+        Gives([True, True]),
+        "3 is 3, and 16777217 is not 16777216",
+        replace(equal, more=(even - 1,)),
+        [False, False],
+    )
+    for direction, dtype, number, by, want, got, why in (
+        ("LEFT", "uint8", 3, 8, 0, 255, "after 8 places none of 8 bits is left"),
+        ("LEFT", "int8", 1, 7, -128, 127, "the last of 8 bits is the sign, which means -2^7"),
+        ("LEFT", "int64", 1, 32, 2**32, -(2**31), "1 · 2^32, for which 64 bits have room"),
+        ("RIGHT", "int8", -3, 8, -1, 0, "8 “copies of the sign bit” are -1"),
+    ):
+        places, cause = np.array([by], dtype), "BitShift shifts in int32"
+        moved = Model("BitShift", 28, {"direction": direction}, places * 0 + number, more=(places,))
+        zero, gives = replace(moved, more=(places * 0,)), Gives([got])
+        yield Check("openvino", cause, moved, [[want]], gives, why, zero, [number], rtol=0)
+    two_places = np.array(2, np.uint8)
+    moved = Model("BitShift", 11, {"direction": "LEFT"}, two_places, more=(two_places,))
+    yield Check(
+        "openvino",
+        "BitShift of two tensors of rank 0",
+        moved,
+        [8],
+        Gives([8]),
+        "two numbers make a number, 2 · 2² = 8, and no list",
+        replace(moved, x=two_places.reshape(1), more=(two_places.reshape(1),)),
+        [8],
+    )
+    four = np.arange(4, dtype=np.float32)
+    blocks = Model("DepthToSpace", 13, {"blocksize": 2}, four.reshape(1, 4, 1, 1))
+    turned = Model("ReverseSequence", 10, {}, four.reshape(4, 1), more=(np.array([4]),))
+    kept = Model("Trilu", 14, {}, four.reshape(2, 2), more=(np.array(-1),))
+    no_texts, no_type = "CPU plugin does not support string", "Unknown type"
+    for cause, model, order, fails in (
+        ("An initializer of strings kills", blocks, [[[[0, 1], [2, 3]]]], Dies("exit status -")),
+        ("An initializer of strings is", turned, [[3], [2], [1], [0]], Raises(no_texts)),
+        ("An initializer of texts is", kept, [[0, 1], [2, 3]], Raises(no_type)),
+    ):
+        control, letters = replace(model, stored="raw_data"), np.array([*"abcd"], object)
+        texts = replace(control, x=letters.reshape(model.x.shape), stored="string_data")
+        wants, why = [letters[np.array(order)]], "texts are moved as numbers are"
+        yield Check("openvino", cause, texts, wants, fails, why, control, order)
+    turned = Model("ReverseSequence", 10, {}, odd.reshape(2, 1), more=(np.array([2]),))
+    yield Check(
+        "openvino",
+        "ReverseSequence puts int32",
+        turned,
+        [[[16777217], [3]]],
+        Gives([[16777216], [3]]),
+        "the two change places",
+        replace(turned, x=even.reshape(2, 1)),
+        [[16777216], [3]],
+        rtol=0,
+    )
+    whole = Model("Div", 14, {}, np.array([16777217, 2147483646], np.int32), more=(odd // odd,))
+    yield Check(
+        "openvino",
+        "Integers are divided",
+        whole,
+        [[16777217, 2147483646]],
+        Gives([16777216, -2147483648]),
+        "a number divided by 1 is that number",
+        replace(whole, x=even),
+        even,
+        rtol=0,
+    )
+    least = Model("Min", 13, {}, numbers, more=(others,))
+    yield Check(
+        "openvino",
+        "Min and Max take the second",
+        least,
+        [[nan, nan, 1], [1, 1, 1]],
+        Gives([nan, 1, 1]),
+        "the lesser of 1 and NaN is that of NaN and 1, be it 1 or NaN",
+        replace(least, x=_PAIR, more=(np.array([2, 1], np.float32),)),
+        [1, 1],
+    )
+    three = np.array([3], np.float16)
+    third = Model("Div", 14, {}, three + 4, more=(three,), constant=True)
+    yield Check(
+        "openvino",
+        "A constant divisor",
+        third,
+        [[2.333984375]],
+        Gives([2.33203125]),
+        "7 / 3 is 2.3333, to which of float16's numbers 2.3340 is nearer than 2.3320",
+        replace(third, constant=False),
+        [2.333984375],
+        rtol=1e-5,
+        sometimes=True,
+    )
+    tiny = np.array([2.0**-130], np.float32)
+    twice = Model("Div", 14, {}, tiny * 2, more=(tiny,))
+    yield Check(
+        "openvino",
+        "Numbers are multiplied by the reciprocal",
+        twice,
+        [[2]],
+        Gives([inf]),
+        "2^-129 / 2^-130 = 2",
+        replace(twice, more=(tiny / tiny,)),
+        tiny * 2,
+    )
+    add = Model("Add", 6, {}, _SQUARE, more=(_PAIR,))
+    why = "“Attribute `broadcast=1` needs to be passed to enable broadcasting.”"
+    stretched = _with(add, broadcast=1)
+    yield _taken("openvino", "Versions 1 and 6 of Add", add, [[2, 4], [4, 6]], why, stretched)
+    most = Model("ArgMax", 13, {}, np.array([2**32 + 1, 2**33, 1]))
+    yield Check(
+        "openvino",
+        "ArgMax and ArgMin cut",
+        most,
+        [[1]],
+        Gives([0]),
+        "2^33 is the largest",
+        replace(most, x=np.array([2, 3, 1])),
+        [1],
+    )
+    above = Model("Trilu", 14, {}, _SQUARE, more=(np.array(2**32 + 1),))
+    yield Check(
+        "openvino",
+        "Trilu cuts k",
+        above,
+        [np.zeros((2, 2))],
+        Gives([[0, 2], [0, 0]]),
+        "the matrix has one diagonal above the main one, and none that is 2^32 + 1 above it",
+        replace(above, more=(np.array(2),)),
+        np.zeros((2, 2)),
+    )
+    chosen = Model("Compress", 11, {}, _PAIR, more=(np.array([False, True]),))
+    yield Check(
+        "openvino",
+        "Compress divides",
+        replace(chosen, more=(np.zeros(0, bool),)),
+        [np.zeros(0)],
+        Dies("exit status -8"),
+        "“data slices or elements exceeding the condition length are discarded”: both are",
+        chosen,
+        [2],
+    )
+    yield Check(
+        "openvino",
+        "Without an axis, Compress",
+        replace(chosen, x=_PAIR[:1], more=(np.array([True]),)),
+        [[1]],
+        Raises("Accessing out-of-range dimension"),
+        "the one element is chosen",
+        chosen,
+        [2],
+    )
+    for values in (np.array([0, 2**32, 1]), np.array([0, 2.2e-308, 1])):
+        present = Model("NonZero", 13, {}, values, gives="int64")
+        yield Check(
+            "openvino",
+            "NonZero cuts",
+            present,
+            [[[1, 2]]],
+            Gives([[2]]),
+            "only the element at 0 is zero",
+            replace(present, x=np.sign(values)),
+            [[1, 2]],
+        )
+    ones = np.ones((2, 2, 2, 2), np.float32)
+    tiled = Model("Tile", 13, {}, ones, more=(np.array([1, 2, 2, 2]),))
+    yield Check(
+        "openvino",
+        "Tile writes nothing",
+        tiled,
+        [np.ones((2, 4, 4, 4))],
+        Leftovers((2, 4, 4, 4)),
+        "of copies of 1 all elements are 1",
+        replace(tiled, more=(np.array([1, 1, 2, 2]),)),
+        np.ones((2, 2, 4, 4)),
+    )
+    yield Check(
+        "openvino",
+        "Tile of a scalar",
+        replace(tiled, x=np.array(1, np.float32), more=(np.zeros(0, np.int64),)),
+        [1],
+        Dies("exit status -"),
+        "a scalar has no axis to be repeated along",
+        replace(tiled, x=_PAIR, more=(np.array([1]),)),
+        _PAIR,
+    )
+    rows = Model("Tile", 13, {}, _SQUARE, more=(np.array([1, 2]),))
+    fewer, turns = replace(rows, more=(np.array([2]),)), [[1, 2, 1, 2], [3, 4, 3, 4]]
+    why = "“1D int64 tensor of the same length as input's dimension number”, which is 2"
+    unchecked = _taken("openvino", "Tile does not check", fewer, turns, why, rows)
+    yield replace(unchecked, sometimes=True)
 
 
 def tract() -> Iterator[Check]:

@@ -221,14 +221,15 @@ def _attempt(check: Check, model: Model) -> Array | Exception:
     run = _as_declared if isinstance(check.shows, Declares) else _RUN[check.engine]
     try:
         fed = {"x": model.x} if model.stored == "fed" else {}
-        fed |= {f"x{place}": array for place, array in enumerate(model.more, 1)}
+        if not model.constant:
+            fed |= {f"x{place}": array for place, array in enumerate(model.more, 1)}
         return np.asarray(run(proto, fed))
     except Exception as error:  # judged by its words
         return error
 
 
 def _proto(model: Model) -> bytes:
-    from onnx import TensorProto, helper
+    from onnx import TensorProto, helper, numpy_helper
 
     def kind_of(dtype: Any) -> int:
         bfloat16 = dtype == _BF16
@@ -246,6 +247,9 @@ def _proto(model: Model) -> bytes:
         helper.make_tensor_value_info(name, kind_of(array.dtype), array.shape)
         for name, array in more.items()
     ]
+    constants = [] if fed else [TensorProto(name="x", data_type=kind, dims=x.shape, **data)]
+    if model.constant:
+        infos, constants = [], constants + [numpy_helper.from_array(a, n) for n, a in more.items()]
     gives = kind_of(np.dtype(model.gives)) if model.gives else kind
     outputs = [*(f"y{place}" for place in range(model.output)), "y"]
     graph = helper.make_graph(
@@ -253,7 +257,7 @@ def _proto(model: Model) -> bytes:
         "one",
         [*([helper.make_tensor_value_info("x", kind, x.shape)] if fed else []), *infos],
         [helper.make_tensor_value_info("y", gives, None)],
-        [] if fed else [TensorProto(name="x", data_type=kind, dims=x.shape, **data)],
+        constants,
     )
     opset = helper.make_opsetid("", model.opset)
     return helper.make_model(graph, opset_imports=[opset], ir_version=10).SerializeToString()
@@ -404,7 +408,8 @@ def _asked(model: Model) -> str:
     attrs = " ".join(f"{name}={value}" for name, value in model.attrs.items())
     stored = "" if model.stored == "fed" else f" as a constant in {model.stored}"
     about = f"{attrs or 'no attributes'}, {model.x.dtype} {_spelt(model.x)}{stored}"
-    more = "".join(f", {array.dtype} {_spelt(array)}" for array in model.more)
+    how = " as a constant" * model.constant
+    more = "".join(f", {array.dtype} {_spelt(array)}{how}" for array in model.more)
     output = f", output {model.output}" * bool(model.output)
     return f"{model.op}, opset {model.opset}, {about}{more}{output}"
 

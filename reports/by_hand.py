@@ -80,7 +80,8 @@ class Check:
     `cause` begins the ledger's sentence on the defect. `wants` are the right answers; where there
     is none, the model must be refused. The engine is first asked a `control`, a model like this
     one that the defect is not about, and has to answer as `control_wants` says. Answers are equal
-    within `rtol`. With `sometimes`, the defect is not on every CPU.
+    within `rtol`. With `sometimes`, the defect is not on every CPU. With `last`, the model does to
+    the process what may kill it later, so that no other is asked there.
     """
 
     engine: str
@@ -93,6 +94,7 @@ class Check:
     control_wants: npt.ArrayLike
     rtol: float = 1e-3
     sometimes: bool = False
+    last: bool = False
 
 
 def _x(*values: Any, dtype: Any = np.float32) -> Array:
@@ -329,6 +331,15 @@ def _group_norm(engine: str) -> Iterator[Check]:
         right,
         answer,
     )
+
+
+def _expand(
+    engine: str, cause: str, shape: Any, wants: Sequence[Any], shows: Leftovers | Gives, why: str
+) -> Check:
+    model = Model("Expand", 13, {}, _row(1, 2), more=(np.array(shape, np.int64),))
+    control = replace(model, more=(np.array([2, 1]),))
+    last = isinstance(shows, Leftovers)
+    return Check(engine, cause, model, wants, shows, why, control, [[1, 2]] * 2, last=last)
 
 
 def _gelu(engine: str, unchecked: str, constants: str) -> Iterator[Check]:
@@ -628,6 +639,8 @@ def onnxruntime() -> Iterator[Check]:
 def reference() -> Iterator[Check]:
     """On onnx.reference."""
     yield _ignored("reference")
+    why = "“A 1-D tensor indicates the shape you want to expand to, following the broadcast rule”"
+    yield _expand("reference", "Expand takes a shape", 2, [], Gives([[1, 2]]), why)
     coerced = Model("Hardmax", 11, {"axis": 1}, np.array([[[1, 2], [4, 3]]], np.float32))
     yield Check(
         "reference",
@@ -1014,6 +1027,11 @@ def reference() -> Iterator[Check]:
 def openvino() -> Iterator[Check]:
     """On OpenVINO's CPU device."""
     yield _ignored("openvino")
+    held = Leftovers((1, 2))
+    why = "“Two corresponding dimensions must have the same value, or one of them is equal to 1.”"
+    yield _expand("openvino", "Expand refuses no shape", [3], [], held, why)
+    why = "the shape may be shorter, “or the shape.ndim < input.shape.ndim.”, and adds nothing"
+    yield _expand("openvino", "Expand to a shape", [], [[[1, 2]]], held, why)
     x = np.zeros((1, 64), np.float32)
     x[0, [15, 32]] = 1
     at_15, at_32 = np.zeros_like(x), np.zeros_like(x)
@@ -1654,6 +1672,17 @@ def openvino() -> Iterator[Check]:
 def tract() -> Iterator[Check]:
     """On tract."""
     yield _ignored("tract")
+    row = Model("Expand", 13, {}, _row(1, 2), more=(np.array([2, 1]),))
+    yield Check(
+        "tract",
+        "Expand is not computed",
+        row,
+        [[[1, 2], [1, 2]]],
+        Raises("shape input is variable, of variable length"),
+        "the shape [2, 1] makes two rows of one",
+        replace(row, more=(np.zeros(0, np.int64),)),
+        [[1, 2]],
+    )
     pair = (_VECTOR[:1], _VECTOR[1:2])
     choice = Model("Where", 16, {"axis": 0}, np.array([True]), more=pair, gives="float32")
     yield Check(

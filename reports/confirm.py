@@ -122,6 +122,8 @@ def ask(
         for control, answer in zip(lines[::2], lines[1::2], strict=False):
             yield checks[first], _outcome(control, answer)
             first += 1
+        if lines and len(lines) % 2 == 0 and checks[first - 1].last:
+            continue
         if first < len(checks):
             dies = checks[first].shows
             as_said = isinstance(dies, Dies) and dies.words in ending
@@ -161,6 +163,8 @@ def _answer(engine: str, first: int) -> None:
     for check in [check for check in CHECKS if check.engine == engine][first:]:
         for ask_it in (controlled, answered):
             print(json.dumps(ask_it(check)), file=out, flush=True)
+        if check.last:
+            return
 
 
 def controlled(check: Check) -> tuple[str, str]:

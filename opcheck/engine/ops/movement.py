@@ -97,8 +97,6 @@ def split_18(input, split=None, *, axis, num_outputs, outputs=1):
 
 SPLIT.equivalent("wrong_where_num_outputs_and_split", "only one of them may be given")
 SPLIT.equivalent("version_11_always", "version 2 says nothing of negative axes", "2")
-for called in ("split_clamped", "split_repeated"):
-    SPLIT.equivalent(called, "a refused node is asked for its first output alone", "1", "2", "11")
 _OF_VERSION_1 = "default_axis_0 input_split_ignored inputs_input_and_split_exchanged"
 for called in (*_OF_VERSION_1.split(), "refuses_default_axis"):
     SPLIT.equivalent(called, "the text says neither which axis is meant, nor which lengths", "1")

@@ -128,7 +128,7 @@ def _inferred(model: ModelProto) -> Sequence[ValueInfoProto]:
     for node in model.graph.node:
         for attribute in node.attribute:
             if attribute.name == "num_outputs":
-                # ONNX's inference of Split dies of more outputs, and takes all memory for many parts.
+                # Of more outputs ONNX's inference of Split dies; of many parts it takes all memory.
                 attribute.i = len(node.output)
     try:
         found: Sequence[ValueInfoProto] = infer_shapes(model).graph.output

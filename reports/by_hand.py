@@ -128,6 +128,11 @@ _LARGEST = Model("TopK", 11, {"axis": 0}, _VECTOR, more=(np.array([1]),), output
 _FOUR = _x(1, 2, 4, 8)
 _PAIR = np.array([1, 2], np.float32)
 _SQUARE = np.array([[1, 2], [3, 4]], np.float32)
+_ONE_TO_FOUR = np.array([1, 2, 3, 4], np.float32)
+#: Two parts, of which the second is asked for.
+_SPLIT_18 = Model(
+    "Split", 18, {"num_outputs": 3}, np.array([1, 2, 3, 4, 5, 6], np.float32), output=1
+)
 _ROW_OF_ODD = _row(1, 3, 5, 7)
 _3 = np.full(4, 3, np.float32)
 
@@ -464,6 +469,35 @@ def _column_row_depth(engine: str) -> Check:
     )
 
 
+def _split(engine: str, cause: str, model: Model, shows: Any, why: str = "") -> Check:
+    """A Split that must be refused; its like has two halves, and is asked for the second."""
+    half = Model("Split", 11, {"split": [2, 2]}, _ONE_TO_FOUR, output=1)
+    shown = shows if isinstance(shows, (Raises, Dies)) else Gives(shows)
+    return Check(engine, cause, model, [], shown, why, half, [3, 4])
+
+
+def _split_of(engine: str) -> Iterator[Check]:
+    """What several engines do with lengths that do not fit."""
+    five = Model("Split", 13, {}, np.array([1, 2, 3, 4, 5], np.float32), output=1)
+    equal = "“Otherwise, the tensor is split to equal sized parts.”, which 5 elements do not have"
+    yield _split(engine, "Split before version 18", five, [4, 5], equal)
+    of_four = Model("Split", 11, {"split": [2, 2, 0]}, _ONE_TO_FOUR, output=1)
+    if engine != "tract":
+        why = "split has the “length of each output.”, of which there are two"
+        yield _split(engine, "Split makes a part", of_four, [3, 4], why)
+    else:
+        why = "split has the “length of each output.”; a model that is wrong ends in an error"
+        dies = Dies("index out of bounds: the len is 2 but the index is 2")
+        yield _split(engine, "Split aborts the process where split", of_four, dies, why)
+    cause, lengths, made = {
+        "reference": ("Split does not compare lengths", [2, 3], [3, 4]),
+        "openvino": ("Split takes a length below 0", [4, -1], []),
+        "tract": ("Split drops what is left", [2, 1], [3]),
+    }[engine]
+    why = "the lengths are “>= 0.”, and are those of 4 elements together"
+    yield _split(engine, cause, _with(of_four, split=lengths), made, why)
+
+
 # ── each engine ───────────────────────────────────────────────────────────────────────────────
 
 
@@ -634,6 +668,13 @@ def onnxruntime() -> Iterator[Check]:
     yield _condition("onnxruntime")
     yield _non_zero("onnxruntime")
     yield _rank_0("onnxruntime", "The first versions of ArgMax, ArgMin and Compress")
+    yield _split(
+        "onnxruntime",
+        "Split-18 with more outputs",
+        _with(_SPLIT_18, num_outputs=1),
+        Dies("Assertion '__n < this->size()' failed"),
+        "“Number of outputs to split parts of the tensor into.”, of which the node has two",
+    )
 
 
 def reference() -> Iterator[Check]:
@@ -1022,6 +1063,25 @@ def reference() -> Iterator[Check]:
         replace(equal, stored="fed"),
         [False],
     )
+    yield from _split_of("reference")
+    split = Model("Split", 1, {"axis": 0}, _PAIR)
+    yield Check(
+        "reference",
+        "Split-1 is not computed",
+        split,
+        [_PAIR],
+        Raises("No implementation for operator 'Split'"),
+        "one part has all elements",
+        replace(split, opset=2),
+        _PAIR,
+    )
+    both = Model("Split", 18, {"num_outputs": 2}, _ONE_TO_FOUR, more=(np.array([2, 2]),), output=1)
+    why = "“Either input 'split' or the attribute 'num_outputs' should be specified, but not both.”"
+    yield _split("reference", "Split-18 ignores num_outputs", both, [3, 4], why)
+    why = "“Number of outputs to split parts of the tensor into.”, of which the node has two"
+    yield _split("reference", "Split-18 does not compare", _SPLIT_18, [3, 4], why)
+    most = _with(_SPLIT_18, num_outputs=2**46)
+    yield _split("reference", "Split-18 makes a list", most, Raises("MemoryError"), why)
 
 
 def openvino() -> Iterator[Check]:
@@ -1667,6 +1727,7 @@ def openvino() -> Iterator[Check]:
     why = "“1D int64 tensor of the same length as input's dimension number”, which is 2"
     unchecked = _taken("openvino", "Tile does not check", fewer, turns, why, rows)
     yield replace(unchecked, sometimes=True)
+    yield from _split_of("openvino")
 
 
 def tract() -> Iterator[Check]:
@@ -2163,6 +2224,32 @@ def tract() -> Iterator[Check]:
     yield _empty("tract")
     yield _last_index("tract")
     yield _column_row_depth("tract")
+    yield from _split_of("tract")
+    split = Model("Split", 13, {}, _ONE_TO_FOUR, more=(np.array([1, 3]),), output=1)
+    yield Check(
+        "tract",
+        "Split from version 13 on",
+        split,
+        [[2, 3, 4]],
+        Raises("Need splits to be a constant"),
+        "the second part has the last three elements",
+        Model("Split", 11, {"split": [1, 3]}, _ONE_TO_FOUR, output=1),
+        [2, 3, 4],
+    )
+    yield _split(
+        "tract",
+        "Split aborts the process where axis",
+        Model("Split", 11, {"axis": 1}, _ONE_TO_FOUR),
+        Dies("index out of bounds: the len is 1 but the index is 1"),
+        "a vector has the axes -1 and 0; a model that is wrong ends in an error, not in an abort",
+    )
+    yield _split(
+        "tract",
+        "Split-18 ignores num_outputs",
+        _SPLIT_18,
+        [4, 5, 6],
+        "“Number of outputs to split parts of the tensor into.”, of which the node has two",
+    )
 
 
 def torch() -> Iterator[Check]:

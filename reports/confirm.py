@@ -191,7 +191,7 @@ def judged(check: Check, answer: Array | Exception) -> str:
     """Return if an answer shows the defect, is right, or is neither."""
     match check.shows:
         case Raises(words):
-            shows = isinstance(answer, Exception) and words in str(answer)
+            shows = isinstance(answer, Exception) and words in f"{type(answer).__name__}: {answer}"
         case Gives(wrong, dtype):
             shows = _same(answer, wrong, check.model, check.rtol, dtype)
         case Leftovers(shape):

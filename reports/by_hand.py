@@ -1051,18 +1051,6 @@ def reference() -> Iterator[Check]:
         replace(whole, more=(np.array(-(2**62)),)),
         _SQUARE,
     )
-    nul, empty_text = np.array(["\0"], object), np.array([""], object)
-    equal = Model("Equal", 19, {}, nul, "string_data", more=(empty_text,), gives="bool")
-    yield Check(
-        "reference",
-        "Texts of an initializer",
-        equal,
-        [[False]],
-        Gives([True]),
-        "the text of one NUL has a character, and the empty text has none",
-        replace(equal, stored="fed"),
-        [False],
-    )
     yield from _split_of("reference")
     split = Model("Split", 1, {"axis": 0}, _PAIR)
     yield Check(

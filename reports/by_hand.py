@@ -1604,17 +1604,6 @@ def openvino() -> Iterator[Check]:
         even,
         rtol=0,
     )
-    least = Model("Min", 13, {}, numbers, more=(others,))
-    yield Check(
-        "openvino",
-        "Min and Max take the second",
-        least,
-        [[nan, nan, 1], [1, 1, 1]],
-        Gives([nan, 1, 1]),
-        "the lesser of 1 and NaN is that of NaN and 1, be it 1 or NaN",
-        replace(least, x=_PAIR, more=(np.array([2, 1], np.float32),)),
-        [1, 1],
-    )
     three = np.array([3], np.float16)
     third = Model("Div", 14, {}, three + 4, more=(three,), constant=True)
     yield Check(

@@ -1040,6 +1040,17 @@ def reference() -> Iterator[Check]:
         replace(mean, x=np.array([[1, 1], [2, 2]], np.float32)),
         [[2.0, 3.0], [2.5, 3.5]],
     )
+    total = Model("Sum", 1, {}, _PAIR, more=(_PAIR,))
+    yield Check(
+        "reference",
+        "Sum and Mean refuse the consumed_inputs",
+        _with(total, consumed_inputs=[0, 0]),
+        [[2, 4]],
+        Raises("and attributes ['consumed_inputs']"),
+        "“legacy optimization attribute.”, and 1 + 1 = 2, 2 + 2 = 4",
+        total,
+        [[2, 4]],
+    )
     whole = Model("Trilu", 14, {}, _SQUARE, more=(np.array(-(2**63)),))
     yield Check(
         "reference",
@@ -2094,6 +2105,17 @@ def tract() -> Iterator[Check]:
         Model("Mean", 13, {}, few[0], more=(*few[1:], most)),
         [513],
         rtol=1e-5,
+    )
+    mean = Model("Mean", 13, {}, _PAIR, more=(_row(3, 5),))
+    yield Check(
+        "tract",
+        "Mean is refused where a later input",
+        mean,
+        [[[2.0, 3.5]]],
+        Raises("Typed ops require rank match"),
+        "the means are (1 + 3) / 2 and (2 + 5) / 2",
+        replace(mean, x=_row(3, 5), more=(_PAIR,)),
+        [[2.0, 3.5]],
     )
     equal = Model("Equal", 13, {}, numbers > 0, more=(ones > 0,), gives="bool")
     yield Check(

@@ -1049,7 +1049,7 @@ def reference() -> Iterator[Check]:
         Raises("and attributes ['consumed_inputs']"),
         "“legacy optimization attribute.”, and 1 + 1 = 2, 2 + 2 = 4",
         total,
-        [[2, 4]],
+        [2, 4],
     )
     whole = Model("Trilu", 14, {}, _SQUARE, more=(np.array(-(2**63)),))
     yield Check(

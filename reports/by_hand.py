@@ -1040,6 +1040,17 @@ def reference() -> Iterator[Check]:
         replace(mean, x=np.array([[1, 1], [2, 2]], np.float32)),
         [[2.0, 3.0], [2.5, 3.5]],
     )
+    total = Model("Sum", 1, {}, _PAIR, more=(_PAIR,))
+    yield Check(
+        "reference",
+        "Sum and Mean refuse the consumed_inputs",
+        _with(total, consumed_inputs=[0, 0]),
+        [[2, 4]],
+        Raises("and attributes ['consumed_inputs']"),
+        "“legacy optimization attribute.”, and 1 + 1 = 2, 2 + 2 = 4",
+        total,
+        [2, 4],
+    )
     whole = Model("Trilu", 14, {}, _SQUARE, more=(np.array(-(2**63)),))
     yield Check(
         "reference",
@@ -1589,17 +1600,6 @@ def openvino() -> Iterator[Check]:
         even,
         rtol=0,
     )
-    least = Model("Min", 13, {}, numbers, more=(others,))
-    yield Check(
-        "openvino",
-        "Min and Max take the second",
-        least,
-        [[nan, nan, 1], [1, 1, 1]],
-        Gives([nan, 1, 1]),
-        "the lesser of 1 and NaN is that of NaN and 1, be it 1 or NaN",
-        replace(least, x=_PAIR, more=(np.array([2, 1], np.float32),)),
-        [1, 1],
-    )
     three = np.array([3], np.float16)
     third = Model("Div", 14, {}, three + 4, more=(three,), constant=True)
     yield Check(
@@ -2090,6 +2090,17 @@ def tract() -> Iterator[Check]:
         Model("Mean", 13, {}, few[0], more=(*few[1:], most)),
         [513],
         rtol=1e-5,
+    )
+    mean = Model("Mean", 13, {}, _PAIR, more=(_row(3, 5),))
+    yield Check(
+        "tract",
+        "Mean is refused where a later input",
+        mean,
+        [[[2.0, 3.5]]],
+        Raises("Typed ops require rank match"),
+        "the means are (1 + 3) / 2 and (2 + 5) / 2",
+        replace(mean, x=_row(3, 5), more=(_PAIR,)),
+        [[2.0, 3.5]],
     )
     equal = Model("Equal", 13, {}, numbers > 0, more=(ones > 0,), gives="bool")
     yield Check(

@@ -30,6 +30,12 @@ def _divided(a, b):
     return quotient + inexact.astype(a.dtype)
 
 
+def _to_either_side(function, a, b):
+    """A rounding that is not the last one: no text says to which neighbour a result is rounded."""
+    exact = function(a, b)
+    return exact if exact.dtype.kind in "iu" else xp.inexact(exact, 0)
+
+
 def _power(x, y):
     """x^y, in the type of `x`; of integers the fraction is cut off, as casts do it."""
     common_shape(x, y)
@@ -130,6 +136,8 @@ def _by_version(name, function):
 def _declare(name):
     made = operator(name, exact=name in EXACT, ignores=("consumed_inputs",))
     made.formula(by=partial(_by_version, name))(PAIRS[name])
+    if name in ("Add", "Sub", "Mul"):
+        made.also_honest("", by=partial(_by_version, name))(partial(_to_either_side, PAIRS[name]))
     older, newer = ([str(v) for v in made.formulas if (v < 7) is old] for old in (True, False))
     if older:
         made.equivalent("broadcast_in_32_bits", "the text names 1 and 0 alone", *older)
@@ -214,9 +222,35 @@ def shifted(X, Y, *, direction):
     return np.where(beyond, np.where(X < 0, ~(X * 0), X * 0), np.right_shift(X, by))
 
 
+def _summed(*data, by=None):
+    """The sum in any order; of all inputs divided by `by`, if that is given."""
+    shape = common_shape(*data)
+    stacked = xp.stack([xp.broadcast_to(one, shape) for one in data])
+    return xp.sum(stacked if by is None else _over(stacked, by), axis=0)
+
+
+def _over(x, count):
+    return x / np.full((1,) * x.ndim, count, x.dtype)
+
+
+def _sum(*data):
+    return reduce(xp.add, data)
+
+
 def _mean(*data):
-    total = reduce(xp.add, data)
-    return total / np.full((1,) * total.ndim, len(data), total.dtype)
+    return _over(_sum(*data), len(data))
+
+
+def _mean_in_any_order(*data):
+    return _over(_summed(*data), len(data))
+
+
+def _mean_of_shares(*data):
+    return _summed(*data, by=len(data))
+
+
+def _running_mean(*data):
+    return reduce(lambda mean, n: mean + _over(data[n] - mean, n + 1), range(1, len(data)), data[0])
 
 
 @SHIFT.mutant("the amount was taken modulo the width", 28)
@@ -235,20 +269,25 @@ def zeros_shifted_in(X, Y, *, direction):
     return shifted(*unsigned, direction=direction).view(X.dtype)
 
 
-def _declare_many(name, function, exact):
+def _declare_many(name, function, *others, exact=False):
     made = operator(name, exact=exact, ignores=("consumed_inputs",))
 
-    def of_equal(*data_0):
+    def of_equal(function, *data_0):
         if any(one.shape != data_0[0].shape for one in data_0):
             raise InvalidNode("the shapes differ, and nothing is stretched before version 8")
         return function(*data_0)
 
-    def of_all(*data_0):
+    def of_all(function, *data_0):
         common_shape(*data_0)
         return function(*data_0)
 
+    # Versions that share a function are no mutants of each other.
+    older, newer = partial(of_equal, function), partial(of_all, function)
     for since in opset.versions("", name):
-        made.formula(since)(of_equal if since < 8 else of_all)
+        form = of_equal if since < 8 else of_all
+        made.formula(since)(older if since < 8 else newer)
+        for other in others:
+            made.also_honest("", since)(partial(form, other))
     made.equivalent("inputs_reversed", "they may come in any order")
     made.equivalent("wrong_where_empty_input", "then the output is empty too")
     if not exact:
@@ -260,5 +299,5 @@ def _declare_many(name, function, exact):
 
 _declare_many("Max", lambda *data: reduce(xp.maximum, data), exact=True)
 _declare_many("Min", lambda *data: reduce(xp.minimum, data), exact=True)
-_declare_many("Mean", _mean, exact=False)
-_declare_many("Sum", lambda *data: reduce(xp.add, data), exact=False)
+_declare_many("Mean", _mean, _mean_in_any_order, _mean_of_shares, _running_mean)
+_declare_many("Sum", _sum, _summed)

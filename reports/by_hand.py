@@ -379,6 +379,13 @@ def _taken(
     return Check(engine, cause, model, [], Gives(answer), why, control, answer)
 
 
+def _saturate(engine: str) -> Check:
+    to = {"to": 6, "saturate": 1}
+    model = Model("Cast", 19, to, np.array([1, 2], np.float32), gives="int32")
+    of_float = _with(model, saturate=1.0)
+    return _taken(engine, "Cast ignores saturate", of_float, [1, 2], "saturate is an INT", model)
+
+
 def _less_along_axis(engine: str) -> Check:
     b = np.array([2, 4], np.float32)
     model = Model("Less", 1, {"broadcast": 1, "axis": 0}, _SQUARE, more=(b,), gives="bool")
@@ -1083,6 +1090,7 @@ def reference() -> Iterator[Check]:
 def openvino() -> Iterator[Check]:
     """On OpenVINO's CPU device."""
     yield _ignored("openvino")
+    yield _saturate("openvino")
     held = Leftovers((1, 2))
     why = "“Two corresponding dimensions must have the same value, or one of them is equal to 1.”"
     yield _expand("openvino", "Expand refuses no shape", [3], [], held, why)
@@ -1718,6 +1726,7 @@ def openvino() -> Iterator[Check]:
 def tract() -> Iterator[Check]:
     """On tract."""
     yield _ignored("tract")
+    yield _saturate("tract")
     row = Model("Expand", 13, {}, _row(1, 2), more=(np.array([2, 1]),))
     yield Check(
         "tract",

@@ -1667,6 +1667,18 @@ def openvino() -> Iterator[Check]:
     why = "“1D int64 tensor of the same length as input's dimension number”, which is 2"
     unchecked = _taken("openvino", "Tile does not check", fewer, turns, why, rows)
     yield replace(unchecked, sometimes=True)
+    minifloats = np.array([1, nan], ml_dtypes.float8_e5m2)
+    constant = Model("IsNaN", 20, {}, minifloats, "raw_data", gives="bool")
+    yield Check(
+        "openvino",
+        "IsNaN and IsInf of a constant",
+        constant,
+        [[False, True]],
+        Raises("unsupported src_prc: f8e5m2"),
+        "1 is a number, and NaN is none",
+        replace(constant, x=minifloats.astype(np.float32)),
+        [False, True],
+    )
 
 
 def tract() -> Iterator[Check]:
@@ -2163,6 +2175,17 @@ def tract() -> Iterator[Check]:
     yield _empty("tract")
     yield _last_index("tract")
     yield _column_row_depth("tract")
+    doubles = Model("IsNaN", 20, {}, np.array([1, nan]), gives="bool")
+    yield Check(
+        "tract",
+        "IsNaN and IsInf have no kernel",
+        doubles,
+        [[False, True]],
+        Raises("Element wise eval in-place not defined"),
+        "1 is a number, and NaN is none",
+        replace(doubles, x=doubles.x.astype(np.float32)),
+        [False, True],
+    )
 
 
 def torch() -> Iterator[Check]:

@@ -1022,6 +1022,10 @@ def reference() -> Iterator[Check]:
         replace(equal, stored="fed"),
         [False],
     )
+    narrow = Model("BitCast", 26, {"to": 3}, _PAIR.astype(ml_dtypes.int4), gives="int8")
+    why = "“The target data type must have the same bit-width as the input data type.”: 8 is not 4"
+    control = replace(narrow, x=_PAIR.astype(np.uint8))
+    yield _taken("reference", "BitCast compares the sizes", narrow, [1, 2], why, control)
 
 
 def openvino() -> Iterator[Check]:

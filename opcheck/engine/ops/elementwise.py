@@ -87,6 +87,8 @@ def bit_cast(input, *, to):
     dtype, own = dtypes.named(to), dtypes.of(bare(input))
     assert dtype
     assert own
+    if dtype == own:
+        return input
     if not (dtype.bits and own.bits):
         raise NotSupported(f"unsupported by opcheck: the bits of {own} as {dtype}")
     if dtype.bits != own.bits:

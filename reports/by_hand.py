@@ -464,6 +464,16 @@ def _column_row_depth(engine: str) -> Check:
     )
 
 
+def _mod(*divided: float, by: Sequence[float] = (2, 3), opset: int = 13, **attrs: int) -> Model:
+    b = np.array(by, np.float32)
+    return Model("Mod", opset, attrs, np.array(divided, np.float32), more=(b,))
+
+
+def _fmod(engine: str) -> Check:
+    model, why = _mod(5.5, 7, fmod=2), "fmod “must be `0` (default), or `1`”"
+    return _taken(engine, "Mod takes an fmod", model, [1.5, 1], why, _with(model, fmod=1))
+
+
 # ── each engine ───────────────────────────────────────────────────────────────────────────────
 
 
@@ -1026,6 +1036,7 @@ def reference() -> Iterator[Check]:
     why = "“The target data type must have the same bit-width as the input data type.”: 8 is not 4"
     control = replace(narrow, x=_PAIR.astype(np.uint8))
     yield _taken("reference", "BitCast compares the sizes", narrow, [1, 2], why, control)
+    yield _fmod("reference")
 
 
 def openvino() -> Iterator[Check]:
@@ -1683,6 +1694,18 @@ def openvino() -> Iterator[Check]:
         replace(constant, x=minifloats.astype(np.float32)),
         [False, True],
     )
+    rounded_down, no_fmod = _mod(5.5, 7, opset=28), "`fmod` attribute must be set to 1"
+    endless, to_infinity = (
+        _mod(3, 7, by=(inf, 3), fmod=1),
+        "“If `y` is `±∞` and `x` is finite, `x`”",
+    )
+    for cause, model, answer, shows, why, control, right in (
+        ("Mod-28 of floating", rounded_down, [1.5, 1], Raises(no_fmod), "5.5 = 2 · 2 + 1.5",
+         _with(rounded_down, fmod=1), [1.5, 1]),
+        ("Mod of floating", endless, [3, 1], Gives([nan, 1]), to_infinity,
+         _mod(3, 7, fmod=1), [1, 1]),
+    ):  # fmt: skip
+        yield Check("openvino", cause, model, [answer], shows, why, control, right)
 
 
 def tract() -> Iterator[Check]:
@@ -2190,6 +2213,15 @@ def tract() -> Iterator[Check]:
         replace(doubles, x=doubles.x.astype(np.float32)),
         [False, True],
     )
+    yield _fmod("tract")
+    for cause, model, answer, wrong, why, control in (
+        ("Mod divides B by A", _mod(7, by=(5, 4), fmod=1), [2, 3], [5, 4],
+         "7 = 5 + 2 = 4 + 3", _mod(7, 7, by=(5, 4), fmod=1)),
+        ("Mod-28 with fmod 0", _mod(6, 6, by=(-3, -3), opset=28), [-0.0, -0.0], [0, 0],
+         "“The result has the same sign as `B`.”", _mod(6, 6, by=(-3, -3), opset=28, fmod=1)),
+    ):  # fmt: skip
+        shows, right = Gives(wrong), [2, 3] if answer[0] else [0, 0]
+        yield Check("tract", cause, model, [answer], shows, why, control, right)
 
 
 def torch() -> Iterator[Check]:

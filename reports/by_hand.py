@@ -1694,18 +1694,12 @@ def openvino() -> Iterator[Check]:
         replace(constant, x=minifloats.astype(np.float32)),
         [False, True],
     )
-    rounded_down, no_fmod = _mod(5.5, 7, opset=28), "`fmod` attribute must be set to 1"
-    endless, to_infinity = (
-        _mod(3, 7, by=(inf, 3), fmod=1),
-        "“If `y` is `±∞` and `x` is finite, `x`”",
-    )
-    for cause, model, answer, shows, why, control, right in (
-        ("Mod-28 of floating", rounded_down, [1.5, 1], Raises(no_fmod), "5.5 = 2 · 2 + 1.5",
-         _with(rounded_down, fmod=1), [1.5, 1]),
-        ("Mod of floating", endless, [3, 1], Gives([nan, 1]), to_infinity,
-         _mod(3, 7, fmod=1), [1, 1]),
-    ):  # fmt: skip
-        yield Check("openvino", cause, model, [answer], shows, why, control, right)
+    refused, down = Raises("`fmod` attribute must be set to 1"), _mod(5.5, 7, opset=28)
+    cause, why, control = "Mod-28 of floating", "5.5 = 2 · 2 + 1.5", _with(down, fmod=1)
+    yield Check("openvino", cause, down, [[1.5, 1]], refused, why, control, [1.5, 1])
+    endless, control = _mod(3, 7, by=(inf, 3), fmod=1), _mod(3, 7, fmod=1)
+    cause, why = "Mod of floating", "“If `y` is `±∞` and `x` is finite, `x` is returned.”"
+    yield Check("openvino", cause, endless, [[3, 1]], Gives([nan, 1]), why, control, [1, 1])
 
 
 def tract() -> Iterator[Check]:
@@ -2214,14 +2208,12 @@ def tract() -> Iterator[Check]:
         [False, True],
     )
     yield _fmod("tract")
-    for cause, model, answer, wrong, why, control in (
-        ("Mod divides B by A", _mod(7, by=(5, 4), fmod=1), [2, 3], [5, 4],
-         "7 = 5 + 2 = 4 + 3", _mod(7, 7, by=(5, 4), fmod=1)),
-        ("Mod-28 with fmod 0", _mod(6, 6, by=(-3, -3), opset=28), [-0.0, -0.0], [0, 0],
-         "“The result has the same sign as `B`.”", _mod(6, 6, by=(-3, -3), opset=28, fmod=1)),
-    ):  # fmt: skip
-        shows, right = Gives(wrong), [2, 3] if answer[0] else [0, 0]
-        yield Check("tract", cause, model, [answer], shows, why, control, right)
+    seven, control = _mod(7, by=(5, 4), fmod=1), _mod(7, 7, by=(5, 4), fmod=1)
+    cause, why = "Mod divides B by A", "7 = 5 + 2 = 4 + 3"
+    yield Check("tract", cause, seven, [[2, 3]], Gives([5, 4]), why, control, [2, 3])
+    minus, why = _mod(6, 6, by=(-3, -3), opset=28), "“The result has the same sign as `B`.”"
+    cause, control = "Mod-28 with fmod 0", _with(minus, fmod=1)
+    yield Check("tract", cause, minus, [[-0.0, -0.0]], Gives([0, 0]), why, control, [0, 0])
 
 
 def torch() -> Iterator[Check]:

@@ -2270,7 +2270,8 @@ def tract() -> Iterator[Check]:
     yield _empty("tract")
     yield _last_index("tract")
     yield _column_row_depth("tract")
-    one = _gathered(_PAIR, [1], op="GatherND")
+    yield _no_index("tract", Gives([[1, 2]]))
+    single = _gathered(_PAIR, [1], op="GatherND")
     yield Check(
         "tract",
         "GatherND aborts the process at an index that counts",
@@ -2278,19 +2279,19 @@ def tract() -> Iterator[Check]:
         [[2]],
         Dies("assertion failed: index < dim"),
         "the last of 1 and 2",
-        one,
+        single,
         [2],
     )
     far = _gathered(_PAIR, [4294967297], op="GatherND")
-    yield _taken("tract", "GatherND cuts an index", far, [2], _OUT, one)
+    yield _taken("tract", "GatherND cuts an index", far, [2], _OUT, single)
     yield Check(
         "tract",
         "GatherND never ends",
-        replace(one, more=(np.array(0),)),
+        replace(single, more=(np.array(0),)),
         [],
         Dies("exit status -14"),
         "“r >= 1 and q >= 1 are to be honored.”",
-        one,
+        single,
         [2],
     )
 

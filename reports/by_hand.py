@@ -2282,6 +2282,16 @@ def tract() -> Iterator[Check]:
         single,
         [2],
     )
+    yield Check(
+        "tract",
+        "GatherND aborts the process where data",
+        _gathered(_SQUARE, [1], op="GatherND", batch_dims=1),
+        [],
+        Dies("assertion `left == right` failed"),
+        "two batches of data and one of indices, where their numbers “must be equal”",
+        _gathered(_SQUARE, [1], [1], op="GatherND", batch_dims=1),
+        [2, 4],
+    )
     far = _gathered(_PAIR, [4294967297], op="GatherND")
     yield _taken("tract", "GatherND cuts an index", far, [2], _OUT, single)
     yield Check(

@@ -5,6 +5,7 @@ from functools import cache
 from itertools import chain
 
 from opcheck import opset
+from opcheck.dtypes import identical
 from opcheck.engine.mutants import (
     axes,
     casts,
@@ -74,9 +75,19 @@ def _made(op: OpVersion, operator: Operator) -> tuple[Mutant, ...]:
     for mutant in chain(map(_own, own), made, general):
         # Its own takes the place of a general one of that name, as Softmax's `nan_skipped` does.
         if (mutant.name, "") not in found:
-            argued = {**mutant.equivalent, **operator.equivalents.get(mutant.name, {})}
+            argued = {**mutant.equivalent, **_of_shapes(mutant, operator), **operator.equivalents.get(mutant.name, {})}
             found.setdefault((mutant.name, mutant.primitive), replace(mutant, equivalent=argued))
     return tuple(found.values())
+
+
+def _of_shapes(mutant: Mutant, operator: Operator) -> dict[str, str]:
+    """The argument about a mutant of an operator that computes with shapes."""
+    change = mutant.change
+    if not operator.of_shapes or not (mutant.of_values or change):
+        return {}
+    if change and not all(identical(change(out), out) for out in operator.of_shapes):
+        return {}
+    return {"": "it reads no elements" if mutant.of_values else "no output of it has that form"}
 
 
 def _gives_booleans(op: OpVersion) -> bool:

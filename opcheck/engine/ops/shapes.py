@@ -17,7 +17,7 @@ CastLike Constant ConstantOfShape Flatten Reshape Shape Size Slice Squeeze Trans
 #: The versions since which types alone were added.
 _TYPES = (19, 21, 23, 24, 25)
 
-SHAPE = operator("Shape", exact=True)
+SHAPE = operator("Shape", exact=True, of_shapes=(np.arange(0), np.ones(1, int), np.arange(31)))
 
 
 @SHAPE.formula(1, 13)
@@ -31,12 +31,20 @@ def part_of_shape(data, *, start, end):
     return np.array(data.shape, np.int64)[start or 0 : end]
 
 
-SIZE = operator("Size", exact=True)
+SIZE = operator("Size", exact=True, of_shapes=(np.array(0), np.array(70000)))
 
 
 @SIZE.formula(1, 13, *_TYPES)
 def size(data):
     return np.array(math.prod(data.shape), np.int64)
+
+
+for _op in (SHAPE, SIZE):
+    _op.equivalent("index_in_16_bits", "it reads no elements, and gives few")
+    for _called in ("invalid_is_copied", "invalid_is_zero"):
+        _op.equivalent(_called, "nothing that is of its form is invalid", "25")
+for _called in ("invalid_attribute_ignored", "invalid_start_is_0_or_1", "invalid_end_is_0_or_1"):
+    SHAPE.equivalent(_called, "every number is clamped into the range")
 
 
 RESHAPE = operator("Reshape", exact=True, ignores=("consumed_inputs",))
@@ -66,12 +74,37 @@ RESHAPE.formula(1)(lambda data, *, shape: reshape(data, shape))
 FLATTEN = operator("Flatten", exact=True)
 
 
-@FLATTEN.formula(1, 9, 11, 13, 21, 23, 24, 25)
+def _flat(x, axis):
+    if axis > x.ndim:
+        raise InvalidNode(f"axis {axis} is beyond the rank {x.ndim}")
+    return xp.reshape(x, (math.prod(x.shape[:axis]), math.prod(x.shape[axis:])))
+
+
+@FLATTEN.formula(1, 9)
+def flatten_1(input, *, axis):
+    if axis < 0:
+        raise InvalidNode(f"axis {axis} is below 0")
+    return _flat(input, axis)
+
+
+@FLATTEN.formula(11, 13, 21, 23, 24, 25)
 def flatten(input, *, axis):
-    front = axis + input.ndim if axis < 0 else axis
-    if not 0 <= front <= input.ndim:
-        raise InvalidNode(f"axis {axis} is outside [{-input.ndim}, {input.ndim}]")
-    return xp.reshape(input, (math.prod(input.shape[:front]), math.prod(input.shape[front:])))
+    if axis < -input.ndim:
+        raise InvalidNode(f"axis {axis} is below {-input.ndim}")
+    return _flat(input, axis + input.ndim * (axis < 0))
+
+
+for _why, _names in {
+    "the output has two axes": """always_a_matrix axes_of_rank_5_exchanged channels_last
+        vector_becomes_a_row written_channels_last""",
+    "elements keep their order, in whatever shape they are read": """shape_reversed whole_tensor
+        first_two_of_more_than_4_axes_merged first_two_of_more_than_5_axes_merged
+        last_two_of_more_than_4_axes_merged last_two_of_more_than_5_axes_merged
+        not_transposed_back rank_5_coerced rows_side_by_side""",
+    "the default is out of range of scalars alone": "default_axis_kept_in_range",
+}.items():
+    for _called in _names.split():
+        FLATTEN.equivalent(_called, _why)
 
 
 TRANSPOSE = operator("Transpose", exact=True)
@@ -83,6 +116,9 @@ def transpose(data, *, perm):
     if sorted(order) != list(range(data.ndim)):
         raise InvalidNode(f"perm {list(order)}; allowed: each axis of {data.ndim} once")
     return xp.permute_dims(data, order)
+
+
+TRANSPOSE.equivalent("perm_repeated", "no permutation has an entry twice")
 
 
 SQUEEZE = operator("Squeeze", exact=True)

@@ -75,7 +75,11 @@ def _made(op: OpVersion, operator: Operator) -> tuple[Mutant, ...]:
     for mutant in chain(map(_own, own), made, general):
         # Its own takes the place of a general one of that name, as Softmax's `nan_skipped` does.
         if (mutant.name, "") not in found:
-            argued = {**mutant.equivalent, **_of_shapes(mutant, operator), **operator.equivalents.get(mutant.name, {})}
+            argued = {
+                **mutant.equivalent,
+                **_of_shapes(mutant, operator),
+                **operator.equivalents.get(mutant.name, {}),
+            }
             found.setdefault((mutant.name, mutant.primitive), replace(mutant, equivalent=argued))
     return tuple(found.values())
 

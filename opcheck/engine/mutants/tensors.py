@@ -160,7 +160,8 @@ _LAYOUT: tuple[Mutant, ...] = (
     # How much is read does not depend on the type: one type decides.
     *(reading(f"axis_{axis}_read_up_to_1024".replace("-", "minus_"),
               f"of more than 1,024 entries along axis {axis} the first 1,024 were read again",
-              partial(_read_again, axis), only=("float32",), of_values=True) for axis in (0, 1, -1)),
+              partial(_read_again, axis), only=("float32",),
+              of_values=True) for axis in (0, 1, -1)),
     of_output("index_in_8_bits", "an element's place in the tensor was kept in 8 bits",
               _taking(lambda place: place % (1 << 8))),
     Mutant("index_in_16_bits", "an element's place in a tensor was kept in 16 bits",

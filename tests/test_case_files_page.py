@@ -1,4 +1,4 @@
-"""docs/case-files.md is what its generator makes, and leaves nothing of the schema out."""
+"""docs/case-files.md, all of the schema, and docs/operators.md are what their generators make."""
 
 import json
 import re

@@ -178,9 +178,10 @@ def _cases(
         for entry in entries.items if entries else ():
             fields, sound, lacks = validate(form, entry, file.name, file.problems)
             _check_operators(file, sound, named)
+            if not fields:
+                continue
             reported: set[tuple[Mark, str]] = set()
-            for expansion in expansions if fields else ():
-                assert fields
+            for expansion in expansions:
                 concretes = [*expansion.expand(fields.name, sound, lacks)]
                 concretes = [*chain.from_iterable(map(sizes, concretes))] if sizes else concretes
                 opsets = (concrete.node.get("opset") for concrete in concretes)

@@ -149,6 +149,7 @@ FAMILY = """\
 op: [Floor, Neg]
 sentences:
 - {sentence: Neg takes one, cases: [negated]}
+- {sentence: Floor takes one, nothing: it names it}
 - {sentence: Output tensor, op: Neg, ruling: A new one.}
 - {sentence: Ceil takes one, nothing: no operator here has it}
 """
@@ -156,10 +157,11 @@ sentences:
 
 def test_an_entry_counts_for_all_operators_of_the_file_that_have_the_sentence(tmp_path):
     floor, neg = load(tmp_path, FAMILY), load(tmp_path, FAMILY, "Neg")
-    assert [s for s in floor.versions[13] if s.source.line] == []
+    assert {s.text[:5] for s in floor.versions[13] if s.source.line} == {"Floor"}
     found = [s.cases or s.ruling for s in neg.versions[6] if s.source.line]
     assert found == [("negated",), "A new one."]
-    assert "5:3: 'Ceil takes one': Neg-1, 6, 13: there is no such" in str(neg.problems[0])
+    at, hint = "6:3: 'Ceil takes one': Neg-1, 6, 13", "did you mean 'Neg takes one '?"
+    assert [*map(str, neg.problems)] == [f"hardmax.yaml:{at}: there is no such sentence ({hint})"]
 
 
 def test_an_entry_says_something_of_the_sentence_that_it_names(tmp_path):

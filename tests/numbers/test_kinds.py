@@ -245,13 +245,13 @@ def test_numbers_come_back_from_mpmath_as_they_went(row: list[float]) -> None:
 
 
 def test_the_error_function_of_longdoubles_is_that_of_mpmath() -> None:
-    x = np.concatenate([np.linspace(-7.5, 7.5, 1501), [1e-300, -1e-9, 0.03125]]).astype(
-        np.longdouble
-    )
+    x = np.longdouble([*np.linspace(-7.5, 7.5, 1501), 1e-300, -1e-9, 0.03125])
     with precise.digits(160):
         want = precise.of_objects("erf")(precise.objects(x / 3))
         found = precise.objects(precise.erf_of_longdoubles(x / 3))
         assert all(abs(a - b) <= abs(b) * 2.0**-62 for a, b in zip(found, want, strict=True))
+    ends = precise.erf_of_longdoubles(np.array([-0.0, np.inf, -8, np.nan], np.longdouble))
+    assert [*map(str, ends)] == ["-0.0", "1.0", "-1.0", "nan"]
 
 
 def test_precise_choices_are_those_of_plain_numbers() -> None:

@@ -368,8 +368,7 @@ def test_cases_and_rows_of_a_file_are_of_all_its_operators_or_of_some(tmp_path: 
     assert [case.id.replace("@opset=13", "") for case in load([file])] == [
         "Neg/by_hand#1", "Neg/zeros", "Abs/by_hand#2", "Abs/zeros", "Floor/zeros",
     ]  # fmt: skip
-    text = FAMILY.replace("op: Neg,", "op: Ngg,").replace("X: [0]", "X: [0], Y: 1")
-    file.write_text(text, encoding="utf-8")
+    file.write_text(FAMILY.replace("op: Neg,", "op: Ngg,").replace("X: [0]", "X: [0], Y: 1"))
     unknown, other = refused(file)
     assert unknown == f"{file}:8:15: 'Ngg' is no operator of this file (did you mean 'Neg'?)"
     assert other == f"{file}:9:34: 'Y' is no input of Neg-13 (has: X)"

@@ -135,9 +135,10 @@ def _by_version(name, function):
 
 def _declare(name):
     made = operator(name, exact=name in EXACT, ignores=("consumed_inputs",))
-    made.formula(by=partial(_by_version, name))(PAIRS[name])
+    by = partial(_by_version, name)
+    made.formula(by=by)(PAIRS[name])
     if name in ("Add", "Sub", "Mul"):
-        made.also_honest("", by=partial(_by_version, name))(partial(_to_either_side, PAIRS[name]))
+        made.also_honest("", by=by)(partial(_to_either_side, PAIRS[name]))
     older, newer = ([str(v) for v in made.formulas if (v < 7) is old] for old in (True, False))
     if older:
         made.equivalent("broadcast_in_32_bits", "the text names 1 and 0 alone", *older)
@@ -148,7 +149,6 @@ def _declare(name):
     if name not in ("Sub", "Div", *OPPOSITES):
         made.equivalent("inputs_A_and_B_exchanged", "they may be exchanged", *newer)
     for called, text, wrong, *only in _wrong(name) if name in EXACT else ():
-        by = partial(_by_version, name)
         made.mutant(text, name=called, by=by, only=only or None)(wrong)
 
 
@@ -269,25 +269,25 @@ def zeros_shifted_in(X, Y, *, direction):
     return shifted(*unsigned, direction=direction).view(X.dtype)
 
 
-def _declare_many(name, function, *others, exact=False):
-    made = operator(name, exact=exact, ignores=("consumed_inputs",))
-
-    def of_equal(function, *data_0):
+def _of_many(name, function):
+    def of_equal(*data_0):
         if any(one.shape != data_0[0].shape for one in data_0):
             raise InvalidNode("the shapes differ, and nothing is stretched before version 8")
         return function(*data_0)
 
-    def of_all(function, *data_0):
+    def of_all(*data_0):
         common_shape(*data_0)
         return function(*data_0)
 
-    # Versions that share a function are no mutants of each other.
-    older, newer = partial(of_equal, function), partial(of_all, function)
-    for since in opset.versions("", name):
-        form = of_equal if since < 8 else of_all
-        made.formula(since)(older if since < 8 else newer)
-        for other in others:
-            made.also_honest("", since)(partial(form, other))
+    return {since: of_equal if since < 8 else of_all for since in opset.versions("", name)}
+
+
+def _declare_many(name, function, *others, exact=False):
+    made = operator(name, exact=exact, ignores=("consumed_inputs",))
+    by = partial(_of_many, name)
+    made.formula(by=by)(function)
+    for other in others:
+        made.also_honest("", by=by)(other)
     made.equivalent("inputs_reversed", "they may come in any order")
     made.equivalent("wrong_where_empty_input", "then the output is empty too")
     if not exact:

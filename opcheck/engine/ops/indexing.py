@@ -364,7 +364,6 @@ _FLAGS = """
 keepdims_in_32_bits select_last_index_in_32_bits invalid_keepdims_is_0_or_1
 invalid_select_last_index_is_0_or_1
 """.split()
-_8_BITS = "no case can state as many rows of 8 bits without ties", "1 int8", "1 uint8", "11 int8"
 
 for _name, _choose in (("ArgMax", xp.argmax), ("ArgMin", xp.argmin)):
     _op = operator(_name, exact=True)
@@ -379,6 +378,4 @@ for _name, _choose in (("ArgMax", xp.argmax), ("ArgMin", xp.argmin)):
         _op.equivalent(_called, "an empty input is refused", "11")
     for _called in ("zeros_are_nan", "zeros_are_tiny", "output_as_int64"):
         _op.equivalent(_called, "the output is of type int64")
-    for _called in ("index_in_8_bits", "rows_left_over_by_four_threads"):
-        _op.equivalent(_called, *_8_BITS, "11 uint8")
     _op.equivalent("not_transposed_back", "an axis of one element, or none, is moved")

@@ -22,20 +22,21 @@ _LOWEST = -3.4028234663852886e38
 
 @dataclass(frozen=True)
 class Model:
-    """A model of one node, with its input: fed, or a constant stored in one of two ways.
+    """A model of one node, with its input: fed, or a constant stored in one of three ways.
 
-    `more` are further inputs, which are fed. Of several outputs it has the one at `output` alone,
-    which is of the input's dtype, or of the one that `gives` names.
+    `more` are further inputs, which are fed, or `constant`. Of several outputs it has the one at
+    `output` alone, which is of the input's dtype, or of the one that `gives` names.
     """
 
     op: str
     opset: int
     attrs: dict[str, Any]
     x: Array
-    stored: Literal["fed", "raw_data", "int32_data"] = "fed"
+    stored: Literal["fed", "raw_data", "int32_data", "string_data"] = "fed"
     more: tuple[Array, ...] = ()
     output: int = 0
     gives: str = ""
+    constant: bool = False
 
 
 @dataclass(frozen=True)
@@ -79,7 +80,8 @@ class Check:
     `cause` begins the ledger's sentence on the defect. `wants` are the right answers; where there
     is none, the model must be refused. The engine is first asked a `control`, a model like this
     one that the defect is not about, and has to answer as `control_wants` says. Answers are equal
-    within `rtol`. With `sometimes`, the defect is not on every CPU.
+    within `rtol`. With `sometimes`, the defect is not on every CPU. With `last`, the model does to
+    the process what may kill it later, so that no other is asked there.
     """
 
     engine: str
@@ -92,6 +94,7 @@ class Check:
     control_wants: npt.ArrayLike
     rtol: float = 1e-3
     sometimes: bool = False
+    last: bool = False
 
 
 def _x(*values: Any, dtype: Any = np.float32) -> Array:
@@ -124,6 +127,12 @@ _ODD = Model(
 _LARGEST = Model("TopK", 11, {"axis": 0}, _VECTOR, more=(np.array([1]),), output=1, gives="int64")
 _FOUR = _x(1, 2, 4, 8)
 _PAIR = np.array([1, 2], np.float32)
+_SQUARE = np.array([[1, 2], [3, 4]], np.float32)
+_ONE_TO_FOUR = np.array([1, 2, 3, 4], np.float32)
+#: Two parts, of which the second is asked for.
+_SPLIT_18 = Model(
+    "Split", 18, {"num_outputs": 3}, np.array([1, 2, 3, 4, 5, 6], np.float32), output=1
+)
 _ROW_OF_ODD = _row(1, 3, 5, 7)
 _3 = np.full(4, 3, np.float32)
 
@@ -329,6 +338,15 @@ def _group_norm(engine: str) -> Iterator[Check]:
     )
 
 
+def _expand(
+    engine: str, cause: str, shape: Any, wants: Sequence[Any], shows: Leftovers | Gives, why: str
+) -> Check:
+    model = Model("Expand", 13, {}, _row(1, 2), more=(np.array(shape, np.int64),))
+    control = replace(model, more=(np.array([2, 1]),))
+    last = isinstance(shows, Leftovers)
+    return Check(engine, cause, model, wants, shows, why, control, [[1, 2]] * 2, last=last)
+
+
 def _gelu(engine: str, unchecked: str, constants: str) -> Iterator[Check]:
     half = Model("Gelu", 20, {"approximate": "erf"}, _PAIR.astype(np.float16))
     yield Check(
@@ -352,6 +370,139 @@ def _gelu(engine: str, unchecked: str, constants: str) -> Iterator[Check]:
         [0],
         rtol=1e-12,
     )
+
+
+def _taken(
+    engine: str, cause: str, model: Model, answer: npt.ArrayLike, why: str, control: Model
+) -> Check:
+    """A model that must be refused, and is answered as its control is."""
+    return Check(engine, cause, model, [], Gives(answer), why, control, answer)
+
+
+def _saturate(engine: str) -> Check:
+    to = {"to": 6, "saturate": 1}
+    model = Model("Cast", 19, to, np.array([1, 2], np.float32), gives="int32")
+    of_float = _with(model, saturate=1.0)
+    return _taken(engine, "Cast ignores saturate", of_float, [1, 2], "saturate is an INT", model)
+
+
+def _less_along_axis(engine: str) -> Check:
+    b = np.array([2, 4], np.float32)
+    model = Model("Less", 1, {"broadcast": 1, "axis": 0}, _SQUARE, more=(b,), gives="bool")
+    from_the_end = [[True, True], [False, False]]
+    return Check(
+        engine,
+        "Logic and comparisons before version 7 ignore",
+        model,
+        [[[True, False], [True, False]]],
+        Gives(from_the_end),
+        "along axis 0, 1 and 2 are compared with 2, and 3 and 4 with 4",
+        _with(model, axis=1),
+        from_the_end,
+    )
+
+
+def _limited(engine: str) -> Iterator[Check]:
+    along_axis = {"broadcast": 1, "axis": 0}
+    add = Model("Add", 6, along_axis, _SQUARE, more=(np.array([10, 20], np.float32),))
+    cause, wrong, control = "Versions 1 and 6 of Add", [[11, 22], [13, 24]], _with(add, axis=1)
+    why = "along axis 0, 10 is added to 1 and 2, and 20 to 3 and 4"
+    yield Check(engine, cause, add, [[[11, 12], [23, 24]]], Gives(wrong), why, control, wrong)
+    why = "“Attribute `broadcast=1` needs to be passed to enable broadcasting.”"
+    yield _taken(engine, cause, replace(add, attrs={}), wrong, why, control)
+
+
+def _empty(engine: str) -> Check:
+    model = Model("ArgMax", 11, {"axis": 1}, np.zeros((0, 3), np.float32), gives="int64")
+    why = "“The input tensor must not be empty.”, which version 12 no longer says"
+    none = np.zeros((0, 1))
+    return _taken(engine, "ArgMax-11", model, none, why, replace(model, opset=12))
+
+
+def _last_index(engine: str) -> Check:
+    model = Model("ArgMax", 11, {"axis": 0, "select_last_index": 1}, _VECTOR[[1, 0, 1]])
+    model = replace(model, gives="int64")
+    why = "ArgMax-11 has two attributes, axis and keepdims"
+    cause = "ArgMax and ArgMin before version 12 take"
+    return _taken(engine, cause, model, [2], why, replace(model, opset=12))
+
+
+def _condition(engine: str) -> Check:
+    model = Model("Compress", 11, {"axis": 0}, _PAIR, more=(np.array(True),))
+    control = replace(model, more=(np.array([True]),))
+    return _taken(engine, "Compress takes a", model, [1], "“Rank 1 tensor of booleans”", control)
+
+
+def _sequences(engine: str, cause: str) -> Check:
+    """The first row and the second change places in the first column, of two elements."""
+    model = Model("ReverseSequence", 10, {"batch_axis": -1}, _SQUARE, more=(np.array([2, 1]),))
+    why = "batch_axis is “Must be one of 1 (default), or 0.”"
+    return _taken(engine, cause, model, [[3, 2], [1, 4]], why, _with(model, batch_axis=1))
+
+
+def _rank_0(engine: str, cause: str) -> Check:
+    model = Model("Compress", 9, {}, np.array(4, np.float32), more=(np.array([True]),))
+    why = "input is a “Tensor of rank r >= 1.”"
+    return _taken(engine, cause, model, [4], why, replace(model, x=_VECTOR[1:2]))
+
+
+def _non_zero(engine: str) -> Check:
+    model = Model("NonZero", 13, {}, np.array(5, np.float32), gives="int64")
+    return Check(
+        engine,
+        "NonZero takes a scalar",
+        model,
+        [np.zeros((0, 1))],
+        Gives([[0]]),
+        "“for scalar input, NonZero produces output shape (0, N) instead of (1, N)”, and N is 1",
+        replace(model, x=np.array([0, 5], np.float32)),
+        [[1]],
+    )
+
+
+def _column_row_depth(engine: str) -> Check:
+    x = np.arange(8, dtype=np.float32).reshape(1, 2, 2, 2)
+    model = Model("SpaceToDepth", 28, {"blocksize": 2, "mode": "CRD"}, x)
+    by_turns = x.reshape(2, 4).T.reshape(1, 8, 1, 1)
+    return Check(
+        engine,
+        "SpaceToDepth-28 ignores its mode",
+        model,
+        [x.reshape(1, 8, 1, 1)],
+        Gives(by_turns),
+        "“column-row-depth (`CRD`)”: 0 to 3 are the first channel's block, and 4 to 7 the second's",
+        _with(model, mode="DCR"),
+        by_turns,
+    )
+
+
+def _split(engine: str, cause: str, model: Model, shows: Any, why: str = "") -> Check:
+    """A Split that must be refused; its like has two halves, and is asked for the second."""
+    half = Model("Split", 11, {"split": [2, 2]}, _ONE_TO_FOUR, output=1)
+    shown = shows if isinstance(shows, (Raises, Dies)) else Gives(shows)
+    return Check(engine, cause, model, [], shown, why, half, [3, 4])
+
+
+def _split_of(engine: str) -> Iterator[Check]:
+    """What several engines do with lengths that do not fit."""
+    five = Model("Split", 13, {}, np.array([1, 2, 3, 4, 5], np.float32), output=1)
+    equal = "“Otherwise, the tensor is split to equal sized parts.”, which 5 elements do not have"
+    yield _split(engine, "Split before version 18", five, [4, 5], equal)
+    of_four = Model("Split", 11, {"split": [2, 2, 0]}, _ONE_TO_FOUR, output=1)
+    if engine != "tract":
+        why = "split has the “length of each output.”, of which there are two"
+        yield _split(engine, "Split makes a part", of_four, [3, 4], why)
+    else:
+        why = "split has the “length of each output.”; a model that is wrong ends in an error"
+        dies = Dies("index out of bounds: the len is 2 but the index is 2")
+        yield _split(engine, "Split aborts the process where split", of_four, dies, why)
+    if engine == "reference":
+        why = "“length of each output”: 4 elements have none of 2 and one of 3"
+        cause, unequal = "Split does not compare lengths", _with(of_four, split=[2, 3])
+        yield _split(engine, cause, unequal, [3, 4], why)
+    if engine == "openvino":
+        below = _with(of_four, split=[4, -1])
+        yield _split(engine, "Split takes a length below 0", below, [], "“Values should be >= 0.”")
 
 
 # ── each engine ───────────────────────────────────────────────────────────────────────────────
@@ -519,11 +670,25 @@ def onnxruntime() -> Iterator[Check]:
     )
     yield from _group_norm("onnxruntime")
     yield from _gelu("onnxruntime", "Gelu without a kernel", "Gelu of float64 runs")
+    yield _sequences("onnxruntime", "ReverseSequence takes a batch_axis")
+    yield _empty("onnxruntime")
+    yield _condition("onnxruntime")
+    yield _non_zero("onnxruntime")
+    yield _rank_0("onnxruntime", "The first versions of ArgMax, ArgMin and Compress")
+    yield _split(
+        "onnxruntime",
+        "Split-18 with more outputs",
+        _with(_SPLIT_18, num_outputs=1),
+        Dies("Assertion '__n < this->size()' failed"),
+        "“Number of outputs to split parts of the tensor into.”, of which the node has two",
+    )
 
 
 def reference() -> Iterator[Check]:
     """On onnx.reference."""
     yield _ignored("reference")
+    why = "“A 1-D tensor indicates the shape you want to expand to, following the broadcast rule”"
+    yield _expand("reference", "Expand takes a shape", 2, [], Gives([[1, 2]]), why)
     coerced = Model("Hardmax", 11, {"axis": 1}, np.array([[[1, 2], [4, 3]]], np.float32))
     yield Check(
         "reference",
@@ -847,11 +1012,90 @@ def reference() -> Iterator[Check]:
         [0],
         rtol=1e-12,
     )
+    yield _less_along_axis("reference")
+    yield from _limited("reference")
+    yield _empty("reference")
+    yield _sequences("reference", "ReverseSequence takes any axis")
+    yield _rank_0("reference", "ArgMax, ArgMin and Compress")
+    x = np.arange(8, dtype=np.float32).reshape(1, 8, 1, 1)
+    blocks = Model("DepthToSpace", 13, {"blocksize": 2, "mode": "CRD"}, x)
+    x = x.reshape(1, 2, 2, 2)
+    why = "“DCR (default) for depth-column-row order re-arrangement. Use CRD for column-row-depth"
+    crd = _with(blocks, mode="crd")
+    yield _taken("reference", "DepthToSpace takes any mode", crd, x, f"{why} order.”", blocks)
+    older, why = replace(blocks, opset=1), "DepthToSpace-1 has one attribute, blocksize"
+    yield _taken("reference", "Attributes that came with", older, x, why, blocks)
+    right = Model("ReverseSequence", 10, {}, _SQUARE, more=(np.array([2, 1]),))
+    single = replace(right, more=(np.array([2]),))
+    why, turned = "“It has shape `[batch_size]`.”, and there are two sequences", [[3, 2], [1, 4]]
+    yield _taken("reference", "ReverseSequence takes one length", single, turned, why, right)
+    right = Model("Tile", 13, {}, _row(1, 2), more=(np.array([1, 2]),))
+    fewer = replace(right, more=(np.array([2]),))
+    why = "“1D int64 tensor of the same length as input's dimension number”, which is 2"
+    yield _taken("reference", "Tile takes repeats", fewer, [[1, 2, 1, 2]], why, right)
+    right = Model("Trilu", 14, {}, np.array([[1, 2], [1, 2]], np.float32))
+    why, vector = "“Input tensor of rank 2 or higher.”", replace(right, x=_PAIR)
+    yield _taken("reference", "Trilu makes a matrix", vector, [[1, 2], [0, 2]], why, right)
+    mean = Model("Mean", 13, {}, np.array([[1], [2]], np.float32), more=(_row(3, 5)[0],))
+    yield Check(
+        "reference",
+        "Mean adds each input",
+        mean,
+        [[[2.0, 3.0], [2.5, 3.5]]],
+        Raises("non-broadcastable output operand with shape (2,1)"),
+        "the sums are 1 + 3, 1 + 5, 2 + 3 and 2 + 5, and their halves are the means",
+        replace(mean, x=np.array([[1, 1], [2, 2]], np.float32)),
+        [[2.0, 3.0], [2.5, 3.5]],
+    )
+    total = Model("Sum", 1, {}, _PAIR, more=(_PAIR,))
+    yield Check(
+        "reference",
+        "Sum and Mean refuse the consumed_inputs",
+        _with(total, consumed_inputs=[0, 0]),
+        [[2, 4]],
+        Raises("and attributes ['consumed_inputs']"),
+        "“legacy optimization attribute.”, and 1 + 1 = 2, 2 + 2 = 4",
+        total,
+        [2, 4],
+    )
+    whole = Model("Trilu", 14, {}, _SQUARE, more=(np.array(-(2**63)),))
+    yield Check(
+        "reference",
+        "Trilu hands k",
+        whole,
+        [_SQUARE],
+        Raises("int too large to convert"),
+        "“A negative k value retains the main diagonal and |k| diagonals below it.”: there is one",
+        replace(whole, more=(np.array(-(2**62)),)),
+        _SQUARE,
+    )
+    yield from _split_of("reference")
+    split = Model("Split", 1, {"axis": 0}, _PAIR)
+    yield Check(
+        "reference",
+        "Split-1 is not computed",
+        split,
+        [_PAIR],
+        Raises("No implementation for operator 'Split'"),
+        "one part has all elements",
+        replace(split, opset=2),
+        _PAIR,
+    )
+    why = "“Number of outputs to split parts of the tensor into.”, of which the node has two"
+    yield _split("reference", "Split-18 does not compare", _SPLIT_18, [3, 4], why)
+    most = _with(_SPLIT_18, num_outputs=2**46)
+    yield _split("reference", "Split-18 makes a list", most, Raises("MemoryError"), why)
 
 
 def openvino() -> Iterator[Check]:
     """On OpenVINO's CPU device."""
     yield _ignored("openvino")
+    yield _saturate("openvino")
+    held = Leftovers((1, 2))
+    why = "“Two corresponding dimensions must have the same value, or one of them is equal to 1.”"
+    yield _expand("openvino", "Expand refuses no shape", [3], [], held, why)
+    why = "the shape may be shorter, “or the shape.ndim < input.shape.ndim.”, and adds nothing"
+    yield _expand("openvino", "Expand to a shape", [], [[[1, 2]]], held, why)
     x = np.zeros((1, 64), np.float32)
     x[0, [15, 32]] = 1
     at_15, at_32 = np.zeros_like(x), np.zeros_like(x)
@@ -1249,11 +1493,251 @@ def openvino() -> Iterator[Check]:
         [True],
     )
     yield _gelu_of_infinity("openvino", "On a CPU with AVX-512, Gelu makes NaN")
+    yield _less_along_axis("openvino")
+    yield _empty("openvino")
+    yield _condition("openvino")
+    yield _non_zero("openvino")
+    yield _last_index("openvino")
+    yield _column_row_depth("openvino")
+    whole = Model("Relu", 14, {}, np.array([16777217, 2147483647, -1], np.int32))
+    yield Check(
+        "openvino",
+        "Relu of integers",
+        whole,
+        [[16777217, 2147483647, 0]],
+        Gives([16777216, -2147483648, 0]),
+        "y = max(0, x) is x or 0",
+        replace(whole, x=np.array([1, -1], np.int32)),
+        [1, 0],
+        rtol=0,
+    )
+    nothing, truth = np.zeros((2, 0), bool), np.ones((2, 1), bool)
+    both = Model("And", 1, {"broadcast": 1}, nothing, more=(nothing[0],))
+    yield Check(
+        "openvino",
+        "And-1 with broadcast=1",
+        both,
+        [nothing],
+        Dies("exit status -8"),
+        "B has the last length of A, which is 0, and C has the shape of A",
+        replace(both, x=truth, more=(truth[0],)),
+        truth,
+    )
+    numbers, others = np.array([[1, nan, 1], [nan, 1, 2]], np.float32)
+    greater = Model("Greater", 13, {}, numbers, more=(others,), gives="bool")
+    yield Check(
+        "openvino",
+        "On a CPU with AVX-512, Greater",
+        greater,
+        [[False, False, False]],
+        Gives([True, True, False]),
+        "1 is not greater than NaN, nor NaN than 1, nor 1 than 2",
+        replace(greater, x=_PAIR, more=(np.array([2, 1], np.float32),)),
+        [False, True],
+        sometimes=True,
+    )
+    odd, even = np.array([[3, 16777217], [3, 16777216]], np.int32)
+    equal = Model("Equal", 13, {}, odd, more=(even,), gives="bool")
+    yield Check(
+        "openvino",
+        "Comparisons of integers",
+        equal,
+        [[True, False]],
+        Gives([True, True]),
+        "3 is 3, and 16777217 is not 16777216",
+        replace(equal, more=(even - 1,)),
+        [False, False],
+    )
+    for direction, dtype, number, by, want, got, why in (
+        ("LEFT", "uint8", 3, 8, 0, 255, "after 8 places none of 8 bits is left"),
+        ("LEFT", "int8", 1, 7, -128, 127, "the last of 8 bits is the sign, which means -2^7"),
+        ("LEFT", "int64", 1, 32, 2**32, -(2**31), "1 · 2^32, for which 64 bits have room"),
+        ("RIGHT", "int8", -3, 8, -1, 0, "8 “copies of the sign bit” are -1"),
+    ):
+        places, cause = np.array([by], dtype), "BitShift shifts in int32"
+        moved = Model("BitShift", 28, {"direction": direction}, places * 0 + number, more=(places,))
+        zero, gives = replace(moved, more=(places * 0,)), Gives([got])
+        yield Check("openvino", cause, moved, [[want]], gives, why, zero, [number], rtol=0)
+    two_places = np.array(2, np.uint8)
+    moved = Model("BitShift", 11, {"direction": "LEFT"}, two_places, more=(two_places,))
+    yield Check(
+        "openvino",
+        "BitShift of two tensors of rank 0",
+        moved,
+        [8],
+        Gives([8]),
+        "two numbers make a number, 2 · 2² = 8, and no list",
+        replace(moved, x=two_places.reshape(1), more=(two_places.reshape(1),)),
+        [8],
+    )
+    four = np.arange(4, dtype=np.float32)
+    blocks = Model("DepthToSpace", 13, {"blocksize": 2}, four.reshape(1, 4, 1, 1))
+    turned = Model("ReverseSequence", 10, {}, four.reshape(4, 1), more=(np.array([4]),))
+    kept = Model("Trilu", 14, {}, four.reshape(2, 2), more=(np.array(-1),))
+    no_texts, no_type = "CPU plugin does not support string", "Unknown type"
+    for cause, model, order, fails in (
+        ("An initializer of strings kills", blocks, [[[[0, 1], [2, 3]]]], Dies("exit status -")),
+        ("An initializer of strings is", turned, [[3], [2], [1], [0]], Raises(no_texts)),
+        ("An initializer of texts is", kept, [[0, 1], [2, 3]], Raises(no_type)),
+    ):
+        control, letters = replace(model, stored="raw_data"), np.array([*"abcd"], object)
+        texts = replace(control, x=letters.reshape(model.x.shape), stored="string_data")
+        wants, why = [letters[np.array(order)]], "texts are moved as numbers are"
+        yield Check("openvino", cause, texts, wants, fails, why, control, order)
+    turned = Model("ReverseSequence", 10, {}, odd.reshape(2, 1), more=(np.array([2]),))
+    yield Check(
+        "openvino",
+        "ReverseSequence puts int32",
+        turned,
+        [[[16777217], [3]]],
+        Gives([[16777216], [3]]),
+        "the two change places",
+        replace(turned, x=even.reshape(2, 1)),
+        [[16777216], [3]],
+        rtol=0,
+    )
+    whole = Model("Div", 14, {}, np.array([16777217, 2147483646], np.int32), more=(odd // odd,))
+    yield Check(
+        "openvino",
+        "Integers are divided",
+        whole,
+        [[16777217, 2147483646]],
+        Gives([16777216, -2147483648]),
+        "a number divided by 1 is that number",
+        replace(whole, x=even),
+        even,
+        rtol=0,
+    )
+    three = np.array([3], np.float16)
+    third = Model("Div", 14, {}, three + 4, more=(three,), constant=True)
+    yield Check(
+        "openvino",
+        "A constant divisor",
+        third,
+        [[2.333984375]],
+        Gives([2.33203125]),
+        "7 / 3 is 2.3333, to which of float16's numbers 2.3340 is nearer than 2.3320",
+        replace(third, constant=False),
+        [2.333984375],
+        rtol=1e-5,
+        sometimes=True,
+    )
+    tiny = np.array([2.0**-130], np.float32)
+    twice = Model("Div", 14, {}, tiny * 2, more=(tiny,))
+    yield Check(
+        "openvino",
+        "Numbers are multiplied by the reciprocal",
+        twice,
+        [[2]],
+        Gives([inf]),
+        "2^-129 / 2^-130 = 2",
+        replace(twice, more=(tiny / tiny,)),
+        tiny * 2,
+    )
+    add = Model("Add", 6, {}, _SQUARE, more=(_PAIR,))
+    why = "“Attribute `broadcast=1` needs to be passed to enable broadcasting.”"
+    stretched = _with(add, broadcast=1)
+    yield _taken("openvino", "Versions 1 and 6 of Add", add, [[2, 4], [4, 6]], why, stretched)
+    most = Model("ArgMax", 13, {}, np.array([2**32 + 1, 2**33, 1]))
+    yield Check(
+        "openvino",
+        "ArgMax and ArgMin cut",
+        most,
+        [[1]],
+        Gives([0]),
+        "2^33 is the largest",
+        replace(most, x=np.array([2, 3, 1])),
+        [1],
+    )
+    above = Model("Trilu", 14, {}, _SQUARE, more=(np.array(2**32 + 1),))
+    yield Check(
+        "openvino",
+        "Trilu cuts k",
+        above,
+        [np.zeros((2, 2))],
+        Gives([[0, 2], [0, 0]]),
+        "the matrix has one diagonal above the main one, and none that is 2^32 + 1 above it",
+        replace(above, more=(np.array(2),)),
+        np.zeros((2, 2)),
+    )
+    chosen = Model("Compress", 11, {}, _PAIR, more=(np.array([False, True]),))
+    yield Check(
+        "openvino",
+        "Compress divides",
+        replace(chosen, more=(np.zeros(0, bool),)),
+        [np.zeros(0)],
+        Dies("exit status -8"),
+        "“data slices or elements exceeding the condition length are discarded”: both are",
+        chosen,
+        [2],
+    )
+    yield Check(
+        "openvino",
+        "Without an axis, Compress",
+        replace(chosen, x=_PAIR[:1], more=(np.array([True]),)),
+        [[1]],
+        Raises("Accessing out-of-range dimension"),
+        "the one element is chosen",
+        chosen,
+        [2],
+    )
+    for values in (np.array([0, 2**32, 1]), np.array([0, 2.2e-308, 1])):
+        present = Model("NonZero", 13, {}, values, gives="int64")
+        yield Check(
+            "openvino",
+            "NonZero cuts",
+            present,
+            [[[1, 2]]],
+            Gives([[2]]),
+            "only the element at 0 is zero",
+            replace(present, x=np.sign(values)),
+            [[1, 2]],
+        )
+    ones = np.ones((2, 2, 2, 2), np.float32)
+    tiled = Model("Tile", 13, {}, ones, more=(np.array([1, 2, 2, 2]),))
+    yield Check(
+        "openvino",
+        "Tile writes nothing",
+        tiled,
+        [np.ones((2, 4, 4, 4))],
+        Leftovers((2, 4, 4, 4)),
+        "of copies of 1 all elements are 1",
+        replace(tiled, more=(np.array([1, 1, 2, 2]),)),
+        np.ones((2, 2, 4, 4)),
+    )
+    yield Check(
+        "openvino",
+        "Tile of a scalar",
+        replace(tiled, x=np.array(1, np.float32), more=(np.zeros(0, np.int64),)),
+        [1],
+        Dies("exit status -"),
+        "a scalar has no axis to be repeated along",
+        replace(tiled, x=_PAIR, more=(np.array([1]),)),
+        _PAIR,
+    )
+    rows = Model("Tile", 13, {}, _SQUARE, more=(np.array([1, 2]),))
+    fewer, turns = replace(rows, more=(np.array([2]),)), [[1, 2, 1, 2], [3, 4, 3, 4]]
+    why = "“1D int64 tensor of the same length as input's dimension number”, which is 2"
+    unchecked = _taken("openvino", "Tile does not check", fewer, turns, why, rows)
+    yield replace(unchecked, sometimes=True)
+    yield from _split_of("openvino")
 
 
 def tract() -> Iterator[Check]:
     """On tract."""
     yield _ignored("tract")
+    yield _saturate("tract")
+    row = Model("Expand", 13, {}, _row(1, 2), more=(np.array([2, 1]),))
+    yield Check(
+        "tract",
+        "Expand is not computed",
+        row,
+        [[[1, 2], [1, 2]]],
+        Raises("shape input is variable, of variable length"),
+        "the shape [2, 1] makes two rows of one",
+        replace(row, more=(np.zeros(0, np.int64),)),
+        [[1, 2]],
+    )
     pair = (_VECTOR[:1], _VECTOR[1:2])
     choice = Model("Where", 16, {"axis": 0}, np.array([True]), more=pair, gives="float32")
     yield Check(
@@ -1545,6 +2029,231 @@ def tract() -> Iterator[Check]:
         Model("Gelu", 20, {"approximate": "tanh"}, np.array([2], np.float32)),
         [1.9545977],
         rtol=1e-6,
+    )
+    numbers, ones = np.array([1, 0]), np.array([1, 1])
+    signless = Model("Neg", 13, {}, np.array([1], np.uint8))
+    early = Model("Add", 1, {}, np.array([1], np.int32), more=(np.array([2], np.int32),))
+    bits = Model("BitwiseAnd", 18, {}, numbers > 0, more=(ones > 0,))
+    for cause, asked, wrong, why, control, answer in (
+        (
+            "Neg, Abs, Relu",
+            signless,
+            [0],
+            "“Constrain input and output types to signed numeric tensors.”",
+            replace(signless, x=np.array([1], np.int8)),
+            [-1],
+        ),
+        (
+            "Add, Sub, Mul and Div take integers",
+            early,
+            [3],
+            "“Constrain input and output types to float tensors.”",
+            replace(early, opset=7),
+            [3],
+        ),
+        (
+            "Comparisons and bitwise operators accept types",
+            bits,
+            [1, 0],
+            "“Constrain input to integer tensors.”",
+            replace(bits, x=numbers, more=(ones,)),
+            [1, 0],
+        ),
+    ):
+        yield Check("tract", cause, asked, [], Gives(wrong), why, control, answer)
+    block = Model("SpaceToDepth", 13, {"blocksize": 2}, np.arange(4.0).reshape(1, 1, 2, 2))
+    depth = [[[[0]], [[1]], [[2]], [[3]]]]
+    for cause, attrs, shows, why in (
+        ("DepthToSpace and SpaceToDepth take 2", {}, Gives(depth), "blocksize is required"),
+        (
+            "A blocksize of 0",
+            {"blocksize": 0},
+            Dies("attempt to divide by zero"),
+            "no block has a size of 0; a model that is wrong ends in an error, not in an abort",
+        ),
+    ):
+        asked = replace(block, attrs=attrs)
+        yield Check("tract", cause, asked, [], shows, why, block, depth)
+    over = np.array([2e-6, 3], np.float16)
+    divided = Model("Div", 14, {}, np.array([1e-6, 7], np.float16), more=(over,))
+    yield Check(
+        "tract",
+        "Numbers are multiplied by the reciprocal",
+        divided,
+        [[0.5, 2.333984375]],
+        Gives([inf, 2.33203125]),
+        "in float16, 1e-6 is 17 · 2^-24 and 2e-6 is 34 · 2^-24; 7 / 3 = 2.3333 is nearer to 2.3340 "
+        "than to 2.3320",
+        replace(divided, x=np.array([1, 7], np.float16), more=(np.array([2, 4], np.float16),)),
+        [0.5, 1.75],
+        rtol=1e-4,
+    )
+    most, *few = np.array([[2048], [1], [1], [2]], np.float16)
+    yield Check(
+        "tract",
+        "The sum in a Mean",
+        Model("Mean", 13, {}, most, more=(*few,)),
+        [[513]],
+        Gives([512.5]),
+        "2048 + 1 + 1 + 2 = 2052, and 2052 / 4 = 513; above 2048, float16 has even numbers alone",
+        Model("Mean", 13, {}, few[0], more=(*few[1:], most)),
+        [513],
+        rtol=1e-5,
+    )
+    mean = Model("Mean", 13, {}, _PAIR, more=(_row(3, 5),))
+    yield Check(
+        "tract",
+        "Mean is refused where a later input",
+        mean,
+        [[[2.0, 3.5]]],
+        Raises("Typed ops require rank match"),
+        "the means are (1 + 3) / 2 and (2 + 5) / 2",
+        replace(mean, x=_row(3, 5), more=(_PAIR,)),
+        [[2.0, 3.5]],
+    )
+    equal = Model("Equal", 13, {}, numbers > 0, more=(ones > 0,), gives="bool")
+    yield Check(
+        "tract",
+        "Equal of booleans",
+        equal,
+        [[True, False]],
+        Raises("Bool is not a number"),
+        "Equal takes booleans since version 1; true is true, and false is not",
+        replace(equal, x=numbers, more=(ones,)),
+        [True, False],
+    )
+    three, eight, one = np.array([[3], [8], [1]], np.uint8)
+    shifted = Model("BitShift", 28, {"direction": "LEFT"}, three, more=(eight,))
+    by_one = replace(shifted, more=(one,))
+    yield Check(
+        "tract",
+        "BitShift takes the amount modulo",
+        shifted,
+        [[0]],
+        Gives([3]),
+        "8 is “greater than or equal to the number of bits of T”, which are all shifted out",
+        by_one,
+        [6],
+    )
+    yield Check(
+        "tract",
+        "BitShift takes any direction",
+        _with(by_one, direction="right"),
+        [],
+        Gives([6]),
+        '“It can be either "RIGHT" (for right shift) or "LEFT" (for left shift).”',
+        _with(by_one, direction="RIGHT"),
+        [1],
+    )
+    unsigned = np.array([1, 3], np.uint32)
+    largest = Model("ArgMax", 13, {"axis": 0}, unsigned, gives="int64")
+    yield Check(
+        "tract",
+        "ArgMax and ArgMin have no kernel",
+        largest,
+        [[1]],
+        Raises("U32 is not a number"),
+        "3 is the largest; “Constrain input and output types to all numeric tensors.”",
+        replace(largest, x=unsigned.astype(np.int32)),
+        [1],
+    )
+    infinite = replace(largest, x=np.array([-inf, _LOWEST], np.float32))
+    yield Check(
+        "tract",
+        "ArgMax starts",
+        infinite,
+        [[1]],
+        Gives([0]),
+        "every number is greater than -inf",
+        replace(infinite, x=np.array([-inf, 0], np.float32)),
+        [1],
+    )
+    yield Check(
+        "tract",
+        "ArgMax and ArgMin abort",
+        _with(replace(largest, x=_PAIR), axis=1),
+        [],
+        Dies("Illegal combination of values for rank and axis: 1 and 1"),
+        "a vector has the axes -1 and 0; a model that is wrong ends in an error, not in an abort",
+        replace(largest, x=_PAIR),
+        [1],
+    )
+    every = np.ones((2, 2), np.float32)
+    lower = Model("Trilu", 14, {"upper": 0}, every, more=(np.array(2**63 - 1),))
+    yield Check(
+        "tract",
+        "Trilu adds the row",
+        lower,
+        [every],
+        Gives([[1, 1], [0, 0]]),
+        "“a positive k retains the lower triangular matrix including the main diagonal and k "
+        "diagonals above it.”, and but one is above it",
+        replace(lower, more=(np.array(1),)),
+        every,
+    )
+    yield Check(
+        "tract",
+        "Trilu aborts",
+        Model("Trilu", 14, {}, _PAIR),
+        [],
+        Dies("index out of bounds: the len is 1 but the index is 18446744073709551615"),
+        "“Input tensor of rank 2 or higher.”; a model that is wrong ends in an error, not in an "
+        "abort",
+        Model("Trilu", 14, {}, _row(1, 2)),
+        [[1, 2]],
+    )
+    chosen = Model("Compress", 11, {"axis": 0}, _VECTOR, more=(np.array([True, False, True]),))
+    yield Check(
+        "tract",
+        "Compress is read",
+        chosen,
+        [[1, 2]],
+        Raises("Compress can not be typed"),
+        "the first and the last are chosen from 1, 4 and 2; Gather is asked for them too",
+        replace(chosen, op="Gather", more=(np.array([0, 2]),)),
+        [1, 2],
+    )
+    tiled = Model("Tile", 13, {}, _PAIR, more=(np.array([2]),))
+    yield Check(
+        "tract",
+        "Tile is not computed",
+        tiled,
+        [[1, 2, 1, 2]],
+        Raises("shape input is variable"),
+        "1 and 2 are repeated twice, as Concat joins them twice",
+        Model("Concat", 13, {"axis": 0}, _PAIR, more=(_PAIR,)),
+        [1, 2, 1, 2],
+    )
+    yield _less_along_axis("tract")
+    yield from _limited("tract")
+    yield _empty("tract")
+    yield _last_index("tract")
+    yield _column_row_depth("tract")
+    yield from _split_of("tract")
+    split = Model("Split", 13, {}, _ONE_TO_FOUR, more=(np.array([1, 3]),), output=1)
+    yield Check(
+        "tract",
+        "Split from version 13 on",
+        split,
+        [[2, 3, 4]],
+        Raises("Need splits to be a constant"),
+        "the second part has the last three elements",
+        Model("Split", 11, {"split": [1, 3]}, _ONE_TO_FOUR, output=1),
+        [2, 3, 4],
+    )
+    yield _split(
+        "tract",
+        "Split aborts the process where axis",
+        Model("Split", 11, {"axis": 1}, _ONE_TO_FOUR),
+        Dies("index out of bounds: the len is 1 but the index is 1"),
+        "a vector has the axes -1 and 0; a model that is wrong ends in an error, not in an abort",
+    )
+    yield _split(
+        "tract",
+        "Split-18 ignores num_outputs",
+        _SPLIT_18,
+        [4, 5, 6],
+        "“Number of outputs to split parts of the tensor into.”, of which the node has two",
     )
 
 

@@ -140,12 +140,6 @@ def test_what_is_written_out_by_hand_for_any_operator_is_right(file: Path) -> No
         assert set(verdicts(cases, backend).values()) == {Verdict.PASS}
 
 
-def test_the_engine_gives_the_answers_that_suites_in_preparation_state() -> None:
-    cases = [case for case in load([EXAMPLES / "suites"]) if case.level == "smoke"]
-    assert len({case.op.name for case in cases}) == 39
-    assert set(verdicts(cases, connect("numpy")).values()) == {Verdict.PASS}
-
-
 def test_there_is_an_example_of_each_way_to_say_what_is_right() -> None:
     ways = Counter(type(case.expect) for case in load([EXAMPLES / "any_operator"]))
     assert {*ways} == {Values, Oracle, Agreement}

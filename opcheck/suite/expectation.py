@@ -47,6 +47,9 @@ def output_names(expect: object) -> dict[str, Location]:
     for path, answer in _answers(expect):
         for name in _outputs(answer):
             named.setdefault(name, (*path, name))
+        if isinstance(answer, f.RejectedField):
+            for n, name in enumerate(answer.asked or ()):
+                named.setdefault(name, (*path, "asked", n))
     return named
 
 
@@ -184,6 +187,8 @@ def _rejected(resolver: Resolver, case: model.Case, why: str, path: Location) ->
     ((key, value),) = legal.entries.items()
     # What must come out of the legal twin does not matter, only that it runs.
     start, steps = resolver.node.without(("expect", "rule", "tolerance")), parse_path(key)
+    if asked := resolver.node.get(*path, "asked"):
+        start = f.put(start, ("expect", "computed"), asked) or start
     node = put(start, steps, value) if steps else None
     twin = None
     if not steps:

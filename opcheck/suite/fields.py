@@ -185,6 +185,11 @@ class RejectedField(Fields):
         max_length=1,
         description="A path and a value that make the model legal: its twin must be accepted.",
     )
+    asked: list[str] | None = Field(
+        None,
+        min_length=1,
+        description="The names of the node's outputs; absent: those that are not optional.",
+    )
 
 
 class GoldenField(Fields):

@@ -352,7 +352,10 @@ def explained_by(judged):
 @pytest.mark.parametrize(("ledger", "number"), shipped_lines())
 def test_no_shipped_line_is_dead_nor_matches_everything(cases, explained_by, ledger, number):
     known, sometimes = explained_by(ledger, number)
-    assert known or sometimes
+    stated, published = ledger.fields.known[number], Path(ledger.file).stem in PUBLISHED
+    # Published runs are of the core.
+    deep = [case for case in cases if case.level == "deep" and stated.is_about(case)]
+    assert known or sometimes or (published and deep)
     assert len(known) < sum(case.level != "deep" for case in cases) / 5
 
 

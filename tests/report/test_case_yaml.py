@@ -74,7 +74,7 @@ SHIPPED = [
 @pytest.mark.parametrize("op", sorted({case.op for case in SHIPPED}), ids=str)
 def test_small_shipped_cases_come_back_as_they_were(tmp_path, op):
     mine = [case for case in SHIPPED if case.op == op][::4]
-    assert len(mine) > 5
+    assert len(mine) >= 5
     for case in mine:
         if isinstance(case.expect, Rejected) and not is_one_change(case):
             continue

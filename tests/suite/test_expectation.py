@@ -155,7 +155,7 @@ SHAPE = "must be a mapping, got a list (by the name of the output: {output: [1, 
         ("{rejected: x, »leagl: {attrs.axis: 0}}", "unknown key 'leagl' (did you mean 'legal'?)"),
         (
             "{rejected: x, »output: [1], legal: {attrs.axis: 0}}",
-            "unknown key 'output' (known: rejected, legal)",
+            "unknown key 'output' (known: rejected, legal, asked)",
         ),
         ("{rejected: x, »legal: {attrs.axis: 0}}", "legal changes nothing"),
         ("{golden: »nowhere}", "'nowhere' does not exist"),

@@ -41,11 +41,6 @@ def equal_sizes(length, count):
     return [length // count] * count
 
 
-def _counted(counts, lengths, outputs):
-    if outputs != len(counts):
-        raise InvalidNode(f"{lengths} of {len(counts)} parts, for {outputs} outputs")
-
-
 @SPLIT.formula(1)
 def split_1(input, split_=None, *, axis, split, outputs=1):
     if axis is None or split_ is not None:
@@ -70,7 +65,8 @@ def split_13(input, split=None, *, axis, outputs=1):
 
 def _split(x, axis, split, outputs):
     sizes = equal_sizes(x.shape[axis], outputs) if split is None else listed("split", split)
-    _counted(sizes, "split", outputs)
+    if outputs != len(sizes):
+        raise InvalidNode(f"split of {len(sizes)} parts, for {outputs} outputs")
     return parts(x, axis, sizes)
 
 
@@ -82,18 +78,22 @@ def split_18(input, split=None, *, axis, num_outputs, outputs=1):
         raise InvalidNode("split and num_outputs are both given")
     if split is not None:
         return split_13(input, split, axis=axis, outputs=outputs)
-    if num_outputs < 1:
-        raise InvalidNode(f"num_outputs {num_outputs}; allowed: 1 or more")
+    if num_outputs != outputs:
+        raise InvalidNode(f"num_outputs {num_outputs}, for {outputs} outputs")
     axis = from_either_end(axis, input.ndim)
     length = input.shape[axis]
     size = -(-length // num_outputs)
     last = length - size * (num_outputs - 1)
     if last < 0 or (last == 0 < length):
         raise NotSupported("nothing is said of parts that would be empty")
-    sizes = [*[size] * (num_outputs - 1), last]
-    _counted(sizes, "num_outputs", outputs)
-    return parts(input, axis, sizes)
+    return parts(input, axis, [*[size] * (num_outputs - 1), last])
 
+
+SPLIT.equivalent("wrong_where_num_outputs_and_split", "only one of them may be given")
+SPLIT.equivalent("version_11_always", "version 2 says nothing of negative axes", "2")
+_OF_VERSION_1 = "default_axis_0 input_split_ignored inputs_input_and_split_exchanged"
+for called in (*_OF_VERSION_1.split(), "refuses_default_axis"):
+    SPLIT.equivalent(called, "the text says neither which axis is meant, nor which lengths", "1")
 
 EXPAND = operator("Expand", exact=True)
 

@@ -122,6 +122,9 @@ _BY_NAME: Mapping[str, Draw] = {
     "auto_pad": lambda rng, shape: rng.choice(["SAME_UPPER", "SAME_LOWER", "VALID", "NOTSET"]),
     "ceil_mode": lambda rng, shape: rng.randint(0, 1),
     "p": lambda rng, shape: rng.choice([1, 2, 3, 4, 5, 17]),
+    # The node has one output.
+    "num_outputs": lambda rng, shape: 1,
+    "split": lambda rng, shape: (rng.choice(shape or (1,)),),
 }
 _BY_TYPE: Mapping[str, Draw] = {
     "int": lambda rng, shape: rng.randint(-2, 3),

@@ -45,9 +45,13 @@ def test_many_nodes_of_a_version_are_legal_some_are_not_and_all_attributes_are_s
     op = OpVersion(*version)
     # The large ones lend shapes that take seconds to compute.
     cases = [case for case in shipped_cases() if case.op == op and elements(case) <= 1000]
-    found = nodes(*version, cases=cases)
+    dtype = max(dtypes_of(op), key=lambda name: name == "float32")
+    found = nodes(*version, dtype, cases=cases)
     legal = [node for node in found if is_legal(op, node)]
-    assert TRIES / 4 < len(legal) < TRIES
+    schema = schema_of(*version)
+    # Any tensor will do for one alone.
+    never_invalid = len(schema.inputs) == 1 and {*schema.attributes} <= {"consumed_inputs"}
+    assert TRIES / 8 < len(legal) < TRIES + never_invalid
     assert {name for node in legal for name in node.attrs} == set(schema_of(*version).attributes)
 
 

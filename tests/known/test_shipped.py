@@ -270,7 +270,17 @@ def cases():
 
 
 @pytest.fixture(scope="module")
-def judged(cases, first_run):
+def deep(cases):
+    """The deep cases of an operator."""
+    of = defaultdict(list)
+    for case in cases:
+        if case.level == "deep":
+            of[case.op.name].append(case)
+    return of
+
+
+@pytest.fixture(scope="module")
+def judged(cases, deep, first_run):
     """Results of the backends that have ledgers, before any ledger is asked.
 
     Of every core case, as the first run has them, or the published one of an optional engine; and
@@ -291,10 +301,10 @@ def judged(cases, first_run):
             for r in run.records
             if r.backend != "numpy"
         ]
-    places = [p for stated in every_line() if not of_an_arithmetic(stated) for p in stated.where]
-    deep = [c for c in cases if c.level == "deep" and any(place.fits(c) for place in places)]
+    lines = [stated for stated in every_line() if not of_an_arithmetic(stated)]
+    about = {c.id: c for line in lines for c in among(line, deep) if line.is_about(c)}
     infos = {backend.info.address: backend.info for backend in connected}
-    return [*results, *((found, infos[found.backend]) for found in inline.judged(deep, connected))]
+    return [*results, *((found, infos[found.backend]) for found in inline.judged([*about.values()], connected))]
 
 
 def places_of(backend):
@@ -304,6 +314,13 @@ def places_of(backend):
 
 def every_line():
     return [stated for ledger in shipped_ledgers() for stated in ledger.fields.known]
+
+
+def among(stated, of_operators):
+    """What is said of the operators that a line is about: few of all, of which each line is asked."""
+    ids = chain(*(place.case or () for place in stated.where))
+    ops = {*chain(*(place.op or () for place in stated.where)), *(id.partition("/")[0] for id in ids)}
+    return chain(*(of_operators[op] for op in sorted(ops)))
 
 
 def of_an_arithmetic(stated):
@@ -331,7 +348,16 @@ def shipped_lines():
 
 
 @pytest.fixture(scope="module")
-def explained_by(judged):
+def judged_of(judged):
+    """The results of an operator."""
+    of = defaultdict(list)
+    for found, info in judged:
+        of[found.case.op.name].append((found, info))
+    return of
+
+
+@pytest.fixture(scope="module")
+def explained_by(judged_of):
     """The results that one line alone explains, and whether it says that they might have passed."""
     by_file = {ledger.file: ledger for ledger in shipped_ledgers()}
 
@@ -340,7 +366,8 @@ def explained_by(judged):
         ledger = by_file[file]
         fields = ledger.fields.model_copy(update={"known": [ledger.fields.known[number]]})
         alone = replace(ledger, fields=fields)
-        asked = [explain([alone], found, info) for found, info in judged]
+        few = among(fields.known[0], judged_of)
+        asked = [explain([alone], found, info) for found, info in few]
         known = [found for found in asked if found.verdict is Verdict.KNOWN]
         return known, fields.known[0].sometimes
 
@@ -350,26 +377,26 @@ def explained_by(judged):
 @pytest.mark.gate
 @needs_known_releases
 @pytest.mark.parametrize(("ledger", "number"), shipped_lines())
-def test_no_shipped_line_is_dead_nor_matches_everything(cases, explained_by, ledger, number):
+def test_no_shipped_line_is_dead_nor_matches_everything(cases, deep, explained_by, ledger, number):
     known, sometimes = explained_by(ledger, number)
     stated, published = ledger.fields.known[number], Path(ledger.file).stem in PUBLISHED
     # Published runs are of the core.
-    deep = [case for case in cases if case.level == "deep" and stated.is_about(case)]
-    assert known or sometimes or (published and deep)
+    unseen = [case for case in among(stated, deep) if stated.is_about(case)]
+    assert known or sometimes or (published and unseen)
     assert len(known) < sum(case.level != "deep" for case in cases) / 5
 
 
 @pytest.mark.gate
 @needs_known_releases
 @pytest.mark.parametrize(("ledger", "number"), shipped_lines())
-def test_no_word_of_a_shipped_line_is_dead(cases, explained_by, ledger, number):
+def test_no_word_of_a_shipped_line_is_dead(deep, explained_by, ledger, number):
     stated = ledger.fields.known[number]
     known, sometimes = explained_by(ledger, number)
     if sometimes:
         return
     seen = [found.case for found in known]
     if Path(ledger.file).stem in PUBLISHED:  # whose published runs are of the core
-        seen += [case for case in cases if case.level == "deep" and stated.is_about(case)]
+        seen += [case for case in among(stated, deep) if stated.is_about(case)]
     there = {
         "op": {case.op.name for case in seen},
         "name": {case.name for case in seen},
@@ -385,7 +412,7 @@ def test_no_word_of_a_shipped_line_is_dead(cases, explained_by, ledger, number):
 @pytest.mark.gate
 @needs_known_releases
 @pytest.mark.parametrize(("ledger", "number"), shipped_lines())
-def test_every_case_that_a_shipped_line_is_about_fails_as_it_says(judged, ledger, number):
+def test_every_case_that_a_shipped_line_is_about_fails_as_it_says(judged_of, ledger, number):
     # Were a case covered that does not fail, a new defect there would be taken for this one. Not
     # so with a poorer arithmetic: whatever else is wrong there fails in another way.
     stated = ledger.fields.known[number]
@@ -393,7 +420,7 @@ def test_every_case_that_a_shipped_line_is_about_fails_as_it_says(judged, ledger
         assert {word for place in stated.where for word in place.dtype} <= {"float16", "bfloat16"}
         return
     sometimes = {one.cause for one in ledger.fields.known if one.sometimes}
-    for found, info in judged:
+    for found, info in among(stated, judged_of):
         its_own = info.address in ledger.fields.backend and within(info.version, stated.versions)
         if its_own and stated.is_about(found.case):
             why = explain([ledger], found, info)

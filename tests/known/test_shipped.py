@@ -15,6 +15,7 @@ from opcheck.analysis.status import reds
 from opcheck.dtypes import DTYPES
 from opcheck.errors import CaseFileError
 from opcheck.known import explain, load_ledgers, shipped_ledgers, within
+from opcheck.known.fields import VALUES
 from opcheck.model import FAILURES, BackendInfo, LiveResult, OpVersion, Rejected, Source, Verdict
 from opcheck.report import store
 from tests import inline
@@ -271,12 +272,7 @@ def cases():
 
 @pytest.fixture(scope="module")
 def deep(cases):
-    """The deep cases of an operator."""
-    of = defaultdict(list)
-    for case in cases:
-        if case.level == "deep":
-            of[case.op.name].append(case)
-    return of
+    return by_operator((case.op.name, case) for case in cases if case.level == "deep")
 
 
 @pytest.fixture(scope="module")
@@ -304,23 +300,28 @@ def judged(cases, deep, first_run):
     lines = [stated for stated in every_line() if not of_an_arithmetic(stated)]
     about = {c.id: c for line in lines for c in among(line, deep) if line.is_about(c)}
     infos = {backend.info.address: backend.info for backend in connected}
-    return [*results, *((found, infos[found.backend]) for found in inline.judged([*about.values()], connected))]
+    asked = inline.judged([*about.values()], connected)
+    return [*results, *((found, infos[found.backend]) for found in asked)]
 
 
-def places_of(backend):
-    own = [ledger for ledger in shipped_ledgers() if backend in ledger.fields.backend]
-    return [place for ledger in own for stated in ledger.fields.known for place in stated.where]
+def every_line(backend=None):
+    said = [ledger.fields for ledger in shipped_ledgers()]
+    return [line for one in said if backend in (None, *one.backend) for line in one.known]
 
 
-def every_line():
-    return [stated for ledger in shipped_ledgers() for stated in ledger.fields.known]
+def by_operator(named):
+    """Whatever comes with the names of operators, by them: of few each line is asked."""
+    found = defaultdict(list)
+    for op, one in named:
+        found[op].append(one)
+    return found
 
 
-def among(stated, of_operators):
-    """What is said of the operators that a line is about: few of all, of which each line is asked."""
-    ids = chain(*(place.case or () for place in stated.where))
-    ops = {*chain(*(place.op or () for place in stated.where)), *(id.partition("/")[0] for id in ids)}
-    return chain(*(of_operators[op] for op in sorted(ops)))
+def among(stated, of):
+    """What there is of the operators that a line is about."""
+    ops = [op for place in stated.where for op in place.op or ()]
+    ops += [case.partition("/")[0] for place in stated.where for case in place.case or ()]
+    return chain(*(of[op] for op in sorted({*ops})))
 
 
 def of_an_arithmetic(stated):
@@ -349,27 +350,21 @@ def shipped_lines():
 
 @pytest.fixture(scope="module")
 def judged_of(judged):
-    """The results of an operator."""
-    of = defaultdict(list)
-    for found, info in judged:
-        of[found.case.op.name].append((found, info))
-    return of
+    return by_operator((found.case.op.name, (found, info)) for found, info in judged)
 
 
 @pytest.fixture(scope="module")
 def explained_by(judged_of):
-    """The results that one line alone explains, and whether it says that they might have passed."""
+    """The results that one line alone explains."""
     by_file = {ledger.file: ledger for ledger in shipped_ledgers()}
 
     @cache
     def by(file, number):
-        ledger = by_file[file]
-        fields = ledger.fields.model_copy(update={"known": [ledger.fields.known[number]]})
-        alone = replace(ledger, fields=fields)
-        few = among(fields.known[0], judged_of)
-        asked = [explain([alone], found, info) for found, info in few]
-        known = [found for found in asked if found.verdict is Verdict.KNOWN]
-        return known, fields.known[0].sometimes
+        fields = by_file[file].fields
+        stated = fields.known[number]
+        alone = replace(by_file[file], fields=fields.model_copy(update={"known": [stated]}))
+        asked = [explain([alone], found, info) for found, info in among(stated, judged_of)]
+        return [found for found in asked if found.verdict is Verdict.KNOWN]
 
     return lambda ledger, number: by(ledger.file, number)
 
@@ -377,36 +372,19 @@ def explained_by(judged_of):
 @pytest.mark.gate
 @needs_known_releases
 @pytest.mark.parametrize(("ledger", "number"), shipped_lines())
-def test_no_shipped_line_is_dead_nor_matches_everything(cases, deep, explained_by, ledger, number):
-    known, sometimes = explained_by(ledger, number)
-    stated, published = ledger.fields.known[number], Path(ledger.file).stem in PUBLISHED
-    # Published runs are of the core.
-    unseen = [case for case in among(stated, deep) if stated.is_about(case)]
-    assert known or sometimes or (published and unseen)
-    assert len(known) < sum(case.level != "deep" for case in cases) / 5
-
-
-@pytest.mark.gate
-@needs_known_releases
-@pytest.mark.parametrize(("ledger", "number"), shipped_lines())
-def test_no_word_of_a_shipped_line_is_dead(deep, explained_by, ledger, number):
+def test_no_word_of_a_shipped_line_is_dead_nor_matches_everything(
+    cases, deep, explained_by, ledger, number
+):
     stated = ledger.fields.known[number]
-    known, sometimes = explained_by(ledger, number)
-    if sometimes:
-        return
-    seen = [found.case for found in known]
+    seen = [found.case for found in explained_by(ledger, number)]
+    assert len(seen) < sum(case.level != "deep" for case in cases) / 5
     if Path(ledger.file).stem in PUBLISHED:  # whose published runs are of the core
         seen += [case for case in among(stated, deep) if stated.is_about(case)]
-    there = {
-        "op": {case.op.name for case in seen},
-        "name": {case.name for case in seen},
-        "row": {case.row for case in seen},
-        "opset": {case.opset for case in seen},
-        "dtype": {case.dtype.name for case in seen if case.dtype},
-    }
-    for place in stated.where:
-        for field, words in there.items():
-            assert set(getattr(place, field) or ()) <= words, field
+    if not stated.sometimes:
+        assert seen
+        for place in stated.where:
+            for field, value_of in VALUES.items():
+                assert {*(getattr(place, field) or ())} <= {*map(value_of, seen)}, field
 
 
 @pytest.mark.gate
@@ -433,21 +411,18 @@ def test_every_case_that_a_shipped_line_is_about_fails_as_it_says(judged_of, led
 def test_no_failure_is_explained_by_two_shipped_lines(explained_by):
     causes: Counter[tuple[str, str]] = Counter()
     for parameters in shipped_lines():
-        known, _ = explained_by(*parameters.values)
+        known = explained_by(*parameters.values)
         causes.update((found.case.id, found.backend) for found in known)
     assert [key for key, count in causes.items() if count > 1] == []
 
 
 def test_every_place_of_a_shipped_line_is_about_a_shipped_case(cases):
     # Of the lines about earlier releases, this is all that can be seen here.
-    by_op = defaultdict(list)
-    for case in cases:
-        by_op[case.op.name].append(case)
+    by_op = by_operator((case.op.name, case) for case in cases)
     for stated in every_line():
         invalid = []
         for place in stated.where:
-            among = chain(*(by_op[op] for op in place.op)) if place.op else cases
-            about = [case for case in among if place.fits(case)]
+            about = [case for case in among(stated, by_op) if place.fits(case)]
             assert about, stated.cause
             for field in ("name", "row", "opset"):
                 met = {getattr(case, field) for case in about}
@@ -470,14 +445,12 @@ def test_a_shipped_ledger_is_named_like_its_backend_and_closes_its_sentences():
 def test_every_failure_of_the_shipped_suites_is_explained(judged):
     said = shipped_ledgers()
     # Of an optional engine, the cases that a line is about.
-    about = {name: places_of(name) for name in PUBLISHED}
+    lines = {name: every_line(name) for name in PUBLISHED}
     open_ones = [
-        (found.case.id, found.backend)
+        (found.case.id, info.address)
         for found, info in judged
         if explain(said, found, info).verdict in reds(strict=True)
-        and (
-            info.address in RELEASES or any(place.fits(found.case) for place in about[info.address])
-        )
+        and (info.address in RELEASES or any(x.is_about(found.case) for x in lines[info.address]))
     ]
     assert open_ones == []
 

@@ -798,10 +798,10 @@ def onnxruntime() -> Iterator[Check]:
         alone,
         [2],
     )
-    nothing = _shaped("Reshape", 14, np.zeros((0, 3), np.float32), 0, -1, allowzero=1)
+    no_rows = _shaped("Reshape", 14, np.zeros((0, 3), np.float32), 0, -1, allowzero=1)
     why = "“it is invalid for the specified shape to contain both a zero value and -1”"
-    control = replace(nothing, more=(np.array([0, 3]),))
-    yield _taken("onnxruntime", "Reshape with allowzero takes", nothing, nothing.x, why, control)
+    control = replace(no_rows, more=(np.array([0, 3]),))
+    yield _taken("onnxruntime", "Reshape with allowzero takes", no_rows, no_rows.x, why, control)
     yield _from_the_back("onnxruntime")
     yield _no_axes("onnxruntime", "Squeeze takes an empty list", 13)
     column = _PAIR.reshape(1, 2, 1)
@@ -1984,16 +1984,16 @@ def openvino() -> Iterator[Check]:
         rows,
         [2, 4],
     )
-    six = np.array([[1, 2, 3], [4, 5, 6]], np.float32)
+    two_by_three = np.array([[1, 2, 3], [4, 5, 6]], np.float32)
     count = (
         "“The input tensor's shape and the output tensor's shape are required to have the same "
         "number of elements.”"
     )
     rows = _shaped("Reshape", 1, _SQUARE, 0, 2)
-    lost = replace(rows, x=six)
+    lost = replace(rows, x=two_by_three)
     yield _taken("openvino", "Reshape does not count", lost, _SQUARE, count, rows)
     ones = np.ones((2, 1, 3), np.float32)
-    equal = "“If an axis is selected with shape entry not equal to one, an error is raised.”"
+    not_one = "“If an axis is selected with shape entry not equal to one, an error is raised.”"
     kept = _shaped("Squeeze", 11, ones, 2)
     yield Check(
         "openvino",
@@ -2001,18 +2001,18 @@ def openvino() -> Iterator[Check]:
         kept,
         [],
         Gives(ones),
-        equal,
+        not_one,
         _with(kept, axes=[1]),
         np.ones((2, 3)),
     )
     yield Check(
         "openvino",
         "Reshape refuses no shape",
-        _shaped("Reshape", 13, six, 3, 3),
+        _shaped("Reshape", 13, two_by_three, 3, 3),
         [],
         Leftovers((0, 0)),
         count,
-        _shaped("Reshape", 13, six, 3, 2),
+        _shaped("Reshape", 13, two_by_three, 3, 2),
         [[1, 2], [3, 4], [5, 6]],
         last=True,
     )
@@ -2022,7 +2022,7 @@ def openvino() -> Iterator[Check]:
         _shaped("Squeeze", 13, ones, 2),
         [],
         Leftovers((0, 0)),
-        equal,
+        not_one,
         _shaped("Squeeze", 13, ones, 1),
         np.ones((2, 3)),
         last=True,

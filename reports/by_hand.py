@@ -565,6 +565,28 @@ def _fmod(engine: str) -> Check:
     return _taken(engine, "Mod takes an fmod", model, [1.5, 1], why, _with(model, fmod=1))
 
 
+_TURNED = Model("Transpose", 13, {"perm": [1, 0]}, _SQUARE)
+_ONCE = "“`perm` must contain each axis index in `[0, n-1]` exactly once”"
+
+
+def _no_perm(engine: str) -> Check:
+    empty = _with(_TURNED, perm=[])
+    return _taken(engine, "Transpose takes an empty", empty, [[1, 3], [2, 4]], _ONCE, _TURNED)
+
+
+def _flatten(engine: str, cause: str, shows: Gives | Raises) -> Check:
+    model = Model("Flatten", 13, {"axis": 2}, np.zeros((2, 0, 3), np.float32))
+    why = "2 · 0 is 0 rows, of as many elements as axis 2 has, which are 3"
+    want, control = np.zeros((0, 3)), _with(model, axis=1)
+    return Check(engine, cause, model, [want], shows, why, control, np.zeros((2, 0)))
+
+
+def _from_the_back(engine: str, cause: str) -> Check:
+    model = Model("Flatten", 9, {"axis": -1}, _SQUARE)
+    why = "“The value for axis must be in the range [0, R]”"
+    return _taken(engine, cause, model, _SQUARE, why, _with(model, axis=1))
+
+
 # ── each engine ───────────────────────────────────────────────────────────────────────────────
 
 
@@ -1198,6 +1220,28 @@ def reference() -> Iterator[Check]:
         [[1, 1]],
     )
     yield _every_axis("reference", [[1], [3]])
+    cause, flipped = "Transpose counts entries", [[1, 3], [2, 4]]
+    for perm in ([-1, -2], [2**32 + 1, 0]):
+        yield _taken("reference", cause, _with(_TURNED, perm=perm), flipped, _ONCE, _TURNED)
+    yield _no_perm("reference")
+    column = Model("Flatten", 13, {"axis": 2}, _SQUARE)
+    cause, why = "Flatten does not check", "“The value for axis must be in the range [-r, r]”"
+    beyond, four = _with(column, axis=3), [[1], [2], [3], [4]]
+    yield _taken("reference", cause, beyond, four, why, column)
+    yield _from_the_back("reference", cause)
+    words = Raises("cannot reshape array of size 0 into shape (0,newaxis)")
+    yield _flatten("reference", "Flatten has NumPy find", words)
+    below = Model("Shape", 15, {"end": -4}, np.ones((2, 3, 4), np.float32), gives="int64")
+    yield Check(
+        "reference",
+        "Shape does not clamp",
+        below,
+        [np.zeros(0)],
+        Gives([2, 3]),
+        "“axes will be clamped to the range [0, r]”: -4 + 3 is below 0, so the end is 0",
+        _with(below, end=-3),
+        np.zeros(0),
+    )
 
 
 def openvino() -> Iterator[Check]:
@@ -1888,6 +1932,9 @@ def openvino() -> Iterator[Check]:
         rows,
         [2, 4],
     )
+    yield _no_perm("openvino")
+    yield _flatten("openvino", "Flatten takes a length of 0", Gives(np.zeros((2, 0))))
+    yield _from_the_back("openvino", "Flatten before version 11")
 
 
 def tract() -> Iterator[Check]:
@@ -2474,6 +2521,26 @@ def tract() -> Iterator[Check]:
         single,
         [2],
     )
+    for cause, perm, words in (
+        ("Transpose aborts", [2, 0], "index out of bounds: the len is 2 but the index is 2"),
+        ("Transpose never ends", [1, 1], "exit status -14"),
+    ):
+        wrong, flipped = _with(_TURNED, perm=perm), [[1, 3], [2, 4]]
+        yield Check("tract", cause, wrong, [], Dies(words), _ONCE, _TURNED, flipped)
+    above = Model("Flatten", 13, {"axis": 3}, _SQUARE)
+    yield Check(
+        "tract",
+        "Flatten aborts",
+        above,
+        [],
+        Dies("range end index 3 out of range for slice of length 2"),
+        "a matrix has no axis 3; a model that is wrong ends in an error, not in an abort",
+        _with(above, axis=2),
+        [[1], [2], [3], [4]],
+    )
+    words = Raises("Reshape volume mismatch: input [Val(2), Val(0), Val(3)] (vol=0)")
+    yield _flatten("tract", "Flatten takes a length of 0", words)
+    yield _from_the_back("tract", "Flatten before version 11")
 
 
 def torch() -> Iterator[Check]:

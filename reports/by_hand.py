@@ -2525,8 +2525,8 @@ def tract() -> Iterator[Check]:
         ("Transpose aborts", [2, 0], "index out of bounds: the len is 2 but the index is 2"),
         ("Transpose never ends", [1, 1], "exit status -14"),
     ):
-        wrong, flipped = _with(_TURNED, perm=perm), [[1, 3], [2, 4]]
-        yield Check("tract", cause, wrong, [], Dies(words), _ONCE, _TURNED, flipped)
+        misnamed, flipped = _with(_TURNED, perm=perm), [[1, 3], [2, 4]]
+        yield Check("tract", cause, misnamed, [], Dies(words), _ONCE, _TURNED, flipped)
     above = Model("Flatten", 13, {"axis": 3}, _SQUARE)
     yield Check(
         "tract",
@@ -2538,8 +2538,8 @@ def tract() -> Iterator[Check]:
         _with(above, axis=2),
         [[1], [2], [3], [4]],
     )
-    words = Raises("Reshape volume mismatch: input [Val(2), Val(0), Val(3)] (vol=0)")
-    yield _flatten("tract", "Flatten takes a length of 0", words)
+    refused = Raises("Reshape volume mismatch: input [Val(2), Val(0), Val(3)] (vol=0)")
+    yield _flatten("tract", "Flatten takes a length of 0", refused)
     yield _from_the_back("tract", "Flatten before version 11")
 
 

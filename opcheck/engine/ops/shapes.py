@@ -56,7 +56,9 @@ def reshape(data, shape, *, allowzero=0):
             raise InvalidNode(f"shape {sizes} copies a size beyond {list(data.shape)}")
         sizes = [data.shape[place] if n == 0 else n for place, n in enumerate(sizes)]
     others = math.prod(n for n in sizes if n != -1)
-    fits = data.size == others if -1 not in sizes else others and data.size % others == 0
+    if -1 in sizes and not others:
+        raise NotSupported("any length would do beside nothing")
+    fits = data.size == others if -1 not in sizes else data.size % others == 0
     if not fits:
         raise InvalidNode(f"{list(data.shape)} cannot become {sizes}")
     return xp.reshape(data, [data.size // others if n == -1 else n for n in sizes])

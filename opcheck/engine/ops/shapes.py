@@ -6,7 +6,7 @@ import numpy as np
 
 from opcheck import dtypes
 from opcheck import numbers as xp
-from opcheck.engine.axes import from_either_end, from_the_front, listed
+from opcheck.engine.axes import distinct, from_either_end, from_the_front, listed
 from opcheck.engine.casting import cast_any
 from opcheck.engine.operators import operator
 from opcheck.errors import InvalidNode, NotSupported
@@ -100,13 +100,13 @@ def squeeze(data, axes, counted=from_either_end):
     if axes is None:
         found = [axis for axis, n in enumerate(data.shape) if n == 1]
     else:
-        found = [counted(axis, data.ndim) for axis in listed("axes", axes)]
+        found = distinct(listed("axes", axes), data.ndim, counted)
     if any(data.shape[axis] != 1 for axis in found):
         raise InvalidNode(f"axes {found} of {list(data.shape)} are not all of size 1")
     return xp.reshape(data, [n for axis, n in enumerate(data.shape) if axis not in found])
 
 
-#: Version 1 has a list of non-negative integers, here and in Unsqueeze.
+#: Version 1 has a list of non-negative integers, here and in Unsqueeze, and is silent on repeats.
 SQUEEZE.formula(1)(lambda data, *, axes: squeeze(data, axes, from_the_front))
 SQUEEZE.formula(11)(lambda data, *, axes: squeeze(data, axes))
 SQUEEZE.formula(13, 21, 23, 24, 25)(lambda data, axes=None: squeeze(data, axes))
@@ -125,7 +125,8 @@ def unsqueeze(data, axes, counted=from_either_end):
     rank = data.ndim + len(axes)
     found = [counted(axis, rank) for axis in axes]
     if len({*found}) < len(found):
-        raise InvalidNode(f"axes {axes} name one twice")
+        kind = InvalidNode if counted is from_either_end else NotSupported
+        raise kind(f"axes {axes} name one twice")
     sizes = iter(data.shape)
     return xp.reshape(data, [1 if axis in found else next(sizes) for axis in range(rank)])
 

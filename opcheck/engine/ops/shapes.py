@@ -98,11 +98,11 @@ SQUEEZE = operator("Squeeze", exact=True)
 
 def squeeze(data, axes, counted=from_either_end):
     if axes is None:
-        found = [axis for axis, n in enumerate(data.shape) if n == 1]
+        found = tuple(axis for axis, n in enumerate(data.shape) if n == 1)
     else:
         found = distinct(listed("axes", axes), data.ndim, counted)
     if any(data.shape[axis] != 1 for axis in found):
-        raise InvalidNode(f"axes {found} of {list(data.shape)} are not all of size 1")
+        raise InvalidNode(f"axes {[*found]} of {list(data.shape)} are not all of size 1")
     return xp.reshape(data, [n for axis, n in enumerate(data.shape) if axis not in found])
 
 

@@ -99,8 +99,7 @@ class Operator:
         lacks: Dtypes of the leading input that no formula computes.
         any_order: The axis along which the outputs may come in any order, from the attributes; the
             last output says by whole numbers which is which. None where the order is decided.
-        of_shapes: Outputs such as it gives, if they depend on its inputs' shapes alone: who changes
-            inputs otherwise is right, and who leaves these outputs as they are is, too.
+        of_shapes: It reads no elements of its inputs, only their shapes.
         equivalents: Arguments that general mutants are none here, by the mutants' names; `argued`
             is where the last was made.
         formulas: The formula of each version implemented, by the opset since which it is in force.
@@ -117,7 +116,7 @@ class Operator:
     ignores: tuple[str, ...] = ()
     any_order: AnyOrder | None = None
     lacks: tuple[str, ...] = ()
-    of_shapes: tuple[Any, ...] = ()
+    of_shapes: bool = False
     formulas: dict[int, Formula] = field(default_factory=dict)
     sound: list[Sound] = field(default_factory=list)
     mutants: list[OwnMutant] = field(default_factory=list)

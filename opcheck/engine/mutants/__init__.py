@@ -5,7 +5,6 @@ from functools import cache
 from itertools import chain
 
 from opcheck import opset
-from opcheck.dtypes import identical
 from opcheck.engine.mutants import (
     axes,
     casts,
@@ -62,6 +61,7 @@ def _made(op: OpVersion, operator: Operator) -> tuple[Mutant, ...]:
         if not (mutant.rounded and operator.exact)
         and not (mutant.unbounded and operator.high is not None)
         and not (mutant.of_numbers and _gives_booleans(op))
+        and not (mutant.of_values and operator.of_shapes)
         and mutant.needs in needed
     )
     found: dict[tuple[str, str], Mutant] = {}
@@ -75,23 +75,9 @@ def _made(op: OpVersion, operator: Operator) -> tuple[Mutant, ...]:
     for mutant in chain(map(_own, own), made, general):
         # Its own takes the place of a general one of that name, as Softmax's `nan_skipped` does.
         if (mutant.name, "") not in found:
-            argued = {
-                **mutant.equivalent,
-                **_of_shapes(mutant, operator),
-                **operator.equivalents.get(mutant.name, {}),
-            }
+            argued = {**mutant.equivalent, **operator.equivalents.get(mutant.name, {})}
             found.setdefault((mutant.name, mutant.primitive), replace(mutant, equivalent=argued))
     return tuple(found.values())
-
-
-def _of_shapes(mutant: Mutant, operator: Operator) -> dict[str, str]:
-    """The argument about a mutant of an operator that computes with shapes."""
-    change = mutant.change
-    if not operator.of_shapes or not (mutant.of_values or change):
-        return {}
-    if change and not all(identical(change(out), out) for out in operator.of_shapes):
-        return {}
-    return {"": "it reads no elements" if mutant.of_values else "no output of it has that form"}
 
 
 def _gives_booleans(op: OpVersion) -> bool:

@@ -69,8 +69,7 @@ class Mutant:
             dtype ("float32") or both ("13 float32").
         of_numbers: It is about numbers in the output, of which booleans are none.
         any_type: Cases of any one type decide about it in each version.
-        of_values: It is about elements of inputs, whose shapes it leaves alone.
-        change: What it does to each right output; None where that is not all.
+        of_values: It is about elements of inputs, so that operators of shapes have no such mutant.
     """
 
     name: str
@@ -87,7 +86,6 @@ class Mutant:
     equivalent: Mapping[str, str] = field(default_factory=dict)
     any_type: bool = False
     of_values: bool = False
-    change: Callable[[Any], Any] | None = None
 
     def made_on(self, node: Node) -> Sequence[Any] | InvalidNode:
         """Return its outputs for a node, or why it refuses it; other nodes are computed right."""

@@ -36,14 +36,12 @@ def of_output(
     name: str, text: str, change: Callable[[Array], Any], only: Only = None, **where: Any
 ) -> Mutant:
     """Something is done to each right output."""
-    return Mutant(name, text, lambda node: [*map(change, node.right)], only=only, change=change,
-                  **where)  # fmt: skip
+    return Mutant(name, text, lambda node: [*map(change, node.right)], only=only, **where)
 
 
 def of_input(name: str, text: str, change: Callable[[Array], Array], only: Only = None) -> Mutant:
     """The right answer to other inputs."""
-    return reading(name, text, lambda node: node.with_inputs(change), only=only,
-                   of_values=True)  # fmt: skip
+    return reading(name, text, lambda node: node.with_inputs(change), only=only, of_values=True)
 
 
 def _only(index: Callable[[Array], Any]) -> Callable[[Array], Array]:
@@ -160,12 +158,12 @@ _LAYOUT: tuple[Mutant, ...] = (
     # How much is read does not depend on the type: one type decides.
     *(reading(f"axis_{axis}_read_up_to_1024".replace("-", "minus_"),
               f"of more than 1,024 entries along axis {axis} the first 1,024 were read again",
-              partial(_read_again, axis), only=("float32",),
-              of_values=True) for axis in (0, 1, -1)),
+              partial(_read_again, axis), only=("float32",), of_values=True)
+      for axis in (0, 1, -1)),
     of_output("index_in_8_bits", "an element's place in the tensor was kept in 8 bits",
               _taking(lambda place: place % (1 << 8))),
     Mutant("index_in_16_bits", "an element's place in a tensor was kept in 16 bits",
-           lambda node: [*map(_in_16_bits, node.with_inputs(_in_16_bits).right)]),
+           lambda node: [*map(_in_16_bits, node.with_inputs(_in_16_bits).right)], of_values=True),
     of_output("axes_of_rank_5_exchanged", "the first two of five or more axes were exchanged",
               _exchanged(0, 1, least=5)),
     of_output("flattened", "the output had one axis", lambda out: out.reshape(-1)),

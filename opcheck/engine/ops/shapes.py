@@ -17,7 +17,7 @@ CastLike Constant ConstantOfShape Flatten Reshape Shape Size Slice Squeeze Trans
 #: The versions since which types alone were added.
 _TYPES = (19, 21, 23, 24, 25)
 
-SHAPE = operator("Shape", exact=True, of_shapes=(np.arange(0), np.ones(1, int), np.arange(31)))
+SHAPE = operator("Shape", exact=True, of_shapes=True)
 
 
 @SHAPE.formula(1, 13)
@@ -28,23 +28,15 @@ def shape(data):
 @SHAPE.formula(15, *_TYPES)
 def part_of_shape(data, *, start, end):
     """Ends beyond the rank are clamped to it, as the text says."""
-    return np.array(data.shape, np.int64)[start or 0 : end]
+    return np.array(data.shape[start:end], np.int64)
 
 
-SIZE = operator("Size", exact=True, of_shapes=(np.array(0), np.array(70000)))
+SIZE = operator("Size", exact=True, of_shapes=True)
 
 
 @SIZE.formula(1, 13, *_TYPES)
 def size(data):
     return np.array(math.prod(data.shape), np.int64)
-
-
-for _op in (SHAPE, SIZE):
-    _op.equivalent("index_in_16_bits", "it reads no elements, and gives few")
-    for _called in ("invalid_is_copied", "invalid_is_zero"):
-        _op.equivalent(_called, "nothing that is of its form is invalid", "25")
-for _called in ("invalid_attribute_ignored", "invalid_start_is_0_or_1", "invalid_end_is_0_or_1"):
-    SHAPE.equivalent(_called, "every number is clamped into the range")
 
 
 RESHAPE = operator("Reshape", exact=True, ignores=("consumed_inputs",))
@@ -74,38 +66,15 @@ RESHAPE.formula(1)(lambda data, *, shape: reshape(data, shape))
 FLATTEN = operator("Flatten", exact=True)
 
 
-def _flat(x, axis):
-    if axis > x.ndim:
-        raise InvalidNode(f"axis {axis} is beyond the rank {x.ndim}")
-    return xp.reshape(x, (math.prod(x.shape[:axis]), math.prod(x.shape[axis:])))
+def _flat(x, axis, least):
+    if not least <= axis <= x.ndim:
+        raise InvalidNode(f"axis {axis} is outside [{least}, {x.ndim}]")
+    front = from_either_end(axis, x.ndim) if axis < 0 else axis
+    return xp.reshape(x, (math.prod(x.shape[:front]), math.prod(x.shape[front:])))
 
 
-@FLATTEN.formula(1, 9)
-def flatten_1(input, *, axis):
-    if axis < 0:
-        raise InvalidNode(f"axis {axis} is below 0")
-    return _flat(input, axis)
-
-
-@FLATTEN.formula(11, 13, 21, 23, 24, 25)
-def flatten(input, *, axis):
-    if axis < -input.ndim:
-        raise InvalidNode(f"axis {axis} is below {-input.ndim}")
-    return _flat(input, axis + input.ndim * (axis < 0))
-
-
-for _why, _names in {
-    "the output has two axes": """always_a_matrix axes_of_rank_5_exchanged channels_last
-        vector_becomes_a_row written_channels_last""",
-    "elements keep their order, in whatever shape they are read": """shape_reversed whole_tensor
-        first_two_of_more_than_4_axes_merged first_two_of_more_than_5_axes_merged
-        last_two_of_more_than_4_axes_merged last_two_of_more_than_5_axes_merged
-        not_transposed_back rank_5_coerced rows_side_by_side""",
-    "the default is out of range of scalars alone": "default_axis_kept_in_range",
-}.items():
-    for _called in _names.split():
-        FLATTEN.equivalent(_called, _why)
-
+FLATTEN.formula(1, 9)(lambda input, *, axis: _flat(input, axis, 0))
+FLATTEN.formula(11, 13, 21, 23, 24, 25)(lambda input, *, axis: _flat(input, axis, -input.ndim))
 
 TRANSPOSE = operator("Transpose", exact=True)
 
@@ -119,6 +88,35 @@ def transpose(data, *, perm):
 
 
 TRANSPOSE.equivalent("perm_repeated", "no permutation has an entry twice")
+for _ops, _why, _names in (
+    ((SHAPE, SIZE), "the output has at most one axis, and few elements", """
+        axes_of_rank_5_exchanged batches_and_channels_exchanged channels_last column_major
+        index_in_8_bits last_two_axes_exchanged rows_left_over_by_four_threads tail_of_32_repeats
+        transposed written_channels_last"""),
+    ((SHAPE, SIZE), "the output is of integers of that type", """
+        output_as_int64 zeros_are_nan zeros_are_tiny"""),
+    ((SHAPE,), "the output has one axis, and few elements", """
+        first_channel_only flattened row_tail_of_32_untouched"""),
+    ((SHAPE,), "every number is clamped into the range", """
+        invalid_attribute_ignored invalid_end_is_0_or_1 invalid_start_is_0_or_1"""),
+    ((SIZE,), "the output is one element", """
+        always_a_matrix empty_becomes_one first_batch_for_all shifted squeezed tail_of_4_repeats
+        tail_of_8_repeats tail_of_16_repeats vector_becomes_a_row"""),
+    ((FLATTEN,), "the output has two axes", """
+        always_a_matrix axes_of_rank_5_exchanged channels_last vector_becomes_a_row
+        written_channels_last"""),
+    ((FLATTEN,), "elements keep their order, in whatever shape they are read", """
+        first_two_of_more_than_4_axes_merged first_two_of_more_than_5_axes_merged
+        last_two_of_more_than_4_axes_merged last_two_of_more_than_5_axes_merged
+        not_transposed_back rank_5_coerced rows_side_by_side shape_reversed whole_tensor"""),
+    ((FLATTEN,), "the default is out of range of scalars alone", "default_axis_kept_in_range"),
+):  # fmt: skip
+    for _op in _ops:
+        for _called in _names.split():
+            _op.equivalent(_called, _why)
+for _op in (SHAPE, SIZE):
+    for _called in ("invalid_is_copied", "invalid_is_zero"):
+        _op.equivalent(_called, "nothing that is of its form is invalid", "25")
 
 
 SQUEEZE = operator("Squeeze", exact=True)

@@ -6,7 +6,7 @@ import numpy as np
 
 from opcheck import dtypes
 from opcheck import numbers as xp
-from opcheck.engine.axes import from_either_end, listed
+from opcheck.engine.axes import from_either_end, from_the_front, listed
 from opcheck.engine.casting import cast_any
 from opcheck.engine.operators import operator
 from opcheck.errors import InvalidNode, NotSupported
@@ -66,15 +66,15 @@ RESHAPE.formula(1)(lambda data, *, shape: reshape(data, shape))
 FLATTEN = operator("Flatten", exact=True)
 
 
-def _flat(x, axis, least):
-    if not least <= axis <= x.ndim:
-        raise InvalidNode(f"axis {axis} is outside [{least}, {x.ndim}]")
-    front = from_either_end(axis, x.ndim) if axis < 0 else axis
-    return xp.reshape(x, (math.prod(x.shape[:front]), math.prod(x.shape[front:])))
+def _flat(input, axis, counted):
+    if axis > input.ndim:
+        raise InvalidNode(f"axis {axis} is beyond the rank {input.ndim}")
+    front = axis if axis == input.ndim else counted(axis, input.ndim)
+    return xp.reshape(input, (math.prod(input.shape[:front]), math.prod(input.shape[front:])))
 
 
-FLATTEN.formula(1, 9)(lambda input, *, axis: _flat(input, axis, 0))
-FLATTEN.formula(11, 13, 21, 23, 24, 25)(lambda input, *, axis: _flat(input, axis, -input.ndim))
+FLATTEN.formula(1, 9)(lambda input, *, axis: _flat(input, axis, from_the_front))
+FLATTEN.formula(11, 13, 21, 23, 24, 25)(lambda input, *, axis: _flat(input, axis, from_either_end))
 
 TRANSPOSE = operator("Transpose", exact=True)
 

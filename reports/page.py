@@ -387,7 +387,7 @@ def _deviations(runs: Sequence[Published]) -> Iterator[str]:
 def _otherwise(record: Record) -> str:
     """What a warning that no ledger explains is about, without what is particular to its case."""
     told = record.reason.partition(": ")[2].partition(";")[0]
-    return f"{record.op.name}: {told or record.reason}, in no ledger"
+    return f"{record.op.name}: {plain_text.brief(told or record.reason)}, in no ledger"
 
 
 def _unseen(runs: Sequence[Published]) -> Iterator[str]:

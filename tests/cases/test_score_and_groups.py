@@ -68,7 +68,8 @@ NOT_DECIDED = {
 def found() -> tuple[Mutation, ...]:
     """What the cases see of every mutant in every version and type."""
     asked = [*filter(is_asked, CORE)]
-    rest, whole = ([c for c in asked if (c.op.name in WHOLE) is such] for such in (False, True))
+    whole = [case for case in asked if case.op.name in WHOLE]
+    rest = [case for case in asked if case.op.name not in WHOLE]
     seen = *mutations(whole, MutationSettings(kills=2), jobs=2), *mutations(rest, jobs=2)
     return tuple(sorted(seen, key=lambda m: m.mutant))
 

@@ -1,6 +1,7 @@
 """The element types: their names, NumPy dtypes, ONNX codes, and rounding to them exactly once."""
 
 import math
+import re
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -33,6 +34,12 @@ class DType:
         return self.name
 
     @property
+    def bits(self) -> int:
+        """The width of a number, 0 of a boolean or a text; NumPy has 8 bits at least for each."""
+        digits = re.search(r"\d+", self.name)
+        return int(digits[0]) if digits else 0
+
+    @property
     def word(self) -> str:
         """The word in TensorProto.DataType."""
         return {"float32": "FLOAT", "float64": "DOUBLE"}.get(self.name, self.name.upper())
@@ -51,7 +58,21 @@ _FLOATS = (
     DType("float32", np.dtype(np.float32), 1, "tensor(float)", "float", 24, -149),
     DType("float64", np.dtype(np.float64), 11, "tensor(double)", "float", 53, -1074),
 )
-#: Every element type of real numbers that a case file may use, and bool, by its name there.
+#: The types of numbers of up to 8 bits: significand, and exponent of the smallest number.
+_MINIFLOATS = tuple(
+    DType(name, np.dtype(type_), code, f"tensor({name})", "minifloat", precision, min_exponent)
+    for name, type_, code, precision, min_exponent in (
+        ("float8e4m3fn", ml_dtypes.float8_e4m3fn, 17, 4, -9),
+        ("float8e4m3fnuz", ml_dtypes.float8_e4m3fnuz, 18, 4, -10),
+        ("float8e5m2", ml_dtypes.float8_e5m2, 19, 3, -16),
+        ("float8e5m2fnuz", ml_dtypes.float8_e5m2fnuz, 20, 3, -17),
+        ("float8e8m0", ml_dtypes.float8_e8m0fnu, 24, 1, -127),
+        ("float6e2m3", ml_dtypes.float6_e2m3fn, 27, 4, -3),
+        ("float6e3m2", ml_dtypes.float6_e3m2fn, 28, 3, -4),
+        ("float4e2m1", ml_dtypes.float4_e2m1fn, 23, 2, -1),
+    )
+)
+#: Every element type of real numbers with a NumPy dtype of its own, and bfloat16 and bool.
 BASIC = {
     **{dtype.name: dtype for dtype in _FLOATS},
     **_table("int", uint8=(np.uint8, 2), int8=(np.int8, 3), uint16=(np.uint16, 4)),
@@ -59,20 +80,10 @@ BASIC = {
     **_table("int", uint32=(np.uint32, 12), uint64=(np.uint64, 13)),
     **_table("bool", bool=(np.bool_, 9)),
 }
-#: Those, and all others that tensors of whole models may have; strings are Python's, in NumPy.
-ELEMENT_TYPES = {
+#: Every element type, by its name in case files; strings are Python's, in NumPy.
+DTYPES = {
     **BASIC,
-    **_table(
-        "minifloat",
-        float8e4m3fn=(ml_dtypes.float8_e4m3fn, 17),
-        float8e4m3fnuz=(ml_dtypes.float8_e4m3fnuz, 18),
-        float8e5m2=(ml_dtypes.float8_e5m2, 19),
-        float8e5m2fnuz=(ml_dtypes.float8_e5m2fnuz, 20),
-        float8e8m0=(ml_dtypes.float8_e8m0fnu, 24),
-        float6e2m3=(ml_dtypes.float6_e2m3fn, 27),
-        float6e3m2=(ml_dtypes.float6_e3m2fn, 28),
-        float4e2m1=(ml_dtypes.float4_e2m1fn, 23),
-    ),
+    **{dtype.name: dtype for dtype in _MINIFLOATS},
     **_table("int", uint4=(ml_dtypes.uint4, 21), int4=(ml_dtypes.int4, 22)),
     **_table("int", uint2=(ml_dtypes.uint2, 25), int2=(ml_dtypes.int2, 26)),
     **_table("complex", complex64=(np.complex64, 14), complex128=(np.complex128, 15)),
@@ -80,14 +91,12 @@ ELEMENT_TYPES = {
 }
 #: The types of the parts of complex numbers.
 PARTS = {"complex64": BASIC["float32"], "complex128": BASIC["float64"]}
-#: Every element type a case file may use.
-DTYPES = {n: d for n, d in ELEMENT_TYPES.items() if n in BASIC or d.kind in ("complex", "string")}
 #: Every element type, by its spelling in a type constraint.
-BY_TEXT = {dtype.text: dtype for dtype in ELEMENT_TYPES.values()}
+BY_TEXT = {dtype.text: dtype for dtype in DTYPES.values()}
 _BY_ONNX: dict[object, DType] = {
-    key: dtype for dtype in ELEMENT_TYPES.values() for key in (dtype.onnx, dtype.word)
+    key: dtype for dtype in DTYPES.values() for key in (dtype.onnx, dtype.word)
 }
-_BY_NUMPY = {dtype.numpy: dtype for dtype in ELEMENT_TYPES.values()}
+_BY_NUMPY = {dtype.numpy: dtype for dtype in DTYPES.values()}
 
 
 def named(value: object) -> DType | None:
@@ -99,20 +108,28 @@ def limits(dtype: DType) -> tuple[float, float]:
     """Return the least and the largest finite value, of complex types those of a part."""
     if dtype.kind == "complex":
         dtype = PARTS[dtype.name]
+    if dtype.kind == "minifloat":
+        ends = ml_dtypes.finfo(dtype.numpy)
+        return float(ends.min), float(ends.max)
     if dtype.kind == "float":
         exponent = 2 - dtype.precision - dtype.min_exponent
         largest = math.ldexp(2 - 2.0 ** (1 - dtype.precision), exponent)
         return -largest, largest
     if dtype.kind == "bool":
         return 0, 1
-    info = np.iinfo(dtype.numpy)
+    info = ml_dtypes.iinfo(dtype.numpy)
     return int(info.min), int(info.max)
 
 
-def of(array: NDArray[Any]) -> DType | None:
-    """Return the `element_type` of an array, or None if no case file may use it."""
-    dtype = element_type(array)
-    return dtype if dtype and dtype.name in DTYPES else None
+def holds(dtype: DType, value: float) -> bool:
+    """Return True if a real `dtype` has `value`, which floating types may round."""
+    low, high = limits(dtype)
+    if low <= value <= high:
+        return dtype.kind in ("float", "minifloat") or value == int(value)
+    if math.isfinite(value) or dtype.kind not in ("float", "minifloat"):
+        return False
+    rounded = float(np.float32(value).astype(dtype.numpy))
+    return rounded == value or math.isnan(value) and math.isnan(rounded)
 
 
 def parts(array: NDArray[Any]) -> NDArray[Any]:
@@ -135,22 +152,23 @@ def identical(one: NDArray[Any], other: NDArray[Any]) -> bool:
     return content(one) == content(other)
 
 
-def element_type(array: NDArray[Any]) -> DType | None:
-    """Return the dtype of `array`, whatever its byte order, or None if it is none of ONNX's."""
+def of(array: NDArray[Any]) -> DType | None:
+    """Return the element type of `array`, whatever its byte order, None if it is none of ONNX's."""
     if array.dtype.kind in "OUT":
         strings = all(isinstance(item, str) for item in array.reshape(-1).tolist())
-        return ELEMENT_TYPES["string"] if strings else None
+        return DTYPES["string"] if strings else None
     return _BY_NUMPY.get(array.dtype.newbyteorder("="))
 
 
 def round_to(values: NDArray[np.float64], dtype: DType) -> NDArray[Any]:
     """Round `values` to `dtype` once, to nearest, ties to even; too large becomes infinite.
 
-    NumPy's own float64 → float32 and float64 → float16 casts do that; ml_dtypes' cast to bfloat16
-    goes through float32 and may round twice. Raises ValueError for a value that an integer or bool
-    dtype cannot hold.
+    NumPy's own float64 → float32 and float64 → float16 casts do that; those of ml_dtypes go through
+    float32 and may round twice. A minifloat without infinities has NaN in their place, and one
+    without NaN its largest number. Raises ValueError for a value that an integer or bool dtype
+    cannot hold.
     """
-    if dtype.kind != "float":
+    if dtype.kind not in ("float", "minifloat"):
         low, high = limits(dtype)
         # high + 1 is a power of two and so exact in float64, which 2^63 - 1 is not.
         held = (values >= low) & (values < high + 1) & (values == np.trunc(values))
@@ -159,7 +177,7 @@ def round_to(values: NDArray[np.float64], dtype: DType) -> NDArray[Any]:
             raise ValueError(f"{culprit!r} is no value of {dtype.name}")
         return values.astype(dtype.numpy)
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-        if dtype.name == "bfloat16":
+        if dtype.kind == "minifloat" or dtype.name == "bfloat16":
             quantum = np.maximum(np.frexp(values)[1] - dtype.precision, dtype.min_exponent)
             # Both scalings are by powers of two and so exact; infinities and NaN pass through.
             values = np.asarray(np.ldexp(np.rint(np.ldexp(values, -quantum)), quantum))

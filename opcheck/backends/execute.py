@@ -16,7 +16,7 @@ from numpy import empty, generic, ndarray, str_
 from numpy.ma import MaskedArray
 
 from opcheck.backends.base import Backend, Declaring, Defect, Prepared, ProcessDied, UnusableAnswer
-from opcheck.dtypes import ELEMENT_TYPES
+from opcheck.dtypes import DTYPES
 from opcheck.errors import BackendUnavailable, NotExpressible, NotSupported, WrongOperator
 from opcheck.model import Array, Declared, Foreign, Items, Question
 
@@ -134,7 +134,7 @@ def _declared(prepared: Prepared) -> tuple[Declared, ...]:
     said, declared = prepared.declared(), []
     try:
         for dtype, shape in said:
-            if dtype is not None and not (type(dtype) is str and dtype in ELEMENT_TYPES):
+            if dtype is not None and not (type(dtype) is str and dtype in DTYPES):
                 raise ValueError("no dtype")
             if not isinstance(shape, list | tuple | None):
                 raise TypeError("no shape")

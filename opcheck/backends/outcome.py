@@ -98,7 +98,7 @@ def second_data(
 
 
 def _other(array: Array, may_negate: bool, moved: bool) -> Array:
-    dtype = dtypes.element_type(array)
+    dtype = dtypes.of(array)
     numbers = dtype is not None and dtype.kind in ("float", "minifloat", "complex")
     if not numbers and not moved:
         return array.copy()

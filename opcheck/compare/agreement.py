@@ -66,7 +66,7 @@ def judge_among(
 def wants_of(op: OpVersion, got: Sequence[Array], specs: Sequence[OutputSpec]) -> tuple[Want, ...]:
     """Return a backend's outputs as the ones that others are expected to give."""
     pairs = zip(specs, got, strict=True)
-    return tuple(stated_want(op, out.name, one, dtypes.element_type(one)) for out, one in pairs)
+    return tuple(stated_want(op, out.name, one, dtypes.of(one)) for out, one in pairs)
 
 
 def steady(

@@ -16,7 +16,7 @@ from opcheck.compare import elements
 from opcheck.compare.bounded import examine, fits_at_least, pardon, scattering
 from opcheck.compare.elements import UNORDERED, Findings, Floats, Judge, Places, Want
 from opcheck.compare.where import Shares, describe, picture
-from opcheck.dtypes import DType, element_type, half_ulp, identical, of, round_to
+from opcheck.dtypes import DType, half_ulp, identical, of, round_to
 from opcheck.engine import Expected, operator_of
 from opcheck.model.case import EXACT, Array, OpVersion, Tolerance
 from opcheck.model.question import NOTHING, Foreign, Items
@@ -50,7 +50,7 @@ def compare(
     if isinstance(got, Foreign):
         return failed(want, "type", f"{got.description}, want a tensor")
     got = got.view(np.ndarray)
-    dtype = of(got) if want.dtype is None else element_type(got)
+    dtype = of(got)
     if dtype is None or want.dtype not in (None, dtype):
         return failed(want, "dtype", f"{dtype or got.dtype}, want {want.dtype or 'a tensor type'}")
     try:
@@ -83,7 +83,7 @@ def range_end(high: float | None, dtype: DType) -> float | None:
 
 def _exact_in(dtype: DType, values: Array) -> Array:
     """`values` in `dtype` unless that is floating; ValueError if it cannot hold them."""
-    stated = element_type(values)
+    stated = of(values)
     if stated is None or (
         dtype.kind != stated.kind
         and (stated.kind != "float" or dtype.kind in ("string", "complex"))
@@ -324,7 +324,7 @@ def too_wide(wants: Iterable[Want], tolerance: Tolerance | None) -> str | None:
     element they must be off by a quarter of the largest one.
     """
     for want in chain.from_iterable(want.items or (want,) for want in wants):
-        dtype = want.dtype or element_type(want.values)
+        dtype = want.dtype or of(want.values)
         if tolerance is None or want.random or not want.values.size or dtype is None:
             continue
         if dtype.kind not in ("float", "int", "minifloat"):

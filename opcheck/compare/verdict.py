@@ -6,7 +6,7 @@ from typing import TypeAlias, TypeGuard, cast
 
 from opcheck.compare.elements import Want
 from opcheck.compare.outputs import compare_outputs
-from opcheck.dtypes import element_type
+from opcheck.dtypes import of
 from opcheck.model import question
 from opcheck.model.case import EXACT, Array, Rule, Tolerance
 from opcheck.model.result import Comparison, Failure, LiveResult, Verdict
@@ -124,7 +124,7 @@ def misdeclared(outcome: question.Produced, names: Sequence[str]) -> str:
     for name, said, output in zip(names, outcome.declared, outcome.outputs, strict=False):
         if isinstance(output, question.Foreign):
             continue
-        dtype = element_type(output)
+        dtype = of(output)
         sizes = said.shape or ()
         other = any(s not in (None, size) for s, size in zip(sizes, output.shape, strict=False))
         other |= said.shape is not None and len(sizes) != output.ndim

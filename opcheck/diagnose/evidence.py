@@ -13,7 +13,7 @@ from opcheck.backends import as_outputs
 from opcheck.compare import Want, are_plainly_right, compare_outputs
 from opcheck.compare.elements import Floats, distance, wide
 from opcheck.compare.outputs import computed_want
-from opcheck.dtypes import DTYPES, DType, limits, of, round_to
+from opcheck.dtypes import BASIC, DTYPES, DType, limits, of, round_to
 from opcheck.engine import Node, dtypes_of, operator_of
 from opcheck.engine.evaluate import exactly, is_real
 from opcheck.engine.mutants.mutant import AnswerFunction, Mutant
@@ -124,7 +124,7 @@ def both(one: Mutant, other: Mutant) -> Mutant:
 #: Every fault, by its name.
 FAULTS = {
     fault.name: fault
-    for dtype in DTYPES.values()
+    for dtype in BASIC.values()
     for fault in (Fault("output", dtype), Fault("computed", dtype), Fault("saturated", dtype))
 }
 

@@ -45,7 +45,7 @@ def body_formula(op: OpVersion) -> Formula:
 def _type_of(x: Any) -> tuple[dtypes.DType, Sequence[int]] | None:
     if x is None:
         return None
-    dtype = dtypes.element_type(np.empty(0, x.dtype))
+    dtype = dtypes.of(np.empty(0, x.dtype))
     assert dtype
     return dtype, numbers.shape(x)
 

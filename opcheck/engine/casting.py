@@ -6,7 +6,7 @@ import numpy as np
 
 from opcheck import dtypes
 from opcheck import numbers as xp
-from opcheck.dtypes import DTYPES, DType, round_to
+from opcheck.dtypes import BASIC, DTYPES, DType, round_to
 from opcheck.errors import NotSupported
 from opcheck.model import Array
 from opcheck.numbers import primitive
@@ -18,7 +18,7 @@ _EXACT = 1 << 53
 
 def check_castable(dtype: DType | None) -> None:
     """Raise NotSupported for texts, complex numbers, and those of 8 bits or less but integers."""
-    if dtype is None or dtype.name not in DTYPES or dtype.kind not in ("float", "int", "bool"):
+    if dtype is None or dtype.name not in BASIC:
         raise NotSupported(f"unsupported by opcheck: casts of {dtype}")
 
 
@@ -30,7 +30,7 @@ def cast_to(x: Array, dtype: DType) -> Array:
     integers they are cut off; where these cannot hold them, nothing is said of the result, and they
     come out as the nearest end, NaN as 0. Integers keep their lowest bits.
     """
-    check_castable(dtypes.element_type(x))
+    check_castable(dtypes.of(x))
     check_castable(dtype)
     match dtype.kind:
         case "bool":

@@ -98,7 +98,7 @@ def _called(
     except (MemoryError, NotSupported):
         raise
     except Exception as error:
-        fed = [f"{dtypes.element_type(x) or x.dtype}{[*x.shape]}" for x in bound.node.given]
+        fed = [f"{dtypes.of(x) or x.dtype}{[*x.shape]}" for x in bound.node.given]
         fed += [f"{name}={value}" for name, value in bound.attrs.items()]
         text = f"the formula raised {explained(error)}; fed {', '.join(fed)}"
         text += " (InvalidNode is for what the specification forbids)"
@@ -559,7 +559,7 @@ def exactly(node: Node) -> tuple[Array | Expected, ...]:
     found: list[Array | Expected] = []
     for place, output in enumerate(outputs):
         if isinstance(output, Bounded | Truth | Indices):
-            dtype = evaluation.bound.output_dtype(place) or dtypes.element_type(
+            dtype = evaluation.bound.output_dtype(place) or dtypes.of(
                 np.empty(0, output.dtype if isinstance(output, Bounded) else output.v.dtype)
             )
             assert dtype

@@ -44,7 +44,7 @@ class Node:
     @cached_property
     def dtype(self) -> str:
         """The dtype of the leading input, by its name; "" where there is none."""
-        known = None if self.lead is None else dtypes.element_type(self.lead)
+        known = None if self.lead is None else dtypes.of(self.lead)
         return known.name if known else ""
 
     @property
@@ -282,7 +282,7 @@ def _bound_types(schema: Schema, inputs: Sequence[Array | None]) -> dict[str, DT
         if array is None:
             continue
         parameter = schema.inputs[min(place, len(schema.inputs) - 1)]
-        dtype = dtypes.element_type(array)
+        dtype = dtypes.of(array)
         if dtype is None or dtype.text not in parameter.types:
             raise InvalidNode(
                 f"{parameter.name} of type {dtype or array.dtype}; allowed: {_listed(parameter)}"
@@ -299,7 +299,7 @@ def _bound_types(schema: Schema, inputs: Sequence[Array | None]) -> dict[str, DT
 
 
 def _listed(parameter: Parameter) -> str:
-    known = [dtype.name for dtype in dtypes.ELEMENT_TYPES.values() if dtype.text in parameter.types]
+    known = [dtype.name for dtype in dtypes.DTYPES.values() if dtype.text in parameter.types]
     return ", ".join(known) or ", ".join(sorted(parameter.types))
 
 

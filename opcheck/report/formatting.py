@@ -35,7 +35,7 @@ def number(value: model.Element | None, dtype: DType | None) -> str:
         return f"{real}{'' if imag[0] in '+-' else '+'}{imag}j"
     if not isinstance(value, float) or not math.isfinite(value) or dtype is None:
         return str(value)
-    if dtype.kind != "float" or (value.is_integer() and abs(value) < 1e16):
+    if not dtype.precision or (value.is_integer() and abs(value) < 1e16):
         return str(value)
     # 17 digits identify a float64. An input may have more digits than the output's dtype.
     spellings = (float(f"{value:.{digits}g}") for digits in range(1, 18))

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from opcheck import opset
-from opcheck.dtypes import DTYPES
+from opcheck.dtypes import BASIC, DTYPES, PARTS
 from opcheck.errors import UsageError
 from opcheck.reading import FileNode, Mark, Problems, quoted, read_text
 from opcheck.reading.validation import operators_of, shown
@@ -26,12 +26,13 @@ MAX_VALUES = 4_000_000
 
 OPSETS_ARE = 'a list of numbers or "13+", or the word all'
 
-#: Words for dtypes in a matrix: those of these kinds that the version allows.
-_KINDS = {
-    "all": ("float", "int", "bool", "string", "complex"),
-    "floats": ("float",),
-    "integers": ("int",),
-    "numbers": ("float", "int", "complex"),
+#: Words for dtypes in a matrix: those of them that the version allows.
+_WORDS = {
+    "all": [*DTYPES],
+    "floats": [name for name, dtype in BASIC.items() if dtype.kind == "float"],
+    "integers": [name for name, dtype in BASIC.items() if dtype.kind == "int"],
+    "numbers": [name for name in DTYPES if name in {**BASIC, **PARTS} and name != "bool"],
+    "narrow": [name for name, dtype in DTYPES.items() if 0 < dtype.bits < 8 or dtype.kind == "minifloat"],
 }
 
 _LABEL = re.compile(r"[A-Za-z0-9_.+-]+")
@@ -203,9 +204,8 @@ class Expansion:
                 self._problem(node.keys[key], message)
                 continue
             items = self._opsets(values) if key == "opset" else values.value
-            if key == "dtype" and items in [*_KINDS]:
-                kinds = _KINDS[str(items)]
-                named = (dtype.name for dtype in DTYPES.values() if dtype.kind in kinds)
+            if key == "dtype" and items in [*_WORDS]:
+                named = _WORDS[str(items)]
                 items = tuple(FileNode(_IfAllowed(name), values.mark) for name in named)
             if isinstance(items, tuple) and items:
                 found[path] = self._distinct(key, items)

@@ -24,7 +24,7 @@ from pydantic import (
     WithJsonSchema,
 )
 
-from opcheck.dtypes import DTYPES, ELEMENT_TYPES
+from opcheck.dtypes import DTYPES, DTYPES
 from opcheck.errors import did_you_mean
 from opcheck.model import ATTRIBUTE_TYPES, Level, Rule
 from opcheck.reading import FileNode, Problems, validation
@@ -54,10 +54,8 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 def _known_dtype(name: str) -> str:
     if name not in DTYPES:
-        for dtype in ELEMENT_TYPES.values():
-            if name in (dtype.name, dtype.numpy.name):
-                raise ValueError(f"unsupported by opcheck: cases of {dtype}")
-        hint = did_you_mean(name, DTYPES) or f"known: {', '.join(DTYPES)}"
+        of_numpy = (d.name for d in DTYPES.values() if d.numpy.name == name)
+        hint = next((f"write {d}" for d in of_numpy), did_you_mean(name, DTYPES)) or f"known: {', '.join(DTYPES)}"
         raise ValueError(f"unknown dtype {shown(name)} ({hint})")
     return name
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from opcheck import model
-from opcheck.dtypes import DTYPES, element_type
+from opcheck import dtypes
 from opcheck.engine import operator_of
 from opcheck.errors import UsageError, did_you_mean
 from opcheck.graph import ModelProto
@@ -71,7 +71,6 @@ class _WholeModel:
         constants = tuple(_spec(name, array, initializer=True) for name, array in found)
         # The engine takes plain tensors of its own types.
         plain = all(port.form == "tensor" for port in ports)
-        plain &= all(tensor.dtype.name in DTYPES for tensor in (*constants, *inputs))
         known = node if node and operator_of(node.op) and node.plain and plain else None
         # An operator of the engine on other inputs is a graph like any other.
         alone = node if node and not operator_of(node.op) else known
@@ -111,7 +110,7 @@ def _specs(names: Sequence[str], values: Sequence[Value]) -> tuple[Tensors, tupl
 
 
 def _spec(name: str, array: Array, *, initializer: bool = False) -> TensorSpec:
-    dtype = element_type(array)
+    dtype = dtypes.of(array)
     assert dtype
     return TensorSpec(name, dtype, array.shape, model.Given(array), initializer=initializer)
 
@@ -173,7 +172,7 @@ def _inputs(
 ) -> Iterator[TensorSpec]:
     """Make up values for every input."""
     for seed, (name, dtype, declared_sizes) in enumerate(declared):
-        if dtype.kind not in _FILLS or dtype.name not in DTYPES:
+        if dtype.kind not in _FILLS:
             raise BeyondOpcheck(f"no values are made up for {dtype} (input {name!r})")
         if declared_sizes is None:
             messages.append((path, f"input {name!r} is declared without a shape"))

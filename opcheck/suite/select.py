@@ -19,7 +19,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from opcheck import model
-from opcheck.dtypes import ELEMENT_TYPES
+from opcheck.dtypes import DTYPES
 from opcheck.errors import UsageError, did_you_mean
 from opcheck.model import Case, Level
 from opcheck.opset import operators
@@ -70,8 +70,8 @@ def choose(cases: Sequence[Case], selection: Selection) -> tuple[Case, ...]:
     if selection.level not in LEVELS:
         raise UsageError(f"no level {selection.level!r}", f"levels: {', '.join(LEVELS)}")
     for dtype in selection.dtypes:
-        if dtype not in ELEMENT_TYPES:
-            hint = did_you_mean(dtype, ELEMENT_TYPES) or f"known: {', '.join(ELEMENT_TYPES)}"
+        if dtype not in DTYPES:
+            hint = did_you_mean(dtype, DTYPES) or f"known: {', '.join(DTYPES)}"
             raise UsageError(f"unknown dtype {dtype!r}", hint)
     # A mistyped one would go unnoticed next to one that is not.
     here = {id for case in cases for id in (case.id, case.sweep) if id}

@@ -28,6 +28,8 @@ from opcheck.suite.fields import CONTENTS, FILLS, TensorFields
 
 #: Uniform draws that add up to one normal one; their sum has variance 1 and mean 6.
 _DRAWS = 12
+#: The kinds of types whose values are written as others, to be rounded.
+_UNROUNDED = {"float": np.float64, "minifloat": np.float64, "complex": np.complex128}
 #: Elements made at a time: the temporaries of a whole tensor would fill the memory.
 _CHUNK = 1 << 16
 _MAGIC = b"\x93NUMPY"
@@ -44,7 +46,7 @@ def materialize(spec: TensorSpec) -> Array:
     if spec.dtype.kind == "complex":
         with np.errstate(over="ignore"):
             return values.astype(spec.dtype.numpy)
-    if spec.dtype.kind != "float" or stored:
+    if spec.dtype.kind not in ("float", "minifloat") or stored:
         return values
     rounded = _rounded(spec, values)
     if isinstance(spec.content, Fill) and spec.content.kind == "permutation":
@@ -68,13 +70,13 @@ def unrounded(spec: TensorSpec) -> Array:
         case Fill() as fill:
             size = int(np.prod(spec.shape, dtype=np.int64))
             values = _made(fill, size, spec.dtype).reshape(spec.shape)
-            as_made = spec.dtype.kind in ("float", "complex", "string")
+            as_made = spec.dtype.kind == "string" or spec.dtype.kind in _UNROUNDED
             return _with_puts(spec, values if as_made else _rounded(spec, values))
 
 
 def unrounded_dtype(dtype: DType) -> np.dtype[Any]:
     """The dtype of values as they are written, not yet rounded to `dtype`."""
-    wide = {"float": np.float64, "complex": np.complex128}.get(dtype.kind)
+    wide = _UNROUNDED.get(dtype.kind)
     return np.dtype(wide) if wide else dtype.numpy
 
 
@@ -85,6 +87,8 @@ def _rounded(spec: TensorSpec, values: NDArray[np.float64]) -> Array:
     for part in _parts(values.size):
         rounded[part] = dtypes.round_to(flat[part], spec.dtype)
         overflown = np.isinf(rounded[part].astype(np.float64)) & ~np.isinf(flat[part])
+        if spec.dtype.kind == "minifloat":
+            overflown = np.array([not dtypes.holds(spec.dtype, one) for one in flat[part].tolist()])
         if overflown.any():
             raise ValueError(f"{spec.name}: {flat[part][overflown][0]:g} overflows {spec.dtype}")
     return rounded.reshape(values.shape)
@@ -158,10 +162,11 @@ def _made(fill: Fill, size: int, dtype: DType) -> NDArray[Any]:
 def specials(dtype: DType) -> list[float]:
     """The values that break implementations, in the order in which `specials` repeats them."""
     low, high = dtypes.limits(dtype)
-    if dtype.kind == "float":
+    if dtype.kind in ("float", "minifloat"):
         normal = 2.0 ** (dtype.min_exponent + dtype.precision - 1)
         magnitudes = [0.0, 1.0, 2.0**dtype.min_exponent, normal, high, np.inf]
-        return [*(signed for value in magnitudes for signed in (value, -value)), np.nan]
+        values = [*(signed for value in magnitudes for signed in (value, -value)), np.nan]
+        return [value for value in values if dtypes.holds(dtype, value)]
     # 64-bit limits are not exact in float64; 2^53 is the largest that surely is.
     low, high = max(low, -(2.0**53)), min(high, 2.0**53)
     return [0.0, 1.0, *([-1.0, low] if low else []), *([high] if high > 1 else [])]
@@ -296,7 +301,7 @@ def _filled(
 
 
 def _wrong_fill(kind: str, args: tuple[Any, ...], dtype: DType, size: int) -> str | None:
-    real = dtype.kind == "float"
+    real = dtype.kind in ("float", "minifloat")
     if dtype.kind in ("string", "complex"):
         makes = ("constant", "choice", *(["arange"] if dtype.kind == "complex" else []))
         return None if kind in makes else f"makes no {dtype}; those that do: {', '.join(makes)}"
@@ -378,7 +383,8 @@ def _scalar(name: str, node: FileNode, dtype: DType) -> Any:
     value = node.value
     if dtype.kind in ("string", "complex"):
         return _held(name, dtype, value, node.mark)
-    wanted = {"float": (int, float), "int": (int,), "bool": (bool,)}[dtype.kind]
+    numbers = (int, float) if dtype.kind in _UNROUNDED else (int,)
+    wanted = (bool,) if dtype.kind == "bool" else numbers
     # To Python a truth value is a whole number.
     if not isinstance(value, wanted) or isinstance(value, bool) != (dtype.kind == "bool"):
         words = str(value).lower().lstrip("+-")
@@ -424,10 +430,8 @@ def _complex(value: Any) -> complex | None:
 
 def _check_held(dtype: DType, value: float, mark: Mark) -> None:
     """Raise InvalidTensor for a value that `dtype` cannot hold, but for rounding to a float."""
-    real, (low, high) = dtype.kind == "float", dtypes.limits(dtype)
-    finite = -math.inf < value < math.inf
-    held = (low <= value <= high and (real or value == int(value))) if finite else real
-    if not held:
+    if not dtypes.holds(dtype, value):
+        real, (low, high) = dtype.kind != "int", dtypes.limits(dtype)
         ends = f"{low:.8g} to {high:.8g}" if real else f"whole numbers from {low} to {high}"
         raise InvalidTensor(mark, f"{shown(value)} is outside {dtype}, which holds {ends}")
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from opcheck.compare import Want, compare, compare_outputs
-from opcheck.dtypes import ELEMENT_TYPES
+from opcheck.dtypes import DTYPES
 from opcheck.model import EXACT, NOTHING, Foreign, Items, Tolerance
 
 LOOSE = Tolerance(rtol=0.1, atol=0.0)
@@ -14,12 +14,12 @@ X = np.array([1.0, 2.0], np.float32)
 
 
 def want(array, name="y", **rest):
-    dtype = next(d for d in ELEMENT_TYPES.values() if d.numpy == array.dtype)
+    dtype = next(d for d in DTYPES.values() if d.numpy == array.dtype)
     return Want(name, dtype, array, **rest)
 
 
 def minifloat(name, *values):
-    return np.array(values).astype(ELEMENT_TYPES[name].numpy)
+    return np.array(values).astype(DTYPES[name].numpy)
 
 
 def items(*arrays):
@@ -42,7 +42,7 @@ def test_strings_are_equal_or_wrong_and_shown():
 
 
 @pytest.mark.parametrize(
-    "name", [name for name, dtype in ELEMENT_TYPES.items() if dtype.kind == "minifloat"]
+    "name", [name for name, dtype in DTYPES.items() if dtype.kind == "minifloat"]
 )
 def test_minifloats_are_judged_by_rtol_and_atol(name):
     wanted = want(minifloat(name, 1, 2))
@@ -133,7 +133,7 @@ def test_parts_of_complex_numbers_are_compared_by_themselves():
         assert compare(wanted, got, EXACT).wrong == wrong
         assert compare(wanted, got, Tolerance(ulp=0, signed_zeros=True)).wrong == wrong_by_sign
     assert compare(wanted, np.array([complex(math.nan, -2), 1j], np.complex64), LOOSE).wrong == 0
-    rounded = Want("y", ELEMENT_TYPES["complex64"], np.array([0.1 + 1e-9j]))
+    rounded = Want("y", DTYPES["complex64"], np.array([0.1 + 1e-9j]))
     assert compare(rounded, np.array([0.1 + 1e-9j], np.complex64), EXACT).problem is None
     found = compare(rounded, np.array([complex(math.inf, 1)], np.complex64), EXACT)
     assert [one.allowed for one in found.worst] == ["exact"]

@@ -11,7 +11,7 @@ from opcheck.backends import connect
 from opcheck.backends.isolation.cleanup import guarded_folder
 from opcheck.backends.isolation.pool import Pool
 from opcheck.backends.isolation.process import BackendSettings
-from opcheck.dtypes import ELEMENT_TYPES, element_type
+from opcheck.dtypes import DTYPES, of
 from opcheck.execution import judge_all
 from opcheck.model import Verdict
 from opcheck.suite import load_all
@@ -100,7 +100,7 @@ def test_the_engine_says_which_models_it_does_not_compute(tmp_path):
 
 def identity(tmp_path: Path, name: str):
     """A model that gives back a tensor of an element type."""
-    dtype = ELEMENT_TYPES[name]
+    dtype = DTYPES[name]
     words = np.array(["a", "", "ü\n"], object)
     value = words if dtype.kind == "string" else np.array([1, 0, 1]).astype(dtype.numpy)
     node = helper.make_node("Identity", ["x"], ["y"])
@@ -135,7 +135,7 @@ def pools():
 
 @pytest.mark.parametrize("backend", ["onnxruntime", "reference"])
 def test_every_element_type_goes_to_backends_and_back(tmp_path, pools, backend):
-    cases = [identity(tmp_path, name) for name in ELEMENT_TYPES]
+    cases = [identity(tmp_path, name) for name in DTYPES]
     cases = [replace(case, id=f"{place}") for place, case in enumerate(cases)]
     found = [*judge_all(cases, [pools[backend]])]
     assert len(found) == len(cases)
@@ -154,10 +154,10 @@ def test_every_element_type_goes_to_backends_and_back(tmp_path, pools, backend):
 @pytest.mark.parametrize("backend", ["onnxruntime", "reference"])
 def test_elements_of_half_a_byte_are_packed_and_unpacked(tmp_path, pools, backend):
     values = np.array([1, -2, 7, -8, 3], np.float32)
-    narrow = values.astype(ELEMENT_TYPES["int4"].numpy)
+    narrow = values.astype(DTYPES["int4"].numpy)
     cases = []
     for one, other in ((narrow, values), (values, narrow)):
-        codes = [element_type(array).onnx for array in (one, other)]  # type: ignore[union-attr]
+        codes = [of(array).onnx for array in (one, other)]  # type: ignore[union-attr]
         node = helper.make_node("Cast", ["x"], ["y"], to=codes[1])
         ends = [tensor("x", codes[0], [5])], [tensor("y", codes[1], [5])]
         folder = tmp_path / f"{codes[0]}"

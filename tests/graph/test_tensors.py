@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from onnx import OptionalProto, SequenceProto, TensorProto, helper, numpy_helper
 
-from opcheck.dtypes import BASIC, DTYPES, ELEMENT_TYPES
+from opcheck.dtypes import BASIC, DTYPES, DTYPES
 from opcheck.graph import tensors
 from opcheck.graph.tensors import (
     BeyondOpcheck,
@@ -232,7 +232,7 @@ def stored(tmp_path, data):
     return path
 
 
-@pytest.mark.parametrize("dtype", ELEMENT_TYPES.values(), ids=str)
+@pytest.mark.parametrize("dtype", DTYPES.values(), ids=str)
 def test_tensors_of_every_type_come_back_as_onnx_reads_them(tmp_path, dtype):
     words = np.array(["a", "", "ü", "0"], object)
     values = words if dtype.kind == "string" else np.array([1, 0, 1, 1]).astype(dtype.numpy)

@@ -15,7 +15,7 @@ from opcheck import opset
 from opcheck.backends.adapters import About, importing, take, threads
 from opcheck.backends.base import Adapted, Bare, own_part
 from opcheck.backends.declarations import lead_dtype
-from opcheck.dtypes import BY_TEXT, element_type
+from opcheck.dtypes import BY_TEXT, of
 from opcheck.errors import BackendUnavailable, NotSupported, UsageError, did_you_mean
 from opcheck.graph import NotExpressible, model_of
 from opcheck.model import Array, BackendInfo, Task
@@ -192,7 +192,7 @@ class RuntimeSession:
     def _ort_value(self, array: Array) -> Any:
         from onnxruntime import OrtValue
 
-        dtype = element_type(array)
+        dtype = of(array)
         if dtype is None or dtype.text not in _RAW:
             return OrtValue.ortvalue_from_numpy(array)
         if array.dtype.itemsize > 1:

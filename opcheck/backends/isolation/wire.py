@@ -32,7 +32,7 @@ import numpy as np
 from numpy import dtype as dtype_of
 from numpy import frombuffer, ndarray, zeros
 
-from opcheck.dtypes import ELEMENT_TYPES, DType
+from opcheck.dtypes import DTYPES, DType
 from opcheck.model import Array, Foreign, Items, Question
 from opcheck.model.question import Hold, Measure, Release
 
@@ -200,7 +200,7 @@ def _reduced_array(array: Array) -> Any:
 
 
 def _dtype_named(name: str) -> DType:
-    return ELEMENT_TYPES[name]
+    return DTYPES[name]
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from opcheck import dtypes
-from opcheck.dtypes import DTYPES, DType, limits
+from opcheck.dtypes import BASIC, DTYPES, DType, limits
 from opcheck.engine.mutants.elements import cut_off
 from opcheck.engine.mutants.mutant import Mutant, faults
 from opcheck.engine.mutants.types import BEYOND_FLOAT16, FLOATS, LONG, SIGNED
@@ -27,7 +27,7 @@ _BEYOND_FLOAT64 = ("int64", "uint64")
 def _cast(change: CastChange) -> FaultFunction:
     def fault(original: Any, x: Array, dtype: DType) -> Array:
         own, right = dtypes.of(x), np.asarray(original(x, dtype))
-        if own is None or dtype.name not in DTYPES or own == dtype:
+        if own is None or dtype.name not in BASIC or own == dtype:
             return right
         return np.asarray(change(original, x, right, dtype)).astype(dtype.numpy)
 
@@ -125,5 +125,5 @@ FAULTS: tuple[Mutant, ...] = faults(
     ("cast_of_bits", "bits were kept as they are where both types have as many",
      lambda cast, x, right, dtype: (
          x.view(dtype.numpy) if x.dtype.itemsize == dtype.numpy.itemsize else right),
-     tuple(name for name, one in DTYPES.items() if one.numpy.itemsize > 1)),
+     tuple(name for name, one in BASIC.items() if one.numpy.itemsize > 1)),
 )  # fmt: skip

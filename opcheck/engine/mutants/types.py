@@ -1,11 +1,11 @@
 """Groups of dtypes in which something can be wrong."""
 
-from opcheck.dtypes import DTYPES
+from opcheck.dtypes import BASIC
 
 #: Every floating type.
-FLOATS = tuple(name for name, dtype in DTYPES.items() if dtype.kind == "float")
-#: Every type of numbers.
-REALS = tuple(n for n, d in DTYPES.items() if d.kind in ("float", "int"))
+FLOATS = tuple(name for name, dtype in BASIC.items() if dtype.kind == "float")
+#: Every type of numbers of 8 bits or more, but for those that NumPy computes no further with.
+REALS = tuple(n for n, d in BASIC.items() if d.kind in ("float", "int"))
 #: The types of integers, and of complex numbers.
 SIGNED = ("int8", "int16", "int32", "int64")
 UNSIGNED = ("uint8", "uint16", "uint32", "uint64")

@@ -67,13 +67,14 @@ BIT_CAST = operator("BitCast", exact=True)
 
 @BIT_CAST.formula(26)
 def bit_cast(input, *, to):
-    dtype, own = dtypes.named(to), dtypes.element_type(bare(input))
+    dtype, own = dtypes.named(to), dtypes.of(bare(input))
     assert dtype
     assert own
-    if any(one.name not in dtypes.DTYPES or one.kind == "bool" for one in (dtype, own)):
+    if not (dtype.bits and own.bits):
         raise NotSupported(f"unsupported by opcheck: the bits of {own} as {dtype}")
-    if dtype.numpy.itemsize != own.numpy.itemsize:
+    if dtype.bits != own.bits:
         raise InvalidNode(f"{own} as {dtype}, which has another width")
+    # Of a byte in NumPy, narrower types have the lowest bits.
     return bare(input).view(dtype.numpy)
 
 

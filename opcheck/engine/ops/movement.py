@@ -243,7 +243,7 @@ def eye_like(input, *, dtype, k):
     if input.ndim != 2:
         raise InvalidNode(f"input of rank {input.ndim}; allowed: 2")
     own = np.empty(0, input.dtype)
-    named = dtypes.element_type(own) if dtype is None else dtypes.named(dtype)
+    named = dtypes.of(own) if dtype is None else dtypes.named(dtype)
     assert named
     rows, columns = np.ogrid[: input.shape[0], : input.shape[1]]
     return (columns - rows == k).astype(named.numpy)

@@ -184,6 +184,6 @@ CAST_LIKE = operator("CastLike", exact=True, ignores=("saturate", "round_mode"))
 
 @CAST_LIKE.formula(15, *_TYPES)
 def cast_like(input, target_type):
-    dtype = dtypes.element_type(np.empty(0, target_type.dtype))
+    dtype = dtypes.of(np.empty(0, target_type.dtype))
     assert dtype
     return cast_any(input, dtype)

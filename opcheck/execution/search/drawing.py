@@ -70,7 +70,10 @@ def given(values: Sequence[float], shape: Shape, dtype: DType) -> Given:
     """These values, rounded to the nearest that `dtype` holds."""
     exact: Any = np.array(values, np.float64)
     match dtype.kind:
-        case "float":
+        case "float" | "minifloat":
+            if dtype.kind == "minifloat":
+                most = dtypes.limits(dtype)[1]
+                exact = np.array([v if dtypes.holds(dtype, v) else most for v in values])
             exact = dtypes.round_to(exact, dtype).astype(np.float64)
         case "int":
             low, high = dtypes.limits(dtype)

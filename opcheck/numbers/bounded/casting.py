@@ -23,7 +23,7 @@ def astype(x: Bounded, dtype: Any, *, computes: bool = False) -> Any:
     if wanted.kind == "b":
         room = x.settled().e
         return truth(np.asarray(x.v != 0), None if room is None else size_of(x.v) <= room)
-    kind = dtypes.element_type(np.empty(0, wanted))
+    kind = dtypes.of(np.empty(0, wanted))
     if kind is None or kind.kind not in ("float", "int"):
         raise TypeError(f"no bounded numbers of type {wanted}")
     return (
@@ -53,7 +53,7 @@ def _to_float(x: Bounded, dtype: DType, arithmetic: Arithmetic) -> Bounded:
 
 
 def _u(dtype: np.dtype[Any]) -> float:
-    known = dtypes.element_type(np.empty(0, dtype))
+    known = dtypes.of(np.empty(0, dtype))
     return grid(known).u if known is not None and known.kind == "float" else 0.0
 
 

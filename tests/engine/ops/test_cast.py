@@ -5,7 +5,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from opcheck.dtypes import DTYPES, ELEMENT_TYPES
+from opcheck.dtypes import DTYPES, DTYPES
 from opcheck.engine import evaluate
 from opcheck.errors import InvalidNode, NotSupported
 from opcheck.model import OpVersion
@@ -19,8 +19,8 @@ ENDS = {"int64": [-(2**63), *WHOLE], "uint64": [2**64 - 1, *WHOLE],
 
 def cast(values, own, to):
     x = np.array(values, DTYPES[own].numpy)
-    (y,) = evaluate(OpVersion("", "Cast", 28), [x], {"to": ELEMENT_TYPES[to].onnx})
-    assert (y.dtype, y.shape) == (ELEMENT_TYPES[to].numpy, x.shape)
+    (y,) = evaluate(OpVersion("", "Cast", 28), [x], {"to": DTYPES[to].onnx})
+    assert (y.dtype, y.shape) == (DTYPES[to].numpy, x.shape)
     return y.tolist()
 
 

@@ -89,6 +89,8 @@ DTYPES = {
     **_table("complex", complex64=(np.complex64, 14), complex128=(np.complex128, 15)),
     **_table("string", string=(np.object_, 8)),
 }
+#: The names of the types that NumPy computes no further with.
+NARROW = tuple(n for n, d in DTYPES.items() if d.kind == "minifloat" or 0 < d.bits < 8)
 #: The types of the parts of complex numbers.
 PARTS = {"complex64": BASIC["float32"], "complex128": BASIC["float64"]}
 #: Every element type, by its spelling in a type constraint.
@@ -109,7 +111,7 @@ def limits(dtype: DType) -> tuple[float, float]:
     if dtype.kind == "complex":
         dtype = PARTS[dtype.name]
     if dtype.kind == "minifloat":
-        ends = ml_dtypes.finfo(dtype.numpy)
+        ends = ml_dtypes.finfo(dtype.numpy)  # type: ignore[no-untyped-call]
         return float(ends.min), float(ends.max)
     if dtype.kind == "float":
         exponent = 2 - dtype.precision - dtype.min_exponent
@@ -117,8 +119,8 @@ def limits(dtype: DType) -> tuple[float, float]:
         return -largest, largest
     if dtype.kind == "bool":
         return 0, 1
-    info = ml_dtypes.iinfo(dtype.numpy)
-    return int(info.min), int(info.max)
+    least = 0 if dtype.name.startswith("u") else -(1 << (dtype.bits - 1))
+    return least, least + (1 << dtype.bits) - 1
 
 
 def holds(dtype: DType, value: float) -> bool:
@@ -126,10 +128,10 @@ def holds(dtype: DType, value: float) -> bool:
     low, high = limits(dtype)
     if low <= value <= high:
         return dtype.kind in ("float", "minifloat") or value == int(value)
-    if math.isfinite(value) or dtype.kind not in ("float", "minifloat"):
+    if -math.inf < value < math.inf or dtype.kind not in ("float", "minifloat"):
         return False
     rounded = float(np.float32(value).astype(dtype.numpy))
-    return rounded == value or math.isnan(value) and math.isnan(rounded)
+    return rounded == value or (math.isnan(value) and math.isnan(rounded))
 
 
 def parts(array: NDArray[Any]) -> NDArray[Any]:

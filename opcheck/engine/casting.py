@@ -6,7 +6,7 @@ import numpy as np
 
 from opcheck import dtypes
 from opcheck import numbers as xp
-from opcheck.dtypes import BASIC, DTYPES, DType, round_to
+from opcheck.dtypes import BASIC, DType, round_to
 from opcheck.errors import NotSupported
 from opcheck.model import Array
 from opcheck.numbers import primitive

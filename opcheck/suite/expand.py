@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from opcheck import opset
-from opcheck.dtypes import BASIC, DTYPES, PARTS
+from opcheck.dtypes import BASIC, DTYPES, NARROW, PARTS
 from opcheck.errors import UsageError
 from opcheck.reading import FileNode, Mark, Problems, quoted, read_text
 from opcheck.reading.validation import operators_of, shown
@@ -32,7 +32,7 @@ _WORDS = {
     "floats": [name for name, dtype in BASIC.items() if dtype.kind == "float"],
     "integers": [name for name, dtype in BASIC.items() if dtype.kind == "int"],
     "numbers": [name for name in DTYPES if name in {**BASIC, **PARTS} and name != "bool"],
-    "narrow": [name for name, dtype in DTYPES.items() if 0 < dtype.bits < 8 or dtype.kind == "minifloat"],
+    "narrow": [*NARROW],
 }
 
 _LABEL = re.compile(r"[A-Za-z0-9_.+-]+")

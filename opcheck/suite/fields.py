@@ -24,7 +24,7 @@ from pydantic import (
     WithJsonSchema,
 )
 
-from opcheck.dtypes import DTYPES, DTYPES
+from opcheck.dtypes import BASIC, DTYPES
 from opcheck.errors import did_you_mean
 from opcheck.model import ATTRIBUTE_TYPES, Level, Rule
 from opcheck.reading import FileNode, Problems, validation
@@ -52,10 +52,14 @@ AttributeField: TypeAlias = Annotated[Any, WithJsonSchema(_ATTRIBUTE)]
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
+#: A list of all would hide the message.
+_KNOWN = f"known: {', '.join(BASIC)} and {len(DTYPES) - len(BASIC)} more"
+
+
 def _known_dtype(name: str) -> str:
     if name not in DTYPES:
-        of_numpy = (d.name for d in DTYPES.values() if d.numpy.name == name)
-        hint = next((f"write {d}" for d in of_numpy), did_you_mean(name, DTYPES)) or f"known: {', '.join(DTYPES)}"
+        ours = next((f"write {d}" for d in DTYPES.values() if d.numpy.name == name), None)
+        hint = ours or did_you_mean(name, BASIC) or did_you_mean(name, DTYPES) or _KNOWN
         raise ValueError(f"unknown dtype {shown(name)} ({hint})")
     return name
 

@@ -8,8 +8,7 @@ from math import prod
 from pathlib import Path
 from typing import TypeAlias
 
-from opcheck import model
-from opcheck import dtypes
+from opcheck import dtypes, model
 from opcheck.engine import operator_of
 from opcheck.errors import UsageError, did_you_mean
 from opcheck.graph import ModelProto

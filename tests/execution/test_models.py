@@ -135,7 +135,7 @@ def pools():
 
 @pytest.mark.parametrize("backend", ["onnxruntime", "reference"])
 def test_every_element_type_goes_to_backends_and_back(tmp_path, pools, backend):
-    cases = [identity(tmp_path, name) for name in DTYPES]
+    cases = [identity(tmp_path, name) for name in DTYPES if "float6e" not in name]
     cases = [replace(case, id=f"{place}") for place, case in enumerate(cases)]
     found = [*judge_all(cases, [pools[backend]])]
     assert len(found) == len(cases)

@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from onnx import OptionalProto, SequenceProto, TensorProto, helper, numpy_helper
 
-from opcheck.dtypes import BASIC, DTYPES, DTYPES
+from opcheck.dtypes import BASIC, DTYPES
 from opcheck.graph import tensors
 from opcheck.graph.tensors import (
     BeyondOpcheck,

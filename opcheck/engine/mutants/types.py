@@ -4,7 +4,7 @@ from opcheck.dtypes import BASIC
 
 #: Every floating type.
 FLOATS = tuple(name for name, dtype in BASIC.items() if dtype.kind == "float")
-#: Every type of numbers of 8 bits or more, but for those that NumPy computes no further with.
+#: Every type of real numbers that NumPy computes with.
 REALS = tuple(n for n, d in BASIC.items() if d.kind in ("float", "int"))
 #: The types of integers, and of complex numbers.
 SIGNED = ("int8", "int16", "int32", "int64")

@@ -6,7 +6,8 @@ from opcheck import dtypes
 from opcheck.engine.casting import cast_any
 from opcheck.engine.operators import operator
 
-OP = operator("Cast", exact=True, ignores=("saturate", "round_mode"), lacks=("string",))
+_LACKS = ("string", *dtypes.NARROW)
+OP = operator("Cast", exact=True, ignores=("saturate", "round_mode"), lacks=_LACKS)
 
 
 @OP.formula(1, 6, 9, 13, 19, 21, 23, 24, 25, 28)

@@ -5,7 +5,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from opcheck.dtypes import DTYPES, DTYPES
+from opcheck.dtypes import DTYPES
 from opcheck.engine import evaluate
 from opcheck.errors import InvalidNode, NotSupported
 from opcheck.model import OpVersion

@@ -505,6 +505,16 @@ def _split_of(engine: str) -> Iterator[Check]:
         yield _split(engine, "Split takes a length below 0", below, [], "“Values should be >= 0.”")
 
 
+def _mod(*divided: float, by: Sequence[float] = (2, 3), opset: int = 13, **attrs: int) -> Model:
+    b = np.array(by, np.float32)
+    return Model("Mod", opset, attrs, np.array(divided, np.float32), more=(b,))
+
+
+def _fmod(engine: str) -> Check:
+    model, why = _mod(5.5, 7, fmod=2), "fmod “must be `0` (default), or `1`”"
+    return _taken(engine, "Mod takes an fmod", model, [1.5, 1], why, _with(model, fmod=1))
+
+
 # ── each engine ───────────────────────────────────────────────────────────────────────────────
 
 
@@ -1085,6 +1095,11 @@ def reference() -> Iterator[Check]:
     yield _split("reference", "Split-18 does not compare", _SPLIT_18, [3, 4], why)
     most = _with(_SPLIT_18, num_outputs=2**46)
     yield _split("reference", "Split-18 makes a list", most, Raises("MemoryError"), why)
+    narrow = Model("BitCast", 26, {"to": 3}, _PAIR.astype(ml_dtypes.int4), gives="int8")
+    why = "“The target data type must have the same bit-width as the input data type.”: 8 is not 4"
+    control = replace(narrow, x=_PAIR.astype(np.uint8))
+    yield _taken("reference", "BitCast compares the sizes", narrow, [1, 2], why, control)
+    yield _fmod("reference")
 
 
 def openvino() -> Iterator[Check]:
@@ -1721,6 +1736,24 @@ def openvino() -> Iterator[Check]:
     unchecked = _taken("openvino", "Tile does not check", fewer, turns, why, rows)
     yield replace(unchecked, sometimes=True)
     yield from _split_of("openvino")
+    minifloats = np.array([1, nan], ml_dtypes.float8_e5m2)
+    constant = Model("IsNaN", 20, {}, minifloats, "raw_data", gives="bool")
+    yield Check(
+        "openvino",
+        "IsNaN and IsInf of a constant",
+        constant,
+        [[False, True]],
+        Raises("unsupported src_prc: f8e5m2"),
+        "1 is a number, and NaN is none",
+        replace(constant, x=minifloats.astype(np.float32)),
+        [False, True],
+    )
+    refused, down = Raises("`fmod` attribute must be set to 1"), _mod(5.5, 7, opset=28)
+    cause, why, control = "Mod-28 of floating", "5.5 = 2 · 2 + 1.5", _with(down, fmod=1)
+    yield Check("openvino", cause, down, [[1.5, 1]], refused, why, control, [1.5, 1])
+    endless, control = _mod(3, 7, by=(inf, 3), fmod=1), _mod(3, 7, fmod=1)
+    cause, why = "Mod of floating", "“If `y` is `±∞` and `x` is finite, `x` is returned.”"
+    yield Check("openvino", cause, endless, [[3, 1]], Gives([nan, 1]), why, control, [1, 1])
 
 
 def tract() -> Iterator[Check]:
@@ -2255,6 +2288,24 @@ def tract() -> Iterator[Check]:
         [4, 5, 6],
         "“Number of outputs to split parts of the tensor into.”, of which the node has two",
     )
+    doubles = Model("IsNaN", 20, {}, np.array([1, nan]), gives="bool")
+    yield Check(
+        "tract",
+        "IsNaN and IsInf have no kernel",
+        doubles,
+        [[False, True]],
+        Raises("Element wise eval in-place not defined"),
+        "1 is a number, and NaN is none",
+        replace(doubles, x=doubles.x.astype(np.float32)),
+        [False, True],
+    )
+    yield _fmod("tract")
+    seven, control = _mod(7, by=(5, 4), fmod=1), _mod(7, 7, by=(5, 4), fmod=1)
+    cause, why = "Mod divides B by A", "7 = 5 + 2 = 4 + 3"
+    yield Check("tract", cause, seven, [[2, 3]], Gives([5, 4]), why, control, [2, 3])
+    minus, why = _mod(6, 6, by=(-3, -3), opset=28), "“The result has the same sign as `B`.”"
+    cause, control = "Mod-28 with fmod 0", _with(minus, fmod=1)
+    yield Check("tract", cause, minus, [[-0.0, -0.0]], Gives([0, 0]), why, control, [0, 0])
 
 
 def torch() -> Iterator[Check]:

@@ -97,6 +97,7 @@ class Operator:
             tensors are faster; None where nobody has said so.
         ignores: Attributes of the schema that change nothing.
         lacks: Dtypes of the leading input that no formula computes.
+        constant: Dtypes of the leading input whose outputs hold one value whatever it holds.
         any_order: The axis along which the outputs may come in any order, from the attributes; the
             last output says by whole numbers which is which. None where the order is decided.
         equivalents: Arguments that general mutants are none here, by the mutants' names; `argued`
@@ -115,6 +116,7 @@ class Operator:
     ignores: tuple[str, ...] = ()
     any_order: AnyOrder | None = None
     lacks: tuple[str, ...] = ()
+    constant: tuple[str, ...] = ()
     formulas: dict[int, Formula] = field(default_factory=dict)
     sound: list[Sound] = field(default_factory=list)
     mutants: list[OwnMutant] = field(default_factory=list)

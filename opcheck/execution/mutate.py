@@ -221,6 +221,9 @@ def _mutation(
         elif verdict in (Verdict.WARN, *RED):
             noticers.setdefault(case.name, case.id)
     known |= dict.fromkeys((*killers, *noticers))
+    operator = operator_of(cell.op)
+    if not killers and operator and cell.dtype in operator.constant and not mutant.any_type:
+        harmless = harmless or "one value is all that comes of this type"
     return Mutation(mutant, harmless, tuple(killers.values()), tuple(noticers.values()))
 
 

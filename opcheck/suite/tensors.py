@@ -341,8 +341,8 @@ def _from_file(name: str, node: FileNode, path: str, dtype: DType | None, base: 
     except ValueError as error:
         raise InvalidTensor(mark, f"{quoted(path)} {error}") from error
     stored = dtypes.of(array)
-    if array.dtype == np.dtype("V2") and dtype is DTYPES["bfloat16"]:
-        # .npy has no name for bfloat16 and stores its bytes as void.
+    if dtype and dtype.numpy.isbuiltin == 2 and array.dtype.str == f"|V{dtype.bits / 8:g}":
+        # .npy has no name for such a type and stores its bytes as void.
         stored = dtype
     if stored is None:
         holds = shown(str(array.dtype))

@@ -11,7 +11,6 @@ from opcheck.engine.axes import common_shape, from_the_front
 from opcheck.engine.mutants.types import FLOATS, SIGNED, UNSIGNED
 from opcheck.engine.operators import FLUSHED, operator
 from opcheck.errors import InvalidNode, NotSupported
-from opcheck.numbers.faulty import bare
 
 NAMES = """
 Add And BitShift BitwiseAnd BitwiseOr BitwiseXor Div Equal Greater GreaterOrEqual Less LessOrEqual
@@ -167,16 +166,23 @@ MOD = operator("Mod")
 
 @MOD.formula(10)
 def modulo_10(A, B, *, fmod):
-    if not bare(xp.values_of(A)).all():
+    # Floating numbers are 0 in the evaluation of infinities and NaN too.
+    if A.dtype.kind in "iu" and not A.all():
         raise NotSupported("what comes of a dividend of 0 depends on the platform")
-    return modulo_13(A, B, fmod=fmod)
+    return _with_floats_truncated(A, B, fmod=fmod)
+
+
+def _with_floats_truncated(A, B, *, fmod):
+    if A.dtype.kind not in "iu" and not fmod:
+        raise InvalidNode("fmod 0 of floating numbers; allowed: 1")
+    return modulo(A, B, fmod=fmod)
 
 
 @MOD.formula(13)
 def modulo_13(A, B, *, fmod):
-    if A.dtype.kind not in "iu" and not fmod:
-        raise InvalidNode("fmod 0 of floating numbers; allowed: 1")
-    return modulo(A, B, fmod=fmod)
+    if A.dtype.kind in "iu" and fmod == 1:
+        raise InvalidNode("fmod 1 of integers; allowed: 0")
+    return _with_floats_truncated(A, B, fmod=fmod)
 
 
 @MOD.formula(28)
@@ -188,6 +194,23 @@ def modulo(A, B, *, fmod):
     if A.dtype.kind in "iu" and not B.all():
         raise NotSupported("nothing is said of integers divided by 0")
     return xp.fmod(A, B) if fmod else xp.remainder(A, B)
+
+
+_INTEGERS = (*SIGNED, *UNSIGNED)
+_TRUNCATED = [f"{since} {name}" for since in (10, 13) for name in FLOATS]
+for _called in ("default_fmod_1", "fmod_ignored", "fmod_one_smaller"):
+    MOD.equivalent(_called, "neither has a sign", *(f"10 {name}" for name in UNSIGNED))
+MOD.equivalent("default_fmod_1", "neither has a sign", *(f"28 {name}" for name in UNSIGNED))
+for _called in ("refuses_default_fmod", "attributes_of_another_type_ignored"):
+    MOD.equivalent(_called, "floating numbers need fmod", *_TRUNCATED)
+for _called in ("refuses_fmod", "version_28_always"):
+    MOD.equivalent(_called, "it is open if integers may", *(f"13 {name}" for name in _INTEGERS))
+for _name in ("float16", "float32", "float64"):
+    MOD.equivalent("version_10_always", "it names C's fmod too", f"13 {_name}")
+MOD.equivalent("invalid_attribute_ignored", "floating numbers need fmod", "10")
+MOD.equivalent("overflow_saturates", "nothing that is left is larger than what is divided")
+MOD.equivalent("truncated", "what is left is held by the type, or rounded in any way")
+MOD.equivalent(*FLUSHED)
 
 
 @MOD.also_honest("", 28)

@@ -1,5 +1,7 @@
 """Functions of each element of one tensor, and the activations made of them."""
 
+from itertools import product
+
 from opcheck import dtypes
 from opcheck import numbers as xp
 from opcheck.engine.axes import stretches
@@ -51,11 +53,26 @@ for _called in ("infinities_clamped", "input_in_tf32", "input_in_the_range_of_fl
     _EXACT["Sign"].equivalent(_called, "no number changes its sign, or becomes 0")
 _EXACT["Sign"].equivalent("input_in_bfloat16", "bfloat16 has the smaller numbers", "float16")
 
-IS_INF = operator("IsInf", exact=True)
+_ALL_FINITE = ("float8e4m3fn", "float8e4m3fnuz", "float8e5m2fnuz")
+IS_INF = operator("IsInf", exact=True, constant=_ALL_FINITE)
+for _called in ("subnormal_inputs_flushed", "whole_numbers", "input_in_the_range_of_float16"):
+    IS_INF.equivalent(_called, "finite numbers stay finite")
+IS_INF.equivalent("nan_taken_for_zero", "neither is infinite")
+IS_INF.equivalent("invalid_attribute_ignored", "no value is said to be invalid")
+for _sign, _called in product(("negative", "positive"), ("{}_in_32_bits", "invalid_{}_is_0_or_1")):
+    IS_INF.equivalent(_called.format(f"detect_{_sign}"), "the text names 0 and 1 alone")
+for _called in """
+infinities_clamped input_in_bfloat16 input_in_float16 input_in_float32 input_in_tf32
+input_in_the_range_of_float16 minus_infinity_taken_for_minus_1e4 minus_infinity_taken_for_minus_1e9
+subnormal_inputs_flushed whole_numbers
+""".split():
+    _EXACT["IsNaN"].equivalent(_called, "numbers stay numbers, and NaN stays NaN")
 
 
 @IS_INF.formula(10, 20)
 def is_inf(X, *, detect_negative, detect_positive):
+    if not {detect_negative, detect_positive} <= {0, 1}:
+        raise NotSupported("nothing is said of values other than 0 and 1")
     infinite, negative = xp.isinf(X), xp.less(X, 0)
     return infinite & ((bool(detect_negative) & negative) | (bool(detect_positive) & ~negative))
 
@@ -70,6 +87,8 @@ def bit_cast(input, *, to):
     dtype, own = dtypes.named(to), dtypes.of(bare(input))
     assert dtype
     assert own
+    if dtype == own:
+        return input
     if not (dtype.bits and own.bits):
         raise NotSupported(f"unsupported by opcheck: the bits of {own} as {dtype}")
     if dtype.bits != own.bits:

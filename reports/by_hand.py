@@ -338,6 +338,39 @@ def _group_norm(engine: str) -> Iterator[Check]:
     )
 
 
+_OUT = "“It is an error if any of the index values are out of bounds.”"
+
+
+def _gathered(x: Array, *indices: Any, op: str = "GatherElements", **attrs: int) -> Model:
+    return Model(op, 13, attrs, x, more=(np.array(indices, np.int64),))
+
+
+def _fewer(engine: str, cause: str, words: str) -> Check:
+    return Check(
+        engine,
+        cause,
+        _gathered(_SQUARE, [1]),
+        [[[3]]],
+        Raises(words),
+        "out[0][0] = input[index[0][0]][0] = input[1][0]",
+        _gathered(_SQUARE, [1, 0]),
+        [[3, 2]],
+    )
+
+
+def _no_index(engine: str, shows: Gives | Leftovers) -> Check:
+    return Check(
+        engine,
+        "GatherND takes tuples without",
+        _gathered(_PAIR, [], op="GatherND"),
+        [],
+        shows,
+        "“The `indices_shape[-1]` should have a value between 1 (inclusive) and rank `r-b`”",
+        _gathered(_PAIR, [1], op="GatherND"),
+        [2],
+    )
+
+
 def _expand(
     engine: str, cause: str, shape: Any, wants: Sequence[Any], shows: Leftovers | Gives, why: str
 ) -> Check:
@@ -692,6 +725,11 @@ def onnxruntime() -> Iterator[Check]:
         Dies("Assertion '__n < this->size()' failed"),
         "“Number of outputs to split parts of the tensor into.”, of which the node has two",
     )
+    nothing, nd = np.zeros((3, 0), np.float32), "GatherND"
+    unseen, control = _gathered(nothing, [3], op=nd), _gathered(nothing, [2], op=nd)
+    cause = "GatherND does not look at indices"
+    yield _taken("onnxruntime", cause, unseen, np.zeros((1, 0)), _OUT, control)
+    yield _no_index("onnxruntime", Gives([[1, 2]]))
 
 
 def reference() -> Iterator[Check]:
@@ -1100,6 +1138,35 @@ def reference() -> Iterator[Check]:
     control = replace(narrow, x=_PAIR.astype(np.uint8))
     yield _taken("reference", "BitCast compares the sizes", narrow, [1, 2], why, control)
     yield _fmod("reference")
+    count = np.arange(65, dtype=np.float32)
+    yield Check(
+        "reference",
+        "GatherElements makes a list",
+        _gathered(count, 1),
+        [[1]],
+        Raises("at most 64"),
+        "after 0 comes 1, of 65 numbers too",
+        _gathered(count[:10], 1),
+        [1],
+    )
+    yield _fewer("reference", "GatherElements refuses indices", "should be the same size")
+    wrapped, control = _gathered(_PAIR, 3), _gathered(_PAIR, 1)
+    yield _taken("reference", "GatherElements takes an index", wrapped, [2], _OUT, control)
+    empty = _gathered(np.zeros((0, 4), np.float32), axis=2)
+    empty = replace(empty, more=(np.zeros((0, 4), np.int64),))
+    cause, why = "GatherElements does not look", "“Accepted range is [-r, r-1]”, and r is 2"
+    yield _taken("reference", cause, empty, empty.x, why, _with(empty, axis=1))
+    batches = _gathered(np.ones((1, 3), np.float32), [[0], [0]], op="GatherND", batch_dims=1)
+    yield Check(
+        "reference",
+        "GatherND refuses batches",
+        replace(batches, x=batches.x[:0], more=(batches.more[0][:0],)),
+        [np.zeros((0, 2))],
+        Raises("cannot reshape array of size 0"),
+        "of no batches come no pairs",
+        batches,
+        [[1, 1]],
+    )
 
 
 def openvino() -> Iterator[Check]:
@@ -1754,6 +1821,46 @@ def openvino() -> Iterator[Check]:
     endless, control = _mod(3, 7, by=(inf, 3), fmod=1), _mod(3, 7, fmod=1)
     cause, why = "Mod of floating", "“If `y` is `±∞` and `x` is finite, `x` is returned.”"
     yield Check("openvino", cause, endless, [[3, 1]], Gives([nan, 1]), why, control, [1, 1])
+    yield _no_index("openvino", Leftovers((1, 2)))
+    cause = "GatherElements refuses indices that are fewer"
+    yield _fewer("openvino", cause, "must have equal or intersecting dimensions")
+    one = _gathered(_PAIR, [1], op="GatherND")
+    far = _gathered(_PAIR, [4294967297], op="GatherND")
+    yield _taken("openvino", "GatherND reads beyond", far, [2], _OUT, one)
+    yield Check(
+        "openvino",
+        "GatherElements checks no index",
+        _gathered(_PAIR, 5),
+        [],
+        Leftovers((1,)),
+        _OUT,
+        _gathered(_PAIR, 1),
+        [2],
+        last=True,
+    )
+    rows = _gathered(_SQUARE, [1], [1], op="GatherND", batch_dims=1)
+    why = (
+        "“The first `b` dimensions of the shape of `indices` tensor and `data` tensor must be "
+        "equal.”"
+    )
+    yield _taken(
+        "openvino",
+        "GatherND spreads one",
+        _gathered(_SQUARE, [1], op="GatherND", batch_dims=1),
+        [2, 4],
+        why,
+        rows,
+    )
+    yield Check(
+        "openvino",
+        "GatherND never ends",
+        _with(rows, batch_dims=4294967297),
+        [],
+        Dies("exit status -14"),
+        "“b < min(q, r) is to be honored.”",
+        rows,
+        [2, 4],
+    )
 
 
 def tract() -> Iterator[Check]:
@@ -2306,6 +2413,40 @@ def tract() -> Iterator[Check]:
     minus, why = _mod(6, 6, by=(-3, -3), opset=28), "“The result has the same sign as `B`.”"
     cause, control = "Mod-28 with fmod 0", _with(minus, fmod=1)
     yield Check("tract", cause, minus, [[-0.0, -0.0]], Gives([0, 0]), why, control, [0, 0])
+    yield _no_index("tract", Gives([[1, 2]]))
+    single = _gathered(_PAIR, [1], op="GatherND")
+    yield Check(
+        "tract",
+        "GatherND aborts the process at an index that counts",
+        _gathered(_PAIR, [-1], op="GatherND"),
+        [[2]],
+        Dies("assertion failed: index < dim"),
+        "the last of 1 and 2",
+        single,
+        [2],
+    )
+    yield Check(
+        "tract",
+        "GatherND aborts the process where data",
+        _gathered(_SQUARE, [1], op="GatherND", batch_dims=1),
+        [],
+        Dies("assertion `left == right` failed"),
+        "two batches of data and one of indices, where their numbers “must be equal”",
+        _gathered(_SQUARE, [1], [1], op="GatherND", batch_dims=1),
+        [2, 4],
+    )
+    far = _gathered(_PAIR, [4294967297], op="GatherND")
+    yield _taken("tract", "GatherND cuts an index", far, [2], _OUT, single)
+    yield Check(
+        "tract",
+        "GatherND never ends",
+        replace(single, more=(np.array(0),)),
+        [],
+        Dies("exit status -14"),
+        "“r >= 1 and q >= 1 are to be honored.”",
+        single,
+        [2],
+    )
 
 
 def torch() -> Iterator[Check]:

@@ -15,6 +15,7 @@ from __future__ import annotations
 import json
 import os
 import platform
+import signal
 import subprocess
 import sys
 import tempfile
@@ -47,8 +48,9 @@ from reports.by_hand import (  # noqa: E402
 STORED = HERE / "by_hand.json"
 SHOWS, RIGHT, OTHERWISE = "shows", "answers rightly", "fails in another way"
 CONTROL = "fails the control"
-#: How often a model that is answered rightly is asked again, and seconds for all of an engine.
-_TIMES, _SECONDS = 20, 300
+#: How often a model that is answered rightly is asked again, and seconds for all of an engine and
+#: for one model.
+_TIMES, _SECONDS, _PATIENCE = 20, 300, 30
 _PACKAGES = {"reference": "onnx"}
 _BF16 = np.dtype(ml_dtypes.bfloat16)
 
@@ -162,6 +164,7 @@ def _answer(engine: str, first: int) -> None:
     os.dup2(2, 1)  # what engines print is none of the lines
     for check in [check for check in CHECKS if check.engine == engine][first:]:
         for ask_it in (controlled, answered):
+            signal.alarm(_PATIENCE)  # it ends the process of an engine that never answers
             print(json.dumps(ask_it(check)), file=out, flush=True)
         if check.last:
             return

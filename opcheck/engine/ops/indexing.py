@@ -68,6 +68,13 @@ def gather_nd(data, indices, *, batch_dims):
     return data[_slices(data, indices, batch_dims)]
 
 
+for _gather in (ELEMENTS, ND):
+    for _does in ("wrong", "index_clamped"):
+        _gather.equivalent(f"{_does}_where_scalar_indices", "indices have an axis")
+for _does in ("wrong", "index_clamped"):
+    ND.equivalent(f"{_does}_where_int32_indices", "indices are int64")
+
+
 _REDUCE = {"add": xp.add, "mul": xp.multiply, "max": xp.maximum, "min": xp.minimum}
 
 

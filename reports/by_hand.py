@@ -338,6 +338,9 @@ def _group_norm(engine: str) -> Iterator[Check]:
     )
 
 
+_EQUAL_BATCHES = (
+    "“The first `b` dimensions of the shape of `indices` tensor and `data` tensor must be equal.”"
+)
 _OUT = "“It is an error if any of the index values are out of bounds.”"
 
 
@@ -355,6 +358,20 @@ def _fewer(engine: str, cause: str, words: str) -> Check:
         "out[0][0] = input[index[0][0]][0] = input[1][0]",
         _gathered(_SQUARE, [1, 0]),
         [[3, 2]],
+    )
+
+
+def _every_axis(engine: str, answer: Any) -> Check:
+    control = _gathered(_SQUARE[:, None], [0], [0], op="GatherND", batch_dims=1)
+    return Check(
+        engine,
+        "GatherND takes as many batch_dims",
+        _with(control, batch_dims=2),
+        [],
+        Gives(answer),
+        "“b < min(q, r) is to be honored.”, and the indices have two axes",
+        control,
+        _SQUARE,
     )
 
 
@@ -730,6 +747,19 @@ def onnxruntime() -> Iterator[Check]:
     cause = "GatherND does not look at indices"
     yield _taken("onnxruntime", cause, unseen, np.zeros((1, 0)), _OUT, control)
     yield _no_index("onnxruntime", Gives([[1, 2]]))
+    yield _every_axis("onnxruntime", [1, 3])
+    several = _gathered(_SQUARE[:1], [0], [1], op=nd, batch_dims=1)
+    alone = _gathered(_SQUARE[:1], [1], op=nd, batch_dims=1)
+    yield Check(
+        "onnxruntime",
+        "GatherND takes one batch",
+        several,
+        [],
+        Gives([1, 2]),
+        _EQUAL_BATCHES,
+        alone,
+        [2],
+    )
 
 
 def reference() -> Iterator[Check]:
@@ -1167,6 +1197,7 @@ def reference() -> Iterator[Check]:
         batches,
         [[1, 1]],
     )
+    yield _every_axis("reference", [[1], [3]])
 
 
 def openvino() -> Iterator[Check]:
@@ -1839,16 +1870,12 @@ def openvino() -> Iterator[Check]:
         last=True,
     )
     rows = _gathered(_SQUARE, [1], [1], op="GatherND", batch_dims=1)
-    why = (
-        "“The first `b` dimensions of the shape of `indices` tensor and `data` tensor must be "
-        "equal.”"
-    )
     yield _taken(
         "openvino",
         "GatherND spreads one",
         _gathered(_SQUARE, [1], op="GatherND", batch_dims=1),
         [2, 4],
-        why,
+        _EQUAL_BATCHES,
         rows,
     )
     yield Check(

@@ -349,7 +349,7 @@ MatrixField: TypeAlias = Annotated[
             "additionalProperties": {
                 "anyOf": [
                     {"type": "array", "minItems": 1},
-                    {"enum": ["all", "floats", "integers", "numbers"]},
+                    {"enum": ["all", "floats", "integers", "numbers", "narrow"]},
                 ]
             },
         }

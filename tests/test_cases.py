@@ -50,7 +50,7 @@ def asked(case: Case) -> object:
     """All that a backend gets to see of a case."""
     made = question(case)
     arrays = [*made.inputs, *made.task.initializers.values()]
-    data = tuple((array.dtype.str, array.shape, array.tobytes()) for array in arrays)
+    data = tuple((array.dtype.name, array.shape, array.tobytes()) for array in arrays)
     attrs = tuple(sorted((name, str(value)) for name, value in case.attrs.items()))
     return case.opset, attrs, made.task.slots, data
 

@@ -52,7 +52,7 @@ def test_many_nodes_of_a_version_are_legal_some_are_not_and_all_attributes_are_s
     attributes = {*schema.attributes}
     # Any tensor will do for one alone.
     never_invalid = len(schema.inputs) == 1 and attributes <= {"consumed_inputs"}
-    assert TRIES / 8 < len(legal) < TRIES + never_invalid
+    assert TRIES / 10 < len(legal) < TRIES + never_invalid
     assert {name for node in legal for name in node.attrs} == attributes
 
 

@@ -14,7 +14,6 @@ from opcheck.model import (
     AnyOf,
     Computed,
     Fill,
-    FromFile,
     Given,
     Golden,
     OpVersion,
@@ -26,6 +25,7 @@ from opcheck.model import (
     Values,
     Verdict,
 )
+from opcheck.model.case import FromFile
 from opcheck.report import formatting, listing
 from opcheck.report.case_yaml import combinations, name_of, written
 from opcheck.suite import materialize, unrounded

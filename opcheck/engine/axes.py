@@ -26,9 +26,11 @@ def from_either_end(axis: int, rank: int) -> int:
     return axis % rank
 
 
-def distinct(axes: Sequence[int], rank: int) -> tuple[int, ...]:
+def distinct(
+    axes: Sequence[int], rank: int, counted: Callable[[int, int], int] = from_either_end
+) -> tuple[int, ...]:
     """Axes counted from the front; NotSupported where one is named twice: no text decides that."""
-    found = tuple(from_either_end(axis, rank) for axis in axes)
+    found = tuple(counted(axis, rank) for axis in axes)
     if len({*found}) < len(found):
         raise NotSupported("nothing is said of axes that are named twice")
     return found

@@ -95,8 +95,8 @@ class NamedAxes:
         return tuple(value or ()) if self.is_list or value is None else (value,)
 
     def found(self, node: Node) -> Axes:
-        """The axes of a legal node, counted from the front; none of rank 0."""
-        return tuple(axis % node.rank for axis in self.stated(node) if node.rank)
+        """The axes of a legal node, counted from the front, each once; none of rank 0."""
+        return tuple(dict.fromkeys(axis % node.rank for axis in self.stated(node) if node.rank))
 
     def taking(self, node: Node, axes: Sequence[int]) -> Node:
         """The node with other axes."""

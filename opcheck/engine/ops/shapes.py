@@ -6,7 +6,7 @@ import numpy as np
 
 from opcheck import dtypes
 from opcheck import numbers as xp
-from opcheck.engine.axes import from_either_end, listed
+from opcheck.engine.axes import distinct, from_either_end, from_the_front, listed
 from opcheck.engine.casting import cast_any
 from opcheck.engine.operators import operator
 from opcheck.errors import InvalidNode, NotSupported
@@ -44,6 +44,8 @@ RESHAPE = operator("Reshape", exact=True, ignores=("consumed_inputs",))
 
 @RESHAPE.formula(5, 13, 14, *_TYPES)
 def reshape(data, shape, *, allowzero=0):
+    if allowzero not in (0, 1):
+        raise NotSupported(f"nothing is said of allowzero={allowzero}")
     sizes = listed("shape", shape)
     if any(n < -1 for n in sizes) or sizes.count(-1) > 1:
         raise InvalidNode(f"shape {sizes}; allowed: sizes, and -1 once")
@@ -54,13 +56,19 @@ def reshape(data, shape, *, allowzero=0):
             raise InvalidNode(f"shape {sizes} copies a size beyond {list(data.shape)}")
         sizes = [data.shape[place] if n == 0 else n for place, n in enumerate(sizes)]
     others = math.prod(n for n in sizes if n != -1)
-    fits = data.size == others if -1 not in sizes else others and data.size % others == 0
+    if -1 in sizes and not others:
+        raise NotSupported("any length would do beside nothing")
+    fits = data.size == others if -1 not in sizes else data.size % others == 0
     if not fits:
         raise InvalidNode(f"{list(data.shape)} cannot become {sizes}")
     return xp.reshape(data, [data.size // others if n == -1 else n for n in sizes])
 
 
 RESHAPE.formula(1)(lambda data, *, shape: reshape(data, shape))
+RESHAPE.equivalent("refuses_default_shape", "no node of version 1 is legal without a shape", "1")
+RESHAPE.equivalent("later_attributes_accepted", "shape is no attribute where allowzero is", "1")
+_UNSAID = "nothing is said of allowzero but 0 and 1"
+RESHAPE.equivalent("allowzero_in_32_bits", _UNSAID, *map(str, (14, *_TYPES)))
 
 
 FLATTEN = operator("Flatten", exact=True)
@@ -88,33 +96,51 @@ def transpose(data, *, perm):
 SQUEEZE = operator("Squeeze", exact=True)
 
 
-@SQUEEZE.formula(13, 21, 23, 24, 25)
-def squeeze(data, axes=None):
+def squeeze(data, axes, counted=from_either_end):
     if axes is None:
-        found = [axis for axis, n in enumerate(data.shape) if n == 1]
+        found = tuple(axis for axis, n in enumerate(data.shape) if n == 1)
     else:
-        found = [from_either_end(axis, data.ndim) for axis in listed("axes", axes)]
+        found = distinct(listed("axes", axes), data.ndim, counted)
     if any(data.shape[axis] != 1 for axis in found):
-        raise InvalidNode(f"axes {found} of {list(data.shape)} are not all of size 1")
+        raise InvalidNode(f"axes {[*found]} of {list(data.shape)} are not all of size 1")
     return xp.reshape(data, [n for axis, n in enumerate(data.shape) if axis not in found])
 
 
-SQUEEZE.formula(1, 11)(lambda data, *, axes: squeeze(data, axes))
+#: Version 1 has a list of non-negative integers, here and in Unsqueeze, and is silent on repeats.
+SQUEEZE.formula(1)(lambda data, *, axes: squeeze(data, axes, from_the_front))
+SQUEEZE.formula(11)(lambda data, *, axes: squeeze(data, axes))
+SQUEEZE.formula(13, 21, 23, 24, 25)(lambda data, axes=None: squeeze(data, axes))
+for mutant, why in (
+    ("axes_reversed", "the order of the axes does not matter"),
+    ("rows_side_by_side", "axes of one element alone are legal"),
+    ("wrong_where_axes_long", "axes of one element alone are legal"),
+    ("not_transposed_back", "an output of as many axes lacks none"),
+):
+    SQUEEZE.equivalent(mutant, why, "1", "11")
 UNSQUEEZE = operator("Unsqueeze", exact=True)
 
 
-@UNSQUEEZE.formula(13, 21, 23, 24, 25)
-def unsqueeze(data, axes):
+def unsqueeze(data, axes, counted=from_either_end):
     axes = listed("axes", axes)
     rank = data.ndim + len(axes)
-    found = [from_either_end(axis, rank) for axis in axes]
+    found = [counted(axis, rank) for axis in axes]
     if len({*found}) < len(found):
-        raise InvalidNode(f"axes {axes} name one twice")
+        kind = InvalidNode if counted is from_either_end else NotSupported
+        raise kind(f"axes {axes} name one twice")
     sizes = iter(data.shape)
     return xp.reshape(data, [1 if axis in found else next(sizes) for axis in range(rank)])
 
 
-UNSQUEEZE.formula(1, 11)(lambda data, *, axes: unsqueeze(data, axes))
+UNSQUEEZE.formula(1)(lambda data, *, axes: unsqueeze(data, axes, from_the_front))
+UNSQUEEZE.formula(11)(lambda data, *, axes: unsqueeze(data, axes))
+UNSQUEEZE.formula(13, 21, 23, 24, 25)(lambda data, axes: unsqueeze(data, axes))
+UNSQUEEZE.equivalent("axes_reversed", "the order of the axes does not matter", "1", "11")
+UNSQUEEZE.equivalent("not_transposed_back", "an output of as many axes got none", "1", "11")
+for mutant in (
+    *("rows_side_by_side", "shape_reversed", "whole_tensor"),
+    *(f"{end}_two_of_more_than_{n}_axes_merged" for end in ("first", "last") for n in (4, 5)),
+):
+    UNSQUEEZE.equivalent(mutant, "elements in order are the same under any shape", "1", "11")
 SLICE = operator("Slice", exact=True)
 
 

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
-from opcheck.dtypes import BASIC
+from opcheck.dtypes import BASIC, NARROW, of
 from opcheck.errors import NodeError, NotExpressible, NotSupported, WrongOperator
 from opcheck.model import Array, BackendInfo, Task
 
@@ -48,6 +48,9 @@ def only_tensors(task: Task, whose: str) -> None:
     for tensor in task.inputs:
         if tensor.dtype.name not in BASIC:
             raise NotExpressible(f"opcheck feeds {whose} no {tensor.dtype}: {tensor.name}")
+    for name, array in task.initializers.items():
+        if (dtype := of(array)) and dtype.name in NARROW:
+            raise NotExpressible(f"opcheck feeds {whose} no {dtype}: {name}")
 
 
 class Prepared(Protocol):

@@ -64,7 +64,9 @@ def mutants_in(op: OpVersion, dtype: str | None = None) -> tuple[AnyMutant, ...]
     allowed = dtypes_of(op) if dtype is None else (dtype,)
     nodes = [node for one in allowed for node in nodes_of(Cell(op, one), _DRAWN)]
     concerned = (one for one in (*mutants_of(op), *guards_of(op)) if any(map(one.concerns, nodes)))
-    return (*concerned, *STATEFUL) if operator_of(op) else ()
+    operator = operator_of(op)
+    states = (one for one in STATEFUL if not (operator and operator.of_shapes and one.of_values))
+    return (*concerned, *states) if operator else ()
 
 
 def cells(cases: Iterable[Case]) -> dict[Cell, tuple[Case, ...]]:

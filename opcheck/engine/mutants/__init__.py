@@ -61,6 +61,7 @@ def _made(op: OpVersion, operator: Operator) -> tuple[Mutant, ...]:
         if not (mutant.rounded and operator.exact)
         and not (mutant.unbounded and operator.high is not None)
         and not (mutant.of_numbers and _gives_booleans(op))
+        and not (mutant.of_values and operator.of_shapes)
         and mutant.needs in needed
     )
     found: dict[tuple[str, str], Mutant] = {}

@@ -69,6 +69,7 @@ class Mutant:
             dtype ("float32") or both ("13 float32").
         of_numbers: It is about numbers in the output, of which booleans are none.
         any_type: Cases of any one type decide about it in each version.
+        of_values: It is about elements of inputs, so that operators of shapes have no such mutant.
     """
 
     name: str
@@ -84,6 +85,7 @@ class Mutant:
     of_numbers: bool = False
     equivalent: Mapping[str, str] = field(default_factory=dict)
     any_type: bool = False
+    of_values: bool = False
 
     def made_on(self, node: Node) -> Sequence[Any] | InvalidNode:
         """Return its outputs for a node, or why it refuses it; other nodes are computed right."""
@@ -202,12 +204,14 @@ Habit: TypeAlias = Callable[[list[list[Any]], Sequence[Any]], Sequence[Any]]
 class StatefulMutant:
     """One way to break the promise that runs do not touch each other.
 
-    `name` and `text` are as a mutant's; `habit` spoils a right run.
+    `name` and `text` are as a mutant's; `habit` spoils a right run. `of_values`: it shows on other
+    data alone.
     """
 
     name: str
     text: str
     habit: Habit
+    of_values: bool = False
 
     def spoilt(self, run: RunFunction) -> RunFunction:
         """A right run with the habit."""
@@ -244,9 +248,10 @@ def _adds_up(runs: list[list[Any]], _: Any) -> Sequence[Any]:
 #: By what shows them: the second run alone, the first answer afterwards, or the input.
 STATEFUL: tuple[StatefulMutant, ...] = (
     StatefulMutant("input_overwritten", "the input was overwritten", _overwrites_its_input),
-    StatefulMutant("shared_buffer", "all runs answered in one buffer", _returns_its_only_buffer),
+    StatefulMutant("shared_buffer", "all runs answered in one buffer", _returns_its_only_buffer,
+                   of_values=True),
     StatefulMutant("stale_answer", "later runs gave the first run's answer",
-                   lambda runs, _: _copies(runs[0])),
+                   lambda runs, _: _copies(runs[0]), of_values=True),
     StatefulMutant("adds_up", "every run added to the last answer", _adds_up),
     StatefulMutant("second_run_negated", "runs after the first were wrong",
                    lambda runs, _: [*map(another, runs[-1])] if len(runs) > 1 else runs[0]),

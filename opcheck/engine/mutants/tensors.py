@@ -41,7 +41,7 @@ def of_output(
 
 def of_input(name: str, text: str, change: Callable[[Array], Array], only: Only = None) -> Mutant:
     """The right answer to other inputs."""
-    return reading(name, text, lambda node: node.with_inputs(change), only=only)
+    return reading(name, text, lambda node: node.with_inputs(change), only=only, of_values=True)
 
 
 def _only(index: Callable[[Array], Any]) -> Callable[[Array], Array]:
@@ -121,7 +121,7 @@ _LAYOUT: tuple[Mutant, ...] = (
     of_output("column_major", "the output was written in column-major order",
               lambda out: np.ascontiguousarray(out.T).reshape(out.shape)),
     of_input("read_column_major", "the input was read in column-major order",
-             lambda x: np.ascontiguousarray(x.reshape(x.shape[::-1]).T)),
+             lambda x: x.reshape(x.shape[::-1]).T.copy()),
     of_output("transposed", "the output's axes came in the opposite order", lambda o: o.T.copy()),
     of_output("channels_last", "the output came with axis 1 last",
               lambda out: np.moveaxis(out, 1, -1).copy() if out.ndim > 2 else out),
@@ -158,11 +158,12 @@ _LAYOUT: tuple[Mutant, ...] = (
     # How much is read does not depend on the type: one type decides.
     *(reading(f"axis_{axis}_read_up_to_1024".replace("-", "minus_"),
               f"of more than 1,024 entries along axis {axis} the first 1,024 were read again",
-              partial(_read_again, axis), only=("float32",)) for axis in (0, 1, -1)),
+              partial(_read_again, axis), only=("float32",), of_values=True)
+      for axis in (0, 1, -1)),
     of_output("index_in_8_bits", "an element's place in the tensor was kept in 8 bits",
               _taking(lambda place: place % (1 << 8))),
     Mutant("index_in_16_bits", "an element's place in a tensor was kept in 16 bits",
-           lambda node: [*map(_in_16_bits, node.with_inputs(_in_16_bits).right)]),
+           lambda node: [*map(_in_16_bits, node.with_inputs(_in_16_bits).right)], of_values=True),
     of_output("axes_of_rank_5_exchanged", "the first two of five or more axes were exchanged",
               _exchanged(0, 1, least=5)),
     of_output("flattened", "the output had one axis", lambda out: out.reshape(-1)),

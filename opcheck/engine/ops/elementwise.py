@@ -51,6 +51,8 @@ for _name in ("Relu", "Sign"):
         _EXACT[_name].equivalent(f"minus_infinity_taken_for_{_called}", "any number below 0 serves")
 for _called in ("infinities_clamped", "input_in_tf32", "input_in_the_range_of_float16"):
     _EXACT["Sign"].equivalent(_called, "no number changes its sign, or becomes 0")
+for _called in ("invalid_is_copied", "invalid_is_zero"):
+    _EXACT["Identity"].equivalent(_called, "nothing that is of its form is invalid", "25")
 _EXACT["Sign"].equivalent("input_in_bfloat16", "bfloat16 has the smaller numbers", "float16")
 
 _ALL_FINITE = ("float8e4m3fn", "float8e4m3fnuz", "float8e5m2fnuz")

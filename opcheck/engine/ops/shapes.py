@@ -17,7 +17,7 @@ CastLike Constant ConstantOfShape Flatten Reshape Shape Size Slice Squeeze Trans
 #: The versions since which types alone were added.
 _TYPES = (19, 21, 23, 24, 25)
 
-SHAPE = operator("Shape", exact=True)
+SHAPE = operator("Shape", exact=True, of_shapes=True)
 
 
 @SHAPE.formula(1, 13)
@@ -28,10 +28,10 @@ def shape(data):
 @SHAPE.formula(15, *_TYPES)
 def part_of_shape(data, *, start, end):
     """Ends beyond the rank are clamped to it, as the text says."""
-    return np.array(data.shape, np.int64)[start or 0 : end]
+    return np.array(data.shape[start:end], np.int64)
 
 
-SIZE = operator("Size", exact=True)
+SIZE = operator("Size", exact=True, of_shapes=True)
 
 
 @SIZE.formula(1, 13, *_TYPES)
@@ -74,13 +74,15 @@ RESHAPE.equivalent("allowzero_in_32_bits", _UNSAID, *map(str, (14, *_TYPES)))
 FLATTEN = operator("Flatten", exact=True)
 
 
-@FLATTEN.formula(1, 9, 11, 13, 21, 23, 24, 25)
-def flatten(input, *, axis):
-    front = axis + input.ndim if axis < 0 else axis
-    if not 0 <= front <= input.ndim:
-        raise InvalidNode(f"axis {axis} is outside [{-input.ndim}, {input.ndim}]")
+def _flat(input, axis, counted):
+    if axis > input.ndim:
+        raise InvalidNode(f"axis {axis} is beyond the rank {input.ndim}")
+    front = axis if axis == input.ndim else counted(axis, input.ndim)
     return xp.reshape(input, (math.prod(input.shape[:front]), math.prod(input.shape[front:])))
 
+
+FLATTEN.formula(1, 9)(lambda input, *, axis: _flat(input, axis, from_the_front))
+FLATTEN.formula(11, 13, 21, 23, 24, 25)(lambda input, *, axis: _flat(input, axis, from_either_end))
 
 TRANSPOSE = operator("Transpose", exact=True)
 
@@ -91,6 +93,38 @@ def transpose(data, *, perm):
     if sorted(order) != list(range(data.ndim)):
         raise InvalidNode(f"perm {list(order)}; allowed: each axis of {data.ndim} once")
     return xp.permute_dims(data, order)
+
+
+TRANSPOSE.equivalent("perm_repeated", "no permutation has an entry twice")
+for _ops, _why, _names in (
+    ((SHAPE, SIZE), "the output has at most one axis, and few elements", """
+        axes_of_rank_5_exchanged batches_and_channels_exchanged channels_last column_major
+        index_in_8_bits last_two_axes_exchanged rows_left_over_by_four_threads tail_of_32_repeats
+        transposed written_channels_last"""),
+    ((SHAPE, SIZE), "the output is of integers of that type", """
+        output_as_int64 zeros_are_nan zeros_are_tiny"""),
+    ((SHAPE,), "the output has one axis, and few elements", """
+        first_channel_only flattened row_tail_of_32_untouched"""),
+    ((SHAPE,), "every number is clamped into the range", """
+        invalid_attribute_ignored invalid_end_is_0_or_1 invalid_start_is_0_or_1"""),
+    ((SIZE,), "the output is one element", """
+        always_a_matrix empty_becomes_one first_batch_for_all shifted squeezed tail_of_4_repeats
+        tail_of_8_repeats tail_of_16_repeats vector_becomes_a_row"""),
+    ((FLATTEN,), "the output has two axes", """
+        always_a_matrix axes_of_rank_5_exchanged channels_last vector_becomes_a_row
+        written_channels_last"""),
+    ((FLATTEN,), "elements keep their order, in whatever shape they are read", """
+        first_two_of_more_than_4_axes_merged first_two_of_more_than_5_axes_merged
+        last_two_of_more_than_4_axes_merged last_two_of_more_than_5_axes_merged
+        not_transposed_back rank_5_coerced rows_side_by_side shape_reversed whole_tensor"""),
+    ((FLATTEN,), "the default is out of range of scalars alone", "default_axis_kept_in_range"),
+):  # fmt: skip
+    for _op in _ops:
+        for _called in _names.split():
+            _op.equivalent(_called, _why)
+for _op in (SHAPE, SIZE):
+    for _called in ("invalid_is_copied", "invalid_is_zero"):
+        _op.equivalent(_called, "nothing that is of its form is invalid", "25")
 
 
 SQUEEZE = operator("Squeeze", exact=True)

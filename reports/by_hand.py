@@ -565,6 +565,66 @@ def _fmod(engine: str) -> Check:
     return _taken(engine, "Mod takes an fmod", model, [1.5, 1], why, _with(model, fmod=1))
 
 
+_NOT_NEGATIVE = "axes are a “List of non-negative integers”"
+
+
+def _shaped(op: str, opset: int, x: Array, *axes: int, **attrs: Any) -> Model:
+    """A model with its axes or its shape as an attribute, or as an input from version 13 on."""
+    if opset < 13:
+        return Model(op, opset, {"shape" if op == "Reshape" else "axes": [*axes], **attrs}, x)
+    return Model(op, opset, attrs, x, more=(np.array(axes, np.int64),))
+
+
+def _from_the_back(engine: str) -> Check:
+    cause, behind = "Squeeze-1 and Unsqueeze-1 count", _shaped("Unsqueeze", 1, _PAIR, -1)
+    control = _shaped("Unsqueeze", 1, _PAIR, 1)
+    return _taken(engine, cause, behind, [[1], [2]], _NOT_NEGATIVE, control)
+
+
+def _no_axes(engine: str, cause: str, opset: int) -> Check:
+    none = _shaped("Squeeze", opset, _VECTOR.reshape(1, 3, 1))
+    return Check(
+        engine,
+        cause,
+        none,
+        [none.x],
+        Gives(_VECTOR),
+        "“If `axes` is not provided, all the single dimensions will be removed”; a list without an "
+        "axis is provided",
+        _shaped("Squeeze", opset, none.x, 0, 2),
+        _VECTOR,
+    )
+
+
+def _no_list(engine: str, op: str) -> Check:
+    model = _shaped(op, 25, _row(1, 2), 0)
+    answer = model.x[0] if op == "Squeeze" else model.x[None]
+    scalar, cause = replace(model, more=(np.array(0),)), f"{op} takes axes of rank 0"
+    return _taken(engine, cause, scalar, answer, "axes are a “1D tensor of integers”", model)
+
+
+_TURNED = Model("Transpose", 13, {"perm": [1, 0]}, _SQUARE)
+_ONCE = "“`perm` must contain each axis index in `[0, n-1]` exactly once”"
+
+
+def _no_perm(engine: str) -> Check:
+    empty = _with(_TURNED, perm=[])
+    return _taken(engine, "Transpose takes an empty", empty, [[1, 3], [2, 4]], _ONCE, _TURNED)
+
+
+def _flatten(engine: str, cause: str, shows: Gives | Raises) -> Check:
+    model = Model("Flatten", 13, {"axis": 2}, np.zeros((2, 0, 3), np.float32))
+    why = "2 · 0 is 0 rows, of as many elements as axis 2 has, which are 3"
+    want, control = np.zeros((0, 3)), _with(model, axis=1)
+    return Check(engine, cause, model, [want], shows, why, control, np.zeros((2, 0)))
+
+
+def _from_the_back(engine: str, cause: str) -> Check:
+    model = Model("Flatten", 9, {"axis": -1}, _SQUARE)
+    why = "“The value for axis must be in the range [0, R]”"
+    return _taken(engine, cause, model, _SQUARE, why, _with(model, axis=1))
+
+
 # ── each engine ───────────────────────────────────────────────────────────────────────────────
 
 
@@ -760,6 +820,24 @@ def onnxruntime() -> Iterator[Check]:
         alone,
         [2],
     )
+    no_rows = _shaped("Reshape", 14, np.zeros((0, 3), np.float32), 0, -1, allowzero=1)
+    why = "“it is invalid for the specified shape to contain both a zero value and -1”"
+    control = replace(no_rows, more=(np.array([0, 3]),))
+    yield _taken("onnxruntime", "Reshape with allowzero takes", no_rows, no_rows.x, why, control)
+    yield _from_the_back("onnxruntime")
+    yield _no_axes("onnxruntime", "Squeeze takes an empty list", 13)
+    column = _PAIR.reshape(1, 2, 1)
+    yield Check(
+        "onnxruntime",
+        "Of Squeeze-1 a session declares",
+        _shaped("Squeeze", 1, column, 2, 0),
+        [_PAIR],
+        Declares("declared [1, 2], returned [2]"),
+        "without the first axis and the last, of a [1, 2, 1] there remains [2]",
+        _shaped("Squeeze", 1, column, 0, 2),
+        _PAIR,
+    )
+    yield _no_list("onnxruntime", "Unsqueeze")
 
 
 def reference() -> Iterator[Check]:
@@ -1198,6 +1276,68 @@ def reference() -> Iterator[Check]:
         [[1, 1]],
     )
     yield _every_axis("reference", [[1], [3]])
+    column = _PAIR.reshape(1, 2, 1)
+    shaped = _shaped("Reshape", 1, column, 2)
+    yield Check(
+        "reference",
+        "Reshape-1 is not computed",
+        shaped,
+        [_PAIR],
+        Raises("No implementation for operator 'Reshape'"),
+        "two elements remain two",
+        Model("Reshape", 5, {}, column, more=(np.array([2]),)),
+        _PAIR,
+    )
+    pairs = _shaped("Reshape", 13, _SQUARE, 1, -1)
+    why = "“At most one dimension of the new shape can be -1.”, and no length is -4"
+    below = replace(pairs, more=(np.array([1, -4]),))
+    yield _taken("reference", "Reshape infers", below, [[1, 2, 3, 4]], why, pairs)
+    cause = "Squeeze and Unsqueeze before version 13 take one axis"
+    yield Check(
+        "reference",
+        cause,
+        _shaped("Squeeze", 11, column, 2, 0),
+        [_PAIR],
+        Raises("axis 2 is out of bounds for array of dimension 2"),
+        "without the first axis and the last, of a [1, 2, 1] there remains [2]",
+        _shaped("Squeeze", 11, column, 0, 2),
+        _PAIR,
+    )
+    yield Check(
+        "reference",
+        cause,
+        _shaped("Unsqueeze", 11, _PAIR, -2, -1),
+        [np.reshape([1, 2], (2, 1, 1))],
+        Gives([[[1], [2]]]),
+        "the last two axes of the output have one element, so that 2 are along the first",
+        _shaped("Unsqueeze", 11, _PAIR, 1, 2),
+        np.reshape([1, 2], (2, 1, 1)),
+    )
+    yield _from_the_back("reference")
+    yield _no_axes("reference", "Squeeze and Unsqueeze before version 13 take an empty", 11)
+    yield _no_list("reference", "Unsqueeze")
+    cause, flipped = "Transpose counts entries", [[1, 3], [2, 4]]
+    for perm in ([-1, -2], [2**32 + 1, 0]):
+        yield _taken("reference", cause, _with(_TURNED, perm=perm), flipped, _ONCE, _TURNED)
+    yield _no_perm("reference")
+    column = Model("Flatten", 13, {"axis": 2}, _SQUARE)
+    cause, why = "Flatten does not check", "“The value for axis must be in the range [-r, r]”"
+    beyond, four = _with(column, axis=3), [[1], [2], [3], [4]]
+    yield _taken("reference", cause, beyond, four, why, column)
+    yield _from_the_back("reference", cause)
+    words = Raises("cannot reshape array of size 0 into shape (0,newaxis)")
+    yield _flatten("reference", "Flatten has NumPy find", words)
+    below = Model("Shape", 15, {"end": -4}, np.ones((2, 3, 4), np.float32), gives="int64")
+    yield Check(
+        "reference",
+        "Shape does not clamp",
+        below,
+        [np.zeros(0)],
+        Gives([2, 3]),
+        "“axes will be clamped to the range [0, r]”: -4 + 3 is below 0, so the end is 0",
+        _with(below, end=-3),
+        np.zeros(0),
+    )
 
 
 def openvino() -> Iterator[Check]:
@@ -1888,6 +2028,59 @@ def openvino() -> Iterator[Check]:
         rows,
         [2, 4],
     )
+    two_by_three = np.array([[1, 2, 3], [4, 5, 6]], np.float32)
+    count = (
+        "“The input tensor's shape and the output tensor's shape are required to have the same "
+        "number of elements.”"
+    )
+    rows = _shaped("Reshape", 1, _SQUARE, 0, 2)
+    lost = replace(rows, x=two_by_three)
+    yield _taken("openvino", "Reshape does not count", lost, _SQUARE, count, rows)
+    ones = np.ones((2, 1, 3), np.float32)
+    not_one = "“If an axis is selected with shape entry not equal to one, an error is raised.”"
+    kept = _shaped("Squeeze", 11, ones, 2)
+    yield Check(
+        "openvino",
+        "Squeeze before version 13 leaves",
+        kept,
+        [],
+        Gives(ones),
+        not_one,
+        _with(kept, axes=[1]),
+        np.ones((2, 3)),
+    )
+    yield Check(
+        "openvino",
+        "Reshape refuses no shape",
+        _shaped("Reshape", 13, two_by_three, 3, 3),
+        [],
+        Leftovers((0, 0)),
+        count,
+        _shaped("Reshape", 13, two_by_three, 3, 2),
+        [[1, 2], [3, 4], [5, 6]],
+        last=True,
+    )
+    yield Check(
+        "openvino",
+        "Squeeze from version 13 on",
+        _shaped("Squeeze", 13, ones, 2),
+        [],
+        Leftovers((0, 0)),
+        not_one,
+        _shaped("Squeeze", 13, ones, 1),
+        np.ones((2, 3)),
+        last=True,
+    )
+    yield _from_the_back("openvino")
+    yield _no_axes("openvino", "Squeeze and Unsqueeze before version 13 take an empty", 11)
+    once = _shaped("Unsqueeze", 11, _PAIR, 1)
+    why = "“It is an error if it contains duplicates.”"
+    twice = _with(once, axes=[1, 1])
+    yield _taken("openvino", "Unsqueeze-11 takes", twice, [[1], [2]], why, once)
+    yield _no_list("openvino", "Squeeze")
+    yield _no_perm("openvino")
+    yield _flatten("openvino", "Flatten takes a length of 0", Gives(np.zeros((2, 0))))
+    yield _from_the_back("openvino", "Flatten before version 11")
 
 
 def tract() -> Iterator[Check]:
@@ -2474,6 +2667,78 @@ def tract() -> Iterator[Check]:
         single,
         [2],
     )
+    column = _PAIR.reshape(1, 2, 1)
+    constant = replace(_shaped("Reshape", 13, column, 2), constant=True)
+    yield Check(
+        "tract",
+        "Reshape-1 is refused",
+        _shaped("Reshape", 1, column, 2),
+        [_PAIR],
+        Raises("Rules expect 2, node has 1"),
+        "two elements remain two",
+        constant,
+        _PAIR,
+    )
+    yield Check(
+        "tract",
+        "Reshape is not computed",
+        replace(constant, constant=False),
+        [_PAIR],
+        Raises("shape input is variable"),
+        "two elements remain two",
+        constant,
+        _PAIR,
+    )
+    fed = _shaped("Unsqueeze", 13, _PAIR, 0)
+    yield Check(
+        "tract",
+        "Squeeze and Unsqueeze from version 13",
+        fed,
+        [[[1, 2]]],
+        Raises("Need axes to be a constant"),
+        "a first axis with one element holds the vector",
+        replace(fed, constant=True),
+        [[1, 2]],
+    )
+    both = _shaped("Squeeze", 11, column, 0, 2)
+    cause, why = "Squeeze before version 13", "of a [1, 2, 1], the axis with 2 elements remains"
+    refused = Raises("expected attribute 'axes'")
+    bare = replace(both, attrs={})
+    yield Check("tract", f"{cause} is refused", bare, [_PAIR], refused, why, both, _PAIR)
+    down, dies = _with(both, axes=[2, 0]), Dies("assertion failed: index < len")
+    yield Check("tract", f"{cause} aborts", down, [_PAIR], dies, why, both, _PAIR)
+    yield Check(
+        "tract",
+        "Squeeze and Unsqueeze abort",
+        _with(both, axes=[0, 3]),
+        [],
+        dies,
+        "“Accepted range is [-r, r-1]”, and r is 3; a model that is wrong ends in an error, not in "
+        "an abort",
+        both,
+        _PAIR,
+    )
+    yield _from_the_back("tract")
+    for cause, perm, words in (
+        ("Transpose aborts", [2, 0], "index out of bounds: the len is 2 but the index is 2"),
+        ("Transpose never ends", [1, 1], "exit status -14"),
+    ):
+        misnamed, flipped = _with(_TURNED, perm=perm), [[1, 3], [2, 4]]
+        yield Check("tract", cause, misnamed, [], Dies(words), _ONCE, _TURNED, flipped)
+    above = Model("Flatten", 13, {"axis": 3}, _SQUARE)
+    yield Check(
+        "tract",
+        "Flatten aborts",
+        above,
+        [],
+        Dies("range end index 3 out of range for slice of length 2"),
+        "a matrix has no axis 3; a model that is wrong ends in an error, not in an abort",
+        _with(above, axis=2),
+        [[1], [2], [3], [4]],
+    )
+    refused = Raises("Reshape volume mismatch: input [Val(2), Val(0), Val(3)] (vol=0)")
+    yield _flatten("tract", "Flatten takes a length of 0", refused)
+    yield _from_the_back("tract", "Flatten before version 11")
 
 
 def torch() -> Iterator[Check]:

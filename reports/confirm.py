@@ -236,7 +236,7 @@ def _attempt(check: Check, model: Model) -> Array | Exception:
 
 
 def _proto(model: Model) -> bytes:
-    from onnx import TensorProto, helper, numpy_helper
+    from onnx import AttributeProto, TensorProto, helper, numpy_helper
 
     def kind_of(dtype: Any) -> int:
         bfloat16 = dtype == _BF16
@@ -259,8 +259,13 @@ def _proto(model: Model) -> bytes:
         infos, constants = [], constants + [numpy_helper.from_array(a, n) for n, a in more.items()]
     gives = kind_of(np.dtype(model.gives)) if model.gives else kind
     outputs = [*(f"y{place}" for place in range(model.output)), "y"]
+    node = helper.make_node(model.op, ["x", *more], outputs)
+    for name, value in model.attrs.items():
+        # The one list whose type cannot be seen.
+        ints = AttributeProto.INTS if value == [] else None
+        node.attribute.append(helper.make_attribute(name, value, attr_type=ints))
     graph = helper.make_graph(
-        [helper.make_node(model.op, ["x", *more], outputs, **model.attrs)],
+        [node],
         "one",
         [*([helper.make_tensor_value_info("x", kind, x.shape)] if fed else []), *infos],
         [helper.make_tensor_value_info("y", gives, None)],

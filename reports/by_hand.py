@@ -619,7 +619,7 @@ def _flatten(engine: str, cause: str, shows: Gives | Raises) -> Check:
     return Check(engine, cause, model, [want], shows, why, control, np.zeros((2, 0)))
 
 
-def _from_the_back(engine: str, cause: str) -> Check:
+def _from_the_back_of_flatten(engine: str, cause: str) -> Check:
     model = Model("Flatten", 9, {"axis": -1}, _SQUARE)
     why = "“The value for axis must be in the range [0, R]”"
     return _taken(engine, cause, model, _SQUARE, why, _with(model, axis=1))
@@ -1324,7 +1324,7 @@ def reference() -> Iterator[Check]:
     cause, why = "Flatten does not check", "“The value for axis must be in the range [-r, r]”"
     beyond, four = _with(column, axis=3), [[1], [2], [3], [4]]
     yield _taken("reference", cause, beyond, four, why, column)
-    yield _from_the_back("reference", cause)
+    yield _from_the_back_of_flatten("reference", cause)
     words = Raises("cannot reshape array of size 0 into shape (0,newaxis)")
     yield _flatten("reference", "Flatten has NumPy find", words)
     below = Model("Shape", 15, {"end": -4}, np.ones((2, 3, 4), np.float32), gives="int64")
@@ -2080,7 +2080,7 @@ def openvino() -> Iterator[Check]:
     yield _no_list("openvino", "Squeeze")
     yield _no_perm("openvino")
     yield _flatten("openvino", "Flatten takes a length of 0", Gives(np.zeros((2, 0))))
-    yield _from_the_back("openvino", "Flatten before version 11")
+    yield _from_the_back_of_flatten("openvino", "Flatten before version 11")
 
 
 def tract() -> Iterator[Check]:
@@ -2738,7 +2738,7 @@ def tract() -> Iterator[Check]:
     )
     refused = Raises("Reshape volume mismatch: input [Val(2), Val(0), Val(3)] (vol=0)")
     yield _flatten("tract", "Flatten takes a length of 0", refused)
-    yield _from_the_back("tract", "Flatten before version 11")
+    yield _from_the_back_of_flatten("tract", "Flatten before version 11")
 
 
 def torch() -> Iterator[Check]:

@@ -283,7 +283,8 @@ def _of_versions(
 
 
 def _texts(*kinds: str) -> frozenset[str]:
-    return frozenset(d.text for d in dtypes.DTYPES.values() if d.kind in kinds)
+    wide = (d for d in dtypes.DTYPES.values() if d.name not in dtypes.NARROW)
+    return frozenset(d.text for d in wide if d.kind in kinds)
 
 
 def _takes(parameter: Parameter, dtype: str) -> bool:

@@ -18,6 +18,7 @@ WAYS: dict[Failure | None, str] = {
     "accepted": "accepts an invalid model",
     "raised": "refuses the model",
     "crash": "dies",
+    "stray_crash": "dies of what was asked before",
     "timeout": "hangs",
     "oom": "takes too much memory",
     "unstable": "answers otherwise from run to run",

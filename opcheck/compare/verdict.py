@@ -151,8 +151,8 @@ def by_itself(rule: Rule, outcome: question.Outcome) -> Judgement:
     match outcome:
         case question.NotRun(reason):
             return Judgement(Verdict.NOT_RUN, reason)
-        case question.Crashed(how):
-            return Judgement(Verdict.CRASH, how, "crash")
+        case question.Crashed(how, stray):
+            return Judgement(Verdict.CRASH, how, "stray_crash" if stray else "crash")
         case question.TimedOut(seconds):
             return Judgement(Verdict.TIMEOUT, f"no answer within {seconds:g} s", "timeout")
         case question.OutOfMemory(how):

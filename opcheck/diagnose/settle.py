@@ -25,7 +25,7 @@ from opcheck.engine.mutants import Mutant
 from opcheck.model import Case, Diagnosis, Failure, Record, Verdict
 
 #: Failures without an answer; for these and some more, the message is the only evidence.
-_SILENT = ("raised", "crash", "timeout", "oom")
+_SILENT = ("raised", "crash", "stray_crash", "timeout", "oom")
 _TELLING = (*_SILENT, "unstable", "count")
 _UNDECIDED = (Verdict.UNSUPPORTED, Verdict.NOT_RUN, Verdict.BAD_CASE, Verdict.DIFFER)
 #: opcheck's words in front of a backend's own message.

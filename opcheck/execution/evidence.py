@@ -40,7 +40,7 @@ def evidence(evaluation: CaseEvaluation, asked: Question, outcome: Outcome) -> E
 
 def was_looked_into(record: Record) -> bool:
     """Return True if a failure had `evidence`, by its record alone."""
-    if record.failure in (None, "declared", "crash", "timeout", "oom", "unstable"):
+    if record.failure in (None, "declared", "crash", "stray_crash", "timeout", "oom", "unstable"):
         return False
     return operator_of(record.op) is not None and not record.reason.startswith(UNUSABLE)
 

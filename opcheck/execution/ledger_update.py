@@ -15,7 +15,7 @@ from opcheck.known.writing import Revision
 from opcheck.model import Case, Record, Verdict
 
 #: Failures that differ by the backend's own words, or by how its process died.
-_TELLING = ("raised", "crash", "unstable", "declared", None)
+_TELLING = ("raised", "crash", "stray_crash", "unstable", "declared", None)
 _STARS = re.compile(r"\*(?:[\s*,:;×x]*\*)+")
 #: Verdicts without an answer of the backend.
 UNDECIDED = (Verdict.NOT_RUN, Verdict.BAD_CASE)
@@ -126,6 +126,7 @@ def _entries(failing: Iterable[Record], cases: Sequence[Case]) -> Iterator[dict[
                     "failure": failure if failure != verdict else None,
                     "looks": mistake,
                     "reason": reason,
+                    "sometimes": True if failure == "stray_crash" else None,
                     "cause": f"Looks {cause.diagnosis.text}." if mistake else _unknown(same[0]),
                     "where": places([by_id[record.case] for record in same], cases),
                 }

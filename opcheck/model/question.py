@@ -165,9 +165,14 @@ class Raised:
 
 @dataclass(frozen=True)
 class Crashed:
-    """The backend's process ended while it was at work; `how` names the signal or the status."""
+    """The backend's process ended while it was at work; `how` names the signal or the status.
+
+    It is `stray` if the process does not end when it is asked this first, so that what was asked
+    before has done the damage.
+    """
 
     how: str
+    stray: bool = False
 
 
 @dataclass(frozen=True)

@@ -52,7 +52,8 @@ WRONG = (
 
 #: How a result fails, whatever its rule makes of it: an output differs in number, type, dtype,
 #: shape or values, is good only for a poorer arithmetic, or is another than declared; an invalid
-#: model is accepted, a legal one refused; the process dies, hangs or takes all memory; runs differ.
+#: model is accepted, a legal one refused; the process dies, dies of what was asked before, hangs or
+#: takes all memory; runs differ.
 Failure: TypeAlias = Literal[
     "count",
     "type",
@@ -64,6 +65,7 @@ Failure: TypeAlias = Literal[
     "accepted",
     "raised",
     "crash",
+    "stray_crash",
     "timeout",
     "oom",
     "unstable",

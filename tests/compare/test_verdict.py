@@ -371,6 +371,7 @@ def test_every_other_verdict_says_why(admitted, outcome, said):
     ("outcome", "failure"),
     [
         (Crashed("killed by SIGSEGV"), "crash"),
+        (Crashed("killed by SIGSEGV", stray=True), "stray_crash"),
         (TimedOut(30), "timeout"),
         (OutOfMemory("took all"), "oom"),
         (UNSTABLE_OUTCOMES["raised later"], "unstable"),

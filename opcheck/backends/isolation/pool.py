@@ -57,7 +57,8 @@ class Job:
         first = self.before.outcome
         assert isinstance(first, Crashed | OutOfMemory)
         said = f"{first.how}, and asked first in a fresh one it does not happen"
-        return Reply(replace(first, how=said), self.before.printed)
+        stray = {"stray": True} if isinstance(first, Crashed) else {}
+        return Reply(replace(first, how=said, **stray), self.before.printed)
 
 
 class Slot:

@@ -581,6 +581,12 @@ def _from_the_back(engine: str) -> Check:
     return _taken(engine, cause, behind, [[1], [2]], _NOT_NEGATIVE, control)
 
 
+def _squeezed_rank_0(engine: str) -> Check:
+    control = _shaped("Squeeze", 11, np.ones(1, np.float32), 0)
+    scalar, why = replace(control, x=np.array(1, np.float32)), "a tensor of rank 0 has no axis 0"
+    return _taken(engine, "A tensor of rank 0 is accepted", scalar, 1, why, control)
+
+
 def _no_axes(engine: str, cause: str, opset: int) -> Check:
     none = _shaped("Squeeze", opset, _VECTOR.reshape(1, 3, 1))
     return Check(
@@ -1314,6 +1320,7 @@ def reference() -> Iterator[Check]:
         np.reshape([1, 2], (2, 1, 1)),
     )
     yield _from_the_back("reference")
+    yield _squeezed_rank_0("reference")
     yield _no_axes("reference", "Squeeze and Unsqueeze before version 13 take an empty", 11)
     yield _no_list("reference", "Unsqueeze")
     cause, flipped = "Transpose counts entries", [[1, 3], [2, 4]]
@@ -2072,6 +2079,7 @@ def openvino() -> Iterator[Check]:
         last=True,
     )
     yield _from_the_back("openvino")
+    yield _squeezed_rank_0("openvino")
     yield _no_axes("openvino", "Squeeze and Unsqueeze before version 13 take an empty", 11)
     once = _shaped("Unsqueeze", 11, _PAIR, 1)
     why = "“It is an error if it contains duplicates.”"

@@ -373,17 +373,17 @@ def explained_by(judged_of):
 @pytest.mark.gate
 @needs_known_releases
 @pytest.mark.parametrize(("ledger", "number"), shipped_lines())
-def test_no_word_of_a_shipped_line_is_dead_or_too_wide(cases, deep, explained_by, ledger, number):
+def test_no_word_of_any_is_dead_or_too_wide(cases, deep, judged_of, explained_by, ledger, number):
     stated = ledger.fields.known[number]
     seen = [found.case for found in explained_by(ledger, number)]
     assert len(seen) < (len(cases) - sum(map(len, deep.values()))) / 5
-    if Path(ledger.file).stem in PUBLISHED:  # whose published runs are of the core
-        seen += [case for case in among(stated, deep) if stated.is_about(case)]
-    if not stated.sometimes:
-        assert seen
-        for place in stated.where:
-            for field, value_of in VALUES.items():
-                assert {*(getattr(place, field) or ())} <= {*map(value_of, seen)}, field
+    if Path(ledger.file).stem in PUBLISHED:  # Its run is of the core; a stray crash hides the rest.
+        hidden = (found.case for found, _ in among(stated, judged_of) if found.failure in STRAY)
+        seen += [case for case in chain(among(stated, deep), hidden) if stated.is_about(case)]
+    assert seen or stated.sometimes
+    for place in () if stated.sometimes else stated.where:
+        for field, value_of in VALUES.items():
+            assert {*(getattr(place, field) or ())} <= {*map(value_of, seen)}, field
 
 
 @pytest.mark.gate

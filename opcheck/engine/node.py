@@ -43,8 +43,8 @@ class Node:
 
     @cached_property
     def dtype(self) -> str:
-        """The dtype of the leading input, by its name; "" where there is none."""
-        known = None if self.lead is None else dtypes.of(self.lead)
+        """The dtype that it is about, by its name; "" where there is none: see `dtype_of`."""
+        known = dtype_of(self.op, self.attrs, None if self.lead is None else dtypes.of(self.lead))
         return known.name if known else ""
 
     @property
@@ -194,14 +194,21 @@ def leading(op: OpVersion, inputs: Sequence[T]) -> T | None:
     return inputs[place] if place < len(inputs) else None
 
 
+def dtype_of(op: OpVersion, attrs: Attrs, lead: DType | None) -> DType | None:
+    """The dtype that kernels differ by: of the `lead` input, or of an output by an attribute."""
+    schema = opset.versions(op.domain, op.name).get(op.since)
+    if schema is None or not schema.by_value:
+        return lead
+    return opset.output_dtype(schema, schema.outputs[0], {}, attrs)
+
+
 def dtypes_of(op: OpVersion) -> tuple[str, ...]:
-    """The dtypes of its leading input that a version allows, and that the engine computes."""
+    """The dtypes of a version's cases that the engine computes."""
     operator = operator_of(op)
     if operator is None:
         return ()
-    schema = opset.versions(op.domain, op.name)[op.since]
-    lead = (*schema.inputs[schema.lead :], *schema.outputs)[0]
-    allowed = (dtype.name for dtype in dtypes.DTYPES.values() if dtype.text in lead.types)
+    types = opset.versions(op.domain, op.name)[op.since].typed.types
+    allowed = (dtype.name for dtype in dtypes.DTYPES.values() if dtype.text in types)
     return tuple(name for name in allowed if name not in operator.lacks)
 
 

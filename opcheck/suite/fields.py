@@ -47,8 +47,6 @@ _ATTRIBUTE = {
         {"type": "array", "items": {"type": ["number", "string"]}},
     ],
 }
-AttributeField: TypeAlias = Annotated[Any, WithJsonSchema(_ATTRIBUTE)]
-
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
@@ -112,6 +110,13 @@ class PutField(Fields):
     value: ValueField = Field(description="Rounded once to the dtype.")
 
 
+class AttributeTensorFields(Fields):
+    """A tensor as an attribute."""
+
+    value: LiteralField
+    dtype: DTypeName | None = _optional("Overrides the case's dtype.")
+
+
 class TensorFields(Fields):
     """A tensor: a literal `value`, a `shape` with one fill, or a `file`."""
 
@@ -146,6 +151,23 @@ CONTENTS = ("value", "file", *FILLS)
 TensorField: TypeAlias = Annotated[
     Annotated[LiteralField, Tag("<literal>")] | Annotated[TensorFields, Tag("<tensor>")],
     Discriminator(lambda it: "<tensor>" if isinstance(it, dict | TensorFields) else "<literal>"),
+]
+
+
+def _is_tensor_like(value: object) -> bool:
+    """Return True for a mapping with a key of a tensor, perhaps misspelt, and none of a type."""
+    if isinstance(value, AttributeTensorFields):
+        return True
+    keys = {*map(str, value)} if isinstance(value, dict) else set()
+    known, own = validation.aliases(TensorFields), validation.aliases(AttributeTensorFields)
+    near = any(key in known or did_you_mean(key, own) for key in keys)
+    return near and not keys & {*ATTRIBUTE_TYPES}
+
+
+AttributeField: TypeAlias = Annotated[
+    Annotated[Any, WithJsonSchema(_ATTRIBUTE), Tag("<plain>")]
+    | Annotated[AttributeTensorFields, Tag("<attribute_tensor>")],
+    Discriminator(lambda it: "<attribute_tensor>" if _is_tensor_like(it) else "<plain>"),
 ]
 
 
@@ -412,11 +434,12 @@ def json_schema() -> dict[str, Any]:
 
 FieldPath: TypeAlias = tuple[str, ...]
 
-PATHS_ARE = "a path is opset, dtype, attrs.NAME, inputs.NAME or inputs.NAME.KEY"
+PATHS_ARE = "a path is opset, dtype, attrs.NAME[.KEY] or inputs.NAME[.KEY]"
 #: The keys that may stand below a step of pydantic's location.
 _KEYS: dict[str, list[str]] = {
     "put": validation.aliases(PutField),
     "<tensor>": validation.aliases(TensorFields),
+    "<attribute_tensor>": validation.aliases(AttributeTensorFields),
     "tolerance": [*validation.aliases(ToleranceFields), *DTYPES],
     "<rejected>": validation.aliases(RejectedField),
     "<agree>": validation.aliases(AgreeField),
@@ -444,7 +467,7 @@ _HINTS = {
 def parse_path(text: str) -> FieldPath | None:
     """The path that `text` spells, or None if it spells none."""
     path = tuple(text.split("."))
-    lengths = {"opset": (1,), "dtype": (1,), "attrs": (2,), "inputs": (2, 3)}.get(path[0], ())
+    lengths = {"opset": (1,), "dtype": (1,), "attrs": (2, 3), "inputs": (2, 3)}.get(path[0], ())
     return path if len(path) in lengths and all(path) else None
 
 

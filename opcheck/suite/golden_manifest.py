@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 from onnx import TensorProto
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 from pydantic.dataclasses import dataclass
 
 from opcheck.graph.tensors import array_of, tensor_bytes

@@ -236,7 +236,9 @@ def constant_of_shape(input, *, value):
     if any(n < 0 for n in sizes):
         raise InvalidNode(f"shape {sizes} has negative sizes")
     fill = np.zeros(1, np.float32) if value is None else value
-    return np.full(sizes, fill.reshape(-1)[0])
+    if fill.size != 1:
+        raise InvalidNode(f"value holds {fill.size} elements; allowed: one")
+    return np.full(sizes, fill.reshape(-1)[0], fill.dtype)
 
 
 CAST_LIKE = operator("CastLike", exact=True, ignores=("saturate", "round_mode"))

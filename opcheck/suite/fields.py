@@ -35,16 +35,15 @@ _LITERAL = {
     "type": ["number", "string", "boolean", "array"],
 }
 _ATTRIBUTE = {
-    "description": "An attribute by its ONNX name; null leaves it out; {type: value} if illegal.",
     "anyOf": [
-        {"type": ["number", "string", "null"]},
+        {"type": ["number", "string", "boolean", "null"]},
         {
             "type": "object",
             "minProperties": 1,
             "maxProperties": 1,
             "propertyNames": {"enum": list(ATTRIBUTE_TYPES)},
         },
-        {"type": "array", "items": {"type": ["number", "string"]}},
+        {"type": "array", "items": {"type": _LITERAL["type"]}},
     ],
 }
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
@@ -111,7 +110,7 @@ class PutField(Fields):
 
 
 class AttributeTensorFields(Fields):
-    """A tensor as an attribute."""
+    """A tensor as an attribute; a literal alone is its `value`."""
 
     value: LiteralField
     dtype: DTypeName | None = _optional("Overrides the case's dtype.")
@@ -344,7 +343,9 @@ class CaseFields(Fields):
 
     opset: int | None = _optional("The opset the model imports.", ge=1)
     dtype: DTypeName | None = _optional("Of every input that states none.")
-    attrs: dict[str, AttributeField] | None = None
+    attrs: dict[str, AttributeField] | None = _optional(
+        "Attributes by their ONNX names; null leaves one out; {type: value} if illegal."
+    )
     inputs: dict[str, TensorField | None] | None = _optional(
         "By the schema's names; null leaves an optional input out."
     )

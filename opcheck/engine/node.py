@@ -41,6 +41,11 @@ class Node:
         """The inputs that are not left out."""
         return tuple(array for array in self.inputs if array is not None)
 
+    @property
+    def tensors(self) -> tuple[Array, ...]:
+        """The inputs that are not left out, and the tensors among the attributes."""
+        return (*self.given, *(v for v in self.attrs.values() if isinstance(v, np.ndarray)))
+
     @cached_property
     def dtype(self) -> str:
         """The dtype that it is about, by its name; "" where there is none: see `dtype_of`."""
@@ -126,8 +131,12 @@ class Node:
         return {}  # Many mutants read the same other attributes.
 
     def with_inputs(self, change: Callable[[Array], Array]) -> Node:
-        """Return the node with each input changed that is not left out."""
-        return self._fed(tuple(None if one is None else change(one) for one in self.inputs))
+        """Return the node with each tensor changed, of inputs and of attributes."""
+        node = self._fed(tuple(None if one is None else change(one) for one in self.inputs))
+        held = {
+            n: np.asarray(change(v)) for n, v in self.attrs.items() if isinstance(v, np.ndarray)
+        }
+        return replace(node, attrs={**self.attrs, **held}) if held else node
 
     def with_input(self, place: int, array: Array | None) -> Node:
         """Return the node with another input."""

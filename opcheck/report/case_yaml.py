@@ -43,7 +43,7 @@ def written(case: model.Case, name: str, places: Sequence[tuple[int, str]]) -> l
         f"- name: {name}",
         *_matrix(places),
         *_attributes(attrs),
-        *_tensors("inputs", case.inputs, widest, typed),
+        *(_tensors("inputs", case.inputs, widest, typed) if case.inputs else ()),
         *_expectation(case, widest),
     ]
 

@@ -89,10 +89,10 @@ def _said(there: Sequence[Case], ids: Collection[str]) -> list[_Said]:
 
 def _attributes(cases: Iterable[Case]) -> list[str]:
     cases = list(cases)
-    pairs = (pair for case in cases for pair in case.attrs.items())
+    pairs = [pair for case in cases for pair in case.attrs.items()]
     # Of a tensor nothing short can be said.
-    plain = (name for name, value in pairs if not isinstance(value, np.ndarray))
-    names = dict.fromkeys(f"{_ATTRIBUTE}{name}" for name in plain)
+    tensors = {name for name, value in pairs if isinstance(value, np.ndarray)}
+    names = dict.fromkeys(f"{_ATTRIBUTE}{name}" for name, _ in pairs if name not in tensors)
     return [name for name in names if len(_values(cases, name)) > 1][:_MOST]
 
 

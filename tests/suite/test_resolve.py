@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 
 from opcheck.dtypes import DTYPES, identical
+from opcheck.known.fields import Place
+from opcheck.known.places import places
 from opcheck.model import Case, OpVersion, Rejected, Tolerance, Typed, Values
 from opcheck.opset import Attribute
 from opcheck.report import formatting
@@ -389,6 +391,11 @@ def test_a_tensor_is_an_attribute_of_its_own_type(cases: Cases) -> None:
     assert {case.inputs[0].dtype.name for case in first} == {"int64"}
     assert first[2].id == "ConstantOfShape/a@attrs.value=value-5+dtype-bfloat16"
     assert len({case_digest(case) for case in first}) == 4
+    assert places(first[:1], first) == [{"case": "ConstantOfShape/a@attrs.value=5"}]
+    known = Place.model_validate(
+        {"op": "ConstantOfShape", "attrs": {"value": {"value": [5], "dtype": "int8"}}}
+    )
+    assert [known.fits(case) for case in first] == [True, False, False, False]
     for value in (case.attrs["value"] for case in first):
         assert isinstance(value, np.ndarray)
         assert identical(value_of(spelt(value)), value)

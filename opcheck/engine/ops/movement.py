@@ -131,27 +131,27 @@ def _places(length, begin, end, mode):
     outside = (places < 0) | (places >= length)
     if mode == "constant" or not outside.any():
         return np.where(outside, -1, places)
-    reach = {"reflect": length - 1, "edge": math.inf, "wrap": math.inf}[mode]
+    # An example of the text reflects as much as the axis is long.
+    reach = length * (length > 1) if mode == "reflect" else math.inf
     if not length or max(begin, end) > reach or min(begin, end) < 0:
         raise NotSupported(f"nothing is said of {mode} padding of {begin} and {end} on {length}")
     if mode == "reflect":
-        return length - 1 - np.abs(length - 1 - np.abs(places))
+        return np.abs(length - 1 - np.abs(length - 1 - np.abs(places)))
     return np.clip(places, 0, length - 1) if mode == "edge" else places % length
 
 
 def _padded(x, pads, axes, mode, fill):
     if len(pads) != 2 * len(axes):
         raise InvalidNode(f"{len(pads)} pads; allowed: 2 for each of {len(axes)} axes")
-    lengths = [x.shape[axis] for axis in axes]
-    if any(-pad > length for pad, length in zip(pads, lengths * 2, strict=True)):
-        raise NotSupported("nothing is said of pads that remove more than there is")
     ends = [*zip(axes, pads[: len(axes)], pads[len(axes) :], strict=True)]
+    if any(x.shape[axis] + begin + end < 0 for axis, begin, end in ends):
+        raise InvalidNode(f"pads {pads} leave less than nothing of shape {x.shape}")
+    if any(-min(pair) > x.shape[axis] for axis, *pair in ends):
+        raise NotSupported("nothing is said of pads that remove more than there is")
     more = {axis: begin + end for axis, begin, end in ends}
     # Places are counted along an axis, though the tensor be empty.
     check_size([max(1, n) + max(0, more.get(axis, 0)) for axis, n in enumerate(x.shape)])
     for axis, begin, end in ends:
-        if x.shape[axis] + begin + end < 0:
-            raise InvalidNode(f"pads {begin} and {end} leave less than nothing of axis {axis}")
         places = _places(x.shape[axis], begin, end, mode)
         constant = (places < 0).reshape(-1, *[1] * (x.ndim - 1 - axis))
         if not x.shape[axis]:
@@ -211,10 +211,17 @@ def _pad(x, pads, value, axes, mode):
     if mode == "constant" and value is not None:
         scalar("constant_value", value)
         fill = value
-    elif x.dtype != object and fill != 0:
+    elif mode == "constant" and x.dtype != object and fill != 0:
         raise NotSupported(f"the padding value is zero, which {x.dtype} has none of")
     return _padded(x, listed("pads", pads), axes, mode, fill)
 
+
+PAD.equivalent("invalid_value_is_0_or_1", "no value is invalid", "1", "2")
+PAD.equivalent("paddings_clamped", "nothing is said of paddings below 0", "1")
+PAD.equivalent("paddings_in_32_bits", "no output is so large", "1")
+PAD.equivalent("version_18_always", "it adds axes, which earlier models cannot have", "13")
+for _called in ("paddings_entry_1_as_next", "paddings_entry_minus_3_as_next"):
+    PAD.equivalent(_called, "in both orders at once, entries but the outer ones are equal", "1")
 
 CENTER = operator("CenterCropPad", exact=True)
 

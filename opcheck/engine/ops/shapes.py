@@ -178,11 +178,10 @@ for mutant in (
 SLICE = operator("Slice", exact=True)
 
 
-@SLICE.formula(10, 11, 13)
+@SLICE.formula(11, 13)
 def slice_of(data, starts, ends, axes=None, steps=None):
     starts, ends = listed("starts", starts), listed("ends", ends)
-    axes = range(len(starts)) if axes is None else listed("axes", axes)
-    axes = [from_either_end(axis, data.ndim) for axis in axes]
+    axes = distinct(range(len(starts)) if axes is None else listed("axes", axes), data.ndim)
     steps = [1] * len(starts) if steps is None else listed("steps", steps)
     if not len(starts) == len(ends) == len(axes) == len(steps):
         raise InvalidNode("starts, ends, axes and steps have different lengths")
@@ -198,7 +197,17 @@ def slice_of(data, starts, ends, axes=None, steps=None):
     return data[tuple(at)]
 
 
-SLICE.formula(1)(lambda data, *, starts, ends, axes: slice_of(data, starts, ends, axes))
+@SLICE.formula(10)
+def slice_10(data, starts, ends, axes=None, steps=None):
+    if axes is not None and np.any(np.less(axes, 0)):
+        raise NotSupported("nothing is said of negative axes")
+    return slice_of(data, starts, ends, axes, steps)
+
+
+SLICE.formula(1)(lambda data, *, starts, ends, axes: slice_10(data, starts, ends, axes))
+SLICE.equivalent("version_11_always", "version 10 says nothing of negative axes", "10")
+for mutant in ("starts_clamped", "ends_clamped"):
+    SLICE.equivalent(mutant, "none is too small to be legal", "1")
 
 CONSTANT = operator("Constant", exact=True)
 

@@ -96,7 +96,10 @@ def output_dtype(
     if schema.by_value:
         return _dtype_of_value(schema, attrs)
     attribute = naming(schema)
-    found = named(attrs.get(attribute.name, attribute.default)) if attribute else None
+    stated = attrs.get(attribute.name, attribute.default) if attribute else None
+    if attribute and stated is None and not attribute.required and schema.inputs:
+        return bound.get(schema.inputs[0].constraint)  # as EyeLike and RandomNormalLike say
+    found = named(stated)
     return found if found and found.text in output.types else None
 
 

@@ -6,9 +6,10 @@ from math import prod
 import numpy as np
 
 from opcheck import numbers as xp
-from opcheck.dtypes import DTYPES
+from opcheck.dtypes import DTYPES, limits
 from opcheck.engine.axes import check_size, elements_at, from_either_end, from_the_front
 from opcheck.engine.casting import cast_any
+from opcheck.engine.mutants.types import COMPLEX
 from opcheck.engine.operators import operator
 from opcheck.errors import InvalidNode, NotSupported
 from opcheck.numbers.faulty import bare
@@ -68,13 +69,6 @@ def gather_nd(data, indices, *, batch_dims):
     return data[_slices(data, indices, batch_dims)]
 
 
-for _gather in (ELEMENTS, ND):
-    for _does in ("wrong", "index_clamped"):
-        _gather.equivalent(f"{_does}_where_scalar_indices", "indices have an axis")
-for _does in ("wrong", "index_clamped"):
-    ND.equivalent(f"{_does}_where_int32_indices", "indices are int64")
-
-
 _REDUCE = {"add": xp.add, "mul": xp.multiply, "max": xp.maximum, "min": xp.minimum}
 
 
@@ -88,12 +82,15 @@ def _scattered(data, index, updates, reduction, allowed=()):
     # Which of the updates of an element each one is.
     turns = np.empty_like(places)
     turns[order] = np.arange(places.size) - starts
-    rounds = data.dtype.kind not in "iu" and reduction in ("add", "mul")
-    if turns.any() and (rounds or reduction == "none"):
-        raise NotSupported(f"nothing is said of the order of updates with reduction {reduction}")
-    if reduction != "none":
-        for x in (data, updates):
-            _check_reducible(x, reduction)
+    if turns.any() and reduction == "none":
+        raise NotSupported("nothing is said of the order of updates")
+    if reduction != "none" and data.dtype.kind in "Obc":
+        raise NotSupported(f"nothing is said of {reduction} of {data.dtype}")
+    if reduction in ("max", "min"):
+        _check_no_nan(data)
+        _check_no_nan(updates)
+    elif reduction != "none" and (turns.any() or data.dtype.kind in "iu"):
+        _check_exact(data, places, updates, reduction)
     flat, updates = xp.reshape(data, (-1,)), xp.reshape(updates, (-1,))
     for turn in range(turns.max(initial=-1) + 1):
         (chosen,) = np.nonzero(turns == turn)
@@ -110,11 +107,18 @@ def _scattered(data, index, updates, reduction, allowed=()):
     return xp.reshape(flat, data.shape)
 
 
-def _check_reducible(x, reduction):
-    if x.dtype.kind in "Obc":
-        raise NotSupported(f"nothing is said of {reduction} of {x.dtype}")
-    if reduction in ("max", "min"):
-        _check_no_nan(x)
+def _check_exact(data, places, updates, reduction):
+    """No order of updates may make another number, and integers stay in their range."""
+    known = DTYPES[data.dtype.name]
+    size, more = (np.abs(bare(x).astype(np.longdouble)).reshape(-1) for x in (data, updates))
+    whole = (size == np.floor(size)).all() and (more == np.floor(more)).all()
+    if reduction == "mul":
+        size, more = np.maximum(size, 1), np.maximum(more, 1)
+    with np.errstate(over="ignore"):
+        (np.add if reduction == "add" else np.multiply).at(size, places, more)
+    most = 2.0**known.precision if known.precision else limits(known)[1]
+    if not whole or (size > most).any():
+        raise NotSupported("nothing is said of the order of updates, or of integers out of range")
 
 
 def _check_no_nan(x):
@@ -134,15 +138,14 @@ def scatter(data, indices, updates, *, axis):
 
 
 SCATTER = operator("Scatter", exact=True)
-SCATTER.formula(11)(scatter)
 
 
 @SCATTER.formula(9)
 def scatter_9(data, indices, updates, *, axis):
-    place = from_the_front(axis, data.ndim)
-    if ((indices < 0) | (indices >= data.shape[place])).any():
-        raise NotSupported("nothing is said of negative indices, or of those out of range")
-    return scatter(data, indices, updates, axis=place)
+    """Version 11 is deprecated, and no model may have it."""
+    if (indices < 0).any():
+        raise NotSupported("nothing is said of negative indices")
+    return scatter(data, indices, updates, axis=axis)
 
 
 SCATTER_ELEMENTS = operator("ScatterElements", exact=True)
@@ -187,6 +190,21 @@ def scatter_nd(data, indices, updates, *, reduction):
     return _by_slices(data, indices, updates, reduction, tuple(_REDUCE))
 
 
+for _op in (ELEMENTS, ND, SCATTER, SCATTER_ELEMENTS, SCATTER_ND):
+    for _does in ("wrong", "index_clamped"):
+        _op.equivalent(f"{_does}_where_scalar_indices", "indices have an axis")
+        if _op in (ND, SCATTER_ND):
+            _op.equivalent(f"{_does}_where_int32_indices", "indices are int64")
+for _called in """lowest_index_refused minus_sign_of_index_ignored negative_index_by_the_first_axis
+        negative_index_is_0 negative_index_off_by_one negative_index_unsigned
+        wrong_where_negative_indices""".split():
+    SCATTER.equivalent(_called, "nothing is said of negative indices")
+_UNREDUCED = [f"{since} {name}" for since in (16, 18) for name in ("bool", "string", *COMPLEX)]
+for _called in ("reduction_ignored", "refuses_reduction", "version_16_always", "version_18_always"):
+    for _op in (SCATTER_ELEMENTS, SCATTER_ND):
+        _op.equivalent(_called, "nothing is said of a reduction of them", *_UNREDUCED)
+
+
 TENSOR_SCATTER = operator("TensorScatter", exact=True)
 
 
@@ -213,6 +231,11 @@ def tensor_scatter(past_cache, update, write_indices=None, *, axis, mode):
     start = first.reshape(-1, *[1] * (rank - 1))
     grid[axis] = (start + grid[axis]) % max(most, 1)
     return _scattered(past_cache, tuple(grid), update, "none")
+
+
+for _called in """axis_0_is_1_of_rank_5 axis_of_empty_tensor_unchecked axis_of_vector_as_of_a_matrix
+        rank_0_is_a_vector refuses_rank_1 vector_becomes_a_row""".split():
+    TENSOR_SCATTER.equivalent(_called, "axis 0 is refused, so that there is another one")
 
 
 ONE_HOT = operator("OneHot", exact=True)

@@ -6,9 +6,8 @@ from math import prod
 import numpy as np
 
 from opcheck import numbers as xp
-from opcheck.dtypes import DTYPES, limits
+from opcheck.dtypes import limits
 from opcheck.engine.axes import check_size, elements_at, from_either_end, from_the_front
-from opcheck.engine.casting import cast_any
 from opcheck.engine.mutants.types import COMPLEX
 from opcheck.engine.operators import operator
 from opcheck.errors import InvalidNode, NotSupported
@@ -243,9 +242,10 @@ ONE_HOT = operator("OneHot", exact=True)
 
 @ONE_HOT.formula(9)
 def one_hot_9(indices, depth, values, *, axis):
+    made = one_hot(indices, depth, values, axis=axis)
     if axis < -1 or (bare(indices) < 0).any():
         raise NotSupported("nothing is said of negative indices, and of negative axes but -1")
-    return one_hot(indices, depth, values, axis=axis)
+    return made
 
 
 def _whole(x):
@@ -253,11 +253,11 @@ def _whole(x):
     numbers = bare(x)
     if numbers.dtype == np.uint64:
         numbers = np.minimum(numbers, np.uint64(np.iinfo(np.int64).max))
-    if numbers.dtype.kind in "iub":
-        return numbers.astype(np.int64)
-    if not (np.abs(numbers.astype(np.float64)) < 2.0**63).all():
-        raise NotSupported("nothing is said of casts of numbers that int64 does not hold")
-    return cast_any(x, DTYPES["int64"])
+    elif numbers.dtype.kind not in "iub":
+        numbers = numbers.astype(np.float64)
+        if not (np.abs(numbers) < 2.0**63).all():
+            raise NotSupported("nothing is said of casts of numbers that int64 does not hold")
+    return numbers.astype(np.int64)
 
 
 @ONE_HOT.formula(11, 28)
@@ -274,6 +274,13 @@ def one_hot(indices, depth, values, *, axis):
     place = np.where(inside, np.where(places < 0, places + length, places), -1)
     classes = np.arange(length).reshape(-1, *[1] * (indices.ndim - axis))
     return xp.where(np.expand_dims(place, axis) == classes, values[1:], values[:1])
+
+
+for _called in ("negative_axis_off_by_one", "version_11_always"):
+    ONE_HOT.equivalent(_called, "version 9 says nothing of what is negative, but axis -1", "9")
+ONE_HOT.equivalent("not_transposed_back", "an output of as many axes got none")
+ONE_HOT.equivalent("rank_0_is_a_vector", "indices of rank 0 are legal")
+ONE_HOT.equivalent("axis_of_vector_as_of_a_matrix", "indices of one axis have that range")
 
 
 NON_ZERO = operator("NonZero", exact=True)
@@ -333,17 +340,21 @@ def unique(X, *, axis, sorted):
     if sorted not in (0, 1):
         raise InvalidNode(f"sorted {sorted}; allowed: 0, 1")
     x, place = (xp.reshape(X, (-1,)), 0) if axis is None else (X, from_either_end(axis, X.ndim))
-    if X.dtype.kind == "c" and sorted:
-        raise NotSupported("nothing is said of the order of complex numbers")
     _check_no_nan(x)
     rows = np.moveaxis(bare(x), place, 0)
     items = [tuple(row) for row in rows.reshape(len(rows), prod(rows.shape[1:])).tolist()]
     counts, firsts = Counter(items), dict(zip(items[::-1], range(len(items))[::-1], strict=True))
+    if X.dtype.kind == "c" and sorted and len(counts) > 1:
+        raise NotSupported("nothing is said of the order of complex numbers")
     order = _ascending(counts) if sorted else [*counts]
     numbers = {item: number for number, item in enumerate(order)}
     found = ([firsts[i] for i in order], [numbers[i] for i in items], [counts[i] for i in order])
     places, inverse, count = (np.array(one, np.int64) for one in found)
     return xp.take(x, places, axis=place), places, inverse, count
+
+
+UNIQUE.equivalent("refuses_nan", "the text says nothing of NaN")
+UNIQUE.equivalent("default_sorted_0", "complex numbers have no order", "complex64", "complex128")
 
 
 def _arg(choose):

@@ -6,7 +6,7 @@ from math import prod
 import numpy as np
 
 from opcheck import numbers as xp
-from opcheck.dtypes import limits
+from opcheck.dtypes import DTYPES, limits
 from opcheck.engine.axes import check_size, elements_at, from_either_end, from_the_front
 from opcheck.engine.mutants.types import COMPLEX
 from opcheck.engine.operators import operator

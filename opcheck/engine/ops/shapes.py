@@ -4,15 +4,13 @@ import math
 
 import numpy as np
 
-from opcheck import dtypes
 from opcheck import numbers as xp
 from opcheck.engine.axes import distinct, from_either_end, from_the_front, listed
-from opcheck.engine.casting import cast_any
 from opcheck.engine.operators import operator
 from opcheck.errors import InvalidNode, NotSupported
 
 NAMES = """
-CastLike Constant ConstantOfShape Flatten Reshape Shape Size Slice Squeeze Transpose Unsqueeze
+Constant ConstantOfShape Flatten Reshape Shape Size Slice Squeeze Transpose Unsqueeze
 """
 #: The versions since which types alone were added.
 _TYPES = (19, 21, 23, 24, 25)
@@ -248,13 +246,3 @@ def constant_of_shape(input, *, value):
     if fill.size != 1:
         raise InvalidNode(f"value holds {fill.size} elements; allowed: one")
     return np.full(sizes, fill.reshape(-1)[0], fill.dtype)
-
-
-CAST_LIKE = operator("CastLike", exact=True, ignores=("saturate", "round_mode"))
-
-
-@CAST_LIKE.formula(15, *_TYPES)
-def cast_like(input, target_type):
-    dtype = dtypes.of(np.empty(0, target_type.dtype))
-    assert dtype
-    return cast_any(input, dtype)

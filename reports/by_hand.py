@@ -1327,10 +1327,10 @@ def reference() -> Iterator[Check]:
     for perm in ([-1, -2], [2**32 + 1, 0]):
         yield _taken("reference", cause, _with(_TURNED, perm=perm), flipped, _ONCE, _TURNED)
     yield _no_perm("reference")
-    column = Model("Flatten", 13, {"axis": 2}, _SQUARE)
+    flat = Model("Flatten", 13, {"axis": 2}, _SQUARE)
     cause, why = "Flatten does not check", "“The value for axis must be in the range [-r, r]”"
-    beyond, four = _with(column, axis=3), [[1], [2], [3], [4]]
-    yield _taken("reference", cause, beyond, four, why, column)
+    beyond, four = _with(flat, axis=3), [[1], [2], [3], [4]]
+    yield _taken("reference", cause, beyond, four, why, flat)
     yield _from_the_back_of_flatten("reference", cause)
     words = Raises("cannot reshape array of size 0 into shape (0,newaxis)")
     yield _flatten("reference", "Flatten has NumPy find", words)

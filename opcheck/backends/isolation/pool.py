@@ -57,8 +57,8 @@ class Job:
         first = self.before.outcome
         assert isinstance(first, Crashed | OutOfMemory)
         said = f"{first.how}, and asked first in a fresh one it does not happen"
-        stray = {"stray": True} if isinstance(first, Crashed) else {}
-        return Reply(replace(first, how=said, **stray), self.before.printed)
+        told = Crashed(said, stray=True) if isinstance(first, Crashed) else OutOfMemory(said)
+        return Reply(told, self.before.printed)
 
 
 class Slot:

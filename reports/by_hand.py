@@ -128,6 +128,9 @@ _LARGEST = Model("TopK", 11, {"axis": 0}, _VECTOR, more=(np.array([1]),), output
 _FOUR = _x(1, 2, 4, 8)
 _PAIR = np.array([1, 2], np.float32)
 _SQUARE = np.array([[1, 2], [3, 4]], np.float32)
+_COLUMN = _PAIR.reshape(1, 2, 1)
+_OF_THREE_AXES = "without the first axis and the last, of a [1, 2, 1] there remains [2]"
+_NO_ABORT = "a model that is wrong ends in an error, not in an abort"
 _ONE_TO_FOUR = np.array([1, 2, 3, 4], np.float32)
 #: Two parts, of which the second is asked for.
 _SPLIT_18 = Model(
@@ -832,15 +835,14 @@ def onnxruntime() -> Iterator[Check]:
     yield _taken("onnxruntime", "Reshape with allowzero takes", no_rows, no_rows.x, why, control)
     yield _from_the_back("onnxruntime")
     yield _no_axes("onnxruntime", "Squeeze takes an empty list", 13)
-    column = _PAIR.reshape(1, 2, 1)
     yield Check(
         "onnxruntime",
         "Of Squeeze-1 a session declares",
-        _shaped("Squeeze", 1, column, 2, 0),
+        _shaped("Squeeze", 1, _COLUMN, 2, 0),
         [_PAIR],
         Declares("declared [1, 2], returned [2]"),
-        "without the first axis and the last, of a [1, 2, 1] there remains [2]",
-        _shaped("Squeeze", 1, column, 0, 2),
+        _OF_THREE_AXES,
+        _shaped("Squeeze", 1, _COLUMN, 0, 2),
         _PAIR,
     )
     yield _no_list("onnxruntime", "Unsqueeze")
@@ -1282,8 +1284,7 @@ def reference() -> Iterator[Check]:
         [[1, 1]],
     )
     yield _every_axis("reference", [[1], [3]])
-    column = _PAIR.reshape(1, 2, 1)
-    shaped = _shaped("Reshape", 1, column, 2)
+    shaped = _shaped("Reshape", 1, _COLUMN, 2)
     yield Check(
         "reference",
         "Reshape-1 is not computed",
@@ -1291,7 +1292,7 @@ def reference() -> Iterator[Check]:
         [_PAIR],
         Raises("No implementation for operator 'Reshape'"),
         "two elements remain two",
-        Model("Reshape", 5, {}, column, more=(np.array([2]),)),
+        Model("Reshape", 5, {}, _COLUMN, more=(np.array([2]),)),
         _PAIR,
     )
     pairs = _shaped("Reshape", 13, _SQUARE, 1, -1)
@@ -1302,11 +1303,11 @@ def reference() -> Iterator[Check]:
     yield Check(
         "reference",
         cause,
-        _shaped("Squeeze", 11, column, 2, 0),
+        _shaped("Squeeze", 11, _COLUMN, 2, 0),
         [_PAIR],
         Raises("axis 2 is out of bounds for array of dimension 2"),
-        "without the first axis and the last, of a [1, 2, 1] there remains [2]",
-        _shaped("Squeeze", 11, column, 0, 2),
+        _OF_THREE_AXES,
+        _shaped("Squeeze", 11, _COLUMN, 0, 2),
         _PAIR,
     )
     yield Check(
@@ -2134,7 +2135,7 @@ def tract() -> Iterator[Check]:
         model,
         [],
         Dies("index out of bounds: the len is 1 but the index is 1"),
-        f"{why}; a model that is wrong ends in an error, not in an abort",
+        f"{why}; {_NO_ABORT}",
         _with(model, axis=0),
         [0, 1, 0],
     )
@@ -2199,7 +2200,7 @@ def tract() -> Iterator[Check]:
         square,
         [],
         Dies("index out of bounds: the len is 1 but the index is 1"),
-        "an image has two spatial axes; a model that is wrong ends in an error, not in an abort",
+        f"an image has two spatial axes; {_NO_ABORT}",
         _with(square, strides=[1, 1]),
         fours,
     )
@@ -2244,8 +2245,7 @@ def tract() -> Iterator[Check]:
         picked,
         [],
         Dies("index out of bounds: the len is 2 but the index is 2"),
-        "“It is an error if any of the index values are out of bounds.”; a model that is wrong "
-        "ends in an error, not in an abort",
+        f"“It is an error if any of the index values are out of bounds.”; {_NO_ABORT}",
         replace(picked, more=(np.array([1]),)),
         [2],
     )
@@ -2280,7 +2280,7 @@ def tract() -> Iterator[Check]:
         _with(two, axis=1),
         [],
         Dies("index out of bounds: the len is 1 but the index is 1"),
-        "a vector has the axes -1 and 0; a model that is wrong ends in an error, not in an abort",
+        f"a vector has the axes -1 and 0; {_NO_ABORT}",
         two,
         [0, 1],
     )
@@ -2358,8 +2358,7 @@ def tract() -> Iterator[Check]:
         _with(full, num_groups=0),
         [],
         Dies("attempt to divide by zero"),
-        "“It should be a divisor of the number of channels `C`.”; a model that is wrong ends in an "
-        "error, not in an abort",
+        f"“It should be a divisor of the number of channels `C`.”; {_NO_ABORT}",
         full,
         right,
     )
@@ -2437,7 +2436,7 @@ def tract() -> Iterator[Check]:
             "A blocksize of 0",
             {"blocksize": 0},
             Dies("attempt to divide by zero"),
-            "no block has a size of 0; a model that is wrong ends in an error, not in an abort",
+            f"no block has a size of 0; {_NO_ABORT}",
         ),
     ):
         asked = replace(block, attrs=attrs)
@@ -2542,7 +2541,7 @@ def tract() -> Iterator[Check]:
         _with(replace(largest, x=_PAIR), axis=1),
         [],
         Dies("Illegal combination of values for rank and axis: 1 and 1"),
-        "a vector has the axes -1 and 0; a model that is wrong ends in an error, not in an abort",
+        f"a vector has the axes -1 and 0; {_NO_ABORT}",
         replace(largest, x=_PAIR),
         [1],
     )
@@ -2614,7 +2613,7 @@ def tract() -> Iterator[Check]:
         "Split aborts the process where axis",
         Model("Split", 11, {"axis": 1}, _ONE_TO_FOUR),
         Dies("index out of bounds: the len is 1 but the index is 1"),
-        "a vector has the axes -1 and 0; a model that is wrong ends in an error, not in an abort",
+        f"a vector has the axes -1 and 0; {_NO_ABORT}",
     )
     yield _split(
         "tract",
@@ -2675,12 +2674,11 @@ def tract() -> Iterator[Check]:
         single,
         [2],
     )
-    column = _PAIR.reshape(1, 2, 1)
-    constant = replace(_shaped("Reshape", 13, column, 2), constant=True)
+    constant = replace(_shaped("Reshape", 13, _COLUMN, 2), constant=True)
     yield Check(
         "tract",
         "Reshape-1 is refused",
-        _shaped("Reshape", 1, column, 2),
+        _shaped("Reshape", 1, _COLUMN, 2),
         [_PAIR],
         Raises("Rules expect 2, node has 1"),
         "two elements remain two",
@@ -2708,7 +2706,7 @@ def tract() -> Iterator[Check]:
         replace(fed, constant=True),
         [[1, 2]],
     )
-    both = _shaped("Squeeze", 11, column, 0, 2)
+    both = _shaped("Squeeze", 11, _COLUMN, 0, 2)
     cause, why = "Squeeze before version 13", "of a [1, 2, 1], the axis with 2 elements remains"
     refused = Raises("expected attribute 'axes'")
     bare = replace(both, attrs={})
@@ -2721,8 +2719,7 @@ def tract() -> Iterator[Check]:
         _with(both, axes=[0, 3]),
         [],
         dies,
-        "“Accepted range is [-r, r-1]”, and r is 3; a model that is wrong ends in an error, not in "
-        "an abort",
+        f"“Accepted range is [-r, r-1]”, and r is 3; {_NO_ABORT}",
         both,
         _PAIR,
     )
@@ -2740,7 +2737,7 @@ def tract() -> Iterator[Check]:
         above,
         [],
         Dies("range end index 3 out of range for slice of length 2"),
-        "a matrix has no axis 3; a model that is wrong ends in an error, not in an abort",
+        f"a matrix has no axis 3; {_NO_ABORT}",
         _with(above, axis=2),
         [[1], [2], [3], [4]],
     )

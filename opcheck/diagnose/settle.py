@@ -22,10 +22,10 @@ from opcheck.diagnose.features import (
 )
 from opcheck.diagnose.suspects import NOT_CHECKED, Suspects, cell_of, spelt
 from opcheck.engine.mutants import Mutant
-from opcheck.model import Case, Diagnosis, Failure, Record, Verdict
+from opcheck.model import LOSSES, Case, Diagnosis, Failure, Record, Verdict
 
 #: Failures without an answer; for these and some more, the message is the only evidence.
-_SILENT = ("raised", "crash", "stray_crash", "timeout", "oom")
+_SILENT = ("raised", *LOSSES)
 _TELLING = (*_SILENT, "unstable", "count")
 _UNDECIDED = (Verdict.UNSUPPORTED, Verdict.NOT_RUN, Verdict.BAD_CASE, Verdict.DIFFER)
 #: opcheck's words in front of a backend's own message.

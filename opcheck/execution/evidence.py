@@ -9,7 +9,7 @@ from opcheck.diagnose.evidence import Evidence, OutputSequence
 from opcheck.engine import operator_of
 from opcheck.execution.evaluation import CaseEvaluation
 from opcheck.execution.expected import legal_twin, node_of
-from opcheck.model import Case, Outcome, Produced, Question, Raised, Record
+from opcheck.model import LOSSES, Case, Outcome, Produced, Question, Raised, Record
 
 
 def suspects_of(before: Suspects | None, learned: Iterable[tuple[Case, Record | None]]) -> Suspects:
@@ -40,7 +40,7 @@ def evidence(evaluation: CaseEvaluation, asked: Question, outcome: Outcome) -> E
 
 def was_looked_into(record: Record) -> bool:
     """Return True if a failure had `evidence`, by its record alone."""
-    if record.failure in (None, "declared", "crash", "stray_crash", "timeout", "oom", "unstable"):
+    if record.failure in (None, "declared", "unstable", *LOSSES):
         return False
     return operator_of(record.op) is not None and not record.reason.startswith(UNUSABLE)
 

@@ -71,6 +71,8 @@ Failure: TypeAlias = Literal[
     "unstable",
 ]
 FAILURES: tuple[Failure, ...] = get_args(Failure)
+#: Those that leave no answer, as the backend's process is lost.
+LOSSES: tuple[Failure, ...] = ("crash", "stray_crash", "timeout", "oom")
 #: A problem of a comparison: of the backend's output, or of the case, which decides too little.
 ComparisonProblem: TypeAlias = Failure | Literal["undecided"]
 

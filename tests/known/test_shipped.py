@@ -373,7 +373,7 @@ def explained_by(judged_of):
 @pytest.mark.gate
 @needs_known_releases
 @pytest.mark.parametrize(("ledger", "number"), shipped_lines())
-def test_no_word_of_any_is_dead_or_too_wide(cases, deep, judged_of, explained_by, ledger, number):
+def test_no_word_of_lines_is_dead_or_too_wide(cases, deep, judged_of, explained_by, ledger, number):
     stated = ledger.fields.known[number]
     seen = [found.case for found in explained_by(ledger, number)]
     assert len(seen) < (len(cases) - sum(map(len, deep.values()))) / 5

@@ -283,8 +283,7 @@ def _of_versions(
 
 
 def _texts(*kinds: str) -> frozenset[str]:
-    wide = (d for d in dtypes.DTYPES.values() if d.name not in dtypes.NARROW)
-    return frozenset(d.text for d in wide if d.kind in kinds)
+    return frozenset(d.text for d in dtypes.BASIC.values() if d.kind in kinds)
 
 
 def _takes(parameter: Parameter, dtype: str) -> bool:

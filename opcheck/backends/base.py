@@ -48,8 +48,9 @@ def only_tensors(task: Task, whose: str) -> None:
     for tensor in task.inputs:
         if tensor.dtype.name not in BASIC:
             raise NotExpressible(f"opcheck feeds {whose} no {tensor.dtype}: {tensor.name}")
-    for name, array in task.initializers.items():
-        if (dtype := of(array)) and dtype.name in NARROW:
+    others = [(name, of(array)) for name, array in task.initializers.items()]
+    for name, dtype in (*others, *((output.name, output.dtype) for output in task.outputs)):
+        if dtype and dtype.name in NARROW:
             raise NotExpressible(f"opcheck feeds {whose} no {dtype}: {name}")
 
 

@@ -28,11 +28,12 @@ def meant(answer: Array) -> bool | None:
 
 
 def lead_dtype(task: Task) -> DType | None:
-    """Return the dtype of the leading input; None where that is a constant."""
-    from opcheck.engine import leading
+    """Return the dtype that kernels differ by; None where that is of a constant input."""
+    from opcheck.engine import dtype_of, leading
 
     name = leading(task.op, task.slots)
-    return next((tensor.dtype for tensor in task.inputs if tensor.name == name), None)
+    lead = next((tensor.dtype for tensor in task.inputs if tensor.name == name), None)
+    return dtype_of(task.op, task.attrs, lead)
 
 
 class Declarations:

@@ -21,7 +21,7 @@ from opcheck.diagnose.evidence import (
     resemblance,
 )
 from opcheck.dtypes import DType
-from opcheck.engine import leading
+from opcheck.engine import dtype_of, leading
 from opcheck.engine.mutants import Mutant, mutants_of
 from opcheck.model import Case, Cell, Comparison, Diagnosis, Foreign, OpVersion
 
@@ -220,9 +220,10 @@ class Suspects:
 
 
 def cell_of(case: Case) -> Cell:
-    """Return the version and the type of the leading input, for which kernels are written."""
+    """Return the version and the type, for which kernels are written."""
     lead = leading(case.op, case.inputs)
-    return Cell(case.op, str(lead.dtype) if lead else "")
+    dtype = dtype_of(case.op, case.attrs, lead.dtype if lead else None)
+    return Cell(case.op, dtype.name if dtype else "")
 
 
 def spelt(mutant: Mutant) -> Diagnosis:

@@ -6,8 +6,8 @@ import numpy as np
 
 from opcheck import dtypes
 from opcheck import numbers as xp
-from opcheck.dtypes import BASIC, DType, round_to
-from opcheck.errors import NotSupported
+from opcheck.dtypes import BASIC, DTYPES, NARROW, DType, round_to
+from opcheck.errors import InvalidNode, NotSupported
 from opcheck.model import Array
 from opcheck.numbers import primitive
 from opcheck.numbers.faulty import bare
@@ -17,8 +17,8 @@ _EXACT = 1 << 53
 
 
 def check_castable(dtype: DType | None) -> None:
-    """Raise NotSupported for texts, complex numbers, and those of 8 bits or less but integers."""
-    if dtype is None or dtype.name not in BASIC:
+    """Raise NotSupported for texts and complex numbers."""
+    if dtype is None or dtype.name not in (*BASIC, *NARROW):
         raise NotSupported(f"unsupported by opcheck: casts of {dtype}")
 
 
@@ -30,19 +30,43 @@ def cast_to(x: Array, dtype: DType) -> Array:
     integers they are cut off; where these cannot hold them, nothing is said of the result, and they
     come out as the nearest end, NaN as 0. Integers keep their lowest bits.
     """
-    check_castable(dtypes.of(x))
+    check_castable(own := dtypes.of(x))
     check_castable(dtype)
+    if own and own.name in NARROW:
+        x = x.astype(np.int8 if own.kind == "int" else np.float64)
     match dtype.kind:
         case "bool":
             return np.asarray(x != 0)
         case "int" if x.dtype.kind in "biu":
             return x.astype(dtype.numpy)
         case "int":
-            return _cut_off(x.astype(np.float64), dtype)
+            # ONNX's node tests have the lowest bits of what types of 4 and 2 bits cannot hold.
+            whole = _cut_off(x.astype(np.float64), DTYPES["int64"] if dtype.bits < 8 else dtype)
+            return whole.astype(dtype.numpy)
         case _ if dtype.name == "float64" or x.dtype == dtype.numpy:
             return x.astype(dtype.numpy)
         case _:
             return round_to(_as_float64(x), dtype)
+
+
+def to_minifloat(x: Array, dtype: DType, saturate: int, round_mode: str) -> Array:
+    """Numbers of float64 in a type of 8 bits or less, rounded to nearest, ties to even.
+
+    In float8e8m0, which has powers of two alone, as `round_mode` says. Out of range they come out
+    as the nearest end where they `saturate`; nothing is said of types that are not of 8 bits.
+    """
+    low, high = dtypes.limits(dtype)
+    outside = (x < low) | (x > high)
+    if saturate:
+        x = np.clip(x, low, high)
+    if dtype.name == "float8e8m0":
+        part, exponent = np.frexp(x)
+        up = {"up": part > 0.5, "down": part >= 1, "nearest": part >= 0.75}  # Of 0.5 to 1.
+        if round_mode not in up:
+            raise InvalidNode(f"round_mode {round_mode!r}; allowed: {', '.join(up)}")
+        x = np.where(np.isnan(x), x, np.ldexp(1.0, exponent - 1 + up[round_mode]))
+        x = x if saturate else np.where(outside, np.nan, x)
+    return round_to(x, dtype)
 
 
 def _as_float64(x: Array) -> Array:
@@ -69,10 +93,13 @@ def _cut_off(x: Array, dtype: DType) -> Array:
     return np.where(inside, whole.astype(dtype.numpy), ends)
 
 
-def cast_any(x: Any, dtype: DType) -> Any:
+def cast_any(x: Any, dtype: DType, saturate: int = 1, round_mode: str = "up") -> Any:
     """`x`, of any kind of numbers, in another type."""
     plain = bare(x)
     if isinstance(plain, np.ndarray):
+        if dtype.kind == "minifloat" and dtypes.of(plain) != dtype:
+            check_castable(dtypes.of(plain))
+            return to_minifloat(_as_float64(plain), dtype, saturate, round_mode)
         return xp.astype(cast_to(plain, dtype), dtype.numpy)
     check_castable(dtype)
     return xp.astype(x, dtype.numpy)

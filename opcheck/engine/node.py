@@ -41,10 +41,15 @@ class Node:
         """The inputs that are not left out."""
         return tuple(array for array in self.inputs if array is not None)
 
+    @property
+    def tensors(self) -> tuple[Array, ...]:
+        """The inputs that are not left out, and the tensors among the attributes."""
+        return (*self.given, *(v for v in self.attrs.values() if isinstance(v, np.ndarray)))
+
     @cached_property
     def dtype(self) -> str:
-        """The dtype of the leading input, by its name; "" where there is none."""
-        known = None if self.lead is None else dtypes.of(self.lead)
+        """The dtype that it is about, by its name; "" where there is none: see `dtype_of`."""
+        known = dtype_of(self.op, self.attrs, None if self.lead is None else dtypes.of(self.lead))
         return known.name if known else ""
 
     @property
@@ -126,8 +131,12 @@ class Node:
         return {}  # Many mutants read the same other attributes.
 
     def with_inputs(self, change: Callable[[Array], Array]) -> Node:
-        """Return the node with each input changed that is not left out."""
-        return self._fed(tuple(None if one is None else change(one) for one in self.inputs))
+        """Return the node with each tensor changed, of inputs and of attributes."""
+        node = self._fed(tuple(None if one is None else change(one) for one in self.inputs))
+        held = {
+            n: np.asarray(change(v)) for n, v in self.attrs.items() if isinstance(v, np.ndarray)
+        }
+        return replace(node, attrs={**self.attrs, **held}) if held else node
 
     def with_input(self, place: int, array: Array | None) -> Node:
         """Return the node with another input."""
@@ -194,14 +203,21 @@ def leading(op: OpVersion, inputs: Sequence[T]) -> T | None:
     return inputs[place] if place < len(inputs) else None
 
 
+def dtype_of(op: OpVersion, attrs: Attrs, lead: DType | None) -> DType | None:
+    """The dtype that kernels differ by: of the `lead` input, or of an output by an attribute."""
+    schema = opset.versions(op.domain, op.name).get(op.since)
+    if schema is None or not schema.by_value:
+        return lead
+    return opset.output_dtype(schema, schema.outputs[0], {}, attrs)
+
+
 def dtypes_of(op: OpVersion) -> tuple[str, ...]:
-    """The dtypes of its leading input that a version allows, and that the engine computes."""
+    """The dtypes of a version's cases that the engine computes."""
     operator = operator_of(op)
     if operator is None:
         return ()
-    schema = opset.versions(op.domain, op.name)[op.since]
-    lead = (*schema.inputs[schema.lead :], *schema.outputs)[0]
-    allowed = (dtype.name for dtype in dtypes.DTYPES.values() if dtype.text in lead.types)
+    types = opset.versions(op.domain, op.name)[op.since].typed.types
+    allowed = (dtype.name for dtype in dtypes.DTYPES.values() if dtype.text in types)
     return tuple(name for name in allowed if name not in operator.lacks)
 
 

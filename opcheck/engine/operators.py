@@ -101,6 +101,7 @@ class Operator:
         any_order: The axis along which the outputs may come in any order, from the attributes; the
             last output says by whole numbers which is which. None where the order is decided.
         of_shapes: It reads no elements of its inputs, only their shapes.
+        of_scalars: Dtypes of inputs that are scalars, which are the same in each run.
         equivalents: Arguments that general mutants are none here, by the mutants' names; `argued`
             is where the last was made.
         formulas: The formula of each version implemented, by the opset since which it is in force.
@@ -119,6 +120,7 @@ class Operator:
     lacks: tuple[str, ...] = ()
     constant: tuple[str, ...] = ()
     of_shapes: bool = False
+    of_scalars: tuple[str, ...] = ()
     formulas: dict[int, Formula] = field(default_factory=dict)
     sound: list[Sound] = field(default_factory=list)
     mutants: list[OwnMutant] = field(default_factory=list)

@@ -73,7 +73,7 @@ def question(case: Case) -> Question:
 
 def _is_legal(task: Task, inputs: Sequence[Array], second: Sequence[Array]) -> bool:
     """Return True unless negated parameters, such as a depth or a ratio, make the node illegal."""
-    pairs = zip(inputs[1:], second[1:], strict=True)
+    pairs = zip(inputs, second, strict=True)
     unchanged = all(one.size != 1 or identical(one, other) for one, other in pairs)
     return unchanged or _is_computed(task, second)
 

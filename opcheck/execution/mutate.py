@@ -10,7 +10,7 @@ from typing import TypeAlias, TypeVar
 
 from opcheck import opset
 from opcheck.clauses import Survey
-from opcheck.engine import dtypes_of, leading, operator_of
+from opcheck.engine import dtype_of, dtypes_of, leading, operator_of
 from opcheck.engine.mutants import Mutant, guards_of, mutants_of
 from opcheck.engine.mutants.mutant import STATEFUL, StatefulMutant
 from opcheck.errors import UsageError
@@ -65,7 +65,8 @@ def mutants_in(op: OpVersion, dtype: str | None = None) -> tuple[AnyMutant, ...]
     nodes = [node for one in allowed for node in nodes_of(Cell(op, one), _DRAWN)]
     concerned = (one for one in (*mutants_of(op), *guards_of(op)) if any(map(one.concerns, nodes)))
     operator = operator_of(op)
-    states = (one for one in STATEFUL if not (operator and operator.of_shapes and one.of_values))
+    still = operator is not None and (operator.of_shapes or dtype in operator.of_scalars)
+    states = (one for one in STATEFUL if not (still and one.of_values))
     return (*concerned, *states) if operator else ()
 
 
@@ -86,7 +87,8 @@ def cells(cases: Iterable[Case]) -> dict[Cell, tuple[Case, ...]]:
 def _dtypes(case: Case, allowed: Sequence[str]) -> tuple[str, ...]:
     """The dtype that a case is about, if it is allowed."""
     lead = leading(case.op, case.inputs)
-    return (lead.dtype.name,) if lead and lead.dtype.name in allowed else ()
+    dtype = dtype_of(case.op, case.attrs, lead.dtype if lead else None)
+    return (dtype.name,) if dtype and dtype.name in allowed else ()
 
 
 def mutations(

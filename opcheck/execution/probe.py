@@ -36,7 +36,7 @@ def _cells(cases: Iterable[Case]) -> Iterator[Cell]:
     for domain, name in sorted({(case.op.domain, case.op.name) for case in cases}):
         for schema in opset.versions(domain, name).values():
             for dtype in DTYPES.values():
-                if dtype.text in schema.inputs[schema.lead].types:
+                if dtype.text in schema.typed.types:
                     yield Cell(schema.op, dtype.name)
 
 

@@ -73,6 +73,8 @@ def _attribute(op: OpVersion, name: str, value: AttrValue | Typed) -> AttributeP
         return helper.make_attribute(name, numpy_helper.from_array(array, name))
     if isinstance(value, Typed):
         return helper.make_attribute(name, value.value, attr_type=ATTRIBUTE_PROTOS[value.type])
+    if isinstance(value, np.ndarray):
+        return helper.make_attribute(name, numpy_helper.from_array(value, name))
     declared = opset.attribute(op, name)
     # The declared type and not the value's: an empty list has none of its own.
     kind = ATTRIBUTE_PROTOS.get(declared.type) if declared else None

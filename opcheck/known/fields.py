@@ -4,10 +4,12 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Annotated, Any, Literal, Self
 
+import numpy as np
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.version import InvalidVersion, Version
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
+from opcheck import dtypes
 from opcheck.errors import meant
 from opcheck.model import FAILURES, WRONG, Case, Typed, Verdict
 from opcheck.reading.validation import Fields
@@ -95,6 +97,8 @@ def _plain(value: Any) -> Any:
     """An attribute's value as a ledger spells it."""
     if isinstance(value, Typed):
         return {value.type: _plain(value.value)}
+    if isinstance(value, np.ndarray):
+        return {"value": value.tolist(), "dtype": str(dtypes.of(value))}
     return list(value) if isinstance(value, tuple) else value
 
 

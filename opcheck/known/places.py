@@ -5,6 +5,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
 from typing import Any, TypeAlias
 
+import numpy as np
+
 from opcheck.known.fields import VALUES
 from opcheck.model import Case
 
@@ -87,7 +89,10 @@ def _said(there: Sequence[Case], ids: Collection[str]) -> list[_Said]:
 
 def _attributes(cases: Iterable[Case]) -> list[str]:
     cases = list(cases)
-    names = dict.fromkeys(f"{_ATTRIBUTE}{name}" for case in cases for name in case.attrs)
+    pairs = [pair for case in cases for pair in case.attrs.items()]
+    # Of a tensor nothing short can be said.
+    tensors = {name for name, value in pairs if isinstance(value, np.ndarray)}
+    names = dict.fromkeys(f"{_ATTRIBUTE}{name}" for name, _ in pairs if name not in tensors)
     return [name for name in names if len(_values(cases, name)) > 1][:_MOST]
 
 

@@ -8,8 +8,10 @@ from collections.abc import Mapping
 from functools import cache
 from operator import or_
 
-from opcheck.dtypes import BY_TEXT, DType, named
-from opcheck.model import Attrs, AttrValue, OpVersion
+import numpy as np
+
+from opcheck.dtypes import BY_TEXT, DTYPES, DType, named, of
+from opcheck.model import Attrs, AttrValue, OpVersion, Typed
 from opcheck.opset import directml
 from opcheck.opset.schema import Attribute, AttributeReference, Body, BodyNode, Parameter, Schema
 
@@ -28,6 +30,8 @@ _MOVE_WITH = {
 }
 #: Attributes that name the dtype of an output.
 NAMING = ("to", "dtype", "output_dtype", "output_datatype")
+#: The dtypes of attributes that are no tensors.
+_HOLDS = {"int": "int64", "float": "float32", "string": "string"}
 #: Operators that take strings, and compute with other inputs, or run another graph.
 _COMPUTE = {"CastLike", "Col2Im", "Loop", "Scan", "SequenceMap"}
 
@@ -89,9 +93,26 @@ def output_dtype(
         return bound[output.constraint]
     if len(output.types) == 1:
         return BY_TEXT.get(next(iter(output.types)))
+    if schema.by_value:
+        return _dtype_of_value(schema, attrs)
     attribute = naming(schema)
-    found = named(attrs.get(attribute.name, attribute.default)) if attribute else None
+    stated = attrs.get(attribute.name, attribute.default) if attribute else None
+    if attribute and stated is None and not attribute.required and schema.inputs:
+        return bound.get(schema.inputs[0].constraint)  # as EyeLike and RandomNormalLike say
+    found = named(stated)
     return found if found and found.text in output.types else None
+
+
+def _dtype_of_value(schema: Schema, attrs: Attrs) -> DType | None:
+    """The dtype of what an attribute holds; a tensor is of float32 where none is stated."""
+    # Formulas are given None for what is not stated.
+    stated = [name for name in schema.attributes if attrs.get(name) is not None]
+    if not stated:
+        return DTYPES["float32"]
+    value, kind = attrs[stated[0]], schema.attributes[stated[0]].type.removesuffix("s")
+    if len(stated) > 1 or isinstance(value, Typed):
+        return None
+    return of(value) if isinstance(value, np.ndarray) else DTYPES.get(_HOLDS.get(kind, ""))
 
 
 def operators(domain: str) -> tuple[str, ...]:

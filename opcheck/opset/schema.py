@@ -72,6 +72,16 @@ class Schema:
         """The place of the first input that may be of several types, which kernels differ by."""
         return next((n for n, p in enumerate(self.inputs) if len(p.types) > 1), 0)
 
+    @property
+    def by_value(self) -> bool:
+        """True if the output is of the type of an attribute `value`, which is a tensor."""
+        return "value" in self.attributes and self.attributes["value"].type == "tensor"
+
+    @property
+    def typed(self) -> Parameter:
+        """The parameter whose type is that of a case: the leading input, or else an output."""
+        return (*self.inputs[self.lead :][: not self.by_value], *self.outputs)[0]
+
 
 @dataclass(frozen=True)
 class AttributeReference:

@@ -43,7 +43,7 @@ def written(case: model.Case, name: str, places: Sequence[tuple[int, str]]) -> l
         f"- name: {name}",
         *_matrix(places),
         *_attributes(attrs),
-        *_tensors("inputs", case.inputs, widest, typed),
+        *(_tensors("inputs", case.inputs, widest, typed) if case.inputs else ()),
         *_expectation(case, widest),
     ]
 
@@ -74,7 +74,7 @@ def _value(value: model.AttrValue | model.Typed | None, dtype: DType | None = No
         case tuple():
             return f"[{', '.join(_value(item, dtype) for item in value)}]"
         case np.ndarray():
-            return _value(tuple(value.reshape(-1).tolist()), dtype)
+            return f"{{value: {_rows(value, dtypes.of(value), None)}, dtype: {dtypes.of(value)}}}"
         case model.Typed():
             return f"{{{value.type}: {_value(value.value, dtype)}}}"
         case _:
@@ -101,7 +101,7 @@ def _expectation(case: model.Case, dtype: DType) -> list[str]:
 def _change(case: model.Case, legal: model.Case, dtype: DType) -> str:
     """The one attribute or input in which a legal twin differs from its case."""
     for name in {**case.attrs, **legal.attrs}:
-        if case.attrs.get(name) != legal.attrs.get(name):
+        if _value(case.attrs.get(name)) != _value(legal.attrs.get(name)):
             return f"attrs.{name}: {_value(legal.attrs.get(name))}"
     for mine, other in zip(case.inputs, legal.inputs, strict=True):
         if mine.shape != other.shape:

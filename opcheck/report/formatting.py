@@ -10,7 +10,7 @@ import numpy as np
 
 from opcheck import model
 from opcheck.clauses import quotation, rulings
-from opcheck.dtypes import PARTS, DType, round_to
+from opcheck.dtypes import PARTS, DType, of, round_to
 from opcheck.suite import case_digest, suite_digest
 
 #: The most elements of a literal shown in a line, and the most put after a fill.
@@ -54,8 +54,16 @@ def bits(value: model.Element, dtype: DType) -> str:
 
 def attributes(attrs: model.Attrs) -> str:
     """`axis=1 pads=[0, 1]`, or "no attributes"."""
-    said = (f"{name}={[*v] if isinstance(v, tuple) else v}" for name, v in attrs.items())
+    said = (f"{name}={_attribute(value)}" for name, value in attrs.items())
     return " ".join(said) or "no attributes"
+
+
+def _attribute(value: model.AttrValue | model.Typed) -> str:
+    if isinstance(value, np.ndarray):
+        dtype = of(value)
+        assert dtype
+        return tensor(model.TensorSpec("", dtype, value.shape, model.Given(value))).strip()
+    return str([*value] if isinstance(value, tuple) else value)
 
 
 def tensor(spec: model.TensorSpec) -> str:

@@ -141,7 +141,7 @@ class Expansion:
         if number is None or not isinstance(number.value, int):
             return True  # which is reported of the case
         schema = opset.describe(self.file.domain, self.file.op, number.value)
-        return schema is None or DTYPES[dtype.value].text in schema.inputs[schema.lead].types
+        return schema is None or DTYPES[dtype.value].text in schema.typed.types
 
     def _placed(self, node: FileNode, point: Mapping[FieldPath, FileNode]) -> FileNode | None:
         for path, value in point.items():

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +21,7 @@ from opcheck.reading import Mark, quoted
 from opcheck.reading.validation import Location, shown
 from opcheck.suite import fields as f
 from opcheck.suite.fields import PATHS_ARE, parse_path, put
-from opcheck.suite.tensors import InvalidTensor, inside
+from opcheck.suite.tensors import InvalidTensor, inside, materialize
 
 if TYPE_CHECKING:
     from opcheck.suite.resolve import Resolver
@@ -285,7 +285,7 @@ def resolve_inputs(resolver: Resolver, schema: Schema) -> tuple[model.TensorSpec
         types = schema.inputs[found[0]].types
         allowed = [dtype for dtype in DTYPES.values() if dtype.text in types]
         # Another input than the leading one may have one dtype alone, such as K of TopK.
-        only = len(allowed) == 1 and found[0] != schema.lead
+        only = len(allowed) == 1 and schema.inputs[found[0]] is not schema.typed
         dtype = allowed[0] if only else resolver.dtype
         if spec := resolver.tensor(name, ("inputs", name), tensor, dtype):
             specs[name] = spec
@@ -332,8 +332,8 @@ def resolve_attributes(resolver: Resolver, schema: Schema) -> model.Attrs:
         attribute = schema.attributes.get(name)
         if attribute is None and (resolver.may_be_illegal or value is None):
             attribute = opset.attribute(schema.op, name)
-        typed = resolver.may_be_illegal and isinstance(value, dict)
-        if typed:
+        is_tensor = isinstance(value, f.AttributeTensorFields)
+        if isinstance(value, dict) and resolver.may_be_illegal:
             attribute = attribute or Attribute(name, "other", False, None)
         if value is None and not resolver.needs_answer:
             continue  # A legal twin omits an illegal attribute.
@@ -343,8 +343,12 @@ def resolve_attributes(resolver: Resolver, schema: Schema) -> model.Attrs:
             message = f"{quoted(name)} is no attribute of {schema.op} ({has})"
             hint = did_you_mean(name, schema.attributes)
             resolver.problem(resolver.at("attrs", name), message, hint)
+        elif is_tensor or (attribute.type == "tensor" and not isinstance(value, dict | None)):
+            if (array := _attribute_tensor(resolver, attribute, value)) is not None:
+                found[name] = array
         elif value is not None:
             try:
+                typed = isinstance(value, dict) and resolver.may_be_illegal
                 found[name] = (typed_value if typed else attribute_value)(attribute, value)
             except ValueError as error:
                 resolver.problem(resolver.node.at(("attrs", name)), f"attribute {name} {error}")
@@ -361,11 +365,32 @@ def resolve_attributes(resolver: Resolver, schema: Schema) -> model.Attrs:
     return found
 
 
+def _attribute_tensor(resolver: Resolver, attribute: Attribute, value: Any) -> model.Array | None:
+    """The tensor stated for an attribute; None with its problem reported."""
+    path: tuple[str, ...] = ("attrs", attribute.name)
+    dtype = resolver.dtype
+    if isinstance(value, f.AttributeTensorFields):
+        dtype = dtypes.DTYPES[value.dtype] if value.dtype else dtype
+        path = (*path, "value")
+    if attribute.type != "tensor":
+        resolver.problem(resolver.node.at(path[:2]), f"attribute {attribute.name} is no tensor")
+    elif spec := resolver.tensor(attribute.name, path, None, dtype):
+        try:
+            array = materialize(spec)
+            array.flags.writeable = False
+            return array
+        except ValueError as error:
+            resolver.problem(resolver.node.at(path), str(error))
+    return None
+
+
 def attribute_value(attribute: Attribute, value: Any) -> model.AttrValue:
     """`value` in the attribute's declared type; raises ValueError for any other."""
     kind = attribute.type.removesuffix("s")
+    if kind == "tensor":
+        raise ValueError(f"must be a literal, or {{value: …, dtype: …}}; got {shown(value)}")
     if kind not in _SCALARS:
-        raise ValueError("holds a tensor, graph or type, which case files cannot write")
+        raise ValueError("holds a graph, type or sparse tensor, which case files cannot write")
     if kind == attribute.type:
         scalar: model.AttrValue = _scalar(kind, value)
         return scalar
@@ -374,7 +399,7 @@ def attribute_value(attribute: Attribute, value: Any) -> model.AttrValue:
     return tuple(_scalar(kind, item) for item in value)
 
 
-def typed_value(attribute: Attribute, value: Mapping[str, Any]) -> model.AttrValue | model.Typed:
+def typed_value(attribute: Attribute, value: Any) -> model.AttrValue | model.Typed:
     """The value of `{type: value}`; raises ValueError for anything else."""
     if len(value) != 1 or not value.keys() <= {*model.ATTRIBUTE_TYPES}:
         kinds = ", ".join(model.ATTRIBUTE_TYPES)

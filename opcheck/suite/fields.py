@@ -35,20 +35,17 @@ _LITERAL = {
     "type": ["number", "string", "boolean", "array"],
 }
 _ATTRIBUTE = {
-    "description": "An attribute by its ONNX name; null leaves it out; {type: value} if illegal.",
     "anyOf": [
-        {"type": ["number", "string", "null"]},
+        {"type": ["number", "string", "boolean", "null"]},
         {
             "type": "object",
             "minProperties": 1,
             "maxProperties": 1,
             "propertyNames": {"enum": list(ATTRIBUTE_TYPES)},
         },
-        {"type": "array", "items": {"type": ["number", "string"]}},
+        {"type": "array", "items": {"type": _LITERAL["type"]}},
     ],
 }
-AttributeField: TypeAlias = Annotated[Any, WithJsonSchema(_ATTRIBUTE)]
-
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
@@ -112,6 +109,13 @@ class PutField(Fields):
     value: ValueField = Field(description="Rounded once to the dtype.")
 
 
+class AttributeTensorFields(Fields):
+    """A tensor as an attribute; a literal alone is its `value`."""
+
+    value: LiteralField
+    dtype: DTypeName | None = _optional("Overrides the case's dtype.")
+
+
 class TensorFields(Fields):
     """A tensor: a literal `value`, a `shape` with one fill, or a `file`."""
 
@@ -146,6 +150,23 @@ CONTENTS = ("value", "file", *FILLS)
 TensorField: TypeAlias = Annotated[
     Annotated[LiteralField, Tag("<literal>")] | Annotated[TensorFields, Tag("<tensor>")],
     Discriminator(lambda it: "<tensor>" if isinstance(it, dict | TensorFields) else "<literal>"),
+]
+
+
+def _is_tensor_like(value: object) -> bool:
+    """Return True for a mapping with a key of a tensor, perhaps misspelt, and none of a type."""
+    if isinstance(value, AttributeTensorFields):
+        return True
+    keys = {*map(str, value)} if isinstance(value, dict) else set()
+    known, own = validation.aliases(TensorFields), validation.aliases(AttributeTensorFields)
+    near = any(key in known or did_you_mean(key, own) for key in keys)
+    return near and not keys & {*ATTRIBUTE_TYPES}
+
+
+AttributeField: TypeAlias = Annotated[
+    Annotated[Any, WithJsonSchema(_ATTRIBUTE), Tag("<plain>")]
+    | Annotated[AttributeTensorFields, Tag("<attribute_tensor>")],
+    Discriminator(lambda it: "<attribute_tensor>" if _is_tensor_like(it) else "<plain>"),
 ]
 
 
@@ -322,7 +343,9 @@ class CaseFields(Fields):
 
     opset: int | None = _optional("The opset the model imports.", ge=1)
     dtype: DTypeName | None = _optional("Of every input that states none.")
-    attrs: dict[str, AttributeField] | None = None
+    attrs: dict[str, AttributeField] | None = _optional(
+        "Attributes by their ONNX names; null leaves one out; {type: value} if illegal."
+    )
     inputs: dict[str, TensorField | None] | None = _optional(
         "By the schema's names; null leaves an optional input out."
     )
@@ -412,11 +435,12 @@ def json_schema() -> dict[str, Any]:
 
 FieldPath: TypeAlias = tuple[str, ...]
 
-PATHS_ARE = "a path is opset, dtype, attrs.NAME, inputs.NAME or inputs.NAME.KEY"
+PATHS_ARE = "a path is opset, dtype, attrs.NAME[.KEY] or inputs.NAME[.KEY]"
 #: The keys that may stand below a step of pydantic's location.
 _KEYS: dict[str, list[str]] = {
     "put": validation.aliases(PutField),
     "<tensor>": validation.aliases(TensorFields),
+    "<attribute_tensor>": validation.aliases(AttributeTensorFields),
     "tolerance": [*validation.aliases(ToleranceFields), *DTYPES],
     "<rejected>": validation.aliases(RejectedField),
     "<agree>": validation.aliases(AgreeField),
@@ -444,7 +468,7 @@ _HINTS = {
 def parse_path(text: str) -> FieldPath | None:
     """The path that `text` spells, or None if it spells none."""
     path = tuple(text.split("."))
-    lengths = {"opset": (1,), "dtype": (1,), "attrs": (2,), "inputs": (2, 3)}.get(path[0], ())
+    lengths = {"opset": (1,), "dtype": (1,), "attrs": (2, 3), "inputs": (2, 3)}.get(path[0], ())
     return path if len(path) in lengths and all(path) else None
 
 

@@ -4,9 +4,12 @@ import json
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias
 
+import numpy as np
+from onnx import TensorProto
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 from pydantic.dataclasses import dataclass
 
+from opcheck.graph.tensors import array_of, tensor_bytes
 from opcheck.model import ATTRIBUTE_TYPES, Typed
 
 #: How values came about: those of `engine.rounding`, or as the case states them.
@@ -56,7 +59,13 @@ class OtherType(ManifestFields):
     value: Plain
 
 
-Attributes = dict[str, Plain | OtherType]
+class TensorValue(ManifestFields):
+    """A tensor: the bytes of its .pb file in hexadecimal."""
+
+    tensor: Annotated[str, StringConstraints(pattern="^([0-9a-f]{2})*$")]
+
+
+Attributes = dict[str, Plain | OtherType | TensorValue]
 
 
 class ManifestNode(ManifestFields):
@@ -220,6 +229,8 @@ def spelt(value: Any) -> Any:
     """An attribute's value as the manifest has it."""
     if isinstance(value, Typed):
         return OtherType(type=value.type, value=spelt(value.value))
+    if isinstance(value, np.ndarray):
+        return TensorValue(tensor=tensor_bytes(value, "").hex())
     if isinstance(value, tuple):
         return tuple(map(spelt, value))
     if isinstance(value, float) and (value != value or value in (float("inf"), float("-inf"))):
@@ -231,6 +242,8 @@ def value_of(stored: Any) -> Any:
     """The value that `spelt` wrote."""
     if isinstance(stored, OtherType):
         return Typed(stored.type, value_of(stored.value))
+    if isinstance(stored, TensorValue):
+        return array_of(TensorProto.FromString(bytes.fromhex(stored.tensor)))
     if isinstance(stored, tuple):
         return tuple(map(value_of, stored))
     return float(stored.number) if isinstance(stored, Special) else stored

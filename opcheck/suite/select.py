@@ -18,7 +18,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from opcheck import model
+from opcheck import dtypes, model
 from opcheck.dtypes import DTYPES
 from opcheck.errors import UsageError, did_you_mean
 from opcheck.model import Case, Level
@@ -268,6 +268,8 @@ def _plain(value: Any) -> Any:
     """A value that differs from all others: 1 from 1.0 and from "1", 0.0 from -0.0."""
     if isinstance(value, model.Typed):
         return {value.type: _plain(value.value)}
+    if isinstance(value, np.ndarray):
+        return ["tensor", str(dtypes.of(value)), value.shape, _array(value)]
     if isinstance(value, tuple):
         return [_plain(item) for item in value]
     if isinstance(value, complex):

@@ -148,13 +148,11 @@ def test_attributes_have_the_declared_type(op, at, name, value, kind):
 @pytest.mark.parametrize(
     ("value", "kind"),
     [
-        (Typed("float", 1.0), AttributeProto.FLOAT),
-        (Typed("string", "1"), AttributeProto.STRING),
-        (Typed("ints", ()), AttributeProto.INTS),
-        (Typed("floats", (1.0,)), AttributeProto.FLOATS),
+        (Typed("float", 1.0), AttributeProto.FLOAT), (Typed("string", "1"), AttributeProto.STRING),
+        (Typed("ints", ()), AttributeProto.INTS), (Typed("floats", (1.0,)), AttributeProto.FLOATS),
         (Typed("tensor", (1.5,)), AttributeProto.TENSOR),
     ],
-)
+)  # fmt: skip
 @pytest.mark.parametrize("name", ["axis", "unknown"])
 def test_an_attribute_of_another_type_keeps_it(name: str, value: Typed, kind: int) -> None:
     model = model_of(task_of("Hardmax", 13, {name: value}, MATRIX))
@@ -187,12 +185,10 @@ def test_an_output_states_its_rank_but_not_its_sizes() -> None:
     [
         ("GroupNormalization", 18, {"num_groups": 1}, (IMAGE, np.ones(1), np.ones(1)), 4),
         ("GroupNormalization", 21, {"num_groups": 1}, (IMAGE, np.ones(2), np.ones(2)), 4),
-        ("Cast", 1, {"to": "FLOAT16"}, (MATRIX,), 2),
-        ("Concat", 1, {}, (MATRIX, MATRIX), 2),
-        ("LpPool", 1, {}, (IMAGE,), 4),
-        ("Reshape", 1, {"shape": (1, 6, 1)}, (MATRIX,), None),
+        ("Cast", 1, {"to": "FLOAT16"}, (MATRIX,), 2), ("Concat", 1, {}, (MATRIX, MATRIX), 2),
+        ("LpPool", 1, {}, (IMAGE,), 4), ("Reshape", 1, {"shape": (1, 6, 1)}, (MATRIX,), None),
     ],
-)
+)  # fmt: skip
 def test_an_output_that_onnx_infers_nothing_about_keeps_the_rank(op, at, attrs, arrays, rank):
     model = model_of(task_of(op, at, attrs, *(array.astype(np.float32) for array in arrays)))
     shape = model.graph.output[0].type.tensor_type

@@ -136,10 +136,9 @@ def test_a_default_that_changed_between_versions_is_left_out_in_so_many_words():
         ([0.1, 65504, 2.0**-24], "float16", "[0.1, 65504, 6e-08]"),
         ([math.inf, -math.inf, math.nan], "float32", "[.inf, -.inf, .nan]"),
         ([1 / 3], "float64", "[0.3333333333333333]"),
-        ([[1, 2], [3, 4]], "float32", "[[1, 2], [3, 4]]"),
-        (5, "float32", "5"),
+        ([[1, 2], [3, 4]], "float32", "[[1, 2], [3, 4]]"), (5, "float32", "5"),
     ],
-)
+)  # fmt: skip
 def test_numbers_take_as_few_digits_as_their_type_needs(values, dtype, said):
     spec = tensor(np.array(values, DTYPES[dtype].numpy).astype(np.float64), dtype)
     assert f"  inputs: {{input: {said}}}" in lines(inputs=(spec,), places=[(13, dtype)])
@@ -207,11 +206,11 @@ def test_what_is_long_takes_several_lines(tmp_path):
         ({"kernel_shape": (1, 2), "p": 1.5}, "{kernel_shape: [1, 2], p: 1.5}"),
         ({"auto_pad": "SAME_UPPER"}, '{auto_pad: "SAME_UPPER"}'),
         ({"auto_pad": "same, upper"}, '{auto_pad: "same, upper"}'),
-        ({"auto_pad": ""}, '{auto_pad: ""}'),
-        ({"kernel_shape": ()}, "{kernel_shape: []}"),
+        ({"auto_pad": ""}, '{auto_pad: ""}'), ({"kernel_shape": ()}, "{kernel_shape: []}"),
         ({"axis": Typed("floats", (1.5,))}, "{axis: {floats: [1.5]}}"),
+        ({"x": np.array([5, 6], np.int8)}, "{x: {value: [5, 6], dtype: int8}}"),
     ],
-)
+)  # fmt: skip
 def test_attributes_are_written_as_they_are_read(attrs, said):
     op = OpVersion("", "Hardmax" if "axis" in attrs else "LpPool", 1)
     assert f"  attrs: {said}" in lines(op=op, opset=1, attrs=attrs)
@@ -236,13 +235,11 @@ REFUSED = Rejected("axis out of range", CASE)
 @pytest.mark.parametrize(
     ("expect", "said"),
     [
-        (Values(()), "literal"),
-        (Computed(), "computed"),
-        (Golden(Path("data/test_set_0")), "golden test_set_0"),
-        (REFUSED, "rejected"),
+        (Values(()), "literal"), (Computed(), "computed"),
+        (Golden(Path("data/test_set_0")), "golden test_set_0"), (REFUSED, "rejected"),
         (AnyOf((Alternative("no", REFUSED), Alternative("first", Values(())))), "any of no, first"),
     ],
-)
+)  # fmt: skip
 def test_an_expectation_in_a_word_or_two(expect, said):
     assert listing.expectation(expect) == said
 
@@ -278,12 +275,10 @@ def test_a_record_is_json():
 @pytest.mark.parametrize(
     ("verdict", "flag"),
     [
-        (Verdict.FAIL, None),
-        (Verdict.CRASH, None),
-        (Verdict.WARN, "--strict"),
+        (Verdict.FAIL, None), (Verdict.CRASH, None), (Verdict.WARN, "--strict"),
         (Verdict.UNSUPPORTED, "--require-supported"),
     ],
-)
+)  # fmt: skip
 def test_what_is_red_by_an_option_alone_is_repeated_with_it(verdict, flag):
     command = formatting.repeat(result(verdict))
     assert [word for word in command.split() if word in ("--strict", "--require-supported")] == (

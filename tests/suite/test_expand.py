@@ -454,7 +454,7 @@ cases:
         (
             "{name: a, dtype: float32, matrix: {»axis: [0]}}",
             "'axis' is no path a matrix can vary "
-            "(a path is opset, dtype, attrs.NAME, inputs.NAME or inputs.NAME.KEY)",
+            "(a path is opset, dtype, attrs.NAME[.KEY] or inputs.NAME[.KEY])",
         ),
         (
             "{name: a, dtype: float32, matrix: {»dtype: [float16]}}",

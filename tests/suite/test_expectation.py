@@ -133,7 +133,7 @@ def test_a_row_replaces_answers_by_an_expectation_of_its_own(cases: Cases) -> No
 # mistakes
 WORDS = "or agree, any_of, computed, golden, oracle, rejected"
 NO_OUTPUT = f"is no output of Hardmax-13 (has: output; {WORDS}) (did you mean"
-PATHS = "(a path is opset, dtype, attrs.NAME, inputs.NAME or inputs.NAME.KEY)"
+PATHS = "(a path is opset, dtype, attrs.NAME[.KEY] or inputs.NAME[.KEY])"
 SHAPE = "must be a mapping, got a list (by the name of the output: {output: [1, 0]})"
 
 

@@ -130,7 +130,8 @@ def test_every_value_still_knows_where_it_was_written() -> None:
 
 # paths
 @pytest.mark.parametrize(
-    "text", ["opset", "dtype", "attrs.axis", "inputs.X", "inputs.X.shape", "inputs.X.value"]
+    "text",
+    ["opset", "dtype", "attrs.axis", "attrs.a.b", "inputs.X", "inputs.X.shape", "inputs.X.value"],
 )
 def test_these_are_paths(text: str) -> None:
     assert parse_path(text) == tuple(text.split("."))
@@ -139,7 +140,7 @@ def test_these_are_paths(text: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        *("", ".", "axis", "level", "expect", "attrs", "attrs.", "attrs.a.b", "inputs"),
+        *("", ".", "axis", "level", "expect", "attrs", "attrs.", "attrs.a.b.c", "inputs"),
         *("inputs.X.a.b", "opset.x", ".opset", "opset ", "inputs..shape"),
     ],
 )

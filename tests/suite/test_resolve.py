@@ -3,14 +3,19 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
 import pytest
 
-from opcheck.dtypes import DTYPES
+from opcheck.dtypes import DTYPES, identical
+from opcheck.known.fields import Place
+from opcheck.known.places import places
 from opcheck.model import Case, OpVersion, Rejected, Tolerance, Typed, Values
 from opcheck.opset import Attribute
-from opcheck.suite import materialize
+from opcheck.report import formatting
+from opcheck.suite import case_digest, materialize
 from opcheck.suite.expectation import attribute_value, typed_value
 from opcheck.suite.fields import CaseFields
+from opcheck.suite.golden_manifest import spelt, value_of
 from opcheck.suite.resolve import tolerance_of
 
 Cases = Callable[[str], tuple[Case, ...]]
@@ -347,9 +352,20 @@ def test_a_default_that_all_opsets_of_a_case_share_need_not_be_stated(cases, ops
          "»tolerance: {ulp: 1024}, inputs: {input: [1]}, "
          "expect: {output: {value: [1], dtype: float16}}}]}",
          "tolerance: ulp 1024 is too many: 1024 steps double a float16"),
-        ("{op: Constant, cases: [{name: a, opset: 13, tolerance: {ulp: 0}, "
-         "attrs: {value: »3}, expect: {output: {value: 3, dtype: float32}}}]}",
-         "attribute value holds a tensor, graph or type, which case files cannot write"),
+        ("{op: Constant, cases: [{name: a, opset: 13, attrs: {value: »3}}]}",
+         "value: its dtype is not stated (state dtype for the case)"),
+        ("{op: Constant, cases: [{name: a, opset: 13, dtype: int8, attrs: {value: [1, »300]}}]}",
+         "300 is outside int8, which holds whole numbers from -128 to 127"),
+        ("{op: Constant, cases: [{name: a, opset: 13, attrs: {value: {»valu: 3, dtype: int8}}}]}",
+         "unknown key 'valu' (did you mean 'value'?)"),
+        ("{op: Constant, cases: [{name: a, opset: 13, attrs: {value: {value: 3, »shape: [1]}}}]}",
+         "unknown key 'shape' (known: value, dtype)"),
+        ("{op: Constant, cases: [{name: a, opset: 13, attrs: {value: »{dtype: int8}}}]}",
+         "attrs.value: 'value' is missing"),
+        ("{op: Constant, cases: [{name: a, opset: 13, attrs: {value: »{foo: 3}}}]}",
+         "attribute value must be a literal, or {value: …, dtype: …}; got a mapping"),
+        ("{op: Constant, cases: [{name: a, opset: 13, attrs: {value_int: »{value: 3}}}]}",
+         "attribute value_int is no tensor"),
         ("{op: DML_ACTIVATION_HARDMAX1, domain: com.microsoft.dml, cases: [{name: a, opset: 1, "
          "dtype: float32, attrs: {Axes: [0]}, "
          "»inputs: {InputTensor: {value: [1], initializer: true}}}]}",
@@ -361,6 +377,28 @@ def test_a_default_that_all_opsets_of_a_case_share_need_not_be_stated(cases, ops
 )  # fmt: skip
 def test_what_an_operator_does_not_have_is_refused_at_its_place(mistake, text, message):
     mistake(text, message)
+
+
+def test_a_tensor_is_an_attribute_of_its_own_type(cases: Cases) -> None:
+    values = "[[5], [6], {value: 5, dtype: bfloat16}, {value: [nan], dtype: string}]"
+    shared = f"op: ConstantOfShape, opset: 25, dtype: int8, matrix: {{attrs.value: {values}}}"
+    case = "name: a, inputs: {input: [2]}, tolerance: {ulp: 0}"
+    first = cases(f"{{{shared}, cases: [{{{case}}}]}}")
+    assert [formatting.attributes(case.attrs) for case in first] == [
+        *("value=int8[1] [5]", "value=int8[1] [6]", "value=bfloat16[] 5", "value=string[1] ['nan']")
+    ]
+    assert [str(case.outputs[0].dtype) for case in first] == ["int8", "int8", "bfloat16", "string"]
+    assert {case.inputs[0].dtype.name for case in first} == {"int64"}
+    assert first[2].id == "ConstantOfShape/a@attrs.value=value-5+dtype-bfloat16"
+    assert len({case_digest(case) for case in first}) == 4
+    assert places(first[:1], first) == [{"case": "ConstantOfShape/a@attrs.value=5"}]
+    known = Place.model_validate(
+        {"op": "ConstantOfShape", "attrs": {"value": {"value": [5], "dtype": "int8"}}}
+    )
+    assert [known.fits(case) for case in first] == [True, False, False, False]
+    for value in (case.attrs["value"] for case in first):
+        assert isinstance(value, np.ndarray)
+        assert identical(value_of(spelt(value)), value)
 
 
 def test_a_mistake_in_many_versions_is_told_once(problems: ProblemsOf) -> None:
@@ -477,19 +515,12 @@ def converted(kind: Any, value: Any) -> Any:
 @pytest.mark.parametrize(
     ("kind", "value", "want"),
     [
-        ("int", -1, -1),
-        ("int", 2**63 - 1, 2**63 - 1),
-        ("float", 2, 2.0),
-        ("float", 0.1, 0.1),
-        ("float", math.inf, math.inf),
-        ("string", "SAME_UPPER", "SAME_UPPER"),
-        ("string", "", ""),
-        ("ints", [1, -2], (1, -2)),
-        ("ints", [], ()),
-        ("floats", [1, 0.5], (1.0, 0.5)),
+        ("int", -1, -1), ("int", 2**63 - 1, 2**63 - 1), ("float", 2, 2.0), ("float", 0.1, 0.1),
+        ("float", math.inf, math.inf), ("string", "SAME_UPPER", "SAME_UPPER"), ("string", "", ""),
+        ("ints", [1, -2], (1, -2)), ("ints", [], ()), ("floats", [1, 0.5], (1.0, 0.5)),
         ("strings", ["a", "b"], ("a", "b")),
     ],
-)
+)  # fmt: skip
 def test_a_value_gets_the_declared_type(kind: str, value: Any, want: Any) -> None:
     got = converted(kind, value)
     assert got == want
@@ -511,16 +542,15 @@ def test_a_value_gets_the_declared_type(kind: str, value: Any, want: Any) -> Non
         ("float", "x", "must be a number, got 'x'"),
         ("float", False, "must be a number, got false"),
         ("float", 1e39, r"must fit in float32, got 1e\+39"),
-        ("float", 10**400, "must fit in float32, got 1000"),
-        ("string", 3, "must be a text, got 3"),
+        ("float", 10**400, "must fit in float32, got 1000"), ("string", 3, "must be a text, got 3"),
         ("ints", 3, "must be a list, each item a whole number; got 3"),
         ("ints", [1, 2.0], "must be a whole number, got 2.0"),
         ("ints", [[1]], "must be a whole number, got a list"),
         ("floats", {}, "must be a list, each item a number; got a mapping"),
         ("strings", "ab", "must be a list, each item a text; got 'ab'"),
-        ("other", 1, "holds a tensor, graph or type"),
+        ("other", 1, "holds a graph, type or sparse tensor"),
     ],
-)
+)  # fmt: skip
 def test_another_type_is_refused(kind: str, value: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message.replace("(401", r"\(401").replace("rs)", r"rs\)")):
         converted(kind, value)

@@ -57,15 +57,11 @@ def wrong(mistake: Mistake) -> Callable[..., None]:
 @pytest.mark.parametrize(
     ("text", "shape"),
     [
-        ("7", ()),
-        ("[]", (0,)),
-        ("[[], []]", (2, 0)),
-        ("[1, 2.5]", (2,)),
-        ("[[1, 2, 3], [4, 5, 6]]", (2, 3)),
-        ("[[[[[1]]]]]", (1, 1, 1, 1, 1)),
+        ("7", ()), ("[]", (0,)), ("[[], []]", (2, 0)), ("[1, 2.5]", (2,)),
+        ("[[1, 2, 3], [4, 5, 6]]", (2, 3)), ("[[[[[1]]]]]", (1, 1, 1, 1, 1)),
         ("{value: [[1], [2]]}", (2, 1)),
     ],
-)
+)  # fmt: skip
 def test_a_literal_has_the_shape_it_is_written_in(tensor, text, shape):
     spec = tensor(text)
     assert spec.shape == shape
@@ -136,19 +132,16 @@ def test_a_literal_that_is_no_tensor_is_refused_at_its_place(wrong, text, messag
 @pytest.mark.parametrize(
     ("text", "value", "dtype"),
     [
-        ("[1, »128]", "128", "int8"),
-        ("[1, »-1]", "-1", "uint8"),
-        ("[1, »70000]", "70000", "float16"),
-        (f"[1, »{LARGE}]", CUT, "float32"),
-        (f"[1, »{LARGE}]", CUT, "int8"),
-        ("{shape: [1], constant: »1e39}", "1e+39", "float32"),
+        ("[1, »128]", "128", "int8"), ("[1, »-1]", "-1", "uint8"),
+        ("[1, »70000]", "70000", "float16"), (f"[1, »{LARGE}]", CUT, "float32"),
+        (f"[1, »{LARGE}]", CUT, "int8"), ("{shape: [1], constant: »1e39}", "1e+39", "float32"),
         ("{shape: [1], choice: [1, »1e39]}", "1e+39", "float32"),
         ("{shape: [1], constant: ».inf}", ".inf", "int8"),
         ("{shape: [1], constant: ».nan}", ".nan", "int8"),
         ("{shape: [1], constant: »0.5}", "0.5", "int8"),
         ("{shape: [2], constant: 0, put: [{at: [0], value: »1e39}]}", "1e+39", "float32"),
     ],
-)
+)  # fmt: skip
 def test_a_number_that_its_dtype_does_not_hold_is_refused(wrong, text, value, dtype):
     wrong(text, f"{value} {OUTSIDE[dtype]}", dtype)
 
@@ -349,12 +342,10 @@ def test_a_file_of_another_dtype_must_be_meant(tensor, wrong, tmp_path):
 @pytest.mark.parametrize(
     ("array", "holds"),
     [
-        (np.zeros(2, "M8[s]"), "'datetime64[s]'"),
-        (np.array([b"a"]), "'|S1'"),
-        (np.zeros(2, [("a", "<f4")]), "\"[('a', '<f4')]\""),
-        (np.zeros(2, "V4"), "'|V4'"),
+        (np.zeros(2, "M8[s]"), "'datetime64[s]'"), (np.array([b"a"]), "'|S1'"),
+        (np.zeros(2, [("a", "<f4")]), "\"[('a', '<f4')]\""), (np.zeros(2, "V4"), "'|V4'"),
     ],
-)
+)  # fmt: skip
 def test_a_file_of_what_no_tensor_holds_is_refused(wrong, tmp_path, array, holds):
     np.save(tmp_path / "x.npy", array)
     wrong("{file: »x.npy}", f"'x.npy' holds {holds}, which no case can use")
@@ -448,21 +439,13 @@ def test_nothing_pickled_is_ever_loaded(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        (b"", "is no .npy file"),
-        (b"hello", "is no .npy file"),
-        (b"PK\x03\x04 broken", "is an archive"),
-        (archive(a=[1]), "is an archive"),
-        (npy(np.ones(3, np.float32))[:-1], DAMAGED),
-        (b"\x93NUMPY", DAMAGED),
-        (b"\x93NUMPY\x09\x09\x10\x00", DAMAGED),
-        (headed("{'descr':"), DAMAGED),
-        (headed("  x\n y"), DAMAGED),
-        (headed("(" * 5000), DAMAGED),
-        (headed("(" * 90 + ")" * 90), DAMAGED),
-        (headed("{" * 50_000), DAMAGED),
-        (headed("[1]"), DAMAGED),
-        (headed("{1: 2}"), DAMAGED),
-        (headed(HEADER % "(-1,)"), DAMAGED),
+        (b"", "is no .npy file"), (b"hello", "is no .npy file"),
+        (b"PK\x03\x04 broken", "is an archive"), (archive(a=[1]), "is an archive"),
+        (npy(np.ones(3, np.float32))[:-1], DAMAGED), (b"\x93NUMPY", DAMAGED),
+        (b"\x93NUMPY\x09\x09\x10\x00", DAMAGED), (headed("{'descr':"), DAMAGED),
+        (headed("  x\n y"), DAMAGED), (headed("(" * 5000), DAMAGED),
+        (headed("(" * 90 + ")" * 90), DAMAGED), (headed("{" * 50_000), DAMAGED),
+        (headed("[1]"), DAMAGED), (headed("{1: 2}"), DAMAGED), (headed(HEADER % "(-1,)"), DAMAGED),
         (headed(HEADER % f"(1{'0' * 30},)"), DAMAGED),
         (headed(HEADER % f"(0, 1{'0' * 30})"), DAMAGED),
         (headed(HEADER % f"{(1,) * 70}", b"\0\0\0\0"), DAMAGED),
@@ -470,7 +453,7 @@ def test_nothing_pickled_is_ever_loaded(tmp_path: Path) -> None:
         (headed(HEADER.replace("<f4", "q9") % "(1,)"), DAMAGED),
         (headed(HEADER.replace("'<f4'", "3") % "(1,)"), DAMAGED),
     ],
-)
+)  # fmt: skip
 def test_a_damaged_file_is_refused_in_words(tmp_path: Path, data: bytes, message: str) -> None:
     (tmp_path / "x.npy").write_bytes(data)
     with pytest.raises(ValueError) as caught:  # noqa: PT011  # all of the message is compared
@@ -634,14 +617,11 @@ def test_specials_are_those_of_the_dtype(dtype, tiny, least, most):
 @pytest.mark.parametrize(
     ("dtype", "want"),
     [
-        ("bool", [0, 1]),
-        ("uint8", [0, 1, 255]),
-        ("int8", [0, 1, -1, -128, 127]),
-        ("uint32", [0, 1, 2**32 - 1]),
-        ("int64", [0, 1, -1, -(2**53), 2**53]),
+        ("bool", [0, 1]), ("uint8", [0, 1, 255]), ("int8", [0, 1, -1, -128, 127]),
+        ("uint32", [0, 1, 2**32 - 1]), ("int64", [0, 1, -1, -(2**53), 2**53]),
         ("uint64", [0, 1, 2**53]),
     ],
-)
+)  # fmt: skip
 def test_specials_of_integers_are_their_ends(dtype: str, want: list[int]) -> None:
     assert numbers(filled("specials", dtype=dtype, shape=(len(want) * 2,))) == want * 2
 

@@ -92,7 +92,7 @@ class Compiled:
 
     def run(self, inputs: Sequence[Array]) -> Sequence[Array]:
         """Return the outputs, which OpenVINO copies unless asked otherwise."""
-        feed = {name: _tensor(array) for name, array in self.task.feed(inputs).items()}
+        feed = {key: _tensor(array) for key, array in self._feed(inputs).items()}
         with declining(_NOT_IMPLEMENTED, RuntimeError):
             return self._arrays(self.compiled(feed))
 
@@ -105,11 +105,22 @@ class Compiled:
         from openvino import Tensor
 
         request = self.compiled.create_infer_request()
-        for name, array in self.task.feed(inputs).items():
+        for key, array in self._feed(inputs).items():
             given = _tensor(array)
             tensor = given if given is not array else Tensor(array, shared_memory=True)
-            request.set_tensor(name, tensor)
+            request.set_tensor(key, tensor)
         return Bare(partial(request.infer, share_outputs=True), self._arrays)
+
+    def _feed(self, inputs: Sequence[Array]) -> dict[Any, Array]:
+        """Return the inputs by name, or by port that which is handed on and bears another name."""
+        feed: dict[Any, Array] = {**self.task.feed(inputs)}
+        ports = self.compiled.inputs
+        if len(ports) == 1 and not ports[0].get_names() & feed.keys():
+            # OpenVINO names such an input after the output, and drops those that nothing reads.
+            sizes = _sizes(ports[0].get_partial_shape())
+            alike = [array for array in feed.values() if list(array.shape) == sizes]
+            return {ports[0]: alike[0]} if len(alike) == 1 else feed
+        return feed
 
     def _arrays(self, found: Any) -> list[Array]:
         return [

@@ -209,7 +209,7 @@ def _cast(torch: Any, task: Task, x: Any) -> Any:
     schema = opset.describe("", "Cast", task.opset)
     if dtype is None or schema is None or dtype.text not in schema.outputs[0].types:
         raise InvalidNode(f"to {task.attrs.get('to')!r} names no type that the output may have")
-    if dtype.name not in dtypes.DTYPES:
+    if dtype.name not in dtypes.BASIC:
         raise NotSupported(f"the mapping on torch has no {dtype}")
     return x.to(getattr(torch, dtype.name))
 

@@ -86,9 +86,10 @@ FAULTS: tuple[Mutant, ...] = faults(
     ("cast_ties_away", "a number halfway between two was rounded away from zero",
      _between(_TO_FLOAT, _ties_away), ("float16", "float32", *_BEYOND_FLOAT32)),
     ("cast_overflow_saturates", "a number out of range became the largest, not infinite",
-     _between(_FLOATS, lambda cast, x, right, dtype: np.where(
+     _between(_TO_FLOAT, lambda cast, x, right, dtype: np.where(
          np.isfinite(x.astype(np.float64)),
-         np.clip(right, *np.array(limits(dtype), right.dtype)), right)), BEYOND_FLOAT16),
+         np.clip(right, *np.array(limits(dtype), right.dtype)), right)),
+     (*BEYOND_FLOAT16, "int32", "int64", "uint16", "uint32", "uint64")),
     ("cast_integers_saturate", "an integer out of range became the nearest end of the type",
      _between(_INTS, _saturated), _INTEGERS),
     *((f"cast_to_integers_by_{name}", f"floats were {words} to integers",

@@ -104,7 +104,7 @@ def _conditions(schema: Schema, operator: Operator) -> Iterator[Condition]:
     images = "kernel_shape" in schema.attributes
     groups = next((name for name in ("group", "num_groups") if name in schema.attributes), "")
     yield Condition("many_elements", f"an input had {_MANY} elements or more",
-                    lambda node: any(x.size >= _MANY for x in node.given), "size")  # fmt: skip
+                    lambda node: any(x.size >= _MANY for x in node.tensors), "size")  # fmt: skip
     for rank in range(3 if images else 2, 6):
         yield Condition(f"rank_{rank}", f"the rank was {rank}",
                         partial(_is, rank, lambda node: node.rank))  # fmt: skip

@@ -96,7 +96,7 @@ class Mutant:
                 return self.answer(node)
         except InvalidNode as error:
             return error
-        except NotSupported as error:
+        except (NotSupported, MemoryError) as error:
             return InvalidNode(str(error))
         except Exception as error:
             error.add_note(f"in the mutant {self.name}, made on {node.op} {node.attrs}")

@@ -244,7 +244,7 @@ MUTANTS: tuple[Mutant, ...] = (
         ("pads_ignored_in_constants",
          "pads were ignored where the input was a constant of the model",
          lambda n: n.with_attrs(pads=None) if n.constant else n, "pads"))),
-    *(reading(name, text, partial(_padded, how), needs="pads") for name, text, how in (
+    *(reading(name, text, partial(_padded, how), needs="kernel_shape") for name, text, how in (
         ("padding_is_one", "padding held ones", lambda x: {"constant_values": 1}),
         ("padding_is_minus_infinity", "padding held -inf, as for a maximum",
          lambda x: {"constant_values": -np.inf}),

@@ -292,8 +292,8 @@ def _takes(parameter: Parameter, dtype: str) -> bool:
 
 def _by_way_of(via: str, accepted: Iterable[str], node: Node) -> Sequence[Any]:
     """The right answer to inputs of an accepted type cast to a legal one, in that type."""
-    known, lead = dtypes.DTYPES.get(node.dtype), node.lead
-    if lead is None or known is None or known.text not in accepted:
+    lead = node.lead
+    if lead is None or (known := dtypes.of(lead)) is None or known.text not in accepted:
         return node.right
     cast = node.with_inputs(lambda x: x.astype(via) if x.dtype == lead.dtype else x)
     return [out.astype(lead.dtype) if out.dtype == via else out for out in cast.right]

@@ -109,12 +109,12 @@ def _without_the_attribute(node: Node) -> Sequence[Any]:
 
 def _has(strange: Callable[[Array], Any]) -> Callable[[Node], bool]:
     """Return True if an input has such elements."""
-    return lambda node: any(bool(strange(one).any()) for one in node.given if floating(one))
+    return lambda node: any(bool(strange(one).any()) for one in node.tensors if floating(one))
 
 
 def _operand(node: Node) -> Array:
     """The leading input, or else the first one; of a node without any, a zero."""
-    return next((one for one in (node.lead, *node.given) if one is not None), np.zeros(1))
+    return next((one for one in (node.lead, *node.tensors) if one is not None), np.zeros(1))
 
 
 _LAYOUT: tuple[Mutant, ...] = (
@@ -192,9 +192,9 @@ _LAYOUT: tuple[Mutant, ...] = (
     Mutant("a_list", "the output was a list", lambda node: [out.tolist() for out in node.right]),
     refusing("refuses_rank_1", "vectors were not supported", lambda n: n.rank == 1),
     refusing("refuses_rank_5", "more than four axes were not supported",
-             lambda node: any(array.ndim > 4 for array in node.given)),
+             lambda node: any(array.ndim > 4 for array in node.tensors)),
     refusing("refuses_empty", "empty tensors were not supported",
-             lambda node: any(not array.size for array in node.given)),
+             lambda node: any(not array.size for array in node.tensors)),
     refusing("refuses_infinities", "infinities were not supported", _has(np.isinf), only=FLOATS),
     refusing("refuses_nan", "NaN was not supported", _has(np.isnan), only=FLOATS),
     refusing("refuses_constants", "initializers were not supported", lambda n: n.constant),
@@ -237,7 +237,7 @@ _clamped = _of("float", lambda x: np.clip(x, _finfo(x.dtype).min, _finfo(x.dtype
 
 
 def _saturated(node: Node) -> Sequence[Any]:
-    finite = all(floating(array) is None or np.isfinite(array).all() for array in node.given)
+    finite = all(floating(array) is None or np.isfinite(array).all() for array in node.tensors)
     return [*map(_clamped, node.right)] if finite else node.right
 
 

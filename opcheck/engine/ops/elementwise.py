@@ -2,6 +2,8 @@
 
 from itertools import product
 
+import numpy as np
+
 from opcheck import dtypes
 from opcheck import numbers as xp
 from opcheck.engine.axes import stretches
@@ -161,10 +163,25 @@ def p_relu(X, slope):
 CLIP = operator("Clip", exact=True, ignores=("consumed_inputs",))
 
 
-@CLIP.formula(11, 12, 13)
+@CLIP.formula(13)
 def clip(input, min=None, max=None):
+    for bound in (min, max):
+        if np.ndim(bare(bound)):
+            raise InvalidNode(f"a bound of shape {list(bound.shape)}; allowed: scalars")
     x = input if min is None else xp.maximum(input, min)
     return x if max is None else xp.minimum(x, max)
 
 
-CLIP.formula(1, 6)(lambda input, *, min, max: clip(input, min, max))
+@CLIP.formula(11, 12)
+def clip_11(input, min=None, max=None):
+    clipped = clip(input, min, max)
+    if min is not None and max is not None and bare(min) > bare(max):
+        raise NotSupported("nothing is said of min above max")
+    return clipped
+
+
+CLIP.formula(1, 6)(lambda input, *, min, max: clip_11(input, min, max))
+for _called in ("invalid_attribute_ignored", "invalid_max_is_0_or_1", "invalid_min_is_0_or_1"):
+    CLIP.equivalent(_called, "no number is said to be invalid", "1", "6")
+for _called in ("max_", "min_minus_"):
+    CLIP.equivalent(f"default_{_called}3.4028234663852886e+38", "it is the largest", "1", "6")

@@ -6,9 +6,9 @@ from math import prod
 import numpy as np
 
 from opcheck import numbers as xp
-from opcheck.dtypes import DTYPES
+from opcheck.dtypes import DTYPES, limits
 from opcheck.engine.axes import check_size, elements_at, from_either_end, from_the_front
-from opcheck.engine.casting import cast_any
+from opcheck.engine.mutants.types import COMPLEX
 from opcheck.engine.operators import operator
 from opcheck.errors import InvalidNode, NotSupported
 from opcheck.numbers.faulty import bare
@@ -68,13 +68,6 @@ def gather_nd(data, indices, *, batch_dims):
     return data[_slices(data, indices, batch_dims)]
 
 
-for _gather in (ELEMENTS, ND):
-    for _does in ("wrong", "index_clamped"):
-        _gather.equivalent(f"{_does}_where_scalar_indices", "indices have an axis")
-for _does in ("wrong", "index_clamped"):
-    ND.equivalent(f"{_does}_where_int32_indices", "indices are int64")
-
-
 _REDUCE = {"add": xp.add, "mul": xp.multiply, "max": xp.maximum, "min": xp.minimum}
 
 
@@ -88,12 +81,15 @@ def _scattered(data, index, updates, reduction, allowed=()):
     # Which of the updates of an element each one is.
     turns = np.empty_like(places)
     turns[order] = np.arange(places.size) - starts
-    rounds = data.dtype.kind not in "iu" and reduction in ("add", "mul")
-    if turns.any() and (rounds or reduction == "none"):
-        raise NotSupported(f"nothing is said of the order of updates with reduction {reduction}")
-    if reduction != "none":
-        for x in (data, updates):
-            _check_reducible(x, reduction)
+    if turns.any() and reduction == "none":
+        raise NotSupported("nothing is said of the order of updates")
+    if reduction != "none" and data.dtype.kind in "Obc":
+        raise NotSupported(f"nothing is said of {reduction} of {data.dtype}")
+    if reduction in ("max", "min"):
+        _check_no_nan(data)
+        _check_no_nan(updates)
+    elif reduction != "none" and (turns.any() or data.dtype.kind in "iu"):
+        _check_exact(data, places, updates, reduction)
     flat, updates = xp.reshape(data, (-1,)), xp.reshape(updates, (-1,))
     for turn in range(turns.max(initial=-1) + 1):
         (chosen,) = np.nonzero(turns == turn)
@@ -110,11 +106,18 @@ def _scattered(data, index, updates, reduction, allowed=()):
     return xp.reshape(flat, data.shape)
 
 
-def _check_reducible(x, reduction):
-    if x.dtype.kind in "Obc":
-        raise NotSupported(f"nothing is said of {reduction} of {x.dtype}")
-    if reduction in ("max", "min"):
-        _check_no_nan(x)
+def _check_exact(data, places, updates, reduction):
+    """No order of updates may make another number, and integers stay in their range."""
+    known = DTYPES[data.dtype.name]
+    size, more = (np.abs(bare(x).astype(np.longdouble)).reshape(-1) for x in (data, updates))
+    whole = (size == np.floor(size)).all() and (more == np.floor(more)).all()
+    if reduction == "mul":
+        size, more = np.maximum(size, 1), np.maximum(more, 1)
+    with np.errstate(over="ignore"):
+        (np.add if reduction == "add" else np.multiply).at(size, places, more)
+    most = 2.0**known.precision if known.precision else limits(known)[1]
+    if not whole or (size > most).any():
+        raise NotSupported("nothing is said of the order of updates, or of integers out of range")
 
 
 def _check_no_nan(x):
@@ -134,15 +137,14 @@ def scatter(data, indices, updates, *, axis):
 
 
 SCATTER = operator("Scatter", exact=True)
-SCATTER.formula(11)(scatter)
 
 
 @SCATTER.formula(9)
 def scatter_9(data, indices, updates, *, axis):
-    place = from_the_front(axis, data.ndim)
-    if ((indices < 0) | (indices >= data.shape[place])).any():
-        raise NotSupported("nothing is said of negative indices, or of those out of range")
-    return scatter(data, indices, updates, axis=place)
+    """Version 11 is deprecated, and no model may have it."""
+    if (indices < 0).any():
+        raise NotSupported("nothing is said of negative indices")
+    return scatter(data, indices, updates, axis=axis)
 
 
 SCATTER_ELEMENTS = operator("ScatterElements", exact=True)
@@ -187,6 +189,21 @@ def scatter_nd(data, indices, updates, *, reduction):
     return _by_slices(data, indices, updates, reduction, tuple(_REDUCE))
 
 
+for _op in (ELEMENTS, ND, SCATTER, SCATTER_ELEMENTS, SCATTER_ND):
+    for _does in ("wrong", "index_clamped"):
+        _op.equivalent(f"{_does}_where_scalar_indices", "indices have an axis")
+        if _op in (ND, SCATTER_ND):
+            _op.equivalent(f"{_does}_where_int32_indices", "indices are int64")
+for _called in """lowest_index_refused minus_sign_of_index_ignored negative_index_by_the_first_axis
+        negative_index_is_0 negative_index_off_by_one negative_index_unsigned
+        wrong_where_negative_indices""".split():
+    SCATTER.equivalent(_called, "nothing is said of negative indices")
+_UNREDUCED = [f"{since} {name}" for since in (16, 18) for name in ("bool", "string", *COMPLEX)]
+for _called in ("reduction_ignored", "refuses_reduction", "version_16_always", "version_18_always"):
+    for _op in (SCATTER_ELEMENTS, SCATTER_ND):
+        _op.equivalent(_called, "nothing is said of a reduction of them", *_UNREDUCED)
+
+
 TENSOR_SCATTER = operator("TensorScatter", exact=True)
 
 
@@ -215,14 +232,20 @@ def tensor_scatter(past_cache, update, write_indices=None, *, axis, mode):
     return _scattered(past_cache, tuple(grid), update, "none")
 
 
+for _called in """axis_0_is_1_of_rank_5 axis_of_empty_tensor_unchecked axis_of_vector_as_of_a_matrix
+        rank_0_is_a_vector refuses_rank_1 vector_becomes_a_row""".split():
+    TENSOR_SCATTER.equivalent(_called, "axis 0 is refused, so that there is another one")
+
+
 ONE_HOT = operator("OneHot", exact=True)
 
 
 @ONE_HOT.formula(9)
 def one_hot_9(indices, depth, values, *, axis):
+    made = one_hot(indices, depth, values, axis=axis)
     if axis < -1 or (bare(indices) < 0).any():
         raise NotSupported("nothing is said of negative indices, and of negative axes but -1")
-    return one_hot(indices, depth, values, axis=axis)
+    return made
 
 
 def _whole(x):
@@ -230,11 +253,11 @@ def _whole(x):
     numbers = bare(x)
     if numbers.dtype == np.uint64:
         numbers = np.minimum(numbers, np.uint64(np.iinfo(np.int64).max))
-    if numbers.dtype.kind in "iub":
-        return numbers.astype(np.int64)
-    if not (np.abs(numbers.astype(np.float64)) < 2.0**63).all():
-        raise NotSupported("nothing is said of casts of numbers that int64 does not hold")
-    return cast_any(x, DTYPES["int64"])
+    elif numbers.dtype.kind not in "iub":
+        numbers = numbers.astype(np.float64)
+        if not (np.abs(numbers) < 2.0**63).all():
+            raise NotSupported("nothing is said of casts of numbers that int64 does not hold")
+    return numbers.astype(np.int64)
 
 
 @ONE_HOT.formula(11, 28)
@@ -251,6 +274,13 @@ def one_hot(indices, depth, values, *, axis):
     place = np.where(inside, np.where(places < 0, places + length, places), -1)
     classes = np.arange(length).reshape(-1, *[1] * (indices.ndim - axis))
     return xp.where(np.expand_dims(place, axis) == classes, values[1:], values[:1])
+
+
+for _called in ("negative_axis_off_by_one", "version_11_always"):
+    ONE_HOT.equivalent(_called, "version 9 says nothing of what is negative, but axis -1", "9")
+ONE_HOT.equivalent("not_transposed_back", "an output of as many axes got none")
+ONE_HOT.equivalent("rank_0_is_a_vector", "indices of rank 0 are legal")
+ONE_HOT.equivalent("axis_of_vector_as_of_a_matrix", "indices of one axis have that range")
 
 
 NON_ZERO = operator("NonZero", exact=True)
@@ -310,17 +340,21 @@ def unique(X, *, axis, sorted):
     if sorted not in (0, 1):
         raise InvalidNode(f"sorted {sorted}; allowed: 0, 1")
     x, place = (xp.reshape(X, (-1,)), 0) if axis is None else (X, from_either_end(axis, X.ndim))
-    if X.dtype.kind == "c" and sorted:
-        raise NotSupported("nothing is said of the order of complex numbers")
     _check_no_nan(x)
     rows = np.moveaxis(bare(x), place, 0)
     items = [tuple(row) for row in rows.reshape(len(rows), prod(rows.shape[1:])).tolist()]
     counts, firsts = Counter(items), dict(zip(items[::-1], range(len(items))[::-1], strict=True))
+    if X.dtype.kind == "c" and sorted and len(counts) > 1:
+        raise NotSupported("nothing is said of the order of complex numbers")
     order = _ascending(counts) if sorted else [*counts]
     numbers = {item: number for number, item in enumerate(order)}
     found = ([firsts[i] for i in order], [numbers[i] for i in items], [counts[i] for i in order])
     places, inverse, count = (np.array(one, np.int64) for one in found)
     return xp.take(x, places, axis=place), places, inverse, count
+
+
+UNIQUE.equivalent("refuses_nan", "the text says nothing of NaN")
+UNIQUE.equivalent("default_sorted_0", "complex numbers have no order", "complex64", "complex128")
 
 
 def _arg(choose):

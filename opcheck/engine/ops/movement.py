@@ -89,12 +89,6 @@ def split_18(input, split=None, *, axis, num_outputs, outputs=1):
     return parts(input, axis, [*[size] * (num_outputs - 1), last])
 
 
-SPLIT.equivalent("wrong_where_num_outputs_and_split", "only one of them may be given")
-SPLIT.equivalent("version_11_always", "version 2 says nothing of negative axes", "2")
-_OF_VERSION_1 = "default_axis_0 input_split_ignored inputs_input_and_split_exchanged"
-for called in (*_OF_VERSION_1.split(), "refuses_default_axis"):
-    SPLIT.equivalent(called, "the text says neither which axis is meant, nor which lengths", "1")
-
 EXPAND = operator("Expand", exact=True)
 
 
@@ -131,27 +125,27 @@ def _places(length, begin, end, mode):
     outside = (places < 0) | (places >= length)
     if mode == "constant" or not outside.any():
         return np.where(outside, -1, places)
-    reach = {"reflect": length - 1, "edge": math.inf, "wrap": math.inf}[mode]
+    # An example of the text reflects as much as the axis is long.
+    reach = length * (length > 1) if mode == "reflect" else math.inf
     if not length or max(begin, end) > reach or min(begin, end) < 0:
         raise NotSupported(f"nothing is said of {mode} padding of {begin} and {end} on {length}")
     if mode == "reflect":
-        return length - 1 - np.abs(length - 1 - np.abs(places))
+        return np.abs(length - 1 - np.abs(length - 1 - np.abs(places)))
     return np.clip(places, 0, length - 1) if mode == "edge" else places % length
 
 
 def _padded(x, pads, axes, mode, fill):
     if len(pads) != 2 * len(axes):
         raise InvalidNode(f"{len(pads)} pads; allowed: 2 for each of {len(axes)} axes")
-    lengths = [x.shape[axis] for axis in axes]
-    if any(-pad > length for pad, length in zip(pads, lengths * 2, strict=True)):
-        raise NotSupported("nothing is said of pads that remove more than there is")
     ends = [*zip(axes, pads[: len(axes)], pads[len(axes) :], strict=True)]
+    if any(x.shape[axis] + begin + end < 0 for axis, begin, end in ends):
+        raise InvalidNode(f"pads {pads} leave less than nothing of shape {x.shape}")
+    if any(-min(pair) > x.shape[axis] for axis, *pair in ends):
+        raise NotSupported("nothing is said of pads that remove more than there is")
     more = {axis: begin + end for axis, begin, end in ends}
     # Places are counted along an axis, though the tensor be empty.
     check_size([max(1, n) + max(0, more.get(axis, 0)) for axis, n in enumerate(x.shape)])
     for axis, begin, end in ends:
-        if x.shape[axis] + begin + end < 0:
-            raise InvalidNode(f"pads {begin} and {end} leave less than nothing of axis {axis}")
         places = _places(x.shape[axis], begin, end, mode)
         constant = (places < 0).reshape(-1, *[1] * (x.ndim - 1 - axis))
         if not x.shape[axis]:
@@ -211,10 +205,17 @@ def _pad(x, pads, value, axes, mode):
     if mode == "constant" and value is not None:
         scalar("constant_value", value)
         fill = value
-    elif x.dtype != object and fill != 0:
+    elif mode == "constant" and x.dtype != object and fill != 0:
         raise NotSupported(f"the padding value is zero, which {x.dtype} has none of")
     return _padded(x, listed("pads", pads), axes, mode, fill)
 
+
+PAD.equivalent("invalid_value_is_0_or_1", "no value is invalid", "1", "2")
+PAD.equivalent("paddings_clamped", "nothing is said of paddings below 0", "1")
+PAD.equivalent("paddings_in_32_bits", "no output is so large", "1")
+PAD.equivalent("version_18_always", "it adds axes, which earlier models cannot have", "13")
+for _called in ("paddings_entry_1_as_next", "paddings_entry_minus_3_as_next"):
+    PAD.equivalent(_called, "in both orders at once, entries but the outer ones are equal", "1")
 
 CENTER = operator("CenterCropPad", exact=True)
 
@@ -235,7 +236,7 @@ def center_crop_pad(input_data, shape, *, axes):
     return _padded(input_data, [*begins, *ends], axes, "constant", zero)
 
 
-EYE = operator("EyeLike", exact=True)
+EYE = operator("EyeLike", exact=True, of_shapes=True)
 
 
 @EYE.formula(9, 22)
@@ -266,12 +267,6 @@ def trilu(input, k=None, *, upper):
             raise NotSupported("other elements are zero, which is no text")
         return input
     return xp.where(kept, input, xp.zeros_like(input))
-
-
-for _called in ("invalid_upper_is_0_or_1", "invalid_attribute_ignored", "upper_in_32_bits"):
-    TRILU.equivalent(_called, "the text calls no value of upper invalid, and names 0 and 1 alone")
-for _called in ("refuses_rank_1", "vector_becomes_a_row"):
-    TRILU.equivalent(_called, "there are no vectors among inputs and outputs")
 
 
 def _blocks(x, blocksize, mode):
@@ -332,17 +327,6 @@ def space_to_depth(input, *, blocksize, mode="DCR"):
     return xp.reshape(moved, (n, channels * b * b, height // b, width // b))
 
 
-_OF_OTHER_RANKS = """
-axes_of_rank_5_exchanged refuses_rank_1 refuses_rank_5 vector_becomes_a_row wrong_where_rank_2
-wrong_where_rank_3 wrong_where_rank_5
-"""
-for called in _OF_OTHER_RANKS.split():
-    for _operator in (DEPTH, SPACE):
-        _operator.equivalent(called, "the input has four axes")
-_UNSAID = "version 1 says nothing of the order that a later version has"
-DEPTH.equivalent("version_11_always", _UNSAID, "1")
-SPACE.equivalent("version_13_always", _UNSAID, "1")
-
 REVERSE = operator("ReverseSequence", exact=True)
 
 
@@ -362,9 +346,6 @@ def reverse_sequence(input, sequence_lens, *, batch_axis, time_axis):
     place = np.expand_dims(place if time_axis else place.T, tuple(range(2, input.ndim)))
     return xp.take_along_axis(input, place, time_axis)
 
-
-for called in ("refuses_rank_1", "vector_becomes_a_row"):
-    REVERSE.equivalent(called, "a batch has an axis, and time another one")
 
 DROPOUT = operator("Dropout", exact=True, ignores=("consumed_inputs", "seed", "ratio"))
 
@@ -396,7 +377,7 @@ def dropout(data, ratio=None, training_mode=None):
     return data, np.ones(data.shape, np.bool_)
 
 
-RANGE = operator("Range")
+RANGE = operator("Range", of_scalars=("int16", "int32", "int64"))
 
 
 def _count(start, limit, delta):
@@ -406,9 +387,10 @@ def _count(start, limit, delta):
         raise NotSupported("nothing is said of such ends and steps")
     first, last, step = map(Fraction, ends)
     exact = (last - first) / step
-    # A function body casts to float32, where the difference and the quotient may be rounded.
-    sizes = [Fraction(float(np.float32(float(one)))) for one in (first, last, step, last - first)]
-    held = sizes == [first, last, step, last - first] and exact == round(exact)
+    # The function body casts the difference and the step to float32, and divides them there.
+    sizes = [last - first, step]
+    with np.errstate(over="ignore"):
+        held = exact == round(exact) and sizes == [float(np.float32(float(n))) for n in sizes]
     if not held and abs(exact - round(exact)) <= abs(exact) * Fraction(1, 1 << 10):
         raise NotSupported("how many numbers there are depends on how their quotient is rounded")
     count = max(0, math.ceil(exact))
@@ -430,7 +412,10 @@ def by_steps(function):
             return np.array(range(first, last, step), start.dtype)
         if stash_type != 1 and start.dtype.itemsize == 2:
             raise NotSupported(f"stash_type {stash_type}")
-        return function(start, delta, _count(start, limit, delta))
+        own, count = start.dtype, _count(start, limit, delta)
+        if own.itemsize == 2:
+            start, delta = (xp.astype(x, np.float32, computes=True) for x in (start, delta))
+        return xp.astype(function(start, delta, count), own)
 
     return {11: formula, 27: formula}
 
@@ -446,3 +431,48 @@ def of_running_sums(start, delta, count):
         return of_products(start, delta, count)
     steps = xp.broadcast_to(xp.reshape(delta, (1,)), (count - 1,))
     return xp.cumulative_sum(xp.concat([xp.reshape(start, (1,)), steps], axis=0), axis=0)
+
+
+for _op, _why, _names, _of in (
+    (SPLIT, "only one of them may be given", "wrong_where_num_outputs_and_split", ""),
+    (SPLIT, "version 2 says nothing of negative axes", "version_11_always", "2"),
+    (SPLIT, "the text says neither which axis is meant, nor which lengths", """default_axis_0
+        input_split_ignored inputs_input_and_split_exchanged refuses_default_axis""", "1"),
+    (TRILU, "the text calls no value of upper invalid, and names 0 and 1 alone",
+        "invalid_upper_is_0_or_1 invalid_attribute_ignored upper_in_32_bits", ""),
+    (TRILU, "no input or output is a vector", "refuses_rank_1 vector_becomes_a_row", ""),
+    (REVERSE, "batches have an axis, and time another", "refuses_rank_1 vector_becomes_a_row", ""),
+    *((_op, "the input has four axes", """axes_of_rank_5_exchanged refuses_rank_1 refuses_rank_5
+        vector_becomes_a_row wrong_where_rank_2 wrong_where_rank_3 wrong_where_rank_5""", "")
+      for _op in (DEPTH, SPACE)),
+    (DEPTH, "version 1 says nothing of the order", "version_11_always", "1"),
+    (SPACE, "version 1 says nothing of the order", "version_13_always", "1"),
+    (EYE, "inputs and outputs have two axes", """always_a_matrix axes_of_rank_5_exchanged
+        channels_last refuses_rank_1 refuses_rank_5 vector_becomes_a_row written_channels_last
+        wrong_where_rank_3 wrong_where_rank_4 wrong_where_rank_5""", ""),
+    (EYE, "no k is invalid", "invalid_k_is_0_or_1", ""),
+    (DROPOUT, "what is dropped without is_test is random",
+        "default_is_test_1 invalid_is_test_is_0_or_1 refuses_default_is_test", "1 6"),
+    (DROPOUT, "is_test is no attribute where seed is", "later_attributes_accepted", "1 6"),
+    (DROPOUT, "nothing is said of the mask", """wrong_where_2_outputs
+        wrong_where_is_test_and_2_outputs wrong_where_many_elements_and_2_outputs""", "1 6 7 10"),
+    (RANGE, "inputs are scalars, and the output has one axis", """axes_of_rank_5_exchanged
+        axis_0_read_up_to_1024 axis_1_read_up_to_1024 axis_minus_1_read_up_to_1024 channels_last
+        batches_and_channels_exchanged column_major first_channel_only flattened refuses_empty
+        last_two_axes_exchanged read_channels_last read_column_major refuses_rank_1 refuses_rank_5
+        transposed wrong_where_many_elements wrong_where_rank_2 wrong_where_rank_3
+        wrong_where_rank_4 wrong_where_rank_5 written_channels_last""", ""),
+    (RANGE, "nothing is said of NaN and infinity", """infinities_clamped overflow_saturates
+        minus_infinity_taken_for_minus_1e4 minus_infinity_taken_for_minus_1e9 nan_taken_for_zero
+        minus_infinity_taken_for_nan nan_becomes_zero refuses_infinities refuses_nan""", ""),
+    (RANGE, "stash_type has no effect there", """default_stash_type_0 default_stash_type_2
+        stash_type_one_larger stash_type_one_smaller""", "float32 float64 int16 int32 int64"),
+    (RANGE, "no other stash_type has a meaning", "refuses_stash_type", "float16 bfloat16"),
+    (RANGE, "one stash_type alone has a meaning, and in types of 16 bits alone",
+        """stash_type_0_is_the_default stash_type_ignored stash_type_in_32_bits
+        wrong_where_many_elements_and_stash_type invalid_stash_type_is_0_or_1
+        invalid_attribute_ignored""", "27"),
+    (RANGE, "the type has no more numbers", "index_in_16_bits", "int16"),
+):  # fmt: skip
+    for _called in _names.split():
+        _op.equivalent(_called, _why, *_of.split())

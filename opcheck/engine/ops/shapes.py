@@ -4,15 +4,13 @@ import math
 
 import numpy as np
 
-from opcheck import dtypes
 from opcheck import numbers as xp
 from opcheck.engine.axes import distinct, from_either_end, from_the_front, listed
-from opcheck.engine.casting import cast_any
 from opcheck.engine.operators import operator
 from opcheck.errors import InvalidNode, NotSupported
 
 NAMES = """
-CastLike Constant ConstantOfShape Flatten Reshape Shape Size Slice Squeeze Transpose Unsqueeze
+Constant ConstantOfShape Flatten Reshape Shape Size Slice Squeeze Transpose Unsqueeze
 """
 #: The versions since which types alone were added.
 _TYPES = (19, 21, 23, 24, 25)
@@ -178,11 +176,10 @@ for mutant in (
 SLICE = operator("Slice", exact=True)
 
 
-@SLICE.formula(10, 11, 13)
+@SLICE.formula(11, 13)
 def slice_of(data, starts, ends, axes=None, steps=None):
     starts, ends = listed("starts", starts), listed("ends", ends)
-    axes = range(len(starts)) if axes is None else listed("axes", axes)
-    axes = [from_either_end(axis, data.ndim) for axis in axes]
+    axes = distinct(range(len(starts)) if axes is None else listed("axes", axes), data.ndim)
     steps = [1] * len(starts) if steps is None else listed("steps", steps)
     if not len(starts) == len(ends) == len(axes) == len(steps):
         raise InvalidNode("starts, ends, axes and steps have different lengths")
@@ -198,7 +195,17 @@ def slice_of(data, starts, ends, axes=None, steps=None):
     return data[tuple(at)]
 
 
-SLICE.formula(1)(lambda data, *, starts, ends, axes: slice_of(data, starts, ends, axes))
+@SLICE.formula(10)
+def slice_10(data, starts, ends, axes=None, steps=None):
+    if axes is not None and np.any(np.less(axes, 0)):
+        raise NotSupported("nothing is said of negative axes")
+    return slice_of(data, starts, ends, axes, steps)
+
+
+SLICE.formula(1)(lambda data, *, starts, ends, axes: slice_10(data, starts, ends, axes))
+SLICE.equivalent("version_11_always", "version 10 says nothing of negative axes", "10")
+for mutant in ("starts_clamped", "ends_clamped"):
+    SLICE.equivalent(mutant, "none is too small to be legal", "1")
 
 CONSTANT = operator("Constant", exact=True)
 
@@ -236,14 +243,6 @@ def constant_of_shape(input, *, value):
     if any(n < 0 for n in sizes):
         raise InvalidNode(f"shape {sizes} has negative sizes")
     fill = np.zeros(1, np.float32) if value is None else value
-    return np.full(sizes, fill.reshape(-1)[0])
-
-
-CAST_LIKE = operator("CastLike", exact=True, ignores=("saturate", "round_mode"))
-
-
-@CAST_LIKE.formula(15, *_TYPES)
-def cast_like(input, target_type):
-    dtype = dtypes.of(np.empty(0, target_type.dtype))
-    assert dtype
-    return cast_any(input, dtype)
+    if fill.size != 1:
+        raise InvalidNode(f"value holds {fill.size} elements; allowed: one")
+    return np.full(sizes, fill.reshape(-1)[0], fill.dtype)

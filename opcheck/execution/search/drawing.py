@@ -13,10 +13,10 @@ import numpy as np
 
 from opcheck import dtypes
 from opcheck.dtypes import DTYPES, DType
-from opcheck.model import Attrs, AttrValue, Case, Fill, Given, Put, TensorSpec
+from opcheck.model import Array, Attrs, AttrValue, Case, Fill, Given, Put, TensorSpec
 from opcheck.opset import NAMING, Attribute, Parameter, Schema
 from opcheck.suite.expectation import leads
-from opcheck.suite.tensors import specials
+from opcheck.suite.tensors import materialize, specials
 
 Shape: TypeAlias = tuple[int, ...]
 Draw: TypeAlias = Callable[[Random, Shape], Any]
@@ -43,6 +43,8 @@ _FILLS: tuple[tuple[str, tuple[float, ...]], ...] = (
 _WITH_NAN = 0.75
 #: How often an attribute is spoilt, and how often the inputs are initializers.
 _SPOILT, _CONSTANT = 0.15, 0.03
+#: How often a tensor is given as an attribute.
+_VALUED = 0.9
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +61,12 @@ class Candidate:
 
     def on(self, schema: Schema, dtype: DType) -> Candidate:
         """Return a copy with another dtype for the leading input and all that share its type."""
-        return replace(self, inputs=tuple(_on(schema, spec, dtype) for spec in self.inputs))
+        inputs = tuple(_on(schema, spec, dtype) for spec in self.inputs)
+        held = self.attrs.get("value")
+        if not schema.by_value or not isinstance(held, np.ndarray) or dtypes.of(held) == dtype:
+            return replace(self, inputs=inputs)
+        values = [float(n + 1) for n in range(held.size)]
+        return Candidate({**self.attrs, "value": _tensor(values, held.shape, dtype)}, inputs)
 
     def with_input(self, number: int, spec: TensorSpec) -> Candidate:
         """Return a copy with another tensor for one of its inputs."""
@@ -88,8 +95,12 @@ def given(values: Sequence[float], shape: Shape, dtype: DType) -> Given:
     return Given(exact.reshape(shape))
 
 
+def _tensor(values: Sequence[float], shape: Shape, dtype: DType) -> Array:
+    return materialize(TensorSpec("value", dtype, shape, given(values, shape, dtype)))
+
+
 def _is_alike(schema: Schema, parameter: Parameter) -> bool:
-    return parameter.constraint == schema.inputs[schema.lead].constraint
+    return parameter.constraint == schema.typed.constraint
 
 
 def _on(schema: Schema, spec: TensorSpec, dtype: DType) -> TensorSpec:
@@ -227,6 +238,10 @@ def _node(rng: Random, schema: Schema, tensor: TensorSpec) -> Candidate:
     attrs = attributes(rng, schema, _of_rank(_least_rank(schema), tensor.shape))
     if rng.random() < _SPOILT:
         attrs = spoilt(rng, schema, attrs, len(tensor.shape))
+    if schema.by_value and rng.random() < _VALUED:
+        shape = rng.choice([(1,), (1,), (), (2,), (1, 1), tensor.shape])
+        values = _values(rng, math.prod(shape), tensor.dtype, nan=False)
+        attrs = {**attrs, "value": _tensor(values, shape, tensor.dtype)}
     constant = not schema.op.domain and rng.random() < _CONSTANT
     return Candidate(attrs, tuple(_inputs(rng, schema, replace(tensor, initializer=constant))))
 
@@ -238,7 +253,7 @@ def _inputs(rng: Random, schema: Schema, lead: TensorSpec) -> Iterator[TensorSpe
         if parameter.option == "variadic":
             names = [f"{parameter.stem}_{n}" for n in range(rng.randint(1, 3))]
         for n, name in enumerate(names):
-            if number == schema.lead and n == 0:
+            if parameter is schema.typed and n == 0:
                 yield replace(lead, name=name)
             elif isinstance(lead.content, Fill) and _is_alike(schema, parameter):
                 seed = lead.content.seed + number + n

@@ -37,7 +37,7 @@ def vino() -> Any:
 class Failing:
     """OpenVINO's core, or a model it compiled, but for what it raises."""
 
-    outputs = ()
+    inputs = outputs = ()
 
     def __init__(self, error: BaseException) -> None:
         self.error = error

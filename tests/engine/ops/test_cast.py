@@ -46,10 +46,9 @@ def test_integers_wrap_fractions_are_cut_off_and_all_but_zeros_are_true(values, 
     assert cast(values, own, to) == wanted
 
 
-@pytest.mark.parametrize("to", ["string", "float8e4m3fn", "int4"])
-def test_version_1_takes_words_and_what_case_files_cannot_state_is_unsupported(to):
-    with pytest.raises(NotSupported, match=f"unsupported by opcheck: casts of {to}"):
-        cast([1.0], "bfloat16", to)
+def test_version_1_takes_words_and_casts_of_text_are_unsupported():
+    with pytest.raises(NotSupported, match="unsupported by opcheck: casts of string"):
+        cast([1.0], "bfloat16", "string")
     first, x = OpVersion("", "Cast", 1), [np.array([3], np.int8)]
     assert evaluate(first, x, {"to": "DOUBLE"})[0].dtype == np.float64
     for word in ("float", "FLOAT32", "STRING", "BFLOAT16"):

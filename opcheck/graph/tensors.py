@@ -70,6 +70,11 @@ def tensor_bytes(array: Array, name: str) -> bytes:
         raise ValueError(f"no tensor file can hold {array.dtype}: {error}") from error
 
 
+def array_from(data: bytes) -> Array:
+    """The tensor that `tensor_bytes` wrote; raises whatever protobuf raises for other bytes."""
+    return array_of(TensorProto.FromString(data))
+
+
 def write_whole(path: Path, data: bytes) -> None:
     """Write a file that is there whole or not at all, even if this process is killed meanwhile."""
     part = path.with_name(f"{path.name}.part")

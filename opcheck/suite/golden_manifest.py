@@ -5,11 +5,10 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias
 
 import numpy as np
-from onnx import TensorProto
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 from pydantic.dataclasses import dataclass
 
-from opcheck.graph.tensors import array_of, tensor_bytes
+from opcheck.graph.tensors import array_from, tensor_bytes
 from opcheck.model import ATTRIBUTE_TYPES, Typed
 
 #: How values came about: those of `engine.rounding`, or as the case states them.
@@ -243,7 +242,7 @@ def value_of(stored: Any) -> Any:
     if isinstance(stored, OtherType):
         return Typed(stored.type, value_of(stored.value))
     if isinstance(stored, TensorValue):
-        return array_of(TensorProto.FromString(bytes.fromhex(stored.tensor)))
+        return array_from(bytes.fromhex(stored.tensor))
     if isinstance(stored, tuple):
         return tuple(map(value_of, stored))
     return float(stored.number) if isinstance(stored, Special) else stored

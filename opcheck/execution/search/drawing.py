@@ -133,6 +133,7 @@ _BY_NAME: Mapping[str, Draw] = {
     "strides": _per_axis(3),
     "dilations": _per_axis(2),
     "pads": lambda rng, shape: tuple(rng.randint(0, 2) for _ in range(2 * len(shape[2:]))),
+    "paddings": lambda rng, shape: tuple(rng.randint(0, 2) for _ in range(2 * len(shape))),
     "auto_pad": lambda rng, shape: rng.choice(["SAME_UPPER", "SAME_LOWER", "VALID", "NOTSET"]),
     "ceil_mode": lambda rng, shape: rng.randint(0, 1),
     "p": lambda rng, shape: rng.choice([1, 2, 3, 4, 5, 17]),
@@ -266,7 +267,8 @@ def _another(rng: Random, schema: Schema, parameter: Parameter, lead: TensorSpec
     shape = lead.shape
     is_count = not _is_alike(schema, parameter) and rng.random() < 0.6
     if is_count:
-        shape = (1,)
+        # OneHot's `values` are two.
+        shape = (2,) if parameter.name == "values" else (1,)
     elif (part := rng.random()) > 0.8:
         shape = tuple(rng.randint(1, 3) for _ in range(rng.randint(0, 2)))
     elif part > 0.6:

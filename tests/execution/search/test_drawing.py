@@ -33,7 +33,7 @@ def nodes(domain, name, since, dtype="float32", cases=(), tries=TRIES):
 def is_legal(op, node):
     try:
         evaluate(op, [materialize(spec) for spec in node.inputs], node.attrs)
-    except (InvalidNode, NotSupported):
+    except (InvalidNode, NotSupported, MemoryError):  # MemoryError: too long a range
         return False
     except ValueError:  # such a permutation has ties
         return False
@@ -49,10 +49,10 @@ def test_many_nodes_of_a_version_are_legal_some_are_not_and_all_attributes_are_s
     found = nodes(*version, dtype, cases=cases)
     legal = [node for node in found if is_legal(op, node)]
     attributes = {*(schema := schema_of(*version)).attributes}
-    # Any tensor will do for one alone, and any start and end for Shape.
-    never_invalid = len(schema.inputs) == 1 and attributes <= {"consumed_inputs", "start", "end"}
-    # Of the types that BitCast may be told to give, few are as wide as its input.
-    assert TRIES / (10 if op.name == "BitCast" else 8) < len(legal) < TRIES + never_invalid
+    # Any tensor will do for one alone, and start and end for Shape, and ratio for Dropout.
+    never_invalid = len(schema.inputs) == 1 and attributes <= {"consumed_inputs", "start", "end", "ratio"}
+    # Few types that BitCast may give are as wide as its input, and half of all indices are below 0.
+    assert TRIES / (15 if op.name in ("BitCast", "OneHot") else 8) < len(legal) < TRIES + never_invalid
     assert {name for node in legal for name in node.attrs} == attributes
 
 

@@ -1346,6 +1346,129 @@ def reference() -> Iterator[Check]:
         _with(below, end=-3),
         np.zeros(0),
     )
+    yield from _cut_and_padded_by_reference()
+
+
+def _cut_and_padded_by_reference() -> Iterator[Check]:
+    """Slice, Pad, CenterCropPad, Range, EyeLike and Dropout on onnx.reference."""
+
+    def part(x: Array, *indices: Any, **attrs: list[int]) -> Model:
+        return Model("Slice", 13, attrs, x, more=tuple(np.array(list_) for list_ in indices))
+
+    def pad(x: Array, pads: list[int], *more: Array, opset: int = 13, **attrs: str) -> Model:
+        return Model("Pad", opset, attrs, x, more=(np.array(pads, np.int64), *more))
+
+    def crop(*shape: int, **attrs: list[int]) -> Model:
+        return Model("CenterCropPad", 18, attrs, _SQUARE, more=(np.array(shape),))
+
+    def scalar(value: float, dtype: Any = np.float32) -> Array:
+        return np.array(value, dtype)
+
+    def taken(cause: str, model: Model, answer: npt.ArrayLike, why: str, control: Model) -> Check:
+        return _taken("reference", cause, model, answer, why, control)
+
+    yield Check(
+        "reference",
+        "Slice-13 does not clamp a start",
+        part(_VECTOR, [-9], [-9], [0], [-1]),
+        [[1]],
+        Gives(np.zeros(0)),
+        "“for negative stepping”, the start is clamped to 0, and the end to -1",
+        part(_VECTOR, [0], [-9], [0], [-1]),
+        [1],
+    )
+    whole, right = part(_SQUARE, [0, 0], [2, 2], [0, 1]), part(_SQUARE, [1], [2], [1])
+    why = "starts and ends are those “of corresponding axis in `axes`”, of which there are two"
+    fewer = part(_SQUARE, [0, 1], [2], [0, 1])
+    yield taken("Slice stops at the end", fewer, _SQUARE, why, whole)
+    why, columns = "“1-D tensor of starting indices”", [[2], [4]]
+    yield taken("Slice takes starts of rank 0", part(_SQUARE, 1, [2], [1]), columns, why, right)
+    named, why = part(_SQUARE, [1], [2], axes=[1]), "Slice-13 has no attributes"
+    yield taken("Slice obeys the attribute axes", named, columns, why, right)
+    yield Check(
+        "reference",
+        "Pad refuses pads below 0",
+        pad(_VECTOR, [-1, 0]),
+        [[4, 2]],
+        Raises("index can't contain negative values"),
+        "“the number of padding elements to add or remove (if negative)”",
+        pad(_VECTOR, [1, 0]),
+        [0, 1, 4, 2],
+    )
+    yield Check(
+        "reference",
+        "Pad refuses a tensor of rank 0",
+        pad(scalar(3), []),
+        [3],
+        Raises("(operator 'Pad_11')"),
+        "“a 1D tensor of shape [2 * input_rank]” has no element where the rank is 0",
+        pad(_PAIR, [0, 0]),
+        _PAIR,
+    )
+    texts = np.array(["a"], object)
+    yield Check(
+        "reference",
+        "Pad fills texts",
+        pad(texts, [1, 0]),
+        [["", "a"]],
+        Gives(np.array([0, "a"], object)),
+        "constant_value “defaults to 0, empty string, or False”",
+        pad(texts, [1, 0], np.array("b", object)),
+        ["b", "a"],
+    )
+    edge = pad(_PAIR, [0, 1], mode="edge")
+    why = "“Supported modes: `constant`(default), `reflect`, `edge`”"
+    yield taken("Pad takes any mode", _with(edge, mode="symmetric"), [1, 2, 2], why, edge)
+    seven, beyond = [[1, 2, 7], [3, 4, 7]], "“Accepted range is [-r, r-1]”, and r is 2"
+    third, last = (pad(_SQUARE, [0, 1], scalar(7), np.array([n]), opset=18) for n in (-3, -1))
+    yield taken("Pad and CenterCropPad add", third, seven, beyond, last)
+    column = [[1], [3]]
+    yield taken("Pad and CenterCropPad add", crop(1, axes=[-3]), column, beyond, crop(1, axes=[-1]))
+    two, one = pad(_PAIR, [0, 1], np.array([9, 7], np.float32)), pad(_PAIR, [0, 1], scalar(7))
+    yield taken("Pad takes two values", two, [1, 2, 7], "“A scalar value to be used”", one)
+    why = "“1-D tensor representing the cropping window dimensions.”, of which there are two"
+    yield taken("CenterCropPad does not compare", crop(1), [[1, 2]], why, crop(1, 2))
+    steps = Model("Range", 11, {}, np.array(0), more=(np.array(2**62 + 1), np.array(2**61)))
+    yield Check(
+        "reference",
+        "Range counts in float64",
+        steps,
+        [[0, 2**61, 2**62]],
+        Gives([0, 2**61]),
+        "“ceil( (limit - start) / delta )” is the least number that is not below 2 + 2^-61, 3",
+        replace(steps, more=(np.array(2**62 + 2**60), np.array(2**61))),
+        [0, 2**61, 2**62],
+    )
+    count = Model("Range", 11, {}, scalar(1), more=(scalar(4), scalar(1)))
+    first, why = replace(count, x=np.array([1], np.float32)), "start is a “Scalar.”"
+    yield taken("Range takes a tensor of one", first, [1, 2, 3], why, count)
+    eye, why = Model("EyeLike", 22, {}, _SQUARE), "“Only 2D tensors are supported”"
+    yield taken("EyeLike makes a square", replace(eye, x=_PAIR), np.eye(2), why, eye)
+    test = Model("Dropout", 1, {"is_test": 1}, _PAIR)
+    yield Check(
+        "reference",
+        "Dropout-1 and Dropout-6 are not computed",
+        test,
+        [_PAIR],
+        Raises("No implementation for operator 'Dropout'"),
+        "“if nonzero, run dropout in test mode where the output is simply Y = X.”",
+        replace(test, opset=7, attrs={}),
+        _PAIR,
+    )
+    training = Model("Dropout", 13, {}, _PAIR, more=(scalar(0), np.array(True)))
+    yield Check(
+        "reference",
+        "The range of Dropout's ratio",
+        replace(training, more=(scalar(-0.5), np.array(True))),
+        [],
+        Gives([2 / 3, 4 / 3]),
+        "“The ratio of random dropout, with value in [0, 1).”",
+        training,
+        _PAIR,
+    )
+    why, modes = "training_mode is a “boolean scalar”", (scalar(0), np.array([True, False]))
+    cause = "Dropout does not look at"
+    yield taken(cause, replace(training, more=modes), _PAIR, why, training)
 
 
 def openvino() -> Iterator[Check]:

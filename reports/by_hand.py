@@ -1469,6 +1469,139 @@ def _cut_and_padded_by_reference() -> Iterator[Check]:
     why, modes = "training_mode is a “boolean scalar”", (scalar(0), np.array([True, False]))
     cause = "Dropout does not look at"
     yield taken(cause, replace(training, more=modes), _PAIR, why, training)
+    yield from _scattered_by_reference()
+    yield from _one_hot_by_reference()
+    yield from _unique_by_reference()
+    yield from _cast_by_reference()
+    clip = Model("Clip", 13, {}, _PAIR, more=(np.array(1.5, np.float32),))
+    axes, why = replace(clip, more=(clip.more[0][None],)), "min “must be a scalar(tensor of empty"
+    yield _taken("reference", "Clip takes bounds", axes, [1.5, 2], f"{why} shape).”", clip)
+    first = Model("Clip", 1, {"max": 1.5}, _PAIR)
+    yield Check(
+        "reference",
+        "Clip-1 is not computed",
+        first,
+        [[1, 1.5]],
+        Raises("No implementation for operator 'Clip'"),
+        "2 is above 1.5",
+        replace(first, opset=6),
+        [1, 1.5],
+    )
+
+
+def _scattered_by_reference() -> Iterator[Check]:
+    def with_updates(model: Model, *updates: Any) -> Model:
+        return replace(model, more=(model.more[0], np.array(updates, np.float32)))
+
+    one, five = np.array([1]), np.array([5], np.float32)
+    elements = Model("ScatterElements", 18, {"axis": 0}, _PAIR, more=(one, five))
+    slices = Model("ScatterND", 18, {}, _SQUARE, more=(one[None], _row(5, 5)))
+    cache = Model("TensorScatter", 24, {"axis": 1}, _row(1, 2), more=(five[None], one))
+    of_cache = replace(cache, more=(five[None], np.array([1, 0])))
+    rows, both = [[1, 2], [5, 5]], "ScatterElements and ScatterND take"
+    same = "updates have the “same rank and shape as indices”"
+    must = "“the shape of `updates` must equal indices.shape[0:q-1] ++ data.shape[k:r]”, [1, 2]"
+    vector = "a vector has the axes -1 and 0"
+    axis, size = "a tensor of rank 2 has the axes -2 to 1", "“Shape is `(batch_size,)`.”, [1]"
+    none = "“Type of reduction to apply: none (default), add, mul, max, min.”"
+    for cause, wrong, answer, why, right in (
+        ("ScatterElements does not", _with(elements, axis=-2), [1, 5], vector, elements),
+        (f"{both} as", with_updates(elements, 5, 6), [1, 5], same, elements),
+        ("ScatterND stretches", with_updates(slices, [5]), rows, must, slices),
+        (f"{both} any", _with(elements, reduction="sub"), [1, 5], none, elements),
+        ("TensorScatter takes its", _with(cache, axis=-3), [[1, 5]], axis, cache),
+        ("TensorScatter does not", of_cache, [[1, 5]], size, cache),
+    ):
+        yield _taken("reference", cause, wrong, answer, why, right)
+
+
+def _one_hot_by_reference() -> Iterator[Check]:
+    second, zero_one = np.array([1], np.float32), np.array([0, 1], np.float32)
+    right = Model("OneHot", 11, {"axis": 1}, second, more=(np.array(2), zero_one))
+    vector = replace(right, more=(np.array([2]), zero_one))
+    fraction, infinite = replace(right, x=second * 1.75), np.array([inf, 1], np.float32)
+    of_infinity = replace(right, more=(np.array(2), infinite))
+    cast = "“the values will be casted to int64 before use”, and 1.75 becomes 1"
+    depth = "“Scalar or Rank 1 tensor containing exactly one element”"
+    for cause, wrong, want, shows, why in (
+        ("OneHot refuses a depth", vector, [[0, 1]], Raises("(operator 'OneHot')"), depth),
+        ("OneHot does not cast", fraction, [[0, 1]], Gives([[0, 0]]), cast),
+        (
+            "OneHot computes",
+            of_infinity,
+            [[inf, 1]],
+            Gives([[nan, nan]]),
+            "class 0 has off_value, which is infinity, and class 1 has on_value",
+        ),
+    ):
+        yield Check("reference", cause, wrong, [want], shows, why, right, [[0, 1]])
+    why = "“Accepted range is [-r-1, r] where r = rank(indices).”, which is 1"
+    yield _taken("reference", "OneHot does not check", _with(right, axis=2), [[0, 1]], why, right)
+    below, why = replace(right, more=(np.array(-1), zero_one)), "no axis has -1 elements"
+    cause, nothing = "OneHot takes a depth below", Gives(np.zeros((1, 0)))
+    yield Check("reference", cause, below, [], nothing, why, right, [[0, 1]])
+
+
+def _unique_by_reference() -> Iterator[Check]:
+    down, order = np.array([2, 1], np.float32), "“in the order of the first occurrence”"
+    alone = Model("Unique", 11, {"sorted": 0}, down)
+    places = replace(alone, output=1, gives="int64")
+    texts = Model("Unique", 11, {"axis": 0}, np.array([["b"], ["a"]], object))
+    beyond, refused = Raises("index 1 is out of bounds"), Raises("attributes ['axis', 'sorted']")
+    ascending, column = _with(alone, sorted=1), replace(_with(places, axis=1), x=down[None])
+    one, any_type, words = replace(texts, attrs={}), "“any tensor type”", [["a"], ["b"]]
+    for cause, wrong, want, shows, why, right, answer in (
+        ("Unique in the order", column, [0, 1], beyond, order, places, [0, 1]),
+        ("Unique with one output", alone, [2, 1], Gives([1, 2]), order, ascending, [1, 2]),
+        ("Unique refuses texts", texts, words, refused, any_type, one, ["a", "b"]),
+    ):
+        yield Check("reference", cause, wrong, [want], shows, why, right, answer)
+    right, why = _with(places, sorted=1), "“Must be one of 0, or 1 (default).”"
+    yield _taken("reference", "Unique takes any", _with(places, sorted=2), [1, 0], why, right)
+
+
+def _cast_by_reference() -> Iterator[Check]:
+    fifteen = np.array([15], ml_dtypes.uint4)
+    wrapped = Model("Cast", 21, {"to": 22}, fifteen, gives="int4")
+    yield Check(
+        "reference",
+        "Cast and CastLike refuse pairs",
+        wrapped,
+        [[-1]],
+        Raises("(operator 'Cast_19')"),
+        "“when OOR, discard higher bits and reinterpret”: four bits that are set are -1",
+        Model("Cast", 21, {"to": 3}, fifteen, gives="int8"),
+        [15],
+    )
+    powers = Model("Cast", 24, {"to": 24}, np.array([2, 3], np.float32), gives="float8_e8m0fnu")
+    nearest = {"saturate": 0, "round_mode": "nearest"}
+    least, most = 2.0**-127, 2.0**127
+    of_zero, of_least = np.array([0, 3], np.float32), np.array([least, 3])
+    of_infinity = np.array([inf, 3], np.float32)
+    table = "the table of “special values to FLOAT8E8M0” has"
+    has = "float8e8m0 has 2^-127"
+    for cause, x, attrs, want, wrong, why in (
+        (
+            "Cast and CastLike to float8e8m0",
+            of_infinity,
+            {},
+            most,
+            nan,
+            f"{table} E8M0_MAX for Inf",
+        ),
+        ("Cast to float8e8m0 makes", of_zero, nearest, nan, least, f"{table} NaN for 0"),
+        ("Cast to float8e8m0 takes", of_least, {}, least, 2 * least, has),
+    ):
+        model, gives = _with(replace(powers, x=x), **attrs), Gives([wrong, 4])
+        yield Check("reference", cause, model, [[want, 4]], gives, why, powers, [2, 4])
+    like = np.array([1], ml_dtypes.float8_e8m0fnu)
+    control = replace(powers, op="CastLike", attrs={}, more=(like,))
+    up, why = (
+        _with(control, round_mode="up"),
+        "“`up` by default”: 2 stays as it is, and 3 becomes 4",
+    )
+    refused = Raises("and attributes ['round_mode', 'saturate']")
+    yield Check("reference", "CastLike refuses", up, [[2, 4]], refused, why, control, [2, 4])
 
 
 def openvino() -> Iterator[Check]:

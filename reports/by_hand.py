@@ -3000,6 +3000,94 @@ def tract() -> Iterator[Check]:
     refused = Raises("Reshape volume mismatch: input [Val(2), Val(0), Val(3)] (vol=0)")
     yield _flatten("tract", "Flatten takes a length of 0", refused)
     yield _from_the_back_of_flatten("tract", "Flatten before version 11")
+    yield from _slices_of_tract()
+    yield from _scattered_by_tract()
+
+
+def _slices_of_tract() -> Iterator[Check]:
+    """Slice, Pad and OneHot, of which tract wants most inputs as constants."""
+    first, second, behind = (np.array([place]) for place in (0, 1, 3))
+    part = Model("Slice", 13, {}, _VECTOR, more=(second, behind))
+    padded = Model("Pad", 13, {}, _PAIR, more=(np.array([0, 1]),))
+    classes = Model("OneHot", 11, {}, np.array([2, 0]), more=(np.array(3), _PAIR), gives="float32")
+    one_hot = [[1, 1, 2], [2, 1, 1]]
+    in_scope = "Symbol <Sym0> points to an invalid (dead ?) SymbolScope"
+    axis_0 = replace(part, more=(*part.more, first))
+    to_the_last = replace(part, more=(second, -second))
+    needed, between = "only if axis is a const", "from 1 to 3 there are 4 and 2"
+    padding, behind_it = "Expect padding to be constant", "one 0 stands behind 1 and 2"
+    unsigned, up_to_2 = "Invalid slicing range 1..18446744073709551615", "-1 is the last, 2"
+    of_three, places = "Expected dim and value to be determined", "2 is the last of 3 classes"
+    for cause, fed, answer, words, why in (
+        ("Slice from version 10 on", axis_0, [4, 2], needed, between),
+        ("Slice with starts", part, [4, 2], in_scope, between),
+        ("Slice takes starts", to_the_last, [4], unsigned, up_to_2),
+        ("Pad from version 11 on", padded, [1, 2, 0], padding, behind_it),
+        ("OneHot is not computed", classes, one_hot, of_three, places),
+    ):
+        constant = replace(fed, constant=True)
+        yield Check("tract", cause, fed, [answer], Raises(words), why, constant, answer)
+    older = Model("Slice", 1, {"starts": [0], "ends": [2], "axes": [0]}, _VECTOR)
+    early = _with(older, starts=[-9])
+    why = "“Similar to numpy”, where -9 is before the first of three, and the first is taken"
+    refused = Raises("Condition failed: `start <= end`")
+    yield Check("tract", "Slice-1 refuses", early, [[1, 4]], refused, why, older, [1, 4])
+    for cause, attrs, words, why in (
+        ("an axis is", {"axes": [1]}, "the len is 1 but the index is 1", "a vector has one axis"),
+        ("starts, ends", {"ends": []}, "the len is 0 but the index is 0", "the axis has no end"),
+    ):
+        cause, why = f"Slice-1 aborts the process where {cause}", f"{why}; {_NO_ABORT}"
+        model, dies = _with(older, **attrs), Dies(f"index out of bounds: {words}")
+        yield Check("tract", cause, model, [], dies, why, older, [1, 4])
+    constant = replace(padded, constant=True)
+    less = replace(constant, more=(np.array([-1, 0]),))
+    why = "“add or remove (if negative) at the beginning and end of each axis”"
+    dies = Dies("ndarray: could not broadcast array from shape")
+    yield Check("tract", "Pad aborts", less, [[2]], dies, why, constant, [1, 2, 0])
+    constant = replace(classes, constant=True)
+    below, why = _with(constant, axis=-3), "“Accepted range is [-r-1, r] where r = rank(indices).”"
+    never = Dies("exit status -14")
+    yield Check("tract", "OneHot never ends", below, [], never, why, constant, one_hot)
+
+
+def _scattered_by_tract() -> Iterator[Check]:
+    one, last = _VECTOR[:1], np.array([[2]])
+    element = Model("ScatterElements", 18, {}, _VECTOR, more=(last[0], one))
+    written, added = [1, 4, 1], [1, 4, 3]
+    for cause, model, words, why in (
+        (
+            "the process where an index",
+            replace(element, more=(last[0] + 1, one)),
+            "ndarray: index out of bounds",
+            _OUT,
+        ),
+        (
+            "the process where axis",
+            _with(element, axis=1),
+            "the len is 1 but the index is 1",
+            "a vector has the axes -1 and 0",
+        ),
+    ):
+        cause, why = f"Scatter and ScatterElements abort {cause}", f"{why}; {_NO_ABORT}"
+        yield Check("tract", cause, model, [], Dies(words), why, element, written)
+    placed = replace(element, op="ScatterND", more=(last, one))
+    summed, dies = _with(placed, reduction="add"), Dies("assertion failed: index < dim")
+    refused, back = Raises("ScatterND index -1 out of bounds"), (np.array([[-1]]), one)
+    why = "“as per the usual convention for counting backwards from the end”, -1 is the last"
+    for cause, model, shows, answer in (
+        ("ScatterND refuses", placed, refused, written),
+        ("ScatterND with a reduction aborts the process at", summed, dies, added),
+    ):
+        below = replace(model, more=back)
+        yield Check("tract", cause, below, [answer], shows, why, model, answer)
+    why = "“the shape of `updates` must equal indices.shape[0:q-1] ++ data.shape[k:r]”"
+    fewer = replace(placed, more=(np.array([[2], [0]]), one))
+    cause = "ScatterND aborts the process where there are fewer"
+    yield Check("tract", cause, fewer, [], dies, f"{why}; {_NO_ABORT}", placed, written)
+    row = replace(placed, x=_SQUARE, more=(np.array([[1]]), _row(9, 9)))
+    short = replace(row, more=(row.more[0], _row(9)))
+    cause = "ScatterND accepts updates of another shape"
+    yield _taken("tract", cause, short, [[1, 2], [9, 9]], why, row)
 
 
 def torch() -> Iterator[Check]:

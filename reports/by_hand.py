@@ -1604,6 +1604,167 @@ def _cast_by_reference() -> Iterator[Check]:
     yield Check("reference", "CastLike refuses", up, [[2, 4]], refused, why, control, [2, 4])
 
 
+def _slice_of_openvino() -> Iterator[Check]:
+    """Of 1, 4, 2 the part from the second on."""
+    first = np.array([1])
+    part = Model("Slice", 13, {}, _VECTOR, more=(first, first + 2))
+    yield Check(
+        "openvino",
+        "Slice cuts",
+        replace(part, more=(first, np.array([2**63 - 1]))),
+        [[4, 2]],
+        Gives([4]),
+        "“for positive stepping `ends[axes[i]]` is clamped to `[0, dims[axes[i]]]`”, which is to 3",
+        part,
+        [4, 2],
+    )
+    no_numbers, held = np.zeros(0, np.int64), Leftovers((0,))
+    of_no_axes = replace(part, more=(no_numbers,) * 3)
+    said = "“The effective values are initialized as `starts[i] = 0`, `ends[i] = dims[i]`”"
+    yield Check(
+        "openvino",
+        "Slice with lists",
+        of_no_axes,
+        [_VECTOR],
+        held,
+        said,
+        part,
+        [4, 2],
+        last=True,
+    )
+    yield Check(
+        "openvino",
+        "Slice refuses a scalar",
+        replace(of_no_axes, x=np.array(4, np.float32)),
+        [4],
+        Raises("input_rank.get_length() > 0"),
+        said,
+        part,
+        [4, 2],
+    )
+    for axis, step, why in (
+        (1, 1, "a vector has the axes -1 and 0"),
+        (0, 0, "“'steps' cannot be 0.”"),
+    ):
+        model = replace(part, more=(*part.more, np.array([axis]), np.array([step])))
+        cause = "Slice refuses no fed"
+        yield Check("openvino", cause, model, [], held, why, part, [4, 2], last=True)
+
+
+def _pad_of_openvino() -> Iterator[Check]:
+    first, two_axes = np.array([1]), "a matrix has the axes -2 to 1"
+    behind, seven = np.array([0, 1]), np.array(7, np.float32)
+    padded = Model("Pad", 18, {}, _PAIR, more=(behind, seven))
+    mirrored = Model("Pad", 18, {"mode": "reflect"}, _PAIR, more=(np.array([1, 0]),), constant=True)
+    yield Check(
+        "openvino",
+        "Pad refuses to reflect",
+        replace(mirrored, more=(np.array([2, 0]),)),
+        [[1, 2, 1, 2]],
+        Raises("pad_mode != op::PadMode::REFLECT"),
+        "the example puts two before 1.0 and 1.2, which makes [1.0, 1.2, 1.0, 1.2]",
+        mirrored,
+        [2, 1, 2],
+    )
+    yield Check(
+        "openvino",
+        "Pad of a scalar",
+        replace(padded, x=seven, more=(behind[:0],)),
+        [7],
+        Leftovers(()),
+        "a scalar has no axis to be padded, and stays as it is",
+        padded,
+        [1, 2, 7],
+    )
+    numbered = replace(padded, x=np.array([1, 2], np.int32), more=(behind, np.array(7, np.int32)))
+    for cause, control, value, wrong in (
+        ("Pad with a value", padded, -0.0, 0),
+        ("Pad puts the value", numbered, 16777217, 16777216),
+    ):
+        filled = replace(control, more=(behind, np.array(value, control.x.dtype)))
+        want, answer, why = [[1, 2, value]], Gives([1, 2, wrong]), f"the value is {value}"
+        yield Check("openvino", cause, filled, want, answer, why, control, [1, 2, 7], rtol=0)
+    with_7 = Model("Pad", 2, {"pads": [0, 1], "value": 7.0}, _PAIR)
+    yield Check(
+        "openvino",
+        "Pad before version 11 refuses",
+        _with(with_7, value=inf),
+        [[1, 2, inf]],
+        Raises("inf assigned value out of range for f32"),
+        "“One float, indicates the value to be filled”, and infinity is one",
+        with_7,
+        [1, 2, 7],
+    )
+    cause, whole = "Pad before version 11 takes an integer", _with(with_7, value=7)
+    yield _taken("openvino", cause, whole, [1, 2, 7], "value is a FLOAT", with_7)
+    cause, of_1 = "Pad before version 11 takes paddings", Model("Pad", 1, {"pads": [0, 1]}, _PAIR)
+    control = replace(of_1, attrs={"paddings": [0, 1]})
+    yield _taken("openvino", cause, of_1, [1, 2, 0], "paddings are required", control)
+    cut = Model("Pad", 18, {}, _SQUARE, more=(np.array([0, 0, 0, -1]),))
+    held = Leftovers((0, 0))
+    for more, shows, why in (
+        ((behind,), held, "“`pads` should be a 1D tensor of shape [2 * num_axes]”, which is 4"),
+        ((np.array([0, -2, 0, -2]),), held, "no axis of 2 has room for 4 less"),
+        ((behind, seven, first + 1), held, two_axes),
+        ((behind, seven, first - 4), Gives(_SQUARE), two_axes),
+    ):
+        model, cause = replace(cut, more=more), "Pad refuses no fed"
+        yield Check("openvino", cause, model, [], shows, why, cut, [[1], [3]], last=True)
+    crop = Model("CenterCropPad", 18, {"axes": [1]}, _SQUARE, more=(first,))
+    for model, shows, why in (
+        (_with(crop, axes=[2]), held, two_axes),
+        (_with(crop, axes=[-3]), Gives([[1], [3]]), two_axes),
+        (replace(crop, attrs={}, more=(np.ones(3, int),)), held, "two axes, three lengths"),
+    ):
+        cause = "CenterCropPad refuses no"
+        yield Check("openvino", cause, model, [], shows, why, crop, [[1], [3]], last=True)
+    one_by_two = replace(crop, attrs={}, more=(np.array([1, 2]),))
+    fewer, cause = replace(one_by_two, more=(first,)), "CenterCropPad leaves"
+    yield _taken("openvino", cause, fewer, [[1, 2]], "two axes, one length", one_by_two)
+    none_of_two, why = replace(one_by_two, more=(np.array([2, 0]),)), "no axis is as long as -1"
+    below = replace(none_of_two, more=(np.array([2, -1]),))
+    yield _taken("openvino", cause, below, np.zeros((2, 0)), why, none_of_two)
+
+
+def _range_of_openvino() -> Iterator[Check]:
+    up = Model("Range", 11, {}, np.array(9), more=(np.array(15), np.array(2)))
+    for cause, model, want, shows, why in (
+        (
+            "Range of fed numbers",
+            replace(up, more=(np.array(4), np.array(2))),
+            [],
+            Gives([9, 11, 13]),
+            "“max( ceil( (limit - start) / delta ) , 0 )” is 0 of ⌈(4 - 9) / 2⌉",
+        ),
+        (
+            "Range divides",
+            replace(up, x=np.array(0), more=(np.array(2**33), np.array(2**32))),
+            [0, 2**32],
+            Dies("exit status -8"),
+            "2^33 / 2^32 = 2",
+        ),
+    ):
+        yield Check("openvino", cause, model, [want], shows, why, up, [9, 11, 13])
+    zero, step, beyond = (np.array(x, np.int32) for x in (0, 2**30, 2**30 + 1))
+    once = replace(up, x=zero, more=(step, step))
+    yield Check(
+        "openvino",
+        "Range of fed integers",
+        replace(once, more=(beyond, step)),
+        [[0, 2**30]],
+        Gives(np.zeros(0)),
+        "⌈(2^30 + 1) / 2^30⌉ = 2",
+        once,
+        [0],
+    )
+    listed, why = replace(up, x=np.array([9])), "start is a “Scalar.”"
+    yield _taken("openvino", "Range takes a vector", listed, [9, 11, 13], why, up)
+    byte = [x.astype(np.uint8) for x in (up.x, *up.more)]
+    bytes_up, cause = replace(up, x=byte[0], more=(*byte[1:],)), "Integers, and bfloat16 before"
+    why = "T is float32, float64, int16, int32 or int64"
+    yield _taken("openvino", cause, bytes_up, [9, 11, 13], why, up)
+
+
 def openvino() -> Iterator[Check]:
     """On OpenVINO's CPU device."""
     yield _ignored("openvino")
@@ -2346,6 +2507,9 @@ def openvino() -> Iterator[Check]:
     yield _no_perm("openvino")
     yield _flatten("openvino", "Flatten takes a length of 0", Gives(np.zeros((2, 0))))
     yield _from_the_back_of_flatten("openvino", "Flatten before version 11")
+    yield from _slice_of_openvino()
+    yield from _pad_of_openvino()
+    yield from _range_of_openvino()
 
 
 def tract() -> Iterator[Check]:

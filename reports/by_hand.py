@@ -2496,6 +2496,89 @@ def openvino() -> Iterator[Check]:
         np.ones((2, 3)),
         last=True,
     )
+    inside = Model("ScatterElements", 18, {}, _PAIR, more=(np.array([1]), _3[:1]))
+    in_range = "“Index values are […] expected in the valid range.”"
+    cause = "Scatter, ScatterElements and ScatterND check"
+    for op, indices, why in (("ScatterElements", [5], _OUT), ("ScatterND", [[5]], in_range)):
+        outside = replace(inside, op=op, more=(np.array(indices), _3[:1]))
+        held = Leftovers((2,))
+        yield Check("openvino", cause, outside, [], held, why, inside, [1, 3], last=True)
+    dies = Dies("exit status -")
+    far_below = replace(inside, more=(np.array([-(2**30)]), _3[:1]))
+    yield Check("openvino", "ScatterElements adds", far_below, [], dies, _OUT, inside, [1, 3])
+    many = np.zeros((2**20, 1), np.int64)
+    beside = Model("ScatterElements", 18, {"axis": 1}, _SQUARE, more=(many[:2], _SQUARE[:, :1] * 5))
+    yield Check(
+        "openvino",
+        "ScatterElements does not compare",
+        replace(beside, more=(many, many.astype(np.float32))),
+        [],
+        dies,
+        "output[i][indices[i][j]] = updates[i][j], and data has no row 2",
+        beside,
+        [[5, 2], [15, 4]],
+    )
+    depth = np.array([3])
+    hot = Model("OneHot", 11, {}, depth - 2, more=(depth, np.array([0, 1])))
+    below, matrix = (replace(hot, more=(d, hot.more[1])) for d in (-depth, depth[None]))
+    why, held = "depth is “the size of the one-hot dimension”", Leftovers((1, 0))
+    cause = "OneHot checks no depth"
+    yield Check("openvino", cause, below, [], held, why, hot, [[0, 1, 0]], last=True)
+    why = "depth is a “Scalar or Rank 1 tensor containing exactly one element”"
+    yield _taken("openvino", "OneHot takes a depth", matrix, [[0, 1, 0]], why, hot)
+    unique = Model("Unique", 11, {"sorted": 1}, np.array([3, 1, 3, 2], np.float32))
+    yield Check(
+        "openvino",
+        "In the order of the input",
+        _with(unique, sorted=0),
+        [[3, 1, 2]],
+        Gives([3, 0, 0]),
+        "3, 1 and 2 occur in this order",
+        unique,
+        [1, 2, 3],
+    )
+    why = "sorted “Must be one of 0, or 1 (default).”"
+    yield _taken("openvino", "Unique takes every", _with(unique, sorted=2), [1, 2, 3], why, unique)
+    columns = Model("Unique", 11, {"axis": 1, "sorted": 0}, _SQUARE[:, [0, 1, 1]])
+    in_part = replace(columns, x=np.array([[1, 1, 1], [0, 2, 2]], np.float32))
+    yield Check(
+        "openvino",
+        "Where an axis of more than one element is before",
+        in_part,
+        [[[1, 1], [0, 2]]],
+        Gives(in_part.x),
+        "the last two columns are equal",
+        columns,
+        _SQUARE,
+    )
+    first = replace(_with(columns, axis=0), x=columns.x.T, output=1, gives="int64")
+    yield Check(
+        "openvino",
+        "Along an axis of a tensor of 8 bits",
+        replace(first, x=first.x.astype(np.uint8)),
+        [[0, 1]],
+        Leftovers((2,)),
+        "the first row and the second are the first of their kind",
+        first,
+        [0, 1],
+    )
+    yield Check(
+        "openvino",
+        "Unique refuses an empty",
+        replace(columns, x=np.zeros((0, 3), np.float32)),
+        [np.zeros((0, 1))],
+        Gives(np.zeros((0, 0))),
+        "three slices without elements differ in none: the first is like the others",
+        columns,
+        _SQUARE,
+        last=True,
+    )
+    clip = Model("Clip", 13, {}, np.array([1, 5], np.float32), more=(np.array(2, np.float32),))
+    why, two = "min “must be a scalar(tensor of empty shape)”", replace(clip, more=(_PAIR + 1,))
+    yield _taken("openvino", "Clip takes bounds", two, [2, 5], why, clip)
+    clip = Model("Clip", 6, {"min": 2.0}, clip.x)
+    whole, cause = _with(clip, min=2), "Clip before version 11"
+    yield _taken("openvino", cause, whole, [2, 5], "min is a FLOAT", clip)
     yield _from_the_back("openvino")
     yield _squeezed_rank_0("openvino")
     yield _no_axes("openvino", "Squeeze and Unsqueeze before version 13 take an empty", 11)

@@ -900,7 +900,7 @@ def onnxruntime() -> Iterator[Check]:
         [[1.2, 1.0, 1.2]],
     )
     round_about = Model("Pad", 18, {"mode": "wrap"}, _VECTOR, more=(np.array([1, 0]),))
-    cause, why = "Pad takes the mode wrap", "“Three modes: constant(default), reflect, edge”"
+    cause, why = "Pad takes the mode wrap", "“The three supported `modes`”, of which it is none"
     since = replace(round_about, opset=19)
     yield _taken("onnxruntime", cause, round_about, [2, 1, 4, 2], why, since)
     cropped = Model("CenterCropPad", 18, {}, _row(1, 2, 3), more=(np.array([1, 1]),))
@@ -910,7 +910,7 @@ def onnxruntime() -> Iterator[Check]:
         replace(cropped, more=(np.array([1, 1], np.int32),)),
         [[[2]]],
         Raises("Type parameter (T) of Optype (Max) bound to different types"),
-        "2 is in the middle, and “Tind: Constrain indices to integer types”",
+        "2 is in the middle; “Constrain indices to integer types”",
         cropped,
         [[2]],
     )
@@ -926,7 +926,7 @@ def onnxruntime() -> Iterator[Check]:
         replace(halves, opset=21),
         [0, 1, 0],
     )
-    why = "a shape has “The length of each axis”, and there are two"
+    why = "“1-D tensor representing the cropping window dimensions.”, and there are two"
     above = replace(cropped, x=np.ones((2, 3), np.float32), more=(np.array([2, 2]),))
     fewer = replace(above, more=(np.array([2]),))
     cause = "CenterCropPad takes any shape"
@@ -976,7 +976,7 @@ def onnxruntime() -> Iterator[Check]:
         replace(added, x=_PAIR.astype(half), more=(added.more[0], _PAIR[1:].astype(half))),
         [[1, 4]],
         Raises(of_halves),
-        "2 + 2 = 4, and “T: Constrain input and output types to any tensor type.”",
+        "2 + 2 = 4; “Constrain input and output types to any tensor type.”",
         added,
         [1, 4],
     )
@@ -2914,6 +2914,53 @@ def tract() -> Iterator[Check]:
     refused = Raises("Reshape volume mismatch: input [Val(2), Val(0), Val(3)] (vol=0)")
     yield _flatten("tract", "Flatten takes a length of 0", refused)
     yield _from_the_back_of_flatten("tract", "Flatten before version 11")
+    beyond = np.array([1, 4, 1]) + np.array([2**53, 2**53, 0])
+    start, limit, step = map(np.asarray, beyond)
+    counted = Model("Range", 11, {}, start, more=(limit, step))
+    yield Check(
+        "tract",
+        "Range counts the numbers",
+        counted,
+        [beyond[0] + np.arange(3)],
+        Gives(beyond[0] + np.arange(4)),
+        "2^53 + 1, 2^53 + 2 and 2^53 + 3 are below 2^53 + 4",
+        replace(counted, x=np.array(1), more=(np.array(4), step)),
+        [1, 2, 3],
+    )
+    ends = (np.array(2048, np.float16), np.array(2052, np.float16), np.array(1, np.float16))
+    halves = Model("Range", 27, {}, ends[0], more=ends[1:])
+    yield Check(
+        "tract",
+        "Range of float16 adds up",
+        halves,
+        [[2048, 2048, 2050, 2052]],
+        Gives([2048, 2048, 2048, 2048]),
+        "2049 is 2048 in the end, and 2051 is 2052: “cast to 32-bit float before the loop”",
+        replace(halves, x=np.array(3, np.float16), more=(np.array(6, np.float16), ends[2])),
+        [3, 4, 5],
+        rtol=1e-6,
+    )
+    eye = Model("EyeLike", 9, {}, _SQUARE)
+    yield Check(
+        "tract",
+        "EyeLike does not make booleans",
+        replace(eye, x=_SQUARE > 1),
+        [[[True, False], [False, True]]],
+        Raises("Bool is not a number"),
+        "“Constrain output types. Strings and complex are not supported.”",
+        eye,
+        [[1, 0], [0, 1]],
+    )
+    scalars = np.array(0.5, np.float32), np.array(False)
+    kept = Model("Dropout", 13, {}, _PAIR, more=scalars)
+    why = "“an optional input ratio (floating-point scalar)”"
+    ratios = replace(kept, more=(_PAIR / 4, scalars[1]))
+    yield _taken("tract", "Dropout does not look", ratios, _PAIR, why, kept)
+    clipped = Model("Clip", 13, {}, _VECTOR, more=(np.array(2, np.float32),))
+    of_each = replace(clipped, more=(_VECTOR[::-1],))
+    why = "“It must be a scalar(tensor of empty shape).”"
+    cause = "Clip takes a min or a max with an axis"
+    yield Check("tract", cause, of_each, [], Gives([2, 4, 2]), why, clipped, [2, 4, 2])
 
 
 def torch() -> Iterator[Check]:

@@ -846,6 +846,176 @@ def onnxruntime() -> Iterator[Check]:
         _PAIR,
     )
     yield _no_list("onnxruntime", "Unsqueeze")
+    eight, bits = ml_dtypes.float8_e5m2, "“bool: +/- 0.0 to False; all else to True.”"
+    zero = Model("Cast", 19, {"to": 9}, np.array([-0.0], eight), stored="raw_data", gives="bool")
+    control = replace(zero, x=np.array([0], eight))
+    cause = "Cast makes a bool of the bits"
+    yield Check("onnxruntime", cause, zero, [[False]], Gives([True]), bits, control, [False])
+    over = {"to": 19, "saturate": 0}
+    edge = Model("Cast", 19, over, np.array([61440], np.float32), gives="float8_e5m2")
+    yield Check(
+        "onnxruntime",
+        "Cast to float8e5m2 without saturation",
+        edge,
+        [[inf]],
+        Gives([nan]),
+        "after 57344 comes 65536, and 61440, in the middle, is rounded to that, which is even; "
+        "“[x] > FLT_MAX” is Inf",
+        replace(edge, x=np.array([57344], np.float32)),
+        [57344],
+    )
+    power = np.ones(1, ml_dtypes.float8_e8m0fnu)
+    like = Model("CastLike", 24, {"round_mode": "down"}, _PAIR[:1] * 1.25, more=(power,))
+    like = replace(like, gives="float8_e8m0fnu", constant=True)
+    yield Check(
+        "onnxruntime",
+        "CastLike ignores round_mode",
+        like,
+        [[1]],
+        Gives([2]),
+        "“`down`: round to nearest value towards zero”, and 1.25 is between 1 and 2",
+        _with(like, round_mode="up"),
+        [2],
+    )
+    scalar, no_axes = np.array(4, np.float32), np.zeros(0, np.int64)
+    for op, more, words in (
+        ("Slice", (np.zeros(1, np.int64), np.ones(1, np.int64)), "Cannot slice scalars"),
+        ("Pad", (np.zeros(2, np.int64),), "Input tensor has no dimensions"),
+    ):
+        of_rank_1 = Model(op, 13, {}, _VECTOR[1:2], more=more)
+        of_rank_0 = replace(of_rank_1, x=scalar, more=(no_axes,) * len(more))
+        cause, why = "Slice and Pad refuse", "without an axis, 4 remains as it is"
+        yield Check(
+            "onnxruntime", cause, of_rank_0, [4], Raises(words), why, of_rank_1, _VECTOR[1:2]
+        )
+    padded = Model("Pad", 13, {"mode": "reflect"}, _row(1.0, 1.2), more=(np.array([0, 2, 0, 0]),))
+    yield Check(
+        "onnxruntime",
+        "Pad by reflection",
+        padded,
+        [[[1.0, 1.2, 1.0, 1.2]]],
+        Raises("Pad reflect: pre-pad (2) exceeds maximum allowed (1) for axis 1"),
+        "the text's own example has “[1.0, 1.2, 1.0, 1.2]” for this row and these pads",
+        replace(padded, more=(np.array([0, 1, 0, 0]),)),
+        [[1.2, 1.0, 1.2]],
+    )
+    round_about = Model("Pad", 18, {"mode": "wrap"}, _VECTOR, more=(np.array([1, 0]),))
+    cause, why = "Pad takes the mode wrap", "“The three supported `modes`”, of which it is none"
+    since = replace(round_about, opset=19)
+    yield _taken("onnxruntime", cause, round_about, [2, 1, 4, 2], why, since)
+    cropped = Model("CenterCropPad", 18, {}, _row(1, 2, 3), more=(np.array([1, 1]),))
+    yield Check(
+        "onnxruntime",
+        "CenterCropPad with a shape of int32",
+        replace(cropped, more=(np.array([1, 1], np.int32),)),
+        [[[2]]],
+        Raises("Type parameter (T) of Optype (Max) bound to different types"),
+        "2 is in the middle; “Constrain indices to integer types”",
+        cropped,
+        [[2]],
+    )
+    halves = Model("CenterCropPad", 18, {}, power.astype(ml_dtypes.bfloat16), constant=True)
+    halves = replace(halves, stored="raw_data", more=(np.array([3]),))
+    yield Check(
+        "onnxruntime",
+        "CenterCropPad of bfloat16",
+        halves,
+        [[0, 1, 0]],
+        Raises("Could not find an implementation for Pad(18)"),
+        "the same CenterCropPad-18 is computed at opset 21",
+        replace(halves, opset=21),
+        [0, 1, 0],
+    )
+    why = "“1-D tensor representing the cropping window dimensions.”, and there are two"
+    above = replace(cropped, x=np.ones((2, 3), np.float32), more=(np.array([2, 2]),))
+    fewer = replace(above, more=(np.array([2]),))
+    cause = "CenterCropPad takes any shape"
+    yield _taken("onnxruntime", cause, fewer, np.ones((2, 2)), why, above)
+    counted = Model("Range", 11, {}, np.array(4), more=(np.array(6), np.array(1)))
+    vector, why = replace(counted, x=np.array([4])), "start is a “Scalar.”"
+    yield _taken("onnxruntime", "Range takes a vector", vector, [4, 5], why, counted)
+    update = np.full((1, 1, 1), 5, np.float32)
+    cached = Model("TensorScatter", 24, {"mode": "circular"}, _VECTOR.reshape(1, 3, 1))
+    cached = replace(cached, more=(update, np.array([-1])))
+    yield Check(
+        "onnxruntime",
+        "A circular TensorScatter",
+        cached,
+        [[[[1], [4], [5]]]],
+        Raises("TensorScatter: write_indices[0] = -1 is negative"),
+        "“the write index is modulo max_sequence_length”: -1 modulo 3 is 2",
+        replace(cached, more=(update, np.array([2]))),
+        [[[1], [4], [5]]],
+    )
+    hot = Model("OneHot", 11, {}, np.array([1]), more=(np.array(3), np.array([0, 1])))
+    yield Check(
+        "onnxruntime",
+        "OneHot refuses a scalar",
+        replace(hot, x=np.array(1)),
+        [[0, 1, 0]],
+        Raises("Indices tensor must have rank >= 1"),
+        "of [0, 1, 2], 1 is the one; “Input tensor containing indices.”, of any rank",
+        hot,
+        [[0, 1, 0]],
+    )
+    yield Check(
+        "onnxruntime",
+        "OneHot refuses a depth of 0",
+        replace(hot, more=(np.array(0), hot.more[1])),
+        [np.zeros((1, 0))],
+        Raises("Depth is negative."),
+        "“This is also the size of the one-hot dimension”, which is 0",
+        hot,
+        [[0, 1, 0]],
+    )
+    added = Model("ScatterND", 16, {"reduction": "add"}, _PAIR, more=(np.array([[1]]), _PAIR[1:]))
+    half, of_halves = np.float16, "data type is not supported with ScatterND opset 16"
+    yield Check(
+        "onnxruntime",
+        "ScatterElements and ScatterND refuse to add",
+        replace(added, x=_PAIR.astype(half), more=(added.more[0], _PAIR[1:].astype(half))),
+        [[1, 4]],
+        Raises(of_halves),
+        "2 + 2 = 4; “Constrain input and output types to any tensor type.”",
+        added,
+        [1, 4],
+    )
+    other = replace(_with(added, reduction="sub"), more=(added.more[0], _PAIR[:1]))
+    cause, why = "ScatterElements and ScatterND take", "“none (default), add, mul”"
+    no_reduction = _with(other, reduction="none")
+    yield _taken("onnxruntime", cause, other, [1, 1], why, no_reduction)
+    unique = Model("Unique", 11, {}, np.array([nan, 1], np.float32))
+    yield Check(
+        "onnxruntime",
+        "Unique takes NaN for equal",
+        unique,
+        [[nan, 1], [1, nan]],
+        Gives([nan]),
+        "“contains all unique values”, of which 1 is one",
+        replace(unique, x=_PAIR[::-1]),
+        [1, 2],
+    )
+    in_order = Model("Unique", 11, {"sorted": 2}, _VECTOR)
+    why = "“Must be one of 0, or 1 (default).”"
+    control = _with(in_order, sorted=0)
+    yield _taken("onnxruntime", "Unique takes any sorted", in_order, _VECTOR, why, control)
+    clipped = Model("Clip", 13, {}, _VECTOR, more=(np.array(2, np.float32),))
+    bound, why = (
+        replace(clipped, more=(_VECTOR[2:],)),
+        "“It must be a scalar(tensor of empty shape).”",
+    )
+    yield _taken("onnxruntime", "Clip takes a vector", bound, [2, 4, 2], why, clipped)
+    halves = replace(clipped, x=_VECTOR.astype(ml_dtypes.bfloat16), stored="raw_data")
+    yield Check(
+        "onnxruntime",
+        "Clip-13 of bfloat16",
+        replace(halves, more=(halves.x[2],), constant=True),
+        [[2, 4, 2]],
+        Raises("Type 'tensor(bfloat16)' of input parameter (x1) of operator (Where)"),
+        "1 is raised to 2, and Clip-13 takes bfloat16",
+        clipped,
+        [2, 4, 2],
+    )
 
 
 def reference() -> Iterator[Check]:
@@ -3335,6 +3505,53 @@ def _scattered_by_tract() -> Iterator[Check]:
     short = replace(row, more=(row.more[0], _row(9)))
     cause = "ScatterND accepts updates of another shape"
     yield _taken("tract", cause, short, [[1, 2], [9, 9]], why, row)
+    beyond = np.array([1, 4, 1]) + np.array([2**53, 2**53, 0])
+    start, limit, step = map(np.asarray, beyond)
+    counted = Model("Range", 11, {}, start, more=(limit, step))
+    yield Check(
+        "tract",
+        "Range counts the numbers",
+        counted,
+        [beyond[0] + np.arange(3)],
+        Gives(beyond[0] + np.arange(4)),
+        "2^53 + 1, 2^53 + 2 and 2^53 + 3 are below 2^53 + 4",
+        replace(counted, x=np.array(1), more=(np.array(4), step)),
+        [1, 2, 3],
+    )
+    ends = (np.array(2048, np.float16), np.array(2052, np.float16), np.array(1, np.float16))
+    halves = Model("Range", 27, {}, ends[0], more=ends[1:])
+    yield Check(
+        "tract",
+        "Range of float16 adds up",
+        halves,
+        [[2048, 2048, 2050, 2052]],
+        Gives([2048, 2048, 2048, 2048]),
+        "2049 is 2048 in the end, and 2051 is 2052: “cast to 32-bit float before the loop”",
+        replace(halves, x=np.array(3, np.float16), more=(np.array(6, np.float16), ends[2])),
+        [3, 4, 5],
+        rtol=1e-6,
+    )
+    eye = Model("EyeLike", 9, {}, _SQUARE)
+    yield Check(
+        "tract",
+        "EyeLike does not make booleans",
+        replace(eye, x=_SQUARE > 1),
+        [[[True, False], [False, True]]],
+        Raises("Bool is not a number"),
+        "“Constrain output types. Strings and complex are not supported.”",
+        eye,
+        [[1, 0], [0, 1]],
+    )
+    scalars = np.array(0.5, np.float32), np.array(False)
+    kept = Model("Dropout", 13, {}, _PAIR, more=scalars)
+    why = "“an optional input ratio (floating-point scalar)”"
+    ratios = replace(kept, more=(_PAIR / 4, scalars[1]))
+    yield _taken("tract", "Dropout does not look", ratios, _PAIR, why, kept)
+    clipped = Model("Clip", 13, {}, _VECTOR, more=(np.array(2, np.float32),))
+    of_each = replace(clipped, more=(_VECTOR[::-1],))
+    why = "“It must be a scalar(tensor of empty shape).”"
+    cause = "Clip takes a min or a max with an axis"
+    yield Check("tract", cause, of_each, [], Gives([2, 4, 2]), why, clipped, [2, 4, 2])
 
 
 def torch() -> Iterator[Check]:

@@ -439,6 +439,33 @@ def _saturate(engine: str) -> Check:
     return _taken(engine, "Cast ignores saturate", of_float, [1, 2], "saturate is an INT", model)
 
 
+def _texts(engine: str) -> Iterator[Check]:
+    text = np.array(["16777217.00000000000000000001"], object)
+    read = Model("Cast", 13, {"to": 1}, text, gives="float32")
+    yield Check(
+        engine,
+        "Cast reads a text",
+        read,
+        [[16777218]],
+        Gives([16777216]),
+        "16777217 is the middle of 16777216 and 16777218, and the text names more",
+        replace(read, x=np.array(["16777217.5"], object)),
+        [16777218],
+        rtol=1e-9,
+    )
+    written = Model("Cast", 13, {"to": 8}, np.array([1e22]), gives="object")
+    yield Check(
+        engine,
+        "Cast writes large floats",
+        written,
+        [["1" + 22 * "0" + end] for end in ("", ".", ".0", ".000000")],
+        Gives(["1e+22"]),
+        "“plain floating-point representation … would be used”, and 1e22 is called scientific",
+        replace(written, x=np.array([0.5])),
+        ["0.5"],
+    )
+
+
 def _less_along_axis(engine: str) -> Check:
     b = np.array([2, 4], np.float32)
     model = Model("Less", 1, {"broadcast": 1, "axis": 0}, _SQUARE, more=(b,), gives="bool")
@@ -774,6 +801,18 @@ def onnxruntime() -> Iterator[Check]:
         "“Casting to and from strings is not supported yet.”",
         replace(text, attrs={"to": 1}, gives="float32"),
         [7],
+    )
+    yield from _texts("onnxruntime")
+    beyond = Model("Cast", 13, {"to": 11}, np.array(["1e-310"], object), gives="float64")
+    yield Check(
+        "onnxruntime",
+        "Cast refuses a text",
+        beyond,
+        [[1e-310]],
+        Raises("Status Message: stod"),
+        "“scientific … representations … to float types is supported”, and float64 has 1e-310",
+        replace(beyond, x=np.array(["1e-300"], object)),
+        [1e-300],
     )
     model = Model("TopK", 1, {"k": 2**32 + 2, "axis": 0}, _VECTOR, output=1, gives="int64")
     yield Check(
@@ -1271,6 +1310,18 @@ def reference() -> Iterator[Check]:
         "2^25 + 2^17 is the middle of 2^25 and 2^25 + 2^18, and the element is above it",
         replace(model, x=above + 2**17 - 1),
         [2**25 + 2**18],
+    )
+    yield from _texts("reference")
+    three = Model("Cast", 13, {"to": 16}, np.array(["3"], object), gives="bfloat16")
+    yield Check(
+        "reference",
+        "Cast refuses pairs of strings",
+        three,
+        [[3]],
+        Raises("Issues with types"),
+        "“Casting from string tensor in plain … to float types is supported”",
+        _with(replace(three, gives="float32"), to=1),
+        [3],
     )
     joined = Model("Concat", 1, {}, _row(1), more=(_row(2),))
     yield Check(

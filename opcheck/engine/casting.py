@@ -6,7 +6,8 @@ import numpy as np
 
 from opcheck import dtypes
 from opcheck import numbers as xp
-from opcheck.dtypes import BASIC, DTYPES, NARROW, DType, round_to
+from opcheck.dtypes import DTYPES, NARROW, DType, round_to
+from opcheck.engine import texts
 from opcheck.errors import InvalidNode, NotSupported
 from opcheck.model import Array
 from opcheck.numbers import primitive
@@ -17,8 +18,8 @@ _EXACT = 1 << 53
 
 
 def check_castable(dtype: DType | None) -> None:
-    """Raise NotSupported for texts and complex numbers."""
-    if dtype is None or dtype.name not in (*BASIC, *NARROW):
+    """Raise NotSupported for complex numbers."""
+    if dtype is None or dtype.kind == "complex":
         raise NotSupported(f"unsupported by opcheck: casts of {dtype}")
 
 
@@ -28,13 +29,18 @@ def cast_to(x: Array, dtype: DType) -> Array:
 
     Floats are rounded to nearest, ties to even, and infinite where they are out of range. To
     integers they are cut off; where these cannot hold them, nothing is said of the result, and they
-    come out as the nearest end, NaN as 0. Integers keep their lowest bits.
+    come out as the nearest end, NaN as 0. Integers keep their lowest bits. Raises NotSupported for
+    texts of which the standard says nothing.
     """
     check_castable(own := dtypes.of(x))
     check_castable(dtype)
+    if own and own.kind == "string" and dtype != own:
+        x = texts.read(x, dtype)
     if own and own.name in NARROW:
         x = x.astype(np.int8 if own.kind == "int" else np.float64)
     match dtype.kind:
+        case "string":
+            return x if x.dtype == object else texts.written(x)
         case "bool":
             return np.asarray(x != 0)
         case "int" if x.dtype.kind in "biu":
@@ -98,7 +104,9 @@ def cast_any(x: Any, dtype: DType, saturate: int = 1, round_mode: str = "up") ->
     plain = bare(x)
     if isinstance(plain, np.ndarray):
         if dtype.kind == "minifloat" and dtypes.of(plain) != dtype:
-            check_castable(dtypes.of(plain))
+            check_castable(own := dtypes.of(plain))
+            if own and own.kind == "string":
+                plain = texts.read(plain, dtype)
             return to_minifloat(_as_float64(plain), dtype, saturate, round_mode)
         return xp.astype(cast_to(plain, dtype), dtype.numpy)
     check_castable(dtype)

@@ -217,8 +217,7 @@ def dtypes_of(op: OpVersion) -> tuple[str, ...]:
     if operator is None:
         return ()
     types = opset.versions(op.domain, op.name)[op.since].typed.types
-    allowed = (dtype.name for dtype in dtypes.DTYPES.values() if dtype.text in types)
-    return tuple(name for name in allowed if name not in operator.lacks)
+    return tuple(dtype.name for dtype in dtypes.DTYPES.values() if dtype.text in types)
 
 
 def bind(node: Node, formula: Formula | None = None) -> BoundNode:

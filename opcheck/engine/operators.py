@@ -96,7 +96,6 @@ class Operator:
         parts: The parts of the first input whose outputs can be computed apart, so that large
             tensors are faster; None where nobody has said so.
         ignores: Attributes of the schema that change nothing.
-        lacks: Dtypes of the leading input that no formula computes.
         constant: Dtypes of the leading input whose outputs hold one value whatever it holds.
         any_order: The axis along which the outputs may come in any order, from the attributes; the
             last output says by whole numbers which is which. None where the order is decided.
@@ -117,7 +116,6 @@ class Operator:
     parts: Parts | None = None
     ignores: tuple[str, ...] = ()
     any_order: AnyOrder | None = None
-    lacks: tuple[str, ...] = ()
     constant: tuple[str, ...] = ()
     of_shapes: bool = False
     of_scalars: tuple[str, ...] = ()

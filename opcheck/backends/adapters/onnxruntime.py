@@ -162,7 +162,8 @@ class RuntimeSession:
         with _declining():
             if not any(raw in port.type for port in ports for raw in _RAW):
                 return self.session.run(None, self.task.values(inputs))
-            if port := next((port for port in ports if not port.type.startswith("tensor")), None):
+            odd = (it for it in ports if it.type[:6] != "tensor" or it.type == "tensor(string)")
+            if port := next(odd, None):
                 raise NotExpressible(f"no {port.type} beside a type that NumPy does not know")
             feed = self.task.feed(inputs)
             values = {name: self._ort_value(array) for name, array in feed.items()}

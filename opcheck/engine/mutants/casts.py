@@ -22,12 +22,13 @@ _INTEGERS = (*SIGNED, "uint8", "uint16", "uint32", "uint64")
 #: What float32 and float64 do not hold.
 _BEYOND_FLOAT32 = ("float64", "int32", "int64", "uint32", "uint64")
 _BEYOND_FLOAT64 = ("int64", "uint64")
+_NAMED = ("+INF", "INF", "-INF", "NaN")
 
 
 def _cast(change: CastChange) -> FaultFunction:
     def fault(original: Any, x: Array, dtype: DType) -> Array:
         own, right = dtypes.of(x), np.asarray(original(x, dtype))
-        if own is None or dtype.name not in BASIC or own == dtype:
+        if own is None or dtype.name not in (*BASIC, "string") or own == dtype:
             return right
         return np.asarray(change(original, x, right, dtype)).astype(dtype.numpy)
 
@@ -64,17 +65,34 @@ def _saturated(_: Any, x: Array, right: Array, dtype: DType) -> Any:
     return np.array(ends, dtype.numpy).reshape(x.shape)
 
 
+def _of_texts(change: Callable[[str], str]) -> CastChange:
+    """The cast of other texts to floats."""
+    changed = np.vectorize(change, otypes="O")
+    return _between(("string", "float"), lambda cast, x, right, dtype: cast(changed(x), dtype))
+
+
 _FLOATS, _INTS = ("float", "float"), ("int", "int")
 _TO_FLOAT, _TO_INT, _TO_BOOL = ("", "float"), ("", "int"), ("", "bool")
 
 FAULTS: tuple[Mutant, ...] = faults(
     "cast_to", _cast,
     ("cast_through_float32", "values were cast to float32 first, and rounded twice",
-     _between(_TO_FLOAT, _through("float32")), _BEYOND_FLOAT32),
+     _between(_TO_FLOAT, _through("float32")), (*_BEYOND_FLOAT32, "string")),
     ("cast_through_float64", "integers were cast to float64 first", _through("float64"),
-     _BEYOND_FLOAT64),
+     (*_BEYOND_FLOAT64, "string")),
     ("cast_to_integers_through_float32", "integers came by way of float32",
-     _between(_TO_INT, _through("float32")), _BEYOND_FLOAT32),
+     _between(_TO_INT, _through("float32")), (*_BEYOND_FLOAT32, "string")),
+    ("cast_to_texts_with_8_digits", "integers were written with 8 digits",
+     _between(("int", "string"), lambda cast, x, *_: np.array(
+         [f"{n:.8g}" for n in x.reshape(-1).tolist()], object).reshape(x.shape)),
+     _BEYOND_FLOAT32[1:]),
+    *((f"cast_from_texts_{name}", f"of texts {words}", _of_texts(change), ("string",))
+      for name, words, change in (
+          ("without_exponents", "exponents were ignored", lambda s: s.lower().partition("e")[0]),
+          ("without_fractions", "fractions were ignored", lambda s: s.partition(".")[0]),
+          ("without_signs", "signs were ignored", lambda s: s.lstrip("+-")),
+          ("as_spelt", "other spellings of infinity and NaN than in the list became 0",
+           lambda s: s if s in _NAMED or not s.strip("+-").isalpha() else "0"))),
     ("cast_through_int32", "integers came by way of int32", _between(_TO_INT, _through("int32")),
      ("float32", "float64", "int64", "uint64", "uint32")),
     *((f"cast_through_{name}", f"floats came by way of {name}",
@@ -125,6 +143,7 @@ FAULTS: tuple[Mutant, ...] = faults(
      lambda cast, x, right, dtype: right if dtype.kind == "bool" else -right, ("bool",)),
     ("cast_of_bits", "bits were kept as they are where both types have as many",
      lambda cast, x, right, dtype: (
-         x.view(dtype.numpy) if x.dtype.itemsize == dtype.numpy.itemsize else right),
+         right if dtype.kind == "string" or x.dtype.itemsize != dtype.numpy.itemsize
+         else x.view(dtype.numpy)),
      tuple(name for name, one in BASIC.items() if one.numpy.itemsize > 1)),
 )  # fmt: skip

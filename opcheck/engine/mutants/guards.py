@@ -131,7 +131,7 @@ def _conditions(schema: Schema, operator: Operator) -> Iterator[Condition]:
         yield Condition(f"{count}_outputs", f"{count} of the outputs were asked for", partial(
             _is, count, lambda node: node.outputs or outputs), "outputs")  # fmt: skip
     for dtype in dtypes.DTYPES.values() if opset.naming(schema) else ():
-        if dtype.text in schema.outputs[0].types and dtype.name not in operator.lacks:
+        if dtype.text in schema.outputs[0].types:
             yield Condition(f"output_of_{dtype.name}", f"the output was of {dtype.name}",
                             partial(_is, dtype.numpy, lambda n: n.right[0].dtype))  # fmt: skip
     for low in () if operator.exact else _LOWS:

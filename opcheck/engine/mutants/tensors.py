@@ -35,8 +35,10 @@ _finfo: Any = ml_dtypes.finfo
 def of_output(
     name: str, text: str, change: Callable[[Array], Any], only: Only = None, **where: Any
 ) -> Mutant:
-    """Something is done to each right output."""
-    return Mutant(name, text, lambda node: [*map(change, node.right)], only=only, **where)
+    """Something is done to each right output, but to texts only where it is for all types."""
+    return Mutant(name, text, lambda node: [
+        out if only and out.dtype == object else change(out) for out in node.right
+    ], only=only, **where)  # fmt: skip
 
 
 def of_input(name: str, text: str, change: Callable[[Array], Array], only: Only = None) -> Mutant:

@@ -9,8 +9,8 @@ from opcheck.engine.operators import operator
 NAMES = """
 Cast CastLike
 """
-OP = operator("Cast", exact=True, lacks=("string",))
-LIKE = operator("CastLike", exact=True, lacks=("string",))
+OP = operator("Cast", exact=True)
+LIKE = operator("CastLike", exact=True)
 
 
 @OP.formula(1, 6, 9, 13, 19, 21, 23, 24, 25, 28)

@@ -46,9 +46,36 @@ def test_integers_wrap_fractions_are_cut_off_and_all_but_zeros_are_true(values, 
     assert cast(values, own, to) == wanted
 
 
-def test_version_1_takes_words_and_casts_of_text_are_unsupported():
-    with pytest.raises(NotSupported, match="unsupported by opcheck: casts of string"):
-        cast([1.0], "bfloat16", "string")
+@pytest.mark.parametrize("to", TO)
+def test_every_text_is_rounded_once_to_what_it_names(to):
+    values = []
+    for exponent in (-20, -3, 0, 5, 12):
+        middle = Fraction(2) ** exponent * (
+            1 + Fraction(1 + exponent % 8, 2 ** DTYPES[to].precision)
+        )
+        values += [middle + Fraction(n, 10**120) for n in (-1, 0, 1)]
+    texts = [f"{value * 10**130 // 1}e-130" for value in values]
+    assert [Fraction(text[:-5]) / 10**130 for text in texts] == values
+    with MP.workprec(600):
+        wanted = [nearest(MP.mpf(v.numerator) / v.denominator, to) for v in values]
+    assert cast(texts + [f"-{text}" for text in texts], "string", to) == wanted + [
+        -n for n in wanted
+    ]
+
+
+@pytest.mark.parametrize(("values", "own", "to", "message"), [
+    (["Hello World!"], "string", "float32", "no number in 'Hello World!'"),
+    (["100.5"], "string", "int32", "nothing is said of converting '100.5'"),
+    (["256"], "string", "uint8", "nothing is said"),
+    (["1"], "string", "bool", "which texts are true"),
+    ([True], "bool", "string", "what texts booleans become"),
+])  # fmt: skip
+def test_what_nothing_is_said_of_is_unsupported(values, own, to, message):
+    with pytest.raises(NotSupported, match=message):
+        cast(values, own, to)
+
+
+def test_version_1_takes_words():
     first, x = OpVersion("", "Cast", 1), [np.array([3], np.int8)]
     assert evaluate(first, x, {"to": "DOUBLE"})[0].dtype == np.float64
     for word in ("float", "FLOAT32", "STRING", "BFLOAT16"):

@@ -84,9 +84,7 @@ def _counted(name: str, asked: dict[OpVersion, set[str]]) -> tuple[int, int, int
         operator = operator_of(schema.op)
         cells += len(first)
         if operator:
-            computed += len(
-                first & {d.text for d in DTYPES.values() if d.name not in operator.lacks}
-            )
+            computed += len(first & {dtype.text for dtype in DTYPES.values()})
         judged += len(first & asked[schema.op])
     return len(schemas), cells, computed, judged
 

@@ -1008,11 +1008,11 @@ def onnxruntime() -> Iterator[Check]:
         [[0, 1, 0]],
     )
     added = Model("ScatterND", 16, {"reduction": "add"}, _PAIR, more=(np.array([[1]]), _PAIR[1:]))
-    half, of_halves = np.float16, "data type is not supported with ScatterND opset 16"
+    float16, of_halves = np.float16, "data type is not supported with ScatterND opset 16"
     yield Check(
         "onnxruntime",
         "ScatterElements and ScatterND refuse to add",
-        replace(added, x=_PAIR.astype(half), more=(added.more[0], _PAIR[1:].astype(half))),
+        replace(added, x=_PAIR.astype(float16), more=(added.more[0], _PAIR[1:].astype(float16))),
         [[1, 4]],
         Raises(of_halves),
         "2 + 2 = 4; “Constrain input and output types to any tensor type.”",

@@ -407,7 +407,7 @@ def test_a_formula_and_its_function_body_give_the_same(op: OpVersion) -> None:
             else:
                 assert one.dtype == other.dtype
                 wide = [
-                    part.astype(float) if part.dtype.kind == "V" else part for part in (one, other)
+                    part.astype(float) if part.dtype.kind in "fV" else part for part in (one, other)
                 ]
                 np.testing.assert_array_equal(*wide)
         compared += 1

@@ -24,6 +24,7 @@ _LOWEST = -3.4028234663852886e38
 class Model:
     """A model of one node, with its input: fed, or a constant stored in one of three ways.
 
+    Of a model that has `nothing` for an input, `x` is of the output's dtype.
     `more` are further inputs, which are fed, or `constant`. Of several outputs it has the one at
     `output` alone, which is of the input's dtype, or of the one that `gives` names.
     """
@@ -32,7 +33,7 @@ class Model:
     opset: int
     attrs: dict[str, Any]
     x: Array
-    stored: Literal["fed", "raw_data", "int32_data", "string_data"] = "fed"
+    stored: Literal["fed", "raw_data", "int32_data", "string_data", "nothing"] = "fed"
     more: tuple[Array, ...] = ()
     output: int = 0
     gives: str = ""
@@ -664,8 +665,41 @@ def _from_the_back_of_flatten(engine: str, cause: str) -> Check:
 # ── each engine ───────────────────────────────────────────────────────────────────────────────
 
 
+def _constant(opset: int, dtype: Any = np.float32, **attrs: Any) -> Model:
+    return Model("Constant", opset, attrs, np.zeros(1, dtype), "nothing")
+
+
+def _of_shape(value: Any, *sizes: int, opset: int = 9) -> Model:
+    """ConstantOfShape of these sizes, of one value in its own type."""
+    held = np.array([value])
+    return Model("ConstantOfShape", opset, {"value": held}, np.array(sizes), gives=held.dtype.name)
+
+
+_OF_FLOATS = {"value": _PAIR, "value_floats": [1.0, 2.0]}
+_TEXT = np.array(["a"], object)
+_EXACTLY_ONE = "“Exactly one of the provided attributes … must be specified.”"
+_AT_LEAST_0 = "“All values must be >= 0.”"
+
+
+def _two_attributes(engine: str, cause: str) -> Check:
+    both = _constant(13, **_OF_FLOATS)
+    alone = _constant(13, value=_PAIR)
+    return Check(engine, cause, both, [], Gives(_PAIR), _EXACTLY_ONE, alone, _PAIR)
+
+
 def onnxruntime() -> Iterator[Check]:
     """On ONNX Runtime's CPU provider."""
+    yield _two_attributes("onnxruntime", "A Constant becomes an initializer")
+    yield Check(
+        "onnxruntime",
+        "ConstantOfShape of a float 8 type",
+        _of_shape(ml_dtypes.float8_e4m3fn(3), 2, opset=20),
+        [[3, 3]],
+        Raises("Unsupported value attribute datatype"),
+        "“tensor(float8e4m3fn)” is among T2",
+        _of_shape(np.float16(3), 2, opset=20),
+        [3, 3],
+    )
     half = Model("Hardmax", 1, {"axis": 1}, _row(1, 3, 2, dtype=np.float16))
     yield Check(
         "onnxruntime",
@@ -1059,6 +1093,7 @@ def onnxruntime() -> Iterator[Check]:
 
 def reference() -> Iterator[Check]:
     """On onnx.reference."""
+    yield _two_attributes("reference", "Constant takes the first attribute")
     yield _ignored("reference")
     why = "“A 1-D tensor indicates the shape you want to expand to, following the broadcast rule”"
     yield _expand("reference", "Expand takes a shape", 2, [], Gives([[1, 2]]), why)
@@ -1988,6 +2023,94 @@ def _range_of_openvino() -> Iterator[Check]:
 
 def openvino() -> Iterator[Check]:
     """On OpenVINO's CPU device."""
+    largest = _constant(13, value_float=-_LOWEST)
+    yield Check(
+        "openvino",
+        "On a CPU with instructions for bfloat16, float32 constants",
+        largest,
+        [-_LOWEST],
+        Gives(3.3895313892515355e38),
+        "“The value for the sole element for the scalar, float32, output tensor.”",
+        _with(largest, value_float=1e38),
+        1e38,
+        rtol=1e-7,
+        sometimes=True,
+    )
+    whole = _constant(12, np.int64, value_int=7)
+    yield Check(
+        "openvino",
+        "Constant-12 is read as version 11",
+        whole,
+        [7],
+        Raises("unknown attribute 'value'"),
+        "“The value for the sole element for the scalar, int64, output tensor.”",
+        replace(whole, opset=13),
+        7,
+    )
+    yield Check(
+        "openvino",
+        "Constant refuses value_string",
+        _constant(13, np.dtype("O"), value_string="a"),
+        ["a"],
+        Raises("Invalid attribute type STRING expected: TENSOR"),
+        "“The value for the sole element for the scalar, UTF-8 string, output tensor.”",
+        replace(whole, opset=13),
+        7,
+    )
+    yield Check(
+        "openvino",
+        "From version 13 on Constant reads",
+        _constant(13, value_floats=1.5),
+        [],
+        Gives(1.5),
+        "“The values for the elements for the 1D, float32, output tensor.”",
+        _constant(13, value_floats=[1.5]),
+        [1.5],
+    )
+    yield Check(
+        "openvino",
+        "An empty Constant comes out",
+        _constant(13, value=_PAIR[:0]),
+        [_PAIR[:0]],
+        Leftovers(()),
+        "“Output tensor containing the same value of the provided tensor.”",
+        _constant(13, value=_PAIR),
+        _PAIR,
+    )
+    absent = Model("ConstantOfShape", 9, {"value": _VECTOR[:1]}, _VECTOR[:1], "nothing")
+    yield Check(
+        "openvino",
+        "ConstantOfShape without its input",
+        absent,
+        [],
+        Gives(1),
+        "the input, which is the shape, is not optional",
+        replace(absent, x=np.array([2]), stored="fed", gives="float32"),
+        [1, 1],
+    )
+    texts = Model("ConstantOfShape", 9, {"value": _TEXT}, np.array([2]), "raw_data", gives="object")
+    yield Check(
+        "openvino",
+        "ConstantOfShape of constant sizes aborts",
+        texts,
+        [],
+        Dies("exit status -6"),
+        f"no text is among T2; {_NO_ABORT}",
+        replace(texts, attrs={"value": _VECTOR[:1]}, gives="float32"),
+        [1, 1],
+    )
+    yield Check(
+        "openvino",
+        "ConstantOfShape takes a negative size",
+        _of_shape(np.float32(1), 2, -1),
+        [],
+        Leftovers((0, 0)),
+        _AT_LEAST_0,
+        _of_shape(np.float32(1), 2, 1),
+        [[1], [1]],
+        sometimes=True,
+        last=True,
+    )
     yield _ignored("openvino")
     yield _saturate("openvino")
     held = Leftovers((1, 2))
@@ -2818,6 +2941,40 @@ def openvino() -> Iterator[Check]:
 
 def tract() -> Iterator[Check]:
     """On tract."""
+    nothing = Model("ConstantOfShape", 9, {}, np.array([2]), "raw_data", gives="float32")
+    yield Check(
+        "tract",
+        "ConstantOfShape without a value",
+        nothing,
+        [[0, 0]],
+        Gives([0, 0], "float64"),
+        "“the value in the output defaults to 0, and the datatype defaults to float32”",
+        _with(nothing, value=_3[:1]),
+        [3, 3],
+    )
+    negative = replace(_of_shape(np.float32(3), 2, -1), stored="raw_data")
+    yield Check(
+        "tract",
+        "ConstantOfShape aborts the process",
+        negative,
+        [],
+        Dies("panic"),
+        f"{_AT_LEAST_0}; {_NO_ABORT}",
+        replace(negative, x=np.array([2])),
+        [3, 3],
+    )
+    empty = np.zeros(0, np.uint32)
+    yield Check(
+        "tract",
+        "An empty Constant of uint32",
+        _constant(13, np.uint32, value=empty),
+        [empty],
+        Gives(empty, "int32"),
+        "“Output tensor containing the same value of the provided tensor.”",
+        _constant(13, np.uint32, value=np.array([7], np.uint32)),
+        [7],
+    )
+    yield _two_attributes("tract", "Constant takes the first attribute")
     yield _ignored("tract")
     yield _saturate("tract")
     row = Model("Expand", 13, {}, _row(1, 2), more=(np.array([2, 1]),))

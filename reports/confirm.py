@@ -251,19 +251,21 @@ def _proto(model: Model) -> bytes:
         data = {"int32_data": x.view(np.uint16).ravel().tolist()}
     if model.stored == "string_data":
         data = {"string_data": [text.encode() for text in x.ravel().tolist()]}
-    fed = model.stored == "fed"
+    fed, none = model.stored == "fed", model.stored == "nothing"
     more = {f"x{place}": array for place, array in enumerate(model.more, 1)}
     infos = [
         helper.make_tensor_value_info(name, kind_of(array.dtype), array.shape)
         for name, array in more.items()
     ]
-    constants = [] if fed else [TensorProto(name="x", data_type=kind, dims=x.shape, **data)]
+    constants = [] if fed or none else [TensorProto(name="x", data_type=kind, dims=x.shape, **data)]
     if model.constant:
         infos, constants = [], constants + [numpy_helper.from_array(a, n) for n, a in more.items()]
     gives = kind_of(np.dtype(model.gives)) if model.gives else kind
     outputs = [*(f"y{place}" for place in range(model.output)), "y"]
-    node = helper.make_node(model.op, ["x", *more], outputs)
+    node = helper.make_node(model.op, [*([] if none else ["x"]), *more], outputs)
     for name, value in model.attrs.items():
+        if isinstance(value, np.ndarray):
+            value = numpy_helper.from_array(value)
         # The one list whose type cannot be seen.
         ints = AttributeProto.INTS if value == [] else None
         node.attribute.append(helper.make_attribute(name, value, attr_type=ints))
@@ -428,13 +430,19 @@ def _folder() -> tempfile.TemporaryDirectory[str]:
 
 
 def _asked(model: Model) -> str:
-    attrs = " ".join(f"{name}={value}" for name, value in model.attrs.items())
+    attrs = " ".join(f"{name}={_value(value)}" for name, value in model.attrs.items())
     stored = "" if model.stored == "fed" else f" as a constant in {model.stored}"
-    about = f"{attrs or 'no attributes'}, {model.x.dtype} {_spelt(model.x)}{stored}"
+    about = attrs or "no attributes"
+    if model.stored != "nothing":
+        about += f", {model.x.dtype} {_spelt(model.x)}{stored}"
     how = " as a constant" * model.constant
     more = "".join(f", {array.dtype} {_spelt(array)}{how}" for array in model.more)
     output = f", output {model.output}" * bool(model.output)
     return f"{model.op}, opset {model.opset}, {about}{more}{output}"
+
+
+def _value(value: Any) -> str:
+    return f"{value.dtype} {_spelt(value)}" if isinstance(value, np.ndarray) else str(value)
 
 
 def _told(answer: Array | Exception, shows: object) -> str:

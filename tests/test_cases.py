@@ -51,7 +51,7 @@ def asked(case: Case) -> object:
     made = question(case)
     arrays = [*made.inputs, *made.task.initializers.values()]
     data = tuple((array.dtype.name, array.shape, array.tobytes()) for array in arrays)
-    attrs = tuple(sorted((name, str(value)) for name, value in case.attrs.items()))
+    attrs = tuple(sorted((name, repr(value)) for name, value in case.attrs.items()))
     return case.opset, attrs, made.task.slots, data
 
 

@@ -122,7 +122,7 @@ def test_who_refuses_everything_passes_no_case_at_all(stage: str) -> None:
 
 
 def test_who_accepts_everything_fails_every_rejection() -> None:
-    zeros = answering(lambda inputs: [np.zeros_like(inputs[0])])
+    zeros = answering(lambda inputs: [np.zeros_like(inputs[0] if inputs else 0)])
     asked = [evaluation for evaluation in trials() if isinstance(evaluation.case.expect, Rejected)]
     rejected = list(results(zeros, asked))
     assert {result.case.rule for result in rejected} == {"must", "should"}

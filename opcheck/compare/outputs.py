@@ -333,7 +333,7 @@ def too_wide(wants: Iterable[Want], tolerance: Tolerance | None) -> str | None:
         if not np.isfinite(values).all():
             continue
         judge = Judge(dtype, tolerance, want.low, range_end(want.high, dtype))
-        for value in (0.0, want.low, want.high, (values.max() + values.min()) / 2):
+        for value in (0.0, want.low, want.high, values.max() / 2 + values.min() / 2):
             if value is None:
                 continue
             answer = np.rint(value) if dtype.kind == "int" else np.float64(value)

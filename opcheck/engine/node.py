@@ -106,7 +106,9 @@ class Node:
 
     @property
     def rank(self) -> int:
-        """The rank of the leading input."""
+        """The rank of the leading input, or of the output where an attribute holds its values."""
+        if opset.versions(self.op.domain, self.op.name)[self.op.since].by_value:
+            return self.right[0].ndim
         return 0 if self.lead is None else self.lead.ndim
 
     def at(self, since: int) -> Node:
@@ -208,7 +210,8 @@ def dtype_of(op: OpVersion, attrs: Attrs, lead: DType | None) -> DType | None:
     schema = opset.versions(op.domain, op.name).get(op.since)
     if schema is None or not schema.by_value:
         return lead
-    return opset.output_dtype(schema, schema.outputs[0], {}, attrs)
+    known = {name: value for name, value in attrs.items() if not isinstance(value, Typed)}
+    return opset.output_dtype(schema, schema.outputs[0], {}, known)
 
 
 def dtypes_of(op: OpVersion) -> tuple[str, ...]:
@@ -330,6 +333,10 @@ def _check_attributes(schema: Schema, attrs: Attrs) -> None:
             words, fits = _KINDS[attribute.type]
             if not fits(attrs[name]):
                 raise InvalidNode(f"{name} {attrs[name]!r}; allowed: {words}")
+    output = schema.outputs[0]
+    made = opset.output_dtype(schema, output, {}, attrs) if schema.by_value else None
+    if made and made.text not in output.types:
+        raise InvalidNode(f"{output.name} of type {made}; allowed: {_listed(output)}")
     names = opset.naming(schema)
     value = attrs.get(names.name, names.default) if names else None
     if names and value != names.default:
@@ -361,5 +368,5 @@ _KINDS: Mapping[str, tuple[str, Callable[[object], bool]]] = {
     "strings": ("a list of words", _list_of(lambda one: isinstance(one, str))),
     "tensor": ("a tensor", lambda value: isinstance(value, np.ndarray)),
     "tensors": ("a list of tensors", _list_of(lambda one: isinstance(one, np.ndarray))),
-    "other": ("a graph or a type", lambda value: True),
+    "other": ("a graph, a type or a sparse tensor", lambda value: not isinstance(value, Typed)),
 }

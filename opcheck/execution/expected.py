@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from opcheck import dtypes, model
+from opcheck import dtypes, model, opset
 from opcheck.backends import second_data
 from opcheck.compare import Want, are_plainly_right, compare, compare_outputs, too_wide, verdict
 from opcheck.compare.agreement import misfit, steady, wants_of
@@ -57,11 +57,14 @@ def question(case: Case) -> Question:
         ports=case.ports,
     )
     known = operator_of(case.op) is not None
-    # Booleans are no indices or shapes, and some operators have nothing else.
+    schema = opset.versions(case.op.domain, case.op.name).get(case.op.since)
+    # Booleans are no indices or shapes, and some operators have nothing else; sizes of
+    # ConstantOfShape make a shape in any order.
+    by_value = schema is not None and schema.by_value
     moved = [
         n
         for n, spec in enumerate(fed)
-        if known and (leads(case.op, spec.name) or spec.dtype.kind == "bool")
+        if known and (leads(case.op, spec.name) or spec.dtype.kind == "bool" or by_value)
     ]
     second = tuple(second_data(inputs, may_negate=known, moved=moved))
     legal = known and _is_legal(task, inputs, second)

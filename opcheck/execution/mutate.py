@@ -65,8 +65,11 @@ def mutants_in(op: OpVersion, dtype: str | None = None) -> tuple[AnyMutant, ...]
     nodes = [node for one in allowed for node in nodes_of(Cell(op, one), _DRAWN)]
     concerned = (one for one in (*mutants_of(op), *guards_of(op)) if any(map(one.concerns, nodes)))
     operator = operator_of(op)
-    still = operator is not None and (operator.of_shapes or dtype in operator.of_scalars)
-    states = (one for one in STATEFUL if not (still and one.of_values))
+    fed = opset.versions(op.domain, op.name)[op.since].inputs
+    still = operator and (operator.of_shapes or dtype in operator.of_scalars or not fed)
+    states = (
+        one for one in STATEFUL if (fed or not one.of_inputs) and not (still and one.of_values)
+    )
     return (*concerned, *states) if operator else ()
 
 

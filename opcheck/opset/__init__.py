@@ -109,10 +109,15 @@ def _dtype_of_value(schema: Schema, attrs: Attrs) -> DType | None:
     stated = [name for name in schema.attributes if attrs.get(name) is not None]
     if not stated:
         return DTYPES["float32"]
-    value, kind = attrs[stated[0]], schema.attributes[stated[0]].type.removesuffix("s")
+    value = attrs[stated[0]]
     if len(stated) > 1 or isinstance(value, Typed):
         return None
-    return of(value) if isinstance(value, np.ndarray) else DTYPES.get(_HOLDS.get(kind, ""))
+    return of(value) if isinstance(value, np.ndarray) else held(schema.attributes[stated[0]])
+
+
+def held(attribute: Attribute) -> DType | None:
+    """The dtype of numbers or texts that an attribute holds."""
+    return DTYPES.get(_HOLDS.get(attribute.type.removesuffix("s"), ""))
 
 
 def operators(domain: str) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from collections import Counter
 import pytest
 
 from opcheck.clauses import survey
-from opcheck.engine import dtypes_of, leading
+from opcheck.engine import dtype_of, dtypes_of, leading
 from opcheck.execution.mutate import MutationSettings, groups, mutations
 from opcheck.known import shipped_ledgers
 from opcheck.model import Case
@@ -29,8 +29,11 @@ def is_asked(case: Case) -> bool:
         return True
     lead = leading(case.op, case.inputs)
     # BitCast gives float32 the types of its width alone, and is wrong of each for itself.
-    others = {*dtypes_of(case.op)} - {"float32"} if case.op.name != "BitCast" else ()
-    return case.op == NEWEST[case.op.name] and not (lead and lead.dtype.name in others)
+    # What Constant's attributes hold is of three types.
+    kept = {"float32", *(["int64", "string"] if case.op.name == "Constant" else ())}
+    others = {*dtypes_of(case.op)} - kept if case.op.name != "BitCast" else ()
+    dtype = dtype_of(case.op, case.attrs, lead and lead.dtype)
+    return case.op == NEWEST[case.op.name] and not (dtype and dtype.name in others)
 
 
 #: Mutants about what the text leaves open, or decides for `should` cases only, in some version:

@@ -103,8 +103,9 @@ def _wrong(path: Sequence[Condition], node: Node) -> Sequence[Any]:
 def _conditions(schema: Schema, operator: Operator) -> Iterator[Condition]:
     images = "kernel_shape" in schema.attributes
     groups = next((name for name in ("group", "num_groups") if name in schema.attributes), "")
-    yield Condition("many_elements", f"an input had {_MANY} elements or more",
-                    lambda node: any(x.size >= _MANY for x in node.tensors), "size")  # fmt: skip
+    yield Condition("many_elements", f"a tensor had {_MANY} elements or more",
+                    lambda node: any(x.size >= _MANY for x in (*node.tensors, *node.right)),
+                    "size")  # fmt: skip
     for rank in range(3 if images else 2, 6):
         yield Condition(f"rank_{rank}", f"the rank was {rank}",
                         partial(_is, rank, lambda node: node.rank))  # fmt: skip
@@ -168,7 +169,8 @@ def _of_attribute(attribute: Attribute) -> Iterator[Condition]:
             begins = partial(_is, word, lambda node: str(node.attrs.get(name)).split("_")[0])
             yield Condition(word.lower(), f"auto_pad was {word}", begins, "pads")
     elif not attribute.required:
-        family = "kernel" if name == "kernel_shape" else name
+        # Constant has one value alone.
+        family = {"kernel_shape": "kernel"}.get(name, name if "value" not in name else "value")
         departs = partial(says_something, attribute)
         yield Condition(name, f"{name} was not its default", departs, family)
 

@@ -205,13 +205,14 @@ class StatefulMutant:
     """One way to break the promise that runs do not touch each other.
 
     `name` and `text` are as a mutant's; `habit` spoils a right run. `of_values`: it shows on other
-    data alone.
+    data alone. `of_inputs`: it is about inputs.
     """
 
     name: str
     text: str
     habit: Habit
     of_values: bool = False
+    of_inputs: bool = False
 
     def spoilt(self, run: RunFunction) -> RunFunction:
         """A right run with the habit."""
@@ -236,18 +237,24 @@ def _overwrites_its_input(runs: list[list[Any]], inputs: Sequence[Any]) -> Seque
 
 def _returns_its_only_buffer(runs: list[list[Any]], _: Any) -> Sequence[Any]:
     for buffer, out in zip(runs[0], runs[-1], strict=True):
-        buffer[...] = out
+        buffer.reshape(-1)[...] = out.reshape(-1)
     return runs[0]
+
+
+def _sum(one: Any, other: Any) -> Any:
+    """The sum; of booleans, which hold one bit, without the carry."""
+    return one ^ other if one.dtype == np.bool_ else np.add(one, other)
 
 
 def _adds_up(runs: list[list[Any]], _: Any) -> Sequence[Any]:
     with np.errstate(all="ignore"):
-        return [reduce(np.add, outs[1:], outs[0].copy()) for outs in zip(*runs, strict=True)]
+        return [reduce(_sum, outs[1:], outs[0].copy()) for outs in zip(*runs, strict=True)]
 
 
 #: By what shows them: the second run alone, the first answer afterwards, or the input.
 STATEFUL: tuple[StatefulMutant, ...] = (
-    StatefulMutant("input_overwritten", "the input was overwritten", _overwrites_its_input),
+    StatefulMutant("input_overwritten", "the input was overwritten", _overwrites_its_input,
+                   of_inputs=True),
     StatefulMutant("shared_buffer", "all runs answered in one buffer", _returns_its_only_buffer,
                    of_values=True),
     StatefulMutant("stale_answer", "later runs gave the first run's answer",

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial, wraps
-from itertools import combinations, repeat
+from itertools import chain, combinations, repeat
 from operator import methodcaller
 from typing import Any, TypeAlias
 
@@ -47,8 +47,10 @@ def mutants(op: OpVersion, known: Operator) -> Iterator[Mutant]:
     yield from _of_versions(op, known, versions)
     for attribute in schema.attributes.values():
         if attribute.name not in known.ignores:
-            yield from _of_any(attribute, versions.values())
-            yield from _of_type(attribute)
+            made = chain(_of_any(attribute, versions.values()), _of_type(attribute))
+            # A number or text that is the output is of its type alone.
+            held = opset.held(attribute) if schema.by_value else None
+            yield from (replace(one, only=(held.name,)) if held else one for one in made)
             if isinstance(attribute.default, float) and 0 < attribute.default < _SMALL:
                 yield from _of_guard(attribute, known.formulas[op.since])
             if axes.names_axes(attribute):
@@ -276,7 +278,7 @@ def _of_versions(
         ("other_floats", "other floating types were", _texts("float") - first.types - new),
     ):
         if accepted:
-            legal = ("float32", "int32", "uint32", "bool")
+            legal = ("float32", "int32", "uint32", "bool", "int64")
             via = next(filter(partial(_takes, first), legal), "float32")
             text = f"{words} taken, and computed by way of {via}"
             yield Mutant(f"{name}_accepted", text, Accepting(partial(_by_way_of, via, accepted)))

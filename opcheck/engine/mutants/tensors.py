@@ -194,7 +194,7 @@ _LAYOUT: tuple[Mutant, ...] = (
     Mutant("a_list", "the output was a list", lambda node: [out.tolist() for out in node.right]),
     refusing("refuses_rank_1", "vectors were not supported", lambda n: n.rank == 1),
     refusing("refuses_rank_5", "more than four axes were not supported",
-             lambda node: any(array.ndim > 4 for array in node.tensors)),
+             lambda node: any(array.ndim > 4 for array in (*node.tensors, *node.right))),
     refusing("refuses_empty", "empty tensors were not supported",
              lambda node: any(not array.size for array in node.tensors)),
     refusing("refuses_infinities", "infinities were not supported", _has(np.isinf), only=FLOATS),

@@ -1,10 +1,12 @@
 """Shapes, and tensors under other shapes: nothing is computed."""
 
 import math
+from functools import wraps
 
 import numpy as np
 
 from opcheck import numbers as xp
+from opcheck.dtypes import DTYPES
 from opcheck.engine.axes import distinct, from_either_end, from_the_front, listed
 from opcheck.engine.operators import operator
 from opcheck.errors import InvalidNode, NotSupported
@@ -234,6 +236,35 @@ def constant_of_any_kind(
     return found[0]
 
 
+@CONSTANT.mutant("a missing value was taken for 0", 11, 12, 13, *_TYPES, name="nothing_is_zero",
+                 of_validity=True)  # fmt: skip
+@wraps(constant_of_any_kind)
+def nothing_is_zero(**attrs):
+    nothing = all(value is None for value in attrs.values())
+    return np.zeros(1, np.float32) if nothing else constant_of_any_kind(**attrs)
+
+
+for mutant in ("value_ints_clamped", "value_ints_of_any_length", "value_ints_repeated"):
+    CONSTANT.equivalent(mutant, "every list of integers is legal")
+for mutant in ("value_float", "value_int"):
+    CONSTANT.equivalent(f"invalid_{mutant}_is_0_or_1", "every number is legal")
+CONSTANT.equivalent("value_string_in_any_case", "every text is legal")
+for mutant in ("sparse_value_ignored", "refuses_sparse_value", "wrong_where_sparse_value"):
+    CONSTANT.equivalent(mutant, "case files have no sparse tensors")
+CONSTANT.equivalent("invalid_attribute_ignored", "case files have no sparse tensors", "11")
+CONSTANT.equivalent("refuses_constants", "there are no inputs")
+for axis in ("0", "1", "minus_1"):
+    CONSTANT.equivalent(f"axis_{axis}_read_up_to_1024", "there are no inputs")
+for name in (name for name in DTYPES if name != "float32"):
+    CONSTANT.equivalent("index_in_16_bits", "bytes are copied alike in each type", name)
+    CONSTANT.equivalent("version_11_always", "version 11 adds sparse tensors alone", f"9 {name}")
+    if name in ("float16", "float64"):
+        CONSTANT.equivalent("version_1_always", "version 1 has such tensors too", name)
+    where = f"11 {name}" if name in ("int64", "string") else name
+    CONSTANT.equivalent("refuses_default_value", "only a tensor is of this type", where)
+for mutant in ("value_float", "value_int", "value_string"):
+    CONSTANT.equivalent(f"wrong_where_many_elements_and_{mutant}", "it is one element")
+
 CONSTANT_OF_SHAPE = operator("ConstantOfShape", exact=True)
 
 
@@ -245,4 +276,27 @@ def constant_of_shape(input, *, value):
     fill = np.zeros(1, np.float32) if value is None else value
     if fill.size != 1:
         raise InvalidNode(f"value holds {fill.size} elements; allowed: one")
-    return np.full(sizes, fill.reshape(-1)[0], fill.dtype)
+    try:
+        return np.full(sizes, fill.reshape(-1)[0], fill.dtype)
+    except ValueError as error:
+        raise NotSupported(f"NumPy makes no such tensor: {error}") from error
+
+
+@CONSTANT_OF_SHAPE.mutant("sizes with any number of axes were taken for a list", of_validity=True)
+def sizes_of_any_rank(input, *, value):
+    return constant_of_shape(np.reshape(input, -1), value=value)
+
+
+for mutant in (
+    *("axes_of_rank_5_exchanged", "batches_and_channels_exchanged", "column_major"),
+    *("first_batch_for_all", "index_in_8_bits", "index_in_16_bits", "last_two_axes_exchanged"),
+    *("read_channels_last", "read_column_major", "shifted", "written_channels_last"),
+    *(f"tail_of_{width}_repeats" for width in (4, 8, 16, 32)),
+    *(f"axis_{axis}_read_up_to_1024" for axis in ("0", "1", "minus_1")),
+):
+    CONSTANT_OF_SHAPE.equivalent(mutant, "all elements are alike, and sizes are few")
+CONSTANT_OF_SHAPE.equivalent(
+    "refuses_default_value",
+    "without a value the output is of float32",
+    *(name for name in DTYPES if name != "float32"),
+)

@@ -140,6 +140,9 @@ _BY_NAME: Mapping[str, Draw] = {
     # The node has one output.
     "num_outputs": lambda rng, shape: 1,
     "split": lambda rng, shape: (rng.choice(shape or (1,)),),
+    "value_floats": lambda rng, shape: tuple(rng.choice([0.5, -1.0, 3.0]) for _ in shape),
+    "value_string": lambda rng, shape: rng.choice(["", "a", "Zürich "]),
+    "value_strings": lambda rng, shape: tuple(rng.choice(["", "a", "Zürich "]) for _ in shape),
 }
 _BY_TYPE: Mapping[str, Draw] = {
     "int": lambda rng, shape: rng.randint(-2, 3),
@@ -242,7 +245,9 @@ def _node(rng: Random, schema: Schema, tensor: TensorSpec) -> Candidate:
     if schema.by_value and rng.random() < _VALUED:
         shape = rng.choice([(1,), (1,), (), (2,), (1, 1), tensor.shape])
         values = _values(rng, math.prod(shape), tensor.dtype, nan=False)
-        attrs = {**attrs, "value": _tensor(values, shape, tensor.dtype)}
+        value = "value", _tensor(values, shape, tensor.dtype)
+        # Of Constant one attribute alone is legal.
+        attrs = dict([rng.choice([value, *attrs.items()])])
     constant = not schema.op.domain and rng.random() < _CONSTANT
     return Candidate(attrs, tuple(_inputs(rng, schema, replace(tensor, initializer=constant))))
 

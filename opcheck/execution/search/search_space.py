@@ -145,7 +145,8 @@ def nodes_of(cell: Cell, tries: int) -> Iterator[Node]:
     """Draw about this many nodes, some of them legal."""
     schema = opset.versions(cell.op.domain, cell.op.name)[cell.op.since]
     for candidate in drawn(schema, DTYPES[cell.dtype], (), tries):
-        if (node := _node(schema, candidate)) is not None:
+        node = _node(schema, candidate)
+        if node is not None and (not schema.by_value or node.dtype == cell.dtype):
             yield node
 
 

@@ -1,6 +1,5 @@
 """Mutants of Hardmax and DML_ACTIVATION_HARDMAX1 do what they say, shown on single rows."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -401,47 +400,3 @@ def test_nan_is_written() -> None:
     np.testing.assert_equal(wrong("zeros_are_nan", [1, 3]), [NAN, 1])
     np.testing.assert_equal(wrong("nan_passed_on", [1, NAN, 3]), [0, NAN, 0])
     assert wrong("nan_passed_on", [1, 3]) == [0, 1]
-
-
-# ── what does no harm ─────────────────────────────────────────────────────────────────────────
-
-
-def legal(op: OpVersion, dtype: str) -> Iterator[Node]:
-    """Nodes that nothing is undecided about, of any numbers, many of them near each other."""
-    rng = np.random.default_rng(op.since)
-    floats = DTYPES[dtype].numpy
-    words = np.dtype(f"u{floats.itemsize}")
-    for _ in range(150):
-        shape = rng.integers(1, 5, rng.integers(1, 5))
-        bits = rng.integers(0, np.iinfo(words).max, shape, words)
-        # Half of them are the first one or its neighbour.
-        close = bits.flat[0] + rng.integers(0, 2, shape, words)
-        x = np.where(rng.integers(0, 2, shape, np.bool_), close, bits).view(floats)
-        with np.errstate(invalid="ignore"):
-            x = np.where(np.isfinite(x), x, floats.type(0))
-        rank = len(shape)
-        attrs: Any = {"axis": int(rng.integers(-rank if op.since > 1 else 0, rank))}
-        if op is DIRECTML:
-            attrs = {"Axes": tuple(np.flatnonzero(rng.integers(0, 2, rank)).tolist() or [0])}
-        elif rng.integers(0, 4) == 0 and (rank > 1 or op.since == 13):
-            attrs = {}
-        yield Node(op, (x,), attrs)
-
-
-OF_ONNX = [(op, dtype) for op in VERSIONS.values() for dtype in ("float16", "float32", "float64")]
-
-
-@pytest.mark.parametrize(
-    ("op", "dtype"),
-    [*OF_ONNX, (VERSIONS[13], "bfloat16"), (DIRECTML, "float16"), (DIRECTML, "float32")],
-)
-def test_what_is_argued_to_do_no_harm_does_none_on_legal_inputs(op: OpVersion, dtype: str) -> None:
-    found = HARDMAX1 if op is DIRECTML else HARDMAX[op.since]
-    apart = {"axes_in_the_order_stated", "refuses_constants"}
-    argued = [m for m in found.values() if m.why_harmless(op, dtype) and m.name not in apart]
-    assert argued
-    for node in legal(op, dtype):
-        for mutant in argued:
-            made = mutant.made_on(node)
-            assert not isinstance(made, InvalidNode), (mutant.name, node.inputs, node.attrs)
-            assert np.array_equal(made[0], node.right[0]), (mutant.name, node.inputs, node.attrs)

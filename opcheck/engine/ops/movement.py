@@ -460,7 +460,7 @@ for _op, _why, _names, _of in (
         axis_0_read_up_to_1024 axis_1_read_up_to_1024 axis_minus_1_read_up_to_1024 channels_last
         batches_and_channels_exchanged column_major first_channel_only flattened refuses_empty
         last_two_axes_exchanged read_channels_last read_column_major refuses_rank_1 refuses_rank_5
-        transposed wrong_where_many_elements wrong_where_rank_2 wrong_where_rank_3
+        transposed wrong_where_rank_2 wrong_where_rank_3
         wrong_where_rank_4 wrong_where_rank_5 written_channels_last""", ""),
     (RANGE, "nothing is said of NaN and infinity", """infinities_clamped overflow_saturates
         minus_infinity_taken_for_minus_1e4 minus_infinity_taken_for_minus_1e9 nan_taken_for_zero

@@ -7,13 +7,14 @@ from typing import Any
 
 import numpy as np
 
+from opcheck import dtypes
 from opcheck.dtypes import DType, limits
 from opcheck.errors import NotSupported
 from opcheck.model import Array
 
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d{1,15})?", re.ASCII | re.IGNORECASE)
 _WHOLE = re.compile(r"[+-]?\d+", re.ASCII)
-_SPECIAL = {"+inf": np.inf, "inf": np.inf, "-inf": -np.inf, "nan": np.nan}
+_SPECIAL = {"+inf": np.inf, "inf": np.inf, "nan": np.nan}
 
 
 def each(function: Callable[[Any], Any], x: Array, dtype: Any) -> Array:
@@ -40,6 +41,8 @@ def read(x: Array, dtype: DType) -> Array:
 
 def _floating(text: str, nearest: bool) -> float:
     """The nearest float64 of a number, or of the two next to it the one whose last digit is odd."""
+    if text == "-INF":  # It alone is said in capitals.
+        return -np.inf
     if text.lower() in _SPECIAL:
         return _SPECIAL[text.lower()]
     if not _NUMBER.fullmatch(text):
@@ -58,13 +61,7 @@ def _integer(text: str, dtype: DType) -> int:
 
 
 def written(x: Array) -> Array:
-    """Numbers as texts, of floats as few digits as tell them apart, without an exponent."""
-    if x.dtype == np.bool_:
-        raise NotSupported("the text does not say what texts booleans become")
-    return each(str if x.dtype.kind in "iu" else _plain, x, object)
-
-
-def _plain(value: Any) -> str:
-    if not np.isfinite(value):
-        return "NaN" if np.isnan(value) else "INF" if value > 0 else "-INF"
-    return np.format_float_positional(value, trim="-")
+    """Integers as texts. Raises NotSupported for others, whose digits nobody states."""
+    if x.dtype.kind not in "iu":
+        raise NotSupported(f"the text does not say what texts {dtypes.of(x)} becomes")
+    return each(str, x, object)

@@ -408,7 +408,7 @@ def by_steps(function):
             first, last, step = (int(x) for x in (start, limit, delta))
             if not step:
                 raise NotSupported("nothing is said of a delta of 0")
-            check_size((len(range(first, last, step)),))
+            check_size((max(0, -((first - last) // step)),))
             return np.array(range(first, last, step), start.dtype)
         if stash_type != 1 and start.dtype.itemsize == 2:
             raise NotSupported(f"stash_type {stash_type}")

@@ -68,7 +68,15 @@ def test_every_text_is_rounded_once_to_what_it_names(to):
     (["100.5"], "string", "int32", "nothing is said of converting '100.5'"),
     (["256"], "string", "uint8", "nothing is said"),
     (["1"], "string", "bool", "which texts are true"),
-    ([True], "bool", "string", "what texts booleans become"),
+    (["-inf"], "string", "float32", "no number in '-inf'"),
+    ([True], "bool", "string", "what texts bool becomes"),
+    ([0.5], "float32", "string", "what texts float32 becomes"),
+    ([1, 128.0], "float32", "int8", "some of these numbers become as int8"),
+    ([np.nan], "float64", "int64", "become as int64"),
+    ([2.0**64], "float64", "uint64", "become as uint64"),
+    ([7], "int8", "float4e2m1", "become as float4e2m1"),
+    ([-2], "int8", "float8e8m0", "become as float8e8m0"),
+    ([0.0], "float32", "float8e8m0", "become as float8e8m0"),
 ])  # fmt: skip
 def test_what_nothing_is_said_of_is_unsupported(values, own, to, message):
     with pytest.raises(NotSupported, match=message):

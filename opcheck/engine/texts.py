@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from opcheck import dtypes
 from opcheck.dtypes import DType, limits
+from opcheck.engine.operators import is_open
 from opcheck.errors import NotSupported
 from opcheck.model import Array
 
@@ -61,7 +61,15 @@ def _integer(text: str, dtype: DType) -> int:
 
 
 def written(x: Array) -> Array:
-    """Integers as texts. Raises NotSupported for others, whose digits nobody states."""
+    """Numbers as texts, of floats in some digits that tell them apart, without an exponent."""
+    if x.dtype == np.bool_:
+        raise NotSupported("the text does not say what texts booleans become")
     if x.dtype.kind not in "iu":
-        raise NotSupported(f"the text does not say what texts {dtypes.of(x)} becomes")
-    return each(str, x, object)
+        is_open("the text does not say how many digits a float's text has")
+    return each(str if x.dtype.kind in "iu" else _plain, x, object)
+
+
+def _plain(value: Any) -> str:
+    if not np.isfinite(value):
+        return "NaN" if np.isnan(value) else "INF" if value > 0 else "-INF"
+    return np.format_float_positional(value, trim="-")

@@ -178,7 +178,9 @@ def number(value: float | int | bool, dtype: DType | None) -> str:
     held = [short for short in spellings if low <= short <= high]
     meant, *found = dtypes.round_to(np.array([value, *held]), dtype)
     # Beyond the range no digits are needed, since none identify it.
-    return repr(next((short for short, one in zip(held, found, strict=True) if one == meant), value))
+    return repr(
+        next((short for short, one in zip(held, found, strict=True) if one == meant), value)
+    )
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,6 +14,7 @@ from opcheck.dtypes import DTYPES, DType, limits
 from opcheck.engine import Expected, Node, exactly
 from opcheck.engine.axes import outputs_of_at_most
 from opcheck.engine.mutants import Mutant
+from opcheck.engine.operators import only_what_is_said
 from opcheck.errors import InvalidNode, NotSupported
 from opcheck.execution.expected import too_degenerate
 from opcheck.execution.kills import RED, CaseKills, OutputsOrRefusal, right_of, same_outputs
@@ -326,7 +327,8 @@ def _by_an_attribute(schema: Schema, node: Candidate, arrays: Sequence[Array]) -
 def _refusal(op: OpVersion, arrays: Sequence[Array], attrs: Attrs) -> str | None:
     """Why a node is refused: "" where nothing can be said of it, None where it is legal."""
     try:
-        exactly(op, arrays, attrs)
+        with only_what_is_said():
+            exactly(op, arrays, attrs)
     except InvalidNode as error:
         return str(error).removeprefix(f"{op}: ")
     except (NotSupported, MemoryError):

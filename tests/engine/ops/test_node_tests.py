@@ -21,8 +21,6 @@ UNSTATED = (
     r"unsupported by opcheck: the bits of .*"
     r"|what is dropped in training is random"
     r"|nothing is said of the order of updates.*"
-    r"|nothing is said of what some of these numbers become as (u?int\d|float4e2m1|float8e8m0)"
-    r"|the text does not say what texts float\d+ becomes"
 )
 
 

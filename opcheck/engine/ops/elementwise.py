@@ -168,9 +168,9 @@ def clip(input, min=None, max=None):
     for bound in (min, max):
         if np.ndim(bare(bound)):
             raise InvalidNode(f"a bound of shape {list(bound.shape)}; allowed: scalars")
-    if min is not None or max is not None:
-        if any(x is not None and np.any(bare(x) != bare(x)) for x in (input, min, max)):
-            is_open("nothing is said of NaN")
+    bounds = [bound for bound in (min, max) if bound is not None]
+    if bounds and any(np.any(bare(x) != bare(x)) for x in (input, *bounds)):
+        is_open("nothing is said of NaN")
     x = input if min is None else xp.maximum(input, min)
     return x if max is None else xp.minimum(x, max)
 

@@ -433,6 +433,14 @@ def _taken(
     return Check(engine, cause, model, [], Gives(answer), why, control, answer)
 
 
+def _rounded_to_8_bits(engine: str, cause: str, to: int, kind: str) -> Check:
+    above = np.array([1.0625 + 2.0**-40])
+    model = Model("Cast", 19, {"to": to}, above, gives=f"float8_e4m3{kind}")
+    why = "1.0625 is the middle of 1 and 1.125, and the element is above it: “RNE”"
+    control = replace(model, x=np.array([1.125]))
+    return Check(engine, cause, model, [[1.125]], Gives([1]), why, control, [1.125])
+
+
 def _saturate(engine: str) -> Check:
     to = {"to": 6, "saturate": 1}
     model = Model("Cast", 19, to, np.array([1, 2], np.float32), gives="int32")
@@ -803,6 +811,7 @@ def onnxruntime() -> Iterator[Check]:
         [1 + 2**-10],
         rtol=1e-6,
     )
+    yield _rounded_to_8_bits("onnxruntime", "Nor is a float64 cast to an 8-bit", 18, "fnuz")
     model = Model("Cast", 19, {"to": 10, "saturate": 0}, _VECTOR, gives="float16")
     yield Check(
         "onnxruntime",
@@ -1346,6 +1355,7 @@ def reference() -> Iterator[Check]:
         replace(model, x=above + 2**17 - 1),
         [2**25 + 2**18],
     )
+    yield _rounded_to_8_bits("reference", "What is cast from float64 to float8", 17, "fn")
     yield from _texts("reference")
     three = Model("Cast", 13, {"to": 16}, np.array(["3"], object), gives="bfloat16")
     yield Check(
@@ -2088,6 +2098,10 @@ def openvino() -> Iterator[Check]:
         replace(absent, x=np.array([2]), stored="fed", gives="float32"),
         [1, 1],
     )
+    sizes = replace(absent, x=np.array([2]), stored="raw_data", gives="float32")
+    short = replace(sizes, x=np.array([2], np.int32))
+    cause, why = "ConstantOfShape takes sizes of every integer", "its sizes are “tensor(int64)”"
+    yield _taken("openvino", cause, short, [1, 1], why, sizes)
     texts = Model("ConstantOfShape", 9, {"value": _TEXT}, np.array([2]), "raw_data", gives="object")
     yield Check(
         "openvino",
@@ -3739,6 +3753,15 @@ def _scattered_by_tract() -> Iterator[Check]:
         [3, 4, 5],
         rtol=1e-6,
     )
+    three = np.array(3, np.float32), np.array(6, np.float32), np.array(1, np.float32)
+    steps = Model("Range", 27, {}, three[0], more=three[1:])
+    why = "stash_type is an INT"
+    half = replace(steps, attrs={"stash_type": 1.5})
+    yield _taken("tract", "Range does not read stash_type", half, [3, 4, 5], why, steps)
+    start, *rest = (x.astype(np.int8) for x in three)
+    bytes_ = Model("Range", 11, {}, start, more=tuple(rest))
+    why, words = "no int8 is among T", Model("Range", 11, {}, three[0], more=three[1:])
+    yield _taken("tract", "Range accepts integers that", bytes_, [3, 4, 5], why, words)
     eye = Model("EyeLike", 9, {}, _SQUARE)
     yield Check(
         "tract",

@@ -122,7 +122,8 @@ def verdicts(results: Sequence[LiveResult]) -> dict[str, Any]:
     """What is found about each case, without how stable and how quick it was found."""
 
     def found(result: LiveResult) -> Any:
-        reason = result.reason if "stability" not in result.reason else ""
+        # What is longer than the first message that is cut is cut once more.
+        reason = result.reason[:1900] if "stability" not in result.reason else ""
         return (
             result.verdict,
             reason,
@@ -148,8 +149,9 @@ SOME = [case for case in shipped_cases() if elements(case) <= 200][::61]
 def test_saved_outputs_are_judged_like_the_backend_that_gave_them(tmp_path, address):
     live = recorded(tmp_path / "out", connect(address), SOME)
     later = list(judged(SOME, [connect(f"saved:{tmp_path / 'out'}")]))
-    # Saved outputs declare no shapes, and who ran out of memory has none.
+    # Saved outputs declare no shapes; who ran out of memory has none, and some are no tensors.
     lost = {result.case.id for result in live if result.failure in ("declared", "oom")}
+    lost |= {one.case.id for one in later if one.reason.startswith("its answer cannot be saved")}
     expected = {case: found for case, found in verdicts(live).items() if case not in lost}
     assert {case: verdicts(later)[case] for case in expected} == expected
     assert len({result.verdict for result in live} - {Verdict.UNSUPPORTED}) > (address != "numpy")

@@ -36,7 +36,7 @@ that of the first input or, without inputs, of the first output. Deprecated vers
 #: Why cells of operators that are judged elsewhere are not.
 _WHY = {
     "Identity": "Sequences and optional values: case files hold tensors.",
-    "Tile": "Version 1 says both that elements are repeated and that copies of the tensor are made.",
+    "Tile": "Version 1 says both that elements are repeated and that the tensor is.",
 }
 
 

@@ -3753,15 +3753,15 @@ def _scattered_by_tract() -> Iterator[Check]:
         [3, 4, 5],
         rtol=1e-6,
     )
-    three = np.array(3, np.float32), np.array(6, np.float32), np.array(1, np.float32)
-    steps = Model("Range", 27, {}, three[0], more=three[1:])
+    numbers = np.array(3, np.float32), np.array(6, np.float32), np.array(1, np.float32)
+    steps = Model("Range", 27, {}, numbers[0], more=numbers[1:])
     why = "stash_type is an INT"
     half = replace(steps, attrs={"stash_type": 1.5})
     yield _taken("tract", "Range does not read stash_type", half, [3, 4, 5], why, steps)
-    start, *rest = (x.astype(np.int8) for x in three)
+    start, *rest = (x.astype(np.int8) for x in numbers)
     bytes_ = Model("Range", 11, {}, start, more=tuple(rest))
-    why, words = "no int8 is among T", Model("Range", 11, {}, three[0], more=three[1:])
-    yield _taken("tract", "Range accepts integers that", bytes_, [3, 4, 5], why, words)
+    why, floats = "no int8 is among T", Model("Range", 11, {}, numbers[0], more=numbers[1:])
+    yield _taken("tract", "Range accepts integers that", bytes_, [3, 4, 5], why, floats)
     eye = Model("EyeLike", 9, {}, _SQUARE)
     yield Check(
         "tract",

@@ -393,7 +393,6 @@ def test_every_failure_says_in_what_way(outcome: Outcome, failure: str | None) -
     ("alone", "failure"),
     [
         (WRONG_OUTPUTS["value"], "values"),
-        (UNSTABLE_OUTCOMES["raised later"], "unstable"),
         (REFUSED, "raised"),
     ],
 )

@@ -122,7 +122,6 @@ def verdicts(results: Sequence[LiveResult]) -> dict[str, Any]:
     """What is found about each case, without how stable and how quick it was found."""
 
     def found(result: LiveResult) -> Any:
-        # What is longer than the first message that is cut is cut once more.
         reason = result.reason[:1900] if "stability" not in result.reason else ""
         return (
             result.verdict,

@@ -249,17 +249,6 @@ def test_a_mistake_is_told_with_its_place(tmp_path, text, place, words):
     assert any(f"acme.yaml{place}" in said and words in said for said in caught.value.lines())
 
 
-def test_every_mistake_of_every_ledger_is_told(tmp_path):
-    one, other = tmp_path / "one.yaml", tmp_path / "other.yaml"
-    one.write_text(f"backend: acme\nknow:\n- {LINE}\n")
-    other.write_text(f"backend: acme\nknown:\n- {LINE}\n- {line(failure='pass')}\n")
-    with pytest.raises(CaseFileError) as caught:
-        load_ledgers([one, other])
-    said = "\n".join(caught.value.lines())
-    assert "one.yaml:2:1: unknown key 'know' (did you mean 'known'?)" in said
-    assert "other.yaml:4:30: " in said
-
-
 def test_a_ledger_that_is_gone_is_told(tmp_path):
     with pytest.raises(CaseFileError, match="there is no such file"):
         load_ledgers([tmp_path / "gone.yaml"])

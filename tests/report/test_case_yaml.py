@@ -58,15 +58,10 @@ def values_of(case):
 
 
 def attribute(value):
-    match value:
-        case np.ndarray():
-            return content(value)
-        case tuple():
-            return [*map(attribute, value)]
-        case float():
-            return np.float32(value).tobytes()
-        case _:
-            return value
+    if isinstance(value, tuple):
+        return [*map(attribute, value)]
+    value = np.float32(value) if isinstance(value, float) else value
+    return content(value) if isinstance(value, np.ndarray | np.floating) else value
 
 
 def expected(case):

@@ -163,7 +163,9 @@ def judge(given: Arguments) -> NoReturn:
             even_in_ci=given.even_in_ci,
             cut_short=most_failures is not None,
         )
-        everything = load_all(given.paths, given.dims)
+        # A ledger of the user's own is checked against all there is.
+        about = () if mine.gate.ledgers or mine.updated else given.selection.operators
+        everything = load_all(given.paths, given.dims, about)
         request = _request(given, session, everything, mine)
         checked = mine.check(session.infos, everything)
         run = session.begin(request)

@@ -41,6 +41,8 @@ class Refusal:
 Admitted: TypeAlias = Answer | Refusal
 Comparisons: TypeAlias = tuple[Comparison, ...]
 
+#: Verdicts that an answer keeps though a process died first, in which others were asked before.
+_WRONG = (Verdict.FAIL, Verdict.ERROR, Verdict.UNSTABLE)
 #: The stages behind the first answer, and the data of their runs.
 _LATER = {"second run": "other data of the same shapes", "third run": "the same data again"}
 
@@ -78,6 +80,10 @@ def judge(
     `like` and `declared` are as in `compare`; `twin` is the outcome of a refused model's twin.
     """
     refusals = [one for one in admitted if isinstance(one, Refusal)]
+    if isinstance(outcome, question.Crashed) and outcome.alone:
+        alone = judge(rule, admitted, outcome.alone, tolerance, like, declared, twin)
+        if alone.verdict in _WRONG:
+            return replace(alone, reason=f"{alone.reason}; asked after others: {outcome.how}")
     match outcome, twin:
         case question.Declined(reason, inexpressible=False), question.Produced() if refusals:
             # Declining an invalid model is a refusal if its legal twin is supported.
@@ -151,8 +157,8 @@ def by_itself(rule: Rule, outcome: question.Outcome) -> Judgement:
     match outcome:
         case question.NotRun(reason):
             return Judgement(Verdict.NOT_RUN, reason)
-        case question.Crashed(how, stray):
-            return Judgement(Verdict.CRASH, how, "stray_crash" if stray else "crash")
+        case question.Crashed(how, alone):
+            return Judgement(Verdict.CRASH, how, "stray_crash" if alone else "crash")
         case question.TimedOut(seconds):
             return Judgement(Verdict.TIMEOUT, f"no answer within {seconds:g} s", "timeout")
         case question.OutOfMemory(how):

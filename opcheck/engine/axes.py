@@ -1,7 +1,8 @@
 """Axis arithmetic shared by the operators: ranges, negative axes, coercion to two dimensions."""
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from functools import partial
 from itertools import product
 from math import prod
@@ -60,7 +61,18 @@ def scalar(name: str, x: Any) -> Any:
 
 
 #: The most axes of NumPy's arrays, and elements of an output: no memory is to be tried for more.
-_MOST_AXES, _LARGEST = 64, 1 << 28
+_MOST_AXES = 64
+_largest = ContextVar("_largest", default=1 << 28)
+
+
+@contextmanager
+def outputs_of_at_most(elements: int) -> Iterator[None]:
+    """Let `check_size` refuse larger outputs meanwhile."""
+    before = _largest.set(elements)
+    try:
+        yield
+    finally:
+        _largest.reset(before)
 
 
 def check_size(shape: Sequence[int]) -> None:
@@ -69,7 +81,7 @@ def check_size(shape: Sequence[int]) -> None:
         raise NotSupported(f"NumPy has no arrays of {len(shape)} axes")
     # NumPy counts an empty axis as one element where it addresses them.
     addressed = 8 * prod(size or 1 for size in shape) <= np.iinfo(np.intp).max
-    if not addressed or prod(shape) > _LARGEST:
+    if not addressed or prod(shape) > _largest.get():
         raise MemoryError(f"no array can hold an output of shape {tuple(shape)}")
 
 

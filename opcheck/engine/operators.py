@@ -8,7 +8,8 @@
 A formula takes the inputs by position and the attributes by keyword, under the schema's names, and
 returns the outputs. Defaults come from the schema. It is written with the functions of
 `opcheck.numbers`, so that it can be put through several kinds of numbers. It raises `InvalidNode`
-for what the specification forbids, beyond what the schema forbids already.
+for what the specification forbids, beyond what the schema forbids already, and calls `is_open`
+before it gives one of several answers that the specification allows.
 """
 
 import importlib
@@ -17,6 +18,8 @@ import re
 import sys
 import traceback
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import cache, wraps
 from itertools import chain
@@ -25,7 +28,7 @@ from typing import Any, TypeAlias
 
 from opcheck import opset
 from opcheck.dtypes import DTYPES
-from opcheck.errors import WrongOperator, meant
+from opcheck.errors import NotSupported, WrongOperator, meant
 from opcheck.model import OpVersion
 from opcheck.opset import Parameter, Schema
 
@@ -454,6 +457,28 @@ def _misdeclared(module: str, modules: Mapping[str, str]) -> Iterator[str]:
             yield f"{one.name}: {module}.py declares it, but it is looked for in {home}.py"
         elif not one.formulas:
             yield f"{one.name}: it has no formula, or, as a composite, no function body"
+
+
+_only_said = ContextVar("_only_said", default=False)
+
+
+@contextmanager
+def only_what_is_said() -> Iterator[None]:
+    """Let formulas raise NotSupported for what the specification leaves open.
+
+    The engine answers that as a backend, but what others are judged by must be decided.
+    """
+    before = _only_said.set(True)
+    try:
+        yield
+    finally:
+        _only_said.reset(before)
+
+
+def is_open(why: str) -> None:
+    """Raise NotSupported if only decided answers are asked for: the one that follows is not."""
+    if _only_said.get():
+        raise NotSupported(why)
 
 
 @cache

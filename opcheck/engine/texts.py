@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 
 from opcheck.dtypes import DType, limits
+from opcheck.engine.operators import is_open
 from opcheck.errors import NotSupported
 from opcheck.model import Array
 
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d{1,15})?", re.ASCII | re.IGNORECASE)
 _WHOLE = re.compile(r"[+-]?\d+", re.ASCII)
-_SPECIAL = {"+inf": np.inf, "inf": np.inf, "-inf": -np.inf, "nan": np.nan}
+_SPECIAL = {"+inf": np.inf, "inf": np.inf, "nan": np.nan}
 
 
 def each(function: Callable[[Any], Any], x: Array, dtype: Any) -> Array:
@@ -40,6 +41,8 @@ def read(x: Array, dtype: DType) -> Array:
 
 def _floating(text: str, nearest: bool) -> float:
     """The nearest float64 of a number, or of the two next to it the one whose last digit is odd."""
+    if text == "-INF":  # It alone is said in capitals.
+        return -np.inf
     if text.lower() in _SPECIAL:
         return _SPECIAL[text.lower()]
     if not _NUMBER.fullmatch(text):
@@ -58,9 +61,11 @@ def _integer(text: str, dtype: DType) -> int:
 
 
 def written(x: Array) -> Array:
-    """Numbers as texts, of floats as few digits as tell them apart, without an exponent."""
+    """Numbers as texts, of floats in some digits that tell them apart, without an exponent."""
     if x.dtype == np.bool_:
         raise NotSupported("the text does not say what texts booleans become")
+    if x.dtype.kind not in "iu":
+        is_open("the text does not say how many digits a float's text has")
     return each(str if x.dtype.kind in "iu" else _plain, x, object)
 
 

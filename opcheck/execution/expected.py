@@ -17,6 +17,7 @@ from opcheck.compare.outputs import computed_want, in_its_dtype, stated_want
 from opcheck.dtypes import DType, identical, limits
 from opcheck.engine import Node, any_order, operator_of, rounded
 from opcheck.engine.evaluate import exactly
+from opcheck.engine.operators import only_what_is_said
 from opcheck.errors import InvalidNode, NotSupported
 from opcheck.execution.workers import Inquiry
 from opcheck.graph.tensors import read_tensor
@@ -366,7 +367,8 @@ def _golden_wants(case: Case, folder: Path) -> Iterator[Want]:
 def computed(case: Case, asked: Question, inputs: tuple[Array, ...]) -> tuple[Want, ...]:
     """Compute `asked` on `inputs` with the engine's exact mode, with error bounds."""
     try:
-        outputs = exactly(node_of(asked.task, inputs))
+        with only_what_is_said():
+            outputs = exactly(node_of(asked.task, inputs))
     except InvalidNode as error:
         raise _refused_by_the_engine(error) from None
     except NotSupported as error:

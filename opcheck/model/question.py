@@ -167,12 +167,12 @@ class Raised:
 class Crashed:
     """The backend's process ended while it was at work; `how` names the signal or the status.
 
-    It is `stray` if the process does not end when it is asked this first, so that what was asked
-    before has done the damage.
+    `alone` is what came of it in a fresh process, asked first, if that did not end: then what was
+    asked before has done the damage.
     """
 
     how: str
-    stray: bool = False
+    alone: Outcome | None = None
 
 
 @dataclass(frozen=True)

@@ -116,7 +116,8 @@ def _tensors(
     """Tensors in the digits of `dtype`, or in all; those with `typed` names state their dtype."""
     lines = [f"  {key}:"]
     for spec in specs:
-        lines += _tensor(spec, dtype, f", dtype: {spec.dtype}" * (spec.name in typed)).split("\n")
+        its = spec.dtype if dtype and spec.name in typed else dtype
+        lines += _tensor(spec, its, f", dtype: {spec.dtype}" * (spec.name in typed)).split("\n")
     if len(lines) == 2 and len(lines[1]) + len(lines[0]) + 2 <= _WIDTH:
         return [f"{lines[0]} {{{lines[1].strip()}}}"]
     return lines
@@ -176,7 +177,10 @@ def number(value: float | int | bool, dtype: DType | None) -> str:
     spellings = (float(f"{value:.{digits}g}") for digits in range(1, 18))
     held = [short for short in spellings if low <= short <= high]
     meant, *found = dtypes.round_to(np.array([value, *held]), dtype)
-    return repr(next(short for short, one in zip(held, found, strict=True) if one == meant))
+    # Beyond the range no digits are needed, since none identify it.
+    return repr(
+        next((short for short, one in zip(held, found, strict=True) if one == meant), value)
+    )
 
 
 @dataclass(frozen=True, eq=False)

@@ -371,7 +371,8 @@ def test_every_other_verdict_says_why(admitted, outcome, said):
     ("outcome", "failure"),
     [
         (Crashed("killed by SIGSEGV"), "crash"),
-        (Crashed("killed by SIGSEGV", stray=True), "stray_crash"),
+        (Crashed("killed by SIGSEGV", alone=made(RIGHT)), "stray_crash"),
+        (Crashed("killed by SIGSEGV", alone=Declined("no kernel")), "stray_crash"),
         (TimedOut(30), "timeout"),
         (OutOfMemory("took all"), "oom"),
         (UNSTABLE_OUTCOMES["raised later"], "unstable"),
@@ -386,6 +387,20 @@ def test_every_failure_says_in_what_way(outcome: Outcome, failure: str | None) -
     assert judged("should", LEGAL, outcome).failure == failure
     if not isinstance(outcome, Produced):
         assert judged("must", ILLEGAL, REFUSED, twin=outcome).failure == failure
+
+
+@pytest.mark.parametrize(
+    ("alone", "failure"),
+    [
+        (WRONG_OUTPUTS["value"], "values"),
+        (UNSTABLE_OUTCOMES["raised later"], "unstable"),
+        (REFUSED, "raised"),
+    ],
+)
+def test_what_is_wrong_in_a_fresh_process_too_is_not_hidden_by_what_died_before(alone, failure):
+    found = judged("must", LEGAL, Crashed("killed by SIGSEGV", alone=alone))
+    assert found.failure == failure
+    assert found.reason.endswith("; asked after others: killed by SIGSEGV")
 
 
 def test_of_several_outputs_each_wrong_one_is_named() -> None:

@@ -52,12 +52,29 @@ def data(spec):
     return spec.name, spec.shape, spec.initializer, content(materialize(spec))
 
 
+def values_of(case):
+    """Attributes as a model has them: floats in float32."""
+    return {name: attribute(value) for name, value in case.attrs.items()}
+
+
+def attribute(value):
+    match value:
+        case np.ndarray():
+            return content(value)
+        case tuple():
+            return [*map(attribute, value)]
+        case float():
+            return np.float32(value).tobytes()
+        case _:
+            return value
+
+
 def expected(case):
     match case.expect:
         case Values(outputs):
             return [(spec.name, spec.shape, content(unrounded(spec))) for spec in outputs]
         case Rejected(reason, legal):
-            return reason, dict(legal.attrs), [data(spec) for spec in legal.inputs]
+            return reason, values_of(legal), [data(spec) for spec in legal.inputs]
         case _:
             return Computed
 
@@ -82,7 +99,7 @@ def test_small_shipped_cases_come_back_as_they_were(tmp_path, op):
             continue
         [again] = read(tmp_path, case, [(case.opset, case.dtype.name)])
         assert (again.op, again.opset, again.dtype) == (case.op, case.opset, case.dtype)
-        assert again.attrs == case.attrs
+        assert values_of(again) == values_of(case)
         assert [*map(data, again.inputs)] == [*map(data, case.inputs)], case.id
         assert expected(again) == expected(case), case.id
 
@@ -92,7 +109,8 @@ def is_one_change(case):
     legal = case.expect.legal
     shapes = [spec.shape for spec in case.inputs] != [spec.shape for spec in legal.inputs]
     types = case.dtype == legal.dtype and case.opset == legal.opset
-    return types and len(case.inputs) == 1 and (case.attrs != legal.attrs or shapes)
+    alone = len(case.inputs) == len(legal.inputs) == 1
+    return types and alone and (values_of(case) != values_of(legal) or shapes)
 
 
 def test_a_case_is_a_few_lines():

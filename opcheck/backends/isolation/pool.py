@@ -57,7 +57,8 @@ class Job:
         first = self.before.outcome
         assert isinstance(first, Crashed | OutOfMemory)
         said = f"{first.how}, and asked first in a fresh one it does not happen"
-        told = Crashed(said, stray=True) if isinstance(first, Crashed) else OutOfMemory(said)
+        crashed = isinstance(first, Crashed)
+        told = Crashed(said, alone=reply.outcome) if crashed else OutOfMemory(said)
         return Reply(told, self.before.printed)
 
 

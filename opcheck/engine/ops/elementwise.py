@@ -7,7 +7,7 @@ import numpy as np
 from opcheck import dtypes
 from opcheck import numbers as xp
 from opcheck.engine.axes import stretches
-from opcheck.engine.operators import family, operator
+from opcheck.engine.operators import family, is_open, operator
 from opcheck.errors import InvalidNode, NotSupported
 from opcheck.numbers.faulty import bare
 
@@ -168,6 +168,9 @@ def clip(input, min=None, max=None):
     for bound in (min, max):
         if np.ndim(bare(bound)):
             raise InvalidNode(f"a bound of shape {list(bound.shape)}; allowed: scalars")
+    bounds = [bound for bound in (min, max) if bound is not None]
+    if bounds and any(np.any(bare(x) != bare(x)) for x in (input, *bounds)):
+        is_open("nothing is said of NaN")
     x = input if min is None else xp.maximum(input, min)
     return x if max is None else xp.minimum(x, max)
 

@@ -99,8 +99,8 @@ def _scattered(data, index, updates, reduction, allowed=()):
         source = np.arange(data.size)
         source[at] = data.size + np.arange(len(at))
         flat = xp.take(xp.concat([flat, values], axis=0), source, axis=0)
-    if reduction in ("add", "mul") and data.dtype.kind == "f":
-        least = np.finfo(data.dtype).smallest_normal
+    if reduction in ("add", "mul") and (known := DTYPES[data.dtype.name]).kind == "float":
+        least = 2.0 ** (known.min_exponent + known.precision - 1)
         if ((bare(flat) != 0) & (np.abs(bare(flat)) < least)).any():
             raise NotSupported("subnormal numbers may be flushed")
     return xp.reshape(flat, data.shape)

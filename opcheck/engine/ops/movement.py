@@ -408,8 +408,11 @@ def by_steps(function):
             first, last, step = (int(x) for x in (start, limit, delta))
             if not step:
                 raise NotSupported("nothing is said of a delta of 0")
-            check_size((len(range(first, last, step)),))
-            return np.array(range(first, last, step), start.dtype)
+            count = max(0, -((first - last) // step))
+            check_size((count,))
+            # Modulo 2^64, so that none of the steps overflows.
+            at, by = (np.uint64(n % (1 << 64)) for n in (first, step))  # two's complement
+            return (at + np.arange(count, dtype=np.uint64) * by).astype(start.dtype)
         if stash_type != 1 and start.dtype.itemsize == 2:
             raise NotSupported(f"stash_type {stash_type}")
         own, count = start.dtype, _count(start, limit, delta)

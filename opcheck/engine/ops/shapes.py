@@ -7,7 +7,7 @@ import numpy as np
 
 from opcheck import numbers as xp
 from opcheck.dtypes import DTYPES
-from opcheck.engine.axes import distinct, from_either_end, from_the_front, listed
+from opcheck.engine.axes import check_size, distinct, from_either_end, from_the_front, listed
 from opcheck.engine.operators import operator
 from opcheck.errors import InvalidNode, NotSupported
 
@@ -276,10 +276,8 @@ def constant_of_shape(input, *, value):
     fill = np.zeros(1, np.float32) if value is None else value
     if fill.size != 1:
         raise InvalidNode(f"value holds {fill.size} elements; allowed: one")
-    try:
-        return np.full(sizes, fill.reshape(-1)[0], fill.dtype)
-    except ValueError as error:
-        raise NotSupported(f"NumPy makes no such tensor: {error}") from error
+    check_size(sizes)
+    return np.full(sizes, fill.reshape(-1)[0], fill.dtype)
 
 
 @CONSTANT_OF_SHAPE.mutant("sizes with any number of axes were taken for a list", of_validity=True)

@@ -12,7 +12,9 @@ import numpy as np
 from opcheck import dtypes, model, opset
 from opcheck.dtypes import DTYPES, DType, limits
 from opcheck.engine import Expected, Node, exactly
+from opcheck.engine.axes import outputs_of_at_most
 from opcheck.engine.mutants import Mutant
+from opcheck.engine.operators import only_what_is_said
 from opcheck.errors import InvalidNode, NotSupported
 from opcheck.execution.expected import too_degenerate
 from opcheck.execution.kills import RED, CaseKills, OutputsOrRefusal, right_of, same_outputs
@@ -27,6 +29,8 @@ _PATIENCE = 400
 _FEW = 80
 #: The data of larger nodes is made anew for each mutant: all of it would fill the memory.
 _KEPT = 1000
+#: Nodes with larger outputs are not tried.
+_OUTPUT = 1 << 20
 #: Outputs up to this size are written out.
 _WRITTEN = 256
 #: How many values are tried for an attribute that may make a node legal.
@@ -178,10 +182,11 @@ class SearchSpace:
 
     def found(self, mutant: Mutant) -> Candidate | None:
         """A small node that kills `mutant`, None where none is found."""
-        first = next((one for one in self._all() if self._kills(one, mutant)), None)
-        if first is None:
-            return None
-        return shrunk(first.candidate, lambda smaller: self.kills(smaller, mutant))
+        with outputs_of_at_most(_OUTPUT):
+            first = next((one for one in self._all() if self._kills(one, mutant)), None)
+            if first is None:
+                return None
+            return shrunk(first.candidate, lambda smaller: self.kills(smaller, mutant))
 
     def kills(self, candidate: Candidate, mutant: Mutant) -> bool:
         """Return True if a case of this node kills `mutant`."""
@@ -320,12 +325,13 @@ def _by_an_attribute(schema: Schema, node: Candidate, arrays: Sequence[Array]) -
 
 
 def _refusal(op: OpVersion, arrays: Sequence[Array], attrs: Attrs) -> str | None:
-    """Why a node is refused: "" where no text decides about it, None where it is legal."""
+    """Why a node is refused: "" where nothing can be said of it, None where it is legal."""
     try:
-        exactly(op, arrays, attrs)
+        with only_what_is_said():
+            exactly(op, arrays, attrs)
     except InvalidNode as error:
         return str(error).removeprefix(f"{op}: ")
-    except NotSupported:
+    except (NotSupported, MemoryError):
         return ""
     return None
 

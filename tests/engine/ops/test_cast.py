@@ -7,6 +7,7 @@ import pytest
 
 from opcheck.dtypes import DTYPES
 from opcheck.engine import evaluate
+from opcheck.engine.operators import only_what_is_said
 from opcheck.errors import InvalidNode, NotSupported
 from opcheck.model import OpVersion
 from tests.precise.by_the_text import MP, nearest
@@ -68,10 +69,22 @@ def test_every_text_is_rounded_once_to_what_it_names(to):
     (["100.5"], "string", "int32", "nothing is said of converting '100.5'"),
     (["256"], "string", "uint8", "nothing is said"),
     (["1"], "string", "bool", "which texts are true"),
+    (["-inf"], "string", "float32", "no number in '-inf'"),
     ([True], "bool", "string", "what texts booleans become"),
 ])  # fmt: skip
 def test_what_nothing_is_said_of_is_unsupported(values, own, to, message):
     with pytest.raises(NotSupported, match=message):
+        cast(values, own, to)
+
+
+@pytest.mark.parametrize(("values", "own", "to"), [
+    ([1, 128.0], "float32", "int8"), ([np.nan], "float64", "int64"), ([0.5], "float32", "string"),
+    ([2.0**64], "float64", "uint64"), ([7], "int8", "float4e2m1"), ([-2], "int8", "float8e8m0"),
+    ([0.0], "float32", "float8e8m0"),
+])  # fmt: skip
+def test_what_is_left_open_judges_nobody(values, own, to):
+    cast(values, own, to)
+    with only_what_is_said(), pytest.raises(NotSupported):
         cast(values, own, to)
 
 

@@ -33,6 +33,13 @@ that of the first input or, without inputs, of the first output. Deprecated vers
 """
 
 
+#: Why cells of operators that are judged elsewhere are not.
+_WHY = {
+    "Identity": "Sequences and optional values: case files hold tensors.",
+    "Tile": "Version 1 says both that elements are repeated and that copies of the tensor are made.",
+}
+
+
 def text() -> str:
     """The page."""
     return "\n".join(_lines()) + "\n"
@@ -53,6 +60,14 @@ def _lines() -> Iterator[str]:
     yield "|---|---:|---:|---:|---:|"
     for name, row in counts.items():
         yield f"| {name} | {' | '.join(str(count) if count else '·' for count in row)} |"
+    yield ""
+    yield "Of the operators that are judged, these cells are not:"
+    yield ""
+    yield "| operator | cells | why |"
+    yield "|---|---:|---|"
+    for name, (_, cells, _, judged) in counts.items():
+        if 0 < judged < cells:
+            yield f"| {name} | {cells - judged} | {_WHY[name]} |"
 
 
 def _first(schema: Schema) -> Parameter:

@@ -75,6 +75,7 @@ _ALONE = "`to` alone is declared, and mandatory"
 OP.equivalent("attributes_of_another_type_ignored", _ALONE, "1", "6", "9", "13")
 OP.equivalent("attributes_converted", "no number becomes a word that names a type", "1")
 OP.equivalent("later_attributes_accepted", "later versions take no word for `to`", "1")
+OP.equivalent("cast_to_texts_with_8_digits", "texts came with version 9", "1", "6")
 OP.equivalent("cast_integers_saturate", "nothing is said of integers out of range", "1", "6", "9")
 for called in ("cast_ties_away", "cast_towards_zero"):
     OP.equivalent(called, "no type is narrower", "1 float16", "6 float16", "9 float16")

@@ -7,7 +7,7 @@ import numpy as np
 from opcheck import dtypes
 from opcheck import numbers as xp
 from opcheck.engine.axes import stretches
-from opcheck.engine.operators import family, is_open, operator
+from opcheck.engine.operators import FLUSHED, family, is_open, operator
 from opcheck.errors import InvalidNode, NotSupported
 from opcheck.numbers.faulty import bare
 
@@ -101,6 +101,12 @@ def bit_cast(input, *, to):
     return bare(input).view(dtype.numpy)
 
 
+def _erf(x):
+    if x.dtype.kind in "iu" and np.any(bare(x)):
+        is_open("nothing is said of how the result is rounded to an integer")
+    return xp.erf(x)
+
+
 def _sigmoid(x):
     return 1 / (1 + xp.exp(-x))
 
@@ -122,10 +128,10 @@ def _clipped(x, high):
 
 
 #: The formula of the text first, then others that are common, where these round elsewhere.
-family(
+_REAL = family(
     {
         "Acos": xp.acos, "Acosh": xp.acosh, "Asin": xp.asin, "Asinh": xp.asinh, "Atan": xp.atan,
-        "Atanh": xp.atanh, "Cos": xp.cos, "Cosh": xp.cosh, "Erf": xp.erf, "Exp": xp.exp,
+        "Atanh": xp.atanh, "Cos": xp.cos, "Cosh": xp.cosh, "Erf": _erf, "Exp": xp.exp,
         "Log": xp.log, "Sin": xp.sin, "Sinh": xp.sinh, "Sqrt": xp.sqrt, "Tan": xp.tan,
         "Tanh": xp.tanh,
         "Celu": lambda x, *, alpha: (
@@ -152,6 +158,56 @@ family(
             xp.where(xp.greater(x, alpha), x, xp.zeros_like(x))),
     },
 )  # fmt: skip
+
+_REAL["Erf"].constant = tuple(name for name, dtype in dtypes.DTYPES.items() if dtype.kind == "int")
+
+
+def _argue(names, mutants, why, *where):
+    for name, mutant in product(names.split(), mutants.split()):
+        _REAL[name].equivalent(mutant, why, *where)
+
+
+_HALF = ("bfloat16", "float16")
+_NEGATIVE = "minus_infinity_taken_for_minus_1e4 minus_infinity_taken_for_minus_1e9"
+_argue(
+    "Acos Acosh Asin Atanh Log Sqrt", f"{_NEGATIVE} minus_infinity_taken_for_nan",
+    "negative numbers beyond 1 have no value",
+)  # fmt: skip
+_argue("Cos Sin Tan", "minus_infinity_taken_for_nan", "infinity has no value")
+_argue("Acosh", "nan_taken_for_zero", "0 has no value")
+_BEYOND = "infinities_clamped input_in_the_range_of_float16"
+_argue("Acos Asin Atanh", _BEYOND, "numbers beyond 1 have no value")
+_argue("Cosh Erf Exp Sinh Tanh", f"{_BEYOND} {_NEGATIVE}", "large numbers give what infinity gives")
+_argue("Atan", "infinities_clamped", "the largest number gives what infinity gives")
+_argue("Atan", f"input_in_the_range_of_float16 {_NEGATIVE}", "so do large numbers", *_HALF)
+_argue("Atan", "minus_infinity_taken_for_minus_1e9", "so do large numbers", "float32")
+_argue("Acos Asin Asinh Atan Cos Erf Sin Sqrt Tanh", "overflow_saturates", "no result is large")
+_argue("Acosh Tan", "overflow_saturates", "no result is large")
+_argue("Cos Cosh", "zeros_are_nan zeros_are_tiny", "no result is 0")
+_argue(
+    "Acos Acosh Cos Cosh Log Sqrt", "subnormal_results_flushed", "no result is that small", "float16"
+)
+_argue("Acos Acosh Cos Cosh Exp", "subnormal_inputs_flushed", "0 gives the same", *_HALF)
+for _operator in _REAL.values():
+    _operator.equivalent(*FLUSHED)
+_argue(
+    "Acos Cosh Exp", "input_in_float16", "bfloat16 has fewer digits; smaller numbers give the same",
+    "bfloat16",
+)  # fmt: skip
+_argue("Acos Acosh Cos Log", "result_through_float16", "bfloat16 has fewer digits", "bfloat16")
+_argue("Exp", "exp_in_bfloat16 exponent_of_8_bits", "the result has no more digits", "bfloat16")
+_argue("Exp", "exp_in_float16 exponent_above_minus_20", "the result has no more", "float16")
+_argue("Exp", "exponent_of_11_bits", "the result has no more digits", *_HALF)
+
+for _exponent in range(-6, 10):
+    _low, _high = 2.0**_exponent, 2.0 ** (_exponent + 1)
+    _above = f"wrong_where_elements_from_{_low:g}_to_{_high:g}"
+    _below = f"wrong_where_elements_from_minus_{_low:g}_to_minus_{_high:g}"
+    _argue("Acosh Log Sqrt", _below, "negative numbers have no value")
+    if _low < 1:
+        _argue("Acosh", _above, "numbers below 1 have no value")
+    else:
+        _argue("Acos Asin Atanh", f"{_above} {_below}", "numbers beyond 1 have no value")
 
 P_RELU = operator("PRelu")
 

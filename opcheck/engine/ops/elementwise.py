@@ -206,7 +206,7 @@ for _exponent in range(-6, 10):
     _argue("Acosh Log Sqrt", _below, "negative numbers have no value")
     if _low < 1:
         _argue("Acosh", _above, "numbers below 1 have no value")
-    else:
+    elif _low > 1:
         _argue("Acos Asin Atanh", f"{_above} {_below}", "numbers beyond 1 have no value")
 
 P_RELU = operator("PRelu")

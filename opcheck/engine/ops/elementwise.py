@@ -1,5 +1,6 @@
 """Functions of each element of one tensor, and the activations made of them."""
 
+import inspect
 from itertools import product
 
 import numpy as np
@@ -208,6 +209,63 @@ for _exponent in range(-6, 10):
         _argue("Acosh", _above, "numbers below 1 have no value")
     elif _low > 1:
         _argue("Acos Asin Atanh", f"{_above} {_below}", "numbers beyond 1 have no value")
+
+_BESIDE = "what is that small adds nothing"
+_GATES = "Celu Elu Selu Sigmoid Swish"
+_argue(_GATES, "exponent_above_minus_10", _BESIDE, *_HALF)
+_argue(f"{_GATES} Mish Softplus", "exponent_above_minus_20", _BESIDE, *_HALF, "float32")
+_argue(
+    f"{_GATES} Mish Softplus", "exponent_above_minus_50 exponent_above_minus_87", _BESIDE,
+    *("bfloat16", "float32", "float64"),
+)  # fmt: skip
+_argue(f"{_GATES} Mish Softplus", "exponent_above_minus_708", _BESIDE, "float64")
+_FEWER = "the result has fewer digits"
+_argue("Elu Mish Selu Sigmoid Softplus", "exponent_of_11_bits", _FEWER, *_HALF)
+_argue("Swish", "exponent_of_11_bits", _FEWER, "bfloat16")
+_argue("Elu Mish Selu Sigmoid Softplus", "exponent_of_8_bits", _FEWER, "bfloat16")
+_argue("Selu", "exp_good_to_18_bits", _FEWER, "bfloat16")
+_argue("Celu Elu Sigmoid Swish", "far_exponents_vanish", _FEWER, "bfloat16")
+_argue("Selu", "far_exponents_vanish", _FEWER, *_HALF)
+_argue("Swish", "far_exponents_vanish", _FEWER, "float16")
+_LIMIT = "large numbers give what infinity gives"
+_argue("Sigmoid Softsign", "infinities_clamped", _LIMIT)
+_argue("HardSigmoid", "infinities_clamped", "alpha is not as small as that")
+_argue("Elu HardSwish Mish Selu Sigmoid Softplus", _NEGATIVE, _LIMIT)
+_argue("Softsign", "input_in_the_range_of_float16", _LIMIT, "bfloat16")
+_argue("Sigmoid", "input_in_the_range_of_float16", _LIMIT)
+_argue("HardSwish Mish Softsign Swish", "minus_infinity_taken_for_nan", "NaN is admitted")
+_argue("ThresholdedRelu", "minus_infinity_taken_for_nan", "0 comes of both")
+_argue("Softsign", "divisor_plus_1e-05", "bfloat16 has fewer digits", "bfloat16")
+_argue("Shrink", "nothing_added nothing_subtracted", "the bias is a number, and no tensor")
+_argue("Shrink ThresholdedRelu", "nan_becomes_zero", "no result is NaN")
+_argue("Celu Elu HardSigmoid LeakyRelu Selu", "nan_becomes_zero", "0 is admitted for NaN")
+_argue("Celu Elu LeakyRelu Selu Shrink ThresholdedRelu", "nan_taken_for_zero", "0 is admitted")
+_argue(
+    "HardSigmoid HardSwish Mish Sigmoid Softplus Softsign Swish ThresholdedRelu",
+    "overflow_saturates", "no result is larger than the input",
+)  # fmt: skip
+_argue("Celu Elu", "overflow_saturates", "alpha is of float32", "bfloat16", "float32", "float64")
+_argue("Shrink", "overflow_saturates", "bias is of float32", "float64")
+_argue("ThresholdedRelu", "truncated", "nothing is rounded")
+_argue("HardSigmoid Sigmoid Softplus", "subnormal_inputs_flushed", "0 gives the same", "float16")
+_argue("HardSigmoid", "subnormal_results_flushed", "beta is not that small", "float16")
+_argue("Sigmoid Softplus", "input_in_float16", "smaller numbers give the same", "bfloat16")
+_argue("HardSigmoid", "result_through_float16", "bfloat16 has fewer digits", "bfloat16")
+_INTEGERS = _REAL["Erf"].constant
+_argue(
+    "Shrink", "bias_cut_off bias_ignored bias_rounded refuses_bias refuses_fractions_of_bias",
+    "nothing is said of how a bias is added to integers", *_INTEGERS,
+)  # fmt: skip
+_argue("Shrink", "default_lambd_minus_0.5", "no integer lies between", *_INTEGERS)
+_argue("Selu", "default_alpha_1.6732631921768188 default_gamma_1.0507010221481323",
+       "the type has fewer digits", "1 float16")  # fmt: skip
+_argue("Selu", "default_alpha_1.673200011253357 default_gamma_1.0506999492645264",
+       "the type has fewer digits", "22 bfloat16")  # fmt: skip
+for _operator in _REAL.values():
+    for _attribute in ("alpha", "beta", "gamma", "lambd", "bias"):
+        if any(_attribute in one.parameters for one in map(inspect.signature, _operator.formulas.values())):
+            _operator.equivalent(f"invalid_{_attribute}_is_0_or_1", "no number is said to be invalid")
+            _operator.equivalent("invalid_attribute_ignored", "no number is said to be invalid")
 
 P_RELU = operator("PRelu")
 

@@ -133,8 +133,8 @@ _REAL = family(
     {
         "Acos": xp.acos, "Acosh": xp.acosh, "Asin": xp.asin, "Asinh": xp.asinh, "Atan": xp.atan,
         "Atanh": xp.atanh, "Cos": xp.cos, "Cosh": xp.cosh, "Erf": _erf, "Exp": xp.exp,
-        "Log": xp.log, "Sin": xp.sin, "Sinh": xp.sinh, "Sqrt": xp.sqrt, "Tan": xp.tan,
-        "Tanh": xp.tanh,
+        "Log": xp.log, "Sin": xp.sin, "Sinh": xp.sinh, "Tan": xp.tan,
+        "Tanh": xp.tanh, "Sqrt": (xp.sqrt, lambda x: xp.pow(x, 0.5)),
         "Celu": lambda x, *, alpha: (
             xp.maximum(x, 0) + xp.minimum(alpha * (xp.exp(x / alpha) - 1), 0)),
         "Elu": lambda x, *, alpha: xp.where(xp.less(x, 0), alpha * (xp.exp(x) - 1), x),

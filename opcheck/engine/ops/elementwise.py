@@ -144,7 +144,7 @@ _REAL = family(
             lambda x: x * (_clipped(x + 3, 6) * (1 / 6)),
             lambda x: x * _clipped(x * (1 / 6) + 0.5, 1),
             # The function body has 1/6 as an attribute, in float32.
-            lambda x: x * _clipped(x * 0.16666667163372 + 0.5, 1)),
+            lambda x: x * _clipped(x * float(np.float32(1 / 6)) + 0.5, 1)),
         "LeakyRelu": lambda x, *, alpha: xp.where(xp.less(x, 0), alpha * x, x),
         "Mish": lambda x: x * xp.tanh(_softplus(x)), "Reciprocal": lambda x: 1 / x,
         "Selu": (

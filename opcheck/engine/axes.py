@@ -1,7 +1,7 @@
 """Axis arithmetic shared by the operators: ranges, negative axes, coercion to two dimensions."""
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, suppress
 from contextvars import ContextVar
 from functools import partial
 from itertools import product
@@ -65,14 +65,9 @@ _MOST_AXES = 64
 _largest = ContextVar("_largest", default=1 << 28)
 
 
-@contextmanager
-def outputs_of_at_most(elements: int) -> Iterator[None]:
+def outputs_of_at_most(elements: int) -> AbstractContextManager[None]:
     """Let `check_size` refuse larger outputs meanwhile."""
-    before = _largest.set(elements)
-    try:
-        yield
-    finally:
-        _largest.reset(before)
+    return xp.setting(_largest, elements)
 
 
 def check_size(shape: Sequence[int]) -> None:

@@ -18,7 +18,7 @@ import re
 import sys
 import traceback
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import cache, wraps
@@ -30,6 +30,7 @@ from opcheck import opset
 from opcheck.dtypes import DTYPES
 from opcheck.errors import NotSupported, WrongOperator, meant
 from opcheck.model import OpVersion
+from opcheck.numbers import setting
 from opcheck.opset import Parameter, Schema
 
 Formula: TypeAlias = Callable[..., Any]
@@ -462,17 +463,12 @@ def _misdeclared(module: str, modules: Mapping[str, str]) -> Iterator[str]:
 _only_said = ContextVar("_only_said", default=False)
 
 
-@contextmanager
-def only_what_is_said() -> Iterator[None]:
+def only_what_is_said() -> AbstractContextManager[None]:
     """Let formulas raise NotSupported for what the specification leaves open.
 
     The engine answers that as a backend, but what others are judged by must be decided.
     """
-    before = _only_said.set(True)
-    try:
-        yield
-    finally:
-        _only_said.reset(before)
+    return setting(_only_said, True)
 
 
 def is_open(why: str) -> None:

@@ -64,9 +64,10 @@ def written(x: Array) -> Array:
     """Numbers as texts, of floats in some digits that tell them apart, without an exponent."""
     if x.dtype == np.bool_:
         raise NotSupported("the text does not say what texts booleans become")
-    if x.dtype.kind not in "iu":
-        is_open("the text does not say how many digits a float's text has")
-    return each(str if x.dtype.kind in "iu" else _plain, x, object)
+    if x.dtype.kind in "iu":
+        return each(str, x, object)
+    is_open("the text does not say how many digits a float's text has")
+    return each(_plain, x, object)
 
 
 def _plain(value: Any) -> str:

@@ -19,7 +19,7 @@ and `values_of`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from difflib import get_close_matches
@@ -45,6 +45,7 @@ NAMES = frozenset(
 )
 
 F = TypeVar("F", bound=Callable[..., Any])
+T = TypeVar("T")
 
 
 def _kind_of(operands: Iterable[Any]) -> Any:
@@ -73,21 +74,26 @@ _context: ContextVar[_Context] = ContextVar("context", default=_Context())  # no
 
 
 @contextmanager
+def setting(variable: ContextVar[T], value: T) -> Iterator[None]:
+    """Give a context variable a value meanwhile."""
+    token = variable.set(value)
+    try:
+        yield
+    finally:
+        variable.reset(token)
+
+
 def lifting(
     lift: Callable[[Any], Any],
     faults: Mapping[str, FaultFunction] | None = None,
     trace: set[str] | None = None,
-) -> Iterator[None]:
+) -> AbstractContextManager[None]:
     """Evaluate a formula on the kind of numbers to which `lift` brings a plain array.
 
     Where `faulty` numbers are in force, `faults` take the place of functions by their names, and
     `trace` collects the names of those that the formula calls.
     """
-    token = _context.set(_Context(lift, faults or {}, trace))
-    try:
-        yield
-    finally:
-        _context.reset(token)
+    return setting(_context, _Context(lift, faults or {}, trace))
 
 
 def called(name: str, function: Callable[..., Any], *operands: Any, **options: Any) -> Any:

@@ -116,8 +116,9 @@ def _tensors(
     """Tensors in the digits of `dtype`, or in all; those with `typed` names state their dtype."""
     lines = [f"  {key}:"]
     for spec in specs:
-        its = spec.dtype if dtype and spec.name in typed else dtype
-        lines += _tensor(spec, its, f", dtype: {spec.dtype}" * (spec.name in typed)).split("\n")
+        own = spec.name in typed
+        digits = spec.dtype if dtype and own else dtype
+        lines += _tensor(spec, digits, f", dtype: {spec.dtype}" * own).split("\n")
     if len(lines) == 2 and len(lines[1]) + len(lines[0]) + 2 <= _WIDTH:
         return [f"{lines[0]} {{{lines[1].strip()}}}"]
     return lines

@@ -9,7 +9,8 @@ from collections import Counter
 import pytest
 
 from opcheck.clauses import survey
-from opcheck.engine import dtype_of, dtypes_of, leading
+from opcheck.diagnose.suspects import cell_of
+from opcheck.engine import dtypes_of
 from opcheck.execution.mutate import MutationSettings, groups, mutations
 from opcheck.known import shipped_ledgers
 from opcheck.model import Case
@@ -27,13 +28,11 @@ RULES = {case.id: case.rule for case in CORE}
 def is_asked(case: Case) -> bool:
     if case.op.name in WHOLE:
         return True
-    lead = leading(case.op, case.inputs)
     # BitCast gives float32 the types of its width alone, and is wrong of each for itself.
     # What Constant's attributes hold is of three types.
     kept = {"float32", *(["int64", "string"] if case.op.name == "Constant" else ())}
     others = {*dtypes_of(case.op)} - kept if case.op.name != "BitCast" else ()
-    dtype = dtype_of(case.op, case.attrs, lead and lead.dtype)
-    return case.op == NEWEST[case.op.name] and not (dtype and dtype.name in others)
+    return case.op == NEWEST[case.op.name] and cell_of(case).dtype not in others
 
 
 #: Mutants about what the text leaves open, or decides for `should` cases only, in some version:

@@ -27,24 +27,22 @@ def _is_said(x: Array, dtype: DType, *, beyond: bool, zero: bool) -> Any:
     own = dtypes.of(x)
     if own == dtype or own is None or "string" in (own.kind, dtype.kind) or dtype.kind == "bool":
         return True
+    if beyond and (dtype.kind == "float" or (own.kind in ("int", "bool") and dtype.kind == "int")):
+        return True
     low, high = dtypes.limits(dtype)
-    if dtype.name == "float8e8m0":
-        x = x.astype(np.float64)
-        return ~np.signbit(x) & (zero | (x != 0))
-    if dtype.kind == "int":
-        if own.kind in ("int", "bool"):
-            x = x.astype(np.int8) if own.bits < 8 else x
-            return beyond | ((x >= low) & (x <= high))
-        # One more than the largest number of 64 bits is one of float64.
-        whole = np.trunc(x.astype(np.float64))
-        return (whole >= low) & (whole < high + 1.0)
-    if dtype.kind == "minifloat" and dtype.bits != 8:
-        x = x.astype(np.float64)
+    if dtype.kind == "int" and own.kind in ("int", "bool"):
+        x = x.astype(np.int8) if own.kind == "bool" else x
         return (x >= low) & (x <= high)
-    if dtype.kind == "float" and not beyond:
-        x = x.astype(np.float64)
+    x = x.astype(np.float64)
+    if dtype.kind == "float":
         return ~np.isfinite(x) | (np.abs(x) <= high)
-    return True
+    if dtype.kind == "int":
+        # One more than the largest number of 64 bits is one of float64.
+        whole = np.trunc(x)
+        return (whole >= low) & (whole < high + 1.0)
+    if dtype.name == "float8e8m0":
+        return ~np.signbit(x) & (zero | (x != 0))
+    return (dtype.bits == 8) | ((x >= low) & (x <= high))
 
 
 def _cast(input, dtype, saturate, round_mode, *, beyond=True):

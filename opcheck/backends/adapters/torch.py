@@ -218,11 +218,42 @@ def _named(name: str, torch: Any, task: Task, x: Any) -> Any:
     return getattr(torch, name)(x)
 
 
+def _real(function: Callable[..., Any], torch: Any, task: Task, x: Any) -> Any:
+    """A function of floats, with the attributes of the node or their defaults."""
+    if not x.is_floating_point():
+        raise NotSupported(f"{task.op} of {x.dtype}")
+    schema = opset.describe("", task.op.name, task.opset)
+    assert schema
+    attrs = {
+        name: one.default for name, one in schema.attributes.items() if name != "consumed_inputs"
+    }
+    return function(torch, x, **{name: task.attrs.get(name, it) for name, it in attrs.items()})
+
+
 #: Operators that torch has by another name than their own in lower case.
 _OTHER_NAMES = {"Not": "logical_not", "BitwiseNot": "bitwise_not"}
 _UNARY = ("Neg", "Abs", "Sign", "Floor", "Ceil", "Round", "Relu", *_OTHER_NAMES)
 
+_LIBRARY = """
+Acos Acosh Asin Asinh Atan Atanh Cos Cosh Erf Exp Log Reciprocal Sigmoid Sin Sinh Sqrt Tan Tanh
+""".split()
+_ACTIVATIONS: Mapping[str, Callable[..., Any]] = {
+    "Celu": lambda torch, x, alpha: torch.nn.functional.celu(x, alpha),
+    "Elu": lambda torch, x, alpha: torch.nn.functional.elu(x, alpha),
+    "HardSwish": lambda torch, x: torch.nn.functional.hardswish(x),
+    "LeakyRelu": lambda torch, x, alpha: torch.nn.functional.leaky_relu(x, alpha),
+    "Mish": lambda torch, x: torch.nn.functional.mish(x),
+    "Softplus": lambda torch, x: torch.nn.functional.softplus(x, threshold=40),
+    "Softsign": lambda torch, x: torch.nn.functional.softsign(x),
+    "ThresholdedRelu": lambda torch, x, alpha: torch.nn.functional.threshold(x, alpha, 0),
+}
+
 _FUNCTIONS: Mapping[tuple[str, str], Callable[..., Any]] = {
+    **{
+        ("", name): partial(_real, lambda torch, x, call=name.lower(): getattr(torch, call)(x))
+        for name in _LIBRARY
+    },
+    **{("", name): partial(_real, function) for name, function in _ACTIVATIONS.items()},
     **{("", name): partial(_named, _OTHER_NAMES.get(name, name.lower())) for name in _UNARY},
     ("", "Softmax"): partial(_along_axis, lambda x, axis: x.softmax(axis)),
     ("", "Hardmax"): partial(_along_axis, _hardmax),

@@ -229,10 +229,13 @@ PRODUCTS: tuple[MutantRow, ...] = (
 )  # fmt: skip
 
 
+_CALLS = {name: f"{name} of tensors" for name in ("add", "multiply", "subtract")}
+_CALLS["divide"] = "divide by tensors"
+
 FAULTS: tuple[Mutant, ...] = (
     *(mutant
       for primitive, rows in {"matmul": PRODUCTS, "exp": EXPONENTIALS, **OTHERS}.items()
-      for mutant in faults(primitive, lambda fault: fault, *rows)),
+      for mutant in faults(primitive, lambda fault: fault, *rows, calls=_CALLS.get(primitive, ""))),
     *(faulty(name, f"{name}_of_{bits}_bits", f"{name} was good to {bits} bits",
              _of_value(partial(cut_to_bits, bits=bits, whole=np.trunc)), LONG)
       for name in ("sqrt", "log", "tanh", "erf", "sin", "cos") for bits in (12, 16)),

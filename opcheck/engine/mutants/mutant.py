@@ -150,10 +150,13 @@ def _different(made: Any, plain: Any, right: Any) -> Any:
 
 
 def faulty(primitive: str, name: str, text: str, fault: FaultFunction, only: Only = None,
-           of_validity: bool = False, **where: Any) -> Mutant:  # fmt: skip
-    """The formula with a function of `opcheck.numbers`, or a helper that formulas share, wrong."""
+           of_validity: bool = False, calls: str = "", **where: Any) -> Mutant:  # fmt: skip
+    """The formula with a function of `opcheck.numbers`, or a helper that formulas share, wrong.
+
+    It concerns the formulas that call the function, or as `calls` says, as in "add of tensors".
+    """
     answer = evaluated(None, {primitive: fault})
-    return Mutant(name, text, Accepting(answer) if of_validity else answer, primitive, only,
+    return Mutant(name, text, Accepting(answer) if of_validity else answer, calls or primitive, only,
                   **where)  # fmt: skip
 
 

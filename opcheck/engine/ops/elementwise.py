@@ -1,5 +1,6 @@
 """Functions of each element of one tensor, and the activations made of them."""
 
+import inspect
 from itertools import product
 
 import numpy as np
@@ -7,7 +8,7 @@ import numpy as np
 from opcheck import dtypes
 from opcheck import numbers as xp
 from opcheck.engine.axes import stretches
-from opcheck.engine.operators import family, is_open, operator
+from opcheck.engine.operators import FLUSHED, family, is_open, operator
 from opcheck.errors import InvalidNode, NotSupported
 from opcheck.numbers.faulty import bare
 
@@ -101,6 +102,12 @@ def bit_cast(input, *, to):
     return bare(input).view(dtype.numpy)
 
 
+def _erf(x):
+    if x.dtype.kind in "iu" and np.any(bare(x)):
+        is_open("nothing is said of how the result is rounded to an integer")
+    return xp.erf(x)
+
+
 def _sigmoid(x):
     return 1 / (1 + xp.exp(-x))
 
@@ -122,12 +129,12 @@ def _clipped(x, high):
 
 
 #: The formula of the text first, then others that are common, where these round elsewhere.
-family(
+_REAL = family(
     {
         "Acos": xp.acos, "Acosh": xp.acosh, "Asin": xp.asin, "Asinh": xp.asinh, "Atan": xp.atan,
-        "Atanh": xp.atanh, "Cos": xp.cos, "Cosh": xp.cosh, "Erf": xp.erf, "Exp": xp.exp,
-        "Log": xp.log, "Sin": xp.sin, "Sinh": xp.sinh, "Sqrt": xp.sqrt, "Tan": xp.tan,
-        "Tanh": xp.tanh,
+        "Atanh": xp.atanh, "Cos": xp.cos, "Cosh": xp.cosh, "Erf": _erf, "Exp": xp.exp,
+        "Log": xp.log, "Sin": xp.sin, "Sinh": xp.sinh, "Tan": xp.tan,
+        "Tanh": xp.tanh, "Sqrt": (xp.sqrt, lambda x: xp.pow(x, 0.5)),
         "Celu": lambda x, *, alpha: (
             xp.maximum(x, 0) + xp.minimum(alpha * (xp.exp(x / alpha) - 1), 0)),
         "Elu": lambda x, *, alpha: xp.where(xp.less(x, 0), alpha * (xp.exp(x) - 1), x),
@@ -135,7 +142,9 @@ family(
         "HardSwish": (
             lambda x: x * _clipped(x / 6 + 0.5, 1), lambda x: x * _clipped(x + 3, 6) / 6,
             lambda x: x * (_clipped(x + 3, 6) * (1 / 6)),
-            lambda x: x * _clipped(x * (1 / 6) + 0.5, 1)),
+            lambda x: x * _clipped(x * (1 / 6) + 0.5, 1),
+            # The function body has 1/6 as an attribute, in float32.
+            lambda x: x * _clipped(x * float(np.float32(1 / 6)) + 0.5, 1)),
         "LeakyRelu": lambda x, *, alpha: xp.where(xp.less(x, 0), alpha * x, x),
         "Mish": lambda x: x * xp.tanh(_softplus(x)), "Reciprocal": lambda x: 1 / x,
         "Selu": (
@@ -150,6 +159,121 @@ family(
             xp.where(xp.greater(x, alpha), x, xp.zeros_like(x))),
     },
 )  # fmt: skip
+
+_REAL["Erf"].constant = tuple(name for name, dtype in dtypes.DTYPES.items() if dtype.kind == "int")
+
+
+def _argue(names, mutants, why, *where):
+    for name, mutant in product(names.split(), mutants.split()):
+        _REAL[name].equivalent(mutant, why, *where)
+
+
+_HALF = ("bfloat16", "float16")
+_NEGATIVE = "minus_infinity_taken_for_minus_1e4 minus_infinity_taken_for_minus_1e9"
+_argue(
+    "Acos Acosh Asin Atanh Log Sqrt", f"{_NEGATIVE} minus_infinity_taken_for_nan",
+    "negative numbers beyond 1 have no value",
+)  # fmt: skip
+_argue("Cos Sin Tan", "minus_infinity_taken_for_nan", "infinity has no value")
+_argue("Acosh", "nan_taken_for_zero", "0 has no value")
+_BEYOND = "infinities_clamped input_in_the_range_of_float16"
+_argue("Acos Asin Atanh", _BEYOND, "numbers beyond 1 have no value")
+_argue("Cosh Erf Exp Sinh Tanh", f"{_BEYOND} {_NEGATIVE}", "large numbers give what infinity gives")
+_argue("Atan", "infinities_clamped", "the largest number gives what infinity gives")
+_argue("Atan", f"input_in_the_range_of_float16 {_NEGATIVE}", "so do large numbers", *_HALF)
+_argue("Atan", "minus_infinity_taken_for_minus_1e9", "so do large numbers", "float32")
+_argue("Acos Asin Asinh Atan Cos Erf Sin Sqrt Tanh", "overflow_saturates", "no result is large")
+_argue("Acosh Tan", "overflow_saturates", "no result is large")
+_argue("Cos Cosh", "zeros_are_nan zeros_are_tiny", "no result is 0")
+_argue(
+    "Acos Acosh Cos Cosh Log Sqrt",
+    "subnormal_results_flushed",
+    "no result is that small",
+    "float16",
+)
+_argue("Acos Acosh Cos Cosh Exp", "subnormal_inputs_flushed", "0 gives the same", *_HALF)
+for _operator in _REAL.values():
+    _operator.equivalent(*FLUSHED)
+_argue(
+    "Acos Cosh Exp", "input_in_float16", "bfloat16 has fewer digits; smaller numbers give the same",
+    "bfloat16",
+)  # fmt: skip
+_argue("Acos Acosh Cos Log", "result_through_float16", "bfloat16 has fewer digits", "bfloat16")
+_argue("Exp", "exp_in_bfloat16 exponent_of_8_bits", "the result has no more digits", "bfloat16")
+_argue("Exp", "exp_in_float16 exponent_above_minus_20", "the result has no more", "float16")
+_argue("Exp", "exponent_of_11_bits", "the result has no more digits", *_HALF)
+
+for _exponent in range(-6, 10):
+    _low, _high = 2.0**_exponent, 2.0 ** (_exponent + 1)
+    _above = f"wrong_where_elements_from_{_low:g}_to_{_high:g}"
+    _below = f"wrong_where_elements_from_minus_{_low:g}_to_minus_{_high:g}"
+    _argue("Acosh Log Sqrt", _below, "negative numbers have no value")
+    if _low < 1:
+        _argue("Acosh", _above, "numbers below 1 have no value")
+    elif _low > 1:
+        _argue("Acos Asin Atanh", f"{_above} {_below}", "numbers beyond 1 have no value")
+
+_BESIDE = "what is that small adds nothing"
+_GATES = "Celu Elu Selu Sigmoid Swish"
+_argue(_GATES, "exponent_above_minus_10", _BESIDE, *_HALF)
+_argue(f"{_GATES} Mish Softplus", "exponent_above_minus_20", _BESIDE, *_HALF, "float32")
+_argue(
+    f"{_GATES} Mish Softplus", "exponent_above_minus_50 exponent_above_minus_87", _BESIDE,
+    *("bfloat16", "float32", "float64"),
+)  # fmt: skip
+_argue(f"{_GATES} Mish Softplus", "exponent_above_minus_708", _BESIDE, "float64")
+_FEWER = "the result has fewer digits"
+_argue("Elu Mish Selu Sigmoid Softplus", "exponent_of_11_bits", _FEWER, *_HALF)
+_argue("Swish", "exponent_of_11_bits", _FEWER, "bfloat16")
+_argue("Elu Mish Selu Sigmoid Softplus", "exponent_of_8_bits", _FEWER, "bfloat16")
+_argue("Selu", "exp_good_to_18_bits", _FEWER, "bfloat16")
+_argue("Celu Elu Sigmoid Swish", "far_exponents_vanish", _FEWER, "bfloat16")
+_argue("Selu", "far_exponents_vanish", _FEWER, *_HALF)
+_argue("Swish", "far_exponents_vanish", _FEWER, "float16")
+_LIMIT = "large numbers give what infinity gives"
+_argue("Sigmoid Softsign", "infinities_clamped", _LIMIT)
+_argue("HardSigmoid", "infinities_clamped", "alpha is not as small as that")
+_argue("Elu HardSwish Mish Selu Sigmoid Softplus", _NEGATIVE, _LIMIT)
+_argue("Softsign", "input_in_the_range_of_float16", _LIMIT, "bfloat16")
+_argue("Sigmoid", "input_in_the_range_of_float16", _LIMIT)
+_argue("HardSwish Mish Softsign Swish", "minus_infinity_taken_for_nan", "NaN is admitted")
+_argue("ThresholdedRelu", "minus_infinity_taken_for_nan", "0 comes of both")
+_argue("Softsign", "divisor_plus_1e-05", "bfloat16 has fewer digits", "bfloat16")
+_argue("Shrink", "nothing_added nothing_subtracted", "the bias is a number, and no tensor")
+_argue("Shrink ThresholdedRelu", "nan_becomes_zero", "no result is NaN")
+_argue("Celu Elu HardSigmoid LeakyRelu Selu", "nan_becomes_zero", "0 is admitted for NaN")
+_argue("Celu Elu LeakyRelu Selu Shrink ThresholdedRelu", "nan_taken_for_zero", "0 is admitted")
+_argue(
+    "HardSigmoid HardSwish Mish Sigmoid Softplus Softsign Swish ThresholdedRelu",
+    "overflow_saturates", "no result is larger than the input",
+)  # fmt: skip
+_argue("Celu Elu", "overflow_saturates", "alpha is of float32", "bfloat16", "float32", "float64")
+_argue("Shrink", "overflow_saturates", "bias is of float32", "float64")
+_argue("ThresholdedRelu", "truncated", "nothing is rounded")
+_argue("HardSigmoid Sigmoid Softplus", "subnormal_inputs_flushed", "0 gives the same", "float16")
+_argue("HardSigmoid", "subnormal_results_flushed", "beta is not that small", "float16")
+_argue("Sigmoid Softplus", "input_in_float16", "smaller numbers give the same", "bfloat16")
+_argue("HardSigmoid", "result_through_float16", "bfloat16 has fewer digits", "bfloat16")
+_INTEGERS = _REAL["Erf"].constant
+_argue(
+    "Shrink", "bias_cut_off bias_ignored bias_rounded refuses_bias refuses_fractions_of_bias",
+    "nothing is said of how a bias is added to integers", *_INTEGERS,
+)  # fmt: skip
+_argue("Shrink", "default_lambd_minus_0.5", "no integer lies between", *_INTEGERS)
+_argue("Selu", "default_alpha_1.6732631921768188 default_gamma_1.0507010221481323",
+       "the type has fewer digits", "1 float16")  # fmt: skip
+_argue("Selu", "default_alpha_1.673200011253357 default_gamma_1.0506999492645264",
+       "the type has fewer digits", "22 bfloat16")  # fmt: skip
+for _operator in _REAL.values():
+    for _attribute in ("alpha", "beta", "gamma", "lambd", "bias"):
+        if any(
+            _attribute in one.parameters
+            for one in map(inspect.signature, _operator.formulas.values())
+        ):
+            _operator.equivalent(
+                f"invalid_{_attribute}_is_0_or_1", "no number is said to be invalid"
+            )
+            _operator.equivalent("invalid_attribute_ignored", "no number is said to be invalid")
 
 P_RELU = operator("PRelu")
 

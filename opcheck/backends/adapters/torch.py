@@ -227,7 +227,9 @@ def _real(function: Callable[..., Any], torch: Any, task: Task, x: Any) -> Any:
     attrs = {
         name: one.default for name, one in schema.attributes.items() if name != "consumed_inputs"
     }
-    return function(torch, x, **{name: task.attrs.get(name, it) for name, it in attrs.items()})
+    return function(
+        torch, task, x, **{name: task.attrs.get(name, it) for name, it in attrs.items()}
+    )
 
 
 #: Operators that torch has by another name than their own in lower case.
@@ -238,21 +240,18 @@ _LIBRARY = """
 Acos Acosh Asin Asinh Atan Atanh Cos Cosh Erf Exp Log Reciprocal Sigmoid Sin Sinh Sqrt Tan Tanh
 """.split()
 _ACTIVATIONS: Mapping[str, Callable[..., Any]] = {
-    "Celu": lambda torch, x, alpha: torch.nn.functional.celu(x, alpha),
-    "Elu": lambda torch, x, alpha: torch.nn.functional.elu(x, alpha),
-    "HardSwish": lambda torch, x: torch.nn.functional.hardswish(x),
-    "LeakyRelu": lambda torch, x, alpha: torch.nn.functional.leaky_relu(x, alpha),
-    "Mish": lambda torch, x: torch.nn.functional.mish(x),
-    "Softplus": lambda torch, x: torch.nn.functional.softplus(x, threshold=40),
-    "Softsign": lambda torch, x: torch.nn.functional.softsign(x),
-    "ThresholdedRelu": lambda torch, x, alpha: torch.nn.functional.threshold(x, alpha, 0),
+    "Celu": lambda torch, _, x, alpha: torch.nn.functional.celu(x, alpha),
+    "Elu": lambda torch, _, x, alpha: torch.nn.functional.elu(x, alpha),
+    "HardSwish": lambda torch, _, x: torch.nn.functional.hardswish(x),
+    "LeakyRelu": lambda torch, _, x, alpha: torch.nn.functional.leaky_relu(x, alpha),
+    "Mish": lambda torch, _, x: torch.nn.functional.mish(x),
+    "Softplus": lambda torch, _, x: torch.nn.functional.softplus(x, threshold=40),
+    "Softsign": lambda torch, _, x: torch.nn.functional.softsign(x),
+    "ThresholdedRelu": lambda torch, _, x, alpha: torch.nn.functional.threshold(x, alpha, 0),
 }
 
 _FUNCTIONS: Mapping[tuple[str, str], Callable[..., Any]] = {
-    **{
-        ("", name): partial(_real, lambda torch, x, call=name.lower(): getattr(torch, call)(x))
-        for name in _LIBRARY
-    },
+    **{("", name): partial(_real, partial(_named, name.lower())) for name in _LIBRARY},
     **{("", name): partial(_real, function) for name, function in _ACTIVATIONS.items()},
     **{("", name): partial(_named, _OTHER_NAMES.get(name, name.lower())) for name in _UNARY},
     ("", "Softmax"): partial(_along_axis, lambda x, axis: x.softmax(axis)),

@@ -156,8 +156,8 @@ def faulty(primitive: str, name: str, text: str, fault: FaultFunction, only: Onl
     It concerns the formulas that call the function, or as `calls` says, as in "add of tensors".
     """
     answer = evaluated(None, {primitive: fault})
-    return Mutant(name, text, Accepting(answer) if of_validity else answer, calls or primitive, only,
-                  **where)  # fmt: skip
+    return Mutant(name, text, Accepting(answer) if of_validity else answer,
+                  calls or primitive, only, **where)  # fmt: skip
 
 
 def faulty_where(

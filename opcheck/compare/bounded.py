@@ -457,8 +457,9 @@ def scatter(want: Want, got: Array, cut: float = 0.0) -> float | None:
     """Return the root mean square of each error over its expected deviation.
 
     That is about 1 for the expected arithmetic, in any order, and hundreds for anything narrower;
-    None for too few elements. Only the first part of a large output is used. `cut` is the unit
-    roundoff of numbers to which inputs were rounded.
+    None for too few elements. Of several sound formulations the nearest counts. Only the first
+    part of a large output is used. `cut` is the unit roundoff of numbers to which inputs were
+    rounded.
     """
     at, bound = want.expected.pieces[0]
     part = _part(want, at, bound)
@@ -474,10 +475,10 @@ def scatter(want: Want, got: Array, cut: float = 0.0) -> float | None:
         last = half_ulp(part.values[counts], bound.dtype) / np.sqrt(3)
         if not cut and np.sqrt(np.mean((error[counts] / last) ** 2)) <= SCATTER:
             return 1.0
-        deviation = bound.deviation(cut)
-        if deviation is None:
-            return None
-        counts &= deviation > 0
-        if np.count_nonzero(counts) < _ENOUGH:
-            return None
-        return float(np.sqrt(np.mean((error[counts] / deviation[counts]) ** 2)))
+        ratios = []
+        for shift, deviation in bound.deviations(cut):
+            of_it = counts & (deviation > 0)
+            if np.count_nonzero(of_it) >= _ENOUGH:
+                off = (error - shift)[of_it] / deviation[of_it]
+                ratios.append(float(np.sqrt(np.mean(off**2))))
+        return min(ratios, default=None)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property, partial
 from typing import Any, TypeAlias
@@ -17,7 +17,7 @@ from opcheck.errors import InvalidNode, NotSupported, WrongOperator
 from opcheck.model import Array
 from opcheck.numbers import FaultFunction
 from opcheck.numbers.arithmetic import Arithmetic, expected, narrow, stored
-from opcheck.numbers.bounded.array import VALUES, Bounded, Common, apart, bounded, is_finite, reach
+from opcheck.numbers.bounded.array import VALUES, Bounded, Common, bounded, is_finite, minus, reach
 from opcheck.numbers.bounded.choice import Indices, Truth, with_ieee
 from opcheck.numbers.faulty import Faulty, bare
 
@@ -458,25 +458,23 @@ class Expected:
         """The tiers in the order in which they are tried; those `declared` bring no remark."""
         return self.evaluation.tiers(declared)
 
-    def deviation(self, cut: float = 0.0) -> Any:
-        """Scatter of each element under independent roundings of the expected arithmetic.
+    def deviations(self, cut: float = 0.0) -> Iterator[tuple[Any, Any]]:
+        """Yield for each sound formulation how far it is from the values, and its scatter.
 
-        The standard deviation, of the rounding to the output's dtype too, and of inputs that were
-        rounded to the unit roundoff `cut`; by the formulation that is expected to scatter farthest.
-        None where no error theory says so.
+        That is the standard deviation of each element under independent roundings of the expected
+        arithmetic, of the rounding to the output's dtype too, and of inputs that were rounded to
+        the unit roundoff `cut`. Nothing is yielded where no error theory says so.
         """
         first, *others = self.tiers()
         sound = [first, *(t for t in others if not t.remark and t.arithmetic == first.arithmetic)]
-        outputs = [self.evaluation.scattered(tier, cut)[self.place] for tier in sound]
-        bounded = [output for output in outputs if isinstance(output, Bounded)]
-        if not bounded:
-            return None
-        with np.errstate(all="ignore"):
-            variances = [found for one in bounded if (found := one.variance()) is not None]
-            variance = np.fmax.reduce(variances)
-            if bounded[0].grid.dtype != self.dtype:
+        for tier in sound:
+            output = self.evaluation.scattered(tier, cut)[self.place]
+            if not isinstance(output, Bounded) or (variance := output.variance()) is None:
+                continue
+            if output.grid.dtype != self.dtype:
                 variance = variance + half_ulp(self.values, self.dtype) ** 2 / 3
-            return np.sqrt(variance).astype(np.float64, copy=False)
+            deviation = np.sqrt(variance).astype(np.float64, copy=False)
+            yield minus(output.v, self.output.v).astype(np.float64, copy=False), deviation
 
     def certain(self, tier: Tier) -> float:
         """A relative error that a tier allows every element, known without its bound."""
@@ -520,7 +518,7 @@ class Expected:
                 floor = tier.arithmetic.floor
                 own += floor if output.v.all() else np.where((output.v != 0) | (own > 0), floor, 0)
         if tier.formula is not None and output.v is not first.v:
-            own = own + apart(output.v, first.v)
+            own = own + np.abs(minus(output.v, first.v))
         if size.dtype != np.float64:
             # Values beyond float64 count as twice its largest number, where this then starts.
             own = np.maximum(own - 2 * np.maximum(size / 2 - np.finfo(np.float64).max, 0), 0)

@@ -304,10 +304,10 @@ def reach(v: Reals, e: Floats | None) -> Any:
     return np.where(size_of(v) == CUT, e * (np.abs(v) / CUT), e)
 
 
-def apart(a: Reals, b: Reals) -> Any:
-    """Distance of values, in the wider of their types."""
+def minus(a: Reals, b: Reals) -> Any:
+    """The difference of values, in the wider of their types."""
     wide = max(a.dtype, b.dtype, key=VALUES().index)
-    return size_of(as_values(a, wide) - as_values(b, wide))
+    return np.asarray(as_values(a, wide) - as_values(b, wide))
 
 
 def is_finite(v: Reals) -> Mask:

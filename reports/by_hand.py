@@ -3641,6 +3641,133 @@ def tract() -> Iterator[Check]:
     yield _from_the_back_of_flatten("tract", "Flatten before version 11")
     yield from _slices_of_tract()
     yield from _scattered_by_tract()
+    yield from _functions_of_tract()
+
+
+def _functions_of_tract() -> Iterator[Check]:
+    """Functions of each element, with a control of the same operator."""
+    for cause, model, want, wrong, why, fine, answer, rtol in (
+        (
+            "Erf is the polynomial",
+            _function("Erf", 13, 1e-10),
+            1.1283792e-10,
+            0,
+            "erf(x) is 2x / √π near 0",
+            1,
+            0.8427008,
+            1e-6,
+        ),
+        (
+            "Sigmoid cuts x off",
+            _function("Sigmoid", 13, -40),
+            4.2483543e-18,
+            4.6e-7,
+            "1 / (1 + e^40), and e^40 = 2.3538527e17",
+            0,
+            0.5,
+            0.1,
+        ),
+        (
+            "Swish cuts x off",
+            _function("Swish", 24, -40),
+            -1.6993417e-16,
+            -6.7e-6,
+            "-40 / (1 + e^40), and e^40 = 2.3538527e17",
+            1,
+            0.73105858,
+            0.1,
+        ),
+        (
+            "On a CPU with AVX, Tanh",
+            _function("Tanh", 13, nan),
+            nan,
+            -1,
+            "what is computed with NaN is NaN",
+            1,
+            0.76159416,
+            1e-5,
+        ),
+        (
+            "Swish ignores its alpha:",
+            _function("Swish", 24, 1, alpha=2.0),
+            0.88079708,
+            0.73105858,
+            "1 / (1 + e^-2) = 1 / 1.13533528",
+            0,
+            0,
+            1e-5,
+        ),
+        (
+            "Celu is max(0, x)",
+            _function("Celu", 12, -2, alpha=2.0),
+            -1.26424112,
+            -0.63212056,
+            "min(0, 2 · (e^(-2 / 2) - 1)) = 2 · (0.36787944 - 1)",
+            3,
+            3,
+            1e-5,
+        ),
+        (
+            "Selu has 1.67326",
+            _function("Selu", 6, 1, dtype=np.float64),
+            1.05070102214813232421875,
+            1.0506999492645264,
+            "“Coefficient of SELU default to 1.05070102214813232421875”, and gamma · 1 is gamma",
+            0,
+            0,
+            1e-8,
+        ),
+        (
+            "Softplus is ln(exp(x) + 1)",
+            _function("Softplus", 1, 100),
+            100,
+            inf,
+            "ln(e^100 + 1) exceeds 100 by e^-100",
+            0,
+            0.69314718,
+            1e-6,
+        ),
+        (
+            "Atanh is log1p",
+            _function("Atanh", 9, -0.9999),
+            -4.9516360,
+            -4.9516606,
+            "in float32, it is -0.99989998, and ln(0.00010002 / 1.99989998) / 2 = -4.9516",
+            0.9999,
+            4.9516360,
+            1e-6,
+        ),
+    ):
+        yield Check(
+            "tract",
+            cause,
+            model,
+            [[want]],
+            Gives([wrong]),
+            why,
+            replace(model, x=np.array([fine], model.x.dtype)),
+            [answer],
+            rtol=rtol,
+            sometimes=cause.startswith("On a CPU"),
+        )
+    whole, why = (
+        _function("Exp", 13, 0, dtype=np.int32),
+        "“Constrain input and output types to float tensors.”",
+    )
+    yield Check(
+        "tract",
+        "Functions and activations accept integers",
+        whole,
+        [],
+        Gives([1]),
+        why,
+        replace(whole, x=np.zeros(1, np.float32)),
+        [1],
+    )
+
+
+def _function(op: str, opset: int, x: float, dtype: Any = np.float32, **attrs: Any) -> Model:
+    return Model(op, opset, attrs, np.array([x], dtype))
 
 
 def _slices_of_tract() -> Iterator[Check]:

@@ -75,7 +75,10 @@ def test_faults_replace_functions_and_a_trace_names_them() -> None:
     x, seen = np.array([[0.0, 0.0]], np.float32), set[str]()
     (out,) = plainly(node_of(x), None, {"exp": lambda function, x: function(x) * 2}, seen)
     assert out.tolist() == [[0.5, 0.5]]
-    assert seen == {"exp", "max", "sum", "subtract", "divide", "from_either_end"}
+    assert {one for one in seen if " " not in one} == {
+        *("exp", "max", "sum", "subtract", "divide", "from_either_end")
+    }
+    assert {"subtract of tensors", "divide by tensors"} <= seen
     (out,) = plainly(node_of(x), None, {"sum": lambda function, x, **how: function(x, **how) * 2})
     assert out.tolist() == [[0.25, 0.25]]
     (out,) = plainly(node_of(x.reshape(2, 1)), None, {"from_either_end": lambda *_: 0})

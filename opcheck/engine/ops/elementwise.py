@@ -116,6 +116,10 @@ def _softplus(x):
     return xp.log(xp.exp(x) + 1)
 
 
+def _softplus_in_range(x):
+    return xp.maximum(x, 0) + xp.log1p(xp.exp(-xp.abs(x)))
+
+
 def _shrink(x, *, lambd, bias):
     if x.dtype.kind in "iu" and bias:
         raise NotSupported("nothing is said of how a float is added to integers")
@@ -152,7 +156,7 @@ _REAL = family(
                 gamma * xp.where(xp.greater(x, 0), x, alpha * xp.exp(x) - alpha)),
             lambda x, *, alpha, gamma: (
                 gamma * xp.where(xp.greater(x, 0), x, alpha * xp.expm1(x)))),
-        "Shrink": _shrink, "Sigmoid": _sigmoid, "Softplus": _softplus,
+        "Shrink": _shrink, "Sigmoid": _sigmoid, "Softplus": (_softplus_in_range, _softplus),
         "Softsign": lambda x: x / (1 + xp.abs(x)),
         "Swish": lambda x, *, alpha: x * _sigmoid(alpha * x),
         "ThresholdedRelu": lambda x, *, alpha: (

@@ -13,7 +13,7 @@ from opcheck.errors import InvalidNode
 from opcheck.model import Attrs, OpVersion
 
 #: Those that concern a legal node of each version, by name.
-CALLED = ("", "exp", "max", "sum", "subtract", "divide", "matrix_of", "from_either_end")
+CALLED = ("", "exp", "max", "sum", "divide by tensors", "matrix_of", "from_either_end")
 BY_NAME = {
     since: {
         one.name: one

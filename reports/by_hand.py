@@ -3931,6 +3931,19 @@ def torch() -> Iterator[Check]:
         _pool(3, 5, 7),
         sometimes=True,
     )
+    small = Model("Erf", 13, {}, np.array([2.0**-40, 0], halves))
+    yield Check(
+        "torch",
+        "On a CPU with AVX2, torch.erf",
+        small,
+        [[1.0263e-12, 0]],
+        Gives([0, 0]),
+        "the error function of a small x is 2 / √π · x, and 1.128379 / 2^40 is 1.0263e-12",
+        replace(small, x=np.array([1, 0], halves)),
+        [0.8427, 0],
+        rtol=1e-2,
+        sometimes=True,
+    )
 
 
 CHECKS: tuple[Check, ...] = (*onnxruntime(), *reference(), *openvino(), *tract(), *torch())

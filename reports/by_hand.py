@@ -1098,6 +1098,73 @@ def onnxruntime() -> Iterator[Check]:
         clipped,
         [2, 4, 2],
     )
+    yield from _functions_of_onnxruntime()
+
+
+def _functions_of_onnxruntime() -> Iterator[Check]:
+    """Functions of each element, and activations, on ONNX Runtime."""
+    cause, sigmoid = "Sigmoid, and Swish with it", Model("Sigmoid", 13, {}, np.full(4, -20, "f4"))
+    why, control, half = (
+        "1 / (1 + exp({})) = {}",
+        replace(sigmoid, x=np.zeros(4, "f4")),
+        [0.5] * 4,
+    )
+    for x, y in ((sigmoid.x, 2.061153618190204e-9), (np.full(4, -40.0), 4.248354255291589e-18)):
+        at = replace(sigmoid, x=x)
+        one = why.format(int(-x[0]), y)
+        yield Check("onnxruntime", cause, at, [[y] * 4], Gives([0] * 4), one, control, half)
+        cause, control = "Sigmoid of a float64 x", replace(control, x=np.zeros(4))
+    turn = Model("Sin", 22, {}, np.full(4, 3.141592653589793))
+    why = "π is 3.141592653589793115997… + {0}, and the sine of π - {0} is {0}"
+    yield Check(
+        "onnxruntime",
+        "Sin and Cos of float64",
+        turn,
+        [[1.2246467991473532e-16] * 4],
+        Gives([0] * 4),
+        why.format("1.2246467991473532e-16"),
+        replace(turn, x=np.ones(4)),
+        [0.8414709848078965] * 4,
+        rtol=1e-12,
+    )
+    hard = Model("HardSwish", 14, {}, np.array([-4.0, 4.0]))
+    yield Check(
+        "onnxruntime",
+        "HardSwish of float64",
+        hard,
+        [[0, 4]],
+        Raises("Could not find an implementation for HardSigmoid(6)"),
+        "HardSwish-14 is in force at opsets 14 to 21, and takes float64",
+        replace(hard, opset=18),
+        [0, 4],
+    )
+    for x, wrong in (
+        (np.array([0.6]), float(np.float32(0.6))),
+        (np.array([2**24 + 1], "i4"), 2**24),
+    ):
+        shrunk = Model("Shrink", 9, {}, x)
+        yield Check(
+            "onnxruntime",
+            "Shrink computes in float32",
+            shrunk,
+            [x],
+            Gives([wrong]),
+            "“If x > lambd, y = x - bias”: they are 0.5 and 0, and y is x",
+            replace(shrunk, x=x * 0 + 2),
+            [2],
+            rtol=1e-9,
+        )
+    celu = Model("Celu", 28, {"alpha": 100000.0}, np.array([-1, 3], np.float16))
+    yield Check(
+        "onnxruntime",
+        "Celu rounds its alpha",
+        celu,
+        [[-1, 3]],
+        Gives([0, 3]),
+        "100000 · (exp(-1 / 100000) - 1) = -0.999995",
+        _with(celu, alpha=50000.0),
+        [-1, 3],
+    )
 
 
 def reference() -> Iterator[Check]:
@@ -1613,6 +1680,69 @@ def reference() -> Iterator[Check]:
         np.zeros(0),
     )
     yield from _cut_and_padded_by_reference()
+    yield from _functions_of_reference()
+
+
+def _functions_of_reference() -> Iterator[Check]:
+    """Functions of each element, and activations, on onnx.reference."""
+    erf = Model("Erf", 13, {}, np.array([0.5]))
+    yield Check(
+        "reference",
+        "Erf is rounded",
+        erf,
+        [[0.5204998778130465]],
+        Gives([float(np.float32(0.5204998778130465))]),
+        "erf(0.5) = 0.5204998778130465",
+        replace(erf, x=np.zeros(1)),
+        [0],
+        rtol=1e-12,
+    )
+    most = 2**63 - 1
+    shrunk = Model("Shrink", 9, {}, np.array([most]))
+    yield Check(
+        "reference",
+        "Shrink adds the bias",
+        shrunk,
+        [[most]],
+        Gives([-most - 1]),
+        "“If x > lambd, y = x - bias”: they are 0.5 and 0, and y is x",
+        replace(shrunk, x=np.array([2])),
+        [2],
+    )
+    selu = Model("Selu", 1, {}, np.array([1.0]))
+    yield Check(
+        "reference",
+        "Selu-1 is computed",
+        selu,
+        [[1.0507]],
+        Gives([1.05070102]),
+        "“Coefficient of SELU default to 1.0507.”, and for 1 it is gamma",
+        _with(selu, alpha=1.6732, gamma=1.0507),
+        [1.0507],
+        rtol=1e-7,
+    )
+    stated = _with(selu, alpha=1.6732, gamma=1.0507)
+    yield Check(
+        "reference",
+        "Selu refuses the consumed_inputs",
+        _with(stated, consumed_inputs=[0]),
+        [[1.0507]],
+        Raises("and attributes ['alpha', 'consumed_inputs', 'gamma']"),
+        "“legacy optimization attribute.”",
+        stated,
+        [1.0507],
+    )
+    quotient = Model("Softsign", 22, {}, np.array(1, np.float32))
+    yield Check(
+        "reference",
+        "Softsign refuses a scalar",
+        quotient,
+        [0.5],
+        Raises("(unary operator 'Softsign')"),
+        "1 / (1 + 1) = 0.5, “element-wise”",
+        replace(quotient, x=_PAIR[:1]),
+        [0.5],
+    )
 
 
 def _cut_and_padded_by_reference() -> Iterator[Check]:
@@ -3926,6 +4056,19 @@ def torch() -> Iterator[Check]:
         "1 + 2 = 3, 2 + 3 = 5 and 3 + inf = inf",
         replace(pairs, x=_x(1, 2, 3, 4, dtype=halves)),
         _pool(3, 5, 7),
+        sometimes=True,
+    )
+    small = Model("Erf", 13, {}, np.array([2.0**-40, 0], halves))
+    yield Check(
+        "torch",
+        "On a CPU with AVX2, torch.erf",
+        small,
+        [[1.0263e-12, 0]],
+        Gives([0, 0]),
+        "the error function of a small x is 2 / √π · x, and 1.128379 / 2^40 is 1.0263e-12",
+        replace(small, x=np.array([1, 0], halves)),
+        [0.8427, 0],
+        rtol=1e-2,
         sometimes=True,
     )
 

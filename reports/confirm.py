@@ -354,7 +354,11 @@ def _torch(model: bytes, fed: Mapping[str, Any]) -> Any:
         return torch.tensor(x.view(np.uint16)).view(torch.bfloat16) if half else torch.tensor(x)
 
     (node,) = onnx.load_from_string(model).graph.node
-    functions: dict[str, Any] = {"Conv": torch.conv1d, "Gelu": torch.nn.functional.gelu}
+    functions: dict[str, Any] = {
+        "Conv": torch.conv1d,
+        "Erf": torch.erf,
+        "Gelu": torch.nn.functional.gelu,
+    }
     got = functions[node.op_type](*map(tensor, fed.values()))
     half = got.dtype == torch.bfloat16
     return got.view(torch.uint16).numpy().view(_BF16) if half else got.numpy()

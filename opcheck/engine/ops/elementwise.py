@@ -230,7 +230,8 @@ _FEWER = "the result has fewer digits"
 _argue("Elu Mish Selu Sigmoid Softplus", "exponent_of_11_bits", _FEWER, *_HALF)
 _argue("Swish", "exponent_of_11_bits", _FEWER, "bfloat16")
 _argue("Elu Mish Selu Sigmoid Softplus", "exponent_of_8_bits", _FEWER, "bfloat16")
-_argue("Selu", "exp_good_to_18_bits", _FEWER, "bfloat16")
+_argue("Selu Softplus", "exp_good_to_18_bits", _FEWER, "bfloat16")
+_argue("Softplus", "exp_good_to_16_bits", _FEWER, "bfloat16")
 _argue("Celu Elu Sigmoid Swish", "far_exponents_vanish", _FEWER, "bfloat16")
 _argue("Selu", "far_exponents_vanish", _FEWER, *_HALF)
 _argue("Swish", "far_exponents_vanish", _FEWER, "float16")
@@ -256,7 +257,7 @@ _argue("Shrink", "overflow_saturates", "bias is of float32", "float64")
 _argue("ThresholdedRelu", "truncated", "nothing is rounded")
 _argue("HardSigmoid Sigmoid Softplus", "subnormal_inputs_flushed", "0 gives the same", "float16")
 _argue("HardSigmoid", "subnormal_results_flushed", "beta is not that small", "float16")
-_argue("Sigmoid Softplus", "input_in_float16", "smaller numbers give the same", "bfloat16")
+_argue("Sigmoid", "input_in_float16", "smaller numbers give the same", "bfloat16")
 _argue("HardSigmoid", "result_through_float16", "bfloat16 has fewer digits", "bfloat16")
 _INTEGERS = _REAL["Erf"].constant
 _argue(

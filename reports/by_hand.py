@@ -2161,6 +2161,122 @@ def _range_of_openvino() -> Iterator[Check]:
     yield _taken("openvino", cause, bytes_up, [9, 11, 13], why, up)
 
 
+def _functions_of_openvino() -> Iterator[Check]:
+    """Functions of each element, and activations."""
+    erf = Model("Erf", 13, {}, np.array([1e-10], np.float32))
+    exp = Model("Exp", 13, {}, np.array([nan, 1], np.float32))
+    sigmoid = Model("HardSigmoid", 6, {"alpha": 0.0, "beta": 0.25}, np.array([1, -1], np.float32))
+    softplus = Model("Softplus", 1, {}, np.array([-17], np.float32))
+    selu = Model("Selu", 1, {}, np.array([-1], np.float32))
+    half = Model("Selu", 6, {"alpha": 1.0, "gamma": 1.0005}, np.array([2000], np.float16))
+    relu = Model("ThresholdedRelu", 10, {}, np.array([-inf, 2], np.float32))
+    for cause, model, want, wrong, why, control, right in (
+        (
+            "Erf of float32",
+            erf,
+            [1.1283791670955126e-10],
+            [0],
+            "near 0, erf(x) is 2/√π · x",
+            replace(erf, stored="raw_data"),
+            [1.1283791670955126e-10],
+        ),
+        (
+            "Exp of float32",
+            exp,
+            [nan, 2.7182818],
+            [inf, 2.7182818],
+            "no number is e to the power of NaN",
+            replace(exp, x=exp.x[1:]),
+            [2.7182818],
+        ),
+        (
+            "HardSigmoid takes an alpha",
+            sigmoid,
+            [0.25, 0.25],
+            [0.45, 0.05],
+            "max(0, min(1, 0 · x + 0.25)) = 0.25",
+            _with(sigmoid, alpha=0.5),
+            [0.75, 0],
+        ),
+        (
+            "Softplus and Mish add",
+            softplus,
+            [4.1399376e-8],
+            [0],
+            "e^-17 is 4.1399377e-8, and near 0, ln(1 + x) is x",
+            replace(softplus, x=_PAIR - 2),
+            [0.31326169, 0.69314718],
+        ),
+        (
+            "Selu-1 has the defaults",
+            selu,
+            [-1.11128764],
+            [-1.11133074],
+            "“default to 1.6732.” and “default to 1.0507.”: 1.0507 · 1.6732 · (e^-1 - 1)",
+            _with(selu, alpha=1.6732, gamma=1.0507),
+            [-1.11128764],
+        ),
+        (
+            "Selu rounds its alpha",
+            half,
+            [2001],
+            [2002],
+            "1.0005 · 2000 = 2001, and gamma is a FLOAT",
+            _with(half, gamma=1.0),
+            [2000],
+        ),
+        (
+            "Shrink and ThresholdedRelu multiply",
+            relu,
+            [0, 2],
+            [nan, 2],
+            "“y = x for x > alpha, y = 0 otherwise”, where alpha is 1",
+            replace(relu, x=_PAIR),
+            [0, 2],
+        ),
+    ):
+        shows = Gives(wrong)
+        yield Check("openvino", cause, model, [want], shows, why, control, right, rtol=1e-6)
+    celu = Model("Celu", 28, {}, np.array([1, -1], np.float16))
+    yield Check(
+        "openvino",
+        "Celu refuses every type",
+        celu,
+        [[1, -0.6321]],
+        Raises("Arguments do not have the same element type"),
+        "max(0, x) + min(0, e^x - 1), and T has float16 from version 28 on",
+        replace(celu, x=celu.x.astype(np.float32)),
+        [1, -0.6321],
+    )
+    third = Model("Reciprocal", 13, {}, np.array([3], ml_dtypes.bfloat16))
+    for cause, model in (
+        ("On a CPU without AVX-512, functions", third),
+        ("Functions of a constant bfloat16", replace(third, stored="raw_data")),
+    ):
+        yield Check(
+            "openvino",
+            cause,
+            model,
+            [[0.333984375]],
+            Gives([0.33203125]),
+            "1/3 is nearer to 171/512 than to 170/512",
+            replace(model, x=third.x - 1),
+            [0.5],
+            sometimes=model is third,
+        )
+    yield Check(
+        "openvino",
+        "Later operators compute float64",
+        Model("Cos", 7, {}, np.array([1.0])),
+        [[0.5403023058681398]],
+        Gives([0.5403022766113281]),
+        "the cosine of 1, in float64",
+        Model("Cos", 7, {}, np.array([0.0])),
+        [1],
+        rtol=1e-12,
+    )
+
+
 def openvino() -> Iterator[Check]:
     """On OpenVINO's CPU device."""
     largest = _constant(13, value_float=-_LOWEST)
@@ -3081,6 +3197,7 @@ def openvino() -> Iterator[Check]:
     yield from _slice_of_openvino()
     yield from _pad_of_openvino()
     yield from _range_of_openvino()
+    yield from _functions_of_openvino()
 
 
 def tract() -> Iterator[Check]:

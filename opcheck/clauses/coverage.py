@@ -119,6 +119,7 @@ def rulings(clause: str, op: OpVersion) -> tuple[str, ...]:
     return tuple(sentence.ruling for sentence in quotes if sentence.ruling)
 
 
+@cache
 def _bare(domain: str, op: str) -> Pages:
     """The pages without the entries of a file."""
     link = f"https://onnx.ai/onnx/operators/onnx_{domain.replace('.', '')}_{op}.html"
@@ -161,7 +162,7 @@ def load_pages(path: Path, file: str, op: str = "") -> Pages:
             continue
         stated: dict[str, Any] = {"cases": tuple(entry.cases), "nothing": entry.nothing}
         stated |= {"ruling": entry.ruling, "source": Source(file, mark.line, mark.column)}
-        wrong, missing, hint = [], [], None
+        wrong, missing, near = [], [], list[str]()
         for since in entry.versions or pages:
             sentences = pages.get(since, [])
             places, unclear = _places(entry, sentences)
@@ -173,15 +174,16 @@ def load_pages(path: Path, file: str, op: str = "") -> Pages:
                 wrong.append(f"{op}-{since}: {why}")
             elif not places:
                 missing.append(since)
-                starts = (sentence.text[: len(entry.sentence)] for sentence in sentences)
-                hint = hint or did_you_mean(entry.sentence, starts)
+                near += [sentence.text[: len(entry.sentence)] for sentence in sentences]
             for at in places:
                 sentences[at] = replace(sentences[at], **stated)
-        others = [other for other in entry.op or fields.op if other != op]
-        if (entry.versions or len(missing) == len(pages)) and missing:
+        # Of several operators the first is asked about the others.
+        first, *others = entry.op or fields.op
+        if op == first and missing and (entry.versions or len(missing) == len(pages)):
             names = ", ".join(map(str, missing))
             if not any(_has(entry, fields.domain, other) for other in others):
                 wrong.append(f"{op}-{names}: there is no such sentence")
+        hint = did_you_mean(entry.sentence, near) if wrong else None
         for message in wrong:
             problems.add(file, mark, f"{quoted(entry.sentence or entry.text)}: {message}", hint)
     done = {since: tuple(sentences) for since, sentences in pages.items()}

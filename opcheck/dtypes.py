@@ -3,6 +3,7 @@
 import math
 import re
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, Literal
 
 import ml_dtypes
@@ -32,6 +33,9 @@ class DType:
 
     def __str__(self) -> str:
         return self.name
+
+    def __hash__(self) -> int:
+        return hash(self.name)
 
     @property
     def bits(self) -> int:
@@ -106,6 +110,7 @@ def named(value: object) -> DType | None:
     return _BY_ONNX.get(value) if isinstance(value, int | str) else None
 
 
+@cache
 def limits(dtype: DType) -> tuple[float, float]:
     """Return the least and the largest finite value, of complex types those of a part."""
     if dtype.kind == "complex":
@@ -151,14 +156,17 @@ def identical(one: NDArray[Any], other: NDArray[Any]) -> bool:
         return True
     if one.dtype != other.dtype or one.shape != other.shape:
         return False
-    return content(one) == content(other)
+    if one.dtype.hasobject:
+        mine, theirs = (array.reshape(-1).tolist() for array in (one, other))
+        return mine == theirs and [*map(type, mine)] == [*map(type, theirs)]
+    return one.tobytes() == other.tobytes()
 
 
 def of(array: NDArray[Any]) -> DType | None:
     """Return the element type of `array`, whatever its byte order, None if it is none of ONNX's."""
     if array.dtype.kind in "OUT":
-        strings = all(isinstance(item, str) for item in array.reshape(-1).tolist())
-        return DTYPES["string"] if strings else None
+        kinds = {*map(type, array.reshape(-1).tolist())}
+        return DTYPES["string"] if all(issubclass(kind, str) for kind in kinds) else None
     return _BY_NUMPY.get(array.dtype.newbyteorder("="))
 
 

@@ -12,6 +12,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -355,6 +356,7 @@ def _from_file(name: str, node: FileNode, path: str, dtype: DType | None, base: 
     return TensorSpec(name, stored, array.shape, FromFile(found))
 
 
+@lru_cache(1024)  # One literal is asked in many versions.
 def _literal(name: str, node: FileNode, dtype: DType | None) -> TensorSpec:
     if dtype is None:
         raise _no_dtype(name, node.mark)

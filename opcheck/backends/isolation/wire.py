@@ -302,7 +302,7 @@ def _checked(kind: Any) -> Any:
 
 def _strings(strings: Sequence[str], shape: tuple[int, ...]) -> Array:
     """Return an array of strings; raise ValueError if they are none, or do not fit `shape`."""
-    if any(type(one) is not str for one in strings):
+    if {*map(type, strings)} - {str}:
         raise ValueError("something else among strings")
     array: Array = zeros(len(strings), object)
     array[:] = [*strings]

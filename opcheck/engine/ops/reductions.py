@@ -1,13 +1,14 @@
 """Reductions over axes, in all their versions: axes as an attribute, then as an input."""
 
 from functools import partial
+from itertools import permutations
 
 import numpy as np
 
 from opcheck import dtypes, opset
 from opcheck import numbers as xp
 from opcheck.engine.axes import distinct, listed
-from opcheck.engine.operators import operator
+from opcheck.engine.operators import FLUSHED, is_open, operator
 from opcheck.errors import NotSupported
 
 NAMES = """
@@ -17,6 +18,8 @@ ReduceMin ReduceProd ReduceSum ReduceSumSquare
 
 
 def _stable_log_sum_exp(x, **over):
+    if not all(x.shape[axis] for axis in over["axis"]):
+        return xp.log(xp.sum(xp.exp(x), **over))
     top = xp.max(x, axis=over["axis"], keepdims=True)
     d = x - xp.where(xp.isfinite(top), top, xp.zeros_like(top))
     rest = xp.log(xp.sum(xp.exp(d), **over))
@@ -29,9 +32,9 @@ def _mean(x, **over):
         return xp.mean(x, **over)
     total, size = np.sum(x, **over), np.abs(np.sum(x, **over, dtype=np.float64))
     n = x.size // max(1, total.size)
-    if not n or (total % n).any() or (size >= np.iinfo(x.dtype).max).any():
+    if (total.size and not n) or (total % max(n, 1)).any() or (size >= np.iinfo(x.dtype).max).any():
         raise NotSupported("nothing is said of means that are no integers, or of sums out of range")
-    return total // n
+    return total // max(n, 1)
 
 
 def _extreme(choose, sign, x, *, axis, keepdims):
@@ -63,37 +66,73 @@ FUNCTIONS = {
 }
 
 
-def _reduced(function, x, axes, keepdims, noop=0):
+#: Types of integers, in which logarithms and roots are seldom whole numbers.
+_INTEGERS = ("int32", "int64", "uint32", "uint64")
+
+
+def _reduced(schema, function, x, axes, keepdims, noop=0):
     stated = () if axes is None else listed("axes", axes)
-    found = distinct(stated, x.ndim)
-    if noop and not found:
-        x, found, keepdims = xp.expand_dims(x, axis=0), (0,), False
-    made = function(x, axis=found or tuple(range(x.ndim)), keepdims=bool(keepdims))
+    along = distinct(stated, x.ndim) or (() if noop else tuple(range(x.ndim)))
+    whole = x if along else xp.expand_dims(x, axis=0)
+    made = function(whole, axis=along or (0,), keepdims=bool(along and keepdims))
+    of_none = made.size and not all(x.shape[axis] for axis in along)
+    for unsaid, about in (
+        (not {keepdims, noop} <= {0, 1}, "flags other than 0 and 1"),
+        (schema.op.since == 1 and min(stated, default=0) < 0, "negative axes before version 11"),
+        ("axes" in schema.attributes and axes == (), "an empty list of axes"),
+        (of_none and not _says_what_is_made_of_none(schema), "what is made of no values"),
+    ):
+        if unsaid:
+            is_open(f"nothing is said of {about}")
     if x.dtype.kind in "iu" and made.dtype.kind == "f":
-        raise NotSupported("nothing is said of how logarithms and roots are rounded to integers")
+        if (made if "Log" in schema.op.name else made % 1).any():
+            raise NotSupported("nothing is said of how logarithms and roots become integers")
+        made = made.astype(x.dtype)
     return made
 
 
+def _says_what_is_made_of_none(schema):
+    return "set of values yields" in schema.doc and schema.op.name != "ReduceMean"
+
+
 def _declare(name, function, *others):
-    exact = name in ("ReduceMax", "ReduceMin")
-    made = operator(name, exact=exact)
+    made = operator(name, exact=name in ("ReduceMax", "ReduceMin"),
+                    constant=_INTEGERS if "Log" in name else ())  # fmt: skip
 
-    def by_attribute(function, data, *, axes, keepdims):
-        return _reduced(function, data, axes, keepdims)
+    def by_attribute(schema, function, data, *, axes, keepdims):
+        return _reduced(schema, function, data, axes, keepdims)
 
-    def by_input(function, data, axes=None, *, keepdims, noop_with_empty_axes):
-        return _reduced(function, data, axes, keepdims, noop_with_empty_axes)
+    def by_input(schema, function, data, axes=None, *, keepdims, noop_with_empty_axes):
+        return _reduced(schema, function, data, axes, keepdims, noop_with_empty_axes)
 
     for since, schema in opset.versions("", name).items():
         form = by_attribute if "axes" in schema.attributes else by_input
-        made.formula(since)(partial(form, function))
-        for remark, other in others:
-            made.also_honest(remark, since)(partial(form, other))
+        made.formula(since)(partial(form, schema, function))
+        for other in others:
+            made.also_honest("", since)(partial(form, schema, other))
+    _argue(made)
+
+
+def _argue(made):
+    for mutant in """
+    default_keepdims_2 invalid_keepdims_is_0_or_1 invalid_noop_with_empty_axes_is_0_or_1
+    keepdims_in_32_bits noop_with_empty_axes_in_32_bits noop_with_empty_axes_one_larger
+    """.split():
+        made.equivalent(mutant, "the text says nothing of flags other than 0 and 1")
+    made.equivalent("axes_reversed", "axes come in any order")
+    made.equivalent("not_transposed_back", "axes of one element are moved")
+    if not made.exact:
+        made.equivalent(*FLUSHED)
+    versions = opset.versions("", made.name).items()
+    for (since, own), (other, its) in permutations(versions, 2):
+        if own.attributes.keys() == its.attributes.keys():
+            both = own.inputs[0].types & its.inputs[0].types
+            same = (f"{since} {one.name}" for one in dtypes.DTYPES.values() if one.text in both)
+            made.equivalent(f"version_{other}_always", "they differ in what they leave open", *same)
 
 
 for _name, _function in FUNCTIONS.items():
-    stable = [("", _stable_log_sum_exp)] if _name == "ReduceLogSumExp" else []
-    _declare(_name, _function, *stable)
+    _declare(_name, _function, *[_stable_log_sum_exp][: _name == "ReduceLogSumExp"])
 
 MEAN_VARIANCE = operator("MeanVarianceNormalization")
 

@@ -76,9 +76,13 @@ def _but_the_first(m: Matrix) -> Matrix:
 
 
 def _left_out(value: float, kept: int, right: RowFunction, m: Matrix) -> Any:
-    """All rows but the first `kept` come to `value`; counted from the end, one is kept at least."""
+    """All rows but the first `kept` come to `value`; counted from the end, one is kept at least.
+
+    Of integers none is infinite: they come to 0.
+    """
     found = right(m)
-    found[kept if kept > 0 else max(1, len(m) + kept) :] = value
+    left = value if np.isfinite(value) or found.dtype.kind not in "iu" else 0
+    found[kept if kept > 0 else max(1, len(m) + kept) :] = left
     return found
 
 
@@ -132,7 +136,7 @@ EXTREMES: tuple[Mutant, ...] = faults(
        partial(lambda start, top, m: np.maximum(top(m), m.dtype.type(start)), start), only)
       for name, start, only in (
           ("the_lowest_float32", LOWEST, DOUBLE), ("minus_1e9", -1e9, BEYOND_FLOAT16),
-          ("minus_1e4", -1e4, None), ("0", 0.0, None))),
+          ("minus_1e4", -1e4, (*FLOATS, *SIGNED[1:])), ("0", 0.0, None))),
     faulty("max", "maximum_across_the_rows",
            "the maximum was taken across the rows, not along them", _across),
     ("maximum_of_the_bits", "the maximum was found by comparing bits as integers",

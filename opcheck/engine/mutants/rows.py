@@ -93,7 +93,7 @@ SUMS: tuple[Mutant, ...] = faults(
     faulty("sum", "sum_across_the_rows",
            "elements were added up across the rows, not along them", _across),
     ("nan_in_every_row", "one NaN made NaN of all rows",
-     lambda total, m: np.full_like(total(m), np.nan) if np.isnan(m).any() else total(m)),
+     lambda total, m: np.full_like(total(m), np.nan) if np.isnan(m).any() else total(m), FLOATS),
     ("sum_is_the_mean", "the mean was taken, not the sum", lambda total, m: m.mean(axis=1)),
     ("sum_is_a_norm", "the Euclidean norm was taken, not the sum",
      lambda total, m: np.sqrt(total(m * m))),

@@ -8,6 +8,7 @@ import numpy as np
 from opcheck import dtypes, opset
 from opcheck import numbers as xp
 from opcheck.engine.axes import distinct, listed
+from opcheck.engine.mutants.types import SIGNED, UNSIGNED
 from opcheck.engine.operators import FLUSHED, is_open, operator
 from opcheck.errors import NotSupported
 
@@ -113,14 +114,40 @@ def _declare(name, function, *others):
     _argue(made)
 
 
+#: Arguments that mutants are harmless: operators ("" for all), mutants, the reason, and where.
+_ARGUMENTS = (
+    ("", "default_keepdims_2 invalid_keepdims_is_0_or_1 keepdims_in_32_bits "
+         "invalid_noop_with_empty_axes_is_0_or_1 noop_with_empty_axes_in_32_bits "
+         "noop_with_empty_axes_one_larger", "nothing is said of flags other than 0 and 1"),
+    ("", "axes_reversed", "axes come in any order"),
+    ("", "not_transposed_back", "axes of one element are moved"),
+    ("LogSumExp", "exponent_of_8_bits", "the type has no more", "bfloat16"),
+    ("LogSumExp", "exponent_of_11_bits", "the type has no more", "bfloat16", "float16"),
+    ("LogSumExp", "input_in_the_range_of_float16", "exponentials of such are out of range"),
+    ("LogSumExp", "input_in_float16", "exponentials of such are 1, or out of range", "bfloat16"),
+    ("LogSumExp LogSum", "result_through_float16", "bfloat16 has fewer digits", "bfloat16"),
+    ("LogSumExp", "overflow_saturates", "no result is large", "11"),
+    ("LogSumExp", "subnormal_inputs_flushed", "0 gives the same", "float16"),
+    ("LogSumExp LogSum", "subnormal_results_flushed", "what is lost is larger", "float16"),
+    ("LogSum", "minus_infinity_taken_for_nan", "a negative sum has no logarithm"),
+    ("SumSquare", "infinities_clamped", "the largest number's square is infinite"),
+    ("SumSquare", "minus_infinity_taken_for_minus_1e4", "so is that of 1e4", "float16"),
+    ("SumSquare", "subnormal_inputs_flushed", "their squares are 0", "float16"),
+    ("SumSquare L2", "integers_through_float32", "squares of larger ones are out of range",
+     "int32", "uint32"),
+    ("SumSquare L2", "integers_through_float64", "squares of larger ones are out of range"),
+    ("Mean", "overflow_saturates", "no mean is beyond its elements"),
+    ("Max", "maximum_of_the_bits", "their order is that of the bits", *SIGNED, "bool"),
+    ("Max", "maximum_starts_at_0 shift_by_the_magnitude", "none is below 0", *UNSIGNED, "bool"),
+    ("Max", "shift_by_the_mean", "it is true if one is", "bool"),
+)
+
+
 def _argue(made):
-    for mutant in """
-    default_keepdims_2 invalid_keepdims_is_0_or_1 invalid_noop_with_empty_axes_is_0_or_1
-    keepdims_in_32_bits noop_with_empty_axes_in_32_bits noop_with_empty_axes_one_larger
-    """.split():
-        made.equivalent(mutant, "the text says nothing of flags other than 0 and 1")
-    made.equivalent("axes_reversed", "axes come in any order")
-    made.equivalent("not_transposed_back", "axes of one element are moved")
+    for names, mutants, why, *where in _ARGUMENTS:
+        if made.name.removeprefix("Reduce") in names.split() or not names:
+            for mutant in mutants.split():
+                made.equivalent(mutant, why, *where)
     if not made.exact:
         made.equivalent(*FLUSHED)
     versions = opset.versions("", made.name).items()

@@ -12,7 +12,15 @@ import numpy as np
 from opcheck import dtypes, opset
 from opcheck.backends.adapters import About, declining, importing, take, threads
 from opcheck.backends.base import Adapted, Bare, only_nodes, only_tensors
-from opcheck.engine.axes import elements_at, from_either_end, from_the_front, matrix_of, stretches
+from opcheck.engine.axes import (
+    distinct,
+    elements_at,
+    from_either_end,
+    from_the_front,
+    listed,
+    matrix_of,
+    stretches,
+)
 from opcheck.engine.windows import AxisWindows, windows_of
 from opcheck.errors import InvalidNode, NotSupported
 from opcheck.model import Array, BackendInfo, Task, Typed
@@ -214,6 +222,21 @@ def _cast(torch: Any, task: Task, x: Any) -> Any:
     return x.to(getattr(torch, dtype.name))
 
 
+def _reduced(function: Callable[..., Any], torch: Any, task: Task, x: Any, axes: Any = None) -> Any:
+    attrs: dict[str, Any] = {"keepdims": 1, "noop_with_empty_axes": 0, **task.attrs}
+    stated = attrs.get("axes", ()) if axes is None else listed("axes", axes.numpy())
+    found = distinct(stated, x.dim()) or range(0 if attrs["noop_with_empty_axes"] else x.dim())
+    # Torch takes an empty tuple for all axes, and integers for int64.
+    whole = x if found else x.unsqueeze(0)
+    return function(whole, tuple(found or [0]), bool(found and attrs["keepdims"])).to(x.dtype)
+
+
+def _product(x: Any, axes: Sequence[int], keep: bool) -> Any:
+    for axis in sorted(axes, reverse=True):
+        x = x.prod(axis, keep)
+    return x
+
+
 def _named(name: str, torch: Any, task: Task, x: Any) -> Any:
     return getattr(torch, name)(x)
 
@@ -250,10 +273,24 @@ _ACTIVATIONS: Mapping[str, Callable[..., Any]] = {
     "ThresholdedRelu": lambda torch, _, x, alpha: torch.nn.functional.threshold(x, alpha, 0),
 }
 
+_REDUCTIONS: Mapping[str, Callable[..., Any]] = {
+    "L1": lambda x, *over: x.abs().sum(*over),
+    "L2": lambda x, *over: x.square().sum(*over).sqrt(),
+    "LogSum": lambda x, *over: x.sum(*over).log(),
+    "LogSumExp": lambda x, *over: x.logsumexp(*over),
+    "Max": lambda x, *over: x.amax(*over),
+    "Mean": lambda x, *over: x.mean(*over),
+    "Min": lambda x, *over: x.amin(*over),
+    "Prod": _product,
+    "Sum": lambda x, *over: x.sum(*over),
+    "SumSquare": lambda x, *over: x.square().sum(*over),
+}
+
 _FUNCTIONS: Mapping[tuple[str, str], Callable[..., Any]] = {
     **{("", name): partial(_real, partial(_named, name.lower())) for name in _LIBRARY},
     **{("", name): partial(_real, function) for name, function in _ACTIVATIONS.items()},
     **{("", name): partial(_named, _OTHER_NAMES.get(name, name.lower())) for name in _UNARY},
+    **{("", f"Reduce{name}"): partial(_reduced, one) for name, one in _REDUCTIONS.items()},
     ("", "Softmax"): partial(_along_axis, lambda x, axis: x.softmax(axis)),
     ("", "Hardmax"): partial(_along_axis, _hardmax),
     ("", "LpPool"): _lp_pool,

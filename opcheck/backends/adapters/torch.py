@@ -226,7 +226,12 @@ def _reduced(function: Callable[..., Any], torch: Any, task: Task, x: Any, axes:
     attrs: dict[str, Any] = {"keepdims": 1, "noop_with_empty_axes": 0, **task.attrs}
     stated = attrs.get("axes", ()) if axes is None else listed("axes", axes.numpy())
     found = distinct(stated, x.dim()) or range(0 if attrs["noop_with_empty_axes"] else x.dim())
-    # Torch takes an empty tuple for all axes, and integers for int64.
+    name = task.op.name
+    if not x.is_floating_point() and name in ("ReduceL2", "ReduceLogSum", "ReduceLogSumExp", "ReduceMean"):
+        raise NotSupported(f"{name} of {x.dtype}")
+    if name in ("ReduceMax", "ReduceMin") and not all(x.shape[axis] for axis in found):
+        raise NotSupported(f"{name} of no values")
+    # Torch takes an empty tuple for all axes, and adds up integers in int64.
     whole = x if found else x.unsqueeze(0)
     return function(whole, tuple(found or [0]), bool(found and attrs["keepdims"])).to(x.dtype)
 

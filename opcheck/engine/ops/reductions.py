@@ -27,6 +27,12 @@ def _stable_log_sum_exp(x, **over):
     return rest + xp.reshape(top, rest.shape)
 
 
+def _power_norm(x, **over):
+    """By a power, or a library's root, which need not be rounded rightly."""
+    total = xp.sum(x * x, **over)
+    return xp.sqrt(total) if x.dtype.kind in "iu" else xp.pow(total, 0.5)
+
+
 def _mean(x, **over):
     """Of integers only where all agree: no text says how it is rounded, or summed out of range."""
     if x.dtype.kind not in "iu":
@@ -158,8 +164,9 @@ def _argue(made):
             made.equivalent(f"version_{other}_always", "they differ in what they leave open", *same)
 
 
+_OTHERS = {"ReduceL2": [_power_norm], "ReduceLogSumExp": [_stable_log_sum_exp]}
 for _name, _function in FUNCTIONS.items():
-    _declare(_name, _function, *[_stable_log_sum_exp][: _name == "ReduceLogSumExp"])
+    _declare(_name, _function, *_OTHERS.get(_name, ()))
 
 MEAN_VARIANCE = operator("MeanVarianceNormalization")
 

@@ -76,12 +76,9 @@ def _but_the_first(m: Matrix) -> Matrix:
 
 
 def _left_out(value: float, kept: int, right: RowFunction, m: Matrix) -> Any:
-    """All rows but the first `kept` come to `value`; counted from the end, one is kept at least.
-
-    Of integers none is infinite: they come to 0.
-    """
+    """All rows but the first `kept` come to `value`; counted from the end, one is kept at least."""
     found = right(m)
-    left = value if np.isfinite(value) or found.dtype.kind not in "iu" else 0
+    left = 0 if value > 0 and found.dtype.kind in "iu" else value
     found[kept if kept > 0 else max(1, len(m) + kept) :] = left
     return found
 

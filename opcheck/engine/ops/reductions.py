@@ -18,12 +18,16 @@ ReduceMin ReduceProd ReduceSum ReduceSumSquare
 """
 
 
+def _log_sum_exp(x, **over):
+    return xp.log(xp.sum(xp.exp(x), **over))
+
+
 def _stable_log_sum_exp(x, **over):
     if not all(x.shape[axis] for axis in over["axis"]):
-        return xp.log(xp.sum(xp.exp(x), **over))
+        return _log_sum_exp(x, **over)
     top = xp.max(x, axis=over["axis"], keepdims=True)
     d = x - xp.where(xp.isfinite(top), top, xp.zeros_like(top))
-    rest = xp.log(xp.sum(xp.exp(d), **over))
+    rest = _log_sum_exp(d, **over)
     return rest + xp.reshape(top, rest.shape)
 
 
@@ -58,12 +62,12 @@ def _extreme(choose, sign, x, *, axis, keepdims):
     return xp.astype(np.full(shape, sign * np.inf), x.dtype)
 
 
-#: What is made of the elements along the axes, by operator.
+#: What is made of the elements along the axes, by operator; after the text's others as honest.
 FUNCTIONS = {
     "ReduceL1": lambda x, **over: xp.sum(xp.abs(x), **over),
-    "ReduceL2": lambda x, **over: xp.sqrt(xp.sum(x * x, **over)),
+    "ReduceL2": (lambda x, **over: xp.sqrt(xp.sum(x * x, **over)), _power_norm),
     "ReduceLogSum": lambda x, **over: xp.log(xp.sum(x, **over)),
-    "ReduceLogSumExp": lambda x, **over: xp.log(xp.sum(xp.exp(x), **over)),
+    "ReduceLogSumExp": (_log_sum_exp, _stable_log_sum_exp),
     "ReduceMax": partial(_extreme, xp.max, -1),
     "ReduceMean": _mean,
     "ReduceMin": partial(_extreme, xp.min, 1),
@@ -82,15 +86,14 @@ def _reduced(schema, function, x, axes, keepdims, noop=0):
     along = distinct(stated, x.ndim) or (() if noop else tuple(range(x.ndim)))
     whole = x if along else xp.expand_dims(x, axis=0)
     made = function(whole, axis=along or (0,), keepdims=bool(along and keepdims))
-    of_none = made.size and not all(x.shape[axis] for axis in along)
-    for unsaid, about in (
-        (not {keepdims, noop} <= {0, 1}, "flags other than 0 and 1"),
-        (schema.op.since == 1 and min(stated, default=0) < 0, "negative axes before version 11"),
-        ("axes" in schema.attributes and axes == (), "an empty list of axes"),
-        (of_none and not _says_what_is_made_of_none(schema), "what is made of no values"),
-    ):
-        if unsaid:
-            is_open(f"nothing is said of {about}")
+    if not {keepdims, noop} <= {0, 1}:
+        is_open("nothing is said of flags other than 0 and 1")
+    negative = schema.op.since == 1 and min(stated, default=0) < 0
+    if negative or ("axes" in schema.attributes and axes == ()):
+        is_open("nothing is said of negative axes in version 1, nor of an empty list of them")
+    said = "set of values yields" in schema.doc and schema.op.name != "ReduceMean"
+    if made.size and not (said or all(x.shape[axis] for axis in along)):
+        is_open("nothing is said of what is made of no values")
     if x.dtype.kind in "iu" and made.dtype.kind == "f":
         if (made if "Log" in schema.op.name else made % 1).any():
             raise NotSupported("nothing is said of how logarithms and roots become integers")
@@ -98,75 +101,65 @@ def _reduced(schema, function, x, axes, keepdims, noop=0):
     return made
 
 
-def _says_what_is_made_of_none(schema):
-    return "set of values yields" in schema.doc and schema.op.name != "ReduceMean"
+def _by_attribute(schema, function, data, *, axes, keepdims):
+    return _reduced(schema, function, data, axes, keepdims)
 
 
-def _declare(name, function, *others):
-    made = operator(name, exact=name in ("ReduceMax", "ReduceMin"),
-                    constant=_INTEGERS if "Log" in name else ())  # fmt: skip
-
-    def by_attribute(schema, function, data, *, axes, keepdims):
-        return _reduced(schema, function, data, axes, keepdims)
-
-    def by_input(schema, function, data, axes=None, *, keepdims, noop_with_empty_axes):
-        return _reduced(schema, function, data, axes, keepdims, noop_with_empty_axes)
-
-    for since, schema in opset.versions("", name).items():
-        form = by_attribute if "axes" in schema.attributes else by_input
-        made.formula(since)(partial(form, schema, function))
-        for other in others:
-            made.also_honest("", since)(partial(form, schema, other))
-    _argue(made)
+def _by_input(schema, function, data, axes=None, *, keepdims, noop_with_empty_axes):
+    return _reduced(schema, function, data, axes, keepdims, noop_with_empty_axes)
 
 
-#: Arguments that mutants are harmless: operators ("" for all), mutants, the reason, and where.
+#: Why mutants are harmless: operators, if not all, the mutants, the reason, and where it holds.
 _ARGUMENTS = (
-    ("", "default_keepdims_2 invalid_keepdims_is_0_or_1 keepdims_in_32_bits "
-         "invalid_noop_with_empty_axes_is_0_or_1 noop_with_empty_axes_in_32_bits "
-         "noop_with_empty_axes_one_larger", "nothing is said of flags other than 0 and 1"),
     ("", "axes_reversed", "axes come in any order"),
     ("", "not_transposed_back", "axes of one element are moved"),
-    ("LogSumExp", "exponent_of_8_bits", "the type has no more", "bfloat16"),
-    ("LogSumExp", "exponent_of_11_bits", "the type has no more", "bfloat16", "float16"),
+    ("LogSumExp", "exponent_of_8_bits input_in_float16", "the type has fewer digits", "bfloat16"),
+    ("LogSumExp", "exponent_of_11_bits", "the type has no more digits", "bfloat16", "float16"),
     ("LogSumExp", "input_in_the_range_of_float16", "exponentials of such are out of range"),
-    ("LogSumExp", "input_in_float16", "exponentials of such are 1, or out of range", "bfloat16"),
-    ("LogSumExp LogSum", "result_through_float16", "bfloat16 has fewer digits", "bfloat16"),
     ("LogSumExp", "overflow_saturates", "no result is large", "11"),
     ("LogSumExp", "subnormal_inputs_flushed", "0 gives the same", "float16"),
+    ("LogSumExp LogSum", "result_through_float16", "bfloat16 has fewer digits", "bfloat16"),
     ("LogSumExp LogSum", "subnormal_results_flushed", "what is lost is larger", "float16"),
     ("LogSum", "minus_infinity_taken_for_nan", "a negative sum has no logarithm"),
     ("SumSquare", "infinities_clamped", "the largest number's square is infinite"),
     ("SumSquare", "minus_infinity_taken_for_minus_1e4", "so is that of 1e4", "float16"),
     ("SumSquare", "subnormal_inputs_flushed", "their squares are 0", "float16"),
-    ("SumSquare L2", "integers_through_float32", "squares of larger ones are out of range",
-     "int32", "uint32"),
-    ("SumSquare L2", "integers_through_float64", "squares of larger ones are out of range"),
+    ("SumSquare L2", "integers_through_float32", "larger ones have no square", "int32", "uint32"),
+    ("SumSquare L2", "integers_through_float64", "larger ones have no square"),
     ("Mean", "overflow_saturates", "no mean is beyond its elements"),
     ("Max", "maximum_of_the_bits", "their order is that of the bits", *SIGNED, "bool"),
     ("Max", "maximum_starts_at_0 shift_by_the_magnitude", "none is below 0", *UNSIGNED, "bool"),
     ("Max", "shift_by_the_mean", "it is true if one is", "bool"),
-)
+)  # fmt: skip
+_FLAGS = """
+default_keepdims_2 invalid_keepdims_is_0_or_1 keepdims_in_32_bits noop_with_empty_axes_in_32_bits
+invalid_noop_with_empty_axes_is_0_or_1 noop_with_empty_axes_one_larger
+"""
 
 
-def _argue(made):
-    for names, mutants, why, *where in _ARGUMENTS:
-        if made.name.removeprefix("Reduce") in names.split() or not names:
-            for mutant in mutants.split():
-                made.equivalent(mutant, why, *where)
-    if not made.exact:
-        made.equivalent(*FLUSHED)
-    versions = opset.versions("", made.name).items()
+def _declare(name, function, *others):
+    exact, none = name in ("ReduceMax", "ReduceMin"), _INTEGERS if "Log" in name else ()
+    made = operator(name, exact=exact, constant=none)
+    versions = opset.versions("", name).items()
+    for since, schema in versions:
+        form = partial(_by_attribute if "axes" in schema.attributes else _by_input, schema)
+        made.formula(since)(partial(form, function))
+        for other in others:
+            made.also_honest("", since)(partial(form, other))
     for (since, own), (other, its) in permutations(versions, 2):
         if own.attributes.keys() == its.attributes.keys():
             both = own.inputs[0].types & its.inputs[0].types
             same = (f"{since} {one.name}" for one in dtypes.DTYPES.values() if one.text in both)
             made.equivalent(f"version_{other}_always", "they differ in what they leave open", *same)
+    for names, mutants, why, *where in (*_ARGUMENTS, ("", _FLAGS, "they are 0 or 1")):
+        for mutant in mutants.split() if name[6:] in (names or name[6:]).split() else ():
+            made.equivalent(mutant, why, *where)
+    if not exact:
+        made.equivalent(*FLUSHED)
 
 
-_OTHERS = {"ReduceL2": [_power_norm], "ReduceLogSumExp": [_stable_log_sum_exp]}
 for _name, _function in FUNCTIONS.items():
-    _declare(_name, _function, *_OTHERS.get(_name, ()))
+    _declare(_name, *(_function if isinstance(_function, tuple) else (_function,)))
 
 MEAN_VARIANCE = operator("MeanVarianceNormalization")
 

@@ -4,7 +4,7 @@ import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import partial, reduce
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,15 @@ import numpy as np
 from opcheck import dtypes, opset
 from opcheck.backends.adapters import About, declining, importing, take, threads
 from opcheck.backends.base import Adapted, Bare, only_nodes, only_tensors
-from opcheck.engine.axes import elements_at, from_either_end, from_the_front, matrix_of, stretches
+from opcheck.engine.axes import (
+    distinct,
+    elements_at,
+    from_either_end,
+    from_the_front,
+    listed,
+    matrix_of,
+    stretches,
+)
 from opcheck.engine.windows import AxisWindows, windows_of
 from opcheck.errors import InvalidNode, NotSupported
 from opcheck.model import Array, BackendInfo, Task, Typed
@@ -214,6 +222,19 @@ def _cast(torch: Any, task: Task, x: Any) -> Any:
     return x.to(getattr(torch, dtype.name))
 
 
+def _reduced(name: str, torch: Any, task: Task, x: Any, axes: Any = None) -> Any:
+    attrs: dict[str, Any] = {"keepdims": 1, "noop_with_empty_axes": 0, **task.attrs}
+    stated = attrs.get("axes", ()) if axes is None else listed("axes", axes.numpy())
+    found = distinct(stated, x.dim()) or range(0 if attrs["noop_with_empty_axes"] else x.dim())
+    if not x.is_floating_point() and name in ("L2", "LogSum", "LogSumExp", "Mean"):
+        raise NotSupported(f"{task.op} of {x.dtype}")
+    if name in ("Max", "Min") and not all(x.shape[axis] for axis in found):
+        raise NotSupported(f"{task.op} of no values")
+    # Torch takes an empty tuple for all axes, and adds up integers in int64.
+    keep, along = bool(found and attrs["keepdims"]), tuple(found or [0])
+    return _REDUCTIONS[name](x if found else x.unsqueeze(0), along, keep).to(x.dtype)
+
+
 def _named(name: str, torch: Any, task: Task, x: Any) -> Any:
     return getattr(torch, name)(x)
 
@@ -250,10 +271,21 @@ _ACTIVATIONS: Mapping[str, Callable[..., Any]] = {
     "ThresholdedRelu": lambda torch, _, x, alpha: torch.nn.functional.threshold(x, alpha, 0),
 }
 
+_REDUCTIONS: Mapping[str, Callable[..., Any]] = {
+    "L1": lambda x, *over: x.abs().sum(*over), "Max": lambda x, *over: x.amax(*over),
+    "L2": lambda x, *over: x.square().sum(*over).sqrt(), "Min": lambda x, *over: x.amin(*over),
+    "LogSum": lambda x, *over: x.sum(*over).log(), "Mean": lambda x, *over: x.mean(*over),
+    "LogSumExp": lambda x, *over: x.logsumexp(*over), "Sum": lambda x, *over: x.sum(*over),
+    "Prod": lambda x, axes, keep: reduce(
+        lambda y, axis: y.prod(axis, keep), sorted(axes, reverse=True), x),
+    "SumSquare": lambda x, *over: x.square().sum(*over),
+}  # fmt: skip
+
 _FUNCTIONS: Mapping[tuple[str, str], Callable[..., Any]] = {
     **{("", name): partial(_real, partial(_named, name.lower())) for name in _LIBRARY},
     **{("", name): partial(_real, function) for name, function in _ACTIVATIONS.items()},
     **{("", name): partial(_named, _OTHER_NAMES.get(name, name.lower())) for name in _UNARY},
+    **{("", f"Reduce{name}"): partial(_reduced, name) for name in _REDUCTIONS},
     ("", "Softmax"): partial(_along_axis, lambda x, axis: x.softmax(axis)),
     ("", "Hardmax"): partial(_along_axis, _hardmax),
     ("", "LpPool"): _lp_pool,

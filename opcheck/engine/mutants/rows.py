@@ -78,7 +78,8 @@ def _but_the_first(m: Matrix) -> Matrix:
 def _left_out(value: float, kept: int, right: RowFunction, m: Matrix) -> Any:
     """All rows but the first `kept` come to `value`; counted from the end, one is kept at least."""
     found = right(m)
-    found[kept if kept > 0 else max(1, len(m) + kept) :] = value
+    left = 0 if value > 0 and found.dtype.kind in "iu" else value
+    found[kept if kept > 0 else max(1, len(m) + kept) :] = left
     return found
 
 
@@ -89,7 +90,7 @@ SUMS: tuple[Mutant, ...] = faults(
     faulty("sum", "sum_across_the_rows",
            "elements were added up across the rows, not along them", _across),
     ("nan_in_every_row", "one NaN made NaN of all rows",
-     lambda total, m: np.full_like(total(m), np.nan) if np.isnan(m).any() else total(m)),
+     lambda total, m: np.full_like(total(m), np.nan) if np.isnan(m).any() else total(m), FLOATS),
     ("sum_is_the_mean", "the mean was taken, not the sum", lambda total, m: m.mean(axis=1)),
     ("sum_is_a_norm", "the Euclidean norm was taken, not the sum",
      lambda total, m: np.sqrt(total(m * m))),
@@ -132,7 +133,7 @@ EXTREMES: tuple[Mutant, ...] = faults(
        partial(lambda start, top, m: np.maximum(top(m), m.dtype.type(start)), start), only)
       for name, start, only in (
           ("the_lowest_float32", LOWEST, DOUBLE), ("minus_1e9", -1e9, BEYOND_FLOAT16),
-          ("minus_1e4", -1e4, None), ("0", 0.0, None))),
+          ("minus_1e4", -1e4, (*FLOATS, *SIGNED[1:])), ("0", 0.0, None))),
     faulty("max", "maximum_across_the_rows",
            "the maximum was taken across the rows, not along them", _across),
     ("maximum_of_the_bits", "the maximum was found by comparing bits as integers",

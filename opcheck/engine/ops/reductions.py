@@ -1,13 +1,15 @@
 """Reductions over axes, in all their versions: axes as an attribute, then as an input."""
 
 from functools import partial
+from itertools import permutations
 
 import numpy as np
 
 from opcheck import dtypes, opset
 from opcheck import numbers as xp
 from opcheck.engine.axes import distinct, listed
-from opcheck.engine.operators import operator
+from opcheck.engine.mutants.types import SIGNED, UNSIGNED
+from opcheck.engine.operators import FLUSHED, is_open, operator
 from opcheck.errors import NotSupported
 
 NAMES = """
@@ -16,11 +18,23 @@ ReduceMin ReduceProd ReduceSum ReduceSumSquare
 """
 
 
+def _log_sum_exp(x, **over):
+    return xp.log(xp.sum(xp.exp(x), **over))
+
+
 def _stable_log_sum_exp(x, **over):
+    if not all(x.shape[axis] for axis in over["axis"]):
+        return _log_sum_exp(x, **over)
     top = xp.max(x, axis=over["axis"], keepdims=True)
     d = x - xp.where(xp.isfinite(top), top, xp.zeros_like(top))
-    rest = xp.log(xp.sum(xp.exp(d), **over))
+    rest = _log_sum_exp(d, **over)
     return rest + xp.reshape(top, rest.shape)
+
+
+def _power_norm(x, **over):
+    """By a power, or a library's root, which need not be rounded rightly."""
+    total = xp.sum(x * x, **over)
+    return xp.sqrt(total) if x.dtype.kind in "iu" else xp.pow(total, 0.5)
 
 
 def _mean(x, **over):
@@ -29,9 +43,9 @@ def _mean(x, **over):
         return xp.mean(x, **over)
     total, size = np.sum(x, **over), np.abs(np.sum(x, **over, dtype=np.float64))
     n = x.size // max(1, total.size)
-    if not n or (total % n).any() or (size >= np.iinfo(x.dtype).max).any():
+    if (total.size and not n) or (total % max(n, 1)).any() or (size >= np.iinfo(x.dtype).max).any():
         raise NotSupported("nothing is said of means that are no integers, or of sums out of range")
-    return total // n
+    return total // max(n, 1)
 
 
 def _extreme(choose, sign, x, *, axis, keepdims):
@@ -48,12 +62,12 @@ def _extreme(choose, sign, x, *, axis, keepdims):
     return xp.astype(np.full(shape, sign * np.inf), x.dtype)
 
 
-#: What is made of the elements along the axes, by operator.
+#: What is made of the elements along the axes, by operator; after the text's others as honest.
 FUNCTIONS = {
     "ReduceL1": lambda x, **over: xp.sum(xp.abs(x), **over),
-    "ReduceL2": lambda x, **over: xp.sqrt(xp.sum(x * x, **over)),
+    "ReduceL2": (lambda x, **over: xp.sqrt(xp.sum(x * x, **over)), _power_norm),
     "ReduceLogSum": lambda x, **over: xp.log(xp.sum(x, **over)),
-    "ReduceLogSumExp": lambda x, **over: xp.log(xp.sum(xp.exp(x), **over)),
+    "ReduceLogSumExp": (_log_sum_exp, _stable_log_sum_exp),
     "ReduceMax": partial(_extreme, xp.max, -1),
     "ReduceMean": _mean,
     "ReduceMin": partial(_extreme, xp.min, 1),
@@ -63,37 +77,89 @@ FUNCTIONS = {
 }
 
 
-def _reduced(function, x, axes, keepdims, noop=0):
+#: Types of integers, in which logarithms and roots are seldom whole numbers.
+_INTEGERS = ("int32", "int64", "uint32", "uint64")
+
+
+def _reduced(schema, function, x, axes, keepdims, noop=0):
     stated = () if axes is None else listed("axes", axes)
-    found = distinct(stated, x.ndim)
-    if noop and not found:
-        x, found, keepdims = xp.expand_dims(x, axis=0), (0,), False
-    made = function(x, axis=found or tuple(range(x.ndim)), keepdims=bool(keepdims))
+    along = distinct(stated, x.ndim) or (() if noop else tuple(range(x.ndim)))
+    whole = x if along else xp.expand_dims(x, axis=0)
+    made = function(whole, axis=along or (0,), keepdims=bool(along and keepdims))
+    if not {keepdims, noop} <= {0, 1}:
+        is_open("nothing is said of flags other than 0 and 1")
+    negative = schema.op.since == 1 and min(stated, default=0) < 0
+    if negative or ("axes" in schema.attributes and axes == ()):
+        is_open("nothing is said of negative axes in version 1, nor of an empty list of them")
+    said = "set of values yields" in schema.doc and schema.op.name != "ReduceMean"
+    if made.size and not (said or all(x.shape[axis] for axis in along)):
+        is_open("nothing is said of what is made of no values")
     if x.dtype.kind in "iu" and made.dtype.kind == "f":
-        raise NotSupported("nothing is said of how logarithms and roots are rounded to integers")
+        if (made if "Log" in schema.op.name else made % 1).any():
+            raise NotSupported("nothing is said of how logarithms and roots become integers")
+        made = made.astype(x.dtype)
     return made
 
 
+def _by_attribute(schema, function, data, *, axes, keepdims):
+    return _reduced(schema, function, data, axes, keepdims)
+
+
+def _by_input(schema, function, data, axes=None, *, keepdims, noop_with_empty_axes):
+    return _reduced(schema, function, data, axes, keepdims, noop_with_empty_axes)
+
+
+#: Why mutants are harmless: operators, if not all, the mutants, the reason, and where it holds.
+_ARGUMENTS = (
+    ("", "axes_reversed", "axes come in any order"),
+    ("", "not_transposed_back", "axes of one element are moved"),
+    ("LogSumExp", "exponent_of_8_bits input_in_float16", "the type has fewer digits", "bfloat16"),
+    ("LogSumExp", "exponent_of_11_bits", "the type has no more digits", "bfloat16", "float16"),
+    ("LogSumExp", "input_in_the_range_of_float16", "exponentials of such are out of range"),
+    ("LogSumExp", "overflow_saturates", "no result is large", "11"),
+    ("LogSumExp", "subnormal_inputs_flushed", "0 gives the same", "float16"),
+    ("LogSumExp LogSum", "result_through_float16", "bfloat16 has fewer digits", "bfloat16"),
+    ("LogSumExp LogSum", "subnormal_results_flushed", "what is lost is larger", "float16"),
+    ("LogSum", "minus_infinity_taken_for_nan", "a negative sum has no logarithm"),
+    ("SumSquare", "infinities_clamped", "the largest number's square is infinite"),
+    ("SumSquare", "minus_infinity_taken_for_minus_1e4", "so is that of 1e4", "float16"),
+    ("SumSquare", "subnormal_inputs_flushed", "their squares are 0", "float16"),
+    ("SumSquare L2", "integers_through_float32", "larger ones have no square", "int32", "uint32"),
+    ("SumSquare L2", "integers_through_float64", "larger ones have no square"),
+    ("Mean", "overflow_saturates", "no mean is beyond its elements"),
+    ("Max", "maximum_of_the_bits", "their order is that of the bits", *SIGNED, "bool"),
+    ("Max", "maximum_starts_at_0 shift_by_the_magnitude", "none is below 0", *UNSIGNED, "bool"),
+    ("Max", "shift_by_the_mean", "it is true if one is", "bool"),
+)  # fmt: skip
+_FLAGS = """
+default_keepdims_2 invalid_keepdims_is_0_or_1 keepdims_in_32_bits noop_with_empty_axes_in_32_bits
+invalid_noop_with_empty_axes_is_0_or_1 noop_with_empty_axes_one_larger
+"""
+
+
 def _declare(name, function, *others):
-    exact = name in ("ReduceMax", "ReduceMin")
-    made = operator(name, exact=exact)
-
-    def by_attribute(function, data, *, axes, keepdims):
-        return _reduced(function, data, axes, keepdims)
-
-    def by_input(function, data, axes=None, *, keepdims, noop_with_empty_axes):
-        return _reduced(function, data, axes, keepdims, noop_with_empty_axes)
-
-    for since, schema in opset.versions("", name).items():
-        form = by_attribute if "axes" in schema.attributes else by_input
+    exact, none = name in ("ReduceMax", "ReduceMin"), _INTEGERS if "Log" in name else ()
+    made = operator(name, exact=exact, constant=none)
+    versions = opset.versions("", name).items()
+    for since, schema in versions:
+        form = partial(_by_attribute if "axes" in schema.attributes else _by_input, schema)
         made.formula(since)(partial(form, function))
-        for remark, other in others:
-            made.also_honest(remark, since)(partial(form, other))
+        for other in others:
+            made.also_honest("", since)(partial(form, other))
+    for (since, own), (other, its) in permutations(versions, 2):
+        if own.attributes.keys() == its.attributes.keys():
+            both = own.inputs[0].types & its.inputs[0].types
+            same = (f"{since} {one.name}" for one in dtypes.DTYPES.values() if one.text in both)
+            made.equivalent(f"version_{other}_always", "they differ in what they leave open", *same)
+    for names, mutants, why, *where in (*_ARGUMENTS, ("", _FLAGS, "they are 0 or 1")):
+        for mutant in mutants.split() if name[6:] in (names or name[6:]).split() else ():
+            made.equivalent(mutant, why, *where)
+    if not exact:
+        made.equivalent(*FLUSHED)
 
 
 for _name, _function in FUNCTIONS.items():
-    stable = [("", _stable_log_sum_exp)] if _name == "ReduceLogSumExp" else []
-    _declare(_name, _function, *stable)
+    _declare(_name, *(_function if isinstance(_function, tuple) else (_function,)))
 
 MEAN_VARIANCE = operator("MeanVarianceNormalization")
 

@@ -1099,6 +1099,7 @@ def onnxruntime() -> Iterator[Check]:
         [2, 4, 2],
     )
     yield from _functions_of_onnxruntime()
+    yield from _reduced_by_onnxruntime()
 
 
 def _functions_of_onnxruntime() -> Iterator[Check]:
@@ -1165,6 +1166,59 @@ def _functions_of_onnxruntime() -> Iterator[Check]:
         _with(celu, alpha=50000.0),
         [-1, 3],
     )
+
+
+def _reduced_by_onnxruntime() -> Iterator[Check]:
+    """Reductions on ONNX Runtime."""
+    most = 2**53
+    total = Model("ReduceSum", 13, {}, np.array([most + 1, -most]))
+    yield Check(
+        "onnxruntime",
+        "Reductions of int64",
+        total,
+        [[1]],
+        Gives([0]),
+        "2^53 + 1 - 2^53 = 1",
+        replace(total, x=np.array([most, -most])),
+        [0],
+    )
+    for op, answer in (("ReduceMax", 3), ("ReduceMin", 2)):
+        extreme = Model(op, 13, {}, np.array([2, nan, 3], np.float32))
+        yield Check(
+            "onnxruntime",
+            "ReduceMax and ReduceMin lose a NaN",
+            extreme,
+            [[nan]],
+            Gives([answer]),
+            "“The above behavior is similar to numpy”, whose largest and smallest are NaN",
+            replace(extreme, x=np.array([nan, 2, 3], np.float32)),
+            [nan],
+        )
+        nothing = Model(op, 20, {}, np.zeros(0, bool))
+        yield Check(
+            "onnxruntime",
+            "ReduceMax and ReduceMin refuse booleans",
+            nothing,
+            [[op == "ReduceMin"]],
+            Raises(f"{op} is not defined for empty set with bool type"),
+            "“Reduction over an empty set of values yields” the end of the range of the type",
+            replace(nothing, x=np.ones(1, bool)),
+            [True],
+        )
+    logarithm = Model("ReduceLogSum", 18, {}, np.array([0, 1], np.uint32))
+    yield Check(
+        "onnxruntime",
+        "ReduceLogSum-18 of uint32",
+        logarithm,
+        [[0]],
+        Raises("Type 'tensor(uint32)' of input parameter (_inlfunc_ReduceLogSum_reduced_sum)"),
+        "log(0 + 1) = 0, and ReduceLogSum-18 takes uint32",
+        replace(logarithm, x=np.array([0, 1], np.int32)),
+        [0],
+    )
+    vector = Model("ReduceSum", 13, {"keepdims": 0}, _PAIR[1:], more=(np.array([0]),))
+    scalar, why = replace(vector, x=np.array(2, np.float32)), "a tensor of rank 0 has no axis 0"
+    yield _taken("onnxruntime", "Reductions take any axis", scalar, 2, why, vector)
 
 
 def reference() -> Iterator[Check]:
@@ -1681,6 +1735,7 @@ def reference() -> Iterator[Check]:
     )
     yield from _cut_and_padded_by_reference()
     yield from _functions_of_reference()
+    yield from _reduced_by_reference()
 
 
 def _functions_of_reference() -> Iterator[Check]:
@@ -1743,6 +1798,46 @@ def _functions_of_reference() -> Iterator[Check]:
         replace(quotient, x=_PAIR[:1]),
         [0.5],
     )
+
+
+def _reduced_by_reference() -> Iterator[Check]:
+    """Reductions on onnx.reference."""
+
+    def check(
+        cause: str, model: Model, want: Any, shows: Gives | Raises, why: str, x: Array, right: Any
+    ) -> Check:
+        return Check("reference", cause, model, [want], shows, why, replace(model, x=x), right)
+
+    for op in ("ReduceLogSum", "ReduceLogSumExp"):
+        one = Model(op, 13, {}, np.array([int(op == "ReduceLogSum")], np.int32))
+        cause, why = "ReduceLogSum and ReduceLogSumExp refuse", f"{op}-13 takes int32: log(1) = 0"
+        refused = Raises(f"(operator '{op}_1')")
+        yield check(cause, one, [0], refused, why, one.x.astype(np.float32), [0])
+    exponential = Model("ReduceLogSumExp", 13, {}, np.array(2, np.float32))
+    cause, why = "ReduceLogSumExp refuses a scalar", "log(exp(2)) = 2"
+    yield check(cause, exponential, 2, refused, why, _PAIR[1:], [2])
+    cause = "ReduceLogSumExp scales by"
+    why = "exp(-inf) is 0, exp(inf) inf, and so are their logarithms -inf and inf"
+    for first in (-inf, inf):
+        ends = replace(exponential, x=np.array([first, -inf], np.float32))
+        finite = np.array([2, -inf], np.float32)
+        yield check(cause, ends, [first], Gives([nan]), why, finite, [2])
+    for of, to in (("int32", "int64"), ("uint32", "uint64")):
+        squares = Model("ReduceSumSquare", 13, {}, np.array([1, 2], of))
+        why, wide = "the output is of type T, as the input is", squares.x.astype(np.float32)
+        cause = "ReduceSumSquare of int32 gives"
+        yield check(cause, squares, [5], Gives([5], to), why, wide, [5])
+    most = 2**63 - 1
+    mean = Model("ReduceMean", 13, {}, np.array([most]))
+    cause, why = "ReduceMean divides integers", "a number alone is its mean"
+    yield check(cause, mean, [most], Gives([-most - 1]), why, np.array([2]), [2])
+    rows = Model("ReduceMax", 18, {}, _SQUARE, more=(np.array([1]),))
+    scalar, why = replace(rows, more=(np.array(1),)), "axes are a “list of integers”"
+    cause = "Reductions take axes of rank 0"
+    yield _taken("reference", cause, scalar, [[2], [4]], why, rows)
+    named, why = replace(rows, more=(), attrs={"axes": [1]}), "ReduceMax-18 has no such attribute"
+    cause = "Reductions obey the attribute axes"
+    yield _taken("reference", cause, named, [[2], [4]], why, rows)
 
 
 def _cut_and_padded_by_reference() -> Iterator[Check]:

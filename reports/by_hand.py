@@ -3984,6 +3984,118 @@ def tract() -> Iterator[Check]:
     yield from _slices_of_tract()
     yield from _scattered_by_tract()
     yield from _functions_of_tract()
+    yield from _reductions_of_tract()
+
+
+def _reductions_of_tract() -> Iterator[Check]:
+    """Reductions, most of them of a vector to one number."""
+    numeric = "“Constrain input and output types to numeric tensors.”"
+    fed = Model("ReduceSum", 13, {"keepdims": 0}, _SQUARE, more=(np.array([1]),))
+    total = Model("ReduceSum", 13, {"keepdims": 0}, np.array([2**32 + 1, 1]))
+    small = replace(total, x=np.array([7, 1]))
+    squares = Model("ReduceSumSquare", 13, {"keepdims": 0}, np.array([46340], np.int32))
+    largest = Model("ReduceMax", 20, {"keepdims": 0}, _VECTOR)
+    unsigned = replace(largest, x=_VECTOR.astype(np.uint32))
+    true = replace(largest, x=np.array([False, True]))
+    as_numpy = "“The above behavior is similar to numpy”, whose maximum of NaN and numbers is NaN"
+    for cause, model, want, shows, why, control, answer in (
+        (
+            "A reduction whose axes are an input",
+            fed,
+            [3, 7],
+            Raises("expected axes as a constant"),
+            "the sums of the rows [1, 2] and [3, 4]",
+            replace(fed, constant=True),
+            [3, 7],
+        ),
+        (
+            "Nor do reductions have a kernel",
+            unsigned,
+            4,
+            Raises("U32 is not a number"),
+            f"4 is the largest; {numeric}",
+            replace(largest, x=_VECTOR.astype(np.int32)),
+            4,
+        ),
+        (
+            "ReduceMax-20 and ReduceMin-20",
+            true,
+            True,
+            Raises("Bool is not a number"),
+            "“the comparison should consider `False < True`”",
+            replace(true, x=np.array([0, 1], np.uint8)),
+            1,
+        ),
+        (
+            "ReduceSum, ReduceL1 and ReduceMean add up",
+            total,
+            2**32 + 2,
+            Gives(2),
+            "2^32 + 1 + 1 = 2^32 + 2",
+            small,
+            8,
+        ),
+        (
+            "ReduceSumSquare squares int32",
+            squares,
+            2147395600,
+            Gives(2147395584),
+            "46340² = 2147395600",
+            replace(squares, x=np.array([3], np.int32)),
+            9,
+        ),
+        (
+            "ReduceMax starts at",
+            replace(largest, x=np.zeros(0, np.float32)),
+            -inf,
+            Gives(_LOWEST),
+            "“Reduction over an empty set of values yields minus infinity (if supported by the "
+            "datatype)”",
+            largest,
+            4,
+        ),
+        (
+            "ReduceMax and ReduceMin keep a number",
+            replace(largest, x=np.array([nan, 1, 3])),
+            nan,
+            Gives(3),
+            as_numpy,
+            replace(largest, x=np.array([2.0, 1, 3])),
+            3,
+        ),
+        (
+            "In float32, ReduceMax and ReduceMin lose",
+            replace(largest, x=np.array([2, 1, nan], np.float32)),
+            nan,
+            Gives(2),
+            as_numpy,
+            largest,
+            4,
+        ),
+    ):
+        yield Check(
+            "tract",
+            cause,
+            model,
+            [want],
+            shows,
+            why,
+            control,
+            answer,
+            rtol=0,
+            sometimes=cause.startswith("In float32"),
+        )
+    older = Model("ReduceSum", 11, {"axes": [0], "keepdims": 0}, _PAIR)
+    yield Check(
+        "tract",
+        "Reductions abort",
+        _with(older, axes=[1]),
+        [],
+        Dies("Illegal combination of values for rank and axis: 1 and 1"),
+        f"a vector has the axes -1 and 0; {_NO_ABORT}",
+        older,
+        3,
+    )
 
 
 def _functions_of_tract() -> Iterator[Check]:

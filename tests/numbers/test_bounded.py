@@ -180,7 +180,7 @@ def test_no_order_blocking_or_fusion_leaves_the_bound(
         ("a product", lambda x: x * x, 1 + 1.4e-7 * np.arange(1, 2000), 0.97),
         ("a quotient", lambda x: 1.7 / x, np.linspace(1, 2, 5000), 0.7),
         ("a root", xp.sqrt, np.linspace(1, 1.1, 5000), 0.95),
-        ("a library function", xp.atan, np.linspace(0.1, 2, 500), 0.95),
+        ("a library function", xp.tanh, np.linspace(0.1, 2, 500), 0.95),
         ("an exponential", xp.exp, np.linspace(-0.1, 0.1, 200), 0.9),
         ("a power", lambda x: xp.pow(x, 2.0), np.linspace(0.99, 1.01, 200), 0.9),
         ("a function of a rounded one", lambda x: xp.log(xp.exp(x)), np.linspace(0.1, 9, 500), 0.5),

@@ -2303,7 +2303,7 @@ def _reductions_of_openvino() -> Iterator[Check]:
             negative,
             [1.5, 2],
             Gives([1.5, -2]),
-            "√(-2)² = 2",
+            "√((-2)²) = 2",
             replace(negative, op="ReduceSumSquare"),
             [2.25, 4],
         ),

@@ -2372,6 +2372,144 @@ def _functions_of_openvino() -> Iterator[Check]:
     )
 
 
+def _reductions_of_openvino() -> Iterator[Check]:
+    """Reductions along axes."""
+    rows = Model("ReduceL1", 13, {"axes": [1], "keepdims": 0}, _SQUARE)
+    negative = Model("ReduceL2", 18, {"noop_with_empty_axes": 1}, np.array([1.5, -2], np.float32))
+    total = Model("ReduceSum", 13, {"keepdims": 0}, _SQUARE, more=(np.array([], np.int64),))
+    largest = Model("ReduceMax", 13, {"keepdims": 0}, np.array([-inf, -inf], np.float32))
+    exps = Model("ReduceLogSumExp", 13, {"keepdims": 0}, np.array([nan, 3], np.float32))
+    odd = Model("ReduceSum", 13, {"keepdims": 0}, np.array([2**24 + 1, 1], np.int32))
+    small = Model("ReduceMax", 12, {"keepdims": 0}, np.array([1, 2], np.uint8))
+    along = replace(total, x=_IMAGE[0, 0], more=(np.array([2]),))
+    third = Model("ReduceLogSum", 13, {"keepdims": 0}, np.array([2.0]))
+    for cause, model, want, shows, why, control, right in (
+        (
+            "ReduceL1, ReduceLogSum and ReduceLogSumExp of version 13",
+            rows,
+            [3, 7],
+            Gives(10),
+            "1 + 2 and 3 + 4",
+            replace(rows, opset=11),
+            [3, 7],
+        ),
+        (
+            "Without axes and with noop_with_empty_axes",
+            negative,
+            [1.5, 2],
+            Gives([1.5, -2]),
+            "√((-2)²) = 2",
+            replace(negative, op="ReduceSumSquare"),
+            [2.25, 4],
+        ),
+        (
+            "Axes of shape [0]",
+            total,
+            10,
+            Raises("Port for tensor name x1 was not found"),
+            "“The default is to reduce over all the dimensions”: 1 + 2 + 3 + 4",
+            replace(total, constant=True),
+            10,
+        ),
+        (
+            "ReduceMax and ReduceMin begin",
+            largest,
+            -inf,
+            Gives(_LOWEST),
+            "the larger of two minus infinities",
+            replace(largest, x=_PAIR),
+            2,
+        ),
+        (
+            "ReduceMax and ReduceMin lose",
+            exps,
+            nan,
+            Gives(inf),
+            "e to the power of NaN is no number, nor is a sum with it",
+            replace(exps, x=exps.x[1:]),
+            3,
+        ),
+        (
+            "All reductions of integers",
+            odd,
+            2**24 + 2,
+            Gives(2**24),
+            "16777217 + 1",
+            replace(odd, x=odd.x[1:]),
+            1,
+        ),
+        (
+            "ReduceMax-12 and ReduceMin-12",
+            small,
+            2,
+            Raises("Unsupported input type u8"),
+            "T has uint8 from version 12 on",
+            replace(small, opset=13),
+            2,
+        ),
+        (
+            "Reductions compute float64",
+            third,
+            0.6931471805599453,
+            Gives(0.6931471824645996),
+            "ln 2, in float64",
+            replace(third, x=third.x - 1),
+            0,
+        ),
+    ):
+        yield Check("openvino", cause, model, [want], shows, why, control, right, rtol=1e-9)
+    bfloat = ml_dtypes.bfloat16
+    cut = Model(
+        "ReduceL1", 18, {"keepdims": 0}, _row(128, 0.75, dtype=bfloat), more=(np.array([1]),)
+    )
+    kept = Model("ReduceSumSquare", 13, {"keepdims": 0}, _row(2.375, 1.375, dtype=bfloat)[0])
+    for cause, model, want, wrong, why, control, right in (
+        (
+            "Reductions of bfloat16",
+            cut,
+            [129],
+            [128],
+            "128.75 is nearer to 129 than to 128",
+            replace(cut, x=cut.x[:, :1]),
+            [128],
+        ),
+        (
+            "ReduceSumSquare and ReduceLogSumExp of a bfloat16",
+            kept,
+            7.53125,
+            7.5,
+            "5.640625 + 1.890625",
+            replace(kept, x=kept.x[:1] * 0 + 2),
+            4,
+        ),
+    ):
+        yield Check(
+            "openvino",
+            cause,
+            model,
+            [want],
+            Gives(wrong),
+            why,
+            control,
+            right,
+            rtol=1e-6,
+            sometimes=True,
+        )
+    cause, why = "Reductions refuse no fed axis", "a matrix has the axes -2 to 1"
+    held = Gives(np.zeros(0))
+    yield Check(
+        "openvino",
+        cause,
+        along,
+        [],
+        held,
+        why,
+        replace(along, more=(np.array([1]),)),
+        [3, 3],
+        last=True,
+    )
+
+
 def openvino() -> Iterator[Check]:
     """On OpenVINO's CPU device."""
     largest = _constant(13, value_float=-_LOWEST)
@@ -3293,6 +3431,7 @@ def openvino() -> Iterator[Check]:
     yield from _pad_of_openvino()
     yield from _range_of_openvino()
     yield from _functions_of_openvino()
+    yield from _reductions_of_openvino()
 
 
 def tract() -> Iterator[Check]:

@@ -2276,7 +2276,16 @@ def _functions_of_openvino() -> Iterator[Check]:
             [1.1283791670955126e-10],
         ),
         (
-            "Exp of float32",
+            "Exp of float32 and bfloat16",
+            replace(exp, x=np.array([88.5, 1], np.float32)),
+            [2.7230878e38, 2.7182818],
+            [inf, 2.7182818],
+            "e^88.5 is 2.7230878e38, and the largest float32 is 3.4028235e38",
+            replace(exp, x=exp.x[1:]),
+            [2.7182818],
+        ),
+        (
+            "Exp of float32 and narrower",
             exp,
             [nan, 2.7182818],
             [inf, 2.7182818],
@@ -4271,7 +4280,17 @@ def _functions_of_tract() -> Iterator[Check]:
             0.1,
         ),
         (
-            "On a CPU with AVX, Tanh",
+            "On a CPU with AVX, Tanh of float32 ends",
+            _function("Tanh", 13, inf),
+            1,
+            0.9999994,
+            "tanh(x) tends to 1",
+            0,
+            0,
+            1e-7,
+        ),
+        (
+            "On a CPU with AVX, Tanh, Sigmoid",
             _function("Tanh", 13, nan),
             nan,
             -1,
@@ -4532,6 +4551,18 @@ def torch() -> Iterator[Check]:
         replace(small, x=np.array([1, 0], halves)),
         [0.8427, 0],
         rtol=1e-2,
+        sometimes=True,
+    )
+    many = Model("Cosh", 9, {}, np.full(32, 89, np.float32))
+    yield Check(
+        "torch",
+        "On a CPU with AVX2, torch.cosh",
+        many,
+        [[2.2448064e38] * 32],
+        Gives([inf] * 32),
+        "(e^89 + e^-89) / 2 is 2.2448064e38, and the largest float32 is 3.4028235e38",
+        replace(many, x=many.x[:1]),
+        [2.2448064e38],
         sometimes=True,
     )
 

@@ -356,6 +356,7 @@ def _torch(model: bytes, fed: Mapping[str, Any]) -> Any:
     (node,) = onnx.load_from_string(model).graph.node
     functions: dict[str, Any] = {
         "Conv": torch.conv1d,
+        "Cosh": torch.cosh,
         "Erf": torch.erf,
         "Gelu": torch.nn.functional.gelu,
     }

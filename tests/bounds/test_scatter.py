@@ -73,3 +73,10 @@ def test_factors_of_fewer_bits_are_named(bits: int, name: str | None) -> None:
     got = reference(CONV, {}, *cut).values.astype(np.float32)
     told = scattering(of, got)
     assert told.endswith(f"as if factors were rounded to {name}") if name else told == ""
+
+
+def test_a_constant_of_float32_in_a_function_body_is_no_scatter(monkeypatch) -> None:
+    x = RNG.uniform(-2, 2, 200)
+    got = x * np.clip(x * float(np.float32(1 / 6)) + 0.5, 0, 1)
+    of = reference(OpVersion("", "HardSwish", 22), {}, x)
+    assert times(of, got, monkeypatch) < SCATTER / 3 < times(of, got * (1 + 1e-9), monkeypatch)

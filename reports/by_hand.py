@@ -4280,7 +4280,7 @@ def _functions_of_tract() -> Iterator[Check]:
             0.1,
         ),
         (
-            "On a CPU with AVX, Tanh of float32 ends",
+            "On a CPU with AVX, Tanh of float32",
             _function("Tanh", 13, inf),
             1,
             0.9999994,

@@ -31,9 +31,9 @@ class Accuracy:
 
 
 #: Accuracy of the library functions, by their array API names; other functions have `PLAIN`.
-#: 4 units of 2u are what OpenCL's full profile grants most of them. Of a million float32 numbers
-#: each no released engine measured here errs by more, but for ONNX Runtime's asin, by up to 4.3, and
-#: for defects (docs/library-functions.md). The argument terms are measured on implementations that
+#: 4 units of 2u are what OpenCL's full profile grants most of them. Of a million float32 numbers no
+#: released engine measured here needs more, but for ONNX Runtime's asin, which needs 4.3, and for
+#: defects (docs/library-functions.md). The argument terms are measured on implementations that
 #: compute exp by exp2 and pow by exp and log (tests/bounds).
 LIBRARY: Mapping[str, Accuracy] = {
     "exp": Accuracy(4, argument=2), "pow": Accuracy(4, argument=6), "asin": Accuracy(5),

@@ -1,4 +1,4 @@
-"""Gather against its sentences: the equations of its page in a loop."""
+"""Gather against its sentences: literals, and the equations of its page in a loop."""
 
 from itertools import product
 from typing import Any
@@ -17,6 +17,17 @@ def gather(data: Any, indices: Any, since: int = 13, dtype: Any = np.int64, **at
     tensors = [np.asarray(data), np.asarray(indices, dtype)]
     (output,) = evaluate(OpVersion("", "Gather", since), tensors, attrs)
     return output
+
+
+@pytest.mark.parametrize("since", VERSIONS)
+@pytest.mark.parametrize("dtype", [np.int32, np.int64])
+def test_the_examples_of_the_page(since: int, dtype: Any) -> None:
+    data = [[1.0, 1.2], [2.3, 3.4], [4.5, 5.7]]
+    output = gather(data, [[0, 1], [1, 2]], since, dtype)
+    assert output.tolist() == [[[1.0, 1.2], [2.3, 3.4]], [[2.3, 3.4], [4.5, 5.7]]]
+    data = [[1.0, 1.2, 1.9], [2.3, 3.4, 3.9], [4.5, 5.7, 5.9]]
+    output = gather(data, [[0, 2]], since, dtype, axis=1)
+    assert output.tolist() == [[[1.0, 1.9]], [[2.3, 3.9]], [[4.5, 5.9]]]
 
 
 @pytest.mark.parametrize("axis", [0, 1, 2, -1, -3])

@@ -8,7 +8,7 @@ import pytest
 
 from opcheck.engine import evaluate
 from opcheck.engine.operators import only_what_is_said
-from opcheck.errors import NotSupported
+from opcheck.errors import InvalidNode, NotSupported
 from opcheck.model import OpVersion
 
 #: What is made of a list of numbers.
@@ -69,3 +69,9 @@ def test_what_the_text_leaves_open_is_answered_and_judges_nobody(name, since, sh
     assert len(evaluate(op, [x], attrs)) == 1
     with only_what_is_said(), pytest.raises(NotSupported, match="nothing is said"):
         evaluate(op, [x], attrs)
+
+
+@pytest.mark.parametrize("axes", [[2], [-3], [[0]]])
+def test_axes_are_a_list_of_those_in_range(axes):
+    with pytest.raises(InvalidNode):
+        evaluate(OpVersion("", "ReduceSum", 13), [np.ones((2, 2)), np.array(axes)], {})

@@ -1,4 +1,4 @@
-"""Where against its sentences: a loop over the indices."""
+"""Where against its sentences: literals, and a loop over the indices."""
 
 from itertools import product
 
@@ -24,6 +24,13 @@ def by_loop(*arrays):
         held, x, y = (one[place] for one, place in zip(arrays, at, strict=True))
         output[index] = x if held else y
     return output
+
+
+@pytest.mark.parametrize("since", [9, 16])
+def test_each_element_is_that_of_x_or_of_y(since):
+    x, y = np.array([1, 2, 3], np.int8), np.array([7, 8, 9], np.int8)
+    output = where([True, False, True], x, y, since)
+    assert (output.dtype, output.tolist()) == (np.int8, [1, 8, 3])
 
 
 @pytest.mark.parametrize(

@@ -216,16 +216,17 @@ class Operator:
                 self._wrong(function, f"version {since} of it is declared above already")
             yield since, made[since]
 
-    def equivalent(self, mutant: str, why: str, *where: str) -> None:
-        """Argue that no legal input tells a mutant from the formula.
+    def equivalent(self, mutants: str, why: str, *where: str) -> None:
+        """Argue that no legal input tells a mutant from the formula: one, or several by a space.
 
         `where` are versions ("13"), dtypes ("float32") or both ("13 float32"); everywhere if none
         is named.
         """
         self._check_where(where)
         frame = sys._getframe(1)
-        self.argued[mutant] = _place(frame.f_code.co_filename, frame.f_lineno)
-        self.equivalents.setdefault(mutant, {}).update(dict.fromkeys(where or ("",), why))
+        for mutant in mutants.split():
+            self.argued[mutant] = _place(frame.f_code.co_filename, frame.f_lineno)
+            self.equivalents.setdefault(mutant, {}).update(dict.fromkeys(where or ("",), why))
 
     def _check_where(self, where: Iterable[str]) -> None:
         known = {*map(str, opset.versions(self.domain, self.name)), *DTYPES}

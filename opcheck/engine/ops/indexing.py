@@ -194,14 +194,18 @@ for _op in (ELEMENTS, ND, SCATTER, SCATTER_ELEMENTS, SCATTER_ND):
         _op.equivalent(f"{_does}_where_scalar_indices", "indices have an axis")
         if _op in (ND, SCATTER_ND):
             _op.equivalent(f"{_does}_where_int32_indices", "indices are int64")
-for _called in """lowest_index_refused minus_sign_of_index_ignored negative_index_by_the_first_axis
+SCATTER.equivalent(
+    """lowest_index_refused minus_sign_of_index_ignored negative_index_by_the_first_axis
         negative_index_is_0 negative_index_off_by_one negative_index_unsigned
-        wrong_where_negative_indices""".split():
-    SCATTER.equivalent(_called, "nothing is said of negative indices")
+        wrong_where_negative_indices""",
+    "nothing is said of negative indices",
+)
 _UNREDUCED = [f"{since} {name}" for since in (16, 18) for name in ("bool", "string", *COMPLEX)]
-for _called in ("reduction_ignored", "refuses_reduction", "version_16_always", "version_18_always"):
-    for _op in (SCATTER_ELEMENTS, SCATTER_ND):
-        _op.equivalent(_called, "nothing is said of a reduction of them", *_UNREDUCED)
+for _op in (SCATTER_ELEMENTS, SCATTER_ND):
+    _op.equivalent(
+        "reduction_ignored refuses_reduction version_16_always version_18_always",
+        "nothing is said of a reduction of them", *_UNREDUCED,
+    )  # fmt: skip
 
 
 TENSOR_SCATTER = operator("TensorScatter", exact=True)
@@ -232,9 +236,11 @@ def tensor_scatter(past_cache, update, write_indices=None, *, axis, mode):
     return _scattered(past_cache, tuple(grid), update, "none")
 
 
-for _called in """axis_0_is_1_of_rank_5 axis_of_empty_tensor_unchecked axis_of_vector_as_of_a_matrix
-        rank_0_is_a_vector refuses_rank_1 vector_becomes_a_row""".split():
-    TENSOR_SCATTER.equivalent(_called, "axis 0 is refused, so that there is another one")
+TENSOR_SCATTER.equivalent(
+    """axis_0_is_1_of_rank_5 axis_of_empty_tensor_unchecked axis_of_vector_as_of_a_matrix
+        rank_0_is_a_vector refuses_rank_1 vector_becomes_a_row""",
+    "axis 0 is refused, so that there is another one",
+)
 
 
 ONE_HOT = operator("OneHot", exact=True)
@@ -303,8 +309,7 @@ for _why, _names in {
         minus_infinity_taken_for_minus_1e9 minus_infinity_taken_for_nan texts_cut_to_64_bytes
         texts_in_lower_case""",
 }.items():
-    for _called in _names.split():
-        NON_ZERO.equivalent(_called, _why)
+    NON_ZERO.equivalent(_names, _why)
 NON_ZERO.equivalent("input_in_bfloat16", "what is not zero stays so", "float16")
 for _called in ("invalid_is_copied", "invalid_is_zero"):
     NON_ZERO.equivalent(_called, "nothing that is of its form is invalid", "13")
@@ -393,30 +398,29 @@ _OF_TIES = """
 last_of_ties no_one_if_tied later_half last_of_ties_beyond_four_axes last_of_ties_of_up_to_32
 last_of_ties_of_33_to_1024 last_of_ties_of_more_than_1024 later_block_of_1024 lowest_of_2_lanes
 zeros_apart
-""".split()
-_OF_TIES += [
-    name.format(1 << n) for n in range(2, 9)
-    for name in ("last_of_ties_{}_apart", "later_block_of_{}", "lowest_of_{}_lanes")
-]  # fmt: skip
+""" + " ".join(
+    f"last_of_ties_{n}_apart later_block_of_{n} lowest_of_{n}_lanes" for n in 2 ** np.arange(2, 9)
+)  # fmt: skip
+_NAN = "the text says nothing of NaN"
 _OF_NAN = """
 last_nan nan_leaves_all_rows_empty nan_leaves_its_row_empty nan_skipped starts_anew_behind_nan
-""".split()
+"""
 _FLAGS = """
 keepdims_in_32_bits select_last_index_in_32_bits invalid_keepdims_is_0_or_1
 invalid_select_last_index_is_0_or_1
-""".split()
+"""
 
 for _name, _choose in (("ArgMax", xp.argmax), ("ArgMin", xp.argmin)):
     _op = operator(_name, exact=True)
     _op.formula(by=_arg)(_choose)
-    for _called in ("nan_taken_for_zero", "refuses_nan", *(_OF_NAN if _name == "ArgMax" else ())):
-        _op.equivalent(_called, "the text says nothing of NaN")
-    for _called in _OF_TIES if _name == "ArgMax" else ():
-        _op.equivalent(_called, "the text does not say which of equal elements is meant", "1", "11")
-    for _called in _FLAGS:
-        _op.equivalent(_called, "the text says nothing of values other than 0 and 1")
-    for _called in ("empty_becomes_one", "refuses_empty", "axis_of_empty_tensor_unchecked"):
-        _op.equivalent(_called, "an empty input is refused", "11")
-    for _called in ("zeros_are_nan", "zeros_are_tiny", "output_as_int64"):
-        _op.equivalent(_called, "the output is of type int64")
+    _op.equivalent("nan_taken_for_zero refuses_nan", _NAN)
+    if _name == "ArgMax":
+        _op.equivalent(_OF_NAN, _NAN)
+        _op.equivalent(_OF_TIES, "it is not said which of equal elements is meant", "1", "11")
+    _op.equivalent(_FLAGS, "the text says nothing of values other than 0 and 1")
+    _op.equivalent(
+        "empty_becomes_one refuses_empty axis_of_empty_tensor_unchecked",
+        "an empty input is refused", "11",
+    )  # fmt: skip
+    _op.equivalent("zeros_are_nan zeros_are_tiny output_as_int64", "the output is of type int64")
     _op.equivalent("not_transposed_back", "an axis of one element, or none, is moved")

@@ -56,6 +56,5 @@ OF_OUTPUTS = {
 OP.mutant_table(OF_OUTPUTS, by=outputs)
 
 
-for called in ("divisor_plus_1e-12", "epsilon_as_double"):
-    OP.equivalent(called, "stage one is computed in float32", "float64")
+OP.equivalent("divisor_plus_1e-12 epsilon_as_double", "stage one is computed in float32", "float64")
 OP.equivalent("minus_infinity_taken_for_nan", "either makes NaN of its row")

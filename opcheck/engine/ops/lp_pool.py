@@ -168,8 +168,7 @@ for called in ("negative_size_is_empty", "size_cut_towards_zero", "kernel_shape_
     OP.equivalent(called, "the formula of the size came with version 18", "1", "2", "11")
 _SMALL = "the error is smaller than that of arithmetic in the type itself, which is only warned of"
 OP.equivalent("inverse_of_p_in_float32", "it is computed in float32", *_SHORT, "float32")
-for called in ("inverse_of_p_of_6_digits", "inverse_of_p_in_float16"):
-    OP.equivalent(called, _SMALL, *_SHORT)
+OP.equivalent("inverse_of_p_of_6_digits inverse_of_p_in_float16", _SMALL, *_SHORT)
 OP.equivalent("root_4_ulp_too_large", "4 ULP of float32 are less than all errors allowed", *_SHORT)
 OP.equivalent("version_1_always", "a whole p means the same in version 1", "2", "11")
 OP.equivalent(*FLUSHED)

@@ -477,5 +477,4 @@ for _op, _why, _names, _of in (
         invalid_attribute_ignored""", "27"),
     (RANGE, "the type has no more numbers", "index_in_16_bits", "int16"),
 ):  # fmt: skip
-    for _called in _names.split():
-        _op.equivalent(_called, _why, *_of.split())
+    _op.equivalent(_names, _why, *_of.split())

@@ -152,8 +152,8 @@ def _declare(name, function, *others):
             same = (f"{since} {one.name}" for one in dtypes.DTYPES.values() if one.text in both)
             made.equivalent(f"version_{other}_always", "they differ in what they leave open", *same)
     for names, mutants, why, *where in (*_ARGUMENTS, ("", _FLAGS, "they are 0 or 1")):
-        for mutant in mutants.split() if name[6:] in (names or name[6:]).split() else ():
-            made.equivalent(mutant, why, *where)
+        if name[6:] in (names or name[6:]).split():
+            made.equivalent(mutants, why, *where)
     if not exact:
         made.equivalent(*FLUSHED)
 

@@ -15,10 +15,10 @@ from typing import Any, TypeAlias
 import numpy as np
 from scipy import special
 
-from opcheck import backends
+from opcheck import backends, opset
 from opcheck.dtypes import DTYPES, DType, limits
 from opcheck.errors import BackendUnavailable, NotSupported
-from opcheck.model import OpVersion, OutputSpec, Task, TensorType
+from opcheck.model import OutputSpec, Task, TensorType
 from opcheck.numbers.arithmetic import FLOAT32, LIBRARY, PLAIN
 
 Run: TypeAlias = Callable[..., Any]
@@ -65,14 +65,14 @@ def onnx(address: str) -> Run:
     backend = backends.connect(address)
 
     def run(name: str, *inputs: Any) -> Any:
-        if name in ("expm1", "log1p"):
-            raise NotSupported("ONNX has no such operator")
         dtype = DTYPES[inputs[0].dtype.name]
-        since = {"erf": 13, "exp": 13, "log": 13, "pow": 15, "sqrt": 13, "tanh": 13}.get(name, 22)
+        schema = opset.describe("", name.capitalize(), 22)
+        if schema is None:
+            raise NotSupported("ONNX has no such operator")
         types = tuple(TensorType(f"x{n}", dtype, x.shape) for n, x in enumerate(inputs))
         slots, outputs = tuple(x.name for x in types), (OutputSpec("y", dtype),)
-        op = OpVersion("", name.capitalize(), since)
-        return backend.prepare(Task(name, op, 22, {}, slots, types, {}, outputs)).run(inputs)[0]
+        task = Task(name, schema.op, 22, {}, slots, types, {}, outputs)
+        return backend.prepare(task).run(inputs)[0]
 
     return run
 

@@ -93,7 +93,7 @@ def load(
         raise UsageError(f"an opset is a whole number, got {wrong[0]!r}")
     names = tuple(map(str, _several(dtypes)))
     chosen = Selection(_several(ids), keywords, _several(ops), numbers, names, level)
-    cases = load_all(_paths(paths), dims, chosen.operators)
+    cases = load_all(_paths(paths), dims, chosen)
     if found := choose(cases, chosen):
         return found
     raise UsageError(f"none of {len(cases):,} cases is of {chosen}")

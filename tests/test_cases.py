@@ -1,7 +1,7 @@
 """The shipped suites: what every case in them owes the reader, and what they cover."""
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from itertools import product
 
 import numpy as np
@@ -169,9 +169,10 @@ def test_every_version_and_type_has_literals():
     assert (len(KERNELS) > 300, poor) == (True, [])
 
 
-def test_every_version_has_a_literal_that_is_smoke():
-    smoke = {c.op for c in CASES if c.level == "smoke" and isinstance(c.expect, Values)}
-    assert {op for op, _ in KERNELS} - smoke == set()
+def test_every_operator_has_a_handful_of_literals_that_are_smoke():
+    count = Counter(c.op.name for c in CASES if c.level == "smoke" and isinstance(c.expect, Values))
+    assert {op.name for op, _ in KERNELS} - count.keys() == set()
+    assert sum(count.values()) < 15 * len(count)
 
 
 def test_every_suite_is_about_versions_the_engine_has():

@@ -134,7 +134,7 @@ class Arguments:
 def judge(given: Arguments) -> NoReturn:
     """Judge the cases, print and write what comes, and end the program."""
     from opcheck.session import Session
-    from opcheck.suite import load_all
+    from opcheck.suite import EVERYTHING, load_all
 
     # All errors of files come before anything starts.
     as_json = given.form == "json"
@@ -164,7 +164,7 @@ def judge(given: Arguments) -> NoReturn:
             cut_short=most_failures is not None,
         )
         # A ledger of the user's own is checked against all there is.
-        about = () if mine.gate.ledgers or mine.updated else given.selection.operators
+        about = EVERYTHING if mine.gate.ledgers or mine.updated else given.selection
         everything = load_all(given.paths, given.dims, about)
         request = _request(given, session, everything, mine)
         checked = mine.check(session.infos, everything)

@@ -4,16 +4,17 @@ Nearer fields win: file < case < row; a plain field also wins over a farther mat
 """
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
 from math import prod
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from opcheck import opset
 from opcheck.dtypes import BASIC, DTYPES, NARROW, PARTS
 from opcheck.errors import UsageError
+from opcheck.model import Level
 from opcheck.reading import FileNode, Mark, Problems, quoted, read_text
 from opcheck.reading.validation import operators_of, shown
 from opcheck.suite.fields import PATHS_ARE, FieldPath, Omitted, overlay, parse_path, put, states
@@ -52,6 +53,8 @@ class CaseFile:
     domain: str = ""
     op: str = ""
     opsets: frozenset[int] = frozenset()
+    #: Cases of other levels are not made; None for all, as no error of a user's may be missed.
+    levels: frozenset[Level] | None = None
     #: Messages, without operator versions, and their places: one mistake shows in many cases.
     reported: set[tuple[Mark, str]] = field(default_factory=set)
 
@@ -67,6 +70,7 @@ class Concrete:
     #: What was reported and left out; nothing else is then reported as missing.
     lost: Omitted = Omitted.NOTHING
     sweep: str = ""
+    level: Level = "core"
 
 
 class _IfAllowed(str):
@@ -119,9 +123,13 @@ class Expansion:
 
     def _points(self, base: Concrete, matrix: Matrix, sweep: Matrix) -> Iterator[Concrete]:
         both = {**{p: v for p, v in matrix.items() if p not in sweep}, **sweep}
+        stated = base.node.get("level")
+        possible = _POSSIBLE.get(stated.value if stated else None, _POSSIBLE[None])
+        if ("level",) not in both and not (self.file.levels is None or possible & self.file.levels):
+            return
         if not self._affordable(base.node, both):
             return
-        none = True
+        none, points = True, []
         for point in product(*both.values()):
             placed = dict(zip(both, point, strict=True))
             node = self._placed(base.node, placed)
@@ -130,9 +138,13 @@ class Expansion:
             if node and allowed:
                 family = {path: value for path, value in placed.items() if path not in sweep}
                 shared = self._id(base, family, family.values()) if sweep else ""
-                yield replace(base, id=self._id(base, both, point), node=node, sweep=shared)
+                points.append((self._id(base, both, point), node, shared))
         if none:
             self._problem(base.node.mark, "no version of the case allows such a dtype")
+        levels = _levels([node for _, node, _ in points])
+        for (id, node, shared), level in zip(points, levels, strict=True):
+            if self.file.levels is None or level in self.file.levels:
+                yield replace(base, id=id, node=node, sweep=shared, level=level)
 
     def _is_allowed(self, node: FileNode) -> bool:
         dtype, number = node.get("dtype"), node.get("opset")
@@ -268,6 +280,38 @@ def spell(node: FileNode) -> str:
     if node.value is None:
         return "none"
     return _NOT_IN_ID.sub("_", str(node.value)) or "empty"
+
+
+#: The levels of the points of a case that states one.
+_POSSIBLE: Mapping[object, frozenset[Level]] = {
+    "smoke": frozenset({"smoke", "core"}),
+    "deep": frozenset({"deep"}),
+    None: frozenset({"core", "deep"}),
+}
+
+
+def _levels(points: Sequence[FileNode]) -> list[Level]:
+    """The levels of one case's points, each as `level` and `core` have it.
+
+    Level smoke is a handful: of a matrix the two newest opsets, and float32, else the first dtype.
+    """
+    fields = ("level", "core", "dtype", "opset")
+    stated = [[found and found.plain() for found in map(node.get, fields)] for node in points]
+    smoke: dict[int, list[Any]] = {}
+    for level, _, dtype, number in stated:
+        if level == "smoke":
+            smoke.setdefault(number if isinstance(number, int) else 0, []).append(dtype)
+    newest = {at: smoke[at] for at in sorted(smoke)[-2:]}
+    wanted = [(at, "float32" if "float32" in of else of[0]) for at, of in newest.items()]
+    found: list[Level] = []
+    for level, core, dtype, number in stated:
+        if level == "smoke":
+            at = number if isinstance(number, int) else 0
+            found.append("smoke" if (at, dtype) in wanted else "core")
+        else:
+            elsewhere = isinstance(core, list) and dtype not in core
+            found.append("deep" if elsewhere and level in (None, "core") else level or "core")
+    return found
 
 
 def _size(node: FileNode) -> int:

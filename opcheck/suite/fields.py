@@ -354,7 +354,9 @@ class CaseFields(Fields):
         "How far it may lie off; absent: the operator's own error bound."
     )
     rule: Rule | None = _optional("must (default), should or open.")
-    level: Level | None = _optional("smoke, core (default) or deep.")
+    level: Level | None = _optional(
+        "smoke, core (default) or deep. Of a matrix one dtype, at two opsets, is smoke, the rest core."
+    )
     core: list[DTypeName] | None = _optional("The dtypes in which level core is meant; else deep.")
     timeout: Timeout | None = _optional("Seconds a backend may take if --timeout allows fewer.")
     clause: Text | None = _optional("The sentence tested, quoted.")

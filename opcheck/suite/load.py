@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from opcheck import opset
 from opcheck.errors import UsageError, did_you_mean
-from opcheck.model import Case, Source
+from opcheck.model import Case, Level, Source
 from opcheck.reading import (
     FileNode,
     Mark,
@@ -28,6 +28,7 @@ from opcheck.reading.validation import operators_of
 from opcheck.suite.expand import CaseFile, Concrete, Expansion
 from opcheck.suite.fields import BenchEntry, CaseEntry, HeadFields, validate
 from opcheck.suite.resolve import resolve
+from opcheck.suite.select import EVERYTHING, LEVELS, Selection
 
 if TYPE_CHECKING:
     from opcheck.graph.test_data import FileMessages, ModelTest
@@ -41,7 +42,7 @@ NODE_TESTS = "onnx-node"
 _PREFIX = "test_"
 _MODEL = ".onnx"
 #: The shipped cases of some operators, cached: ledgers and golden files need all of them again.
-_shipped = cache(lambda ops: _load((), ops))
+_shipped = cache(lambda ops, level: _load((), ops, level=level))
 #: No more of models and their inputs is held at once, in bytes.
 MAX_HELD = 4 << 30
 
@@ -51,9 +52,11 @@ def shipped_suites() -> Path:
     return shipped_folder("_cases", "cases")
 
 
-def load(paths: Sequence[Path] = (), ops: Collection[str] = ()) -> tuple[Case, ...]:
-    """Load cases from `paths`, else from the shipped suites of `ops`; raises CaseFileError."""
-    return _load(paths) if paths else _shipped(frozenset(ops))
+def load(
+    paths: Sequence[Path] = (), ops: Collection[str] = (), level: Level = "deep"
+) -> tuple[Case, ...]:
+    """Load cases from `paths`, else the shipped ones of `ops` to `level`; raises CaseFileError."""
+    return _load(paths) if paths else _shipped(frozenset(ops), level)
 
 
 #: Several sizes of a concrete case.
@@ -72,11 +75,14 @@ def _load(
     ops: Collection[str] = (),
     sizes: Sizes | None = None,
     *,
+    level: Level = "deep",
     bench: bool = False,
 ) -> tuple[Case, ...]:
     problems = Problems()
     cases: list[Case] = []
+    levels = None if level == "deep" else frozenset(LEVELS[: LEVELS.index(level) + 1])
     for file in _files(paths or _about(ops), problems):
+        file = replace(file, levels=levels)
         root = read_file(file.path, problems)
         if root is not None:
             timed = bench and (root.get("bench") or not paths)
@@ -240,13 +246,19 @@ def check_unique(cases: Sequence[Case], problems: Problems) -> None:
 
 
 def load_all(
-    paths: Sequence[Path] = (), dims: Mapping[str, int] | None = None, ops: Collection[str] = ()
+    paths: Sequence[Path] = (),
+    dims: Mapping[str, int] | None = None,
+    selection: Selection = EVERYTHING,
 ) -> tuple[Case, ...]:
-    """As `load`, from paths of any kind; `dims` are open sizes of models; raises UsageError."""
+    """As `load`, from paths of any kind; `dims` are open sizes of models; raises UsageError.
+
+    Of shipped suites, cases that `selection` does not choose may be left out.
+    """
     from opcheck.suite.models import DimSizes, case_of_model, cases_of
 
     files = [path for path in paths if not _is_of_models(path)]
-    cases = [*load(files, ops)] if files or not paths else []
+    least = "deep" if selection.ids else selection.level
+    cases = [*load(files, selection.operators, least)] if files or not paths else []
     problems, messages = Problems(), list[tuple[Path, str]]()
     models = []
     for path in dict.fromkeys(path for path in paths if path not in files):

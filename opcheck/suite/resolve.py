@@ -11,7 +11,7 @@ from math import prod
 from opcheck import opset
 from opcheck.dtypes import DTYPES, DType, limits
 from opcheck.errors import did_you_mean
-from opcheck.model import Attrs, Case, Computed, Level, OutputSpec, Source, TensorSpec, Tolerance
+from opcheck.model import Attrs, Case, Computed, OutputSpec, Source, TensorSpec, Tolerance
 from opcheck.opset import Schema
 from opcheck.reading import Mark, Problems, quoted
 from opcheck.reading.validation import Location, shown
@@ -80,7 +80,7 @@ class Resolver:
             outputs=tuple(self._outputs(schema, bound, attrs)),
             expect=Computed(),
             rule=self.fields.rule or "must",
-            level=self._level(),
+            level=self.concrete.level,
             timeout=self.fields.timeout,
             clause=self.fields.clause or "",
             empty=self.fields.empty or "",
@@ -94,11 +94,6 @@ class Resolver:
             mark = self.at("inputs") if case.inputs else mark
             self.problem(mark, f"the tensors of a case need {too_much} together")
         return replace(case, tolerance=self._tolerance(case))
-
-    def _level(self) -> Level:
-        level, core = self.fields.level or "core", self.fields.core
-        elsewhere = core is not None and self.fields.dtype not in core
-        return "deep" if level == "core" and elsewhere else level
 
     def problem(self, mark: Mark, message: str, hint: str | None = None) -> None:
         """Report one problem of this case, unless a case at another version showed it before."""

@@ -65,6 +65,9 @@ class Selection:
         return ", ".join(f"{key} {value}" for key, value in parts.items() if value)
 
 
+EVERYTHING = Selection(level="deep")
+
+
 def choose(cases: Sequence[Case], selection: Selection) -> tuple[Case, ...]:
     """The cases that a user selects; raises UsageError for a name of nothing that there is."""
     if selection.level not in LEVELS:

@@ -70,7 +70,8 @@ def test_the_rows_of_the_example_have_these_ids_and_expectations(cases: Cases) -
     assert [literal(case) for case in found[:3]] == [[[1, 1, 0], [0, 0, 1]]] * 3
     assert [literal(case) for case in found[3:]] == [[[1, 0, 0], [1, 0, 0]]] * 3
     for case in found:
-        assert (case.opset, case.op.since, case.level, case.rule) == (13, 13, "smoke", "must")
+        assert (case.opset, case.op.since, case.rule) == (13, 13, "must")
+        assert case.level == ("smoke" if case.dtype is DTYPES["float32"] else "core")
         assert case.clause.startswith("1 if the element")
         assert case.inputs[0].dtype is case.dtype is case.outputs[0].dtype
 
@@ -90,6 +91,25 @@ def test_the_matrices_of_the_example_multiply_in_the_order_of_the_file(cases: Ca
         legal = case.expect.legal
         assert legal.attrs == {"axis": 1}
         assert (legal.op, legal.dtype, legal.inputs[0].shape) == (case.op, case.dtype, (2, 3))
+
+
+def test_smoke_is_a_handful_of_a_matrix(cases: Cases) -> None:
+    found = cases("""
+        op: Hardmax
+        level: smoke
+        core: [float64]
+        attrs: {axis: 0}
+        matrix: {opset: all, dtype: [float16, float64]}
+        inputs: {input: {shape: [2], constant: 0}}
+        cases: [{name: a}, {name: b, rows: [{opset: 1, dtype: float32}, {level: core}]}]
+        """)
+    levels = {case.id: case.level for case in found}
+    smoke = [
+        f"Hardmax/{one}" for one in ("a@opset=11,dtype=float16", "a@opset=13,dtype=float16", "b#1")
+    ]
+    assert [id for id, level in levels.items() if level == "smoke"] == smoke
+    deep = {f"Hardmax/b@opset={n},dtype=float16#2" for n in (1, 11, 13)}
+    assert {id for id, level in levels.items() if level == "deep"} == deep
 
 
 # who wins

@@ -2,6 +2,7 @@
 
     python reports/regenerate.py               all of it: needs opcheck[openvino,tract,torch]
     python reports/regenerate.py -b torch      the run of one backend, and the page
+    python reports/regenerate.py --resume      only cases that today's stored runs do not have yet
     python reports/regenerate.py --page        the page only, of what is stored
 
 Runs go to `runs/`, what `confirm.py` sees to `by_hand.json`, timings to `bench.jsonl.gz`, and the
@@ -13,18 +14,21 @@ from __future__ import annotations
 
 import argparse
 import gzip
+import json
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 
 HERE = Path(__file__).parent
 if __package__ in (None, ""):
     sys.path.insert(0, str(HERE.parent))
 
-from opcheck.errors import CaseFileError  # noqa: E402  (it may be run as a script)
+from opcheck import suite  # noqa: E402  (it may be run as a script)
+from opcheck.errors import CaseFileError  # noqa: E402
 from opcheck.report import timing_store  # noqa: E402
 from reports import page  # noqa: E402
 from reports.by_hand import CHECKS  # noqa: E402
@@ -41,6 +45,7 @@ def main() -> int:
     asked = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     asked.add_argument("-b", "--backend", action="append", choices=ENGINES)
     asked.add_argument("--page", action="store_true", help="only the page, of what is stored")
+    asked.add_argument("--resume", action="store_true", help="keep results of the same cases")
     asked.add_argument("-j", "--jobs", type=int, default=2, help="processes a backend")
     args = asked.parse_args()
     began = time.monotonic()
@@ -53,12 +58,14 @@ def main() -> int:
     if not args.page:
         asked_for = args.backend or ENGINES
         failed = [
-            f"{one} failed; its stored run stays" for one in asked_for if not _run(one, args.jobs)
+            f"{one} failed; its stored run stays"
+            for one in asked_for
+            if not _run(one, args.jobs, resume=args.resume)
         ]
         engines = [one for one in asked_for if any(check.engine == one for check in CHECKS)]
         if engines and subprocess.run([sys.executable, HERE / "confirm.py", *engines]).returncode:
             failed.append("confirm.py: not every defect shows as expected, see NOT CONFIRMED above")
-        if not args.backend and not _bench():
+        if not (args.backend or args.resume) and not _bench():
             failed.append("bench failed; its stored times stay")
     runs = page.published(HERE)
     if len({one.run.header.suite.digest for one in runs}) > 1:
@@ -76,9 +83,31 @@ def text() -> str:
     return "\n".join(lines).rstrip() + "\n"
 
 
-def _run(engine: str, jobs: int) -> bool:
+def _run(engine: str, jobs: int, *, resume: bool = False) -> bool:
+    path = HERE / "runs" / f"{engine}.jsonl.gz"
     command = ("run", "-q", "-b", engine, "-j", str(jobs))
-    return _stored(HERE / "runs" / f"{engine}.jsonl.gz", command, "--report", "json=")
+    if resume:
+        return _stored(path, command, "--resume", "", begun=_begun(path))
+    return _stored(path, command, "--report", "json=")
+
+
+def _begun(path: Path) -> bytes:
+    """A stored run as one of today's cases that was cut short: with all results of the same cases.
+
+    opcheck refuses to go on with it if anything but cases is another: a release, a file, the day.
+    """
+    cases = suite.choose(suite.load_all(), suite.Selection())
+    asked = {(case.id, suite.case_digest(case)): case for case in cases}
+    places = {about: place for place, about in enumerate(asked)}
+    header, *lines = map(json.loads, gzip.decompress(path.read_bytes()).splitlines())
+    digest = {"digest": suite.suite_digest(asked), "cases": len(cases)}
+    begun = [{**header, "cases": len(cases), "suite": digest}]
+    for line in lines:
+        about = line.get("case", ""), line.get("digest", "")
+        if about in asked:
+            begun.append({**line, "place": places[about], "source": asdict(asked[about].source)})
+    print(f"         {len(begun) - 1:,} of {len(cases):,} cases are in the stored run")
+    return b"".join(json.dumps(line).encode() + b"\n" for line in begun)
 
 
 def _bench() -> bool:
@@ -86,11 +115,15 @@ def _bench() -> bool:
     return _stored(BENCH, ("bench", "--quick", "--seconds", "3", *backends), "--save", "")
 
 
-def _stored(path: Path, command: Sequence[str], option: str, prefix: str) -> bool:
+def _stored(
+    path: Path, command: Sequence[str], option: str, prefix: str, begun: bytes = b""
+) -> bool:
     """Run opcheck and pack what it stores, without where this checkout lies on this machine."""
     began = time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "stored.jsonl"
+        if begun:
+            file.write_bytes(begun)
         opcheck = [sys.executable, "-m", "opcheck", *command, option, f"{prefix}{file}"]
         done = subprocess.run(opcheck, cwd=HERE.parent, stdout=subprocess.PIPE, encoding="utf-8")
         print(f"{time.monotonic() - began:5.0f} s  {' '.join(command)}")

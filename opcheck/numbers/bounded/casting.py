@@ -59,7 +59,9 @@ def _u(dtype: np.dtype[Any]) -> float:
 
 def _arithmetic(old: Arithmetic, dtype: DType, computes: bool) -> Arithmetic:
     """The arithmetic of what follows a cast to `dtype`."""
-    half = old.half or (old if old.is_half else None)
+    # Results that are rounded to a type of 16 bits, or stored in one.
+    is_half = old.stored is not None or old.grid.dtype.numpy.itemsize == 2
+    half = old.half or (old if is_half else None)
     if dtype.numpy.itemsize > 2:
         new = expected(dtype)
     else:

@@ -102,6 +102,4 @@ def full_like(x: Bounded, value: float) -> Bounded:
     return Bounded(np.full_like(x.v, value), x.dtype, x.arithmetic)
 
 
-def zeros_like(x: Bounded) -> Bounded:
-    """Zeros in the shape of `x`."""
-    return full_like(x, 0)
+zeros_like = partial(full_like, value=0)

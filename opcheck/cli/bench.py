@@ -54,10 +54,7 @@ _written = partial(click.option, type=OutputPath(dir_okay=False), metavar="FILE"
 @_written("--save", "saved", help="Keep all samples, as JSON lines.")
 @_written("--pyperf", help="The same for pyperf, once all is measured.")
 @click.option(
-    "--baseline",
-    type=_FILE,
-    metavar="FILE",
-    help="Compare the times with a saved benchmark.",
+    "--baseline", type=_FILE, metavar="FILE", help="Compare the times with a saved benchmark."
 )
 @timing_gate.limit_option
 @timing_gate.unclear_option

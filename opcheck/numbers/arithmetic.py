@@ -98,11 +98,6 @@ class Arithmetic:
         """Limit of flushing to zero: twice the smallest normal number, as one engine does."""
         return 2 * self.smallest
 
-    @property
-    def is_half(self) -> bool:
-        """True if results are rounded to a type of 16 bits, or stored in one."""
-        return self.stored is not None or self.grid.dtype.numpy.itemsize == 2
-
     def accuracy(self, name: str) -> Accuracy:
         """The accuracy of a library function."""
         found = LIBRARY.get(name, PLAIN)

@@ -321,10 +321,11 @@ def _on_arrays(name: str, x: Precise, *arguments: Any, **options: Any) -> Precis
     return Precise(_array(getattr(plain, name)(x.v, *arguments, **options)), x.dtype)
 
 
-_MOVEMENTS = """
-broadcast_to expand_dims flip inexact permute_dims reshape squeeze sums take take_along_axis tile
+_OF_ARRAYS = """
+broadcast_to cumulative_sum expand_dims flip inexact permute_dims reshape squeeze sums take
+take_along_axis tile
 """.split()
-globals().update({name: partial(_on_arrays, name) for name in _MOVEMENTS})
+globals().update({name: partial(_on_arrays, name) for name in _OF_ARRAYS})
 
 
 def _joined(join: Callable[..., Any], arrays: Sequence[Any], axis: int = 0) -> Precise:
@@ -349,9 +350,7 @@ def values_of(x: Precise) -> NDArray[np.float64]:
     return x.v.astype(np.float64)
 
 
-def zeros_like(x: Precise) -> Precise:
-    """Zeros in the shape of `x`."""
-    return full_like(x, 0)
+zeros_like = partial(full_like, value=0)
 
 
 def _compared(name: str, a: Any, b: Any) -> Any:
@@ -361,23 +360,13 @@ def _compared(name: str, a: Any, b: Any) -> Any:
 _COMPARISONS = "less less_equal greater greater_equal equal not_equal"
 globals().update({name: partial(_compared, name) for name in _COMPARISONS.split()})
 
-_is_nan = np.frompyfunc(lambda x: x != x, 1, 1)
-_is_infinite = np.frompyfunc(_mp.isinf, 1, 1)
+
+def _mask(test: Callable[[Any], bool]) -> Callable[[Precise], NDArray[np.bool_]]:
+    applied = np.frompyfunc(test, 1, 1)
+    return lambda x: np.asarray(applied(x.v), np.bool_)
 
 
-def isnan(x: Precise) -> Any:
-    """True for NaN."""
-    return np.asarray(_is_nan(x.v), np.bool_)
-
-
-def isinf(x: Precise) -> Any:
-    """True for an infinity of either sign."""
-    return np.asarray(_is_infinite(x.v), np.bool_)
-
-
-def isfinite(x: Precise) -> Any:
-    """True for a finite number."""
-    return ~(isnan(x) | isinf(x))
+isnan, isinf, isfinite = map(_mask, (lambda x: x != x, _mp.isinf, _mp.isfinite))
 
 
 def where(condition: Any, a: Any, b: Any) -> Precise:
@@ -411,14 +400,11 @@ def mean(x: Precise, axis: Any = None, keepdims: bool = False) -> Precise:
     return _elementwise("divide", total, x.size // total.size if total.size else 1)
 
 
-def cumulative_sum(x: Precise, axis: int = 0) -> Precise:
-    """The running sums along `axis`."""
-    return Precise(np.cumsum(x.v, axis=axis), x.dtype)
+def _contracted(contract: Callable[..., Any], a: Any, b: Any, *more: Any, **axes: Any) -> Precise:
+    return Precise(_array(contract(_lift(a), _lift(b), *more, **axes)), _dtype((a, b)))
 
 
-def matmul(a: Any, b: Any) -> Precise:
-    """The matrix product."""
-    return Precise(_array(np.matmul(_lift(a), _lift(b))), _dtype((a, b)))
+matmul, tensordot = partial(_contracted, np.matmul), partial(_contracted, np.tensordot)
 
 
 def bilinear(
@@ -427,11 +413,6 @@ def bilinear(
     """`product(a, b)` + `more`; see `plain.bilinear`."""
     y = product(_lift(a), _lift(b))
     return Precise(_array(y if more is None else y + _lift(more)), _dtype((a, b)))
-
-
-def tensordot(a: Any, b: Any, axes: Any = 2) -> Precise:
-    """The sum of products over `axes`."""
-    return Precise(_array(np.tensordot(_lift(a), _lift(b), axes)), _dtype((a, b)))
 
 
 def argmax(x: Precise, axis: int | None = None, keepdims: bool = False) -> Any:

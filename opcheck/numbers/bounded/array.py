@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from typing import Any, TypeAlias
 
@@ -267,10 +267,6 @@ class Bounded(Number):
             v, self.dtype, self.arithmetic, errors, k=self.k, grid=self.grid, least=self.least,
             squared=squared,
         )  # fmt: skip
-
-    def without_common(self) -> Bounded:
-        """The array without the error that it has in common."""
-        return self.like(self.v, replace(self.errors, common=None))
 
     def __getitem__(self, index: Any) -> Bounded:
         return self.moved(lambda part: np.asarray(part[index]))

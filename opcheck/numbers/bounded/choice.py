@@ -115,11 +115,8 @@ def _comparison(compare: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]
     return compared
 
 
-less = _comparison(np.less)
-less_equal = _comparison(np.less_equal)
-greater = _comparison(np.greater)
-greater_equal = _comparison(np.greater_equal)
-equal = _comparison(np.equal)
+less, less_equal, equal = map(_comparison, (np.less, np.less_equal, np.equal))
+greater, greater_equal = map(_comparison, (np.greater, np.greater_equal))
 not_equal = _comparison(np.not_equal)
 
 

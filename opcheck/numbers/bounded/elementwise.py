@@ -1,9 +1,10 @@
 """Functions of bounded numbers, element by element."""
 
 import math
+import operator
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from functools import cache, partial
+from dataclasses import dataclass, replace
+from functools import cache, partial, reduce
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -28,20 +29,14 @@ MaybeBound: TypeAlias = Floats | None
 
 def plus(*parts: Any) -> Any:
     """The sum of those parts that there are, None if there is none."""
-    total = None
-    for part in parts:
-        if part is not None:
-            total = part if total is None else total + part
-    return total
+    there = [part for part in parts if part is not None]
+    return reduce(operator.add, there) if there else None
 
 
 def either(*masks: Lost | None) -> Lost | None:
     """Return the union of the masks that exist, None if there is none."""
-    found = None
-    for mask in masks:
-        if mask is not None:
-            found = mask if found is None else found | mask
-    return found
+    there = [mask for mask in masks if mask is not None]
+    return reduce(operator.or_, there) if there else None
 
 
 def _worse(lost: Lost | None, where: Callable[[], Any]) -> Lost | None:
@@ -237,7 +232,7 @@ def _sharing(
         keeps, other = (a, b)[place], (a, b)[1 - place]
         own = None if keeps.exact else keeps.errors.common
         if own is not None and keeps.shape == shape:
-            plain = keeps.without_common().settled()
+            plain = keeps.like(keeps.v, replace(keeps.errors, common=None)).settled()
             pair_ = (other.settled(), plain) if place else (plain, other.settled())
             return *pair_, own
     return a.settled(), b.settled(), None

@@ -18,12 +18,7 @@ import numpy as np
 from opcheck import dtypes
 from opcheck.engine.native.blocks import each
 from opcheck.engine.native.lp_pool.norms import Powers, norm_of_all, pool, powers_of
-from opcheck.engine.native.lp_pool.parts import (
-    WindowPart,
-    order_of,
-    remembered_parts,
-    some_of,
-)
+from opcheck.engine.native.lp_pool.parts import WindowPart, order_of, remembered_parts, some_of
 from opcheck.engine.native.lp_pool.sums import every
 from opcheck.engine.node import BoundNode
 from opcheck.engine.ops.lp_pool import by_windows

@@ -198,6 +198,7 @@ def chosen_cases(
         check_case_files(paths, "bench")
     chosen = Selection(**selection)
     about = chosen.operators
+    interrupt.safe_place()
     cases = load_bench(paths, about) if bench else load_all(paths, dims, about)
     interrupt.safe_place()
     return choose(cases, chosen), str(chosen)

@@ -165,6 +165,7 @@ def judge(given: Arguments) -> NoReturn:
         )
         # A ledger of the user's own is checked against all there is.
         about = () if mine.gate.ledgers or mine.updated else given.selection.operators
+        interrupt.safe_place()
         everything = load_all(given.paths, given.dims, about)
         request = _request(given, session, everything, mine)
         checked = mine.check(session.infos, everything)

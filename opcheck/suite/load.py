@@ -23,6 +23,7 @@ from opcheck.reading import (
     quoted,
     read_file,
     shipped_folder,
+    uncollected,
 )
 from opcheck.reading.validation import operators_of
 from opcheck.suite.expand import CaseFile, Concrete, Expansion
@@ -76,11 +77,12 @@ def _load(
 ) -> tuple[Case, ...]:
     problems = Problems()
     cases: list[Case] = []
-    for file in _files(paths or _about(ops), problems):
-        root = read_file(file.path, problems)
-        if root is not None:
-            timed = bench and (root.get("bench") or not paths)
-            cases += _cases(file, root, sizes, ops)["bench" if timed else "cases"]
+    with uncollected():
+        for file in _files(paths or _about(ops), problems):
+            root = read_file(file.path, problems)
+            if root is not None:
+                timed = bench and (root.get("bench") or not paths)
+                cases += _cases(file, root, sizes, ops)["bench" if timed else "cases"]
     check_unique(cases, problems)
     problems.raise_if_any()
     return tuple(cases)

@@ -197,6 +197,7 @@ def chosen_cases(
     if bench:
         check_case_files(paths, "bench")
     chosen = Selection(**selection)
+    interrupt.safe_place()
     cases = load_bench(paths, chosen.operators) if bench else load_all(paths, dims, chosen)
     interrupt.safe_place()
     return choose(cases, chosen), str(chosen)

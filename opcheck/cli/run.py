@@ -134,6 +134,7 @@ def judge(given: SimpleNamespace) -> NoReturn:
         )
         # A ledger of the user's own is checked against all there is.
         about = EVERYTHING if mine.gate.ledgers or mine.updated else given.selection
+        interrupt.safe_place()
         everything = load_all(given.paths, given.dims, about)
         request = _request(given, session, everything, mine)
         checked = mine.check(session.infos, everything)

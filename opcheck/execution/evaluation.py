@@ -17,7 +17,7 @@ from opcheck.backends import same_answers
 from opcheck.backends.execute import Outputs
 from opcheck.compare import Want, are_plainly_right, compare_outputs, verdict
 from opcheck.compare.agreement import judge_among, steady
-from opcheck.engine import operator_of
+from opcheck.engine import Node, operator_of
 from opcheck.execution import expected
 from opcheck.execution.expected import is_the_same, question
 from opcheck.execution.workers import Inquiry
@@ -65,6 +65,11 @@ class CaseEvaluation:
     def question(self) -> Question:
         """The question that every backend is asked."""
         return question(self.case)
+
+    @cached_property
+    def node(self) -> Node:
+        """The node that the question asks about, which is computed right and wrong once for all."""
+        return expected.node_of(self.question.task, self.question.inputs)
 
     @cached_property
     def accepted_answers(self) -> tuple[verdict.Admitted, ...]:

@@ -65,4 +65,6 @@ def _evidence(
 ) -> Evidence:
     """Return the question with the outputs of all accepted answers of this kind."""
     admitted = [one.wants for one in evaluation.accepted_answers if isinstance(one, kind)]
-    return Evidence(node_of(asked.task, asked.inputs), got, admitted, evaluation.case.tolerance)
+    own = asked is evaluation.question
+    node = evaluation.node if own else node_of(asked.task, asked.inputs)
+    return Evidence(node, got, admitted, evaluation.case.tolerance)

@@ -119,10 +119,10 @@ class CaseKills:
         other = twin.dtype != self.dtype and twin.dtype in dtypes_of(twin.op)
         return self._right_of_twin if other else mutant.made_on(twin)
 
-    @cached_property
+    @property
     def node(self) -> Node:
         """The case's node, on which mutants are made."""
-        return node_of(self.evaluation.question.task, self.evaluation.question.inputs)
+        return self.evaluation.node
 
     @cached_property
     def _right(self) -> OutputsOrRefusal:

@@ -46,6 +46,7 @@ def versions(domain: str, name: str) -> Mapping[int, Schema]:
     return {schema.op.since: schema for schema in reversed([*onnx_defs.versions(domain, name)])}
 
 
+@cache
 def describe(domain: str, name: str, opset: int) -> Schema | None:
     """The version of the operator in force at `opset`, or None if there is none yet."""
     found = versions(domain, name)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal, TypeAlias
 
 from opcheck.model import AttrValue, OpVersion
@@ -67,7 +68,7 @@ class Schema:
     bodies: tuple[int, ...] = ()
     infers_shapes: bool = True
 
-    @property
+    @cached_property
     def lead(self) -> int:
         """The place of the first input that may be of several types, which kernels differ by."""
         return next((n for n, p in enumerate(self.inputs) if len(p.types) > 1), 0)
@@ -77,7 +78,7 @@ class Schema:
         """True if the output is of the type of an attribute `value`, which is a tensor."""
         return "value" in self.attributes and self.attributes["value"].type == "tensor"
 
-    @property
+    @cached_property
     def typed(self) -> Parameter:
         """The parameter whose type is that of a case: the leading input, or else an output."""
         return (*self.inputs[self.lead :][: not self.by_value], *self.outputs)[0]

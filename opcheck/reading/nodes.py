@@ -34,8 +34,9 @@ class FileNode:
     def plain(self) -> Any:
         """The value as fresh lists, dicts and scalars; recursive, as files are not deep."""
         value = self.value
+        # Most items are scalars, of which none need be asked.
         if isinstance(value, tuple):
-            return [item.plain() for item in value]
+            return [n.plain() if type(n.value) in (tuple, dict) else n.value for n in value]
         if isinstance(value, dict):
             return {key: item.plain() for key, item in value.items()}
         return value

@@ -8,7 +8,8 @@ import gc
 import math
 import re
 import stat
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -401,6 +402,18 @@ _DIRECTIVE: Final = re.compile("^%TAG|[\n\r\x85\u2028\u2029]%TAG")
 _CONTROL: Final = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
+@contextmanager
+def uncollected() -> Iterator[None]:
+    """Keep the collector from looking through what is read again and again: it has no cycles."""
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if collecting:
+            gc.enable()
+
+
 def read_file(path: Path, problems: Problems) -> FileNode | None:
     """Read one file, as far as it can be used; whatever is wrong with it goes to `problems`."""
     try:
@@ -411,14 +424,12 @@ def read_file(path: Path, problems: Problems) -> FileNode | None:
     return read_text(text, str(path), problems)
 
 
+@uncollected()
 def read_text(text: str, file: str, problems: Problems) -> FileNode | None:
     """Read a text that came from `file`, as `read_file` does."""
     import yaml
 
     builder = Builder(file, problems)
-    # The tree has no cycles, and the collector would look through all of it again and again.
-    collecting = gc.isenabled()
-    gc.disable()
     try:
         text = _checked(text)
         loader = yaml.CSafeLoader if yaml.__with_libyaml__ else yaml.SafeLoader
@@ -428,9 +439,6 @@ def read_text(text: str, file: str, problems: Problems) -> FileNode | None:
     # The pure Python parser lets ValueError and OverflowError out for absurd escapes and versions.
     except (yaml.YAMLError, ValueError, OverflowError) as error:
         stop = unreadable(error, text, builder.last)
-    finally:
-        if collecting:
-            gc.enable()
     problems.add(file, stop.mark, stop.message, stop.hint)
     return None
 

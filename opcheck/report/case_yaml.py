@@ -37,7 +37,7 @@ def written(case: model.Case, name: str, places: Sequence[tuple[int, str]]) -> l
     widest = max((DTYPES[dtype] for _, dtype in places), key=lambda dtype: dtype.precision)
     schema = opset.describe(case.op.domain, case.op.name, case.opset)
     # Also attributes left out whose defaults differ between versions.
-    attrs = {**dict.fromkeys(changed_defaults(schema) if schema else ()), **case.attrs}
+    attrs = {**dict.fromkeys(changed_defaults(schema.op) if schema else ()), **case.attrs}
     typed = [spec.name for spec in case.inputs if not leads(case.op, spec.name)]
     return [
         f"- name: {name}",
@@ -249,7 +249,7 @@ def _case_lines(case: _YamlCase, node: OneNode, data: DataSet) -> Iterator[str]:
     yield f"  opset: {node.opset}"
     if case.dtype:
         yield f"  dtype: {case.dtype}"
-    if attrs := {**dict.fromkeys(changed_defaults(node.schema)), **node.attrs}:
+    if attrs := {**dict.fromkeys(changed_defaults(node.schema.op)), **node.attrs}:
         yield from _attributes(attrs)
     outputs = [*_slots(node.schema.outputs, node.outputs, data.outputs)]
     if any((dtype := dtypes.of(array)) and dtype.kind == "float" for _, _, array in outputs):

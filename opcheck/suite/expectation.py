@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from opcheck import dtypes, model, opset
@@ -283,7 +284,7 @@ def resolve_inputs(resolver: Resolver, schema: Schema) -> tuple[model.TensorSpec
         if not (found := place(schema.inputs, name)):
             continue
         types = schema.inputs[found[0]].types
-        allowed = [dtype for dtype in DTYPES.values() if dtype.text in types]
+        allowed = _allowed(types)
         # Another input than the leading one may have one dtype alone, such as K of TopK.
         only = len(allowed) == 1 and schema.inputs[found[0]] is not schema.typed
         dtype = allowed[0] if only else resolver.dtype
@@ -300,6 +301,11 @@ def resolve_inputs(resolver: Resolver, schema: Schema) -> tuple[model.TensorSpec
     if resolver.file.domain == directml.DOMAIN and any(spec.initializer for spec in specs.values()):
         resolver.problem(resolver.at("inputs"), "DirectML's operators have no initializers")
     return tuple(specs[slot] for slot in slots(schema.inputs, specs) if slot)
+
+
+@cache
+def _allowed(types: frozenset[str]) -> tuple[DType, ...]:
+    return tuple(dtype for dtype in DTYPES.values() if dtype.text in types)
 
 
 def bindings(
@@ -352,7 +358,7 @@ def resolve_attributes(resolver: Resolver, schema: Schema) -> model.Attrs:
                 found[name] = (typed_value if typed else attribute_value)(attribute, value)
             except ValueError as error:
                 resolver.problem(resolver.node.at(("attrs", name)), f"attribute {name} {error}")
-    changed = {*changed_defaults(schema, resolver.file.opsets)}
+    changed = changed_defaults(schema.op, resolver.file.opsets)
     for name, attribute in schema.attributes.items():
         if any(did_you_mean(word, [name]) for word in unknown):
             continue
@@ -425,12 +431,14 @@ def _scalar(kind: str, value: Any) -> Any:
     return float(value) if kind == "float" else value
 
 
-def changed_defaults(schema: Schema, opsets: Collection[int] = ()) -> Iterator[str]:
-    """Yield the attributes whose default differs between versions, of those `opsets` if given."""
-    domain, operator = schema.op.domain, schema.op.name
-    others = [opset.describe(domain, operator, number) for number in opsets]
-    schemas = [*filter(None, others)] or opset.versions(domain, operator).values()
-    for name, attribute in schema.attributes.items():
-        defaults = {o.attributes[name].default for o in schemas if name in o.attributes}
-        if defaults - {attribute.default}:
-            yield name
+@cache
+def changed_defaults(op: model.OpVersion, opsets: frozenset[int] = frozenset()) -> tuple[str, ...]:
+    """The attributes whose default differs between versions, of those `opsets` if given."""
+    versions = opset.versions(op.domain, op.name)
+    others = [opset.describe(op.domain, op.name, number) for number in opsets]
+    declared = [schema.attributes for schema in [*filter(None, others)] or versions.values()]
+    return tuple(
+        name
+        for name, attribute in versions[op.since].attributes.items()
+        if {those[name].default for those in declared if name in those} - {attribute.default}
+    )

@@ -355,7 +355,7 @@ class CaseFields(Fields):
     )
     rule: Rule | None = _optional("must (default), should or open.")
     level: Level | None = _optional(
-        "smoke, core (default) or deep. Of a matrix one dtype, at two opsets, is smoke, the rest core."
+        "smoke, core (default) or deep. Of a matrix one dtype, at two opsets, is smoke."
     )
     core: list[DTypeName] | None = _optional("The dtypes in which level core is meant; else deep.")
     timeout: Timeout | None = _optional("Seconds a backend may take if --timeout allows fewer.")

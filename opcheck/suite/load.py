@@ -23,6 +23,7 @@ from opcheck.reading import (
     quoted,
     read_file,
     shipped_folder,
+    uncollected,
 )
 from opcheck.reading.validation import operators_of
 from opcheck.suite.expand import CaseFile, Concrete, Expansion
@@ -81,12 +82,13 @@ def _load(
     problems = Problems()
     cases: list[Case] = []
     levels = None if level == "deep" else frozenset(LEVELS[: LEVELS.index(level) + 1])
-    for file in _files(paths or _about(ops), problems):
-        file = replace(file, levels=levels)
-        root = read_file(file.path, problems)
-        if root is not None:
-            timed = bench and (root.get("bench") or not paths)
-            cases += _cases(file, root, sizes, ops)["bench" if timed else "cases"]
+    with uncollected():
+        for file in _files(paths or _about(ops), problems):
+            file = replace(file, levels=levels)
+            root = read_file(file.path, problems)
+            if root is not None:
+                timed = bench and (root.get("bench") or not paths)
+                cases += _cases(file, root, sizes, ops)["bench" if timed else "cases"]
     check_unique(cases, problems)
     problems.raise_if_any()
     return tuple(cases)

@@ -30,7 +30,8 @@ def resolve(file: CaseFile, concrete: Concrete, needs_answer: bool = True) -> Ca
     fields, node, lost = validate(f.CaseFields, concrete.node, file.name, file.problems)
     if fields is None:
         return None
-    concrete = replace(concrete, node=node, lost=max(concrete.lost, lost))
+    if lost:
+        concrete = replace(concrete, node=node, lost=max(concrete.lost, lost))
     resolver = Resolver(file, concrete, fields, needs_answer)
     case = resolver.case()
     return case if resolver.sound and not concrete.lost else None
@@ -87,13 +88,14 @@ class Resolver:
             sweep=self.concrete.sweep,
             source=Source(self.file.name, mark.line, mark.column, self.file.shipped),
         )
-        case = replace(case, expect=expectation.resolve(self, case))
-        specs = [*case.inputs, *expectation.stated(case.expect)]
+        expect = expectation.resolve(self, case)
+        stated = expectation.stated(expect)
+        specs = [*case.inputs, *stated]
         too_much = excess(sum(prod(s.shape) for s in specs), sum(s.nbytes for s in specs))
         if too_much:
             mark = self.at("inputs") if case.inputs else mark
             self.problem(mark, f"the tensors of a case need {too_much} together")
-        return replace(case, tolerance=self._tolerance(case))
+        return replace(case, expect=expect, tolerance=self._tolerance(case, stated))
 
     def problem(self, mark: Mark, message: str, hint: str | None = None) -> None:
         """Report one problem of this case, unless a case at another version showed it before."""
@@ -179,10 +181,10 @@ class Resolver:
             dtype = opset.output_dtype(schema, output, bound, attrs) if output else None
             yield OutputSpec(name, dtype)
 
-    def _tolerance(self, case: Case) -> Tolerance | None:
+    def _tolerance(self, case: Case, specs: Iterable[TensorSpec]) -> Tolerance | None:
         if self.fields.tolerance is None:
             return Tolerance(ulp=0) if expectation.is_exact(case) else None
-        stated = [spec.dtype for spec in expectation.stated(case.expect)]
+        stated = [spec.dtype for spec in specs]
         # An output whose dtype is open has at most the steps of the widest.
         declared = [output.dtype or DTYPES["float64"] for output in case.outputs]
         try:

@@ -242,7 +242,9 @@ def read_tensor(
         spec = _from_file(name, node, str(fields.file), dtype, folder)
     else:
         spec = _filled(name, node, fields, content, dtype)
-    return replace(spec, put=_puts(spec, node, fields), initializer=bool(fields.initializer))
+    if fields.put or fields.initializer:
+        spec = replace(spec, put=_puts(spec, node, fields), initializer=bool(fields.initializer))
+    return spec
 
 
 def inside(folder: Path, path: str, mark: Mark) -> Path:

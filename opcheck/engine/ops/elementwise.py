@@ -7,7 +7,7 @@ import numpy as np
 
 from opcheck import dtypes
 from opcheck import numbers as xp
-from opcheck.engine.axes import stretches
+from opcheck.engine.axes import broadcast, stretches
 from opcheck.engine.operators import FLUSHED, family, is_open, operator
 from opcheck.errors import InvalidNode, NotSupported
 from opcheck.numbers.faulty import bare
@@ -280,14 +280,32 @@ for _operator in _REAL.values():
             )
             _operator.equivalent("invalid_attribute_ignored", "no number is said to be invalid")
 
-P_RELU = operator("PRelu")
+P_RELU = operator("PRelu", ignores=("consumed_inputs",))
 
 
 @P_RELU.formula(7, 9, 16)
 def p_relu(X, slope):
     stretches("slope", slope, X)
+    X, slope = broadcast(X, slope)
     return xp.where(xp.less(X, 0), slope * X, X)
 
+
+@P_RELU.formula(1, 6)
+def p_relu_of_channels(X, slope):
+    """One slope for all elements, one for each, or, as the text implies, one for each channel."""
+    if slope.size == 1:
+        slope = xp.reshape(slope, ())
+    elif slope.shape != X.shape:
+        if X.ndim < 2 or slope.shape != X.shape[1:2]:
+            raise NotSupported("nothing is said of slopes that are neither one nor one a channel")
+        slope = xp.reshape(slope, (-1, *(1 for _ in X.shape[2:])))
+    return p_relu(X, slope)
+
+
+P_RELU.equivalent("broadcast_to_one_alone broadcast_of_unequal_lengths wrong_where_one_X",
+                  "X is not stretched")  # fmt: skip
+P_RELU.equivalent("broadcast_in_turn", "no element is below 0", "uint32", "uint64")
+P_RELU.equivalent(*FLUSHED)
 
 CLIP = operator("Clip", exact=True, ignores=("consumed_inputs",))
 

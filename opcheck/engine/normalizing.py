@@ -46,7 +46,7 @@ def _unbiased(x: Any, axes: Sequence[int], epsilon: float) -> Any:
     return 1 / xp.sqrt(variance(x, axes) * (count / max(1, count - 1)) + epsilon)
 
 
-_MUTANTS: Mapping[str, tuple[str, Callable[..., Any]]] = {
+MUTANTS: Mapping[str, tuple[str, Callable[..., Any]]] = {
     "epsilon_after_the_root": ("epsilon was added after the root",
         lambda x, axes, epsilon: 1 / (xp.sqrt(variance(x, axes)) + epsilon)),
     "epsilon_as_floor": ("epsilon was the least that the variance could be",
@@ -68,6 +68,6 @@ def by_deviation(op: Operator, by: Callable[..., Any], remark: str) -> None:
     literal = partial(by, computes=True)  # as the texts have it, also for types of 16 bits
     op.also_honest("", by=literal)(two_pass)
     op.also_honest(remark, by=literal)(one_pass)
-    op.mutant_table(_MUTANTS, by=by)
+    op.mutant_table(MUTANTS, by=by)
     op.equivalent("invalid_epsilon_is_0_or_1", "no epsilon is invalid")
     op.equivalent(*FLUSHED)

@@ -229,8 +229,10 @@ def _power(x: Any, p: Any) -> Any:
         return _NAN
     if x == 0:
         return _mp.mpf(0) if p > 0 else _INF
-    if _mp.isinf(x) and x > 0:
-        return _INF if p > 0 else _mp.mpf(0)
+    if _mp.isinf(p) and x < 0:
+        return _mp.mpf(1) if x == -1 else _power(-x, p)
+    if _mp.isinf(x):
+        return (-1 if x < 0 and p % 2 == 1 else 1) * (_INF if p > 0 else _mp.mpf(0))
     return _mp.power(x, p)
 
 

@@ -93,6 +93,10 @@ class _Functions:
     def __init__(self, machine: Machine) -> None:
         self.machine = machine
 
+    @staticmethod
+    def values_of(x: Sloppy) -> Any:
+        return x.v.astype(np.float64)
+
     def __getattr__(self, name: str) -> Callable[..., Any]:
         def function(*operands: Any, **options: Any) -> Any:
             dtype = _first(operands).dtype

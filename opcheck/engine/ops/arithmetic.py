@@ -1,16 +1,18 @@
 """Arithmetic, comparisons and logic of tensors that broadcast."""
 
 from functools import partial, reduce
+from typing import Any
 
 import numpy as np
 
+from opcheck import dtypes, opset
 from opcheck import numbers as xp
-from opcheck import opset
 from opcheck.engine import axes
 from opcheck.engine.axes import common_shape, from_the_front
 from opcheck.engine.mutants.types import FLOATS, SIGNED, UNSIGNED
-from opcheck.engine.operators import FLUSHED, operator
+from opcheck.engine.operators import FLUSHED, operator, signature_of
 from opcheck.errors import InvalidNode, NotSupported
+from opcheck.numbers.faulty import bare
 
 NAMES = """
 Add And BitShift BitwiseAnd BitwiseOr BitwiseXor Div Equal Greater GreaterOrEqual Less LessOrEqual
@@ -37,19 +39,21 @@ def _to_either_side(function, a, b):
 
 def _power(x, y):
     """x^y, in the type of `x`; of integers the fraction is cut off, as casts do it."""
-    common_shape(x, y)
     if x.dtype.kind != "i":
         return xp.pow(x, y)
     whole = y.dtype.kind in "iu"
-    exponent = y if whole else xp.values_of(y)
+    exponent = y if whole else bare(xp.values_of(y))
     power = np.power(x.astype(np.longdouble), exponent.astype(np.longdouble))
     off = np.abs(power - np.rint(power))
     # A root of 64 or more is no whole number. Other powers next to one may be rounded to it.
     exact = (off == 0) & ((exponent * 32 % 1 == 0) | (x == 1))
-    held = np.abs(power) < (1 << (31 if whole else 24))
+    low, high = dtypes.limits(dtypes.of(x)) if whole else (-(2**24), 2**24)
+    held = (power >= low) & (power <= high)
     if not (held & (exact | (off >= 2.0**-18 * np.abs(power)))).all():
         raise NotSupported("nothing is said of how such powers of integers are rounded")
-    return np.trunc(power).astype(x.dtype)
+    # Beyond 64 only the powers of 1, 0 and -1 are held.
+    times = np.clip(y, 0, 64 + y % 2).astype(x.dtype) if whole else 0
+    return np.where(whole & (y >= 0), np.power(x, times), np.trunc(power).astype(x.dtype))
 
 
 def _in_one_type(x, y):
@@ -58,15 +62,25 @@ def _in_one_type(x, y):
     return _power(x, y) if same else xp.pow(xp.astype(x, x.dtype), xp.astype(y, x.dtype))
 
 
+def _by_products(x, y):
+    """Where y is whole, of |y| factors, each product of which is rounded."""
+    times = bare(xp.values_of(y))
+    return xp.inexact(_power(x, y), np.where(times % 1 == 0, np.abs(times), 0))
+
+
 #: Functions of two tensors, and those of them that round nothing.
 PAIRS = {
-    "Add": xp.add, "Sub": xp.subtract, "Mul": xp.multiply, "Div": _divided,
+    "Add": xp.add, "Sub": xp.subtract, "Mul": xp.multiply, "Div": _divided, "Pow": _power,
     "Less": xp.less, "LessOrEqual": xp.less_equal, "Greater": xp.greater,
     "GreaterOrEqual": xp.greater_equal, "Equal": xp.equal,
     "And": xp.logical_and, "Or": xp.logical_or, "Xor": xp.logical_xor,
     "BitwiseAnd": np.bitwise_and, "BitwiseOr": np.bitwise_or, "BitwiseXor": np.bitwise_xor,
 }  # fmt: skip
-EXACT = {*PAIRS} - {"Add", "Sub", "Mul", "Div"}
+EXACT = {*PAIRS} - {"Add", "Sub", "Mul", "Div", "Pow"}
+#: Other sound ways, by their remarks.
+SOUND: dict[str, Any] = {n: {"": partial(_to_either_side, PAIRS[n])} for n in ("Add", "Sub", "Mul")}
+SOUND["Pow"] = {"with the exponent in the base's type": _in_one_type,
+                "where powers are products of many factors": _by_products}  # fmt: skip
 
 
 def _aligned(a, b, broadcast, axis):
@@ -129,23 +143,26 @@ def _by_version(name, function):
     def of_part(A, B, *, broadcast, axis):
         return function(A, _aligned(A, B, broadcast, axis))
 
-    return {since: of_part if since < 7 else of_pair for since in opset.versions("", name)}
+    versions = opset.versions("", name)
+    for made, names in ((of_part, ("broadcast", "axis")), (of_pair, ())):
+        made.__signature__ = signature_of(versions[max(versions)], names)  # type: ignore[union-attr]
+    return {since: of_part if since < 7 else of_pair for since in versions}
 
 
 def _declare(name):
     made = operator(name, exact=name in EXACT, ignores=("consumed_inputs",))
     by = partial(_by_version, name)
     made.formula(by=by)(PAIRS[name])
-    if name in ("Add", "Sub", "Mul"):
-        made.also_honest("", by=by)(partial(_to_either_side, PAIRS[name]))
+    for remark, other in SOUND.get(name, {}).items():
+        made.also_honest(remark, by=by)(other)
     older, newer = ([str(v) for v in made.formulas if (v < 7) is old] for old in (True, False))
     if older:
         made.equivalent("broadcast_in_32_bits", "the text names 1 and 0 alone", *older)
-        for called in ("rank_0_is_a_vector", "out_of_range_is_no_axis"):
-            made.equivalent(called, "where B has one element, its axis means nothing", *older)
+        made.equivalent("rank_0_is_a_vector out_of_range_is_no_axis",
+                        "where B has one element, its axis means nothing", *older)  # fmt: skip
     if name not in EXACT:
         made.equivalent(*FLUSHED)
-    if name not in ("Sub", "Div", *OPPOSITES):
+    if name not in ("Sub", "Div", "Pow", *OPPOSITES):
         made.equivalent("inputs_A_and_B_exchanged", "they may be exchanged", *newer)
     for called, text, wrong, *only in _wrong(name) if name in EXACT else ():
         made.mutant(text, name=called, by=by, only=only or None)(wrong)
@@ -153,13 +170,6 @@ def _declare(name):
 
 for _name in PAIRS:
     _declare(_name)
-
-POW = operator("Pow", ignores=("consumed_inputs",))
-for _since in opset.versions("", "Pow"):
-    if _since >= 7:
-        POW.formula(_since)(_power)
-        POW.also_honest("with the exponent in the base's type", _since)(_in_one_type)
-
 
 MOD = operator("Mod")
 
@@ -198,15 +208,15 @@ def modulo(A, B, *, fmod):
 
 _INTEGERS = (*SIGNED, *UNSIGNED)
 _TRUNCATED = [f"{since} {name}" for since in (10, 13) for name in FLOATS]
-for _called in ("default_fmod_1", "fmod_ignored", "fmod_one_smaller"):
-    MOD.equivalent(_called, "neither has a sign", *(f"10 {name}" for name in UNSIGNED))
+MOD.equivalent("default_fmod_1 fmod_ignored fmod_one_smaller", "neither has a sign",
+               *(f"10 {name}" for name in UNSIGNED))  # fmt: skip
 MOD.equivalent("default_fmod_1", "neither has a sign", *(f"28 {name}" for name in UNSIGNED))
-for _called in ("refuses_default_fmod", "attributes_of_another_type_ignored"):
-    MOD.equivalent(_called, "floating numbers need fmod", *_TRUNCATED)
-for _called in ("refuses_fmod", "version_28_always"):
-    MOD.equivalent(_called, "it is open if integers may", *(f"13 {name}" for name in _INTEGERS))
-for _name in ("float16", "float32", "float64"):
-    MOD.equivalent("version_10_always", "it names C's fmod too", f"13 {_name}")
+MOD.equivalent("refuses_default_fmod attributes_of_another_type_ignored",
+               "floating numbers need fmod", *_TRUNCATED)  # fmt: skip
+MOD.equivalent("refuses_fmod version_28_always", "it is open if integers may",
+               *(f"13 {name}" for name in _INTEGERS))  # fmt: skip
+MOD.equivalent("version_10_always", "it names C's fmod too",
+               *(f"13 float{bits}" for bits in (16, 32, 64)))  # fmt: skip
 MOD.equivalent("invalid_attribute_ignored", "floating numbers need fmod", "10")
 MOD.equivalent("overflow_saturates", "nothing that is left is larger than what is divided")
 MOD.equivalent("truncated", "what is left is held by the type, or rounded in any way")

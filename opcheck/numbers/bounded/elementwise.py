@@ -385,7 +385,8 @@ def pow(x: Any, p: Any) -> Bounded:
         old, power = x.settled(), p.settled()
         size, u = size_of(v), old.arithmetic.u
         logarithm = np.abs(np.log(size_of(old.v)))
-        relative = np.where(np.isfinite(logarithm), logarithm, 0.0) * size_of(power.v)
+        finite = np.isfinite(logarithm) & is_finite(power.v)
+        relative = np.where(finite, logarithm, 0.0) * np.where(finite, size_of(power.v), 0.0)
         e: Any = np.where(size > 0, size * np.expm1(accuracy.argument * u * relative), 0.0)
         lost = None
         if old.e is not None or power.e is not None:

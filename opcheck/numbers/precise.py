@@ -411,9 +411,12 @@ def mean(x: Precise, axis: Any = None, keepdims: bool = False) -> Precise:
     return _elementwise("divide", total, x.size // total.size if total.size else 1)
 
 
-def cumulative_sum(x: Precise, axis: int = 0) -> Precise:
-    """The running sums along `axis`."""
-    return Precise(np.cumsum(x.v, axis=axis), x.dtype)
+def _accumulated(combine: np.ufunc, x: Precise, axis: int = 0) -> Precise:
+    """The running sums or products along `axis`."""
+    return Precise(combine.accumulate(x.v, axis=axis), x.dtype)
+
+
+cumulative_sum, cumulative_prod = (partial(_accumulated, f) for f in (np.add, np.multiply))
 
 
 def matmul(a: Any, b: Any) -> Precise:

@@ -85,6 +85,10 @@ _AXES = (
     ("axis_clamped", "an axis out of range was clamped to the nearest",
      lambda axis, rank: min(max(axis, 0), rank - 1)),
 )  # fmt: skip
+_FLAGS = """
+exclusive_in_32_bits invalid_attribute_ignored invalid_exclusive_is_0_or_1
+invalid_reverse_is_0_or_1 reverse_in_32_bits
+"""
 
 
 def _misread(change, axis, rank):
@@ -104,6 +108,7 @@ def _declare(name, accumulate, start, less):
         wrong = partial(by, place=partial(_misread, change))
         made.mutant(text, name=called, by=wrong, of_validity=number > 2)(right)
     made.equivalent(*FLUSHED)
+    made.equivalent(_FLAGS, "flags are 0 or 1, and any other is open")
 
 
 _declare("CumProd", xp.cumulative_prod, 1, np.divide)

@@ -26,14 +26,14 @@ def _place(axis, rank):
     return from_either_end(axis.item(), rank)
 
 
-def _by_axis(name, way, place=_place):
-    """The formulas of all versions, from `way(x, axis, exclusive, reverse)`."""
+def _by_axis(name, scan):
+    """The formulas of all versions, from `scan(x, axis, exclusive, reverse)`."""
 
     def formula(x, axis, *, exclusive, reverse):
-        along = place(axis, x.ndim)
+        place = _place(axis, x.ndim)
         if not {exclusive, reverse} <= {0, 1}:
             is_open("nothing is said of flags other than 0 and 1")
-        return way(x, along, exclusive, reverse)
+        return scan(x, place, exclusive, reverse)
 
     return dict.fromkeys(opset.versions("", name), formula)
 
@@ -47,16 +47,16 @@ def _scan(accumulate, start, x, axis, exclusive, reverse):
     return xp.flip(y, axis=axis) if reverse else y
 
 
-def _in_blocks(width, right, less, x, axis, exclusive, reverse):
-    parts = range(x.shape[axis] % width if reverse else width, x.shape[axis], width)
-    made = [right(part, axis, exclusive, reverse) for part in np.split(x, parts, axis)]
-    return np.concatenate(made, axis)
+def _in_blocks(width, scan, less, x, axis, exclusive, reverse):
+    ends = range(x.shape[axis] % width if reverse else width, x.shape[axis], width)
+    parts = (scan(part, axis, exclusive, reverse) for part in np.split(x, ends, axis))
+    return np.concatenate([*parts], axis)
 
 
-def _by_difference(right, less, x, axis, exclusive, reverse):
-    y = right(x, axis, 0, 0)
+def _by_difference(scan, less, x, axis, exclusive, reverse):
+    y = scan(x, axis, 0, 0)
     if reverse and y.size:
-        y = less(np.take(y, [-1], axis), right(x, axis, 1, 0))
+        y = less(np.take(y, [-1], axis), scan(x, axis, 1, 0))
     return less(y, x) if exclusive else y
 
 
@@ -65,51 +65,32 @@ _WRONG = (
     *((f"starts_anew_after_{width}", f"the scan started anew after each {width} elements",
        partial(_in_blocks, width)) for width in (4, 8, 16, 32, 64, 128, 256, 512, 1024)),
     ("flattened", "the whole tensor was scanned, in the order of memory",
-     lambda right, less, x, axis, *how: right(x.reshape(-1), 0, *how).reshape(x.shape)),
+     lambda scan, less, x, axis, *how: scan(x.reshape(-1), 0, *how).reshape(x.shape)),
+    ("first_axis_always", "the first axis was taken",
+     lambda scan, less, x, axis, *how: scan(x, 0, *how)),
+    ("last_axis_always", "the last axis was taken",
+     lambda scan, less, x, axis, *how: scan(x, x.ndim - 1, *how)),
     ("by_difference", "what is left out was taken away from a scan of more", _by_difference,
      *FLOATS),
     *((f"scanned_in_{np.dtype(dtype).name}", f"the scan was kept in {np.dtype(dtype).name}",
-       partial(lambda dtype, right, less, x, *how: right(
+       partial(lambda dtype, scan, less, x, *how: scan(
            x.astype(dtype), *how).astype(x.dtype), dtype), *only)
       for dtype, *only in ((np.float32, *DOUBLE), (np.float16, *BEYOND_FLOAT16),
                            (ml_dtypes.bfloat16, "float16", *LONG))),
-)  # fmt: skip
-#: What is taken for an axis, from it and the rank; the last two where it is out of range.
-_AXES = (
-    ("first_axis_always", "the first axis was taken", lambda axis, rank: 0),
-    ("last_axis_always", "the last axis was taken", lambda axis, rank: rank - 1),
-    ("minus_sign_ignored", "the minus sign of a negative axis was ignored",
-     lambda axis, rank: min(abs(axis), rank - 1)),
-    ("axis_wraps", "an axis out of range was taken modulo the rank",
-     lambda axis, rank: axis % rank),
-    ("axis_clamped", "an axis out of range was clamped to the nearest",
-     lambda axis, rank: min(max(axis, 0), rank - 1)),
 )  # fmt: skip
 _FLAGS = """
 exclusive_in_32_bits invalid_attribute_ignored invalid_exclusive_is_0_or_1
 invalid_reverse_is_0_or_1 reverse_in_32_bits
 """
 
-
-def _misread(change, axis, rank):
-    """Another axis; of a list the first."""
-    if not (rank and axis.size):
-        raise InvalidNode("there is no axis")
-    return change(axis.reshape(-1)[0], rank)
-
-
-def _declare(name, accumulate, start, less):
-    made, right = operator(name), partial(_scan, accumulate, start)
-    by = partial(_by_axis, name)
-    made.formula(by=by)(right)
-    for called, text, way, *only in _WRONG:
-        made.mutant(text, name=called, by=by, only=only or None)(partial(way, right, less))
-    for number, (called, text, change) in enumerate(_AXES):
-        wrong = partial(by, place=partial(_misread, change))
-        made.mutant(text, name=called, by=wrong, of_validity=number > 2)(right)
-    made.equivalent(*FLUSHED)
-    made.equivalent(_FLAGS, "flags are 0 or 1, and any other is open")
-
-
-_declare("CumProd", xp.cumulative_prod, 1, np.divide)
-_declare("CumSum", xp.cumulative_sum, 0, np.subtract)
+for _name, _accumulate, _start, _less in (
+    ("CumProd", xp.cumulative_prod, 1, np.divide),
+    ("CumSum", xp.cumulative_sum, 0, np.subtract),
+):
+    _made, _right = operator(_name), partial(_scan, _accumulate, _start)
+    _by = partial(_by_axis, _name)
+    _made.formula(by=_by)(_right)
+    for _called, _text, _way, *_only in _WRONG:
+        _made.mutant(_text, name=_called, by=_by, only=_only or None)(partial(_way, _right, _less))
+    _made.equivalent(*FLUSHED)
+    _made.equivalent(_FLAGS, "flags are 0 or 1, and any other is open")

@@ -35,8 +35,8 @@ from opcheck.numbers.arithmetic import Kind, Number
 NAMES = frozenset(
     """
     abs acos acosh add argmax argmin asin asinh astype atan atanh bilinear broadcast_to ceil clip
-    concat cos cosh cumulative_sum divide equal erf exp expand_dims expm1 flip floor fmod
-    full_like greater greater_equal inexact isfinite isinf isnan less less_equal log log1p
+    concat cos cosh cumulative_prod cumulative_sum divide equal erf exp expand_dims expm1 flip floor
+    fmod full_like greater greater_equal inexact isfinite isinf isnan less less_equal log log1p
     logical_and logical_not logical_or logical_xor matmul max maximum mean min minimum multiply
     negative not_equal pad permute_dims pow prod remainder reshape round sign sin sinh sqrt squeeze
     stack subtract sum sums take take_along_axis tan tanh tensordot tile top_k trunc values_of where

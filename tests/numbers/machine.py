@@ -124,8 +124,9 @@ class _Functions:
             return self._sum(name, *operands, **options)
         if name in ("matmul", "tensordot"):
             return machine.kept(self._product(*operands))
-        if name == "cumulative_sum":
-            return machine.kept(np.add.accumulate(operands[0], axis=options.get("axis", 0)))
+        if name in ("cumulative_sum", "cumulative_prod"):
+            combine = np.add if name == "cumulative_sum" else np.multiply
+            return machine.kept(combine.accumulate(operands[0], axis=options.get("axis", 0)))
         found = getattr(plain, name)(*operands, **options)
         return machine.kept(found) if name in _ROUNDED else found
 

@@ -74,6 +74,7 @@ FORMULAS: dict[str, Callable[[Any, Any], Any]] = {
     "ReduceL2": lambda x, y: of("ReduceL2", x, np.array([0])),
     "Prod": lambda x, y: of("ReduceProd", 1 + x / 8, np.array([-1])),
     "CumSum": lambda x, y: xp.cumulative_sum(x, axis=1),
+    "CumProd": lambda x, y: xp.cumulative_prod(1 + x / 8, axis=1),
     "MatMul": lambda x, y: xp.matmul(x, xp.permute_dims(y, (1, 0))) @ y,
     "Gemm": lambda x, y: xp.tensordot(x * 2, xp.permute_dims(y, (1, 0)), axes=1),
     "Softmax": lambda x, y: softmax(x * 3),

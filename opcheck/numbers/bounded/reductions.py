@@ -149,8 +149,20 @@ def mean(x: Bounded, axis: AxisArgument = None, keepdims: bool = False) -> Bound
 def prod(x: Bounded, axis: AxisArgument = None, keepdims: bool = False) -> Bounded:
     """The product over `axis`, each multiplication rounded."""
     options: Any = {"axis": axes_of(axis, x.ndim), "keepdims": keepdims}
-    steps = builtins.max(math.prod(x.shape[a] for a in options["axis"]) - 1, 0)
-    v = np.prod(x.v, **options)
+    factors = math.prod(x.shape[a] for a in options["axis"])
+
+    def over(combine: np.ufunc) -> Callable[[Any], Any]:
+        return partial(combine.reduce, **options)
+
+    return _multiplied(x, over, builtins.max(factors - 1, 0))
+
+
+def _multiplied(
+    x: Bounded, over: Callable[[np.ufunc], Callable[[Any], Any]], steps: Any
+) -> Bounded:
+    """Products `over(np.multiply)`, of which each takes so many multiplications."""
+    multiply = over(np.multiply)
+    v = multiply(x.v)
 
     def errors() -> Errors:
         old = x.settled()
@@ -158,24 +170,24 @@ def prod(x: Bounded, axis: AxisArgument = None, keepdims: bool = False) -> Bound
         room = np.zeros(()) if old.e is None else old.e
         e = size * (steps * u * _SECOND_ORDER)
         if old.e is not None:
-            e = e + (np.prod(each + room, **options) - size) * (1 + (steps + 1) * u)
+            e = e + (multiply(each + room) - size) * (1 + (steps + 1) * u)
         # In some order a partial product is that of all factors above 1, or of those below.
-        most = np.prod(np.maximum(each + room, 1.0), **options)
-        least = np.prod(np.clip(each - room, 0.0, 1.0), **options)
-        over = np.isfinite(size) & ~(most * _SECOND_ORDER <= old.arithmetic.largest)
-        lost = over * ANYTHING if steps else None
+        most = multiply(np.maximum(each + room, 1.0))
+        least = multiply(np.clip(each - room, 0.0, 1.0))
+        beyond = np.isfinite(size) & ~(most * _SECOND_ORDER <= old.arithmetic.largest)
+        lost = np.where(beyond & (np.asarray(steps) > 0), ANYTHING, 0) if np.any(steps) else None
         if old.lost is not None:
-            lost = either(lost, np.bitwise_or.reduce(old.lost, **options))
+            lost = either(lost, over(np.bitwise_or)(old.lost))
         if old.arithmetic.flushes:
             # Each step may make nothing of what is so small, or round it up to twice as much.
-            doubled = size * (2.0 ** builtins.min(steps, 1000) - 1)
+            doubled = size * (2.0 ** np.minimum(steps, 1000) - 1)
             more = np.minimum(doubled, steps * most * old.arithmetic.floor)
             e = e + np.where((least < old.arithmetic.floor) & (size > 0), more, 0.0)
         q = None
         if old.arithmetic.scatters:
             q = (size * u) ** 2 * ((steps + 1) / 3)
             if old.q is not None:
-                q = q + size**2 * np.nansum(old.q / each**2, **options)
+                q = q + size**2 * over(np.add)(np.nan_to_num(old.q / each**2, posinf=np.inf))
         return Errors(_counted(e, v), q, lost)
 
     return result(v, x, errors, k=0.0)
@@ -213,6 +225,16 @@ def cumulative_sum(x: Bounded, axis: int = 0) -> Bounded:
     return _added(
         x, lambda part: np.cumsum(part, axis=axis), lambda size, total, u: total * (place * u), walk
     )
+
+
+def cumulative_prod(x: Bounded, axis: int = 0) -> Bounded:
+    """The running products along `axis`, each multiplication rounded."""
+    lengths = [-1 if a == axis % x.ndim else 1 for a in range(x.ndim)]
+
+    def over(combine: np.ufunc) -> Callable[[Any], Any]:
+        return partial(combine.accumulate, axis=axis)
+
+    return _multiplied(x, over, np.arange(x.shape[axis]).reshape(lengths))
 
 
 def matmul(a: Any, b: Any) -> Bounded:

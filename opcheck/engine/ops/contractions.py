@@ -96,16 +96,18 @@ def _einsum(read, *Inputs, equation):
     wild = len({*out}) < len(out) or not {*dots} <= {*out} or ("..." in last) > len(ranks)
     if wild or any(len(lengths[one]) > 1 for one in letters):
         raise NotSupported("nothing is said of letters of 1 and more, or twice in the output")
-    terms = prod(min(lengths[one]) for one in lengths if one not in out)
+    inner = [one for one in lengths if one not in out]
+    if len(Inputs) == 1:
+        grid = np.ix_(*(range(*lengths[one]) for one in (*out, *inner)))
+        y = Inputs[0][tuple(grid[[*out, *inner].index(one)] for one in named[0])]
+        return xp.sum(y, axis=tuple(range(len(out), len(grid)))) if inner else y
     *named, out = ([*map([*lengths].index, labels)] for labels in (*named, out))
     y, of_y = Inputs[0], named[0]
-    if len(Inputs) == 1:
-        return xp.sums(y, lambda x: np.einsum(x, of_y, out), terms)
     for n, x in enumerate(Inputs[1:], 1):
-        inner = n < len(Inputs) - 1
-        kept, count = ([*dict.fromkeys(of_y + named[n])], 1) if inner else (out, terms)
-        y = xp.bilinear(y, x, partial(_product, of_y, named[n], kept), count)
-        of_y = kept
+        last = n == len(Inputs) - 1
+        kept = out if last else [*dict.fromkeys(of_y + named[n])]
+        count = prod(prod(lengths[one]) for one in inner) if last else 1
+        y, of_y = xp.bilinear(y, x, partial(_product, of_y, named[n], kept), count), kept
     return y
 
 

@@ -3,6 +3,7 @@
 import re
 from functools import partial, wraps
 from math import prod
+from typing import Any
 
 import numpy as np
 
@@ -69,6 +70,10 @@ def _factors_scaled(a, b, C, alpha, beta):
     return xp.bilinear(_times(alpha, a), b, plain.matmul, a.shape[1], more)
 
 
+def _product(of_a, of_b, out, a, b):
+    return np.einsum(a, of_a, b, of_b, out, optimize=True)
+
+
 _TERM = r"[A-Za-z]*(\.\.\.)?[A-Za-z]*"
 
 
@@ -101,18 +106,15 @@ def _einsum(read, *Inputs, equation):
         grid = np.ix_(*(range(*lengths[one]) for one in (*out, *inner)))
         y = Inputs[0][tuple(grid[[*out, *inner].index(one)] for one in named[0])]
         return xp.sum(y, axis=tuple(range(len(out), len(grid)))) if inner else y
-    *named, out = ([*map([*lengths].index, labels)] for labels in (*named, out))
-    y, of_y = Inputs[0], named[0]
+    *of_x, of_out = ([*map([*lengths].index, labels)] for labels in (*named, out))
+    y, of_y = Inputs[0], of_x[0]
     for n, x in enumerate(Inputs[1:], 1):
-        last = n == len(Inputs) - 1
-        kept = out if last else [*dict.fromkeys(of_y + named[n])]
-        count = prod(prod(lengths[one]) for one in inner) if last else 1
-        y, of_y = xp.bilinear(y, x, partial(_product, of_y, named[n], kept), count), kept
+        ends = n == len(Inputs) - 1
+        kept = of_out if ends else [*dict.fromkeys(of_y + of_x[n])]
+        count = prod(prod(lengths[one]) for one in inner) if ends else 1
+        product = partial(_product, of_y, of_x[n], kept)
+        y, of_y = xp.bilinear(y, x, product, count), kept
     return y
-
-
-def _product(of_a, of_b, out, a, b):
-    return np.einsum(a, of_a, b, of_b, out, optimize=True)
 
 
 #: The function of each operator, and the step of it in which formulations differ.
@@ -123,64 +125,37 @@ _STEPS = {
 OPS = family({n: (*(partial(made, s) for s in steps),) for n, (made, *steps) in _STEPS.items()})
 
 
-def _first(x):
-    """The first matrix of a stack, for all of it."""
-    return xp.broadcast_to(x[(slice(0, 1),) * (x.ndim - 2)], x.shape) if x.size else x
+def _versions(name, step):
+    """The formulas of all versions with another step."""
+    formulas, form = OPS[name].formulas.items(), _STEPS[name][0]
+    return {since: wraps(formula)(partial(form, step)) for since, formula in formulas}
 
 
-def _in_turns(a, b):
-    """The stacks as lists, the shorter of which starts again at its end."""
-    y = xp.matmul(a, b)
-    x = (np.resize(one, (prod(y.shape[:-2]), *one.shape[-2:])) for one in (a, b))
-    return xp.matmul(*x).reshape(y.shape) if y.size else y
+def _of_first(x):
+    return xp.broadcast_to(x[(slice(0, 1),) * (x.ndim - 2)], x.shape)
 
 
-def _implicit(order, first="..."):
-    """Equations that leave the output to be told, told in another order."""
-    def read(equation):
-        terms = equation.replace(" ", "").replace("...", "")
-        letters = sorted({*terms} - {","}, key=order or terms.index)
-        once = "".join(one for one in letters if terms.count(one) == 1)
-        return equation if "->" in equation else f"{equation}->{'...' * ('...' in equation)}{once}"
-    return read
-
-
-#: Wrong steps: mistakes that could be shipped.
-_MUTANTS = {
-    "MatMul": {
-        "first_matrix_of_a": ("the first matrix of A served for all of its stack",
-                              lambda a, b: xp.matmul(_first(a), b)),
-        "first_matrix_of_b": ("the first matrix of B served for all of its stack",
-                              lambda a, b: xp.matmul(a, _first(b))),
-        "stacks_in_turns": ("stacks were paired in turns, and not broadcast", _in_turns),
-    },
+#: Wrong steps, by operator.
+_MUTANTS: dict[str, dict[str, tuple[str, Any]]] = {
+    "MatMul": {f"first_matrix_of_{x}": (f"{x}'s first matrix served for all of it", step)
+        for x, step in (("a", lambda a, b: xp.matmul(_of_first(a), b)),
+                        ("b", lambda a, b: xp.matmul(a, _of_first(b))))},
     "Gemm": {
         "alpha_and_beta_exchanged": ("alpha and beta were exchanged",
             lambda a, b, C, alpha, beta: _terms_scaled(a, b, C, beta, alpha)),
         "alpha_of_all": ("alpha multiplied C too",
             lambda a, b, C, alpha, beta: _times(alpha, _terms_scaled(a, b, C, 1, beta))),
-        "vector_down_the_columns": ("a vector C went down the columns where there are as many rows",
-            lambda a, b, C, alpha, beta: _terms_scaled(
-                a, b, C if C is None or C.shape != a.shape[:1] else xp.expand_dims(C, axis=1), alpha, beta)),
-        "first_of_c_for_all": ("of C the first element served for all",
-            lambda a, b, C, alpha, beta: _terms_scaled(
-                a, b, C if C is None or not C.size else xp.reshape(C, (-1,))[:1], alpha, beta)),
-    },
+        "vector_is_a_column": ("a vector C was a column where there are as many rows",
+            lambda a, b, C, *scales: _terms_scaled(a, b, xp.expand_dims(
+                C, axis=1) if C is not None and C.shape == a.shape[:1] else C, *scales))},
     "Einsum": {
         "letters_of_one_case": ("capital letters were taken for small ones", str.lower),
         "output_always_implicit": ("the output's term was ignored", lambda e: e.partition("->")[0]),
-        "output_in_order_of_appearance": ("an output that is not told had its letters in the order in which they come", _implicit(None)),
-        "small_letters_first": ("an output that is not told had small letters before capital ones", _implicit(str.swapcase)),
-    },
+        "small_letters_first": ("small letters came before capital ones", str.swapcase),
+        "letters_not_sorted": ("letters of an implicit output came in order of appearance",
+            lambda e: e.translate({ord(c): 97 + n for n, c in enumerate(
+                dict.fromkeys(filter(str.isalpha, e)))}))},
 }  # fmt: skip
-
-
-def _by(name):
-    """Each version's formula with another step."""
-    form, formulas = _STEPS[name][0], OPS[name].formulas.items()
-    return lambda step: {v: wraps(formula)(partial(form, step)) for v, formula in formulas}
-
-
 for _name, _table in _MUTANTS.items():
-    OPS[_name].mutant_table(_table, by=_by(_name))
+    OPS[_name].mutant_table(_table, by=partial(_versions, _name))
     OPS[_name].equivalent(*FLUSHED)

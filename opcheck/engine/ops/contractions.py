@@ -1,0 +1,175 @@
+"""Sums of products of tensors: matrix products and the Einstein summation."""
+
+import re
+from functools import partial, wraps
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from opcheck import numbers as xp
+from opcheck.engine.axes import common_shape, stretches
+from opcheck.engine.operators import FLUSHED, family, is_open
+from opcheck.errors import InvalidNode, NotSupported
+from opcheck.numbers import plain
+
+NAMES = """
+Einsum Gemm MatMul
+"""
+_INTEGERS = ("int32", "int64", "uint32", "uint64")
+
+
+def _matmul(product, A, B):
+    """`product(a, b)` of matrices, or of stacks of them; a vector is a row of A, a column of B."""
+    if not (A.ndim and B.ndim):
+        raise InvalidNode("a scalar is no matrix")
+    a = xp.expand_dims(A, axis=0) if A.ndim == 1 else A
+    b = xp.expand_dims(B, axis=1) if B.ndim == 1 else B
+    if a.shape[-1] != b.shape[-2]:
+        raise InvalidNode(f"a row of A has {a.shape[-1]} elements, a column of B {b.shape[-2]}")
+    stack = common_shape(*(np.broadcast_to(0, x.shape[:-2]) for x in (a, b)))
+    rows, columns = a.shape[-2:-1] * (A.ndim > 1), b.shape[-1:] * (B.ndim > 1)
+    return xp.reshape(product(a, b), (*stack, *rows, *columns))
+
+
+def _gemm(combined, A, B, C=None, *, alpha, beta, transA, transB, broadcast=None):
+    """`combined(a, b, C, alpha, beta)` of the matrices to be multiplied."""
+    if A.ndim != 2 or B.ndim != 2:
+        raise InvalidNode(f"A of rank {A.ndim} and B of rank {B.ndim}; allowed: 2")
+    a = xp.permute_dims(A, (1, 0)) if transA else A
+    b = xp.permute_dims(B, (1, 0)) if transB else B
+    shape = a.shape[0], b.shape[1]
+    if a.shape[1] != b.shape[0]:
+        raise InvalidNode(f"a row of A' has {a.shape[1]} elements, a column of B' {b.shape[0]}")
+    if C is not None:
+        stretches("C", C, np.broadcast_to(0, shape))
+        if broadcast == 0 and C.shape != shape:
+            raise InvalidNode(f"C of shape {list(C.shape)} without broadcast; allowed: {shape}")
+        if broadcast and C.size != 1 and C.shape not in (shape, shape[1:]):
+            is_open("nothing is said of how C is broadcast")
+    return combined(a, b, C, alpha, beta)
+
+
+def _times(factor, x):
+    if factor == 0 and not xp.isfinite(x).all():
+        is_open("nothing is said of 0 times what is no number, which BLAS leaves out")
+    if factor == 1 or x.dtype.kind not in "iu":
+        return x if factor == 1 else x * factor
+    if factor % 1 or not abs(factor) < 1 << 31:
+        raise NotSupported("nothing is said of how multiples become integers")
+    return x * np.asarray(int(factor)).astype(x.dtype)
+
+
+def _terms_scaled(a, b, C, alpha, beta):
+    y = _times(alpha, xp.matmul(a, b))
+    return y if C is None else y + _times(beta, C)
+
+
+def _factors_scaled(a, b, C, alpha, beta):
+    """As BLAS adds products to what is left of C, one after the other."""
+    more = None if C is None else _times(beta, C)
+    return xp.bilinear(_times(alpha, a), b, plain.matmul, a.shape[1], more)
+
+
+def _product(of_a, of_b, out, a, b):
+    return np.einsum(a, of_a, b, of_b, out, optimize=True)
+
+
+_TERM = r"[A-Za-z]*(\.\.\.)?[A-Za-z]*"
+
+
+def _einsum(read, *Inputs, equation):
+    """Sums of products, over the letters that the output of `read(equation)` is without."""
+    equation, shapes = read(equation).replace(" ", ""), [x.shape for x in Inputs]
+    left, arrow, right = equation.partition("->")
+    *terms, last = (re.findall(r"\.\.\.|\w", term) for term in (*left.split(","), right))
+    ranks = {len(shape) + 1 - len(t) for shape, t in zip(shapes, terms) if "..." in t}  # noqa: B905
+    # Each axis has a label: a letter, or one of the ellipsis's.
+    dots = [f".{n}" for n in range(max(ranks, default=0))]
+    *named, out = ([one for word in term for one in (dots if word == "..." else [word])]
+                   for term in (*terms, last))  # fmt: skip
+    axes = [each for labels, shape in zip(named, shapes) for each in zip(labels, shape)]  # noqa: B905
+    every = [label for label, _ in axes]
+    lengths = {one: {length for label, length in axes if label == one} for one in every}
+    if (
+        not re.fullmatch(f"{_TERM}(,{_TERM})*(->{_TERM})?", equation)
+        or ([*map(len, named)] != [*map(len, shapes)] or len(ranks) > 1)
+        or (not {*out} <= {*every} or any(len(found - {1}) > 1 for found in lengths.values()))
+    ):
+        raise InvalidNode(f"the equation {equation!r} does not fit the shapes {shapes}")
+    letters = {*every} - {*dots}
+    out = out if arrow else dots + sorted(one for one in letters if every.count(one) == 1)
+    wild = len({*out}) < len(out) or not {*dots} <= {*out} or ("..." in last) > len(ranks)
+    if wild or any(len(lengths[one]) > 1 for one in letters):
+        raise NotSupported("nothing is said of letters of 1 and more, or twice in the output")
+    inner = [one for one in lengths if one not in out]
+    if len(Inputs) == 1:
+        grid = np.ix_(*(range(*lengths[one]) for one in (*out, *inner)))
+        y = Inputs[0][tuple(grid[[*out, *inner].index(one)] for one in named[0])]
+        return xp.sum(y, axis=tuple(range(len(out), len(grid)))) if inner else y
+    *of_x, of_out = ([*map([*lengths].index, labels)] for labels in (*named, out))
+    y, of_y = Inputs[0], of_x[0]
+    for n, x in enumerate(Inputs[1:], 1):
+        ends = n == len(Inputs) - 1
+        kept = of_out if ends else [*dict.fromkeys(of_y + of_x[n])]
+        count = prod(prod(lengths[one]) for one in inner) if ends else 1
+        product = partial(_product, of_y, of_x[n], kept)
+        y, of_y = xp.bilinear(y, x, product, count), kept
+    return y
+
+
+#: The function of each operator, and the step of it in which formulations differ.
+_STEPS = {
+    "MatMul": (_matmul, xp.matmul), "Gemm": (_gemm, _terms_scaled, _factors_scaled),
+    "Einsum": (_einsum, str),
+}  # fmt: skip
+OPS = family({n: (*(partial(made, s) for s in steps),) for n, (made, *steps) in _STEPS.items()})
+
+
+def _versions(name, step):
+    """The formulas of all versions with another step."""
+    formulas, form = OPS[name].formulas.items(), _STEPS[name][0]
+    return {since: wraps(formula)(partial(form, step)) for since, formula in formulas}
+
+
+def _of_first(x):
+    return xp.broadcast_to(x[(slice(0, 1),) * (x.ndim - 2)], x.shape)
+
+
+#: Wrong steps, by operator.
+_MUTANTS: dict[str, dict[str, tuple[str, Any]]] = {
+    "MatMul": {f"first_matrix_of_{x}": (f"{x}'s first matrix served for all of it", step)
+        for x, step in (("a", lambda a, b: xp.matmul(_of_first(a), b)),
+                        ("b", lambda a, b: xp.matmul(a, _of_first(b))))},
+    "Gemm": {
+        "alpha_and_beta_exchanged": ("alpha and beta were exchanged",
+            lambda a, b, C, alpha, beta: _terms_scaled(a, b, C, beta, alpha)),
+        "alpha_of_all": ("alpha multiplied C too",
+            lambda a, b, C, alpha, beta: _times(alpha, _terms_scaled(a, b, C, 1, beta))),
+        "vector_is_a_column": ("a vector C was a column where there are as many rows",
+            lambda a, b, C, *scales: _terms_scaled(a, b, xp.expand_dims(
+                C, axis=1) if C is not None and C.shape == a.shape[:1] else C, *scales))},
+    "Einsum": {
+        "letters_of_one_case": ("capital letters were taken for small ones", str.lower),
+        "output_always_implicit": ("the output's term was ignored", lambda e: e.partition("->")[0]),
+        "small_letters_first": ("small letters came before capital ones", str.swapcase),
+        "letters_not_sorted": ("letters of an implicit output came in order of appearance",
+            lambda e: e.translate({ord(c): 97 + n for n, c in enumerate(
+                dict.fromkeys(filter(str.isalpha, e)))}))},
+}  # fmt: skip
+for _name, _table in _MUTANTS.items():
+    OPS[_name].mutant_table(_table, by=partial(_versions, _name))
+    OPS[_name].equivalent(*FLUSHED)
+GEMM = OPS["Gemm"]
+_OF_RANK = """
+always_a_matrix axes_of_rank_5_exchanged channels_last read_channels_last refuses_rank_1
+refuses_rank_5 vector_becomes_a_row written_channels_last wrong_where_rank_3 wrong_where_rank_4
+wrong_where_rank_5
+"""
+GEMM.equivalent(_OF_RANK, "A, B and Y are matrices")
+GEMM.equivalent("invalid_alpha_is_0_or_1 invalid_beta_is_0_or_1", "no number is invalid")
+for _name in ("alpha", "beta"):
+    GEMM.equivalent(
+        f"{_name}_cut_off {_name}_rounded refuses_fractions_of_{_name}",
+        *("no text says how fractions of integers are rounded", *_INTEGERS),
+    )

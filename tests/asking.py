@@ -1,6 +1,7 @@
 """Problems and cases in a line, for tests of what is done with them."""
 
 import math
+from collections import defaultdict
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Any
 from opcheck import dtypes, opset
 from opcheck.backends import Backend, attempt, second_data
 from opcheck.engine.operators import Operator, every
-from opcheck.model import Case, Outcome, OutputSpec, Produced, Question, Task, TensorType
+from opcheck.model import Case, OpVersion, Outcome, OutputSpec, Produced, Question, Task, TensorType
 from opcheck.opset import directml
 
 HARDMAX1 = "DML_ACTIVATION_HARDMAX1"
@@ -90,6 +91,15 @@ def shipped_cases() -> tuple[Case, ...]:
     from opcheck.suite import load
 
     return load()
+
+
+@cache
+def shipped_cases_by_op() -> dict[OpVersion, list[Case]]:
+    """They all, by the version that they are about."""
+    found: dict[OpVersion, list[Case]] = defaultdict(list)
+    for case in shipped_cases():
+        found[case.op].append(case)
+    return found
 
 
 def elements(case: Case) -> int:

@@ -21,7 +21,7 @@ def test_the_first_block_of_the_readme_is_two_commands_that_set_themselves_up():
     assert len(commands) == 2
     for command in commands:
         assert command.startswith("python3 -m venv .venv && .venv/bin/pip install ")
-    assert commands[0].endswith("&& .venv/bin/opcheck run")
+    assert commands[0].endswith("&& .venv/bin/opcheck run --level smoke")
     assert commands[1].endswith("&& .venv/bin/pytest")
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from opcheck.cli.run_options import Ledgers
     from opcheck.model import Case, Record
     from opcheck.session import LiveRun, Request, Session
+    from opcheck.suite import Selection
 
 
 def _is_replaced(folder: Path, words: Sequence[str]) -> bool:
@@ -94,14 +95,44 @@ def command(**given: Any) -> None:
     from opcheck.suite import Selection
 
     subset, selection = common.taken(Subset, given), common.taken(Selection, given)
-    judge(SimpleNamespace(subset=subset, selection=selection, **given))
+    judge(Arguments(subset=subset, selection=selection, **given))
 
 
-def judge(given: SimpleNamespace) -> NoReturn:
-    """Judge the cases, print and write what comes, and end the program.
+@dataclass(frozen=True)
+class Arguments:
+    """The command line, a field for each option; `subset` and `selection` hold several."""
 
-    `given` has a field for each option; `subset` and `selection` hold several.
-    """
+    subset: Subset
+    selection: Selection
+    paths: tuple[Path, ...]
+    dims: Mapping[str, int]
+    addresses: tuple[str, ...]
+    jobs: int
+    timeout: float | None
+    memory_limit: str | None
+    repeat: int
+    strict: bool
+    require_supported: bool
+    require_reproducible: bool
+    no_known: bool
+    ledgers: tuple[Path, ...]
+    updated: Path | None
+    prune: bool
+    even_in_ci: bool
+    saved: Path | None
+    targets: list[report_files.Target]
+    resumed: Path | None
+    hours: float
+    exitfirst: bool
+    max_fail: int | None
+    quiet: bool
+    verbose: int
+    slowest: int | None
+    form: str
+
+
+def judge(given: Arguments) -> NoReturn:
+    """Judge the cases, print and write what comes, and end the program."""
     from opcheck.session import Session
     from opcheck.suite import EVERYTHING, load_all
 
@@ -163,7 +194,7 @@ def judge(given: SimpleNamespace) -> NoReturn:
 
 
 def _request(
-    given: SimpleNamespace, session: Session, everything: tuple[Case, ...], mine: Ledgers
+    given: Arguments, session: Session, everything: tuple[Case, ...], mine: Ledgers
 ) -> Request:
     """Build the request of a run; connects the session to find the cases that failed before."""
     from opcheck.session import Request

@@ -20,13 +20,16 @@ _WORST = (
 
 
 def matrix(cases: Sequence[Case]) -> dict[Cell, list[Case]]:
-    """Each version and dtype of the operators, with its own smoke cases `must` with literals."""
+    """Each version and dtype of the operators, with cases `must` with literals of level smoke.
+
+    Those are smoke at two versions and one dtype alone; here they are asked in every one.
+    """
     found: dict[Cell, dict[str, Case]] = {cell: {} for cell in _cells(cases)}
+    smoke = {(case.op.name, case.name, case.row) for case in cases if case.level == "smoke"}
     for case in cases:
         cell = Cell(case.op, case.dtype.name) if case.dtype else None
-        plain = (
-            case.level == "smoke" and case.rule == "must" and isinstance(case.expect, model.Values)
-        )
+        small = case.level != "deep" and (case.op.name, case.name, case.row) in smoke
+        plain = small and case.rule == "must" and isinstance(case.expect, model.Values)
         if cell in found and plain and case.opset == case.op.since:
             found[cell].setdefault(case.name, case)
     return {cell: [*by_name.values()] for cell, by_name in found.items()}

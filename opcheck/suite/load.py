@@ -86,8 +86,9 @@ def _load(
         for file in _files(paths or _about(ops), problems):
             file = replace(file, levels=levels)
             root = read_file(file.path, problems)
-            if root is not None:
-                timed = bench and (root.get("bench") or not paths)
+            # A shipped file without a list to be timed has nothing for a bench.
+            if root is not None and (paths or not bench or root.get("bench")):
+                timed = bench and root.get("bench")
                 cases += _cases(file, root, sizes, ops)["bench" if timed else "cases"]
     check_unique(cases, problems)
     problems.raise_if_any()

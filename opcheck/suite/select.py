@@ -39,7 +39,7 @@ _ELEMENTS, _OVERHEAD = 8192, 2000
 
 @dataclass(frozen=True)
 class Selection:
-    """Conditions for a case to be selected; an empty field is no condition."""
+    """Conditions for a case to be selected; an empty field is none. UsageError: no such level."""
 
     ids: tuple[str, ...] = ()
     keywords: str = ""
@@ -47,6 +47,10 @@ class Selection:
     opsets: tuple[int, ...] = ()
     dtypes: tuple[str, ...] = ()
     level: Level = "core"
+
+    def __post_init__(self) -> None:
+        if self.level not in LEVELS:
+            raise UsageError(f"no level {self.level!r}", f"levels: {', '.join(LEVELS)}")
 
     @property
     def operators(self) -> Sequence[str]:
@@ -70,8 +74,6 @@ EVERYTHING = Selection(level="deep")
 
 def choose(cases: Sequence[Case], selection: Selection) -> tuple[Case, ...]:
     """The cases that a user selects; raises UsageError for a name of nothing that there is."""
-    if selection.level not in LEVELS:
-        raise UsageError(f"no level {selection.level!r}", f"levels: {', '.join(LEVELS)}")
     for dtype in selection.dtypes:
         if dtype not in DTYPES:
             hint = did_you_mean(dtype, DTYPES) or f"known: {', '.join(DTYPES)}"

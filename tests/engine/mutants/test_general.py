@@ -18,9 +18,8 @@ from opcheck.engine.node import Node, operator_of
 from opcheck.engine.operators import find
 from opcheck.errors import InvalidNode
 from opcheck.execution.kills import CaseKills
-from opcheck.execution.mutate import cells
+from opcheck.execution.probe import matrix
 from opcheck.model import OpVersion, Typed
-from opcheck.suite import Selection, select
 from tests.asking import shipped_cases
 
 OPERATORS = [("", "Hardmax"), ("", "Softmax"), ("", "LpPool"),
@@ -94,7 +93,7 @@ def test_every_fault_of_a_function_that_operators_call_concerns_a_case() -> None
     """No shared table holds what nothing exercises."""
     seen: set[tuple[str, str]] = set()
     called: set[str] = set()
-    for cell, cases in cells(select(shipped_cases(), Selection(level="smoke"))).items():
+    for cell, cases in matrix(shipped_cases()).items():
         for case_kills in (CaseKills(case, cell.dtype) for case in cases):
             called |= case_kills.node.primitives
             found = (m for m in mutants_of(cell.op) if m.primitive and m.concerns(case_kills.node))

@@ -6,12 +6,13 @@ import pytest
 
 from opcheck import opset
 from opcheck.dtypes import DTYPES
-from opcheck.engine import dtypes_of, evaluate
+from opcheck.engine import Node, dtypes_of
+from opcheck.engine.evaluate import evaluate
 from opcheck.errors import InvalidNode, NotSupported
 from opcheck.execution.search.drawing import attribute, drawn
 from opcheck.model import Fill, Given, OpVersion
 from opcheck.suite import materialize
-from tests.asking import elements, judged_operators, shipped_cases
+from tests.asking import elements, judged_operators, shipped_cases_by_op
 from tests.execution.one import one
 
 TRIES = 120
@@ -32,7 +33,7 @@ def nodes(domain, name, since, dtype="float32", cases=(), tries=TRIES):
 
 def is_legal(op, node):
     try:
-        evaluate(op, [materialize(spec) for spec in node.inputs], node.attrs)
+        evaluate(Node(op, tuple(materialize(spec) for spec in node.inputs), node.attrs))
     except (InvalidNode, NotSupported, MemoryError):  # MemoryError: too long a range
         return False
     except ValueError:  # such a permutation has ties
@@ -44,7 +45,7 @@ def is_legal(op, node):
 def test_many_nodes_of_a_version_are_legal_some_are_not_and_all_attributes_are_stated(version):
     op = OpVersion(*version)
     # The large ones lend shapes that take seconds to compute.
-    cases = [case for case in shipped_cases() if case.op == op and elements(case) <= 1000]
+    cases = [case for case in shipped_cases_by_op()[op] if elements(case) <= 1000]
     dtype = max(dtypes_of(op), key=lambda name: name == "float32")
     found = nodes(*version, dtype, cases=cases)
     legal = [node for node in found if is_legal(op, node)]

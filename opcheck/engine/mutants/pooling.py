@@ -14,6 +14,7 @@ from opcheck.engine.mutants import windows as of
 from opcheck.engine.mutants.arrays import through, whole_vectors
 from opcheck.engine.mutants.mutant import Mutant, MutantRow, faulty, reading, refusing
 from opcheck.engine.node import Node
+from opcheck.engine.operators import FLOATING
 from opcheck.engine.windows import AxisWindows, Windows
 from opcheck.model import Array
 
@@ -244,12 +245,14 @@ MUTANTS: tuple[Mutant, ...] = (
         ("pads_ignored_in_constants",
          "pads were ignored where the input was a constant of the model",
          lambda n: n.with_attrs(pads=None) if n.constant else n, "pads"))),
-    *(reading(name, text, partial(_padded, how), needs="kernel_shape") for name, text, how in (
+    *(reading(name, text, partial(_padded, how), needs="kernel_shape",
+              only=only or None) for name, text, how, *only in (
         ("padding_is_one", "padding held ones", lambda x: {"constant_values": 1}),
         ("padding_is_minus_infinity", "padding held -inf, as for a maximum",
-         lambda x: {"constant_values": -np.inf}),
+         lambda x: {"constant_values": -np.inf}, *FLOATING),
         ("padding_is_the_lowest_number", "padding held the lowest finite number, as for a maximum",
-         lambda x: {"constant_values": np.nextafter(x.dtype.type(-np.inf), x.dtype.type(0))}),
+         lambda x: {"constant_values": np.nextafter(x.dtype.type(-np.inf), x.dtype.type(0))},
+         *FLOATING),
         ("padding_repeats_the_edge", "padding repeated the input's edge",
          lambda x: {"mode": "edge"}),
         ("padding_wraps_around", "padding held what is at the other end of the axis",

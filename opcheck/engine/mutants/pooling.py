@@ -223,19 +223,20 @@ def _reading_on(node: Node) -> Node:
 
 def _reading_on_if_dilated(node: Node) -> Sequence[Any]:
     """Read on in windows that would end within the row without their dilation."""
-    (right,), wrong, axes = node.right, _reading_on(node), _axes(node)
+    (right, *others), wrong, axes = node.right, _reading_on(node), _axes(node)
     if wrong is node or not axes:
-        return (right,)
+        return node.right
     axis = axes[-1]
     first = np.arange(axis.size) * axis.stride - axis.begin
-    return [np.where((first >= 0) & (first + axis.kernel <= axis.length), wrong.right[0], right)]
+    inside = (first >= 0) & (first + axis.kernel <= axis.length)
+    return [np.where(inside, wrong.right[0], right), *others]
 
 
 def _tail_of_the_first_batch(node: Node) -> Sequence[Any]:
-    (out,) = node.right
+    out, *others = node.right
     wrong, whole = out.copy(), whole_vectors(_BLOCK)(out.shape[1])
     wrong[1:, whole:] = out[:1, whole:]
-    return [wrong]
+    return [wrong, *others]
 
 
 MUTANTS: tuple[Mutant, ...] = (

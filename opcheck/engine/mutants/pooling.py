@@ -239,6 +239,20 @@ def _tail_of_the_first_batch(node: Node) -> Sequence[Any]:
     return [wrong, *others]
 
 
+#: What padding held, and the dtypes that have it if not all.
+_PADDINGS: tuple[MutantRow, ...] = (
+    ("padding_is_one", "padding held ones", lambda x: {"constant_values": 1}),
+    ("padding_is_minus_infinity", "padding held -inf, as for a maximum",
+     lambda x: {"constant_values": -np.inf}, *FLOATING),
+    ("padding_is_the_lowest_number", "padding held the lowest finite number, as for a maximum",
+     lambda x: {"constant_values": np.nextafter(x.dtype.type(-np.inf), x.dtype.type(0))},
+     *FLOATING),
+    ("padding_repeats_the_edge", "padding repeated the input's edge",
+     lambda x: {"mode": "edge"}),
+    ("padding_wraps_around", "padding held what is at the other end of the axis",
+     lambda x: {"mode": "wrap"}),
+)  # fmt: skip
+
 MUTANTS: tuple[Mutant, ...] = (
     *(reading(name, text, read, needs=needs) for name, text, read, needs in (
         ("pads_ignored_beside_notset", "pads were ignored where auto_pad was stated to be NOTSET",
@@ -246,18 +260,8 @@ MUTANTS: tuple[Mutant, ...] = (
         ("pads_ignored_in_constants",
          "pads were ignored where the input was a constant of the model",
          lambda n: n.with_attrs(pads=None) if n.constant else n, "pads"))),
-    *(reading(name, text, partial(_padded, how), needs="kernel_shape",
-              only=only or None) for name, text, how, *only in (
-        ("padding_is_one", "padding held ones", lambda x: {"constant_values": 1}),
-        ("padding_is_minus_infinity", "padding held -inf, as for a maximum",
-         lambda x: {"constant_values": -np.inf}, *FLOATING),
-        ("padding_is_the_lowest_number", "padding held the lowest finite number, as for a maximum",
-         lambda x: {"constant_values": np.nextafter(x.dtype.type(-np.inf), x.dtype.type(0))},
-         *FLOATING),
-        ("padding_repeats_the_edge", "padding repeated the input's edge",
-         lambda x: {"mode": "edge"}),
-        ("padding_wraps_around", "padding held what is at the other end of the axis",
-         lambda x: {"mode": "wrap"}))),
+    *(reading(name, text, partial(_padded, how), needs="kernel_shape", only=only or None)
+      for name, text, how, *only in _PADDINGS),
     Mutant("dilated_windows_read_into_the_next_row",
            "under a dilation, what follows in memory was read instead of the padding at a row's "
            "end", _reading_on_if_dilated, needs="dilations"),

@@ -2,13 +2,12 @@
 
 from dataclasses import replace
 from functools import partial
-from itertools import product
 from math import inf, prod
 
 import numpy as np
 
-from opcheck import dtypes, opset
 from opcheck import numbers as xp
+from opcheck import opset
 from opcheck.engine.operators import FLUSHED, is_open, operator
 from opcheck.engine.windows import Windows, windows_of
 from opcheck.errors import InvalidNode, NotSupported
@@ -137,8 +136,18 @@ def of_maxima(function):
     return {1: first, 8: early, 10: early, 11: early, 12: middle, 22: late}
 
 
+def _kernel(windows):
+    return prod(axis.kernel for axis in windows.axes)
+
+
+def _flat(places, shape, order, _):
+    """Indices into the flat tensor of places in each plane."""
+    index = (*np.ogrid[tuple(map(slice, places.shape))][:2], *np.unravel_index(places, shape[2:]))
+    return np.ravel_multi_index(index, shape, order="CF"[order]).astype(np.int64)
+
+
 @OPS["MaxPool"].formula(by=of_maxima)
-def maximum(X, windows, storage_order, outputs):
+def maximum(X, windows, storage_order, outputs, flat=_flat):
     """The maxima, and if asked for where they are in the flat input."""
     (n, channels, *lengths), size, found = X.shape, prod(X.shape[2:]), []
     planes = xp.reshape(X, (n, channels, size))
@@ -158,17 +167,7 @@ def maximum(X, windows, storage_order, outputs):
     y, *indices = [xp.concat([*parts], axis=2) for parts in zip(*found, strict=True)]
     if indices and storage_order and (n, channels) != (1, 1):
         is_open("it is not said whether batches and channels come in the order of columns")
-    return (y, *(_flat(places, X.shape, storage_order) for places in indices))
-
-
-def _flat(places, shape, order):
-    """Indices into the flat tensor of places in each plane."""
-    index = (*np.ogrid[tuple(map(slice, places.shape))][:2], *np.unravel_index(places, shape[2:]))
-    return np.ravel_multi_index(index, shape, order="CF"[order]).astype(np.int64)
-
-
-def _kernel(windows):
-    return prod(axis.kernel for axis in windows.axes)
+    return (y, *(flat(places, X.shape, storage_order, windows) for places in indices))
 
 
 def _padded_with_zero(X, windows, *asked):
@@ -176,21 +175,13 @@ def _padded_with_zero(X, windows, *asked):
     return np.where(windows.terms < _kernel(windows), np.maximum(y, 0), y).astype(y.dtype), *indices
 
 
-def _indices(change):
-    """The maxima, and `change(indices, shape, windows)`."""
-
-    def changed(X, windows, *asked):
-        y, *indices = maximum(X, windows, *asked)
-        return y, *(change(one, X.shape, windows) for one in indices)
-
-    return changed
-
-
-def _of_padded(index, shape, windows):
-    begins = [0, 0, *(a.begin for a in windows.axes)]
-    wide = [n + 2 * begin for n, begin in zip(shape, begins, strict=True)]
-    places = np.stack(np.unravel_index(index, shape), axis=-1) + begins
-    return np.ravel_multi_index(np.moveaxis(places, -1, 0), wide)
+def _of_padded(places, shape, order, windows):
+    index, wide = (
+        np.unravel_index(places, shape[2:]),
+        [a.length + 2 * a.begin for a in windows.axes],
+    )
+    index = [part + a.begin for part, a in zip(index, windows.axes, strict=True)]
+    return _flat(np.ravel_multi_index(index, wide), (*shape[:2], *wide), order, windows)
 
 
 OPS["AveragePool"].mutant(
@@ -201,15 +192,15 @@ OPS["AveragePool"].mutant(
 ))  # fmt: skip
 OPS["MaxPool"].mutant("padding held zeros", by=of_maxima, name="padding_is_zero")(_padded_with_zero)
 OPS["MaxPool"].mutant_table({
-    "indices_within_the_plane": ("indices began anew with each channel", _indices(
-        lambda index, shape, windows: index % prod(shape[2:]))),
-    "indices_within_the_batch": ("indices began anew with each batch", _indices(
-        lambda index, shape, windows: index % prod(shape[1:]))),
-    "indices_into_the_padded_input": ("indices counted the padding, too", _indices(_of_padded)),
+    "indices_within_the_plane": ("indices began anew with each channel", partial(
+        maximum, flat=lambda places, *_: places)),
+    "indices_into_the_padded_input": ("indices counted the padding, too", partial(
+        maximum, flat=_of_padded)),
 }, 8, 10, 11, 12, 22, by=of_maxima)  # fmt: skip
 
 _GLOBAL, _BOTH, _MEANS = " ".join(GLOBAL), "AveragePool MaxPool", "AveragePool GlobalAveragePool"
 _FLAG, _FLOATS = "no text says what numbers other than 0 and 1 mean", ("float16", "bfloat16")
+_OPEN, _AT_22 = "they differ in what is open", ("22 float16", "22 float32", "22 float64")
 #: Why mutants are harmless: operators, the mutants, the reason, and where it holds.
 for _names, *_argument in (
     (NAMES, "refuses_rank_1 vector_becomes_a_row", "there are at least three axes"),
@@ -219,35 +210,31 @@ for _names, *_argument in (
     (_MEANS, "overflow_saturates", "no mean is beyond its elements"),
     (f"{_MEANS} GlobalLpPool", *FLUSHED),
     ("GlobalLpPool", "axes_of_rank_5_exchanged", "of other ranks the shape is open", "1"),
-    *(("GlobalLpPool", "version_1_always", "a whole p means the same", where)
-      for where in ("2", "22 float16", "22 float32", "22 float64")),
+    ("GlobalLpPool", "version_1_always", "a whole p means the same", "2", *_AT_22),
     *(("GlobalLpPool", f"sum_of_{n}_elements_across_memory", "a channel lies together")
       for n in (16, 64, 256)),
     (_BOTH, "invalid_ceil_mode_is_0_or_1 ceil_mode_in_32_bits", _FLAG),
     ("AveragePool", "invalid_count_include_pad_is_0_or_1 count_include_pad_in_32_bits", _FLAG),
-    ("AveragePool", "empty_windows_are_nan wrong_where_pads_and_kernel_of_ones", _OF_NONE, "1"),
+    ("AveragePool", "empty_windows_are_nan", _OF_NONE, "1"),
     ("AveragePool", "divisor_plus_1e-05 reciprocal_of_12_bits", "few digits are kept", *_FLOATS),
     ("AveragePool", "window_terms_in_float16", "they are such", "float16"),
     ("AveragePool", "ceil_mode_without_dilations", "there are none", "10", "11"),
     ("MaxPool", "invalid_storage_order_is_0_or_1 storage_order_in_32_bits", _FLAG),
     ("MaxPool", "maximum_across_the_rows", "no axis is kept"),
-    ("MaxPool", "nothing_below_dilation_1 wrong_where_pads_and_kernel_of_ones", _OF_NONE),
+    ("MaxPool", "nothing_below_dilation_1", _OF_NONE),
+    (_BOTH, "wrong_where_pads_and_kernel_of_ones", _OF_NONE),
     (_BOTH, "refuses_pads_of_the_kernel", _OF_NONE, "1"),
     ("MaxPool", "refuses_pads_of_the_kernel", _OF_NONE, "8"),
     ("MaxPool", "padding_is_minus_infinity padding_repeats_the_edge", "no maximum changes", "1"),
     ("MaxPool", "maximum_of_the_bits", "their order is that of the bits", "int8"),
     *(("MaxPool", name, "none is below 0", "uint8")
       for name in ("maximum_starts_at_0", "padding_is_zero", "shift_by_the_magnitude")),
+    ("AveragePool", "version_11_always", _OPEN, "1", "7", "10"),
+    ("AveragePool", "version_19_always", _OPEN, "1", "7", "10", "11", *_AT_22),
+    ("AveragePool", "version_22_always", _OPEN, "1", "7", "10", "11", "19"),
+    ("MaxPool", "version_8_always", _OPEN, "1"),
+    ("MaxPool", "version_12_always", _OPEN, "1", "8", "10", "11", *_AT_22, "22 int8", "22 uint8"),
+    ("MaxPool", "version_22_always", _OPEN, "1", "8", "10", "11", "12"),
 ):  # fmt: skip
     for _name in _names.split():
         OPS[_name].equivalent(*_argument)
-for _op in (OPS["AveragePool"], OPS["MaxPool"]):
-    _versions = opset.versions("", _op.name)
-    _firsts = {formula: since for since, formula in reversed(_op.formulas.items())}
-    for _since, _other in product(_versions, _firsts.values()):
-        _own, _its = _versions[_since], _versions[_other]
-        other = _op.formulas[_since] is not _op.formulas[_other]
-        if other and _own.attributes.keys() <= _its.attributes.keys():
-            _both = _own.inputs[0].types & _its.inputs[0].types
-            _same = (f"{_since} {d.name}" for d in dtypes.DTYPES.values() if d.text in _both)
-            _op.equivalent(f"version_{_other}_always", "they differ in what is open", *_same)

@@ -49,19 +49,15 @@ def _over_all(versions, function):
             raise NotSupported(_OF_NONE)
         return function(X, *p, axis=tuple(range(2, X.ndim)), keepdims=True)
 
-    def of_any_p(X, *, p):
-        if not 0 < p < inf:
-            raise InvalidNode(f"p {p}; allowed: numbers that are above 0 in float32")
-        if p < 1 or X.ndim != 4:
+    def of_norm(since, X, *, p):
+        if not (p >= 1 or (since == 1 and p > 0)) or p == inf:
+            raise InvalidNode(f"p {p}; allowed: numbers from 1 on, in version 1 above 0")
+        if since == 1 and (p < 1 or X.ndim != 4):
             is_open("version 1 knows no norm below 1, and outputs of the shape N×C×1×1 alone")
-        return over(X, p)
-
-    def of_whole_p(X, *, p):
-        if p < 1:
-            raise InvalidNode(f"p {p}; allowed: integers from 1 on")
         return over(X, float(p))
 
-    of_norms = {1: of_any_p, 2: of_whole_p, 22: of_whole_p}
+    first, later = (partial(of_norm, since) for since in (1, 2))
+    of_norms = {1: first, 2: later, 22: later}
     return of_norms if 2 in versions else dict.fromkeys(versions, lambda X: over(X))
 
 
@@ -79,8 +75,6 @@ def _planned(since, X, flag, kernel_shape, strides, pads, auto_pad, dilations, c
     axes, is_same = windows.axes, auto_pad.startswith("SAME")
     if flag not in (0, 1):
         raise InvalidNode(f"an attribute of {flag}; allowed: 0, 1")
-    if not all(windows.shape[2:]):
-        is_open("nothing is said of inputs into which no window fits")
     if auto_pad == "VALID" and ceil_mode and since < 11:
         is_open("before version 11, of MaxPool 12, the formula of VALID knows no ceil_mode")
     rest = any((a.length if is_same else a.length - a.width + 1) % a.stride for a in axes)
@@ -111,8 +105,8 @@ def of_means(function):
         size = Windows(windows.outer, tuple(padded)).terms
         return function(X, windows, windows.terms, size, count_include_pad)
 
-    early, *others = (partial(formula, since) for since in (1, 11, 19, 22))
-    return dict(zip((1, 7, 10, 11, 19, 22), (early, early, early, *others), strict=True))
+    a, b, c, d = (partial(formula, since) for since in (1, 11, 19, 22))
+    return {1: a, 7: a, 10: a, 11: b, 19: c, 22: d}
 
 
 @OPS["AveragePool"].formula(by=of_means)
@@ -132,26 +126,16 @@ def of_maxima(function):
             raise NotSupported(_OF_NONE)
         return function(_without_nan(X), windows, storage_order, outputs)
 
-    first, early, middle, late = (partial(formula, since) for since in (1, 8, 12, 22))
-    return {1: first, 8: early, 10: early, 11: early, 12: middle, 22: late}
-
-
-def _kernel(windows):
-    return prod(axis.kernel for axis in windows.axes)
-
-
-def _flat(places, shape, order, _):
-    """Indices into the flat tensor of places in each plane."""
-    index = (*np.ogrid[tuple(map(slice, places.shape))][:2], *np.unravel_index(places, shape[2:]))
-    return np.ravel_multi_index(index, shape, order="CF"[order]).astype(np.int64)
+    a, b, c, d = (partial(formula, since) for since in (1, 8, 12, 22))
+    return {1: a, 8: b, 10: b, 11: b, 12: c, 22: d}
 
 
 @OPS["MaxPool"].formula(by=of_maxima)
-def maximum(X, windows, storage_order, outputs, flat=_flat):
+def maximum(X, windows, storage_order, outputs):
     """The maxima, and if asked for where they are in the flat input."""
     (n, channels, *lengths), size, found = X.shape, prod(X.shape[2:]), []
     planes = xp.reshape(X, (n, channels, size))
-    for part in windows.portions(n * channels * _kernel(windows)):
+    for part in windows.portions(n * channels * prod(a.kernel for a in windows.axes)):
         places = part.places(lengths)
         # The first element of a window stands for its padding, too.
         places = np.where(places < 0, np.where(places < 0, size, places).min(axis=0), places)
@@ -167,36 +151,27 @@ def maximum(X, windows, storage_order, outputs, flat=_flat):
     y, *indices = [xp.concat([*parts], axis=2) for parts in zip(*found, strict=True)]
     if indices and storage_order and (n, channels) != (1, 1):
         is_open("it is not said whether batches and channels come in the order of columns")
-    return (y, *(flat(places, X.shape, storage_order, windows) for places in indices))
+    corner = np.ogrid[tuple(map(slice, y.shape))][:2]
+    at = [(*corner, *np.unravel_index(places, lengths)) for places in indices]
+    order = "CF"[storage_order]
+    return y, *(np.ravel_multi_index(one, X.shape, order=order).astype(np.int64) for one in at)
 
 
-def _padded_with_zero(X, windows, *asked):
+def padding_is_zero(X, windows, *asked):
     y, *indices = maximum(X, windows, *asked)
-    return np.where(windows.terms < _kernel(windows), np.maximum(y, 0), y).astype(y.dtype), *indices
+    partly = windows.terms < prod(a.kernel for a in windows.axes)
+    return np.where(partly, np.maximum(y, 0), y).astype(y.dtype), *indices
 
 
-def _of_padded(places, shape, order, windows):
-    index, wide = (
-        np.unravel_index(places, shape[2:]),
-        [a.length + 2 * a.begin for a in windows.axes],
-    )
-    index = [part + a.begin for part, a in zip(index, windows.axes, strict=True)]
-    return _flat(np.ravel_multi_index(index, wide), (*shape[:2], *wide), order, windows)
+def indices_within_the_plane(X, windows, *asked):
+    y, *indices = maximum(X, windows, *asked)
+    return y, *(one % prod(X.shape[2:]) for one in indices)
 
 
-OPS["AveragePool"].mutant(
-    "a window that hung over the end was divided by the size of the kernel", 10, 11, 19, 22,
-    by=of_means, name="hanging_windows_divided_by_the_kernel",
-)(lambda X, windows, terms, padded, include: mean(
-    X, windows, np.where(padded < _kernel(windows), _kernel(windows), terms), padded, include,
-))  # fmt: skip
-OPS["MaxPool"].mutant("padding held zeros", by=of_maxima, name="padding_is_zero")(_padded_with_zero)
-OPS["MaxPool"].mutant_table({
-    "indices_within_the_plane": ("indices began anew with each channel", partial(
-        maximum, flat=lambda places, *_: places)),
-    "indices_into_the_padded_input": ("indices counted the padding, too", partial(
-        maximum, flat=_of_padded)),
-}, 8, 10, 11, 12, 22, by=of_maxima)  # fmt: skip
+OPS["MaxPool"].mutant("padding held zeros", by=of_maxima)(padding_is_zero)
+OPS["MaxPool"].mutant("indices began anew with each channel", 8, 10, 11, 12, 22, by=of_maxima)(
+    indices_within_the_plane
+)
 
 _GLOBAL, _BOTH, _MEANS = " ".join(GLOBAL), "AveragePool MaxPool", "AveragePool GlobalAveragePool"
 _FLAG, _FLOATS = "no text says what numbers other than 0 and 1 mean", ("float16", "bfloat16")

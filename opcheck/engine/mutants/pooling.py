@@ -14,6 +14,7 @@ from opcheck.engine.mutants import windows as of
 from opcheck.engine.mutants.arrays import through, whole_vectors
 from opcheck.engine.mutants.mutant import Mutant, MutantRow, faulty, reading, refusing
 from opcheck.engine.node import Node
+from opcheck.engine.operators import FLOATING
 from opcheck.engine.windows import AxisWindows, Windows
 from opcheck.model import Array
 
@@ -222,20 +223,35 @@ def _reading_on(node: Node) -> Node:
 
 def _reading_on_if_dilated(node: Node) -> Sequence[Any]:
     """Read on in windows that would end within the row without their dilation."""
-    (right,), wrong, axes = node.right, _reading_on(node), _axes(node)
+    (right, *others), wrong, axes = node.right, _reading_on(node), _axes(node)
     if wrong is node or not axes:
-        return (right,)
+        return node.right
     axis = axes[-1]
     first = np.arange(axis.size) * axis.stride - axis.begin
-    return [np.where((first >= 0) & (first + axis.kernel <= axis.length), wrong.right[0], right)]
+    inside = (first >= 0) & (first + axis.kernel <= axis.length)
+    return [np.where(inside, wrong.right[0], right), *others]
 
 
 def _tail_of_the_first_batch(node: Node) -> Sequence[Any]:
-    (out,) = node.right
+    out, *others = node.right
     wrong, whole = out.copy(), whole_vectors(_BLOCK)(out.shape[1])
     wrong[1:, whole:] = out[:1, whole:]
-    return [wrong]
+    return [wrong, *others]
 
+
+#: What padding held, and the dtypes that have it if not all.
+_PADDINGS: tuple[MutantRow, ...] = (
+    ("padding_is_one", "padding held ones", lambda x: {"constant_values": 1}),
+    ("padding_is_minus_infinity", "padding held -inf, as for a maximum",
+     lambda x: {"constant_values": -np.inf}, *FLOATING),
+    ("padding_is_the_lowest_number", "padding held the lowest finite number, as for a maximum",
+     lambda x: {"constant_values": np.nextafter(x.dtype.type(-np.inf), x.dtype.type(0))},
+     *FLOATING),
+    ("padding_repeats_the_edge", "padding repeated the input's edge",
+     lambda x: {"mode": "edge"}),
+    ("padding_wraps_around", "padding held what is at the other end of the axis",
+     lambda x: {"mode": "wrap"}),
+)  # fmt: skip
 
 MUTANTS: tuple[Mutant, ...] = (
     *(reading(name, text, read, needs=needs) for name, text, read, needs in (
@@ -244,16 +260,8 @@ MUTANTS: tuple[Mutant, ...] = (
         ("pads_ignored_in_constants",
          "pads were ignored where the input was a constant of the model",
          lambda n: n.with_attrs(pads=None) if n.constant else n, "pads"))),
-    *(reading(name, text, partial(_padded, how), needs="kernel_shape") for name, text, how in (
-        ("padding_is_one", "padding held ones", lambda x: {"constant_values": 1}),
-        ("padding_is_minus_infinity", "padding held -inf, as for a maximum",
-         lambda x: {"constant_values": -np.inf}),
-        ("padding_is_the_lowest_number", "padding held the lowest finite number, as for a maximum",
-         lambda x: {"constant_values": np.nextafter(x.dtype.type(-np.inf), x.dtype.type(0))}),
-        ("padding_repeats_the_edge", "padding repeated the input's edge",
-         lambda x: {"mode": "edge"}),
-        ("padding_wraps_around", "padding held what is at the other end of the axis",
-         lambda x: {"mode": "wrap"}))),
+    *(reading(name, text, partial(_padded, how), needs="kernel_shape", only=only or None)
+      for name, text, how, *only in _PADDINGS),
     Mutant("dilated_windows_read_into_the_next_row",
            "under a dilation, what follows in memory was read instead of the padding at a row's "
            "end", _reading_on_if_dilated, needs="dilations"),

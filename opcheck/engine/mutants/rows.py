@@ -54,7 +54,7 @@ def _along(right: RowFunction, change: RowChange, across_memory: bool = False) -
 def _across(original: Any, x: Any, axis: Any = None, keepdims: bool = False) -> Any:
     """The reduction along all other axes."""
     others = tuple(set(range(x.ndim)) - set(axes_of(axis, x.ndim)))
-    return original(x, axis=others if keepdims and others else axis, keepdims=keepdims)
+    return original(x, axis=others if keepdims and others and x.size else axis, keepdims=keepdims)
 
 
 def _of(change: Callable[[Matrix], Matrix]) -> RowChange:

@@ -41,8 +41,8 @@ def of_batches(inverse, spread=variance, updated=updated, made=scaled, used=lamb
             now = used(old, new)
             outputs = [*updated(old, new, momentum, X.size // prod(shape)), *new[:saved]]
         y = made(X, now[0], inverse(now[1], (), epsilon), scale, B)
-        outputs = (xp.astype(xp.reshape(x, shape), old[0].dtype) for x in outputs)
-        return xp.astype(y, X.dtype), *outputs
+        further = (xp.astype(xp.reshape(x, shape), old[0].dtype) for x in outputs)
+        return xp.astype(y, X.dtype), *further
 
     def earlier(since, X, scale, B, mean, var, *, epsilon, momentum, outputs, is_test=0, spatial=1):
         training = outputs > 1 or (since < 7 and not is_test)

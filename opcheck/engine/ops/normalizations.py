@@ -113,7 +113,8 @@ def of_regions(total):
 @LRN.formula(by=of_regions)
 def across_channels(squares, size, before=None):
     """The region begins `before` channels before each, half of the others if that is not said."""
-    batch, count, image = *squares.shape[:2], prod(squares.shape[2:])
+    batch, count, *lengths = squares.shape
+    image = prod(lengths)
     channels = AxisWindows(count, size, 1, 1, (size - 1) // 2 if before is None else before, count)
     windows = Windows((batch, 1), (channels, AxisWindows(image, 1, 1, 1, 0, image)))
     lined = xp.reshape(squares, (batch, 1, count, image))

@@ -11,6 +11,27 @@ from opcheck import numbers as xp
 from opcheck.engine.operators import FLUSHED, Operator
 from opcheck.errors import InvalidNode
 
+#: What a warning says of both.
+FOLDED = "where it is folded into x·a + b, or the variance E[x²] − E[x]², which cancels"
+#: Of tensors with a batch axis and a channel axis.
+RANKS = range(2, 64)
+
+
+def fits(X: Any, ranks: Sequence[int], shape: Sequence[int], *operands: Any) -> None:
+    """Raise InvalidNode unless X has one of the ranks, and each operand the shape."""
+    if X.ndim not in ranks or any(tuple(x.shape) != tuple(shape) for x in operands):
+        raise InvalidNode(f"operands of shapes {[list(x.shape) for x in (X, *operands)]}")
+
+
+def scaled(x: Any, mean: Any, inverse: Any, scale: Any, B: Any) -> Any:
+    """`x` normalized, scaled and shifted."""
+    return (x - mean) * inverse * scale + B
+
+
+def folded(x: Any, mean: Any, inverse: Any, scale: Any, B: Any) -> Any:
+    """The same in one product and one sum."""
+    return x * (inverse * scale) + (B - mean * (inverse * scale))
+
 
 def stashed(x: Any, stash_type: int, *allowed: int) -> Any:
     """`x` in the type that stage one is computed in, by its number in ONNX's TensorProto."""
@@ -21,10 +42,20 @@ def stashed(x: Any, stash_type: int, *allowed: int) -> Any:
     return xp.astype(x, stash.numpy, computes=True)
 
 
+def mean_square(x: Any, axes: Sequence[int]) -> Any:
+    """The mean of the squares."""
+    return xp.mean(x * x, axis=axes, keepdims=True)
+
+
 def variance(x: Any, axes: Sequence[int]) -> Any:
     """The mean square of the deviations from the mean."""
-    d = x - xp.mean(x, axis=axes, keepdims=True)
-    return xp.mean(d * d, axis=axes, keepdims=True)
+    return mean_square(x - xp.mean(x, axis=axes, keepdims=True), axes)
+
+
+def cancelling(x: Any, axes: Sequence[int]) -> Any:
+    """The variance as E[x²] − E[x]², which cancels, but not to less than 0."""
+    mean = xp.mean(x, axis=axes, keepdims=True)
+    return xp.maximum(mean_square(x, axes) - mean * mean, 0.0)
 
 
 def two_pass(x: Any, axes: Sequence[int], epsilon: float) -> Any:
@@ -34,27 +65,38 @@ def two_pass(x: Any, axes: Sequence[int], epsilon: float) -> Any:
 
 def one_pass(x: Any, axes: Sequence[int], epsilon: float) -> Any:
     """1 over the standard deviation, from E[x²] − E[x]², which cancels."""
-    mean = xp.mean(x, axis=axes, keepdims=True)
-    spread = xp.mean(x * x, axis=axes, keepdims=True) - mean * mean
     # No more than 1/√ε and its roundings, however far the spread may be off.
     most = 1.001 / math.sqrt(epsilon) if epsilon > 0 else math.inf
-    return xp.clip(1 / xp.sqrt(xp.maximum(spread, 0.0) + epsilon), 0.0, most)
+    return xp.clip(1 / xp.sqrt(cancelling(x, axes) + epsilon), 0.0, most)
 
 
-def _unbiased(x: Any, axes: Sequence[int], epsilon: float) -> Any:
+def unbiased(x: Any, axes: Sequence[int], of: Callable[..., Any] = variance) -> Any:
+    """What `of` makes, as it is where it divides by one less than the number of elements."""
     count = prod(x.shape[axis] for axis in axes)
-    return 1 / xp.sqrt(variance(x, axes) * (count / max(1, count - 1)) + epsilon)
+    return of(x, axes) * (count / max(1, count - 1))
 
 
+UNBIASED = "the variance was divided by one less than the number of elements"
+#: From what makes the variance, whose place it takes.
 MUTANTS: Mapping[str, tuple[str, Callable[..., Any]]] = {
     "epsilon_after_the_root": ("epsilon was added after the root",
-        lambda x, axes, epsilon: 1 / (xp.sqrt(variance(x, axes)) + epsilon)),
+        lambda of, x, axes, epsilon: 1 / (xp.sqrt(of(x, axes)) + epsilon)),
     "epsilon_as_floor": ("epsilon was the least that the variance could be",
-        lambda x, axes, epsilon: 1 / xp.sqrt(xp.maximum(variance(x, axes), epsilon))),
-    "unbiased": ("the variance was divided by one less than the number of elements", _unbiased),
+        lambda of, x, axes, epsilon: 1 / xp.sqrt(xp.maximum(of(x, axes), epsilon))),
+    "unbiased": (UNBIASED, lambda of, x, axes, epsilon: (
+        1 / xp.sqrt(unbiased(x, axes, of) + epsilon))),
     "mean_square": ("the mean square stood for the variance, as in RMSNormalization",
-        lambda x, axes, epsilon: 1 / xp.sqrt(xp.mean(x * x, axis=axes, keepdims=True) + epsilon)),
+        lambda of, x, axes, epsilon: 1 / xp.sqrt(mean_square(x, axes) + epsilon)),
 }  # fmt: skip
+
+
+def of_root(op: Operator, by: Callable[..., Any], of: Callable[..., Any], *without: str) -> None:
+    """Declare mutants of `by`, as in `by_deviation`, where `of` makes the variance."""
+    for name in (name for name in MUTANTS if name not in without):
+        text, root = MUTANTS[name]
+        op.mutant(text, name=name, by=by)(partial(root, of))
+    op.equivalent("invalid_epsilon_is_0_or_1", "no epsilon is invalid")
+    op.equivalent(*FLUSHED)
 
 
 def by_deviation(op: Operator, by: Callable[..., Any], remark: str) -> None:
@@ -68,6 +110,4 @@ def by_deviation(op: Operator, by: Callable[..., Any], remark: str) -> None:
     literal = partial(by, computes=True)  # as the texts have it, also for types of 16 bits
     op.also_honest("", by=literal)(two_pass)
     op.also_honest(remark, by=literal)(one_pass)
-    op.mutant_table(MUTANTS, by=by)
-    op.equivalent("invalid_epsilon_is_0_or_1", "no epsilon is invalid")
-    op.equivalent(*FLUSHED)
+    of_root(op, by, variance)

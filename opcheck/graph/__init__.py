@@ -3,4 +3,4 @@
 from onnx import ModelProto
 
 from opcheck.errors import NotExpressible
-from opcheck.graph.build import model_of
+from opcheck.graph.build import model_of, output_names

@@ -27,10 +27,15 @@ def model_of(task: Task) -> ModelProto:
     if task.op.domain == directml.DOMAIN:
         nodes, constants, at_opset = lower_hardmax1(task)
         return assemble(task, nodes, constants, "", at_opset)
-    outputs = [output.name for output in task.outputs]
-    node = helper.make_node(task.op.name, task.slots, outputs, domain=task.op.domain)
+    node = helper.make_node(task.op.name, task.slots, output_names(task), domain=task.op.domain)
     node.attribute.extend(_attribute(task.op, *item) for item in task.attrs.items())
     return assemble(task, [node], {}, task.op.domain, task.opset)
+
+
+def output_names(task: Task) -> list[str]:
+    """The names of the outputs in a model, where none may be called as an input is."""
+    names = (output.name for output in task.outputs)
+    return [f"{name}_out" if name in task.slots else name for name in names]
 
 
 def assemble(
@@ -47,7 +52,7 @@ def assemble(
         list(nodes),
         task.op.name,
         [helper.make_tensor_value_info(name, code, list(shape)) for name, code, shape in infos],
-        [_output_info(output) for output in task.outputs],
+        [*map(_output_info, output_names(task), task.outputs)],
         [numpy_helper.from_array(array, name) for name, array in tensors.items()],
     )
     imports = [helper.make_opsetid(domain, at_opset)]
@@ -81,10 +86,10 @@ def _attribute(op: OpVersion, name: str, value: AttrValue | Typed) -> AttributeP
     return helper.make_attribute(name, value, attr_type=kind)
 
 
-def _output_info(output: OutputSpec) -> ValueInfoProto:
+def _output_info(name: str, output: OutputSpec) -> ValueInfoProto:
     if output.dtype is None:
-        return helper.make_empty_tensor_value_info(output.name)
-    return helper.make_tensor_value_info(output.name, output.dtype.onnx, None)
+        return helper.make_empty_tensor_value_info(name)
+    return helper.make_tensor_value_info(name, output.dtype.onnx, None)
 
 
 def _state_ranks(model: ModelProto) -> None:

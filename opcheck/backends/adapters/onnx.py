@@ -14,7 +14,7 @@ from opcheck.backends.adapters import About, take
 from opcheck.backends.base import Adapted, TaskCall, UnusableAnswer, only_nodes, own_part
 from opcheck.backends.connect import accepts, blamed, find, runnable
 from opcheck.errors import NotSupported, UsageError
-from opcheck.graph import NotExpressible, model_of
+from opcheck.graph import NotExpressible, model_of, output_names
 from opcheck.model import Array, BackendInfo, Task
 
 ABOUT = About(
@@ -68,7 +68,7 @@ def _prepared(interface: Any, way: str, device: str, task: Task) -> TaskCall:
             outputs = answer(inputs)
         if not isinstance(outputs, Mapping):
             return outputs
-        names = [output.name for output in task.outputs]
+        names = output_names(task)
         if not all(name in outputs for name in names):
             raise UnusableAnswer(f"outputs are called {[*outputs]} and should be {names}")
         return [outputs[name] for name in names]

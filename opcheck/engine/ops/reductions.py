@@ -9,7 +9,7 @@ from opcheck import dtypes, opset
 from opcheck import numbers as xp
 from opcheck.engine.axes import distinct, listed
 from opcheck.engine.mutants.types import SIGNED, UNSIGNED
-from opcheck.engine.normalizing import MUTANTS, one_pass, two_pass
+from opcheck.engine.normalizing import MUTANTS, one_pass, two_pass, variance
 from opcheck.engine.operators import FLUSHED, is_open, operator
 from opcheck.errors import NotSupported
 from opcheck.numbers.faulty import bare
@@ -184,12 +184,13 @@ def _by_inverse(inverse, epsilon=0.0):
 MEAN_VARIANCE.formula(by=_by_inverse)(two_pass)
 #: The function body adds 1e-9 to the deviation, and takes E[X²] − E[X]² for the variance.
 _literal, _remark = partial(_by_inverse, epsilon=1e-9), "where the variance is E[X²] − E[X]²"
-MEAN_VARIANCE.also_honest("", by=_literal)(MUTANTS["epsilon_after_the_root"][1])
+MEAN_VARIANCE.also_honest("", by=_literal)(partial(MUTANTS["epsilon_after_the_root"][1], variance))
 MEAN_VARIANCE.also_honest(_remark, by=_by_inverse)(one_pass)
 MEAN_VARIANCE.also_honest(_remark, by=_literal)(
     lambda x, axes, epsilon: 1 / (1 / one_pass(x, axes, 0) + epsilon))  # fmt: skip
-MEAN_VARIANCE.mutant_table({_name: MUTANTS[_name] for _name in ("unbiased", "mean_square")},
-                           by=_by_inverse)  # fmt: skip
+for _name in ("unbiased", "mean_square"):
+    _text, _root = MUTANTS[_name]
+    MEAN_VARIANCE.mutant(_text, name=_name, by=_by_inverse)(partial(_root, variance))
 MEAN_VARIANCE.mutant("1e-9 was added under the root", name="under_the_root", by=_literal)(two_pass)
 for _argument in (
     FLUSHED, ("axes_reversed", "axes come in any order"),

@@ -270,8 +270,8 @@ def judged(cases, deep, first_run):
     """Results of the backends that have ledgers, before any ledger is asked.
 
     Of every core case, as the first run has them, or the published one of an optional engine; and
-    of the deep ones that a line of the two others is about, but not of those that only a line of
-    an arithmetic is about, which are the largest of all.
+    of the deep ones that a line is about, but not of those that only a line of an arithmetic is
+    about, which are the largest of all.
     """
     connected = [backends.connect(address) for address in RELEASES]
     by_id = {case.id: case for case in cases}
@@ -287,7 +287,7 @@ def judged(cases, deep, first_run):
             for r in run.records
             if r.backend != "numpy"
         ]
-    lines = [one for name in RELEASES for one in every_line(name) if not of_whole_types(one)]
+    lines = [stated for stated in every_line() if not of_whole_types(stated)]
     about = {c.id: c for line in lines for c in among(line, deep) if line.is_about(c)}
     infos = {backend.info.address: backend.info for backend in connected}
     asked = inline.judged([*about.values()], connected)

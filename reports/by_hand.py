@@ -1101,6 +1101,7 @@ def onnxruntime() -> Iterator[Check]:
     yield from _functions_of_onnxruntime()
     yield from _reduced_by_onnxruntime()
     yield from _multiplied_by_onnxruntime()
+    yield from _pooled_by_onnxruntime()
     yield from _normalized_by_onnxruntime()
 
 
@@ -1238,6 +1239,56 @@ def _multiplied_by_onnxruntime() -> Iterator[Check]:
         "“transposed before doing the computation if attribute transA is non-zero, same for B”",
         _with(product, transB=1),
         [[4, 12], [10, 45]],
+    )
+
+
+def _pooled_by_onnxruntime() -> Iterator[Check]:
+    """Pools on ONNX Runtime."""
+    strided = {"kernel_shape": [2], "strides": [6], "auto_pad": "SAME_UPPER"}
+    far = Model("MaxPool", 12, strided, _x(*range(11)))
+    yield Check(
+        "onnxruntime",
+        "MaxPool of float32, and AveragePool before",
+        far,
+        [_pool(1, 7)],
+        Raises("padding values must be non-negative"),
+        "⌈11 / 6⌉ = 2 windows need 8 of 11 elements, so no padding",
+        _with(far, strides=[2]),
+        _pool(1, 3, 5, 7, 9, 10),
+    )
+    deep = Model("GlobalMaxPool", 1, {}, np.ones((1, 1, 2, 1, 1, 1), np.float32))
+    yield Check(
+        "onnxruntime",
+        "Pools over four axes",
+        replace(deep, op="MaxPool", opset=12, attrs={"kernel_shape": [2, 1, 1, 1]}),
+        [np.ones((1, 1, 1, 1, 1, 1))],
+        Raises("Unsupported pooling size."),
+        "“dimensions are in the form of (N x C x D1 x D2 ... Dn)”, of any number",
+        replace(deep, x=deep.x[..., 0]),
+        np.ones((1, 1, 1, 1, 1)),
+    )
+    valid = {"kernel_shape": [3], "strides": [2], "auto_pad": "VALID", "ceil_mode": 1}
+    whole = Model("MaxPool", 12, valid, _x(1, 2, 3, 4, 5, 6))
+    yield Check(
+        "onnxruntime",
+        "AveragePool and MaxPool count a window",
+        whole,
+        [_pool(3, 5)],
+        Gives(_pool(3, 5, 6)),
+        "the size is ⌈(6 - 3 + 1) / 2⌉ = 2",
+        _with(whole, ceil_mode=0),
+        _pool(3, 5),
+    )
+    lowest = Model("GlobalMaxPool", 1, {}, _x(-inf, -inf))
+    yield Check(
+        "onnxruntime",
+        "MaxPool and GlobalMaxPool begin",
+        lowest,
+        [_pool(-inf)],
+        Gives(_pool(_LOWEST)),
+        "the maximum of -inf and -inf is -inf",
+        replace(lowest, x=_x(-inf, 1)),
+        _pool(1),
     )
 
 

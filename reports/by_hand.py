@@ -1100,6 +1100,9 @@ def onnxruntime() -> Iterator[Check]:
     )
     yield from _functions_of_onnxruntime()
     yield from _reduced_by_onnxruntime()
+    yield from _multiplied_by_onnxruntime()
+    yield from _pooled_by_onnxruntime()
+    yield from _normalized_by_onnxruntime()
 
 
 def _functions_of_onnxruntime() -> Iterator[Check]:
@@ -1219,6 +1222,103 @@ def _reduced_by_onnxruntime() -> Iterator[Check]:
     vector = Model("ReduceSum", 13, {"keepdims": 0}, _PAIR[1:], more=(np.array([0]),))
     scalar, why = replace(vector, x=np.array(2, np.float32)), "a tensor of rank 0 has no axis 0"
     yield _taken("onnxruntime", "Reductions take any axis", scalar, 2, why, vector)
+
+
+def _multiplied_by_onnxruntime() -> Iterator[Check]:
+    """Products of matrices on ONNX Runtime."""
+    a = np.array([[1, 4], [2, 5], [3, 6]], np.float32)
+    b = np.array([[1, 0, 1], [10, 1, 0]], np.float32)
+    attrs = {"transA": 1, "transB": 1 << 32}
+    product = Model("Gemm", 11, attrs, a, more=(b, np.zeros((2, 2), np.float32)))
+    yield Check(
+        "onnxruntime",
+        "ONNX's shape inference cuts Gemm's",
+        product,
+        [[[4, 12], [10, 45]]],
+        Declares("declared [2, 3], returned [2, 2]"),
+        "“transposed before doing the computation if attribute transA is non-zero, same for B”",
+        _with(product, transB=1),
+        [[4, 12], [10, 45]],
+    )
+
+
+def _pooled_by_onnxruntime() -> Iterator[Check]:
+    """Pools on ONNX Runtime."""
+    strided = {"kernel_shape": [2], "strides": [6], "auto_pad": "SAME_UPPER"}
+    far = Model("MaxPool", 12, strided, _x(*range(11)))
+    yield Check(
+        "onnxruntime",
+        "MaxPool of float32, and AveragePool before",
+        far,
+        [_pool(1, 7)],
+        Raises("padding values must be non-negative"),
+        "⌈11 / 6⌉ = 2 windows need 8 of 11 elements, so no padding",
+        _with(far, strides=[2]),
+        _pool(1, 3, 5, 7, 9, 10),
+    )
+    deep = Model("GlobalMaxPool", 1, {}, np.ones((1, 1, 2, 1, 1, 1), np.float32))
+    yield Check(
+        "onnxruntime",
+        "Pools over four axes",
+        replace(deep, op="MaxPool", opset=12, attrs={"kernel_shape": [2, 1, 1, 1]}),
+        [np.ones((1, 1, 1, 1, 1, 1))],
+        Raises("Unsupported pooling size."),
+        "“dimensions are in the form of (N x C x D1 x D2 ... Dn)”, of any number",
+        replace(deep, x=deep.x[..., 0]),
+        np.ones((1, 1, 1, 1, 1)),
+    )
+    valid = {"kernel_shape": [3], "strides": [2], "auto_pad": "VALID", "ceil_mode": 1}
+    whole = Model("MaxPool", 12, valid, _x(1, 2, 3, 4, 5, 6))
+    yield Check(
+        "onnxruntime",
+        "AveragePool and MaxPool count a window",
+        whole,
+        [_pool(3, 5)],
+        Gives(_pool(3, 5, 6)),
+        "the size is ⌈(6 - 3 + 1) / 2⌉ = 2",
+        _with(whole, ceil_mode=0),
+        _pool(3, 5),
+    )
+    lowest = Model("GlobalMaxPool", 1, {}, _x(-inf, -inf))
+    yield Check(
+        "onnxruntime",
+        "MaxPool and GlobalMaxPool begin",
+        lowest,
+        [_pool(-inf)],
+        Gives(_pool(_LOWEST)),
+        "the maximum of -inf and -inf is -inf",
+        replace(lowest, x=_x(-inf, 1)),
+        _pool(1),
+    )
+
+
+def _normalized_by_onnxruntime() -> Iterator[Check]:
+    """Normalizations on ONNX Runtime."""
+
+    def batch(x: Array, *more: float, opset: int = 15) -> Model:
+        given = tuple(np.array([value], np.float32) for value in more)
+        return Model("BatchNormalization", opset, {"epsilon": 0.0}, x, more=given)
+
+    far = batch(_row(100001), 1, 0, 100000, 3)
+    yield Check(
+        "onnxruntime",
+        "BatchNormalization is folded",
+        far,
+        [[[3**-0.5]]],
+        Gives([[0.57421875]]),
+        "(100001 - 100000) / √3 = 0.57735",
+        replace(far, x=_row(100000)),
+        [[0]],
+    )
+    line = batch(_PAIR, 1, 0, 0, 1, opset=7)
+    yield _taken(
+        "onnxruntime",
+        "BatchNormalization-7 takes an X of rank 1",
+        line,
+        _PAIR,
+        "“the dimensions are in the form of (N x C x D1 x D2 ... Dn)”",
+        replace(line, opset=9),
+    )
 
 
 def reference() -> Iterator[Check]:

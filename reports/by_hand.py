@@ -1736,6 +1736,7 @@ def reference() -> Iterator[Check]:
     yield from _cut_and_padded_by_reference()
     yield from _functions_of_reference()
     yield from _reduced_by_reference()
+    yield from _products_by_reference()
 
 
 def _functions_of_reference() -> Iterator[Check]:
@@ -1838,6 +1839,37 @@ def _reduced_by_reference() -> Iterator[Check]:
     named, why = replace(rows, more=(), attrs={"axes": [1]}), "ReduceMax-18 has no such attribute"
     cause = "Reductions obey the attribute axes"
     yield _taken("reference", cause, named, [[2], [4]], why, rows)
+
+
+def _products_by_reference() -> Iterator[Check]:
+    """MatMul and Gemm on onnx.reference."""
+    matmul = Model("MatMul", 13, {}, np.array([3], np.float32), more=(np.float32([2]),))
+    scalar, why = replace(matmul, more=(np.array(2, np.float32),)), "numpy.matmul takes no scalar"
+    yield Check("reference", "MatMul takes a scalar", scalar, [], Gives([6]), why, matmul, 6)
+    row, column = np.array([[1, 2]], np.float32), np.array([[3], [4]], np.float32)
+    c = np.array([[10]], np.float32)
+    gemm = Model("Gemm", 13, {}, row, more=(column, c))
+    first, sixth, why = replace(gemm, opset=1), replace(gemm, opset=6), "1·3 + 2·4 + 10 = 21"
+    refused = Raises("No implementation for operator 'Gemm'")
+    yield Check("reference", "Gemm-1 is not computed", first, [[[21]]], refused, why, sixth, [[21]])
+    cause, why = "Gemm-6 without broadcast adds", "2·10 is added to 1·3 + 2·4 = 11"
+    twice, seventh = _with(sixth, beta=2.0), replace(gemm, opset=7, attrs={"beta": 2.0})
+    yield Check("reference", cause, twice, [[[31]]], Gives([[21]]), why, seventh, [[31]])
+    half = (column.astype(np.float16), c.astype(np.float16))
+    half6 = replace(sixth, x=row.astype(np.float16), more=half)
+    why, half7 = "Y is of the type of A", replace(half6, opset=7)
+    yield Check("reference", cause, half6, [[[21]]], Gives([[21]], "float32"), why, half7, [[21]])
+    one, most = np.array([[1]]), 2**63 - 1
+    large = Model("Gemm", 13, {}, np.array([[most]]), more=(one, 0 * one))
+    cause, why = "Gemm multiplies integers by", "a number times 1, plus 0, is that number"
+    small = replace(large, x=2 * one)
+    yield Check("reference", cause, large, [[[most]]], Gives([[-most - 1]]), why, small, [[2]])
+    stack, why = replace(gemm, x=row[None]), "“The shape of A should be (M, K)”"
+    cause = "Gemm takes an A with more axes"
+    yield Check("reference", cause, stack, [], Gives([[[21]]]), why, gemm, [[21]])
+    ninth, why = replace(gemm, opset=9), "C is optional from version 11 on"
+    nothing, cause = replace(ninth, more=(column,)), "Gemm before version 11 does"
+    yield Check("reference", cause, nothing, [], Gives([[11]]), why, ninth, [[21]])
 
 
 def _cut_and_padded_by_reference() -> Iterator[Check]:

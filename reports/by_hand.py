@@ -1737,6 +1737,7 @@ def reference() -> Iterator[Check]:
     yield from _functions_of_reference()
     yield from _reduced_by_reference()
     yield from _products_by_reference()
+    yield from _batches_by_reference()
 
 
 def _functions_of_reference() -> Iterator[Check]:
@@ -1870,6 +1871,67 @@ def _products_by_reference() -> Iterator[Check]:
     ninth, why = replace(gemm, opset=9), "C is optional from version 11 on"
     nothing, cause = replace(ninth, more=(column,)), "Gemm before version 11 does"
     yield Check("reference", cause, nothing, [], Gives([[11]]), why, ninth, [[21]])
+
+
+def _batches_by_reference() -> Iterator[Check]:
+    """BatchNormalization on onnx.reference: with an epsilon of 5, the variance 4 has the root 3."""
+
+    def batch(opset: int, *x: float, dtype: Any = np.float32, **attrs: Any) -> Model:
+        given = tuple(np.array([value], dtype) for value in (3, 1, 4, 4))
+        attrs = {"epsilon": 5.0, **attrs}
+        return Model("BatchNormalization", opset, attrs, np.array([[[x]]], dtype), more=given)
+
+    given, right, why = batch(15, 1, 7), [[[[-2, 4]]]], "the deviations -3 and 3 are divided by 3"
+    first = batch(1, 1, 7, consumed_inputs=[0, 0], is_test=1)
+    refused = Raises("No implementation for operator 'BatchNormalization'")
+    cause = "BatchNormalization-1 is not computed"
+    yield Check("reference", cause, first, [right], refused, why, given, right)
+    refused, cause = Raises("class 'BatchNormalization_6' is a tuple"), "BatchNormalization-6 in"
+    trained, why = [[[[-1, 3]]]], "the deviations are -2 and 2, those of the batch too"
+    sixth = batch(6, 2, 6, is_test=1)
+    for model in (_with(sixth, is_test=0), batch(7, 2, 6)):
+        yield Check("reference", cause, model, [trained], refused, why, sixth, trained)
+    pairs = tuple(np.full((2, 2), value, np.float32) for value in (3, 1, 4, 4))
+    each = replace(batch(7, spatial=0), x=np.full((2, 2, 2), 7, np.float32), more=pairs)
+    whole = tuple(pair[0] for pair in pairs)
+    cause, why = "BatchNormalization-7 ignores", "3 is divided by 3, then 3 times that plus 1 is 4"
+    words, control = Raises("operands could not be broadcast"), replace(each, opset=15, attrs={})
+    control, fours = replace(control, attrs={"epsilon": 5.0}, more=whole), np.full((2, 2, 2), 4)
+    yield Check("reference", cause, each, [fours], words, why, control, fours)
+    ninth, control = (batch(opset, -2, 10, momentum=0.5) for opset in (9, 15))
+    cause, why = (
+        "BatchNormalization-9 mixes",
+        "6 is divided by 3; 36 is mixed with 4, whose root is 5",
+    )
+    mixed, seven = Gives([[[[-2.6, 4.6]]]]), [[[[-5, 7]]]]
+    yield Check("reference", cause, ninth, [seven], mixed, why, control, seven)
+    means, control = replace(ninth, output=1), replace(_with(control, training_mode=1), output=1)
+    cause, why = "BatchNormalization-9 has no other", "4 is the mean that is given, and that of X"
+    lacks = Raises("Unable to find output name")
+    yield Check("reference", cause, means, [[4]], lacks, why, control, [4])
+    vector = replace(batch(15, training_mode=1), x=np.array([2, 6], np.float32))
+    cause, why = "BatchNormalization takes no vector", "“in which case C is assumed to be 1”"
+    words, control = Raises("index 1 is out of bounds"), _with(vector, training_mode=0)
+    yield Check("reference", cause, vector, [[-1, 3]], words, why, control, [-1, 3])
+    scalar, one = (replace(control, x=np.array(x, np.float32)) for x in (7, [7]))
+    cause, why = "BatchNormalization takes any rank", "there is no batch, nor a channel"
+    yield _taken("reference", cause, scalar, [4], why, one)
+    half, small = (batch(15, x, -x, dtype=np.float16, training_mode=1) for x in (800, 2))
+    cause, why = (
+        "BatchNormalization in training",
+        "800² = 640000 is no float16, but 800 is its root",
+    )
+    lost = Gives([[[[1, 1]]]])
+    yield Check("reference", cause, half, [[[[4, -2]]]], lost, why, small, [[[[3, -1]]]])
+    wide = (*small.more[:2], *(value.astype(np.float32) for value in small.more[2:]))
+    mean, why = replace(small, more=wide, output=1, gives="float32"), "the type of input_mean, U"
+    control = batch(15, 2, -2, training_mode=1)
+    control = replace(control, output=1)
+    yield Check("reference", cause, mean, [[3.6]], Gives([3.6], "float16"), why, control, [3.6])
+    two = replace(given, x=np.full((1, 2, 1), 7, np.float32), more=whole)
+    short, why = replace(two, more=(whole[0][:1], *whole[1:])), "“Scale tensor of shape (C).”"
+    cause = "BatchNormalization takes a scale"
+    yield _taken("reference", cause, short, [[[4], [4]]], why, two)
 
 
 def _cut_and_padded_by_reference() -> Iterator[Check]:

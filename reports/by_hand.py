@@ -1738,6 +1738,7 @@ def reference() -> Iterator[Check]:
     yield from _reduced_by_reference()
     yield from _products_by_reference()
     yield from _batches_by_reference()
+    yield from _pooled_by_reference()
 
 
 def _functions_of_reference() -> Iterator[Check]:
@@ -1932,6 +1933,44 @@ def _batches_by_reference() -> Iterator[Check]:
     short, why = replace(two, more=(whole[0][:1], *whole[1:])), "“Scale tensor of shape (C).”"
     cause = "BatchNormalization takes a scale"
     yield _taken("reference", cause, short, [[[4], [4]]], why, two)
+
+
+def _pooled_by_reference() -> Iterator[Check]:
+    """AveragePool and MaxPool on onnx.reference."""
+    mean = Model("AveragePool", 1, {"kernel_shape": [2], "pads": [1, 0]}, _x(2, 4))
+    cause, why = "AveragePool-1 counts padding", "“divided by the number of elements exclude pad”"
+    later, right = replace(mean, opset=7), _pool(2, 3)
+    yield Check("reference", cause, mean, [right], Gives(_pool(1, 3)), why, later, right)
+    image = np.array([[[[1, 2], [7, 4]]]], np.float32)
+    most = Model("MaxPool", 12, {"kernel_shape": [2, 2], "pads": [1, 1, 0, 0]}, image)
+    cause, why = (
+        "MaxPool without strides and dilations reads",
+        "the windows are 1, 1 2, 1 7 and all",
+    )
+    high, four = Gives([[[[2], [7], [7]]]]), [[[[1, 2], [7, 7]]]]
+    strided = _with(most, strides=[1, 2])
+    yield Check("reference", cause, most, [four], high, why, strided, [[[[1], [7]]]])
+    plain, whole = _with(most, kernel_shape=[1, 2], pads=[0, 0, 0, 0]), [[[[2], [7]]]]
+    vector = Model("MaxPool", 12, {"kernel_shape": [2], "pads": [1, 1]}, _x(1, 3, 2))
+    cause, why = "MaxPool without strides and dilations pads images alone: of", "1, 1 3, 3 2 and 2"
+    strided = _with(vector, strides=[2])
+    beyond = Raises("is out of bounds")
+    yield Check("reference", cause, vector, [_pool(1, 3, 3, 2)], beyond, why, strided, _pool(1, 3))
+    small = replace(plain, x=image.astype(np.int8))
+    cause, why = "MaxPool without strides and dilations pads with NaN", "2 of 1 and 2, 7 of 7 and 4"
+    refused = Raises("cannot convert float NaN to integer")
+    yield Check("reference", cause, small, [whole], refused, why, plain, whole)
+    places = replace(_with(plain, kernel_shape=[2, 1]), output=1, gives="int64")
+    cause, why = "MaxPool without strides and dilations finds", "7 stands at 2, and 4 at 3"
+    strides, at = _with(places, strides=[2, 1]), [[[[2, 3]]]]
+    yield Check("reference", cause, places, [at], Gives([[[[1, 2]]]]), why, strides, at)
+    same = Model("MaxPool", 12, {"kernel_shape": [2], "auto_pad": "SAME_UPPER"}, _x(1, 3, 2))
+    cause = "MaxPool without strides and dilations pads images alone under"
+    why, words, two = "1 3, 3 2 and 2", Raises("tuple index out of range"), _with(same, strides=[2])
+    yield Check("reference", cause, same, [_pool(3, 3, 2)], words, why, two, _pool(3, 2))
+    cause, why = "MaxPool with strides or dilations rounds", "⌈3 / 2⌉ = 2: 1 after padding, and 3 2"
+    lower = _with(two, auto_pad="SAME_LOWER")
+    yield Check("reference", cause, lower, [_pool(1, 3)], Gives(_pool(3)), why, two, _pool(3, 2))
 
 
 def _cut_and_padded_by_reference() -> Iterator[Check]:

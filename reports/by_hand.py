@@ -1739,6 +1739,7 @@ def reference() -> Iterator[Check]:
     yield from _products_by_reference()
     yield from _batches_by_reference()
     yield from _pooled_by_reference()
+    yield from _broadcast_by_reference()
 
 
 def _functions_of_reference() -> Iterator[Check]:
@@ -1971,6 +1972,47 @@ def _pooled_by_reference() -> Iterator[Check]:
     cause, why = "MaxPool with strides or dilations rounds", "⌈3 / 2⌉ = 2: 1 after padding, and 3 2"
     lower = _with(two, auto_pad="SAME_LOWER")
     yield Check("reference", cause, lower, [_pool(1, 3)], Gives(_pool(3)), why, two, _pool(3, 2))
+
+
+def _broadcast_by_reference() -> Iterator[Check]:
+    """Global pools, PRelu, Pow, Einsum and LogSoftmax on onnx.reference."""
+    none = Model("GlobalAveragePool", 22, {}, np.zeros((0, 1, 1, 2), np.float32))
+    cause, why = "GlobalAveragePool refuses", "N is 0 in X and in Y"
+    words, one = Raises("division by zero"), replace(none, x=np.array([[[[1, 3]]]], np.float32))
+    empty = np.zeros((0, 1, 1, 1))
+    yield Check("reference", cause, none, [empty], words, why, one, [[[[2]]]])
+    most = Model("GlobalMaxPool", 22, {}, np.array([[[1, 3], [2, 4]]], np.float32))
+    cause, why = "GlobalMaxPool takes", "the channels are 1, 3 and 2, 4"
+    image, wrong = replace(most, x=most.x[..., None]), Gives([[4]])
+    yield Check("reference", cause, most, [[[[3], [4]]]], wrong, why, image, [[[[3]], [[4]]]])
+    slope = Model("PRelu", 6, {}, -_PAIR, more=(np.array([[2]], np.float32),))
+    flat, cause = replace(slope, more=(slope.more[0][0],)), "PRelu-1 and -6 stretch"
+    why, twice = "Y is of the same shape as X", [-2, -4]
+    yield Check("reference", cause, slope, [twice], Gives([twice]), why, flat, twice)
+    cause, why = "PRelu broadcasts X", "the slope is “unidirectional broadcastable” to X"
+    later = replace(flat, opset=16)
+    larger = replace(slope, opset=16)
+    yield Check("reference", cause, larger, [], Gives([twice]), why, later, twice)
+    zero = replace(later, x=np.zeros(1, np.float32), more=(np.array([-inf], np.float32),))
+    cause, why = "PRelu multiplies 0", "“f(x) = x for x >= 0”"
+    yield Check("reference", cause, zero, [[0]], Gives([nan]), why, later, twice)
+    square = Model("Pow", 1, {"broadcast": 1}, _PAIR, more=(np.array(2, np.float32),))
+    cause, why = "Pow-1 refuses its", "“Pass 1 to enable broadcasting”"
+    words, plain = Raises("attributes ['broadcast']"), replace(square, opset=7, attrs={})
+    yield Check("reference", cause, square, [[1, 4]], words, why, plain, [1, 4])
+    inverse = Model("Pow", 13, {}, np.array([1]), more=(np.array([-1]),))
+    cause, why = "Pow refuses integers", "1 to the power of -1 is 1"
+    words = Raises("Integers to negative integer powers are not allowed")
+    control = replace(inverse, more=(np.array([2]),))
+    yield Check("reference", cause, inverse, [[1]], words, why, control, [1])
+    product = Model("Einsum", 12, {"equation": "...i,...i->..."}, _SQUARE, more=(_PAIR,))
+    cause, why = "Einsum broadcasts", "“must represent the same number of dimensions”"
+    row = replace(product, more=(_PAIR[None],))
+    yield _taken("reference", cause, product, [5, 11], why, row)
+    apart = Model("LogSoftmax", 13, {}, np.array([0, 1000], np.float32))
+    cause, why = "LogSoftmax is computed", "0 - 1000 - log(1 + exp(-1000)) is -1000"
+    even, half = replace(apart, x=np.zeros(2, np.float32)), [-0.6931472, -0.6931472]
+    yield Check("reference", cause, apart, [[-1000, 0]], Gives([-inf, 0]), why, even, half)
 
 
 def _cut_and_padded_by_reference() -> Iterator[Check]:

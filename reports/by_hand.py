@@ -1836,6 +1836,10 @@ def reference() -> Iterator[Check]:
     yield from _cut_and_padded_by_reference()
     yield from _functions_of_reference()
     yield from _reduced_by_reference()
+    yield from _products_by_reference()
+    yield from _batches_by_reference()
+    yield from _pooled_by_reference()
+    yield from _broadcast_by_reference()
 
 
 def _functions_of_reference() -> Iterator[Check]:
@@ -1938,6 +1942,177 @@ def _reduced_by_reference() -> Iterator[Check]:
     named, why = replace(rows, more=(), attrs={"axes": [1]}), "ReduceMax-18 has no such attribute"
     cause = "Reductions obey the attribute axes"
     yield _taken("reference", cause, named, [[2], [4]], why, rows)
+
+
+def _products_by_reference() -> Iterator[Check]:
+    """MatMul and Gemm on onnx.reference."""
+    matmul = Model("MatMul", 13, {}, np.array([3], np.float32), more=(np.float32([2]),))
+    scalar, why = replace(matmul, more=(np.array(2, np.float32),)), "numpy.matmul takes no scalar"
+    yield Check("reference", "MatMul takes a scalar", scalar, [], Gives([6]), why, matmul, 6)
+    row, column = np.array([[1, 2]], np.float32), np.array([[3], [4]], np.float32)
+    c = np.array([[10]], np.float32)
+    gemm = Model("Gemm", 13, {}, row, more=(column, c))
+    first, sixth, why = replace(gemm, opset=1), replace(gemm, opset=6), "1·3 + 2·4 + 10 = 21"
+    refused = Raises("No implementation for operator 'Gemm'")
+    yield Check("reference", "Gemm-1 is not computed", first, [[[21]]], refused, why, sixth, [[21]])
+    cause, why = "Gemm-6 without broadcast adds", "2·10 is added to 1·3 + 2·4 = 11"
+    twice, seventh = _with(sixth, beta=2.0), replace(gemm, opset=7, attrs={"beta": 2.0})
+    yield Check("reference", cause, twice, [[[31]]], Gives([[21]]), why, seventh, [[31]])
+    half = (column.astype(np.float16), c.astype(np.float16))
+    half6 = replace(sixth, x=row.astype(np.float16), more=half)
+    why, half7 = "Y is of the type of A", replace(half6, opset=7)
+    yield Check("reference", cause, half6, [[[21]]], Gives([[21]], "float32"), why, half7, [[21]])
+    one, most = np.array([[1]]), 2**63 - 1
+    large = Model("Gemm", 13, {}, np.array([[most]]), more=(one, 0 * one))
+    cause, why = "Gemm multiplies integers by", "a number times 1, plus 0, is that number"
+    small = replace(large, x=2 * one)
+    yield Check("reference", cause, large, [[[most]]], Gives([[-most - 1]]), why, small, [[2]])
+    stack, why = replace(gemm, x=row[None]), "“The shape of A should be (M, K)”"
+    cause = "Gemm takes an A with more axes"
+    yield Check("reference", cause, stack, [], Gives([[[21]]]), why, gemm, [[21]])
+    ninth, why = replace(gemm, opset=9), "C is optional from version 11 on"
+    nothing, cause = replace(ninth, more=(column,)), "Gemm before version 11 does"
+    yield Check("reference", cause, nothing, [], Gives([[11]]), why, ninth, [[21]])
+
+
+def _batches_by_reference() -> Iterator[Check]:
+    """BatchNormalization on onnx.reference: with an epsilon of 5, the variance 4 has the root 3."""
+
+    def batch(opset: int, *x: float, dtype: Any = np.float32, **attrs: Any) -> Model:
+        given = tuple(np.array([value], dtype) for value in (3, 1, 4, 4))
+        attrs = {"epsilon": 5.0, **attrs}
+        return Model("BatchNormalization", opset, attrs, np.array([[[x]]], dtype), more=given)
+
+    given, right, why = batch(15, 1, 7), [[[[-2, 4]]]], "the deviations -3 and 3 are divided by 3"
+    first = batch(1, 1, 7, consumed_inputs=[0, 0], is_test=1)
+    refused = Raises("No implementation for operator 'BatchNormalization'")
+    cause = "BatchNormalization-1 is not computed"
+    yield Check("reference", cause, first, [right], refused, why, given, right)
+    refused, cause = Raises("class 'BatchNormalization_6' is a tuple"), "BatchNormalization-6 in"
+    trained, why = [[[[-1, 3]]]], "the deviations are -2 and 2, those of the batch too"
+    sixth = batch(6, 2, 6, is_test=1)
+    for model in (_with(sixth, is_test=0), batch(7, 2, 6)):
+        yield Check("reference", cause, model, [trained], refused, why, sixth, trained)
+    pairs = tuple(np.full((2, 2), value, np.float32) for value in (3, 1, 4, 4))
+    each = replace(batch(7, spatial=0), x=np.full((2, 2, 2), 7, np.float32), more=pairs)
+    whole = tuple(pair[0] for pair in pairs)
+    cause, why = "BatchNormalization-7 ignores", "3 is divided by 3, then 3 times that plus 1 is 4"
+    words, control = Raises("operands could not be broadcast"), replace(each, opset=15, attrs={})
+    control, fours = replace(control, attrs={"epsilon": 5.0}, more=whole), np.full((2, 2, 2), 4)
+    yield Check("reference", cause, each, [fours], words, why, control, fours)
+    ninth, control = (batch(opset, -2, 10, momentum=0.5) for opset in (9, 15))
+    cause, why = (
+        "BatchNormalization-9 mixes",
+        "6 is divided by 3; 36 is mixed with 4, whose root is 5",
+    )
+    mixed, seven = Gives([[[[-2.6, 4.6]]]]), [[[[-5, 7]]]]
+    yield Check("reference", cause, ninth, [seven], mixed, why, control, seven)
+    means, control = replace(ninth, output=1), replace(_with(control, training_mode=1), output=1)
+    cause, why = "BatchNormalization-9 has no other", "4 is the mean that is given, and that of X"
+    lacks = Raises("Unable to find output name")
+    yield Check("reference", cause, means, [[4]], lacks, why, control, [4])
+    vector = replace(batch(15, training_mode=1), x=np.array([2, 6], np.float32))
+    cause, why = "BatchNormalization takes no vector", "“in which case C is assumed to be 1”"
+    words, control = Raises("index 1 is out of bounds"), _with(vector, training_mode=0)
+    yield Check("reference", cause, vector, [[-1, 3]], words, why, control, [-1, 3])
+    scalar, one = (replace(control, x=np.array(x, np.float32)) for x in (7, [7]))
+    cause, why = "BatchNormalization takes any rank", "there is no batch, nor a channel"
+    yield _taken("reference", cause, scalar, [4], why, one)
+    half, small = (batch(15, x, -x, dtype=np.float16, training_mode=1) for x in (800, 2))
+    cause, why = (
+        "BatchNormalization in training",
+        "800² = 640000 is no float16, but 800 is its root",
+    )
+    lost = Gives([[[[1, 1]]]])
+    yield Check("reference", cause, half, [[[[4, -2]]]], lost, why, small, [[[[3, -1]]]])
+    wide = (*small.more[:2], *(value.astype(np.float32) for value in small.more[2:]))
+    mean, why = replace(small, more=wide, output=1, gives="float32"), "the type of input_mean, U"
+    control = batch(15, 2, -2, training_mode=1)
+    control = replace(control, output=1)
+    yield Check("reference", cause, mean, [[3.6]], Gives([3.6], "float16"), why, control, [3.6])
+    two = replace(given, x=np.full((1, 2, 1), 7, np.float32), more=whole)
+    short, why = replace(two, more=(whole[0][:1], *whole[1:])), "“Scale tensor of shape (C).”"
+    cause = "BatchNormalization takes a scale"
+    yield _taken("reference", cause, short, [[[4], [4]]], why, two)
+
+
+def _pooled_by_reference() -> Iterator[Check]:
+    """AveragePool and MaxPool on onnx.reference."""
+    mean = Model("AveragePool", 1, {"kernel_shape": [2], "pads": [1, 0]}, _x(2, 4))
+    cause, why = "AveragePool-1 counts padding", "“divided by the number of elements exclude pad”"
+    later, right = replace(mean, opset=7), _pool(2, 3)
+    yield Check("reference", cause, mean, [right], Gives(_pool(1, 3)), why, later, right)
+    image = np.array([[[[1, 2], [7, 4]]]], np.float32)
+    most = Model("MaxPool", 12, {"kernel_shape": [2, 2], "pads": [1, 1, 0, 0]}, image)
+    cause, why = (
+        "MaxPool without strides and dilations reads",
+        "the windows are 1, 1 2, 1 7 and all",
+    )
+    high, four = Gives([[[[2], [7], [7]]]]), [[[[1, 2], [7, 7]]]]
+    strided = _with(most, strides=[1, 2])
+    yield Check("reference", cause, most, [four], high, why, strided, [[[[1], [7]]]])
+    plain, whole = _with(most, kernel_shape=[1, 2], pads=[0, 0, 0, 0]), [[[[2], [7]]]]
+    vector = Model("MaxPool", 12, {"kernel_shape": [2], "pads": [1, 1]}, _x(1, 3, 2))
+    cause, why = "MaxPool without strides and dilations pads images alone: of", "1, 1 3, 3 2 and 2"
+    strided = _with(vector, strides=[2])
+    beyond = Raises("is out of bounds")
+    yield Check("reference", cause, vector, [_pool(1, 3, 3, 2)], beyond, why, strided, _pool(1, 3))
+    small = replace(plain, x=image.astype(np.int8))
+    cause, why = "MaxPool without strides and dilations pads with NaN", "2 of 1 and 2, 7 of 7 and 4"
+    refused = Raises("cannot convert float NaN to integer")
+    yield Check("reference", cause, small, [whole], refused, why, plain, whole)
+    places = replace(_with(plain, kernel_shape=[2, 1]), output=1, gives="int64")
+    cause, why = "MaxPool without strides and dilations finds", "7 stands at 2, and 4 at 3"
+    strides, at = _with(places, strides=[2, 1]), [[[[2, 3]]]]
+    yield Check("reference", cause, places, [at], Gives([[[[1, 2]]]]), why, strides, at)
+    same = Model("MaxPool", 12, {"kernel_shape": [2], "auto_pad": "SAME_UPPER"}, _x(1, 3, 2))
+    cause = "MaxPool without strides and dilations pads images alone under"
+    why, words, two = "1 3, 3 2 and 2", Raises("tuple index out of range"), _with(same, strides=[2])
+    yield Check("reference", cause, same, [_pool(3, 3, 2)], words, why, two, _pool(3, 2))
+    cause, why = "MaxPool with strides or dilations rounds", "⌈3 / 2⌉ = 2: 1 after padding, and 3 2"
+    lower = _with(two, auto_pad="SAME_LOWER")
+    yield Check("reference", cause, lower, [_pool(1, 3)], Gives(_pool(3)), why, two, _pool(3, 2))
+
+
+def _broadcast_by_reference() -> Iterator[Check]:
+    """Global pools, PRelu, Pow, Einsum and LogSoftmax on onnx.reference."""
+    none = Model("GlobalAveragePool", 22, {}, np.zeros((0, 1, 1, 2), np.float32))
+    cause, why = "GlobalAveragePool refuses", "N is 0 in X and in Y"
+    words, one = Raises("division by zero"), replace(none, x=np.array([[[[1, 3]]]], np.float32))
+    empty = np.zeros((0, 1, 1, 1))
+    yield Check("reference", cause, none, [empty], words, why, one, [[[[2]]]])
+    most = Model("GlobalMaxPool", 22, {}, np.array([[[1, 3], [2, 4]]], np.float32))
+    cause, why = "GlobalMaxPool takes", "the channels are 1, 3 and 2, 4"
+    image, wrong = replace(most, x=most.x[..., None]), Gives([[4]])
+    yield Check("reference", cause, most, [[[[3], [4]]]], wrong, why, image, [[[[3]], [[4]]]])
+    slope = Model("PRelu", 6, {}, -_PAIR, more=(np.array([[2]], np.float32),))
+    flat, cause = replace(slope, more=(slope.more[0][0],)), "PRelu-1 and -6 stretch"
+    why, twice = "Y is of the same shape as X", [-2, -4]
+    yield Check("reference", cause, slope, [twice], Gives([twice]), why, flat, twice)
+    cause, why = "PRelu broadcasts X", "the slope is “unidirectional broadcastable” to X"
+    later = replace(flat, opset=16)
+    larger = replace(slope, opset=16)
+    yield Check("reference", cause, larger, [], Gives([twice]), why, later, twice)
+    zero = replace(later, x=np.zeros(1, np.float32), more=(np.array([-inf], np.float32),))
+    cause, why = "PRelu multiplies 0", "“f(x) = x for x >= 0”"
+    yield Check("reference", cause, zero, [[0]], Gives([nan]), why, later, twice)
+    square = Model("Pow", 1, {"broadcast": 1}, _PAIR, more=(np.array(2, np.float32),))
+    cause, why = "Pow-1 refuses its", "“Pass 1 to enable broadcasting”"
+    words, plain = Raises("attributes ['broadcast']"), replace(square, opset=7, attrs={})
+    yield Check("reference", cause, square, [[1, 4]], words, why, plain, [1, 4])
+    inverse = Model("Pow", 13, {}, np.array([1]), more=(np.array([-1]),))
+    cause, why = "Pow refuses integers", "1 to the power of -1 is 1"
+    words = Raises("Integers to negative integer powers are not allowed")
+    control = replace(inverse, more=(np.array([2]),))
+    yield Check("reference", cause, inverse, [[1]], words, why, control, [1])
+    product = Model("Einsum", 12, {"equation": "...i,...i->..."}, _SQUARE, more=(_PAIR,))
+    cause, why = "Einsum broadcasts", "“must represent the same number of dimensions”"
+    row = replace(product, more=(_PAIR[None],))
+    yield _taken("reference", cause, product, [5, 11], why, row)
+    apart = Model("LogSoftmax", 13, {}, np.array([0, 1000], np.float32))
+    cause, why = "LogSoftmax is computed", "0 - 1000 - log(1 + exp(-1000)) is -1000"
+    even, half = replace(apart, x=np.zeros(2, np.float32)), [-0.6931472, -0.6931472]
+    yield Check("reference", cause, apart, [[-1000, 0]], Gives([-inf, 0]), why, even, half)
 
 
 def _cut_and_padded_by_reference() -> Iterator[Check]:

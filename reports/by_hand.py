@@ -1240,6 +1240,36 @@ def _multiplied_by_onnxruntime() -> Iterator[Check]:
         _with(product, transB=1),
         [[4, 12], [10, 45]],
     )
+    power = Model("Pow", 15, {}, np.array([2**63 - 1]), more=(np.array([1]),))
+    yield Check(
+        "onnxruntime",
+        "Pow of int64",
+        power,
+        [[2**63 - 1]],
+        Gives([-(2**63)]),
+        "an int64 to the power of 1 is that int64",
+        replace(power, x=np.array([2**53])),
+        [2**53],
+        rtol=0,
+    )
+    slope = Model("PRelu", 16, {}, _row(-1, -1), more=(_SQUARE[:1],))
+    yield _taken(
+        "onnxruntime",
+        "PRelu stretches X",
+        replace(slope, x=slope.x[0]),
+        [[-1, -2]],
+        "“tensor slope should be unidirectional broadcastable to input tensor X”",
+        slope,
+    )
+    total = Model("CumSum", 14, {}, np.zeros((0, 2), np.float32), more=(np.array(1),))
+    yield _taken(
+        "onnxruntime",
+        "CumSum and CumProd do not",
+        replace(total, more=(np.array(2),)),
+        np.zeros((0, 2)),
+        "“Must be in the range [-rank(x), rank(x)-1].”",
+        total,
+    )
 
 
 def _pooled_by_onnxruntime() -> Iterator[Check]:

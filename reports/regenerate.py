@@ -21,14 +21,17 @@ import tempfile
 import time
 from collections.abc import Sequence
 from dataclasses import asdict
+from functools import cache
 from pathlib import Path
 
 HERE = Path(__file__).parent
 if __package__ in (None, ""):
     sys.path.insert(0, str(HERE.parent))
 
-from opcheck import suite  # noqa: E402  (it may be run as a script)
+import opcheck  # noqa: E402  (it may be run as a script)
+from opcheck import suite  # noqa: E402
 from opcheck.errors import CaseFileError  # noqa: E402
+from opcheck.model import Case  # noqa: E402
 from opcheck.report import timing_store  # noqa: E402
 from reports import page  # noqa: E402
 from reports.by_hand import CHECKS  # noqa: E402
@@ -91,22 +94,27 @@ def _run(engine: str, jobs: int, *, resume: bool = False) -> bool:
     return _stored(path, command, "--report", "json=")
 
 
+@cache
+def _asked() -> dict[tuple[str, str], Case]:
+    """The cases of a run, by their ids and digests, made once for all engines."""
+    return {(case.id, suite.case_digest(case)): case for case in opcheck.load()}
+
+
 def _begun(path: Path) -> bytes:
     """A stored run as one of today's cases that was cut short: with all results of the same cases.
 
     opcheck refuses to go on with it if anything but cases is another: a release, a file, the day.
     """
-    cases = suite.choose(suite.load_all(), suite.Selection())
-    asked = {(case.id, suite.case_digest(case)): case for case in cases}
+    asked = _asked()
     places = {about: place for place, about in enumerate(asked)}
     header, *lines = map(json.loads, gzip.decompress(path.read_bytes()).splitlines())
-    digest = {"digest": suite.suite_digest(asked), "cases": len(cases)}
-    begun = [{**header, "cases": len(cases), "suite": digest}]
+    digest = {"digest": suite.suite_digest(asked), "cases": len(asked)}
+    begun = [{**header, "cases": len(asked), "suite": digest}]
     for line in lines:
         about = line.get("case", ""), line.get("digest", "")
         if about in asked:
             begun.append({**line, "place": places[about], "source": asdict(asked[about].source)})
-    print(f"         {len(begun) - 1:,} of {len(cases):,} cases are in the stored run")
+    print(f"         {len(begun) - 1:,} of {len(asked):,} cases are in the stored run")
     return b"".join(json.dumps(line).encode() + b"\n" for line in begun)
 
 

@@ -165,6 +165,11 @@ def test_every_version_and_type_has_literals():
     assert (len(KERNELS) > 300, poor) == (True, [])
 
 
+def test_every_version_has_a_literal_that_is_core():
+    core = {c.op for c in CASES if c.level != "deep" and isinstance(c.expect, Values)}
+    assert {op for op, _ in KERNELS} - core == set()
+
+
 def test_every_operator_has_a_handful_of_literals_that_are_smoke():
     count = Counter(c.op.name for c in CASES if c.level == "smoke" and isinstance(c.expect, Values))
     assert {op.name for op, _ in KERNELS} - count.keys() == set()

@@ -83,7 +83,7 @@ def _probe(
     from opcheck.report import backends
     from opcheck.suite import load
 
-    asked = matrix(load((), level="core"))
+    asked = matrix(load((), levels=("smoke", "core")))
 
     def settings(one: Offer, address: str) -> BackendSettings:
         profile = one.profile

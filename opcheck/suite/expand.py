@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from itertools import product
 from math import prod
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, get_args
 
 from opcheck import opset
 from opcheck.dtypes import BASIC, DTYPES, NARROW, PARTS
@@ -53,8 +53,8 @@ class CaseFile:
     domain: str = ""
     op: str = ""
     opsets: frozenset[int] = frozenset()
-    #: Cases of other levels are not made; None for all, as no error of a user's may be missed.
-    levels: frozenset[Level] | None = None
+    #: Cases of other levels are not made, of a shipped file: a user's has errors at every level.
+    levels: frozenset[Level] = frozenset(get_args(Level))
     #: Messages, without operator versions, and their places: one mistake shows in many cases.
     reported: set[tuple[Mark, str]] = field(default_factory=set)
 
@@ -123,9 +123,7 @@ class Expansion:
 
     def _points(self, base: Concrete, matrix: Matrix, sweep: Matrix) -> Iterator[Concrete]:
         both = {**{p: v for p, v in matrix.items() if p not in sweep}, **sweep}
-        stated = base.node.get("level")
-        possible = _POSSIBLE.get(stated.value if stated else None, _POSSIBLE[None])
-        if ("level",) not in both and not (self.file.levels is None or possible & self.file.levels):
+        if not _POSSIBLE[_plain(base.node, "level") or "core"] & self.file.levels:
             return
         if not self._affordable(base.node, both):
             return
@@ -141,9 +139,9 @@ class Expansion:
                 points.append((self._id(base, both, point), node, shared))
         if none:
             self._problem(base.node.mark, "no version of the case allows such a dtype")
-        levels = _levels([node for _, node, _ in points])
+        levels = _levels(base.node, [node for _, node, _ in points])
         for (id, node, shared), level in zip(points, levels, strict=True):
-            if self.file.levels is None or level in self.file.levels:
+            if level in self.file.levels:
                 yield replace(base, id=id, node=node, sweep=shared, level=level)
 
     def _is_allowed(self, node: FileNode) -> bool:
@@ -282,36 +280,37 @@ def spell(node: FileNode) -> str:
     return _NOT_IN_ID.sub("_", str(node.value)) or "empty"
 
 
-#: The levels of the points of a case that states one.
-_POSSIBLE: Mapping[object, frozenset[Level]] = {
+#: The levels of the points of a case that states one. No matrix goes through levels.
+_POSSIBLE: Mapping[Level, frozenset[Level]] = {
     "smoke": frozenset({"smoke", "core"}),
+    "core": frozenset({"core", "deep"}),
     "deep": frozenset({"deep"}),
-    None: frozenset({"core", "deep"}),
 }
 
 
-def _levels(points: Sequence[FileNode]) -> list[Level]:
-    """The levels of one case's points, each as `level` and `core` have it.
+def _levels(base: FileNode, points: Sequence[FileNode]) -> list[Level]:
+    """The levels of the points of a case, as its `level` and `core` have it.
 
     Level smoke is a handful: of a matrix the two newest opsets, and float32, else the first dtype.
     """
-    fields = ("level", "core", "dtype", "opset")
-    stated = [[found and found.plain() for found in map(node.get, fields)] for node in points]
-    smoke: dict[int, list[Any]] = {}
-    for level, _, dtype, number in stated:
-        if level == "smoke":
-            smoke.setdefault(number if isinstance(number, int) else 0, []).append(dtype)
-    newest = {at: smoke[at] for at in sorted(smoke)[-2:]}
-    wanted = [(at, "float32" if "float32" in of else of[0]) for at, of in newest.items()]
-    found: list[Level] = []
-    for level, core, dtype, number in stated:
-        if level == "smoke":
-            at = number if isinstance(number, int) else 0
-            found.append("smoke" if (at, dtype) in wanted else "core")
-        else:
-            elsewhere = isinstance(core, list) and dtype not in core
-            found.append("deep" if elsewhere and level in (None, "core") else level or "core")
-    return found
+    level: Level = _plain(base, "level") or "core"
+    core = _plain(base, "core")
+    dtypes = [_plain(node, "dtype") for node in points]
+    if level != "smoke":
+        is_core = level == "core" and core is not None
+        return ["deep" if is_core and dtype not in core else level for dtype in dtypes]
+    opsets = [_plain(node, "opset") or 0 for node in points]
+    places = [*zip(opsets, dtypes, strict=True)]
+    wanted = []
+    for newest in sorted({*opsets})[-2:]:
+        there = [dtype for number, dtype in places if number == newest]
+        wanted.append((newest, "float32" if "float32" in there else there[0]))
+    return ["smoke" if place in wanted else "core" for place in places]
+
+
+def _plain(node: FileNode, field: str) -> Any:
+    found = node.get(field)
+    return found and found.plain()
 
 
 def _size(node: FileNode) -> int:

@@ -43,7 +43,7 @@ NODE_TESTS = "onnx-node"
 _PREFIX = "test_"
 _MODEL = ".onnx"
 #: The shipped cases of some operators, cached: ledgers and golden files need all of them again.
-_shipped = cache(lambda ops, level: _load((), ops, level=level))
+_shipped = cache(lambda ops, levels: _load((), ops, levels=levels))
 #: No more of models and their inputs is held at once, in bytes.
 MAX_HELD = 4 << 30
 
@@ -54,10 +54,10 @@ def shipped_suites() -> Path:
 
 
 def load(
-    paths: Sequence[Path] = (), ops: Collection[str] = (), level: Level = "deep"
+    paths: Sequence[Path] = (), ops: Collection[str] = (), levels: Collection[Level] = LEVELS
 ) -> tuple[Case, ...]:
-    """Load cases from `paths`, else the shipped ones of `ops` to `level`; raises CaseFileError."""
-    return _load(paths) if paths else _shipped(frozenset(ops), level)
+    """Load cases from `paths`, else the shipped ones of `ops` at `levels`; raises CaseFileError."""
+    return _load(paths) if paths else _shipped(frozenset(ops), frozenset(levels))
 
 
 #: Several sizes of a concrete case.
@@ -76,12 +76,11 @@ def _load(
     ops: Collection[str] = (),
     sizes: Sizes | None = None,
     *,
-    level: Level = "deep",
+    levels: frozenset[Level] = frozenset(LEVELS),
     bench: bool = False,
 ) -> tuple[Case, ...]:
     problems = Problems()
     cases: list[Case] = []
-    levels = None if level == "deep" else frozenset(LEVELS[: LEVELS.index(level) + 1])
     with uncollected():
         for file in _files(paths or _about(ops), problems):
             file = replace(file, levels=levels)
@@ -260,8 +259,9 @@ def load_all(
     from opcheck.suite.models import DimSizes, case_of_model, cases_of
 
     files = [path for path in paths if not _is_of_models(path)]
-    least = "deep" if selection.ids else selection.level
-    cases = [*load(files, selection.operators, least)] if files or not paths else []
+    # A mistyped opset is told from one that has no case of the level.
+    levels = LEVELS if selection.opsets else selection.levels
+    cases = [*load(files, selection.operators, levels)] if files or not paths else []
     problems, messages = Problems(), list[tuple[Path, str]]()
     models = []
     for path in dict.fromkeys(path for path in paths if path not in files):

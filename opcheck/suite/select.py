@@ -53,6 +53,11 @@ class Selection:
             raise UsageError(f"no level {self.level!r}", f"levels: {', '.join(LEVELS)}")
 
     @property
+    def levels(self) -> tuple[Level, ...]:
+        """The levels of cases that may be selected: those named by id at any."""
+        return LEVELS if self.ids else LEVELS[: LEVELS.index(self.level) + 1]
+
+    @property
     def operators(self) -> Sequence[str]:
         """The operators whose suites have all that may be selected; empty where any may."""
         return self.ops or [id.partition("/")[0] for id in self.ids]
@@ -121,11 +126,12 @@ def select(cases: Iterable[Case], selection: Selection) -> tuple[Case, ...]:
     """The cases that meet all of `selection`, those named by id at any level; raises UsageError."""
     matches = keyword_matcher(selection.keywords) if selection.keywords else lambda _: True
     ops = {op.lower() for op in selection.ops}
-    levels = LEVELS[: LEVELS.index(selection.level) + 1]
+    ids, levels = {*selection.ids}, selection.levels
     return tuple(
         case
         for case in cases
-        if ({case.id, case.sweep} & {*selection.ids} if selection.ids else case.level in levels)
+        if case.level in levels
+        and (not ids or {case.id, case.sweep} & ids)
         and matches(case.id.lower())
         and (not ops or case.op.name.lower() in ops)
         and (not selection.opsets or case.opset in selection.opsets)

@@ -35,6 +35,8 @@ _KEPT = 8 << 10
 _LINES = 5
 _CHARACTERS = 1000
 _COLOURS = re.compile(r"\x1b\[[0-9;]*m")
+#: How Windows tells what ended a process: the two highest bits of the status are set.
+_NTSTATUS = 0xC000_0000
 
 
 class CommandFailed(Exception):
@@ -58,6 +60,8 @@ def how_it_died(status: int) -> str | None:
     """
     if status < 0:
         return how_it_ended(status)
+    if status >= _NTSTATUS:
+        return f"ended by Windows with 0x{status:08X}"
     if 128 < status < 160:
         return f"{how_it_ended(128 - status)}, says exit status {status}"
     return None

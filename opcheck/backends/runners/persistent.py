@@ -71,7 +71,8 @@ class Conversation:
     def new_file(self, model: bytes) -> Path:
         """Write the model to a new file, and remove the one before."""
         for file in self._folder.glob("*.onnx"):
-            file.unlink(missing_ok=True)
+            with suppress(OSError):  # Windows keeps what the program still has open
+                file.unlink()
         file = self._folder / f"{next(self._files)}.onnx"
         file.write_bytes(model)
         return file

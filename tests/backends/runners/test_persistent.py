@@ -381,6 +381,7 @@ def test_a_program_that_chose_its_status_ended_by_itself(status: int) -> None:
         (139, "killed by SIGSEGV, says exit status 139"),
         (134, "killed by SIGABRT, says exit status 134"),
         (-200, "killed by signal 200"),
+        (0xC0000005, "ended by Windows with 0xC0000005"),
     ],
 )
 def test_a_program_that_was_killed_did_not(status: int, told: str) -> None:

@@ -98,6 +98,10 @@ for _names, _why, *_where in (
     (" ".join(f"wrong_where_{what}{n}_outputs" for n in (2, 3, 4) for what in (
         "", "epsilon_and_", "is_test_and_", "many_elements_and_", "momentum_and_", "spatial_and_")),
      "the texts name one output, or five", "1", "6", "7", "9"),
+    (" ".join(f"wrong_where_{what}2_outputs" for what in (
+        "", "epsilon_and_", "many_elements_and_", "momentum_and_", "training_mode_and_"))
+     + " wrong_where_training_mode_and_1_outputs",
+     "the texts name one output without training, or three with it", "14", "15"),
     ("wrong_where_is_test_and_5_outputs", "in test mode there is one output", "1", "6"),
 ):  # fmt: skip
     OP.equivalent(_names, _why, *_where)

@@ -6,9 +6,10 @@ from math import prod
 import numpy as np
 
 from opcheck import numbers as xp
-from opcheck.engine.axes import from_either_end, stretches
+from opcheck.engine.axes import distinct, from_either_end, stretches
 from opcheck.engine.normalizing import (
     FOLDED,
+    MUTANTS,
     RANKS,
     fits,
     folded,
@@ -23,13 +24,15 @@ from opcheck.engine.normalizing import (
 from opcheck.engine.operators import FLUSHED, is_open, operator
 from opcheck.engine.windows import AxisWindows, Windows
 from opcheck.errors import InvalidNode, NotSupported
+from opcheck.numbers.faulty import bare
 
 NAMES = """
-InstanceNormalization LRN LpNormalization RMSNormalization
+InstanceNormalization LRN LpNormalization MeanVarianceNormalization RMSNormalization
 """
 INSTANCE = operator("InstanceNormalization", ignores=("consumed_inputs",))
 LP = operator("LpNormalization", low=-1.0, high=1.0)
 LRN = operator("LRN")
+MEAN_VARIANCE = operator("MeanVarianceNormalization")
 RMS = operator("RMSNormalization")
 
 
@@ -50,6 +53,34 @@ def of_instances(inverse_of, made=scaled):
 INSTANCE.formula(by=of_instances)(two_pass)
 INSTANCE.also_honest(FOLDED, by=partial(of_instances, made=folded))(one_pass)
 of_root(INSTANCE, of_instances, variance)
+
+
+def of_axes(inverse_of, epsilon=0.0):
+    """Both versions from `inverse_of(x, axes, epsilon)`: 1 over the standard deviation."""
+
+    def formula(X, *, axes):
+        over = {"axis": distinct(axes, X.ndim), "keepdims": True}
+        values = bare(xp.values_of(X))
+        if not axes:
+            raise NotSupported("nothing is said of an empty list of axes")
+        if X.size and (values.max(**over) == values.min(**over)).any():
+            is_open("of equal elements the text makes 0/0, and the function body 0")
+        return (X - xp.mean(X, **over)) * inverse_of(X, over["axis"], epsilon)
+
+    return dict.fromkeys((9, 13), formula)
+
+
+MEAN_VARIANCE.formula(by=of_axes)(two_pass)
+#: The function body adds 1e-9 to the deviation, and takes E[X²] − E[X]² for the variance.
+_literal, _remark = partial(of_axes, epsilon=1e-9), "where the variance is E[X²] − E[X]²"
+MEAN_VARIANCE.also_honest("", by=_literal)(partial(MUTANTS["epsilon_after_the_root"][1], variance))
+MEAN_VARIANCE.also_honest(_remark, by=of_axes)(one_pass)
+MEAN_VARIANCE.also_honest(_remark, by=_literal)(
+    lambda x, axes, epsilon: 1 / (1 / one_pass(x, axes, 0) + epsilon))  # fmt: skip
+MEAN_VARIANCE.mutant("1e-9 was added under the root", name="under_the_root", by=_literal)(two_pass)
+for _name in ("unbiased", "mean_square"):
+    _text, _root = MUTANTS[_name]
+    MEAN_VARIANCE.mutant(_text, name=_name, by=of_axes)(partial(_root, variance))
 
 
 def of_slices(inverse_of, computes=False):
@@ -150,7 +181,11 @@ for _op, _names, _why, *_where in (
     (RMS, "reciprocal_of_12_bits truncated", "rounding to the types of X and Y may lose as much",
      "bfloat16"),
     (RMS, "reciprocal_of_12_bits", "so it may in this type", "float16"),
-    (LP, *FLUSHED), (LRN, *FLUSHED),
+    (MEAN_VARIANCE, "axes_reversed", "axes come in any order"),
+    (MEAN_VARIANCE, "minus_infinity_taken_for_nan", "either makes NaN of all that share its mean"),
+    (MEAN_VARIANCE, "overflow_saturates", "none is larger than the root of how many there are"),
+    (MEAN_VARIANCE, "result_through_float16", "bfloat16 has fewer digits", "bfloat16"),
+    (LP, *FLUSHED), (LRN, *FLUSHED), (MEAN_VARIANCE, *FLUSHED),
     (LP, "negative_axis_off_by_one", "nothing is said of axes below -1"),
     (LRN, "invalid_alpha_is_0_or_1 invalid_attribute_ignored invalid_beta_is_0_or_1 "
      "invalid_bias_is_0_or_1 invalid_size_is_0_or_1", "no number is said to be invalid"),

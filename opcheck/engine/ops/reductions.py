@@ -9,14 +9,12 @@ from opcheck import dtypes, opset
 from opcheck import numbers as xp
 from opcheck.engine.axes import distinct, listed
 from opcheck.engine.mutants.types import SIGNED, UNSIGNED
-from opcheck.engine.normalizing import MUTANTS, one_pass, two_pass, variance
 from opcheck.engine.operators import FLUSHED, is_open, operator
 from opcheck.errors import NotSupported
-from opcheck.numbers.faulty import bare
 
 NAMES = """
-MeanVarianceNormalization ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp ReduceMax ReduceMean
-ReduceMin ReduceProd ReduceSum ReduceSumSquare
+ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp ReduceMax ReduceMean ReduceMin ReduceProd ReduceSum
+ReduceSumSquare
 """
 
 
@@ -162,40 +160,3 @@ def _declare(name, function, *others):
 
 for _name, _function in FUNCTIONS.items():
     _declare(_name, *(_function if isinstance(_function, tuple) else (_function,)))
-
-MEAN_VARIANCE = operator("MeanVarianceNormalization")
-
-
-def _by_inverse(inverse, epsilon=0.0):
-    """Versions 9 and 13, from 1 over the standard deviation of the elements along axes."""
-
-    def formula(X, *, axes):
-        over = {"axis": distinct(axes, X.ndim), "keepdims": True}
-        values = bare(xp.values_of(X))
-        if not axes:
-            raise NotSupported("nothing is said of an empty list of axes")
-        if X.size and (values.max(**over) == values.min(**over)).any():
-            is_open("of equal elements the text makes 0/0, and the function body 0")
-        return (X - xp.mean(X, **over)) * inverse(X, over["axis"], epsilon)
-
-    return dict.fromkeys((9, 13), formula)
-
-
-MEAN_VARIANCE.formula(by=_by_inverse)(two_pass)
-#: The function body adds 1e-9 to the deviation, and takes E[X²] − E[X]² for the variance.
-_literal, _remark = partial(_by_inverse, epsilon=1e-9), "where the variance is E[X²] − E[X]²"
-MEAN_VARIANCE.also_honest("", by=_literal)(partial(MUTANTS["epsilon_after_the_root"][1], variance))
-MEAN_VARIANCE.also_honest(_remark, by=_by_inverse)(one_pass)
-MEAN_VARIANCE.also_honest(_remark, by=_literal)(
-    lambda x, axes, epsilon: 1 / (1 / one_pass(x, axes, 0) + epsilon))  # fmt: skip
-for _name in ("unbiased", "mean_square"):
-    _text, _root = MUTANTS[_name]
-    MEAN_VARIANCE.mutant(_text, name=_name, by=_by_inverse)(partial(_root, variance))
-MEAN_VARIANCE.mutant("1e-9 was added under the root", name="under_the_root", by=_literal)(two_pass)
-for _argument in (
-    FLUSHED, ("axes_reversed", "axes come in any order"),
-    ("minus_infinity_taken_for_nan", "either makes NaN of all that share its mean"),
-    ("overflow_saturates", "none is larger than the root of how many there are"),
-    ("result_through_float16", "bfloat16 has fewer digits", "bfloat16"),
-):  # fmt: skip
-    MEAN_VARIANCE.equivalent(*_argument)

@@ -21,7 +21,7 @@ from opcheck.engine.normalizing import (
     two_pass,
     variance,
 )
-from opcheck.engine.operators import FLUSHED, is_open, operator
+from opcheck.engine.operators import is_open, operator
 from opcheck.engine.windows import AxisWindows, Windows
 from opcheck.errors import InvalidNode, NotSupported
 from opcheck.numbers.faulty import bare
@@ -171,24 +171,3 @@ LRN.mutant_table({
         lambda squares, size: across_channels(squares, size) * size / across_channels(
             squares * 0 + 1, size)),
 }, by=of_regions)  # fmt: skip
-
-
-_RANK_4 = "axes_of_rank_5_exchanged refuses_rank_5 wrong_where_rank_2 wrong_where_rank_3"
-for _op, _names, _why, *_where in (
-    (INSTANCE, "refuses_rank_1 vector_becomes_a_row", "there are two axes or more"),
-    (INSTANCE, f"{_RANK_4} wrong_where_rank_5", "there are four axes", "1"),
-    (INSTANCE, "invalid_attribute_ignored", "no value is invalid"),
-    (RMS, "reciprocal_of_12_bits truncated", "rounding to the types of X and Y may lose as much",
-     "bfloat16"),
-    (RMS, "reciprocal_of_12_bits", "so it may in this type", "float16"),
-    (MEAN_VARIANCE, "axes_reversed", "axes come in any order"),
-    (MEAN_VARIANCE, "minus_infinity_taken_for_nan", "either makes NaN of all that share its mean"),
-    (MEAN_VARIANCE, "overflow_saturates", "none is larger than the root of how many there are"),
-    (MEAN_VARIANCE, "result_through_float16", "bfloat16 has fewer digits", "bfloat16"),
-    (LP, *FLUSHED), (LRN, *FLUSHED), (MEAN_VARIANCE, *FLUSHED),
-    (LP, "negative_axis_off_by_one", "nothing is said of axes below -1"),
-    (LRN, "invalid_alpha_is_0_or_1 invalid_attribute_ignored invalid_beta_is_0_or_1 "
-     "invalid_bias_is_0_or_1 invalid_size_is_0_or_1", "no number is said to be invalid"),
-    (LRN, "refuses_rank_1 vector_becomes_a_row", "there are two axes or more"),
-):  # fmt: skip
-    _op.equivalent(_names, _why, *_where)

@@ -1976,7 +1976,7 @@ def _reduced_by_reference() -> Iterator[Check]:
 
 def _products_by_reference() -> Iterator[Check]:
     """MatMul and Gemm on onnx.reference."""
-    matmul = Model("MatMul", 13, {}, np.array([3], np.float32), more=(np.float32([2]),))
+    matmul = Model("MatMul", 13, {}, np.array([3], np.float32), more=(np.array([2], np.float32),))
     scalar, why = replace(matmul, more=(np.array(2, np.float32),)), "numpy.matmul takes no scalar"
     yield Check("reference", "MatMul takes a scalar", scalar, [], Gives([6]), why, matmul, 6)
     row, column = np.array([[1, 2]], np.float32), np.array([[3], [4]], np.float32)

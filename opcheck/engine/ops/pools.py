@@ -3,6 +3,7 @@
 from dataclasses import replace
 from functools import partial
 from math import inf, prod
+from typing import Any
 
 import numpy as np
 
@@ -31,7 +32,7 @@ def _norm(x, p, **over):
 
 
 #: What is made of all elements of a channel, by operator; after the text's others as honest.
-GLOBAL = {
+GLOBAL: dict[str, tuple[Any, ...]] = {
     "GlobalAveragePool": (xp.mean, lambda x, **over: xp.sum(x / prod(x.shape[2:]), **over)),
     # Powers of shares of the maximum, or the mean of the powers times how many.
     "GlobalLpPool": (_norm, lambda x, p, **over: xp.inexact(_norm(x, p, **over), 4 + 2 / p)),
@@ -153,7 +154,7 @@ def maximum(X, windows, storage_order, outputs):
         is_open("it is not said whether batches and channels come in the order of columns")
     corner = np.ogrid[tuple(map(slice, y.shape))][:2]
     at = [(*corner, *np.unravel_index(places, lengths)) for places in indices]
-    order = "CF"[storage_order]
+    order: Any = "CF"[storage_order]
     return y, *(np.ravel_multi_index(one, X.shape, order=order).astype(np.int64) for one in at)
 
 

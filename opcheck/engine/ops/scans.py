@@ -1,6 +1,7 @@
 """Scans, all versions: the sum or product of each element and those before it along an axis."""
 
 from functools import partial
+from typing import Any
 
 import ml_dtypes
 import numpy as np
@@ -61,7 +62,7 @@ def _by_difference(scan, less, x, axis, exclusive, reverse):
 
 
 #: Mutants: a name, a text, the function, and its dtypes if not all.
-_WRONG = (
+_WRONG: tuple[tuple[Any, ...], ...] = (
     *((f"starts_anew_after_{width}", f"the scan started anew after each {width} elements",
        partial(_in_blocks, width)) for width in (4, 8, 16, 32, 64, 128, 256, 512, 1024)),
     ("flattened", "the whole tensor was scanned, in the order of memory",

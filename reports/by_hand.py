@@ -2824,6 +2824,37 @@ def _reductions_of_openvino() -> Iterator[Check]:
     )
 
 
+def _products_of_openvino() -> Iterator[Check]:
+    """MatMul, Gemm and Einsum."""
+    one, odd = np.array([[1]], np.int32), np.array([[2**24 + 1]], np.int32)
+    product = Model("MatMul", 13, {}, odd, more=(one,))
+    none, why = replace(product, x=one[:, :0], more=(one[:0],)), "the sum of no products is 0"
+    control, refused = replace(product, x=one), Raises("object is not initialized")
+    cause = "MatMul, Gemm and Einsum of no"
+    yield Check("openvino", cause, none, [[[0]]], refused, why, control, [[1]])
+    why, wrong = "an integer times 1 is that integer", Gives([[2**24]])
+    cause = "Products of integers are made"
+    yield Check("openvino", cause, product, [odd], wrong, why, control, [[1]], rtol=0)
+    six, stack = np.array([[6]], np.float32), np.array([[1, 2]], np.float32)
+    gemm = Model("Gemm", 13, {}, stack, more=(stack.T, stack[:, :1]))
+    why = "“The shape of A should be (M, K)”"
+    yield _taken("openvino", "Gemm takes vectors", replace(gemm, x=stack[0]), [[6]], why, gemm)
+    larger, why = replace(gemm, more=(stack.T, stack)), "Y is a [1, 1], and is not broadcast"
+    cause, wrong = "Gemm broadcasts the product", Gives([[6, 7]])
+    yield Check("openvino", cause, larger, [], wrong, why, gemm, six)
+    ninth, why = replace(gemm, opset=9), "C is optional from version 11 on"
+    cause, nothing = "Gemm before version 11 does", replace(ninth, more=(stack.T,))
+    yield Check("openvino", cause, nothing, [], Gives([[5]]), why, ninth, six)
+    trace = Model("Einsum", 12, {"equation": "ii"}, _SQUARE)
+    words, control = Raises("Input order must have shape [n]"), _with(trace, equation="ii->")
+    why = "no letter occurs once, so that the output has no axes: 1 + 4"
+    yield Check("openvino", "Einsum of", trace, [5], words, why, control, 5)
+    sums = Model("Einsum", 12, {"equation": "...i,...i->..."}, _SQUARE, more=(_PAIR[None],))
+    why = "“every occurrence of ellipsis … must represent the same number of dimensions”"
+    cause, fewer = "Einsum broadcasts ellipses", replace(sums, more=(_PAIR,))
+    yield _taken("openvino", cause, fewer, [5, 11], why, sums)
+
+
 def openvino() -> Iterator[Check]:
     """On OpenVINO's CPU device."""
     largest = _constant(13, value_float=-_LOWEST)
@@ -3746,6 +3777,7 @@ def openvino() -> Iterator[Check]:
     yield from _range_of_openvino()
     yield from _functions_of_openvino()
     yield from _reductions_of_openvino()
+    yield from _products_of_openvino()
 
 
 def tract() -> Iterator[Check]:

@@ -2853,6 +2853,17 @@ def _products_of_openvino() -> Iterator[Check]:
     why = "“every occurrence of ellipsis … must represent the same number of dimensions”"
     cause, fewer = "Einsum broadcasts ellipses", replace(sums, more=(_PAIR,))
     yield _taken("openvino", cause, fewer, [5, 11], why, sums)
+    norm = Model("GlobalLpPool", 1, {"p": 3.0}, _x(-3, 4, -5))
+    cause, second = "GlobalLpPool-1 refuses", replace(norm, opset=2, attrs={"p": 3})
+    refused, why = Raises("Invalid attribute type FLOAT expected: INT"), "3³ + 4³ + 5³ = 6³"
+    yield Check("openvino", cause, norm, [_pool(6)], refused, why, second, _pool(6))
+    cause, why = "GlobalLpPool takes a p of 0", "there is no norm for a p of 0"
+    zero, three = _with(second, p=0), Gives(_pool(3))
+    yield Check("openvino", cause, zero, [], three, why, second, _pool(6))
+    matrix = Model("GlobalAveragePool", 1, {}, _row(1, 3))
+    cause, why = "GlobalAveragePool and GlobalMaxPool take", "“N x C x D1 x D2 ... Dn”"
+    line, itself = replace(matrix, x=_x(1, 3)), Gives([[1, 3]])
+    yield Check("openvino", cause, matrix, [], itself, why, line, _pool(2))
 
 
 def openvino() -> Iterator[Check]:

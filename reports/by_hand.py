@@ -2833,7 +2833,7 @@ def _products_of_openvino() -> Iterator[Check]:
     cause = "MatMul, Gemm and Einsum of no"
     yield Check("openvino", cause, none, [[[0]]], refused, why, control, [[1]])
     why, wrong = "an integer times 1 is that integer", Gives([[2**24]])
-    cause = "Products of integers are made"
+    cause = "Products of integers by"
     yield Check("openvino", cause, product, [odd], wrong, why, control, [[1]], rtol=0)
     six, stack = np.array([[6]], np.float32), np.array([[1, 2]], np.float32)
     gemm = Model("Gemm", 13, {}, stack, more=(stack.T, stack[:, :1]))
@@ -2864,6 +2864,14 @@ def _products_of_openvino() -> Iterator[Check]:
     cause, why = "GlobalAveragePool and GlobalMaxPool take", "“N x C x D1 x D2 ... Dn”"
     line, itself = replace(matrix, x=_x(1, 3)), Gives([[1, 3]])
     yield Check("openvino", cause, matrix, [], itself, why, line, _pool(2))
+    square = Model("Pow", 15, {}, 100 * one, more=(np.array([[2]], ml_dtypes.bfloat16),))
+    cause, short = "Pow of integers with a bfloat16", replace(square, x=16 * one)
+    rounded, why = Gives([[9984]]), "100² = 10000, and Z has the type of X"
+    yield Check("openvino", cause, square, [[[10000]]], rounded, why, short, [[256]], rtol=0)
+    total = Model("CumSum", 14, {}, _ONE_TO_FOUR, more=(np.array(0),))
+    cause, beyond = "CumSum checks no axis", replace(total, more=(np.array(1),))
+    why, held, right = "a vector has the axes -1 and 0", Leftovers((4,)), [1, 3, 6, 10]
+    yield Check("openvino", cause, beyond, [], held, why, total, right, last=True)
 
 
 def openvino() -> Iterator[Check]:

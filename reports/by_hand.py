@@ -2874,6 +2874,43 @@ def _products_of_openvino() -> Iterator[Check]:
     yield Check("openvino", cause, beyond, [], held, why, total, right, last=True)
 
 
+def _normalizations_of_openvino() -> Iterator[Check]:
+    """PRelu and normalizations."""
+    slope = Model("PRelu", 16, {}, -np.ones((1, 2, 2), np.float32), more=(_PAIR + 1,))
+    cause, matrix = "PRelu takes a slope", replace(slope, x=slope.x[0])
+    wrong, why, rows = (
+        Gives([[[-2, -2], [-3, -3]]]),
+        "a shape of [2] is that of rows",
+        [[-2, -3]] * 2,
+    )
+    yield Check("openvino", cause, slope, [[rows]], wrong, why, matrix, rows)
+    cause, why = "PRelu does not compare", "only slope is broadcast, to the shape of X"
+    line = replace(slope, x=-_PAIR, more=(_PAIR,))
+    yield _taken("openvino", cause, replace(line, more=(_SQUARE,)), [-1, -4], why, line)
+    ones = np.ones(2, np.float32)
+    given = (ones[:1], 0 * ones[:1])
+    instance = Model("InstanceNormalization", 6, {"epsilon": 3.0}, _x(1, 3), more=given)
+    cause, why = "InstanceNormalization-1 takes", "“4-dimensional tensor of shape NCHW”"
+    yield _taken("openvino", cause, replace(instance, opset=1), [[[-0.5, 0.5]]], why, instance)
+    flat, none = replace(instance, x=_row(1, 3), more=(ones, 0 * ones)), [[[0], [0]]]
+    cause, why = "InstanceNormalization of a matrix", "each of its instances is its mean"
+    deep = replace(flat, x=flat.x[..., None])
+    yield Check("openvino", cause, flat, [[[0, 0]]], Gives([[1, 3]]), why, deep, none)
+    root, right = Model("RMSNormalization", 23, {}, _row(3, 4), more=(ones,)), [[0.84853, 1.13137]]
+    cause, why = "RMSNormalization refuses", "√((3² + 4²) / 2) = 3.53553, and V is not T"
+    half, refused = replace(root, more=(ones.astype(np.float16),)), Raises("the same element type")
+    yield Check("openvino", cause, half, [right], refused, why, root, right)
+    cause, why, wrong = "RMSNormalization takes an axis", "a matrix has two axes", Gives([[1, 1]])
+    yield Check("openvino", cause, _with(root, axis=2), [], wrong, why, root, right)
+    cause, why = "RMSNormalization takes a scale", "scale is broadcast to X, and not X to scale"
+    wide, wrong = replace(root, more=(ones[None, None],)), Gives([right])
+    yield Check("openvino", cause, wide, [], wrong, why, root, right)
+    norm = Model("LpNormalization", 1, {"axis": 0}, np.array([3, 4], np.float32))
+    cause, why, wrong = "LpNormalization adds", "√(3² + 4²) = 5", Gives([0.008688, 0.011584])
+    small, right = replace(norm, x=norm.x / 1e6), [0.6, 0.8]
+    yield Check("openvino", cause, small, [right], wrong, why, norm, right)
+
+
 def openvino() -> Iterator[Check]:
     """On OpenVINO's CPU device."""
     largest = _constant(13, value_float=-_LOWEST)
@@ -3797,6 +3834,7 @@ def openvino() -> Iterator[Check]:
     yield from _functions_of_openvino()
     yield from _reductions_of_openvino()
     yield from _products_of_openvino()
+    yield from _normalizations_of_openvino()
 
 
 def tract() -> Iterator[Check]:

@@ -2824,6 +2824,93 @@ def _reductions_of_openvino() -> Iterator[Check]:
     )
 
 
+def _products_of_openvino() -> Iterator[Check]:
+    """MatMul, Gemm and Einsum."""
+    one, odd = np.array([[1]], np.int32), np.array([[2**24 + 1]], np.int32)
+    product = Model("MatMul", 13, {}, odd, more=(one,))
+    none, why = replace(product, x=one[:, :0], more=(one[:0],)), "the sum of no products is 0"
+    control, refused = replace(product, x=one), Raises("object is not initialized")
+    cause = "MatMul, Gemm and Einsum of no"
+    yield Check("openvino", cause, none, [[[0]]], refused, why, control, [[1]])
+    why, wrong = "an integer times 1 is that integer", Gives([[2**24]])
+    cause = "Products of integers by"
+    yield Check("openvino", cause, product, [odd], wrong, why, control, [[1]], rtol=0)
+    six, stack = np.array([[6]], np.float32), np.array([[1, 2]], np.float32)
+    gemm = Model("Gemm", 13, {}, stack, more=(stack.T, stack[:, :1]))
+    why = "“The shape of A should be (M, K)”"
+    yield _taken("openvino", "Gemm takes vectors", replace(gemm, x=stack[0]), [[6]], why, gemm)
+    larger, why = replace(gemm, more=(stack.T, stack)), "Y is a [1, 1], and is not broadcast"
+    cause, wrong = "Gemm broadcasts the product", Gives([[6, 7]])
+    yield Check("openvino", cause, larger, [], wrong, why, gemm, six)
+    ninth, why = replace(gemm, opset=9), "C is optional from version 11 on"
+    cause, nothing = "Gemm before version 11 does", replace(ninth, more=(stack.T,))
+    yield Check("openvino", cause, nothing, [], Gives([[5]]), why, ninth, six)
+    trace = Model("Einsum", 12, {"equation": "ii"}, _SQUARE)
+    words, control = Raises("Input order must have shape [n]"), _with(trace, equation="ii->")
+    why = "no letter occurs once, so that the output has no axes: 1 + 4"
+    yield Check("openvino", "Einsum of", trace, [5], words, why, control, 5)
+    sums = Model("Einsum", 12, {"equation": "...i,...i->..."}, _SQUARE, more=(_PAIR[None],))
+    why = "“every occurrence of ellipsis … must represent the same number of dimensions”"
+    cause, fewer = "Einsum broadcasts ellipses", replace(sums, more=(_PAIR,))
+    yield _taken("openvino", cause, fewer, [5, 11], why, sums)
+    norm = Model("GlobalLpPool", 1, {"p": 3.0}, _x(-3, 4, -5))
+    cause, second = "GlobalLpPool-1 refuses", replace(norm, opset=2, attrs={"p": 3})
+    refused, why = Raises("Invalid attribute type FLOAT expected: INT"), "3³ + 4³ + 5³ = 6³"
+    yield Check("openvino", cause, norm, [_pool(6)], refused, why, second, _pool(6))
+    cause, why = "GlobalLpPool takes a p of 0", "there is no norm for a p of 0"
+    zero, three = _with(second, p=0), Gives(_pool(3))
+    yield Check("openvino", cause, zero, [], three, why, second, _pool(6))
+    matrix = Model("GlobalAveragePool", 1, {}, _row(1, 3))
+    cause, why = "GlobalAveragePool and GlobalMaxPool take", "“N x C x D1 x D2 ... Dn”"
+    line, itself = replace(matrix, x=_x(1, 3)), Gives([[1, 3]])
+    yield Check("openvino", cause, matrix, [], itself, why, line, _pool(2))
+    square = Model("Pow", 15, {}, 100 * one, more=(np.array([[2]], ml_dtypes.bfloat16),))
+    cause, short = "Pow of integers with a bfloat16", replace(square, x=16 * one)
+    rounded, why = Gives([[9984]]), "100² = 10000, and Z has the type of X"
+    yield Check("openvino", cause, square, [[[10000]]], rounded, why, short, [[256]], rtol=0)
+    total = Model("CumSum", 14, {}, _ONE_TO_FOUR, more=(np.array(0),))
+    cause, beyond = "CumSum checks no axis", replace(total, more=(np.array(1),))
+    why, held, right = "a vector has the axes -1 and 0", Leftovers((4,)), [1, 3, 6, 10]
+    yield Check("openvino", cause, beyond, [], held, why, total, right, last=True)
+
+
+def _normalizations_of_openvino() -> Iterator[Check]:
+    """PRelu and normalizations."""
+    slope = Model("PRelu", 16, {}, -np.ones((1, 2, 2), np.float32), more=(_PAIR + 1,))
+    cause, matrix = "PRelu takes a slope", replace(slope, x=slope.x[0])
+    wrong, why, rows = (
+        Gives([[[-2, -2], [-3, -3]]]),
+        "a shape of [2] is that of rows",
+        [[-2, -3]] * 2,
+    )
+    yield Check("openvino", cause, slope, [[rows]], wrong, why, matrix, rows)
+    cause, why = "PRelu does not compare", "only slope is broadcast, to the shape of X"
+    line = replace(slope, x=-_PAIR, more=(_PAIR,))
+    yield _taken("openvino", cause, replace(line, more=(_SQUARE,)), [-1, -4], why, line)
+    ones = np.ones(2, np.float32)
+    given = (ones[:1], 0 * ones[:1])
+    instance = Model("InstanceNormalization", 6, {"epsilon": 3.0}, _x(1, 3), more=given)
+    cause, why = "InstanceNormalization-1 takes", "“4-dimensional tensor of shape NCHW”"
+    yield _taken("openvino", cause, replace(instance, opset=1), [[[-0.5, 0.5]]], why, instance)
+    flat, none = replace(instance, x=_row(1, 3), more=(ones, 0 * ones)), [[[0], [0]]]
+    cause, why = "InstanceNormalization of a matrix", "each of its instances is its mean"
+    deep = replace(flat, x=flat.x[..., None])
+    yield Check("openvino", cause, flat, [[[0, 0]]], Gives([[1, 3]]), why, deep, none)
+    root, right = Model("RMSNormalization", 23, {}, _row(3, 4), more=(ones,)), [[0.84853, 1.13137]]
+    cause, why = "RMSNormalization refuses", "√((3² + 4²) / 2) = 3.53553, and V is not T"
+    half, refused = replace(root, more=(ones.astype(np.float16),)), Raises("the same element type")
+    yield Check("openvino", cause, half, [right], refused, why, root, right)
+    cause, why, wrong = "RMSNormalization takes an axis", "a matrix has two axes", Gives([[1, 1]])
+    yield Check("openvino", cause, _with(root, axis=2), [], wrong, why, root, right)
+    cause, why = "RMSNormalization takes a scale", "scale is broadcast to X, and not X to scale"
+    wide, wrong = replace(root, more=(ones[None, None],)), Gives([right])
+    yield Check("openvino", cause, wide, [], wrong, why, root, right)
+    norm = Model("LpNormalization", 1, {"axis": 0}, np.array([3, 4], np.float32))
+    cause, why, wrong = "LpNormalization adds", "√(3² + 4²) = 5", Gives([0.008688, 0.011584])
+    small, right = replace(norm, x=norm.x / 1e6), [0.6, 0.8]
+    yield Check("openvino", cause, small, [right], wrong, why, norm, right)
+
+
 def openvino() -> Iterator[Check]:
     """On OpenVINO's CPU device."""
     largest = _constant(13, value_float=-_LOWEST)
@@ -3746,6 +3833,8 @@ def openvino() -> Iterator[Check]:
     yield from _range_of_openvino()
     yield from _functions_of_openvino()
     yield from _reductions_of_openvino()
+    yield from _products_of_openvino()
+    yield from _normalizations_of_openvino()
 
 
 def tract() -> Iterator[Check]:

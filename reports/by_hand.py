@@ -4440,6 +4440,7 @@ def tract() -> Iterator[Check]:
     yield from _reductions_of_tract()
     yield from _multiplied_by_tract()
     yield from _pooled_by_tract()
+    yield from _normalized_by_tract()
 
 
 def _reductions_of_tract() -> Iterator[Check]:
@@ -4971,6 +4972,43 @@ def _pooled_by_tract() -> Iterator[Check]:
     cause, why = "CumSum is not computed", "1, 1 + 4 and 1 + 4 + 2"
     words, constant = Raises("Axis expected to be a const"), replace(total, constant=True)
     yield Check("tract", cause, total, [sums], words, why, constant, sums)
+
+
+def _normalized_by_tract() -> Iterator[Check]:
+    """Pow, PRelu and normalizations on tract."""
+    power = Model("Pow", 15, {}, np.array([3], np.int32), more=(np.array([2], np.int32),))
+    why = "“The result … has the same type as the first input”"
+    for words, cause, of in (
+        ("expected 1,I32 got 1,I64", "Pow makes a result", np.int64),
+        ("called `Option::unwrap()` on a `None` value", "Pow aborts", np.uint8),
+    ):
+        shows = Dies(words) if of is np.uint8 else Raises(words)
+        other = replace(power, more=(np.array([2], of),))
+        yield Check("tract", cause, other, [[9]], shows, why, power, [9])
+    below, cause = replace(power, more=(-power.more[0] // 2,)), "Pow takes a power"
+    why, wraps = "1/3 is cut off to 0", Gives([-1431655765])
+    yield Check("tract", cause, below, [[0]], wraps, why, power, [9])
+    slopes = Model("PRelu", 16, {}, -_IMAGE[0].reshape(1, 2, 3), more=(_COLUMN[0],))
+    sixth = replace(slopes, opset=6, more=(_PAIR,))
+    right, refused = [[[-1] * 3, [-2] * 3]], Raises("broadcast((3), (2))")
+    cause, why = "PRelu before version 7 takes", "the slope of channel 0 is 1, that of channel 1 is 2"
+    yield Check("tract", cause, sixth, [right], refused, why, slopes, right)
+    shared = replace(sixth, x=-_PAIR, more=(np.array([[3]], np.float32),))
+    one, refused = replace(shared, more=(shared.more[0][0],)), Raises("require rank match")
+    cause, why = "PRelu before version 7 refuses", "“If `Slope` is of size 1, the value is shared”"
+    yield Check("tract", cause, shared, [[-3, -6]], refused, why, one, [-3, -6])
+    scales = (np.ones(1), np.zeros(1))
+    images = Model("InstanceNormalization", 6, {"epsilon": 0.0}, _pool(-1, 1.0), more=scales)
+    near, why = 1 + 2**-24, "the mean is 0 and the variance the square of each"
+    far, own = replace(images, x=near * images.x), Gives(near * images.x)
+    unit, cause = [_pool(-1, 1)], "The mean of squares"
+    yield Check("tract", cause, far, unit, own, why, images, _pool(-1, 1), rtol=1e-12)
+    first, why = replace(images, opset=1), "“The input 4-dimensional tensor of shape NCHW.”"
+    yield _taken("tract", "InstanceNormalization-1 takes", first, _pool(-1, 1), why, images)
+    rms = Model("RMSNormalization", 23, {"epsilon": 0.0}, _row(3, 3), more=(_PAIR,))
+    wide, refused = replace(rms, more=(_PAIR.astype("f2"),)), Raises("tensor is F32")
+    cause, why = "RMSNormalization refuses a scale", "the type of scale is V, and that of X is T"
+    yield Check("tract", cause, wide, [[[1, 2]]], refused, why, rms, [[1, 2]])
 
 
 def torch() -> Iterator[Check]:

@@ -4991,7 +4991,10 @@ def _normalized_by_tract() -> Iterator[Check]:
     slopes = Model("PRelu", 16, {}, -_IMAGE[0].reshape(1, 2, 3), more=(_COLUMN[0],))
     sixth = replace(slopes, opset=6, more=(_PAIR,))
     right, refused = [[[-1] * 3, [-2] * 3]], Raises("broadcast((3), (2))")
-    cause, why = "PRelu before version 7 takes", "the slope of channel 0 is 1, that of channel 1 is 2"
+    cause, why = (
+        "PRelu before version 7 takes",
+        "the slope of channel 0 is 1, that of channel 1 is 2",
+    )
     yield Check("tract", cause, sixth, [right], refused, why, slopes, right)
     shared = replace(sixth, x=-_PAIR, more=(np.array([[3]], np.float32),))
     one, refused = replace(shared, more=(shared.more[0][0],)), Raises("require rank match")
@@ -5009,6 +5012,20 @@ def _normalized_by_tract() -> Iterator[Check]:
     wide, refused = replace(rms, more=(_PAIR.astype("f2"),)), Raises("tensor is F32")
     cause, why = "RMSNormalization refuses a scale", "the type of scale is V, and that of X is T"
     yield Check("tract", cause, wide, [[[1, 2]]], refused, why, rms, [[1, 2]])
+    near, means = np.array([8191, 8193], np.float32), {"axes": [0]}
+    pair = Model("MeanVarianceNormalization", 13, means, near)
+    cause, why = "MeanVarianceNormalization takes", "the mean is 8192, and each is 1 off"
+    zero, few = Gives([-1e9, 1e9]), replace(pair, x=near - 8192)
+    yield Check("tract", cause, pair, [[-1, 1]], zero, why, few, [-1, 1])
+    none, cause = replace(pair, x=near[:0]), "LpNormalization and MeanVarianceNormalization abort"
+    dies, why = Dies("attempt to divide by zero"), "of nothing there is nothing"
+    yield Check("tract", cause, none, [near[:0]], dies, why, few, [-1, 1])
+    whole = replace(few, x=np.array([1, 1], np.int32))
+    control, cause = replace(few, x=near - 8190), "MeanVarianceNormalization aborts"
+    why = f"int32 is no float; {_NO_ABORT}"
+    yield Check("tract", cause, whole, [], dies, why, control, [-1, 1])
+    twice, cause = _with(few, axes=[-2]), "MeanVarianceNormalization counts"
+    yield _taken("tract", cause, twice, [-1, 1], "a vector has the axes -1 and 0", few)
 
 
 def torch() -> Iterator[Check]:

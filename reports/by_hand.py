@@ -4860,6 +4860,11 @@ def _multiplied_by_tract() -> Iterator[Check]:
     with_c = replace(ninth, more=(*gemm.more, 0 * _SQUARE))
     yield _taken("tract", "Gemm before version 11 does", ninth, doubled, why, with_c)
 
+    apart = Model("LogSoftmax", 13, {}, np.array([0, 1000], np.float32))
+    equal, cause = replace(apart, x=0 * _PAIR), "LogSoftmax is computed as"
+    lost, why, half = Gives([-inf, 0]), "0 - ln(1 + e^1000) = -1000", -0.6931472
+    yield Check("tract", cause, apart, [[-1000, 0]], lost, why, equal, [half, half])
+
     def einsum(equation: str, *x: Array) -> Model:
         return Model("Einsum", 12, {"equation": equation}, x[0], more=x[1:])
 

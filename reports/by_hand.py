@@ -4527,6 +4527,9 @@ def tract() -> Iterator[Check]:
     yield from _scattered_by_tract()
     yield from _functions_of_tract()
     yield from _reductions_of_tract()
+    yield from _multiplied_by_tract()
+    yield from _pooled_by_tract()
+    yield from _normalized_by_tract()
 
 
 def _reductions_of_tract() -> Iterator[Check]:
@@ -4916,6 +4919,207 @@ def _scattered_by_tract() -> Iterator[Check]:
     why = "“It must be a scalar(tensor of empty shape).”"
     cause = "Clip takes a min or a max with an axis"
     yield Check("tract", cause, of_each, [], Gives([2, 4, 2]), why, clipped, [2, 4, 2])
+
+
+def _multiplied_by_tract() -> Iterator[Check]:
+    """MatMul, Gemm, Einsum and what is not far from them on tract."""
+    long = np.array([[1, 2]])
+    product = Model("MatMul", 13, {}, long, more=(long.T,))
+    small = replace(product, x=long.astype(np.int32), more=(long.T.astype(np.int32),))
+    whole = "“Constrain input and output types to float/int tensors.”"
+    dies, cause = Dies("Can't build a WeightType from I64"), "MatMul and Einsum abort"
+    yield Check("tract", cause, product, [[[5]]], dies, f"1·1 + 2·2 = 5; {whole}", small, [[5]])
+    pair = Model("MatMul", 13, {}, _PAIR, more=(_PAIR,))
+    square, refused = replace(pair, x=_SQUARE), Raises("a_rank > 1 || b_rank > 1")
+    why = "“behaves like [numpy.matmul]”, which of two vectors makes 1·1 + 2·2 = 5"
+    yield Check("tract", "MatMul of two vectors", pair, [5], refused, why, square, [5, 11])
+    scalar, why = replace(square, more=(np.array(2, np.float32),)), "numpy.matmul takes no scalar"
+    dies, cause = Dies("index exceeds length"), "MatMul aborts the process where B"
+    yield Check("tract", cause, scalar, [], dies, f"{why}; {_NO_ABORT}", square, [5, 11])
+    gemm = Model("Gemm", 13, {"alpha": 2.0}, _SQUARE, more=(np.eye(2, dtype=np.float32),))
+    doubled, why = [[2, 4], [6, 8]], "2 times the matrix, times the one of ones on its diagonal"
+    half = replace(gemm, x=_SQUARE.astype(np.float16), more=(gemm.more[0].astype(np.float16),))
+    words, cause = Raises("expected 2,2,F16 got 2,2,F32"), "Gemm's alpha and beta are"
+    yield Check("tract", cause, half, [doubled], words, why, gemm, doubled)
+    turned, why = _with(gemm, transA=1), "“transposed … if attribute transA is non-zero”"
+    second, refused = _with(turned, transA=2), Raises("expected boolean (0 or 1)")
+    columns, cause = [[2, 6], [4, 8]], "Gemm refuses a transA"
+    yield Check("tract", cause, second, [columns], refused, why, turned, columns)
+    ninth, why = replace(gemm, opset=9), "C is optional from version 11 on"
+    with_c = replace(ninth, more=(*gemm.more, 0 * _SQUARE))
+    yield _taken("tract", "Gemm before version 11 does", ninth, doubled, why, with_c)
+
+    apart = Model("LogSoftmax", 13, {}, np.array([0, 1000], np.float32))
+    equal, cause = replace(apart, x=0 * _PAIR), "LogSoftmax is computed as"
+    lost, why, half = Gives([-inf, 0]), "0 - ln(1 + e^1000) = -1000", -0.6931472
+    yield Check("tract", cause, apart, [[-1000, 0]], lost, why, equal, [half, half])
+
+    def einsum(equation: str, *x: Array) -> Model:
+        return Model("Einsum", 12, {"equation": equation}, x[0], more=x[1:])
+
+    ones = np.ones((2, 2, 1), np.float32)
+    rows, diagonal = einsum("ij->i", _SQUARE), einsum("ii->i", _SQUARE)
+    stacks = einsum("...i,ij->...j", ones, np.ones((1, 1), np.float32))
+    stretched = einsum("...i,...i->...", _SQUARE, _SQUARE[:1])
+    product = einsum("ii,i->i", _SQUARE, _PAIR)
+    for cause, model, want, shows, why, control, answer in (
+        (
+            "takes an empty right",
+            einsum("i->", _PAIR),
+            [3],
+            Gives([1, 2]),
+            "the output has no index, so that all are summed: 1 + 2 = 3",
+            rows,
+            [3, 7],
+        ),
+        (
+            "does not broadcast",
+            stretched,
+            [[5, 11]],
+            Raises("Impossible to unify Val(2) with Val(1)"),
+            "“ellipsis … to enable broadcasting”: 1·1 + 2·2 = 5 and 1·3 + 2·4 = 11",
+            replace(stretched, more=(_SQUARE,)),
+            [5, 25],
+        ),
+        (
+            "gives the ellipsis",
+            stacks,
+            [np.ones((2, 2, 1))],
+            Gives([[2], [2]]),
+            "the ellipsis stands for two axes, also in the output",
+            replace(stacks, x=ones[0]),
+            [[1], [1]],
+        ),
+        (
+            "of several operands takes",
+            product,
+            [[1, 8]],
+            Gives([1, 2]),
+            "1·1 = 1 and 4·2 = 8",
+            diagonal,
+            [1, 4],
+        ),
+        (
+            "aborts the process",
+            einsum("...hi->...h", _PAIR),
+            [],
+            Dies("overflow in `Step::forward`"),
+            f"two letters for one axis; {_NO_ABORT}",
+            einsum("...hi->...h", _SQUARE),
+            [3, 7],
+        ),
+        (
+            "takes any character",
+            einsum("i*->i", _SQUARE),
+            [],
+            Gives([3, 7]),
+            "“lower case letters and/or upper case letters”",
+            rows,
+            [3, 7],
+        ),
+        (
+            "makes an axis",
+            einsum("i->ij", _PAIR),
+            [],
+            Gives([[1], [2]]),
+            "no operand has an axis j, nor a length for it",
+            einsum("ij->ij", _PAIR[None]),
+            [[1, 2]],
+        ),
+        (
+            "broadcasts ellipses",
+            replace(stretched, more=(_PAIR,)),
+            [],
+            Gives([5, 11]),
+            "“every occurrence of ellipsis … must represent the same number of dimensions”",
+            replace(stretched, more=(_SQUARE,)),
+            [5, 25],
+        ),
+    ):
+        yield Check("tract", f"Einsum {cause}", model, want, shows, why, control, answer)
+
+
+def _pooled_by_tract() -> Iterator[Check]:
+    """Pools, and the sums of CumSum, on tract."""
+    pool = Model("GlobalLpPool", 2, {}, _x(3, 4))
+    one, why = replace(pool, x=_x(3)), "√(9 + 16) = 5"
+    cause, mean = "GlobalLpPool divides", Gives(_pool(12.5**0.5))
+    yield Check("tract", cause, pool, [_pool(5)], mean, why, one, _pool(3))
+    one, cause = _with(one, p=1), "GlobalLpPool takes elements"
+    below, why = replace(one, x=_x(-3)), "the norm of -3 is 3"
+    yield Check("tract", cause, below, [_pool(3)], Gives(_pool(-3)), why, one, _pool(3))
+    first = replace(one, opset=1, attrs={})
+    stated, refused = _with(first, p=2.0), Raises("attribute 'p': expected int")
+    cause, why = "GlobalLpPool-1 refuses", "p is a FLOAT in version 1, and 2 its default"
+    yield Check("tract", cause, stated, [_pool(3)], refused, why, first, _pool(3))
+    one = replace(one, x=_x(1))
+    zero, why = _with(one, p=0), "there is no norm for p = 0"
+    yield _taken("tract", "GlobalLpPool takes a p of 0", zero, _pool(1), why, one)
+    matrix, why = replace(one, x=_x(1)[0]), "“(N x C x D1 x D2 ... Dn)”"
+    cause = "Global pools accept a tensor"
+    yield Check("tract", cause, matrix, [], Gives([[1]]), why, one, _pool(1))
+    half = replace(one, op="GlobalAveragePool", opset=1, attrs={}, x=_x(6e4, 6e4, dtype="f2"))
+    small, right = replace(half, x=_x(2, 4, dtype="f2")), [_pool(6e4)]
+    cause, why = "GlobalAveragePool adds up", "the mean of 60000 and 60000 is 60000"
+    yield Check("tract", cause, half, right, Gives(_pool(inf)), why, small, _pool(3))
+    total, sums = Model("CumSum", 14, {}, _VECTOR, more=(np.array(0),)), [1, 5, 7]
+    cause, why = "CumSum is not computed", "1, 1 + 4 and 1 + 4 + 2"
+    words, constant = Raises("Axis expected to be a const"), replace(total, constant=True)
+    yield Check("tract", cause, total, [sums], words, why, constant, sums)
+
+
+def _normalized_by_tract() -> Iterator[Check]:
+    """Pow, PRelu and normalizations on tract."""
+    power = Model("Pow", 15, {}, np.array([3], np.int32), more=(np.array([2], np.int32),))
+    why = "“The result … has the same type as the first input”"
+    for words, cause, of in (
+        ("expected 1,I32 got 1,I64", "Pow makes a result", np.int64),
+        ("called `Option::unwrap()` on a `None` value", "Pow aborts", np.uint8),
+    ):
+        shows = Dies(words) if of is np.uint8 else Raises(words)
+        other = replace(power, more=(np.array([2], of),))
+        yield Check("tract", cause, other, [[9]], shows, why, power, [9])
+    below, cause = replace(power, more=(-power.more[0] // 2,)), "Pow takes a power"
+    why, wraps = "1/3 is cut off to 0", Gives([-1431655765])
+    yield Check("tract", cause, below, [[0]], wraps, why, power, [9])
+    slopes = Model("PRelu", 16, {}, -_IMAGE[0].reshape(1, 2, 3), more=(_COLUMN[0],))
+    sixth = replace(slopes, opset=6, more=(_PAIR,))
+    right, refused = [[[-1] * 3, [-2] * 3]], Raises("broadcast((3), (2))")
+    cause, why = (
+        "PRelu before version 7 takes",
+        "the slope of channel 0 is 1, that of channel 1 is 2",
+    )
+    yield Check("tract", cause, sixth, [right], refused, why, slopes, right)
+    shared = replace(sixth, x=-_PAIR, more=(np.array([[3]], np.float32),))
+    one, refused = replace(shared, more=(shared.more[0][0],)), Raises("require rank match")
+    cause, why = "PRelu before version 7 refuses", "“If `Slope` is of size 1, the value is shared”"
+    yield Check("tract", cause, shared, [[-3, -6]], refused, why, one, [-3, -6])
+    scales = (np.ones(1), np.zeros(1))
+    images = Model("InstanceNormalization", 6, {"epsilon": 0.0}, _pool(-1, 1.0), more=scales)
+    near, why = 1 + 2**-24, "the mean is 0 and the variance the square of each"
+    far, own = replace(images, x=near * images.x), Gives(near * images.x)
+    unit, cause = [_pool(-1, 1)], "The mean of squares"
+    yield Check("tract", cause, far, unit, own, why, images, _pool(-1, 1), rtol=1e-12)
+    first, why = replace(images, opset=1), "“The input 4-dimensional tensor of shape NCHW.”"
+    yield _taken("tract", "InstanceNormalization-1 takes", first, _pool(-1, 1), why, images)
+    rms = Model("RMSNormalization", 23, {"epsilon": 0.0}, _row(3, 3), more=(_PAIR,))
+    wide, refused = replace(rms, more=(_PAIR.astype("f2"),)), Raises("tensor is F32")
+    cause, why = "RMSNormalization refuses a scale", "the type of scale is V, and that of X is T"
+    yield Check("tract", cause, wide, [[[1, 2]]], refused, why, rms, [[1, 2]])
+    near, means = np.array([8191, 8193], np.float32), {"axes": [0]}
+    pair = Model("MeanVarianceNormalization", 13, means, near)
+    cause, why = "MeanVarianceNormalization takes", "the mean is 8192, and each is 1 off"
+    zero, few = Gives([-1e9, 1e9]), replace(pair, x=near - 8192)
+    yield Check("tract", cause, pair, [[-1, 1]], zero, why, few, [-1, 1])
+    none, cause = replace(pair, x=near[:0]), "LpNormalization and MeanVarianceNormalization abort"
+    dies, why = Dies("attempt to divide by zero"), "of nothing there is nothing"
+    yield Check("tract", cause, none, [near[:0]], dies, why, few, [-1, 1])
+    whole = replace(few, x=np.array([1, 1], np.int32))
+    control, cause = replace(few, x=near - 8190), "MeanVarianceNormalization aborts"
+    why = f"int32 is no float; {_NO_ABORT}"
+    yield Check("tract", cause, whole, [], dies, why, control, [-1, 1])
+    twice, cause = _with(few, axes=[-2]), "MeanVarianceNormalization counts"
+    yield _taken("tract", cause, twice, [-1, 1], "a vector has the axes -1 and 0", few)
 
 
 def torch() -> Iterator[Check]:

@@ -310,6 +310,20 @@ def _cast_by_a_word(engine: str, words: str) -> Check:
     )
 
 
+def _float32_constants(engine: str, words: str) -> Check:
+    model = Model("MeanVarianceNormalization", 13, {"axes": [1]}, _row(1, 3, dtype=float))
+    return Check(
+        engine,
+        "MeanVarianceNormalization of another type",
+        model,
+        [[[-1, 1]]],
+        Raises(words),
+        "“tensor(double)” is among T; the mean is 2, and the root of the variance 1",
+        replace(model, x=_row(1, 3)),
+        [[-1, 1]],
+    )
+
+
 def _indices(engine: str, cause: str, dtype: Any) -> Check:
     model = Model("Gather", 13, {"axis": 0}, _PAIR, more=(np.array([1], dtype),))
     return Check(
@@ -759,7 +773,7 @@ def onnxruntime() -> Iterator[Check]:
     model = Model("LpPool", 18, past, _SIX)
     yield Check(
         "onnxruntime",
-        "In version 18 a session declares",
+        "Of a pool a session declares",
         model,
         [_pool(3, 24)],
         Declares("declared [1, 1, 3], returned [1, 1, 2]"),
@@ -1270,6 +1284,27 @@ def _multiplied_by_onnxruntime() -> Iterator[Check]:
         "“Must be in the range [-rank(x), rank(x)-1].”",
         total,
     )
+    flip = Model("Einsum", 12, {"equation": "ba"}, _SQUARE)
+    yield Check(
+        "onnxruntime",
+        "Einsum without an arrow",
+        _with(flip, equation="aB"),
+        [_SQUARE.T],
+        Raises("The only subscript labels allowed are"),
+        "“sorted in increasing order of their ASCII values”: the output is Ba",
+        flip,
+        _SQUARE.T,
+    )
+    yield Check(
+        "onnxruntime",
+        "Einsum never ends",
+        _with(flip, equation="..ab"),
+        [],
+        Dies("exit status -14"),
+        "an ellipsis is “three dots”",
+        flip,
+        _SQUARE.T,
+    )
 
 
 def _pooled_by_onnxruntime() -> Iterator[Check]:
@@ -1332,7 +1367,7 @@ def _normalized_by_onnxruntime() -> Iterator[Check]:
     far = batch(_row(100001), 1, 0, 100000, 3)
     yield Check(
         "onnxruntime",
-        "BatchNormalization is folded",
+        "BatchNormalization and InstanceNormalization are folded",
         far,
         [[[3**-0.5]]],
         Gives([[0.57421875]]),
@@ -1348,6 +1383,76 @@ def _normalized_by_onnxruntime() -> Iterator[Check]:
         _PAIR,
         "“the dimensions are in the form of (N x C x D1 x D2 ... Dn)”",
         replace(line, opset=9),
+    )
+    trains = batch(_row(4, 4).T, 3, 1, 8, 12, opset=7)
+    trains = replace(_with(trains, epsilon=4.0), output=4)
+    yield Check(
+        "onnxruntime",
+        "BatchNormalization-7 trains",
+        _with(trains, spatial=0),
+        [[0], [0.5]],
+        Raises("Training mode only supports spatial BN"),
+        "the variance is 0, and the inverse of the root of 0 + epsilon is 1/2",
+        trains,
+        [0.5],
+    )
+    pair = np.ones(2, np.float32), np.array([1, 2], np.float32)
+    flat = Model("InstanceNormalization", 22, {}, _row(5, 7), more=pair)
+    yield Check(
+        "onnxruntime",
+        "InstanceNormalization refuses a matrix",
+        flat,
+        [[[1, 2]]],
+        Raises("number of dimensions is less than 3: 2"),
+        "each element is the mean of its channel, which gives B",
+        replace(flat, x=flat.x[..., None]),
+        [[[1], [2]]],
+    )
+    halves = tuple(array.astype(np.float16) for array in pair)
+    none = replace(flat, x=np.zeros((1, 2, 0), np.float16), more=halves)
+    yield Check(
+        "onnxruntime",
+        "InstanceNormalization of float16",
+        none,
+        [none.x],
+        Dies("exit status -11"),
+        "“The output tensor of the same shape as input.”",
+        replace(none, x=none.x.astype(np.float32), more=pair),
+        none.x,
+    )
+    mean_square = {"epsilon": 0.0}
+    unequal = Model("RMSNormalization", 23, mean_square, _row(1, 1), more=(pair[1].astype(float),))
+    unequal = replace(unequal, gives="float64")
+    yield Check(
+        "onnxruntime",
+        "RMSNormalization with a scale",
+        unequal,
+        [[[1, 2]]],
+        Raises("Type parameter (T) of Optype (Mul) bound to different types"),
+        "T of X and V of scale are two types, and 1 / √1 is multiplied by 1 and 2",
+        replace(unequal, x=_row(1, 1, dtype=float)),
+        [[1, 2]],
+    )
+    shares = Model("LogSoftmax", 13, {}, np.array([0, nan, 1]))
+    yield Check(
+        "onnxruntime",
+        "LogSoftmax of float64",
+        shares,
+        [[nan, nan, nan]],
+        Gives([45.0517, nan, 46.0517]),
+        "the sum has a NaN in it, and so has its logarithm",
+        replace(shares, x=np.array([5.0])),
+        [0],
+    )
+    yield _float32_constants("onnxruntime", "Optype (Add) bound to different types")
+    along = Model("MeanVarianceNormalization", 13, {"axes": [0]}, _SQUARE)
+    yield _taken(
+        "onnxruntime",
+        "MeanVarianceNormalization leaves",
+        _with(along, axes=[0, 2]),
+        [[-1, -1], [1, 1]],
+        "a matrix has no axis 2",
+        along,
     )
 
 

@@ -1975,6 +1975,7 @@ def reference() -> Iterator[Check]:
     yield from _batches_by_reference()
     yield from _pooled_by_reference()
     yield from _broadcast_by_reference()
+    yield from _normalized_by_reference()
 
 
 def _functions_of_reference() -> Iterator[Check]:
@@ -2248,6 +2249,70 @@ def _broadcast_by_reference() -> Iterator[Check]:
     cause, why = "LogSoftmax is computed", "0 - 1000 - log(1 + exp(-1000)) is -1000"
     even, half = replace(apart, x=np.zeros(2, np.float32)), [-0.6931472, -0.6931472]
     yield Check("reference", cause, apart, [[-1000, 0]], Gives([-inf, 0]), why, even, half)
+
+
+def _normalized_by_reference() -> Iterator[Check]:
+    """Normalizations on onnx.reference."""
+    ones = np.ones(2, np.float32), np.array([1, 2], np.float32)
+    instance = Model("InstanceNormalization", 22, {}, _row(5, 7)[..., None], more=ones)
+    cause, why = "InstanceNormalization takes any", "“in the form of (N x C x D1 x D2 ... Dn)”"
+    line = replace(instance, x=_PAIR[:1], more=(ones[0][:1], ones[1][:1]))
+    yield Check("reference", cause, line, [], Gives([1]), why, instance, [[[1], [2]]])
+    cause = "InstanceNormalization's scale and B"
+    wide, why = (
+        replace(instance, more=(ones[0][:1], ones[1])),
+        "“scale tensor of size C”, which is 2",
+    )
+    yield _taken("reference", cause, wide, [[[1], [2]]], why, instance)
+    shares = Model("LpNormalization", 22, {"p": 1}, _row(3, -4))
+    yield Check(
+        "reference",
+        "LpNormalization with p = 1",
+        shares,
+        [[[3 / 7, -4 / 7]]],
+        Gives([[-3, 4]]),
+        "the norm is 3 + |-4| = 7",
+        _with(shares, p=2),
+        [[0.6, -0.8]],
+    )
+    half = np.array([[256, -256]], np.float16)
+    root = Model("RMSNormalization", 23, {"epsilon": 0.0}, half, more=(half[0] / half[0],))
+    yield Check(
+        "reference",
+        "RMSNormalization computes",
+        root,
+        [[[1, -1]]],
+        Gives([[0, -0.0]]),
+        "“casts all input variables to 32-bit float”, where the root of the mean square is 256",
+        replace(root, x=half / 16),
+        [[1, -1]],
+    )
+    single = replace(root, x=half.astype(np.float32), more=ones[:1])
+    yield Check(
+        "reference",
+        "RMSNormalization gives Y",
+        replace(single, more=root.more, gives="float16"),
+        [[[1, -1]]],
+        Gives([[1, -1]], "float32"),
+        "V is the type of scale and of Y",
+        single,
+        [[1, -1]],
+    )
+    line = replace(single, x=single.x[0], more=(ones[0][:1],), attrs={"axis": 1, "epsilon": 0.0})
+    cause, why = "RMSNormalization does not check", "“allowed range is [-r, r)”, and r is 1"
+    yield _taken("reference", cause, line, [1, -1], why, _with(line, axis=0))
+    tall = replace(single, more=(np.ones((2, 2), np.float32),))
+    yield Check(
+        "reference",
+        "RMSNormalization stretches X",
+        tall,
+        [],
+        Gives([[1, -1]] * 2),
+        "“`Scale` should be unidirectional broadcastable to tensor `X`”",
+        single,
+        [[1, -1]],
+    )
+    yield _float32_constants("reference", "Input type mismatch: float64 != float32")
 
 
 def _cut_and_padded_by_reference() -> Iterator[Check]:

@@ -1,9 +1,7 @@
 """Problems and cases in a line, for tests of what is done with them."""
 
 import math
-from collections import defaultdict
 from collections.abc import Sequence
-from functools import cache
 from pathlib import Path
 from textwrap import dedent
 from typing import Any
@@ -13,6 +11,8 @@ from opcheck.backends import Backend, attempt, second_data
 from opcheck.engine.operators import Operator, every
 from opcheck.model import Case, OpVersion, Outcome, OutputSpec, Produced, Question, Task, TensorType
 from opcheck.opset import directml
+from opcheck.reading import operators_in
+from opcheck.suite.load import shipped_suites
 
 HARDMAX1 = "DML_ACTIVATION_HARDMAX1"
 #: The operators whose suites are looked at as a whole in each version and type. Of the others that
@@ -81,25 +81,25 @@ def dtype_of(array: Any) -> dtypes.DType:
 
 def judged_operators() -> list[Operator]:
     """The operators of the engine that shipped cases are about; function bodies use others too."""
-    about = {(case.op.domain, case.op.name) for case in shipped_cases()}
-    return [one for one in every() if (one.domain, one.name) in about]
+    about = {op for file in shipped_suites().rglob("*.yaml") for op in operators_in(file)}
+    return [one for one in every() if one.name in about]
 
 
-@cache
-def shipped_cases() -> tuple[Case, ...]:
-    """The cases of the shipped suites, read once for all tests of a process."""
+def judged_versions() -> list[OpVersion]:
+    """Their versions, of which there are cases of each."""
+    return [OpVersion(one.domain, one.name, v) for one in judged_operators() for v in one.formulas]
+
+
+def shipped_cases(*ops: str) -> tuple[Case, ...]:
+    """The shipped cases, of these operators if any, read once for all tests of a process."""
     from opcheck.suite import load
 
-    return load()
+    return load((), ops)
 
 
-@cache
-def shipped_cases_by_op() -> dict[OpVersion, list[Case]]:
-    """They all, by the version that they are about."""
-    found: dict[OpVersion, list[Case]] = defaultdict(list)
-    for case in shipped_cases():
-        found[case.op].append(case)
-    return found
+def shipped_cases_of(op: OpVersion) -> list[Case]:
+    """The shipped cases of an operator version."""
+    return [case for case in shipped_cases(op.name) if case.op == op]
 
 
 def elements(case: Case) -> int:

@@ -3,29 +3,31 @@
 import re
 from collections import defaultdict
 from dataclasses import replace
+from itertools import chain
 
 import onnx
 import pytest
 from packaging.version import Version
 
-from opcheck import opset
+from opcheck import load, opset
 from opcheck.clauses import Pages, Survey, cut, pages_of, survey
 from opcheck.reading import shipped_folder
 from opcheck.suite import Selection, select
-from tests.asking import shipped_cases
+from tests.asking import judged_operators, judged_versions, shipped_cases
 
 #: The last release of onnx whose texts the files are about.
 LAST_READ = Version("1.23.2")
 
-CASES = shipped_cases()
-PAGES = {op: pages_of(op.domain, op.name) for op in sorted({case.op for case in CASES})}
+OPS = [(one.domain, one.name) for one in judged_operators()]
+of_every_operator = pytest.mark.parametrize(("domain", "name"), OPS, ids=lambda it: it)
 
 
 def test_every_file_is_found_by_its_operator():
     named = {
         sentence.source.file
-        for op, pages in PAGES.items()
-        for sentence in pages.versions[op.since]
+        for op in OPS
+        for page in pages_of(*op).versions.values()
+        for sentence in page
         if sentence.source.line
     }
     folder = shipped_folder("_clauses", "clauses")
@@ -33,10 +35,10 @@ def test_every_file_is_found_by_its_operator():
     assert named == files
 
 
-@pytest.mark.parametrize("op", PAGES, ids=str)
-def test_every_entry_names_one_sentence(op):
-    problems = PAGES[op].problems
-    if problems and not op.domain and Version(onnx.__version__) > LAST_READ:
+@of_every_operator
+def test_every_entry_names_one_sentence(domain, name):
+    problems = pages_of(domain, name).problems
+    if problems and not domain and Version(onnx.__version__) > LAST_READ:
         pytest.skip(f"onnx {onnx.__version__} words it differently: {[*map(str, problems)]}")
     assert [*map(str, problems)] == []
 
@@ -59,10 +61,10 @@ def test_no_sentence_of_directml_is_lost():
 def unknown_names(pages: Pages, domain: str, name: str) -> set[str]:
     """The names of cases that no version on whose page they stand has, nor a sibling's."""
     known, siblings = defaultdict(set), set[str]()
-    for case in CASES:
-        if (case.op.domain, case.op.name) == (domain, name):
+    for case in chain.from_iterable(map(shipped_cases, pages.ops)):
+        if case.op.name == name:
             known[case.op.since] |= {case.name, f"{case.name}#{case.row}"}
-        elif case.op.name in pages.ops:
+        else:
             siblings |= {case.name, f"{case.name}#{case.row}"}
     unknown, found = set(), set()
     for since, page in pages.versions.items():
@@ -96,32 +98,28 @@ def misquoted(page: Survey) -> list[str]:
     return [f"{case.source}: {case.id}: {case.clause}" for case in page.strays]
 
 
-SURVEYS = {str(page.op): page for page in survey(CASES)}
+@of_every_operator
+def test_every_case_that_a_page_names_exists_in_its_version(domain, name):
+    assert unknown_names(pages_of(domain, name), domain, name) == set()
 
 
-@pytest.mark.parametrize("op", sorted({(op.domain, op.name) for op in PAGES}), ids=lambda op: op[1])
-def test_every_case_that_a_page_names_exists_in_its_version(op):
-    assert unknown_names(pages_of(*op), *op) == set()
+@of_every_operator
+def test_every_sentence_is_tested_in_each_version_or_obliges_nothing(domain, name):
+    pages = survey(shipped_cases(name))
+    assert {page.op for page in pages if page.sentences} == {
+        op for op in judged_versions() if op.name == name
+    }
+    for page in pages:
+        assert (untested(page), idle_but_tested(page), misquoted(page)) == ([], [], [])
 
 
-@pytest.mark.parametrize("op", SURVEYS)
-def test_every_sentence_is_tested_in_each_version_or_obliges_nothing(op):
-    assert SURVEYS[op].sentences
-    assert untested(SURVEYS[op]) == []
-    assert idle_but_tested(SURVEYS[op]) == []
-
-
-def test_no_sentence_is_tested_at_the_deep_level_alone():
-    for page in survey(select(CASES, Selection())):
+@of_every_operator
+def test_no_sentence_is_tested_at_the_deep_level_alone(domain, name):
+    for page in survey(select(shipped_cases(name), Selection())):
         assert untested(page) == []
 
 
-@pytest.mark.parametrize("op", SURVEYS)
-def test_every_clause_stands_on_the_page_of_its_version(op):
-    assert misquoted(SURVEYS[op]) == []
-
-
-def surveyed(words: str, asked=CASES, **fields) -> dict[int, Survey]:
+def surveyed(words: str, asked=None, **fields) -> dict[int, Survey]:
     """Hardmax's pages by version where an entry says something else of sentences with `words`."""
     pages = pages_of("", "Hardmax")
     said = {
@@ -129,7 +127,7 @@ def surveyed(words: str, asked=CASES, **fields) -> dict[int, Survey]:
         for since, page in pages.versions.items()
     }
     changed = replace(pages, versions=said)
-    mine = [case for case in asked if case.op.name == "Hardmax"]
+    mine = shipped_cases("Hardmax") if asked is None else asked
     return {page.op.since: page for page in survey(mine, lambda *_: changed)}
 
 
@@ -141,7 +139,8 @@ def test_a_name_that_no_case_of_these_versions_has_is_found(name):
 
 
 def test_a_sentence_that_one_of_its_versions_does_not_test_is_found():
-    cases = [case for case in CASES if re.match("Hardmax/opset_before_1[13]@?", case.id)]
+    mine = shipped_cases("Hardmax")
+    cases = [case for case in mine if re.match("Hardmax/opset_before_1[13]@?", case.id)]
     for version, other in ((1, "opset_before_13"), (11, "opset_before_11")):
         found = surveyed("input \\in [a_0", cases, cases=(other,))
         lines = {
@@ -156,7 +155,7 @@ def test_a_sentence_that_is_called_idle_and_quoted_is_found():
 
 
 def test_a_quotation_of_another_version_is_found():
-    [case] = [case for case in CASES if case.id == "Hardmax/rank_1@opset=13,attrs.axis=-1"]
+    [case] = load(ids="Hardmax/rank_1@opset=13,attrs.axis=-1")
     for clause in (
         "axis - INT (default is '1')",
         "1 for the first maximum value, and 0 for all others",

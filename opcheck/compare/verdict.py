@@ -80,7 +80,7 @@ def judge(
     `like` and `declared` are as in `compare`; `twin` is the outcome of a refused model's twin.
     """
     refusals = [one for one in admitted if isinstance(one, Refusal)]
-    if isinstance(outcome, question.Crashed) and outcome.alone:
+    if isinstance(outcome, question.Crashed | question.OutOfMemory) and outcome.alone:
         alone = judge(rule, admitted, outcome.alone, tolerance, like, declared, twin)
         if alone.verdict in _WRONG:
             return replace(alone, reason=f"{alone.reason}; asked after others: {outcome.how}")

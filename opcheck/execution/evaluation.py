@@ -227,7 +227,7 @@ def judged_so(result: LiveResult, judgement: verdict.Judgement, **others: Any) -
 
 def _may_refuse(outcome: Outcome) -> bool:
     """Return True if an invalid model may have been refused, which its legal twin decides."""
-    if isinstance(outcome, model.Crashed) and outcome.alone:
+    if isinstance(outcome, model.Crashed | model.OutOfMemory) and outcome.alone:
         return _may_refuse(outcome.alone)
     if isinstance(outcome, model.Declined):
         return not outcome.inexpressible

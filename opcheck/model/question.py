@@ -184,9 +184,13 @@ class TimedOut:
 
 @dataclass(frozen=True)
 class OutOfMemory:
-    """The backend took more memory than it may, or than there is, as `how` explains."""
+    """The backend took more memory than it may, or than there is, as `how` explains.
+
+    `alone` is as of a crash: what was asked before took the memory then.
+    """
 
     how: str
+    alone: Outcome | None = None
 
 
 @dataclass(frozen=True)

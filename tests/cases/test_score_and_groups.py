@@ -12,7 +12,7 @@ import pytest
 
 from opcheck.clauses import survey
 from opcheck.diagnose.suspects import cell_of
-from opcheck.engine import dtypes_of
+from opcheck.engine import dtypes_of, operator_of
 from opcheck.execution.mutate import MutationSettings, groups, mutations
 from opcheck.known import shipped_ledgers
 from opcheck.model import Case
@@ -22,9 +22,9 @@ from tests.asking import WHOLE, shipped_cases
 
 pytestmark = pytest.mark.mutation
 
-CORE = select(shipped_cases(), Selection(level="core"))
-NEWEST = {case.op.name: case.op for case in sorted(CORE, key=lambda case: case.op.since)}
-RULES = {case.id: case.rule for case in CORE}
+
+def core(*ops: str) -> tuple[Case, ...]:
+    return select(shipped_cases(*ops), Selection(level="core"))
 
 
 def is_asked(case: Case) -> bool:
@@ -34,7 +34,7 @@ def is_asked(case: Case) -> bool:
     # What Constant's attributes hold is of three types.
     kept = {"float32", *(["int64", "string"] if case.op.name == "Constant" else ())}
     others = {*dtypes_of(case.op)} - kept if case.op.name != "BitCast" else ()
-    return case.op == NEWEST[case.op.name] and cell_of(case).dtype not in others
+    return case.op.since == max(operator_of(case.op).formulas) and cell_of(case).dtype not in others
 
 
 #: Mutants about what the text leaves open, or decides for `should` cases only, in some version:
@@ -72,7 +72,7 @@ NOT_DECIDED = {
 @pytest.fixture(scope="module")
 def found() -> tuple[Mutation, ...]:
     """What the cases see of every mutant in every version and type."""
-    asked = [*filter(is_asked, CORE)]
+    asked = [*filter(is_asked, core())]
     whole = [case for case in asked if case.op.name in WHOLE]
     rest = [case for case in asked if case.op.name not in WHOLE]
     # In this process alone: others would find anew, for each part, what is right about each case.
@@ -107,12 +107,13 @@ def test_what_the_text_decides_is_only_warned_of_where_it_is_arithmetic_in_16_bi
     assert {m.mutant.op.name: set() for m in wide}.keys() == warned.keys()
     for op, names in warned.items():
         assert {m.mutant.name for m in wide if m.mutant.op.name == op} == names
-    rules = Counter(RULES[case] for m in wide for case in m.noticers)
+    rule = {case.id: case.rule for case in core(*WHOLE)}
+    rules = Counter(rule[case] for m in wide for case in m.noticers)
     assert rules.keys() == {"should", "open"}
 
 
 def test_every_group_shows_something_that_no_other_shows(found):
-    whole = [case for case in CORE if case.op.name in WHOLE]
+    whole = core(*WHOLE)
     theirs = [one for one in found if one.mutant.op.name in WHOLE]
     those = groups(whole, theirs, survey(whole), shipped_ledgers())
     assert len(those) > 100
@@ -122,6 +123,6 @@ def test_every_group_shows_something_that_no_other_shows(found):
 
 def test_no_group_is_of_level_deep_alone():
     """It would have to show something too, but takes too long to be asked here."""
-    core = {(case.op, case.name) for case in CORE}
-    asked = (case for case in shipped_cases() if case.op.name in WHOLE)
-    assert [case.id for case in asked if (case.op, case.name) not in core] == []
+    there = {(case.op, case.name) for case in core(*WHOLE)}
+    asked = shipped_cases(*WHOLE)
+    assert [case.id for case in asked if (case.op, case.name) not in there] == []

@@ -29,7 +29,7 @@ from tests.asking import shipped_cases
 from tests.cases.softmax_in_steps import LAPSES, LIBERTIES, NUDGES, asked, lying
 from tests.inline import result_of
 
-CASES = [case for case in shipped_cases() if case.source.file == "cases/onnx/softmax.yaml"]
+CASES = shipped_cases("Softmax")
 
 # ── literals ──────────────────────────────────────────────────────────────────────────────────
 

@@ -375,6 +375,7 @@ def test_every_other_verdict_says_why(admitted, outcome, said):
         (Crashed("killed by SIGSEGV", alone=Declined("no kernel")), "stray_crash"),
         (TimedOut(30), "timeout"),
         (OutOfMemory("took all"), "oom"),
+        (OutOfMemory("took all", alone=made(RIGHT)), "oom"),
         (UNSTABLE_OUTCOMES["raised later"], "unstable"),
         (REFUSED, "raised"),
         (WRONG_OUTPUTS["value"], "values"),
@@ -396,10 +397,13 @@ def test_every_failure_says_in_what_way(outcome: Outcome, failure: str | None) -
         (REFUSED, "raised"),
     ],
 )
-def test_what_is_wrong_in_a_fresh_process_too_is_not_hidden_by_what_died_before(alone, failure):
-    found = judged("must", LEGAL, Crashed("killed by SIGSEGV", alone=alone))
+@pytest.mark.parametrize("loss", [Crashed, OutOfMemory])
+def test_what_is_wrong_in_a_fresh_process_too_is_not_hidden_by_what_died_before(
+    loss, alone, failure
+):
+    found = judged("must", LEGAL, loss("it went", alone=alone))
     assert found.failure == failure
-    assert found.reason.endswith("; asked after others: killed by SIGSEGV")
+    assert found.reason.endswith("; asked after others: it went")
 
 
 def test_of_several_outputs_each_wrong_one_is_named() -> None:

@@ -121,7 +121,7 @@ class Miniature(Inline):
 @cache
 def shipped(op: str) -> tuple[Case, ...]:
     """Cases of an operator that are quickly judged, of two of its versions and types."""
-    cases = [case for case in shipped_cases() if case.op.name == op and case.level != "deep"]
+    cases = [case for case in shipped_cases(op) if case.level != "deep"]
     cases = [case for case in cases if sum(spec.nbytes for spec in case.inputs) <= 1 << 12]
     versions, types = sorted({case.op.since for case in cases})[-2:], ("float32", "float64")
     cases = [case for case in cases if case.op.since in versions]

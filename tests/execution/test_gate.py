@@ -40,7 +40,7 @@ LIES = [
 
 @pytest.fixture(scope="module")
 def cases():
-    return suite.select(shipped_cases(), suite.Selection(ops=("Hardmax", "Softmax"), level="smoke"))
+    return suite.select(shipped_cases("Hardmax", "Softmax"), suite.Selection(level="smoke"))
 
 
 def mutant(op, name):

@@ -267,7 +267,7 @@ def test_a_mistake_must_not_change_what_it_is_made_of(
 
 # ── it does not matter how it is found out ────────────────────────────────────────────────────
 def smoke(*ops: str, dtype: str = "float32") -> tuple[Case, ...]:
-    return select(shipped_cases(), Selection(ops=ops, dtypes=(dtype,), level="smoke"))
+    return select(shipped_cases(*ops), Selection(dtypes=(dtype,), level="smoke"))
 
 
 @pytest.mark.sampled(1)

@@ -1,4 +1,5 @@
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -138,7 +139,9 @@ def verdicts(results: Sequence[LiveResult]) -> dict[str, Any]:
 
 
 #: Small cases that ask for everything: answers, refusals with twins, alternatives, corners.
-SOME = [case for case in shipped_cases() if elements(case) <= 200][::61]
+@cache
+def some() -> list[Case]:
+    return [case for case in shipped_cases() if elements(case) <= 200][::61]
 
 
 @pytest.mark.sampled(2)
@@ -146,8 +149,8 @@ SOME = [case for case in shipped_cases() if elements(case) <= 200][::61]
     "address", ["numpy", "onnxruntime", "reference", "reference?accumulate=float16,bfloat16"]
 )
 def test_saved_outputs_are_judged_like_the_backend_that_gave_them(tmp_path, address):
-    live = recorded(tmp_path / "out", connect(address), SOME)
-    later = list(judged(SOME, [connect(f"saved:{tmp_path / 'out'}")]))
+    live = recorded(tmp_path / "out", connect(address), some())
+    later = list(judged(some(), [connect(f"saved:{tmp_path / 'out'}")]))
     # Saved outputs declare no shapes; who ran out of memory has none, and some are no tensors.
     lost = {result.case.id for result in live if result.failure in ("declared", "oom")}
     lost |= {one.case.id for one in later if one.reason.startswith("its answer cannot be saved")}

@@ -57,9 +57,7 @@ class Job:
         first = self.before.outcome
         assert isinstance(first, Crashed | OutOfMemory)
         said = f"{first.how}, and asked first in a fresh one it does not happen"
-        crashed = isinstance(first, Crashed)
-        told = Crashed(said, alone=reply.outcome) if crashed else OutOfMemory(said)
-        return Reply(told, self.before.printed)
+        return Reply(replace(first, how=said, alone=reply.outcome), self.before.printed)
 
 
 class Slot:

@@ -12,15 +12,11 @@ from opcheck.errors import InvalidNode, NotSupported
 from opcheck.execution.search.drawing import attribute, drawn
 from opcheck.model import Fill, Given, OpVersion
 from opcheck.suite import materialize
-from tests.asking import elements, judged_operators, shipped_cases_by_op
+from tests.asking import elements, judged_versions, shipped_cases_of
 from tests.execution.one import one
 
 TRIES = 120
-VERSIONS = [
-    (operator.domain, operator.name, since)
-    for operator in judged_operators()
-    for since in operator.formulas
-]
+VERSIONS = [(op.domain, op.name, op.since) for op in judged_versions()]
 
 
 def schema_of(domain, name, since):
@@ -45,7 +41,7 @@ def is_legal(op, node):
 def test_many_nodes_of_a_version_are_legal_some_are_not_and_all_attributes_are_stated(version):
     op = OpVersion(*version)
     # The large ones lend shapes that take seconds to compute.
-    cases = [case for case in shipped_cases_by_op()[op] if elements(case) <= 1000]
+    cases = [case for case in shipped_cases_of(op) if elements(case) <= 1000]
     dtype = max(dtypes_of(op), key=lambda name: name == "float32")
     found = nodes(*version, dtype, cases=cases)
     legal = [node for node in found if is_legal(op, node)]

@@ -310,6 +310,20 @@ def _cast_by_a_word(engine: str, words: str) -> Check:
     )
 
 
+def _float32_constants(engine: str, words: str) -> Check:
+    model = Model("MeanVarianceNormalization", 13, {"axes": [1]}, _row(1, 3, dtype=float))
+    return Check(
+        engine,
+        "MeanVarianceNormalization of another type",
+        model,
+        [[[-1, 1]]],
+        Raises(words),
+        "“tensor(double)” is among T; the mean is 2, and the root of the variance 1",
+        replace(model, x=_row(1, 3)),
+        [[-1, 1]],
+    )
+
+
 def _indices(engine: str, cause: str, dtype: Any) -> Check:
     model = Model("Gather", 13, {"axis": 0}, _PAIR, more=(np.array([1], dtype),))
     return Check(
@@ -759,7 +773,7 @@ def onnxruntime() -> Iterator[Check]:
     model = Model("LpPool", 18, past, _SIX)
     yield Check(
         "onnxruntime",
-        "In version 18 a session declares",
+        "Of a pool a session declares",
         model,
         [_pool(3, 24)],
         Declares("declared [1, 1, 3], returned [1, 1, 2]"),
@@ -1270,6 +1284,27 @@ def _multiplied_by_onnxruntime() -> Iterator[Check]:
         "“Must be in the range [-rank(x), rank(x)-1].”",
         total,
     )
+    flip = Model("Einsum", 12, {"equation": "ba"}, _SQUARE)
+    yield Check(
+        "onnxruntime",
+        "Einsum without an arrow",
+        _with(flip, equation="aB"),
+        [_SQUARE.T],
+        Raises("The only subscript labels allowed are"),
+        "“sorted in increasing order of their ASCII values”: the output is Ba",
+        flip,
+        _SQUARE.T,
+    )
+    yield Check(
+        "onnxruntime",
+        "Einsum never ends",
+        _with(flip, equation="..ab"),
+        [],
+        Dies("exit status -14"),
+        "an ellipsis is “three dots”",
+        flip,
+        _SQUARE.T,
+    )
 
 
 def _pooled_by_onnxruntime() -> Iterator[Check]:
@@ -1332,7 +1367,7 @@ def _normalized_by_onnxruntime() -> Iterator[Check]:
     far = batch(_row(100001), 1, 0, 100000, 3)
     yield Check(
         "onnxruntime",
-        "BatchNormalization is folded",
+        "BatchNormalization and InstanceNormalization are folded",
         far,
         [[[3**-0.5]]],
         Gives([[0.57421875]]),
@@ -1348,6 +1383,76 @@ def _normalized_by_onnxruntime() -> Iterator[Check]:
         _PAIR,
         "“the dimensions are in the form of (N x C x D1 x D2 ... Dn)”",
         replace(line, opset=9),
+    )
+    trains = batch(_row(4, 4).T, 3, 1, 8, 12, opset=7)
+    trains = replace(_with(trains, epsilon=4.0), output=4)
+    yield Check(
+        "onnxruntime",
+        "BatchNormalization-7 trains",
+        _with(trains, spatial=0),
+        [[0], [0.5]],
+        Raises("Training mode only supports spatial BN"),
+        "the variance is 0, and the inverse of the root of 0 + epsilon is 1/2",
+        trains,
+        [0.5],
+    )
+    pair = np.ones(2, np.float32), np.array([1, 2], np.float32)
+    flat = Model("InstanceNormalization", 22, {}, _row(5, 7), more=pair)
+    yield Check(
+        "onnxruntime",
+        "InstanceNormalization refuses a matrix",
+        flat,
+        [[[1, 2]]],
+        Raises("number of dimensions is less than 3: 2"),
+        "each element is the mean of its channel, which gives B",
+        replace(flat, x=flat.x[..., None]),
+        [[[1], [2]]],
+    )
+    halves = tuple(array.astype(np.float16) for array in pair)
+    none = replace(flat, x=np.zeros((1, 2, 0), np.float16), more=halves)
+    yield Check(
+        "onnxruntime",
+        "InstanceNormalization of float16",
+        none,
+        [none.x],
+        Dies("exit status -11"),
+        "“The output tensor of the same shape as input.”",
+        replace(none, x=none.x.astype(np.float32), more=pair),
+        none.x,
+    )
+    mean_square = {"epsilon": 0.0}
+    unequal = Model("RMSNormalization", 23, mean_square, _row(1, 1), more=(pair[1].astype(float),))
+    unequal = replace(unequal, gives="float64")
+    yield Check(
+        "onnxruntime",
+        "RMSNormalization with a scale",
+        unequal,
+        [[[1, 2]]],
+        Raises("Type parameter (T) of Optype (Mul) bound to different types"),
+        "T of X and V of scale are two types, and 1 / √1 is multiplied by 1 and 2",
+        replace(unequal, x=_row(1, 1, dtype=float)),
+        [[1, 2]],
+    )
+    shares = Model("LogSoftmax", 13, {}, np.array([0, nan, 1]))
+    yield Check(
+        "onnxruntime",
+        "LogSoftmax of float64",
+        shares,
+        [[nan, nan, nan]],
+        Gives([45.0517, nan, 46.0517]),
+        "the sum has a NaN in it, and so has its logarithm",
+        replace(shares, x=np.array([5.0])),
+        [0],
+    )
+    yield _float32_constants("onnxruntime", "Optype (Add) bound to different types")
+    along = Model("MeanVarianceNormalization", 13, {"axes": [0]}, _SQUARE)
+    yield _taken(
+        "onnxruntime",
+        "MeanVarianceNormalization leaves",
+        _with(along, axes=[0, 2]),
+        [[-1, -1], [1, 1]],
+        "a matrix has no axis 2",
+        along,
     )
 
 
@@ -1870,6 +1975,7 @@ def reference() -> Iterator[Check]:
     yield from _batches_by_reference()
     yield from _pooled_by_reference()
     yield from _broadcast_by_reference()
+    yield from _normalized_by_reference()
 
 
 def _functions_of_reference() -> Iterator[Check]:
@@ -2143,6 +2249,70 @@ def _broadcast_by_reference() -> Iterator[Check]:
     cause, why = "LogSoftmax is computed", "0 - 1000 - log(1 + exp(-1000)) is -1000"
     even, half = replace(apart, x=np.zeros(2, np.float32)), [-0.6931472, -0.6931472]
     yield Check("reference", cause, apart, [[-1000, 0]], Gives([-inf, 0]), why, even, half)
+
+
+def _normalized_by_reference() -> Iterator[Check]:
+    """Normalizations on onnx.reference."""
+    ones = np.ones(2, np.float32), np.array([1, 2], np.float32)
+    instance = Model("InstanceNormalization", 22, {}, _row(5, 7)[..., None], more=ones)
+    cause, why = "InstanceNormalization takes any", "“in the form of (N x C x D1 x D2 ... Dn)”"
+    line = replace(instance, x=_PAIR[:1], more=(ones[0][:1], ones[1][:1]))
+    yield Check("reference", cause, line, [], Gives([1]), why, instance, [[[1], [2]]])
+    cause = "InstanceNormalization's scale and B"
+    wide, why = (
+        replace(instance, more=(ones[0][:1], ones[1])),
+        "“scale tensor of size C”, which is 2",
+    )
+    yield _taken("reference", cause, wide, [[[1], [2]]], why, instance)
+    shares = Model("LpNormalization", 22, {"p": 1}, _row(3, -4))
+    yield Check(
+        "reference",
+        "LpNormalization with p = 1",
+        shares,
+        [[[3 / 7, -4 / 7]]],
+        Gives([[-3, 4]]),
+        "the norm is 3 + |-4| = 7",
+        _with(shares, p=2),
+        [[0.6, -0.8]],
+    )
+    half = np.array([[256, -256]], np.float16)
+    root = Model("RMSNormalization", 23, {"epsilon": 0.0}, half, more=(half[0] / half[0],))
+    yield Check(
+        "reference",
+        "RMSNormalization computes",
+        root,
+        [[[1, -1]]],
+        Gives([[0, -0.0]]),
+        "“casts all input variables to 32-bit float”, where the root of the mean square is 256",
+        replace(root, x=half / 16),
+        [[1, -1]],
+    )
+    single = replace(root, x=half.astype(np.float32), more=ones[:1])
+    yield Check(
+        "reference",
+        "RMSNormalization gives Y",
+        replace(single, more=root.more, gives="float16"),
+        [[[1, -1]]],
+        Gives([[1, -1]], "float32"),
+        "V is the type of scale and of Y",
+        single,
+        [[1, -1]],
+    )
+    line = replace(single, x=single.x[0], more=(ones[0][:1],), attrs={"axis": 1, "epsilon": 0.0})
+    cause, why = "RMSNormalization does not check", "“allowed range is [-r, r)”, and r is 1"
+    yield _taken("reference", cause, line, [1, -1], why, _with(line, axis=0))
+    tall = replace(single, more=(np.ones((2, 2), np.float32),))
+    yield Check(
+        "reference",
+        "RMSNormalization stretches X",
+        tall,
+        [],
+        Gives([[1, -1]] * 2),
+        "“`Scale` should be unidirectional broadcastable to tensor `X`”",
+        single,
+        [[1, -1]],
+    )
+    yield _float32_constants("reference", "Input type mismatch: float64 != float32")
 
 
 def _cut_and_padded_by_reference() -> Iterator[Check]:

@@ -13,7 +13,7 @@ import click
 
 from opcheck.cli import interrupt, options, timing_gate
 from opcheck.cli.console import output, progress
-from opcheck.cli.options import Duration, OutputCommand, OutputPath, end, flag, leave, number
+from opcheck.cli.options import SECONDS, OutputCommand, OutputPath, end, flag, leave, number
 from opcheck.errors import Exit, Unwritable, UsageError
 from opcheck.report.plain_text import alike, plural
 
@@ -42,7 +42,7 @@ _written = partial(click.option, type=OutputPath(dir_okay=False), metavar="FILE"
     type=click.IntRange(min=3),
     help="Processes of each backend; each has its own luck with memory.  [default: 5]",
 )
-@click.option("--seconds", type=Duration(), help="At most for a case.  [default: 20]")
+@click.option("--seconds", type=SECONDS, help="At most for a case.  [default: 20]")
 @flag("--cold", help="Empty the processor's caches before every call.")
 @flag("--quick", help="A first look: few rounds, wide intervals.")
 @click.option(

@@ -128,14 +128,13 @@ def _map(picture: Picture) -> Drawing:
     if shape and shape[-1] > 1:
         for x, end in ((0.5, 0), (across - 0.5, shape[-1] - 1)):
             on.text(str(end), x * width / across, height + MARKS)
-    left = ""
     if (rows := prod(shape[:-1])) > 1:
-        left = str(rows - 1)
-        for y, said in ((0.5, "0"), (down - 0.5, left)):
+        last = str(rows - 1)
+        for y, said in ((0.5, "0"), (down - 0.5, last)):
             on.text(said, -4, y * height / down + MIDDLE, **{"text-anchor": "end"})
-    before = {0: "", 1: "", 2: "axis 0"}.get(len(shape), f"axes 0–{len(shape) - 2}")
-    turned = f"translate({max(-LETTER * len(left) - 10, -30):g} {height / 2:.1f}) rotate(-90)"
-    on.text(before, 0, 0, transform=turned)
+        before = "axis 0" if len(shape) == 2 else f"axes 0–{len(shape) - 2}"
+        turned = f"translate({max(-LETTER * len(last) - 10, -30):g} {height / 2:.1f}) rotate(-90)"
+        on.text(before, 0, 0, transform=turned)
     return on
 
 

@@ -2911,6 +2911,47 @@ def _normalizations_of_openvino() -> Iterator[Check]:
     yield Check("openvino", cause, small, [right], wrong, why, norm, right)
 
 
+def _batches_of_openvino() -> Iterator[Check]:
+    """BatchNormalization: with an epsilon of 5, the variance 4 has the root 3."""
+    ones = np.ones(1, np.float32)
+    attrs, statistics = {"epsilon": 5.0}, (3 * ones, ones, 4 * ones, 4 * ones)
+    given = Model("BatchNormalization", 9, attrs, _x(1, 7), more=statistics)
+    right, why = [[[-2, 4]]], "the deviations -3 and 3 are divided by 3"
+    cause, later = "BatchNormalization-1 and -6 take", replace(given, opset=7, x=_x(2, 6))
+    shifted = replace(later, more=(*statistics[:2], ones, 4 * ones))
+    wrong, trained = (
+        Gives([[[2, 6]]]),
+        "4 is the mean of X: the deviations -2 and 2 are divided by 3",
+    )
+    first = replace(shifted, opset=6)
+    yield Check("openvino", cause, first, [[[[-1, 3]]]], wrong, trained, later, [[[-1, 3]]])
+    cause, words = "BatchNormalization refuses a vector", "must have rank of at least 2"
+    vector = replace(given, x=_x(1, 7)[0, 0])
+    yield Check("openvino", cause, vector, [right[0][0]], Raises(words), why, given, right)
+    pairs = tuple(np.full((2, 2), value[0], np.float32) for value in statistics)
+    each = Model(
+        "BatchNormalization", 7, {**attrs, "spatial": 0}, np.full((2, 2, 2), 7), more=pairs
+    )
+    each, fours = replace(each, x=each.x.astype(np.float32)), np.full((2, 2, 2), 4)
+    cause, whole = "BatchNormalization-7 ignores", tuple(pair[0] for pair in pairs)
+    control, refused = (
+        replace(each, attrs=attrs, opset=9, more=whole),
+        Raises("does not have rank 1"),
+    )
+    why = "3 is divided by 3, then 3 times that plus 1 is 4"
+    yield Check("openvino", cause, each, [fours], refused, why, control, fours)
+    half = replace(given, opset=15, x=given.x.astype(np.float16))
+    halves = tuple(value.astype(np.float16) for value in statistics)
+    wide, narrow = replace(half, more=(*halves[:2], *statistics[2:])), replace(half, more=halves)
+    cause, why = "BatchNormalization refuses a scale", "T is float16, and U float32"
+    refused = Raises("Input element types do not match")
+    yield Check("openvino", cause, wide, [right], refused, why, narrow, right)
+    first = replace(given, opset=1, attrs={**attrs, "is_test": 1}, x=given.x[..., None])
+    cause, why = "BatchNormalization-1 does without", "“consumed_inputs (required)”"
+    control, answer = _with(first, consumed_inputs=[0, 0]), [[[[-2], [4]]]]
+    yield _taken("openvino", cause, first, answer, why, control)
+
+
 def openvino() -> Iterator[Check]:
     """On OpenVINO's CPU device."""
     largest = _constant(13, value_float=-_LOWEST)
@@ -3835,6 +3876,7 @@ def openvino() -> Iterator[Check]:
     yield from _reductions_of_openvino()
     yield from _products_of_openvino()
     yield from _normalizations_of_openvino()
+    yield from _batches_of_openvino()
 
 
 def tract() -> Iterator[Check]:

@@ -2905,6 +2905,15 @@ def _normalizations_of_openvino() -> Iterator[Check]:
     cause, why = "RMSNormalization takes a scale", "scale is broadcast to X, and not X to scale"
     wide, wrong = replace(root, more=(ones[None, None],)), Gives([right])
     yield Check("openvino", cause, wide, [], wrong, why, root, right)
+    channels = _ONE_TO_FOUR.reshape(1, 4, 1, 1)
+    local = Model("LRN", 13, {"size": 1, "alpha": 1.0, "beta": 1.0, "bias": 2.0}, channels)
+    thirds, why = channels / [[[[3]], [[6]], [[11]], [[18]]]], "x / (2.7 + x²)"
+    cut, answer = _with(local, bias=2.7), channels / (2.7 + channels**2)
+    yield Check("openvino", "LRN cuts its bias", cut, [answer], Gives(thirds), why, local, thirds)
+    pairs = channels / [[[[4.5]], [[8.5]], [[14.5]], [[10]]]]
+    cause, why = "LRN leaves the last", "“floor((size - 1) / 2)” before and “ceil(…)” behind"
+    wrong, even = Gives(channels / (2 + channels**2 / 2)), _with(local, size=2)
+    yield Check("openvino", cause, even, [pairs], wrong, why, local, thirds)
     norm = Model("LpNormalization", 1, {"axis": 0}, np.array([3, 4], np.float32))
     cause, why, wrong = "LpNormalization adds", "√(3² + 4²) = 5", Gives([0.008688, 0.011584])
     small, right = replace(norm, x=norm.x / 1e6), [0.6, 0.8]

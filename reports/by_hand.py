@@ -3075,10 +3075,60 @@ def _normalizations_of_openvino() -> Iterator[Check]:
     cause, why = "RMSNormalization takes a scale", "scale is broadcast to X, and not X to scale"
     wide, wrong = replace(root, more=(ones[None, None],)), Gives([right])
     yield Check("openvino", cause, wide, [], wrong, why, root, right)
+    channels = _ONE_TO_FOUR.reshape(1, 4, 1, 1)
+    local = Model("LRN", 13, {"size": 1, "alpha": 1.0, "beta": 1.0, "bias": 2.0}, channels)
+    thirds, why = channels / [[[[3]], [[6]], [[11]], [[18]]]], "x / (2.7 + x²)"
+    cut, answer = _with(local, bias=2.7), channels / (2.7 + channels**2)
+    yield Check("openvino", "LRN cuts its bias", cut, [answer], Gives(thirds), why, local, thirds)
+    pairs = channels / [[[[4.5]], [[8.5]], [[14.5]], [[10]]]]
+    cause, why = "LRN leaves the last", "“floor((size - 1) / 2)” before and “ceil(…)” behind"
+    wrong, even = Gives(channels / (2 + channels**2 / 2)), _with(local, size=2)
+    yield Check("openvino", cause, even, [pairs], wrong, why, local, thirds)
     norm = Model("LpNormalization", 1, {"axis": 0}, np.array([3, 4], np.float32))
     cause, why, wrong = "LpNormalization adds", "√(3² + 4²) = 5", Gives([0.008688, 0.011584])
     small, right = replace(norm, x=norm.x / 1e6), [0.6, 0.8]
     yield Check("openvino", cause, small, [right], wrong, why, norm, right)
+
+
+def _batches_of_openvino() -> Iterator[Check]:
+    """BatchNormalization: with an epsilon of 5, the variance 4 has the root 3."""
+    ones = np.ones(1, np.float32)
+    attrs, statistics = {"epsilon": 5.0}, (3 * ones, ones, 4 * ones, 4 * ones)
+    given = Model("BatchNormalization", 9, attrs, _x(1, 7), more=statistics)
+    right, why = [[[-2, 4]]], "the deviations -3 and 3 are divided by 3"
+    cause, later = "BatchNormalization-1 and -6 take", replace(given, opset=7, x=_x(2, 6))
+    shifted = replace(later, more=(*statistics[:2], ones, 4 * ones))
+    wrong, trained = (
+        Gives([[[2, 6]]]),
+        "4 is the mean of X: the deviations -2 and 2 are divided by 3",
+    )
+    first = replace(shifted, opset=6)
+    yield Check("openvino", cause, first, [[[[-1, 3]]]], wrong, trained, later, [[[-1, 3]]])
+    cause, words = "BatchNormalization refuses a vector", "must have rank of at least 2"
+    vector = replace(given, x=_x(1, 7)[0, 0])
+    yield Check("openvino", cause, vector, [right[0][0]], Raises(words), why, given, right)
+    pairs = tuple(np.full((2, 2), value[0], np.float32) for value in statistics)
+    each = Model(
+        "BatchNormalization", 7, {**attrs, "spatial": 0}, np.full((2, 2, 2), 7), more=pairs
+    )
+    each, fours = replace(each, x=each.x.astype(np.float32)), np.full((2, 2, 2), 4)
+    cause, whole = "BatchNormalization-7 ignores", tuple(pair[0] for pair in pairs)
+    control, refused = (
+        replace(each, attrs=attrs, opset=9, more=whole),
+        Raises("does not have rank 1"),
+    )
+    why = "3 is divided by 3, then 3 times that plus 1 is 4"
+    yield Check("openvino", cause, each, [fours], refused, why, control, fours)
+    half = replace(given, opset=15, x=given.x.astype(np.float16))
+    halves = tuple(value.astype(np.float16) for value in statistics)
+    wide, narrow = replace(half, more=(*halves[:2], *statistics[2:])), replace(half, more=halves)
+    cause, why = "BatchNormalization refuses a scale", "T is float16, and U float32"
+    refused = Raises("Input element types do not match")
+    yield Check("openvino", cause, wide, [right], refused, why, narrow, right)
+    first = replace(given, opset=1, attrs={**attrs, "is_test": 1}, x=given.x[..., None])
+    cause, why = "BatchNormalization-1 does without", "“consumed_inputs (required)”"
+    control, answer = _with(first, consumed_inputs=[0, 0]), [[[[-2], [4]]]]
+    yield _taken("openvino", cause, first, answer, why, control)
 
 
 def openvino() -> Iterator[Check]:
@@ -4005,6 +4055,7 @@ def openvino() -> Iterator[Check]:
     yield from _reductions_of_openvino()
     yield from _products_of_openvino()
     yield from _normalizations_of_openvino()
+    yield from _batches_of_openvino()
 
 
 def tract() -> Iterator[Check]:

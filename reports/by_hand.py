@@ -5341,6 +5341,26 @@ def _normalized_by_tract() -> Iterator[Check]:
     yield Check("tract", cause, whole, [], dies, why, control, [-1, 1])
     twice, cause = _with(few, axes=[-2]), "MeanVarianceNormalization counts"
     yield _taken("tract", cause, twice, [-1, 1], "a vector has the axes -1 and 0", few)
+    given = tuple(np.array([value], np.float32) for value in (3, 1, 4, 4))
+    batch = Model("BatchNormalization", 15, {"epsilon": 5.0}, _x(1, 7), more=given, constant=True)
+    fed, right = replace(batch, constant=False), _pool(-2, 4)
+    words, why = Raises("Params are not const"), "the deviations -3 and 3 are divided by 3"
+    cause = "BatchNormalization is not computed"
+    yield Check("tract", cause, fed, [right], words, why, batch, right)
+    second, words = replace(_with(batch, training_mode=1), output=1), Raises("node says 2")
+    cause, why = "BatchNormalization has no other", "0.9 times 4 and 0.1 times the mean 4 are 4"
+    yield Check("tract", cause, second, [[4]], words, why, batch, right)
+    vector, dies = replace(batch, x=_x(1, 7)[0, 0]), Dies("exit status -11")
+    cause, why = "BatchNormalization of a vector", "“in which case C is assumed to be 1”"
+    yield Check("tract", cause, vector, [[-2, 4]], dies, why, batch, right)
+    half = replace(batch, x=_x(1, 7, dtype="f2"))
+    cause, words = "BatchNormalization refuses a scale", Raises("Impossible to unify F16 with F32")
+    why = "the types of scale and mean, T1 and T2, are others than that of X, T"
+    yield Check("tract", cause, half, [right], words, why, batch, right)
+    near = Model("LRN", 13, {"size": 1, "alpha": 1.0, "beta": 1.0}, _x(1)[None])
+    flat, why = replace(near, x=_VECTOR), f"a vector has no channels; {_NO_ABORT}"
+    dies = Dies("the len is 1 but the index is 1")
+    yield Check("tract", "LRN aborts", flat, [], dies, why, near, [[[[0.5]]]])
 
 
 def torch() -> Iterator[Check]:

@@ -14,7 +14,7 @@ import click
 from opcheck.cli import interrupt, options, timing_gate
 from opcheck.cli.console import output, progress
 from opcheck.cli.options import SECONDS, OutputCommand, OutputPath, end, flag, leave, number
-from opcheck.errors import Exit, Unwritable, UsageError
+from opcheck.errors import Exit, Unwritable, UsageError, few
 from opcheck.report.plain_text import alike, plural
 
 if TYPE_CHECKING:
@@ -191,8 +191,7 @@ def _chosen(sweep: str | None, *, paths: Sequence[Path], **selection: Any) -> li
     by_reason = alike(cases, why_not)
     found = by_reason.pop("", [])
     for reason, those in by_reason.items():
-        more = f" and {len(those) - 1:,} more" if len(those) > 1 else ""
-        click.echo(f"opcheck: not timed: {those[0].id}{more}: {reason}", err=True)
+        click.echo(f"opcheck: not timed: {few([one.id for one in those])}: {reason}", err=True)
     if cases and not found:
         raise UsageError("none of the cases can be timed")
     if not cases:

@@ -113,7 +113,8 @@ def of_means(function):
 @OPS["AveragePool"].formula(by=of_means)
 def mean(X, windows, terms, padded, include):
     """The sum over each window, divided by how many elements it has, with padding or without."""
-    return xp.sums(X, windows.sums, terms) / (padded if include else terms).astype(X.dtype)
+    # No type of the tensor's rounds how many there are.
+    return xp.astype(xp.sums(X, windows.sums, terms) / (padded if include else terms), X.dtype)
 
 
 def of_maxima(function):

@@ -4,11 +4,14 @@ import re
 from dataclasses import replace
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from opcheck.model.timing import Timing
 from opcheck.report import timings
 from opcheck.report.html import bench_page
 from opcheck.report.timing_store import Stored
+from opcheck.timing.ratios import Ratio
 from tests.report.html.seen import Seen
 from tests.report.made import Page
 from tests.report.runs import HOSTILE
@@ -67,6 +70,15 @@ def test_a_drawing_names_every_backend_and_colours_follow_the_page():
     assert ratios.count(">other<") == 1
     assert "var(--series-1)" in ratios
     assert "var(--series-0)" not in ratios
+
+
+@given(st.lists(st.tuples(st.floats(1e-21, 1e21), st.floats(1, 1e3)), min_size=1, max_size=4))
+def test_some_round_numbers_stand_above_and_below_whatever_ratios(rows):
+    found = [("c", "b", Ratio(value, value / far, value * far)) for value, far in rows]
+    inside = bench_page.ratios(found, {"b": "--series-0"}).inside
+    above, below = (re.findall(f' y="{y}">([^<]+)<', inside) for y in (-4, 16 * len(rows) + 11))
+    assert above == below == sorted(above, key=float)
+    assert 1 <= len(above) <= 14
 
 
 def test_a_benchmark_that_was_cut_short_says_so():

@@ -134,6 +134,13 @@ def test_a_map_names_its_axes_and_their_ends(shape, said):
     assert set(texts(inside)) == said
 
 
+def test_what_was_drawn_before_leaves_nothing_behind():
+    large, small = pictured(rows=20, columns=30), map_of("z", shape=(1,))
+    alone = drawn(small)
+    assert drawn(large, small)[1:] == alone
+    assert drawn(small, large, small)[2:] == alone
+
+
 def test_a_histogram_has_a_bar_a_power_of_two_and_says_how_many():
     picture = Picture((99,), ((0, 7), (1, 12), (3, 1_000), (30, 5)), unordered=2)
     [[inside]] = drawn(picture)

@@ -132,6 +132,12 @@ class NotExpressible(NotSupported):
     """No ONNX model can state the node."""
 
 
+def few(names: Sequence[str], most: int = 1) -> str:
+    """Return the first names, and how many others there are: `a, b and 1,031 more`."""
+    more = f" and {len(names) - most:,} more" if len(names) > most else ""
+    return f"{', '.join(names[:most])}{more}"
+
+
 def meant(word: str, known: Iterable[str]) -> str:
     """Return `did_you_mean` in parentheses, to follow a message; "" without a hint."""
     hint = did_you_mean(word, known)

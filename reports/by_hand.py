@@ -310,6 +310,20 @@ def _cast_by_a_word(engine: str, words: str) -> Check:
     )
 
 
+def _float32_constants(engine: str, words: str) -> Check:
+    model = Model("MeanVarianceNormalization", 13, {"axes": [1]}, _row(1, 3, dtype=float))
+    return Check(
+        engine,
+        "MeanVarianceNormalization of another type",
+        model,
+        [[[-1, 1]]],
+        Raises(words),
+        "“tensor(double)” is among T; the mean is 2, and the root of the variance 1",
+        replace(model, x=_row(1, 3)),
+        [[-1, 1]],
+    )
+
+
 def _indices(engine: str, cause: str, dtype: Any) -> Check:
     model = Model("Gather", 13, {"axis": 0}, _PAIR, more=(np.array([1], dtype),))
     return Check(
@@ -759,7 +773,7 @@ def onnxruntime() -> Iterator[Check]:
     model = Model("LpPool", 18, past, _SIX)
     yield Check(
         "onnxruntime",
-        "In version 18 a session declares",
+        "Of a pool a session declares",
         model,
         [_pool(3, 24)],
         Declares("declared [1, 1, 3], returned [1, 1, 2]"),
@@ -1270,6 +1284,27 @@ def _multiplied_by_onnxruntime() -> Iterator[Check]:
         "“Must be in the range [-rank(x), rank(x)-1].”",
         total,
     )
+    flip = Model("Einsum", 12, {"equation": "ba"}, _SQUARE)
+    yield Check(
+        "onnxruntime",
+        "Einsum without an arrow",
+        _with(flip, equation="aB"),
+        [_SQUARE.T],
+        Raises("The only subscript labels allowed are"),
+        "“sorted in increasing order of their ASCII values”: the output is Ba",
+        flip,
+        _SQUARE.T,
+    )
+    yield Check(
+        "onnxruntime",
+        "Einsum never ends",
+        _with(flip, equation="..ab"),
+        [],
+        Dies("exit status -14"),
+        "an ellipsis is “three dots”",
+        flip,
+        _SQUARE.T,
+    )
 
 
 def _pooled_by_onnxruntime() -> Iterator[Check]:
@@ -1332,7 +1367,7 @@ def _normalized_by_onnxruntime() -> Iterator[Check]:
     far = batch(_row(100001), 1, 0, 100000, 3)
     yield Check(
         "onnxruntime",
-        "BatchNormalization is folded",
+        "BatchNormalization and InstanceNormalization are folded",
         far,
         [[[3**-0.5]]],
         Gives([[0.57421875]]),
@@ -1348,6 +1383,76 @@ def _normalized_by_onnxruntime() -> Iterator[Check]:
         _PAIR,
         "“the dimensions are in the form of (N x C x D1 x D2 ... Dn)”",
         replace(line, opset=9),
+    )
+    trains = batch(_row(4, 4).T, 3, 1, 8, 12, opset=7)
+    trains = replace(_with(trains, epsilon=4.0), output=4)
+    yield Check(
+        "onnxruntime",
+        "BatchNormalization-7 trains",
+        _with(trains, spatial=0),
+        [[0], [0.5]],
+        Raises("Training mode only supports spatial BN"),
+        "the variance is 0, and the inverse of the root of 0 + epsilon is 1/2",
+        trains,
+        [0.5],
+    )
+    pair = np.ones(2, np.float32), np.array([1, 2], np.float32)
+    flat = Model("InstanceNormalization", 22, {}, _row(5, 7), more=pair)
+    yield Check(
+        "onnxruntime",
+        "InstanceNormalization refuses a matrix",
+        flat,
+        [[[1, 2]]],
+        Raises("number of dimensions is less than 3: 2"),
+        "each element is the mean of its channel, which gives B",
+        replace(flat, x=flat.x[..., None]),
+        [[[1], [2]]],
+    )
+    halves = tuple(array.astype(np.float16) for array in pair)
+    none = replace(flat, x=np.zeros((1, 2, 0), np.float16), more=halves)
+    yield Check(
+        "onnxruntime",
+        "InstanceNormalization of float16",
+        none,
+        [none.x],
+        Dies("exit status -11"),
+        "“The output tensor of the same shape as input.”",
+        replace(none, x=none.x.astype(np.float32), more=pair),
+        none.x,
+    )
+    mean_square = {"epsilon": 0.0}
+    unequal = Model("RMSNormalization", 23, mean_square, _row(1, 1), more=(pair[1].astype(float),))
+    unequal = replace(unequal, gives="float64")
+    yield Check(
+        "onnxruntime",
+        "RMSNormalization with a scale",
+        unequal,
+        [[[1, 2]]],
+        Raises("Type parameter (T) of Optype (Mul) bound to different types"),
+        "T of X and V of scale are two types, and 1 / √1 is multiplied by 1 and 2",
+        replace(unequal, x=_row(1, 1, dtype=float)),
+        [[1, 2]],
+    )
+    shares = Model("LogSoftmax", 13, {}, np.array([0, nan, 1]))
+    yield Check(
+        "onnxruntime",
+        "LogSoftmax of float64",
+        shares,
+        [[nan, nan, nan]],
+        Gives([45.0517, nan, 46.0517]),
+        "the sum has a NaN in it, and so has its logarithm",
+        replace(shares, x=np.array([5.0])),
+        [0],
+    )
+    yield _float32_constants("onnxruntime", "Optype (Add) bound to different types")
+    along = Model("MeanVarianceNormalization", 13, {"axes": [0]}, _SQUARE)
+    yield _taken(
+        "onnxruntime",
+        "MeanVarianceNormalization leaves",
+        _with(along, axes=[0, 2]),
+        [[-1, -1], [1, 1]],
+        "a matrix has no axis 2",
+        along,
     )
 
 
@@ -1870,6 +1975,7 @@ def reference() -> Iterator[Check]:
     yield from _batches_by_reference()
     yield from _pooled_by_reference()
     yield from _broadcast_by_reference()
+    yield from _normalized_by_reference()
 
 
 def _functions_of_reference() -> Iterator[Check]:
@@ -1976,7 +2082,7 @@ def _reduced_by_reference() -> Iterator[Check]:
 
 def _products_by_reference() -> Iterator[Check]:
     """MatMul and Gemm on onnx.reference."""
-    matmul = Model("MatMul", 13, {}, np.array([3], np.float32), more=(np.float32([2]),))
+    matmul = Model("MatMul", 13, {}, np.array([3], np.float32), more=(np.array([2], np.float32),))
     scalar, why = replace(matmul, more=(np.array(2, np.float32),)), "numpy.matmul takes no scalar"
     yield Check("reference", "MatMul takes a scalar", scalar, [], Gives([6]), why, matmul, 6)
     row, column = np.array([[1, 2]], np.float32), np.array([[3], [4]], np.float32)
@@ -2143,6 +2249,70 @@ def _broadcast_by_reference() -> Iterator[Check]:
     cause, why = "LogSoftmax is computed", "0 - 1000 - log(1 + exp(-1000)) is -1000"
     even, half = replace(apart, x=np.zeros(2, np.float32)), [-0.6931472, -0.6931472]
     yield Check("reference", cause, apart, [[-1000, 0]], Gives([-inf, 0]), why, even, half)
+
+
+def _normalized_by_reference() -> Iterator[Check]:
+    """Normalizations on onnx.reference."""
+    ones = np.ones(2, np.float32), np.array([1, 2], np.float32)
+    instance = Model("InstanceNormalization", 22, {}, _row(5, 7)[..., None], more=ones)
+    cause, why = "InstanceNormalization takes any", "“in the form of (N x C x D1 x D2 ... Dn)”"
+    line = replace(instance, x=_PAIR[:1], more=(ones[0][:1], ones[1][:1]))
+    yield Check("reference", cause, line, [], Gives([1]), why, instance, [[[1], [2]]])
+    cause = "InstanceNormalization's scale and B"
+    wide, why = (
+        replace(instance, more=(ones[0][:1], ones[1])),
+        "“scale tensor of size C”, which is 2",
+    )
+    yield _taken("reference", cause, wide, [[[1], [2]]], why, instance)
+    shares = Model("LpNormalization", 22, {"p": 1}, _row(3, -4))
+    yield Check(
+        "reference",
+        "LpNormalization with p = 1",
+        shares,
+        [[[3 / 7, -4 / 7]]],
+        Gives([[-3, 4]]),
+        "the norm is 3 + |-4| = 7",
+        _with(shares, p=2),
+        [[0.6, -0.8]],
+    )
+    half = np.array([[256, -256]], np.float16)
+    root = Model("RMSNormalization", 23, {"epsilon": 0.0}, half, more=(half[0] / half[0],))
+    yield Check(
+        "reference",
+        "RMSNormalization computes",
+        root,
+        [[[1, -1]]],
+        Gives([[0, -0.0]]),
+        "“casts all input variables to 32-bit float”, where the root of the mean square is 256",
+        replace(root, x=half / 16),
+        [[1, -1]],
+    )
+    single = replace(root, x=half.astype(np.float32), more=ones[:1])
+    yield Check(
+        "reference",
+        "RMSNormalization gives Y",
+        replace(single, more=root.more, gives="float16"),
+        [[[1, -1]]],
+        Gives([[1, -1]], "float32"),
+        "V is the type of scale and of Y",
+        single,
+        [[1, -1]],
+    )
+    line = replace(single, x=single.x[0], more=(ones[0][:1],), attrs={"axis": 1, "epsilon": 0.0})
+    cause, why = "RMSNormalization does not check", "“allowed range is [-r, r)”, and r is 1"
+    yield _taken("reference", cause, line, [1, -1], why, _with(line, axis=0))
+    tall = replace(single, more=(np.ones((2, 2), np.float32),))
+    yield Check(
+        "reference",
+        "RMSNormalization stretches X",
+        tall,
+        [],
+        Gives([[1, -1]] * 2),
+        "“`Scale` should be unidirectional broadcastable to tensor `X`”",
+        single,
+        [[1, -1]],
+    )
+    yield _float32_constants("reference", "Input type mismatch: float64 != float32")
 
 
 def _cut_and_padded_by_reference() -> Iterator[Check]:
@@ -2822,6 +2992,143 @@ def _reductions_of_openvino() -> Iterator[Check]:
         [3, 3],
         last=True,
     )
+
+
+def _products_of_openvino() -> Iterator[Check]:
+    """MatMul, Gemm and Einsum."""
+    one, odd = np.array([[1]], np.int32), np.array([[2**24 + 1]], np.int32)
+    product = Model("MatMul", 13, {}, odd, more=(one,))
+    none, why = replace(product, x=one[:, :0], more=(one[:0],)), "the sum of no products is 0"
+    control, refused = replace(product, x=one), Raises("object is not initialized")
+    cause = "MatMul, Gemm and Einsum of no"
+    yield Check("openvino", cause, none, [[[0]]], refused, why, control, [[1]])
+    why, wrong = "an integer times 1 is that integer", Gives([[2**24]])
+    cause = "Products of integers by"
+    yield Check("openvino", cause, product, [odd], wrong, why, control, [[1]], rtol=0)
+    six, stack = np.array([[6]], np.float32), np.array([[1, 2]], np.float32)
+    gemm = Model("Gemm", 13, {}, stack, more=(stack.T, stack[:, :1]))
+    why = "“The shape of A should be (M, K)”"
+    yield _taken("openvino", "Gemm takes vectors", replace(gemm, x=stack[0]), [[6]], why, gemm)
+    larger, why = replace(gemm, more=(stack.T, stack)), "Y is a [1, 1], and is not broadcast"
+    cause, wrong = "Gemm broadcasts the product", Gives([[6, 7]])
+    yield Check("openvino", cause, larger, [], wrong, why, gemm, six)
+    ninth, why = replace(gemm, opset=9), "C is optional from version 11 on"
+    cause, nothing = "Gemm before version 11 does", replace(ninth, more=(stack.T,))
+    yield Check("openvino", cause, nothing, [], Gives([[5]]), why, ninth, six)
+    trace = Model("Einsum", 12, {"equation": "ii"}, _SQUARE)
+    words, control = Raises("Input order must have shape [n]"), _with(trace, equation="ii->")
+    why = "no letter occurs once, so that the output has no axes: 1 + 4"
+    yield Check("openvino", "Einsum of", trace, [5], words, why, control, 5)
+    sums = Model("Einsum", 12, {"equation": "...i,...i->..."}, _SQUARE, more=(_PAIR[None],))
+    why = "“every occurrence of ellipsis … must represent the same number of dimensions”"
+    cause, fewer = "Einsum broadcasts ellipses", replace(sums, more=(_PAIR,))
+    yield _taken("openvino", cause, fewer, [5, 11], why, sums)
+    norm = Model("GlobalLpPool", 1, {"p": 3.0}, _x(-3, 4, -5))
+    cause, second = "GlobalLpPool-1 refuses", replace(norm, opset=2, attrs={"p": 3})
+    refused, why = Raises("Invalid attribute type FLOAT expected: INT"), "3³ + 4³ + 5³ = 6³"
+    yield Check("openvino", cause, norm, [_pool(6)], refused, why, second, _pool(6))
+    cause, why = "GlobalLpPool takes a p of 0", "there is no norm for a p of 0"
+    zero, three = _with(second, p=0), Gives(_pool(3))
+    yield Check("openvino", cause, zero, [], three, why, second, _pool(6))
+    matrix = Model("GlobalAveragePool", 1, {}, _row(1, 3))
+    cause, why = "GlobalAveragePool and GlobalMaxPool take", "“N x C x D1 x D2 ... Dn”"
+    line, itself = replace(matrix, x=_x(1, 3)), Gives([[1, 3]])
+    yield Check("openvino", cause, matrix, [], itself, why, line, _pool(2))
+    square = Model("Pow", 15, {}, 100 * one, more=(np.array([[2]], ml_dtypes.bfloat16),))
+    cause, short = "Pow of integers with a bfloat16", replace(square, x=16 * one)
+    rounded, why = Gives([[9984]]), "100² = 10000, and Z has the type of X"
+    yield Check("openvino", cause, square, [[[10000]]], rounded, why, short, [[256]], rtol=0)
+    total = Model("CumSum", 14, {}, _ONE_TO_FOUR, more=(np.array(0),))
+    cause, beyond = "CumSum checks no axis", replace(total, more=(np.array(1),))
+    why, held, right = "a vector has the axes -1 and 0", Leftovers((4,)), [1, 3, 6, 10]
+    yield Check("openvino", cause, beyond, [], held, why, total, right, last=True)
+
+
+def _normalizations_of_openvino() -> Iterator[Check]:
+    """PRelu and normalizations."""
+    slope = Model("PRelu", 16, {}, -np.ones((1, 2, 2), np.float32), more=(_PAIR + 1,))
+    cause, matrix = "PRelu takes a slope", replace(slope, x=slope.x[0])
+    wrong, why, rows = (
+        Gives([[[-2, -2], [-3, -3]]]),
+        "a shape of [2] is that of rows",
+        [[-2, -3]] * 2,
+    )
+    yield Check("openvino", cause, slope, [[rows]], wrong, why, matrix, rows)
+    cause, why = "PRelu does not compare", "only slope is broadcast, to the shape of X"
+    line = replace(slope, x=-_PAIR, more=(_PAIR,))
+    yield _taken("openvino", cause, replace(line, more=(_SQUARE,)), [-1, -4], why, line)
+    ones = np.ones(2, np.float32)
+    given = (ones[:1], 0 * ones[:1])
+    instance = Model("InstanceNormalization", 6, {"epsilon": 3.0}, _x(1, 3), more=given)
+    cause, why = "InstanceNormalization-1 takes", "“4-dimensional tensor of shape NCHW”"
+    yield _taken("openvino", cause, replace(instance, opset=1), [[[-0.5, 0.5]]], why, instance)
+    flat, none = replace(instance, x=_row(1, 3), more=(ones, 0 * ones)), [[[0], [0]]]
+    cause, why = "InstanceNormalization of a matrix", "each of its instances is its mean"
+    deep = replace(flat, x=flat.x[..., None])
+    yield Check("openvino", cause, flat, [[[0, 0]]], Gives([[1, 3]]), why, deep, none)
+    root, right = Model("RMSNormalization", 23, {}, _row(3, 4), more=(ones,)), [[0.84853, 1.13137]]
+    cause, why = "RMSNormalization refuses", "√((3² + 4²) / 2) = 3.53553, and V is not T"
+    half, refused = replace(root, more=(ones.astype(np.float16),)), Raises("the same element type")
+    yield Check("openvino", cause, half, [right], refused, why, root, right)
+    cause, why, wrong = "RMSNormalization takes an axis", "a matrix has two axes", Gives([[1, 1]])
+    yield Check("openvino", cause, _with(root, axis=2), [], wrong, why, root, right)
+    cause, why = "RMSNormalization takes a scale", "scale is broadcast to X, and not X to scale"
+    wide, wrong = replace(root, more=(ones[None, None],)), Gives([right])
+    yield Check("openvino", cause, wide, [], wrong, why, root, right)
+    channels = _ONE_TO_FOUR.reshape(1, 4, 1, 1)
+    local = Model("LRN", 13, {"size": 1, "alpha": 1.0, "beta": 1.0, "bias": 2.0}, channels)
+    thirds, why = channels / [[[[3]], [[6]], [[11]], [[18]]]], "x / (2.7 + x²)"
+    cut, answer = _with(local, bias=2.7), channels / (2.7 + channels**2)
+    yield Check("openvino", "LRN cuts its bias", cut, [answer], Gives(thirds), why, local, thirds)
+    pairs = channels / [[[[4.5]], [[8.5]], [[14.5]], [[10]]]]
+    cause, why = "LRN leaves the last", "“floor((size - 1) / 2)” before and “ceil(…)” behind"
+    wrong, even = Gives(channels / (2 + channels**2 / 2)), _with(local, size=2)
+    yield Check("openvino", cause, even, [pairs], wrong, why, local, thirds)
+    norm = Model("LpNormalization", 1, {"axis": 0}, np.array([3, 4], np.float32))
+    cause, why, wrong = "LpNormalization adds", "√(3² + 4²) = 5", Gives([0.008688, 0.011584])
+    small, right = replace(norm, x=norm.x / 1e6), [0.6, 0.8]
+    yield Check("openvino", cause, small, [right], wrong, why, norm, right)
+
+
+def _batches_of_openvino() -> Iterator[Check]:
+    """BatchNormalization: with an epsilon of 5, the variance 4 has the root 3."""
+    ones = np.ones(1, np.float32)
+    attrs, statistics = {"epsilon": 5.0}, (3 * ones, ones, 4 * ones, 4 * ones)
+    given = Model("BatchNormalization", 9, attrs, _x(1, 7), more=statistics)
+    right, why = [[[-2, 4]]], "the deviations -3 and 3 are divided by 3"
+    cause, later = "BatchNormalization-1 and -6 take", replace(given, opset=7, x=_x(2, 6))
+    shifted = replace(later, more=(*statistics[:2], ones, 4 * ones))
+    wrong, trained = (
+        Gives([[[2, 6]]]),
+        "4 is the mean of X: the deviations -2 and 2 are divided by 3",
+    )
+    first = replace(shifted, opset=6)
+    yield Check("openvino", cause, first, [[[[-1, 3]]]], wrong, trained, later, [[[-1, 3]]])
+    cause, words = "BatchNormalization refuses a vector", "must have rank of at least 2"
+    vector = replace(given, x=_x(1, 7)[0, 0])
+    yield Check("openvino", cause, vector, [right[0][0]], Raises(words), why, given, right)
+    pairs = tuple(np.full((2, 2), value[0], np.float32) for value in statistics)
+    each = Model(
+        "BatchNormalization", 7, {**attrs, "spatial": 0}, np.full((2, 2, 2), 7), more=pairs
+    )
+    each, fours = replace(each, x=each.x.astype(np.float32)), np.full((2, 2, 2), 4)
+    cause, whole = "BatchNormalization-7 ignores", tuple(pair[0] for pair in pairs)
+    control, refused = (
+        replace(each, attrs=attrs, opset=9, more=whole),
+        Raises("does not have rank 1"),
+    )
+    why = "3 is divided by 3, then 3 times that plus 1 is 4"
+    yield Check("openvino", cause, each, [fours], refused, why, control, fours)
+    half = replace(given, opset=15, x=given.x.astype(np.float16))
+    halves = tuple(value.astype(np.float16) for value in statistics)
+    wide, narrow = replace(half, more=(*halves[:2], *statistics[2:])), replace(half, more=halves)
+    cause, why = "BatchNormalization refuses a scale", "T is float16, and U float32"
+    refused = Raises("Input element types do not match")
+    yield Check("openvino", cause, wide, [right], refused, why, narrow, right)
+    first = replace(given, opset=1, attrs={**attrs, "is_test": 1}, x=given.x[..., None])
+    cause, why = "BatchNormalization-1 does without", "“consumed_inputs (required)”"
+    control, answer = _with(first, consumed_inputs=[0, 0]), [[[[-2], [4]]]]
+    yield _taken("openvino", cause, first, answer, why, control)
 
 
 def openvino() -> Iterator[Check]:
@@ -3746,6 +4053,9 @@ def openvino() -> Iterator[Check]:
     yield from _range_of_openvino()
     yield from _functions_of_openvino()
     yield from _reductions_of_openvino()
+    yield from _products_of_openvino()
+    yield from _normalizations_of_openvino()
+    yield from _batches_of_openvino()
 
 
 def tract() -> Iterator[Check]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from opcheck.analysis.status import status
-from opcheck.errors import UsageError
+from opcheck.errors import UsageError, few
 from opcheck.model import BackendInfo, Ending, Environment, Header, Record, Run, Verdict
 from opcheck.reading import quoted
 
@@ -82,7 +82,7 @@ def merge(parts: Sequence[RunPart], *, mixed_versions: bool = False) -> tuple[Ru
         if (other := part.run.header.environment.opcheck) != first.environment.opcheck:
             both = f"{parts[0].name} and {part.name} are of opcheck {first.environment.opcheck}"
             wrong.append(f"{both} and {other} (--mixed-versions joins them)")
-    wrong += [*_repeated(parts), *_compared_apart(parts), *_left_over(parts)]
+    wrong += [*_clashes(parts), *_left_over(parts)]
     if wrong:
         raise UsageError("\n".join(dict.fromkeys(wrong)))
     headers = [part.run.header for part in parts]
@@ -175,38 +175,31 @@ def misfits(parts: Sequence[RunPart]) -> Iterator[str]:
                 yield f"{what}{quoted(info.address)} has {how} in {where} and {part.name}"
 
 
-def _repeated(parts: Sequence[RunPart]) -> Iterator[str]:
-    """Yield results that occur in two parts, and cases that differ between them."""
+def _clashes(parts: Sequence[RunPart]) -> Iterator[str]:
+    """Yield results that occur in two parts, cases that differ between them, or are compared apart.
+
+    The latter are those on which they compare different backends with each other.
+    """
     first: dict[tuple[str, str], int] = {}
     cases: dict[str, tuple[int, str]] = {}
     twice: dict[tuple[int, int], list[Record]] = {}
+    compared: dict[str, int] = {}
+    torn: dict[tuple[int, int], str] = {}
     for number, part in enumerate(parts):
         for record in part.run.records:
-            other = first.setdefault((record.case, record.backend), number)
-            if other != number:
+            case = quoted(record.case)
+            if (other := first.setdefault((record.case, record.backend), number)) != number:
                 twice.setdefault((other, number), []).append(record)
             about = record.place, record.digest
             if cases.setdefault(record.case, about) != about:
-                case = quoted(record.case)
                 yield f"{part.name} has another case {case} than the runs before it"
+            by_others = record.against and not record.oracle
+            if by_others and (other := compared.setdefault(record.case, number)) != number:
+                torn.setdefault((other, number), case)
     for (one, other), records in twice.items():
-        named = ", ".join(f"{quoted(r.backend)} on {quoted(r.case)}" for r in records[:_NAMED])
-        left = len(records) - _NAMED
-        more = f" and {left:,} more" if left > 0 else ""
-        yield f"results that stand in both {parts[one].name} and {parts[other].name}: {named}{more}"
-
-
-def _compared_apart(parts: Sequence[RunPart]) -> Iterator[str]:
-    """Yield cases on which the parts compare different backends with each other."""
-    first: dict[str, int] = {}
-    found: dict[tuple[int, int], str] = {}
-    for number, part in enumerate(parts):
-        for record in part.run.records:
-            if record.against and not record.oracle:
-                other = first.setdefault(record.case, number)
-                if other != number:
-                    found.setdefault((other, number), quoted(record.case))
-    for (one, other), case in found.items():
+        named = few([f"{quoted(r.backend)} on {quoted(r.case)}" for r in records], _NAMED)
+        yield f"results that stand in both {parts[one].name} and {parts[other].name}: {named}"
+    for (one, other), case in torn.items():
         both = f"{parts[one].name} and {parts[other].name}"
         yield f"{both} compare other backends with each other on {case}"
 

@@ -144,11 +144,7 @@ def load_pages(path: Path, file: str, op: str = "") -> Pages:
     fields = node and validation.check(PagesFields, node, file, problems, keys)[0]
     if not (node and fields):
         raise CaseFileError(problems)
-    for number, name in enumerate(fields.op):
-        if not opset.versions(fields.domain, name):
-            hint = did_you_mean(name, opset.operators(fields.domain))
-            mark = node.at(["op", number])
-            problems.add(file, mark, f"op: there is no {quoted(name)}", hint)
+    validation.check_operators(node, opset.operators(fields.domain), file, problems)
     problems.raise_if_any()
     op = op or fields.op[0]
     bare = _bare(fields.domain, op)

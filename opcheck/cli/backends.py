@@ -10,7 +10,7 @@ import click
 
 from opcheck.cli import interrupt
 from opcheck.cli.console import output, print_records, progress
-from opcheck.cli.options import Duration, flag, format_option, leave
+from opcheck.cli.options import SECONDS, flag, format_option, leave
 from opcheck.errors import Exit
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ _PATIENCE = 20.0
 @flag("--probe", help="Which operators they have, by small models of each dtype.")
 @click.option(
     "--timeout",
-    type=Duration(),
+    type=SECONDS,
     metavar="SECONDS",
     help="How long a backend may take to start, and for a model of the probe.  [default:"
     f" {_PATIENCE:g}, for a model also as the backend's profile says]",

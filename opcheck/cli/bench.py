@@ -13,8 +13,8 @@ import click
 
 from opcheck.cli import interrupt, options, timing_gate
 from opcheck.cli.console import output, progress
-from opcheck.cli.options import Duration, OutputCommand, OutputPath, end, flag, leave, number
-from opcheck.errors import Exit, Unwritable, UsageError
+from opcheck.cli.options import SECONDS, OutputCommand, OutputPath, end, flag, leave, number
+from opcheck.errors import Exit, Unwritable, UsageError, few
 from opcheck.report.plain_text import alike, plural
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ _written = partial(click.option, type=OutputPath(dir_okay=False), metavar="FILE"
     type=click.IntRange(min=3),
     help="Processes of each backend; each has its own luck with memory.  [default: 5]",
 )
-@click.option("--seconds", type=Duration(), help="At most for a case.  [default: 20]")
+@click.option("--seconds", type=SECONDS, help="At most for a case.  [default: 20]")
 @flag("--cold", help="Empty the processor's caches before every call.")
 @flag("--quick", help="A first look: few rounds, wide intervals.")
 @click.option(
@@ -191,8 +191,7 @@ def _chosen(sweep: str | None, *, paths: Sequence[Path], **selection: Any) -> li
     by_reason = alike(cases, why_not)
     found = by_reason.pop("", [])
     for reason, those in by_reason.items():
-        more = f" and {len(those) - 1:,} more" if len(those) > 1 else ""
-        click.echo(f"opcheck: not timed: {those[0].id}{more}: {reason}", err=True)
+        click.echo(f"opcheck: not timed: {few([one.id for one in those])}: {reason}", err=True)
     if cases and not found:
         raise UsageError("none of the cases can be timed")
     if not cases:

@@ -38,43 +38,31 @@ if TYPE_CHECKING:
     from opcheck.model import Case, Run
 
 
-class Duration(click.FloatRange):
-    """A duration: above 0, and finite."""
+class Amount(click.FloatRange):
+    """A finite number of a range, `what` it is, and its unit, which may follow it."""
 
-    def __init__(self, unit: str = "seconds") -> None:
-        super().__init__(min=0, min_open=True)
-        self.unit = unit
+    def __init__(self, what: str, unit: str, in_one: float = 1.0, **limits: Any) -> None:
+        super().__init__(**limits)
+        self.what, self.unit, self.in_one = what, unit, in_one
 
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> float:
-        """Convert `5` or `5s`; click takes NaN and infinity for numbers of a range."""
+        """Convert the number, with the unit in parts of one; to click NaN lies in any range."""
+        plain = str(value).strip()
+        text = plain.removesuffix(self.unit)
         try:
-            number = float(str(value).removesuffix("s"))
+            number = float(text) / (self.in_one if text != plain else 1)
         except ValueError:
             number = math.nan
         if not math.isfinite(number):
-            self.fail(f"{value!r} is no number of {self.unit}.", param, ctx)
+            self.fail(f"{value!r} is no {self.what}.", param, ctx)
         return float(super().convert(number, param, ctx))
 
 
-class Share(click.FloatRange):
-    """A part of something, as a percentage (5%) or a number (0.05); at most 1000 %."""
-
-    def __init__(self) -> None:
-        super().__init__(min=0, max=10)
-
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> float:
-        """Convert `5%` or `0.05`."""
-        text = str(value).strip()
-        plain: Any = text.removesuffix("%")
-        number = click.FLOAT.convert(plain, param, ctx)
-        share = float(super().convert(number / (100 if text.endswith("%") else 1), param, ctx))
-        if math.isnan(share):
-            self.fail(f"{text} is no share.", param, ctx)
-        return share
+#: A duration, as `5` or `5s`, and a part of something: `5%` or `0.05`, at most 1000 %.
+SECONDS = Amount("number of seconds", "s", min=0, min_open=True)
+SHARE = Amount("share", "%", in_one=100, min=0, max=10)
 
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -129,7 +117,7 @@ _BACKEND = click.option(
 _LIMITS = (
     click.option(
         "--timeout",
-        type=Duration(),
+        type=SECONDS,
         metavar="SECONDS",
         help="How long a backend may take for a case that does not ask for more.  [default: as the"
         " backend's profile says, or 30]",

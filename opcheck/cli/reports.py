@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from opcheck.cli import options
-from opcheck.cli.options import STANDARD, Duration, OutputPath, check_files, lock, together
+from opcheck.cli.options import STANDARD, Amount, OutputPath, check_files, lock, together
 from opcheck.errors import Exit, Unwritable, UsageError, did_you_mean
 from opcheck.report.files import FORMATS, lines, why_no_report, write_text
 from opcheck.report.plain_text import plural
@@ -254,7 +254,7 @@ report_options = together(
     click.option(
         "--resume-within",
         "hours",
-        type=Duration("hours"),
+        type=Amount("number of hours", "h", min=0, min_open=True),
         default=12.0,  # as analysis.merging.APART
         show_default=True,
         metavar="HOURS",

@@ -15,7 +15,7 @@ import click
 
 from opcheck.cli import options
 from opcheck.cli.options import PATH, check_files, flag, number, together
-from opcheck.errors import Unwritable, UsageError
+from opcheck.errors import Unwritable, UsageError, few
 from opcheck.report.plain_text import one_line, plural
 
 if TYPE_CHECKING:
@@ -294,11 +294,10 @@ class Subset:
         failed = {one.case for one in records if is_failure(one, red)}
         gone = [*failed - {case.id for case in cases}]
         if gone:
-            named = ", ".join(map(one_line, sorted(gone)[:_NAMED]))
-            more = f" and {len(gone) - _NAMED:,} more" if len(gone) > _NAMED else ""
+            named = few([*map(one_line, sorted(gone))], _NAMED)
             verb = "is" if len(gone) == 1 else "are"
             message = f"{plural(len(gone), 'case')} that failed in {path} {verb} not among those"
-            click.echo(f"opcheck: {message} selected: {named}{more}", err=True)
+            click.echo(f"opcheck: {message} selected: {named}", err=True)
         return tuple(case for case in cases if case.id in failed), f"{said}, failed in {path}"
 
     def share(self, cases: tuple[Case, ...]) -> tuple[Case, ...]:

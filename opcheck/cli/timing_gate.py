@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NoReturn
 import click
 
 from opcheck.cli.console import output
-from opcheck.cli.options import Share, end, given_besides
+from opcheck.cli.options import SHARE, end, given_besides
 from opcheck.errors import Exit, UsageError
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ Verdict = tuple[Exit | None, str]
 limit_option = click.option(
     "--max-regression",
     "most",
-    type=Share(),
+    type=SHARE,
     metavar="SHARE",
     help="How much slower is too slow: than the backend that --base names, 2% or more, or than a"
     " --baseline, 3% or more.  [default: 5% with --baseline]",

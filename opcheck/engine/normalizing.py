@@ -8,7 +8,7 @@ from typing import Any
 
 from opcheck import dtypes
 from opcheck import numbers as xp
-from opcheck.engine.operators import FLUSHED, Operator
+from opcheck.engine.operators import Operator
 from opcheck.errors import InvalidNode
 
 #: What a warning says of both.
@@ -95,8 +95,6 @@ def of_root(op: Operator, by: Callable[..., Any], of: Callable[..., Any], *witho
     for name in (name for name in MUTANTS if name not in without):
         text, root = MUTANTS[name]
         op.mutant(text, name=name, by=by)(partial(root, of))
-    op.equivalent("invalid_epsilon_is_0_or_1", "no epsilon is invalid")
-    op.equivalent(*FLUSHED)
 
 
 def by_deviation(op: Operator, by: Callable[..., Any], remark: str) -> None:

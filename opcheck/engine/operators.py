@@ -50,19 +50,6 @@ _OPS = "opcheck.engine.ops"
 #: The dtypes of real and complex floating numbers, for mutants that are about no others.
 FLOATING = tuple(name for name, dtype in DTYPES.items() if dtype.kind in ("float", "complex"))
 
-#: Arguments for `Operator.equivalent` that hold for several operators.
-FLUSHED = (
-    "subnormal_inputs_flushed",
-    "what subnormal numbers add may be flushed, and the bound leaves it out too",
-    *("bfloat16", "float32", "float64"),
-)
-OPEN_SAME = "what SAME means for strides above 1 is open before version 11"
-#: Mutants about that.
-OF_OPEN_SAME = (
-    *("refuses_negative_same_padding", "same_negative_padding", "same_padding_for_stride_1"),
-    *("same_rounded_down", "same_size_of_the_input"),
-)
-
 
 @dataclass(frozen=True)
 class Sound:
@@ -84,7 +71,6 @@ class OwnMutant:
     text: str
     function: Formula
     since: int
-    equivalent: Mapping[str, str]
     only: Sequence[str] | None
     of_validity: bool
 
@@ -105,8 +91,6 @@ class Operator:
             last output says by whole numbers which is which. None where the order is decided.
         of_shapes: It reads no elements of its inputs, only their shapes.
         of_scalars: Dtypes of inputs that are scalars, which are the same in each run.
-        equivalents: Arguments that general mutants are none here, by the mutants' names; `argued`
-            is where the last was made.
         formulas: The formula of each version implemented, by the opset since which it is in force.
             A version without one is unsupported, never another version's formula.
     """
@@ -126,8 +110,6 @@ class Operator:
     formulas: dict[int, Formula] = field(default_factory=dict)
     sound: list[Sound] = field(default_factory=list)
     mutants: list[OwnMutant] = field(default_factory=list)
-    equivalents: dict[str, dict[str, str]] = field(default_factory=dict)
-    argued: dict[str, str] = field(default_factory=dict)
 
     def formula(self, *versions: int, by: Versions | None = None) -> Callable[[Formula], Formula]:
         """Declare the decorated function as the formula of these versions.
@@ -166,26 +148,23 @@ class Operator:
         *versions: int,
         by: Versions | None = None,
         name: str = "",
-        equivalent: Mapping[str, str] | None = None,
         only: Sequence[str] | None = None,
         of_validity: bool = False,
     ) -> Callable[[Formula], Formula]:
         """Declare a wrong formulation that somebody could ship; `text` fits after "as if".
 
-        `equivalent` says where no legal input tells it from the formula, and why: by version
-        ("13"), dtype ("float32") or both ("13 float32"). `only`: the dtypes in which it is wrong.
-        `of_validity`: it is wrong about invalid nodes alone. It replaces a general mutant so named.
+        `only`: the dtypes in which it is wrong. `of_validity`: it is wrong about invalid nodes
+        alone. It replaces a general mutant so named.
         """
         self._check_call("mutant", *filter(callable, [text]), *versions)
-        self._check_words("dtype", only or (), DTYPES)
-        self._check_where(equivalent or ())
+        for word in sorted({*(only or ())} - {*DTYPES}):
+            raise WrongOperator(f"{self.name}: {word!r} is no dtype{meant(word, DTYPES)}")
 
         def declare(function: Formula) -> Formula:
             called = name or function.__name__
             taken = [one.since for one in self.mutants if one.name == called]
             for since, made in self._by_version(function, versions, by, taken):
-                own = OwnMutant(called, text, made, since, equivalent or {}, only, of_validity)
-                self.mutants.append(own)
+                self.mutants.append(OwnMutant(called, text, made, since, only, of_validity))
             return function
 
         return declare
@@ -215,26 +194,6 @@ class Operator:
             if since in taken:
                 self._wrong(function, f"version {since} of it is declared above already")
             yield since, made[since]
-
-    def equivalent(self, mutants: str, why: str, *where: str) -> None:
-        """Argue that no legal input tells a mutant from the formula: one, or several by a space.
-
-        `where` are versions ("13"), dtypes ("float32") or both ("13 float32"); everywhere if none
-        is named.
-        """
-        self._check_where(where)
-        frame = sys._getframe(1)
-        for mutant in mutants.split():
-            self.argued[mutant] = _place(frame.f_code.co_filename, frame.f_lineno)
-            self.equivalents.setdefault(mutant, {}).update(dict.fromkeys(where or ("",), why))
-
-    def _check_where(self, where: Iterable[str]) -> None:
-        known = {*map(str, opset.versions(self.domain, self.name)), *DTYPES}
-        self._check_words("version and no dtype", " ".join(where).split(), known)
-
-    def _check_words(self, kind: str, words: Iterable[str], known: Collection[str]) -> None:
-        for word in sorted({*words} - {*known}):
-            raise WrongOperator(f"{self.name}: {word!r} is no {kind}{meant(word, known)}")
 
     def _check(self, function: Formula, since: int) -> None:
         """Raise WrongOperator where a function's signature contradicts the schema."""

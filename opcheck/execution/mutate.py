@@ -14,6 +14,7 @@ from opcheck.engine import dtype_of, dtypes_of, leading, operator_of
 from opcheck.engine.mutants import Mutant, guards_of, mutants_of
 from opcheck.engine.mutants.mutant import STATEFUL, StatefulMutant
 from opcheck.errors import UsageError
+from opcheck.execution.equivalent import arguments, why_harmless
 from opcheck.execution.kills import RED, CaseKills
 from opcheck.execution.machine import in_parallel
 from opcheck.execution.search.search_space import nodes_of
@@ -102,9 +103,12 @@ def mutations(
 ) -> Iterator[Mutation]:
     """Yield the fate of every mutant in every cell, in no order, using `jobs` processes.
 
-    Raises UsageError for a case that is itself wrong.
+    Raises UsageError for a case that is itself wrong, and for arguments about nothing.
     """
-    batches = _batches(cells(cases), settings or MutationSettings(), jobs)
+    found = cells(cases)
+    for cell in found:
+        arguments(cell.op)  # here, so that no other process has to send the error
+    batches = _batches(found, settings or MutationSettings(), jobs)
     if jobs == 1:
         return chain.from_iterable(map(_each, batches))
     return chain.from_iterable(in_parallel(_work, batches, jobs, safe_place))
@@ -207,7 +211,7 @@ def _mutation(
     mutant = mutant_of(cell, wrong)
     harmless = None
     if isinstance(wrong, Mutant):
-        harmless = wrong.why_harmless(cell.op, None if mutant.any_type else cell.dtype)
+        harmless = why_harmless(wrong, cell.op, None if mutant.any_type else cell.dtype)
     elif settings.once:
         return Mutation(mutant)
     killers: dict[str, str] = {}

@@ -22,7 +22,7 @@ from opcheck.backends.connect import IN_PROCESS
 from opcheck.backends.isolation import pool
 from opcheck.backends.isolation.pool import Pool
 from opcheck.backends.isolation.process import BackendSettings
-from opcheck.errors import OpcheckError, UsageError
+from opcheck.errors import OpcheckError, UsageError, few
 from opcheck.known.ledgers import Facts
 from opcheck.model import BackendInfo, Case, OpVersion, Outcome, Question, Reply
 
@@ -155,12 +155,10 @@ def consulted(
 
 def check_company(cases: Sequence[Case], backends: int) -> None:
     """Raise UsageError where backends are to be compared with each other, and there is only one."""
-    alone = [case for case in cases if case.expect.compares_backends]
+    alone = [f"{case.source}: {case.id}" for case in cases if case.expect.compares_backends]
     if alone and backends < 2:
-        more = f" and {len(alone) - 1:,} more" if len(alone) > 1 else ""
         raise UsageError(
-            f"{alone[0].source}: {alone[0].id}{more}: expect.agree compares backends with each"
-            " other, and there is only one",
+            f"{few(alone)}: expect.agree compares backends with each other, and there is only one",
             "name several, with -b each",
         )
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from opcheck.dtypes import identical
-from opcheck.errors import CaseFileError, Unwritable, UsageError
+from opcheck.errors import CaseFileError, Unwritable, UsageError, few
 from opcheck.execution.machine import Counted
 from opcheck.graph.test_data import TEST_FILE, ModelTest, write_test
 from opcheck.model import Array, Values
@@ -82,8 +82,7 @@ def check_foreign(folder: Path, known: Callable[[str], object]) -> None:
     except OSError as error:
         raise UsageError(f"-o {folder}: {error.strerror}") from None
     if foreign:
-        more = f" and {len(foreign) - 3:,} more" if len(foreign) > 3 else ""
-        what = f"it holds what opcheck did not write: {', '.join(foreign[:3])}{more}"
+        what = f"it holds what opcheck did not write: {few(foreign, 3)}"
         hint = "nothing is removed: move it away, or choose a new folder"
         raise UsageError(f"-o {folder}: {what}", hint)
 
@@ -113,8 +112,8 @@ def place(
     targets = [*(file.parent / name for name in arrays), file]
     there = [path for path in targets if path.exists() or path.is_symlink()]
     if there and not force:
-        more = f" and {len(there) - 1} more" if len(there) > 1 else ""
-        raise UsageError(f"{there[0]}{more}: already there", "--force replaces what is there")
+        named = few([*map(str, there)])
+        raise UsageError(f"{named}: already there", "--force replaces what is there")
     if folders := [path for path in there if path.is_dir()]:
         raise UsageError(f"{folders[0]}: this is a folder")
     try:

@@ -1,7 +1,7 @@
 """The form of a ledger: cases of an entry, how they fail, and why."""
 
-from collections.abc import Callable, Mapping, Sequence
-from functools import cache
+from collections.abc import Callable, Container, Mapping, Sequence
+from functools import cache, cached_property
 from typing import Annotated, Any, Literal, Self
 
 import numpy as np
@@ -69,17 +69,22 @@ class Place(Fields):
             raise ValueError("'op' is missing: which operator's cases fail?")
         return self
 
-    def may_be_about(self, op: str) -> bool:
-        """Return True unless other operators are named."""
-        return self.op is None or op in self.op
+    @cached_property
+    def _stated(self) -> list[tuple[Callable[[Case], str | int | None], Container[Any]]]:
+        fields = ((value_of, getattr(self, field)) for field, value_of in VALUES.items())
+        return [(value_of, frozenset(items)) for value_of, items in fields if items is not None]
+
+    def may_be_about(self, op: str, name: str) -> bool:
+        """Return True unless other operators are named, or cases of other names."""
+        return (self.op is None or op in self.op) and (self.name is None or name in self.name)
 
     def fits(self, case: Case) -> bool:
         """Return True if `case` is one of these."""
+        for value_of, items in self._stated:
+            if value_of(case) not in items:
+                return False
         attrs = (self.attrs or {}).items()
-        return all(
-            getattr(self, field) is None or value_of(case) in getattr(self, field)
-            for field, value_of in VALUES.items()
-        ) and all(_plain(case.attrs.get(name)) in items for name, items in attrs)
+        return all(_plain(case.attrs.get(name)) in items for name, items in attrs)
 
 
 #: The fields of a place that hold values to choose from, the most general first: a case's value.

@@ -30,7 +30,7 @@ class Ledger:
 
     file: str
     fields: f.LedgerFields
-    _found: dict[tuple[str, str], list[f.Line]] = field(default_factory=dict, init=False)
+    _found: dict[tuple[str, str, str], list[f.Line]] = field(default_factory=dict, init=False)
 
     def line_for(self, result: LiveResult, backend: BackendInfo) -> f.Line | None:
         """The first line that explains a failure of a shipped case, or that denies a pass."""
@@ -40,22 +40,22 @@ class Ledger:
         passed = result.verdict is Verdict.PASS
         if passed and backend.accumulate:
             return None  # A declared arithmetic may pass.
-        for line in self._lines(result.case.op.name, backend.version):
+        for line in self._lines(result.case.op.name, result.case.name, backend.version):
             fails = result.verdict in f.FAILING and result.failure in line.failure
             if (fails or (passed and not line.sometimes)) and line.is_about(result.case):
                 return line
         return None
 
-    def _lines(self, op: str, version: str) -> list[f.Line]:
-        """The lines that may be about an operator, for a version of the backend."""
-        if (op, version) not in self._found:
-            self._found[op, version] = [
+    def _lines(self, op: str, name: str, version: str) -> list[f.Line]:
+        """The lines that may be about cases of a name, for a version of the backend."""
+        if (op, name, version) not in self._found:
+            self._found[op, name, version] = [
                 line
                 for line in self.fields.known
-                if f.within(version, line.versions)
-                and any(place.may_be_about(op) for place in line.where)
+                if any(place.may_be_about(op, name) for place in line.where)
+                and f.within(version, line.versions)
             ]
-        return self._found[op, version]
+        return self._found[op, name, version]
 
 
 def load_ledgers(paths: Iterable[Path]) -> tuple[Ledger, ...]:
@@ -189,7 +189,7 @@ class Gate:
 
     def __init__(self, ledgers: Iterable[UserLedger] = ()) -> None:
         self.ledgers = tuple(ledgers)
-        self._listed: dict[tuple[str, str, str], list[_Listed]] = {}
+        self._listed: dict[tuple[str, str, str, str], list[_Listed]] = {}
 
     @property
     def digests(self) -> Mapping[str, str]:
@@ -202,7 +202,7 @@ class Gate:
 
     def listed(self, case: Case, backend: BackendInfo) -> list[_Listed]:
         """Return where a case is listed for a backend of this version; twice is an error."""
-        key = backend.address, backend.version, case.op.name
+        key = backend.address, backend.version, case.op.name, case.name
         if key not in self._listed:
             some = [
                 _Listed(ledger, number, place)
@@ -211,7 +211,7 @@ class Gate:
                 for number, entry in enumerate(ledger.fields.known)
                 if entry.holds_for(backend.version)
                 for place, where in enumerate(entry.where)
-                if where.may_be_about(case.op.name)
+                if where.may_be_about(case.op.name, case.name)
             ]
             # First the places that name the operator.
             self._listed[key] = sorted(some, key=lambda one: one.where.op is None)

@@ -1,7 +1,7 @@
 """A node against a pydantic model: the model's findings, located and reworded for users."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from types import MappingProxyType
 from typing import Annotated, Any, Final, TypeAlias, TypeVar
 
@@ -167,3 +167,11 @@ def operators_of(node: FileNode) -> dict[str, Mark]:
     """The operators that an `op` names, and where."""
     items = node.items if isinstance(node.value, tuple) else (node,)
     return {str(item.value): item.mark for item in items}
+
+
+def check_operators(node: FileNode, known: Collection[str], file: str, problems: Problems) -> None:
+    """Report operators that the `op` of a mapping names, and that are not `known`."""
+    stated = node.get("op")
+    for name, mark in operators_of(stated).items() if stated else ():
+        if name not in known:
+            problems.add(file, mark, f"op: there is no {quoted(name)}", did_you_mean(name, known))

@@ -10,6 +10,7 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from opcheck.analysis import merging
+from opcheck.errors import few
 from opcheck.model.timing import Bench
 from opcheck.report import plain_text
 from opcheck.report.plain_text import brief, digits
@@ -155,8 +156,6 @@ def _show_missing(lines: StyledLines, missing: Sequence[Missing], where: Mapping
     lines.put(("Not compared", "bold"))
     for (lacks, why), some in plain_text.alike(missing, lambda one: (one.lacks, one.why)).items():
         rows = [together(f"{brief(one.case)} [{brief(one.backend)}]") for one in some]
-        left = len(rows) - _ROWS
-        more = f", and {left:,} more" if left > 0 else ""
-        said = f"no times {where[lacks]}: {brief(why)}: {', '.join(rows[:_ROWS])}{more}"
+        said = f"no times {where[lacks]}: {brief(why)}: {few(rows, _ROWS)}"
         lines.fill(said, "yellow")
     lines.blank()

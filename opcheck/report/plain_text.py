@@ -103,9 +103,9 @@ def digits(value: float) -> str:
     return f"{value:,.{min(max(places, 0), 3)}f}"
 
 
-def seconds(value: float) -> str:
+def seconds(value: float, spelt: Callable[[float], str] = digits) -> str:
     """`95.0 ns`, `1.23 ms`, `2,400 s`."""
-    return _with_unit(value, _TIMES)
+    return _with_unit(value, _TIMES, spelt)
 
 
 def size(count: float) -> str:
@@ -141,8 +141,10 @@ def bar(share: float, width: int, *, ascii_only: bool) -> str:
     return "█" * full + _PARTS[eighths].strip()
 
 
-def _with_unit(value: float, units: tuple[tuple[float, str], ...]) -> str:
+def _with_unit(
+    value: float, units: tuple[tuple[float, str], ...], spelt: Callable[[float], str] = digits
+) -> str:
     # Rounded first, lest 999.7 µs become 1,000 µs.
     rounded = float(f"{value:.2e}")
     scale, unit = next((one for one in reversed(units) if abs(rounded) >= one[0]), units[0])
-    return f"{digits(value / scale)} {unit}"
+    return f"{spelt(value / scale)} {unit}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from importlib.util import find_spec
 from itertools import cycle
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -14,7 +15,6 @@ from rich.console import Console
 from opcheck.errors import Unwritable, UsageError
 from opcheck.model.timing import Bench, Timed, Timing
 from opcheck.report import plain_text
-from opcheck.report.html.plots import available, drawing
 from opcheck.report.plain_text import seconds
 from opcheck.report.style import Column, StyledLines
 from opcheck.timing.scaling import Scaling, scaling
@@ -103,7 +103,10 @@ def draw(path: Path, bench: Bench, rows: Sequence[Timed]) -> None:
             curves[f"{plain_text.brief(f'{backend} {version}')}{power}"] = points
     if not curves:
         raise UsageError("nothing was timed, so there is nothing to draw")
-    with drawing(_STYLE):
+    from matplotlib import rc_context, style
+
+    # Whatever the user's settings are.
+    with style.context("default"), rc_context(_STYLE):
         figure = _figure(title(rows), curves, tuple(_points(rows, _COPY).values()))
         metadata = _METADATA[path.suffix.lower()]
         try:
@@ -215,7 +218,7 @@ def check_plot(path: Path) -> None:
     """Raise UsageError for a file of no known format, or without matplotlib."""
     if path.suffix.lower() not in _METADATA:
         raise UsageError(f"{path}: a plot ends in {' or '.join(_METADATA)}")
-    if not available():
+    if not find_spec("matplotlib"):
         raise UsageError("plots need matplotlib", "pip install 'opcheck[plot]'")
 
 

@@ -17,7 +17,7 @@ from rich.table import Table
 from rich.text import Text
 
 from opcheck.analysis.status import is_failure, is_judged, outcome, reds_of
-from opcheck.errors import Exit
+from opcheck.errors import Exit, few
 from opcheck.model import Header, LiveResult, Record, Run, Verdict
 from opcheck.report import failure, plain_text, totals
 from opcheck.report.style import COLOURS, Numbers, grouped, least, new_table, put, put_all, put_exit
@@ -217,9 +217,7 @@ def _companies(results: Iterable[Record]) -> Table:
 
 
 def _where(results: Iterable[Record]) -> str:
-    cases = sorted({f"{result.op.name}/{result.name}" for result in results})
-    more = f" and {len(cases) - _REASONS} more" if len(cases) > _REASONS else ""
-    return f"{', '.join(cases[:_REASONS])}{more}"
+    return few(sorted({f"{result.op.name}/{result.name}" for result in results}), _REASONS)
 
 
 def _outdated(results: Iterable[Record]) -> Iterable[str]:

@@ -20,7 +20,7 @@ import numpy as np
 
 from opcheck import dtypes, model
 from opcheck.dtypes import DTYPES
-from opcheck.errors import UsageError, did_you_mean
+from opcheck.errors import UsageError, did_you_mean, few
 from opcheck.model import Case, Level
 from opcheck.opset import operators
 from opcheck.reading import quoted
@@ -118,8 +118,7 @@ def _completions(word: str, known: Iterable[str]) -> str | None:
     longer = [name for name in names if name.startswith(word)]
     if not longer:
         return did_you_mean(word, names)
-    more = f" and {len(longer) - 3} more" if len(longer) > 3 else ""
-    return f"did you mean {', '.join(map(repr, longer[:3]))}{more}?"
+    return f"did you mean {few([*map(repr, longer)], 3)}?"
 
 
 def select(cases: Iterable[Case], selection: Selection) -> tuple[Case, ...]:

@@ -3,11 +3,8 @@ import os
 import signal
 import sys
 import time
-from dataclasses import replace
 
 import pytest
-
-from opcheck.engine.mutants import mutants_of
 
 HEAD = "op: Hardmax\ndtype: float32\nopset: 13\nattrs: {axis: 1}\ncases:\n"
 TIES = "- {name: ties, inputs: {input: [[3, 3]]}, expect: {output: [[1, 0]]}}\n"
@@ -95,11 +92,7 @@ def test_all_arguments_are_told_on_request(run):
 
 
 def test_an_argument_that_a_case_refutes_is_a_failure(run, monkeypatch):
-    def argued(op, dtype=None):
-        (last,) = (one for one in mutants_of(op) if one.name == "last_of_ties")
-        return (replace(last, equivalent={"13": "there are no ties"}),)
-
-    monkeypatch.setattr("opcheck.execution.mutate.mutants_in", argued)
+    monkeypatch.setattr("opcheck.execution.mutate.why_harmless", lambda *_: "there are no ties")
     words = ("--mutant", "last_of_ties", "-j", "1")
     assert run("mutate", "weak.yaml", *words).exit_code == 0
     found = run("mutate", "strong.yaml", *words)

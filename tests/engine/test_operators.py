@@ -4,7 +4,6 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -131,7 +130,7 @@ def test_versions_are_those_stated_or_those_made_or_all_that_have_a_formula() ->
     op.formula(by=each)(lambda x, axis: x)
     op.also_honest("in another way", 13, by=each)(lambda x, axis: x)
 
-    @op.mutant("x was answered", equivalent={"1": "it is right there"})
+    @op.mutant("x was answered")
     def same(input: Any, *, axis: int) -> Any:
         return input
 
@@ -140,11 +139,6 @@ def test_versions_are_those_stated_or_those_made_or_all_that_have_a_formula() ->
     assert [(m.since, m.name, m.text) for m in op.mutants] == [
         (since, "same", "x was answered") for since in (1, 11, 13)
     ]
-    op.equivalent("transposed", "it is symmetric", "13 float32")
-    op.equivalent("transposed", "it has one axis", "1")
-    assert op.equivalents == {
-        "transposed": {"13 float32": "it is symmetric", "1": "it has one axis"}
-    }
 
 
 def test_an_operator_that_there_is_not_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -152,29 +146,6 @@ def test_an_operator_that_there_is_not_is_refused(monkeypatch: pytest.MonkeyPatc
     with pytest.raises(WrongOperator, match=r"no operator 'Sofmax' in domain '' \(did you mean"):
         operator("Sofmax")
     assert operator("Softmax", low=0.0).module == __name__
-
-
-@pytest.mark.parametrize(
-    ("called", "where", "said"),
-    [
-        ("axs_ignored", ("11",), "equivalent: there is no mutant 'axs_ignored' (did you mean"),
-        ("axis_ignored", ("float23 13",), "'float23' is no version and no dtype (did you mean"),
-        ("axis_ignored", ("13", "12"), "'12' is no version and no dtype (did you mean"),
-        ("axis_ignored", ("13 float32", "1"), ""),
-    ],
-)
-def test_an_argument_about_what_there_is_not_is_refused(called, where, said, monkeypatch):
-    softmax = find("", "Softmax")
-    assert softmax
-    for name in ("equivalents", "argued"):
-        monkeypatch.setattr(softmax, name, {**getattr(softmax, name)})
-    mutants_of.cache_clear()
-    with pytest.raises(WrongOperator) if said else nullcontext() as error:
-        softmax.equivalent(called, "", *where)
-        mutants_of(OpVersion("", "Softmax", 13))
-    mutants_of.cache_clear()
-    if error:
-        assert said in str(error.value)
 
 
 def test_a_mutant_that_the_schema_makes_is_not_replaced(monkeypatch: pytest.MonkeyPatch) -> None:

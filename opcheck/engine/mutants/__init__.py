@@ -1,6 +1,5 @@
 """Mutants of every operator: what its schema, its formula and its own file make of it."""
 
-from dataclasses import replace
 from functools import cache
 from itertools import chain
 
@@ -18,8 +17,8 @@ from opcheck.engine.mutants import (
 )
 from opcheck.engine.mutants.mutant import Accepting, Mutant, evaluated
 from opcheck.engine.node import operator_of
-from opcheck.engine.operators import Operator, OwnMutant, located
-from opcheck.errors import WrongOperator, meant
+from opcheck.engine.operators import OwnMutant, located
+from opcheck.errors import WrongOperator
 from opcheck.model import OpVersion
 
 __all__ = ["Mutant", "guards_of", "mutants_of"]
@@ -35,23 +34,11 @@ def mutants_of(op: OpVersion) -> tuple[Mutant, ...]:
     """The mutants of an operator version, the most specific first.
 
     Empty where the engine does not know the operator. Not all of them concern every node: see
-    `Mutant.concerns`. Raises WrongOperator where its file argues about a mutant of no version.
+    `Mutant.concerns`.
     """
     operator = operator_of(op)
     if operator is None:
         return ()
-    found = _made(op, operator)
-    if operator.argued.keys() - {one.name for one in found}:
-        versions = [replace(op, since=since) for since in operator.formulas]
-        every = (one for v in versions for one in (*_made(v, operator), *guards_of(v)))
-        names = {one.name for one in every}
-        for name in operator.argued.keys() - names:
-            wrong = f"{operator.name}: equivalent: there is no mutant {name!r}{meant(name, names)}"
-            raise WrongOperator(f"{operator.argued[name]}: {wrong}")
-    return found
-
-
-def _made(op: OpVersion, operator: Operator) -> tuple[Mutant, ...]:
     attributes = opset.versions(op.domain, op.name)[op.since].attributes
     optional = {name for name, one in attributes.items() if not one.required}
     needed = {"", *attributes, *("*" for name in optional - {*operator.ignores})}
@@ -75,8 +62,7 @@ def _made(op: OpVersion, operator: Operator) -> tuple[Mutant, ...]:
     for mutant in chain(map(_own, own), made, general):
         # Its own takes the place of a general one of that name, as Softmax's `nan_skipped` does.
         if (mutant.name, "") not in found:
-            argued = {**mutant.equivalent, **operator.equivalents.get(mutant.name, {})}
-            found.setdefault((mutant.name, mutant.primitive), replace(mutant, equivalent=argued))
+            found.setdefault((mutant.name, mutant.primitive), mutant)
     return tuple(found.values())
 
 
@@ -97,4 +83,4 @@ def guards_of(op: OpVersion) -> tuple[Mutant, ...]:
 def _own(own: OwnMutant) -> Mutant:
     answer = evaluated(own.function)
     answer = Accepting(answer) if own.of_validity else answer
-    return Mutant(own.name, own.text, answer, only=own.only, equivalent=own.equivalent)
+    return Mutant(own.name, own.text, answer, only=own.only)

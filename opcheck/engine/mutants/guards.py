@@ -64,29 +64,21 @@ def guards(op: OpVersion, operator: Operator) -> Iterator[Mutant]:
     ]
     for path in paths:
         primitive = max(condition.primitive for condition in path)
-        yield _mutant(operator, path, "wrong", "the output was wrong", partial(_wrong, path),
-                      primitive)  # fmt: skip
+        yield _mutant(path, "wrong", "the output was wrong", partial(_wrong, path), primitive)
     for condition in single:
         if condition.of_index:
-            yield _mutant(operator, (condition,), "index_clamped",
-                          "an index out of range was clamped",
-                          Accepting(faulty_where(condition.holds, INDEXED, CLAMPED)),
-                          INDEXED)  # fmt: skip
+            clamped = Accepting(faulty_where(condition.holds, INDEXED, CLAMPED))
+            yield _mutant((condition,), "index_clamped", "an index out of range was clamped",
+                          clamped, INDEXED)  # fmt: skip
 
 
 def _mutant(
-    operator: Operator, path: Sequence[Condition], does: str, text: str, answer: AnswerFunction,
-    primitive: str,
-) -> Mutant:  # fmt: skip
+    path: Sequence[Condition], does: str, text: str, answer: AnswerFunction, primitive: str
+) -> Mutant:
     names = [condition.name for condition in path]
-    argued: dict[str, str] = {}
-    # What is argued of a condition holds for its pairs.
-    for called in (*names, "_and_".join(names)):
-        argued |= operator.equivalents.get(f"{does}_where_{called}", {})
     text = f"{text} only where {' and '.join(condition.text for condition in path)}"
-    return Mutant(
-        f"{does}_where_{called}", text, answer, primitive, equivalent=argued, any_type=True
-    )
+    return Mutant(f"{does}_where_{'_and_'.join(names)}", text, answer, primitive, any_type=True,
+                  within=tuple(f"{does}_where_{name}" for name in names))  # fmt: skip
 
 
 def _wrong(path: Sequence[Condition], node: Node) -> Sequence[Any]:

@@ -5,7 +5,7 @@ sees, and it is a wrong backend in tests.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import reduce
 from typing import Any, TypeAlias
 
@@ -17,7 +17,6 @@ from opcheck.engine.mutants.arrays import another
 from opcheck.engine.node import Node
 from opcheck.engine.operators import Formula
 from opcheck.errors import InvalidNode, NotSupported
-from opcheck.model import OpVersion
 from opcheck.numbers import FaultFunction
 
 #: The dtypes in which something is wrong; None for all.
@@ -65,8 +64,7 @@ class Mutant:
         of_form: It is about attributes of another type than declared, or that are not declared.
             Other mutants refuse such nodes.
         unbounded: It is about results out of range, which an operator with an upper end has not.
-        equivalent: Why no legal input distinguishes it from the formula; by version ("13"),
-            dtype ("float32") or both ("13 float32").
+        within: Mutants that are wrong wherever it is: what is argued of one of them holds for it.
         of_numbers: It is about numbers in the output, of which booleans are none.
         any_type: Cases of any one type decide about it in each version.
         of_values: It is about elements of inputs, so that operators of shapes have no such mutant.
@@ -83,7 +81,7 @@ class Mutant:
     of_form: bool = False
     unbounded: bool = False
     of_numbers: bool = False
-    equivalent: Mapping[str, str] = field(default_factory=dict)
+    within: tuple[str, ...] = ()
     any_type: bool = False
     of_values: bool = False
 
@@ -114,11 +112,6 @@ class Mutant:
     def once_a_version(self) -> bool:
         """True if one type decides, as it does about what is legal in a version."""
         return self.any_type or isinstance(self.answer, Accepting)
-
-    def why_harmless(self, op: OpVersion, dtype: str | None) -> str | None:
-        """The argument that no input tells it from the formula; None where nobody argues so."""
-        keys = (str(op.since), str(dtype), f"{op.since} {dtype}", "")
-        return next((self.equivalent[key] for key in keys if key in self.equivalent), None)
 
 
 def evaluated(

@@ -10,7 +10,7 @@ from opcheck import numbers as xp
 from opcheck.engine import axes
 from opcheck.engine.axes import common_shape, from_the_front
 from opcheck.engine.mutants.types import FLOATS, SIGNED, UNSIGNED
-from opcheck.engine.operators import FLUSHED, operator, signature_of
+from opcheck.engine.operators import operator, signature_of
 from opcheck.errors import InvalidNode, NotSupported
 from opcheck.numbers.faulty import bare
 
@@ -155,15 +155,6 @@ def _declare(name):
     made.formula(by=by)(PAIRS[name])
     for remark, other in SOUND.get(name, {}).items():
         made.also_honest(remark, by=by)(other)
-    older, newer = ([str(v) for v in made.formulas if (v < 7) is old] for old in (True, False))
-    if older:
-        made.equivalent("broadcast_in_32_bits", "the text names 1 and 0 alone", *older)
-        made.equivalent("rank_0_is_a_vector out_of_range_is_no_axis",
-                        "where B has one element, its axis means nothing", *older)  # fmt: skip
-    if name not in EXACT:
-        made.equivalent(*FLUSHED)
-    if name not in ("Sub", "Div", "Pow", *OPPOSITES):
-        made.equivalent("inputs_A_and_B_exchanged", "they may be exchanged", *newer)
     for called, text, wrong, *only in _wrong(name) if name in EXACT else ():
         made.mutant(text, name=called, by=by, only=only or None)(wrong)
 
@@ -204,23 +195,6 @@ def modulo(A, B, *, fmod):
     if A.dtype.kind in "iu" and not B.all():
         raise NotSupported("nothing is said of integers divided by 0")
     return xp.fmod(A, B) if fmod else xp.remainder(A, B)
-
-
-_INTEGERS = (*SIGNED, *UNSIGNED)
-_TRUNCATED = [f"{since} {name}" for since in (10, 13) for name in FLOATS]
-MOD.equivalent("default_fmod_1 fmod_ignored fmod_one_smaller", "neither has a sign",
-               *(f"10 {name}" for name in UNSIGNED))  # fmt: skip
-MOD.equivalent("default_fmod_1", "neither has a sign", *(f"28 {name}" for name in UNSIGNED))
-MOD.equivalent("refuses_default_fmod attributes_of_another_type_ignored",
-               "floating numbers need fmod", *_TRUNCATED)  # fmt: skip
-MOD.equivalent("refuses_fmod version_28_always", "it is open if integers may",
-               *(f"13 {name}" for name in _INTEGERS))  # fmt: skip
-MOD.equivalent("version_10_always", "it names C's fmod too",
-               *(f"13 float{bits}" for bits in (16, 32, 64)))  # fmt: skip
-MOD.equivalent("invalid_attribute_ignored", "floating numbers need fmod", "10")
-MOD.equivalent("overflow_saturates", "nothing that is left is larger than what is divided")
-MOD.equivalent("truncated", "what is left is held by the type, or rounded in any way")
-MOD.equivalent(*FLUSHED)
 
 
 @MOD.also_honest("", 28)
@@ -321,13 +295,6 @@ def _declare_many(name, function, *others, exact=False):
     made.formula(by=by)(function)
     for other in others:
         made.also_honest("", by=by)(other)
-    made.equivalent("inputs_reversed", "they may come in any order")
-    made.equivalent("wrong_where_empty_input", "then the output is empty too")
-    if not exact:
-        made.equivalent(*FLUSHED)
-    if name == "Mean":
-        made.equivalent("overflow_saturates", "no mean is larger than its largest element")
-        made.equivalent("divisor_plus_1e-05", "no divisor is below 1, and holds that", "bfloat16")
 
 
 _declare_many("Max", lambda *data: reduce(xp.maximum, data), exact=True)

@@ -85,19 +85,3 @@ for _name, _text, _steps, *_versions in (
 ):  # fmt: skip
     _by = partial(of_batches, **_steps)
     OP.mutant(_text, *_versions, name=_name, by=_by)(inverse)
-
-for _names, _why, *_where in (
-    ("axes_of_rank_5_exchanged refuses_rank_5 wrong_where_rank_2 wrong_where_rank_3 "
-     "wrong_where_rank_5", "there are four axes", "1"),
-    ("refuses_rank_1", "there are two axes or more", "1", "6", "7"),
-    ("invalid_attribute_ignored invalid_is_test_is_0_or_1 invalid_momentum_is_0_or_1 "
-     "invalid_spatial_is_0_or_1 training_mode_in_32_bits", "no number is said to be invalid"),
-    ("spatial_ignored spatial_one_larger spatial_0_is_the_default spatial_in_32_bits "
-     "wrong_where_spatial_and_5_outputs", "nothing is said of it in training", "1", "6"),
-    ("spatial_in_32_bits", "nothing is said of others than 0 and 1", "7"),
-    (" ".join(f"wrong_where_{what}{n}_outputs" for n in (2, 3, 4) for what in (
-        "", "epsilon_and_", "is_test_and_", "many_elements_and_", "momentum_and_", "spatial_and_")),
-     "the texts name one output, or five", "1", "6", "7", "9"),
-    ("wrong_where_is_test_and_5_outputs", "in test mode there is one output", "1", "6"),
-):  # fmt: skip
-    OP.equivalent(_names, _why, *_where)

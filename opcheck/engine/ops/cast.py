@@ -67,31 +67,3 @@ def cast(input, *, to, saturate=1, round_mode="up"):
 @LIKE.formula(15, 19, 21, 23, 24, 25)
 def cast_like(input, target_type, *, saturate=1, round_mode="up"):
     return _cast(input, dtypes.of(np.empty(0, target_type.dtype)), saturate, round_mode)
-
-
-_ALONE = "`to` alone is declared, and mandatory"
-OP.equivalent("attributes_of_another_type_ignored", _ALONE, "1", "6", "9", "13")
-OP.equivalent("attributes_converted", "no number becomes a word that names a type", "1")
-OP.equivalent("later_attributes_accepted", "later versions take no word for `to`", "1")
-OP.equivalent("cast_to_texts_with_8_digits", "texts came with version 9", "1", "6")
-OP.equivalent("cast_integers_saturate", "nothing is said of integers out of range", "1", "6", "9")
-for called in ("cast_ties_away", "cast_towards_zero"):
-    OP.equivalent(called, "no type is narrower", "1 float16", "6 float16", "9 float16")
-
-#: Types all of whose numbers lie within the range of each type of 8 bits.
-_WITHIN = ("bool", "int2", "uint2", "int4", "uint4", "int8", "float4e2m1", "float6e2m3",
-           "float6e3m2", "float8e4m3fnuz")  # fmt: skip
-_POWERS = ("bool", "int2", "float8e8m0")
-_OLDER = [f"{since} {name}" for since in (19, 21, 23) for name in _WITHIN]
-for made in (OP, LIKE):
-    made.equivalent(
-        "subnormal_inputs_flushed",
-        "subnormal numbers that are computed with may be flushed, but for those of float16",
-        *("bfloat16", "float32", "float64"),
-    )
-    for called in ("default_saturate_2", "invalid_saturate_is_0_or_1", "saturate_in_32_bits"):
-        made.equivalent(called, "nothing is said of other values than 0 and 1")
-    made.equivalent("default_saturate_0", "no number is out of range", *_WITHIN)
-    for called in ("saturate_ignored", "saturate_one_larger", "saturate_one_smaller"):
-        made.equivalent(called, "no number is out of range", "bool", *_OLDER)
-    made.equivalent("round_mode_ignored", "there are powers of two alone", *_POWERS)

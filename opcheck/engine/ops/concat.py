@@ -67,6 +67,3 @@ def eight_inputs(inputs, axis):
 @OP.mutant("negative zeros became zeros", by=along, only=FLOATING)
 def zeros_without_sign(inputs, axis):
     return joined(inputs, axis) + 0
-
-
-OP.equivalent("version_11_always", "version 4 says nothing of negative axes", "4")

@@ -9,14 +9,13 @@ import numpy as np
 
 from opcheck import numbers as xp
 from opcheck.engine.axes import common_shape, stretches
-from opcheck.engine.operators import FLUSHED, family, is_open
+from opcheck.engine.operators import family, is_open
 from opcheck.errors import InvalidNode, NotSupported
 from opcheck.numbers import plain
 
 NAMES = """
 Einsum Gemm MatMul
 """
-_INTEGERS = ("int32", "int64", "uint32", "uint64")
 
 
 def _matmul(product, A, B):
@@ -159,17 +158,3 @@ _MUTANTS: dict[str, dict[str, tuple[str, Any]]] = {
 }  # fmt: skip
 for _name, _table in _MUTANTS.items():
     OPS[_name].mutant_table(_table, by=partial(_versions, _name))
-    OPS[_name].equivalent(*FLUSHED)
-GEMM = OPS["Gemm"]
-_OF_RANK = """
-always_a_matrix axes_of_rank_5_exchanged channels_last read_channels_last refuses_rank_1
-refuses_rank_5 vector_becomes_a_row written_channels_last wrong_where_rank_3 wrong_where_rank_4
-wrong_where_rank_5
-"""
-GEMM.equivalent(_OF_RANK, "A, B and Y are matrices")
-GEMM.equivalent("invalid_alpha_is_0_or_1 invalid_beta_is_0_or_1", "no number is invalid")
-for _name in ("alpha", "beta"):
-    GEMM.equivalent(
-        f"{_name}_cut_off {_name}_rounded refuses_fractions_of_{_name}",
-        *("no text says how fractions of integers are rounded", *_INTEGERS),
-    )

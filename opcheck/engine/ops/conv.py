@@ -7,7 +7,7 @@ from math import prod
 import numpy as np
 
 from opcheck import numbers as xp
-from opcheck.engine.operators import FLUSHED, OF_OPEN_SAME, OPEN_SAME, operator
+from opcheck.engine.operators import operator
 from opcheck.engine.windows import Windows, windows_of
 from opcheck.errors import InvalidNode
 from opcheck.numbers import plain, primitive
@@ -132,12 +132,3 @@ MUTANTS = {
         lambda X, W, B, group: (X, W, None if B is None else xp.broadcast_to(B[:1], B.shape)))),
 }  # fmt: skip
 OP.mutant_table(MUTANTS, by=of_windows)
-
-
-for called in ("refuses_rank_1", "vector_becomes_a_row"):
-    OP.equivalent(called, "a batch axis and a channel axis come before any spatial one")
-for called in OF_OPEN_SAME:
-    OP.equivalent(called, OPEN_SAME, "1")
-for called in ("dilated_kernel_not_compared", "negative_size_is_empty", "size_cut_towards_zero"):
-    OP.equivalent(called, "no version says what the output is where no window fits")
-OP.equivalent(*FLUSHED)

@@ -116,13 +116,3 @@ MUTANTS = {
     **{name: (text, wrong_rows(of_rows)) for name, (text, of_rows) in hardmax.MUTANTS.items()},
 }  # fmt: skip
 OP.mutant_table(MUTANTS, 1)
-
-
-for called in ("Axes_reversed", "axes_in_the_order_stated"):
-    OP.equivalent(called, "the text does not say in which order unsorted axes count")
-for called in ("nan_skipped", "nan_leaves_its_row_empty", "nan_taken_for_zero"):
-    OP.equivalent(called, "the text does not say whether NaN is a maximum")
-for called in ("attributes_converted", "unknown_attributes_ignored"):
-    OP.equivalent(called, "its descriptor is a structure of C, with typed members")
-OP.equivalent("Axes_in_32_bits", "members of its descriptor have 32 bits")
-OP.equivalent("refuses_constants", "DirectML's operators have no initializers")

@@ -65,11 +65,3 @@ def unchecked(function):
 def zeros_out_of_range(data, indices, axis):
     shape = (*data.shape[:axis], *indices.shape, *data.shape[axis + 1 :])
     return np.zeros(shape, data.dtype)
-
-
-for called in (
-    *("lowest_index_refused", "minus_sign_of_index_ignored", "negative_index_unsigned"),
-    *("negative_index_off_by_one", "version_11_always", "wrong_where_negative_indices"),
-    "negative_index_by_the_first_axis",
-):
-    OP.equivalent(called, "version 1 does not say whether an index may be negative", "1")

@@ -4,7 +4,7 @@ import math
 
 from opcheck import numbers as xp
 from opcheck.engine.bodies import body_formula
-from opcheck.engine.operators import FLUSHED, operator
+from opcheck.engine.operators import operator
 from opcheck.errors import InvalidNode
 from opcheck.model import OpVersion
 
@@ -56,9 +56,7 @@ MUTANTS = {
 OP.mutant_table(MUTANTS, by=by_function)
 
 
-@OP.mutant("erf was a polynomial that is good to 1.5e-7", by=by_function,
-           equivalent=dict.fromkeys(("float16", "bfloat16"),
-                                    "float32 knows 1 + erf to 4 units of 1.2e-7"))  # fmt: skip
+@OP.mutant("erf was a polynomial that is good to 1.5e-7", by=by_function)
 def polynomial(x, approximate):
     if approximate == "tanh":
         return error_function(x, approximate)
@@ -67,9 +65,3 @@ def polynomial(x, approximate):
     for factor in (1.061405429, -1.453152027, 1.421413741, -0.284496736, 0.254829592):
         total = (total + factor) * t
     return xp.sign(x) * (1 - total * xp.exp(-z * z))
-
-
-for called in ("minus_1e4", "minus_1e9", "nan"):
-    OP.equivalent(f"minus_infinity_taken_for_{called}", "-inf may give NaN, or the limit, 0")
-OP.equivalent("overflow_saturates", "no result is larger than the element that it is of")
-OP.equivalent(*FLUSHED)

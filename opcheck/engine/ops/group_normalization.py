@@ -106,8 +106,3 @@ OF_OPERANDS = {
                         lambda channel, size: channel // size),
 }  # fmt: skip
 OP.mutant_table(OF_OPERANDS, by=with_operands)
-
-
-for called in ("refuses_rank_1", "vector_becomes_a_row"):
-    OP.equivalent(called, "a batch axis comes before that of the channels")
-OP.equivalent("refuses_empty", "the function body refuses empty tensors, too")

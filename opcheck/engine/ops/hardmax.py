@@ -47,10 +47,3 @@ def transposed(function):
 @OP.mutant("the first of equal maxima was that of the transposed tensor", by=transposed)
 def ties_in_column_major_order(ones, order):
     return ones.transpose(np.argsort(order))
-
-
-for called in ("nan_skipped", "nan_leaves_its_row_empty", "nan_taken_for_zero"):
-    OP.equivalent(called, "the text does not say whether NaN is a maximum")
-OP.equivalent("version_11_always", "version 1 says nothing of negative axes, which 11 accepts", "1")
-for called in ("axis_in_32_bits", "axis_of_empty_tensor_unchecked"):
-    OP.equivalent(called, "version 1 names no range for its axis, so nothing is outside", "1")

@@ -8,7 +8,6 @@ import numpy as np
 from opcheck import numbers as xp
 from opcheck.dtypes import DTYPES, limits
 from opcheck.engine.axes import check_size, elements_at, from_either_end, from_the_front
-from opcheck.engine.mutants.types import COMPLEX
 from opcheck.engine.operators import operator
 from opcheck.errors import InvalidNode, NotSupported
 from opcheck.numbers.faulty import bare
@@ -189,25 +188,6 @@ def scatter_nd(data, indices, updates, *, reduction):
     return _by_slices(data, indices, updates, reduction, tuple(_REDUCE))
 
 
-for _op in (ELEMENTS, ND, SCATTER, SCATTER_ELEMENTS, SCATTER_ND):
-    for _does in ("wrong", "index_clamped"):
-        _op.equivalent(f"{_does}_where_scalar_indices", "indices have an axis")
-        if _op in (ND, SCATTER_ND):
-            _op.equivalent(f"{_does}_where_int32_indices", "indices are int64")
-SCATTER.equivalent(
-    """lowest_index_refused minus_sign_of_index_ignored negative_index_by_the_first_axis
-        negative_index_is_0 negative_index_off_by_one negative_index_unsigned
-        wrong_where_negative_indices""",
-    "nothing is said of negative indices",
-)
-_UNREDUCED = [f"{since} {name}" for since in (16, 18) for name in ("bool", "string", *COMPLEX)]
-for _op in (SCATTER_ELEMENTS, SCATTER_ND):
-    _op.equivalent(
-        "reduction_ignored refuses_reduction version_16_always version_18_always",
-        "nothing is said of a reduction of them", *_UNREDUCED,
-    )  # fmt: skip
-
-
 TENSOR_SCATTER = operator("TensorScatter", exact=True)
 
 
@@ -234,13 +214,6 @@ def tensor_scatter(past_cache, update, write_indices=None, *, axis, mode):
     start = first.reshape(-1, *[1] * (rank - 1))
     grid[axis] = (start + grid[axis]) % max(most, 1)
     return _scattered(past_cache, tuple(grid), update, "none")
-
-
-TENSOR_SCATTER.equivalent(
-    """axis_0_is_1_of_rank_5 axis_of_empty_tensor_unchecked axis_of_vector_as_of_a_matrix
-        rank_0_is_a_vector refuses_rank_1 vector_becomes_a_row""",
-    "axis 0 is refused, so that there is another one",
-)
 
 
 ONE_HOT = operator("OneHot", exact=True)
@@ -282,13 +255,6 @@ def one_hot(indices, depth, values, *, axis):
     return xp.where(np.expand_dims(place, axis) == classes, values[1:], values[:1])
 
 
-for _called in ("negative_axis_off_by_one", "version_11_always"):
-    ONE_HOT.equivalent(_called, "version 9 says nothing of what is negative, but axis -1", "9")
-ONE_HOT.equivalent("not_transposed_back", "an output of as many axes got none")
-ONE_HOT.equivalent("rank_0_is_a_vector", "indices of rank 0 are legal")
-ONE_HOT.equivalent("axis_of_vector_as_of_a_matrix", "indices of one axis have that range")
-
-
 NON_ZERO = operator("NonZero", exact=True)
 
 
@@ -297,22 +263,6 @@ def non_zero(X):
     """Of a scalar the output has no rows. Of texts the empty one is zero, as in numpy.nonzero."""
     zeros = np.full(X.shape, "", object) if X.dtype == object else xp.zeros_like(X)
     return np.argwhere(xp.not_equal(X, zeros)).T.astype(np.int64)
-
-
-for _why, _names in {
-    "the output has two axes": """always_a_matrix axes_of_rank_5_exchanged channels_last
-        vector_becomes_a_row written_channels_last""",
-    "the output is of type int64": "output_as_int64 zeros_are_nan zeros_are_tiny",
-    "what is not zero stays so": """complex_conjugated complex_parts_exchanged infinities_clamped
-        input_in_tf32 input_in_the_range_of_float16 integers_through_float32
-        integers_through_float64 minus_infinity_taken_for_minus_1e4
-        minus_infinity_taken_for_minus_1e9 minus_infinity_taken_for_nan texts_cut_to_64_bytes
-        texts_in_lower_case""",
-}.items():
-    NON_ZERO.equivalent(_names, _why)
-NON_ZERO.equivalent("input_in_bfloat16", "what is not zero stays so", "float16")
-for _called in ("invalid_is_copied", "invalid_is_zero"):
-    NON_ZERO.equivalent(_called, "nothing that is of its form is invalid", "13")
 
 
 COMPRESS = operator("Compress", exact=True)
@@ -333,7 +283,6 @@ def _counting_axes(counted):
 
 COMPRESS.formula(9)(_counting_axes(from_the_front))
 COMPRESS.formula(11, 28)(_counting_axes(from_either_end))
-COMPRESS.equivalent("version_11_always", "version 9 says nothing of negative axes", "9")
 
 
 UNIQUE = operator("Unique", exact=True)
@@ -356,10 +305,6 @@ def unique(X, *, axis, sorted):
     found = ([firsts[i] for i in order], [numbers[i] for i in items], [counts[i] for i in order])
     places, inverse, count = (np.array(one, np.int64) for one in found)
     return xp.take(x, places, axis=place), places, inverse, count
-
-
-UNIQUE.equivalent("refuses_nan", "the text says nothing of NaN")
-UNIQUE.equivalent("default_sorted_0", "complex numbers have no order", "complex64", "complex128")
 
 
 def _arg(choose):
@@ -394,33 +339,6 @@ def _arg(choose):
     return {1: version_1, 11: version_11, 12: formula, 13: formula}
 
 
-_OF_TIES = """
-last_of_ties no_one_if_tied later_half last_of_ties_beyond_four_axes last_of_ties_of_up_to_32
-last_of_ties_of_33_to_1024 last_of_ties_of_more_than_1024 later_block_of_1024 lowest_of_2_lanes
-zeros_apart
-""" + " ".join(
-    f"last_of_ties_{n}_apart later_block_of_{n} lowest_of_{n}_lanes" for n in 2 ** np.arange(2, 9)
-)  # fmt: skip
-_NAN = "the text says nothing of NaN"
-_OF_NAN = """
-last_nan nan_leaves_all_rows_empty nan_leaves_its_row_empty nan_skipped starts_anew_behind_nan
-"""
-_FLAGS = """
-keepdims_in_32_bits select_last_index_in_32_bits invalid_keepdims_is_0_or_1
-invalid_select_last_index_is_0_or_1
-"""
-
 for _name, _choose in (("ArgMax", xp.argmax), ("ArgMin", xp.argmin)):
     _op = operator(_name, exact=True)
     _op.formula(by=_arg)(_choose)
-    _op.equivalent("nan_taken_for_zero refuses_nan", _NAN)
-    if _name == "ArgMax":
-        _op.equivalent(_OF_NAN, _NAN)
-        _op.equivalent(_OF_TIES, "it is not said which of equal elements is meant", "1", "11")
-    _op.equivalent(_FLAGS, "the text says nothing of values other than 0 and 1")
-    _op.equivalent(
-        "empty_becomes_one refuses_empty axis_of_empty_tensor_unchecked",
-        "an empty input is refused", "11",
-    )  # fmt: skip
-    _op.equivalent("zeros_are_nan zeros_are_tiny output_as_int64", "the output is of type int64")
-    _op.equivalent("not_transposed_back", "an axis of one element, or none, is moved")

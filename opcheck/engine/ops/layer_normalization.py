@@ -54,7 +54,3 @@ OF_OUTPUTS = {
         lambda y, *parts: (y, *(xp.reshape(x, x.shape[: parts[-1]]) for x in parts[:-1]))),
 }  # fmt: skip
 OP.mutant_table(OF_OUTPUTS, by=outputs)
-
-
-OP.equivalent("divisor_plus_1e-12 epsilon_as_double", "stage one is computed in float32", "float64")
-OP.equivalent("minus_infinity_taken_for_nan", "either makes NaN of its row")

@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from opcheck import numbers as xp
-from opcheck.engine.operators import FLUSHED, OF_OPEN_SAME, OPEN_SAME, operator
+from opcheck.engine.operators import operator
 from opcheck.engine.windows import windows_apart, windows_of
 from opcheck.errors import InvalidNode
 
@@ -147,28 +147,3 @@ OF_VERSION_1 = {
         lambda X, p, windows: plain(X, float(str(np.float32(p))), windows)),
 }  # fmt: skip
 OP.mutant_table(OF_VERSION_1, 1, by=by_windows)
-
-
-OP.equivalent(
-    "p_in_64_bits",
-    "p off by 2^-24 of itself moves the norm of K elements by less than 2^-24·ln K/p, which "
-    "computing in float32 may lose too",
-    *("float16", "float32"),
-)
-_SHORT = ("bfloat16", "float16")
-for called in ("refuses_rank_1", "vector_becomes_a_row"):
-    OP.equivalent(called, "a batch axis and a channel axis come before any that is pooled")
-for called in ("kernel_defaults_to_the_extent", "refuses_default_kernel_shape"):
-    OP.equivalent(called, "the text does not say what leaving out kernel_shape means", "1")
-for called in ("invalid_ceil_mode_is_0_or_1", "ceil_mode_in_32_bits"):
-    OP.equivalent(called, "the text does not say what other numbers than 0 and 1 mean")
-for called in OF_OPEN_SAME:
-    OP.equivalent(called, OPEN_SAME, "1", "2")
-for called in ("negative_size_is_empty", "size_cut_towards_zero", "kernel_shape_in_32_bits"):
-    OP.equivalent(called, "the formula of the size came with version 18", "1", "2", "11")
-_SMALL = "the error is smaller than that of arithmetic in the type itself, which is only warned of"
-OP.equivalent("inverse_of_p_in_float32", "it is computed in float32", *_SHORT, "float32")
-OP.equivalent("inverse_of_p_of_6_digits inverse_of_p_in_float16", _SMALL, *_SHORT)
-OP.equivalent("root_4_ulp_too_large", "4 ULP of float32 are less than all errors allowed", *_SHORT)
-OP.equivalent("version_1_always", "a whole p means the same in version 1", "2", "11")
-OP.equivalent(*FLUSHED)

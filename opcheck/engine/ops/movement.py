@@ -210,13 +210,6 @@ def _pad(x, pads, value, axes, mode):
     return _padded(x, listed("pads", pads), axes, mode, fill)
 
 
-PAD.equivalent("invalid_value_is_0_or_1", "no value is invalid", "1", "2")
-PAD.equivalent("paddings_clamped", "nothing is said of paddings below 0", "1")
-PAD.equivalent("paddings_in_32_bits", "no output is so large", "1")
-PAD.equivalent("version_18_always", "it adds axes, which earlier models cannot have", "13")
-for _called in ("paddings_entry_1_as_next", "paddings_entry_minus_3_as_next"):
-    PAD.equivalent(_called, "in both orders at once, entries but the outer ones are equal", "1")
-
 CENTER = operator("CenterCropPad", exact=True)
 
 
@@ -434,47 +427,3 @@ def of_running_sums(start, delta, count):
         return of_products(start, delta, count)
     steps = xp.broadcast_to(xp.reshape(delta, (1,)), (count - 1,))
     return xp.cumulative_sum(xp.concat([xp.reshape(start, (1,)), steps], axis=0), axis=0)
-
-
-for _op, _why, _names, _of in (
-    (SPLIT, "only one of them may be given", "wrong_where_num_outputs_and_split", ""),
-    (SPLIT, "version 2 says nothing of negative axes", "version_11_always", "2"),
-    (SPLIT, "the text says neither which axis is meant, nor which lengths", """default_axis_0
-        input_split_ignored inputs_input_and_split_exchanged refuses_default_axis""", "1"),
-    (TRILU, "the text calls no value of upper invalid, and names 0 and 1 alone",
-        "invalid_upper_is_0_or_1 invalid_attribute_ignored upper_in_32_bits", ""),
-    (TRILU, "no input or output is a vector", "refuses_rank_1 vector_becomes_a_row", ""),
-    (REVERSE, "batches have an axis, and time another", "refuses_rank_1 vector_becomes_a_row", ""),
-    *((_op, "the input has four axes", """axes_of_rank_5_exchanged refuses_rank_1 refuses_rank_5
-        vector_becomes_a_row wrong_where_rank_2 wrong_where_rank_3 wrong_where_rank_5""", "")
-      for _op in (DEPTH, SPACE)),
-    (DEPTH, "version 1 says nothing of the order", "version_11_always", "1"),
-    (SPACE, "version 1 says nothing of the order", "version_13_always", "1"),
-    (EYE, "inputs and outputs have two axes", """always_a_matrix axes_of_rank_5_exchanged
-        channels_last refuses_rank_1 refuses_rank_5 vector_becomes_a_row written_channels_last
-        wrong_where_rank_3 wrong_where_rank_4 wrong_where_rank_5""", ""),
-    (EYE, "no k is invalid", "invalid_k_is_0_or_1", ""),
-    (DROPOUT, "what is dropped without is_test is random",
-        "default_is_test_1 invalid_is_test_is_0_or_1 refuses_default_is_test", "1 6"),
-    (DROPOUT, "is_test is no attribute where seed is", "later_attributes_accepted", "1 6"),
-    (DROPOUT, "nothing is said of the mask", """wrong_where_2_outputs
-        wrong_where_is_test_and_2_outputs wrong_where_many_elements_and_2_outputs""", "1 6 7 10"),
-    (RANGE, "inputs are scalars, and the output has one axis", """axes_of_rank_5_exchanged
-        axis_0_read_up_to_1024 axis_1_read_up_to_1024 axis_minus_1_read_up_to_1024 channels_last
-        batches_and_channels_exchanged column_major first_channel_only flattened refuses_empty
-        last_two_axes_exchanged read_channels_last read_column_major refuses_rank_1 refuses_rank_5
-        transposed wrong_where_rank_2 wrong_where_rank_3
-        wrong_where_rank_4 wrong_where_rank_5 written_channels_last""", ""),
-    (RANGE, "nothing is said of NaN and infinity", """infinities_clamped overflow_saturates
-        minus_infinity_taken_for_minus_1e4 minus_infinity_taken_for_minus_1e9 nan_taken_for_zero
-        minus_infinity_taken_for_nan nan_becomes_zero refuses_infinities refuses_nan""", ""),
-    (RANGE, "stash_type has no effect there", """default_stash_type_0 default_stash_type_2
-        stash_type_one_larger stash_type_one_smaller""", "float32 float64 int16 int32 int64"),
-    (RANGE, "no other stash_type has a meaning", "refuses_stash_type", "float16 bfloat16"),
-    (RANGE, "one stash_type alone has a meaning, and in types of 16 bits alone",
-        """stash_type_0_is_the_default stash_type_ignored stash_type_in_32_bits
-        wrong_where_many_elements_and_stash_type invalid_stash_type_is_0_or_1
-        invalid_attribute_ignored""", "27"),
-    (RANGE, "the type has no more numbers", "index_in_16_bits", "int16"),
-):  # fmt: skip
-    _op.equivalent(_names, _why, *_of.split())

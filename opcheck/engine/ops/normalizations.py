@@ -6,9 +6,10 @@ from math import prod
 import numpy as np
 
 from opcheck import numbers as xp
-from opcheck.engine.axes import from_either_end, stretches
+from opcheck.engine.axes import distinct, from_either_end, stretches
 from opcheck.engine.normalizing import (
     FOLDED,
+    MUTANTS,
     RANKS,
     fits,
     folded,
@@ -20,16 +21,18 @@ from opcheck.engine.normalizing import (
     two_pass,
     variance,
 )
-from opcheck.engine.operators import FLUSHED, is_open, operator
+from opcheck.engine.operators import is_open, operator
 from opcheck.engine.windows import AxisWindows, Windows
 from opcheck.errors import InvalidNode, NotSupported
+from opcheck.numbers.faulty import bare
 
 NAMES = """
-InstanceNormalization LRN LpNormalization RMSNormalization
+InstanceNormalization LRN LpNormalization MeanVarianceNormalization RMSNormalization
 """
 INSTANCE = operator("InstanceNormalization", ignores=("consumed_inputs",))
 LP = operator("LpNormalization", low=-1.0, high=1.0)
 LRN = operator("LRN")
+MEAN_VARIANCE = operator("MeanVarianceNormalization")
 RMS = operator("RMSNormalization")
 
 
@@ -50,6 +53,34 @@ def of_instances(inverse_of, made=scaled):
 INSTANCE.formula(by=of_instances)(two_pass)
 INSTANCE.also_honest(FOLDED, by=partial(of_instances, made=folded))(one_pass)
 of_root(INSTANCE, of_instances, variance)
+
+
+def of_axes(inverse_of, epsilon=0.0):
+    """Both versions from `inverse_of(x, axes, epsilon)`: 1 over the standard deviation."""
+
+    def formula(X, *, axes):
+        over = {"axis": distinct(axes, X.ndim), "keepdims": True}
+        values = bare(xp.values_of(X))
+        if not axes:
+            raise NotSupported("nothing is said of an empty list of axes")
+        if X.size and (values.max(**over) == values.min(**over)).any():
+            is_open("of equal elements the text makes 0/0, and the function body 0")
+        return (X - xp.mean(X, **over)) * inverse_of(X, over["axis"], epsilon)
+
+    return dict.fromkeys((9, 13), formula)
+
+
+MEAN_VARIANCE.formula(by=of_axes)(two_pass)
+#: The function body adds 1e-9 to the deviation, and takes E[X²] − E[X]² for the variance.
+_literal, _remark = partial(of_axes, epsilon=1e-9), "where the variance is E[X²] − E[X]²"
+MEAN_VARIANCE.also_honest("", by=_literal)(partial(MUTANTS["epsilon_after_the_root"][1], variance))
+MEAN_VARIANCE.also_honest(_remark, by=of_axes)(one_pass)
+MEAN_VARIANCE.also_honest(_remark, by=_literal)(
+    lambda x, axes, epsilon: 1 / (1 / one_pass(x, axes, 0) + epsilon))  # fmt: skip
+MEAN_VARIANCE.mutant("1e-9 was added under the root", name="under_the_root", by=_literal)(two_pass)
+for _name in ("unbiased", "mean_square"):
+    _text, _root = MUTANTS[_name]
+    MEAN_VARIANCE.mutant(_text, name=_name, by=of_axes)(partial(_root, variance))
 
 
 def of_slices(inverse_of, computes=False):
@@ -140,20 +171,3 @@ LRN.mutant_table({
         lambda squares, size: across_channels(squares, size) * size / across_channels(
             squares * 0 + 1, size)),
 }, by=of_regions)  # fmt: skip
-
-
-_RANK_4 = "axes_of_rank_5_exchanged refuses_rank_5 wrong_where_rank_2 wrong_where_rank_3"
-for _op, _names, _why, *_where in (
-    (INSTANCE, "refuses_rank_1 vector_becomes_a_row", "there are two axes or more"),
-    (INSTANCE, f"{_RANK_4} wrong_where_rank_5", "there are four axes", "1"),
-    (INSTANCE, "invalid_attribute_ignored", "no value is invalid"),
-    (RMS, "reciprocal_of_12_bits truncated", "rounding to the types of X and Y may lose as much",
-     "bfloat16"),
-    (RMS, "reciprocal_of_12_bits", "so it may in this type", "float16"),
-    (LP, *FLUSHED), (LRN, *FLUSHED),
-    (LP, "negative_axis_off_by_one", "nothing is said of axes below -1"),
-    (LRN, "invalid_alpha_is_0_or_1 invalid_attribute_ignored invalid_beta_is_0_or_1 "
-     "invalid_bias_is_0_or_1 invalid_size_is_0_or_1", "no number is said to be invalid"),
-    (LRN, "refuses_rank_1 vector_becomes_a_row", "there are two axes or more"),
-):  # fmt: skip
-    _op.equivalent(_names, _why, *_where)

@@ -3,12 +3,13 @@
 from dataclasses import replace
 from functools import partial
 from math import inf, prod
+from typing import Any
 
 import numpy as np
 
 from opcheck import numbers as xp
 from opcheck import opset
-from opcheck.engine.operators import FLUSHED, is_open, operator
+from opcheck.engine.operators import is_open, operator
 from opcheck.engine.windows import Windows, windows_of
 from opcheck.errors import InvalidNode, NotSupported
 from opcheck.numbers.faulty import bare
@@ -31,7 +32,7 @@ def _norm(x, p, **over):
 
 
 #: What is made of all elements of a channel, by operator; after the text's others as honest.
-GLOBAL = {
+GLOBAL: dict[str, tuple[Any, ...]] = {
     "GlobalAveragePool": (xp.mean, lambda x, **over: xp.sum(x / prod(x.shape[2:]), **over)),
     # Powers of shares of the maximum, or the mean of the powers times how many.
     "GlobalLpPool": (_norm, lambda x, p, **over: xp.inexact(_norm(x, p, **over), 4 + 2 / p)),
@@ -153,7 +154,7 @@ def maximum(X, windows, storage_order, outputs):
         is_open("it is not said whether batches and channels come in the order of columns")
     corner = np.ogrid[tuple(map(slice, y.shape))][:2]
     at = [(*corner, *np.unravel_index(places, lengths)) for places in indices]
-    order = "CF"[storage_order]
+    order: Any = "CF"[storage_order]
     return y, *(np.ravel_multi_index(one, X.shape, order=order).astype(np.int64) for one in at)
 
 
@@ -173,43 +174,4 @@ OPS["MaxPool"].mutant("indices began anew with each channel", 8, 10, 11, 12, 22,
     indices_within_the_plane
 )
 
-_GLOBAL, _BOTH, _MEANS = " ".join(GLOBAL), "AveragePool MaxPool", "AveragePool GlobalAveragePool"
-_FLAG, _FLOATS = "no text says what numbers other than 0 and 1 mean", ("float16", "bfloat16")
-_OPEN, _AT_22 = "they differ in what is open", ("22 float16", "22 float32", "22 float64")
 #: Why mutants are harmless: operators, the mutants, the reason, and where it holds.
-for _names, *_argument in (
-    (NAMES, "refuses_rank_1 vector_becomes_a_row", "there are at least three axes"),
-    (_GLOBAL, "wrong_where_rank_2", "there are at least three axes"),
-    (_GLOBAL, "last_two_axes_exchanged written_channels_last", "outputs are N×C×1×…×1"),
-    *((_GLOBAL, f"row_tail_of_{n}_untouched", "rows have one element") for n in (4, 8, 16, 32)),
-    (_MEANS, "overflow_saturates", "no mean is beyond its elements"),
-    (f"{_MEANS} GlobalLpPool", *FLUSHED),
-    ("GlobalLpPool", "axes_of_rank_5_exchanged", "of other ranks the shape is open", "1"),
-    ("GlobalLpPool", "version_1_always", "a whole p means the same", "2", *_AT_22),
-    *(("GlobalLpPool", f"sum_of_{n}_elements_across_memory", "a channel lies together")
-      for n in (16, 64, 256)),
-    (_BOTH, "invalid_ceil_mode_is_0_or_1 ceil_mode_in_32_bits", _FLAG),
-    ("AveragePool", "invalid_count_include_pad_is_0_or_1 count_include_pad_in_32_bits", _FLAG),
-    ("AveragePool", "empty_windows_are_nan", _OF_NONE, "1"),
-    ("AveragePool", "divisor_plus_1e-05 reciprocal_of_12_bits", "few digits are kept", *_FLOATS),
-    ("AveragePool", "window_terms_in_float16", "they are such", "float16"),
-    ("AveragePool", "ceil_mode_without_dilations", "there are none", "10", "11"),
-    ("MaxPool", "invalid_storage_order_is_0_or_1 storage_order_in_32_bits", _FLAG),
-    ("MaxPool", "maximum_across_the_rows", "no axis is kept"),
-    ("MaxPool", "nothing_below_dilation_1", _OF_NONE),
-    (_BOTH, "wrong_where_pads_and_kernel_of_ones", _OF_NONE),
-    (_BOTH, "refuses_pads_of_the_kernel", _OF_NONE, "1"),
-    ("MaxPool", "refuses_pads_of_the_kernel", _OF_NONE, "8"),
-    ("MaxPool", "padding_is_minus_infinity padding_repeats_the_edge", "no maximum changes", "1"),
-    ("MaxPool", "maximum_of_the_bits", "their order is that of the bits", "int8"),
-    *(("MaxPool", name, "none is below 0", "uint8")
-      for name in ("maximum_starts_at_0", "padding_is_zero", "shift_by_the_magnitude")),
-    ("AveragePool", "version_11_always", _OPEN, "1", "7", "10"),
-    ("AveragePool", "version_19_always", _OPEN, "1", "7", "10", "11", *_AT_22),
-    ("AveragePool", "version_22_always", _OPEN, "1", "7", "10", "11", "19"),
-    ("MaxPool", "version_8_always", _OPEN, "1"),
-    ("MaxPool", "version_12_always", _OPEN, "1", "8", "10", "11", *_AT_22, "22 int8", "22 uint8"),
-    ("MaxPool", "version_22_always", _OPEN, "1", "8", "10", "11", "12"),
-):  # fmt: skip
-    for _name in _names.split():
-        OPS[_name].equivalent(*_argument)

@@ -1,22 +1,18 @@
 """Reductions over axes, in all their versions: axes as an attribute, then as an input."""
 
 from functools import partial
-from itertools import permutations
 
 import numpy as np
 
 from opcheck import dtypes, opset
 from opcheck import numbers as xp
 from opcheck.engine.axes import distinct, listed
-from opcheck.engine.mutants.types import SIGNED, UNSIGNED
-from opcheck.engine.normalizing import MUTANTS, one_pass, two_pass, variance
-from opcheck.engine.operators import FLUSHED, is_open, operator
+from opcheck.engine.operators import is_open, operator
 from opcheck.errors import NotSupported
-from opcheck.numbers.faulty import bare
 
 NAMES = """
-MeanVarianceNormalization ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp ReduceMax ReduceMean
-ReduceMin ReduceProd ReduceSum ReduceSumSquare
+ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp ReduceMax ReduceMean ReduceMin ReduceProd ReduceSum
+ReduceSumSquare
 """
 
 
@@ -111,34 +107,6 @@ def _by_input(schema, function, data, axes=None, *, keepdims, noop_with_empty_ax
     return _reduced(schema, function, data, axes, keepdims, noop_with_empty_axes)
 
 
-#: Why mutants are harmless: operators, if not all, the mutants, the reason, and where it holds.
-_ARGUMENTS = (
-    ("", "axes_reversed", "axes come in any order"),
-    ("", "not_transposed_back", "axes of one element are moved"),
-    ("LogSumExp", "exponent_of_8_bits input_in_float16", "the type has fewer digits", "bfloat16"),
-    ("LogSumExp", "exponent_of_11_bits", "the type has no more digits", "bfloat16", "float16"),
-    ("LogSumExp", "input_in_the_range_of_float16", "exponentials of such are out of range"),
-    ("LogSumExp", "overflow_saturates", "no result is large", "11"),
-    ("LogSumExp", "subnormal_inputs_flushed", "0 gives the same", "float16"),
-    ("LogSumExp LogSum", "result_through_float16", "bfloat16 has fewer digits", "bfloat16"),
-    ("LogSumExp LogSum", "subnormal_results_flushed", "what is lost is larger", "float16"),
-    ("LogSum", "minus_infinity_taken_for_nan", "a negative sum has no logarithm"),
-    ("SumSquare", "infinities_clamped", "the largest number's square is infinite"),
-    ("SumSquare", "minus_infinity_taken_for_minus_1e4", "so is that of 1e4", "float16"),
-    ("SumSquare", "subnormal_inputs_flushed", "their squares are 0", "float16"),
-    ("SumSquare L2", "integers_through_float32", "larger ones have no square", "int32", "uint32"),
-    ("SumSquare L2", "integers_through_float64", "larger ones have no square"),
-    ("Mean", "overflow_saturates", "no mean is beyond its elements"),
-    ("Max", "maximum_of_the_bits", "their order is that of the bits", *SIGNED, "bool"),
-    ("Max", "maximum_starts_at_0 shift_by_the_magnitude", "none is below 0", *UNSIGNED, "bool"),
-    ("Max", "shift_by_the_mean", "it is true if one is", "bool"),
-)  # fmt: skip
-_FLAGS = """
-default_keepdims_2 invalid_keepdims_is_0_or_1 keepdims_in_32_bits noop_with_empty_axes_in_32_bits
-invalid_noop_with_empty_axes_is_0_or_1 noop_with_empty_axes_one_larger
-"""
-
-
 def _declare(name, function, *others):
     exact, none = name in ("ReduceMax", "ReduceMin"), _INTEGERS if "Log" in name else ()
     made = operator(name, exact=exact, constant=none)
@@ -148,54 +116,7 @@ def _declare(name, function, *others):
         made.formula(since)(partial(form, function))
         for other in others:
             made.also_honest("", since)(partial(form, other))
-    for (since, own), (other, its) in permutations(versions, 2):
-        if own.attributes.keys() == its.attributes.keys():
-            both = own.inputs[0].types & its.inputs[0].types
-            same = (f"{since} {one.name}" for one in dtypes.DTYPES.values() if one.text in both)
-            made.equivalent(f"version_{other}_always", "they differ in what they leave open", *same)
-    for names, mutants, why, *where in (*_ARGUMENTS, ("", _FLAGS, "they are 0 or 1")):
-        if name[6:] in (names or name[6:]).split():
-            made.equivalent(mutants, why, *where)
-    if not exact:
-        made.equivalent(*FLUSHED)
 
 
 for _name, _function in FUNCTIONS.items():
     _declare(_name, *(_function if isinstance(_function, tuple) else (_function,)))
-
-MEAN_VARIANCE = operator("MeanVarianceNormalization")
-
-
-def _by_inverse(inverse, epsilon=0.0):
-    """Versions 9 and 13, from 1 over the standard deviation of the elements along axes."""
-
-    def formula(X, *, axes):
-        over = {"axis": distinct(axes, X.ndim), "keepdims": True}
-        values = bare(xp.values_of(X))
-        if not axes:
-            raise NotSupported("nothing is said of an empty list of axes")
-        if X.size and (values.max(**over) == values.min(**over)).any():
-            is_open("of equal elements the text makes 0/0, and the function body 0")
-        return (X - xp.mean(X, **over)) * inverse(X, over["axis"], epsilon)
-
-    return dict.fromkeys((9, 13), formula)
-
-
-MEAN_VARIANCE.formula(by=_by_inverse)(two_pass)
-#: The function body adds 1e-9 to the deviation, and takes E[X²] − E[X]² for the variance.
-_literal, _remark = partial(_by_inverse, epsilon=1e-9), "where the variance is E[X²] − E[X]²"
-MEAN_VARIANCE.also_honest("", by=_literal)(partial(MUTANTS["epsilon_after_the_root"][1], variance))
-MEAN_VARIANCE.also_honest(_remark, by=_by_inverse)(one_pass)
-MEAN_VARIANCE.also_honest(_remark, by=_literal)(
-    lambda x, axes, epsilon: 1 / (1 / one_pass(x, axes, 0) + epsilon))  # fmt: skip
-for _name in ("unbiased", "mean_square"):
-    _text, _root = MUTANTS[_name]
-    MEAN_VARIANCE.mutant(_text, name=_name, by=_by_inverse)(partial(_root, variance))
-MEAN_VARIANCE.mutant("1e-9 was added under the root", name="under_the_root", by=_literal)(two_pass)
-for _argument in (
-    FLUSHED, ("axes_reversed", "axes come in any order"),
-    ("minus_infinity_taken_for_nan", "either makes NaN of all that share its mean"),
-    ("overflow_saturates", "none is larger than the root of how many there are"),
-    ("result_through_float16", "bfloat16 has fewer digits", "bfloat16"),
-):  # fmt: skip
-    MEAN_VARIANCE.equivalent(*_argument)

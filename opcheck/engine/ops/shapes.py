@@ -6,7 +6,6 @@ from functools import wraps
 import numpy as np
 
 from opcheck import numbers as xp
-from opcheck.dtypes import DTYPES
 from opcheck.engine.axes import check_size, distinct, from_either_end, from_the_front, listed
 from opcheck.engine.operators import operator
 from opcheck.errors import InvalidNode, NotSupported
@@ -65,10 +64,6 @@ def reshape(data, shape, *, allowzero=0):
 
 
 RESHAPE.formula(1)(lambda data, *, shape: reshape(data, shape))
-RESHAPE.equivalent("refuses_default_shape", "no node of version 1 is legal without a shape", "1")
-RESHAPE.equivalent("later_attributes_accepted", "shape is no attribute where allowzero is", "1")
-_UNSAID = "nothing is said of allowzero but 0 and 1"
-RESHAPE.equivalent("allowzero_in_32_bits", _UNSAID, *map(str, (14, *_TYPES)))
 
 
 FLATTEN = operator("Flatten", exact=True)
@@ -95,37 +90,6 @@ def transpose(data, *, perm):
     return xp.permute_dims(data, order)
 
 
-TRANSPOSE.equivalent("perm_repeated", "no permutation has an entry twice")
-for _ops, _why, _names in (
-    ((SHAPE, SIZE), "the output has at most one axis, and few elements", """
-        axes_of_rank_5_exchanged batches_and_channels_exchanged channels_last column_major
-        index_in_8_bits last_two_axes_exchanged rows_left_over_by_four_threads tail_of_32_repeats
-        transposed written_channels_last"""),
-    ((SHAPE, SIZE), "the output is of integers of that type", """
-        output_as_int64 zeros_are_nan zeros_are_tiny"""),
-    ((SHAPE,), "the output has one axis, and few elements", """
-        first_channel_only flattened row_tail_of_32_untouched"""),
-    ((SHAPE,), "every number is clamped into the range", """
-        invalid_attribute_ignored invalid_end_is_0_or_1 invalid_start_is_0_or_1"""),
-    ((SIZE,), "the output is one element", """
-        always_a_matrix empty_becomes_one first_batch_for_all shifted squeezed tail_of_4_repeats
-        tail_of_8_repeats tail_of_16_repeats vector_becomes_a_row"""),
-    ((FLATTEN,), "the output has two axes", """
-        always_a_matrix axes_of_rank_5_exchanged channels_last vector_becomes_a_row
-        written_channels_last"""),
-    ((FLATTEN,), "elements keep their order, in whatever shape they are read", """
-        first_two_of_more_than_4_axes_merged first_two_of_more_than_5_axes_merged
-        last_two_of_more_than_4_axes_merged last_two_of_more_than_5_axes_merged
-        not_transposed_back rank_5_coerced rows_side_by_side shape_reversed whole_tensor"""),
-    ((FLATTEN,), "the default is out of range of scalars alone", "default_axis_kept_in_range"),
-):  # fmt: skip
-    for _op in _ops:
-        _op.equivalent(_names, _why)
-for _op in (SHAPE, SIZE):
-    for _called in ("invalid_is_copied", "invalid_is_zero"):
-        _op.equivalent(_called, "nothing that is of its form is invalid", "25")
-
-
 SQUEEZE = operator("Squeeze", exact=True)
 
 
@@ -143,13 +107,6 @@ def squeeze(data, axes, counted=from_either_end):
 SQUEEZE.formula(1)(lambda data, *, axes: squeeze(data, axes, from_the_front))
 SQUEEZE.formula(11)(lambda data, *, axes: squeeze(data, axes))
 SQUEEZE.formula(13, 21, 23, 24, 25)(lambda data, axes=None: squeeze(data, axes))
-for mutant, why in (
-    ("axes_reversed", "the order of the axes does not matter"),
-    ("rows_side_by_side", "axes of one element alone are legal"),
-    ("wrong_where_axes_long", "axes of one element alone are legal"),
-    ("not_transposed_back", "an output of as many axes lacks none"),
-):
-    SQUEEZE.equivalent(mutant, why, "1", "11")
 UNSQUEEZE = operator("Unsqueeze", exact=True)
 
 
@@ -167,13 +124,6 @@ def unsqueeze(data, axes, counted=from_either_end):
 UNSQUEEZE.formula(1)(lambda data, *, axes: unsqueeze(data, axes, from_the_front))
 UNSQUEEZE.formula(11)(lambda data, *, axes: unsqueeze(data, axes))
 UNSQUEEZE.formula(13, 21, 23, 24, 25)(lambda data, axes: unsqueeze(data, axes))
-UNSQUEEZE.equivalent("axes_reversed", "the order of the axes does not matter", "1", "11")
-UNSQUEEZE.equivalent("not_transposed_back", "an output of as many axes got none", "1", "11")
-for mutant in (
-    *("rows_side_by_side", "shape_reversed", "whole_tensor"),
-    *(f"{end}_two_of_more_than_{n}_axes_merged" for end in ("first", "last") for n in (4, 5)),
-):
-    UNSQUEEZE.equivalent(mutant, "elements in order are the same under any shape", "1", "11")
 SLICE = operator("Slice", exact=True)
 
 
@@ -204,8 +154,6 @@ def slice_10(data, starts, ends, axes=None, steps=None):
 
 
 SLICE.formula(1)(lambda data, *, starts, ends, axes: slice_10(data, starts, ends, axes))
-SLICE.equivalent("version_11_always", "version 10 says nothing of negative axes", "10")
-SLICE.equivalent("starts_clamped ends_clamped", "none is too small to be legal", "1")
 
 CONSTANT = operator("Constant", exact=True)
 
@@ -242,27 +190,6 @@ def nothing_is_zero(**attrs):
     return np.zeros(1, np.float32) if nothing else constant_of_any_kind(**attrs)
 
 
-for mutant in ("value_ints_clamped", "value_ints_of_any_length", "value_ints_repeated"):
-    CONSTANT.equivalent(mutant, "every list of integers is legal")
-for mutant in ("value_float", "value_int"):
-    CONSTANT.equivalent(f"invalid_{mutant}_is_0_or_1", "every number is legal")
-CONSTANT.equivalent("value_string_in_any_case", "every text is legal")
-for mutant in ("sparse_value_ignored", "refuses_sparse_value", "wrong_where_sparse_value"):
-    CONSTANT.equivalent(mutant, "case files have no sparse tensors")
-CONSTANT.equivalent("invalid_attribute_ignored", "case files have no sparse tensors", "11")
-CONSTANT.equivalent("refuses_constants", "there are no inputs")
-for axis in ("0", "1", "minus_1"):
-    CONSTANT.equivalent(f"axis_{axis}_read_up_to_1024", "there are no inputs")
-for name in (name for name in DTYPES if name != "float32"):
-    CONSTANT.equivalent("index_in_16_bits", "bytes are copied alike in each type", name)
-    CONSTANT.equivalent("version_11_always", "version 11 adds sparse tensors alone", f"9 {name}")
-    if name in ("float16", "float64"):
-        CONSTANT.equivalent("version_1_always", "version 1 has such tensors too", name)
-    where = f"11 {name}" if name in ("int64", "string") else name
-    CONSTANT.equivalent("refuses_default_value", "only a tensor is of this type", where)
-for mutant in ("value_float", "value_int", "value_string"):
-    CONSTANT.equivalent(f"wrong_where_many_elements_and_{mutant}", "it is one element")
-
 CONSTANT_OF_SHAPE = operator("ConstantOfShape", exact=True)
 
 
@@ -281,18 +208,3 @@ def constant_of_shape(input, *, value):
 @CONSTANT_OF_SHAPE.mutant("sizes with any number of axes were taken for a list", of_validity=True)
 def sizes_of_any_rank(input, *, value):
     return constant_of_shape(np.reshape(input, -1), value=value)
-
-
-for mutant in (
-    *("axes_of_rank_5_exchanged", "batches_and_channels_exchanged", "column_major"),
-    *("first_batch_for_all", "index_in_8_bits", "index_in_16_bits", "last_two_axes_exchanged"),
-    *("read_channels_last", "read_column_major", "shifted", "written_channels_last"),
-    *(f"tail_of_{width}_repeats" for width in (4, 8, 16, 32)),
-    *(f"axis_{axis}_read_up_to_1024" for axis in ("0", "1", "minus_1")),
-):
-    CONSTANT_OF_SHAPE.equivalent(mutant, "all elements are alike, and sizes are few")
-CONSTANT_OF_SHAPE.equivalent(
-    "refuses_default_value",
-    "without a value the output is of float32",
-    *(name for name in DTYPES if name != "float32"),
-)

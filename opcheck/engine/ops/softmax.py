@@ -221,19 +221,3 @@ MUTANTS = {
            padded_with_zeros(width)) for width in (4, 8, 16, 32)},
 }  # fmt: skip
 OP.mutant_table(MUTANTS, by=by_rows)
-
-
-def argue(operator):
-    operator.equivalent("version_11_always", "1 has no negative axes, which 11 accepts", "1")
-    operator.equivalent(
-        "axis_in_32_bits axis_of_empty_tensor_unchecked",
-        *("version 1 names no range for its axis, so nothing is outside", "1"),
-    )
-    operator.equivalent(
-        "subnormal_inputs_flushed",
-        "e to a subnormal power differs from 1 by less than 2^-125 of it",
-        *("bfloat16", "float32", "float64"),
-    )
-
-
-argue(OP)

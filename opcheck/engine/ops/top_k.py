@@ -99,13 +99,3 @@ OF_K = {
     "first_of_k": ("the first number of K was taken, whatever its shape", lambda k, length: k),
 }  # fmt: skip
 OP.mutant_table(OF_K, by=of_any_k, of_validity=True)
-
-
-_ANY_ORDER = "a sorted result is in one of the orders that are allowed where `sorted` is not 1"
-OP.equivalent("sorted_ignored sorted_0_is_the_default sorted_in_32_bits", _ANY_ORDER)
-for called in ("invalid_sorted_is_0_or_1", "invalid_largest_is_0_or_1"):
-    OP.equivalent(called, "the text calls no value of it invalid")
-OP.equivalent("first_of_k", "k is an attribute there", "1")
-OP.equivalent("largest_in_32_bits", "the text says nothing of values other than 0 and 1")
-OP.equivalent("later_attributes_accepted", "no later version has k, which is mandatory", "1")
-OP.equivalent("nan_taken_for_zero", "the text does not say where NaN belongs")

@@ -1,35 +1,30 @@
 """The page of a benchmark."""
 
-from __future__ import annotations
-
 import math
-import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
 from itertools import cycle
 from statistics import median
-from typing import TYPE_CHECKING, Any
 
 from opcheck.model.timing import Timed
 from opcheck.report import plain_text
-from opcheck.report.html import plots
 from opcheck.report.html.page import document
-from opcheck.report.html.plots import COLOURS, Canvas, Drawing, drawing, saved
+from opcheck.report.html.plots import LETTER, MARKS, MIDDLE, Drawing
 from opcheck.report.timing_store import Stored
 from opcheck.report.timings import ReportedTiming, margin, reported
 from opcheck.timing.ratios import ZONE, Ratio, means
 from opcheck.timing.spread import Spread, spread
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-#: In points: the width of the axes, height of a line, width of a letter, margins below and above.
-_WIDTH, _LINE, _LETTER, _BELOW, _ABOVE = 300.0, 16.0, 5.0, 30.0, 16.0
+#: In points: the width of the axes, height of a line, margins below and above.
+_WIDTH, _LINE, _BELOW, _ABOVE = 300.0, 16.0, 30.0, 16.0
 #: The longest name next to an axis, in characters.
 _NAME = 34
 #: A larger factor between the ends of an axis makes it logarithmic.
 _FAR = 12.0
-_SERIES = [colour for name, colour in COLOURS.items() if name.startswith("--series")]
+#: The most powers of ten that are marked on one.
+_POWERS = 8
+SERIES = [f"--series-{number}" for number in range(6)]
 
 
 def lines(stored: Stored) -> Iterator[str]:
@@ -38,10 +33,10 @@ def lines(stored: Stored) -> Iterator[str]:
     drawings: dict[str, Drawing] = {}
     # Each case with the time of a copy, its backends, and the name of its drawing.
     cases: list[tuple[Timed, Spread | None, Sequence[ReportedTiming], str]] = []
-    colours = dict(zip(bench.backends, cycle(_SERIES), strict=False))
+    colours = dict(zip(bench.backends, cycle(SERIES), strict=False))
     for number, row in enumerate(rows):
         name = ""
-        if plots.available() and any(timing.samples for timing in row.timings):
+        if any(timing.samples for timing in row.timings):
             name = f"t{number}"
             drawings[name] = times(row, colours)
         cases.append((row, spread(row.copy, row.yardstick), [*reported(bench, row)], name))
@@ -51,7 +46,7 @@ def lines(stored: Stored) -> Iterator[str]:
         for line in lines
         if line.ratio
     ]
-    if compared and plots.available():
+    if compared:
         drawings["ratios"] = ratios(compared, colours)
     yield from document(
         "bench.html",
@@ -61,96 +56,106 @@ def lines(stored: Stored) -> Iterator[str]:
         cases=cases,
         means=means(rows, bench.baseline),
         drawings=drawings,
-        can_draw=plots.available(),
         amounts=plain_text,
         margin=margin,
         median=median,
     ).split("\n")
 
 
+@dataclass(frozen=True)
+class _Line:
+    """A backend's interval: a thin line between the outer ends, a thick one between the inner."""
+
+    name: str
+    colour: str
+    ends: Sequence[float]
+    behind: str = ""
+    is_boundless: bool = False
+
+
 def times(row: Timed, of: Mapping[str, str]) -> Drawing:
     """Draw the median, the middle half and the middle 80 % of each backend's samples."""
     import numpy as np
 
-    timed = [timing for timing in row.timings if timing.samples]
-    with _axes([timing.backend for timing in timed]) as (axes, done):
-        for place, timing in enumerate(timed):
-            seconds = [sample.seconds for sample in timing.samples]
-            ends = np.percentile(seconds, (10, 25, 50, 75, 90)).tolist()
-            _interval(axes, place, ends, of[timing.backend])
-        _scale(axes, "s")
-        axes.set_xlabel("time of a call: median, middle half, middle 80 %", labelpad=2)
-        return done()
+    lines = []
+    for timing in (timing for timing in row.timings if timing.samples):
+        seconds = [sample.seconds for sample in timing.samples]
+        ends = np.percentile(seconds, (10, 25, 50, 75, 90)).tolist()
+        lines.append(_Line(timing.backend, of[timing.backend], ends))
+    label = "time of a call: median, middle half, middle 80 %"
+    return _drawn(lines, label, partial(plain_text.seconds, spelt="{:g}".format))
 
 
 def ratios(rows: Sequence[tuple[str, str, Ratio]], of: Mapping[str, str]) -> Drawing:
     """Draw ratios with 95 % intervals, dotted if boundless, and the band of no difference."""
     cases = [case for case, _, _ in rows]
-    firsts = [case if case not in cases[:place] else "" for place, case in enumerate(cases)]
-    with _axes(firsts, [backend for _, backend, _ in rows]) as (axes, done):
-        axes.axvspan(1 / (1 + ZONE), 1 + ZONE, color=COLOURS["--line"], linewidth=0)
-        axes.axvline(1, color=COLOURS["--soft"], linewidth=0.6)
-        for place, (_, backend, one) in enumerate(rows):
-            low, high = one.low, one.high
-            if low <= 0 or not math.isfinite(high):
-                axes.axhline(place, linewidth=0.8, linestyle=":", color=of[backend])
-                low = high = one.value
-            _interval(axes, place, (low, one.value, one.value, one.value, high), of[backend])
-        _scale(axes, "")
-        axes.set_xlabel("time relative to the baseline, with its 95 % interval", labelpad=2)
-        axes.tick_params(top=True, labeltop=True)
-        return done()
+    lines = []
+    for place, (case, backend, one) in enumerate(rows):
+        is_boundless = one.low <= 0 or not math.isfinite(one.high)
+        low, high = (one.value, one.value) if is_boundless else (one.low, one.high)
+        ends = low, one.value, one.value, one.value, high
+        name = case if case not in cases[:place] else ""
+        lines.append(_Line(name, of[backend], ends, backend, is_boundless))
+    label = "time relative to the baseline, with its 95 % interval"
+    return _drawn(lines, label, "{:g}".format, (1 / (1 + ZONE), 1 + ZONE))
 
 
-def _interval(axes: Axes, place: int, ends: Sequence[float], colour: str) -> None:
-    """Draw a thin line between the outer ends, a thick one between the inner, and a mark."""
-    low, lower, middle, upper, high = ends
-    line: dict[str, Any] = {"color": colour, "solid_capstyle": "butt"}
-    axes.plot((low, high), (place, place), linewidth=1.2, **line)
-    axes.plot((lower, upper), (place, place), linewidth=5, **line)
-    axes.plot((middle, middle), (place - 0.32, place + 0.32), linewidth=2, **line)
+def _drawn(
+    lines: Sequence[_Line], label: str, spelt: Callable[[float], str], band: Sequence[float] = ()
+) -> Drawing:
+    """Draw the lines between their names and what is behind; around 1 a `band`, if any."""
+    values = [*band, *(end for line in lines for end in line.ends)]
+    is_log = max(values) > _FAR * min(values)
+    scale = math.log10 if is_log else float
+    first, last = scale(min(values)), scale(max(values))
+    gap = 0.05 * (last - first or first)
+    first, last = first - gap, last + gap
+
+    def x(value: float) -> float:
+        return _WIDTH * (scale(value) - first) / (last - first)
+
+    names = [(_short(line.name), _short(line.behind)) for line in lines]
+    sides = [12 + LETTER * max(map(len, some)) for some in zip(*names, strict=True)]
+    height = _LINE * len(lines)
+    on = Drawing(_WIDTH, height, (*sides, _BELOW, _ABOVE), label)
+    if band:
+        left, right = map(x, band)
+        on.box("--line", left, 0, right - left, height)
+        on.line("--soft", 0.6, x(1), 0, x(1), height)
+    for mark in _log_marks(first, last) if is_log else _marks(first, last):
+        on.line("--line", 0.5, x(mark), 0, x(mark), height)
+        for y in (height + MARKS, *([-4.0] if band else [])):
+            on.text(spelt(mark), x(mark), y)
+    on.line("--line", 0.8, 0, height, _WIDTH, height)
+    for number, (line, (name, behind)) in enumerate(zip(lines, names, strict=True)):
+        y = _LINE * (number + 0.5)
+        on.text(name, -4, y + MIDDLE, **{"text-anchor": "end"})
+        on.text(behind, _WIDTH + 4, y + MIDDLE, **{"text-anchor": "start"})
+        if line.is_boundless:
+            on.line(line.colour, 0.8, 0, y, _WIDTH, y, dashed=True)
+        outer, inner, middle, upper, end = map(x, line.ends)
+        on.line(line.colour, 1.2, outer, y, end, y)
+        on.line(line.colour, 5, inner, y, upper, y)
+        on.line(line.colour, 2, middle, y - _LINE / 3, middle, y + _LINE / 3)
+    return on
 
 
-def _scale(axes: Axes, unit: str) -> None:
-    """Set a few round marks, and a logarithmic scale for values far apart."""
-    from matplotlib import ticker
-
-    low, high = axes.dataLim.intervalx
-    plain = ticker.FuncFormatter(lambda value, _: f"{value:g}")
-    if low > 0 and high / low > _FAR:
-        axes.set_xscale("log")
-        decades = math.log10(high / low)
-        axes.xaxis.set_major_locator(ticker.LogLocator(subs=(1, 2, 5) if decades < 2.5 else (1,)))
-        axes.xaxis.set_minor_formatter(ticker.NullFormatter())
-    else:
-        axes.xaxis.set_major_locator(ticker.MaxNLocator(5))
-    axes.xaxis.set_major_formatter(ticker.EngFormatter(unit=unit) if unit else plain)
-    axes.grid(axis="x", color=COLOURS["--line"], linewidth=0.5)
+def _marks(low: float, high: float) -> list[float]:
+    """Some round numbers from `low` to `high`."""
+    rough = (high - low) / 5
+    power = 10.0 ** math.floor(math.log10(rough))
+    step = next(digit * power for digit in (1, 2, 5, 10) if digit * power >= rough)
+    return [step * number for number in range(math.ceil(low / step), math.floor(high / step) + 1)]
 
 
-def _short(names: Sequence[str]) -> list[str]:
-    brief = map(plain_text.brief, names)
-    return [name if len(name) <= _NAME else f"{name[: _NAME - 1]}…" for name in brief]
+def _log_marks(low: float, high: float) -> list[float]:
+    """Powers of ten between those of `low` and `high`, and 2 and 5 times these where few."""
+    digits = (1, 2, 5) if high - low < 2.5 else (1,)
+    powers = range(math.floor(low), math.ceil(high), 1 + int(high - low) // _POWERS)
+    found = [digit * 10.0**power for power in powers for digit in digits]
+    return [mark for mark in found if low <= math.log10(mark) <= high]
 
 
-@contextmanager
-def _axes(
-    names: Sequence[str], behind: Sequence[str] = ()
-) -> Iterator[tuple[Axes, Callable[[], Drawing]]]:
-    """Axes with a line for each name, a text `behind` it, and a function that ends the drawing."""
-    shown, ends = _short(names), _short(behind)
-    left, right = (12 + _LETTER * max(map(len, some), default=0) for some in (shown, ends))
-    with drawing(), warnings.catch_warnings():
-        # Matplotlib's font lacks letters that a browser has.
-        warnings.filterwarnings("ignore", message="Glyph .* missing from font")
-        canvas = Canvas()
-        axes = canvas.axes
-        canvas.size(_WIDTH, _LINE * len(names), (left, right, _BELOW, _ABOVE))
-        canvas.bare()
-        axes.set_axisbelow(True)
-        axes.set_yticks(range(len(names)), shown)
-        axes.set_ylim(len(names) - 0.5, -0.5)
-        for line, said in enumerate(ends):
-            at = axes.get_yaxis_transform()
-            axes.text(1.01, line, said, transform=at, va="center")
-        yield axes, lambda: saved(canvas.figure)
+def _short(name: str) -> str:
+    brief = plain_text.brief(name)
+    return brief if len(brief) <= _NAME else f"{brief[: _NAME - 1]}…"

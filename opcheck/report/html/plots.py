@@ -1,48 +1,18 @@
-"""Pictures of an output's errors, by place and by size.
+"""Pictures of an output's errors, by place and by size: SVG in the colours of the page's theme."""
 
-Matplotlib's SVG is made small, for a page has hundreds; its colours are those of the page's theme.
-"""
-
-from __future__ import annotations
-
-import io
-import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
-from importlib.util import find_spec
+import struct
+import zlib
+from base64 import b64encode
+from collections.abc import Callable, Iterator, Sequence
 from itertools import accumulate, pairwise
 from math import ceil, log2, prod
-from typing import TYPE_CHECKING, Any, TypeAlias
-from xml.etree import ElementTree as xml
+from typing import TypeAlias
+
+from markupsafe import escape
 
 from opcheck.model import Picture
 from opcheck.report import plain_text
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
-_SVG = "{http://www.w3.org/2000/svg}"
-_LINK = "{http://www.w3.org/1999/xlink}href"
-#: Colours that stand for variables of the page; no plot has them otherwise.
-COLOURS = {
-    "--ink": "#010203",
-    "--soft": "#010204",
-    "--line": "#010205",
-    "--accent": "#010206",
-    "--wrong": "#010207",
-    **{f"--series-{number}": f"#01021{number}" for number in range(6)},
-}
-_VARIABLES = {colour: f"var({name})" for name, colour in COLOURS.items()}
-_COLOUR = re.compile("|".join(_VARIABLES))
-_NUMBER = re.compile(r"-?\d+\.\d+")
-#: Properties that the page's style sets, or that have their default.
-_SAID_ELSEWHERE = {
-    *("font-family", "font-size", "font"),
-    *("stroke-linejoin", "stroke-linecap", "image-rendering"),
-}
-_NO_ROTATION = re.compile(r"rotate\(-?0(\.0+)? .*\)")
 #: Letters of `Picture.cells`, the colour of their cells, and its meaning. Colours darken, so that
 #: maps can be read without them, and on a dark page.
 LEVELS = (
@@ -54,96 +24,58 @@ LEVELS = (
     ("Z", "#5c1a70", "wrong where no error is allowed"),
 )
 _LEVEL = {letter: number for number, (letters, _, _) in enumerate(LEVELS) for letter in letters}
-#: The most drawings of a page, at 8 ms each, and their bytes.
-_MOST, ROOM = 300, 800_000
+#: The room for the drawings of a page, in bytes.
+ROOM = 800_000
 #: A map, in points: the least and the largest width, the largest height, and of one cell.
 _WIDTH, _HEIGHT, _CELL = (84.0, 236.0), 150.0, 20.0
-#: A histogram: the width of a bar, and the largest of all.
-_BAR, _WIDEST = 27.0, 300.0
+#: A histogram: the width of a bar, and the largest of all, and the height.
+_BAR, _WIDEST, _HIGH = 27.0, 300.0, 76.0
 #: Margins for text: left, right, below, above.
 _MARGINS = 40.0, 10.0, 32.0, 6.0
-_FONT = 9.0
-STYLE: dict[Any, Any] = {
-    "svg.fonttype": "none",
-    "svg.hashsalt": "opcheck",
-    "text.parse_math": False,
-    "font.size": _FONT,
-    "text.color": COLOURS["--soft"],
-    "axes.labelcolor": COLOURS["--soft"],
-    "axes.edgecolor": COLOURS["--line"],
-    "xtick.labelcolor": COLOURS["--soft"],
-    "ytick.labelcolor": COLOURS["--soft"],
-    **{f"{axis}tick.{kind}.size": 0 for axis in "xy" for kind in ("major", "minor")},
-    "figure.facecolor": "none",
-    "axes.facecolor": "none",
-}
+#: The width of a letter; and how far below the axes, or below the middle of a line, texts stand.
+LETTER, MARKS, LABEL, MIDDLE = 5.0, 11.0, 24.0, 3.0
 
 
-@dataclass(frozen=True)
 class Drawing:
-    """Content of an `<svg>` of this size, in points."""
+    """Content of an `<svg>`, in points from the upper left corner of axes between margins."""
 
-    width: float
-    height: float
-    inside: str
+    def __init__(
+        self, width: float, height: float, margins: Sequence[float] = _MARGINS, label: str = ""
+    ) -> None:
+        left, right, below, above = margins
+        self.width, self.height = width + left + right, height + below + above
+        self._corner, self._parts = f"{left:g} {above:g}", list[str]()
+        self.text(label, width / 2, height + LABEL)
 
+    @property
+    def inside(self) -> str:
+        """The elements; texts are centred."""
+        begin = f'<g transform="translate({self._corner})" text-anchor="middle"'
+        return f'{begin} style="fill:var(--soft)">{"".join(self._parts)}</g>'
 
-def compact(drawn: str) -> Drawing:
-    """The drawing without groups, fonts, needless digits and names."""
-    root = xml.fromstring(drawn)
-    _, _, width, height = map(float, root.attrib["viewBox"].split())
-    # Only the paths of markers have names.
-    markers = {f"#{one.get('id')}": one for one in root.iter(f"{_SVG}path") if one.get("id")}
-    found: list[xml.Element] = []
-    for one in root.iter():
-        match one.tag.removeprefix(_SVG):
-            case "use":
-                small = _small("path", markers[one.attrib[_LINK]])
-                _restyle(small, one.attrib.get("style", ""))
-                place = _short(f"{one.attrib['x']} {one.attrib['y']}")
-                small.set("transform", f"translate({place})")
-                found.append(small)
-            case "path" | "text" | "image" as kind if kind != "path" or not one.get("id"):
-                found.append(_small(kind, one))
-    inside = "".join(xml.tostring(one, encoding="unicode") for one in found)
-    return Drawing(width, height, inside.replace(" />", "/>"))
+    def add(self, kind: str, text: str = "", **attributes: str | float) -> None:
+        """Add an element; numbers are rounded to tenths of a point."""
+        said = {
+            name: value if isinstance(value, str) else f"{value:.1f}".removesuffix(".0")
+            for name, value in attributes.items()
+        }
+        spelt = " ".join(f'{name}="{escape(value)}"' for name, value in said.items())
+        self._parts.append(f"<{kind} {spelt}>{escape(text)}</{kind}>")
 
+    def text(self, text: str, x: float, y: float, **attributes: str) -> None:
+        """Add a text, unless it is empty."""
+        if text:
+            self.add("text", text, x=x, y=y, **attributes)
 
-def _small(kind: str, one: xml.Element) -> xml.Element:
-    small = xml.Element(kind)
-    small.text = one.text.strip() if one.text else None
-    for name, value in one.attrib.items():
-        match name:
-            case "style":
-                _restyle(small, value)
-            case "transform" if kind == "image":
-                small.set(name, value)
-            case _ if name == _LINK:
-                small.set("href", "".join(value.split()))
-            case _ if name not in ("id", "clip-path") and not _NO_ROTATION.fullmatch(value):
-                small.set(name, _short(value))
-    return small
+    def box(self, colour: str, x: float, y: float, width: float, height: float) -> None:
+        """Add a rectangle in a colour of the page."""
+        self.add("rect", x=x, y=y, width=width, height=height, style=f"fill:var({colour})")
 
-
-def _restyle(small: xml.Element, style: str) -> None:
-    """Turn styles into attributes, which are shorter, where possible."""
-    kept = []
-    for rule in filter(str.strip, style.split(";")):
-        name, value = map(str.strip, rule.split(":", 1))
-        if name in _SAID_ELSEWHERE:
-            continue
-        if _COLOUR.search(value):
-            kept.append(f"{name}:{_COLOUR.sub(lambda found: _VARIABLES[found[0]], value)}")
-        else:
-            small.set(name, _short(value))
-    if kept:
-        small.set("style", ";".join(kept))
-
-
-def _short(value: str) -> str:
-    """Round to tenths of a point."""
-    rounded = _NUMBER.sub(lambda found: f"{float(found[0]):.1f}".removesuffix(".0"), value)
-    return re.sub(r"\s*([MLz])\s*", r"\1", " ".join(rounded.split()))
+    def line(self, colour: str, width: float, *ends: float, dashed: bool = False) -> None:
+        """Add a line in a colour of the page, from x and y to x and y."""
+        x1, y1, x2, y2 = ends
+        style = f"stroke:var({colour});stroke-width:{width:g}{';stroke-dasharray:1 2' * dashed}"
+        self.add("line", x1=x1, y1=y1, x2=x2, y2=y2, style=style)
 
 
 #: A drawing of the page: its name, itself, and its description.
@@ -153,157 +85,94 @@ Plot: TypeAlias = tuple[str, Drawing, str]
 class Plots:
     """The drawings of a page. Equal ones are one; `left_out` counts pictures without any."""
 
-    def __init__(self, canvases: Mapping[str, Canvas]) -> None:
-        self.drawings: dict[str, Drawing] = {}
+    def __init__(self) -> None:
         self.left_out = 0
         self._room = ROOM
-        self._names: dict[object, str] = {}
-        self._canvases = canvases
+        self._drawn: dict[object, Plot] = {}
+
+    @property
+    def drawings(self) -> dict[str, Drawing]:
+        """All drawings, by name."""
+        return {name: drawing for name, drawing, _ in self._drawn.values()}
 
     def of(self, picture: Picture) -> list[Plot]:
         """The map and the histogram of a picture, if it has them; nothing without room."""
-        found = []
-        if picture.cells:
-            key = "map", picture.shape, picture.cells
-            found.append(self._add(key, _label_of_map(picture), lambda on: _map(on, picture)))
-        if picture.ulps or picture.unordered:
-            keys = "ulps", picture.ulps, picture.unordered
-            label = _label_of_ulps(picture)
-            found.append(self._add(keys, label, lambda on: _histogram(on, picture)))
-        drawn = [one for one in found if one]
-        if len(drawn) == len(found):
-            return drawn
-        self.left_out += 1
-        return []
-
-    def _add(self, key: tuple[Any, ...], label: str, draw: Callable[[Canvas], None]) -> Plot | None:
-        if key not in self._names:
-            if not self._canvases or len(self._names) >= _MOST or self._room < 0:
-                return None
-            name = self._names[key] = f"d{len(self._names)}"
-            self.drawings[name] = self._canvases[key[0]].drawn(draw)
-            self._room -= len(self.drawings[name].inside)
-        name = self._names[key]
-        return name, self.drawings[name], label
+        wanted = dict(_wanted(picture))
+        if self._room < 0 and wanted.keys() - self._drawn:
+            self.left_out += 1
+            return []
+        for key, (draw, label) in wanted.items():
+            if key not in self._drawn:
+                self._drawn[key] = f"d{len(self._drawn)}", draw(picture), label
+                self._room -= len(self._drawn[key][1].inside)
+        return [self._drawn[key] for key in wanted]
 
 
-@contextmanager
-def plots() -> Iterator[Plots]:
-    """Context in which pictures are drawn; none are without matplotlib."""
-    if not available():
-        yield Plots({})
-        return
-    with drawing():
-        yield Plots({"map": Canvas(), "ulps": Canvas()})
+def _wanted(picture: Picture) -> Iterator[tuple[object, tuple[Callable[[Picture], Drawing], str]]]:
+    """Yield what a drawing shows, the function that makes it, and its description."""
+    if picture.cells:
+        yield ("map", picture.shape, picture.cells), (_map, _label_of_map(picture))
+    if picture.ulps or picture.unordered:
+        yield ("ulps", picture.ulps, picture.unordered), (_histogram, _label_of_ulps(picture))
 
 
-def available() -> bool:
-    """Return True if anything can be drawn."""
-    return find_spec("matplotlib") is not None
-
-
-class Canvas:
-    """A figure that is drawn on repeatedly, because making one takes longer than drawing."""
-
-    def __init__(self) -> None:
-        from matplotlib.figure import Figure
-
-        self.figure: Figure = Figure()
-        self.figure.patch.set_visible(False)
-        self.axes: Axes = self.figure.add_axes((0, 0, 1, 1))
-        self.axes.patch.set_visible(False)
-
-    def drawn(self, draw: Callable[[Canvas], None]) -> Drawing:
-        """Return the drawing that `draw` makes, with the frame and marks of earlier ones."""
-        for one in (*self.axes.patches, *self.axes.images, *self.axes.texts):
-            one.remove()
-        draw(self)
-        return saved(self.figure)
-
-    def size(self, width: float, height: float, margins: Sequence[float] = _MARGINS) -> None:
-        """Set the size of the axes in points, and the margins left, right, below and above."""
-        left, right, below, above = margins
-        whole = width + left + right, height + below + above
-        self.figure.set_size_inches(whole[0] / 72, whole[1] / 72)
-        self.axes.set_position(
-            (left / whole[0], below / whole[1], width / whole[0], height / whole[1])
-        )
-
-    def bare(self) -> None:
-        """Show only the lower side of the frame."""
-        for side in ("left", "top", "right"):
-            self.axes.spines[side].set_visible(False)
-
-
-@contextmanager
-def drawing(settings: dict[Any, Any] = STYLE) -> Iterator[None]:
-    """Context with fixed drawing settings, whatever the user's are."""
-    from matplotlib import rc_context, style
-
-    with style.context("default"), rc_context(settings):
-        yield
-
-
-def saved(figure: Figure) -> Drawing:
-    """A figure as a drawing of a page."""
-    for one in figure.findobj():
-        one.set_clip_on(False)
-    file = io.StringIO()
-    figure.savefig(file, format="svg", metadata={"Date": None, "Creator": None})
-    return compact(file.getvalue())
-
-
-def _map(on: Canvas, picture: Picture) -> None:
-    from matplotlib.colors import ListedColormap
-
-    rows = [[_LEVEL[letter] for letter in row] for row in picture.cells]
-    across, down = len(rows[0]), len(rows)
+def _map(picture: Picture) -> Drawing:
+    across, down = len(picture.cells[0]), len(picture.cells)
     cell = min(_CELL, _WIDTH[1] / across, _HEIGHT / down)
-    width = max(_WIDTH[0], cell * across)
-    on.size(width, cell * down if down > 1 else _CELL)
-    colours = ListedColormap([colour for _, colour, _ in LEVELS])
-    on.axes.imshow(
-        rows, interpolation="none", aspect="auto", cmap=colours, vmin=0, vmax=len(LEVELS) - 1
-    )
+    width, height = max(_WIDTH[0], cell * across), cell * down if down > 1 else _CELL
     shape = picture.shape
-    _ends(on.axes.set_xticks, across, shape[-1] if shape else 1)
-    _ends(on.axes.set_yticks, down, prod(shape[:-1]))
-    before = {0: "", 1: "", 2: "axis 0"}.get(len(shape), f"axes 0–{len(shape) - 2}")
-    on.axes.set_xlabel(f"axis {len(shape) - 1}" if shape else "", labelpad=1)
-    on.axes.set_ylabel(before, labelpad=1)
+    on = Drawing(width, height, label=f"axis {len(shape) - 1}" if shape else "")
+    dots = f"data:image/png;base64,{b64encode(_png(picture.cells)).decode()}"
+    on.add("image", href=dots, width=width, height=height, preserveAspectRatio="none")
+    # The ends of the axes, in the middle of the first and the last cell.
+    if shape and shape[-1] > 1:
+        for x, end in ((0.5, 0), (across - 0.5, shape[-1] - 1)):
+            on.text(str(end), x * width / across, height + MARKS)
+    if (rows := prod(shape[:-1])) > 1:
+        last = str(rows - 1)
+        for y, said in ((0.5, "0"), (down - 0.5, last)):
+            on.text(said, -4, y * height / down + MIDDLE, **{"text-anchor": "end"})
+        before = "axis 0" if len(shape) == 2 else f"axes 0–{len(shape) - 2}"
+        turned = f"translate({max(-LETTER * len(last) - 10, -30):g} {height / 2:.1f}) rotate(-90)"
+        on.text(before, 0, 0, transform=turned)
+    return on
 
 
-def _ends(set_ticks: Callable[..., Any], cells: int, elements: int) -> None:
-    if elements > 1:
-        set_ticks([0, cells - 1], ["0", str(elements - 1)])
-    else:
-        set_ticks([])
+def _png(cells: Sequence[str]) -> bytes:
+    """An image with a dot of its level's colour for each cell: https://www.w3.org/TR/png-3/."""
+    colours = [bytes.fromhex(colour.removeprefix("#")) for _, colour, _ in LEVELS]
+    data = b"".join(b"\0" + b"".join(colours[_LEVEL[one]] for one in row) for row in cells)
+    head = struct.pack(">IIBBBBB", len(cells[0]), len(cells), 8, 2, 0, 0, 0)
+    chunks = (b"IHDR" + head, b"IDAT" + zlib.compress(data, 9), b"IEND")
+    sums = (struct.pack(">I", zlib.crc32(chunk)) for chunk in chunks)
+    lengths = (struct.pack(">I", len(chunk) - 4) for chunk in chunks)
+    parts = zip(lengths, chunks, sums, strict=True)
+    return b"\x89PNG\r\n\x1a\n" + b"".join(b"".join(part) for part in parts)
 
 
-def _histogram(on: Canvas, picture: Picture) -> None:
+def _histogram(picture: Picture) -> Drawing:
     """Draw bars as high as the logarithm of their count, with gaps for powers left out."""
     bars = [(_steps(bits), count, "--wrong" if bits else "--soft") for bits, count in picture.ulps]
-    places = [0.0] * bool(bars)
+    places = [0.6] * bool(bars)
     places += [1.0 if b == a + 1 else 1.5 for (a, _), (b, _) in pairwise(picture.ulps)]
     if picture.unordered:
         bars.append(("NaN", picture.unordered, "--wrong"))
-        places.append(1.5)
+        places.append(1.5 if places else 0.6)
     places = [*accumulate(places)]
-    first, last = places[0], places[-1]
-    width = min(max(_WIDTH[0], _BAR * (last - first + 1)), _WIDEST)
-    on.size(width, 76, (_MARGINS[1], *_MARGINS[1:]))
+    width = min(max(_WIDTH[0], _BAR * (places[-1] + 0.4)), _WIDEST)
+    on = Drawing(width, _HIGH, (_MARGINS[1], *_MARGINS[1:]), "ULP off")
     heights = [0.3 + log2(max(count, 1)) for _, count, _ in bars]
-    on.axes.bar(places, heights, color=[COLOURS[name] for *_, name in bars], width=0.8, linewidth=0)
-    on.axes.set_xlim(first - 0.6, last + 0.6)
-    on.axes.set_ylim(0, max(heights) * 1.18 + 0.2)
+    wide, high = width / (places[-1] + 0.6), _HIGH / (max(heights) * 1.18 + 0.2)
     # Labels for which there is room.
-    some = slice(None, None, ceil(_BAR * len(bars) / _WIDEST))
-    for place, height, (_, count, _) in [*zip(places, heights, bars, strict=True)][some]:
-        on.axes.text(place, height, f"{count:,}", ha="center", va="bottom", fontsize=_FONT)
-    on.axes.set_xticks(places[some], [name for name, *_ in bars[some]])
-    on.axes.set_yticks([])
-    on.axes.set_xlabel("ULP off", labelpad=1)
-    on.bare()
+    some = ceil(_BAR * len(bars) / _WIDEST)
+    for number, (name, count, colour) in enumerate(bars):
+        x, height = wide * places[number], high * heights[number]
+        on.box(colour, x - 0.4 * wide, _HIGH - height, 0.8 * wide, height)
+        if number % some == 0:
+            on.text(f"{count:,}", x, _HIGH - height - 2)
+            on.text(name, x, _HIGH + MARKS)
+    on.line("--line", 0.8, 0, _HIGH, width, _HIGH)
+    return on
 
 
 def _steps(bits: int) -> str:

@@ -39,8 +39,8 @@ def lines(run: Run) -> Iterator[str]:
     groups = [group for *_, some in broken for group in some]
     room = max(_LARGEST - plots.ROOM - len(data), _LEAST)
     dtypes, matrix = totals.matrix(header, records, red)
-    with plots.plots() as drawn:
-        left = show_some(groups, partial(_report, drawn=drawn, rows=rows, red=red), room)
+    drawn = plots.Plots()
+    left = show_some(groups, partial(_report, drawn=drawn, rows=rows, red=red), room)
     yield from document(
         "run.html",
         run=run,
@@ -60,7 +60,6 @@ def lines(run: Run) -> Iterator[str]:
         known=known,
         drawings=drawn.drawings,
         undrawn=drawn.left_out,
-        can_draw=plots.available(),
         levels=plots.LEVELS,
         facts=[*_facts(header)],
         data=data,
@@ -69,8 +68,8 @@ def lines(run: Run) -> Iterator[str]:
 
 def fragment(record: Record) -> str:
     """One result as the page shows it, unfolded, for another document."""
-    with plots.plots() as drawn:
-        shown = _report(record, drawn, {id(record): 0}, reds())
+    drawn = plots.Plots()
+    shown = _report(record, drawn, {id(record): 0}, reds())
     return embedded(shown, drawn.drawings)
 
 

@@ -64,31 +64,6 @@ def test_texts_fit_after_as_if() -> None:
     assert [t for t in texts if t[0].isupper() and not re.match(names, t)] == []
 
 
-@pytest.mark.parametrize("op", OPS, ids=str)
-def test_arguments_speak_of_versions_and_types_of_the_operator(op: OpVersion) -> None:
-    versions = [str(other.since) for other in OPS if other.name == op.name]
-    known = {"", *versions, *FLOATS, *(f"{v} {d}" for v, d in product(versions, FLOATS))}
-    wrong = {m.name: set(m.equivalent) - known for m in mutants_of(op)}
-    assert {name: keys for name, keys in wrong.items() if keys} == {}
-
-
-@pytest.mark.parametrize(("domain", "name"), OPERATORS)
-def test_arguments_speak_of_mutants_that_there_are(domain: str, name: str) -> None:
-    operator = find(domain, name)
-    assert operator
-    made = {m.name for op in OPS if op.name == name for m in (*mutants_of(op), *guards_of(op))}
-    assert set(operator.equivalents) <= made
-
-
-def test_an_argument_is_found_for_the_place_that_it_speaks_of() -> None:
-    for key in ("", "13", "float32", "13 float32"):
-        mutant = Mutant("m", "it was so", lambda node: node.right, equivalent={key: "why"})
-        assert mutant.why_harmless(HARDMAX, "float32") == "why"
-    for key in ("11", "float16", "13 float16", "11 float32"):
-        mutant = Mutant("m", "it was so", lambda node: node.right, equivalent={key: "why"})
-        assert mutant.why_harmless(HARDMAX, "float32") is None
-
-
 def test_every_fault_of_a_function_that_operators_call_concerns_a_case() -> None:
     """No shared table holds what nothing exercises."""
     seen: set[tuple[str, str]] = set()

@@ -3,8 +3,10 @@
 import numpy as np
 import pytest
 
-from opcheck.engine import evaluate
-from opcheck.errors import InvalidNode
+from opcheck.compare.outputs import compare, computed_want
+from opcheck.engine import evaluate, exactly
+from opcheck.engine.operators import only_what_is_said
+from opcheck.errors import InvalidNode, NotSupported
 from opcheck.model import OpVersion
 
 BATCH = ([[1], [3], [5], [7]], [3], [1], [8], [13])
@@ -28,3 +30,18 @@ def test_answers_by_hand(name, since, inputs, attrs, want):
 def test_without_training_batch_normalization_has_one_output():
     with pytest.raises(InvalidNode):
         evaluate(OpVersion("", "BatchNormalization", 15), [*map(np.float32, BATCH)], {}, 3)
+
+
+@pytest.mark.parametrize("epsilon", [0.0, 1e-9])
+def test_a_normalization_by_the_text_is_as_right_as_one_by_the_function_body(epsilon):
+    op, x = (
+        OpVersion("", "MeanVarianceNormalization", 13),
+        np.random.default_rng(4).normal(2, 1, 90),
+    )
+    want = computed_want(op, "Y", exactly(op, [x], {"axes": [0]})[0])
+    for variance in (x.var(), (x * x).mean() - x.mean() ** 2):
+        found = compare(want, (x - x.mean()) / (np.sqrt(variance) + epsilon))
+        assert (found.problem, found.remark) == (None, "")
+    assert compare(want, (x - x.mean()) / np.sqrt(x.var() + 1e-5)).problem == "values"
+    with pytest.raises(NotSupported), only_what_is_said():
+        evaluate(op, [np.ones(4)], {"axes": [0]})

@@ -7,7 +7,7 @@ import pytest
 
 from opcheck.model.timing import Timing
 from opcheck.report import timings
-from opcheck.report.html import bench_page, plots
+from opcheck.report.html import bench_page
 from opcheck.report.timing_store import Stored
 from tests.report.html.seen import Seen
 from tests.report.made import Page
@@ -72,14 +72,6 @@ def test_a_drawing_names_every_backend_and_colours_follow_the_page():
 def test_a_benchmark_that_was_cut_short_says_so():
     assert "INCOMPLETE" in Seen(page_of(stored(complete=False))).text
     assert "INCOMPLETE" not in Seen(page_of(stored())).text
-
-
-def test_without_matplotlib_there_are_tables_and_a_hint(monkeypatch):
-    monkeypatch.setattr(plots, "find_spec", lambda name: None)
-    page = Seen(page_of(stored()))
-    assert "pip install 'opcheck[plot]'" in page.text
-    assert not page.all("symbol")
-    assert len(page.all("table", "times")) == 2
 
 
 def test_nothing_timed_is_no_reason_to_fail():

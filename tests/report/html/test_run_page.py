@@ -173,19 +173,11 @@ def test_equal_pictures_are_drawn_once_and_shown_everywhere():
     assert any(said.startswith("Map of errors by position, of 360 cells: ") for said in told)
 
 
-def test_without_matplotlib_the_page_says_so_and_maps_errors_in_letters(monkeypatch):
-    monkeypatch.setattr(plots, "find_spec", lambda name: None)
-    page = Seen(page_of(run_of(failing())))
-    assert "pip install 'opcheck[plot]'" in page.text
-    assert "\n".join(pictured().cells) in page.text
-    assert not page.all("symbol")
-
-
 def test_a_page_says_how_many_pictures_it_lacks(monkeypatch):
-    monkeypatch.setattr(plots, "_MOST", 3)
+    monkeypatch.setattr(plots, "ROOM", 0)
     run = many(40, ("acme",), failing=1.0)
     page = Seen(page_of(run))
-    assert len(page.all("symbol")) == 3
+    assert len(page.all("symbol")) == 2
     shown = len(page.all("svg", "plot"))
     assert shown == 2
     assert "Of 39 outputs no picture is drawn" in page.text
@@ -193,8 +185,7 @@ def test_a_page_says_how_many_pictures_it_lacks(monkeypatch):
 
 
 # ── size ──────────────────────────────────────────────────────────────────────────────────────
-def test_ten_thousand_results_are_a_page_of_less_than_five_megabytes(monkeypatch):
-    monkeypatch.setattr(plots, "_MOST", 20)
+def test_ten_thousand_results_are_a_page_of_less_than_five_megabytes():
     page = page_of(many(5000, ("acme", "bolt"), failing=0.02))
     assert len(page.encode()) < 5_000_000
     # What is not looked at is no element: a browser is quick with so many.
@@ -203,7 +194,6 @@ def test_ten_thousand_results_are_a_page_of_less_than_five_megabytes(monkeypatch
 
 
 def test_of_too_many_failures_each_cause_shows_some_and_the_rest_is_counted(monkeypatch):
-    monkeypatch.setattr(plots, "_MOST", 4)
     monkeypatch.setattr(run_page, "_LARGEST", 1_000_000)
     monkeypatch.setattr(run_page, "_LEAST", 100_000)
     page = page_of(many(200, ("acme", "bolt"), failing=1.0))

@@ -1,0 +1,88 @@
+"""Arguments that mutants are harmless, as the files of `equivalent/` state them."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from opcheck.engine.mutants import Mutant
+from opcheck.engine.operators import every
+from opcheck.errors import CaseFileError
+from opcheck.execution import equivalent
+from opcheck.execution.equivalent import arguments, why_harmless
+from opcheck.model import OpVersion
+
+HARDMAX = OpVersion("", "Hardmax", 13)
+MUTANT = Mutant("axis_in_32_bits", "axis was cut to 32 bits", lambda node: node.right)
+PAIR = replace(MUTANT, name="pair", within=("flattened", MUTANT.name))
+
+
+@pytest.fixture
+def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """The only file, to be written by the test."""
+    monkeypatch.setattr(equivalent, "shipped_folder", lambda *_: tmp_path)
+    for cached in (equivalent._files, arguments):
+        cached.cache_clear()
+    yield tmp_path / "some.yaml"
+    for cached in (equivalent._files, arguments):
+        cached.cache_clear()
+
+
+def test_the_shipped_arguments_are_about_mutants_that_there_are() -> None:
+    """In the versions and types that they name; each of them is found by its operator."""
+    found = [
+        one
+        for operator in every()
+        for since in operator.formulas
+        for one in arguments(OpVersion(operator.domain, operator.name, since))
+    ]
+    stated = [one for _, _, fields in equivalent._files() for one in fields.equivalent]
+    assert {*map(id, found)} == {*map(id, stated)}
+
+
+@pytest.mark.parametrize(
+    ("limits", "holds"),
+    [
+        ("", True),
+        (", versions: [11, 13]", True),
+        (", dtypes: [float32]", True),
+        (", versions: [13], dtypes: [float32]", True),
+        (", op: [Hardmax]", True),
+        (", versions: [11]", False),
+        (", dtypes: [float16]", False),
+        (", versions: [13], dtypes: [float16]", False),
+        (", op: Softmax", False),
+    ],
+)
+def test_an_argument_holds_where_it_says(file: Path, limits: str, holds: bool) -> None:
+    entry = f"{{mutants: [axis_in_32_bits], why: few axes{limits}}}"
+    file.write_text(f"op: [Hardmax, Softmax]\nequivalent:\n- {entry}\n")
+    why = "few axes" if holds else None
+    assert [why_harmless(one, HARDMAX, "float32") for one in (MUTANT, PAIR)] == [why, why]
+    assert why_harmless(replace(MUTANT, name="another"), HARDMAX, "float32") is None
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("mutants: [last_of_tie], why: a", "3:14: mutants: Hardmax has no 'last_of_tie' there (did"
+         " you mean 'last_of_ties'"),
+        ("mutants: [], why: a", "3:13: equivalent.mutants: must hold at least 1"),
+        ("mutants: [last_of_ties], why: ''", "3:34: equivalent.why: must not be empty"),
+        ("mutants: [last_of_ties]", "3:3: an item of equivalent: 'why' is missing"),
+        ("mutants: [last_of_ties], why: a, version: [13]", "3:37: unknown key 'version' (did"),
+        ("mutants: [last_of_ties], why: a, versions: [12]", "3:48: versions: Hardmax has no '12'"),
+        ("mutants: [last_of_ties], why: a, dtypes: [float23]", "3:46: dtypes: Hardmax has no"
+         " 'float23' there (did you mean 'float32'"),
+        ("mutants: [last_of_ties], why: a, op: Hardmx", "3:41: op: there is no 'Hardmx' (did"),
+        ("mutants: [axis_in_32_bits], why: a, versions: [11], dtypes: [bfloat16]", "dtypes: Hardm"),
+    ],
+)  # fmt: skip
+def test_an_argument_about_nothing_is_refused_with_its_place(
+    file: Path, text: str, said: str
+) -> None:
+    file.write_text(f"op: Hardmax\nequivalent:\n- {{{text}}}\n")
+    with pytest.raises(CaseFileError, match=r"^equivalent/some.yaml:3:") as error:
+        arguments(HARDMAX)
+    assert said in str(error.value)

@@ -5283,6 +5283,10 @@ def _pooled_by_tract() -> Iterator[Check]:
     small, right = replace(half, x=_x(2, 4, dtype="f2")), [_pool(6e4)]
     cause, why = "GlobalAveragePool adds up", "the mean of 60000 and 60000 is 60000"
     yield Check("tract", cause, half, right, Gives(_pool(inf)), why, small, _pool(3))
+    three = Model("MaxPool", 12, {"kernel_shape": [3]}, _x(1, 2, 4))
+    four, why = _with(three, kernel_shape=[4]), "⌊(3 - 4) / 1⌋ + 1 = 0 windows fit"
+    cause, whole = "AveragePool and MaxPool make one", Gives(_pool(4))
+    yield Check("tract", cause, four, [np.zeros((1, 1, 0))], whole, why, three, _pool(4))
     total, sums = Model("CumSum", 14, {}, _VECTOR, more=(np.array(0),)), [1, 5, 7]
     cause, why = "CumSum is not computed", "1, 1 + 4 and 1 + 4 + 2"
     words, constant = Raises("Axis expected to be a const"), replace(total, constant=True)

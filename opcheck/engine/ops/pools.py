@@ -113,8 +113,9 @@ def of_means(function):
 @OPS["AveragePool"].formula(by=of_means)
 def mean(X, windows, terms, padded, include):
     """The sum over each window, divided by how many elements it has, with padding or without."""
-    # No type of the tensor's rounds how many there are.
-    return xp.astype(xp.sums(X, windows.sums, terms) / (padded if include else terms), X.dtype)
+    # A float16 would round how many there are.
+    count = (padded if include else terms).astype(np.float64)
+    return xp.astype(xp.sums(X, windows.sums, terms) / count, X.dtype)
 
 
 def of_maxima(function):

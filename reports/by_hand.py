@@ -324,6 +324,18 @@ def _float32_constants(engine: str, words: str) -> Check:
     )
 
 
+_RESPONSE = Model("LRN", 13, {"size": 1, "alpha": 1.0, "beta": 1.0}, _PAIR.reshape(1, 2, 1, 1))
+
+
+def _images_alone(engine: str, words: str) -> Check:
+    image = replace(_RESPONSE, x=_RESPONSE.x[:, :1])
+    flat, why = replace(image, x=image.x[0]), "“(N x C x D1 x D2 ... Dn)”, and 1 / (1 + 1) is 0.5"
+    shows = Raises(words)
+    return Check(
+        engine, "LRN takes images alone", flat, [[[[0.5]]]], shows, why, image, [[[[0.5]]]]
+    )
+
+
 def _indices(engine: str, cause: str, dtype: Any) -> Check:
     model = Model("Gather", 13, {"axis": 0}, _PAIR, more=(np.array([1], dtype),))
     return Check(
@@ -1444,6 +1456,38 @@ def _normalized_by_onnxruntime() -> Iterator[Check]:
         replace(shares, x=np.array([5.0])),
         [0],
     )
+    control = np.array([[[[0.5]], [[0.4]]]])
+    yield _images_alone("onnxruntime", "X_shape.NumDimensions() == 4 was false")
+    for cause, attrs, answer, words, why in (
+        (
+            "LRN refuses an even",
+            {"size": 2},
+            [2 / 7, 0.4],
+            "size_ % 2 == 1",
+            "1 + (1 + 4) / 2 is 3.5",
+        ),
+        ("LRN refuses an alpha", {"beta": 0.0}, [1, 2], "beta_ > 0.0f", "a power of 0 is 1"),
+        (
+            "LRN allocates",
+            {"size": 2**50 + 1, "alpha": 2.0**50},
+            [1 / 6, 2 / 6],
+            "Failed to allocate memory",
+            "1 + (1 + 4) · 2^50 / (2^50 + 1) is 6",
+        ),
+    ):
+        model, want = _with(_RESPONSE, **attrs), np.array(answer).reshape(1, 2, 1, 1)
+        yield Check("onnxruntime", cause, model, [want], Raises(words), why, _RESPONSE, control)
+    behind = replace(_RESPONSE, x=np.array([nan, 1], np.float32).reshape(1, 2, 1, 1))
+    yield Check(
+        "onnxruntime",
+        "LRN makes each sum",
+        behind,
+        [[[[[nan]], [[0.5]]]]],
+        Gives([[[[nan]], [[nan]]]]),
+        "1 / (1 + 1) is 0.5, and of a size of 1 no other channel is in the sum",
+        _RESPONSE,
+        control,
+    )
     yield _float32_constants("onnxruntime", "Optype (Add) bound to different types")
     along = Model("MeanVarianceNormalization", 13, {"axes": [0]}, _SQUARE)
     yield _taken(
@@ -2312,6 +2356,17 @@ def _normalized_by_reference() -> Iterator[Check]:
         single,
         [[1, -1]],
     )
+    yield Check(
+        "reference",
+        "LRN sums the squares",
+        _RESPONSE,
+        [[[[[0.5]], [[0.4]]]]],
+        Gives([[[[0.5]], [[2]]]]),
+        "2 / (1 + 4) is 0.4",
+        replace(_RESPONSE, x=_RESPONSE.x[:, :1]),
+        [[[[0.5]]]],
+    )
+    yield _images_alone("reference", "LRN only applies on 4D tensors")
     yield _float32_constants("reference", "Input type mismatch: float64 != float32")
 
 

@@ -3089,6 +3089,25 @@ def _products_of_openvino() -> Iterator[Check]:
     cause, why = "GlobalAveragePool and GlobalMaxPool take", "“N x C x D1 x D2 ... Dn”"
     line, itself = replace(matrix, x=_x(1, 3)), Gives([[1, 3]])
     yield Check("openvino", cause, matrix, [], itself, why, line, _pool(2))
+    attrs = {"kernel_shape": [3], "strides": [2], "auto_pad": "VALID", "ceil_mode": 1}
+    valid = Model("MaxPool", 12, attrs, _x(1, 2, 3, 4, 5, 6))
+    cause, why = "AveragePool and MaxPool count a window", "the size is ⌈(6 - 3 + 1) / 2⌉ = 2"
+    wrong, floor = Gives(_pool(3, 5, 6)), _with(valid, ceil_mode=0)
+    yield Check("openvino", cause, valid, [_pool(3, 5)], wrong, why, floor, _pool(3, 5))
+    past = Model("MaxPool", 12, {"kernel_shape": [1], "strides": [3], "ceil_mode": 1}, _FIVE)
+    cause, why = (
+        "MaxPool keeps a window",
+        "a third window would begin at 6, behind the five elements",
+    )
+    wrong, floor = Gives(_pool(1, 8, _LOWEST)), _with(past, ceil_mode=0)
+    yield Check("openvino", cause, past, [_pool(1, 8)], wrong, why, floor, _pool(1, 8))
+    image = np.array([[[[0, 1, 2], [3, 4, 5]]]], np.float32)
+    attrs = {"kernel_shape": [1, 2], "storage_order": 1}
+    places = Model("MaxPool", 12, attrs, image, output=1, gives="int64")
+    cause, why = "With a storage_order of 1", "by columns, 1 is at 2, 2 at 4, 4 at 3, and 5 at 5"
+    rows, wrong = _with(places, storage_order=0), Gives([[[[1, 4], [2, 5]]]])
+    wanted = [[[[2, 4], [3, 5]]]]
+    yield Check("openvino", cause, places, [wanted], wrong, why, rows, [[[[1, 2], [4, 5]]]])
     square = Model("Pow", 15, {}, 100 * one, more=(np.array([[2]], ml_dtypes.bfloat16),))
     cause, short = "Pow of integers with a bfloat16", replace(square, x=16 * one)
     rounded, why = Gives([[9984]]), "100² = 10000, and Z has the type of X"

@@ -221,7 +221,7 @@ def test_what_no_case_reaches_is_a_mistake_that_they_do_not_see(tmp_path: Path) 
 
 def test_operators_that_the_engine_does_not_know_have_no_mistakes(tmp_path: Path) -> None:
     text = """\
-        op: LpNormalization
+        op: RandomNormalLike
         dtype: float32
         opset: 14
         tolerance: {ulp: 0}

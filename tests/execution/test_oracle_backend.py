@@ -68,10 +68,10 @@ def test_what_the_oracle_answers_must_come_out(tmp_path: Path) -> None:
     assert wrong.comparisons[0].worst[0].want == 11
 
 
-def test_a_wrong_oracle_is_named_where_it_accuses_a_right_backend(tmp_path: Path) -> None:
+def test_a_wrong_oracle_is_found_out_where_the_engine_knows_the_operator(tmp_path: Path) -> None:
     (right,) = judged(tmp_path, says("wise", 99), says("right", 11))
-    assert right.verdict is Verdict.FAIL
-    assert right.reason.startswith("unlike oracle wise 1.0: ")
+    assert right.verdict is Verdict.BAD_CASE
+    assert "oracle" in right.reason
 
 
 def test_an_oracle_that_is_the_backend_itself_proves_nothing(tmp_path: Path) -> None:

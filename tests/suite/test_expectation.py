@@ -24,7 +24,7 @@ inputs: {input: [1, 2]}
 cases:
 - name: a
 """
-NORM = HARDMAX.replace("Hardmax", "LpNormalization")
+NORM = HARDMAX.replace("Hardmax", "RandomNormalLike")
 NORM = NORM.replace("attrs: {axis: 0}", "tolerance: {ulp: 0}")
 LEGAL = "legal: {attrs.axis: -1}"
 
@@ -295,15 +295,15 @@ def test_an_output_that_is_not_stated_is_missed(mistake, head, expect, message):
     [
         (
             "{»name: a}",
-            "the engine has no kernel for LpNormalization-1: expect must state the outputs",
+            "the engine has no kernel for RandomNormalLike-1: expect must state the outputs",
         ),
         (
             "{name: a, rule: open, expect: {any_of: [»{as: x}, {as: y, output: [1, 2]}]}}",
-            "the engine has no kernel for LpNormalization-1: expect must state the outputs",
+            "the engine has no kernel for RandomNormalLike-1: expect must state the outputs",
         ),
         (
             "{name: a, »tolerance: null, expect: {output: [1, 2]}}",
-            "opcheck knows no error bound for LpNormalization-1: tolerance must be stated "
+            "opcheck knows no error bound for RandomNormalLike-1: tolerance must be stated "
             "(tolerance: {ulp: 0} compares exactly)",
         ),
     ],

@@ -43,10 +43,11 @@ KERNELS = [(op, dtype) for op in judged_versions() for dtype in dtypes_of(op)]
 def asked(case: Case) -> object:
     """All that a backend gets to see of a case."""
     made = question(case)
-    arrays = [*made.inputs, *made.task.initializers.values()]
+    task = made.task
+    arrays = [*made.inputs, *task.initializers.values()]
     data = tuple((array.dtype.name, array.shape, array.tobytes()) for array in arrays)
     attrs = tuple(sorted((name, repr(value)) for name, value in case.attrs.items()))
-    return case.opset, attrs, made.task.slots, data
+    return case.opset, attrs, task.slots, data, *map(tuple, (task.initializers, task.outputs))
 
 
 def told(cases: list[Case]) -> list[str]:

@@ -2361,7 +2361,7 @@ def _normalized_by_reference() -> Iterator[Check]:
         "LRN sums the squares",
         _RESPONSE,
         [[[[[0.5]], [[0.4]]]]],
-        Gives([[[[0.5]], [[2]]]]),
+        Gives([[[[0.5]], [[2.0]]]]),
         "2 / (1 + 4) is 0.4",
         replace(_RESPONSE, x=_RESPONSE.x[:, :1]),
         [[[[0.5]]]],
@@ -3160,8 +3160,8 @@ def _normalizations_of_openvino() -> Iterator[Check]:
     yield Check("openvino", cause, even, [pairs], wrong, why, local, thirds)
     norm = Model("LpNormalization", 1, {"axis": 0}, np.array([3, 4], np.float32))
     cause, why, wrong = "LpNormalization adds", "√(3² + 4²) = 5", Gives([0.008688, 0.011584])
-    small, right = replace(norm, x=norm.x / 1e6), [0.6, 0.8]
-    yield Check("openvino", cause, small, [right], wrong, why, norm, right)
+    small, shares = replace(norm, x=norm.x / 1e6), [0.6, 0.8]
+    yield Check("openvino", cause, small, [shares], wrong, why, norm, shares)
 
 
 def _batches_of_openvino() -> Iterator[Check]:
@@ -4825,6 +4825,7 @@ def tract() -> Iterator[Check]:
     yield from _multiplied_by_tract()
     yield from _pooled_by_tract()
     yield from _normalized_by_tract()
+    yield from _batches_by_tract()
 
 
 def _reductions_of_tract() -> Iterator[Check]:
@@ -5246,8 +5247,8 @@ def _multiplied_by_tract() -> Iterator[Check]:
 
     apart = Model("LogSoftmax", 13, {}, np.array([0, 1000], np.float32))
     equal, cause = replace(apart, x=0 * _PAIR), "LogSoftmax is computed as"
-    lost, why, half = Gives([-inf, 0]), "0 - ln(1 + e^1000) = -1000", -0.6931472
-    yield Check("tract", cause, apart, [[-1000, 0]], lost, why, equal, [half, half])
+    lost, why, log = Gives([-inf, 0]), "0 - ln(1 + e^1000) = -1000", -0.6931472
+    yield Check("tract", cause, apart, [[-1000, 0]], lost, why, equal, [log, log])
 
     def einsum(equation: str, *x: Array) -> Model:
         return Model("Einsum", 12, {"equation": equation}, x[0], more=x[1:])
@@ -5405,20 +5406,24 @@ def _normalized_by_tract() -> Iterator[Check]:
     wide, refused = replace(rms, more=(_PAIR.astype("f2"),)), Raises("tensor is F32")
     cause, why = "RMSNormalization refuses a scale", "the type of scale is V, and that of X is T"
     yield Check("tract", cause, wide, [[[1, 2]]], refused, why, rms, [[1, 2]])
-    near, means = np.array([8191, 8193], np.float32), {"axes": [0]}
-    pair = Model("MeanVarianceNormalization", 13, means, near)
+    two, means = np.array([8191, 8193], np.float32), {"axes": [0]}
+    pair = Model("MeanVarianceNormalization", 13, means, two)
     cause, why = "MeanVarianceNormalization takes", "the mean is 8192, and each is 1 off"
-    zero, few = Gives([-1e9, 1e9]), replace(pair, x=near - 8192)
+    zero, few = Gives([-1e9, 1e9]), replace(pair, x=two - 8192)
     yield Check("tract", cause, pair, [[-1, 1]], zero, why, few, [-1, 1])
-    none, cause = replace(pair, x=near[:0]), "LpNormalization and MeanVarianceNormalization abort"
+    none, cause = replace(pair, x=two[:0]), "LpNormalization and MeanVarianceNormalization abort"
     dies, why = Dies("attempt to divide by zero"), "of nothing there is nothing"
-    yield Check("tract", cause, none, [near[:0]], dies, why, few, [-1, 1])
+    yield Check("tract", cause, none, [two[:0]], dies, why, few, [-1, 1])
     whole = replace(few, x=np.array([1, 1], np.int32))
-    control, cause = replace(few, x=near - 8190), "MeanVarianceNormalization aborts"
+    control, cause = replace(few, x=two - 8190), "MeanVarianceNormalization aborts"
     why = f"int32 is no float; {_NO_ABORT}"
     yield Check("tract", cause, whole, [], dies, why, control, [-1, 1])
     twice, cause = _with(few, axes=[-2]), "MeanVarianceNormalization counts"
     yield _taken("tract", cause, twice, [-1, 1], "a vector has the axes -1 and 0", few)
+
+
+def _batches_by_tract() -> Iterator[Check]:
+    """BatchNormalization and LRN on tract."""
     given = tuple(np.array([value], np.float32) for value in (3, 1, 4, 4))
     batch = Model("BatchNormalization", 15, {"epsilon": 5.0}, _x(1, 7), more=given, constant=True)
     fed, right = replace(batch, constant=False), _pool(-2, 4)

@@ -48,7 +48,7 @@ def evaluate(
     """
     bound = bind(node, formula)
     convert = _native if bound.operator.exact else _widened
-    lift = _as_it_is if faults is None and trace is None else _made_faulty
+    lift = (lambda array: array) if faults is None and trace is None else _made_faulty
     outputs = _called(bound, lift, map(convert, node.inputs), faults, trace)
     return tuple(_typed(bound, place, bare(output)) for place, output in enumerate(outputs))
 
@@ -74,10 +74,6 @@ def _made_faulty(array: Any) -> Any:
     if array is None or not is_real(array) or (not array.ndim and array.dtype == np.float64):
         return array
     return Faulty(array)
-
-
-def _as_it_is(array: Any) -> Any:
-    return array
 
 
 def _called(

@@ -249,10 +249,6 @@ def _rounded(x: Any) -> Any:
     return low + 1 if up else low
 
 
-def _sign(x: Any) -> Any:
-    return _mp.mpf((x > 0) - (x < 0))
-
-
 def _fmod(a: Any, b: Any) -> Any:
     if not _mp.isfinite(a) or b == 0:
         return _NAN
@@ -287,7 +283,7 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "log1p": lambda x: _mp.log1p(x) if -1 < x < 1 else _logarithm(1 + x),
     "sqrt": lambda x: _mp.sqrt(x),
     "erf": lambda x: _mp.erf(x),
-    "sign": _sign,
+    "sign": lambda x: _mp.mpf((x > 0) - (x < 0)),
     "floor": lambda x: _mp.floor(x) if _mp.isfinite(x) else x,
     "ceil": lambda x: _mp.ceil(x) if _mp.isfinite(x) else x,
     "trunc": lambda x: _truncated(x) if _mp.isfinite(x) else x,

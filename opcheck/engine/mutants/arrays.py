@@ -1,4 +1,4 @@
-"""Changes of arrays that several mutants share."""
+"""Changes of arrays that mutants share, and groups of dtypes in which something is wrong."""
 
 from collections.abc import Callable
 from typing import Any
@@ -10,6 +10,20 @@ from opcheck.model import Array
 
 #: Elements that a vector register or a warp holds.
 WIDTHS = (4, 8, 16, 32)
+
+#: Every floating type.
+FLOATS = tuple(name for name, dtype in dtypes.BASIC.items() if dtype.kind == "float")
+#: Every type of real numbers that NumPy computes with.
+REALS = tuple(n for n, d in dtypes.BASIC.items() if d.kind in ("float", "int"))
+#: The types of integers, and of complex numbers.
+SIGNED = ("int8", "int16", "int32", "int64")
+UNSIGNED = ("uint8", "uint16", "uint32", "uint64")
+COMPLEX = ("complex64", "complex128")
+NUMBERS = (*REALS, *COMPLEX)
+#: Types that hold more than float16 does, that have the digits of float32, and float64 alone.
+BEYOND_FLOAT16 = ("bfloat16", "float32", "float64")
+LONG = ("float32", "float64")
+DOUBLE = ("float64",)
 
 
 def whole_vectors(width: int) -> Callable[[int], int]:

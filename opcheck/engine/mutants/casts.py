@@ -9,9 +9,9 @@ import numpy as np
 
 from opcheck import dtypes
 from opcheck.dtypes import BASIC, DTYPES, DType, limits
+from opcheck.engine.mutants.arrays import BEYOND_FLOAT16, FLOATS, LONG, SIGNED
 from opcheck.engine.mutants.elements import cut_off
 from opcheck.engine.mutants.mutant import Mutant, faults
-from opcheck.engine.mutants.types import BEYOND_FLOAT16, FLOATS, LONG, SIGNED
 from opcheck.model import Array
 from opcheck.numbers import FaultFunction
 

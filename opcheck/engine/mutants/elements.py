@@ -9,9 +9,17 @@ import ml_dtypes
 import numpy as np
 
 from opcheck import numbers as xp
-from opcheck.engine.mutants.arrays import WIDTHS, through, whole_vectors
+from opcheck.engine.mutants.arrays import (
+    BEYOND_FLOAT16,
+    DOUBLE,
+    LONG,
+    REALS,
+    UNSIGNED,
+    WIDTHS,
+    through,
+    whole_vectors,
+)
 from opcheck.engine.mutants.mutant import Mutant, MutantRow, faults, faulty
-from opcheck.engine.mutants.types import BEYOND_FLOAT16, DOUBLE, LONG, REALS, UNSIGNED
 from opcheck.errors import InvalidNode
 from opcheck.numbers import FaultFunction
 

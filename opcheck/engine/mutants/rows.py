@@ -14,9 +14,17 @@ from typing import Any, TypeAlias
 import ml_dtypes
 import numpy as np
 
-from opcheck.engine.mutants.arrays import WIDTHS, whole_vectors
+from opcheck.engine.mutants.arrays import (
+    BEYOND_FLOAT16,
+    DOUBLE,
+    FLOATS,
+    LONG,
+    SIGNED,
+    UNSIGNED,
+    WIDTHS,
+    whole_vectors,
+)
 from opcheck.engine.mutants.mutant import Mutant, faults, faulty
-from opcheck.engine.mutants.types import BEYOND_FLOAT16, DOUBLE, FLOATS, LONG, SIGNED, UNSIGNED
 from opcheck.numbers import FaultFunction, plain
 from opcheck.numbers.bounded.reductions import axes_of
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from opcheck import dtypes, opset
 from opcheck.engine.mutants import axes
+from opcheck.engine.mutants.arrays import DOUBLE
 from opcheck.engine.mutants.mutant import (
     Accepting,
     AnswerFunction,
@@ -22,12 +23,11 @@ from opcheck.engine.mutants.mutant import (
     reading,
     refusing,
 )
-from opcheck.engine.mutants.types import DOUBLE
 from opcheck.engine.node import Node
 from opcheck.engine.operators import Formula, Operator
 from opcheck.errors import InvalidNode
 from opcheck.model import Array, OpVersion, Typed
-from opcheck.opset import Attribute, Parameter, Schema
+from opcheck.opset import Attribute, Schema
 
 #: The values for which a stated one may be taken, the likeliest first.
 Readings: TypeAlias = Callable[[Any, Node], Iterable[Any]]
@@ -279,17 +279,13 @@ def _of_versions(
     ):
         if accepted:
             legal = ("float32", "int32", "uint32", "bool", "int64")
-            via = next(filter(partial(_takes, first), legal), "float32")
+            via = next((d for d in legal if dtypes.DTYPES[d].text in first.types), "float32")
             text = f"{words} taken, and computed by way of {via}"
             yield Mutant(f"{name}_accepted", text, Accepting(partial(_by_way_of, via, accepted)))
 
 
 def _texts(*kinds: str) -> frozenset[str]:
     return frozenset(d.text for d in dtypes.BASIC.values() if d.kind in kinds)
-
-
-def _takes(parameter: Parameter, dtype: str) -> bool:
-    return dtypes.DTYPES[dtype].text in parameter.types
 
 
 def _by_way_of(via: str, accepted: Iterable[str], node: Node) -> Sequence[Any]:

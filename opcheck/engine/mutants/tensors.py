@@ -13,10 +13,7 @@ import numpy as np
 from opcheck import dtypes
 from opcheck.dtypes import DTYPES
 from opcheck.engine.evaluate import Expected, exactly
-from opcheck.engine.mutants.arrays import WIDTHS, blank, floating, through, whole_vectors
-from opcheck.engine.mutants.elements import cut_off, cut_to_bits
-from opcheck.engine.mutants.mutant import Accepting, Mutant, Only, reading, refusing
-from opcheck.engine.mutants.types import (
+from opcheck.engine.mutants.arrays import (
     BEYOND_FLOAT16,
     COMPLEX,
     DOUBLE,
@@ -24,7 +21,14 @@ from opcheck.engine.mutants.types import (
     LONG,
     NUMBERS,
     REALS,
+    WIDTHS,
+    blank,
+    floating,
+    through,
+    whole_vectors,
 )
+from opcheck.engine.mutants.elements import cut_off, cut_to_bits
+from opcheck.engine.mutants.mutant import Accepting, Mutant, Only, reading, refusing
 from opcheck.engine.node import Node
 from opcheck.errors import InvalidNode
 from opcheck.model import Array

@@ -9,7 +9,7 @@ from opcheck import dtypes, opset
 from opcheck import numbers as xp
 from opcheck.engine import axes
 from opcheck.engine.axes import common_shape, from_the_front
-from opcheck.engine.mutants.types import FLOATS, SIGNED, UNSIGNED
+from opcheck.engine.mutants.arrays import FLOATS, SIGNED, UNSIGNED
 from opcheck.engine.operators import operator, signature_of
 from opcheck.errors import InvalidNode, NotSupported
 from opcheck.numbers.faulty import bare
@@ -244,22 +244,6 @@ def _sum(*data):
     return reduce(xp.add, data)
 
 
-def _mean(*data):
-    return _over(_sum(*data), len(data))
-
-
-def _mean_in_any_order(*data):
-    return _over(_summed(*data), len(data))
-
-
-def _mean_of_shares(*data):
-    return _summed(*data, by=len(data))
-
-
-def _running_mean(*data):
-    return reduce(lambda mean, n: mean + _over(data[n] - mean, n + 1), range(1, len(data)), data[0])
-
-
 @SHIFT.mutant("the amount was taken modulo the width", 28)
 def shifted_modulo_the_width(X, Y, *, direction):
     return shifted(X, Y & Y.dtype.type(8 * Y.itemsize - 1), direction=direction)
@@ -299,5 +283,11 @@ def _declare_many(name, function, *others, exact=False):
 
 _declare_many("Max", lambda *data: reduce(xp.maximum, data), exact=True)
 _declare_many("Min", lambda *data: reduce(xp.minimum, data), exact=True)
-_declare_many("Mean", _mean, _mean_in_any_order, _mean_of_shares, _running_mean)
+# The sum divided, in any order; the sum of shares; and a running mean.
+_declare_many(
+    "Mean", lambda *data: _over(_sum(*data), len(data)),
+    lambda *data: _over(_summed(*data), len(data)), lambda *data: _summed(*data, by=len(data)),
+    lambda *data: reduce(
+        lambda mean, n: mean + _over(data[n] - mean, n + 1), range(1, len(data)), data[0]),
+)  # fmt: skip
 _declare_many("Sum", _sum, _summed)

@@ -27,16 +27,14 @@ _EXACT = family(
 )  # fmt: skip
 
 
-def _cut_off(X):
-    return xp.where(xp.less(X, 0), xp.ceil(X), xp.floor(X))
-
-
 def _half_added(X):
     return xp.floor(X + X.dtype.type(0.5))
 
 
 for _name in ("Floor", "Ceil"):
-    _EXACT[_name].mutant("numbers were cut off towards zero", name="cut_off")(_cut_off)
+    _EXACT[_name].mutant("numbers were cut off towards zero", name="cut_off")(
+        lambda X: xp.where(xp.less(X, 0), xp.ceil(X), xp.floor(X))
+    )
 _EXACT["Round"].mutant("1/2 was added, and the sum rounded down", name="half_added")(_half_added)
 _EXACT["Round"].mutant("halves were rounded away from zero", name="half_added_to_the_magnitude")(
     lambda X: xp.sign(X) * _half_added(xp.abs(X))
@@ -91,10 +89,6 @@ def _softplus(x):
     return xp.log(xp.exp(x) + 1)
 
 
-def _softplus_in_range(x):
-    return xp.maximum(x, 0) + xp.log1p(xp.exp(-xp.abs(x)))
-
-
 def _shrink(x, *, lambd, bias):
     if x.dtype.kind in "iu" and bias:
         raise NotSupported("nothing is said of how a float is added to integers")
@@ -137,7 +131,8 @@ _REAL = family(
                 gamma * xp.where(xp.greater(x, 0), x, alpha * xp.exp(x) - alpha)),
             lambda x, *, alpha, gamma: (
                 gamma * xp.where(xp.greater(x, 0), x, alpha * xp.expm1(x)))),
-        "Shrink": _shrink, "Sigmoid": _sigmoid, "Softplus": (_softplus_in_range, _softplus),
+        "Shrink": _shrink, "Sigmoid": _sigmoid, "Softplus": (
+            lambda x: xp.maximum(x, 0) + xp.log1p(xp.exp(-xp.abs(x))), _softplus),
         "Softsign": lambda x: x / (1 + xp.abs(x)),
         "SwiGLU": _gated, "Swish": lambda x, *, alpha: x * _sigmoid(alpha * x),
         "ThresholdedRelu": lambda x, *, alpha: (

@@ -5408,9 +5408,7 @@ def _normalized_by_tract() -> Iterator[Check]:
     yield Check("tract", cause, wide, [[[1, 2]]], refused, why, rms, [[1, 2]])
     two, means = np.array([8191, 8193], np.float32), {"axes": [0]}
     pair = Model("MeanVarianceNormalization", 13, means, two)
-    cause, why = "MeanVarianceNormalization takes", "the mean is 8192, and each is 1 off"
-    zero, few = Gives([-1e9, 1e9]), replace(pair, x=two - 8192)
-    yield Check("tract", cause, pair, [[-1, 1]], zero, why, few, [-1, 1])
+    few = replace(pair, x=two - 8192)
     none, cause = replace(pair, x=two[:0]), "LpNormalization and MeanVarianceNormalization abort"
     dies, why = Dies("attempt to divide by zero"), "of nothing there is nothing"
     yield Check("tract", cause, none, [two[:0]], dies, why, few, [-1, 1])

@@ -305,11 +305,6 @@ def _tiers(
         ):
             remark = "" if dtype.name in declared else f"{message}; declare accumulate={dtype}"
             found += [Tier(f"{dtype} {word}", arithmetic, formula, remark) for formula in silent]
-            found += [
-                Tier(f"{dtype} {word}", arithmetic, s.function, f"right only {s.remark}; {message}")
-                for s in sound
-                if s.remark
-            ]
     return tuple(sorted(found, key=lambda tier: tier.remark != ""))
 
 

@@ -72,10 +72,10 @@ def of_axes(inverse_of, epsilon=0.0):
 
 MEAN_VARIANCE.formula(by=of_axes)(two_pass)
 #: The function body adds 1e-9 to the deviation, and takes E[X²] − E[X]² for the variance.
-_literal, _remark = partial(of_axes, epsilon=1e-9), "where the variance is E[X²] − E[X]²"
+_literal = partial(of_axes, epsilon=1e-9)
 MEAN_VARIANCE.also_honest("", by=_literal)(partial(MUTANTS["epsilon_after_the_root"][1], variance))
-MEAN_VARIANCE.also_honest(_remark, by=of_axes)(one_pass)
-MEAN_VARIANCE.also_honest(_remark, by=_literal)(
+MEAN_VARIANCE.also_honest("", by=of_axes)(one_pass)
+MEAN_VARIANCE.also_honest("", by=_literal)(
     lambda x, axes, epsilon: 1 / (1 / one_pass(x, axes, 0) + epsilon))  # fmt: skip
 MEAN_VARIANCE.mutant("1e-9 was added under the root", name="under_the_root", by=_literal)(two_pass)
 for _name in ("unbiased", "mean_square"):

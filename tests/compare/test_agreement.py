@@ -221,7 +221,7 @@ def test_what_the_operator_may_flush_is_no_difference() -> None:
     for op, tolerance, verdict in (
         ("Softmax", exact, "pass"),
         ("Softmax", Tolerance(ulp=0, strict=True), "differ"),
-        ("Gemm", exact, "differ"),
+        ("Det", exact, "differ"),
     ):
         assert verdicts(among(flushed, kept, tolerance=tolerance, op=op)) == [verdict] * 2
     assert verdicts(among(flushed, says(2.4e-38, 1), tolerance=exact, op="Softmax")) == [

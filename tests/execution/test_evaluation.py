@@ -468,15 +468,15 @@ def test_a_wrong_answer_is_a_failure_before_it_is_an_old_one(tmp_path: Path) -> 
 
 def test_an_operator_without_kernel_is_judged_by_its_expectation_alone(tmp_path: Path) -> None:
     text = """
-        op: LpNormalization
+        op: Det
         dtype: float32
         opset: 13
         cases:
-        - {name: made, tolerance: {ulp: 0}, inputs: {input: [1, 2]}, expect: {output: [-1, -2]}}
+        - {name: made, tolerance: {ulp: 0}, inputs: {X: [[1, 2], [3, 4]]}, expect: {Y: -2}}
     """
     (case,) = cases_in(tmp_path, text)
-    out = np.array([-1, -2], np.float32)
-    assert result_of(case, answering(lambda inputs: [-inputs[0]])).verdict is Verdict.PASS
+    out = np.array(-2, np.float32)
+    assert result_of(case, answering(lambda inputs: [np.copy(out)])).verdict is Verdict.PASS
     assert result_of(case, in_turn([out], [out], [out])).verdict is Verdict.PASS
     assert result_of(case, ENGINE).verdict is Verdict.UNSUPPORTED
 

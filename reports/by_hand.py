@@ -1344,6 +1344,15 @@ def _pooled_by_onnxruntime() -> Iterator[Check]:
         replace(deep, x=deep.x[..., 0]),
         np.ones((1, 1, 1, 1, 1)),
     )
+    inside = Model("AveragePool", 22, {"kernel_shape": [1], "count_include_pad": 1}, _x(2, 4))
+    padded, refused = _with(inside, pads=[1, 1]), Raises("pad")
+    cause, why = (
+        "A pad as large as the kernel",
+        "“Pads should contain values greater than or equal”",
+    )
+    yield Check(
+        "onnxruntime", cause, padded, [_pool(0, 2, 4, 0)], refused, why, inside, _pool(2, 4)
+    )
     valid = {"kernel_shape": [3], "strides": [2], "auto_pad": "VALID", "ceil_mode": 1}
     whole = Model("MaxPool", 12, valid, _x(1, 2, 3, 4, 5, 6))
     yield Check(
@@ -2319,6 +2328,14 @@ def _normalized_by_reference() -> Iterator[Check]:
         _with(shares, p=2),
         [[0.6, -0.8]],
     )
+    cubes, why = (
+        _with(replace(shares, x=_row(3, 4)), p=3),
+        "“The order of the normalization, only 1 or 2 are supported”",
+    )
+    two, cause = _with(shares, p=2), "The range of p is not checked"
+    yield Check(
+        "reference", cause, cubes, [], Gives(_row(3, 4) / 91 ** (1 / 3)), why, two, [[0.6, -0.8]]
+    )
     half = np.array([[256, -256]], np.float16)
     root = Model("RMSNormalization", 23, {"epsilon": 0.0}, half, more=(half[0] / half[0],))
     yield Check(
@@ -3128,6 +3145,10 @@ def _normalizations_of_openvino() -> Iterator[Check]:
         [[-2, -3]] * 2,
     )
     yield Check("openvino", cause, slope, [[rows]], wrong, why, matrix, rows)
+    many = Model("PRelu", 16, {}, np.array([16777217], np.uint32), more=(np.array([2], np.uint32),))
+    few, what = replace(many, x=many.more[0]), "f(x) = x for x >= 0"
+    lost, cause = Gives([16777216]), "PRelu of integers"
+    yield Check("openvino", cause, many, [many.x], lost, what, few, [2], rtol=0)
     cause, why = "PRelu does not compare", "only slope is broadcast, to the shape of X"
     line = replace(slope, x=-_PAIR, more=(_PAIR,))
     yield _taken("openvino", cause, replace(line, more=(_SQUARE,)), [-1, -4], why, line)
@@ -5362,6 +5383,8 @@ def _pooled_by_tract() -> Iterator[Check]:
     four, why = _with(three, kernel_shape=[4]), "⌊(3 - 4) / 1⌋ + 1 = 0 windows fit"
     cause, whole = "AveragePool and MaxPool make one", Gives(_pool(4))
     yield Check("tract", cause, four, [np.zeros((1, 1, 0))], whole, why, three, _pool(4))
+    five, why = _with(three, kernel_shape=[5]), "⌊(3 - 5) / 1⌋ + 1 = -1 windows fit"
+    yield Check("tract", "So they do where the size", five, [], whole, why, three, _pool(4))
     total, sums = Model("CumSum", 14, {}, _VECTOR, more=(np.array(0),)), [1, 5, 7]
     cause, why = "CumSum is not computed", "1, 1 + 4 and 1 + 4 + 2"
     words, constant = Raises("Axis expected to be a const"), replace(total, constant=True)

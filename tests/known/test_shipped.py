@@ -3,6 +3,7 @@ import json
 from collections import Counter, defaultdict
 from dataclasses import replace
 from functools import cache
+from importlib.metadata import version as release
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -18,21 +19,18 @@ from opcheck.known.fields import VALUES
 from opcheck.model import FAILURES, BackendInfo, LiveResult, OpVersion, Rejected, Source, Verdict
 from opcheck.report import store
 from tests import inline
-from tests.asking import elements, shipped_cases
+from tests.asking import shipped_cases
 from tests.node_tests import needs_known_releases
 from tests.report.made import CASE, result
 from tests.shell import ROOT
 
 SHIPPED = Source("cases/onnx/hardmax.yaml", 1, 1, shipped=True)
 LINE = "{versions: '>=1', failure: values, cause: Because., where: [{op: Hardmax}]}"
-#: The engines that are always there, and all whose runs are stored.
-ALWAYS = ("onnxruntime", "reference")
+RELEASES = {"onnxruntime": "onnxruntime", "reference": "onnx"}
+#: The stored runs of the optional engines.
 PUBLISHED = {
-    name: ROOT / "reports" / "runs" / f"{name}.jsonl.gz"
-    for name in (*ALWAYS, "openvino", "torch", "tract")
+    name: ROOT / "reports" / "runs" / f"{name}.jsonl.gz" for name in ("openvino", "torch", "tract")
 }
-#: Of the deep cases that a line is about, one in so many is judged beside those that it needs.
-SOME = 12
 PLACE = ("op", "name", "row", "opset", "dtype", "attrs")
 STRAY = ["stray_crash"]
 
@@ -268,24 +266,17 @@ def deep(cases):
 
 
 @pytest.fixture(scope="module")
-def by_op(cases):
-    # A deep case comes after those of the core.
-    ordered = sorted(cases, key=lambda case: case.level == "deep")
-    return by_operator((case.op.name, case) for case in ordered)
-
-
-@pytest.fixture(scope="module")
-def judged(cases, by_op):
+def judged(cases, deep, first_run):
     """Results of the backends that have ledgers, before any ledger is asked.
 
-    Of every core case, as the published runs have them; and of deep ones that a line is about those
-    without which a word of it would be dead, and some of the others. Those that only a line of an
-    arithmetic is about, which are the largest of all, are left out.
+    Of every core case, as the first run has them, or the published one of an optional engine; and
+    of the deep ones that a line is about, but not of those that only a line of an arithmetic is
+    about, which are the largest of all.
     """
-    connected = [backends.connect(address) for address in ALWAYS]
+    connected = [backends.connect(address) for address in RELEASES]
     by_id = {case.id: case for case in cases}
     results = []
-    for run in map(store.read, PUBLISHED.values()):
+    for run in map(store.read, (first_run.stored, *PUBLISHED.values())):
         infos = {info.address: info for info in run.header.backends}
         assert {record.case for record in run.records} == {c.id for c in cases if c.level != "deep"}
         results += [
@@ -294,23 +285,13 @@ def judged(cases, by_op):
                 infos[r.backend],
             )
             for r in run.records
+            if r.backend != "numpy"
         ]
-    failed = {(found.case.id, found.backend, found.failure) for found, _ in results}
-    asked = {}
-    for engine, stated in ((name, line) for name in ALWAYS for line in every_line(name)):
-        words = {(f, v) for place in stated.where for f in VALUES for v in getattr(place, f) or ()}
-        for number, case in enumerate(filter(stated.is_about, among(stated.where, by_op))):
-            shown = words & {(field, value_of(case)) for field, value_of in VALUES.items()}
-            if case.level == "deep":
-                by_chance = of_whole_types(stated)
-                if elements(case) <= 4096 if by_chance and shown else shown or number % SOME == 0:
-                    asked[case.id] = case
-                words -= shown if not by_chance else set()
-            elif any((case.id, engine, failure) in failed for failure in stated.failure):
-                words -= shown
+    lines = [stated for stated in every_line() if not of_whole_types(stated)]
+    about = {c.id: c for line in lines for c in among(line.where, deep) if line.is_about(c)}
     infos = {backend.info.address: backend.info for backend in connected}
-    found = inline.judged([*asked.values()], connected)
-    return [*results, *((one, infos[one.backend]) for one in found)]
+    asked = inline.judged([*about.values()], connected)
+    return [*results, *((found, infos[found.backend]) for found in asked)]
 
 
 def every_line(backend=None):
@@ -348,6 +329,7 @@ def published_release(path):
 def shipped_lines():
     """The lines that are about the releases that were run."""
     versions = {name: published_release(path) for name, path in PUBLISHED.items()}
+    versions |= {name: release(package) for name, package in RELEASES.items()}
     return [
         pytest.param(ledger, number, id=f"{ledger.file}-{number}")
         for ledger in shipped_ledgers()
@@ -384,11 +366,9 @@ def test_no_word_of_lines_is_dead_or_too_wide(cases, deep, judged_of, explained_
     stated = ledger.fields.known[number]
     seen = [found.case for found in explained_by(ledger, number)]
     assert len(seen) < (len(cases) - sum(map(len, deep.values()))) / 5
-    # An optional engine's run is of the core alone; a stray crash hides the rest.
-    if Path(ledger.file).stem not in ALWAYS:
-        hidden = (
-            found.case for found, _ in among(stated.where, judged_of) if found.failure in STRAY
-        )
+    if Path(ledger.file).stem in PUBLISHED:  # Its run is of the core; a stray crash hides the rest.
+        of_ops = among(stated.where, judged_of)
+        hidden = (found.case for found, _ in of_ops if found.failure in STRAY)
         seen += [case for case in chain(among(stated.where, deep), hidden) if stated.is_about(case)]
     assert seen or stated.sometimes
     for place in () if stated.sometimes else stated.where:
@@ -425,8 +405,9 @@ def test_no_failure_is_explained_by_two_shipped_lines(explained_by):
     assert [key for key, count in causes.items() if count > 1] == []
 
 
-def test_every_place_of_a_shipped_line_is_about_a_shipped_case(by_op):
+def test_every_place_of_a_shipped_line_is_about_a_shipped_case(cases):
     # Of the lines about earlier releases, this is all that can be seen here.
+    by_op = by_operator((case.op.name, case) for case in cases)
     for stated in every_line():
         invalid = []
         for place in stated.where:
@@ -452,13 +433,12 @@ def test_a_shipped_ledger_is_named_like_its_backend_and_closes_its_sentences():
 @needs_known_releases
 def test_every_failure_of_the_shipped_suites_is_explained(judged):
     # Of an optional engine, the cases that a line is about.
-    optional = [name for name in PUBLISHED if name not in ALWAYS]
-    lines = {name: [x for x in every_line(name) if x.failure != STRAY] for name in optional}
+    lines = {name: [x for x in every_line(name) if x.failure != STRAY] for name in PUBLISHED}
     open_ones = [
         (found.case.id, info.address)
         for found, info in judged
         if explain(shipped_ledgers(), found, info).verdict in reds(strict=True)
-        and (info.address in ALWAYS or any(x.is_about(found.case) for x in lines[info.address]))
+        and (info.address in RELEASES or any(x.is_about(found.case) for x in lines[info.address]))
     ]
     assert open_ones == []
 

@@ -81,9 +81,9 @@ def _probe(
     from opcheck.execution.probe import matrix, probe
     from opcheck.execution.workers import connect, started
     from opcheck.report import backends
-    from opcheck.suite import load
+    from opcheck.suite import Selection, load
 
-    asked = matrix(load((), levels=("smoke", "core")))
+    asked = matrix(load((), levels=Selection().levels))
 
     def settings(one: Offer, address: str) -> BackendSettings:
         profile = one.profile

@@ -3,6 +3,7 @@ import json
 from collections import Counter, defaultdict
 from dataclasses import replace
 from functools import cache
+from importlib.metadata import version as release
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -27,21 +28,18 @@ from opcheck.model import (
 )
 from opcheck.report import store
 from tests import inline
-from tests.asking import elements, shipped_cases
+from tests.asking import shipped_cases
 from tests.node_tests import needs_known_releases
 from tests.report.made import CASE, result
 from tests.shell import ROOT
 
 SHIPPED = Source("cases/onnx/hardmax.yaml", 1, 1, shipped=True)
 LINE = "{versions: '>=1', failure: values, cause: Because., where: [{op: Hardmax}]}"
-#: The engines that are always there, and all whose runs are stored.
-ALWAYS = ("onnxruntime", "reference")
+RELEASES = {"onnxruntime": "onnxruntime", "reference": "onnx"}
+#: The stored runs of the optional engines.
 PUBLISHED = {
-    name: ROOT / "reports" / "runs" / f"{name}.jsonl.gz"
-    for name in (*ALWAYS, "openvino", "torch", "tract")
+    name: ROOT / "reports" / "runs" / f"{name}.jsonl.gz" for name in ("openvino", "torch", "tract")
 }
-#: Of the deep cases that a line is about, one in so many is judged beside those that it needs.
-SOME = 12
 PLACE = ("op", "name", "row", "opset", "dtype", "attrs")
 STRAY = ["stray_crash"]
 
@@ -277,24 +275,17 @@ def deep(cases):
 
 
 @pytest.fixture(scope="module")
-def by_op(cases):
-    # A deep case comes after those of the core.
-    ordered = sorted(cases, key=lambda case: case.level == "deep")
-    return by_operator((case.op.name, case) for case in ordered)
-
-
-@pytest.fixture(scope="module")
-def judged(cases, by_op):
+def judged(cases, deep, first_run):
     """Results of the backends that have ledgers, before any ledger is asked.
 
-    Of every core case, as the published runs have them; and of deep ones that a line is about those
-    without which a word of it would be dead, and some of the others. Those that only a line of an
-    arithmetic is about, which are the largest of all, are left out, and those that engines die of.
+    Of every core case, as the first run has them, or the published one of an optional engine; and
+    of the deep ones that a line of the same engine is about. Left out are those that it dies of,
+    and of a line about an arithmetic, whose cases are the largest of all, the operators that a core
+    case shows.
     """
-    connected = [backends.connect(address) for address in ALWAYS]
     by_id = {case.id: case for case in cases}
     results = []
-    for run in map(store.read, PUBLISHED.values()):
+    for run in map(store.read, (first_run.stored, *PUBLISHED.values())):
         infos = {info.address: info for info in run.header.backends}
         assert {record.case for record in run.records} == {c.id for c in cases if c.level != "deep"}
         results += [
@@ -303,25 +294,27 @@ def judged(cases, by_op):
                 infos[r.backend],
             )
             for r in run.records
+            if r.backend != "numpy"
         ]
-    failed = {(found.case.id, found.backend, found.failure) for found, _ in results}
-    asked = {}
-    for engine, stated in ((name, line) for name in ALWAYS for line in every_line(name)):
-        words = {(f, v) for place in stated.where for f in VALUES for v in getattr(place, f) or ()}
-        for number, case in enumerate(filter(stated.is_about, among(stated.where, by_op))):
-            shown = words & {(field, value_of(case)) for field, value_of in VALUES.items()}
-            if case.level == "deep":
-                by_chance = of_whole_types(stated)
-                if elements(case) <= 4096 if by_chance and shown else shown or number % SOME == 0:
-                    asked[case.id] = case
-                words -= shown if not by_chance else set()
-            elif any((case.id, engine, failure) in failed for failure in stated.failure):
-                words -= shown
-    infos = {backend.info.address: backend.info for backend in connected}
-    fatal = [line for name in ALWAYS for line in every_line(name) if loses(line)]
-    alive = [case for case in asked.values() if not any(line.is_about(case) for line in fatal)]
-    found = inline.judged(alive, connected)
-    return [*results, *((one, infos[one.backend]) for one in found)]
+    for address in RELEASES:
+        backend = backends.connect(address)
+        lines = every_line(address)
+        about = {}
+        for stated in (line for line in lines if not loses(line)):
+            shown = {
+                found.case.op.name
+                for found, info in results
+                if of_whole_types(stated)
+                and info.address == address
+                and found.failure in stated.failure
+                and stated.is_about(found.case)
+            }
+            fitting = (case for case in among(stated.where, deep) if stated.is_about(case))
+            about |= {case.id: case for case in fitting if case.op.name not in shown}
+        fatal = [line for line in lines if loses(line)]
+        alive = [case for case in about.values() if not any(x.is_about(case) for x in fatal)]
+        results += [(found, backend.info) for found in inline.judged(alive, [backend])]
+    return results
 
 
 def loses(stated):
@@ -364,6 +357,7 @@ def published_release(path):
 def shipped_lines():
     """The lines that are about the releases that were run."""
     versions = {name: published_release(path) for name, path in PUBLISHED.items()}
+    versions |= {name: release(package) for name, package in RELEASES.items()}
     return [
         pytest.param(ledger, number, id=f"{ledger.file}-{number}")
         for ledger in shipped_ledgers()
@@ -400,11 +394,10 @@ def test_no_word_of_lines_is_dead_or_too_wide(cases, deep, judged_of, explained_
     stated = ledger.fields.known[number]
     seen = [found.case for found in explained_by(ledger, number)]
     assert len(seen) < (len(cases) - sum(map(len, deep.values()))) / 5
-    # An optional engine's run is of the core alone; a stray crash hides the rest.
-    if Path(ledger.file).stem not in ALWAYS or loses(stated):
-        hidden = (
-            found.case for found, _ in among(stated.where, judged_of) if found.failure in STRAY
-        )
+    # An optional engine's run is of the core; a stray crash hides the rest.
+    if Path(ledger.file).stem in PUBLISHED or loses(stated):
+        of_ops = among(stated.where, judged_of)
+        hidden = (found.case for found, _ in of_ops if found.failure in STRAY)
         seen += [case for case in chain(among(stated.where, deep), hidden) if stated.is_about(case)]
     assert seen or stated.sometimes
     for place in () if stated.sometimes else stated.where:
@@ -441,8 +434,9 @@ def test_no_failure_is_explained_by_two_shipped_lines(explained_by):
     assert [key for key, count in causes.items() if count > 1] == []
 
 
-def test_every_place_of_a_shipped_line_is_about_a_shipped_case(by_op):
+def test_every_place_of_a_shipped_line_is_about_a_shipped_case(cases):
     # Of the lines about earlier releases, this is all that can be seen here.
+    by_op = by_operator((case.op.name, case) for case in cases)
     for stated in (line for line in every_line() if line.where):
         invalid = []
         for place in stated.where:
@@ -468,13 +462,12 @@ def test_a_shipped_ledger_is_named_like_its_backend_and_closes_its_sentences():
 @needs_known_releases
 def test_every_failure_of_the_shipped_suites_is_explained(judged):
     # Of an optional engine, the cases that a line is about.
-    optional = [name for name in PUBLISHED if name not in ALWAYS]
-    lines = {name: [x for x in every_line(name) if x.failure != STRAY] for name in optional}
+    lines = {name: [x for x in every_line(name) if x.failure != STRAY] for name in PUBLISHED}
     open_ones = [
         (found.case.id, info.address)
         for found, info in judged
         if explain(shipped_ledgers(), found, info).verdict in reds(strict=True)
-        and (info.address in ALWAYS or any(x.is_about(found.case) for x in lines[info.address]))
+        and (info.address in RELEASES or any(x.is_about(found.case) for x in lines[info.address]))
     ]
     assert open_ones == []
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -167,6 +168,7 @@ def judge(given: Arguments) -> NoReturn:
         about = EVERYTHING if mine.gate.ledgers or mine.updated else given.selection
         interrupt.safe_place()
         everything = load_all(given.paths, given.dims, about)
+        gc.freeze()  # Cases stay to the end: the collector need not look through them.
         request = _request(given, session, everything, mine)
         checked = mine.check(session.infos, everything)
         run = session.begin(request)

@@ -1368,7 +1368,7 @@ def _pooled_by_onnxruntime() -> Iterator[Check]:
     lowest = Model("GlobalMaxPool", 1, {}, _x(-inf, -inf))
     yield Check(
         "onnxruntime",
-        "MaxPool and GlobalMaxPool begin",
+        "MaxPool and GlobalMaxPool of float32 begin",
         lowest,
         [_pool(-inf)],
         Gives(_pool(_LOWEST)),

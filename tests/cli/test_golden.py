@@ -266,11 +266,6 @@ def test_what_is_there_is_not_replaced_unless_asked_for(run, tmp_path):
     assert not [path for path in tmp_path.iterdir() if path.name.startswith(".opcheck")]
 
 
-def change(made, how):
-    how(made)
-    return made
-
-
 def add_node(made):
     made.graph.node.append(helper.make_node("Relu", ["y"], ["z"]))
 
@@ -328,7 +323,8 @@ def take_no_text(made):
 )
 def test_models_that_no_case_states_are_refused_by_name(run, tmp_path, how, told):
     x = np.array([1], np.float32)
-    made = change(model("Identity", {"x": x}, {"y": x}), how)
+    made = model("Identity", {"x": x}, {"y": x})
+    how(made)
     folder_of(tmp_path / "test", {"x": x}, {"y": x}, made)
     refused(run, tmp_path, told)
 

@@ -206,9 +206,6 @@ def test_each_admitted_answer_passes_by_its_name() -> None:
         found = judged("open", answers(0, 1, 2), made(one_hot(place)))
         assert (found.verdict, found.alternative) == (PASS, f"place_{place}")
         assert not any(comparison.problem for comparison in found.comparisons)
-
-
-def test_a_refusal_passes_by_its_name() -> None:
     found = judged("open", [*answers(0), refusal("rejected")], REFUSED)
     assert (found.verdict, found.alternative) == (PASS, "rejected")
 

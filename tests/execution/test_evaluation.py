@@ -74,14 +74,6 @@ def test_the_engine_against_itself_is_marked(tmp_path: Path, text: str, self_che
     assert result_of(case, Hardmax()).self_check is False
 
 
-def test_the_answer_chosen_is_named(tmp_path: Path) -> None:
-    answers = "[{as: first_nan, output: [[1, 0, 0]]}, {as: skips_nan, output: [[0, 0, 1]]}]"
-    values = "{input: [[.nan, 1, 2]]}"
-    text = f"{{name: made, rule: open, inputs: {values}, expect: {{any_of: {answers}}}}}"
-    result = result_of(one(tmp_path, text), Hardmax())
-    assert (result.verdict, result.alternative) == (Verdict.PASS, "first_nan")
-
-
 def test_a_tolerance_is_the_case_s_own_or_the_operator_s(tmp_path: Path) -> None:
     nearly = outputs(lambda out: out * np.float32(1 - 2**-24))
     assert result_of(one(tmp_path, "{name: made}"), nearly).verdict is Verdict.FAIL
@@ -392,20 +384,10 @@ def test_whoever_is_wrong_on_other_data_in_any_run_is_left_to_other_cases(tmp_pa
 NEAR = "{name: near, tolerance: {atol: 0.1}}"
 
 
-def drifting(*errors: float) -> Fake:
-    """Hardmax along axis 1, each run off by another error."""
-
-    def prepared(_: Task) -> Callable[[Any], Any]:
-        left = itertools.cycle(errors)
-
-        def run(inputs: Any) -> Any:
-            out = np.zeros_like(inputs[0])
-            out[np.arange(len(out)), inputs[0].argmax(1)] = 1
-            return [np.abs(out - np.float32(next(left)))]
-
-        return run
-
-    return Fake(prepared)
+def drifting(*errors: float) -> Hardmax:
+    """Hardmax, each run off by another error."""
+    left = itertools.cycle(errors)
+    return outputs(lambda out: np.abs(out - np.float32(next(left))))
 
 
 def test_answers_that_differ_between_runs_and_are_right_pass_with_a_remark(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@
 the engine.
 """
 
+import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -76,6 +77,19 @@ def in_turn(*answers: Any) -> Fake:
         return run
 
     return Fake(prepared)
+
+
+class Anew:
+    """What is prepared at opset 13: each time the next of these answers, or of these errors."""
+
+    def __init__(self, *answers: Any) -> None:
+        self.answers = itertools.cycle(answers)
+
+    def __call__(self, task: Task) -> Run:
+        if task.opset != 13:
+            raise Refused("this opset never")
+        answer = next(self.answers)
+        return lambda _: _raise(answer) if isinstance(answer, BaseException) else [answer.copy()]
 
 
 def twice(inputs: Sequence[Any]) -> Any:

@@ -8,6 +8,7 @@ the engine.
 import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, TypeAlias
 
 from opcheck.model import BackendInfo, Task
@@ -158,3 +159,11 @@ HABITS: dict[str, Callable[[Run], Run]] = {
     "adds_up": _adds_up,
     "raises_the_second_time": _raises_the_second_time,
 }
+
+
+def offer(site: Path, distribution: str, *points: str) -> None:
+    """Install a distribution that has nothing but entry points, which are backends."""
+    folder = site / f"{distribution}-1.5.dist-info"
+    folder.mkdir(parents=True)
+    (folder / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {distribution}\nVersion: 1.5\n")
+    (folder / "entry_points.txt").write_text("\n".join(["[opcheck.backends]", *points, ""]))

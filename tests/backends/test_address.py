@@ -10,6 +10,7 @@ from opcheck.backends import adapters
 from opcheck.backends import address as addressing
 from opcheck.backends.address import DEFAULT, Address, built_in, entry_points, parse
 from opcheck.errors import Exit, UsageError
+from tests.miniatures import offer
 
 #: There need not be a file for them to be read.
 KINDS = ("cmd", "numpy", "onnx", "onnxruntime", "py", "reference", "saved")
@@ -24,14 +25,6 @@ def refusal(address: str) -> UsageError:
     with pytest.raises(UsageError) as error:
         parse(address)
     return error.value
-
-
-def offer(site: Path, distribution: str, points: str) -> None:
-    """Install a distribution that has nothing but entry points."""
-    folder = site / f"{distribution}-1.5.dist-info"
-    folder.mkdir(parents=True)
-    (folder / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {distribution}\nVersion: 1.5\n")
-    (folder / "entry_points.txt").write_text(f"[opcheck.backends]\n{points}\n")
 
 
 def test_there_is_a_kind_for_each_adapter() -> None:

@@ -44,6 +44,8 @@ def test_a_pass_carries_its_evidence(tmp_path: Path) -> None:
     assert (result.reason, result.self_check, result.alternative) == ("", False, None)
     assert [(c.output, c.problem, c.total) for c in result.comparisons] == [("output", None, 6)]
     assert result.seconds > 0
+    refused = result_of(case, refusing())
+    assert (refused.verdict, refused.seconds) == (Verdict.ERROR, 0)
 
 
 def test_a_failure_shows_the_input_beside_the_wrong_elements(tmp_path: Path) -> None:
@@ -52,11 +54,6 @@ def test_a_failure_shows_the_input_beside_the_wrong_elements(tmp_path: Path) -> 
     worst = result.comparisons[0].worst
     assert [element.input for element in worst] == [3, 3, 1, 3, 0, 3]
     assert [element.want for element in worst] == RIGHT.reshape(-1).tolist()
-
-
-def test_a_refused_legal_model_is_an_error_without_time(tmp_path: Path) -> None:
-    result = result_of(one(tmp_path, "{name: made}"), refusing())
-    assert (result.verdict, result.seconds) == (Verdict.ERROR, 0)
 
 
 @pytest.mark.parametrize(

@@ -76,22 +76,23 @@ POWER = Power(
 )
 
 
+def shown(power, width=80, *, verbose=False):
+    page = Page(width)
+    mutation.show(page.console, power, verbose=verbose)
+    return page
+
+
 @pytest.mark.parametrize("width", [70, 120])
 def test_what_is_to_be_done_comes_before_the_scores(snapshot, width):
-    page = Page(width)
-    mutation.show(page.console, POWER, verbose=False)
-    snapshot(f"mutation_{width}", page.text)
+    snapshot(f"mutation_{width}", shown(POWER, width).text)
 
 
 def test_all_that_is_known_is_told_on_request(snapshot):
-    page = Page(120)
-    mutation.show(page.console, POWER, verbose=True)
-    snapshot("mutation_verbose", page.text)
+    snapshot("mutation_verbose", shown(POWER, 120, verbose=True).text)
 
 
 def test_a_whole_score_says_little():
-    page = Page(80)
-    mutation.show(page.console, Power(MUTATIONS[:3]), verbose=False)
+    page = shown(Power(MUTATIONS[:3]))
     assert page.lines[2].split() == ["Hardmax-13", "3", "3", "·", "·", "·", "100", "%"]
     assert len(page.lines) == 4
 
@@ -113,10 +114,9 @@ def test_a_score_is_never_rounded_up(score, said):
 
 
 def test_where_nothing_was_sought_nothing_is_said_of_it():
-    page = Page(80)
-    mutation.show(page.console, Power(MUTATIONS), verbose=False)
-    assert "sought" not in page.text
-    assert "proposal" not in page.text
+    text = shown(Power(MUTATIONS)).text
+    assert "sought" not in text
+    assert "proposal" not in text
 
 
 def test_a_proposal_can_be_pasted():
@@ -184,10 +184,8 @@ def test_records_are_json():
 
 
 def test_an_argument_cannot_steer_the_terminal():
-    page = Page(80)
     sly = replace(MUTATIONS[8], harmless="\x1b[2J")
-    mutation.show(page.console, Power((sly,)), verbose=True)
-    assert "\x1b" not in page.text
+    assert "\x1b" not in shown(Power((sly,)), verbose=True).text
 
 
 GROUPS = (

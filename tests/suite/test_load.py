@@ -180,11 +180,6 @@ def test_ids_are_unique_across_files_whatever_their_capitals(tmp_path: Path) -> 
 
 
 # what cannot be read
-def test_a_missing_file_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "none.yaml"
-    assert refused(path) == [f"{path}:1:1: there is no such file"]
-
-
 def test_a_folder_without_case_files_is_refused(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").touch()
     message = (

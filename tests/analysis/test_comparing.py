@@ -258,14 +258,10 @@ def using(*shares: float, **fields: Any) -> Run:
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
-        ([0.2, 0.45], [0.2, 0.7], (0.45, 0.7)),
-        ([0.45], [0.54], None),
-        ([0.1], [0.45], None),
-        ([0.7], [0.0], None),
-        ([0.9, 0.2], [0.9, 0.85], None),
-        ([0.0], [1.0], (0.0, 1.0)),
+        ([0.2, 0.45], [0.2, 0.7], (0.45, 0.7)), ([0.45], [0.54], None), ([0.1], [0.45], None),
+        ([0.7], [0.0], None), ([0.9, 0.2], [0.9, 0.85], None), ([0.0], [1.0], (0.0, 1.0)),
     ],
-)
+)  # fmt: skip
 def test_a_share_that_grew_towards_its_limit_is_told(old, new, said):
     found = compare(using(*old), using(*new))
     assert [(one.old, one.new) for one in found.growths] == ([said] if said else [])

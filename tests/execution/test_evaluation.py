@@ -267,15 +267,11 @@ def test_who_is_lost_at_a_later_opset_is_judged_by_its_own_and_that_is_told(tmp_
 @pytest.mark.parametrize(
     "outcome",
     [
-        right(),
-        Produced((1 - RIGHT,), 0.1),
-        Produced((RIGHT,), 0.1, unstable="so"),
-        Raised("second run", "Refused", "no", True),
-        NotRun("gone"),
-        *LOST,
+        right(), Produced((1 - RIGHT,), 0.1), Produced((RIGHT,), 0.1, unstable="so"),
+        Raised("second run", "Refused", "no", True), NotRun("gone"), *LOST,
     ],
     ids=str,
-)
+)  # fmt: skip
 def test_later_opsets_are_asked_about_after_refusals_alone(tmp_path, outcome):
     assert opsets(inquiry(one(tmp_path, "{name: made}"), outcome)[0]) == [13]
 

@@ -493,19 +493,12 @@ NAN, INF = np.nan, np.inf
 @pytest.mark.parametrize(
     ("values", "rounded", "said"),
     [
-        ([0, 0, 1], True, "2 of 3"),
-        ([0, NAN, 1], True, "2 of 3"),
-        ([0, 1, INF, 1], True, None),
-        ([2, NAN, INF], True, "2 of 3"),
-        ([2, 1e39], True, None),
-        ([1e39], True, "1 of 1"),
-        ([-0.0, 0], True, "2 of 2"),
-        ([], True, None),
-        ([0, 0, 1], False, None),
-        ([0, 0, NAN], False, "3 of 3"),
-        ([], False, None),
+        ([0, 0, 1], True, "2 of 3"), ([0, NAN, 1], True, "2 of 3"), ([0, 1, INF, 1], True, None),
+        ([2, NAN, INF], True, "2 of 3"), ([2, 1e39], True, None), ([1e39], True, "1 of 1"),
+        ([-0.0, 0], True, "2 of 2"), ([], True, None), ([0, 0, 1], False, None),
+        ([0, 0, NAN], False, "3 of 3"), ([], False, None),
     ],
-)
+)  # fmt: skip
 def test_more_than_half_of_a_rounded_answer_must_tell_something(values, rounded, said):
     found = too_degenerate(np.array(values, np.float64), DTYPES["float32"], rounded=rounded)
     assert found == (said and f"{said} elements come out as 0, infinity or NaN")

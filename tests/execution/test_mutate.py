@@ -372,18 +372,13 @@ def verdicts(case: Case, mutant: Mutant) -> tuple[Verdict, Verdict]:
 @pytest.mark.parametrize(
     ("op", "since", "name"),
     [
-        ("Hardmax", 13, "last_of_ties"),
-        ("Hardmax", 1, "coercion_one_axis_short"),
-        ("Hardmax", 13, "refuses_constants"),
-        ("Hardmax", 11, "axis_in_32_bits"),
-        ("Softmax", 13, "nothing_subtracted"),
-        ("Softmax", 11, "refuses_rank_5"),
-        ("LpPool", 22, "pads_interleaved"),
-        ("LpPool", 18, "ceil_mode_ignored"),
-        ("LpPool", 2, "negative_pads_cut"),
-        ("LpPool", 11, "rank_2_is_unbatched"),
+        ("Hardmax", 13, "last_of_ties"), ("Hardmax", 1, "coercion_one_axis_short"),
+        ("Hardmax", 13, "refuses_constants"), ("Hardmax", 11, "axis_in_32_bits"),
+        ("Softmax", 13, "nothing_subtracted"), ("Softmax", 11, "refuses_rank_5"),
+        ("LpPool", 22, "pads_interleaved"), ("LpPool", 18, "ceil_mode_ignored"),
+        ("LpPool", 2, "negative_pads_cut"), ("LpPool", 11, "rank_2_is_unbatched"),
     ],
-)
+)  # fmt: skip
 def test_what_is_proposed_kills_and_accuses_nobody_else(tmp_path, op, since, name) -> None:
     cases = weak(tmp_path, op, since, "float32")
     mutant = named(cases[0].op, name)

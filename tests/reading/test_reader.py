@@ -54,21 +54,15 @@ def attempt_file(path: Path) -> Problem:
     ("text", "want"),
     [
         ("a: 1\nb: [x, 2.5]\n", {"a": 1, "b": ["x", 2.5]}),
-        ("- a: 1\n  b:\n- - 3\n", [{"a": 1, "b": None}, [3]]),
-        ("just words", "just words"),
-        ("[]", []),
-        ("{}", {}),
-        ("--- 7\n", 7),
-        ("---\n", None),
-        ("%YAML 1.2\n--- 7\n", 7),
+        ("- a: 1\n  b:\n- - 3\n", [{"a": 1, "b": None}, [3]]), ("just words", "just words"),
+        ("[]", []), ("{}", {}), ("--- 7\n", 7), ("---\n", None), ("%YAML 1.2\n--- 7\n", 7),
         ("a: |\n  two\n  lines\nb: >-\n  one\n  line\n", {"a": "two\nlines\n", "b": "one line"}),
-        ("\ufeffa: 1", {"a": 1}),
-        ("a: 1\r\nb: 2\r\n", {"a": 1, "b": 2}),
+        ("\ufeffa: 1", {"a": 1}), ("a: 1\r\nb: 2\r\n", {"a": 1, "b": 2}),
         ('{"a":1,"b":[true,null]}', {"a": 1, "b": [True, None]}),
         ("{text: a\u00e4\U0001f600}", {"text": "a\u00e4\U0001f600"}),
         (r'"\u00e4\t\e"', "\u00e4\t\x1b"),
     ],
-)
+)  # fmt: skip
 def test_a_text_is_read_as_data(text: str, want: object) -> None:
     node, problems = attempt(text)
     assert problems == []
@@ -205,15 +199,11 @@ def test_numbers_that_no_float64_or_integer_holds_are_reported_each() -> None:
     ("text", "tag"),
     [
         ("!!python/object/apply:os.system ['true']", "!!python/object/apply:os.system"),
-        ("!!python/name:os.system ''", "!!python/name:os.system"),
-        ("!foo {a: 1}", "!foo"),
-        ("!!binary aGVsbG8=", "!!binary"),
-        ("!!timestamp 2001-01-01", "!!timestamp"),
-        ("!!set {a, b}", "!!set"),
-        ("!<x:y> 1", "!<x:y>"),
-        ("!!evil%1bx 1", "!!evil\\x1bx"),
+        ("!!python/name:os.system ''", "!!python/name:os.system"), ("!foo {a: 1}", "!foo"),
+        ("!!binary aGVsbG8=", "!!binary"), ("!!timestamp 2001-01-01", "!!timestamp"),
+        ("!!set {a, b}", "!!set"), ("!<x:y> 1", "!<x:y>"), ("!!evil%1bx 1", "!!evil\\x1bx"),
     ],
-)
+)  # fmt: skip
 def test_any_other_tag_is_refused_by_name_and_nothing_is_constructed(text: str, tag: str) -> None:
     problem = the_problem(f"a: {text}\n")
     assert f"the tag {tag} is not allowed" in problem.message
@@ -283,16 +273,12 @@ def test_each_alias_counts_as_much_as_what_it_names(monkeypatch: pytest.MonkeyPa
 @pytest.mark.parametrize(
     ("text", "column"),
     [
-        ("[" * 20_000, 65),
-        ("- " * 20_000, 129),
-        ("{a: " * 20_000, 257),
-        ("[" * 20_000 + "]" * 20_000, 65),
-        ("{" * 20_000, 2),
-        ("? " * 20_000, 3),
+        ("[" * 20_000, 65), ("- " * 20_000, 129), ("{a: " * 20_000, 257),
+        ("[" * 20_000 + "]" * 20_000, 65), ("{" * 20_000, 2), ("? " * 20_000, 3),
         ("!!seq [" * 20_000, 449),
     ],
     ids=lambda value: value[:8] if isinstance(value, str) else "",
-)
+)  # fmt: skip
 def test_deep_nesting_gives_one_message_at_the_place(text: str, column: int, parser: str) -> None:
     start = time.perf_counter()
     stops_at(text, 1, column)
@@ -454,18 +440,14 @@ def test_what_is_no_regular_file_is_refused_without_waiting(tmp_path: Path) -> N
         (b"a: 1\nb\0", (2, 2), "binary file"),
         (b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", (3, 1), "binary file"),
         (b"\x7fELF\x02\x01\x01\0", (1, 8), "binary file"),
-        ("a: 1".encode("utf-16"), (1, 1), "UTF-16"),
-        ("a: 1".encode("utf-16-be"), (1, 1), "UTF-16"),
-        ("a: 1".encode("utf-16-le"), (1, 1), "UTF-16"),
-        (b"a: 1\n\0", (2, 1), "binary file"),
+        ("a: 1".encode("utf-16"), (1, 1), "UTF-16"), ("a: 1".encode("utf-16-be"), (1, 1), "UTF-16"),
+        ("a: 1".encode("utf-16-le"), (1, 1), "UTF-16"), (b"a: 1\n\0", (2, 1), "binary file"),
         ("a: 1".encode("utf-32"), (1, 1), "UTF-16"),
         ("a: \u00e4".encode() + b"\nb: \xe4 c\n", (2, 4), "not UTF-8 (byte 0xe4)"),
-        (b"a: \xed\xa0\x80", (1, 4), "not UTF-8"),
-        (b"a: \xc0\xaf", (1, 4), "not UTF-8"),
-        (b"a: 1\xe2\x82", (1, 5), "not UTF-8"),
-        (b"a: \x1b[31m", (1, 4), "U+001B"),
+        (b"a: \xed\xa0\x80", (1, 4), "not UTF-8"), (b"a: \xc0\xaf", (1, 4), "not UTF-8"),
+        (b"a: 1\xe2\x82", (1, 5), "not UTF-8"), (b"a: \x1b[31m", (1, 4), "U+001B"),
     ],
-)
+)  # fmt: skip
 def test_bytes_that_are_no_text_are_refused_at_their_place(tmp_path, content, place, words):
     path = tmp_path / "f.yaml"
     path.write_bytes(content)

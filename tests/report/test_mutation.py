@@ -100,15 +100,11 @@ def test_a_whole_score_says_little():
 @pytest.mark.parametrize(
     ("score", "said"),
     [
-        (Score(killed=3), "100 %"),
-        (Score(killed=1999, survived=1), "99.9 %"),
-        (Score(killed=99_999, survived=1), "99.9 %"),
-        (Score(killed=1, survived=2), "33.3 %"),
-        (Score(survived=2), "0 %"),
-        (Score(warned=1, survived=1), "50 %"),
-        (Score(harmless=5), "–"),
+        (Score(killed=3), "100 %"), (Score(killed=1999, survived=1), "99.9 %"),
+        (Score(killed=99_999, survived=1), "99.9 %"), (Score(killed=1, survived=2), "33.3 %"),
+        (Score(survived=2), "0 %"), (Score(warned=1, survived=1), "50 %"), (Score(harmless=5), "–"),
     ],
-)
+)  # fmt: skip
 def test_a_score_is_never_rounded_up(score, said):
     assert mutation.percent(score) == said
 

@@ -280,15 +280,10 @@ def opsets_of(cases: Cases, opsets: str, op: str = "Hardmax") -> list[int]:
 @pytest.mark.parametrize(
     ("said", "want"),
     [
-        ("all", [1, 11, 13]),
-        ('["1+"]', [1, 11, 13]),
-        ('["13+"]', [13]),
-        ('["5+"]', [5, 11, 13]),
-        ("[11+]", [11, 13]),
-        ('[1, "12+"]', [1, 12, 13]),
-        ("[22]", [22]),
+        ("all", [1, 11, 13]), ('["1+"]', [1, 11, 13]), ('["13+"]', [13]), ('["5+"]', [5, 11, 13]),
+        ("[11+]", [11, 13]), ('[1, "12+"]', [1, 12, 13]), ("[22]", [22]),
     ],
-)
+)  # fmt: skip
 def test_a_plus_adds_every_later_version(cases: Cases, said: str, want: list[int]) -> None:
     assert opsets_of(cases, said) == want
 

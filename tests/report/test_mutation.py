@@ -76,9 +76,9 @@ POWER = Power(
 )
 
 
-def shown(power, width=80, *, verbose=False):
+def shown(what, width=80, *, verbose=False, show=mutation.show):
     page = Page(width)
-    mutation.show(page.console, power, verbose=verbose)
+    show(page.console, what, verbose=verbose)
     return page
 
 
@@ -208,8 +208,7 @@ GROUPS = (
 
 
 def test_groups_that_show_nothing_are_listed():
-    page = Page(100)
-    mutation.show_groups(page.console, GROUPS, verbose=False)
+    page = shown(GROUPS, 100, show=mutation.show_groups)
     assert [line.split() for line in page.lines[2:]] == [
         ["LpPool", "idle", "1,000", "nothing", "(cases/lp_pool.yaml:7:3)"],
         [],
@@ -217,15 +216,11 @@ def test_groups_that_show_nothing_are_listed():
 
 
 def test_what_all_groups_show_is_told_on_request(snapshot):
-    page = Page(100)
-    mutation.show_groups(page.console, GROUPS, verbose=True)
-    snapshot("groups", page.text)
+    snapshot("groups", shown(GROUPS, 100, verbose=True, show=mutation.show_groups).text)
 
 
 def test_nothing_is_printed_where_every_group_shows_something():
-    page = Page(100)
-    mutation.show_groups(page.console, GROUPS[:-1], verbose=False)
-    assert page.text == ""
+    assert shown(GROUPS[:-1], 100, show=mutation.show_groups).text == ""
 
 
 def test_groups_are_json_too():

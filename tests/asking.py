@@ -114,3 +114,18 @@ def cases_in(folder: Path, text: str) -> tuple[Case, ...]:
     file = folder / "cases.yaml"
     file.write_text(dedent(text), encoding="utf-8")
     return load([file])
+
+
+def places_in(value: Any, way: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    """The places of all values within a value of JSON or YAML."""
+    if not isinstance(value, dict | list):
+        return []
+    below = value.items() if isinstance(value, dict) else enumerate(value)
+    return [p for key, item in below for p in ((*way, key), *places_in(item, (*way, key)))]
+
+
+def at(value: Any, path: Sequence[Any]) -> Any:
+    """What stands at a place."""
+    for step in path:
+        value = value[step]
+    return value

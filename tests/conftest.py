@@ -32,7 +32,6 @@ REASONS = (
     "a release that the ledgers have not been looked over with",
     "longdouble is no wider than float64 here",
     "no named pipes here",
-    "no such device here",
     "needs a full device",
     "onnx ",  # words a sentence otherwise
     "PyYAML was built without libyaml",

@@ -5,8 +5,10 @@
 the engine.
 """
 
+import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, TypeAlias
 
 from opcheck.model import BackendInfo, Task
@@ -78,6 +80,19 @@ def in_turn(*answers: Any) -> Fake:
     return Fake(prepared)
 
 
+class Anew:
+    """What is prepared at opset 13: each time the next of these answers, or of these errors."""
+
+    def __init__(self, *answers: Any) -> None:
+        self.answers = itertools.cycle(answers)
+
+    def __call__(self, task: Task) -> Run:
+        if task.opset != 13:
+            raise Refused("this opset never")
+        answer = next(self.answers)
+        return lambda _: _raise(answer) if isinstance(answer, BaseException) else [answer.copy()]
+
+
 def twice(inputs: Sequence[Any]) -> Any:
     """A right answer to try habits on."""
     return [inputs[0] + inputs[0]]
@@ -144,3 +159,11 @@ HABITS: dict[str, Callable[[Run], Run]] = {
     "adds_up": _adds_up,
     "raises_the_second_time": _raises_the_second_time,
 }
+
+
+def offer(site: Path, distribution: str, *points: str) -> None:
+    """Install a distribution that has nothing but entry points, which are backends."""
+    folder = site / f"{distribution}-1.5.dist-info"
+    folder.mkdir(parents=True)
+    (folder / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {distribution}\nVersion: 1.5\n")
+    (folder / "entry_points.txt").write_text("\n".join(["[opcheck.backends]", *points, ""]))

@@ -31,6 +31,7 @@ from opcheck.suite import load
 from tests.asking import task_of
 from tests.backends.runners.programs import command
 from tests.inline import judged
+from tests.miniatures import offer
 from tests.shell import ROOT, program, shell
 
 DOCS = ROOT / "docs"
@@ -108,25 +109,34 @@ def test_the_numbers_and_names_are_those_of_the_code() -> None:
 
 
 # ── Python ────────────────────────────────────────────────────────────────────────────────────
-def test_a_class_in_python_is_a_backend(folder: Path) -> None:
-    (folder / "my_backend.py").write_text(block("# my_backend.py"))
-    status, printed = shell(folder, block("opcheck run --op Hardmax -b py:"), FEW)
-    assert "exit 1: does not conform" not in printed, printed
-    assert re.search(r"py:my_backend:MyBackend\n─+\nHardmax +0 of 3$", printed, re.M), printed
-    assert status == 0
-
-
-def test_a_runtime_that_takes_models_is_a_backend(folder: Path) -> None:
-    (folder / "my_session.py").write_text(block("# my_session.py"))
-    status, printed = shell(folder, block("opcheck run --op Hardmax --opset 13 --dtype"), FEW)
-    assert "exit 0: conforms: 2 results, nothing unexpected" in printed, printed
-    assert status == 0
-
-
-def test_onnx_s_interface_is_a_backend(folder: Path) -> None:
-    (folder / "my_onnx.py").write_text(block("# my_onnx.py"))
-    status, printed = shell(folder, block("opcheck run --op Hardmax -b onnx:"), FEW)
-    assert re.search(r"MyOnnx\n─+\nHardmax +0 of 3$", printed, re.M), printed
+@pytest.mark.parametrize(
+    ("file", "text", "command", "shown"),
+    [
+        (
+            "my_backend.py",
+            block("# my_backend.py"),
+            block("opcheck run --op Hardmax -b py:"),
+            r"py:my_backend:MyBackend\n─+\nHardmax +0 of 3$",
+        ),
+        (
+            "my_session.py",
+            block("# my_session.py"),
+            block("opcheck run --op Hardmax --opset 13 --dtype"),
+            "exit 0: conforms: 2 results, nothing unexpected",
+        ),
+        (
+            "my_onnx.py",
+            block("# my_onnx.py"),
+            block("opcheck run --op Hardmax -b onnx:"),
+            r"MyOnnx\n─+\nHardmax +0 of 3$",
+        ),
+    ],
+    ids=["class", "runtime that takes models", "ONNX's interface"],
+)
+def test_what_is_written_in_python_is_a_backend(folder, file, text, command, shown):
+    (folder / file).write_text(text)
+    status, printed = shell(folder, command, FEW)
+    assert re.search(shown, printed, re.M), printed
     assert status == 0
 
 
@@ -312,10 +322,7 @@ def test_a_package_brings_its_backend(folder: Path, monkeypatch: pytest.MonkeyPa
     package.mkdir(parents=True)
     (package / "__init__.py").touch()
     (package / f"{module[1]}.py").write_text(block("# my_backend.py"))
-    about = folder / "site" / "mylib-1.5.dist-info"
-    about.mkdir()
-    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: mylib\nVersion: 1.5\n")
-    (about / "entry_points.txt").write_text(f"[opcheck.backends]\n{name} = {value}\n")
+    offer(folder / "site", "mylib", f"{name} = {value}")
     monkeypatch.setenv("PYTHONPATH", str(folder / "site"))
     status, printed = shell(folder, f"opcheck run -b {name}", FEW)
     assert re.search(r"mylib 1\.5\n─+\nHardmax +0 of 3$", printed, re.M), printed

@@ -93,15 +93,11 @@ def test_no_more_problems_are_shown_than_one_reads():
 @pytest.mark.parametrize(
     ("word", "hint"),
     [
-        ("flaot32", "did you mean 'float32'?"),
-        ("FLOAT32", "did you mean 'float32' or 'float16'?"),
-        ("hardmx", "did you mean 'Hardmax'?"),
-        ("max", "did you mean 'Hardmax'?"),
-        ("16", None),
-        ("zzz", None),
-        ("", None),
+        ("flaot32", "did you mean 'float32'?"), ("FLOAT32", "did you mean 'float32' or 'float16'?"),
+        ("hardmx", "did you mean 'Hardmax'?"), ("max", "did you mean 'Hardmax'?"), ("16", None),
+        ("zzz", None), ("", None),
     ],
-)
+)  # fmt: skip
 def test_near_words_are_proposed(word, hint):
     assert did_you_mean(word, ["float32", "float16", "Hardmax"]) == hint
 

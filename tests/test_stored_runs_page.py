@@ -10,6 +10,7 @@ import pytest
 from opcheck.analysis.comparing import GREW, NEAR, REGRESSIONS, ChangeKind
 from opcheck.report import store
 from opcheck.report.files import FORMATS
+from tests.cli.test_resume import TWO as CASES
 from tests.report.runs import every_verdict, run_of
 from tests.shell import ROOT, program, shell
 
@@ -18,15 +19,6 @@ COMMANDS = re.findall(r"```sh\n(.*?)```", PAGE, re.DOTALL)
 
 posix = pytest.mark.skipif(os.name != "posix", reason="POSIX signals and terminals")
 
-CASES = """\
-op: Hardmax
-opset: 13
-dtype: float32
-attrs: {axis: 1}
-cases:
-- {name: ties, inputs: {input: [[3, 3, 1]]}, expect: {output: [[1, 0, 0]]}}
-- {name: none, inputs: {input: [[3, 2, 1]]}, expect: {output: [[1, 0, 0]]}}
-"""
 PROFILES = "".join(
     f'[backends.{name}]\naddress = "{address}"\n'
     for name, address in {"mine": "numpy", "cpu": "reference", "npu": "numpy"}.items()

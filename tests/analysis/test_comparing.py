@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import pytest
@@ -26,6 +27,11 @@ RED = [
 def one(verdict: Verdict, **fields: Any) -> Run:
     """A run of two cases, of which the first has this verdict and the second passes."""
     return run_of(record(verdict, **fields), record())
+
+
+def under(run: Run, **fields: Any) -> Run:
+    """The run with these fields in its header."""
+    return replace(run, header=replace(run.header, **fields))
 
 
 def kind(old: Run, new: Run) -> ChangeKind | None:
@@ -130,9 +136,7 @@ def test_another_of_several_right_answers_is_told() -> None:
 
 # ── by the rules of each run ──────────────────────────────────────────────────────────────────
 def test_warnings_are_red_where_the_run_was_strict() -> None:
-    def strict(run: Run) -> Run:
-        return replace(run, header=replace(run.header, strict=True))
-
+    strict = partial(under, strict=True)
     assert kind(one(PASS), strict(one(WARN))) is ChangeKind.FAILS
     assert kind(one(WARN), strict(one(WARN))) is ChangeKind.FAILS
     assert kind(strict(one(WARN)), strict(one(WARN))) is None
@@ -141,9 +145,7 @@ def test_warnings_are_red_where_the_run_was_strict() -> None:
 
 
 def test_what_is_unsupported_is_red_where_support_was_required() -> None:
-    def required(run: Run) -> Run:
-        return replace(run, header=replace(run.header, require_supported=True))
-
+    required = partial(under, require_supported=True)
     assert kind(one(UNSUPPORTED), required(one(UNSUPPORTED))) is ChangeKind.FAILS
     assert kind(one(PASS), required(one(UNSUPPORTED))) is ChangeKind.FAILS
     none = one(UNSUPPORTED, inexpressible=True)
@@ -153,7 +155,7 @@ def test_what_is_unsupported_is_red_where_support_was_required() -> None:
 def test_where_known_defects_were_applied_once_it_is_as_if_they_never_were() -> None:
     listed = one(KNOWN, known=Known("Why.", None, "a.yaml"), found=FAIL)
     plain = one(FAIL)
-    judging = replace(plain, header=replace(plain.header, known=False))
+    judging = under(plain, known=False)
     assert kind(listed, judging) is kind(judging, listed) is None
     # What is known is not diagnosed.
     first, second = judging.records
@@ -188,8 +190,7 @@ def test_a_case_that_is_missing_though_it_was_asked_for_is_a_regression() -> Non
     "fields", [{"selection": "op Hardmax"}, {"paths": ("a.yaml",)}, {"shard": (1, 2)}, {"seed": 3}]
 )
 def test_what_was_not_asked_for_is_left_out_and_told(fields: dict[str, Any]) -> None:
-    new = without(TWO, [0])
-    new = replace(new, header=replace(new.header, **fields))
+    new = under(without(TWO, [0]), **fields)
     found = compare(TWO, new)
     assert (found.changes, len(found.left_out), found.compared) == ((), 2, 2)
     status, meaning = judged(TWO, new, found)
@@ -203,7 +204,7 @@ def test_what_was_not_asked_for_is_left_out_and_told(fields: dict[str, Any]) -> 
         "no regression: 2 results are as they were; 2 left out; 1 failing in both",
     )
     # Where nothing is missing, it does not matter how it was asked for.
-    assert code(TWO, replace(TWO, header=replace(TWO.header, **fields))) is Exit.CONFORMS
+    assert code(TWO, under(TWO, **fields)) is Exit.CONFORMS
 
 
 def test_a_backend_that_took_no_part_was_not_asked() -> None:
@@ -257,14 +258,10 @@ def using(*shares: float, **fields: Any) -> Run:
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
-        ([0.2, 0.45], [0.2, 0.7], (0.45, 0.7)),
-        ([0.45], [0.54], None),
-        ([0.1], [0.45], None),
-        ([0.7], [0.0], None),
-        ([0.9, 0.2], [0.9, 0.85], None),
-        ([0.0], [1.0], (0.0, 1.0)),
+        ([0.2, 0.45], [0.2, 0.7], (0.45, 0.7)), ([0.45], [0.54], None), ([0.1], [0.45], None),
+        ([0.7], [0.0], None), ([0.9, 0.2], [0.9, 0.85], None), ([0.0], [1.0], (0.0, 1.0)),
     ],
-)
+)  # fmt: skip
 def test_a_share_that_grew_towards_its_limit_is_told(old, new, said):
     found = compare(using(*old), using(*new))
     assert [(one.old, one.new) for one in found.growths] == ([said] if said else [])
@@ -372,7 +369,7 @@ def test_every_result_is_told_once_or_is_as_it_was(one: list[Record], two: list[
 
 def test_a_ledger_in_one_run_only_is_left_out_of_both():
     listed = one(KNOWN, known=Known("Why.", None, "m.yaml", 3), found=FAIL)
-    gated = replace(listed, header=replace(listed.header, ledgers={"m.yaml": "5eed"}))
+    gated = under(listed, ledgers={"m.yaml": "5eed"})
     assert kind(one(FAIL), gated) is None
     assert kind(gated, one(PASS)) is ChangeKind.PASSES
     dropped = one(UNSUPPORTED, unexpected=True)

@@ -29,20 +29,16 @@ def code_of(
 @pytest.mark.parametrize(
     ("verdicts", "code"),
     [
-        ((), Exit.NOTHING_JUDGED),
-        ((Verdict.PASS,), Exit.CONFORMS),
-        ((Verdict.KNOWN,), Exit.CONFORMS),
-        ((Verdict.WARN,), Exit.CONFORMS),
+        ((), Exit.NOTHING_JUDGED), ((Verdict.PASS,), Exit.CONFORMS),
+        ((Verdict.KNOWN,), Exit.CONFORMS), ((Verdict.WARN,), Exit.CONFORMS),
         *(((verdict,), Exit.NONCONFORMING) for verdict in sorted(RED)),
         ((Verdict.CRASH, Verdict.UNSUPPORTED), Exit.NONCONFORMING),
         ((Verdict.UNSUPPORTED,), Exit.NOTHING_JUDGED),
-        ((Verdict.UNSUPPORTED, Verdict.PASS), Exit.CONFORMS),
-        ((Verdict.NOT_RUN,), Exit.UNUSABLE),
-        ((Verdict.NOT_RUN, Verdict.PASS), Exit.UNUSABLE),
-        ((Verdict.BAD_CASE,), Exit.USAGE),
+        ((Verdict.UNSUPPORTED, Verdict.PASS), Exit.CONFORMS), ((Verdict.NOT_RUN,), Exit.UNUSABLE),
+        ((Verdict.NOT_RUN, Verdict.PASS), Exit.UNUSABLE), ((Verdict.BAD_CASE,), Exit.USAGE),
         ((Verdict.BAD_CASE, Verdict.PASS), Exit.USAGE),
     ],
-)
+)  # fmt: skip
 def test_what_each_verdict_amounts_to(verdicts: tuple[Verdict, ...], code: Exit) -> None:
     assert code_of(*verdicts)[0] is code
     assert code_of(*verdicts, interrupted=True)[0] is Exit.INTERRUPTED

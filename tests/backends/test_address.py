@@ -10,6 +10,7 @@ from opcheck.backends import adapters
 from opcheck.backends import address as addressing
 from opcheck.backends.address import DEFAULT, Address, built_in, entry_points, parse
 from opcheck.errors import Exit, UsageError
+from tests.miniatures import offer
 
 #: There need not be a file for them to be read.
 KINDS = ("cmd", "numpy", "onnx", "onnxruntime", "py", "reference", "saved")
@@ -26,14 +27,6 @@ def refusal(address: str) -> UsageError:
     return error.value
 
 
-def offer(site: Path, distribution: str, points: str) -> None:
-    """Install a distribution that has nothing but entry points."""
-    folder = site / f"{distribution}-1.5.dist-info"
-    folder.mkdir(parents=True)
-    (folder / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {distribution}\nVersion: 1.5\n")
-    (folder / "entry_points.txt").write_text(f"[opcheck.backends]\n{points}\n")
-
-
 def test_there_is_a_kind_for_each_adapter() -> None:
     folder = Path(adapters.__path__[0])
     files = {file.stem for file in folder.glob("*.py")}
@@ -44,18 +37,12 @@ def test_there_is_a_kind_for_each_adapter() -> None:
 @pytest.mark.parametrize(
     ("address", "meant"),
     [
-        ("onnxrutime", "did you mean 'onnxruntime'"),
-        ("ONNXRuntime", "did you mean 'onnxruntime'"),
-        ("Numpy", "did you mean 'numpy'?"),
-        ("referense:x", "did you mean 'reference'?"),
-        ("tensorflow", None),
-        ("", None),
-        (":CPUExecutionProvider", None),
-        ("__init__", None),
-        ("../attempt", None),
-        (" numpy", "did you mean 'numpy'?"),
+        ("onnxrutime", "did you mean 'onnxruntime'"), ("ONNXRuntime", "did you mean 'onnxruntime'"),
+        ("Numpy", "did you mean 'numpy'?"), ("referense:x", "did you mean 'reference'?"),
+        ("tensorflow", None), ("", None), (":CPUExecutionProvider", None), ("__init__", None),
+        ("../attempt", None), (" numpy", "did you mean 'numpy'?"),
     ],
-)
+)  # fmt: skip
 @pytest.mark.usefixtures("some_kinds")
 def test_an_unknown_backend_is_answered_with_the_known_ones(address, meant):
     error = refusal(address)

@@ -14,6 +14,7 @@ import pytest
 from opcheck.backends.address import Address, parse
 from opcheck.backends.connect import adapter, connect
 from opcheck.errors import BackendUnavailable, Exit, UsageError
+from tests.miniatures import offer
 
 
 def refusal(address: str) -> UsageError:
@@ -133,12 +134,8 @@ def test_an_option_without_use_is_refused(address: str, message: str, hint: str)
 @pytest.fixture
 def npu(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """The module of an installed distribution that offers the backends npu, lost and broken."""
-    folder = tmp_path / "some_npu-1.5.dist-info"
-    folder.mkdir()
-    (folder / "METADATA").write_text("Metadata-Version: 2.1\nName: some-npu\nVersion: 1.5\n")
-    (folder / "entry_points.txt").write_text(
-        "[opcheck.backends]\nnpu = some_npu:Npu\nlost = some_npu:Nothing\nbroken = broken_npu:Npu\n"
-    )
+    points = "npu = some_npu:Npu", "lost = some_npu:Nothing", "broken = broken_npu:Npu"
+    offer(tmp_path, "some-npu", *points)
     (tmp_path / "broken_npu.py").write_text("import some_npu\n\nsome_npu.fail()\n")
     module = tmp_path / "some_npu.py"
     module.write_text(

@@ -268,20 +268,11 @@ def test_a_misspelt_profile_is_answered_with_the_right_one() -> None:
 @pytest.mark.parametrize(
     ("text", "size"),
     [
-        ("1", 1),
-        ("1000000", 1_000_000),
-        ("12B", 12),
-        ("3kB", 3000),
-        ("3KiB", 3 << 10),
-        ("512MB", 512_000_000),
-        ("512 MiB", 512 << 20),
-        ("2GiB", 2 << 30),
-        ("2gib", 2 << 30),
-        ("2G", 2 << 30),
-        ("1.5GiB", 3 << 29),
-        (" 4TiB ", 4 << 40),
+        ("1", 1), ("1000000", 1_000_000), ("12B", 12), ("3kB", 3000), ("3KiB", 3 << 10),
+        ("512MB", 512_000_000), ("512 MiB", 512 << 20), ("2GiB", 2 << 30), ("2gib", 2 << 30),
+        ("2G", 2 << 30), ("1.5GiB", 3 << 29), (" 4TiB ", 4 << 40),
     ],
-)
+)  # fmt: skip
 def test_a_size_of_memory_is_read_in_any_unit(text: str, size: int) -> None:
     assert memory(text) == size
 

@@ -15,6 +15,7 @@ from click.testing import CliRunner, Result
 import opcheck.backends.offers  # noqa: F401 (before anything is put in the place of its parts)
 from opcheck.cli.group import program
 from tests.cli.conftest import ROOT, environment
+from tests.miniatures import offer
 
 MODULE = """
     import os, signal, sys, time
@@ -68,11 +69,7 @@ MODULE = """
 
 def install(site: Path, *names: str) -> None:
     """A distribution some-npu 1.5 that offers the named parts of its module as backends."""
-    folder = site / "some_npu-1.5.dist-info"
-    folder.mkdir(parents=True)
-    (folder / "METADATA").write_text("Metadata-Version: 2.1\nName: some-npu\nVersion: 1.5\n")
-    points = "\n".join(f"{name.lower()} = some_npu:{name}" for name in names)
-    (folder / "entry_points.txt").write_text(f"[opcheck.backends]\n{points}\n")
+    offer(site, "some-npu", *(f"{name.lower()} = some_npu:{name}" for name in names))
     (site / "some_npu.py").write_text(dedent(MODULE))
 
 
@@ -232,7 +229,7 @@ def test_profiles_are_backends_too(everything: Everything) -> None:
 
 def test_names_that_clash_do_not_hide_the_others(tmp_path, backends, monkeypatch):
     install(tmp_path / "site", "Npu")
-    points = tmp_path / "site" / "some_npu-1.5.dist-info" / "entry_points.txt"
+    points = tmp_path / "site" / "some-npu-1.5.dist-info" / "entry_points.txt"
     points.write_text("[opcheck.backends]\nnumpy = some_npu:Npu\n")
     found = backends()
     assert found.exit_code == 0

@@ -200,15 +200,11 @@ CLEAR, UNCLEAR = (
 @pytest.mark.parametrize(
     ("changes", "unclear", "code"),
     [
-        ((UNCLEAR,), None, 5),
-        ((UNCLEAR,), "fail", 5),
-        ((UNCLEAR,), "pass", None),
-        ((CLEAR, UNCLEAR), None, None),
-        ((CLEAR, UNCLEAR), "fail", 5),
-        ((CLEAR,), "fail", None),
+        ((UNCLEAR,), None, 5), ((UNCLEAR,), "fail", 5), ((UNCLEAR,), "pass", None),
+        ((CLEAR, UNCLEAR), None, None), ((CLEAR, UNCLEAR), "fail", 5), ((CLEAR,), "fail", None),
         ((), "pass", 5),
     ],
-)
+)  # fmt: skip
 def test_a_gate_may_ask_for_a_clear_answer_and_always_counts_unclear_ones(changes, unclear, code):
     found, said = TimingGate(0.05, unclear).verdict(Compared(changes, ()))
     assert found == code

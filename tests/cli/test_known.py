@@ -275,15 +275,12 @@ def test_what_cannot_be_meant_is_told_before_anything_runs(run, cases, words, to
 
 
 LIES = {
-    "matches everything": (
-        "- {op: Hardmax, name: [ties, two_ties, all_tie, out_of_range]}",
-        "- {}",
-    ),
-    "has wildcards": ("op: Hardmax, name: [ties, two_ties, all_tie, out_of_range]", "op: '*'"),
     "names a case that is nowhere": ("two_ties", "to_ties"),
-    "names an operator that is nowhere": ("Hardmax", "Hardmx"),
     "names another backend": ("backend: last_of_ties", "backend: right"),
-    "names no backend": ("backend: last_of_ties", "backend: last_of_tie"),
+    "names no backend beside its own": (
+        "backend: last_of_ties",
+        "backend: [last_of_ties, no_kind]",
+    ),
     "has a mistake that nobody knows": ("verdict: fail", "verdict: fail\n  looks: no_such_mistake"),
     "lists a case twice": ("- {op", "- {op: Hardmax, name: ties}\n  - {op"),
 }

@@ -6,6 +6,7 @@ import pytest
 
 from opcheck.known import LedgerEntry
 from opcheck.known.fields import LISTABLE
+from tests.cli.test_known import MORE as SOFTMAX
 from tests.shell import ROOT
 
 PAGE = (ROOT / "docs" / "known-failures.md").read_text(encoding="utf-8")
@@ -26,15 +27,6 @@ cases:
 - name: no_ties
   inputs: {input: [[3, 2, 1], [2, 0, 3]]}
   expect: {output: [[1, 0, 0], [0, 0, 1]]}
-"""
-SOFTMAX = """\
-op: Softmax
-opset: 13
-dtype: float32
-attrs: {axis: 1}
-cases:
-- {name: zeros, inputs: {input: [[0, 0]]}, expect: {output: [[0.5, 0.5]]}}
-- {name: one, inputs: {input: [[4]]}, expect: {output: [[1]]}}
 """
 BACKEND = """\
 import numpy as np

@@ -405,15 +405,10 @@ def test_a_closed_pipe_is_no_error_and_no_verdict(command, words):
 
 
 EACH_COMMAND = [
-    ["run", "slow.yaml", "-b", "numpy"],
-    ["run", "slow.yaml", "-b", "numpy", "--format", "json"],
-    ["list", "slow.yaml"],
-    ["list", "slow.yaml", "--format", "json"],
-    ["schema"],
-    ["--help"],
-    ["--version"],
-    ["run", "--help"],
-]
+    ["run", "slow.yaml", "-b", "numpy"], ["run", "slow.yaml", "-b", "numpy", "--format", "json"],
+    ["list", "slow.yaml"], ["list", "slow.yaml", "--format", "json"], ["schema"], ["--help"],
+    ["--version"], ["run", "--help"],
+]  # fmt: skip
 #: What is also asked of an interpreter that starts in that way.
 REAL = ["--help"]
 

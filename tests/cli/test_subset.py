@@ -65,11 +65,6 @@ def test_a_shard_knows_what_it_is_part_of(run):
     assert found.stdout.splitlines()[-1].endswith("nothing unexpected; shard 2 of 4 only")
 
 
-def test_a_shard_without_cases_judges_nothing(run):
-    found = run("run", "cases.yaml", "-b", "right", "--shard", "7/9", code=5)
-    assert "exit 5: nothing was judged: shard 7 of 9 has no case" in found.stdout
-
-
 def test_a_shard_can_be_resumed_as_itself(run):
     words = ["run", "many.yaml", "-b", "right", "--shard", "1/2"]
     run(*words, "--report", "json=whole")
@@ -116,13 +111,6 @@ def test_it_is_about_the_backends_asked_for(run):
         "opcheck: --last-failed last: no backend of this run took part in it",
         "  it has 'right', 'narrow'",
     ]
-
-
-def test_where_nothing_failed_nothing_is_judged(run):
-    run("run", "cases.yaml", "-b", "right", "-k", "ties", "--report", "json=last")
-    found = run("run", "cases.yaml", "-b", "right", "--lf", "last", code=5)
-    said = "exit 5: nothing was judged: no case matched (level core, failed in last)"
-    assert found.stdout.splitlines()[-1] == said
 
 
 def test_what_fails_only_under_strict_failed_under_strict(run):
@@ -187,11 +175,6 @@ def test_the_number_is_that_of_the_whole_in_every_shard_and_of_all_that_may_fail
     assert run(*words, "--lf", "last", "-b", "last_of_ties").exit_code == 1
 
 
-@pytest.mark.parametrize("count", ["0", "-1", "nan", "1.5"])
-def test_no_cases_cannot_be_expected(run, count):
-    assert run("run", "cases.yaml", "-b", "right", f"--expect-cases={count}").exit_code == 2
-
-
 # ── repetitions ───────────────────────────────────────────────────────────────────────────────
 class Flaky(Fake):
     """Wrong about everything it is prepared for third, sixth and so on."""
@@ -240,11 +223,6 @@ def test_who_is_right_ten_times_conforms_and_it_is_counted(run):
     words = ["run", "cases.yaml", "-b", "right", "-k", "not nan", "--repeat", "10"]
     assert run(*words, "--report", "json=run.jsonl").exit_code == 0
     assert all(one.verdicts == {Verdict.PASS: 10} for one in kept().records)
-
-
-@pytest.mark.parametrize("count", ["0", "-3", "many"])
-def test_a_case_is_asked_at_least_once(run, count):
-    assert run("run", "cases.yaml", "-b", "right", f"--repeat={count}").exit_code == 2
 
 
 # ── durations ─────────────────────────────────────────────────────────────────────────────────

@@ -379,21 +379,13 @@ def test_nan_is_0_from_every_nan_and_unordered_from_every_number(dtype: Any, inf
     assert is_nan.sum() > 100
 
 
-def rank_by_struct(value: float, pack: str, unpack: str) -> int:
-    bits = int(struct.unpack(unpack, struct.pack(pack, value))[0])
-    sign = 1 << 8 * struct.calcsize(pack) - 1
-    return sign - bits if bits & sign else bits
-
-
-@pytest.mark.parametrize(
-    ("width", "dtype", "pack", "unpack"), [(32, "f4", "<f", "<I"), (64, "f8", "<d", "<Q")]
-)
-def test_distances_agree_with_whole_numbers_of_any_size(width, dtype, pack, unpack):
+@pytest.mark.parametrize(("width", "dtype"), [(32, "f4"), (64, "f8")])
+def test_distances_agree_with_whole_numbers_of_any_size(width, dtype):
     numbers = st.floats(width=width, allow_nan=False)
 
     @given(numbers, numbers)
     def check(a: float, b: float) -> None:
-        expected = abs(rank_by_struct(a, pack, unpack) - rank_by_struct(b, pack, unpack))
+        expected = abs(rank(a, width == 64) - rank(b, width == 64))
         got = distance(np.array([a], dtype), np.array([b], dtype))
         assert got.dtype == np.uint64
         assert int(got[0]) == expected
@@ -412,13 +404,6 @@ def test_each_nextafter_is_one_step_further(dtype: Any, start: float) -> None:
             assert distance(first, place) == step
             if np.isinf(place):
                 break
-
-
-@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
-def test_a_spacing_away_is_one_step_away(dtype: Any) -> None:
-    values = np.random.default_rng(1).uniform(1e-3, 1e3, 1000).astype(dtype)
-    assert (distance(values, values + np.spacing(values)) == 1).all()
-    assert (distance(-values, values) > 1).all()
 
 
 @pytest.mark.parametrize("dtype", FLOATS, ids=str)

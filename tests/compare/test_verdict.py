@@ -206,9 +206,6 @@ def test_each_admitted_answer_passes_by_its_name() -> None:
         found = judged("open", answers(0, 1, 2), made(one_hot(place)))
         assert (found.verdict, found.alternative) == (PASS, f"place_{place}")
         assert not any(comparison.problem for comparison in found.comparisons)
-
-
-def test_a_refusal_passes_by_its_name() -> None:
     found = judged("open", [*answers(0), refusal("rejected")], REFUSED)
     assert (found.verdict, found.alternative) == (PASS, "rejected")
 
@@ -251,10 +248,6 @@ def test_a_single_answer_needs_no_name() -> None:
 
 
 # ── what the reason says ──────────────────────────────────────────────────────────────────────
-def test_a_pass_needs_no_reason() -> None:
-    assert judged("must", LEGAL, made(RIGHT)).reason == ""
-
-
 @pytest.mark.parametrize(
     ("documented", "detail", "said"),
     [
@@ -345,6 +338,7 @@ def test_a_wrong_answer_is_that_before_it_is_another_than_declared() -> None:
 @pytest.mark.parametrize(
     ("admitted", "outcome", "said"),
     [
+        (LEGAL, made(RIGHT), ""),
         (LEGAL, REFUSED, "raised on a legal model: Fail: axis 7"),
         (ILLEGAL, made(RIGHT), "accepts an invalid model: axis is outside [-1, 0]"),
         (LEGAL, Declined("no kernel"), "no kernel"),
@@ -363,7 +357,7 @@ def test_a_wrong_answer_is_that_before_it_is_another_than_declared() -> None:
         (LEGAL, WRONG_OUTPUTS["too few"], "y: count 0 outputs, want 1"),
     ],
 )
-def test_every_other_verdict_says_why(admitted, outcome, said):
+def test_every_verdict_but_a_pass_says_why(admitted, outcome, said):
     assert judged("must", admitted, outcome).reason == said
 
 

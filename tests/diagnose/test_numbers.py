@@ -55,17 +55,11 @@ ONE_WRONG[0, 3] *= 5
 @pytest.mark.parametrize(
     "got",
     [
-        [RIGHT[:, ::-1]],
-        [np.full_like(RIGHT, np.nan)],
-        [RIGHT[0]],
-        [RIGHT.astype(np.float64)],
-        [np.zeros_like(RIGHT)],
-        [Foreign("a list")],
-        [ONE_WRONG],
-        None,
+        [RIGHT[:, ::-1]], [np.full_like(RIGHT, np.nan)], [RIGHT[0]], [RIGHT.astype(np.float64)],
+        [np.zeros_like(RIGHT)], [Foreign("a list")], [ONE_WRONG], None,
     ],
     ids=["reversed", "nan", "shape", "dtype", "zeros", "type", "one value", "refusal"],
-)
+)  # fmt: skip
 def test_nothing_is_guessed(got: Any) -> None:
     assert resemblance(wrong(ROW, got)) is None
 

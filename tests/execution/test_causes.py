@@ -43,24 +43,19 @@ class _Lost(Exception):
 CRASH = Crashed("killed by SIGSEGV")
 
 
+def failing(where: Callable[[Node], Any], error: Exception) -> Answer:
+    """Right, but for nodes in which this is raised."""
+
+    def answer(node: Node) -> Any:
+        if where(node):
+            raise error
+        return right(node)
+
+    return answer
+
+
 def dies(where: Callable[[Node], Any], outcome: Outcome = CRASH) -> Answer:
-    """Right, but for nodes in which the process is lost."""
-
-    def answer(node: Node) -> Any:
-        if where(node):
-            raise _Lost(outcome)
-        return right(node)
-
-    return answer
-
-
-def refuses(where: Callable[[Node], Any], message: str) -> Answer:
-    def answer(node: Node) -> Any:
-        if where(node):
-            raise InvalidNode(message)
-        return right(node)
-
-    return answer
+    return failing(where, _Lost(outcome))
 
 
 def right(node: Node) -> Any:
@@ -317,7 +312,7 @@ def test_what_wrong_values_have_in_common_is_told_beside_their_cause() -> None:
 
 def test_a_pass_that_comes_later_counts_too() -> None:
     cases = shipped("LpPool")[::3]
-    asymmetric = refuses(lambda node: rank(node) > 5, "only three spatial axes")
+    asymmetric = failing(lambda node: rank(node) > 5, InvalidNode("only three spatial axes"))
     for order in (cases, cases[::-1]):
         names = {d.mistake for one in failures(judged(order, asymmetric)) for d in one.diagnoses}
         assert "refuses_four_spatial_axes" in names
@@ -326,7 +321,7 @@ def test_a_pass_that_comes_later_counts_too() -> None:
 
 @pytest.mark.gate
 def test_a_type_that_is_answered_is_supported_though_the_answer_is_wrong() -> None:
-    some = refuses(lambda node: rank(node) > 2, "at most two axes")
+    some = failing(lambda node: rank(node) > 2, InvalidNode("at most two axes"))
     cases = [case for case in shipped("Hardmax") if 0 not in case.inputs[0].shape]
     records = judged(cases, lambda node: [np.full_like(out, 7) for out in some(node)])
     raised = {d.mistake for one in records if one.failure == "raised" for d in one.diagnoses}

@@ -44,17 +44,12 @@ def test_the_shipped_arguments_are_about_mutants_that_there_are() -> None:
 @pytest.mark.parametrize(
     ("limits", "holds"),
     [
-        ("", True),
-        (", versions: [11, 13]", True),
-        (", dtypes: [float32]", True),
-        (", versions: [13], dtypes: [float32]", True),
-        (", op: [Hardmax]", True),
-        (", versions: [11]", False),
-        (", dtypes: [float16]", False),
-        (", versions: [13], dtypes: [float16]", False),
-        (", op: Softmax", False),
+        ("", True), (", versions: [11, 13]", True), (", dtypes: [float32]", True),
+        (", versions: [13], dtypes: [float32]", True), (", op: [Hardmax]", True),
+        (", versions: [11]", False), (", dtypes: [float16]", False),
+        (", versions: [13], dtypes: [float16]", False), (", op: Softmax", False),
     ],
-)
+)  # fmt: skip
 def test_an_argument_holds_where_it_says(file: Path, limits: str, holds: bool) -> None:
     entry = f"{{mutants: [axis_in_32_bits], why: few axes{limits}}}"
     file.write_text(f"op: [Hardmax, Softmax]\nequivalent:\n- {entry}\n")

@@ -17,7 +17,6 @@ from opcheck.execution.saving import Recording, recording, write_questions
 from opcheck.graph.folders import DATA_SET, folder_name, read_origin
 from opcheck.graph.tensors import read_tensor
 from opcheck.model import (
-    Array,
     BackendInfo,
     Case,
     Crashed,
@@ -35,12 +34,12 @@ from opcheck.model import (
     Verdict,
 )
 from tests.asking import asking, cases_in, elements, shipped_cases, task_of
-from tests.execution.one import TWO
+from tests.execution.one import RIGHT as Y
+from tests.execution.one import TWO, X
+from tests.hardmax import Hardmax
 from tests.inline import Inline, judged
-from tests.miniatures import Fake, Refused, answering, of_operand, refusing
+from tests.miniatures import Fake, Refused, answering, refusing
 
-X = np.array([[3, 3, 1], [3, 0, 3]], np.float32)
-Y = np.array([[1, 0, 0], [1, 0, 0]], np.float32)
 HARDMAX = task_of("Hardmax", 13, {"axis": 1}, X)
 FAKE = BackendInfo("fake", "fake", "1.0")
 
@@ -159,25 +158,15 @@ def test_saved_outputs_are_judged_like_the_backend_that_gave_them(tmp_path, addr
     assert len({result.verdict for result in live} - {Verdict.UNSUPPORTED}) > (address != "numpy")
 
 
-def hardmax(task: Task, x: Array) -> Any:
-    if not -2 <= int(task.attrs.get("axis", -1)) <= 1:  # type: ignore[arg-type]
-        raise Refused("no such axis")
-    return [(np.indices(x.shape)[1] == x.argmax(1)[:, None]).astype(x.dtype)]
-
-
 @pytest.mark.parametrize(
     "backend",
     [
-        Fake(of_operand(hardmax)),
-        answering(lambda inputs: [inputs[0]]),
+        Hardmax(), answering(lambda inputs: [inputs[0]]),
         answering(lambda inputs: [inputs[0].astype(np.float64)]),
-        answering(lambda inputs: [inputs[0][:1]]),
-        refusing(),
-        refusing(KeyError("axis"), "run"),
-        refusing(Refused("two\nlines: of it")),
-        refusing(Refused("")),
+        answering(lambda inputs: [inputs[0][:1]]), refusing(), refusing(KeyError("axis"), "run"),
+        refusing(Refused("two\nlines: of it")), refusing(Refused("")),
     ],
-)
+)  # fmt: skip
 def test_whatever_a_backend_does_it_is_judged_alike(tmp_path: Path, backend: Backend) -> None:
     cases = cases_in(tmp_path, TWO)
     live = recorded(tmp_path / "out", backend, cases)
@@ -222,7 +211,7 @@ def test_an_attempt_at_a_later_opset_is_saved_for_itself(tmp_path: Path) -> None
     def prepared(task: Task) -> Any:
         if task.opset < 14:
             raise Refused("opset 13 is too old")
-        return lambda inputs: hardmax(task, inputs[0])
+        return Hardmax().prepared(task)
 
     cases = cases_in(tmp_path, TWO)[:1]
     (live,) = recorded(tmp_path / "out", Fake(prepared), cases)

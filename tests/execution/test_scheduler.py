@@ -1,7 +1,7 @@
 """The order of results, how far backends are asked ahead, and cases asked several times."""
 
 from collections import deque
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -36,7 +36,7 @@ from tests.asking import cases_in
 from tests.execution.one import ENGINE, RIGHT, TWO, X, one
 from tests.hardmax import Hardmax
 from tests.inline import Inline, judged
-from tests.miniatures import Fake, Refused, answering, in_turn, refusing
+from tests.miniatures import Anew, Fake, Refused, answering, in_turn, refusing
 from tests.report.made import result
 
 THREE = """
@@ -265,15 +265,11 @@ def of_size(case: Case, mib: int) -> Case:
 
 
 @pytest.mark.usefixtures("without_data")
-def test_nor_by_more_than_256_mib_of_inputs(tmp_path: Path) -> None:
-    cases = [of_size(case, 50) for case in many(tmp_path, 40)]
-    assert lead(cases) == 5
-
-
-@pytest.mark.usefixtures("without_data")
-def test_what_is_larger_than_that_is_asked_alone(tmp_path: Path) -> None:
-    cases = [of_size(case, 300) for case in many(tmp_path, 10)]
-    assert lead(cases) == 1
+@pytest.mark.parametrize(("mib", "ahead"), [(50, 5), (300, 1)])
+def test_nor_by_more_than_256_mib_of_inputs_and_what_is_larger_is_asked_alone(
+    tmp_path: Path, mib: int, ahead: int
+) -> None:
+    assert lead([of_size(case, mib) for case in many(tmp_path, 40)]) == ahead
 
 
 # ── a case that is asked several times: what is right now and then is wrong ──────────────────────
@@ -282,30 +278,9 @@ CONSTANT = "inputs: {input: {value: [[3, 3, 1], [3, 0, 3]], initializer: true}}"
 STATED = "expect: {output: [[1, 0, 0], [1, 0, 0]]}"
 
 
-class Flaky:
-    """Prepared anew, it gives the next of its answers, each time it is run."""
-
-    def __init__(self, *answers: Any) -> None:
-        self.answers = [*answers]
-        self.prepared = 0
-
-    def __call__(self, task: Any) -> Any:
-        if task.opset != 13:
-            raise Refused("this opset never")
-        answer = self.answers[self.prepared % len(self.answers)]
-        self.prepared += 1
-
-        def run(inputs: Sequence[Any]) -> Any:
-            if isinstance(answer, Exception):
-                raise answer
-            return [answer.copy()]
-
-        return run
-
-
 def asked(case: Any, *answers: Any, times: int | None = None, **options: Any) -> LiveResult:
     """What comes of a case that is asked as often as there are answers."""
-    backend = Inline(Fake(Flaky(*answers)))
+    backend = Inline(Fake(Anew(*answers)))
     (found,) = judge_all([case], [backend], times=times or len(answers), **options)
     return found
 
@@ -320,10 +295,6 @@ def test_who_is_right_each_time_is_right(case: Any) -> None:
     found = asked(case, *[RIGHT] * 4)
     assert (found.verdict, found.reason) == (Verdict.PASS, "")
     assert found.verdicts == {Verdict.PASS: 4}
-
-
-def test_asked_once_nothing_is_counted(case: Any) -> None:
-    assert asked(case, RIGHT).verdicts is None
 
 
 @pytest.mark.parametrize("wrong", [(0,), (9,), (2, 5, 7)])
@@ -343,24 +314,27 @@ def test_who_is_wrong_each_time_fails_as_ever(case: Any) -> None:
     found = asked(case, WRONG, WRONG, WRONG)
     assert (found.verdict, found.failure) == (Verdict.FAIL, "values")
     assert found.verdicts == {Verdict.FAIL: 3}
+    assert asked(case, RIGHT).verdicts is None
 
 
-def test_who_supports_it_now_and_then_is_unstable(case: Any) -> None:
-    found = asked(case, RIGHT, NotSupported("no kernel"), RIGHT)
+@pytest.mark.parametrize(
+    ("answers", "said"),
+    [
+        (
+            [RIGHT, NotSupported("no kernel"), RIGHT],
+            "1 of 3: unsupported: no kernel; 2 of 3: pass",
+        ),
+        (
+            [RIGHT, Refused("busy")],
+            "1 of 2: error: raised on a legal model: Refused: busy; 1 of 2: pass",
+        ),
+        ([WRONG, Refused("busy"), WRONG], "2 of 3: fail: "),
+    ],
+)
+def test_who_does_something_else_now_and_then_is_unstable(case, answers, said):
+    found = asked(case, *answers)
     assert found.verdict is Verdict.UNSTABLE
-    assert found.reason == "1 of 3: unsupported: no kernel; 2 of 3: pass"
-
-
-def test_who_raises_now_and_then_is_unstable(case: Any) -> None:
-    found = asked(case, RIGHT, Refused("busy"))
-    assert found.verdict is Verdict.UNSTABLE
-    assert found.reason == "1 of 2: error: raised on a legal model: Refused: busy; 1 of 2: pass"
-
-
-def test_who_fails_in_several_ways_is_unstable(case: Any) -> None:
-    found = asked(case, WRONG, Refused("busy"), WRONG)
-    assert found.verdict is Verdict.UNSTABLE
-    assert found.reason.startswith("2 of 3: fail: ")
+    assert found.reason.startswith(said)
 
 
 def test_a_refusal_and_an_answer_contradict_each_other() -> None:

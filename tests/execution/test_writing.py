@@ -13,13 +13,8 @@ from opcheck.suite import load_all
 
 #: Among them sequences, optionals, strings, minifloats, 4-bit integers and numbers without an axis.
 PATTERNS = [
-    "identity*",
-    "optional_has*",
-    "string_concat*",
-    "cast_*FLOAT8E5M2_to*",
-    "clip",
-    "*INT4*",
-]
+    "identity*", "optional_has*", "string_concat*", "cast_*FLOAT8E5M2_to*", "clip", "*INT4*",
+]  # fmt: skip
 
 
 @pytest.fixture(scope="module")

@@ -311,14 +311,10 @@ def test_a_later_format_is_not_guessed_at(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "change",
     [
-        {"address": 3},
-        {"version": None},
-        {"accumulate": "float16"},
-        {"devices": [1]},
-        {"engine": "no"},
-        {"threads": "1"},
+        {"address": 3}, {"version": None}, {"accumulate": "float16"}, {"devices": [1]},
+        {"engine": "no"}, {"threads": "1"},
     ],
-)
+)  # fmt: skip
 def test_what_it_says_has_to_make_sense(tmp_path: Path, change: dict[str, Any]) -> None:
     write_origin(tmp_path, FULL)
     record = json.loads((tmp_path / MARKER).read_text())

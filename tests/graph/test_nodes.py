@@ -28,19 +28,13 @@ def test_dropout_draws_where_it_may_be_training():
     assert outputs_of(helper.make_node("Dropout", ["x", "r", ""], ["y", "z"])) == frozenset()
 
 
-def test_a_draw_in_a_graph_within_is_one_of_the_node_around_it():
-    branch = helper.make_graph(
-        [helper.make_node("Bernoulli", ["x"], ["b"])], "b", [], [tensor("b")]
-    )
-    node = helper.make_node("If", ["t"], ["y"], then_branch=branch, else_branch=branch)
-    assert outputs_of(node) == {"y"}
-
-
-def test_a_graph_within_that_reads_a_draw_is_random():
-    branch = helper.make_graph([helper.make_node("Relu", ["a"], ["b"])], "b", [], [tensor("b")])
+def test_a_draw_in_a_graph_within_or_before_it_is_one_of_the_node_around_it():
     draw = helper.make_node("Bernoulli", ["x"], ["a"])
-    node = helper.make_node("If", ["t"], ["y"], then_branch=branch, else_branch=branch)
-    assert outputs_of(draw, node) == {"y"}
+    for op, read, before in (("Bernoulli", "x", []), ("Relu", "a", [draw])):
+        within = [helper.make_node(op, [read], ["b"])]
+        branch = helper.make_graph(within, "b", [], [tensor("b")])
+        node = helper.make_node("If", ["t"], ["y"], then_branch=branch, else_branch=branch)
+        assert outputs_of(*before, node) == {"y"}
 
 
 def test_a_draw_in_a_function_of_the_model_is_one_of_its_node():

@@ -67,18 +67,12 @@ def test_no_piece_of_a_file_is_taken_for_the_whole(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "change",
     [
-        {"data_type": 0},
-        {"data_type": 99},
-        {"dims": [2, 4]},
-        {"dims": [-2, -3]},
-        {"dims": [2**40, 2**40]},
-        {"dims": [1] * 100},
-        {"raw_data": b""},
-        {"raw_data": b"123"},
+        {"data_type": 0}, {"data_type": 99}, {"dims": [2, 4]}, {"dims": [-2, -3]},
+        {"dims": [2**40, 2**40]}, {"dims": [1] * 100}, {"raw_data": b""}, {"raw_data": b"123"},
         {"dims": []},
     ],
     ids=str,
-)
+)  # fmt: skip
 def test_a_tensor_that_contradicts_itself_is_refused(tmp_path: Path, change: Any) -> None:
     tensor = TensorProto.FromString(WHOLE)
     for field, value in change.items():

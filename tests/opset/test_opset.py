@@ -158,15 +158,11 @@ def test_what_moves_elements_needs_no_rounding_in_any_version(name, attrs, exact
 @pytest.mark.parametrize(
     ("name", "attrs", "wanted"),
     [
-        ("Cast", {"to": 10}, "float16"),
-        ("EyeLike", {"dtype": 7}, "int64"),
-        ("EyeLike", {}, None),
-        ("RandomNormal", {}, "float32"),
-        ("TopK", {}, "float64"),
-        ("Shape", {}, "int64"),
+        ("Cast", {"to": 10}, "float16"), ("EyeLike", {"dtype": 7}, "int64"), ("EyeLike", {}, None),
+        ("RandomNormal", {}, "float32"), ("TopK", {}, "float64"), ("Shape", {}, "int64"),
         ("Cast", {"to": 99}, None),
     ],
-)
+)  # fmt: skip
 def test_an_output_has_the_dtype_that_an_input_or_an_attribute_or_the_schema_names(
     name, attrs, wanted
 ):

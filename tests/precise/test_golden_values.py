@@ -72,17 +72,11 @@ def test_all_that_the_text_decides_in_the_shipped_suites(small: int, wide: int) 
 SOFTMAX = OpVersion("", "Softmax", 13)
 EDGE = -745.1332191019411  # of float64, next to 1075·ln 2, where half the smallest subnormal lies
 ROWS: list[Any] = [
-    [3.0] * 7,
-    [1000.0, 1001.0, 998.0, -1000.0],
-    [0.0, -INF, -1.0],
-    [-INF, -INF],
-    [1.0, NAN, 2.0],
-    [0.0, 0.0, -700.0],
-    [0.0, np.nextafter(EDGE, -INF), EDGE, np.nextafter(EDGE, INF)],
+    [3.0] * 7, [1000.0, 1001.0, 998.0, -1000.0], [0.0, -INF, -1.0], [-INF, -INF], [1.0, NAN, 2.0],
+    [0.0, 0.0, -700.0], [0.0, np.nextafter(EDGE, -INF), EDGE, np.nextafter(EDGE, INF)],
     [0.0, *np.linspace(-746, -700, 24), *np.linspace(-105, -85, 30), *np.linspace(-18, -8, 40)],
-    [3e38, -3e38, 1.0],
-    [1.7e308, -1.7e308, 1.0],
-]
+    [3e38, -3e38, 1.0], [1.7e308, -1.7e308, 1.0],
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -23,17 +23,11 @@ def test_a_path_leads_to_the_value_it_names() -> None:
     assert tree.at([]) == Mark(2, 1)
     assert tree.at(["a"]) == Mark(2, 5)
     assert tree.at(["a", 1]) == Mark(2, 9)
-
-
-def test_a_path_ends_at_the_deepest_value_there_is() -> None:
-    assert tree.at(["a", 7]) == Mark(2, 5)
-    assert tree.at(["a", -1]) == Mark(2, 5)
+    # And if there is none, to the deepest that there is.
+    assert tree.at(["a", 7]) == tree.at(["a", -1]) == Mark(2, 5)
     assert tree.at(["a", 0, "deeper"]) == Mark(2, 6)
-    assert tree.at(["none"]) == Mark(2, 1)
-    assert tree.at([0]) == Mark(2, 1)
-
-
-def test_steps_that_lead_nowhere_are_skipped() -> None:
+    assert tree.at(["none"]) == tree.at([0]) == Mark(2, 1)
+    # Steps that lead nowhere are skipped.
     assert tree.at(["none", "a", "none", 0]) == Mark(2, 6)
 
 

@@ -1,6 +1,5 @@
 import gc
 import json
-import math
 import os
 import subprocess
 import sys
@@ -55,21 +54,15 @@ def attempt_file(path: Path) -> Problem:
     ("text", "want"),
     [
         ("a: 1\nb: [x, 2.5]\n", {"a": 1, "b": ["x", 2.5]}),
-        ("- a: 1\n  b:\n- - 3\n", [{"a": 1, "b": None}, [3]]),
-        ("just words", "just words"),
-        ("[]", []),
-        ("{}", {}),
-        ("--- 7\n", 7),
-        ("---\n", None),
-        ("%YAML 1.2\n--- 7\n", 7),
+        ("- a: 1\n  b:\n- - 3\n", [{"a": 1, "b": None}, [3]]), ("just words", "just words"),
+        ("[]", []), ("{}", {}), ("--- 7\n", 7), ("---\n", None), ("%YAML 1.2\n--- 7\n", 7),
         ("a: |\n  two\n  lines\nb: >-\n  one\n  line\n", {"a": "two\nlines\n", "b": "one line"}),
-        ("\ufeffa: 1", {"a": 1}),
-        ("a: 1\r\nb: 2\r\n", {"a": 1, "b": 2}),
+        ("\ufeffa: 1", {"a": 1}), ("a: 1\r\nb: 2\r\n", {"a": 1, "b": 2}),
         ('{"a":1,"b":[true,null]}', {"a": 1, "b": [True, None]}),
         ("{text: a\u00e4\U0001f600}", {"text": "a\u00e4\U0001f600"}),
         (r'"\u00e4\t\e"', "\u00e4\t\x1b"),
     ],
-)
+)  # fmt: skip
 def test_a_text_is_read_as_data(text: str, want: object) -> None:
     node, problems = attempt(text)
     assert problems == []
@@ -85,9 +78,9 @@ def test_quotes_make_strings_of_what_would_be_numbers() -> None:
 
 @both_parsers
 def test_the_core_tags_are_honoured() -> None:
-    node = read('[!!str 1, !!int "7", !!float 3, !!bool true, !!null "", !!seq [1], !!map {a: 1}]')
-    assert node.plain() == ["1", 7, 3.0, True, None, [1], {"a": 1}]
-    assert isinstance(node.plain()[2], float)
+    plain = "[!!str 1, !!int '7', !!bool true, !!null '', !!seq [1], !!map {a: 1}]"
+    assert read(plain).plain() == ["1", 7, True, None, [1], {"a": 1}]
+    assert repr(read("[!!float 3, !!float .inf]").plain()) == "[3.0, inf]"
 
 
 finite = st.floats(allow_nan=False, allow_infinity=False)
@@ -190,9 +183,11 @@ def test_merge_keys_are_refused_and_a_quoted_one_is_a_word() -> None:
 # scalars that are no values
 @both_parsers
 def test_numbers_that_no_float64_or_integer_holds_are_reported_each() -> None:
-    _, problems = attempt(f"- 1e999\n- -1e999\n- {'9' * 5000}\n- 0x{'f' * 5000}\n- 1e999\n")
-    assert [problem.line for problem in problems] == [1, 2, 3, 4, 5]
-    assert problems[0].message == "'1e999' is outside float64"
+    words = ["1e309", "-1e309", "9" * 5000, f"0x{'f' * 5000}", "1e999999999999"]
+    _, problems = attempt("".join(f"- {word}\n" for word in [*words, f"!!float {'9' * 400}"]))
+    assert [problem.line for problem in problems] == [1, 2, 3, 4, 5, 6]
+    assert problems[0].message == "'1e309' is outside float64"
+    assert all("outside float64" in problem.message for problem in problems[4:])
     assert problems[0].hint == "write .inf for infinity"
     assert problems[1].hint == "write -.inf for infinity"
     assert "5000 characters" in problems[2].message
@@ -204,15 +199,11 @@ def test_numbers_that_no_float64_or_integer_holds_are_reported_each() -> None:
     ("text", "tag"),
     [
         ("!!python/object/apply:os.system ['true']", "!!python/object/apply:os.system"),
-        ("!!python/name:os.system ''", "!!python/name:os.system"),
-        ("!foo {a: 1}", "!foo"),
-        ("!!binary aGVsbG8=", "!!binary"),
-        ("!!timestamp 2001-01-01", "!!timestamp"),
-        ("!!set {a, b}", "!!set"),
-        ("!<x:y> 1", "!<x:y>"),
-        ("!!evil%1bx 1", "!!evil\\x1bx"),
+        ("!!python/name:os.system ''", "!!python/name:os.system"), ("!foo {a: 1}", "!foo"),
+        ("!!binary aGVsbG8=", "!!binary"), ("!!timestamp 2001-01-01", "!!timestamp"),
+        ("!!set {a, b}", "!!set"), ("!<x:y> 1", "!<x:y>"), ("!!evil%1bx 1", "!!evil\\x1bx"),
     ],
-)
+)  # fmt: skip
 def test_any_other_tag_is_refused_by_name_and_nothing_is_constructed(text: str, tag: str) -> None:
     problem = the_problem(f"a: {text}\n")
     assert f"the tag {tag} is not allowed" in problem.message
@@ -223,8 +214,8 @@ def test_any_other_tag_is_refused_by_name_and_nothing_is_constructed(text: str, 
 @pytest.mark.parametrize(
     "text",
     [
-        *("!!int x", "!!int 1.5", "!!float 0x10", "!!bool yes", "!!null 0", "!!seq x", "!!map x"),
-        *("!!map [1]", "!!str {a: 1}"),
+        *("!!int x", "!!int 1.5", "!!int 1.0", "!!int true", "!!float x", "!!float 0x10"),
+        *("!!bool yes", "!!bool 1", "!!null 0", "!!seq x", "!!map x", "!!map [1]", "!!str {a: 1}"),
     ],
 )
 def test_a_tag_that_its_value_does_not_fit_is_reported(text: str) -> None:
@@ -282,16 +273,12 @@ def test_each_alias_counts_as_much_as_what_it_names(monkeypatch: pytest.MonkeyPa
 @pytest.mark.parametrize(
     ("text", "column"),
     [
-        ("[" * 20_000, 65),
-        ("- " * 20_000, 129),
-        ("{a: " * 20_000, 257),
-        ("[" * 20_000 + "]" * 20_000, 65),
-        ("{" * 20_000, 2),
-        ("? " * 20_000, 3),
+        ("[" * 20_000, 65), ("- " * 20_000, 129), ("{a: " * 20_000, 257),
+        ("[" * 20_000 + "]" * 20_000, 65), ("{" * 20_000, 2), ("? " * 20_000, 3),
         ("!!seq [" * 20_000, 449),
     ],
     ids=lambda value: value[:8] if isinstance(value, str) else "",
-)
+)  # fmt: skip
 def test_deep_nesting_gives_one_message_at_the_place(text: str, column: int, parser: str) -> None:
     start = time.perf_counter()
     stops_at(text, 1, column)
@@ -422,14 +409,6 @@ def test_what_is_no_file_is_a_problem(tmp_path: Path) -> None:
         assert "cannot be read" in attempt_file(path).message
 
 
-@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may read all")
-def test_a_file_without_permission_is_a_problem(tmp_path: Path) -> None:
-    path = tmp_path / "f.yaml"
-    path.write_text("a: 1")
-    path.chmod(0)
-    assert "permission denied" in attempt_file(path).message
-
-
 @pytest.mark.parametrize(
     ("error", "want"),
     [
@@ -449,15 +428,10 @@ def test_a_file_that_cannot_be_opened_is_a_problem(tmp_path, monkeypatch, error,
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes here")
-def test_a_pipe_is_refused_without_waiting(tmp_path: Path) -> None:
-    path = tmp_path / "pipe"
-    os.mkfifo(path)
-    assert "no regular file" in attempt_file(path).message
-
-
-@pytest.mark.skipif(not Path("/dev/zero").exists(), reason="no such device here")
-def test_a_device_is_refused() -> None:
-    assert "no regular file" in attempt_file(Path("/dev/zero")).message
+def test_what_is_no_regular_file_is_refused_without_waiting(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    for path in (tmp_path / "pipe", Path("/dev/zero")):
+        assert "no regular file" in attempt_file(path).message
 
 
 @pytest.mark.parametrize(
@@ -466,18 +440,14 @@ def test_a_device_is_refused() -> None:
         (b"a: 1\nb\0", (2, 2), "binary file"),
         (b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", (3, 1), "binary file"),
         (b"\x7fELF\x02\x01\x01\0", (1, 8), "binary file"),
-        ("a: 1".encode("utf-16"), (1, 1), "UTF-16"),
-        ("a: 1".encode("utf-16-be"), (1, 1), "UTF-16"),
-        ("a: 1".encode("utf-16-le"), (1, 1), "UTF-16"),
-        (b"a: 1\n\0", (2, 1), "binary file"),
+        ("a: 1".encode("utf-16"), (1, 1), "UTF-16"), ("a: 1".encode("utf-16-be"), (1, 1), "UTF-16"),
+        ("a: 1".encode("utf-16-le"), (1, 1), "UTF-16"), (b"a: 1\n\0", (2, 1), "binary file"),
         ("a: 1".encode("utf-32"), (1, 1), "UTF-16"),
         ("a: \u00e4".encode() + b"\nb: \xe4 c\n", (2, 4), "not UTF-8 (byte 0xe4)"),
-        (b"a: \xed\xa0\x80", (1, 4), "not UTF-8"),
-        (b"a: \xc0\xaf", (1, 4), "not UTF-8"),
-        (b"a: 1\xe2\x82", (1, 5), "not UTF-8"),
-        (b"a: \x1b[31m", (1, 4), "U+001B"),
+        (b"a: \xed\xa0\x80", (1, 4), "not UTF-8"), (b"a: \xc0\xaf", (1, 4), "not UTF-8"),
+        (b"a: 1\xe2\x82", (1, 5), "not UTF-8"), (b"a: \x1b[31m", (1, 4), "U+001B"),
     ],
-)
+)  # fmt: skip
 def test_bytes_that_are_no_text_are_refused_at_their_place(tmp_path, content, place, words):
     path = tmp_path / "f.yaml"
     path.write_bytes(content)
@@ -537,69 +507,37 @@ def test_any_bytes_give_a_tree_or_problems(tmp_path_factory, content):
     assert node is not None or problems
 
 
-@pytest.mark.parametrize("word", ["", "~", "null", "Null", "NULL"])
-def test_these_words_are_null(word: str) -> None:
-    assert resolve(word) is None
+#: What Python prints of a value, and the plain words that are it.
+PLAIN = """\
+None: ~ null Null NULL
+True: true True TRUE
+False: false False FALSE
+0: 0 +0
+12: 12 012
+-7: -7
+7: +7
+15: 0o17
+31: 0x1F
+0.001: 1e-3
+1000.0: 1E+3
+3.4e+38: 3.4e38
+1.0: 1.
+0.5: .5
+-5.0: -.5e1
+0.0: +0.0
+-0.0: -0.0
+1.5: 01.5
+5e-324: 5e-324
+inf: .inf +.Inf
+-inf: -.INF
+nan: .nan .NaN"""
 
 
-@pytest.mark.parametrize(
-    ("word", "want"),
-    [
-        ("true", True),
-        ("True", True),
-        ("TRUE", True),
-        ("false", False),
-        ("False", False),
-        ("FALSE", False),
-    ],
-)
-def test_these_words_are_truth_values(word: str, want: bool) -> None:
-    assert resolve(word) is want
-
-
-@pytest.mark.parametrize(
-    ("word", "want"),
-    [
-        ("0", 0),
-        ("12", 12),
-        ("012", 12),
-        ("-7", -7),
-        ("+7", 7),
-        ("+0", 0),
-        ("0o17", 15),
-        ("0x1F", 31),
-        ("9" * 400, 10**400 - 1),
-    ],
-)
-def test_these_words_are_integers(word: str, want: int) -> None:
-    assert resolve(word) == want
-    assert type(resolve(word)) is int
-
-
-@pytest.mark.parametrize(
-    ("word", "want"),
-    [
-        ("1e-3", 0.001),
-        ("1E+3", 1000.0),
-        ("3.4e38", 3.4e38),
-        ("1.", 1.0),
-        (".5", 0.5),
-        ("-.5e1", -5.0),
-        ("+0.0", 0.0),
-        ("-0.0", -0.0),
-        ("01.5", 1.5),
-        ("5e-324", 5e-324),
-        (".inf", math.inf),
-        ("+.Inf", math.inf),
-        ("-.INF", -math.inf),
-        (".nan", math.nan),
-        (".NaN", math.nan),
-    ],
-)
-def test_these_words_are_floats(word: str, want: float) -> None:
-    value = resolve(word)
-    assert type(value) is float
-    assert repr(value) == repr(want)
+@pytest.mark.parametrize("line", [*PLAIN.splitlines(), f"{'9' * 400}: {'9' * 400}"])
+def test_these_words_are_this_value(line: str) -> None:
+    want, words = line.split(": ")
+    assert {repr(resolve(word)) for word in words.split()} == {want}
+    assert resolve("") is None
 
 
 yaml_1_1 = ["on", "off", "yes", "no", "y", "1:30", "1_000", "0b11", "2001-01-01", "=", "<<"]
@@ -612,22 +550,11 @@ def test_these_words_are_strings(word: str) -> None:
     assert resolve(word) == word
 
 
-@given(st.floats(allow_nan=False, allow_infinity=False))
-def test_every_float_is_read_back_as_python_writes_it(number: float) -> None:
-    assert repr(resolve(repr(number))) == repr(number)
-
-
 @given(st.integers())
 def test_every_integer_is_read_back_as_python_writes_it(number: int) -> None:
     assert resolve(str(number)) == number
     if number >= 0:
         assert resolve(hex(number)) == resolve(oct(number)) == number
-
-
-@pytest.mark.parametrize("word", ["1e309", "-1e309", "1e999999999999"])
-def test_a_number_beyond_float64_is_refused(word: str) -> None:
-    with pytest.raises(BadScalar, match="outside float64"):
-        resolve(word)
 
 
 def test_the_longest_number_is_the_exact_decimal_of_any_float64() -> None:
@@ -645,15 +572,3 @@ def test_minus_zero_without_a_point_would_lose_its_sign_and_is_refused(word: str
     assert caught.value.hint == "write 0, or -0.0"
     assert repr(tagged("tag:yaml.org,2002:float", word)) == "-0.0"
     assert resolve("-01") == -1
-
-
-def test_a_tag_decides_what_its_text_must_be() -> None:
-    core = "tag:yaml.org,2002:"
-    assert tagged("!", "12") == tagged(core + "str", "12") == "12"
-    assert repr(tagged(core + "float", "12")) == "12.0"
-    assert tagged(core + "float", ".inf") == math.inf
-    for kind, text in [("int", "1.0"), ("int", "true"), ("float", "x"), ("bool", "1")]:
-        with pytest.raises(BadScalar, match=f"is no !!{kind}"):
-            tagged(core + kind, text)
-    with pytest.raises(BadScalar, match="outside float64"):
-        tagged(core + "float", "9" * 400)

@@ -24,17 +24,11 @@ TEXT = dedent("""\
 @pytest.mark.parametrize(
     ("path", "line", "column"),
     [
-        (("top",), 2, 1),
-        (("a",), 3, 2),
-        (("a", "b"), 4, 1),
-        (("a", "b", "c"), 4, 1),
-        (("a", "d e"), 5, 1),
-        (("a", "d e", 1), 5, 1),
-        (("a", "inline", "f"), 7, 1),
-        (("a", "g.h"), 11, 3),
-        (("a", "g.h", 0, "i"), 12, 1),
+        (("top",), 2, 1), (("a",), 3, 2), (("a", "b"), 4, 1), (("a", "b", "c"), 4, 1),
+        (("a", "d e"), 5, 1), (("a", "d e", 1), 5, 1), (("a", "inline", "f"), 7, 1),
+        (("a", "g.h"), 11, 3), (("a", "g.h", 0, "i"), 12, 1),
     ],
-)
+)  # fmt: skip
 def test_a_value_stands_where_its_key_does(path, line, column):
     problems = Problems()
     node = parse_toml(TEXT, "x.toml", problems)

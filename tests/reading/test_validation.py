@@ -171,21 +171,11 @@ def test_the_caller_may_know_which_keys_belong_where() -> None:
 @pytest.mark.parametrize(
     ("value", "want"),
     [
-        (None, "null"),
-        (True, "true"),
-        (False, "false"),
-        (7, "7"),
-        (-1.5, "-1.5"),
-        (math.inf, ".inf"),
-        (-math.inf, "-.inf"),
-        (math.nan, ".nan"),
-        ("inf", "'inf'"),
-        ("a\x1b[31m", r"'a\x1b[31m'"),
-        ([1], "a list"),
-        ((1,), "a list"),
-        ({}, "a mapping"),
+        (None, "null"), (True, "true"), (False, "false"), (7, "7"), (-1.5, "-1.5"),
+        (math.inf, ".inf"), (-math.inf, "-.inf"), (math.nan, ".nan"), ("inf", "'inf'"),
+        ("a\x1b[31m", r"'a\x1b[31m'"), ([1], "a list"), ((1,), "a list"), ({}, "a mapping"),
         (10**50, f"1{'0' * 29}… (51 characters)"),
     ],
-)
+)  # fmt: skip
 def test_a_value_is_shown_as_yaml_spells_it(value: Any, want: str) -> None:
     assert shown(value) == want

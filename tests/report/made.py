@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import strategies as st
 from rich.console import Console
 
 from opcheck.dtypes import DTYPES
@@ -133,3 +134,13 @@ def complaint(read: Callable[[Path], Any], path: Path) -> list[str]:
         read(path)
     assert caught.value.exit_code == Exit.USAGE
     return [str(problem).removeprefix(str(path)) for problem in caught.value.problems]
+
+
+def damaged(whole: bytes) -> st.SearchStrategy[bytes]:
+    """The bytes, some of which are gone, or others."""
+    return st.builds(
+        lambda place, length, new: whole[:place] + new + whole[place + length :],
+        st.integers(0, len(whole) - 1),
+        st.integers(0, 12),
+        st.binary(max_size=8) | st.sampled_from([b"1e400", b"null", b"-0", b'"', b"[", b"\xff"]),
+    )

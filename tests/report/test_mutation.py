@@ -76,22 +76,23 @@ POWER = Power(
 )
 
 
+def shown(what, width=80, *, verbose=False, show=mutation.show):
+    page = Page(width)
+    show(page.console, what, verbose=verbose)
+    return page
+
+
 @pytest.mark.parametrize("width", [70, 120])
 def test_what_is_to_be_done_comes_before_the_scores(snapshot, width):
-    page = Page(width)
-    mutation.show(page.console, POWER, verbose=False)
-    snapshot(f"mutation_{width}", page.text)
+    snapshot(f"mutation_{width}", shown(POWER, width).text)
 
 
 def test_all_that_is_known_is_told_on_request(snapshot):
-    page = Page(120)
-    mutation.show(page.console, POWER, verbose=True)
-    snapshot("mutation_verbose", page.text)
+    snapshot("mutation_verbose", shown(POWER, 120, verbose=True).text)
 
 
 def test_a_whole_score_says_little():
-    page = Page(80)
-    mutation.show(page.console, Power(MUTATIONS[:3]), verbose=False)
+    page = shown(Power(MUTATIONS[:3]))
     assert page.lines[2].split() == ["Hardmax-13", "3", "3", "·", "·", "·", "100", "%"]
     assert len(page.lines) == 4
 
@@ -99,24 +100,19 @@ def test_a_whole_score_says_little():
 @pytest.mark.parametrize(
     ("score", "said"),
     [
-        (Score(killed=3), "100 %"),
-        (Score(killed=1999, survived=1), "99.9 %"),
-        (Score(killed=99_999, survived=1), "99.9 %"),
-        (Score(killed=1, survived=2), "33.3 %"),
-        (Score(survived=2), "0 %"),
-        (Score(warned=1, survived=1), "50 %"),
-        (Score(harmless=5), "–"),
+        (Score(killed=3), "100 %"), (Score(killed=1999, survived=1), "99.9 %"),
+        (Score(killed=99_999, survived=1), "99.9 %"), (Score(killed=1, survived=2), "33.3 %"),
+        (Score(survived=2), "0 %"), (Score(warned=1, survived=1), "50 %"), (Score(harmless=5), "–"),
     ],
-)
+)  # fmt: skip
 def test_a_score_is_never_rounded_up(score, said):
     assert mutation.percent(score) == said
 
 
 def test_where_nothing_was_sought_nothing_is_said_of_it():
-    page = Page(80)
-    mutation.show(page.console, Power(MUTATIONS), verbose=False)
-    assert "sought" not in page.text
-    assert "proposal" not in page.text
+    text = shown(Power(MUTATIONS)).text
+    assert "sought" not in text
+    assert "proposal" not in text
 
 
 def test_a_proposal_can_be_pasted():
@@ -184,10 +180,8 @@ def test_records_are_json():
 
 
 def test_an_argument_cannot_steer_the_terminal():
-    page = Page(80)
     sly = replace(MUTATIONS[8], harmless="\x1b[2J")
-    mutation.show(page.console, Power((sly,)), verbose=True)
-    assert "\x1b" not in page.text
+    assert "\x1b" not in shown(Power((sly,)), verbose=True).text
 
 
 GROUPS = (
@@ -214,8 +208,7 @@ GROUPS = (
 
 
 def test_groups_that_show_nothing_are_listed():
-    page = Page(100)
-    mutation.show_groups(page.console, GROUPS, verbose=False)
+    page = shown(GROUPS, 100, show=mutation.show_groups)
     assert [line.split() for line in page.lines[2:]] == [
         ["LpPool", "idle", "1,000", "nothing", "(cases/lp_pool.yaml:7:3)"],
         [],
@@ -223,15 +216,11 @@ def test_groups_that_show_nothing_are_listed():
 
 
 def test_what_all_groups_show_is_told_on_request(snapshot):
-    page = Page(100)
-    mutation.show_groups(page.console, GROUPS, verbose=True)
-    snapshot("groups", page.text)
+    snapshot("groups", shown(GROUPS, 100, verbose=True, show=mutation.show_groups).text)
 
 
 def test_nothing_is_printed_where_every_group_shows_something():
-    page = Page(100)
-    mutation.show_groups(page.console, GROUPS[:-1], verbose=False)
-    assert page.text == ""
+    assert shown(GROUPS[:-1], 100, show=mutation.show_groups).text == ""
 
 
 def test_groups_are_json_too():

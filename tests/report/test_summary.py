@@ -114,9 +114,6 @@ def test_a_run_without_remarks_is_one_table(snapshot):
 def test_an_incomplete_run_says_so_first(snapshot):
     page = shown([record(), record(Verdict.FAIL)], "acme", cases=1500, complete=False)
     snapshot("summary_incomplete", page.text)
-
-
-def test_an_incomplete_run_without_results_says_so_too():
     page = shown([], "acme", "bolt", cases=4, complete=False)
     assert page.lines[0] == "INCOMPLETE: 0 of 8 results"
 

@@ -381,29 +381,18 @@ CONCAT = (Parameter("inputs", "T", FLOATS, "variadic"),)
 MIXED = (Parameter("K", "I", FLOATS, "single"), *CONCAT)
 
 
-def test_a_name_means_a_parameter() -> None:
-    assert place(CLIP, "max") == (2, 0)
-    assert place(CLIP, "Max") is None
-    assert place(CLIP, "max_0") is None
-
-
-@pytest.mark.parametrize("name", ["inputs_0", "inputs_12", "inputs_9999"])
-def test_a_variadic_parameter_is_counted_from_0(name: str) -> None:
-    assert place(MIXED, name) == (1, int(name.removeprefix("inputs_")))
-
-
 @pytest.mark.parametrize(
-    "name",
+    ("parameters", "name", "want"),
     [
-        *("inputs", "inputs_", "inputs_00", "inputs_01", "inputs_-1", "inputs_x"),
-        *("inputs_10000", "inputs_\u0663", "inputs_1 ", "_0", ""),
+        *((CLIP, name, want) for name, want in (("max", (2, 0)), ("Max", None), ("max_0", None))),
+        # A variadic parameter is counted from 0.
+        *((MIXED, f"inputs_{number}", (1, number)) for number in (0, 12, 9999)),
+        *((MIXED, f"inputs{end}", None) for end in ("", "_", "_00", "_01", "_-1", "_x", "_1 ")),
+        *((MIXED, name, None) for name in ("inputs_10000", "inputs_\u0663", "_0", "")),
     ],
 )
-def test_what_is_no_count_means_nothing(name: str) -> None:
-    assert place(MIXED, name) is None
-
-
-def test_names_are_spelt_as_files_write_them() -> None:
+def test_a_name_means_a_parameter(parameters: Any, name: str, want: Any) -> None:
+    assert place(parameters, name) == want
     assert spelt(MIXED) == ["K", "inputs_0"]
 
 

@@ -19,6 +19,10 @@ def sound(**fields: Any) -> dict[str, Any]:
     return {"op": "Hardmax", "cases": [{"name": "a", **fields}]}
 
 
+def of_input(tensor: Any) -> dict[str, Any]:
+    return sound(inputs={"X": tensor})
+
+
 def test_the_schema_is_one() -> None:
     Draft202012Validator.check_schema(json_schema())
     assert json_schema()["$schema"] == "https://json-schema.org/draft/2020-12/schema"
@@ -45,22 +49,18 @@ def test_the_example_of_the_format_s_page_has_the_form() -> None:
         sound(opset=13, dtype="bfloat16", attrs={"axis": None, "pads": [0, 1], "mode": "x"}),
         sound(attrs=None, inputs=None, expect=None, tolerance=None, matrix=None, rows=None),
         sound(inputs={"X": 1, "Y": [[1.5]], "Z": None, "W": True, "V": []}),
-        sound(inputs={"X": {"value": [1], "dtype": "int8", "initializer": True}}),
-        sound(inputs={"X": {"shape": [2], "normal": [0, 1], "seed": 1}}),
-        sound(inputs={"X": {"shape": [], "specials": True, "put": [{"at": [], "value": 1}]}}),
-        sound(inputs={"X": {"file": "x.npy"}}),
-        sound(expect={"output": [1], "other": {"shape": [1], "constant": 0}}),
-        sound(expect={"golden": "folder"}),
-        sound(expect={"rejected": "why", "legal": {"attrs.axis": 1}}),
-        sound(expect={"any_of": [{"as": "a"}, {"as": "b", "golden": "c"}]}),
-        sound(
-            expect={
-                "any_of": [
-                    {"as": "a", "output": [1]},
-                    {"as": "b", "rejected": "c", "legal": {"dtype": "float32"}},
-                ]
-            }
-        ),
+        *map(of_input, [
+            {"value": [1], "dtype": "int8", "initializer": True}, {"file": "x.npy"},
+            {"shape": [2], "normal": [0, 1], "seed": 1},
+            {"shape": [], "specials": True, "put": [{"at": [], "value": 1}]},
+        ]),
+        *(sound(expect=right) for right in [
+            {"output": [1], "other": {"shape": [1], "constant": 0}}, {"golden": "folder"},
+            {"rejected": "why", "legal": {"attrs.axis": 1}},
+            {"any_of": [{"as": "a"}, {"as": "b", "golden": "c"}]},
+            {"any_of": [{"as": "a", "output": [1]},
+                        {"as": "b", "rejected": "c", "legal": {"dtype": "float32"}}]},
+        ]),
         sound(tolerance={"ulp": 1, "signed_zeros": True}),
         sound(tolerance={"float16": {"ulp": 1}, "float32": {"rtol": 0.5, "atol": 1}}),
         sound(matrix={"opset": "all", "dtype": ["float16"], "attrs.axis": [None, 1]}),
@@ -71,7 +71,7 @@ def test_the_example_of_the_format_s_page_has_the_form() -> None:
         {"op": "Hardmax", "domain": "", "level": "deep", "rule": "should", **sound()},
         {"op": "Hardmax", "timeout": 120, **sound()},
     ],
-)
+)  # fmt: skip
 def test_this_has_the_form(file: Any) -> None:
     assert [error.message for error in VALIDATOR.iter_errors(file)] == []
 
@@ -88,44 +88,27 @@ def test_this_has_the_form(file: Any) -> None:
         {"op": "Hardmax", "cases": [{}]},
         {**sound(), "opsett": 3},
         sound(name="Not snake"),
-        sound(levle="core"),
-        sound(level="cor"),
-        sound(opset=0),
-        sound(opset="13"),
-        sound(opset=1.5),
-        sound(dtype="flot32"),
+        *(sound(levle="core"), sound(level="cor"), sound(dtype="flot32")),
+        *(sound(opset=wrong) for wrong in (0, "13", 1.5)),
         sound(attrs={"axis": {"a": 1}}),
-        sound(inputs={"X": {"shap": [2], "constant": 0}}),
-        sound(inputs={"X": {"shape": [-1], "constant": 0}}),
-        sound(inputs={"X": {"shape": [1], "arange": [0]}}),
-        sound(inputs={"X": {"shape": [1], "choice": []}}),
-        sound(inputs={"X": {"shape": [1], "constant": 0, "seed": -1}}),
-        sound(inputs={"X": {"shape": [1], "constant": 0, "put": [{"at": [0]}]}}),
-        sound(expect={}),
-        sound(expect={"rejected": "x"}),
-        sound(expect={"rejected": "x", "legal": {}}),
-        sound(expect={"any_of": [{"as": "a"}]}),
-        sound(expect={"any_of": [{"as": "a"}, {"output": [1]}]}),
-        sound(tolerance={"ulp": -1}),
-        sound(tolerance={"rtol": -0.5}),
-        sound(tolerance={"flot16": {"ulp": 1}}),
-        sound(tolerance=3),
-        sound(empty=""),
-        sound(empty=True),
-        sound(timeout=0),
-        sound(timeout=-1),
-        sound(timeout=86401),
-        sound(timeout="90"),
-        sound(timeout="90 s"),
-        sound(timeout=True),
-        sound(timeout=[90]),
-        sound(matrix={"dtype": "float32"}),
-        sound(matrix={"dtype": []}),
-        sound(rows=[]),
-        sound(rows=[{"matrix": {"opset": [1]}}]),
-        sound(rows=[{"label": 1.5}]),
+        *map(of_input, [
+            {"shap": [2], "constant": 0}, {"shape": [-1], "constant": 0},
+            {"shape": [1], "arange": [0]}, {"shape": [1], "choice": []},
+            {"shape": [1], "constant": 0, "seed": -1},
+            {"shape": [1], "constant": 0, "put": [{"at": [0]}]},
+        ]),
+        *(sound(expect=wrong) for wrong in [
+            {}, {"rejected": "x"}, {"rejected": "x", "legal": {}}, {"any_of": [{"as": "a"}]},
+            {"any_of": [{"as": "a"}, {"output": [1]}]},
+        ]),
+        *(sound(tolerance=wrong) for wrong in (
+            {"ulp": -1}, {"rtol": -0.5}, {"flot16": {"ulp": 1}}, 3)),
+        *(sound(empty=wrong) for wrong in ("", True)),
+        *(sound(timeout=wrong) for wrong in (0, -1, 86401, "90", "90 s", True, [90])),
+        *(sound(matrix={"dtype": wrong}) for wrong in ("float32", [])),
+        *(sound(rows=wrong) for wrong in ([], [{"matrix": {"opset": [1]}}], [{"label": 1.5}])),
     ],
-)
+)  # fmt: skip
 def test_this_has_not_the_form(file: Any) -> None:
     assert not VALIDATOR.is_valid(file)
 

@@ -19,7 +19,7 @@ from opcheck.errors import CaseFileError, Problem
 from opcheck.model import Case, OpVersion, Rejected
 from opcheck.reading import read_file
 from opcheck.suite import load
-from tests.asking import judged_operators, shipped_cases
+from tests.asking import at, judged_operators, places_in, shipped_cases
 
 ProblemsOf = Callable[[str], list[str]]
 Mistake = Callable[[str, str], None]
@@ -180,11 +180,6 @@ def test_ids_are_unique_across_files_whatever_their_capitals(tmp_path: Path) -> 
 
 
 # what cannot be read
-def test_a_missing_file_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "none.yaml"
-    assert refused(path) == [f"{path}:1:1: there is no such file"]
-
-
 def test_a_folder_without_case_files_is_refused(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").touch()
     message = (
@@ -445,22 +440,9 @@ KEYS = [
 ]
 
 
-def paths(value: Any, way: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
-    if not isinstance(value, dict | list):
-        return []
-    below = value.items() if isinstance(value, dict) else enumerate(value)
-    return [p for key, item in below for p in ((*way, key), *paths(item, (*way, key)))]
-
-
-def at(value: Any, path: tuple[Any, ...]) -> Any:
-    for step in path:
-        value = value[step]
-    return value
-
-
 def changed(file: Any, chance: random.Random) -> Any:
     """`file` with one thing replaced, removed, added, renamed, copied or wrapped."""
-    path = chance.choice(paths(file) or [()])
+    path = chance.choice(places_in(file) or [()])
     if not path:
         return chance.choice(STRANGE)
     owner, last = at(file, path[:-1]), path[-1]
@@ -474,7 +456,7 @@ def changed(file: Any, chance: random.Random) -> Any:
         case 3, dict():
             owner[chance.choice(KEYS)] = owner.pop(last)
         case 4, _:
-            owner[last] = copy.deepcopy(at(file, chance.choice(paths(file))))
+            owner[last] = copy.deepcopy(at(file, chance.choice(places_in(file))))
         case _:
             owner[last] = [owner[last]]
     return file

@@ -240,17 +240,20 @@ def test_more_than_memory_may_hold_is_refused(tmp_path, monkeypatch):
     assert "name fewer of them at once" in found
 
 
-def test_names_that_differ_only_by_case_are_refused(tmp_path):
-    write(tmp_path / "test_A", relu(), [X], [Y])
-    write(tmp_path / "test_a", relu(), [X], [Y])
+@pytest.mark.parametrize(
+    ("names", "said"),
+    [
+        (["test_A", "test_a"], "two cases have the id test_a"),
+        (["test_\x1b[2J"], "must be printable ASCII"),
+    ],
+)
+def test_names_that_differ_only_by_case_or_that_a_terminal_would_obey_are_refused(
+    tmp_path, names, said
+):
+    for name in names:
+        write(tmp_path / name, relu(), [X], [Y])
     (found,) = told(tmp_path)
-    assert "two cases have the id test_a" in found
-
-
-def test_names_that_a_terminal_would_obey_are_refused(tmp_path):
-    write(tmp_path / "test_\x1b[2J", relu(), [X], [Y])
-    (found,) = told(tmp_path)
-    assert "must be printable ASCII" in found
+    assert said in found
 
 
 def test_a_folder_of_both_kinds_and_one_of_neither_are_told(tmp_path):

@@ -233,30 +233,34 @@ def test_a_sound_node_is_returned_as_it_is() -> None:
     assert not problems
 
 
-def test_a_field_at_fault_is_left_out_and_the_rest_kept() -> None:
-    text = "{name: a, opset: x, levle: 1, tolerance: {ulps: 1}, attrs: {axis: 0}}"
-    found, rest, lost, told = left(CaseEntry, text)
-    assert rest == {"name": "a", "attrs": {"axis": 0}}
+@pytest.mark.parametrize(
+    ("text", "kept", "count"),
+    [
+        (
+            "opset: x, levle: 1, tolerance: {ulps: 1}, attrs: {axis: 0}",
+            {"attrs": {"axis": 0}},
+            3,
+        ),
+        (
+            "inputs: {X: {shap: [1]}, Y: [1, 2], Z: {seed: -1, constant: 0}}",
+            {"inputs": {"Y": [1, 2]}},
+            2,
+        ),
+        (
+            "rows: [{opset: 1}, {opset: x, level: core}, 7, {inputs: {X: {a: 1}, Y: 2}}]",
+            {"rows": [{"opset": 1}, {"level": "core"}, {"inputs": {"Y": 2}}]},
+            3,
+        ),
+    ],
+    ids=["fields", "inputs", "rows"],
+)
+def test_what_is_at_fault_is_left_out_and_the_rest_kept(text: str, kept: Any, count: int) -> None:
+    found, rest, lost, told = left(CaseEntry, f"{{name: a, {text}}}")
+    assert rest == {"name": "a", **kept}
     assert found is not None
-    assert found.attrs == {"axis": 0}
+    assert found.attrs == kept.get("attrs")
     assert lost is Omitted.SOMETHING
-    assert len(told) == 3
-
-
-def test_of_inputs_only_those_at_fault_are_left_out() -> None:
-    text = "{inputs: {X: {shap: [1]}, Y: [1, 2], Z: {seed: -1, constant: 0}}}"
-    found, rest, _, told = left(CaseFields, text)
-    assert found is not None
-    assert rest == {"inputs": {"Y": [1, 2]}}
-    assert len(told) == 2
-
-
-def test_of_rows_only_the_fields_at_fault_are_left_out() -> None:
-    text = "{name: a, rows: [{opset: 1}, {opset: x, level: core}, 7, {inputs: {X: {a: 1}, Y: 2}}]}"
-    found, rest, _, told = left(CaseEntry, text)
-    assert found is not None
-    assert rest["rows"] == [{"opset": 1}, {"level": "core"}, {"inputs": {"Y": 2}}]
-    assert len(told) == 3
+    assert len(told) == count
 
 
 def test_it_is_told_when_the_expectation_was_lost() -> None:

@@ -419,11 +419,6 @@ def test_a_field_at_fault_is_not_missed_elsewhere(problems: ProblemsOf) -> None:
     ]
 
 
-def test_the_rest_of_a_case_with_a_fault_is_looked_at_all_the_same(problems: ProblemsOf) -> None:
-    text = hardmax(level="x", attrs="{axes: 0}", inputs="{input: [[1], 2]}", tolerance="{}")
-    assert len(problems(text)) == 4
-
-
 def test_an_id_of_200_characters_and_its_legal_twin_are_allowed(cases: Cases) -> None:
     name = "a" * (200 - len("Hardmax/"))
     text = hardmax(expect="{rejected: x, legal: {attrs.axis: -1}}").replace(
@@ -475,16 +470,13 @@ def test_a_tolerance_is_in_ulps_or_relative_and_absolute(stated: Any, want: Tole
 @pytest.mark.parametrize(
     ("stated", "dtype", "message"),
     [
-        ({}, "float32", "states nothing"),
         ({"signed_zeros": False}, "float32", "states nothing"),
         ({"ulp": 1, "rtol": 0.0}, "float32", "ulp excludes rtol and atol"),
         ({"ulp": 1, "atol": 0.5}, "float32", "ulp excludes rtol and atol"),
         ({"rtol": 1.0}, "float32", "rtol 1 admits any value; it must be below 1"),
-        ({"ulp": 1024}, "float16", "ulp 1024 is too many: 1024 steps double a float16"),
         ({"ulp": 128}, "bfloat16", "ulp 128 is too many"),
         ({"ulp": 2**23}, "float32", "ulp 8388608 is too many"),
         ({"float16": {"ulp": 1024}, "float32": {"ulp": 1}}, "float32", "ulp 1024 is too many"),
-        ({"float16": {"ulp": 1}}, "float32", "says nothing about float32"),
         ({"float16": {"ulp": 1}}, None, "says nothing about a case without dtype"),
         ({"float16": {}, "float32": {"ulp": 1}}, "float32", "states nothing"),
         ({"atol": 32752}, "float16", "atol 32752 admits any value: float16 ends at 65504"),
@@ -533,15 +525,12 @@ def test_a_value_gets_the_declared_type(kind: str, value: Any, want: Any) -> Non
 @pytest.mark.parametrize(
     ("kind", "value", "message"),
     [
-        ("int", 1.0, "must be a whole number, got 1.0"),
-        ("int", True, "must be a whole number, got true"),
         ("int", "1", "must be a whole number, got '1'"),
-        ("int", [1], "must be a whole number, got a list"),
         ("int", 2**63, "must fit in 64 bits, got 9223372036854775808"),
-        ("int", 10**400, f"must fit in 64 bits, got 1{'0' * 29}… (401 characters)"),
+        ("int", "\x1b[31m", r"must be a whole number, got '\x1b[31m'"),
         ("float", "x", "must be a number, got 'x'"),
         ("float", False, "must be a number, got false"),
-        ("float", 1e39, r"must fit in float32, got 1e\+39"),
+        ("float", 1e39, "must fit in float32, got 1e+39"),
         ("float", 10**400, "must fit in float32, got 1000"), ("string", 3, "must be a text, got 3"),
         ("ints", 3, "must be a list, each item a whole number; got 3"),
         ("ints", [1, 2.0], "must be a whole number, got 2.0"),
@@ -552,7 +541,7 @@ def test_a_value_gets_the_declared_type(kind: str, value: Any, want: Any) -> Non
     ],
 )  # fmt: skip
 def test_another_type_is_refused(kind: str, value: Any, message: str) -> None:
-    with pytest.raises(ValueError, match=message.replace("(401", r"\(401").replace("rs)", r"rs\)")):
+    with pytest.raises(ValueError, match=re.escape(message)):
         converted(kind, value)
 
 
@@ -587,8 +576,3 @@ def test_a_value_may_state_its_type(stated: Any, want: Any) -> None:
 def test_a_value_of_a_stated_type_is_checked(stated: Any, message: str) -> None:
     with pytest.raises(ValueError, match=re.escape(message)):
         typed_value(Attribute("a", "int", False, None), stated)
-
-
-def test_a_message_upsets_no_terminal() -> None:
-    with pytest.raises(ValueError, match=r"'\\x1b\[31m'"):
-        converted("int", "\x1b[31m")

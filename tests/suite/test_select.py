@@ -128,19 +128,15 @@ def test_keywords_are_words_and_or_not_and_parentheses(expression: str, want: bo
 @pytest.mark.parametrize(
     ("expression", "message"),
     [
-        (" ", "a word is missing at the end"),
-        ("ties and", "a word is missing at the end"),
+        (" ", "a word is missing at the end"), ("ties and", "a word is missing at the end"),
         ("or ties", "a word is missing before 'or'"),
         ("ties and or nan", "a word is missing before 'or'"),
-        ("not", "a word is missing at the end"),
-        ("AND", "a word is missing before 'and'"),
-        ("()", "a word is missing before ')'"),
-        ("(ties", "a ) is missing"),
-        ("ties)", "')' is one too many"),
-        ("ties nan", "'nan' is one too many"),
+        ("not", "a word is missing at the end"), ("AND", "a word is missing before 'and'"),
+        ("()", "a word is missing before ')'"), ("(ties", "a ) is missing"),
+        ("ties)", "')' is one too many"), ("ties nan", "'nan' is one too many"),
         ("ties not nan", "'not' is one too many"),
     ],
-)
+)  # fmt: skip
 def test_what_is_no_expression_is_refused(expression: str, message: str) -> None:
     with pytest.raises(UsageError) as caught:
         keyword_matcher(expression)

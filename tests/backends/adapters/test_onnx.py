@@ -11,11 +11,12 @@ from onnx.backend.base import Backend, BackendRep, namedtupledict
 from onnx.checker import ValidationError
 from onnx.reference import ReferenceEvaluator
 
-from opcheck.backends import attempt, connect, second_data
+from opcheck.backends import connect
 from opcheck.backends.adapters import onnx as adapter
 from opcheck.backends.base import Defect
 from opcheck.errors import BackendUnavailable, UsageError
-from opcheck.model import Declined, Outcome, OutputSpec, Produced, Question, Raised, Task
+from opcheck.model import Declined, Outcome, OutputSpec, Raised, Task
+from tests import asking
 from tests.asking import dml_problem, task_of
 
 X = np.array([[3, 3, 1], [3, 0, 3]], np.float32)
@@ -62,16 +63,11 @@ def offer(monkeypatch: pytest.MonkeyPatch) -> Callable[..., str]:
 
 
 def outcome_of(address: str, task: Task = HARDMAX, *inputs: Any) -> Outcome:
-    inputs = inputs or (X,)
-    return attempt(connect(address), Question(task, inputs, tuple(second_data(inputs)), True))
+    return asking.outcome_of(connect(address), task, *(inputs or (X,)))
 
 
 def answer_of(address: str, task: Task = HARDMAX, *inputs: Any) -> Any:
-    outcome = outcome_of(address, task, *inputs)
-    assert isinstance(outcome, Produced), outcome
-    assert outcome.unstable is None
-    (value,) = outcome.outputs
-    return value.tolist()  # type: ignore[union-attr]
+    return asking.output_of(connect(address), task, *(inputs or (X,))).tolist()
 
 
 # ── real ones ─────────────────────────────────────────────────────────────────────────────────

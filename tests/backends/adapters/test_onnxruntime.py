@@ -9,7 +9,7 @@ import pytest
 from onnx import TensorProto, helper
 from onnxruntime.capi import onnxruntime_pybind11_state as state
 
-from opcheck.backends import attempt, connect, second_data
+from opcheck.backends import connect
 from opcheck.backends.adapters import onnxruntime as adapter
 from opcheck.compare.verdict import Answer, Refusal, judge
 from opcheck.errors import BackendUnavailable
@@ -21,12 +21,12 @@ from opcheck.model import (
     Outcome,
     Port,
     Produced,
-    Question,
     Raised,
     Task,
     Verdict,
 )
-from tests.asking import task_of
+from tests import asking
+from tests.asking import output_of, task_of
 
 X = np.array([[3, 3, 1], [3, 0, 3]], np.float32)
 HARDMAX = task_of("Hardmax", 13, {"axis": 0}, X)
@@ -35,15 +35,7 @@ _MAKE = onnxruntime.InferenceSession
 
 
 def outcome_of(task: Task, *inputs: Any, address: str = "onnxruntime") -> Outcome:
-    question = Question(task, inputs, tuple(second_data(inputs)), True)
-    return attempt(connect(address), question)
-
-
-def output_of(task: Task, *inputs: Any) -> Any:
-    outcome = outcome_of(task, *inputs)
-    assert isinstance(outcome, Produced), outcome
-    assert outcome.unstable is None
-    return outcome.outputs[0]
+    return asking.outcome_of(connect(address), task, *inputs)
 
 
 @pytest.fixture
@@ -85,6 +77,16 @@ def pretend(monkeypatch: pytest.MonkeyPatch, session: Any) -> None:
     # That of the first, which is asked for in connecting, is in order.
     sessions = iter([Session(["CUDAExecutionProvider"])])
     monkeypatch.setattr(onnxruntime, "InferenceSession", lambda *_, **__: next(sessions, session))
+
+
+def failing(monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
+    """Let each session raise this when it is run."""
+
+    def run(*_: Any) -> Any:
+        raise error
+
+    session = Session(["CPUExecutionProvider"], run)
+    monkeypatch.setattr(onnxruntime, "InferenceSession", lambda *_, **__: session)
 
 
 def test_the_cpu_s_provider_has_one_address_however_it_is_named() -> None:
@@ -248,13 +250,7 @@ def test_a_type_that_onnx_does_not_have_is_refused_not_declined() -> None:
 )
 def test_words_of_such_a_sentence_in_another_message_decline_nothing(words, monkeypatch):
     """A node may have any name, and a refusal that counts as unsupported accuses nobody."""
-
-    def run(*_: Any) -> Any:
-        raise state.Fail(f"Node ({words}) failed: no")
-
-    monkeypatch.setattr(
-        onnxruntime, "InferenceSession", lambda *_, **__: Session(["CPUExecutionProvider"], run)
-    )
+    failing(monkeypatch, state.Fail(f"Node ({words}) failed: no"))
     assert isinstance(outcome_of(HARDMAX, X), Raised)
 
 
@@ -299,12 +295,7 @@ def test_an_invalid_model_is_refused_in_its_own_words() -> None:
 
 @pytest.mark.parametrize("name", ["Fail", "InvalidArgument", "InvalidGraph", "RuntimeException"])
 def test_its_own_exceptions_are_documented(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    def run(*_: Any) -> Any:
-        raise getattr(state, name)("no")
-
-    monkeypatch.setattr(
-        onnxruntime, "InferenceSession", lambda *_, **__: Session(["CPUExecutionProvider"], run)
-    )
+    failing(monkeypatch, getattr(state, name)("no"))
     assert outcome_of(HARDMAX, X) == Raised("run", name, "no", True)
 
 
@@ -319,12 +310,7 @@ def test_those_of_its_python_layer_are_documented(feed, error):
 
 @pytest.mark.parametrize("error", [AssertionError("x"), ImportError("x"), KeyError("x")])
 def test_other_exceptions_are_accidents(error: Exception, monkeypatch: pytest.MonkeyPatch) -> None:
-    def run(*_: Any) -> Any:
-        raise error
-
-    monkeypatch.setattr(
-        onnxruntime, "InferenceSession", lambda *_, **__: Session(["CPUExecutionProvider"], run)
-    )
+    failing(monkeypatch, error)
     outcome = outcome_of(HARDMAX, X)
     assert isinstance(outcome, Raised)
     assert not outcome.documented
@@ -334,8 +320,7 @@ def test_its_signal_for_not_implemented_is_heard_in_both_stages(monkeypatch):
     def fail(*_: Any, **__: Any) -> Any:
         raise state.NotImplemented("not here")
 
-    session = Session(["CPUExecutionProvider"], fail)
-    monkeypatch.setattr(onnxruntime, "InferenceSession", lambda *_, **__: session)
+    failing(monkeypatch, state.NotImplemented("not here"))
     assert outcome_of(HARDMAX, X) == Declined("not here")
     monkeypatch.setattr(onnxruntime, "InferenceSession", fail)
     assert outcome_of(HARDMAX, X) == Declined("not here")
@@ -343,12 +328,12 @@ def test_its_signal_for_not_implemented_is_heard_in_both_stages(monkeypatch):
 
 def test_bfloat16_stands_beside_other_types() -> None:
     x = np.array([1.5, -2, 0], ml_dtypes.bfloat16)
-    there = output_of(task_of("Cast", 13, {"to": 1}, x), x)
+    there = output_of(ORT, task_of("Cast", 13, {"to": 1}, x), x)
     assert (there.dtype, there.tolist()) == (np.float32, [1.5, -2, 0])
     wide = np.array([1.5, -2, 1 / 3], np.float32)
-    back = output_of(task_of("Cast", 13, {"to": 16}, wide), wide)
+    back = output_of(ORT, task_of("Cast", 13, {"to": 16}, wide), wide)
     assert back.dtype == ml_dtypes.bfloat16
     assert back.astype(float).tolist() == wide.astype(ml_dtypes.bfloat16).astype(float).tolist()
     shape = np.array([3, 1], np.int64)
-    found = output_of(task_of("Reshape", 13, {}, x, shape), x, shape)
+    found = output_of(ORT, task_of("Reshape", 13, {}, x, shape), x, shape)
     assert found.astype(float).tolist() == [[1.5], [-2], [0]]

@@ -8,11 +8,10 @@ import numpy as np
 import pytest
 
 from opcheck import dtypes, opset
-from opcheck.backends import attempt
 from opcheck.backends.adapters import torch as adapter
 from opcheck.errors import UsageError
 from opcheck.model import Declined, Outcome, Produced, Raised, Task, TensorType
-from tests.asking import asking, dml_problem, task_of
+from tests.asking import dml_problem, outcome_of, output_of, task_of
 
 torch = pytest.importorskip("torch", reason="not installed: torch")
 
@@ -25,20 +24,9 @@ def backend() -> Any:
     return adapter.connect(None, {})
 
 
-def outcome_of(backend: Any, task: Task, *inputs: Any) -> Outcome:
-    return attempt(backend, asking(task, *inputs))
-
-
-def answer_of(backend: Any, task: Task, *inputs: Any) -> Any:
-    outcome = outcome_of(backend, task, *inputs)
-    assert isinstance(outcome, Produced), outcome
-    assert outcome.unstable is None
-    return outcome.outputs[0]
-
-
 def lp_pool(backend: Any, x: Any, at_opset: int = 18, **attrs: Any) -> Any:
     x = np.array(x, np.float32)[None, None]
-    return answer_of(backend, task_of("LpPool", at_opset, attrs, x), x)[0, 0].tolist()
+    return output_of(backend, task_of("LpPool", at_opset, attrs, x), x)[0, 0].tolist()
 
 
 def test_it_has_one_thread_unless_told_otherwise() -> None:
@@ -63,9 +51,9 @@ def test_it_takes_no_detail_and_no_other_option() -> None:
 def test_softmax_and_hardmax_keep_the_type(dtype: Any, backend: Any) -> None:
     x = X.astype(dtype)
     at = task_of("Hardmax", 13, {}, x)
-    found = answer_of(backend, at, x)
+    found = output_of(backend, at, x)
     assert (found.dtype, found.astype(float).tolist()) == (dtype, [[0, 1, 0], [1, 0, 0]])
-    found = answer_of(backend, task_of("Softmax", 13, {"axis": 0}, 0 * x), 0 * x)
+    found = output_of(backend, task_of("Softmax", 13, {"axis": 0}, 0 * x), 0 * x)
     assert (found.dtype, found.astype(float).tolist()) == (dtype, [[0.5] * 3] * 2)
 
 
@@ -82,7 +70,7 @@ def test_softmax_and_hardmax_keep_the_type(dtype: Any, backend: Any) -> None:
 def test_the_versions_mean_different_rows(at_opset, attrs, hot, backend):
     x = np.array([[1, 2, 3, 4], [6, 5, 5, 4]], np.float32).reshape(2, 2, 2)
     task = task_of("Hardmax", at_opset, attrs, x)
-    assert answer_of(backend, task, x).reshape(2, 4).tolist() == hot
+    assert output_of(backend, task, x).reshape(2, 4).tolist() == hot
 
 
 @pytest.mark.parametrize("shape", [(0, 3), (2, 0), (1, 0, 0)])
@@ -90,7 +78,7 @@ def test_the_versions_mean_different_rows(at_opset, attrs, hot, backend):
 def test_an_empty_tensor_stays_empty(op: str, shape: tuple[int, ...], backend: Any) -> None:
     x = np.zeros(shape, np.float32)
     for at_opset in (1, 11, 13):
-        assert answer_of(backend, task_of(op, at_opset, {}, x), x).shape == shape
+        assert output_of(backend, task_of(op, at_opset, {}, x), x).shape == shape
 
 
 @pytest.mark.parametrize(
@@ -119,7 +107,7 @@ def test_lp_pool_has_as_many_axes_as_the_input(backend: Any) -> None:
 
 def test_p_of_version_1_is_what_a_model_holds(backend: Any) -> None:
     x = np.array([[[1e30, 1e30]]], np.float64)
-    found = answer_of(backend, task_of("LpPool", 1, {"p": 0.1, "kernel_shape": (2,)}, x), x)
+    found = output_of(backend, task_of("LpPool", 1, {"p": 0.1, "kernel_shape": (2,)}, x), x)
     assert found.item() == pytest.approx(1e30 * 2 ** (1 / float(np.float32(0.1))), rel=1e-12)
 
 
@@ -134,22 +122,18 @@ def test_a_constant_of_the_model_is_an_input_like_any_other(backend: Any) -> Non
 @pytest.mark.parametrize(
     ("op", "at_opset", "attrs", "shape"),
     [
-        ("Softmax", 13, {"axis": 2}, (2, 3)),
-        ("Softmax", 13, {}, ()),
-        ("Softmax", 1, {"axis": -1}, (2, 3)),
-        ("Hardmax", 13, {"axis": -3}, (2, 3)),
-        ("Hardmax", 13, {"axis": 2}, (0, 3)),
-        ("Hardmax", 11, {"axis": 2}, (2, 3)),
+        ("Softmax", 13, {"axis": 2}, (2, 3)), ("Softmax", 13, {}, ()),
+        ("Softmax", 1, {"axis": -1}, (2, 3)), ("Hardmax", 13, {"axis": -3}, (2, 3)),
+        ("Hardmax", 13, {"axis": 2}, (0, 3)), ("Hardmax", 11, {"axis": 2}, (2, 3)),
         ("Hardmax", 13, {"alpha": 1.0}, (2, 3)),
         ("LpPool", 11, {"kernel_shape": (2,), "dilations": (1,)}, (1, 1, 3)),
-        ("LpPool", 18, {}, (1, 1, 3)),
-        ("LpPool", 18, {"kernel_shape": (2, 2)}, (1, 1, 3)),
+        ("LpPool", 18, {}, (1, 1, 3)), ("LpPool", 18, {"kernel_shape": (2, 2)}, (1, 1, 3)),
         ("LpPool", 18, {"kernel_shape": (2,), "p": 0}, (1, 1, 3)),
         ("LpPool", 18, {"kernel_shape": (2,), "pads": (1, -1)}, (1, 1, 3)),
         ("LpPool", 18, {"kernel_shape": (5,)}, (1, 1, 3)),
         ("LpPool", 18, {"kernel_shape": (2,)}, (1, 3)),
     ],
-)
+)  # fmt: skip
 def test_what_is_no_node_of_the_specification_is_refused(op, at_opset, attrs, shape, backend):
     x = np.zeros(shape, np.float32)
     outcome = outcome_of(backend, task_of(op, at_opset, attrs, x), x)

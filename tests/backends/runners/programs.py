@@ -5,6 +5,13 @@ import sys
 from pathlib import Path
 from textwrap import dedent
 
+import numpy as np
+
+from tests.asking import task_of
+
+X = np.array([[3, -0.0, 1], [3, 0, np.nan]], np.float32)
+SAME = task_of("Identity", 13, {}, X)
+
 #: What each program begins with: its three arguments as paths, and how an output is written.
 _ONE_SHOT = """
 import os, shutil, signal, sys, time

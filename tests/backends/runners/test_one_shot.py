@@ -24,19 +24,9 @@ from opcheck.model import (
     Task,
 )
 from tests.asking import dml_problem, task_of
-from tests.backends.runners.programs import one_shot
+from tests.backends.runners.programs import SAME, X, one_shot
 
-X = np.array([[3, -0.0, 1], [3, 0, np.nan]], np.float32)
-SAME = task_of("Identity", 13, {}, X)
-
-
-@pytest.fixture(autouse=True)
-def scratch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The folder in which temporary folders are made."""
-    folder = tmp_path / "scratch"
-    folder.mkdir()
-    monkeypatch.setenv("OPCHECK_SCRATCH", str(folder))
-    return folder
+pytestmark = pytest.mark.usefixtures("scratch")
 
 
 def asked(backend: Backend, task: Task, *inputs: Any) -> Outcome:

@@ -19,19 +19,9 @@ from opcheck.errors import BackendUnavailable
 from opcheck.graph import model_of
 from opcheck.model import Crashed, Declined, NotRun, Outcome, Produced, Question, Raised, Task
 from tests.asking import task_of
-from tests.backends.runners.programs import persistent
+from tests.backends.runners.programs import SAME, X, persistent
 
-X = np.array([[3, -0.0, 1], [3, 0, np.nan]], np.float32)
-SAME = task_of("Identity", 13, {}, X)
-
-
-@pytest.fixture(autouse=True)
-def scratch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The folder in which temporary folders are made."""
-    folder = tmp_path / "scratch"
-    folder.mkdir()
-    monkeypatch.setenv("OPCHECK_SCRATCH", str(folder))
-    return folder
+pytestmark = pytest.mark.usefixtures("scratch")
 
 
 @pytest.fixture

@@ -1,6 +1,5 @@
 """p-norms to any number of digits, and windows by loops: what the engine is tested against."""
 
-import itertools
 import math
 from collections.abc import Iterable
 from fractions import Fraction
@@ -79,21 +78,3 @@ def rounded(exact: Fraction, dtype: DType) -> float:
     unit = step(exact, dtype)
     number = round(exact / unit) * unit
     return float(number) if number <= Fraction(limits(dtype)[1]) else math.inf
-
-
-def loop(x, p, kernel, strides, dilations, begins, sizes):
-    """LpPool of a float64 array, by the definition, one element of one window at a time."""
-    out = np.zeros((*x.shape[:2], *sizes))
-    for n, c, *numbers in np.ndindex(out.shape):
-        total = 0.0
-        for offsets in itertools.product(*map(range, kernel)):
-            position = [
-                number * stride - begin + offset * dilation
-                for number, stride, begin, offset, dilation in zip(
-                    numbers, strides, begins, offsets, dilations, strict=True
-                )
-            ]
-            if all(0 <= at < side for at, side in zip(position, x.shape[2:], strict=True)):
-                total += abs(x[n, c, *position].item()) ** p
-        out[n, c, *numbers] = total ** (1 / p)
-    return out

@@ -1,5 +1,6 @@
 import math
 from fractions import Fraction
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,6 @@ from opcheck.errors import InvalidNode
 from tests.engine.ops.lp_pool_exactly import (
     TYPES,
     VERSIONED,
-    loop,
     lp_pool,
     norm,
     pooled,
@@ -21,6 +21,7 @@ from tests.engine.ops.lp_pool_exactly import (
     rows,
     tensor,
 )
+from tests.precise.by_the_text import windows
 
 NAMES = TYPES[22]
 NAN, INF = math.nan, math.inf
@@ -62,25 +63,14 @@ def poolings(draw: st.DrawFn) -> tuple[tuple[int, ...], dict[str, list[int]]]:
 def test_every_element_is_the_norm_of_its_window(name, pooling, p, up, seed):
     shape, attrs = pooling
     x = np.random.default_rng(seed).standard_normal(shape).astype(DTYPES[name].numpy)
-    rank = len(shape) - 2
-    sizes = []
-    for n in range(rank):
-        width = (attrs["kernel_shape"][n] - 1) * attrs["dilations"][n] + 1
-        room = shape[n + 2] + attrs["pads"][n] + attrs["pads"][n + rank] - width
-        steps = room / attrs["strides"][n]
-        sizes.append((math.ceil(steps) if up else math.floor(steps)) + 1)
-    want = loop(
-        x.astype(float),
-        p,
-        attrs["kernel_shape"],
-        attrs["strides"],
-        attrs["dilations"],
-        attrs["pads"][:rank],
-        sizes,
-    )
-    got = pooled(22, x, p=p, ceil_mode=int(up), **attrs)
-    assert got.values.shape == want.shape
-    np.testing.assert_allclose(got.values, want, rtol=1e-14)
+    stated: dict[str, Any] = {**attrs, "p": p, "ceil_mode": int(up)}
+    got = pooled(22, x, **stated)
+    spatial = [windows(side, axis, stated) for axis, side in enumerate(shape[2:])]
+    assert got.values.shape == (*shape[:2], *map(len, spatial))
+    for index in np.ndindex(got.values.shape):
+        places = product(*(spatial[axis][n] for axis, n in enumerate(index[2:])))
+        total = sum(abs(float(x[(*index[:2], *place)])) ** p for place in places)
+        assert math.isclose(got.values[index], total ** (1 / p), rel_tol=1e-14)
     assert got.rounded().dtype == x.dtype
 
 

@@ -25,7 +25,7 @@ from opcheck.execution.golden.writing import GoldenSettings, write
 from opcheck.graph.test_data import data_json
 from opcheck.model import Computed, Values
 from opcheck.suite.golden_manifest import MANIFEST, SUMS
-from tests.asking import shipped_cases
+from tests.asking import at, places_in, shipped_cases
 from tests.execution.golden.made import RANDOM, WRITTEN_OUT, findings, golden, rewrite
 
 INPUT, OUTPUT = (f"{RANDOM}/test_data_set_0/{name}_0.pb" for name in ("input", "output"))
@@ -52,6 +52,10 @@ def tensor(folder: Path, name: str) -> Any:
 def put(folder: Path, name: str, array: Any, called: str = "output") -> None:
     data = numpy_helper.from_array(array, called).SerializeToString(deterministic=True)
     (folder / name).write_bytes(data)
+
+
+def all_tests(data: Any) -> list[Any]:
+    return [test for case in data["cases"] for test in case["tests"]]
 
 
 def unchanged(_: Any) -> None:
@@ -246,10 +250,9 @@ def test_a_model_that_is_not_valid_is_told(folder: Path) -> None:
 
 def test_a_legal_model_may_not_be_marked_as_to_be_refused(folder: Path) -> None:
     def mark(data: Any) -> None:
-        for case in data["cases"]:
-            for test in case["tests"]:
-                if test["refused"]:
-                    test["node"]["attrs"]["axis"] = 1
+        for test in all_tests(data):
+            if test["refused"]:
+                test["node"]["attrs"]["axis"] = 1
 
     path = folder / "rejected" / "test_Softmax%2Fout_of_range" / "model.onnx"
     model = onnx.load(path)
@@ -262,13 +265,11 @@ def test_a_legal_model_may_not_be_marked_as_to_be_refused(folder: Path) -> None:
 
 def test_a_tolerance_that_is_too_wide_is_told(folder: Path) -> None:
     def widen(data: Any) -> None:
-        for case in data["cases"]:
-            for test in case["tests"]:
-                if test["tolerance"] == "bound" and test["folder"] == RANDOM:
-                    test["rtol"] = 0.5
-                    atol = test["atol"]
-                    path = folder / RANDOM / "data.json"
-                    path.write_text(f'{{"atol": {atol}, "rtol": 0.5}}\n')
+        for test in all_tests(data):
+            if test["tolerance"] == "bound" and test["folder"] == RANDOM:
+                test["rtol"] = 0.5
+                path = folder / RANDOM / "data.json"
+                path.write_text(f'{{"atol": {test["atol"]}, "rtol": 0.5}}\n')
 
     rewrite(folder, widen)
     assert "says rtol 0.5" in findings(folder)[f"{RANDOM}/data.json"]
@@ -292,15 +293,14 @@ def test_no_test_at_all_is_nothing_that_was_checked(folder: Path) -> None:
 
 def test_a_test_in_another_kind_s_folder_is_told(folder: Path) -> None:
     (folder / "should").mkdir()
-    (folder / RANDOM).rename(folder / RANDOM.replace("must/", "should/"))
+    moved = RANDOM.replace("must/", "should/")
+    (folder / RANDOM).rename(folder / moved)
 
     def move(data: Any) -> None:
-        for case in data["cases"]:
-            for test in case["tests"]:
-                test["folder"] = test["folder"].replace(RANDOM, RANDOM.replace("must/", "should/"))
+        for test in all_tests(data):
+            test["folder"] = test["folder"].replace(RANDOM, moved)
 
     rewrite(folder, move)
-    moved = RANDOM.replace("must/", "should/")
     assert findings(folder) == {moved: "belongs into must/, by its rule"}
 
 
@@ -436,17 +436,6 @@ def test_what_is_no_archive_is_told(folder: Path, data: bytes) -> None:
     assert name in findings(folder)
 
 
-def leaves(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
-    """The places of all values within values."""
-    inside = value.items() if isinstance(value, dict) else enumerate(value)
-    found = []
-    for key, item in inside:
-        found.append((*path, key))
-        if isinstance(item, dict | list):
-            found += leaves(item, (*path, key))
-    return found
-
-
 STRANGE = (0, -1, 1 << 40, 1.5, "", "x", "Relu", "float64", [], [1, "a"], {"number": "nan"}, None)
 
 
@@ -455,11 +444,8 @@ def test_no_manifest_leads_to_a_crash(folder: Path) -> None:
     text = (folder / MANIFEST).read_text()
     for _ in range(120):
         data = json.loads(text)
-        *path, last = draw.choice(leaves(data["cases"]))
-        place = data["cases"]
-        for step in path:
-            place = place[step]
-        place[last] = draw.choice(STRANGE)
+        *path, last = draw.choice(places_in(data["cases"]))
+        at(data["cases"], path)[last] = draw.choice(STRANGE)
         raw = json.dumps(data, ensure_ascii=False, indent=1, sort_keys=True) + "\n"
         (folder / MANIFEST).write_text(raw)
         assert raw == text or findings(folder)

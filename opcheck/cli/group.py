@@ -25,6 +25,7 @@ COMMANDS = {
     "golden": "Write test data with the right answers in it, and check such files.",
     "list": "Show the cases that files expand to.",
     "mutate": "Show which mutants the cases kill, and which survive.",
+    "support": "Show which operators, versions and types backends have.",
     "backends": "Show the backends there are.",
     "schema": "Print the JSON Schema of case files.",
 }

@@ -262,38 +262,3 @@ def test_names_that_mean_nothing_are_told_all_at_once(backends: Backends) -> Non
     assert (found.exit_code, found.stdout) == (2, "")
     assert "did you mean 'onnxruntime'?" in found.stderr
     assert "unknown backend 'tensorflow'" in found.stderr
-
-
-def test_the_probe_shows_what_a_backend_does_beside_what_it_declares(tmp_path, backends):
-    install(tmp_path / "site", "Npu")
-    found = backends("npu", "--probe", COLUMNS="80")
-    assert found.exit_code == 0
-    lines = found.stdout.splitlines()
-    assert max(map(len, lines)) <= 80
-    assert "npu 3.5-beta (declares by its own method)" in lines
-    printed = " ".join(found.stdout.split())
-    assert "Hardmax-13 float16+ bfloat16+ refuses: float64! float32 " in printed
-    assert "Hardmax-11 unsupported: float16 float32! float64! Hardmax-13" in printed
-    assert "Softmax-1 unsupported: float16 float32 float64 Softmax-11" in printed
-    assert "+ undeclared but working: Hardmax-13 (float16, bfloat16)" in lines
-    assert any(line.startswith("! declared but failing: Hardmax-1 (float32") for line in lines)
-    assert "raised on a legal model: ValueError: no float64" in found.stdout
-    assert "Hardmax-13 only" in found.stdout
-
-
-def test_the_probe_of_onnxruntime_finds_what_its_registry_does_not_tell(backends: Backends) -> None:
-    _, *cells = records(backends("onnxruntime", "--probe", "--format", "json"))
-    found = {(one["op"], one["since"], one["dtype"]): one for one in cells}
-    assert all(one["backend"] == "onnxruntime" for one in cells)
-    double = found["Hardmax", 13, "float64"]
-    assert (double["declared"], double["verdict"]) == (False, "unsupported")
-    # It puts conversions around its kernel of float32.
-    half = found["Hardmax", 13, "float16"]
-    assert (half["declared"], half["verdict"]) == (False, "pass")
-    assert half["undeclared_but_working"]
-    single = found["Softmax", 13, "float32"]
-    assert (single["declared"], single["verdict"], single["declared_but_failing"]) == (
-        True,
-        "pass",
-        False,
-    )

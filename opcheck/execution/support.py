@@ -1,13 +1,16 @@
-"""Probe a backend's operators with small models, one for each version and dtype.
+"""What a backend has of each operator, by small models of each version and dtype.
 
 They are judged like any other case, but no ledger is asked: a known defect is a defect here.
 """
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from opcheck import model, opset
 from opcheck.backends.declarations import meant
 from opcheck.dtypes import DTYPES
+from opcheck.errors import UsageError, did_you_mean
 from opcheck.execution.expected import question
 from opcheck.execution.scheduler import judge_all
 from opcheck.execution.workers import AskableBackend, Driver, once
@@ -17,6 +20,73 @@ from opcheck.model import Case, Cell, LiveResult, Support, Verdict
 _WORST = (
     "BAD_CASE CRASH TIMEOUT OOM FAIL DIFFER UNSTABLE ERROR WARN UNSUPPORTED NOT_RUN KNOWN PASS"
 ).split()
+
+#: An operator, a version that is in force at an opset, perhaps with all later ones, and a dtype.
+_FLOOR = re.compile(r"(?P<op>\w+|\*)(@(?P<opset>[1-9]\d{0,3})(?P<later>\+)?)?(:(?P<dtype>\w+))?")
+
+
+@dataclass(frozen=True)
+class Floor:
+    """Cells that must be right, as a user writes them: `Conv`, `MatMul@13+`, `*:float32`."""
+
+    text: str
+    cells: frozenset[Cell]
+
+    def among(self, supports: Iterable[Support]) -> list[Support]:
+        """Return those that must be right."""
+        return [one for one in supports if one.cell in self.cells]
+
+    def missed(self, supports: Iterable[Support]) -> list[Support]:
+        """Return those of them that are not, or that no model was asked about."""
+        fine = (Verdict.PASS, Verdict.WARN)
+        return [one for one in self.among(supports) if one.verdict not in fine]
+
+
+def floors(text: str, cells: Iterable[Cell]) -> list[Floor]:
+    """Read a list of floors with commas between them.
+
+    UsageError, with all that is wrong: a floor that names no cell of `cells`.
+    """
+    every = [*cells]
+    found, wrong = [], []
+    for part in map(str.strip, text.split(",")):
+        try:
+            found.append(_floor(part, every))
+        except UsageError as error:
+            wrong.append(f"{error.message}{f' ({error.hint})' if error.hint else ''}")
+    if wrong:
+        raise UsageError("; ".join(wrong))
+    return found
+
+
+def _floor(text: str, cells: Sequence[Cell]) -> Floor:
+    found = _FLOOR.fullmatch(text)
+    if not found:
+        raise UsageError(f"{text!r} names no cells", "write OP, OP@OPSET, OP@OPSET+ or *:DTYPE")
+    ops = {cell.op.name.lower(): cell.op.name for cell in cells}
+    name, dtype = found["op"].lower(), found["dtype"]
+    if name != "*" and name not in ops:
+        raise UsageError(f"{text!r}: no operator {found['op']!r}", did_you_mean(name, ops.values()))
+    if dtype and dtype not in DTYPES:
+        raise UsageError(f"{text!r}: unknown dtype {dtype!r}", did_you_mean(dtype, DTYPES))
+    named = {
+        cell
+        for cell in cells
+        if name in ("*", cell.op.name.lower())
+        and dtype in (None, cell.dtype)
+        and _is_in_force(cell.op, found["opset"], later=bool(found["later"]))
+    }
+    if not named:
+        raise UsageError(f"{text!r} names no cells: there is no such version with that type")
+    return Floor(text, frozenset(named))
+
+
+def _is_in_force(op: model.OpVersion, opset_text: str | None, *, later: bool) -> bool:
+    if opset_text is None:
+        return True
+    schema = opset.describe(op.domain, op.name, int(opset_text))
+    begins = schema.op.since if schema else int(opset_text)
+    return op.since == begins or (later and op.since > begins)
 
 
 def matrix(cases: Sequence[Case]) -> dict[Cell, list[Case]]:

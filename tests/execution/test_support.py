@@ -10,7 +10,7 @@ from opcheck.backends.declarations import declaration
 from opcheck.dtypes import DTYPES
 from opcheck.engine.node import operator_of
 from opcheck.errors import NotSupported
-from opcheck.execution.probe import matrix, probe
+from opcheck.execution.support import matrix, probe
 from opcheck.model import OpVersion, Reply, Task, TimedOut, Verdict
 from opcheck.model.result import Cell, Support
 from opcheck.suite import load

@@ -1,0 +1,135 @@
+"""`opcheck support`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from opcheck.cli import interrupt
+from opcheck.cli.backends import PATIENCE
+from opcheck.cli.console import new_console, output, print_records, progress
+from opcheck.cli.options import SECONDS, chosen_cases, format_option, leave, write_lines
+from opcheck.errors import Exit
+
+if TYPE_CHECKING:
+    from opcheck.backends.offers import Offer
+    from opcheck.model import Case
+    from opcheck.model.result import Cell
+    from opcheck.report.support import Matrix
+
+
+@click.command(name="support")
+@click.option("-b", "--backend", "addresses", multiple=True, metavar="ADDRESS", help="Repeatable.")
+@click.option("--op", "ops", multiple=True, metavar="NAME", help="Only this operator.")
+@click.option(
+    "--require",
+    "required",
+    metavar="CELLS",
+    default="",
+    help="What must be right, as 'Conv, MatMul@13+, *:float32': of an operator or all, the version"
+    " in force at an opset (or the later ones too), with a type.",
+)
+@click.option(
+    "--timeout",
+    type=SECONDS,
+    metavar="SECONDS",
+    help="How long a backend may take to start, and for a model.  [default:"
+    f" {PATIENCE:g}, for a model also as the backend's profile says]",
+)
+@format_option("markdown", "html", "json")
+def command(
+    addresses: tuple[str, ...],
+    ops: tuple[str, ...],
+    required: str,
+    timeout: float | None,
+    form: str,
+) -> None:
+    """Show which operators backends have, in every version and type, and which of them are right.
+
+    \b
+    opcheck support -b onnxruntime                   what is not right, and why
+    opcheck support -b npu:0 -b onnxruntime          one beside the other
+    opcheck support -b npu:0 --require '*@13+:float32'   a gate
+    opcheck support -b npu:0 --format html > npu.html    every cell
+
+    A few small models of the shipped suites are asked of each cell. No ledger excuses a wrong
+    answer. Without -b, these are the backends of `opcheck run`.
+
+    Exit codes: 0 all that is required is right, 1 some is not, 2 wrong usage, 4 a backend cannot
+    be used.
+    """
+    from opcheck.backends.address import DEFAULT, profiles, resolve
+    from opcheck.backends.isolation.cleanup import guarded_folder
+    from opcheck.backends.offers import offer, tried
+    from opcheck.execution.support import floors, matrix
+    from opcheck.execution.workers import each
+    from opcheck.report import backends, support
+
+    known = profiles(Path.cwd())
+    offered = each(lambda text: offer(resolve(text, known)), addresses or DEFAULT)
+    asked = matrix(chosen_cases((), ops=ops)[0])
+    wanted = floors(required, asked) if required else []
+    with guarded_folder() as folder:
+        named = tried(offered, folder, timeout or PATIENCE, interrupt.safe_place)
+        if unusable := [one for one in named if one.error]:
+            backends.show(new_console(is_wide=False, stderr=True), unusable)
+            leave(min((one.error.exit_code for one in unusable if one.error), key=list(Exit).index))
+        with progress(pausing=False) as bar:
+            task = bar.add_task("asking", total=len(named) * sum(map(len, asked.values())))
+
+            def step() -> None:
+                bar.advance(task)
+                interrupt.safe_place()
+
+            found = [_matrix(one, asked, folder, timeout, step) for one in named]
+    match form:
+        case "json":
+            print_records(support.record(one.address, cell) for one in found for cell in one.cells)
+        case "markdown":
+            write_lines(None, support.markdown_lines(found))
+        case "html":
+            write_lines(None, support.html_lines(found))
+        case _:
+            support.show(output(), found)
+    missed = [
+        support.missed(one.address, floor.text, floor.among(one.cells), cells)
+        for one in found
+        for floor in wanted
+        if (cells := floor.missed(one.cells))
+    ]
+    for line in missed:
+        click.echo(f"opcheck: {line}", err=True)
+    leave(Exit.NONCONFORMING if missed else Exit.CONFORMS)
+
+
+def _matrix(
+    one: Offer,
+    asked: Mapping[Cell, Sequence[Case]],
+    folder: Path,
+    timeout: float | None,
+    step: Callable[[], None],
+) -> Matrix:
+    """Ask one backend, in processes of its own."""
+    from opcheck.backends import declarations
+    from opcheck.backends.isolation.process import BackendSettings
+    from opcheck.backends.offers import about_kind
+    from opcheck.execution.support import probe
+    from opcheck.execution.workers import connect, started
+    from opcheck.report.support import Matrix
+
+    profile, info = one.profile, one.info
+
+    def settings(address: str) -> BackendSettings:
+        seconds = timeout or profile.timeout or PATIENCE
+        return BackendSettings(address, folder, profile.environment, seconds, profile.memory_limit)
+
+    address = str(profile.address)
+    twins = [settings(address), settings(declarations.address_of(address))]
+    with started(twins, 1) as (backend, declaring):
+        connect([backend], interrupt.safe_place)
+        cells = probe(asked, backend, declaring, step)
+    title = str(info) if info and one.name == info.address else f"{one.name}: {info}"
+    return Matrix(one.name, title, about_kind(profile.address.kind).declares, cells)

@@ -1,0 +1,243 @@
+"""What backends have of each operator, version and type: on a terminal, as Markdown, as a page."""
+
+import re
+import textwrap
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from opcheck.dtypes import DTYPES
+from opcheck.model import Support, Verdict
+from opcheck.report import markdown, plain_text
+from opcheck.report.style import COLOURS, Numbers, new_table, put_all
+from opcheck.report.totals import SIGNS
+
+#: Words for some verdicts; others have their own names.
+_WORDS = {
+    None: "not asked",
+    Verdict.PASS: "right",
+    Verdict.WARN: "warned",
+    Verdict.FAIL: "wrong",
+    Verdict.ERROR: "refuses",
+}
+#: The most kinds of reasons shown for a backend.
+_REASONS = 12
+#: Names of types, which differ between reasons of one kind as numbers do.
+_TYPES = re.compile(r"b?float\d+|double|tensor\(\w+\)")
+_LEGEND = (
+    "An operator is right in so many of its cells: a cell is a version with a type. In brackets"
+    " stand versions, unless it is all that have the type. refuses: an error on a legal model."
+    " unsupported: by the backend's own not-implemented signal. A few small models are asked of"
+    " each cell, and the worst answer counts; opcheck run asks all cases."
+)
+
+
+@dataclass(frozen=True)
+class Matrix:
+    """One backend, its name and version, how its kind `declares` support, and its cells."""
+
+    address: str
+    title: str
+    declares: str
+    cells: Sequence[Support]
+
+    @property
+    def heading(self) -> str:
+        """The title, and whether it declares anything."""
+        says = any(cell.declared is not None for cell in self.cells)
+        return plain_text.clean(
+            f"{self.title} (declares {f'by {self.declares}' * says or 'nothing'})"
+        )
+
+
+def show(console: Console, found: Sequence[Matrix]) -> None:
+    """Print operators in which not all is right, with reasons, and name those that are right."""
+    if len(found) > 1:
+        put_all(console, _beside(found))
+    for one in found:
+        table = new_table("operator", Numbers("right"), "otherwise", title=one.heading)
+        whole = []
+        for op, cells in _by_operator(one.cells).items():
+            right, otherwise = _summary(cells)
+            if otherwise:
+                lines = (
+                    Text(said, COLOURS[verdict] if verdict else "") for verdict, said in otherwise
+                )
+                table.add_row(op, right, Text("\n").join(lines))
+            else:
+                whole.append(op)
+        if not table.row_count:
+            console.print(Text(one.heading, "italic"), soft_wrap=True)
+        put_all(console, table)
+        sections = {
+            "right in every version and type": ", ".join(whole),
+            "! declared but failing": _listed(c for c in one.cells if c.is_declared_but_failing),
+            "+ undeclared but working": _listed(
+                c for c in one.cells if c.is_undeclared_but_working
+            ),
+        }
+        for name, said in sections.items():
+            if said:
+                _fill(console, f"{name}: {said}")
+        console.print()
+        put_all(console, _reasons(one.cells))
+    _fill(console, _LEGEND)
+
+
+def markdown_lines(found: Sequence[Matrix]) -> Iterator[str]:
+    """A table of all operators for each backend."""
+    for one in found:
+        yield from (f"## {markdown.text(one.heading)}", "")
+        rows = []
+        for op, cells in _by_operator(one.cells).items():
+            right, otherwise = _summary(cells)
+            rows.append([op, right, "<br>".join(markdown.text(said) for _, said in otherwise)])
+        yield from (*markdown.table(["operator", "right", "otherwise"], rows), "")
+    yield _LEGEND
+
+
+def html_lines(found: Sequence[Matrix]) -> Iterator[str]:
+    """A page with a row for each operator version and a column for each type."""
+    from opcheck.report.html.page import document
+
+    names = {cell.cell.dtype for one in found for cell in one.cells}
+    dtypes = [name for name in DTYPES if name in names]
+    counts = [Counter(_word(cell) for cell in one.cells) for one in found]
+    rows = [
+        [
+            (op, {cell.cell.dtype: cell for cell in cells})
+            for op, cells in plain_text.alike(one.cells, lambda cell: cell.cell.op).items()
+        ]
+        for one in found
+    ]
+    yield from document(
+        "support.html",
+        drawings={},
+        found=[*zip(found, counts, rows, strict=True)],
+        dtypes=dtypes,
+        signs={None: ("·", "gap"), **SIGNS},
+        word=_word,
+        legend=_LEGEND,
+    ).split("\n")
+
+
+def record(backend: str, support: Support) -> dict[str, Any]:
+    """A cell of a backend as JSON."""
+    return {
+        "type": "support",
+        "backend": backend,
+        "op": support.cell.op.name,
+        "domain": support.cell.op.domain,
+        "since": support.cell.op.since,
+        "dtype": support.cell.dtype,
+        "verdict": support.verdict,
+        "models": support.count,
+        "with_this_verdict": support.share,
+        "declared": support.declared,
+        "declared_but_failing": support.is_declared_but_failing,
+        "undeclared_but_working": support.is_undeclared_but_working,
+        "case": support.case,
+        "reason": support.reason,
+    }
+
+
+def missed(address: str, floor: str, required: Sequence[Support], cells: Sequence[Support]) -> str:
+    """Say which `cells` of those that a floor requires are not right."""
+    of = _by_operator(required)
+    said = [
+        f"{op}: {', '.join(text for _, text in _summary(some, of[op])[1])}"
+        for op, some in _by_operator(cells).items()
+    ]
+    return plain_text.clean(f"{address}: {floor} is required, but {'; '.join(said)}")
+
+
+def _by_operator(cells: Iterable[Support]) -> dict[str, list[Support]]:
+    return plain_text.alike(cells, lambda cell: cell.cell.op.name)
+
+
+def _beside(found: Sequence[Matrix]) -> Table:
+    """How many cells of each operator are right on each backend, where one lacks some."""
+    table = new_table(
+        "operator", *(Numbers(one.address) for one in found), title="right, of all cells"
+    )
+    by_op = [_by_operator(one.cells) for one in found]
+    for op in by_op[0]:
+        said = [_summary(of[op])[0] for of in by_op]
+        if any(right.partition("/")[0] != right.partition("/")[2] for right in said):
+            table.add_row(op, *said)
+    totals = ([cell.verdict is Verdict.PASS for cell in one.cells] for one in found)
+    table.add_row("all operators", *(f"{sum(some)}/{len(some)}" for some in totals))
+    return table
+
+
+def _summary(
+    cells: Sequence[Support], among: Sequence[Support] = ()
+) -> tuple[str, list[tuple[Verdict | None, str]]]:
+    """`3/4`, and of each other verdict `refuses: float16 (1, 6), bfloat16`.
+
+    Versions are named unless they are all that have the type in `among`, by default in `cells`.
+    """
+    right = 0
+    otherwise: list[tuple[Verdict | None, str]] = []
+    all_of = {d: {c.cell.op.since for c in some} for d, some in _by_dtype(among or cells).items()}
+    for verdict, some in plain_text.alike(cells, lambda cell: cell.verdict).items():
+        if verdict is Verdict.PASS:
+            right = len(some)
+            continue
+        versions = {d: {c.cell.op.since for c in those} for d, those in _by_dtype(some).items()}
+        # Types with the same versions stand together; all that have the type are not named.
+        named = {
+            d: () if versions[d] == all_of[d] else tuple(sorted(versions[d])) for d in versions
+        }
+        parts = []
+        for since, names in plain_text.alike(named, named.__getitem__).items():
+            numbers = ", ".join(map(str, since))
+            parts.append(" ".join(names) + (f" ({numbers})" if since else ""))
+        otherwise.append((verdict, f"{_word(some[0])}: {', '.join(parts)}"))
+    return f"{right}/{len(cells)}", otherwise
+
+
+def _by_dtype(cells: Iterable[Support]) -> dict[str, list[Support]]:
+    return plain_text.alike(cells, lambda cell: cell.cell.dtype)
+
+
+def _fill(console: Console, text: str) -> None:
+    """Print a paragraph; Rich would leave blanks at ends of lines."""
+    console.print(Text(textwrap.fill(plain_text.clean(text), console.width)), soft_wrap=True)
+
+
+def _word(support: Support) -> str:
+    return _WORDS.get(support.verdict, str(support.verdict))
+
+
+def _listed(supports: Iterable[Support]) -> str:
+    """`Softmax (float16, float64), Hardmax (float16)`."""
+    by_op = _by_operator(supports)
+    return ", ".join(f"{op} ({', '.join(_by_dtype(cells))})" for op, cells in by_op.items())
+
+
+def _reasons(supports: Iterable[Support]) -> Table:
+    """Table of the reasons of failures, grouped by kind, in the matrix's order."""
+    wrong = [support for support in supports if support.verdict not in (None, Verdict.PASS)]
+    kinds = sorted(plain_text.alike(wrong, _kind).values(), key=len, reverse=True)
+    table = new_table("why", Numbers("cells"), "first of them")
+    for alike in kinds[:_REASONS]:
+        first = alike[0]
+        said = f"{plain_text.brief(first.case)}\n{plain_text.brief(first.reason)}"
+        assert first.verdict is not None
+        table.add_row(Text(_word(first), COLOURS[first.verdict]), f"{len(alike):,}", Text(said))
+    if left := kinds[_REASONS:]:
+        table.add_row("", f"{sum(map(len, left)):,}", plain_text.plural(len(left), "other reason"))
+    return table
+
+
+def _kind(support: Support) -> tuple[str, str, str]:
+    plain = support.reason.replace(support.cell.op.name, "#")
+    # For a wrong answer, the case says more than the reason.
+    case = re.split("[@#]", support.case)[0] if support.verdict is Verdict.FAIL else ""
+    return _word(support), case, plain_text.kind(_TYPES.sub("#", plain))

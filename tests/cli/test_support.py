@@ -1,0 +1,116 @@
+"""`opcheck support`: backends are really asked, in processes of their own."""
+
+import json
+
+import pytest
+
+from tests.cli.test_backends import install
+
+
+@pytest.fixture
+def support(run, tmp_path, monkeypatch):
+    """`opcheck support` where a package offers the backend `npu`, which has Hardmax-13 alone."""
+    install(tmp_path / "site", "Npu")
+    monkeypatch.syspath_prepend(tmp_path / "site")
+    return lambda *words, code, **environment: run("support", *words, code=code, **environment)
+
+
+HARDMAX = ("-b", "npu", "--op", "Hardmax")
+
+
+def test_what_a_backend_does_stands_beside_what_it_declares(support):
+    found = support("-b", "npu", "--op", "Hardmax", "--op", "Softmax", code=0, COLUMNS="80")
+    lines = found.stdout.splitlines()
+    assert max(map(len, lines)) <= 80
+    assert "npu 3.5-beta (declares by its own method)" in lines
+    printed = " ".join(found.stdout.split())
+    # It raises for float64, and is right in 16 bits.
+    assert (
+        "Hardmax 3/10 unsupported: float16 float32 float64 (1, 11) refuses: float64 (13)" in printed
+    )
+    assert "Softmax 0/10 unsupported: float16 float32 float64 bfloat16" in printed
+    assert "+ undeclared but working: Hardmax (float16, bfloat16)" in lines
+    assert "! declared but failing: Hardmax (float32, float64)" in lines
+    assert "raised on a legal model: ValueError: no float64" in found.stdout
+    assert "Hardmax-13 only" in found.stdout
+    assert "right in every" not in found.stdout
+
+
+def test_of_several_backends_a_table_says_first_how_much_of_each_operator_is_right(support):
+    found = support(*HARDMAX, "-b", "numpy", code=0)
+    lines = [line.split() for line in found.stdout.splitlines()]
+    assert lines[0] == ["right,", "of", "all", "cells"]
+    assert lines[1] == ["operator", "npu", "numpy"]
+    assert lines[3] == ["Hardmax", "3/10", "10/10"]
+    assert lines[4] == ["all", "operators", "3/10", "10/10"]
+    assert "right in every version and type: Hardmax" in found.stdout
+
+
+@pytest.mark.parametrize(
+    ("floor", "missed"),
+    [
+        ("Hardmax@13:float32", None),
+        ("hardmax@21:float16, *@13+:bfloat16", None),
+        ("Hardmax@12:float32", "Hardmax: unsupported: float32"),
+        ("Hardmax@11+:float16", "Hardmax: unsupported: float16 (11)"),
+        ("*:float64", "Hardmax: unsupported: float64 (1, 11), refuses: float64 (13)"),
+    ],
+)
+def test_what_is_required_and_not_right_is_named_and_fails(support, floor, missed):
+    found = support(*HARDMAX, "--require", floor, code=1 if missed else 0)
+    said = f"opcheck: npu: {floor} is required, but {missed}"
+    assert found.stderr.splitlines() == ([said] if missed else [])
+
+
+@pytest.mark.parametrize(
+    ("floor", "said"),
+    [
+        ("Hardmx", "'Hardmx': no operator 'Hardmx' (did you mean 'Hardmax'?)"),
+        ("Hardmax:flaot32", "'Hardmax:flaot32': unknown dtype 'flaot32' (did you mean 'float32'"),
+        ("Hardmax@1:bfloat16", "names no cells: there is no such version with that type"),
+        ("Hardmax@0", "'Hardmax@0' names no cells (write OP, OP@OPSET, OP@OPSET+ or *:DTYPE)"),
+        ("Hardmax,", "'' names no cells"),
+        ("Hardmx, Hardmax:int3", "no operator 'Hardmx' (did you mean 'Hardmax'?); 'Hardmax:int3'"),
+    ],
+)
+def test_a_floor_that_names_no_cell_is_refused_before_anything_is_asked(support, floor, said):
+    found = support(*HARDMAX, "--require", floor, code=2)
+    assert said in found.stderr
+    assert not found.stdout
+
+
+def test_a_backend_that_cannot_be_used_ends_the_command(support):
+    found = support("-b", "npu", "-b", "onnxruntime:CUDAExecutionProvider", "--op", "Hardmax", code=4)
+    assert "Cannot be used" in found.stderr
+    assert "npu" not in found.stdout
+
+
+def test_markdown_and_page_show_every_cell(support):
+    lines = support(*HARDMAX, "--format", "markdown", code=0).stdout.splitlines()
+    assert lines[0] == "## npu 3.5-beta (declares by its own method)"
+    assert [line for line in lines if line.startswith("| Hardmax | 3/10 | unsupported: float16 ")]
+    page = support(*HARDMAX, "--format", "html", code=0).stdout
+    assert page.count('<th scope="row">Hardmax') == 3
+    assert page.count("<td class=") == 10
+    assert 'title="Hardmax-13 float64: refuses: raised on a legal model: ValueError' in page
+
+
+def test_json_has_what_the_registry_of_onnxruntime_does_not_say(support):
+    found = support(
+        "-b", "onnxruntime", "--op", "Hardmax", "--op", "Softmax", "--format", "json", code=0
+    )
+    cells = [json.loads(line) for line in found.stdout.splitlines()]
+    assert {one["backend"] for one in cells} == {"onnxruntime"}
+    of = {(one["op"], one["since"], one["dtype"]): one for one in cells}
+    double = of["Hardmax", 13, "float64"]
+    assert (double["declared"], double["verdict"]) == (False, "unsupported")
+    # It puts conversions around its kernel of float32.
+    half = of["Hardmax", 13, "float16"]
+    assert (half["declared"], half["verdict"]) == (False, "pass")
+    assert half["undeclared_but_working"]
+    single = of["Softmax", 13, "float32"]
+    assert (single["declared"], single["verdict"], single["declared_but_failing"]) == (
+        True,
+        "pass",
+        False,
+    )

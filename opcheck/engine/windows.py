@@ -158,12 +158,16 @@ class Windows:
 
     def sums(self, values: FloatArray) -> FloatArray:
         """The sum of `values`, of the input's shape, over every window; padding adds nothing."""
+        return self.reduced(values, np.add, 0)
+
+    def reduced(self, values: Array, function: np.ufunc, of_padding: Any) -> Array:
+        """What a ufunc makes of the elements of each window, one axis after the other."""
         if not values.size or not prod(self.shape):
-            return np.zeros(self.shape, values.dtype)
+            return np.full(self.shape, of_padding, values.dtype)
         # The axes that shrink most come first, so that what lies between stays small.
         order = sorted(range(len(self.axes)), key=lambda n: self.axes[n].size / values.shape[n + 2])
         for n in order:
-            values = _sums_along(values, n + 2, self.axes[n])
+            values = _reduced_along(values, n + 2, self.axes[n], function, of_padding)
         return values
 
     def gathered(self, x: Array, places: Places) -> Iterator[tuple[slice, FloatArray]]:
@@ -190,27 +194,30 @@ class Windows:
             yield portion, values.reshape(len(values), -1)
 
 
-def _sums_along(values: FloatArray, n: int, axis: AxisWindows) -> FloatArray:
+def _reduced_along(
+    values: Array, n: int, axis: AxisWindows, function: np.ufunc, of_padding: Any
+) -> Array:
     shape = list(values.shape)
     shape[n] = axis.size
-    out: FloatArray = np.empty(shape, values.dtype)
+    out: Array = np.empty(shape, values.dtype)
     source, target = np.moveaxis(values, n, 0), np.moveaxis(out, n, 0)
     if len(axis.offsets) <= axis.size:
         every = slice(0, axis.size)
-        # Those that all windows hold come first, and need no zeros to be added to.
+        # Those that all windows hold come first, and need nothing to begin with.
         reached = sorted(map(axis.reach, axis.offsets), key=lambda pair: pair[0] != every)
         if len(reached) > 1 and reached[1][0] == every:
-            np.add(source[reached[0][1]], source[reached[1][1]], out=target)
+            function(source[reached[0][1]], source[reached[1][1]], out=target)
             reached = reached[2:]
         else:
-            target[...] = 0
+            target[...] = of_padding
         for windows, elements in reached:
-            target[windows] += source[elements]
+            function(target[windows], source[elements], out=target[windows])
         return out
     # A few long windows, such as one over the whole axis.
     firsts, counts = axis.spans(np.arange(axis.size))
     for i, (first, count) in enumerate(zip(firsts.tolist(), counts.tolist(), strict=True)):
-        target[i] = source[first : first + count * axis.dilation : axis.dilation].sum(axis=0)
+        some = source[first : first + count * axis.dilation : axis.dilation]
+        target[i] = function.reduce(some, axis=0) if count else of_padding
     return out
 
 

@@ -300,3 +300,75 @@ def test_threads_share_long_rows_and_are_no_more_than_asked_for(shape, threads, 
         kernel(SOFTMAX, np.zeros(shape, dtype), {"axis": 1}, threads)
     assert 1 < most <= threads
     assert (np.getbufsize(), np.geterr()) == settings_of_numpy
+
+
+# ── kernels of products, windows and normalized rows ────────────────────────────────────────────
+def of(name: str, since: int, *shapes: tuple[int, ...], **attrs: Any) -> Any:
+    return pytest.param(OpVersion("", name, since), shapes, attrs, id=f"{name}{len(repr(attrs))}")
+
+
+SMALL = [
+    of("MatMul", 13, (3, 5), (5, 2)),
+    of("MatMul", 13, (5,), (4, 5, 2)),
+    of("MatMul", 13, (2, 1, 3, 4), (6, 4, 1)),
+    of("MatMul", 13, (2, 0), (0, 3)),
+    of("Conv", 22, (2, 4, 6, 5), (6, 2, 3, 2), (6,), group=2, pads=(1, 0, 2, 1), strides=(2, 1)),
+    of("Conv", 22, (1, 3, 9), (2, 3, 3), dilations=(2,), strides=(3,), pads=(4, 1)),
+    of("Conv", 11, (1, 4, 3, 4, 5), (4, 1, 2, 2, 3), (4,), group=4, auto_pad="SAME_UPPER"),
+    of("Conv", 1, (2, 5, 7), (3, 5, 1)),
+    of("Conv", 22, (1, 1, 3), (1, 1, 2), strides=(40,), pads=(90, 60)),  # nearly all is padding
+    of("AveragePool", 22, (2, 3, 7, 6), kernel_shape=(3, 2), strides=(2, 3), pads=(1, 1, 0, 1)),
+    of("AveragePool", 19, (1, 2, 9), kernel_shape=(3,), dilations=(2,), count_include_pad=1,
+       pads=(2, 1)),
+    of("AveragePool", 7, (1, 2, 5), kernel_shape=(5,)),
+    of("MaxPool", 22, (2, 3, 7, 6), kernel_shape=(3, 2), strides=(2, 3), pads=(1, 1, 0, 1)),
+    of("MaxPool", 12, (1, 2, 9), kernel_shape=(4,), dilations=(2,), strides=(3,), pads=(3, 2)),
+    of("MaxPool", 8, (1, 2, 5, 4), kernel_shape=(5, 4)),
+    of("LayerNormalization", 17, (3, 4, 5), (5,), (5,)),
+    of("LayerNormalization", 17, (3, 4, 5), (4, 5), axis=1, epsilon=0.5),
+    of("LayerNormalization", 17, (2, 0, 5), (5,)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("op", "shapes", "attrs", "dtype"),
+    [
+        pytest.param(*one.values, dtype, id=f"{one.id}-{dtype}")
+        for one in SMALL
+        for dtype in FLOATS
+        if dtype in dtypes_of(one.values[0])
+    ],
+)
+def test_kernels_of_several_inputs_answer_within_the_bound(op, shapes, attrs, dtype):
+    rng = np.random.default_rng(8)
+    plain = [rows.rounded(rng.normal(size=shape), dtype) for shape in shapes]
+    for layout in LAYOUTS.values():
+        given = [layout(x) for x in plain]
+        node = Node(op, tuple(given), attrs)
+        before = [x.tobytes() for x in given]
+        for name, right, got in zip("abc", exactly_node(node), natively(node), strict=False):
+            found = compare(computed_want(op, name, right), got)
+            assert (found.problem, found.remark) == (None, "")
+            assert got.dtype == plain[0].dtype.newbyteorder("=") or name != "a"
+            assert not any(np.shares_memory(got, x) for x in given)
+        assert [x.tobytes() for x in given] == before
+
+
+@pytest.mark.parametrize(
+    ("op", "shapes", "attrs"),
+    [
+        of("MatMul", 13, (3, 5), (4, 2)),
+        of("Conv", 22, (1, 3, 5), (2, 2, 3)),
+        of("MaxPool", 22, (1, 3, 5), kernel_shape=(9,)),
+        of("LayerNormalization", 17, (3, 5), (4,)),
+    ],
+)
+def test_kernels_refuse_what_the_formulas_refuse(op, shapes, attrs):
+    with pytest.raises(InvalidNode, match=op.name):
+        natively(Node(op, tuple(np.ones(shape, np.float32) for shape in shapes), attrs))
+
+
+def test_integers_have_maxima_too():
+    x = np.array([[[-3, -128, 127, 5, -7]]], np.int8)
+    node = Node(OpVersion("", "MaxPool", 12), (x,), {"kernel_shape": (2,), "pads": (1, 0)})
+    assert natively(node)[0].tolist() == [[[-3, -3, 127, 127, 5]]]

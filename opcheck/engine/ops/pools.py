@@ -118,7 +118,7 @@ def mean(X, windows, terms, padded, include):
     return xp.astype(xp.sums(X, windows.sums, terms) / count, X.dtype)
 
 
-def of_maxima(function):
+def of_maxima(function, checked=_without_nan):
     """MaxPool in all versions, from `function(X, windows, storage_order, outputs)`."""
 
     def formula(since, X, *, kernel_shape, strides, pads, auto_pad, storage_order=0,
@@ -127,7 +127,7 @@ def of_maxima(function):
                               dilations, ceil_mode)  # fmt: skip
         if not windows.terms.all() or outputs > 1 + (since >= 8):
             raise NotSupported(_OF_NONE)
-        return function(_without_nan(X), windows, storage_order, outputs)
+        return function(checked(X), windows, storage_order, outputs)
 
     a, b, c, d = (partial(formula, since) for since in (1, 8, 12, 22))
     return {1: a, 8: b, 10: b, 11: b, 12: c, 22: d}

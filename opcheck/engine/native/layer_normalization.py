@@ -1,0 +1,37 @@
+"""LayerNormalization in float32, each step in the place of the one before."""
+
+import numpy as np
+
+from opcheck.engine.axes import from_either_end, stretches
+from opcheck.engine.evaluate import evaluate
+from opcheck.engine.node import BoundNode
+from opcheck.engine.ops.layer_normalization import OP
+from opcheck.model import Array
+
+
+def native(bound: BoundNode, *inputs: Array | None, threads: int = 1) -> tuple[Array, ...]:
+    """The outputs; `threads` are not used."""
+    return evaluate(bound.node, _formula)
+
+
+def _formula(
+    X: Array, Scale: Array, B: Array | None = None, *, axis: int, epsilon: float, stash_type: int
+) -> tuple[Array, ...]:
+    if X.dtype != np.float32 or stash_type != 1 or not X.size:
+        given = {"axis": axis, "epsilon": epsilon, "stash_type": stash_type}
+        return OP.formulas[17](X, Scale, B, **given)  # type: ignore[no-any-return]
+    first = from_either_end(axis, X.ndim)
+    for name, operand in (("Scale", Scale), ("B", B)):
+        if operand is not None:
+            stretches(name, operand, X)
+    kept = (*X.shape[:first], *[1] * (X.ndim - first))
+    mean = X.mean(axis=tuple(range(first, X.ndim)), keepdims=True)
+    y = X - mean
+    rows = y.reshape(mean.size, -1)
+    squares = np.einsum("ij,ij->i", rows, rows).reshape(kept)
+    inverse = 1 / np.sqrt(squares / np.float32(rows.shape[1]) + np.float32(epsilon))
+    y *= inverse
+    y *= Scale
+    if B is not None:
+        y += B
+    return y, mean, inverse

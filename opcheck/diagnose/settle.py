@@ -241,9 +241,7 @@ class _CellGroup:
                 counts = len(those), len(wrong), 0, 0
                 self._choose(Diagnosis(None, text, counts), those)
 
-    def _rule(
-        self, left: Sequence[Seen], group: Sequence[Seen]
-    ) -> tuple[Diagnosis, list[Seen]] | None:
+    def _rule(self, left: list[Seen], group: Sequence[Seen]) -> tuple[Diagnosis, list[Seen]] | None:
         """Return the rule that covers the most of those left, and these."""
         failure, words = left[0].record.failure, left[0].words
         if any(one.words != words for one in group):

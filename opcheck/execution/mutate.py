@@ -68,9 +68,7 @@ def mutants_in(op: OpVersion, dtype: str | None = None) -> tuple[AnyMutant, ...]
     operator = operator_of(op)
     fed = opset.versions(op.domain, op.name)[op.since].inputs
     still = operator and (operator.of_shapes or dtype in operator.of_scalars or not fed)
-    states = (
-        one for one in STATEFUL if (fed or not one.of_inputs) and not (still and one.of_values)
-    )
+    states = (it for it in STATEFUL if (fed or not it.of_inputs) and not (still and it.of_values))
     return (*concerned, *states) if operator else ()
 
 

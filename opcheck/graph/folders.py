@@ -139,9 +139,8 @@ def other_question(
             found = ModelProto.FromString(written.read_bytes())
         except Exception:  # protobuf's own DecodeError, or the file cannot be read
             return f"its {MODEL} is not readable"
-        theirs, ours = (
-            anonymous(one).SerializeToString(deterministic=True) for one in (found, model)
-        )
+        both = map(anonymous, (found, model))
+        theirs, ours = (one.SerializeToString(deterministic=True) for one in both)
         if theirs != ours:
             return "computed for another model"
     values = task.values(inputs).items() if task.ports else [("", array) for array in inputs]

@@ -172,9 +172,7 @@ def _files(folder: Path, names: Sequence[str], what: str) -> list[Path]:
     return files
 
 
-def _values(
-    files: Sequence[Path], what: str, declared: Sequence[ValueInfoProto]
-) -> Iterator[Value]:
+def _values(files: list[Path], what: str, declared: Sequence[ValueInfoProto]) -> Iterator[Value]:
     for path, info in zip(files, declared, strict=True):
         try:
             expected = tensor_type(info.type)

@@ -413,9 +413,7 @@ def _contracted(contract: Callable[..., Any], a: Any, b: Any, *more: Any, **axes
 matmul, tensordot = partial(_contracted, np.matmul), partial(_contracted, np.tensordot)
 
 
-def bilinear(
-    a: Any, b: Any, product: Callable[[Any, Any], Any], terms: int, more: Any = None
-) -> Precise:
+def bilinear(a: Any, b: Any, product: Callable[..., Any], terms: int, more: Any = None) -> Precise:
     """`product(a, b)` + `more`; see `plain.bilinear`."""
     y = product(_lift(a), _lift(b))
     return Precise(_array(y if more is None else y + _lift(more)), _dtype((a, b)))

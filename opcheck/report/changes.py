@@ -31,9 +31,7 @@ _WIDE = 100
 _ROWS = 5
 #: Settings that change times as much as a build does. Others may be the subject of the comparison,
 #: such as versions of packages, or matter little next to a fixed piece of work.
-_DECISIVE = {
-    *("processor", "processors", "governor", "threads", "caches", "warm-up", "cases", "opcheck")
-}
+_DECISIVE = {*"processor processors governor threads caches warm-up cases opcheck".split()}
 
 
 def show(console: Console, differences: Differences, compared: Compared) -> None:

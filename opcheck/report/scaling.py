@@ -198,9 +198,8 @@ def _show_growth(lines: StyledLines, points: Mapping[str, dict[str, Point]]) -> 
         Column("fixed cost", 10),
         Column("flat up to", 10),
     ]
-    lines.fill(
-        "Time as a fixed cost of a call and a power of the size; flat where the cost is most:"
-    )
+    said = "Time as a fixed cost of a call and a power of the size; flat where the cost is most:"
+    lines.fill(said)
     rows = (
         (
             plain_text.brief(name),

@@ -139,10 +139,7 @@ class TensorFields(Fields):
 
 
 #: The fills: keys of a tensor; exactly one goes with `shape`.
-FILLS = (
-    *("constant", "arange", "uniform", "normal", "integers"),
-    *("choice", "permutation", "specials"),
-)
+FILLS = (*"constant arange uniform normal integers choice permutation specials".split(),)
 #: The keys that state a tensor's contents; a nearer one replaces a farther one.
 CONTENTS = ("value", "file", *FILLS)
 
@@ -208,10 +205,8 @@ class RejectedField(Fields):
         max_length=1,
         description="A path and a value that make the model legal: its twin must be accepted.",
     )
-    asked: list[str] | None = Field(
-        None,
-        min_length=1,
-        description="The names of the node's outputs; absent: those that are not optional.",
+    asked: list[str] | None = _optional(
+        "The names of the node's outputs; absent: those that are not optional.", min_length=1
     )
 
 

@@ -172,9 +172,8 @@ def _cases(
     files = [replace(file, domain=head.domain, op=op) for op in named] if head else []
     known = [one for one in files if _is_operator(one, root, named)]
     wanted = {op.lower() for op in ops} & {op.lower() for op in named}
-    expansions = [
-        Expansion(one, rest, lost) for one in known if not wanted or one.op.lower() in wanted
-    ]
+    chosen = [one for one in known if not wanted or one.op.lower() in wanted]
+    expansions = [Expansion(one, rest, lost) for one in chosen]
     given = root.entries
     # A misspelt key is reported as such.
     if head and not ({*given} & {*_LISTS} or did_you_mean("cases", given)):
@@ -201,9 +200,7 @@ def _cases(
         for op in (op for op in named if op not in about):
             file.problems.add(file.name, named[op], f"no case of this file is of {quoted(op)}")
     order = {op: number for number, op in enumerate(named)}
-    return {
-        part: sorted(those, key=lambda one: order[one.op.name]) for part, those in cases.items()
-    }
+    return {part: sorted(mine, key=lambda one: order[one.op.name]) for part, mine in cases.items()}
 
 
 def _check_operators(file: CaseFile, entry: FileNode, named: Collection[str]) -> None:

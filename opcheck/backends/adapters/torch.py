@@ -245,12 +245,9 @@ def _real(function: Callable[..., Any], torch: Any, task: Task, x: Any) -> Any:
         raise NotSupported(f"{task.op} of {x.dtype}")
     schema = opset.describe("", task.op.name, task.opset)
     assert schema
-    attrs = {
-        name: one.default for name, one in schema.attributes.items() if name != "consumed_inputs"
-    }
-    return function(
-        torch, task, x, **{name: task.attrs.get(name, it) for name, it in attrs.items()}
-    )
+    names = schema.attributes.keys() - {"consumed_inputs"}
+    attrs = {name: task.attrs.get(name, schema.attributes[name].default) for name in names}
+    return function(torch, task, x, **attrs)
 
 
 #: Operators that torch has by another name than their own in lower case.

@@ -4,7 +4,7 @@ A mutant serves three times: it names the cause of a failure, it measures what a
 sees, and it is a wrong backend in tests.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from typing import Any, TypeAlias
@@ -17,7 +17,7 @@ from opcheck.engine.mutants.arrays import another
 from opcheck.engine.node import Node
 from opcheck.engine.operators import Formula
 from opcheck.errors import InvalidNode, NotSupported
-from opcheck.numbers import FaultFunction
+from opcheck.numbers import FaultFunction, Faults
 
 #: The dtypes in which something is wrong; None for all.
 Only: TypeAlias = Sequence[str] | None
@@ -114,9 +114,7 @@ class Mutant:
         return self.any_type or isinstance(self.answer, Accepting)
 
 
-def evaluated(
-    formula: Formula | None = None, faults: Mapping[str, FaultFunction] | None = None
-) -> AnswerFunction:
+def evaluated(formula: Formula | None = None, faults: Faults | None = None) -> AnswerFunction:
     """Answers of a wrong plain evaluation, and the right ones wherever it makes no difference.
 
     The plain one rounds between operations, and may leave the range of its arithmetic there. That
@@ -161,10 +159,7 @@ def faulty_where(
 
 
 def faults(
-    primitive: str,
-    make: Callable[[Any], FaultFunction],
-    *rows: MutantRow | Mutant,
-    **where: Any,
+    primitive: str, make: Callable[[Any], FaultFunction], *rows: MutantRow | Mutant, **where: Any
 ) -> tuple[Mutant, ...]:
     """Mutants of one function, or rows that have in place of a fault what `make` makes it of."""
 

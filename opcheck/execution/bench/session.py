@@ -36,15 +36,15 @@ _ONCE = "it answers once, and not again and again: time it where it computes"
 _KEPT = 1 << 30
 #: A backend: the process in which it is judged, and those in which it is timed.
 Entrant: TypeAlias = tuple[Pool, Sequence[Stopwatch]]
+#: Returns True once the benchmark is to end.
+Stop: TypeAlias = Callable[[], bool]
 
 
 class Stopped(Exception):
     """The benchmark is to end now."""
 
 
-def _answers(
-    pools: Sequence[Pool], inquiries: Sequence[Inquiry[Found]], stop: Callable[[], bool]
-) -> list[Found]:
+def _answers(pools: Sequence[Pool], inquiries: Sequence[Inquiry[Found]], stop: Stop) -> list[Found]:
     """Return the result of an inquiry of each backend; all run at once. Raises Stopped."""
     driver: Driver[int, Found] = Driver()
     for number, (pool, inquiry) in enumerate(zip(pools, inquiries, strict=True)):
@@ -99,7 +99,7 @@ class OneCase:
     rounds: int = 0
     is_judged: bool = False
 
-    def visit(self, visit: Visit, chance: random.Random, stop: Callable[[], bool]) -> None:
+    def visit(self, visit: Visit, chance: random.Random, stop: Stop) -> None:
         """Time it in one process of each backend that is left, until `stop` returns True."""
         evaluation = CaseEvaluation(self.case, self.oracle_answer)
         try:
@@ -147,7 +147,7 @@ class OneCase:
     def _left(self) -> list[_Participant]:
         return [part for part in self.parts if not part.why_not]
 
-    def _judge(self, evaluation: CaseEvaluation, stop: Callable[[], bool]) -> None:
+    def _judge(self, evaluation: CaseEvaluation, stop: Stop) -> None:
         """Judge each backend, as a run does."""
         pools = [part.judged for part in self.parts]
         infos = [pool.info for pool in pools]
@@ -209,11 +209,7 @@ class OneCase:
         part.why_not = reason and f"while it was timed: its answers are remembered: {reason}"
 
     def _time(
-        self,
-        evaluation: CaseEvaluation,
-        visit: Visit,
-        chance: random.Random,
-        stop: Callable[[], bool],
+        self, evaluation: CaseEvaluation, visit: Visit, chance: random.Random, stop: Stop
     ) -> None:
         # They need no other data than the case's.
         asked = self.asked or replace(evaluation.question, second=())
@@ -242,7 +238,7 @@ class OneCase:
                 part.why_not = f"while it was timed: {error}"
 
     def _prepared(
-        self, part: _Participant, worker: int, asked: Question, stop: Callable[[], bool]
+        self, part: _Participant, worker: int, asked: Question, stop: Stop
     ) -> Contender | None:
         def look() -> None:
             if stop():
@@ -280,7 +276,7 @@ class Benchmark:
         self.plan, self.oracles = plan, oracles
         self.to_come = len(cases) * plan.processes
 
-    def visits(self, stop: Callable[[], bool] = lambda: False) -> Iterator[str]:
+    def visits(self, stop: Stop = lambda: False) -> Iterator[str]:
         """Measure until `stop` returns True; each visit is announced by its case's id."""
         chance = random.Random(0)
         left = self._cases

@@ -113,9 +113,7 @@ def _answered(case: Case, asked: Question, data_sets: int) -> Made:
     return Made((_test(case.id, kind, asked.task, case, sets),), tuple(left), fixed)
 
 
-def _test(
-    name: str, kind: AnswerKind, task: Task, case: Case, sets: Sequence[ComputedDataSet]
-) -> Test:
+def _test(name: str, kind: AnswerKind, task: Task, case: Case, sets: list[ComputedDataSet]) -> Test:
     bound = case.tolerance is None and any(
         one.lowest is not one.written for data in sets for one in data.outputs
     )

@@ -157,9 +157,7 @@ def prod(x: Bounded, axis: AxisArgument = None, keepdims: bool = False) -> Bound
     return _multiplied(x, over, builtins.max(factors - 1, 0))
 
 
-def _multiplied(
-    x: Bounded, over: Callable[[np.ufunc], Callable[[Any], Any]], steps: Any
-) -> Bounded:
+def _multiplied(x: Bounded, over: Callable[[np.ufunc], Callable[..., Any]], steps: Any) -> Bounded:
     """Products `over(np.multiply)`, of which each takes so many multiplications."""
     multiply = over(np.multiply)
     v = multiply(x.v)
@@ -249,9 +247,7 @@ def tensordot(a: Any, b: Any, axes: Any = 2) -> Bounded:
     return bilinear(a, b, lambda x, y: np.tensordot(x, y, axes), terms)
 
 
-def bilinear(
-    a: Any, b: Any, product: Callable[[Any, Any], Any], terms: int, more: Any = None
-) -> Bounded:
+def bilinear(a: Any, b: Any, product: Callable[..., Any], terms: int, more: Any = None) -> Bounded:
     """`product(a, b)` + `more`: sums of `terms` products and perhaps a term, in whatever order."""
     a, b = pair(a, b)
     v = product(a.v, b.v)

@@ -10,19 +10,11 @@ from typing import Annotated, Any, Self
 
 from pydantic import Field, model_validator
 
-from opcheck import opset
+from opcheck import opset, reading
 from opcheck.clauses.pages import Sentence, cited, page, quotation
 from opcheck.errors import CaseFileError, Problem, did_you_mean
 from opcheck.model import Case, OpVersion, OutputSpec, Rejected, Source, TensorSpec
-from opcheck.reading import (
-    Mark,
-    Problems,
-    operators_in,
-    quoted,
-    read_file,
-    shipped_folder,
-    validation,
-)
+from opcheck.reading import Mark, Problems, operators_in, quoted, shipped_folder, validation
 
 #: The name of a case, or of one of its rows.
 CaseName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*(#[A-Za-z0-9_.+-]+)?$")]
@@ -139,7 +131,7 @@ def load_pages(path: Path, file: str, op: str = "") -> Pages:
     Raises CaseFileError.
     """
     problems = Problems()
-    node = read_file(path, problems)
+    node = reading.read_file(path, problems)
     keys = {"sentences": validation.aliases(SentenceEntry)}
     fields = node and validation.check(PagesFields, node, file, problems, keys)[0]
     if not (node and fields):

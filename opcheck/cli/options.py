@@ -21,7 +21,7 @@ from errno import EBUSY
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias, TypeVar
 
 import click
 from click.core import ParameterSource
@@ -69,6 +69,8 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 Fields = TypeVar("Fields")
 #: In place of a file, standard output.
 STANDARD = Path("-")
+#: The type of an option, and its value.
+TypedValue: TypeAlias = tuple[click.ParamType[Any], Any]
 _STALE = ".stale"
 PATH = click.Path(path_type=Path)
 
@@ -244,9 +246,7 @@ class OutputCommand(click.Command):
         finally:
             _clean(ctx)
 
-    def _named_in(
-        self, ctx: click.Context, words: Sequence[str]
-    ) -> Iterator[tuple[click.ParamType[Any], Any]]:
+    def _named_in(self, ctx: click.Context, words: Sequence[str]) -> Iterator[TypedValue]:
         """Yield the outputs that a wrong command line names, as far as they can be recognized."""
         for parameter in self.params:
             for name in parameter.opts if isinstance(parameter.type, OutputPath) else ():
@@ -258,9 +258,7 @@ class OutputCommand(click.Command):
                             yield parameter.type, parameter.type.convert(text, parameter, ctx)
 
 
-def _set_aside(
-    ctx: click.Context, words: Sequence[str], values: Iterable[tuple[click.ParamType[Any], Any]]
-) -> None:
+def _set_aside(ctx: click.Context, words: Sequence[str], values: Iterable[TypedValue]) -> None:
     """Rename outputs that will be replaced, and note them for `_clean`, unless they are kept."""
     outputs = ((kind, value) for kind, value in values if isinstance(kind, OutputPath))
     for kind, value in () if ctx.resilient_parsing else outputs:

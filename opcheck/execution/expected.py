@@ -230,7 +230,7 @@ def accepted_answers(
 def _one(
     case: Case,
     asked: Question,
-    expect: model.Values | model.Computed | model.Golden | model.Rejected,
+    expect: model.OneAnswer,
     name: str | None,
     twins: Sequence[Want] = (),
 ) -> verdict.Admitted:

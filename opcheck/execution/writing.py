@@ -12,7 +12,7 @@ from opcheck.dtypes import identical
 from opcheck.errors import CaseFileError, Unwritable, UsageError, few
 from opcheck.execution.machine import Counted
 from opcheck.graph.test_data import TEST_FILE, ModelTest, write_test
-from opcheck.model import Array, Values
+from opcheck.model import Arrays, Values
 from opcheck.suite import load, materialize
 from opcheck.suite.load import node_tests_called
 
@@ -97,12 +97,7 @@ def check_tests(folder: Path, *, force: bool) -> None:
 
 
 def place(
-    file: Path,
-    text: str,
-    arrays: Mapping[str, Array],
-    tensors: Mapping[str, Mapping[str, Array]],
-    *,
-    force: bool,
+    file: Path, text: str, arrays: Arrays, tensors: Mapping[str, Arrays], *, force: bool
 ) -> int:
     """Write a case file and the `arrays` next to it, last the case file; the number of its cases.
 
@@ -130,7 +125,7 @@ def place(
     return count
 
 
-def _check(file: Path, tensors: Mapping[str, Mapping[str, Array]]) -> int:
+def _check(file: Path, tensors: Mapping[str, Arrays]) -> int:
     try:
         cases = load([file])
     except CaseFileError as error:

@@ -27,7 +27,7 @@ from onnx import ModelProto, TypeProto
 from opcheck.dtypes import DTYPES, identical
 from opcheck.graph.build import anonymous
 from opcheck.graph.tensors import BeyondOpcheck, read_npy, read_value, value_bytes, write_whole
-from opcheck.model import Array, BackendInfo, Items, OutputSpec, Raised, Task, Value
+from opcheck.model import Array, BackendInfo, Items, OutputSpec, Raised, Task, Tensors, Value
 
 MODEL = "model.onnx"
 DATA_SET = "test_data_set_0"
@@ -93,9 +93,7 @@ class NotDelivered(ValueError):
     """An output's file is missing."""
 
 
-def write_question(
-    folder: Path, model: ModelProto | None, task: Task, inputs: Sequence[Array]
-) -> None:
+def write_question(folder: Path, model: ModelProto | None, task: Task, inputs: Tensors) -> None:
     """Write the model, if there is one, and its inputs into `folder`, made if it is not there."""
     data = folder / DATA_SET
     data.mkdir(parents=True, exist_ok=True)
@@ -130,7 +128,7 @@ def write_output(path: Path, value: Array | Items, task: Task, name: str) -> Non
 
 
 def other_question(
-    folder: Path, model: ModelProto | None, task: Task, inputs: Sequence[Array]
+    folder: Path, model: ModelProto | None, task: Task, inputs: Tensors
 ) -> str | None:
     """Return how a folder differs from this model on these inputs; missing files do not count."""
     written = folder / MODEL
@@ -179,7 +177,7 @@ def _same(one: Value, other: Value) -> bool:
 
 def read_outputs(
     folder: Path, outputs: Sequence[OutputSpec], model: bytes | None = None
-) -> Sequence[Array]:
+) -> Tensors:
     """The outputs in `folder`, in order; raises NotDelivered for a missing one, and ValueError."""
     names = _names_in(folder)
     files = [file_of("output", number, names) for number in range(len(outputs))]

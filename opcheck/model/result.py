@@ -40,13 +40,8 @@ class Verdict(StrEnum):
 
 #: Verdicts on something wrong, whatever the options of a run; DIFFER accuses no backend.
 WRONG = (
-    Verdict.FAIL,
-    Verdict.DIFFER,
-    Verdict.ERROR,
-    Verdict.CRASH,
-    Verdict.TIMEOUT,
-    Verdict.OOM,
-    Verdict.UNSTABLE,
+    *(Verdict.FAIL, Verdict.DIFFER, Verdict.ERROR),
+    *(Verdict.CRASH, Verdict.TIMEOUT, Verdict.OOM, Verdict.UNSTABLE),
 )
 
 
@@ -55,21 +50,9 @@ WRONG = (
 #: model is accepted, a legal one refused; the process dies, dies of what was asked before, hangs or
 #: takes all memory; runs differ.
 Failure: TypeAlias = Literal[
-    "count",
-    "type",
-    "dtype",
-    "shape",
-    "values",
-    "precision",
-    "declared",
-    "accepted",
-    "raised",
-    "crash",
-    "stray_crash",
-    "timeout",
-    "oom",
-    "unstable",
-]
+    "count", "type", "dtype", "shape", "values", "precision", "declared", "accepted", "raised",
+    "crash", "stray_crash", "timeout", "oom", "unstable",
+]  # fmt: skip
 FAILURES: tuple[Failure, ...] = get_args(Failure)
 #: Those that leave no answer, as the backend's process is lost.
 LOSSES: tuple[Failure, ...] = ("crash", "stray_crash", "timeout", "oom")

@@ -94,7 +94,7 @@ def stated(expect: model.Expectation) -> tuple[model.TensorSpec, ...]:
     return expect.outputs if isinstance(expect, model.Values) else ()
 
 
-def _likeness(answer: model.Values | model.Computed | model.Golden | model.Rejected) -> object:
+def _likeness(answer: model.OneAnswer) -> object:
     """Return a key that is equal for answers written alike, and for all refusals."""
     if isinstance(answer, model.Values):
         held = (s.content for s in answer.outputs)
@@ -103,9 +103,7 @@ def _likeness(answer: model.Values | model.Computed | model.Golden | model.Rejec
     return model.Rejected if isinstance(answer, model.Rejected) else answer
 
 
-def _one(
-    resolver: Resolver, case: model.Case, answer: object, path: Location
-) -> model.Values | model.Computed | model.Golden | model.Rejected:
+def _one(resolver: Resolver, case: model.Case, answer: object, path: Location) -> model.OneAnswer:
     if isinstance(answer, f.RejectedField):
         return _rejected(resolver, case, answer.rejected, path)
     if isinstance(answer, f.GoldenField):

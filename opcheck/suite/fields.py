@@ -13,16 +13,8 @@ from collections.abc import Collection, Iterable
 from enum import IntEnum
 from typing import Annotated, Any, TypeAlias
 
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Discriminator,
-    Field,
-    Tag,
-    WithJsonSchema,
-)
+import pydantic
+from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag, WithJsonSchema
 
 from opcheck.dtypes import BASIC, DTYPES
 from opcheck.errors import did_you_mean
@@ -261,10 +253,12 @@ class AlternativeGoldenField(GoldenField):
     name: AnswerName = Field(alias="as")
 
 
-class AlternativeOutputsField(BaseModel):
+class AlternativeOutputsField(pydantic.BaseModel):
     """A named answer: outputs by name; none means what the engine computes."""
 
-    model_config = ConfigDict(extra="allow", strict=True, frozen=True, json_schema_extra=_NO_FORM)
+    model_config = pydantic.ConfigDict(
+        extra="allow", strict=True, frozen=True, json_schema_extra=_NO_FORM
+    )
     __pydantic_extra__: dict[str, TensorField]
 
     name: AnswerName = Field(alias="as")
@@ -416,7 +410,7 @@ class HeadFields(CaseFields):
 class FileFields(HeadFields):
     """A case file: its operators, defaults for all their cases, and the cases of each."""
 
-    model_config = ConfigDict(
+    model_config = pydantic.ConfigDict(
         json_schema_extra={"anyOf": [{"required": ["cases"]}, {"required": ["bench"]}]}
     )
 

@@ -5,7 +5,7 @@ Nothing outside the folder is read. What is in the files is for `execution.golde
 
 import os
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Set
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from hashlib import file_digest, sha256
@@ -97,9 +97,7 @@ def damage(folder: Path, part: str) -> tuple[gm.Manifest | None, list[Finding]]:
     return manifest, sorted(mine)
 
 
-def changed(
-    folder: Path, test: gm.TestFields, there: Collection[str], *, npz: bool
-) -> Iterator[Finding]:
+def changed(folder: Path, test: gm.TestFields, there: Set[str], *, npz: bool) -> Iterator[Finding]:
     """Files of a test that are not as they were written; `there` are the plain files among them."""
     expected = {MODEL} if test.refused else {MODEL, DATA}
     for data in test.data_sets:

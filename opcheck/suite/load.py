@@ -12,19 +12,10 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
-from opcheck import opset
+from opcheck import opset, reading
 from opcheck.errors import UsageError, did_you_mean
 from opcheck.model import Case, Level, Source
-from opcheck.reading import (
-    FileNode,
-    Mark,
-    Problems,
-    operators_in,
-    quoted,
-    read_file,
-    shipped_folder,
-    uncollected,
-)
+from opcheck.reading import FileNode, Mark, Problems, operators_in, quoted, shipped_folder
 from opcheck.reading.validation import operators_of
 from opcheck.suite.expand import CaseFile, Concrete, Expansion
 from opcheck.suite.fields import BenchEntry, CaseEntry, HeadFields, validate
@@ -81,10 +72,10 @@ def _load(
 ) -> tuple[Case, ...]:
     problems = Problems()
     cases: list[Case] = []
-    with uncollected():
+    with reading.uncollected():
         for file in _files(paths or _about(ops), problems):
             file = replace(file, levels=levels)
-            root = read_file(file.path, problems)
+            root = reading.read_file(file.path, problems)
             # A shipped file without a list to be timed has nothing for a bench.
             if root is not None and (paths or not bench or root.get("bench")):
                 timed = bench and root.get("bench")

@@ -12,15 +12,8 @@ import numpy as np
 from opcheck import dtypes, opset
 from opcheck.backends.adapters import About, declining, importing, take, threads
 from opcheck.backends.base import Adapted, Bare, only_nodes, only_tensors
-from opcheck.engine.axes import (
-    distinct,
-    elements_at,
-    from_either_end,
-    from_the_front,
-    listed,
-    matrix_of,
-    stretches,
-)
+from opcheck.engine import axes as ax
+from opcheck.engine.axes import distinct, from_either_end, from_the_front, listed
 from opcheck.engine.windows import AxisWindows, windows_of
 from opcheck.errors import InvalidNode, NotSupported
 from opcheck.model import Array, BackendInfo, Task, Typed
@@ -116,7 +109,7 @@ def _along_axis(function: Callable[[Any, int], Any], torch: Any, task: Task, x: 
     front = (from_the_front if task.op.since == 1 else from_either_end)(axis, x.dim())
     if task.op.since >= 13:
         return function(x, axis)
-    return function(x.reshape(matrix_of(x.shape, front)), 1).reshape(x.shape)
+    return function(x.reshape(ax.matrix_of(x.shape, front)), 1).reshape(x.shape)
 
 
 def _hardmax(x: Any, axis: int) -> Any:
@@ -144,7 +137,7 @@ def _layer_normalization(torch: Any, task: Task, x: Any, scale: Any, shift: Any 
     front = from_either_end(attrs["axis"], x.dim())
     for name, other in (("Scale", scale), ("B", shift)):
         if other is not None:
-            stretches(name, other, x)
+            ax.stretches(name, other, x)
     y = torch.nn.functional.layer_norm(x, x.shape[front:], eps=attrs["epsilon"]) * scale
     return y if shift is None else y + shift
 
@@ -194,7 +187,7 @@ def _gather(torch: Any, task: Task, data: Any, indices: Any) -> Any:
     axis: Any = task.attrs.get("axis", 0)
     front = from_either_end(axis, data.dim())
     # Torch's own indices count from the front, and are a vector.
-    places = elements_at(indices.numpy(), data.shape[front], back=task.op.since > 1)
+    places = ax.elements_at(indices.numpy(), data.shape[front], back=task.op.since > 1)
     chosen = data.index_select(front, torch.tensor(places.reshape(-1), dtype=torch.int64))
     return chosen.reshape((*data.shape[:front], *indices.shape, *data.shape[front + 1 :]))
 

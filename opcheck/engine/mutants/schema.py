@@ -12,17 +12,9 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from opcheck import dtypes, opset
-from opcheck.engine.mutants import axes
+from opcheck.engine.mutants import axes, mutant
 from opcheck.engine.mutants.arrays import DOUBLE
-from opcheck.engine.mutants.mutant import (
-    Accepting,
-    AnswerFunction,
-    Mutant,
-    MutantRow,
-    evaluated,
-    reading,
-    refusing,
-)
+from opcheck.engine.mutants.mutant import Accepting, AnswerFunction, Mutant, reading, refusing
 from opcheck.engine.node import Node
 from opcheck.engine.operators import Formula, Operator
 from opcheck.errors import InvalidNode
@@ -131,7 +123,7 @@ def _of_guard(attribute: Attribute, formula: Formula) -> Iterator[Mutant]:
         def misread(*inputs: Any, read: Any = read, **attrs: Any) -> Any:
             return formula(*inputs, **{**attrs, name: read(attrs[name])})
 
-        yield Mutant(f"{name}_{called}", f"{name} {text}", evaluated(misread), only=only)
+        yield Mutant(f"{name}_{called}", f"{name} {text}", mutant.evaluated(misread), only=only)
 
 
 def _of_type(attribute: Attribute) -> Iterator[Mutant]:
@@ -162,7 +154,7 @@ _0_OR_1 = "an invalid {} was taken for 0, or for 1 if that is invalid too"
 
 #: By an attribute's type, name and text, where {} is the attribute's name, and how the answer is
 #: made of what.
-_BY_TYPE: Mapping[str, tuple[MutantRow, ...]] = {
+_BY_TYPE: Mapping[str, tuple[mutant.MutantRow, ...]] = {
     "int": (
         ("{}_one_larger", "a stated {} was taken for one larger", _read, lambda value: value + 1),
         ("{}_one_smaller", "a stated {} was taken for one smaller", _read, lambda value: value - 1),

@@ -12,18 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from opcheck.numbers.arithmetic import Kind
-from opcheck.numbers.bounded.array import (
-    CUT,
-    OVERFLOWED,
-    Bounded,
-    Errors,
-    Mask,
-    Reals,
-    as_values,
-    is_finite,
-    pair,
-    size_of,
-)
+from opcheck.numbers.bounded import array as arrays
+from opcheck.numbers.bounded.array import Bounded, Errors, Mask, is_finite, pair, size_of
 from opcheck.numbers.bounded.elementwise import either, plus, real
 
 
@@ -182,17 +172,22 @@ def with_ieee(narrow: Any, wide: Any, enough: bool) -> Any:
     # Where IEEE has NaN, as of ∞ − ∞, a finite difference may well be 0.
     better = is_finite(wide.v) & (np.isnan(v) | np.asarray(wide.v != 0, np.bool_))
     if enough:
-        better &= zero | ~(np.abs(v) <= CUT)
+        better &= zero | ~(np.abs(v) <= arrays.CUT)
     if not better.any():
         return narrow
     with np.errstate(all="ignore"):
         # An object may be Python's −0.0 too.
-        v = np.where(zero, v.astype(np.float64).astype(np.object_), as_values(v, wide.v.dtype))
+        v = np.where(
+            zero, v.astype(np.float64).astype(np.object_), arrays.as_values(v, wide.v.dtype)
+        )
         return where(better, wide, narrow.like(v, narrow._errors))
 
 
 def extreme(
-    choose: Callable[..., Any], merged: Callable[[np.ufunc], Any], v: Reals, *operands: Bounded
+    choose: Callable[..., Any],
+    merged: Callable[[np.ufunc], Any],
+    v: arrays.Reals,
+    *operands: Bounded,
 ) -> Bounded:
     """The extreme `v` = choose(*operands); NaN if one is NaN.
 
@@ -202,7 +197,7 @@ def extreme(
     if first.v.dtype == np.object_:
         # To compare mpmath's numbers loses NaN.
         nan = merged(np.logical_or)(*(np.asarray(x.v != x.v) for x in operands))
-        v = np.where(nan, as_values(np.nan, first.v.dtype), v)
+        v = np.where(nan, arrays.as_values(np.nan, first.v.dtype), v)
     if all(x.exact for x in operands):
         return Bounded(v, first.dtype, first.arithmetic)
 
@@ -220,7 +215,7 @@ def extreme(
         q = together(np.maximum, [x.q for x in old])
         lost = together(np.bitwise_or, [x.lost for x in old])
         if lost is not None:
-            gone = ~np.isfinite(away[1]) | (lost > OVERFLOWED)
+            gone = ~np.isfinite(away[1]) | (lost > arrays.OVERFLOWED)
             if first.arithmetic.flushes:
                 e = np.where(gone, e, np.maximum(*away))
             lost = np.where(gone, lost, 0)

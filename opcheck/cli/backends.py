@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -72,9 +71,7 @@ def command(addresses: tuple[str, ...], probe: bool, timeout: float | None, form
     leave(min(codes, key=list(Exit).index, default=Exit.CONFORMS))
 
 
-def _probe(
-    found: Sequence[Offer], folder: Path, timeout: float | None, console: Console | None
-) -> None:
+def _probe(found: list[Offer], folder: Path, limit: float | None, console: Console | None) -> None:
     from opcheck.backends import declarations
     from opcheck.backends.isolation.process import BackendSettings
     from opcheck.backends.offers import about_kind
@@ -87,7 +84,7 @@ def _probe(
 
     def settings(one: Offer, address: str) -> BackendSettings:
         profile = one.profile
-        seconds = timeout or profile.timeout or _PATIENCE
+        seconds = limit or profile.timeout or _PATIENCE
         return BackendSettings(address, folder, profile.environment, seconds, profile.memory_limit)
 
     with progress(pausing=console is not None) as bar:

@@ -11,15 +11,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from opcheck.analysis.causes import WAYS
-from opcheck.diagnose.features import (
-    FEWEST,
-    Condition,
-    Feature,
-    features,
-    invalid,
-    legal_twin,
-    rule,
-)
+from opcheck.diagnose import features as ft
+from opcheck.diagnose.features import FEWEST, Condition, features, invalid, legal_twin, rule
 from opcheck.diagnose.suspects import NOT_CHECKED, Suspects, cell_of, spelt
 from opcheck.engine.mutants import Mutant
 from opcheck.model import LOSSES, Case, Diagnosis, Failure, Record, Verdict
@@ -136,7 +129,7 @@ class _CellGroup:
         return [n for n, m in fitting.items() if not any(against(m, cell, 1) for cell in cells)]
 
     @cached_property
-    def features(self) -> list[Feature]:
+    def features(self) -> list[ft.Feature]:
         return features(self.cases)
 
     @cached_property

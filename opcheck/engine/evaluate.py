@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import cache, cached_property, partial
 from typing import Any, TypeAlias
@@ -285,9 +285,7 @@ class Evaluation:
 
 
 @cache
-def _tiers(
-    operator: Operator, since: int, dtype: DType, declared: frozenset[str]
-) -> tuple[Tier, ...]:
+def _tiers(operator: Operator, since: int, dtype: DType, declared: Set[str]) -> tuple[Tier, ...]:
     name = "float64" if dtype.name == "float64" else "float32"
     plain = expected(dtype)
     flushing = replace(plain, flushes=True)

@@ -96,12 +96,10 @@ def check_tests(folder: Path, *, force: bool) -> None:
         raise UsageError(f"-o {folder}: this folder is not empty", "--force replaces its tests")
 
 
-def place(
-    file: Path, text: str, arrays: Arrays, tensors: Mapping[str, Arrays], *, force: bool
-) -> int:
+def place(file: Path, text: str, arrays: Arrays, held: Mapping[str, Arrays], *, force: bool) -> int:
     """Write a case file and the `arrays` next to it, last the case file; the number of its cases.
 
-    It is read first, and has to give the `tensors` of each case bit for bit. Raises UsageError for
+    It is read first, and has to give what is `held` by each case bit for bit. Raises UsageError for
     text that is no case file, or where `force` is needed to replace something; and Unwritable.
     """
     targets = [*(file.parent / name for name in arrays), file]
@@ -117,7 +115,7 @@ def place(
             for name, array in arrays.items():
                 np.save(folder / name, array, allow_pickle=False)
             (folder / file.name).write_text(text, encoding="utf-8")
-            count = _check(folder / file.name, tensors)
+            count = _check(folder / file.name, held)
             for target in targets:
                 shutil.move(folder / target.name, target)
     except OSError as error:

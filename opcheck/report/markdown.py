@@ -58,10 +58,8 @@ def _head(run: Run) -> Iterator[str]:
         ]
         title = f"What is wrong with {names[address]}: {count}"
         yield from section(title, ("looks", "in", "cases"), found, numbers=1)
-    known = [
-        (names[address], text(f"{known.cause} {known.link or ''}"), f"{number:,}")
-        for address, known, number in totals.known(header.backends, run.records)
-    ]
+    listed = totals.known(header.backends, run.records)
+    known = [(names[who], text(f"{it.cause} {it.link or ''}"), f"{n:,}") for who, it, n in listed]
     yield from section("Known defects", ("backend", "cause", "cases"), known, numbers=1)
     passing = [
         (names[address], code(place), text(advice))

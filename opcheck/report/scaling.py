@@ -225,11 +225,10 @@ def _figure(title: str, curves: Mapping[str, Sequence[Point]], copy: Sequence[Po
     figure = Figure(figsize=(8, 8.5), layout="constrained")
     figure.suptitle(title, fontsize=12)
     above, below = figure.subplots(2, 1, sharex=True)
+    styled = zip(curves.items(), cycle(_COLOURS), cycle(_MARKERS), strict=False)
     looks = [
         (points, {"color": colour, "marker": marker, "label": label})
-        for (label, points), colour, marker in zip(
-            curves.items(), cycle(_COLOURS), cycle(_MARKERS), strict=False
-        )
+        for (label, points), colour, marker in styled
     ]
     if copy:
         looks.append((copy, {"color": "#888888", "linestyle": ":", "label": "copy"}))

@@ -139,9 +139,7 @@ def outdated_lines(results: Records) -> Iterator[tuple[str, int, str]]:
         yield known.at, count, f"{what} `{known.text}`"
 
 
-def companies(
-    results: Records,
-) -> list[tuple[tuple[tuple[str, ...], tuple[str, ...]], list[str]]]:
+def companies(results: Records) -> list[tuple[tuple[tuple[str, ...], tuple[str, ...]], list[str]]]:
     """Backends that agree and that differ where no answer is known; most cases first."""
     cases: dict[str, tuple[list[str], list[str]]] = {}
     for result in results:

@@ -468,7 +468,7 @@ def overlay(base: FileNode, nearer: FileNode, path: FieldPath = ()) -> FileNode:
     merges = not path or (path[0] == "inputs" and len(path) < 3) or path == ("attrs",)
     if not merges or not (isinstance(base.value, dict) and isinstance(nearer.value, dict)):
         return nearer
-    old = _without_replaced(base, path, nearer.value)
+    old = _unreplaced(base, path, nearer.value)
     merged = {
         key: overlay(old[key], value, (*path, key)) if key in old else value
         for key, value in nearer.value.items()
@@ -480,9 +480,7 @@ def _is_tensor(path: FieldPath) -> bool:
     return len(path) == 2 and path[0] == "inputs"
 
 
-def _without_replaced(
-    base: FileNode, path: FieldPath, nearer: Collection[str]
-) -> dict[str, FileNode]:
+def _unreplaced(base: FileNode, path: FieldPath, nearer: Collection[str]) -> dict[str, FileNode]:
     """The fields at `path`, without a tensor's content if `nearer` states another."""
     replaced = _is_tensor(path) and any(key in nearer for key in CONTENTS)
     return (base.without(CONTENTS) if replaced else base).entries
@@ -500,7 +498,7 @@ def put(node: FileNode, path: FieldPath, value: FileNode, way: FieldPath = ()) -
     if changed is None:
         return None
     keys = {step: value.mark, **node.keys, **({step: value.mark} if len(path) == 1 else {})}
-    return FileNode({**_without_replaced(node, way, [step]), step: changed}, node.mark, keys)
+    return FileNode({**_unreplaced(node, way, [step]), step: changed}, node.mark, keys)
 
 
 def states(node: FileNode, path: FieldPath) -> bool:

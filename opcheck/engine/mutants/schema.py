@@ -245,17 +245,15 @@ def _converted(declared: str | None, value: Typed) -> Any:
     return value
 
 
-def _of_versions(
-    op: OpVersion, known: Operator, versions: Mapping[int, Schema]
-) -> Iterator[Mutant]:
+def _of_versions(op: OpVersion, known: Operator, every: Mapping[int, Schema]) -> Iterator[Mutant]:
     # Versions that share a formula are one mutant.
     distinct = {formula: since for since, formula in reversed(known.formulas.items())}
     for formula, since in reversed(distinct.items()):
         if formula is not known.formulas[op.since]:
             text = f"version {since} was computed, whatever the model's opset"
             yield reading(f"version_{since}_always", text, methodcaller("at", since))
-    later = [schema for since, schema in versions.items() if since > op.since]
-    own = versions[op.since]
+    later = [schema for since, schema in every.items() if since > op.since]
+    own = every[op.since]
     if any(schema.attributes.keys() - own.attributes.keys() for schema in later):
         text = "attributes of a later version were taken already"
         yield Mutant("later_attributes_accepted", text, Accepting(partial(_at_the_first, later)))

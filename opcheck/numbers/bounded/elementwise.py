@@ -12,7 +12,7 @@ import numpy as np
 from opcheck.numbers.bounded import array as arrays
 from opcheck.numbers.bounded.array import Bounded, Errors, Floats, Lost, Reals, is_finite, size_of
 
-MaybeBound: TypeAlias = Floats | None
+Bound: TypeAlias = Floats | None
 
 
 def plus(*parts: Any) -> Any:
@@ -50,7 +50,7 @@ def result(
     )  # fmt: skip
 
 
-def vanished(v: Reals, e: MaybeBound, where: Callable[[], arrays.Mask]) -> MaybeBound:
+def vanished(v: Reals, e: Bound, where: Callable[[], arrays.Mask]) -> Bound:
     """The errors of `v`, also where it is 0 only because it was too small for its dtype.
 
     `where()` tells for what operands 0 is not the exact result.
@@ -186,11 +186,11 @@ def divide(a: Any, b: Any) -> Bounded:
     return result(v, a, errors, k=2.0, least=_sure_of_both(a, b), squared=squared)
 
 
-def _scaled(q: MaybeBound, slope: Floats) -> MaybeBound:
+def _scaled(q: Bound, slope: Floats) -> Bound:
     return None if q is None else q * slope**2
 
 
-def _certain(e: MaybeBound, a: Bounded, b: Bounded) -> MaybeBound:
+def _certain(e: Bound, a: Bounded, b: Bounded) -> Bound:
     """Errors of a product or quotient, without those of operands that are infinite or 0."""
     if e is None or np.isfinite(e).all():
         return e
@@ -414,10 +414,10 @@ def _through(
     function: Callable[[Reals], Reals],
     x: Bounded,
     v: Reals,
-    e: MaybeBound,
+    e: Bound,
     shape: ErrorShape,
     least: float = -np.inf,
-) -> tuple[MaybeBound, Lost | None]:
+) -> tuple[Bound, Lost | None]:
     """Largest distance of function(x ± e) from v = function(x), and the lost elements.
 
     Of an `x` that was lost, an implementation has an infinity or NaN. Where the function of that is
@@ -455,9 +455,7 @@ def _through(
     return error, lost
 
 
-def _slope_squared(
-    function: Callable[[Reals], Reals], x: Reals, v: Reals, q: MaybeBound
-) -> MaybeBound:
+def _slope_squared(function: Callable[[Reals], Reals], x: Reals, v: Reals, q: Bound) -> Bound:
     """The variance of function(x), where x has the variance q: by the slope over a deviation."""
     if q is None:
         return None

@@ -62,7 +62,6 @@ class Amount(click.FloatRange):
 SECONDS = Amount("number of seconds", "s", min=0, min_open=True)
 SHARE = Amount("share", "%", in_one=100, min=0, max=10)
 
-
 Function = TypeVar("Function", bound=Callable[..., Any])
 Fields = TypeVar("Fields")
 #: In place of a file, standard output.

@@ -24,7 +24,6 @@ _AGAIN, _KEPT = 50, 2000
 #: The largest inputs on which mutants are tried, and of a case that is kept, in bytes.
 _LARGEST = 1 << 20
 _SMALL = 16 << 10
-
 #: An invalid model is accepted, with an answer that no mutant gives.
 NOT_CHECKED = Diagnosis("not_checked", "as if it was not checked whether the model is valid")
 

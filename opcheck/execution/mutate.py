@@ -28,7 +28,6 @@ from opcheck.suite.models import cases_of
 EXAMPLES = ("worked_example", "node_test")
 
 AnyMutant: TypeAlias = Mutant | StatefulMutant
-
 #: Nodes that are drawn to find the functions of a formula; ten or so legal ones show them.
 _DRAWN = 40
 #: An operator, and the name of some of its cases.

@@ -18,8 +18,6 @@ from opcheck.model import Case, Cell, LiveResult, Support, Verdict
 _WORST = (
     "BAD_CASE CRASH TIMEOUT OOM FAIL DIFFER UNSTABLE ERROR WARN UNSUPPORTED NOT_RUN KNOWN PASS"
 ).split()
-
-
 #: Cases to ask about each version and dtype.
 Asked: TypeAlias = Mapping[Cell, Sequence[Case]]
 

@@ -28,7 +28,6 @@ from opcheck.model import BackendInfo, Case, OpVersion, Outcome, Question, Reply
 
 Item = TypeVar("Item")
 Made = TypeVar("Made")
-
 #: Seconds that a backend has for a case by default.
 TIMEOUT = 30.0
 Key = TypeVar("Key", bound=Hashable)

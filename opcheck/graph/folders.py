@@ -31,7 +31,6 @@ from opcheck.model import Array, BackendInfo, Items, OutputSpec, Raised, Task, T
 
 MODEL = "model.onnx"
 DATA_SET = "test_data_set_0"
-
 #: No name of a folder is longer. Windows allows 260 characters for a whole path.
 MAX_NAME = 150
 #: Characters that are not encoded, with letters, digits and `_.~-`.
@@ -47,7 +46,6 @@ _QUESTION = re.compile(rf"{DATA_SET}|({MODEL}|{DATA_SET}/input_\d+\.pb)(\.part)?
 _ANSWER = re.compile(
     rf"{_QUESTION.pattern}|(({'|'.join(KINDS)})\.txt|{DATA_SET}/output_\d+\.pb)(\.part)?"
 )
-
 #: Nobody reads more of a text, in characters.
 _LONGEST = 4000
 _ACCIDENT = "refused by accident: "

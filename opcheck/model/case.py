@@ -23,8 +23,6 @@ AttrValue: TypeAlias = (
 Attrs: TypeAlias = "Mapping[str, AttrValue | Typed]"
 Rule: TypeAlias = Literal["must", "should", "open"]
 Level: TypeAlias = Literal["smoke", "core", "deep"]
-
-
 #: The types of attributes that case files can write.
 ATTRIBUTE_TYPES = ("int", "float", "string", "ints", "floats", "strings", "tensor")
 
@@ -55,7 +53,6 @@ class OpVersion:
 
 #: A value of a tensor as a case file writes it.
 Scalar: TypeAlias = float | complex | str
-
 #: In place of an operator: the model is not one node that a case can state.
 GRAPH = OpVersion("", "graph", 0)
 

@@ -43,8 +43,6 @@ WRONG = (
     *(Verdict.FAIL, Verdict.DIFFER, Verdict.ERROR),
     *(Verdict.CRASH, Verdict.TIMEOUT, Verdict.OOM, Verdict.UNSTABLE),
 )
-
-
 #: How a result fails, whatever its rule makes of it: an output differs in number, type, dtype,
 #: shape or values, is good only for a poorer arithmetic, or is another than declared; an invalid
 #: model is accepted, a legal one refused; the process dies, dies of what was asked before, hangs or
@@ -58,8 +56,6 @@ FAILURES: tuple[Failure, ...] = get_args(Failure)
 LOSSES: tuple[Failure, ...] = ("crash", "stray_crash", "timeout", "oom")
 #: A problem of a comparison: of the backend's output, or of the case, which decides too little.
 ComparisonProblem: TypeAlias = Failure | Literal["undecided"]
-
-
 #: The value of an element.
 Element: TypeAlias = float | int | bool | complex | str
 

@@ -22,7 +22,6 @@ from opcheck.numbers import plain
 from opcheck.numbers.arithmetic import WORKING_DIGITS, Number
 
 Objects: TypeAlias = NDArray[np.object_]
-
 #: A context of our own: whoever else computes with mpmath keeps their number of digits, and errors,
 #: which are computed when somebody asks, have ours.
 _mp = MPContext()
@@ -295,8 +294,6 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
         for name in "sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh".split()
     },
 }
-
-
 #: Those of two operands.
 _OF_TWO = "add subtract multiply divide pow remainder fmod maximum minimum".split()
 

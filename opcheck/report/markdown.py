@@ -14,7 +14,6 @@ from opcheck.report.failure import wanted
 LIMIT = (1 << 20) - (1 << 16)
 #: Name of a part of a page, and its lines, computed only if there is room for them.
 Section: TypeAlias = tuple[str, Iterable[str]]
-
 #: Characters that may be markup or begin a link; as character references they do neither.
 _MARKUP = re.compile(r"[#$&*<>@\[\\\]_`|~]|:(?=/)|(?<=www)\.", re.IGNORECASE)
 #: GitHub looks for @names, #numbers and :smileys: in the displayed text, except in code.

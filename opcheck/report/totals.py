@@ -19,7 +19,6 @@ SELF = "self"
 #: The dtype of cases that have none.
 NONE = "none"
 Tone: TypeAlias = Literal["bad", "red", "warn", "known", "pass", "self", "gap"]
-
 #: Sign and tone of each kind of result, the worst first; results that fail the run are red.
 SIGNS: Mapping[str, tuple[str, Tone]] = {
     Verdict.BAD_CASE: ("B", "bad"),

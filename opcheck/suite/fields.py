@@ -39,8 +39,6 @@ _ATTRIBUTE = {
     ],
 }
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
-
-
 #: A list of all would hide the message.
 _KNOWN = f"known: {', '.join(BASIC)} and {len(DTYPES) - len(BASIC)} more"
 
@@ -134,7 +132,6 @@ class TensorFields(Fields):
 FILLS = (*"constant arange uniform normal integers choice permutation specials".split(),)
 #: The keys that state a tensor's contents; a nearer one replaces a farther one.
 CONTENTS = ("value", "file", *FILLS)
-
 
 TensorField: TypeAlias = Annotated[
     Annotated[LiteralField, Tag("<literal>")] | Annotated[TensorFields, Tag("<tensor>")],

@@ -194,7 +194,6 @@ def load_npy(path: Path) -> NDArray[Any]:
 #: No tensor of a case, nor all of them together, may hold more: case files may come from strangers.
 MAX_ELEMENTS = 1 << 26
 MAX_BYTES = 1 << 28
-
 #: Beyond it float64, in which fills compute, skips whole numbers.
 _MAX_WHOLE = 2.0**53
 

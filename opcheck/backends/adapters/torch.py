@@ -20,7 +20,6 @@ from opcheck.model import Array, BackendInfo, Task, Typed
 from opcheck.opset import Parameter
 
 ABOUT = About("PyTorch's own functions", "torch", extra=True, threads=True)
-
 #: torch's sentence for a missing kernel: "avg_pool2d" not implemented for 'Int'.
 _NOT_IMPLEMENTED = re.compile(r"not implemented for '")
 

@@ -21,7 +21,6 @@ from opcheck.graph.folders import DATA_SET, MODEL, read_outputs, write_question
 from opcheck.model import BackendInfo, Task, Tensors
 
 PLACEHOLDERS = ("model", "inputs", "outputs")
-
 #: "Not implemented here", as automake's tests and other test runners skip a test. Programs return
 #: their libraries' error codes, and abort() on Windows 3, so small numbers will not do.
 UNSUPPORTED = 77

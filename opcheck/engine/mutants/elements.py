@@ -151,7 +151,6 @@ def _to_the_longest(original: Any, *arrays: Any) -> Any:
 
 _WITH_A_SIGN = [name for name in ar.REALS if name not in ar.UNSIGNED]
 _ROOT = ("root_forgotten", "the root was forgotten")
-
 #: Faults of +, −, × and ÷ between tensors, and of other functions of one element.
 OTHERS: Mapping[str, tuple[MutantRow | Mutant, ...]] = {
     "subtract": (
@@ -227,7 +226,6 @@ PRODUCTS: tuple[MutantRow, ...] = (
     *((f"products_of_{count}_elements", f"only the first {count} products were added up",
        partial(_first_products, partial(min, count))) for count in (1024, 4096)),
 )  # fmt: skip
-
 
 _CALLS = {name: f"{name} of tensors" for name in ("add", "multiply", "subtract")}
 _CALLS["divide"] = "divide by tensors"

@@ -21,10 +21,8 @@ from opcheck.numbers import FaultFunction, Faults
 
 #: The dtypes in which something is wrong; None for all.
 Only: TypeAlias = Sequence[str] | None
-
 #: A name, a text, what is done, and the dtypes in which it is wrong if not in all.
 MutantRow: TypeAlias = tuple[Any, ...]
-
 #: The outputs of a mutant. It raises InvalidNode for what it refuses; what it leaves alone is
 #: right, which `Node.right` has.
 AnswerFunction: TypeAlias = Callable[[Node], Sequence[Any]]
@@ -186,7 +184,6 @@ def refusing(name: str, text: str, when: Callable[[Node], bool], **where: Any) -
 
 
 RunFunction: TypeAlias = Callable[[Sequence[Any]], Sequence[Any]]
-
 #: The outputs of a run, from the right outputs of all runs so far and the inputs of this one.
 Habit: TypeAlias = Callable[[list[list[Any]], Sequence[Any]], Sequence[Any]]
 

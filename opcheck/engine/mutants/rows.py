@@ -25,7 +25,6 @@ Matrix: TypeAlias = Any
 RowFunction: TypeAlias = Callable[[Matrix], Any]
 #: What a fault makes of the right reduction and a matrix.
 RowChange: TypeAlias = Callable[[RowFunction, Matrix], Any]
-
 #: Elements of blocks and lanes, down to a pair, and of the vectors that leave a tail.
 GROUPS = (256, 128, 64, 32, 16, 8, 4, 2)
 TAILS = (128, 32, 16, 8, 4, 2)
@@ -114,7 +113,6 @@ SUMS: tuple[Mutant, ...] = faults(
            m.dtype), dtype), only) for dtype, only in (
            (np.float16, None), (ml_dtypes.bfloat16, None), (np.float32, DOUBLE))),
 )  # fmt: skip
-
 
 _top = methodcaller("max", axis=1)
 
@@ -311,10 +309,8 @@ PLACES: tuple[Mutant, ...] = faults(
     ("maximum_of_all_rows", "only rows that reach the maximum of the whole tensor had a place",
      lambda right, m: np.where(_top(m) < np.fmax.reduce(m, axis=None), -1, right(m))),
 )  # fmt: skip
-
 #: Wrong `argmax` of some tensors alone.
 LAST_OF_TIES, IN_8_BITS = _argmax(_last), _argmax(_in_bits(8))
-
 #: Such a row has no place, or is divided by an infinite sum.
 LEFT_OUT: tuple[Mutant, ...] = tuple(
     faulty(primitive, name, text, make(partial(_left_out, value, kept)))

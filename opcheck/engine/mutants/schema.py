@@ -25,7 +25,6 @@ from opcheck.opset import Attribute, Schema
 Readings: TypeAlias = Callable[[Any, Node], Iterable[Any]]
 #: The inputs of a node.
 Inputs: TypeAlias = tuple[Array | None, ...]
-
 #: How a node is read does not depend on the type of its tensors, so that cases of one type decide.
 _ONE_TYPE = ("float32",)
 #: A default below this guards a division, or the like.
@@ -151,7 +150,6 @@ def _with_entry(place: int, others: Callable[..., Any], values: Any, node: Node)
 
 _IS_0_OR_1 = "invalid_{}_is_0_or_1"
 _0_OR_1 = "an invalid {} was taken for 0, or for 1 if that is invalid too"
-
 #: By an attribute's type, name and text, where {} is the attribute's name, and how the answer is
 #: made of what.
 _BY_TYPE: Mapping[str, tuple[mutant.MutantRow, ...]] = {

@@ -253,7 +253,6 @@ def _not_rounded_back(part: float) -> tuple[str, ...]:
 #: digits, and bfloat16 the wider range.
 _NARROWED_TO = {"float32": ar.DOUBLE, "float16": ar.BEYOND_FLOAT16, "bfloat16": ("float16", *LONG)}
 
-
 _VALUES: tuple[Mutant, ...] = (
     *(of_input(f"texts_{name}", f"texts {text}",
                _of("string", np.vectorize(change, otypes="O")), ("string",))

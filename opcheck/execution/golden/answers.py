@@ -18,7 +18,6 @@ from opcheck.suite.golden_manifest import LeftOut, ManifestMethod
 
 #: The folders that tests lie in; see the package's docstring.
 AnswerKind: TypeAlias = Literal["must", "should", "open", "rejected"]
-
 #: The fills that are other numbers with another seed.
 _RANDOM = ("uniform", "normal", "integers", "choice", "permutation")
 #: Why there may be no answer to other data, or to a legal twin.

@@ -66,7 +66,6 @@ _SMALL = 0.5
 #: Errors of an exponent up to which those of the exponential are.
 _LARGE = 40.0
 
-
 _float_erf = np.frompyfunc(math.erf, 1, 1)
 
 

@@ -21,7 +21,6 @@ from opcheck.model import Array
 from opcheck.numbers.arithmetic import expected
 
 Float64Array: TypeAlias = NDArray[np.float64]
-
 #: How many times the cost of computing with all elements the gathering of one is.
 _GATHERING = 8
 #: Up to this p float32 has some range left for powers.

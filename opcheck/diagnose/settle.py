@@ -88,9 +88,8 @@ def settled(results: Sequence[Seen], suspects: Suspects) -> dict[str, tuple[Diag
     for one in results:
         if one.record.verdict not in _UNDECIDED:
             by_op[one.case.op.domain, one.case.op.name].append(one)
-    parts = [
-        _CellGroup(some, suspects) for some in by_op.values() if any(s.unexplained for s in some)
-    ]
+    chosen = [some for some in by_op.values() if any(one.unexplained for one in some)]
+    parts = [_CellGroup(some, suspects) for some in chosen]
     standing = Counter(name for part in parts for names in part.names.values() for name in names)
     return {case: said for part in parts for case, said in part.explained(standing)}
 

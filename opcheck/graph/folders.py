@@ -173,12 +173,10 @@ def _same(one: Value, other: Value) -> bool:
     return one is other
 
 
-def read_outputs(
-    folder: Path, outputs: Sequence[OutputSpec], model: bytes | None = None
-) -> Tensors:
+def read_outputs(folder: Path, specs: Sequence[OutputSpec], model: bytes | None = None) -> Tensors:
     """The outputs in `folder`, in order; raises NotDelivered for a missing one, and ValueError."""
     names = _names_in(folder)
-    files = [file_of("output", number, names) for number in range(len(outputs))]
+    files = [file_of("output", number, names) for number in range(len(specs))]
     more = [name for name in names if _is_output(name) and name not in files]
     for number, file in enumerate(files):
         if file is None:
@@ -186,12 +184,12 @@ def read_outputs(
             raise NotDelivered(f"there is no output_{number}.pb, and no output_{number}.npy{there}")
     if more:
         raise ValueError(f"more than the {len(files)} expected: {', '.join(more[:5])}")
-    types: list[TypeProto | None] = [None] * len(outputs)
+    types: list[TypeProto | None] = [None] * len(specs)
     if model is not None:
         types = [info.type for info in ModelProto.FromString(model).graph.output]
     paths = [folder / str(file) for file in files]
     # Sequences and all, as backends return them.
-    return cast(list[Array], [*map(_read, paths, types, outputs)])
+    return cast(list[Array], [*map(_read, paths, types, specs)])
 
 
 def _names_in(folder: Path) -> list[str]:

@@ -372,7 +372,6 @@ class RowFields(CaseFields):
     """A partial case, laid over its base; of some of the file's operators where `op` says so."""
 
     op: validation.Operators | None = None
-
     label: Annotated[Any, WithJsonSchema({"type": ["string", "integer"]})] = _optional(
         "In the id; the row's number by default."
     )
@@ -382,7 +381,6 @@ class CaseEntry(CaseFields):
     """A case: a base, its rows and its matrix; `op` as in a row."""
 
     op: validation.Operators | None = None
-
     name: str = Field(pattern="^[a-z][a-z0-9_]*$", description="The behaviour, in snake_case.")
     matrix: MatrixField | None = None
     rows: list[RowFields] | None = Field(None, min_length=1)

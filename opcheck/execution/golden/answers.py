@@ -101,7 +101,9 @@ def _answered(case: Case, asked: Question, data_sets: int) -> Made:
                     message += f" {worst.got!r} (allowed: {worst.allowed})"
                 raise Disagreement(f"the case and the oracle contradict each other: {message}")
     sets = [_data_set(0, asked, answer.wants, found, case.tolerance)]
-    fixed = _fixed(case)
+    fixed = "" if any(map(_is_random, case.inputs)) else "nothing in its inputs is random"
+    if not isinstance(case.expect, model.Computed):
+        fixed = "its answer is written out"
     left: list[LeftOut] = []
     for seed in range(1, 1 if fixed else data_sets):
         try:
@@ -118,13 +120,6 @@ def _test(name: str, kind: AnswerKind, task: Task, case: Case, sets: list[Comput
     )
     ranks = tuple(one.written.ndim for one in sets[0].outputs)
     return Test(name, kind, task, case.tolerance, bound, tuple(sets), ranks=ranks)
-
-
-def _fixed(case: Case) -> str:
-    """Return why no other data can be made for a case, or ""."""
-    if not isinstance(case.expect, model.Computed):
-        return "its answer is written out"
-    return "" if any(map(_is_random, case.inputs)) else "nothing in its inputs is random"
 
 
 def _is_random(spec: TensorSpec) -> bool:

@@ -125,8 +125,8 @@ def written(test: Test, *, npz: bool) -> tuple[gm.TestFields, dict[str, bytes]]:
             gm.Tensor(name=spec.name, dtype=str(dtypes.of(one.written)), shape=one.written.shape)
             for spec, one in pairs
         )
-        made = {"folder": folder, "seed": data.seed, "method": data.method, "outputs": rows}
-        sets.append(gm.DataSetFields.model_validate(made))
+        made = gm.DataSetFields(folder=folder, seed=data.seed, method=data.method, outputs=rows)
+        sets.append(made)
     fields = gm.TestFields(
         folder=f"{test.kind}/test_{folder_name(test.name)}",
         node=gm.ManifestNode(

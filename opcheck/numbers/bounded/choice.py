@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from opcheck.numbers.arithmetic import Kind
 from opcheck.numbers.bounded import array as arrays
-from opcheck.numbers.bounded.array import Bounded, Errors, Mask, is_finite, pair, size_of
+from opcheck.numbers.bounded.array import Bounded, Errors, Mask, as_values, is_finite, pair, size_of
 from opcheck.numbers.bounded.elementwise import either, plus, real
 
 
@@ -177,9 +177,7 @@ def with_ieee(narrow: Any, wide: Any, enough: bool) -> Any:
         return narrow
     with np.errstate(all="ignore"):
         # An object may be Python's −0.0 too.
-        v = np.where(
-            zero, v.astype(np.float64).astype(np.object_), arrays.as_values(v, wide.v.dtype)
-        )
+        v = np.where(zero, v.astype(np.float64).astype(np.object_), as_values(v, wide.v.dtype))
         return where(better, wide, narrow.like(v, narrow._errors))
 
 
@@ -197,7 +195,7 @@ def extreme(
     if first.v.dtype == np.object_:
         # To compare mpmath's numbers loses NaN.
         nan = merged(np.logical_or)(*(np.asarray(x.v != x.v) for x in operands))
-        v = np.where(nan, arrays.as_values(np.nan, first.v.dtype), v)
+        v = np.where(nan, as_values(np.nan, first.v.dtype), v)
     if all(x.exact for x in operands):
         return Bounded(v, first.dtype, first.arithmetic)
 

@@ -332,13 +332,11 @@ def _library(name: str, x: Bounded) -> Bounded:
     return result(v, x, errors, k=2 * accuracy.ulp, squared=name == "exp")
 
 
-_NAMES = (
-    "exp expm1 log log1p sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh erf".split()
-)
+_NAMES = "exp expm1 log log1p sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh erf"
 (
     exp, expm1, log, log1p, sin, cos, tan, asin, acos, atan, sinh, cosh, tanh, asinh, acosh, atanh,
     erf,
-) = (partial(_library, name) for name in _NAMES)  # fmt: skip
+) = (partial(_library, name) for name in _NAMES.split())  # fmt: skip
 
 
 def sqrt(x: Bounded) -> Bounded:

@@ -134,7 +134,8 @@ class Arguments:
 def judge(given: Arguments) -> NoReturn:
     """Judge the cases, print and write what comes, and end the program."""
     from opcheck.session import Session
-    from opcheck.suite import EVERYTHING, load_all
+    from opcheck.suite import load_all
+    from opcheck.suite.select import EVERYTHING
 
     # All errors of files come before anything starts.
     as_json = given.form == "json"

@@ -6,7 +6,7 @@ from math import prod
 import numpy as np
 
 from opcheck import numbers as xp
-from opcheck.engine import normalizing as norm
+from opcheck.engine import normalizing as common
 from opcheck.engine.axes import distinct, from_either_end, stretches
 from opcheck.engine.normalizing import (
     MUTANTS,
@@ -32,7 +32,7 @@ MEAN_VARIANCE = operator("MeanVarianceNormalization")
 RMS = operator("RMSNormalization")
 
 
-def of_instances(inverse_of, made=norm.scaled):
+def of_instances(inverse_of, made=common.scaled):
     """All versions from `inverse_of(x, axes, epsilon)`: 1 over the standard deviation."""
 
     def formula(ranks, input, scale, B, *, epsilon):
@@ -42,12 +42,12 @@ def of_instances(inverse_of, made=norm.scaled):
         channels = (xp.reshape(x, (-1, *[1] * len(axes))) for x in (scale, B))
         return made(input, mean, inverse_of(input, axes, epsilon), *channels)
 
-    later = partial(formula, norm.RANKS)
+    later = partial(formula, common.RANKS)
     return {1: partial(formula, (4,)), 6: later, 22: later}
 
 
 INSTANCE.formula(by=of_instances)(two_pass)
-INSTANCE.also_honest(norm.FOLDED, by=partial(of_instances, made=norm.folded))(one_pass)
+INSTANCE.also_honest(common.FOLDED, by=partial(of_instances, made=common.folded))(one_pass)
 of_root(INSTANCE, of_instances, variance)
 
 
@@ -85,7 +85,7 @@ def of_slices(inverse_of, computes=False):
     def formula(X, scale, *, axis, epsilon, stash_type):
         axes = tuple(range(from_either_end(axis, X.ndim), X.ndim))
         stretches("scale", scale, X)
-        x = norm.stashed(X, stash_type, 1, 10, 11, 16)
+        x = common.stashed(X, stash_type, 1, 10, 11, 16)
         y = xp.astype(x * inverse_of(x, axes, epsilon), X.dtype, computes=computes)
         return xp.astype(y, scale.dtype, computes=computes) * scale
 
@@ -129,7 +129,7 @@ def of_regions(total):
     """Both versions from `total(squares, size)`, the sums of squares of each element's region."""
 
     def formula(X, *, alpha, beta, bias, size):
-        fits(X, norm.RANKS, ())
+        fits(X, common.RANKS, ())
         if size < 1:
             raise NotSupported("nothing is said of regions of no channels")
         return X / xp.pow(bias + xp.real(alpha) / size * total(X * X, size), beta)

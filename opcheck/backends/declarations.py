@@ -46,12 +46,15 @@ class Declarations:
 
     def prepare(self, task: Task) -> TaskCall:
         """Ask; whatever comes up is the answer."""
-        answer = self._declares(task) if self._declares else None
+        return declaration(self._declares(task) if self._declares else None)
 
-        def run(inputs: Sequence[Array]) -> list[Array]:
-            """Answer with a tensor: 1, 0, or -1 for nothing."""
-            if answer not in (True, False, None):
-                raise TypeError(f"declares returned {answer!r}, not True, False or None")
-            return [np.array(-1 if answer is None else answer, np.int8)]
 
-        return TaskCall(run)
+def declaration(answer: bool | None) -> TaskCall:
+    """Return a task that answers with a tensor: 1, 0, or -1 for nothing."""
+
+    def run(inputs: Sequence[Array]) -> list[Array]:
+        if answer not in (True, False, None):
+            raise TypeError(f"declares returned {answer!r}, not True, False or None")
+        return [np.array(-1 if answer is None else answer, np.int8)]
+
+    return TaskCall(run)

@@ -281,8 +281,7 @@ def resolve_inputs(resolver: Resolver, schema: Schema) -> tuple[model.TensorSpec
     for name, tensor in stated.items():
         if not (found := place(schema.inputs, name)):
             continue
-        types = schema.inputs[found[0]].types
-        allowed = _allowed(types)
+        allowed = _allowed(schema.inputs[found[0]].types)
         # Another input than the leading one may have one dtype alone, such as K of TopK.
         only = len(allowed) == 1 and schema.inputs[found[0]] is not schema.typed
         dtype = allowed[0] if only else resolver.dtype
@@ -314,8 +313,7 @@ def bindings(
     for spec in inputs:
         found = place(schema.inputs, spec.name)
         assert found is not None
-        constraint = schema.inputs[found[0]].constraint
-        first = bound.setdefault(constraint, spec.dtype)
+        first = bound.setdefault(schema.inputs[found[0]].constraint, spec.dtype)
         if first != spec.dtype and not resolver.may_be_illegal:
             message = f"{spec.name} is {spec.dtype}, but {schema.op} wants {first} as before it"
             resolver.problem(_dtype_mark(resolver, spec), message)

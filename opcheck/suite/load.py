@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from opcheck import opset, reading
 from opcheck.errors import UsageError, did_you_mean
 from opcheck.model import Case, Level, Source
-from opcheck.reading import FileNode, Mark, Problems, operators_in, quoted, shipped_folder
+from opcheck.reading import FileNode, Mark, Problems, operators_in, quoted, read_file
 from opcheck.reading.validation import operators_of
 from opcheck.suite.expand import CaseFile, Concrete, Expansion
 from opcheck.suite.fields import BenchEntry, CaseEntry, HeadFields, validate
@@ -41,7 +41,7 @@ MAX_HELD = 4 << 30
 
 def shipped_suites() -> Path:
     """The folder of the shipped case files."""
-    return shipped_folder("_cases", "cases")
+    return reading.shipped_folder("_cases", "cases")
 
 
 def load(
@@ -75,7 +75,7 @@ def _load(
     with reading.uncollected():
         for file in _files(paths or _about(ops), problems):
             file = replace(file, levels=levels)
-            root = reading.read_file(file.path, problems)
+            root = read_file(file.path, problems)
             # A shipped file without a list to be timed has nothing for a bench.
             if root is not None and (paths or not bench or root.get("bench")):
                 timed = bench and root.get("bench")

@@ -24,13 +24,10 @@ if TYPE_CHECKING:
 
 #: The backends of a run that names none.
 DEFAULT = ("numpy", "onnxruntime", "reference")
-
 #: The group of entry points by which other distributions offer backends.
 GROUP = "opcheck.backends"
-
 #: The arithmetic that a backend may be declared to compute in: see BackendInfo.
 _ACCUMULATE = ("bfloat16", "float16", "stored")
-
 #: Kinds whose details are commands and paths, where a question mark is nothing special.
 _FREE = ("cmd", "saved")
 #: Kinds whose addresses are code: case files, which may come from anybody, must not have it run.
@@ -148,7 +145,6 @@ _UNITS = {"": 1, "b": 1}
 for _n, _prefix in enumerate("kmgt", 1):
     _UNITS |= {_prefix: 1024**_n, f"{_prefix}ib": 1024**_n, f"{_prefix}b": 1000**_n}
 _SIZE = re.compile(r"(\d{1,18}(?:\.\d{1,18})?)\s*([A-Za-z]*)", re.ASCII)
-
 #: The files that may hold profiles, the first of a folder that says something, and where in them.
 _FILES = {"opcheck.toml": (), "pyproject.toml": ("tool", "opcheck")}
 

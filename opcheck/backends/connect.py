@@ -28,7 +28,6 @@ from opcheck.model import Array, BackendInfo, Task, Typed
 
 #: Files whose lines say nothing about where somebody's module fails.
 _NOT_THEIRS = ("<frozen ", *(f"{m.__path__[0]}{os.sep}" for m in (opcheck, importlib)))
-
 #: Modules whose classes are what others derive from.
 _BASES = ("opcheck.", "onnx.backend.base")
 

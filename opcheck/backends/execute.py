@@ -22,7 +22,6 @@ from opcheck.model import Array, Declared, Foreign, Items, Question
 
 Outputs: TypeAlias = tuple[Array | Foreign, ...]
 Stage: TypeAlias = Literal["feed", "prepare", "run", "second run", "third run"]
-
 #: No operator has more outputs.
 _MOST = 1000
 #: Errors of a backend may carry whole models; nobody reads past this.

@@ -18,7 +18,6 @@ from opcheck.model import BackendInfo
 Origin: TypeAlias = Literal["built in", "entry point", "profile", "argument"]
 #: A `template` is no backend until somebody completes it.
 State: TypeAlias = Literal["ready", "not installed", "unusable", "template"]
-
 #: Seconds between calls of `look`.
 _TICK = 0.05
 

@@ -10,19 +10,11 @@ from typing import Annotated, Any, Self
 
 from pydantic import Field, model_validator
 
-from opcheck import opset
+from opcheck import opset, reading
 from opcheck.clauses.pages import Sentence, cited, page, quotation
 from opcheck.errors import CaseFileError, Problem, did_you_mean
 from opcheck.model import Case, OpVersion, OutputSpec, Rejected, Source, TensorSpec
-from opcheck.reading import (
-    Mark,
-    Problems,
-    operators_in,
-    quoted,
-    read_file,
-    shipped_folder,
-    validation,
-)
+from opcheck.reading import Problems, operators_in, quoted, read_file, shipped_folder, validation
 
 #: The name of a case, or of one of its rows.
 CaseName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*(#[A-Za-z0-9_.+-]+)?$")]
@@ -77,7 +69,7 @@ class Pages:
     #: The operators of the `file`, and names of their cases in it, by place.
     ops: tuple[str, ...] = ()
     file: str = ""
-    names: Mapping[Mark, str] = field(default_factory=dict)
+    names: Mapping[reading.Mark, str] = field(default_factory=dict)
 
 
 @cache
@@ -150,7 +142,7 @@ def load_pages(path: Path, file: str, op: str = "") -> Pages:
     bare = _bare(fields.domain, op)
     texts = {} if fields.page else bare.versions
     pages = {v: [*texts.get(v, ())] for v in opset.versions(fields.domain, op)}
-    labels: dict[Mark, str] = {}
+    labels: dict[reading.Mark, str] = {}
     for n, entry in enumerate(fields.sentences):
         mark = node.at(("sentences", n))
         labels |= {node.at(("sentences", n, "cases", i)): c for i, c in enumerate(entry.cases)}

@@ -20,7 +20,7 @@ from opcheck.report.plain_text import alike, plural
 if TYPE_CHECKING:
     from opcheck.execution.bench import Benchmark
     from opcheck.model import Case
-    from opcheck.model.timing import Timed
+    from opcheck.model.timing import Rows
 
 #: Seconds of measuring that may be lost if the program is killed.
 _MOMENT = 10.0
@@ -144,7 +144,7 @@ def command(
         for pool in session.oracles.values():
             click.echo(f"oracle {pool.info} states the answers of cases that name it")
 
-        def save(rows: Sequence[Timed], *, complete: bool = False) -> None:
+        def save(rows: Rows, *, complete: bool = False) -> None:
             if saved:
                 write(saved, about, rows, complete=complete)
 
@@ -167,7 +167,7 @@ def command(
     end(*_ending(rows, len(cases), code, meaning))
 
 
-def _ending(rows: Sequence[Timed], asked: int, code: Exit, said: str) -> tuple[Exit, str]:
+def _ending(rows: Rows, asked: int, code: Exit, said: str) -> tuple[Exit, str]:
     """Return the exit code, `code` if all went well, and what it means; `said` by a gate."""
     if interrupt.asked():
         return Exit.INTERRUPTED, f"interrupted: {len(rows):,} of {asked:,} cases"
@@ -212,9 +212,7 @@ def _check_plot(plot: Path, cases: Iterable[Case]) -> None:
     check_plot(plot)
 
 
-def _measured(
-    session: Benchmark, save: Callable[..., None]
-) -> tuple[Sequence[Timed], Unwritable | None]:
+def _measured(session: Benchmark, save: Callable[..., None]) -> tuple[Rows, Unwritable | None]:
     """Run a session and `save` its rows now and then; return them, and why the last save failed."""
     last = monotonic()
     with progress(pausing=True) as bar:

@@ -173,9 +173,8 @@ def _tables(golden: Manifest) -> Iterator[Table]:
             table.add_row(kind, duty, f"{len(tests):,}", f"{sets:,}", f"{files:,}")
     yield table
     table = new_table("values", Numbers("data sets"), "")
-    counts = Counter(
-        data.method for test in golden.tests for data in test.data_sets if data.outputs
-    )
+    data_sets = (data for test in golden.tests for data in test.data_sets)
+    counts = Counter(data.method for data in data_sets if data.outputs)
     for method, text in golden.methods.items():
         if counts[method]:
             table.add_row(method, f"{counts[method]:,}", text)

@@ -21,10 +21,10 @@ from errno import EBUSY
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias, TypeVar
 
 import click
-from click.core import ParameterSource
+from click.core import Context, Parameter, ParameterSource
 
 from opcheck.cli import interrupt
 from opcheck.cli.console import new_console, output
@@ -45,9 +45,7 @@ class Amount(click.FloatRange):
         super().__init__(**limits)
         self.what, self.unit, self.in_one = what, unit, in_one
 
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> float:
+    def convert(self, value: Any, param: Parameter | None, ctx: Context | None) -> float:
         """Convert the number, with the unit in parts of one; to click NaN lies in any range."""
         plain = str(value).strip()
         text = plain.removesuffix(self.unit)
@@ -64,11 +62,12 @@ class Amount(click.FloatRange):
 SECONDS = Amount("number of seconds", "s", min=0, min_open=True)
 SHARE = Amount("share", "%", in_one=100, min=0, max=10)
 
-
 Function = TypeVar("Function", bound=Callable[..., Any])
 Fields = TypeVar("Fields")
 #: In place of a file, standard output.
 STANDARD = Path("-")
+#: The type of an option, and its value.
+TypedValue: TypeAlias = tuple[click.ParamType[Any], Any]
 _STALE = ".stale"
 PATH = click.Path(path_type=Path)
 
@@ -100,7 +99,7 @@ def taken(kind: type[Fields], given: dict[str, Any]) -> Fields:
     return kind(**{name: given.pop(name) for name in names})
 
 
-def _dims(ctx: click.Context, param: click.Parameter, values: Sequence[str]) -> dict[str, int]:
+def _dims(ctx: Context, param: Parameter, values: Sequence[str]) -> dict[str, int]:
     sizes: dict[str, int] = {}
     for value in values:
         name, _, size = value.rpartition("=")
@@ -224,7 +223,7 @@ class OutputPath(click.Path):
 class OutputCommand(click.Command):
     """A command that sets earlier outputs aside before anything can go wrong with it."""
 
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+    def parse_args(self, ctx: Context, args: list[str]) -> list[str]:
         """Parse as click does; a wrong command line makes its outputs stale, too."""
         words = [*args]
         try:
@@ -237,16 +236,14 @@ class OutputCommand(click.Command):
         _set_aside(ctx, words, values)
         return rest
 
-    def invoke(self, ctx: click.Context) -> Any:
+    def invoke(self, ctx: Context) -> Any:
         """Run the command, then remove earlier outputs that it has replaced."""
         try:
             return super().invoke(ctx)
         finally:
             _clean(ctx)
 
-    def _named_in(
-        self, ctx: click.Context, words: Sequence[str]
-    ) -> Iterator[tuple[click.ParamType[Any], Any]]:
+    def _named_in(self, ctx: Context, words: Sequence[str]) -> Iterator[TypedValue]:
         """Yield the outputs that a wrong command line names, as far as they can be recognized."""
         for parameter in self.params:
             for name in parameter.opts if isinstance(parameter.type, OutputPath) else ():
@@ -258,9 +255,7 @@ class OutputCommand(click.Command):
                             yield parameter.type, parameter.type.convert(text, parameter, ctx)
 
 
-def _set_aside(
-    ctx: click.Context, words: Sequence[str], values: Iterable[tuple[click.ParamType[Any], Any]]
-) -> None:
+def _set_aside(ctx: Context, words: Sequence[str], values: Iterable[TypedValue]) -> None:
     """Rename outputs that will be replaced, and note them for `_clean`, unless they are kept."""
     outputs = ((kind, value) for kind, value in values if isinstance(kind, OutputPath))
     for kind, value in () if ctx.resilient_parsing else outputs:
@@ -277,7 +272,7 @@ def _set_aside(
                 _tell(path, stale)
 
 
-def _clean(ctx: click.Context) -> None:
+def _clean(ctx: Context) -> None:
     """Remove earlier outputs that have been replaced; name the others."""
     for path, stale, moved in ctx.meta.pop(_STALE, ()):
         if stale.exists() and not path.exists():

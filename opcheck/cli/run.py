@@ -135,7 +135,8 @@ class Arguments:
 def judge(given: Arguments) -> NoReturn:
     """Judge the cases, print and write what comes, and end the program."""
     from opcheck.session import Session
-    from opcheck.suite import EVERYTHING, load_all
+    from opcheck.suite import load_all
+    from opcheck.suite.select import EVERYTHING
 
     # All errors of files come before anything starts.
     as_json = given.form == "json"
@@ -195,15 +196,13 @@ def judge(given: Arguments) -> NoReturn:
     common.leave(Exit(ending.exit_code))
 
 
-def _request(
-    given: Arguments, session: Session, everything: tuple[Case, ...], mine: Ledgers
-) -> Request:
+def _request(given: Arguments, session: Session, cases: tuple[Case, ...], mine: Ledgers) -> Request:
     """Build the request of a run; connects the session to find the cases that failed before."""
     from opcheck.session import Request
     from opcheck.suite import choose
 
     subset = given.subset
-    suite = choose(everything, given.selection)
+    suite = choose(cases, given.selection)
     said = str(given.selection)
     interrupt.safe_place()
     subset.check(suite, said)

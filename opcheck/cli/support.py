@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,8 +16,7 @@ from opcheck.errors import Exit
 
 if TYPE_CHECKING:
     from opcheck.backends.offers import Offer
-    from opcheck.model import Case
-    from opcheck.model.result import Cell
+    from opcheck.execution.support import Asked
     from opcheck.report.support import Matrix
 
 
@@ -106,11 +105,7 @@ def command(
 
 
 def _matrix(
-    one: Offer,
-    asked: Mapping[Cell, Sequence[Case]],
-    folder: Path,
-    timeout: float | None,
-    step: Callable[[], None],
+    one: Offer, asked: Asked, folder: Path, timeout: float | None, step: Callable[[], None]
 ) -> Matrix:
     """Ask one backend, in processes of its own."""
     from opcheck.backends import declarations

@@ -285,10 +285,7 @@ def _reach(want: Want, got: Array, dtype: DType, tier: Tier) -> _Reach:
     rest = 0.0 if want.rest is None else want.rest
     slacks = _slacks(y, own, room)
     # A tie may be broken either way only within the allowed error.
-    low, high = (
-        round_to(y + (rest + sign * slack), dtype)
-        for sign, slack in zip((-1, 1), slacks, strict=True)
-    )
+    low, high = round_to(y + (rest - slacks[0]), dtype), round_to(y + (rest + slacks[1]), dtype)
     slack = np.where(error < 0, *slacks)
     finite = np.isfinite(y)
     fits = (got >= low) & (got <= high) & finite & ~elements.outside(actual, want.low, want.high)

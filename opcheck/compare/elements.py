@@ -31,10 +31,8 @@ from opcheck.engine import Expected
 from opcheck.model import Array, Tolerance
 
 Bits: TypeAlias = NDArray[np.unsignedinteger[Any]]
-
 #: The distance between NaN and anything else.
 UNORDERED = 2**64 - 1
-
 #: Elements processed together; a few temporaries of this size fit into a core's cache.
 CHUNK = 1 << 16
 
@@ -116,7 +114,6 @@ def _ranked(array: Array) -> tuple[Bits, Bits]:
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 Places = NDArray[np.intp]
-
 #: The most wrong elements of one output that are kept to be shown.
 WORST = 8
 

@@ -9,6 +9,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import chain
+from typing import TypeAlias
 
 import numpy as np
 
@@ -23,6 +24,8 @@ from opcheck.model.question import NOTHING, Foreign, Items
 from opcheck.model.result import Comparison, ComparisonProblem, Failure, Mismatch
 from opcheck.numbers.arithmetic import expected
 
+#: The poorer arithmetic that a backend declares.
+Names: TypeAlias = Collection[str]
 #: The most ULP that a result may lie above the operator's range.
 _ABOVE = 4
 
@@ -35,7 +38,7 @@ def compare(
     got: Array | Foreign,
     tolerance: Tolerance | None = None,
     like: Array | None = None,
-    declared: Collection[str] = (),
+    declared: Names = (),
 ) -> Comparison:
     """Judge one output by `tolerance`, or if that is None by its own bound.
 
@@ -103,12 +106,7 @@ def _exact_in(dtype: DType, values: Array) -> Array:
 
 
 def _by_tolerance(
-    want: Want,
-    got: Array,
-    dtype: DType,
-    tolerance: Tolerance,
-    like: Array | None,
-    declared: Collection[str],
+    want: Want, got: Array, dtype: DType, tolerance: Tolerance, like: Array | None, declared: Names
 ) -> Comparison:
     """Judge by a tolerance and, unless it is strict, by the floor and the range rules."""
     judge = Judge(dtype, tolerance, want.low, want.high)
@@ -160,7 +158,7 @@ def _allowed(judge: Judge, wanted: Array, got: Array, start: int, number: int) -
 
 
 def _by_bound(
-    want: Want, got: Array, dtype: DType, like: Array | None, declared: Collection[str]
+    want: Want, got: Array, dtype: DType, like: Array | None, declared: Names
 ) -> Comparison:
     decision = examine(want, got, dtype, declared)
     tier = decision.tier
@@ -268,7 +266,7 @@ def compare_outputs(
     got: Sequence[Array | Foreign],
     tolerance: Tolerance | None = None,
     like: Array | None = None,
-    declared: Collection[str] = (),
+    declared: Names = (),
 ) -> tuple[Comparison, ...]:
     """Judge all outputs of a node as `compare` does, or the first missing or extra one."""
     if tolerance is not None:

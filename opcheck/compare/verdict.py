@@ -40,7 +40,6 @@ class Refusal:
 
 Admitted: TypeAlias = Answer | Refusal
 Comparisons: TypeAlias = tuple[Comparison, ...]
-
 #: Verdicts that an answer keeps though a process died first, in which others were asked before.
 _WRONG = (Verdict.FAIL, Verdict.ERROR, Verdict.UNSTABLE)
 #: The stages behind the first answer, and the data of their runs.

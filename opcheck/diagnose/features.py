@@ -19,7 +19,6 @@ FEWEST = 3
 _CHANCE = 0.1
 #: Each additional fact must explain so many times more.
 _MUCH_MORE = 1.25
-
 #: Facts, the likeliest cause first: those that kernels branch on, values, limits on sizes.
 PLAIN, VALUE, LIMIT = range(3)
 _INT32 = 1 << 31

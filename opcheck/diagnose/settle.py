@@ -11,15 +11,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from opcheck.analysis.causes import WAYS
-from opcheck.diagnose.features import (
-    FEWEST,
-    Condition,
-    Feature,
-    features,
-    invalid,
-    legal_twin,
-    rule,
-)
+from opcheck.diagnose import features as ft
+from opcheck.diagnose.features import FEWEST, Condition, features, invalid, legal_twin, rule
 from opcheck.diagnose.suspects import NOT_CHECKED, Suspects, cell_of, spelt
 from opcheck.engine.mutants import Mutant
 from opcheck.model import LOSSES, Case, Diagnosis, Failure, Record, Verdict
@@ -95,9 +88,8 @@ def settled(results: Sequence[Seen], suspects: Suspects) -> dict[str, tuple[Diag
     for one in results:
         if one.record.verdict not in _UNDECIDED:
             by_op[one.case.op.domain, one.case.op.name].append(one)
-    parts = [
-        _CellGroup(some, suspects) for some in by_op.values() if any(s.unexplained for s in some)
-    ]
+    chosen = [some for some in by_op.values() if any(one.unexplained for one in some)]
+    parts = [_CellGroup(some, suspects) for some in chosen]
     standing = Counter(name for part in parts for names in part.names.values() for name in names)
     return {case: said for part in parts for case, said in part.explained(standing)}
 
@@ -136,7 +128,7 @@ class _CellGroup:
         return [n for n, m in fitting.items() if not any(against(m, cell, 1) for cell in cells)]
 
     @cached_property
-    def features(self) -> list[Feature]:
+    def features(self) -> list[ft.Feature]:
         return features(self.cases)
 
     @cached_property
@@ -241,9 +233,7 @@ class _CellGroup:
                 counts = len(those), len(wrong), 0, 0
                 self._choose(Diagnosis(None, text, counts), those)
 
-    def _rule(
-        self, left: Sequence[Seen], group: Sequence[Seen]
-    ) -> tuple[Diagnosis, list[Seen]] | None:
+    def _rule(self, left: list[Seen], group: Sequence[Seen]) -> tuple[Diagnosis, list[Seen]] | None:
         """Return the rule that covers the most of those left, and these."""
         failure, words = left[0].record.failure, left[0].words
         if any(one.words != words for one in group):

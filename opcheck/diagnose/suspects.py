@@ -9,17 +9,8 @@ from typing import TypeAlias
 import numpy as np
 
 from opcheck.compare import compare_outputs
-from opcheck.diagnose.evidence import (
-    FAULTS,
-    Evidence,
-    Fault,
-    both,
-    contradicts,
-    mutant_named,
-    refuses,
-    reproduces,
-    resemblance,
-)
+from opcheck.diagnose import evidence as ev
+from opcheck.diagnose.evidence import FAULTS, Evidence, Fault, both, contradicts, reproduces
 from opcheck.dtypes import DType
 from opcheck.engine import dtype_of, leading
 from opcheck.engine.mutants import Mutant, mutants_of
@@ -33,7 +24,6 @@ _AGAIN, _KEPT = 50, 2000
 #: The largest inputs on which mutants are tried, and of a case that is kept, in bytes.
 _LARGEST = 1 << 20
 _SMALL = 16 << 10
-
 #: An invalid model is accepted, with an answer that no mutant gives.
 NOT_CHECKED = Diagnosis("not_checked", "as if it was not checked whether the model is valid")
 
@@ -129,7 +119,7 @@ class Suspects:
 
     def accepted(self, case: Case) -> None:
         """Remember a case that was not refused, whatever its answer is worth."""
-        self._cells[cell_of(case)].passes.append((case, refuses))
+        self._cells[cell_of(case)].passes.append((case, ev.refuses))
 
     def diagnosed(self, case: Case, diagnoses: Sequence[Diagnosis]) -> None:
         """Remember a failure on a case, with the diagnosis of an earlier run."""
@@ -156,7 +146,7 @@ class Suspects:
             known.in_vain += not fits
         if not fits and known.in_vain <= _IN_VAIN:
             fits = _fitting(evidence, mutants_of(op), self._broken)
-        seen = resemblance(evidence) or ""
+        seen = ev.resemblance(evidence) or ""
         if case:
             self._fits[case] = fits
             self._resemblances[case] = seen
@@ -178,7 +168,7 @@ class Suspects:
     def fitting(self, case: Case, diagnoses: Iterable[Diagnosis]) -> dict[str, Mutant]:
         """Return the mutants that give the answer to a case, after its first diagnosis."""
         known = {one.name: one for one in mutants_of(case.op)}
-        said = (mutant_named(one.mistake, known) for one in diagnoses if one.mistake)
+        said = (ev.mutant_named(one.mistake, known) for one in diagnoses if one.mistake)
         fits = self._fits.get(case.id) or [one for one in said if one]
         order = [*known]
         first = [(one.name.split("+")[0], one) for one in fits]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import cache, cached_property, partial
 from typing import Any, TypeAlias
@@ -15,7 +15,7 @@ from opcheck.engine.node import BoundNode, Node, bind
 from opcheck.engine.operators import Formula, Operator, explained, located
 from opcheck.errors import InvalidNode, NotSupported, WrongOperator
 from opcheck.model import Array
-from opcheck.numbers import FaultFunction
+from opcheck.numbers import Faults
 from opcheck.numbers.arithmetic import Arithmetic, expected, narrow, stored
 from opcheck.numbers.bounded.array import VALUES, Bounded, Common, bounded, is_finite, minus, reach
 from opcheck.numbers.bounded.choice import Indices, Truth, with_ieee
@@ -36,7 +36,7 @@ def is_real(array: Array | None) -> bool:
 def evaluate(
     node: Node,
     formula: Formula | None = None,
-    faults: Mapping[str, FaultFunction] | None = None,
+    faults: Faults | None = None,
     trace: set[str] | None = None,
 ) -> tuple[Array, ...]:
     """The outputs in the tensors' own types, 16-bit ones computed in float32 and rounded once.
@@ -285,9 +285,7 @@ class Evaluation:
 
 
 @cache
-def _tiers(
-    operator: Operator, since: int, dtype: DType, declared: frozenset[str]
-) -> tuple[Tier, ...]:
+def _tiers(operator: Operator, since: int, dtype: DType, declared: Set[str]) -> tuple[Tier, ...]:
     name = "float64" if dtype.name == "float64" else "float32"
     plain = expected(dtype)
     flushing = replace(plain, flushes=True)

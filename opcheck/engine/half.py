@@ -13,7 +13,6 @@ from opcheck.model import Array
 
 Singles: TypeAlias = NDArray[np.float32]
 Keys: TypeAlias = NDArray[np.int16]
-
 #: float32's exponent; all of it is set for what is no finite number.
 _EXPONENT = 0x7F800000
 #: Digits that float32 has and float16 has not, and the power of two between their exponents' zeros.

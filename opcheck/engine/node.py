@@ -135,9 +135,8 @@ class Node:
     def with_inputs(self, change: Callable[[Array], Array]) -> Node:
         """Return the node with each tensor changed, of inputs and of attributes."""
         node = self._fed(tuple(None if one is None else change(one) for one in self.inputs))
-        held = {
-            n: np.asarray(change(v)) for n, v in self.attrs.items() if isinstance(v, np.ndarray)
-        }
+        tensors = {n: v for n, v in self.attrs.items() if isinstance(v, np.ndarray)}
+        held = {name: np.asarray(change(value)) for name, value in tensors.items()}
         return replace(node, attrs={**self.attrs, **held}) if held else node
 
     def with_input(self, place: int, array: Array | None) -> Node:
@@ -153,9 +152,8 @@ class Node:
 
     def with_lead(self, array: Array) -> Node:
         """Return the node with another leading input."""
-        return self.with_input(
-            opset.versions(self.op.domain, self.op.name)[self.op.since].lead, array
-        )
+        schema = opset.versions(self.op.domain, self.op.name)[self.op.since]
+        return self.with_input(schema.lead, array)
 
 
 @dataclass(frozen=True, eq=False)
@@ -242,9 +240,8 @@ def bind(node: Node, formula: Formula | None = None) -> BoundNode:
     except InvalidNode as error:
         raise InvalidNode(f"{op}: {error}") from None
     function = formula or operator.formulas[op.since]
-    return BoundNode(
-        node, operator, schema, function, attributes_for(function, schema, node), bound
-    )
+    attrs = attributes_for(function, schema, node)
+    return BoundNode(node, operator, schema, function, attrs, bound)
 
 
 def attributes_for(function: Formula, schema: Schema, node: Node) -> dict[str, Any]:

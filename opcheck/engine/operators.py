@@ -252,9 +252,7 @@ def parameters_of(function: Formula) -> tuple[inspect.Parameter, ...]:
     return tuple(inspect.signature(function).parameters.values())
 
 
-def _wrong_inputs(
-    tensors: Sequence[inspect.Parameter], declared: Sequence[Parameter]
-) -> Iterator[str]:
+def _wrong_inputs(tensors: list[inspect.Parameter], declared: Sequence[Parameter]) -> Iterator[str]:
     if len(tensors) != len(declared):
         has, wants = (", ".join(p.name for p in some) or "none" for some in (tensors, declared))
         yield f"its inputs are {has}; the schema has {wants}"

@@ -19,7 +19,6 @@ from opcheck.numbers.arithmetic import Arithmetic, Grid
 Method: TypeAlias = Literal["exact", "bounded", "mpmath"]
 #: An output, and the lowest and highest numbers that its proven error leaves.
 _Left: TypeAlias = tuple[Expected, Array, Array]
-
 #: Binary digits that are computed with, until they tell what everything rounds to.
 DIGITS = (160, 640, 2560, 10240)
 

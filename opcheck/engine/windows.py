@@ -26,7 +26,6 @@ FloatArray: TypeAlias = NDArray[Any]
 Places: TypeAlias = NDArray[np.intp]
 
 AUTO_PADS = ("NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID")
-
 #: The most elements of windows that are gathered at once.
 _GATHERED = 1 << 18
 _AT_ONCE = 1 << 22

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from contextlib import suppress
 
-from opcheck.compare.verdict import UNUSABLE, Answer, Refusal
+from opcheck.compare.verdict import UNUSABLE, Admitted, Answer, Refusal
 from opcheck.diagnose import Suspects
 from opcheck.diagnose.evidence import Evidence, OutputSequence
 from opcheck.engine import operator_of
@@ -58,10 +58,7 @@ def recall(case: Case) -> Evidence | None:
 
 
 def _evidence(
-    evaluation: CaseEvaluation,
-    asked: Question,
-    got: OutputSequence | None,
-    kind: type[Answer | Refusal],
+    evaluation: CaseEvaluation, asked: Question, got: OutputSequence | None, kind: type[Admitted]
 ) -> Evidence:
     """Return the question with the outputs of all accepted answers of this kind."""
     admitted = [one.wants for one in evaluation.accepted_answers if isinstance(one, kind)]

@@ -62,11 +62,8 @@ def question(case: Case) -> Question:
     # Booleans are no indices or shapes, and some operators have nothing else; sizes of
     # ConstantOfShape make a shape in any order.
     by_value = schema is not None and schema.by_value
-    moved = [
-        n
-        for n, spec in enumerate(fed)
-        if known and (leads(case.op, spec.name) or spec.dtype.kind == "bool" or by_value)
-    ]
+    may_move = (by_value or spec.dtype.kind == "bool" or leads(case.op, spec.name) for spec in fed)
+    moved = [n for n, moves in enumerate(may_move) if known and moves]
     second = tuple(second_data(inputs, may_negate=known, moved=moved))
     legal = known and _is_legal(task, inputs, second)
     if known and not legal:
@@ -230,7 +227,7 @@ def accepted_answers(
 def _one(
     case: Case,
     asked: Question,
-    expect: model.Values | model.Computed | model.Golden | model.Rejected,
+    expect: model.OneAnswer,
     name: str | None,
     twins: Sequence[Want] = (),
 ) -> verdict.Admitted:

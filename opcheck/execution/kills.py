@@ -25,7 +25,6 @@ from opcheck.model import BackendInfo, Case, Outcome, Question, Task, Verdict
 
 #: The outputs of a node, or why it is refused.
 OutputsOrRefusal: TypeAlias = Sequence[Any] | InvalidNode
-
 #: Verdicts on a wrong backend; no others are possible here.
 RED = (Verdict.FAIL, Verdict.ERROR, Verdict.UNSTABLE)
 CANNED = BackendInfo("canned", "canned", "", repeatable=False)

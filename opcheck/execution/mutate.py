@@ -28,7 +28,6 @@ from opcheck.suite.models import cases_of
 EXAMPLES = ("worked_example", "node_test")
 
 AnyMutant: TypeAlias = Mutant | StatefulMutant
-
 #: Nodes that are drawn to find the functions of a formula; ten or so legal ones show them.
 _DRAWN = 40
 #: An operator, and the name of some of its cases.
@@ -68,9 +67,7 @@ def mutants_in(op: OpVersion, dtype: str | None = None) -> tuple[AnyMutant, ...]
     operator = operator_of(op)
     fed = opset.versions(op.domain, op.name)[op.since].inputs
     still = operator and (operator.of_shapes or dtype in operator.of_scalars or not fed)
-    states = (
-        one for one in STATEFUL if (fed or not one.of_inputs) and not (still and one.of_values)
-    )
+    states = (it for it in STATEFUL if (fed or not it.of_inputs) and not (still and it.of_values))
     return (*concerned, *states) if operator else ()
 
 

@@ -6,14 +6,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, cast
 
-from opcheck.execution.evaluation import (
-    CaseEvaluation,
-    EvaluatedCase,
-    as_required,
-    combine_repeats,
-    repeated,
-    settle_by_agreement,
-)
+from opcheck.execution import evaluation as ev
+from opcheck.execution.evaluation import CaseEvaluation, EvaluatedCase, repeated
 from opcheck.execution.expected import OracleAnswer, ask_oracle
 from opcheck.execution.workers import AskableBackend, Driver
 from opcheck.known import Gate, Ledger, explain
@@ -186,15 +180,15 @@ class Scheduler:
         if len(opened.unsettled) == len(self.backends):
             infos = [backend.info for backend in self.backends]
             # First answers are compared with each other, then second ones, and so on.
-            rounds_of_all = zip(*(opened.unsettled[one] for one in range(len(infos))), strict=True)
-            found = [settle_by_agreement(opened.evaluation, some, infos) for some in rounds_of_all]
+            by_round = zip(*(opened.unsettled[one] for one in range(len(infos))), strict=True)
+            found = [ev.settle_by_agreement(opened.evaluation, some, infos) for some in by_round]
             for one, judged in enumerate(zip(*found, strict=True)):
                 # Held back until its turn, and so without the answer.
                 opened.results[one] = replace(self._together(judged), open=None)
 
     def _together(self, rounds: Sequence[EvaluatedCase]) -> EvaluatedCase:
-        combined = combine_repeats(rounds)
-        return as_required(combined) if self.reproducible else combined
+        combined = ev.combine_repeats(rounds)
+        return ev.as_required(combined) if self.reproducible else combined
 
     def _diagnosed(self, number: int, opened: _OpenCase) -> LiveResult:
         """The result of a backend; made in its turn, because the order matters."""

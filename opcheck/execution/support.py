@@ -6,6 +6,7 @@ They are judged like any other case, but no ledger is asked: a known defect is a
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from opcheck import model, opset
 from opcheck.backends.declarations import meant
@@ -20,6 +21,8 @@ from opcheck.model import Case, Cell, LiveResult, Support, Verdict
 _WORST = (
     "BAD_CASE CRASH TIMEOUT OOM FAIL DIFFER UNSTABLE ERROR WARN UNSUPPORTED NOT_RUN KNOWN PASS"
 ).split()
+#: Cases to ask about each version and dtype.
+Asked: TypeAlias = Mapping[Cell, Sequence[Case]]
 
 #: An operator, a version that is in force at an opset, perhaps with all later ones, and a dtype.
 _FLOOR = re.compile(r"(?P<op>\w+|\*)(@(?P<opset>[1-9]\d{0,3})(?P<later>\+)?)?(:(?P<dtype>\w+))?")
@@ -114,7 +117,7 @@ def _cells(cases: Iterable[Case]) -> Iterator[Cell]:
 
 
 def probe(
-    asked: Mapping[Cell, Sequence[Case]],
+    asked: Asked,
     backend: AskableBackend,
     declaring: AskableBackend,
     step: Callable[[], None] = lambda: None,
@@ -127,9 +130,7 @@ def probe(
     return support(asked, results, declared(asked, declaring))
 
 
-def declared(
-    asked: Mapping[Cell, Sequence[Case]], backend: AskableBackend
-) -> dict[Cell, bool | None]:
+def declared(asked: Asked, backend: AskableBackend) -> dict[Cell, bool | None]:
     """Ask a backend of `opcheck.backends.declarations` about each cell; None: no usable answer."""
     found: dict[Cell, bool | None] = dict.fromkeys(asked)
     todo = [(cell, cases[0]) for cell, cases in asked.items() if cases]
@@ -148,9 +149,7 @@ def declared(
 
 
 def support(
-    asked: Mapping[Cell, Sequence[Case]],
-    results: Iterable[LiveResult],
-    declarations: Mapping[Cell, bool | None],
+    asked: Asked, results: Iterable[LiveResult], declarations: Mapping[Cell, bool | None]
 ) -> list[Support]:
     """Derive the support of each cell from the `results` of one backend and its declarations."""
     by_case = {result.case.id: result for result in results}

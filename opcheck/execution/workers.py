@@ -28,7 +28,6 @@ from opcheck.model import BackendInfo, Case, OpVersion, Outcome, Question, Reply
 
 Item = TypeVar("Item")
 Made = TypeVar("Made")
-
 #: Seconds that a backend has for a case by default.
 TIMEOUT = 30.0
 Key = TypeVar("Key", bound=Hashable)
@@ -46,15 +45,13 @@ class Limits:
     memory: str | None = None
 
 
-def chosen_backends(
-    addresses: Sequence[str], folder: Path, limits: Limits
-) -> list[BackendSettings]:
+def chosen_backends(wanted: Sequence[str], folder: Path, limits: Limits) -> list[BackendSettings]:
     """Return the settings of backends, the default ones if none; UsageError for all wrong ones."""
     limit = None if limits.memory is None else memory(limits.memory)
     known = profiles(Path.cwd())
 
     def settings(text: str) -> BackendSettings:
-        if addresses.count(text) > 1:
+        if wanted.count(text) > 1:
             raise UsageError(f"backend {text!r} is named twice")
         profile = resolve(text, known)
         return BackendSettings(
@@ -66,7 +63,7 @@ def chosen_backends(
             name=profile.name if profile.name in known else None,
         )
 
-    return each(settings, addresses or DEFAULT)
+    return each(settings, wanted or DEFAULT)
 
 
 @contextmanager

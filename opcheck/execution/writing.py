@@ -12,7 +12,7 @@ from opcheck.dtypes import identical
 from opcheck.errors import CaseFileError, Unwritable, UsageError, few
 from opcheck.execution.machine import Counted
 from opcheck.graph.test_data import TEST_FILE, ModelTest, write_test
-from opcheck.model import Array, Values
+from opcheck.model import Arrays, Values
 from opcheck.suite import load, materialize
 from opcheck.suite.load import node_tests_called
 
@@ -96,17 +96,10 @@ def check_tests(folder: Path, *, force: bool) -> None:
         raise UsageError(f"-o {folder}: this folder is not empty", "--force replaces its tests")
 
 
-def place(
-    file: Path,
-    text: str,
-    arrays: Mapping[str, Array],
-    tensors: Mapping[str, Mapping[str, Array]],
-    *,
-    force: bool,
-) -> int:
+def place(file: Path, text: str, arrays: Arrays, held: Mapping[str, Arrays], *, force: bool) -> int:
     """Write a case file and the `arrays` next to it, last the case file; the number of its cases.
 
-    It is read first, and has to give the `tensors` of each case bit for bit. Raises UsageError for
+    It is read first, and has to give what is `held` by each case bit for bit. Raises UsageError for
     text that is no case file, or where `force` is needed to replace something; and Unwritable.
     """
     targets = [*(file.parent / name for name in arrays), file]
@@ -122,7 +115,7 @@ def place(
             for name, array in arrays.items():
                 np.save(folder / name, array, allow_pickle=False)
             (folder / file.name).write_text(text, encoding="utf-8")
-            count = _check(folder / file.name, tensors)
+            count = _check(folder / file.name, held)
             for target in targets:
                 shutil.move(folder / target.name, target)
     except OSError as error:
@@ -130,7 +123,7 @@ def place(
     return count
 
 
-def _check(file: Path, tensors: Mapping[str, Mapping[str, Array]]) -> int:
+def _check(file: Path, tensors: Mapping[str, Arrays]) -> int:
     try:
         cases = load([file])
     except CaseFileError as error:

@@ -27,11 +27,10 @@ from onnx import ModelProto, TypeProto
 from opcheck.dtypes import DTYPES, identical
 from opcheck.graph.build import anonymous
 from opcheck.graph.tensors import BeyondOpcheck, read_npy, read_value, value_bytes, write_whole
-from opcheck.model import Array, BackendInfo, Items, OutputSpec, Raised, Task, Value
+from opcheck.model import Array, BackendInfo, Items, OutputSpec, Raised, Task, Tensors, Value
 
 MODEL = "model.onnx"
 DATA_SET = "test_data_set_0"
-
 #: No name of a folder is longer. Windows allows 260 characters for a whole path.
 MAX_NAME = 150
 #: Characters that are not encoded, with letters, digits and `_.~-`.
@@ -47,7 +46,6 @@ _QUESTION = re.compile(rf"{DATA_SET}|({MODEL}|{DATA_SET}/input_\d+\.pb)(\.part)?
 _ANSWER = re.compile(
     rf"{_QUESTION.pattern}|(({'|'.join(KINDS)})\.txt|{DATA_SET}/output_\d+\.pb)(\.part)?"
 )
-
 #: Nobody reads more of a text, in characters.
 _LONGEST = 4000
 _ACCIDENT = "refused by accident: "
@@ -93,9 +91,7 @@ class NotDelivered(ValueError):
     """An output's file is missing."""
 
 
-def write_question(
-    folder: Path, model: ModelProto | None, task: Task, inputs: Sequence[Array]
-) -> None:
+def write_question(folder: Path, model: ModelProto | None, task: Task, inputs: Tensors) -> None:
     """Write the model, if there is one, and its inputs into `folder`, made if it is not there."""
     data = folder / DATA_SET
     data.mkdir(parents=True, exist_ok=True)
@@ -130,7 +126,7 @@ def write_output(path: Path, value: Array | Items, task: Task, name: str) -> Non
 
 
 def other_question(
-    folder: Path, model: ModelProto | None, task: Task, inputs: Sequence[Array]
+    folder: Path, model: ModelProto | None, task: Task, inputs: Tensors
 ) -> str | None:
     """Return how a folder differs from this model on these inputs; missing files do not count."""
     written = folder / MODEL
@@ -139,9 +135,8 @@ def other_question(
             found = ModelProto.FromString(written.read_bytes())
         except Exception:  # protobuf's own DecodeError, or the file cannot be read
             return f"its {MODEL} is not readable"
-        theirs, ours = (
-            anonymous(one).SerializeToString(deterministic=True) for one in (found, model)
-        )
+        both = map(anonymous, (found, model))
+        theirs, ours = (one.SerializeToString(deterministic=True) for one in both)
         if theirs != ours:
             return "computed for another model"
     values = task.values(inputs).items() if task.ports else [("", array) for array in inputs]
@@ -178,12 +173,10 @@ def _same(one: Value, other: Value) -> bool:
     return one is other
 
 
-def read_outputs(
-    folder: Path, outputs: Sequence[OutputSpec], model: bytes | None = None
-) -> Sequence[Array]:
+def read_outputs(folder: Path, specs: Sequence[OutputSpec], model: bytes | None = None) -> Tensors:
     """The outputs in `folder`, in order; raises NotDelivered for a missing one, and ValueError."""
     names = _names_in(folder)
-    files = [file_of("output", number, names) for number in range(len(outputs))]
+    files = [file_of("output", number, names) for number in range(len(specs))]
     more = [name for name in names if _is_output(name) and name not in files]
     for number, file in enumerate(files):
         if file is None:
@@ -191,12 +184,12 @@ def read_outputs(
             raise NotDelivered(f"there is no output_{number}.pb, and no output_{number}.npy{there}")
     if more:
         raise ValueError(f"more than the {len(files)} expected: {', '.join(more[:5])}")
-    types: list[TypeProto | None] = [None] * len(outputs)
+    types: list[TypeProto | None] = [None] * len(specs)
     if model is not None:
         types = [info.type for info in ModelProto.FromString(model).graph.output]
     paths = [folder / str(file) for file in files]
     # Sequences and all, as backends return them.
-    return cast(list[Array], [*map(_read, paths, types, outputs)])
+    return cast(list[Array], [*map(_read, paths, types, specs)])
 
 
 def _names_in(folder: Path) -> list[str]:

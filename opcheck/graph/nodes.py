@@ -116,11 +116,8 @@ def _schema(model: ModelProto) -> tuple[Schema, int]:
         found.append(f"operators of {' and '.join(map(_named, domains))}")
     called = {number: f"a {name.lower()}" for name, number in AttributeProto.AttributeType.items()}
     protos = [proto for node in graph.node for proto in node.attribute]
-    found += [
-        f"attribute {proto.name!r}, {called.get(proto.type, 'nothing known')}"
-        for proto in protos
-        if proto.type not in PLAIN
-    ]
+    odd = [proto for proto in protos if proto.type not in PLAIN]
+    found += [f"attribute {one.name!r}, {called.get(one.type, 'nothing known')}" for one in odd]
     found += [
         f"attribute {proto.name!r}, which is no text in UTF-8"
         for proto in protos

@@ -19,16 +19,10 @@ from typing import Any, TypeAlias
 from onnx import ModelProto, ValueInfoProto
 
 from opcheck.errors import did_you_mean
+from opcheck.graph import tensors
 from opcheck.graph.folders import MODEL, file_of
 from opcheck.graph.model_files import fed_by_default, inside, read_model
-from opcheck.graph.tensors import (
-    BeyondOpcheck,
-    element,
-    read_value,
-    read_whole,
-    tensor_type,
-    value_bytes,
-)
+from opcheck.graph.tensors import BeyondOpcheck, element, read_value, tensor_type
 from opcheck.model import Array, Value
 
 _UNANSWERED = "there are no outputs, so nothing is known to be right"
@@ -105,7 +99,7 @@ def read_test(
     rtol, atol = RTOL, ATOL
     try:
         if (folder / DATA).exists():
-            rtol, atol = read_tolerance(read_whole(folder / DATA))
+            rtol, atol = read_tolerance(tensors.read_whole(folder / DATA))
     except ValueError as error:
         problems.append((folder / DATA, str(error)))
     sets = [path for path in folder.iterdir() if _DATA_SET.fullmatch(path.name) and path.is_dir()]
@@ -172,9 +166,7 @@ def _files(folder: Path, names: Sequence[str], what: str) -> list[Path]:
     return files
 
 
-def _values(
-    files: Sequence[Path], what: str, declared: Sequence[ValueInfoProto]
-) -> Iterator[Value]:
+def _values(files: list[Path], what: str, declared: Sequence[ValueInfoProto]) -> Iterator[Value]:
     for path, info in zip(files, declared, strict=True):
         try:
             expected = tensor_type(info.type)
@@ -239,5 +231,5 @@ def write_test(folder: Path, test: ModelTest) -> None:
             ("output", test.model.graph.output, data.outputs),
         ):
             for number, (info, value) in enumerate(zip(declared, values, strict=True)):
-                written = value_bytes(value, info.type, info.name)
+                written = tensors.value_bytes(value, info.type, info.name)
                 (data_set / f"{what}_{number}.pb").write_bytes(written)

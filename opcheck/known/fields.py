@@ -192,9 +192,7 @@ class UserFields(Fields):
 
     backend: Annotated[Words, _Some]
     #: A list whose last line was deleted is null.
-    known: Annotated[
-        list[LedgerEntry], BeforeValidator(lambda value: [] if value is None else value)
-    ]
+    known: Annotated[list[LedgerEntry], BeforeValidator(lambda it: [] if it is None else it)]
 
 
 def is_version(version: str) -> bool:

@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from itertools import combinations
+from itertools import chain, combinations
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -26,11 +26,8 @@ def places(wanted: Collection[Case], among: Iterable[Case]) -> list[dict[str, An
     by_op: dict[str, dict[str, Case]] = defaultdict(dict)
     for case in (*wanted, *among):
         by_op[case.op.name][case.id] = case
-    return [
-        _spelt(place)
-        for op, there in by_op.items()
-        for place in _of_operator(op, [*there.values()], ids)
-    ]
+    found = (_of_operator(op, [*there.values()], ids) for op, there in by_op.items())
+    return [_spelt(place) for place in chain.from_iterable(found)]
 
 
 def _spelt(place: _Fields) -> dict[str, Any]:

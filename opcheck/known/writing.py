@@ -114,9 +114,7 @@ class _Sheet:
         """Replace a span by lines that begin in the first column."""
         self.edits.append((span, [" " * span.dash + line for line in lines]))
 
-    def rewritten(
-        self, mark: Mark, replaced: Mapping[int, Sequence[Mapping[str, Any]]]
-    ) -> list[str]:
+    def rewritten(self, mark: Mark, replaced: dict[int, Sequence[Mapping[str, Any]]]) -> list[str]:
         """Return an entry whose places stand in brackets, with some of them replaced."""
         span = self.span(mark)
         own = [line[span.dash :] for line in self.lines[span.begin : span.end]]

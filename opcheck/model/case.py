@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 from opcheck.dtypes import DType
 
 Array: TypeAlias = NDArray[Any]
+#: Inputs or outputs, in their order.
+Tensors: TypeAlias = Sequence[Array]
 #: Arrays by input name, in the order of the operator's inputs.
 Arrays: TypeAlias = Mapping[str, Array]
 AttrValue: TypeAlias = (
@@ -21,8 +23,6 @@ AttrValue: TypeAlias = (
 Attrs: TypeAlias = "Mapping[str, AttrValue | Typed]"
 Rule: TypeAlias = Literal["must", "should", "open"]
 Level: TypeAlias = Literal["smoke", "core", "deep"]
-
-
 #: The types of attributes that case files can write.
 ATTRIBUTE_TYPES = ("int", "float", "string", "ints", "floats", "strings", "tensor")
 
@@ -53,7 +53,6 @@ class OpVersion:
 
 #: A value of a tensor as a case file writes it.
 Scalar: TypeAlias = float | complex | str
-
 #: In place of an operator: the model is not one node that a case can state.
 GRAPH = OpVersion("", "graph", 0)
 
@@ -231,12 +230,16 @@ class Rejected(_Expectation):
     legal: Case
 
 
+#: An answer that may be one of several.
+OneAnswer: TypeAlias = Values | Computed | Golden | Rejected
+
+
 @dataclass(frozen=True)
 class Alternative:
     """One of the answers an undecided text admits."""
 
     name: str
-    expect: Values | Computed | Golden | Rejected
+    expect: OneAnswer
 
 
 @dataclass(frozen=True)
@@ -251,7 +254,7 @@ class AnyOf(_Expectation):
         return tuple(one.expect for one in self.alternatives)
 
 
-Expectation: TypeAlias = Values | Computed | Golden | Oracle | Agreement | Rejected | AnyOf
+Expectation: TypeAlias = OneAnswer | Oracle | Agreement | AnyOf
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

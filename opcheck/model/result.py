@@ -40,43 +40,22 @@ class Verdict(StrEnum):
 
 #: Verdicts on something wrong, whatever the options of a run; DIFFER accuses no backend.
 WRONG = (
-    Verdict.FAIL,
-    Verdict.DIFFER,
-    Verdict.ERROR,
-    Verdict.CRASH,
-    Verdict.TIMEOUT,
-    Verdict.OOM,
-    Verdict.UNSTABLE,
+    *(Verdict.FAIL, Verdict.DIFFER, Verdict.ERROR),
+    *(Verdict.CRASH, Verdict.TIMEOUT, Verdict.OOM, Verdict.UNSTABLE),
 )
-
-
 #: How a result fails, whatever its rule makes of it: an output differs in number, type, dtype,
 #: shape or values, is good only for a poorer arithmetic, or is another than declared; an invalid
 #: model is accepted, a legal one refused; the process dies, dies of what was asked before, hangs or
 #: takes all memory; runs differ.
 Failure: TypeAlias = Literal[
-    "count",
-    "type",
-    "dtype",
-    "shape",
-    "values",
-    "precision",
-    "declared",
-    "accepted",
-    "raised",
-    "crash",
-    "stray_crash",
-    "timeout",
-    "oom",
-    "unstable",
-]
+    "count", "type", "dtype", "shape", "values", "precision", "declared", "accepted", "raised",
+    "crash", "stray_crash", "timeout", "oom", "unstable",
+]  # fmt: skip
 FAILURES: tuple[Failure, ...] = get_args(Failure)
 #: Those that leave no answer, as the backend's process is lost.
 LOSSES: tuple[Failure, ...] = ("crash", "stray_crash", "timeout", "oom")
 #: A problem of a comparison: of the backend's output, or of the case, which decides too little.
 ComparisonProblem: TypeAlias = Failure | Literal["undecided"]
-
-
 #: The value of an element.
 Element: TypeAlias = float | int | bool | complex | str
 

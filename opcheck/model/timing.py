@@ -1,6 +1,8 @@
 """Timings: samples of all backends in the same rounds, and their baselines."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 
 @dataclass(frozen=True)
@@ -57,6 +59,10 @@ class Timed:
     def timing(self, backend: str) -> Timing | None:
         """The timing of a backend, None if it took no part."""
         return next((one for one in self.timings if one.backend == backend), None)
+
+
+#: The rows of a benchmark, a case each.
+Rows: TypeAlias = Sequence[Timed]
 
 
 @dataclass(frozen=True)

@@ -70,6 +70,7 @@ class _Context:
 
 #: Takes the place of a function: it is called with that function, and then as that function is.
 FaultFunction: TypeAlias = Callable[..., Any]
+Faults: TypeAlias = Mapping[str, FaultFunction]
 _context: ContextVar[_Context] = ContextVar("context", default=_Context())  # noqa: B039
 
 
@@ -84,9 +85,7 @@ def setting(variable: ContextVar[T], value: T) -> Iterator[None]:
 
 
 def lifting(
-    lift: Callable[[Any], Any],
-    faults: Mapping[str, FaultFunction] | None = None,
-    trace: set[str] | None = None,
+    lift: Callable[[Any], Any], faults: Faults | None = None, trace: set[str] | None = None
 ) -> AbstractContextManager[None]:
     """Evaluate a formula on the kind of numbers to which `lift` brings a plain array.
 

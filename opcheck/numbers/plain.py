@@ -52,9 +52,7 @@ def matmul(a: Any, b: Any) -> Any:
     return np.einsum("...mk,...nk->...mn", a, np.ascontiguousarray(b.swapaxes(-1, -2)))
 
 
-def bilinear(
-    a: Any, b: Any, product: Callable[[Any, Any], Any], terms: int, more: Any = None
-) -> Any:
+def bilinear(a: Any, b: Any, product: Callable[..., Any], terms: int, more: Any = None) -> Any:
     """`product(a, b)`, sums of `terms` products of both, or with a term `more`."""
     y = product(a, b)
     return y if more is None else y + more

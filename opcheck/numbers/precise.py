@@ -22,7 +22,6 @@ from opcheck.numbers import plain
 from opcheck.numbers.arithmetic import WORKING_DIGITS, Number
 
 Objects: TypeAlias = NDArray[np.object_]
-
 #: A context of our own: whoever else computes with mpmath keeps their number of digits, and errors,
 #: which are computed when somebody asks, have ours.
 _mp = MPContext()
@@ -295,8 +294,6 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
         for name in "sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh".split()
     },
 }
-
-
 #: Those of two operands.
 _OF_TWO = "add subtract multiply divide pow remainder fmod maximum minimum".split()
 
@@ -413,9 +410,7 @@ def _contracted(contract: Callable[..., Any], a: Any, b: Any, *more: Any, **axes
 matmul, tensordot = partial(_contracted, np.matmul), partial(_contracted, np.tensordot)
 
 
-def bilinear(
-    a: Any, b: Any, product: Callable[[Any, Any], Any], terms: int, more: Any = None
-) -> Precise:
+def bilinear(a: Any, b: Any, product: Callable[..., Any], terms: int, more: Any = None) -> Precise:
     """`product(a, b)` + `more`; see `plain.bilinear`."""
     y = product(_lift(a), _lift(b))
     return Precise(_array(y if more is None else y + _lift(more)), _dtype((a, b)))

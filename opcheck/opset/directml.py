@@ -11,7 +11,6 @@ from opcheck.opset.schema import Attribute, Parameter, Schema
 DOMAIN = "com.microsoft.dml"
 
 _FLOAT32_AND_FLOAT16 = frozenset({"tensor(float)", "tensor(float16)"})
-
 #: The largest DimensionCount of a tensor descriptor.
 MAX_RANK = 8
 

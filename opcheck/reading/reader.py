@@ -22,7 +22,6 @@ from opcheck.reading.nodes import FileNode, Mark, PlainScalar, Problems, Unreada
 #: The longest number read. The exact decimal of every float64 fits (1,077 characters), and
 #: Python can print every integer of that length (it stops at 4,300 digits).
 NUMBER_LENGTH: Final = 2000
-
 #: The plain words that are no numbers and yet no strings.
 WORDS: Final[dict[str, PlainScalar]] = {
     **dict.fromkeys(("", "~", "null", "Null", "NULL"), None),
@@ -54,7 +53,6 @@ _INDENT: Final = (
     "check the indentation; text that begins with [ { ' or \" must be quoted as a whole"
 )
 _QUOTE: Final = "text that holds [ ] { } , or ': ' needs quotes"
-
 #: Pattern of the parser's problem → message and hint. In a message {began} is where the thing
 #: begun but not ended stands, {char} the character at the place of the error. The first that
 #: matches holds.
@@ -191,8 +189,6 @@ PROBLEM_LIMIT: Final = 1000
 _KINDS: Final = {"seq": "list", "map": "mapping"}
 _NO_KEYS: Final[dict[str, Mark]] = {}
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
-
-
 #: In place of a key: the next value is the key; or there is none: in a list, or because it was
 #: refused, so that its value is dropped.
 _AWAITED, _NO_KEY = object(), object()

@@ -9,7 +9,6 @@ from typing import Any, TypeAlias
 from opcheck.reading.nodes import FileNode, Mark, Problems
 
 TomlPath: TypeAlias = tuple[str, ...]
-
 #: The file as a whole, for keys not found in its text.
 _WHOLE = Mark(0, 0)
 

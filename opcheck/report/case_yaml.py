@@ -179,9 +179,8 @@ def number(value: float | int | bool, dtype: DType | None) -> str:
     held = [short for short in spellings if low <= short <= high]
     meant, *found = dtypes.round_to(np.array([value, *held]), dtype)
     # Beyond the range no digits are needed, since none identify it.
-    return repr(
-        next((short for short, one in zip(held, found, strict=True) if one == meant), value)
-    )
+    pairs = zip(held, found, strict=True)
+    return repr(next((short for short, one in pairs if one == meant), value))
 
 
 @dataclass(frozen=True, eq=False)
@@ -290,12 +289,12 @@ def _can_be_spelt(array: model.Array, dtype: DType) -> bool:
     """Return True if YAML, which has only one NaN, can express the array."""
     if dtype.kind == "complex":
         read = np.array([complex(str(one)) for one in array.reshape(-1).tolist()], array.dtype)
-        return bool(read.tobytes() == array.tobytes())
-    if dtype.kind != "float":
+    elif dtype.kind == "float":
+        with np.errstate(invalid="ignore"):
+            values = array.astype(np.float64)
+        read = dtypes.round_to(np.where(np.isnan(values), np.nan, values), dtype)
+    else:
         return True
-    with np.errstate(invalid="ignore"):
-        values = array.astype(np.float64)
-    read = dtypes.round_to(np.where(np.isnan(values), np.nan, values), dtype)
     return bool(read.tobytes() == array.tobytes())
 
 

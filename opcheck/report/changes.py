@@ -31,16 +31,14 @@ _WIDE = 100
 _ROWS = 5
 #: Settings that change times as much as a build does. Others may be the subject of the comparison,
 #: such as versions of packages, or matter little next to a fixed piece of work.
-_DECISIVE = {
-    *("processor", "processors", "governor", "threads", "caches", "warm-up", "cases", "opcheck")
-}
+_DECISIVE = {*"processor processors governor threads caches warm-up cases opcheck".split()}
 
 
 def show(console: Console, differences: Differences, compared: Compared) -> None:
     """Print different settings of two runs, every row, and the number of each kind."""
     put_all(console, unlike(differences))
     lines = StyledLines(console)
-    _show_changes(lines, "new / old", (*compared.changes, *compared.together), compared.beyond)
+    _show_rows(lines, "new / old", (*compared.changes, *compared.together), compared.beyond)
     where = {"old": "in the old run", "new": "in the new run", "both": "in either run"}
     _show_end(lines, compared, where)
 
@@ -50,7 +48,7 @@ def show_within(console: Console, base: str, compared: Compared) -> None:
     lines = StyledLines(console)
     listed = [one for one in compared.changes if one.verdict in ("slower", "unclear")]
     to = brief(base)
-    _show_changes(lines, f"ratio to {to}", (*listed, *compared.together), compared.beyond)
+    _show_rows(lines, f"ratio to {to}", (*listed, *compared.together), compared.beyond)
     where = {"old": f"of {to}", "new": "of the backend itself", "both": f"in common with {to}"}
     _show_end(lines, compared, where)
 
@@ -116,15 +114,13 @@ def _facts(bench: Bench) -> Mapping[str, str]:
     }
 
 
-def _show_changes(
-    lines: StyledLines, title: str, changes: Sequence[TimingChange], beyond: float
-) -> None:
-    if not changes:
+def _show_rows(lines: StyledLines, title: str, rows: Sequence[TimingChange], beyond: float) -> None:
+    if not rows:
         return
-    names = (brief(change.backend) for change in changes)
+    names = (brief(change.backend) for change in rows)
     longest = max(len(title) - 2, *map(cell_len, names))
     # Within one run there are no p-values.
-    has_p = not math.isnan(changes[0].p)
+    has_p = not math.isnan(rows[0].p)
     columns = [
         Column(title, 2 + min(longest, 32 if lines.width >= _WIDE else 20), left=True),
         Column("ratio", 5),
@@ -133,7 +129,7 @@ def _show_changes(
         Column("", 0, left=True),
     ]
     lines.head(columns)
-    for case, alike in groupby(changes, key=lambda change: change.case):
+    for case, alike in groupby(rows, key=lambda change: change.case):
         lines.put((brief(case) or "All cases together", "bold"))
         for change in alike:
             by = f" by more than {100 * beyond:g} %" if change.verdict == "slower" else ""

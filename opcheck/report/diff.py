@@ -191,10 +191,8 @@ def _parts(old: Run, new: Run, found: Difference, common: bool) -> Iterator[Sect
 def _head(old: Run, new: Run, found: Difference, common: bool) -> Iterator[str]:
     status, meaning = judged(old, new, found, common=common)
     yield from (f"## opcheck diff: {text(meaning)}", "", f"exit code {int(status)}", "")
-    rows = [
-        (text(name), *(text(brief(one)) for one in both))
-        for name, both in differences(old.header, new.header).items()
-    ]
+    unlike_ = differences(old.header, new.header).items()
+    rows = [(text(name), *(text(brief(one)) for one in both)) for name, both in unlike_]
     yield from section("Not alike in the two runs", ("", "old", "new"), rows)
 
 

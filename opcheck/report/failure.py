@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from opcheck.model import ComparisonRecord, Diagnosis, Known, Record, Verdict
+from opcheck.model import ComparisonRecord, Diagnosis, Record, Verdict
 from opcheck.report import plain_text
 from opcheck.report.style import COLOURS, least, new_table, put
 
@@ -136,19 +136,15 @@ def ledger_note(result: Record) -> str:
     listed = f"listed in {known.at} as {known.expected}"
     if result.verdict is Verdict.UNEXPECTED_PASS:
         return f"{listed}, but it passes: delete `{known.text}`, or leave there what still fails"
-    return f"{listed}, but it fails otherwise: {_came(result, known)}"
+    has_way = result.failure and result.failure != str(result.verdict)
+    came = f"{result.verdict} ({result.failure})" if has_way else f"{result.verdict}"
+    if " that looks like " in known.expected:
+        mistakes = [one.mistake for one in result.diagnoses if one.mistake]
+        came += f" that looks like {next(iter(mistakes), 'no known mistake')}"
+    return f"{listed}, but it fails otherwise: {came}"
 
 
 def finding(result: Record) -> str:
     """The reason of a verdict, also of an unexpected pass."""
     passed = result.verdict is Verdict.UNEXPECTED_PASS and not result.reason
     return "the right answer" if passed else result.reason
-
-
-def _came(result: Record, known: Known) -> str:
-    has_way = result.failure and result.failure != result.verdict
-    way = f" ({result.failure})" if has_way else ""
-    if " that looks like " not in known.expected:
-        return f"{result.verdict}{way}"
-    mistakes = [one.mistake for one in result.diagnoses if one.mistake]
-    return f"{result.verdict}{way} that looks like {next(iter(mistakes), 'no known mistake')}"

@@ -17,15 +17,8 @@ from operator import or_
 from pathlib import Path
 from typing import Annotated, Any, BinaryIO, Generic, TypeAlias, TypeVar, cast, get_type_hints
 
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    ConfigDict,
-    Field,
-    TypeAdapter,
-    ValidationError,
-    create_model,
-)
+import pydantic
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from opcheck.reading import Mark, Problems, quoted
 from opcheck.reading.reader import WIDE, is_wide
@@ -83,7 +76,9 @@ def stored(
         names = read.model_fields_set - {"type_", "format_"}
         return (make or cls)(**{name[:-1]: getattr(read, name) for name in names})
 
-    return Annotated[create_model(cls.__name__, __config__=_OBJECT, **fields), AfterValidator(made)]
+    return Annotated[
+        pydantic.create_model(cls.__name__, __config__=_OBJECT, **fields), AfterValidator(made)
+    ]
 
 
 class _Format(BaseModel):

@@ -25,8 +25,7 @@ def show(console: Console, cases: Sequence[model.Case]) -> None:
             file = case.source.file
             console.print(Text(plain_text.clean(file), "bold"), soft_wrap=True)
         said = f"  {case.op}, {case.rule}, {case.level}, {expectation(case.expect)}"
-        line = Text.assemble(f"  {case.id}", (said, "dim"))
-        console.print(line, soft_wrap=True)
+        console.print(Text.assemble(f"  {case.id}", (said, "dim")), soft_wrap=True)
     names = {(case.op.domain, case.op.name, case.name) for case in cases}
     literal = sum(isinstance(case.expect, model.Values) for case in cases)
     total = f"{plain_text.plural(len(cases), 'case')} of {plain_text.plural(len(names), 'name')}"

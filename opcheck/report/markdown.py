@@ -14,7 +14,6 @@ from opcheck.report.failure import wanted
 LIMIT = (1 << 20) - (1 << 16)
 #: Name of a part of a page, and its lines, computed only if there is room for them.
 Section: TypeAlias = tuple[str, Iterable[str]]
-
 #: Characters that may be markup or begin a link; as character references they do neither.
 _MARKUP = re.compile(r"[#$&*<>@\[\\\]_`|~]|:(?=/)|(?<=www)\.", re.IGNORECASE)
 #: GitHub looks for @names, #numbers and :smileys: in the displayed text, except in code.
@@ -58,10 +57,8 @@ def _head(run: Run) -> Iterator[str]:
         ]
         title = f"What is wrong with {names[address]}: {count}"
         yield from section(title, ("looks", "in", "cases"), found, numbers=1)
-    known = [
-        (names[address], text(f"{known.cause} {known.link or ''}"), f"{number:,}")
-        for address, known, number in totals.known(header.backends, run.records)
-    ]
+    listed = totals.known(header.backends, run.records)
+    known = [(names[who], text(f"{it.cause} {it.link or ''}"), f"{n:,}") for who, it, n in listed]
     yield from section("Known defects", ("backend", "cause", "cases"), known, numbers=1)
     passing = [
         (names[address], code(place), text(advice))

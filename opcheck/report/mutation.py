@@ -12,17 +12,8 @@ from rich.table import Table
 from rich.text import Text
 
 from opcheck.model import OpVersion
-from opcheck.model.mutation import (
-    CaseGroup,
-    Fate,
-    MutantId,
-    Mutation,
-    Power,
-    Proposal,
-    Score,
-    Yardstick,
-    score,
-)
+from opcheck.model import mutation as results
+from opcheck.model.mutation import CaseGroup, Fate, MutantId, Mutation, Power, Score, score
 from opcheck.report import plain_text
 from opcheck.report.case_yaml import combinations, name_of, written
 from opcheck.report.style import Numbers, new_table, put_all
@@ -108,7 +99,7 @@ def _add_score(table: Table, name: str, score: Score) -> None:
     table.add_row(name, f"{score.total():,}", *cells, Text(percent(score), style))
 
 
-def _yardsticks(yardsticks: Sequence[Yardstick]) -> Table:
+def _yardsticks(yardsticks: Sequence[results.Yardstick]) -> Table:
     counts = ("tests", "mutants", "killed", "survived", "score", "score of these cases")
     title = "ONNX's own node tests on the same mutants"
     table = new_table("operator", "type", *map(Numbers, counts), title=title)
@@ -150,7 +141,7 @@ def _listings(mutations: Iterable[Mutation]) -> Iterator[Table]:
         yield table
 
 
-def proposed(proposals: Iterable[Proposal]) -> dict[MutantId, str]:
+def proposed(proposals: Iterable[results.Proposal]) -> dict[MutantId, str]:
     """The text of the case that would kill each mutant."""
     texts: dict[MutantId, str] = {}
     names: set[str] = set()

@@ -23,7 +23,6 @@ _BYTES = ((1.0, "bytes"), (1e3, "kB"), (1e6, "MB"), (1e9, "GB"), (1e12, "TB"))
 #: The parts of a cell, from an eighth to seven.
 _PARTS = " ▏▎▍▌▋▊▉"
 
-
 Item = TypeVar("Item")
 Key = TypeVar("Key", bound=Hashable)
 

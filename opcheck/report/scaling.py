@@ -13,7 +13,7 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from opcheck.errors import Unwritable, UsageError
-from opcheck.model.timing import Bench, Timed, Timing
+from opcheck.model.timing import Bench, Rows, Timing
 from opcheck.report import plain_text
 from opcheck.report.plain_text import seconds
 from opcheck.report.style import Column, StyledLines
@@ -61,9 +61,7 @@ _STYLE: dict[Any, Any] = {
 }
 
 
-def show_sweeps(
-    console: Console, bench: Bench, rows: Sequence[Timed], plot: Path | None = None
-) -> None:
+def show_sweeps(console: Console, bench: Bench, rows: Rows, plot: Path | None = None) -> None:
     """Print and draw the growth of times in each sweep."""
     sweeps = plain_text.alike((row for row in rows if row.sweep), lambda row: row.sweep)
     for some in sweeps.values():
@@ -73,7 +71,7 @@ def show_sweeps(
             draw(plot, bench, some)
 
 
-def show(console: Console, bench: Bench, rows: Sequence[Timed]) -> None:
+def show(console: Console, bench: Bench, rows: Rows) -> None:
     """Print the times of one case in several sizes, and their growth."""
     lines = StyledLines(console)
     ordered = sorted(rows, key=lambda row: row.moved)
@@ -92,7 +90,7 @@ def show(console: Console, bench: Bench, rows: Sequence[Timed]) -> None:
         lines.fill(f"{name} was not timed: at {sizes}: {reason}", "red")
 
 
-def draw(path: Path, bench: Bench, rows: Sequence[Timed]) -> None:
+def draw(path: Path, bench: Bench, rows: Rows) -> None:
     """Draw the same, reproducibly; raises UsageError and Unwritable."""
     check_plot(path)
     curves = {}
@@ -115,7 +113,7 @@ def draw(path: Path, bench: Bench, rows: Sequence[Timed]) -> None:
             raise Unwritable(path, error) from None
 
 
-def title(rows: Sequence[Timed]) -> str:
+def title(rows: Rows) -> str:
     """Return the title of the rows: the sweep, the operators and the element types."""
     sweep = "".join(f"{name}: " for name in dict.fromkeys(row.sweep for row in rows) if name)
     ops = ", ".join(dict.fromkeys(row.op for row in rows))
@@ -123,7 +121,7 @@ def title(rows: Sequence[Timed]) -> str:
     return plain_text.brief(f"{sweep}{ops} {dtypes}")
 
 
-def _points(rows: Sequence[Timed], backend: str) -> dict[str, Point]:
+def _points(rows: Rows, backend: str) -> dict[str, Point]:
     """Measurements of a backend, or of the copy, by case."""
     points = {}
     for row in rows:
@@ -138,14 +136,14 @@ def _growth(points: Iterable[Point]) -> Scaling | None:
     return scaling([moved for moved, _ in sized], [seconds for _, seconds in sized])
 
 
-def _columns(rows: Sequence[Timed]) -> list[Column]:
+def _columns(rows: Rows) -> list[Column]:
     widest = max((cell_len(plain_text.brief(row.shapes)) for row in rows), default=0)
     shapes = [Column("shape", max(widest, 5), left=True)] if widest <= _SHAPES else []
     return [Column("size", 8), *shapes]
 
 
 def _groups(
-    lines: StyledLines, rows: Sequence[Timed], columns: Mapping[str, dict[str, Point]]
+    lines: StyledLines, rows: Rows, columns: Mapping[str, dict[str, Point]]
 ) -> Iterator[dict[str, dict[str, Point]]]:
     """Divide columns into tables that fit the width."""
     taken = sum(column.width + len(_GAP) for column in _columns(rows)) - len(_GAP)
@@ -164,9 +162,7 @@ def _wide(name: str) -> Column:
     return Column(name, max(_TIME.width + len(_GAP) + _RATE.width, cell_len(name)))
 
 
-def _show_times(
-    lines: StyledLines, rows: Sequence[Timed], group: Mapping[str, dict[str, Point]]
-) -> None:
+def _show_times(lines: StyledLines, rows: Rows, group: Mapping[str, dict[str, Point]]) -> None:
     left = _columns(rows)
     columns = [*left, *map(_wide, group)]
     lines.head([*(Column("", column.width) for column in left), *columns[len(left) :]])
@@ -198,9 +194,8 @@ def _show_growth(lines: StyledLines, points: Mapping[str, dict[str, Point]]) -> 
         Column("fixed cost", 10),
         Column("flat up to", 10),
     ]
-    lines.fill(
-        "Time as a fixed cost of a call and a power of the size; flat where the cost is most:"
-    )
+    said = "Time as a fixed cost of a call and a power of the size; flat where the cost is most:"
+    lines.fill(said)
     rows = (
         (
             plain_text.brief(name),
@@ -230,11 +225,10 @@ def _figure(title: str, curves: Mapping[str, Sequence[Point]], copy: Sequence[Po
     figure = Figure(figsize=(8, 8.5), layout="constrained")
     figure.suptitle(title, fontsize=12)
     above, below = figure.subplots(2, 1, sharex=True)
+    styled = zip(curves.items(), cycle(_COLOURS), cycle(_MARKERS), strict=False)
     looks = [
         (points, {"color": colour, "marker": marker, "label": label})
-        for (label, points), colour, marker in zip(
-            curves.items(), cycle(_COLOURS), cycle(_MARKERS), strict=False
-        )
+        for (label, points), colour, marker in styled
     ]
     if copy:
         looks.append((copy, {"color": "#888888", "linestyle": ":", "label": "copy"}))

@@ -25,7 +25,6 @@ COLOURS = {
     Verdict.NOT_RUN: "bright_black",
     Verdict.BAD_CASE: "magenta",
 }
-
 #: Of the 256 colours, those that are readable on white and on black, with a contrast of at least
 #: 3.8; a terminal's own are not, nor is its dim text, which is grey here.
 _CODES = {"green": 28, "cyan": 30, "yellow": 130, "red": 160, "magenta": 133, "bright_black": 243}
@@ -37,7 +36,6 @@ THEME = Theme(
     }
     | {"dim": f"color({_CODES['bright_black']})"}
 )
-
 #: The shape of tables in ASCII: like others, except for the rule.
 _ASCII = box.Box("    \n    \n -- \n    \n    \n    \n    \n    \n", ascii=True)
 _BOUNDLESS = 10_000

@@ -41,7 +41,6 @@ _LEGEND = {
     "used": "the largest error of a pass as a part of the allowed one",
 }
 _MORE = "-v: counts by version, every known defect, why something is unsupported"
-
 #: Counts by backend, by the label of their row.
 _Rows = Mapping[str, Mapping[str, Counter[str]]]
 

@@ -1,13 +1,13 @@
 """Timings in a terminal: each case once it is measured, means over all of them at the end."""
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from rich.cells import cell_len
 from rich.console import Console
 
-from opcheck.model.timing import Bench, Timed, Timing
+from opcheck.model.timing import Bench, Rows, Timed, Timing
 from opcheck.report import plain_text
 from opcheck.report.plain_text import digits, interval, percent, seconds
 from opcheck.report.style import Cell, Column, StyledLines, together
@@ -36,7 +36,7 @@ _MACHINE: Mapping[str, Callable[[Spread], str]] = {
 _COLOURS = {"faster": "green", "slower": "yellow", "unclear": "bright_black"}
 
 
-def show(console: Console, bench: Bench, rows: Sequence[Timed], *, complete: bool = True) -> None:
+def show(console: Console, bench: Bench, rows: Rows, *, complete: bool = True) -> None:
     """Print a whole benchmark, such as one that was stored."""
     show_head(console, bench)
     for row in rows:
@@ -190,7 +190,7 @@ def _margin(found: Ratio) -> str:
     return f"±{percent(factor - 1)}" if factor < _FAR else f"×{digits(factor)}"
 
 
-def show_means(console: Console, bench: Bench, rows: Sequence[Timed]) -> None:
+def show_means(console: Console, bench: Bench, rows: Rows) -> None:
     """Print the mean of each backend over all cases, if there are several."""
     found = means(rows, bench.baseline)
     if not found or found[0].of < 2:

@@ -11,6 +11,7 @@ from opcheck.dtypes import DTYPES
 from opcheck.model import WRONG, BackendInfo, Header, Known, OpVersion, Record, Verdict
 from opcheck.report import plain_text
 
+Records: TypeAlias = Iterable[Record]
 #: Label of all operators, and of all dtypes.
 ALL = "all"
 #: The name of the engine's passes against itself.
@@ -18,7 +19,6 @@ SELF = "self"
 #: The dtype of cases that have none.
 NONE = "none"
 Tone: TypeAlias = Literal["bad", "red", "warn", "known", "pass", "self", "gap"]
-
 #: Sign and tone of each kind of result, the worst first; results that fail the run are red.
 SIGNS: Mapping[str, tuple[str, Tone]] = {
     Verdict.BAD_CASE: ("B", "bad"),
@@ -40,9 +40,7 @@ SIGNS: Mapping[str, tuple[str, Tone]] = {
 _RANKS = {name: rank for rank, name in enumerate(SIGNS)}
 
 
-def of_backends(
-    backends: Iterable[BackendInfo], results: Iterable[Record]
-) -> dict[str, list[Record]]:
+def of_backends(backends: Iterable[BackendInfo], results: Records) -> dict[str, list[Record]]:
     """Group the results by backend, in the order of `backends`, without those that have none."""
     found = plain_text.alike(results, lambda result: result.backend)
     return {one.address: found[one.address] for one in backends if one.address in found}
@@ -91,7 +89,7 @@ def name_of(record: Record) -> str:
 
 
 def table(
-    backends: Iterable[BackendInfo], results: Iterable[Record]
+    backends: Iterable[BackendInfo], results: Records
 ) -> tuple[list[str], list[tuple[OpVersion, str, list[str]]]]:
     """Return columns, and by operator version and backend the cells of a table of counts.
 
@@ -121,9 +119,7 @@ def cause_of(known: Known) -> Known:
     return replace(known, line=known.line and 0, text="", expected="")
 
 
-def known(
-    backends: Iterable[BackendInfo], results: Iterable[Record]
-) -> Iterator[tuple[str, Known, int]]:
+def known(backends: Iterable[BackendInfo], results: Records) -> Iterator[tuple[str, Known, int]]:
     """Yield each backend's known defects, and the number of results that each explains."""
     listed = (result for result in results if result.verdict is Verdict.KNOWN)
     for address, mine in of_backends(backends, listed).items():
@@ -131,7 +127,7 @@ def known(
         yield from ((address, cause, count) for cause, count in causes.most_common())
 
 
-def outdated_lines(results: Iterable[Record]) -> Iterator[tuple[str, int, str]]:
+def outdated_lines(results: Records) -> Iterator[tuple[str, int, str]]:
     """Yield places of users' ledgers with cases that pass, the number of these, and advice."""
     those = [(r.known, r.verdict) for r in results if r.known and r.known.line is not None]
     total = Counter(known for known, _ in those)
@@ -142,9 +138,7 @@ def outdated_lines(results: Iterable[Record]) -> Iterator[tuple[str, int, str]]:
         yield known.at, count, f"{what} `{known.text}`"
 
 
-def companies(
-    results: Iterable[Record],
-) -> list[tuple[tuple[tuple[str, ...], tuple[str, ...]], list[str]]]:
+def companies(results: Records) -> list[tuple[tuple[tuple[str, ...], tuple[str, ...]], list[str]]]:
     """Backends that agree and that differ where no answer is known; most cases first."""
     cases: dict[str, tuple[list[str], list[str]]] = {}
     for result in results:
@@ -155,7 +149,7 @@ def companies(
     return sorted(found.items(), key=lambda company: -len(company[1]))
 
 
-def oracles(results: Iterable[Record]) -> Iterator[str]:
+def oracles(results: Records) -> Iterator[str]:
     """Yield a sentence for each oracle by whose answers results were judged."""
     judged = (result.oracle for result in results if result.oracle and result.comparisons)
     for oracle, count in Counter(judged).items():
@@ -163,7 +157,7 @@ def oracles(results: Iterable[Record]) -> Iterator[str]:
         yield f"{plain_text.plural(count, 'result')} {verb} judged by what oracle {oracle} answers"
 
 
-def wrong(header: Header, results: Iterable[Record]) -> Iterator[tuple[str, str, list[Cause]]]:
+def wrong(header: Header, results: Records) -> Iterator[tuple[str, str, list[Cause]]]:
     """Yield each backend with red results, their number in words, and their causes."""
     red = reds_of(header)
     # Answers that differ accuse nobody.
@@ -196,7 +190,7 @@ Total: TypeAlias = tuple[str, tuple[Count, ...], int, int]
 OverviewRow: TypeAlias = tuple[OpVersion, str, Mapping[str, tuple[Count, ...]], int]
 
 
-def by_backend(header: Header, records: Iterable[Record], red: Collection[Verdict]) -> list[Total]:
+def by_backend(header: Header, records: Records, red: Collection[Verdict]) -> list[Total]:
     """The totals of each backend."""
     found = plain_text.alike(records, lambda record: record.backend)
     totals = []
@@ -231,7 +225,7 @@ def _place(dtype: str) -> tuple[bool, bool, int, str]:
     return dtype == NONE, not is_known, [*DTYPES].index(dtype) if is_known else 0, dtype
 
 
-def counted(records: Iterable[Record], red: Collection[Verdict]) -> tuple[Count, ...]:
+def counted(records: Records, red: Collection[Verdict]) -> tuple[Count, ...]:
     """Count the verdicts that occur, the worst first; those that fail the run are red."""
     found = Counter((name_of(record), is_red(record, red)) for record in records)
     counts = [

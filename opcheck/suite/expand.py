@@ -26,7 +26,6 @@ MAX_CASES = 100_000
 MAX_VALUES = 4_000_000
 
 OPSETS_ARE = 'a list of numbers or "13+", or the word all'
-
 #: Words for dtypes in a matrix: those of them that the version allows.
 _WORDS = {
     "all": [*DTYPES],

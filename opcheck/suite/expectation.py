@@ -94,7 +94,7 @@ def stated(expect: model.Expectation) -> tuple[model.TensorSpec, ...]:
     return expect.outputs if isinstance(expect, model.Values) else ()
 
 
-def _likeness(answer: model.Values | model.Computed | model.Golden | model.Rejected) -> object:
+def _likeness(answer: model.OneAnswer) -> object:
     """Return a key that is equal for answers written alike, and for all refusals."""
     if isinstance(answer, model.Values):
         held = (s.content for s in answer.outputs)
@@ -103,9 +103,7 @@ def _likeness(answer: model.Values | model.Computed | model.Golden | model.Rejec
     return model.Rejected if isinstance(answer, model.Rejected) else answer
 
 
-def _one(
-    resolver: Resolver, case: model.Case, answer: object, path: Location
-) -> model.Values | model.Computed | model.Golden | model.Rejected:
+def _one(resolver: Resolver, case: model.Case, answer: object, path: Location) -> model.OneAnswer:
     if isinstance(answer, f.RejectedField):
         return _rejected(resolver, case, answer.rejected, path)
     if isinstance(answer, f.GoldenField):
@@ -283,8 +281,7 @@ def resolve_inputs(resolver: Resolver, schema: Schema) -> tuple[model.TensorSpec
     for name, tensor in stated.items():
         if not (found := place(schema.inputs, name)):
             continue
-        types = schema.inputs[found[0]].types
-        allowed = _allowed(types)
+        allowed = _allowed(schema.inputs[found[0]].types)
         # Another input than the leading one may have one dtype alone, such as K of TopK.
         only = len(allowed) == 1 and schema.inputs[found[0]] is not schema.typed
         dtype = allowed[0] if only else resolver.dtype
@@ -316,8 +313,7 @@ def bindings(
     for spec in inputs:
         found = place(schema.inputs, spec.name)
         assert found is not None
-        constraint = schema.inputs[found[0]].constraint
-        first = bound.setdefault(constraint, spec.dtype)
+        first = bound.setdefault(schema.inputs[found[0]].constraint, spec.dtype)
         if first != spec.dtype and not resolver.may_be_illegal:
             message = f"{spec.name} is {spec.dtype}, but {schema.op} wants {first} as before it"
             resolver.problem(_dtype_mark(resolver, spec), message)

@@ -13,16 +13,8 @@ from collections.abc import Collection, Iterable
 from enum import IntEnum
 from typing import Annotated, Any, TypeAlias
 
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Discriminator,
-    Field,
-    Tag,
-    WithJsonSchema,
-)
+import pydantic
+from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag, WithJsonSchema
 
 from opcheck.dtypes import BASIC, DTYPES
 from opcheck.errors import did_you_mean
@@ -47,8 +39,6 @@ _ATTRIBUTE = {
     ],
 }
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
-
-
 #: A list of all would hide the message.
 _KNOWN = f"known: {', '.join(BASIC)} and {len(DTYPES) - len(BASIC)} more"
 
@@ -139,13 +129,9 @@ class TensorFields(Fields):
 
 
 #: The fills: keys of a tensor; exactly one goes with `shape`.
-FILLS = (
-    *("constant", "arange", "uniform", "normal", "integers"),
-    *("choice", "permutation", "specials"),
-)
+FILLS = (*"constant arange uniform normal integers choice permutation specials".split(),)
 #: The keys that state a tensor's contents; a nearer one replaces a farther one.
 CONTENTS = ("value", "file", *FILLS)
-
 
 TensorField: TypeAlias = Annotated[
     Annotated[LiteralField, Tag("<literal>")] | Annotated[TensorFields, Tag("<tensor>")],
@@ -208,10 +194,8 @@ class RejectedField(Fields):
         max_length=1,
         description="A path and a value that make the model legal: its twin must be accepted.",
     )
-    asked: list[str] | None = Field(
-        None,
-        min_length=1,
-        description="The names of the node's outputs; absent: those that are not optional.",
+    asked: list[str] | None = _optional(
+        "The names of the node's outputs; absent: those that are not optional.", min_length=1
     )
 
 
@@ -266,10 +250,12 @@ class AlternativeGoldenField(GoldenField):
     name: AnswerName = Field(alias="as")
 
 
-class AlternativeOutputsField(BaseModel):
+class AlternativeOutputsField(pydantic.BaseModel):
     """A named answer: outputs by name; none means what the engine computes."""
 
-    model_config = ConfigDict(extra="allow", strict=True, frozen=True, json_schema_extra=_NO_FORM)
+    model_config = pydantic.ConfigDict(
+        extra="allow", strict=True, frozen=True, json_schema_extra=_NO_FORM
+    )
     __pydantic_extra__: dict[str, TensorField]
 
     name: AnswerName = Field(alias="as")
@@ -386,7 +372,6 @@ class RowFields(CaseFields):
     """A partial case, laid over its base; of some of the file's operators where `op` says so."""
 
     op: validation.Operators | None = None
-
     label: Annotated[Any, WithJsonSchema({"type": ["string", "integer"]})] = _optional(
         "In the id; the row's number by default."
     )
@@ -396,7 +381,6 @@ class CaseEntry(CaseFields):
     """A case: a base, its rows and its matrix; `op` as in a row."""
 
     op: validation.Operators | None = None
-
     name: str = Field(pattern="^[a-z][a-z0-9_]*$", description="The behaviour, in snake_case.")
     matrix: MatrixField | None = None
     rows: list[RowFields] | None = Field(None, min_length=1)
@@ -421,7 +405,7 @@ class HeadFields(CaseFields):
 class FileFields(HeadFields):
     """A case file: its operators, defaults for all their cases, and the cases of each."""
 
-    model_config = ConfigDict(
+    model_config = pydantic.ConfigDict(
         json_schema_extra={"anyOf": [{"required": ["cases"]}, {"required": ["bench"]}]}
     )
 
@@ -479,7 +463,7 @@ def overlay(base: FileNode, nearer: FileNode, path: FieldPath = ()) -> FileNode:
     merges = not path or (path[0] == "inputs" and len(path) < 3) or path == ("attrs",)
     if not merges or not (isinstance(base.value, dict) and isinstance(nearer.value, dict)):
         return nearer
-    old = _without_replaced(base, path, nearer.value)
+    old = _unreplaced(base, path, nearer.value)
     merged = {
         key: overlay(old[key], value, (*path, key)) if key in old else value
         for key, value in nearer.value.items()
@@ -491,9 +475,7 @@ def _is_tensor(path: FieldPath) -> bool:
     return len(path) == 2 and path[0] == "inputs"
 
 
-def _without_replaced(
-    base: FileNode, path: FieldPath, nearer: Collection[str]
-) -> dict[str, FileNode]:
+def _unreplaced(base: FileNode, path: FieldPath, nearer: Collection[str]) -> dict[str, FileNode]:
     """The fields at `path`, without a tensor's content if `nearer` states another."""
     replaced = _is_tensor(path) and any(key in nearer for key in CONTENTS)
     return (base.without(CONTENTS) if replaced else base).entries
@@ -511,7 +493,7 @@ def put(node: FileNode, path: FieldPath, value: FileNode, way: FieldPath = ()) -
     if changed is None:
         return None
     keys = {step: value.mark, **node.keys, **({step: value.mark} if len(path) == 1 else {})}
-    return FileNode({**_without_replaced(node, way, [step]), step: changed}, node.mark, keys)
+    return FileNode({**_unreplaced(node, way, [step]), step: changed}, node.mark, keys)
 
 
 def states(node: FileNode, path: FieldPath) -> bool:

@@ -5,7 +5,7 @@ Nothing outside the folder is read. What is in the files is for `execution.golde
 
 import os
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Set
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from hashlib import file_digest, sha256
@@ -64,7 +64,14 @@ def strange(folder: Path, listing: Listing, manifest: gm.Manifest, data: bytes) 
 
 def unusual(listing: Listing) -> list[Finding]:
     """Return entries that no golden folder may hold, whatever its manifest lists."""
-    return [*(Finding(*one) for one in listing.others.items()), *_alike(listing)]
+    found = [Finding(*one) for one in listing.others.items()]
+    # Some file systems cannot distinguish such names.
+    first: dict[str, str] = {}
+    for path in sorted({*listing.files, *listing.folders, *listing.others}):
+        other = first.setdefault(path.casefold(), path)
+        if other != path:
+            found.append(Finding(path, f"differs from {other} only by the case of its letters"))
+    return found
 
 
 def damage(folder: Path, part: str) -> tuple[gm.Manifest | None, list[Finding]]:
@@ -90,9 +97,7 @@ def damage(folder: Path, part: str) -> tuple[gm.Manifest | None, list[Finding]]:
     return manifest, sorted(mine)
 
 
-def changed(
-    folder: Path, test: gm.TestFields, there: Collection[str], *, npz: bool
-) -> Iterator[Finding]:
+def changed(folder: Path, test: gm.TestFields, there: Set[str], *, npz: bool) -> Iterator[Finding]:
     """Files of a test that are not as they were written; `there` are the plain files among them."""
     expected = {MODEL} if test.refused else {MODEL, DATA}
     for data in test.data_sets:
@@ -150,15 +155,6 @@ def list_files(folder: Path) -> Listing:
         if len(files) + len(folders) + len(others) >= _MOST:
             raise UsageError(f"{folder} holds more than {_MOST:,} files")
     return Listing(frozenset(files), frozenset(folders), others)
-
-
-def _alike(listing: Listing) -> Iterator[Finding]:
-    """Yield names that some file systems cannot distinguish."""
-    first: dict[str, str] = {}
-    for path in sorted({*listing.files, *listing.folders, *listing.others}):
-        other = first.setdefault(path.casefold(), path)
-        if other != path:
-            yield Finding(path, f"differs from {other} only by the case of its letters")
 
 
 def _contradictions(manifest: gm.Manifest) -> Iterator[Finding]:
@@ -256,9 +252,7 @@ def orphans(tests: Iterable[Path]) -> Iterator[tuple[Path, str]]:
             yield path, f"opcheck wrote this test of {kind!r}, and there is no {gm.MANIFEST}"
 
 
-def as_cases(
-    golden: GoldenFolder, root: Path, found: Mapping[Path, Sequence[Case]]
-) -> Iterator[Case]:
+def as_cases(golden: GoldenFolder, root: Path, found: Mapping[Path, list[Case]]) -> Iterator[Case]:
     """The cases of tests `found` below `root`; all answers to an undecided text are one case."""
     folder, manifest = golden
     place = root.resolve().relative_to(folder)
@@ -285,10 +279,7 @@ def as_cases(
 
 
 def _undecided(
-    first: Case,
-    test: gm.TestFields,
-    answers: Sequence[gm.TestFields],
-    tests: Mapping[str, Sequence[Case]],
+    first: Case, test: gm.TestFields, answers: list[gm.TestFields], tests: dict[str, list[Case]]
 ) -> Case:
     """A case of all answers that its text admits, by the widest of their tolerances."""
     name = first.name.removesuffix(f"~{test.alternative}")

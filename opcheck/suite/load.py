@@ -12,19 +12,10 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
-from opcheck import opset
+from opcheck import opset, reading
 from opcheck.errors import UsageError, did_you_mean
 from opcheck.model import Case, Level, Source
-from opcheck.reading import (
-    FileNode,
-    Mark,
-    Problems,
-    operators_in,
-    quoted,
-    read_file,
-    shipped_folder,
-    uncollected,
-)
+from opcheck.reading import FileNode, Mark, Problems, operators_in, quoted, read_file
 from opcheck.reading.validation import operators_of
 from opcheck.suite.expand import CaseFile, Concrete, Expansion
 from opcheck.suite.fields import BenchEntry, CaseEntry, HeadFields, validate
@@ -50,7 +41,7 @@ MAX_HELD = 4 << 30
 
 def shipped_suites() -> Path:
     """The folder of the shipped case files."""
-    return shipped_folder("_cases", "cases")
+    return reading.shipped_folder("_cases", "cases")
 
 
 def load(
@@ -81,7 +72,7 @@ def _load(
 ) -> tuple[Case, ...]:
     problems = Problems()
     cases: list[Case] = []
-    with uncollected():
+    with reading.uncollected():
         for file in _files(paths or _about(ops), problems):
             file = replace(file, levels=levels)
             root = read_file(file.path, problems)
@@ -172,9 +163,8 @@ def _cases(
     files = [replace(file, domain=head.domain, op=op) for op in named] if head else []
     known = [one for one in files if _is_operator(one, root, named)]
     wanted = {op.lower() for op in ops} & {op.lower() for op in named}
-    expansions = [
-        Expansion(one, rest, lost) for one in known if not wanted or one.op.lower() in wanted
-    ]
+    chosen = [one for one in known if not wanted or one.op.lower() in wanted]
+    expansions = [Expansion(one, rest, lost) for one in chosen]
     given = root.entries
     # A misspelt key is reported as such.
     if head and not ({*given} & {*_LISTS} or did_you_mean("cases", given)):
@@ -201,9 +191,7 @@ def _cases(
         for op in (op for op in named if op not in about):
             file.problems.add(file.name, named[op], f"no case of this file is of {quoted(op)}")
     order = {op: number for number, op in enumerate(named)}
-    return {
-        part: sorted(those, key=lambda one: order[one.op.name]) for part, those in cases.items()
-    }
+    return {part: sorted(mine, key=lambda one: order[one.op.name]) for part, mine in cases.items()}
 
 
 def _check_operators(file: CaseFile, entry: FileNode, named: Collection[str]) -> None:

@@ -27,7 +27,6 @@ from opcheck.reading import quoted
 
 #: Each level holds the ones before it.
 LEVELS: tuple[Level, ...] = ("smoke", "core", "deep")
-
 #: Longer expressions, by words and parentheses, would need too deep a recursion.
 _MAX_TOKENS = 100
 

@@ -14,7 +14,7 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +27,7 @@ from opcheck.reading.nodes import Unreadable
 from opcheck.reading.validation import shown
 from opcheck.suite.fields import CONTENTS, FILLS, TensorFields
 
+Floats: TypeAlias = NDArray[np.float64]
 #: Uniform draws that add up to one normal one; their sum has variance 1 and mean 6.
 _DRAWS = 12
 #: The kinds of types whose values are written as others, to be rounded.
@@ -81,7 +82,7 @@ def unrounded_dtype(dtype: DType) -> np.dtype[Any]:
     return np.dtype(wide) if wide else dtype.numpy
 
 
-def _rounded(spec: TensorSpec, values: NDArray[np.float64]) -> Array:
+def _rounded(spec: TensorSpec, values: Floats) -> Array:
     """`values` in the dtype of `spec`; raises ValueError where one becomes infinite."""
     rounded = np.empty(values.size, spec.dtype.numpy)
     flat = values.reshape(-1)
@@ -113,12 +114,7 @@ def _read(spec: TensorSpec) -> Array:
     return np.asarray(stored).astype(spec.dtype.numpy)
 
 
-def _drawn(
-    fill: Fill,
-    size: int,
-    made: Callable[[NDArray[np.float64]], NDArray[np.float64]],
-    draws: int = 1,
-) -> NDArray[np.float64]:
+def _drawn(fill: Fill, size: int, made: Callable[[Floats], Floats], draws: int = 1) -> Floats:
     """`made` of `size` sums of `draws` numbers in [0, 1), multiples of 2^-53."""
     bits = np.random.PCG64(fill.seed)
     values = np.empty(size, np.float64)
@@ -198,7 +194,6 @@ def load_npy(path: Path) -> NDArray[Any]:
 #: No tensor of a case, nor all of them together, may hold more: case files may come from strangers.
 MAX_ELEMENTS = 1 << 26
 MAX_BYTES = 1 << 28
-
 #: Beyond it float64, in which fills compute, skips whole numbers.
 _MAX_WHOLE = 2.0**53
 

@@ -28,7 +28,6 @@ from opcheck.timing.ratios import LIMIT, Word, medians, pairs, ratio, student
 
 #: "not slower": it may be faster.
 Verdict = Literal[Word, "not slower"]
-
 #: The default of the change that a gate allows.
 USUAL = 0.05
 #: The least such change between runs, which are 1–2 % off without any reason in the build.

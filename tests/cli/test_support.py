@@ -80,7 +80,9 @@ def test_a_floor_that_names_no_cell_is_refused_before_anything_is_asked(support,
 
 
 def test_a_backend_that_cannot_be_used_ends_the_command(support):
-    found = support("-b", "npu", "-b", "onnxruntime:CUDAExecutionProvider", "--op", "Hardmax", code=4)
+    found = support(
+        "-b", "npu", "-b", "onnxruntime:CUDAExecutionProvider", "--op", "Hardmax", code=4
+    )
     assert "Cannot be used" in found.stderr
     assert "npu" not in found.stdout
 

@@ -5,7 +5,7 @@ explains where modules are looked for.
 """
 
 import inspect
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from typing import Any
@@ -15,7 +15,7 @@ from opcheck.backends.base import Adapted, TaskCall, UnusableAnswer, only_nodes,
 from opcheck.backends.connect import accepts, blamed, find, runnable
 from opcheck.errors import NotSupported, UsageError
 from opcheck.graph import NotExpressible, model_of, output_names
-from opcheck.model import Array, BackendInfo, Task
+from opcheck.model import BackendInfo, Task, Tensors
 
 ABOUT = About(
     "a class or module with ONNX's Backend interface, onnx:pkg.mod:Class", declares="is_compatible"
@@ -63,7 +63,7 @@ def _declares(interface: Any, device: str, task: Task) -> bool | None:
 def _prepared(interface: Any, way: str, device: str, task: Task) -> TaskCall:
     answer = _answering(interface, way, device, task)
 
-    def run(inputs: Sequence[Array]) -> Any:
+    def run(inputs: Tensors) -> Any:
         with _heard():
             outputs = answer(inputs)
         if not isinstance(outputs, Mapping):
@@ -76,9 +76,7 @@ def _prepared(interface: Any, way: str, device: str, task: Task) -> TaskCall:
     return TaskCall(run)
 
 
-def _answering(
-    interface: Any, way: str, device: str, task: Task
-) -> Callable[[Sequence[Array]], Any]:
+def _answering(interface: Any, way: str, device: str, task: Task) -> Callable[[Tensors], Any]:
     with own_part():
         model = model_of(task)
     run = getattr(interface, way)
@@ -102,7 +100,7 @@ def _answering(
     return lambda inputs: run(node, task.operands(inputs), device, **more)
 
 
-def _values(task: Task, inputs: Sequence[Array]) -> list[Any]:
+def _values(task: Task, inputs: Tensors) -> list[Any]:
     return [*task.values(inputs).values()]
 
 

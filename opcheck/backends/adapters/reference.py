@@ -13,7 +13,6 @@ from opcheck.graph import model_of
 from opcheck.model import Array, BackendInfo, Task
 
 ABOUT = About("the evaluator onnx.reference", "onnx")
-
 #: Its sentences for something missing, besides NotImplementedError, such as an assertion that
 #: "ceil_mode is not supported with auto_pad".
 _NOT_IMPLEMENTED = re.compile(r"\b[Nn]ot (yet )?(supported|implemented)\b|^Unsupported ")

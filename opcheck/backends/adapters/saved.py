@@ -3,7 +3,7 @@
 DIR holds a folder for each case, with outputs or a text; see `opcheck.graph.folders`.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -14,7 +14,7 @@ from opcheck.backends.made_of import digest
 from opcheck.errors import BackendUnavailable, NotSupported, UsageError
 from opcheck.graph import ModelProto, NotExpressible, folders, model_of
 from opcheck.graph.folders import Saying, read_origin, read_refusal, read_saying
-from opcheck.model import Array, BackendInfo, Task
+from opcheck.model import BackendInfo, Task, Tensors
 
 ABOUT = About("outputs computed elsewhere, saved:DIR")
 
@@ -62,9 +62,7 @@ def _prepared(root: Path, task: Task) -> TaskCall:
         return TaskCall(partial(_answer, folder, task, None))
 
 
-def _answer(
-    folder: Path, task: Task, model: ModelProto | None, inputs: Sequence[Array]
-) -> Sequence[Array]:
+def _answer(folder: Path, task: Task, model: ModelProto | None, inputs: Tensors) -> Tensors:
     """Return the outputs, if they are there and were computed for this model on these inputs."""
     if not folder.is_dir():
         raise BackendUnavailable(f"nothing was delivered: there is no {folder}")

@@ -12,22 +12,14 @@ import numpy as np
 from opcheck import dtypes, opset
 from opcheck.backends.adapters import About, declining, importing, take, threads
 from opcheck.backends.base import Adapted, Bare, only_nodes, only_tensors
-from opcheck.engine.axes import (
-    distinct,
-    elements_at,
-    from_either_end,
-    from_the_front,
-    listed,
-    matrix_of,
-    stretches,
-)
+from opcheck.engine import axes as ax
+from opcheck.engine.axes import distinct, from_either_end, from_the_front, listed
 from opcheck.engine.windows import AxisWindows, windows_of
 from opcheck.errors import InvalidNode, NotSupported
 from opcheck.model import Array, BackendInfo, Task, Typed
 from opcheck.opset import Parameter
 
 ABOUT = About("PyTorch's own functions", "torch", extra=True, threads=True)
-
 #: torch's sentence for a missing kernel: "avg_pool2d" not implemented for 'Int'.
 _NOT_IMPLEMENTED = re.compile(r"not implemented for '")
 
@@ -116,7 +108,7 @@ def _along_axis(function: Callable[[Any, int], Any], torch: Any, task: Task, x: 
     front = (from_the_front if task.op.since == 1 else from_either_end)(axis, x.dim())
     if task.op.since >= 13:
         return function(x, axis)
-    return function(x.reshape(matrix_of(x.shape, front)), 1).reshape(x.shape)
+    return function(x.reshape(ax.matrix_of(x.shape, front)), 1).reshape(x.shape)
 
 
 def _hardmax(x: Any, axis: int) -> Any:
@@ -144,7 +136,7 @@ def _layer_normalization(torch: Any, task: Task, x: Any, scale: Any, shift: Any 
     front = from_either_end(attrs["axis"], x.dim())
     for name, other in (("Scale", scale), ("B", shift)):
         if other is not None:
-            stretches(name, other, x)
+            ax.stretches(name, other, x)
     y = torch.nn.functional.layer_norm(x, x.shape[front:], eps=attrs["epsilon"]) * scale
     return y if shift is None else y + shift
 
@@ -194,7 +186,7 @@ def _gather(torch: Any, task: Task, data: Any, indices: Any) -> Any:
     axis: Any = task.attrs.get("axis", 0)
     front = from_either_end(axis, data.dim())
     # Torch's own indices count from the front, and are a vector.
-    places = elements_at(indices.numpy(), data.shape[front], back=task.op.since > 1)
+    places = ax.elements_at(indices.numpy(), data.shape[front], back=task.op.since > 1)
     chosen = data.index_select(front, torch.tensor(places.reshape(-1), dtype=torch.int64))
     return chosen.reshape((*data.shape[:front], *indices.shape, *data.shape[front + 1 :]))
 
@@ -245,12 +237,9 @@ def _real(function: Callable[..., Any], torch: Any, task: Task, x: Any) -> Any:
         raise NotSupported(f"{task.op} of {x.dtype}")
     schema = opset.describe("", task.op.name, task.opset)
     assert schema
-    attrs = {
-        name: one.default for name, one in schema.attributes.items() if name != "consumed_inputs"
-    }
-    return function(
-        torch, task, x, **{name: task.attrs.get(name, it) for name, it in attrs.items()}
-    )
+    names = schema.attributes.keys() - {"consumed_inputs"}
+    attrs = {name: task.attrs.get(name, schema.attributes[name].default) for name in names}
+    return function(torch, task, x, **attrs)
 
 
 #: Operators that torch has by another name than their own in lower case.

@@ -13,7 +13,6 @@ from opcheck.graph import model_of
 from opcheck.model import Array, BackendInfo, Task
 
 ABOUT = About("tract", "tract", extra=True)
-
 #: tract's sentences for a missing operator, element type or mode; every error is a TractError.
 _NOT_IMPLEMENTED = re.compile(
     r"Unimplemented\(|Unknown DatumType |unknown ONNX TensorProto.DataType|^[ \d:]*Unsupported |"

@@ -26,7 +26,7 @@ import opcheck
 from opcheck.backends.isolation.cleanup import SCRATCH, how_it_ended, kill_marked
 from opcheck.backends.isolation.wire import INLINE, Answer, Channel, Damaged, Failure, read_answer
 from opcheck.errors import BackendUnavailable, UsageError
-from opcheck.model import Array, BackendInfo, Crashed, OutOfMemory, TimedOut
+from opcheck.model import BackendInfo, Crashed, OutOfMemory, Tensors, TimedOut
 
 #: The connection holds several messages of the size that goes through it, in bytes.
 _BUFFER = 256 << 10
@@ -183,9 +183,7 @@ class Process:
             raise BackendUnavailable(self.killed(said)) from error
         raise BackendUnavailable(self.killed(f"{who} died at start: {self.how_it_ended()}"))
 
-    def answer(
-        self, kind: type[Answer], number: int, given: Sequence[Array] = ()
-    ) -> Answer | Failure:
+    def answer(self, kind: type[Answer], number: int, given: Tensors = ()) -> Answer | Failure:
         """Read the answer to the question `number`, which arrived.
 
         Raises EOFError, ConnectionError and Damaged, by which the worker is `broken`, and

@@ -13,7 +13,6 @@ from opcheck.model.question import Elapsed, Hold, Measure, Ready, Release, Relea
 
 #: A function called repeatedly while waiting; an exception that it raises ends the wait.
 Meanwhile: TypeAlias = Callable[[], None]
-
 #: Seconds between checks that a silent worker is still alive.
 _LOOK = 0.2
 

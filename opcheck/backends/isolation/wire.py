@@ -90,9 +90,7 @@ class Channel:
         self._note(_UNREAD, place)
         self.connection.send_bytes(head)
 
-    def receive(
-        self, fits: Callable[[int], bool] = lambda size: True
-    ) -> tuple[int, list[bytearray]]:
+    def receive(self, fits: Callable[[int], bool] = lambda _: True) -> tuple[int, list[bytearray]]:
         """Return the number of the next message, and its parts.
 
         Raises EOFError or ConnectionError where the other end is closed, Damaged where what came
@@ -164,7 +162,6 @@ _GARBAGE = (ValueError, TypeError, LookupError, AttributeError, RecursionError, 
 _PIECE, _BEGINNING = 1 << 18, 64
 #: The key in JSON of an array, or of another kind of output.
 _VALUE = "@"
-
 #: What a worker is asked.
 WorkerRequest: TypeAlias = Question | Hold | Measure | Release
 #: A question is put to several backends, and pickled once.

@@ -18,10 +18,9 @@ from opcheck.backends.isolation.cleanup import SCRATCH, how_it_ended
 from opcheck.errors import BackendUnavailable, NotSupported
 from opcheck.graph import model_of
 from opcheck.graph.folders import DATA_SET, MODEL, read_outputs, write_question
-from opcheck.model import Array, BackendInfo, Task
+from opcheck.model import BackendInfo, Task, Tensors
 
 PLACEHOLDERS = ("model", "inputs", "outputs")
-
 #: "Not implemented here", as automake's tests and other test runners skip a test. Programs return
 #: their libraries' error codes, and abort() on Windows 3, so small numbers will not do.
 UNSUPPORTED = 77
@@ -104,9 +103,7 @@ def one_shot(info: BackendInfo, words: tuple[str, ...]) -> Adapted:
     return Adapted(info, (CommandFailed,), prepare)
 
 
-def _run(
-    words: tuple[str, ...], task: Task, model: ModelProto, inputs: Sequence[Array]
-) -> Sequence[Array]:
+def _run(words: tuple[str, ...], task: Task, model: ModelProto, inputs: Tensors) -> Tensors:
     with new_folder() as name:
         folder = Path(name)
         paths = (folder / MODEL, folder / DATA_SET, folder / "outputs")

@@ -4,17 +4,8 @@ from functools import cache
 from itertools import chain
 
 from opcheck import opset
-from opcheck.engine.mutants import (
-    axes,
-    casts,
-    elements,
-    guards,
-    pooling,
-    rows,
-    schema,
-    tensors,
-    windows,
-)
+from opcheck.engine.mutants import axes, casts, elements, pooling, rows, schema, tensors, windows
+from opcheck.engine.mutants.guards import guards
 from opcheck.engine.mutants.mutant import Accepting, Mutant, evaluated
 from opcheck.engine.node import operator_of
 from opcheck.engine.operators import OwnMutant, located
@@ -39,7 +30,8 @@ def mutants_of(op: OpVersion) -> tuple[Mutant, ...]:
     operator = operator_of(op)
     if operator is None:
         return ()
-    attributes = opset.versions(op.domain, op.name)[op.since].attributes
+    known = opset.versions(op.domain, op.name)[op.since]
+    attributes, gives_booleans = known.attributes, known.outputs[0].types == {"tensor(bool)"}
     optional = {name for name, one in attributes.items() if not one.required}
     needed = {"", *attributes, *("*" for name in optional - {*operator.ignores})}
     general = (
@@ -47,7 +39,7 @@ def mutants_of(op: OpVersion) -> tuple[Mutant, ...]:
         for mutant in _GENERAL
         if not (mutant.rounded and operator.exact)
         and not (mutant.unbounded and operator.high is not None)
-        and not (mutant.of_numbers and _gives_booleans(op))
+        and not (mutant.of_numbers and gives_booleans)
         and not (mutant.of_values and operator.of_shapes)
         and mutant.needs in needed
     )
@@ -66,10 +58,6 @@ def mutants_of(op: OpVersion) -> tuple[Mutant, ...]:
     return tuple(found.values())
 
 
-def _gives_booleans(op: OpVersion) -> bool:
-    return opset.versions(op.domain, op.name)[op.since].outputs[0].types == {"tensor(bool)"}
-
-
 @cache
 def guards_of(op: OpVersion) -> tuple[Mutant, ...]:
     """The mutants of an operator version that are wrong only on one path of kernels.
@@ -77,7 +65,7 @@ def guards_of(op: OpVersion) -> tuple[Mutant, ...]:
     They measure a suite, and name no cause of a failure: any wrong answer there looks like them.
     """
     operator = operator_of(op)
-    return tuple(guards.guards(op, operator)) if operator else ()
+    return tuple(guards(op, operator)) if operator else ()
 
 
 def _own(own: OwnMutant) -> Mutant:

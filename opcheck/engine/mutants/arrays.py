@@ -10,7 +10,6 @@ from opcheck.model import Array
 
 #: Elements that a vector register or a warp holds.
 WIDTHS = (4, 8, 16, 32)
-
 #: Every floating type.
 FLOATS = tuple(name for name, dtype in dtypes.BASIC.items() if dtype.kind == "float")
 #: Every type of real numbers that NumPy computes with.

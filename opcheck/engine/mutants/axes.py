@@ -38,7 +38,6 @@ _OUTSIDE: tuple[tuple[str, str, AxisChange], ...] = (
      lambda axis, r: min(max(axis, 0), r - 1)),
     ("out_of_range_is_last", "an axis out of range was taken for the last one", _last),
 )  # fmt: skip
-
 #: What is taken for an axis, counted from the front.
 _FOUND: tuple[tuple[str, str, AxisChange], ...] = (
     ("axis_1_always", "axis 1 was taken, whatever the attribute", lambda axis, r: min(1, r - 1)),

@@ -9,16 +9,8 @@ import ml_dtypes
 import numpy as np
 
 from opcheck import numbers as xp
-from opcheck.engine.mutants.arrays import (
-    BEYOND_FLOAT16,
-    DOUBLE,
-    LONG,
-    REALS,
-    UNSIGNED,
-    WIDTHS,
-    through,
-    whole_vectors,
-)
+from opcheck.engine.mutants import arrays as ar
+from opcheck.engine.mutants.arrays import BEYOND_FLOAT16, DOUBLE, LONG, through
 from opcheck.engine.mutants.mutant import Mutant, MutantRow, faults, faulty
 from opcheck.errors import InvalidNode
 from opcheck.numbers import FaultFunction
@@ -157,9 +149,8 @@ def _to_the_longest(original: Any, *arrays: Any) -> Any:
     return tuple(np.zeros(longest, x.dtype) for x in arrays)
 
 
-_WITH_A_SIGN = [name for name in REALS if name not in UNSIGNED]
+_WITH_A_SIGN = [name for name in ar.REALS if name not in ar.UNSIGNED]
 _ROOT = ("root_forgotten", "the root was forgotten")
-
 #: Faults of +, −, × and ÷ between tensors, and of other functions of one element.
 OTHERS: Mapping[str, tuple[MutantRow | Mutant, ...]] = {
     "subtract": (
@@ -231,11 +222,10 @@ PRODUCTS: tuple[MutantRow, ...] = (
     ("products_added_in_float16", "products were added up in float16", _in_float16),
     *((f"products_left_over_by_{width}",
        f"what remained of the products after the last whole vector of {width} was left out",
-       partial(_first_products, whole_vectors(width))) for width in WIDTHS),
+       partial(_first_products, ar.whole_vectors(width))) for width in ar.WIDTHS),
     *((f"products_of_{count}_elements", f"only the first {count} products were added up",
        partial(_first_products, partial(min, count))) for count in (1024, 4096)),
 )  # fmt: skip
-
 
 _CALLS = {name: f"{name} of tensors" for name in ("add", "multiply", "subtract")}
 _CALLS["divide"] = "divide by tensors"

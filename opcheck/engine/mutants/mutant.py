@@ -4,7 +4,7 @@ A mutant serves three times: it names the cause of a failure, it measures what a
 sees, and it is a wrong backend in tests.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from typing import Any, TypeAlias
@@ -17,14 +17,12 @@ from opcheck.engine.mutants.arrays import another
 from opcheck.engine.node import Node
 from opcheck.engine.operators import Formula
 from opcheck.errors import InvalidNode, NotSupported
-from opcheck.numbers import FaultFunction
+from opcheck.numbers import FaultFunction, Faults
 
 #: The dtypes in which something is wrong; None for all.
 Only: TypeAlias = Sequence[str] | None
-
 #: A name, a text, what is done, and the dtypes in which it is wrong if not in all.
 MutantRow: TypeAlias = tuple[Any, ...]
-
 #: The outputs of a mutant. It raises InvalidNode for what it refuses; what it leaves alone is
 #: right, which `Node.right` has.
 AnswerFunction: TypeAlias = Callable[[Node], Sequence[Any]]
@@ -114,9 +112,7 @@ class Mutant:
         return self.any_type or isinstance(self.answer, Accepting)
 
 
-def evaluated(
-    formula: Formula | None = None, faults: Mapping[str, FaultFunction] | None = None
-) -> AnswerFunction:
+def evaluated(formula: Formula | None = None, faults: Faults | None = None) -> AnswerFunction:
     """Answers of a wrong plain evaluation, and the right ones wherever it makes no difference.
 
     The plain one rounds between operations, and may leave the range of its arithmetic there. That
@@ -161,10 +157,7 @@ def faulty_where(
 
 
 def faults(
-    primitive: str,
-    make: Callable[[Any], FaultFunction],
-    *rows: MutantRow | Mutant,
-    **where: Any,
+    primitive: str, make: Callable[[Any], FaultFunction], *rows: MutantRow | Mutant, **where: Any
 ) -> tuple[Mutant, ...]:
     """Mutants of one function, or rows that have in place of a fault what `make` makes it of."""
 
@@ -191,7 +184,6 @@ def refusing(name: str, text: str, when: Callable[[Node], bool], **where: Any) -
 
 
 RunFunction: TypeAlias = Callable[[Sequence[Any]], Sequence[Any]]
-
 #: The outputs of a run, from the right outputs of all runs so far and the inputs of this one.
 Habit: TypeAlias = Callable[[list[list[Any]], Sequence[Any]], Sequence[Any]]
 

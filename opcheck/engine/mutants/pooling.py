@@ -23,7 +23,6 @@ WIDTHS = (32, 16, 8, 4)
 _BLOCK = 4
 #: The most elements that a padded input may have.
 _PADDED = 1 << 22
-
 #: Sums over windows in place of the right ones, from the windows and the values.
 SumsChange: TypeAlias = Callable[[of.Asked, Any], Any]
 
@@ -125,8 +124,6 @@ def _zero_beyond(auto_pad: str, windows: of.Asked, values: Any) -> Any:
 
 
 _WHOLE = "was scaled up to a whole one"
-
-
 #: What is done to the sums, and before that to the windows.
 SUMS: tuple[MutantRow, ...] = (
     ("hanging_windows_rescaled", f"a window that hung over the end {_WHOLE}", "ceil_mode",

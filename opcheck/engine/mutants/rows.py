@@ -14,16 +14,8 @@ from typing import Any, TypeAlias
 import ml_dtypes
 import numpy as np
 
-from opcheck.engine.mutants.arrays import (
-    BEYOND_FLOAT16,
-    DOUBLE,
-    FLOATS,
-    LONG,
-    SIGNED,
-    UNSIGNED,
-    WIDTHS,
-    whole_vectors,
-)
+from opcheck.engine.mutants import arrays as ar
+from opcheck.engine.mutants.arrays import DOUBLE, FLOATS, SIGNED, UNSIGNED, whole_vectors
 from opcheck.engine.mutants.mutant import Mutant, faults, faulty
 from opcheck.numbers import FaultFunction, plain
 from opcheck.numbers.bounded.reductions import axes_of
@@ -33,7 +25,6 @@ Matrix: TypeAlias = Any
 RowFunction: TypeAlias = Callable[[Matrix], Any]
 #: What a fault makes of the right reduction and a matrix.
 RowChange: TypeAlias = Callable[[RowFunction, Matrix], Any]
-
 #: Elements of blocks and lanes, down to a pair, and of the vectors that leave a tail.
 GROUPS = (256, 128, 64, 32, 16, 8, 4, 2)
 TAILS = (128, 32, 16, 8, 4, 2)
@@ -116,13 +107,12 @@ SUMS: tuple[Mutant, ...] = faults(
      lambda total, m: (s := total(m)) + np.append(np.zeros_like(s[:1]), s[:-1])),
     *((f"sum_of_whole_vectors_of_{width}",
        f"the sum left out what remains after the last whole vector of {width}",
-       _of_first(whole_vectors(width))) for width in WIDTHS),
+       _of_first(whole_vectors(width))) for width in ar.WIDTHS),
     *((f"sum_in_{np.dtype(dtype).name}", f"the sum was taken in {np.dtype(dtype).name}",
        partial(lambda dtype, _, m: np.add.accumulate(m.astype(dtype), axis=1)[:, -1].astype(
            m.dtype), dtype), only) for dtype, only in (
            (np.float16, None), (ml_dtypes.bfloat16, None), (np.float32, DOUBLE))),
 )  # fmt: skip
-
 
 _top = methodcaller("max", axis=1)
 
@@ -132,7 +122,7 @@ EXTREMES: tuple[Mutant, ...] = faults(
      "the maximum was searched among the first 1024 elements of each row",
      _of_first(partial(min, 1024))),
     *((f"maximum_of_{which}_of_{width}", f"the maximum {text}", change)
-      for width in WIDTHS for which, text, change in (
+      for width in ar.WIDTHS for which, text, change in (
           ("whole_vectors", f"left out what remains after the last whole vector of {width}",
            _of_first(whole_vectors(width))),
           ("one_lane", f"of one lane of {width} was taken for that of the row",
@@ -140,7 +130,7 @@ EXTREMES: tuple[Mutant, ...] = faults(
     *((f"maximum_starts_at_{name}", f"the running maximum started at {start:g}",
        partial(lambda start, top, m: np.maximum(top(m), m.dtype.type(start)), start), only)
       for name, start, only in (
-          ("the_lowest_float32", LOWEST, DOUBLE), ("minus_1e9", -1e9, BEYOND_FLOAT16),
+          ("the_lowest_float32", LOWEST, DOUBLE), ("minus_1e9", -1e9, ar.BEYOND_FLOAT16),
           ("minus_1e4", -1e4, (*FLOATS, *SIGNED[1:])), ("0", 0.0, None))),
     faulty("max", "maximum_across_the_rows",
            "the maximum was taken across the rows, not along them", _across),
@@ -264,12 +254,12 @@ PLACES: tuple[Mutant, ...] = faults(
      lambda right, m: np.maximum(_started(0.0, right, m), 0), BELOW_0),
     ("starts_at_the_lowest_float32_and_index_0",
      "the maximum started at -3.40282e+38 with index 0, so that the first element won where "
-     "all are lower", lambda right, m: np.maximum(_started(LOWEST, right, m), 0), LONG),
+     "all are lower", lambda right, m: np.maximum(_started(LOWEST, right, m), 0), ar.LONG),
     ("last_of_ties", "the last of equal maxima won", _last),
     ("no_one_if_tied", "a row with several maxima stayed empty",
      lambda right, m: np.where(right(m) == _last(right, m), right(m), -1)),
     ("nearly_equal", "what numpy.isclose takes for the maximum was one, and the first of them won",
-     _of(lambda m: np.where(np.isclose(m, _top(m)[:, None]), np.inf, m)), BEYOND_FLOAT16),
+     _of(lambda m: np.where(np.isclose(m, _top(m)[:, None]), np.inf, m)), ar.BEYOND_FLOAT16),
     # Rows that have a kernel of their own: a warp's, a block's, and one of several passes.
     *((f"last_of_ties_of_{name}", f"in rows of {words} elements the last of equal maxima won",
        _last_in_rows_of(lengths)) for name, words, lengths in (
@@ -319,10 +309,8 @@ PLACES: tuple[Mutant, ...] = faults(
     ("maximum_of_all_rows", "only rows that reach the maximum of the whole tensor had a place",
      lambda right, m: np.where(_top(m) < np.fmax.reduce(m, axis=None), -1, right(m))),
 )  # fmt: skip
-
 #: Wrong `argmax` of some tensors alone.
 LAST_OF_TIES, IN_8_BITS = _argmax(_last), _argmax(_in_bits(8))
-
 #: Such a row has no place, or is divided by an infinite sum.
 LEFT_OUT: tuple[Mutant, ...] = tuple(
     faulty(primitive, name, text, make(partial(_left_out, value, kept)))
@@ -389,7 +377,7 @@ TOPS: tuple[Mutant, ...] = faults(
           (np.int32, ("int64", "uint64", "uint32")))),
     *((f"top_of_whole_vectors_of_{width}",
        f"what is left of a row after the last whole vector of {width} was not looked at",
-       _of_first(whole_vectors(width))) for width in WIDTHS),
+       _of_first(whole_vectors(width))) for width in ar.WIDTHS),
     *((f"top_of_{stop}_elements", f"only the first {stop} elements of a row were looked at",
        _of_first(partial(min, stop))) for stop in (65536, 1024, 256)),
     *((f"top_in_{bits}_bits", f"the places of the elements in their row had {bits} bits",

@@ -12,17 +12,9 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from opcheck import dtypes, opset
-from opcheck.engine.mutants import axes
+from opcheck.engine.mutants import axes, mutant
 from opcheck.engine.mutants.arrays import DOUBLE
-from opcheck.engine.mutants.mutant import (
-    Accepting,
-    AnswerFunction,
-    Mutant,
-    MutantRow,
-    evaluated,
-    reading,
-    refusing,
-)
+from opcheck.engine.mutants.mutant import Accepting, AnswerFunction, Mutant, reading, refusing
 from opcheck.engine.node import Node
 from opcheck.engine.operators import Formula, Operator
 from opcheck.errors import InvalidNode
@@ -33,7 +25,6 @@ from opcheck.opset import Attribute, Schema
 Readings: TypeAlias = Callable[[Any, Node], Iterable[Any]]
 #: The inputs of a node.
 Inputs: TypeAlias = tuple[Array | None, ...]
-
 #: How a node is read does not depend on the type of its tensors, so that cases of one type decide.
 _ONE_TYPE = ("float32",)
 #: A default below this guards a division, or the like.
@@ -131,7 +122,7 @@ def _of_guard(attribute: Attribute, formula: Formula) -> Iterator[Mutant]:
         def misread(*inputs: Any, read: Any = read, **attrs: Any) -> Any:
             return formula(*inputs, **{**attrs, name: read(attrs[name])})
 
-        yield Mutant(f"{name}_{called}", f"{name} {text}", evaluated(misread), only=only)
+        yield Mutant(f"{name}_{called}", f"{name} {text}", mutant.evaluated(misread), only=only)
 
 
 def _of_type(attribute: Attribute) -> Iterator[Mutant]:
@@ -159,10 +150,9 @@ def _with_entry(place: int, others: Callable[..., Any], values: Any, node: Node)
 
 _IS_0_OR_1 = "invalid_{}_is_0_or_1"
 _0_OR_1 = "an invalid {} was taken for 0, or for 1 if that is invalid too"
-
 #: By an attribute's type, name and text, where {} is the attribute's name, and how the answer is
 #: made of what.
-_BY_TYPE: Mapping[str, tuple[MutantRow, ...]] = {
+_BY_TYPE: Mapping[str, tuple[mutant.MutantRow, ...]] = {
     "int": (
         ("{}_one_larger", "a stated {} was taken for one larger", _read, lambda value: value + 1),
         ("{}_one_smaller", "a stated {} was taken for one smaller", _read, lambda value: value - 1),
@@ -253,17 +243,15 @@ def _converted(declared: str | None, value: Typed) -> Any:
     return value
 
 
-def _of_versions(
-    op: OpVersion, known: Operator, versions: Mapping[int, Schema]
-) -> Iterator[Mutant]:
+def _of_versions(op: OpVersion, known: Operator, every: Mapping[int, Schema]) -> Iterator[Mutant]:
     # Versions that share a formula are one mutant.
     distinct = {formula: since for since, formula in reversed(known.formulas.items())}
     for formula, since in reversed(distinct.items()):
         if formula is not known.formulas[op.since]:
             text = f"version {since} was computed, whatever the model's opset"
             yield reading(f"version_{since}_always", text, methodcaller("at", since))
-    later = [schema for since, schema in versions.items() if since > op.since]
-    own = versions[op.since]
+    later = [schema for since, schema in every.items() if since > op.since]
+    own = every[op.since]
     if any(schema.attributes.keys() - own.attributes.keys() for schema in later):
         text = "attributes of a later version were taken already"
         yield Mutant("later_attributes_accepted", text, Accepting(partial(_at_the_first, later)))

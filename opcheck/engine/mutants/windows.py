@@ -389,7 +389,6 @@ REFUSALS = _faults(
      lambda a: a.same and (_up(a.length, a.stride) - 1) * a.stride + a.width < a.length,
      "auto_pad"),
 )  # fmt: skip
-
 #: A reading that may be legal, and the windows then, from the given axis and the legal one.
 ACCEPTED = _faults(
     _accepting,

@@ -159,6 +159,5 @@ def _compare_as_bits(x: Array, top: Array) -> bool:
     They do where each row has a number above 0, and nothing is NaN.
     """
     infinity = 0x7C00 if x.dtype == np.float16 else 0x7F80
-    return bool(
-        top.min() > 0 and top.max() <= infinity and x.view(np.uint16).max() <= infinity + 0x8000
-    )
+    bits = x.view(np.uint16)
+    return bool(top.min() > 0 and top.max() <= infinity and bits.max() <= infinity + 0x8000)

@@ -19,7 +19,6 @@ from opcheck.engine.node import BoundNode
 from opcheck.model import Array
 
 RealArray: TypeAlias = NDArray[np.float64] | NDArray[np.float32]
-
 #: Bytes of a block; one of 16-bit numbers needs several times as much in between.
 _BLOCK, _NARROW_BLOCK = 1 << 20, 1 << 18
 #: So many rows side by side are computed as they lie, fewer are first put one after the other.
@@ -83,7 +82,6 @@ def _whole(x: Array, y: Array, in_place: bool) -> None:
 
 #: If the sum of e^x is no less, then what lacks digits because e^x is subnormal is next to nothing.
 _ENOUGH = 2.0**-20
-
 #: Rows of fewer elements are divided by their sums only after these are written out.
 _SHORT = 32
 #: Rows of fewer are added up by products with ones, which BLAS computes in threads if larger.

@@ -5,6 +5,7 @@ that order (DML_AXIS_DIRECTION_INCREASING) gets the 1. Unsorted axes, which the 
 count as sorted.
 """
 
+from functools import partial
 from math import prod
 
 import numpy as np
@@ -55,15 +56,11 @@ def accepting(read):
     return lambda InputTensor, *, Axes: over_axes(InputTensor, Axes=read(Axes, InputTensor.ndim))
 
 
-def of_rank(accepted):
+def of_rank(accepted, InputTensor, *, Axes):
     """The formula for tensors of some more ranks, over the axes that there are."""
-
-    def formula(InputTensor, *, Axes):
-        x = InputTensor
-        axes = sorted({axis for axis in Axes if 0 <= axis < x.ndim})
-        return first_maxima(x, axes) if accepted(x.ndim) else over_axes(x, Axes=Axes)
-
-    return formula
+    x = InputTensor
+    axes = sorted({axis for axis in Axes if 0 <= axis < x.ndim})
+    return first_maxima(x, axes) if accepted(x.ndim) else over_axes(x, Axes=Axes)
 
 
 def refusing_unsorted(InputTensor, *, Axes):
@@ -88,9 +85,9 @@ MUTANTS = {
         "joint indices ran through the axes in the order in which they are stated",
         legal(first_maxima)),
     "nine_dimensions_accepted": ("more than 8 dimensions were accepted",
-                                 of_rank(lambda rank: rank > MAX_RANK)),
+                                 partial(of_rank, lambda rank: rank > MAX_RANK)),
     "no_dimension_accepted": ("a tensor without dimensions was accepted",
-                              of_rank(lambda rank: rank < 1)),
+                              partial(of_rank, lambda rank: rank < 1)),
     "refuses_unsorted_axes": ("axes that do not increase were refused", refusing_unsorted),
     "repeated_axes_counted_once": ("an axis that is listed twice was taken once",
                                    accepting(lambda axes, rank: sorted({*axes}))),

@@ -14,8 +14,6 @@ Abs Acos Acosh Asin Asinh Atan Atanh BitCast BitwiseNot Ceil Celu Clip Cos Cosh 
 HardSigmoid HardSwish Identity IsInf IsNaN LeakyRelu Log Mish Neg Not PRelu Reciprocal Relu Round
 Selu Shrink Sigmoid Sign Sin Sinh Softplus Softsign Sqrt SwiGLU Swish Tan Tanh ThresholdedRelu
 """
-
-
 #: Those that round nothing.
 _EXACT = family(
     {

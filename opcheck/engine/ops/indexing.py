@@ -1,6 +1,7 @@
 """Elements that indices, conditions or their own values select."""
 
 from collections import Counter
+from functools import partial
 from math import prod
 
 import numpy as np
@@ -268,21 +269,18 @@ def non_zero(X):
 COMPRESS = operator("Compress", exact=True)
 
 
-def _counting_axes(counted):
-    def compress(input, condition, *, axis):
-        if not input.ndim or condition.ndim != 1:
-            raise InvalidNode(f"ranks {input.ndim} and {condition.ndim}; allowed: 1 or more, and 1")
-        x = xp.reshape(input, (-1,)) if axis is None else input
-        place = 0 if axis is None else counted(axis, x.ndim)
-        if condition[x.shape[place] :].any():
-            raise NotSupported(f"{len(condition)} conditions for {x.shape[place]} elements")
-        return xp.take(x, np.flatnonzero(condition), axis=place)
-
-    return compress
+def compress(counted, input, condition, *, axis):
+    if not input.ndim or condition.ndim != 1:
+        raise InvalidNode(f"ranks {input.ndim} and {condition.ndim}; allowed: 1 or more, and 1")
+    x = xp.reshape(input, (-1,)) if axis is None else input
+    place = 0 if axis is None else counted(axis, x.ndim)
+    if condition[x.shape[place] :].any():
+        raise NotSupported(f"{len(condition)} conditions for {x.shape[place]} elements")
+    return xp.take(x, np.flatnonzero(condition), axis=place)
 
 
-COMPRESS.formula(9)(_counting_axes(from_the_front))
-COMPRESS.formula(11, 28)(_counting_axes(from_either_end))
+COMPRESS.formula(9)(partial(compress, from_the_front))
+COMPRESS.formula(11, 28)(partial(compress, from_either_end))
 
 
 UNIQUE = operator("Unique", exact=True)

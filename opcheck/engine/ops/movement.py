@@ -8,14 +8,8 @@ import numpy as np
 
 from opcheck import dtypes
 from opcheck import numbers as xp
-from opcheck.engine.axes import (
-    check_size,
-    distinct,
-    from_either_end,
-    from_the_front,
-    listed,
-    scalar,
-)
+from opcheck.engine import axes as ax
+from opcheck.engine.axes import check_size, from_either_end, listed, scalar
 from opcheck.engine.operators import operator
 from opcheck.errors import InvalidNode, NotSupported
 from opcheck.numbers.faulty import bare
@@ -50,7 +44,7 @@ def split_1(input, split_=None, *, axis, split, outputs=1):
 
 @SPLIT.formula(2)
 def split_2(input, *, axis, split, outputs=1):
-    return _split(input, from_the_front(axis, input.ndim), split, outputs)
+    return _split(input, ax.from_the_front(axis, input.ndim), split, outputs)
 
 
 @SPLIT.formula(11)
@@ -196,7 +190,7 @@ def pad_19(data, pads, constant_value=None, axes=None, *, mode):
 
 def _named(axes, rank):
     """The axes of an attribute or a tensor, counted from the front; all if it is left out."""
-    return range(rank) if axes is None else distinct(listed("axes", axes), rank)
+    return range(rank) if axes is None else ax.distinct(listed("axes", axes), rank)
 
 
 def _pad(x, pads, value, axes, mode):

@@ -6,18 +6,14 @@ from math import prod
 import numpy as np
 
 from opcheck import numbers as xp
+from opcheck.engine import normalizing as common
 from opcheck.engine.axes import distinct, from_either_end, stretches
 from opcheck.engine.normalizing import (
-    FOLDED,
     MUTANTS,
-    RANKS,
     fits,
-    folded,
     mean_square,
     of_root,
     one_pass,
-    scaled,
-    stashed,
     two_pass,
     variance,
 )
@@ -36,7 +32,7 @@ MEAN_VARIANCE = operator("MeanVarianceNormalization")
 RMS = operator("RMSNormalization")
 
 
-def of_instances(inverse_of, made=scaled):
+def of_instances(inverse_of, made=common.scaled):
     """All versions from `inverse_of(x, axes, epsilon)`: 1 over the standard deviation."""
 
     def formula(ranks, input, scale, B, *, epsilon):
@@ -46,12 +42,12 @@ def of_instances(inverse_of, made=scaled):
         channels = (xp.reshape(x, (-1, *[1] * len(axes))) for x in (scale, B))
         return made(input, mean, inverse_of(input, axes, epsilon), *channels)
 
-    later = partial(formula, RANKS)
+    later = partial(formula, common.RANKS)
     return {1: partial(formula, (4,)), 6: later, 22: later}
 
 
 INSTANCE.formula(by=of_instances)(two_pass)
-INSTANCE.also_honest(FOLDED, by=partial(of_instances, made=folded))(one_pass)
+INSTANCE.also_honest(common.FOLDED, by=partial(of_instances, made=common.folded))(one_pass)
 of_root(INSTANCE, of_instances, variance)
 
 
@@ -89,7 +85,7 @@ def of_slices(inverse_of, computes=False):
     def formula(X, scale, *, axis, epsilon, stash_type):
         axes = tuple(range(from_either_end(axis, X.ndim), X.ndim))
         stretches("scale", scale, X)
-        x = stashed(X, stash_type, 1, 10, 11, 16)
+        x = common.stashed(X, stash_type, 1, 10, 11, 16)
         y = xp.astype(x * inverse_of(x, axes, epsilon), X.dtype, computes=computes)
         return xp.astype(y, scale.dtype, computes=computes) * scale
 
@@ -133,7 +129,7 @@ def of_regions(total):
     """Both versions from `total(squares, size)`, the sums of squares of each element's region."""
 
     def formula(X, *, alpha, beta, bias, size):
-        fits(X, RANKS, ())
+        fits(X, common.RANKS, ())
         if size < 1:
             raise NotSupported("nothing is said of regions of no channels")
         return X / xp.pow(bias + xp.real(alpha) / size * total(X * X, size), beta)

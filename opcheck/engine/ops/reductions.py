@@ -73,8 +73,6 @@ FUNCTIONS = {
     "ReduceSum": xp.sum,
     "ReduceSumSquare": lambda x, **over: xp.sum(x * x, **over),
 }
-
-
 #: Types of integers, in which logarithms and roots are seldom whole numbers.
 _INTEGERS = ("int32", "int64", "uint32", "uint64")
 

@@ -1,5 +1,6 @@
 """Softmax (1, 11, 13): e^x of each row, in shares of their sum."""
 
+from functools import partial
 from math import ceil
 
 import numpy as np
@@ -156,23 +157,17 @@ def minus_infinity_less_minus_infinity(x, axis):
     return np.exp(x - top) / total
 
 
-def first_block_masked(width):
-    def shares(x, axis):
-        first = np.take(x, range(min(width, x.shape[axis])), axis)
-        masked = np.isneginf(first).all(axis, keepdims=True) & (x.shape[axis] > width)
-        return np.where(masked, np.nan, plain(x, axis)).astype(x.dtype)
-
-    return shares
+def first_block_masked(width, x, axis):
+    first = np.take(x, range(min(width, x.shape[axis])), axis)
+    masked = np.isneginf(first).all(axis, keepdims=True) & (x.shape[axis] > width)
+    return np.where(masked, np.nan, plain(x, axis)).astype(x.dtype)
 
 
-def padded_with_zeros(width):
-    def shares(x, axis):
-        missing = -x.shape[axis] % width
-        top = np.maximum(x.max(axis, keepdims=True), 0) if missing else x.max(axis, keepdims=True)
-        e = np.exp(x - top)
-        return e / (e.sum(axis, keepdims=True) + missing * np.exp(-top)).astype(x.dtype)
-
-    return shares
+def padded_with_zeros(width, x, axis):
+    missing = -x.shape[axis] % width
+    top = np.maximum(x.max(axis, keepdims=True), 0) if missing else x.max(axis, keepdims=True)
+    e = np.exp(x - top)
+    return e / (e.sum(axis, keepdims=True) + missing * np.exp(-top)).astype(x.dtype)
 
 
 MUTANTS = {
@@ -215,9 +210,9 @@ MUTANTS = {
         "-inf was subtracted from -inf at the start of a row", minus_infinity_less_minus_infinity),
     **{f"first_block_of_{width}_masked_is_nan": (
            f"-inf was subtracted from -inf where the first {width} elements of a row are all -inf",
-           first_block_masked(width)) for width in (8, 16, 32, 64, 128)},
+           partial(first_block_masked, width)) for width in (8, 16, 32, 64, 128)},
     **{f"sum_padded_to_vectors_of_{width}": (
            f"the last vector of {width} was filled up with zeros, and they were added up too",
-           padded_with_zeros(width)) for width in (4, 8, 16, 32)},
+           partial(padded_with_zeros, width)) for width in (4, 8, 16, 32)},
 }  # fmt: skip
 OP.mutant_table(MUTANTS, by=by_rows)

@@ -6,10 +6,10 @@ then changes one of them, and not all alike (`timing.comparing` has the numbers)
 
 import hashlib
 import pickle
-import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from random import Random
 from types import MappingProxyType
 from typing import TypeAlias
 
@@ -36,15 +36,15 @@ _ONCE = "it answers once, and not again and again: time it where it computes"
 _KEPT = 1 << 30
 #: A backend: the process in which it is judged, and those in which it is timed.
 Entrant: TypeAlias = tuple[Pool, Sequence[Stopwatch]]
+#: Returns True once the benchmark is to end.
+Stop: TypeAlias = Callable[[], bool]
 
 
 class Stopped(Exception):
     """The benchmark is to end now."""
 
 
-def _answers(
-    pools: Sequence[Pool], inquiries: Sequence[Inquiry[Found]], stop: Callable[[], bool]
-) -> list[Found]:
+def _answers(pools: Sequence[Pool], inquiries: Sequence[Inquiry[Found]], stop: Stop) -> list[Found]:
     """Return the result of an inquiry of each backend; all run at once. Raises Stopped."""
     driver: Driver[int, Found] = Driver()
     for number, (pool, inquiry) in enumerate(zip(pools, inquiries, strict=True)):
@@ -58,7 +58,7 @@ def _answers(
 
 
 @dataclass(eq=False)
-class _Participant:
+class _Rival:
     """State of one backend."""
 
     judged: Pool
@@ -86,7 +86,7 @@ class OneCase:
 
     case: Case
     plan: Plan
-    parts: list[_Participant]
+    parts: list[_Rival]
     oracle: Pool | None
     is_kept: bool
     asked: Question | None = None
@@ -99,7 +99,7 @@ class OneCase:
     rounds: int = 0
     is_judged: bool = False
 
-    def visit(self, visit: Visit, chance: random.Random, stop: Callable[[], bool]) -> None:
+    def visit(self, visit: Visit, chance: Random, stop: Stop) -> None:
         """Time it in one process of each backend that is left, until `stop` returns True."""
         evaluation = CaseEvaluation(self.case, self.oracle_answer)
         try:
@@ -144,10 +144,10 @@ class OneCase:
             digest=case_digest(case),
         )
 
-    def _left(self) -> list[_Participant]:
+    def _left(self) -> list[_Rival]:
         return [part for part in self.parts if not part.why_not]
 
-    def _judge(self, evaluation: CaseEvaluation, stop: Callable[[], bool]) -> None:
+    def _judge(self, evaluation: CaseEvaluation, stop: Stop) -> None:
         """Judge each backend, as a run does."""
         pools = [part.judged for part in self.parts]
         infos = [pool.info for pool in pools]
@@ -176,7 +176,7 @@ class OneCase:
     def _answers(self, evaluation: CaseEvaluation) -> Sequence[Admitted]:
         return [Answer(self.agreed)] if self.agreed else evaluation.accepted_answers
 
-    def _check(self, part: _Participant, outputs: Outputs, evaluation: CaseEvaluation) -> None:
+    def _check(self, part: _Rival, outputs: Outputs, evaluation: CaseEvaluation) -> None:
         """Check that the last answer of a process is right; most often it is as before."""
         found = hashlib.blake2b(pickle.dumps(outputs)).digest()
         if found in part.right:
@@ -193,9 +193,7 @@ class OneCase:
         else:
             part.why_not = f"while it was timed: its answer became wrong: {judgement.reason}"
 
-    def _check_other(
-        self, part: _Participant, released: Released, evaluation: CaseEvaluation
-    ) -> None:
+    def _check_other(self, part: _Rival, released: Released, evaluation: CaseEvaluation) -> None:
         """Reject a time of looking up an answer, not of computing it."""
         (before, part.other), now, reason = (part.other, ()), released.other, ""
         if released.looked_up:
@@ -208,13 +206,7 @@ class OneCase:
             reason = "it answers other data in the same memory wrongly"
         part.why_not = reason and f"while it was timed: its answers are remembered: {reason}"
 
-    def _time(
-        self,
-        evaluation: CaseEvaluation,
-        visit: Visit,
-        chance: random.Random,
-        stop: Callable[[], bool],
-    ) -> None:
+    def _time(self, evaluation: CaseEvaluation, visit: Visit, chance: Random, stop: Stop) -> None:
         # They need no other data than the case's.
         asked = self.asked or replace(evaluation.question, second=())
         self.asked = asked if self.is_kept else None
@@ -241,9 +233,7 @@ class OneCase:
             except WorkerLost as error:
                 part.why_not = f"while it was timed: {error}"
 
-    def _prepared(
-        self, part: _Participant, worker: int, asked: Question, stop: Callable[[], bool]
-    ) -> Contender | None:
+    def _prepared(self, part: _Rival, worker: int, asked: Question, stop: Stop) -> Contender | None:
         def look() -> None:
             if stop():
                 raise Stopped
@@ -274,15 +264,15 @@ class Benchmark:
         is_kept = sum(spec.nbytes for case in cases for spec in case.inputs) <= _KEPT
         self._cases = []
         for case in cases:
-            parts = [_Participant(*entrant) for entrant in entrants]
+            parts = [_Rival(*entrant) for entrant in entrants]
             oracle = oracles.get(case.expect.oracle or "")
             self._cases.append(OneCase(case, plan, parts, oracle, is_kept))
         self.plan, self.oracles = plan, oracles
         self.to_come = len(cases) * plan.processes
 
-    def visits(self, stop: Callable[[], bool] = lambda: False) -> Iterator[str]:
+    def visits(self, stop: Stop = lambda: False) -> Iterator[str]:
         """Measure until `stop` returns True; each visit is announced by its case's id."""
-        chance = random.Random(0)
+        chance = Random(0)
         left = self._cases
         for tour in self.plan.tours():
             left = [one for one in left if not one.timed() or not one.is_precise]

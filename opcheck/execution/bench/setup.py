@@ -10,17 +10,11 @@ from opcheck.backends.isolation.process import BackendSettings
 from opcheck.backends.isolation.stopwatch import Stopwatch
 from opcheck.backends.offers import about_kind
 from opcheck.errors import UsageError, did_you_mean
+from opcheck.execution import workers
 from opcheck.execution.bench.rounds import Plan, about
 from opcheck.execution.bench.session import Benchmark
 from opcheck.execution.machine import beyond_caches
-from opcheck.execution.workers import (
-    Limits,
-    check_company,
-    chosen_backends,
-    connect,
-    consulted,
-    started,
-)
+from opcheck.execution.workers import check_company, chosen_backends, connect, consulted, started
 from opcheck.model import Case
 from opcheck.model.timing import Bench
 
@@ -62,7 +56,7 @@ def _with_threads(settings: BackendSettings, threads: int) -> BackendSettings:
 def entered(
     addresses: Sequence[str],
     cases: Sequence[Case],
-    limits: Limits,
+    limits: workers.Limits,
     plan: Plan,
     threads: int,
     base: str | None,

@@ -18,7 +18,6 @@ from opcheck.suite.golden_manifest import LeftOut, ManifestMethod
 
 #: The folders that tests lie in; see the package's docstring.
 AnswerKind: TypeAlias = Literal["must", "should", "open", "rejected"]
-
 #: The fills that are other numbers with another seed.
 _RANDOM = ("uniform", "normal", "integers", "choice", "permutation")
 #: Why there may be no answer to other data, or to a legal twin.
@@ -102,7 +101,9 @@ def _answered(case: Case, asked: Question, data_sets: int) -> Made:
                     message += f" {worst.got!r} (allowed: {worst.allowed})"
                 raise Disagreement(f"the case and the oracle contradict each other: {message}")
     sets = [_data_set(0, asked, answer.wants, found, case.tolerance)]
-    fixed = _fixed(case)
+    fixed = "" if any(map(_is_random, case.inputs)) else "nothing in its inputs is random"
+    if not isinstance(case.expect, model.Computed):
+        fixed = "its answer is written out"
     left: list[LeftOut] = []
     for seed in range(1, 1 if fixed else data_sets):
         try:
@@ -113,21 +114,12 @@ def _answered(case: Case, asked: Question, data_sets: int) -> Made:
     return Made((_test(case.id, kind, asked.task, case, sets),), tuple(left), fixed)
 
 
-def _test(
-    name: str, kind: AnswerKind, task: Task, case: Case, sets: Sequence[ComputedDataSet]
-) -> Test:
+def _test(name: str, kind: AnswerKind, task: Task, case: Case, sets: list[ComputedDataSet]) -> Test:
     bound = case.tolerance is None and any(
         one.lowest is not one.written for data in sets for one in data.outputs
     )
     ranks = tuple(one.written.ndim for one in sets[0].outputs)
     return Test(name, kind, task, case.tolerance, bound, tuple(sets), ranks=ranks)
-
-
-def _fixed(case: Case) -> str:
-    """Return why no other data can be made for a case, or ""."""
-    if not isinstance(case.expect, model.Computed):
-        return "its answer is written out"
-    return "" if any(map(_is_random, case.inputs)) else "nothing in its inputs is random"
 
 
 def _is_random(spec: TensorSpec) -> bool:

@@ -17,7 +17,7 @@ from opcheck.engine.evaluate import exactly
 from opcheck.engine.rounding import correctly_rounded
 from opcheck.errors import Exit, InvalidNode, NotSupported, OpcheckError
 from opcheck.execution.expected import node_of
-from opcheck.model import EXACT, Array, Task, Tolerance
+from opcheck.model import EXACT, Array, Task, Tensors, Tolerance
 from opcheck.suite.golden_manifest import ManifestMethod
 
 #: So many values of atol are tried.
@@ -45,7 +45,7 @@ class NodeOutputs(NamedTuple):
     method: ManifestMethod
 
 
-def outputs(task: Task, inputs: Sequence[Array]) -> NodeOutputs | None:
+def outputs(task: Task, inputs: Tensors) -> NodeOutputs | None:
     """The outputs, correctly rounded; None if the engine lacks the operator.
 
     Raises InvalidNode, UnsoundArithmetic, and ValueError for uncertain rounding.
@@ -89,7 +89,7 @@ def same(one: Array, other: Array) -> Any:
     return (equal & (np.signbit(one) == np.signbit(other))) | (np.isnan(one) & np.isnan(other))
 
 
-def accepted(task: Task, inputs: Sequence[Array]) -> str | None:
+def accepted(task: Task, inputs: Tensors) -> str | None:
     """Return why a model that must be refused is not; None if the oracle refuses it."""
     try:
         is_accepted = outputs(task, inputs) is not None
@@ -102,8 +102,8 @@ def accepted(task: Task, inputs: Sequence[Array]) -> str | None:
 
 def wrong_answers(
     task: Task,
-    inputs: Sequence[Array],
-    stored: Sequence[Array],
+    inputs: Tensors,
+    stored: Tensors,
     method: ManifestMethod | None,
     allowed: tuple[float, float],
 ) -> Iterator[tuple[str | None, str]]:
@@ -142,10 +142,10 @@ def _wrong(want: Array, got: Array, allowed: tuple[float, float] | None) -> str 
 
 def wrong_ends(
     task: Task,
-    inputs: Sequence[Array],
-    stored: Sequence[Array],
-    lowest: Sequence[Array],
-    highest: Sequence[Array],
+    inputs: Tensors,
+    stored: Tensors,
+    lowest: Tensors,
+    highest: Tensors,
 ) -> Iterator[tuple[str, str]]:
     """Ends more than an ULP off those of the operator's error bound, by their files' stems."""
     if operator_of(task.op) is None:

@@ -125,9 +125,8 @@ def written(test: Test, *, npz: bool) -> tuple[gm.TestFields, dict[str, bytes]]:
             gm.Tensor(name=spec.name, dtype=str(dtypes.of(one.written)), shape=one.written.shape)
             for spec, one in pairs
         )
-        sets.append(
-            gm.DataSetFields(folder=folder, seed=data.seed, method=data.method, outputs=rows)
-        )
+        made = gm.DataSetFields(folder=folder, seed=data.seed, method=data.method, outputs=rows)
+        sets.append(made)
     fields = gm.TestFields(
         folder=f"{test.kind}/test_{folder_name(test.name)}",
         node=gm.ManifestNode(
@@ -178,10 +177,8 @@ def as_stated(tolerance: Tolerance | None, floor: float) -> gm.StatedTolerance:
 
 def _named_tensors(test: Test, data: ComputedDataSet) -> dict[str, tuple[str, Array]]:
     """The tensors of a data set by the stems of their files, each with its name in the model."""
-    found = {
-        f"input_{number}": (spec.name, array)
-        for number, (spec, array) in enumerate(zip(test.task.inputs, data.inputs, strict=True))
-    }
+    pairs = enumerate(zip(test.task.inputs, data.inputs, strict=True))
+    found = {f"input_{number}": (spec.name, array) for number, (spec, array) in pairs}
     for number, ends in enumerate(data.outputs):
         name = test.task.outputs[number].name
         found[f"output_{number}"] = name, ends.written

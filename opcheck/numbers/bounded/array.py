@@ -20,7 +20,6 @@ Floats: TypeAlias = NDArray[np.float64]
 Mask: TypeAlias = NDArray[np.bool_]
 #: Masks, or levels: `OVERFLOWED`, which True means too, or `ANYTHING`; they combine by `|`.
 Lost: TypeAlias = NDArray[Any]
-
 #: An infinity of the value's sign stands in its place; or NaN or an infinity of either sign.
 OVERFLOWED, ANYTHING = np.int8(1), np.int8(3)
 #: What counts as the size of mpmath's larger numbers, so that errors stay within float64.

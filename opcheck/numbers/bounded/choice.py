@@ -12,18 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from opcheck.numbers.arithmetic import Kind
-from opcheck.numbers.bounded.array import (
-    CUT,
-    OVERFLOWED,
-    Bounded,
-    Errors,
-    Mask,
-    Reals,
-    as_values,
-    is_finite,
-    pair,
-    size_of,
-)
+from opcheck.numbers.bounded import array as arrays
+from opcheck.numbers.bounded.array import Bounded, Errors, Mask, as_values, is_finite, pair, size_of
 from opcheck.numbers.bounded.elementwise import either, plus, real
 
 
@@ -182,7 +172,7 @@ def with_ieee(narrow: Any, wide: Any, enough: bool) -> Any:
     # Where IEEE has NaN, as of ∞ − ∞, a finite difference may well be 0.
     better = is_finite(wide.v) & (np.isnan(v) | np.asarray(wide.v != 0, np.bool_))
     if enough:
-        better &= zero | ~(np.abs(v) <= CUT)
+        better &= zero | ~(np.abs(v) <= arrays.CUT)
     if not better.any():
         return narrow
     with np.errstate(all="ignore"):
@@ -192,7 +182,10 @@ def with_ieee(narrow: Any, wide: Any, enough: bool) -> Any:
 
 
 def extreme(
-    choose: Callable[..., Any], merged: Callable[[np.ufunc], Any], v: Reals, *operands: Bounded
+    choose: Callable[..., Any],
+    merged: Callable[[np.ufunc], Any],
+    v: arrays.Reals,
+    *operands: Bounded,
 ) -> Bounded:
     """The extreme `v` = choose(*operands); NaN if one is NaN.
 
@@ -220,7 +213,7 @@ def extreme(
         q = together(np.maximum, [x.q for x in old])
         lost = together(np.bitwise_or, [x.lost for x in old])
         if lost is not None:
-            gone = ~np.isfinite(away[1]) | (lost > OVERFLOWED)
+            gone = ~np.isfinite(away[1]) | (lost > arrays.OVERFLOWED)
             if first.arithmetic.flushes:
                 e = np.where(gone, e, np.maximum(*away))
             lost = np.where(gone, lost, 0)

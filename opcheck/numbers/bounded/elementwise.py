@@ -9,22 +9,10 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from opcheck.numbers.bounded.array import (
-    ANYTHING,
-    Bounded,
-    Common,
-    Errors,
-    Floats,
-    Lost,
-    Mask,
-    Reals,
-    is_finite,
-    pair,
-    reach,
-    size_of,
-)
+from opcheck.numbers.bounded import array as arrays
+from opcheck.numbers.bounded.array import Bounded, Errors, Floats, Lost, Reals, is_finite, size_of
 
-MaybeBound: TypeAlias = Floats | None
+Bound: TypeAlias = Floats | None
 
 
 def plus(*parts: Any) -> Any:
@@ -41,7 +29,7 @@ def either(*masks: Lost | None) -> Lost | None:
 
 def _worse(lost: Lost | None, where: Callable[[], Any]) -> Lost | None:
     """Where anything comes of what is lost."""
-    return None if lost is None else np.where((lost > 0) & where(), ANYTHING, 0)
+    return None if lost is None else np.where((lost > 0) & where(), arrays.ANYTHING, 0)
 
 
 def result(
@@ -62,7 +50,7 @@ def result(
     )  # fmt: skip
 
 
-def vanished(v: Reals, e: MaybeBound, where: Callable[[], Mask]) -> MaybeBound:
+def vanished(v: Reals, e: Bound, where: Callable[[], arrays.Mask]) -> Bound:
     """The errors of `v`, also where it is 0 only because it was too small for its dtype.
 
     `where()` tells for what operands 0 is not the exact result.
@@ -77,7 +65,6 @@ _LEAST = 5e-324
 _SMALL = 0.5
 #: Errors of an exponent up to which those of the exponential are.
 _LARGE = 40.0
-
 
 _float_erf = np.frompyfunc(math.erf, 1, 1)
 
@@ -107,7 +94,7 @@ def real(name: str) -> Callable[..., Any]:
 
 def _sum(add_up: Callable[[Any, Any], Any], a: Any, b: Any) -> Bounded:
     """A sum or a difference, rounded once."""
-    a, b = pair(a, b)
+    a, b = arrays.pair(a, b)
 
     def errors() -> Errors:
         x, y = a.settled(), b.settled()
@@ -125,7 +112,7 @@ def _sum(add_up: Callable[[Any, Any], Any], a: Any, b: Any) -> Bounded:
 add, subtract = partial(_sum, np.add), partial(_sum, np.subtract)
 
 
-def _shift(x: Bounded, spread: Bounded) -> Common | None:
+def _shift(x: Bounded, spread: Bounded) -> arrays.Common | None:
     """The error of an operand that is spread over `x`, if it is."""
     if spread.e is None or not 0 < spread.size < x.size:
         return None
@@ -133,12 +120,12 @@ def _shift(x: Bounded, spread: Bounded) -> Common | None:
         return None
     shape = (1,) * (x.ndim - spread.ndim) + spread.shape
     size = spread.e.reshape(shape)
-    return Common(size, size, np.arange(spread.size).reshape(shape))
+    return arrays.Common(size, size, np.arange(spread.size).reshape(shape))
 
 
 def multiply(a: Any, b: Any) -> Bounded:
     """a·b, rounded once."""
-    a, b = pair(a, b)
+    a, b = arrays.pair(a, b)
     v = np.asarray(a.v * b.v)
 
     def errors() -> Errors:
@@ -169,7 +156,7 @@ def _may_be_0(x: Bounded) -> Any:
 
 def divide(a: Any, b: Any) -> Bounded:
     """a/b: a division, or a product with the reciprocal, which rounds twice."""
-    a, b = pair(a, b)
+    a, b = arrays.pair(a, b)
     v = np.asarray(real("divide")(a.v, b.v))
 
     def errors() -> Errors:
@@ -182,7 +169,7 @@ def divide(a: Any, b: Any) -> Bounded:
             e = plus(x.e, size_of(v) * y.e) / np.where(room > 0, room, 0.0)
             near_zero = (room <= 0) & (y.e > 0)
             if near_zero.any():
-                lost = either(lost, np.broadcast_to(near_zero * ANYTHING, v.shape))
+                lost = either(lost, np.broadcast_to(near_zero * arrays.ANYTHING, v.shape))
                 e = np.where(near_zero, np.inf, e)
         e = vanished(v, _certain(e, x, y), lambda: (x.v != 0) & is_finite(y.v))
         if y.lost is not None:
@@ -198,11 +185,11 @@ def divide(a: Any, b: Any) -> Bounded:
     return result(v, a, errors, k=2.0, least=_sure_of_both(a, b), squared=squared)
 
 
-def _scaled(q: MaybeBound, slope: Floats) -> MaybeBound:
+def _scaled(q: Bound, slope: Floats) -> Bound:
     return None if q is None else q * slope**2
 
 
-def _certain(e: MaybeBound, a: Bounded, b: Bounded) -> MaybeBound:
+def _certain(e: Bound, a: Bounded, b: Bounded) -> Bound:
     """Errors of a product or quotient, without those of operands that are infinite or 0."""
     if e is None or np.isfinite(e).all():
         return e
@@ -213,7 +200,7 @@ def _certain(e: MaybeBound, a: Bounded, b: Bounded) -> MaybeBound:
 
 def _sharing(
     a: Bounded, b: Bounded, *, divides: bool = False
-) -> tuple[Bounded, Bounded, Common | None]:
+) -> tuple[Bounded, Bounded, arrays.Common | None]:
     """The operands of a product or quotient, and a relative error that its elements share.
 
     That is the error of an operand that is spread over the other one, such as the sum that a row
@@ -240,7 +227,7 @@ def _sharing(
 
 def _of_spread(
     spread: Bounded, other: Bounded, rank: int, divides: bool
-) -> tuple[Common, Bounded] | None:
+) -> tuple[arrays.Common, Bounded] | None:
     """The relative error of an operand, common to all that it is spread over, and what is left."""
     assert spread.e is not None
     if not other.exact and other.errors.common is not None:
@@ -256,7 +243,7 @@ def _of_spread(
     rest._settled = rest
     shape = (1,) * (rank - spread.ndim) + spread.shape
     group = np.arange(spread.size).reshape(shape)
-    return Common(down.reshape(shape), up.reshape(shape), group), rest
+    return arrays.Common(down.reshape(shape), up.reshape(shape), group), rest
 
 
 def values_of(x: Bounded) -> Floats:
@@ -329,12 +316,12 @@ def _library(name: str, x: Bounded) -> Bounded:
         if common is not None:
             together = np.where(common.up < _LARGE, common.up, 0.0)
             e = np.maximum(e - together, 0.0)
-            common = Common(np.expm1(together), np.expm1(together), common.group)
+            common = arrays.Common(np.expm1(together), np.expm1(together), common.group)
         if accuracy.argument:
             e = plus(e, size_of(old.v) * (accuracy.argument * old.arithmetic.u))
             e = e if e is None or np.isfinite(e).all() else np.where(is_finite(old.v), e, 0.0)
         shape = _SHAPES.get(name, _RISING)
-        e = reach(old.v, e) if shape is _RISING else e
+        e = arrays.reach(old.v, e) if shape is _RISING else e
         e, lost = _through(function, old, v, e, shape)
         if name == "exp":
             e = vanished(v, e, lambda: is_finite(old.v))
@@ -345,13 +332,11 @@ def _library(name: str, x: Bounded) -> Bounded:
     return result(v, x, errors, k=2 * accuracy.ulp, squared=name == "exp")
 
 
-_NAMES = (
-    "exp expm1 log log1p sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh erf".split()
-)
+_NAMES = "exp expm1 log log1p sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh erf"
 (
     exp, expm1, log, log1p, sin, cos, tan, asin, acos, atan, sinh, cosh, tanh, asinh, acosh, atanh,
     erf,
-) = (partial(_library, name) for name in _NAMES)  # fmt: skip
+) = (partial(_library, name) for name in _NAMES.split())  # fmt: skip
 
 
 def sqrt(x: Bounded) -> Bounded:
@@ -362,7 +347,7 @@ def sqrt(x: Bounded) -> Bounded:
     def errors() -> Errors:
         old = x.settled()
         least = 0.0 if x.never_negative() else -np.inf
-        e, lost = _through(function, old, v, reach(old.v, old.e), _RISING, least)
+        e, lost = _through(function, old, v, arrays.reach(old.v, old.e), _RISING, least)
         return Errors(e, _slope_squared(function, old.v, v, old.q), lost)
 
     return result(v, x, errors, least=0.49 * x.sure, squared=True)
@@ -370,7 +355,7 @@ def sqrt(x: Bounded) -> Bounded:
 
 def pow(x: Any, p: Any) -> Bounded:
     """x^p by a library function, or by exp(p·ln x), whose errors grow with |p·ln x|."""
-    x, p = pair(x, p)
+    x, p = arrays.pair(x, p)
     accuracy = x.arithmetic.accuracy("pow")
     # NumPy takes several times as long for the power. Below 0 it may be another than the root.
     known = None if p.v.ndim or x.v.dtype == object else float(p.v)
@@ -406,10 +391,10 @@ def pow(x: Any, p: Any) -> Bounded:
     return result(v, x, errors, k=2 * accuracy.ulp, least=least, squared=squared)
 
 
-def _spread_of_power(x: Bounded, p: Bounded, v: Reals) -> tuple[Floats, Mask | None]:
+def _spread_of_power(x: Bounded, p: Bounded, v: Reals) -> tuple[Floats, arrays.Mask | None]:
     """Return the largest distance of (x ± e)^(p ± e) from v, and where it is unknown."""
     power = real("pow")
-    x_e, p_e = (np.zeros(()) if one.e is None else reach(one.v, one.e) for one in (x, p))
+    x_e, p_e = (np.zeros(()) if one.e is None else arrays.reach(one.v, one.e) for one in (x, p))
     low = x.v - x_e
     if x.never_negative():
         low = np.where((x.v >= 0) & (low < 0), low * 0, low)
@@ -426,10 +411,10 @@ def _through(
     function: Callable[[Reals], Reals],
     x: Bounded,
     v: Reals,
-    e: MaybeBound,
+    e: Bound,
     shape: ErrorShape,
     least: float = -np.inf,
-) -> tuple[MaybeBound, Lost | None]:
+) -> tuple[Bound, Lost | None]:
     """Largest distance of function(x ± e) from v = function(x), and the lost elements.
 
     Of an `x` that was lost, an implementation has an infinity or NaN. Where the function of that is
@@ -455,7 +440,7 @@ def _through(
     certain = (e == 0) | ~is_finite(x.v)
     error = np.where(certain, 0.0, error)
     unknown = ~np.isfinite(error) | (~is_finite(v) & ~certain)
-    lost = unknown * ANYTHING if unknown.any() else None
+    lost = unknown * arrays.ANYTHING if unknown.any() else None
     error = np.where(unknown, np.inf, error)
     if x.lost is not None:
         images = [function(end) for end in x.ends(far=True)]
@@ -467,9 +452,7 @@ def _through(
     return error, lost
 
 
-def _slope_squared(
-    function: Callable[[Reals], Reals], x: Reals, v: Reals, q: MaybeBound
-) -> MaybeBound:
+def _slope_squared(function: Callable[[Reals], Reals], x: Reals, v: Reals, q: Bound) -> Bound:
     """The variance of function(x), where x has the variance q: by the slope over a deviation."""
     if q is None:
         return None

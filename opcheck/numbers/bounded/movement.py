@@ -10,15 +10,8 @@ import numpy as np
 from opcheck import dtypes
 from opcheck.dtypes import DType
 from opcheck.numbers.arithmetic import FLOAT32, Arithmetic, expected, grid, narrow
-from opcheck.numbers.bounded.array import (
-    NO_ERRORS,
-    VALUES,
-    Bounded,
-    Errors,
-    as_values,
-    pair,
-    size_of,
-)
+from opcheck.numbers.bounded import array as arrays
+from opcheck.numbers.bounded.array import NO_ERRORS, Bounded, Errors, as_values, pair, size_of
 from opcheck.numbers.bounded.choice import Indices, trunc, truth
 from opcheck.numbers.bounded.elementwise import either
 
@@ -141,7 +134,7 @@ def astype(x: Bounded, dtype: Any, *, computes: bool = False) -> Any:
 def _to_float(x: Bounded, dtype: DType, arithmetic: Arithmetic) -> Bounded:
     if x.dtype == dtype.numpy:
         return Bounded(x.v, x.dtype, arithmetic, x._errors, k=x.k, grid=x.grid, least=x.least)
-    v = as_values(x.v, VALUES()[arithmetic.values])
+    v = as_values(x.v, arrays.VALUES()[arithmetic.values])
     rounds = grid(dtype).u > _u(x.dtype)
     if x.exact and not rounds:
         # Every number of the old type is one of the new.

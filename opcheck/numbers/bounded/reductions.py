@@ -11,17 +11,8 @@ import numpy as np
 from opcheck.dtypes import limits
 from opcheck.numbers import plain
 from opcheck.numbers.arithmetic import Arithmetic
-from opcheck.numbers.bounded.array import (
-    ANYTHING,
-    Bounded,
-    Errors,
-    Floats,
-    Lost,
-    Reals,
-    is_finite,
-    pair,
-    size_of,
-)
+from opcheck.numbers.bounded import array as arrays
+from opcheck.numbers.bounded.array import Bounded, Errors, Floats, Lost, is_finite, pair, size_of
 from opcheck.numbers.bounded.choice import extreme
 from opcheck.numbers.bounded.elementwise import divide, either, plus, result
 
@@ -52,7 +43,7 @@ def _in_sum(lost: Lost | None, total: Floats, v: Any, arithmetic: Arithmetic) ->
     if lost is None and np.max(total, initial=0) * _SECOND_ORDER <= largest:
         return None
     over = ~((total + size_of(v)) / 2 * _SECOND_ORDER <= largest) & is_finite(v)
-    return np.where(over if lost is None else over | (lost > 0), ANYTHING, 0)
+    return np.where(over if lost is None else over | (lost > 0), arrays.ANYTHING, 0)
 
 
 def _flushed(size: Floats, arithmetic: Arithmetic, terms: Any = 1) -> Any:
@@ -112,7 +103,7 @@ def _added(
     return result(v, x, errors, k=0.0, least=x.sure, squared=x.never_negative())
 
 
-def _walk(v: Reals, axes: tuple[int, ...], u: float) -> Floats:
+def _walk(v: arrays.Reals, axes: tuple[int, ...], u: float) -> Floats:
     """The variance of the roundings of a running sum: of all partial sums, in squares."""
     lined = np.moveaxis(v.astype(np.float64), axes, range(len(axes)))
     lined = lined.reshape(-1, *lined.shape[len(axes) :])
@@ -157,9 +148,7 @@ def prod(x: Bounded, axis: AxisArgument = None, keepdims: bool = False) -> Bound
     return _multiplied(x, over, builtins.max(factors - 1, 0))
 
 
-def _multiplied(
-    x: Bounded, over: Callable[[np.ufunc], Callable[[Any], Any]], steps: Any
-) -> Bounded:
+def _multiplied(x: Bounded, over: Callable[[np.ufunc], Callable[..., Any]], steps: Any) -> Bounded:
     """Products `over(np.multiply)`, of which each takes so many multiplications."""
     multiply = over(np.multiply)
     v = multiply(x.v)
@@ -175,7 +164,11 @@ def _multiplied(
         most = multiply(np.maximum(each + room, 1.0))
         least = multiply(np.clip(each - room, 0.0, 1.0))
         beyond = np.isfinite(size) & ~(most * _SECOND_ORDER <= old.arithmetic.largest)
-        lost = np.where(beyond & (np.asarray(steps) > 0), ANYTHING, 0) if np.any(steps) else None
+        lost = (
+            np.where(beyond & (np.asarray(steps) > 0), arrays.ANYTHING, 0)
+            if np.any(steps)
+            else None
+        )
         if old.lost is not None:
             lost = either(lost, over(np.bitwise_or)(old.lost))
         if old.arithmetic.flushes:
@@ -249,9 +242,7 @@ def tensordot(a: Any, b: Any, axes: Any = 2) -> Bounded:
     return bilinear(a, b, lambda x, y: np.tensordot(x, y, axes), terms)
 
 
-def bilinear(
-    a: Any, b: Any, product: Callable[[Any, Any], Any], terms: int, more: Any = None
-) -> Bounded:
+def bilinear(a: Any, b: Any, product: Callable[..., Any], terms: int, more: Any = None) -> Bounded:
     """`product(a, b)` + `more`: sums of `terms` products and perhaps a term, in whatever order."""
     a, b = pair(a, b)
     v = product(a.v, b.v)

@@ -81,7 +81,8 @@ def _environment() -> Environment:
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
-        finalize=_finalized,
+        # Every text that a template prints is made harmless.
+        finalize=lambda it: shown(it) if isinstance(it, str) and not isinstance(it, Markup) else it,
     )
     environment.filters |= {
         "said": said,
@@ -103,11 +104,6 @@ def _environment() -> Environment:
         "made_by": __version__,
     }
     return environment
-
-
-def _finalized(value: Any) -> Any:
-    """Make every text that a template prints harmless."""
-    return shown(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
 def _source(name: str) -> str:

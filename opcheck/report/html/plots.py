@@ -3,7 +3,7 @@
 import struct
 import zlib
 from base64 import b64encode
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from itertools import accumulate, pairwise
 from math import ceil, log2, prod
 from typing import TypeAlias
@@ -97,7 +97,12 @@ class Plots:
 
     def of(self, picture: Picture) -> list[Plot]:
         """The map and the histogram of a picture, if it has them; nothing without room."""
-        wanted = dict(_wanted(picture))
+        # Each by what it shows, with the function that makes it and its description.
+        wanted: dict[object, tuple[Callable[[Picture], Drawing], str]] = {}
+        if picture.cells:
+            wanted["map", picture.shape, picture.cells] = _map, _label_of_map(picture)
+        if picture.ulps or picture.unordered:
+            wanted["ulps", picture.ulps, picture.unordered] = _histogram, _label_of_ulps(picture)
         if self._room < 0 and wanted.keys() - self._drawn:
             self.left_out += 1
             return []
@@ -106,14 +111,6 @@ class Plots:
                 self._drawn[key] = f"d{len(self._drawn)}", draw(picture), label
                 self._room -= len(self._drawn[key][1].inside)
         return [self._drawn[key] for key in wanted]
-
-
-def _wanted(picture: Picture) -> Iterator[tuple[object, tuple[Callable[[Picture], Drawing], str]]]:
-    """Yield what a drawing shows, the function that makes it, and its description."""
-    if picture.cells:
-        yield ("map", picture.shape, picture.cells), (_map, _label_of_map(picture))
-    if picture.ulps or picture.unordered:
-        yield ("ulps", picture.ulps, picture.unordered), (_histogram, _label_of_ulps(picture))
 
 
 def _map(picture: Picture) -> Drawing:

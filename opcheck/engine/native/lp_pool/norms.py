@@ -21,7 +21,6 @@ from opcheck.model import Array
 from opcheck.numbers.arithmetic import expected
 
 Float64Array: TypeAlias = NDArray[np.float64]
-
 #: How many times the cost of computing with all elements the gathering of one is.
 _GATHERING = 8
 #: Up to this p float32 has some range left for powers.
@@ -118,7 +117,7 @@ def values(x: Array, room: Array) -> Array:
     return copy
 
 
-def pool(powers: Powers, x: Array, part: WindowPart, y: Array, buffers: Sequence[Array]) -> None:
+def pool(powers: Powers, x: Array, part: WindowPart, y: Array, buffers: list[Array]) -> None:
     """Put the norms of the windows of a part, whose elements are `x`, into `y`."""
     held, spare, *_ = buffers
     direct = y.dtype == held.dtype and y.flags.c_contiguous
@@ -136,9 +135,7 @@ def pool(powers: Powers, x: Array, part: WindowPart, y: Array, buffers: Sequence
         y[...] = norms
 
 
-def _norms(
-    powers: Powers, x: Array, part: WindowPart, norms: Array, buffers: Sequence[Array]
-) -> None:
+def _norms(powers: Powers, x: Array, part: WindowPart, norms: Array, buffers: list[Array]) -> None:
     sums = part.sums.of(powers.raise_to, x, buffers)
     powers.root(sums, norms.reshape(sums.shape))
 
@@ -162,12 +159,7 @@ def _extremes(x: Array, room: Array) -> tuple[float, float]:
 
 
 def _again(
-    powers: Powers,
-    x: Array,
-    part: WindowPart,
-    norms: Array,
-    largest: float,
-    buffers: Sequence[Array],
+    powers: Powers, x: Array, part: WindowPart, norms: Array, largest: float, buffers: list[Array]
 ) -> None:
     """Compute the norms out of range once more, but for NaN: nothing else has become that.
 

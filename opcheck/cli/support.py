@@ -93,12 +93,8 @@ def command(
             write_lines(None, support.html_lines(found))
         case _:
             support.show(output(), found)
-    missed = [
-        support.missed(one.address, floor.text, floor.among(one.cells), cells)
-        for one in found
-        for floor in wanted
-        if (cells := floor.missed(one.cells))
-    ]
+    pairs = ((floor, one) for one in found for floor in wanted)
+    missed = [*filter(None, (support.missed(*pair) for pair in pairs))]
     for line in missed:
         click.echo(f"opcheck: {line}", err=True)
     leave(Exit.NONCONFORMING if missed else Exit.CONFORMS)

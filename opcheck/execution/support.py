@@ -5,7 +5,7 @@ They are judged like any other case, but no ledger is asked: a known defect is a
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from functools import partial
 from typing import TypeAlias
 
 from opcheck import model, opset
@@ -14,8 +14,9 @@ from opcheck.dtypes import DTYPES
 from opcheck.errors import UsageError, did_you_mean
 from opcheck.execution.expected import question
 from opcheck.execution.scheduler import judge_all
-from opcheck.execution.workers import AskableBackend, Driver, once
+from opcheck.execution.workers import AskableBackend, Driver, each, once
 from opcheck.model import Case, Cell, LiveResult, Support, Verdict
+from opcheck.model.result import Floor
 
 #: Of several verdicts on one cell, the first of these counts.
 _WORST = (
@@ -28,41 +29,12 @@ Asked: TypeAlias = Mapping[Cell, Sequence[Case]]
 _FLOOR = re.compile(r"(?P<op>\w+|\*)(@(?P<opset>[1-9]\d{0,3})(?P<later>\+)?)?(:(?P<dtype>\w+))?")
 
 
-@dataclass(frozen=True)
-class Floor:
-    """Cells that must be right, as a user writes them: `Conv`, `MatMul@13+`, `*:float32`."""
-
-    text: str
-    cells: frozenset[Cell]
-
-    def among(self, supports: Iterable[Support]) -> list[Support]:
-        """Return those that must be right."""
-        return [one for one in supports if one.cell in self.cells]
-
-    def missed(self, supports: Iterable[Support]) -> list[Support]:
-        """Return those of them that are not, or that no model was asked about."""
-        fine = (Verdict.PASS, Verdict.WARN)
-        return [one for one in self.among(supports) if one.verdict not in fine]
-
-
 def floors(text: str, cells: Iterable[Cell]) -> list[Floor]:
-    """Read a list of floors with commas between them.
-
-    UsageError, with all that is wrong: a floor that names no cell of `cells`.
-    """
-    every = [*cells]
-    found, wrong = [], []
-    for part in map(str.strip, text.split(",")):
-        try:
-            found.append(_floor(part, every))
-        except UsageError as error:
-            wrong.append(f"{error.message}{f' ({error.hint})' if error.hint else ''}")
-    if wrong:
-        raise UsageError("; ".join(wrong))
-    return found
+    """Read floors with commas between them; UsageError, with all that is wrong: one of no cell."""
+    return each(partial(_floor, [*cells]), map(str.strip, text.split(",")))
 
 
-def _floor(text: str, cells: Sequence[Cell]) -> Floor:
+def _floor(cells: Sequence[Cell], text: str) -> Floor:
     found = _FLOOR.fullmatch(text)
     if not found:
         raise UsageError(f"{text!r} names no cells", "write OP, OP@OPSET, OP@OPSET+ or *:DTYPE")
@@ -72,24 +44,19 @@ def _floor(text: str, cells: Sequence[Cell]) -> Floor:
         raise UsageError(f"{text!r}: no operator {found['op']!r}", did_you_mean(name, ops.values()))
     if dtype and dtype not in DTYPES:
         raise UsageError(f"{text!r}: unknown dtype {dtype!r}", did_you_mean(dtype, DTYPES))
-    named = {
-        cell
-        for cell in cells
-        if name in ("*", cell.op.name.lower())
-        and dtype in (None, cell.dtype)
-        and _is_in_force(cell.op, found["opset"], later=bool(found["later"]))
-    }
+
+    def is_in_force(op: model.OpVersion) -> bool:
+        if not found["opset"]:
+            return True
+        schema = opset.describe(op.domain, op.name, int(found["opset"]))
+        begins = schema.op.since if schema else int(found["opset"])
+        return op.since >= begins if found["later"] else op.since == begins
+
+    some = (c for c in cells if name in ("*", c.op.name.lower()) and dtype in (None, c.dtype))
+    named = frozenset(cell for cell in some if is_in_force(cell.op))
     if not named:
         raise UsageError(f"{text!r} names no cells: there is no such version with that type")
-    return Floor(text, frozenset(named))
-
-
-def _is_in_force(op: model.OpVersion, opset_text: str | None, *, later: bool) -> bool:
-    if opset_text is None:
-        return True
-    schema = opset.describe(op.domain, op.name, int(opset_text))
-    begins = schema.op.since if schema else int(opset_text)
-    return op.since == begins or (later and op.since > begins)
+    return Floor(text, named)
 
 
 def matrix(cases: Sequence[Case]) -> dict[Cell, list[Case]]:

@@ -263,6 +263,14 @@ class Cell:
 
 
 @dataclass(frozen=True)
+class Floor:
+    """Cells that must be right, as a user writes them: `Conv`, `MatMul@13+`, `*:float32`."""
+
+    text: str
+    cells: frozenset[Cell]
+
+
+@dataclass(frozen=True)
 class Support:
     """One cell of one backend; `declared` is None if the backend declares nothing.
 

@@ -13,6 +13,7 @@ from rich.text import Text
 
 from opcheck.dtypes import DTYPES
 from opcheck.model import Support, Verdict
+from opcheck.model.result import Floor
 from opcheck.report import markdown, plain_text
 from opcheck.report.style import COLOURS, Numbers, new_table, put_all
 from opcheck.report.totals import SIGNS
@@ -84,7 +85,8 @@ def show(console: Console, found: Sequence[Matrix]) -> None:
         for name, said in sections.items():
             if said:
                 _fill(console, f"{name}: {said}")
-        console.print()
+        if any(sections.values()):
+            console.print()
         put_all(console, _reasons(one.cells))
     _fill(console, _LEGEND)
 
@@ -146,14 +148,17 @@ def record(backend: str, support: Support) -> dict[str, Any]:
     }
 
 
-def missed(address: str, floor: str, required: Sequence[Support], cells: Sequence[Support]) -> str:
-    """Say which `cells` of those that a floor requires are not right."""
-    of = _by_operator(required)
+def missed(floor: Floor, one: Matrix) -> str:
+    """Say which cells of a floor are not right, or that no model was asked about; or nothing."""
+    required = [cell for cell in one.cells if cell.cell in floor.cells]
+    fine = (Verdict.PASS, Verdict.WARN)
+    of, some = _by_operator(required), [cell for cell in required if cell.verdict not in fine]
     said = [
-        f"{op}: {', '.join(text for _, text in _summary(some, of[op])[1])}"
-        for op, some in _by_operator(cells).items()
+        f"{op}: {', '.join(text for _, text in _summary(cells, of[op])[1])}"
+        for op, cells in _by_operator(some).items()
     ]
-    return plain_text.clean(f"{address}: {floor} is required, but {'; '.join(said)}")
+    text = f"{one.address}: {floor.text} is required, but {'; '.join(said)}"
+    return plain_text.clean(text) if said else ""
 
 
 def _by_operator(cells: Iterable[Support]) -> dict[str, list[Support]]:
@@ -163,7 +168,9 @@ def _by_operator(cells: Iterable[Support]) -> dict[str, list[Support]]:
 def _beside(found: Sequence[Matrix]) -> Table:
     """How many cells of each operator are right on each backend, where one lacks some."""
     table = new_table(
-        "operator", *(Numbers(one.address) for one in found), title="right, of all cells"
+        "operator",
+        *(Numbers(plain_text.clean(one.address)) for one in found),
+        title="right, of all cells",
     )
     by_op = [_by_operator(one.cells) for one in found]
     for op in by_op[0]:

@@ -65,17 +65,17 @@ def test_what_is_required_and_not_right_is_named_and_fails(support, floor, misse
 @pytest.mark.parametrize(
     ("floor", "said"),
     [
-        ("Hardmx", "'Hardmx': no operator 'Hardmx' (did you mean 'Hardmax'?)"),
-        ("Hardmax:flaot32", "'Hardmax:flaot32': unknown dtype 'flaot32' (did you mean 'float32'"),
+        ("Hardmx", "'Hardmx': no operator 'Hardmx' did you mean 'Hardmax'?"),
+        ("Hardmax:flaot32", "'Hardmax:flaot32': unknown dtype 'flaot32' did you mean 'float32'"),
         ("Hardmax@1:bfloat16", "names no cells: there is no such version with that type"),
-        ("Hardmax@0", "'Hardmax@0' names no cells (write OP, OP@OPSET, OP@OPSET+ or *:DTYPE)"),
+        ("Hardmax@0", "'Hardmax@0' names no cells write OP, OP@OPSET, OP@OPSET+ or *:DTYPE"),
         ("Hardmax,", "'' names no cells"),
-        ("Hardmx, Hardmax:int3", "no operator 'Hardmx' (did you mean 'Hardmax'?); 'Hardmax:int3'"),
+        ("Hardmx, Hardmax:int3", "no operator 'Hardmx' did you mean 'Hardmax'? 'Hardmax:int3'"),
     ],
 )
 def test_a_floor_that_names_no_cell_is_refused_before_anything_is_asked(support, floor, said):
     found = support(*HARDMAX, "--require", floor, code=2)
-    assert said in found.stderr
+    assert said in " ".join(found.stderr.split())
     assert not found.stdout
 
 

@@ -1,14 +1,15 @@
 """Kernels that compute some operators as fast as NumPy allows, beside their formulas.
 
-A module here is named as the operator's file, and has `native(bound, *inputs, threads)`. Nothing
-but the `numpy` backend knows it: answers are judged by the formulas. Every kernel has to lie within
-the bound of its operator's formula, on any memory layout.
+A module here is named as the operator's file. It has `native(bound, *inputs, threads)`, or in
+FORMULAS, by operator and version, formulas of plain arrays in the place of the operator's own.
+Nothing but the `numpy` backend knows it: answers are judged by the formulas. Every kernel has to
+lie within the bound of its operator's formula, on any memory layout.
 """
 
 import importlib
 import importlib.util
 from functools import cache
-from typing import Any
+from types import ModuleType
 
 from opcheck.engine.evaluate import evaluate
 from opcheck.engine.node import Node, bind
@@ -22,9 +23,11 @@ def natively(node: Node, threads: int = 1) -> tuple[Array, ...]:
     Raises what `evaluate` raises.
     """
     bound = bind(node)
-    kernel = _kernel(bound.operator.module.rpartition(".")[2])
+    module = _module(bound.operator.module.rpartition(".")[2])
+    kernel = getattr(module, "native", None)
     if kernel is None:
-        return evaluate(node)
+        of_op = getattr(module, "FORMULAS", {}).get(node.op.name, {})
+        return evaluate(node, of_op.get(node.op.since))
     try:
         found: tuple[Array, ...] = kernel(bound, *node.inputs, threads=threads)
     except InvalidNode as error:
@@ -33,8 +36,6 @@ def natively(node: Node, threads: int = 1) -> tuple[Array, ...]:
 
 
 @cache
-def _kernel(name: str) -> Any:
+def _module(name: str) -> ModuleType | None:
     module = f"{__name__}.{name}"
-    if importlib.util.find_spec(module) is None:
-        return None
-    return importlib.import_module(module).native
+    return importlib.import_module(module) if importlib.util.find_spec(module) else None

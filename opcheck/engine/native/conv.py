@@ -5,19 +5,12 @@ from math import prod
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
-from opcheck.engine.evaluate import evaluate
-from opcheck.engine.node import BoundNode
 from opcheck.engine.ops.conv import by_windows, of_windows
 from opcheck.engine.windows import Windows
 from opcheck.model import Array
 
 #: So many times the elements of input and output may be stored with the padding.
 _PADDED = 8
-
-
-def native(bound: BoundNode, *inputs: Array | None, threads: int = 1) -> tuple[Array, ...]:
-    """The output; `threads` are not used."""
-    return evaluate(bound.node, _FORMULAS[bound.node.op.since])
 
 
 def _by_views(X: Array, W: Array, B: Array | None, windows: Windows, group: int) -> Array:
@@ -52,4 +45,4 @@ def _by_views(X: Array, W: Array, B: Array | None, windows: Windows, group: int)
     return y
 
 
-_FORMULAS = of_windows(_by_views)  # type: ignore[no-untyped-call]
+FORMULAS = {"Conv": of_windows(_by_views)}  # type: ignore[no-untyped-call]

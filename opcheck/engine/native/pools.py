@@ -4,20 +4,12 @@ from typing import Any
 
 import numpy as np
 
-from opcheck.engine.evaluate import evaluate
-from opcheck.engine.node import BoundNode
 from opcheck.engine.ops.pools import maximum, mean, of_maxima, of_means
 from opcheck.engine.windows import Windows
 from opcheck.model import Array
 
 #: Numbers of elements up to here are exact in float32.
 _COUNTED = 1 << 24
-
-
-def native(bound: BoundNode, *inputs: Array | None, threads: int = 1) -> tuple[Array, ...]:
-    """The outputs; `threads` are not used."""
-    formulas = _FORMULAS.get(bound.node.op.name, {})
-    return evaluate(bound.node, formulas.get(bound.node.op.since))
 
 
 def _mean(X: Array, windows: Windows, terms: Array, padded: Array, include: int) -> Array:
@@ -36,7 +28,7 @@ def _maximum(X: Array, windows: Windows, storage_order: int, outputs: int) -> An
     return windows.reduced(X, np.maximum, lowest)
 
 
-_FORMULAS = {
+FORMULAS = {
     "AveragePool": of_means(_mean),  # type: ignore[no-untyped-call]
     "MaxPool": of_maxima(_maximum, checked=lambda X: X),  # type: ignore[no-untyped-call]
 }

@@ -421,19 +421,25 @@ def read_file(path: Path, problems: Problems) -> FileNode | None:
 
 
 @uncollected()
-def read_text(text: str, file: str, problems: Problems) -> FileNode | None:
-    """Read a text that came from `file`, as `read_file` does."""
+def read_text(
+    text: str, file: str, problems: Problems, *, in_python: bool = False
+) -> FileNode | None:
+    """Read a text that came from `file`, as `read_file` does; by libyaml, or all in Python."""
     import yaml
 
-    builder = Builder(file, problems)
+    known, builder = len(problems), Builder(file, problems)
+    in_python = in_python or not yaml.__with_libyaml__
     try:
         text = _checked(text)
-        loader = yaml.CSafeLoader if yaml.__with_libyaml__ else yaml.SafeLoader
-        return builder.build(loader(text))
+        return builder.build((yaml.SafeLoader if in_python else yaml.CSafeLoader)(text))
     except Unreadable as why:
         stop = why
     # The pure Python parser lets ValueError and OverflowError out for absurd escapes and versions.
     except (yaml.YAMLError, ValueError, OverflowError) as error:
+        if "nesting depth" in str(error) and not in_python:
+            # libyaml looks ahead, and has a limit of its own, far beyond the one that says where.
+            del problems[known:]
+            return read_text(text, file, problems, in_python=True)
         stop = unreadable(error, text, builder.last)
     problems.add(file, stop.mark, stop.message, stop.hint)
     return None

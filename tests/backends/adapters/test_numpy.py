@@ -1,4 +1,5 @@
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -95,7 +96,8 @@ def test_a_bug_of_the_engine_is_no_refusal(mode, error, monkeypatch):
     hardmax = find("", "Hardmax")
     assert hardmax
     monkeypatch.setitem(hardmax.formulas, 13, broken)
-    monkeypatch.setattr(native, "_kernel", lambda name: lambda bound, x, threads: broken(x, axis=0))
+    kernel = SimpleNamespace(native=lambda bound, x, threads: broken(x, axis=0))
+    monkeypatch.setattr(native, "_module", lambda name: kernel)
     with pytest.raises((Defect, WrongOperator), match=type(error).__name__) as caught:
         attempt(
             connect(f"numpy?mode={mode}"), Question(task_of("Hardmax", 13, {}, X), (X,), (), True)

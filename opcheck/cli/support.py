@@ -27,9 +27,8 @@ if TYPE_CHECKING:
     "--require",
     "required",
     metavar="CELLS",
-    default="",
-    help="What must be right, as 'Conv, MatMul@13+, *:float32': of an operator or all, the version"
-    " in force at an opset (or the later ones too), with a type.",
+    help="What must be right, if with a warning, as 'Conv, MatMul@13+, *:float32': of an operator"
+    " or all, the version in force at an opset (or the later ones too), with a type.",
 )
 @click.option(
     "--timeout",
@@ -42,7 +41,7 @@ if TYPE_CHECKING:
 def command(
     addresses: tuple[str, ...],
     ops: tuple[str, ...],
-    required: str,
+    required: str | None,
     timeout: float | None,
     form: str,
 ) -> None:
@@ -70,7 +69,7 @@ def command(
     known = profiles(Path.cwd())
     offered = each(lambda text: offer(resolve(text, known)), addresses or DEFAULT)
     asked = matrix(chosen_cases((), ops=ops)[0])
-    wanted = floors(required, asked) if required else []
+    wanted = floors(required, asked) if required is not None else []
     with guarded_folder() as folder:
         named = tried(offered, folder, timeout or PATIENCE, interrupt.safe_place)
         if unusable := [one for one in named if one.error]:
@@ -94,7 +93,7 @@ def command(
         case _:
             support.show(output(), found)
     pairs = ((floor, one) for one in found for floor in wanted)
-    missed = [*filter(None, (support.missed(*pair) for pair in pairs))]
+    missed = [line for pair in pairs if (line := support.missed(*pair))]
     for line in missed:
         click.echo(f"opcheck: {line}", err=True)
     leave(Exit.NONCONFORMING if missed else Exit.CONFORMS)

@@ -20,8 +20,10 @@ from opcheck.model.result import Floor
 
 #: Of several verdicts on one cell, the first of these counts.
 _WORST = (
-    "BAD_CASE CRASH TIMEOUT OOM FAIL DIFFER UNSTABLE ERROR WARN UNSUPPORTED NOT_RUN KNOWN PASS"
+    "BAD_CASE CRASH TIMEOUT OOM FAIL DIFFER UNSTABLE ERROR NOT_RUN UNSUPPORTED WARN KNOWN PASS"
 ).split()
+#: Up to so many cases of each cell may be of level core.
+_MODELS = 4
 #: Cases to ask about each version and dtype.
 Asked: TypeAlias = Mapping[Cell, Sequence[Case]]
 
@@ -29,48 +31,54 @@ Asked: TypeAlias = Mapping[Cell, Sequence[Case]]
 _FLOOR = re.compile(r"(?P<op>\w+|\*)(@(?P<opset>[1-9]\d{0,3})(?P<later>\+)?)?(:(?P<dtype>\w+))?")
 
 
-def floors(text: str, cells: Iterable[Cell]) -> list[Floor]:
+def floors(text: str, asked: Asked) -> list[Floor]:
     """Read floors with commas between them; UsageError, with all that is wrong: one of no cell."""
-    return each(partial(_floor, [*cells]), map(str.strip, text.split(",")))
+    return each(partial(_floor, asked), map(str.strip, text.split(",")))
 
 
-def _floor(cells: Sequence[Cell], text: str) -> Floor:
+def _floor(asked: Asked, text: str) -> Floor:
     found = _FLOOR.fullmatch(text)
     if not found:
         raise UsageError(f"{text!r} names no cells", "write OP, OP@OPSET, OP@OPSET+ or *:DTYPE")
-    ops = {cell.op.name.lower(): cell.op.name for cell in cells}
-    name, dtype = found["op"].lower(), found["dtype"]
+    ops = {cell.op.name.lower(): cell.op.name for cell in asked}
+    name, dtype, version = found["op"].lower(), found["dtype"], int(found["opset"] or 0)
     if name != "*" and name not in ops:
-        raise UsageError(f"{text!r}: no operator {found['op']!r}", did_you_mean(name, ops.values()))
+        hint = did_you_mean(name, ops.values())
+        raise UsageError(f"{text!r}: nothing is asked of operator {found['op']!r}", hint)
+    # Of all operators those cells that can be asked; of one all.
+    some = [c for c in asked if name == c.op.name.lower() or (name == "*" and asked[c])]
+    newest = max((opset.newest(cell.op.domain) for cell in some), default=0)
+    if version > newest:
+        raise UsageError(f"{text!r}: the newest opset that is known is {newest}")
     if dtype and dtype not in DTYPES:
         raise UsageError(f"{text!r}: unknown dtype {dtype!r}", did_you_mean(dtype, DTYPES))
 
     def is_in_force(op: model.OpVersion) -> bool:
-        if not found["opset"]:
-            return True
-        schema = opset.describe(op.domain, op.name, int(found["opset"]))
-        begins = schema.op.since if schema else int(found["opset"])
-        return op.since >= begins if found["later"] else op.since == begins
+        schema = opset.describe(op.domain, op.name, version)
+        begins = schema.op.since if schema else version
+        return not version or op.since == begins or (bool(found["later"]) and op.since > begins)
 
-    some = (c for c in cells if name in ("*", c.op.name.lower()) and dtype in (None, c.dtype))
-    named = frozenset(cell for cell in some if is_in_force(cell.op))
+    fitting = (cell for cell in some if dtype in (None, cell.dtype))
+    named = frozenset(cell for cell in fitting if is_in_force(cell.op))
     if not named:
         raise UsageError(f"{text!r} names no cells: there is no such version with that type")
     return Floor(text, named)
 
 
 def matrix(cases: Sequence[Case]) -> dict[Cell, list[Case]]:
-    """Each version and dtype of the operators, with cases `must` with literals of level smoke.
+    """Each version and dtype of the operators, with cases `must` with literals, one of each name.
 
-    Those are smoke at two versions and one dtype alone; here they are asked in every one.
+    They are those of level smoke in any version and dtype, and some of level core if few.
     """
     found: dict[Cell, dict[str, Case]] = {cell: {} for cell in _cells(cases)}
     smoke = {(case.op.name, case.name, case.row) for case in cases if case.level == "smoke"}
-    for case in cases:
+    core = [(case.op.name, case.name, case.row) not in smoke for case in cases]
+    for is_core, case in sorted(zip(core, cases, strict=True), key=lambda pair: pair[0]):
         cell = Cell(case.op, case.dtype.name) if case.dtype else None
-        small = case.level != "deep" and (case.op.name, case.name, case.row) in smoke
-        plain = small and case.rule == "must" and isinstance(case.expect, model.Values)
-        if cell in found and plain and case.opset == case.op.since:
+        plain = case.level != "deep" and case.rule == "must"
+        if not plain or cell not in found or case.opset != case.op.since:
+            continue
+        if isinstance(case.expect, model.Values) and (not is_core or len(found[cell]) < _MODELS):
             found[cell].setdefault(case.name, case)
     return {cell: [*by_name.values()] for cell, by_name in found.items()}
 

@@ -32,9 +32,10 @@ _REASONS = 12
 _TYPES = re.compile(r"b?float\d+|double|tensor\(\w+\)")
 _LEGEND = (
     "An operator is right in so many of its cells: a cell is a version with a type. In brackets"
-    " stand versions, unless it is all that have the type. refuses: an error on a legal model."
-    " unsupported: by the backend's own not-implemented signal. A few small models are asked of"
-    " each cell, and the worst answer counts; opcheck run asks all cases."
+    " stand versions, unless it is all that have the type. A few small models are asked of each"
+    " cell, and the worst answer counts; opcheck run asks all cases. refuses: an error on a legal"
+    " model. unsupported: by the backend's own not-implemented signal. not asked: opcheck has no"
+    " such model. !: it declares support. +: it is right, and declares none."
 )
 
 
@@ -49,10 +50,11 @@ class Matrix:
 
     @property
     def heading(self) -> str:
-        """The title, and whether it declares anything."""
+        """The title, whether it declares anything, and how much it was asked."""
         says = any(cell.declared is not None for cell in self.cells)
+        asked = f"{sum(c.count for c in self.cells):,} models of {len(self.cells):,} cells"
         return plain_text.clean(
-            f"{self.title} (declares {f'by {self.declares}' * says or 'nothing'})"
+            f"{self.title} (declares {f'by {self.declares}' * says or 'nothing'}): {asked}"
         )
 
 
@@ -75,13 +77,7 @@ def show(console: Console, found: Sequence[Matrix]) -> None:
         if not table.row_count:
             console.print(Text(one.heading, "italic"), soft_wrap=True)
         put_all(console, table)
-        sections = {
-            "right in every version and type": ", ".join(whole),
-            "! declared but failing": _listed(c for c in one.cells if c.is_declared_but_failing),
-            "+ undeclared but working": _listed(
-                c for c in one.cells if c.is_undeclared_but_working
-            ),
-        }
+        sections = {"right in every version and type": ", ".join(whole), **_declared(one)}
         for name, said in sections.items():
             if said:
                 _fill(console, f"{name}: {said}")
@@ -100,6 +96,9 @@ def markdown_lines(found: Sequence[Matrix]) -> Iterator[str]:
             right, otherwise = _summary(cells)
             rows.append([op, right, "<br>".join(markdown.text(said) for _, said in otherwise)])
         yield from (*markdown.table(["operator", "right", "otherwise"], rows), "")
+        for name, said in _declared(one).items():
+            if said:
+                yield from (f"{name}: {markdown.text(said)}", "")
     yield _LEGEND
 
 
@@ -153,12 +152,18 @@ def missed(floor: Floor, one: Matrix) -> str:
     required = [cell for cell in one.cells if cell.cell in floor.cells]
     fine = (Verdict.PASS, Verdict.WARN)
     of, some = _by_operator(required), [cell for cell in required if cell.verdict not in fine]
-    said = [
-        f"{op}: {', '.join(text for _, text in _summary(cells, of[op])[1])}"
-        for op, cells in _by_operator(some).items()
-    ]
+    pairs = ((op, _summary(cells, of[op])[1]) for op, cells in _by_operator(some).items())
+    said = [f"{op}: {', '.join(text for _, text in otherwise)}" for op, otherwise in pairs]
     text = f"{one.address}: {floor.text} is required, but {'; '.join(said)}"
     return plain_text.clean(text) if said else ""
+
+
+def _declared(one: Matrix) -> dict[str, str]:
+    """What is declared and does not work, and the other way round."""
+    return {
+        "! declared but failing": _listed(c for c in one.cells if c.is_declared_but_failing),
+        "+ undeclared but working": _listed(c for c in one.cells if c.is_undeclared_but_working),
+    }
 
 
 def _by_operator(cells: Iterable[Support]) -> dict[str, list[Support]]:

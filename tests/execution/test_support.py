@@ -10,8 +10,8 @@ from opcheck.backends.declarations import declaration
 from opcheck.dtypes import DTYPES
 from opcheck.engine.node import operator_of
 from opcheck.errors import NotSupported
-from opcheck.execution.support import matrix, probe
-from opcheck.model import OpVersion, Reply, Task, TimedOut, Verdict
+from opcheck.execution.support import floors, matrix, probe, support
+from opcheck.model import LiveResult, OpVersion, Reply, Task, TimedOut, Verdict
 from opcheck.model.result import Cell, Support
 from opcheck.suite import load
 from tests.asking import cases_in
@@ -67,7 +67,16 @@ def test_its_models_are_the_small_literal_cases_at_its_own_opset_one_of_each_nam
         "Hardmax/ties@opset=13,dtype=float32",
         "Hardmax/twice@attrs.axis=-1",
     ]
-    assert asked[cell(13, "float64")] == asked[cell(13, "bfloat16")] == []
+    # Cases of level core where there are few others.
+    assert [case.id for case in asked[cell(13, "float64")]] == ["Hardmax/core"]
+    assert asked[cell(13, "bfloat16")] == []
+
+
+def test_of_all_operators_only_what_can_be_asked_is_required(asked):
+    [of_all] = floors("*@13", asked)
+    assert of_all.cells == {cell(13, dtype) for dtype in ("float16", "float32", "float64")}
+    [named] = floors("Hardmax@13:bfloat16", asked)
+    assert named.cells == {cell(13, "bfloat16")}
 
 
 def test_the_shipped_suites_have_models_for_every_version_and_dtype() -> None:
@@ -82,10 +91,10 @@ def test_the_shipped_suites_have_models_for_every_version_and_dtype() -> None:
 
 def test_a_right_backend_is_right_in_every_cell_that_has_models(asked: Any) -> None:
     found = probed(asked, Hardmax())
-    for where, support in found.items():
-        assert support.verdict == (Verdict.PASS if asked[where] else None)
-        assert support.works is bool(asked[where])
-        assert support.share == support.count == len(asked[where])
+    for where, one in found.items():
+        assert one.verdict == (Verdict.PASS if asked[where] else None)
+        assert one.works is bool(asked[where])
+        assert one.share == one.count == len(asked[where])
 
 
 @pytest.mark.parametrize(
@@ -130,6 +139,13 @@ def test_of_several_models_the_worst_counts_and_how_many_share_its_fate(asked, h
     found = probed(asked, Fake(_Partly(happens)))[cell(13, "float32")]
     assert (found.verdict, found.share, found.count, found.works) == (verdict, 1, 2, True)
     assert found.case == "Hardmax/twice@attrs.axis=-1"
+
+
+def test_a_model_that_is_not_supported_counts_more_than_a_warning(asked):
+    where = cell(13, "float32")
+    verdicts = zip(asked[where], (Verdict.WARN, Verdict.UNSUPPORTED), strict=True)
+    found = support(asked, [LiveResult(case, "mine", one) for case, one in verdicts], {})
+    assert next(s.verdict for s in found if s.cell == where) is Verdict.UNSUPPORTED
 
 
 def test_a_declaration_stands_beside_what_was_found(asked: Any) -> None:

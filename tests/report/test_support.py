@@ -52,7 +52,7 @@ def test_who_declares_nothing_is_accused_of_nothing():
     page = Page(80)
     silent = [cell(HARDMAX_13, "float32", None, Verdict.FAIL, 1, 2, "wrong", True)]
     support.show(page.console, [Matrix("acme", "acme 1.5", "its manual", silent)])
-    assert page.lines[0] == "acme 1.5 (declares nothing)"
+    assert page.lines[0] == "acme 1.5 (declares nothing): 2 models of 1 cells"
     assert "Hardmax     0/1  wrong: float32" in page.lines
     assert "declared but" not in page.text
 

@@ -1,6 +1,6 @@
 """Det (11, 22): determinants of square matrices."""
 
-from functools import reduce
+from functools import partial, reduce
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from opcheck.numbers.faulty import bare
 OP = operator("Det")
 
 
-def of_matrices(determinants):
+def of_matrices(determinants, finish=lambda y: y):
     """The formulas of both versions, from `determinants(X)` of matrices of 2×2 or more."""
 
     def formula(X):
@@ -21,7 +21,7 @@ def of_matrices(determinants):
         n, values = X.shape[-1], bare(xp.values_of(X))
         if not n or (n > 1 and not np.isfinite(values).all()):
             raise NotSupported("nothing is said of matrices of nothing, of infinity or NaN")
-        return X[..., 0, 0] if n == 1 else xp.astype(determinants(X), X.dtype)
+        return finish(X[..., 0, 0] if n == 1 else xp.astype(determinants(X), X.dtype))
 
     return dict.fromkeys((11, 22), formula)
 
@@ -88,6 +88,10 @@ def room(a):
     moved = n * max(columns @ np.linalg.norm(triangle(x), axis=1) for x in (a, a.T))
     sizes = np.linalg.svd(a, compute_uv=False) + moved * 2.0**-24
     return moved * np.prod(sizes) * np.sum(1 / sizes) if moved else 0.0
+
+
+OP.also_honest("where determinants are exponentials of sums of logarithms", by=partial(
+    of_matrices, finish=lambda y: xp.sign(y) * xp.exp(xp.log(xp.abs(y)))))(eliminated)  # fmt: skip
 
 
 # Kernels of small matrices have the formula, which is not as near to singular matrices.

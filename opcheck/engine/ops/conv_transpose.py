@@ -69,6 +69,8 @@ def windows_along(since, auto_pad, stated, length, kernel, stride, dilation, beg
     """The windows along an axis of the output, of a size that is stated or follows."""
     if since > 1 and extra >= max(stride, dilation):
         raise InvalidNode(f"output_padding {extra}, stride {stride}, dilation {dilation}")
+    if since > 1 and extra >= stride:
+        is_open("stride/dilation may be the smaller or the larger of the two")
     is_same = auto_pad.startswith("SAME")
     if since == 1 and (extra or (is_same and (stride > 1 or stated))):
         is_open("version 1 does not say at which side output_padding is, nor what SAME means")

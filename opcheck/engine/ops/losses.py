@@ -77,8 +77,9 @@ def mean(losses, applied, ignored, weight):
 
 NLL.formula(by=of_likelihood)(mean)
 _by_scores = partial(of_scores, averaged=mean)
-CROSS_ENTROPY.formula(by=_by_scores)(log_softmax.of_shares)
-CROSS_ENTROPY.also_honest("", by=_by_scores)(softmax.logarithms)
+# The text's own log(Softmax) is -inf of shares that vanish, of which one is warned.
+CROSS_ENTROPY.formula(by=_by_scores)(softmax.logarithms)
+CROSS_ENTROPY.also_honest("", by=_by_scores)(log_softmax.of_shares)
 CROSS_ENTROPY.also_honest("", by=_by_scores)(log_softmax.in_blocks)
 CROSS_ENTROPY.also_honest(softmax.RAW, by=_by_scores)(softmax.raw_logarithms)
 

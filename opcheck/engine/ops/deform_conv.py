@@ -1,7 +1,6 @@
 """DeformConv (19, 22): a convolution of what is sampled beside the places of the kernel."""
 
 from functools import partial
-from itertools import product
 from math import prod
 
 import numpy as np
@@ -73,29 +72,29 @@ def of_samples(read=offsets, share=share, change=lambda X, W, mask, *groups: (X,
 def _sampled(X, places, pads, share):
     """X at the places, of shape N × groups × channels of each × places; 0 outside."""
     (batch, channels, *lengths), groups = X.shape, places[0].shape[1]
-    size = prod(lengths)
-    planes = xp.reshape(X, (batch, groups, channels // groups, size))
-    planes = xp.pad(planes, [(0, 0)] * 3 + [(0, 1)])
-    first = []
+    count, size = prod(places[0].shape[2:]), prod(lengths)
+    flat, held, shares, taps = 0, True, None, 1
+    # Two elements along each axis have a share, and rounded, a place may lie beside them.
+    near = np.arange(-1, 3).reshape(1, 1, 1, 4, 1)
     for place, length, pad in zip(places, lengths, pads, strict=True):
         at = bare(xp.values_of(place))
         outside = [(at > -1) & (at < 0), (at > length - 1) & (at < length)]
         if any(some.any() and not wide for some, wide in zip(outside, pad, strict=True)):
             is_open("what lies half outside the padded tensor is 0, or interpolated with 0")
-        first.append(np.floor(np.clip(at, -3, length + 3)).astype(np.int64))
-    terms = []
-    # Rounded, a place may lie beyond the next element.
-    for near in product(range(-1, 3), repeat=len(lengths)):
-        index = [low + step for low, step in zip(first, near, strict=True)]
-        held = np.all([(i >= 0) & (i < n) for i, n in zip(index, lengths, strict=True)], axis=0)
-        flat = sum(i * prod(lengths[axis + 1 :]) for axis, i in enumerate(index))
-        taken = np.where(held, flat, size)
-        shares = prod(map(share, places, (at.astype(np.float64) for at in index)))
-        shape = (batch, groups, 1, prod(taken.shape[2:]))
-        under = xp.take_along_axis(planes, taken.reshape(shape), axis=3)
-        terms.append(under * xp.reshape(shares, shape))
-    # Two elements along each axis have a share.
-    return xp.sums(xp.stack(terms), partial(np.sum, axis=0), 2 ** len(lengths))
+        first = np.floor(np.clip(at, -3, length + 3)).astype(np.int64)
+        index = first.reshape(batch, groups, 1, 1, count) + near
+        parts = share(xp.reshape(place, (batch, groups, 1, 1, count)), index.astype(np.float64))
+        shares = parts if shares is None else shares * parts
+        flat, held = flat * length + index, held & (index >= 0) & (index < length)
+        taps *= 4
+        flat, held = (x.reshape(batch, groups, taps, 1, count) for x in (flat, held))
+        shares = xp.reshape(shares, (batch, groups, taps, 1, count))
+    planes = xp.reshape(X, (batch, groups, channels // groups, size))
+    planes = xp.pad(planes, [(0, 0)] * 3 + [(0, 1)])
+    taken = np.where(held, flat, size).reshape(batch, groups, 1, taps * count)
+    under = xp.reshape(xp.take_along_axis(planes, taken, axis=3), (*planes.shape[:3], taps, count))
+    terms = under * xp.reshape(shares, (batch, groups, 1, taps, count))
+    return xp.sums(terms, partial(np.sum, axis=3), 2 ** len(lengths))
 
 
 OP.formula(by=of_samples)(offsets)

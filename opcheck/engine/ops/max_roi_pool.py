@@ -29,7 +29,7 @@ def of_regions(read):
             )
         if len(pooled_shape) != 2 or min(pooled_shape) < 1:
             raise InvalidNode(f"pooled_shape {list(pooled_shape)}; allowed: two numbers from 1 on")
-        shape = (len(rois), X.shape[1], *pooled_shape)
+        shape = (rois.shape[0], X.shape[1], *pooled_shape)
         check_size(shape)
         if not all(shape):
             return np.zeros(shape, X.dtype)
@@ -39,7 +39,7 @@ def of_regions(read):
             raise NotSupported("nothing is said of what is no batch, or far from every image")
         found = []
         for batch, (x1, y1, x2, y2) in zip(
-            elements_at(batches.astype(np.int64), len(X), back=False), corners, strict=True
+            elements_at(batches.astype(np.int64), X.shape[0], back=False), corners, strict=True
         ):
             rows, columns = (
                 bins(*ends)
@@ -51,7 +51,7 @@ def of_regions(read):
             found += [
                 _maximum(X[batch], *zip(*both, strict=True)) for both in product(rows, columns)
             ]
-        y = xp.reshape(xp.stack(found), (len(rois), *pooled_shape, X.shape[1]))
+        y = xp.reshape(xp.stack(found), (rois.shape[0], *pooled_shape, X.shape[1]))
         return xp.permute_dims(y, (0, 3, 1, 2))
 
     return {1: formula, 22: formula}
@@ -83,7 +83,7 @@ def _maximum(image, sure, possible, own):
         is_open("nothing is said of bins that may hold nothing")
     elif (xp.max(least, axis=(1, 2)) != xp.max(most, axis=(1, 2))).any():
         is_open("it is not said which elements lie in a bin")
-    return xp.max(found, axis=(1, 2)) if found.size else np.zeros(len(image), image.dtype)
+    return xp.max(found, axis=(1, 2)) if found.size else np.zeros(image.shape[0], image.dtype)
 
 
 @OP.formula(by=of_regions)
@@ -96,7 +96,7 @@ OP.mutant_table({
     "first_image_for_all": ("all regions were of the first image",
                             lambda rois: rois * [0, 1, 1, 1, 1]),
     "images_in_turn": ("each image had its own region, in order",
-        lambda rois: np.column_stack([np.arange(len(rois)), rois[:, 1:]])),
+        lambda rois: np.column_stack([np.arange(rois.shape[0]), rois[:, 1:]])),
     "ends_as_sizes": ("x2 and y2 were width and height",
         lambda rois: rois + np.pad(rois[:, 1:3], [(0, 0), (3, 0)])),
 }, by=of_regions)  # fmt: skip

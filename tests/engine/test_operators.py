@@ -332,6 +332,9 @@ BOTH = [
     and since in operator.formulas
     and not getattr(operator.formulas[since], "__name__", "").endswith("_body")
 ]
+#: Of Attention the function body pads with a tensor of one element, and knows no present beside
+#: nonpad_kv_seqlen.
+OF_ATTENTION = r"constant_value of shape \[1\]|Attention-25 has no function body"
 #: One version of each of these operators.
 LAST = {op.name: op for op in BOTH}.values()
 
@@ -362,7 +365,7 @@ def test_a_formula_and_its_function_body_give_the_same(op: OpVersion) -> None:
         except InvalidNode:
             continue  # of a type that came later
         except NotSupported as error:
-            if not re.search(UNSTATED, str(error)):
+            if not re.search(rf"{UNSTATED}|{OF_ATTENTION}", str(error)):
                 raise
             continue
         for one, other in zip(mine.expected, theirs, strict=True):

@@ -1,6 +1,7 @@
 """Losses of classes by their log-probabilities, or by scores of which those are made."""
 
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -57,7 +58,7 @@ def of_likelihood(averaged):
     return dict.fromkeys((12, 13, 22), formula)
 
 
-def of_scores(logarithms, averaged):
+def of_scores(logarithms: Any, averaged: Any) -> Any:
     """Both versions of the loss of scores, from `logarithms(x, axis)` of their shares."""
 
     def formula(scores, labels, weights=None, *, ignore_index, reduction):
@@ -77,9 +78,8 @@ def mean(losses, applied, ignored, weight):
 
 NLL.formula(by=of_likelihood)(mean)
 _by_scores = partial(of_scores, averaged=mean)
-# The text's own log(Softmax) is -inf of shares that vanish, of which one is warned.
-CROSS_ENTROPY.formula(by=_by_scores)(softmax.logarithms)
-CROSS_ENTROPY.also_honest("", by=_by_scores)(log_softmax.of_shares)
+CROSS_ENTROPY.formula(by=_by_scores)(log_softmax.of_shares)
+CROSS_ENTROPY.also_honest("", by=_by_scores)(softmax.logarithms)
 CROSS_ENTROPY.also_honest("", by=_by_scores)(log_softmax.in_blocks)
 CROSS_ENTROPY.also_honest(softmax.RAW, by=_by_scores)(softmax.raw_logarithms)
 
@@ -106,7 +106,8 @@ def with_input(change):
     """All versions of NegativeLogLikelihoodLoss, from `change` of its inputs and ignore_index."""
 
     def formula(input, target, weight=None, *, ignore_index, reduction):
-        return _loss(mean, *change(input, target, weight, ignore_index), reduction)
+        x, classes, weights, ignored = change(input, target, weight, ignore_index)
+        return _loss(mean, x, classes, weights, ignored, reduction)
 
     return dict.fromkeys((12, 13, 22), formula)
 

@@ -1507,6 +1507,190 @@ def _normalized_by_onnxruntime() -> Iterator[Check]:
         "a matrix has no axis 2",
         along,
     )
+    yield from _transposed_by_onnxruntime()
+
+
+def _transposed(x: Array, w: Array, opset: int = 11, **attrs: Any) -> Model:
+    return Model("ConvTranspose", opset, attrs, x, more=(w,))
+
+
+def _folded(x: Any, image: Sequence[int], block: Sequence[int], **attrs: Any) -> Model:
+    columns = np.array([x], np.float32)
+    return Model("Col2Im", 18, attrs, columns, more=(np.array(image), np.array(block)))
+
+
+def _transposed_by_onnxruntime() -> Iterator[Check]:
+    triple, tens, hundreds = _x(1, 2, 4), _x(1, 10), _x(1, 10, 100)
+    yield Check(
+        "onnxruntime",
+        "Of a stated output_shape",
+        _transposed(triple, hundreds, output_shape=[2]),
+        [_pool(124, 240)],
+        Declares("declared [1, 1], returned [1, 1, 2]"),
+        "1 10 100, 2 20 200 and 4 40 400, each a place later, make 1 12 124 240 400; of three "
+        "elements too many, two are cut off before",
+        _transposed(triple, hundreds, output_shape=[3]),
+        _pool(12, 124, 240),
+    )
+    pair = _x(1, 2)
+    same = _transposed(pair, tens, auto_pad="SAME_UPPER", strides=[2], output_padding=[1])
+    yield Check(
+        "onnxruntime",
+        "Under SAME_UPPER and SAME_LOWER a session declares",
+        same,
+        [_pool(1, 10, 2, 20)],
+        Declares("declared [1, 1, 5], returned [1, 1, 4]"),
+        "“output_shape[i] = input_shape[i] * strides[i]”: of 1 10 2 20 and a zero four are kept",
+        replace(same, attrs={"auto_pad": "SAME_UPPER", "strides": [2]}),
+        _pool(1, 10, 2, 20),
+    )
+    yield _shorter("onnxruntime", "Under SAME_UPPER and SAME_LOWER the output of ConvTranspose")
+    rows = _folded([[1], [2], [3], [4]], [1, 2, 3], [1, 2, 2], dilations=[2, 1, 2])
+    yield Check(
+        "onnxruntime",
+        "Of images of three axes",
+        rows,
+        [[[[[[1, 0, 2], [3, 0, 4]]]]]],
+        Gives([[[[[1, 0, 2], [4, 0, 0]]]]]),
+        "the block has two rows of two elements, which lie two apart",
+        _folded([[1], [2], [3], [4]], [1, 2, 2], [1, 2, 2]),
+        [[[[[1, 2], [3, 4]]]]],
+    )
+    none = replace(rows, attrs={}, x=np.zeros((2, 0, 2), np.float32))
+    none = replace(none, more=(np.array([1, 3]), np.array([1, 2])))
+    yield Check(
+        "onnxruntime",
+        "Col2Im refuses an input",
+        none,
+        [np.zeros((2, 0, 1, 3))],
+        Raises("must be a positive multiple of prod(block_shape)"),
+        "no channels of 1 · 2 places are 0 rows, and make an image of no channels",
+        replace(none, x=np.ones((1, 2, 2), np.float32)),
+        [[[[1, 2, 1]]]],
+    )
+    yield Check(
+        "onnxruntime",
+        "Col2Im takes a negative pad",
+        _folded([[1, 2, 3]], [1, 3], [1, 1], pads=[0, -1, 0, 1]),
+        [],
+        Gives([[[[0, 1, 2]]]]),
+        "“it can take any value greater than or equal to 0”",
+        _folded([[1, 2, 3]], [1, 3], [1, 1]),
+        [[[[1, 2, 3]]]],
+    )
+
+
+def _transposed_by_reference() -> Iterator[Check]:
+    det = Model("Det", 22, {}, _SQUARE)
+    yield Check(
+        "reference",
+        "Det of float16",
+        replace(det, x=_SQUARE.astype(np.float16)),
+        [-2],
+        Raises("Issues with types"),
+        "1 · 4 - 2 · 3 is -2",
+        det,
+        -2,
+    )
+    yield Check(
+        "reference",
+        "Det of bfloat16",
+        replace(det, x=_SQUARE.astype(ml_dtypes.bfloat16)),
+        [-2],
+        Gives(-2, "float64"),
+        "1 · 4 - 2 · 3 is -2, of the type of X",
+        det,
+        -2,
+    )
+    ones = _folded([[1, 2, 3]], [1, 3], [1, 1])
+    yield Check(
+        "reference",
+        "Col2Im of texts",
+        replace(ones, x=np.array([[["a", "b", "c"]]], object)),
+        [np.array([[[["a", "b", "c"]]]], object)],
+        Raises("Issues with types"),
+        "each block is an element of its own, and no two are added up",
+        ones,
+        [[[[1, 2, 3]]]],
+    )
+    yield Check(
+        "reference",
+        "Col2Im makes no image",
+        replace(ones, x=np.zeros((0, 1, 3), np.float32)),
+        [np.zeros((0, 1, 1, 3))],
+        Raises("unexpected type"),
+        "no batches make no images",
+        ones,
+        [[[[1, 2, 3]]]],
+    )
+    yield Check(
+        "reference",
+        "Col2Im does not check",
+        _with(ones, pads=[0, -1, 0, 1]),
+        [],
+        Gives([[[[0, 1, 2]]]]),
+        "“it can take any value greater than or equal to 0”",
+        ones,
+        [[[[1, 2, 3]]]],
+    )
+    pair, tens = _x(1, 2), _x(1, 10)
+    both = np.array([[[1], [2]], [[10], [20]]], np.float32)
+    two = np.array([[[1, 2], [3, 5]]], np.float32)
+    yield Check(
+        "reference",
+        "ConvTranspose of groups",
+        _transposed(two, both, group=2),
+        [[[[1, 2], [2, 4], [30, 50], [60, 100]]]],
+        Raises("cannot reshape"),
+        "the first channel goes to the filters 1 and 2, the second to 10 and 20",
+        _transposed(two[:, :1], both[:1]),
+        [[[1, 2], [2, 4]]],
+    )
+    row = _transposed(_x(1, 2, 4), _x(1, 10, 100))
+    yield Check(
+        "reference",
+        "Beside a stated output_shape",
+        _with(row, output_shape=[3]),
+        [_pool(12, 124, 240)],
+        Raises("sliding blocks"),
+        "of 1 12 124 240 400 one element is too much at either end",
+        row,
+        _pool(1, 12, 124, 240, 400),
+    )
+    yield Check(
+        "reference",
+        "ConvTranspose makes no image",
+        _transposed(np.zeros((0, 1, 2), np.float32), tens),
+        [np.zeros((0, 1, 3))],
+        Raises("Issues with types"),
+        "no batches make no images",
+        _transposed(pair, tens),
+        _pool(1, 12, 20),
+    )
+    yield Check(
+        "reference",
+        "ConvTranspose does not check its",
+        _transposed(pair, tens, dilations=[0]),
+        [],
+        Gives(_pool(11, 22)),
+        "a dilation of 0 lays all weights on one element",
+        _transposed(pair, tens),
+        _pool(1, 12, 20),
+    )
+
+
+def _shorter(engine: str, cause: str) -> Check:
+    model = _transposed(_x(1, 2), _x(1, 10), auto_pad="SAME_UPPER", strides=[3])
+    return Check(
+        engine,
+        cause,
+        model,
+        [_pool(1, 10, 0, 2, 20, 0), _pool(0, 1, 10, 0, 2, 20)],
+        Gives(_pool(1, 10, 0, 2, 20)),
+        "“output_shape[i] = input_shape[i] * strides[i]”: two elements become six",
+        _with(model, strides=[2]),
+        _pool(1, 10, 2, 20),
+    )
 
 
 def reference() -> Iterator[Check]:
@@ -2029,6 +2213,7 @@ def reference() -> Iterator[Check]:
     yield from _pooled_by_reference()
     yield from _broadcast_by_reference()
     yield from _normalized_by_reference()
+    yield from _transposed_by_reference()
 
 
 def _functions_of_reference() -> Iterator[Check]:

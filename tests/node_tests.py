@@ -35,14 +35,19 @@ def node_tests_of(op: str) -> dict[str, Any]:
 
 
 def asked_by(test: Any) -> list[tuple[list[Any], dict[str, Any], list[Any]]]:
-    """The inputs of the node, its attributes, and the outputs that are wanted, of each data set."""
+    """The inputs of the node, its attributes, and the outputs that are wanted, of each data set.
+
+    An input or output that is left out is None.
+    """
     graph = test.model.graph
     (node,) = graph.node
     attrs = {attribute.name: value_of(attribute) for attribute in node.attribute}
     found = []
     for given, wanted in (map(_arrays, data) for data in test.data_sets):
         fed = dict(zip((one.name for one in graph.input), given, strict=True))
-        found.append(([fed.get(name) for name in node.input], attrs, wanted))
+        made = dict(zip((one.name for one in graph.output), wanted, strict=True))
+        outputs = [made.get(name) for name in node.output]
+        found.append(([fed.get(name) for name in node.input], attrs, outputs))
     return found
 
 

@@ -169,6 +169,20 @@ class Windows:
             values = _reduced_along(values, n + 2, self.axes[n], function, of_padding)
         return values
 
+    def folded(self, columns: FloatArray) -> FloatArray:
+        """The windows' elements, added up where they lie; a plane holds what no window does as 0.
+
+        `columns` have the shape (planes, *kernel, *windows), and the planes (planes, *lengths).
+        """
+        for left, axis in zip(range(len(self.axes), 0, -1), self.axes, strict=True):
+            source = np.moveaxis(columns, (1, 1 + left), (0, 1))
+            target = np.zeros((axis.length, *source.shape[2:]), columns.dtype)
+            for j in axis.offsets:
+                windows, elements = axis.reach(j)
+                target[elements] += source[j, windows]
+            columns = np.moveaxis(target, 0, -1)
+        return columns
+
     def gathered(self, x: Array, places: Places) -> Iterator[tuple[slice, FloatArray]]:
         """The windows whose outputs have these row-major places, in portions; `x` is not empty.
 
@@ -247,17 +261,17 @@ def windows_of(
     spatial = shape[2:]
     if not spatial:
         raise InvalidNode(f"input of rank {len(shape)}; allowed: 3 or more, N×C×D1×…×Dn")
-    _check("kernel_shape", kernel_shape, len(spatial), "one", 1)
+    check_each("kernel_shape", kernel_shape, len(spatial), "one", 1)
     strides = [1] * len(spatial) if strides is None else strides
-    _check("strides", strides, len(spatial), "one", 1)
+    check_each("strides", strides, len(spatial), "one", 1)
     dilations = [1] * len(spatial) if dilations is None else dilations
-    _check("dilations", dilations, len(spatial), "one", 1)
+    check_each("dilations", dilations, len(spatial), "one", 1)
     if auto_pad not in AUTO_PADS:
         raise InvalidNode(f"auto_pad {auto_pad!r}; allowed: {', '.join(AUTO_PADS)}")
     if ceil_mode not in (0, 1):
         raise InvalidNode(f"ceil_mode {ceil_mode}; allowed: 0, 1")
     if pads is not None:
-        _check("pads", pads, 2 * len(spatial), "two", 0)
+        check_each("pads", pads, 2 * len(spatial), "two", 0)
         if auto_pad != "NOTSET":
             raise InvalidNode(f"pads {list(pads)} and auto_pad {auto_pad}; allowed: one of them")
     padding = [0] * (2 * len(spatial)) if pads is None else pads
@@ -318,7 +332,8 @@ def windows_apart(
             yield (*outer[:2], rows), changed, (*outer[:2], part, *beside)
 
 
-def _check(name: str, values: Sequence[int], length: int, each: str, low: int) -> None:
+def check_each(name: str, values: Sequence[int], length: int, each: str, low: int) -> None:
+    """Raise InvalidNode unless there are `length` values, `each` for an axis, from `low` on."""
     if len(values) != length:
         allowed = f"{length}, {each} for each spatial axis"
         raise InvalidNode(f"{name} {list(values)} has length {len(values)}; allowed: {allowed}")

@@ -101,6 +101,10 @@ def output_dtype(
     if attribute and stated is None and not attribute.required and schema.inputs:
         return bound.get(schema.inputs[0].constraint)  # as EyeLike and RandomNormalLike say
     found = named(stated)
+    # Of a state that is left out, the function body of LinearAttention takes the leading type.
+    left_out = (one.constraint for one in schema.inputs if one.option == "optional")
+    if output.constraint in left_out:
+        found = bound.get(schema.inputs[schema.lead].constraint)
     return found if found and found.text in output.types else None
 
 

@@ -321,17 +321,20 @@ def test_formulas_are_plain_functions_of_arrays() -> None:
     assert y.tolist() == [[0.5, 0.5]]
 
 
-#: Versions that have both; of operators by their body alone the body is the formula, and Range's is
-#: a Loop.
+#: Versions that have both; of operators by their body alone the body is the formula. Range's is a
+#: Loop, and LinearAttention's a Scan.
 BOTH = [
     OpVersion("", operator.name, since)
     for operator in every()
     for since, schema in opset.versions(operator.domain, operator.name).items()
     if schema.bodies
-    and operator.name != "Range"
+    and operator.name not in ("LinearAttention", "Range")
     and since in operator.formulas
     and not getattr(operator.formulas[since], "__name__", "").endswith("_body")
 ]
+#: Of Attention the function body pads with a tensor of one element, and knows no present beside
+#: nonpad_kv_seqlen.
+OF_ATTENTION = r"constant_value of shape \[1\]|Attention-25 has no function body"
 #: One version of each of these operators.
 LAST = {op.name: op for op in BOTH}.values()
 
@@ -362,7 +365,7 @@ def test_a_formula_and_its_function_body_give_the_same(op: OpVersion) -> None:
         except InvalidNode:
             continue  # of a type that came later
         except NotSupported as error:
-            if not re.search(UNSTATED, str(error)):
+            if not re.search(rf"{UNSTATED}|{OF_ATTENTION}", str(error)):
                 raise
             continue
         for one, other in zip(mine.expected, theirs, strict=True):

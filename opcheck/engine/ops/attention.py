@@ -1,0 +1,289 @@
+"""Attention (23, 24, 25): values in shares of e^(q·k) of the keys that a query attends."""
+
+import inspect
+import math
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from opcheck import dtypes
+from opcheck import numbers as xp
+from opcheck.engine.axes import stretches
+from opcheck.engine.operators import is_open, operator
+from opcheck.engine.ops import softmax
+from opcheck.errors import InvalidNode, NotSupported
+from opcheck.numbers.arithmetic import Kind
+from opcheck.numbers.faulty import bare
+
+OP = operator("Attention")
+
+
+@dataclass(frozen=True, eq=False)
+class Heads:
+    """What is computed with, each of four axes: batch, head, token, element.
+
+    `shown` has the keys that the mask leaves, `more` what it adds. Query i stands at i + `offset`.
+    """
+
+    q: Any
+    k: Any
+    v: Any
+    shown: Any
+    more: Any
+    offset: Any
+    valid: Any
+    causal: int
+    left: int
+    right: int
+    scale: float | None
+    softcap: float
+    precision: int | None
+    mode: int
+
+
+def split(x, count):
+    """The heads of each token, as an axis before that of tokens."""
+    if x.ndim == 4:
+        return x
+    if not count or count < 1 or x.shape[2] % count:
+        raise InvalidNode(f"{count} heads of {x.shape[2]} elements")
+    return xp.permute_dims(xp.reshape(x, (*x.shape[:2], count, x.shape[2] // count)), (0, 2, 1, 3))
+
+
+def masked(since, mask, shape, least):
+    """Where the mask is not -inf, or true, and what it adds; None of what there is not."""
+    if mask is None:
+        return None, None
+    if mask.ndim and mask.shape[-1] < shape[-1] and since > 23:
+        if mask.shape[-1] == 1:
+            raise NotSupported("nothing is said of whether one element is padded or broadcast")
+        if mask.shape[-1] < least:
+            raise InvalidNode(f"attn_mask of {mask.shape[-1]} keys, and {least} are no padding")
+        tail = np.zeros((*mask.shape[:-1], shape[-1] - mask.shape[-1]), mask.dtype)
+        fill = tail if tail.dtype == bool else tail - np.inf
+        mask = xp.concat([mask, fill], axis=-1)
+    stretches("attn_mask", mask, np.broadcast_to(0, shape))
+    if mask.dtype == bool:
+        return bare(mask), None
+    values = bare(xp.values_of(mask))
+    if not np.isfinite(values).all(where=values != -np.inf):
+        raise NotSupported("nothing is said of adding infinity or NaN")
+    return values != -np.inf, xp.where(values != -np.inf, mask, 0.0)
+
+
+def of_heads(computed, split=split):
+    """All versions, from `computed(heads)`: the output, and what `qk_matmul_output_mode` asks."""
+
+    def formula(since, Q, K, V, attn_mask=None, past_key=None, past_value=None,
+                nonpad_kv_seqlen=None, *, is_causal, kv_num_heads, q_num_heads,
+                qk_matmul_output_mode, scale, softcap, softmax_precision, left_window_size=-1,
+                right_window_size=-1, outputs=1):  # fmt: skip
+        past, valid = (past_key, past_value), nonpad_kv_seqlen
+        if not Q.ndim == K.ndim == V.ndim or Q.ndim not in (3, 4):
+            raise InvalidNode(f"ranks {Q.ndim}, {K.ndim} and {V.ndim}; allowed: all 3 or 4")
+        if (past_key is None) != (past_value is None):
+            raise InvalidNode("one of past_key and past_value without the other")
+        if valid is not None and (past_key is not None or outputs > 1):
+            raise InvalidNode("nonpad_kv_seqlen together with past or present")
+        if Q.ndim == 4 and (q_num_heads is not None or kv_num_heads is not None):
+            is_open("nothing is said of numbers of heads of tensors of four axes")
+        if outputs == 2 or (outputs == 1) != (past_key is None):
+            is_open("it is not said whether past may be used without present, or the reverse")
+        q, k, v = split(Q, q_num_heads), split(K, kv_num_heads), split(V, kv_num_heads)
+        if k.shape[:3] != v.shape[:3] or q.shape[::3] != k.shape[::3] or not (
+            k.shape[1] and q.shape[1] % k.shape[1] == 0 < q.shape[1]):  # fmt: skip
+            raise InvalidNode(f"heads of the shapes {[list(x.shape) for x in (q, k, v)]}")
+        if past_key is not None:
+            for old, new in zip(past, (k, v), strict=True):
+                if old.ndim != 4 or old.shape[:2] + old.shape[3:] != new.shape[:2] + new.shape[3:]:
+                    raise InvalidNode(f"past of shape {list(old.shape)} before {list(new.shape)}")
+            if past_key.shape[2] != past_value.shape[2]:
+                raise InvalidNode("past_key and past_value of different lengths")
+            k, v = (xp.concat([old, new], axis=2) for old, new in zip(past, (k, v), strict=True))
+        if qk_matmul_output_mode not in range(4) or softmax_precision not in (None, 1, 10, 11, 16):
+            raise InvalidNode(f"mode {qk_matmul_output_mode}, precision {softmax_precision}")
+        types = {str(x.dtype) for x in (q, v)}
+        if not (k.shape[2] and q.shape[3]) or (len(types) > 1 and "float64" in types):
+            raise NotSupported("nothing is said of no keys, or of mixing float64")
+        windows = (left_window_size + 1, right_window_size + 1)
+        numbers = (scale or 0.0, softcap, *windows, is_causal, 1 - is_causal)
+        if not all(0 <= one < math.inf for one in numbers):
+            raise NotSupported("nothing is said of numbers below these, or of other flags")
+        least, offset = 0, past_key.shape[2] if past_key is not None else 0
+        if valid is not None:
+            if valid.shape != q.shape[:1]:
+                raise InvalidNode(f"nonpad_kv_seqlen of shape {list(valid.shape)}")
+            if valid.size and not 0 <= valid.min() <= valid.max() <= k.shape[2]:
+                raise NotSupported("nothing is said of lengths below 0 or beyond the keys")
+            least, valid = int(valid.max(initial=0)), valid.reshape(-1, 1, 1, 1)
+            offset = valid - q.shape[2]
+        shape = (*q.shape[:3], k.shape[2])
+        shown, more = masked(since, attn_mask, shape, least)
+        y, qk = computed(Heads(
+            q, k, v, shown, more, offset, valid, is_causal, left_window_size, right_window_size,
+            scale, softcap, softmax_precision, qk_matmul_output_mode))  # fmt: skip
+        if Q.ndim == 3:
+            y = xp.permute_dims(y, (0, 2, 1, 3))
+            y = xp.reshape(y, (*y.shape[:2], math.prod(y.shape[2:])))
+        return y, k, v, qk
+
+    first = partial(formula, 23)
+    stated = inspect.signature(first).parameters.values()
+    new = ("nonpad_kv_seqlen", "left_window_size", "right_window_size")
+    first.__signature__ = inspect.Signature([one for one in stated if one.name not in new])
+    return {23: first, **dict.fromkeys((24, 25), partial(formula, 24))}
+
+
+def attended(heads):
+    """Which keys each query attends, of the shape batch, head, query, key."""
+    at = np.arange(heads.q.shape[2]).reshape(-1, 1) + heads.offset
+    behind = at - np.arange(heads.k.shape[2])
+    found = (behind >= 0) | (not heads.causal)
+    for window, far in ((heads.left, behind), (heads.right, -behind)):
+        found = found & ((far <= window) | (window < 0))
+    if heads.valid is not None:
+        found = found & (np.arange(heads.k.shape[2]) < heads.valid)
+    if heads.shown is not None:
+        found = found & heads.shown
+    return np.broadcast_to(found, (*heads.q.shape[:3], heads.k.shape[2]))
+
+
+def root_of(heads):
+    """The root of the scale, by which queries and keys are multiplied."""
+    real = xp.real(heads.q.shape[3] if heads.scale is None else heads.scale)
+    root = xp.sqrt(1 / xp.sqrt(real) if heads.scale is None else real)
+    return root if isinstance(root, Kind) else float(root)
+
+
+def shares(x, none, v, kept):
+    """The shares of the keys, and what they make of the values."""
+    e = xp.exp(x - xp.max(x, axis=-1, keepdims=True))
+    p = xp.where(none, 0.0, kept(e / xp.sum(e, axis=-1, keepdims=True)))
+    return p, xp.matmul(p, v)
+
+
+def shares_in_blocks(x, none, v, kept):
+    """The same, divided at the end, as where blocks of keys come one after the other."""
+    _, e, total = softmax.terms_in_blocks(x, -1)
+    e = xp.where(none, 0.0, e)
+    return e / total, xp.matmul(kept(e), v) / total
+
+
+def limited(scores, softcap, kept):
+    return kept(kept(xp.tanh(kept(scores / softcap))) * softcap)
+
+
+def computed(heads, root=root_of, keep=lambda x, dtype: x, shares=shares, limited=limited,
+             computes=False):  # fmt: skip
+    """The output; and the scores, those limited, those with the mask, or the shares."""
+    dtype, group = heads.q.dtype, heads.q.shape[1] // heads.k.shape[1]
+    kept = partial(keep, dtype=dtype)
+    k, v = (xp.take(x, np.arange(heads.q.shape[1]) // group, axis=1) for x in (heads.k, heads.v))
+    scale = kept(root(heads))
+    turned = xp.permute_dims(kept(k * scale), (0, 1, 3, 2))
+    scores = kept(xp.matmul(kept(heads.q * scale), turned))
+    capped = limited(scores, heads.softcap, kept) if heads.softcap else scores
+    allowed = attended(heads)
+    finite = (bare(xp.isfinite(x)).all() for x in (heads.q, k, v))
+    if not allowed.all() and not all(finite):
+        is_open("nothing is said of what is masked and no number")
+    more = capped if heads.more is None else kept(capped + heads.more)
+    biased = xp.where(allowed, more, -np.inf)
+    none = ~allowed.any(axis=-1, keepdims=True)
+    x = xp.where(none, 0.0, biased)
+    if heads.precision is not None or computes:
+        named = dtypes.named(heads.precision)
+        x = xp.astype(x, named.numpy if named else dtype, computes=True)
+    p, y = shares(x, none, v, lambda x: kept(xp.astype(x, dtype)))
+    qk = (scores, capped, biased, p)[heads.mode]
+    return xp.astype(y, dtype), xp.astype(qk, dtype)
+
+
+def stored(x, dtype):
+    """`x` rounded to a type of 16 bits."""
+    return xp.astype(xp.astype(x, np.float32), dtype) if dtype.itemsize == 2 else x
+
+
+def root_in_float32(heads):
+    """The root as the function body has it, in float32 also of tensors of float64."""
+    if heads.q.dtype != np.float64:
+        return root_of(heads)
+    default = 1 / np.sqrt(np.float32(heads.q.shape[3]))
+    return float(np.sqrt(np.float32(default if heads.scale is None else heads.scale)))
+
+
+OP.formula(by=of_heads)(computed)
+OP.also_honest("", by=of_heads)(partial(computed, shares=shares_in_blocks))
+# The function body rounds what lies between operators, and takes the softmax in the same precision.
+OP.also_honest("", by=of_heads)(
+    partial(computed, root=root_in_float32, keep=stored, computes=True))  # fmt: skip
+
+
+def changed(change):
+    """The computation of other heads: those that `change(heads)` names."""
+    return lambda heads: computed(replace(heads, **change(heads)))
+
+
+def mask_before_limit(heads):
+    if not heads.softcap:
+        return computed(heads)
+    late = {"limited": lambda scores, *_: scores, "shares": lambda x, none, v, kept: shares(
+        limited(x, heads.softcap, kept), none, v, kept)}  # fmt: skip
+    return computed(heads, **late)
+
+
+def over_queries(x, none, v, kept):
+    e = np.exp(x - x.max(axis=2, keepdims=True))
+    p = np.where(none, 0, e / e.sum(axis=2, keepdims=True))
+    return p, p @ v
+
+
+OP.mutant_table({
+    "mask_before_limit": ("the mask was added before the softcap", mask_before_limit),
+    "tangent_alone": ("the softcap did not multiply the hyperbolic tangent",
+        partial(computed, limited=lambda scores, softcap, kept: xp.tanh(scores / softcap))),
+    "causal_from_the_first_key": ("tokens before the queries were not counted for is_causal",
+        changed(lambda h: {"offset": h.offset * 0})),
+    "causal_to_the_last_key": ("for is_causal the last query stood at the last key",
+        changed(lambda h: {"offset": h.k.shape[2] - h.q.shape[2]})),
+    "own_key_hidden": ("under is_causal a query did not attend its own key",
+        changed(lambda h: {"offset": h.offset - h.causal})),
+    "scaled_once": ("the root of the scale multiplied queries alone",
+        changed(lambda h: {"scale": math.sqrt(1 / math.sqrt(
+            h.q.shape[3]) if h.scale is None else h.scale)})),
+    "scale_of_values": ("the default of scale was made of the values' size",
+        changed(lambda h: {"scale": 1 / math.sqrt(
+            h.v.shape[3] or 1) if h.scale is None else h.scale})),
+    "heads_in_turns": ("the heads of the keys served those of the queries in turns",
+        changed(lambda h: {name: np.take(x, np.arange(h.q.shape[1]) % x.shape[1], axis=1)
+                           for name, x in (("k", h.k), ("v", h.v))})),
+    "first_head_for_all": ("the first head of the keys served all",
+        changed(lambda h: {"k": h.k[:, :1], "v": h.v[:, :1]})),
+    "masked_rows_uniform": ("a query without a key got the mean of all values",
+        partial(computed, shares=lambda x, none, v, kept: shares(x, False, v, kept))),
+    "masked_rows_nan": ("a query without a key got NaN",
+        partial(computed, shares=lambda x, none, v, kept: shares(
+            np.where(none, x - np.inf, x), False, v, kept))),
+    "mask_inverted": ("true hid a key",
+        changed(lambda h: {"shown": ~h.shown} if h.more is None and h.shown is not None else {})),
+    "mask_added": ("a mask of booleans was added as 1 and 0",
+        changed(lambda h: {"shown": None, "more": h.shown.astype(
+            h.q.dtype)} if h.more is None and h.shown is not None else {})),
+    "over_queries": ("shares were those of the queries, not of the keys",
+        partial(computed, shares=over_queries)),
+    "product_not_scaled": ("qk_matmul_output in mode 0 was not scaled",
+        lambda h: (computed(h)[0], computed(replace(
+            h, scale=1.0) if h.mode == 0 else h)[1])),
+}, by=of_heads)  # fmt: skip
+OP.mutant("keys beyond nonpad_kv_seqlen were attended", 24, 25, name="padding_attended",
+          by=of_heads)(changed(lambda h: {"valid": None}))  # fmt: skip
+
+
+@OP.mutant("the heads' first elements came first, then their second ones, and so on",
+           by=lambda split: of_heads(computed, split))  # fmt: skip
+def heads_last(x, count):
+    found = split(x, count)
+    return found if x.ndim == 4 else found.swapaxes(1, 2).reshape(
+        *x.shape[:2], found.shape[3], count).transpose(0, 3, 1, 2)  # fmt: skip

@@ -1,0 +1,107 @@
+"""ConvTranspose and Col2Im beside loops in plain Python."""
+
+from itertools import product
+from random import Random
+
+import numpy as np
+import pytest
+
+from opcheck.engine import evaluate
+from opcheck.engine.operators import only_what_is_said
+from opcheck.errors import InvalidNode, NotSupported
+from opcheck.model import OpVersion
+
+TRANSPOSE, FOLD = OpVersion("", "ConvTranspose", 22), OpVersion("", "Col2Im", 18)
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_every_product_falls_where_loops_put_it(seed):
+    rng, axes = Random(seed), range(1 + seed % 3)
+    group, each, count = (rng.randint(1, 3) for _ in range(3))
+    kernel, strides, dilations, lengths = ([rng.randint(1, 3) for _ in axes] for _ in range(4))
+    extra = [rng.randrange(max(strides[a], dilations[a])) for a in axes]
+    whole = [strides[a] * (lengths[a] - 1) + dilations[a] * (kernel[a] - 1) + 1 for a in axes]
+    begins = [rng.randint(0, min(2, whole[a] - 1)) for a in axes]
+    ends = [rng.randint(0, whole[a] - 1 - begins[a]) for a in axes]
+    attrs = {"strides": strides, "dilations": dilations, "group": group, "pads": begins + ends}
+    x = [rng.randint(-9, 9) for _ in range(2 * group * each * np.prod(lengths))]
+    x = np.array(x).reshape(2, group * each, *lengths)
+    w = [rng.randint(-9, 9) for _ in range(group * each * count * np.prod(kernel))]
+    w, bias = np.array(w).reshape(group * each, count, *kernel), np.arange(group * count)
+    fed = [part.astype(np.float64) for part in (x, w, bias)]
+    (found,) = evaluate(TRANSPOSE, fed, {**attrs, "output_padding": extra})
+    sizes = [whole[a] + extra[a] - begins[a] - ends[a] for a in axes]
+    wanted = np.zeros((2, group * count, *sizes)) + bias.reshape(-1, *[1] * len(sizes))
+    for n, c, *i in np.ndindex(x.shape):
+        for m, *j in product(range(count), *map(range, kernel)):
+            at = [i[a] * strides[a] + j[a] * dilations[a] - begins[a] for a in axes]
+            if all(0 <= at[a] < sizes[a] for a in axes):
+                wanted[n, c // each * count + m, *at] += x[n, c, *i] * w[c, m, *j]
+    assert np.array_equal(found, wanted)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.int64])
+@pytest.mark.parametrize("seed", range(10))
+def test_blocks_are_added_up_where_loops_put_them(seed, dtype):
+    rng, axes = Random(seed), range(2 + seed % 2)
+    block, strides, dilations, counts = ([rng.randint(1, 3) for _ in axes] for _ in range(4))
+    spans = [strides[a] * (counts[a] - 1) + dilations[a] * (block[a] - 1) + 1 for a in axes]
+    begins = [rng.randint(0, min(1, spans[a] - 1)) for a in axes]
+    ends = [rng.randrange(strides[a]) for a in axes]
+    image = [spans[a] - begins[a] for a in axes]
+    attrs = {"strides": strides, "dilations": dilations, "pads": begins + ends}
+    x = [rng.randint(-9, 9) for _ in range(4 * np.prod(block) * np.prod(counts))]
+    x = np.array(x, dtype).reshape(2, 2 * np.prod(block), np.prod(counts))
+    (found,) = evaluate(FOLD, [x, np.array(image), np.array(block)], attrs)
+    wanted = np.zeros((2, 2, *image), dtype)
+    parts = x.reshape(2, 2, *block, *counts)
+    for n, c, *rest in np.ndindex(parts.shape):
+        j, i = rest[: len(axes)], rest[len(axes) :]
+        at = [i[a] * strides[a] + j[a] * dilations[a] - begins[a] for a in axes]
+        if all(0 <= at[a] < image[a] for a in axes):
+            wanted[n, c, *at] += parts[n, c, *rest]
+    assert np.array_equal(found, wanted)
+
+
+ROW, TWO = [[[1, 2, 4]]], [[[1, 10]]]
+
+
+@pytest.mark.parametrize(
+    ("since", "attrs", "right"),
+    [
+        (11, {"output_shape": [3]}, [12, 24, 40]),
+        (1, {"output_shape": [3]}, [1, 12, 24]),
+        (11, {"output_shape": [3], "auto_pad": "SAME_UPPER"}, [1, 12, 24]),
+        (1, {"output_shape": [3], "auto_pad": "SAME_UPPER"}, NotSupported),
+        (1, {"output_shape": [1, 1, 4]}, NotSupported),
+        (11, {"output_shape": [1, 1, 4]}, InvalidNode),
+        (1, {"strides": [2], "output_padding": [1]}, NotSupported),
+        (11, {"strides": [2], "output_padding": [1]}, [1, 10, 2, 20, 4, 40, 0]),
+        (11, {"output_padding": [1]}, InvalidNode),
+        (11, {"strides": [3], "auto_pad": "SAME_LOWER"}, NotSupported),
+        (11, {"pads": [2, 2]}, NotSupported),
+        (11, {"pads": [2, 3]}, InvalidNode),
+    ],
+)
+def test_versions_differ_in_what_they_say_of_sizes(since, attrs, right):
+    node = OpVersion("", "ConvTranspose", since), [np.float32(ROW), np.float32(TWO)], attrs
+    with only_what_is_said():
+        if isinstance(right, list):
+            assert evaluate(*node)[0].ravel().tolist() == right
+        else:
+            with pytest.raises(right):
+                evaluate(*node)
+
+
+@pytest.mark.parametrize(
+    "x",
+    [
+        np.array([[[True, False], [True, True]]]),
+        np.array([[["a", "b"], ["c", "d"]]], object),
+        np.int8([[[1, 100], [100, 1]]]),
+        np.complex64([[[1, 1e8], [1, 1]]]),
+    ],
+)
+def test_some_sums_of_blocks_are_nobodys(x):
+    with only_what_is_said(), pytest.raises(NotSupported):
+        evaluate(FOLD, [x, np.array([1, 3]), np.array([1, 2])], {})

@@ -88,11 +88,11 @@ def test_the_persistent_runner_is_its_library() -> None:
     backend = connect(f"cmd:{PYTHON} {EXAMPLES}/persistent.py")
     assert isinstance(backend, Persistent)
     assert backend.info.version.startswith("onnxruntime 1.")
-    first = backend.conversation()
+    first = backend.prepare.__self__.conversation()
     found = verdicts(some, backend)
     assert found == verdicts(some, connect("onnxruntime"))
     assert len(set(found.values())) > 2
-    assert backend.conversation() is first
+    assert backend.prepare.__self__.conversation() is first
     first.close()
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol
 
 from opcheck.dtypes import BASIC, NARROW, of
 from opcheck.errors import NodeError, NotExpressible, NotSupported, WrongOperator
@@ -80,42 +80,21 @@ class Bare:
     outputs: Callable[[Any], Sequence[Array]]
 
 
-@runtime_checkable
-class Declaring(Prepared, Protocol):
-    """A prepared task that declares its outputs before it runs; its outputs have to match."""
-
-    def declared(self) -> Sequence[tuple[str | None, Sequence[object] | None]]:
-        """The dtype's name and the shape of each output; None, or a size that is no whole number
-        from 0, where the backend does not say.
-        """
-
-
-class Backend(Protocol):
-    """An implementation of operators.
+@dataclass(frozen=True)
+class Backend:
+    """An implementation of operators: what prepares its tasks.
 
     To say "not implemented", and only then, raise `opcheck.errors.NotSupported` or Python's own
     NotImplementedError; every other exception is a refusal of the model, but for four:
     `opcheck.errors.BackendUnavailable` where the backend turns out to be another than the one asked
     for, `UnusableAnswer`, `ProcessDied`, and `Defect`. SystemExit, which ends the caller's process,
     is no refusal either. Refusals of a type in `documented_errors` are shown as meant, others as
-    accidents.
+    accidents. `declares` says which tasks it implements.
+
+    A prepared task may have `declared()`, which returns the dtype's name and the shape of each
+    output, and is then held to them: None, or a size that is no whole number from 0, where the
+    backend does not say.
     """
-
-    @property
-    def info(self) -> BackendInfo:
-        """Address, kind, version and other properties."""
-
-    @property
-    def documented_errors(self) -> tuple[type[BaseException], ...]:
-        """The exceptions that the backend documents."""
-
-    def prepare(self, task: Task) -> Prepared:
-        """Prepare `task`."""
-
-
-@dataclass(frozen=True)
-class Adapted:
-    """A backend made of what prepares its tasks; `declares` says which of them it implements."""
 
     info: BackendInfo
     documented_errors: tuple[type[BaseException], ...]

@@ -22,7 +22,7 @@ from typing import Any
 import opcheck
 from opcheck.backends import adapters
 from opcheck.backends.address import Address, built_in, entry_points, parse
-from opcheck.backends.base import Adapted, Backend, Prepared, TaskCall, UnusableAnswer, only_nodes
+from opcheck.backends.base import Backend, Prepared, TaskCall, UnusableAnswer, only_nodes
 from opcheck.errors import BackendUnavailable, OpcheckError, UsageError, did_you_mean
 from opcheck.model import Array, BackendInfo, Task, Typed
 
@@ -205,13 +205,11 @@ def connect(address: Address | str) -> Backend:
         place = str(replace(address, options=(), accumulate=()))
         version = point.dist.version if point.dist else ""
         backend = made(maker, place, address.detail, dict(address.options), version)
-    spelt = address.at(backend.info.address)
-    if spelt == backend.info.address:
-        return backend
-    # There is more in its address than itself knows of.
-    info = replace(backend.info, address=spelt, accumulate=address.accumulate)
-    declares = getattr(backend, "declares", None)
-    return Adapted(info, backend.documented_errors, backend.prepare, declares)
+    # There may be more in its address than itself knows of.
+    own = backend.info
+    accumulate = address.accumulate or own.accumulate
+    info = replace(own, address=address.at(own.address), accumulate=accumulate)
+    return replace(backend, info=info)
 
 
 def made(
@@ -240,10 +238,8 @@ def made(
     documented = stated.pop("documented_errors", ())
     info = BackendInfo(address, address.partition(":")[0], version)
 
-    def prepare(task: Task) -> Prepared:
-        return runnable(backend.prepare(task))
-
-    return Adapted(replace(info, **stated), documented, prepare, declares)
+    info = replace(info, **stated)
+    return Backend(info, documented, lambda task: runnable(backend.prepare(task)), declares)
 
 
 def runnable(prepared: Any) -> Prepared:
@@ -280,7 +276,7 @@ def of_object(thing: Any) -> Backend:
 
         return TaskCall(run)
 
-    return Adapted(BackendInfo(address, IN_PROCESS, ""), (), prepare)
+    return Backend(BackendInfo(address, IN_PROCESS, ""), (), prepare)
 
 
 def _check_call(

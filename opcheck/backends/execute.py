@@ -15,7 +15,7 @@ from numpy import array as plain_copy
 from numpy import empty, generic, ndarray, str_
 from numpy.ma import MaskedArray
 
-from opcheck.backends.base import Backend, Declaring, Defect, Prepared, ProcessDied, UnusableAnswer
+from opcheck.backends.base import Backend, Defect, Prepared, ProcessDied, UnusableAnswer
 from opcheck.dtypes import DTYPES
 from opcheck.errors import BackendUnavailable, NotExpressible, NotSupported, WrongOperator
 from opcheck.model import Array, Declared, Foreign, Items, Question
@@ -112,23 +112,18 @@ def execute(backend: Backend, question: Question, *, alone: bool = False) -> Obs
         documented = isinstance(error, backend.documented_errors)
         exit = CallFailure(signal, _kind(error), detail, documented)
         if alone and signal == "BaseException" and not exit.documented:
-            _print_place(error)
+            # Where somebody's Python code raised is shown with the failure.
+            with suppress(BaseException):
+                from opcheck.backends.connect import place_of
+
+                if (place := place_of(error)) and "site-packages" not in place:
+                    print(f"raised at {place}", file=stderr)
         return replace(seen, exit=exit)
-
-
-def _print_place(error: BaseException) -> None:
-    """Print where somebody's Python code raised, which is shown with the failure."""
-    from opcheck.backends.connect import place_of
-
-    with suppress(BaseException):
-        place = place_of(error)
-        if place and "site-packages" not in place:
-            print(f"raised at {place}", file=stderr)
 
 
 def _declared(prepared: Prepared) -> tuple[Declared, ...]:
     """Return the outputs that a prepared task declares; raises UnusableAnswer for anything else."""
-    if not isinstance(prepared, Declaring):
+    if not hasattr(prepared, "declared"):
         return ()
     said, declared = prepared.declared(), []
     try:

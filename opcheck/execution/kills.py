@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from opcheck.backends import attempt
-from opcheck.backends.base import Adapted
+from opcheck.backends.base import Backend
 from opcheck.dtypes import content, identical
 from opcheck.engine import Node, dtypes_of
 from opcheck.engine.mutants import Mutant
@@ -42,12 +42,12 @@ class _CannedTask:
 
 def canned_backend(
     info: BackendInfo, ready: Callable[[Task], Callable[[Sequence[Any]], OutputsOrRefusal]]
-) -> Adapted:
+) -> Backend:
     """A backend of functions: `ready` returns the one that answers a task."""
-    return Adapted(info, (InvalidNode,), lambda task: _CannedTask(ready(task)))
+    return Backend(info, (InvalidNode,), lambda task: _CannedTask(ready(task)))
 
 
-def stateful_backend(stateful: StatefulMutant) -> Adapted:
+def stateful_backend(stateful: StatefulMutant) -> Backend:
     """A backend whose single answers are right, but whose runs disturb each other."""
 
     def ready(task: Task) -> Callable[[Sequence[Any]], OutputsOrRefusal]:

@@ -4,7 +4,7 @@ Nearer fields win: file < case < row; a plain field also wins over a farther mat
 """
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
 from math import prod
@@ -100,17 +100,13 @@ class Expansion:
         lost = max(lost, self.lost, self._since(known))
         base = overlay(self.defaults, own)
         rows = case.get("rows")
-        if rows is None or not isinstance(rows.value, tuple):
-            yield from self._points(Concrete("", name, None, base, lost), matrix, sweep)
-            return
-        for number, row in enumerate(rows.value, 1):
-            if not self._is_of(row):
-                continue
-            label = self._label(row, number)
-            own_fields = row.without(_NOT_IN_CASE)
-            left = {p: v for p, v in matrix.items() if not states(own_fields, p)}
-            concrete = Concrete("", name, label, overlay(base, own_fields), lost)
-            yield from self._points(concrete, left, sweep)
+        for number, row in enumerate(rows.items if rows else [FileNode({}, case.mark)], 1):
+            if self._is_of(row):
+                label = self._label(row, number) if rows else None
+                nearer = row.without(_NOT_IN_CASE)
+                left = {p: v for p, v in matrix.items() if not states(nearer, p)}
+                concrete = Concrete("", name, label, overlay(base, nearer), lost)
+                yield from self._points(concrete, left, sweep)
 
     def _since(self, known: int) -> Omitted:
         return Omitted.SOMETHING if len(self.problems) > known else Omitted.NOTHING
@@ -134,8 +130,8 @@ class Expansion:
                 none = False
             if node and allowed:
                 family = {path: value for path, value in placed.items() if path not in sweep}
-                shared = self._id(base, family, family.values()) if sweep else ""
-                points.append((self._id(base, both, point), node, shared))
+                shared = self._id(base, family) if sweep else ""
+                points.append((self._id(base, placed), node, shared))
         if none:
             self._problem(base.node.mark, "no version of the case allows such a dtype")
         levels = _levels(base.node, [node for _, node, _ in points])
@@ -183,9 +179,8 @@ class Expansion:
             self._problem(base.mark, message, "large tensors are made by fills, or lie in files")
         return min(self.cases_left, self.values_left) >= 0
 
-    def _id(self, base: Concrete, matrix: Iterable[FieldPath], point: Iterable[FileNode]) -> str:
-        pairs = zip(matrix, point, strict=True)
-        coordinates = ",".join(f"{'.'.join(path)}={spell(value)}" for path, value in pairs)
+    def _id(self, base: Concrete, point: Mapping[FieldPath, FileNode]) -> str:
+        coordinates = ",".join(f"{'.'.join(path)}={spell(v)}" for path, v in point.items())
         at = f"@{coordinates}" if coordinates else ""
         return f"{self.file.op}/{base.name}{at}{f'#{base.row}' if base.row else ''}"
 
@@ -204,13 +199,12 @@ class Expansion:
         found: dict[FieldPath, tuple[FileNode, ...]] = {}
         for key, values in node.entries.items():
             path = parse_path(key)
-            if path is None:
-                message = f"{quoted(key)} is no path a {field} can vary"
-                self._problem(node.keys[key], message, PATHS_ARE)
-                continue
-            if states(plain, path):
-                message = f"{quoted(key)} is stated both plainly and in the matrix beside it"
-                self._problem(node.keys[key], message)
+            if path is None or states(plain, path):
+                both = "is stated both plainly and in the matrix beside it"
+                wrong, hint = (
+                    (both, None) if path else (f"is no path a {field} can vary", PATHS_ARE)
+                )
+                self._problem(node.keys[key], f"{quoted(key)} {wrong}", hint)
                 continue
             items = self._opsets(values) if key == "opset" else values.value
             if key == "dtype" and items in [*_WORDS]:
@@ -218,7 +212,7 @@ class Expansion:
                 items = tuple(FileNode(_IfAllowed(name), values.mark) for name in named)
             if isinstance(items, tuple) and items:
                 found[path] = self._distinct(key, items)
-            elif not isinstance(values.value, tuple) or not values.value:
+            elif not values.items:
                 hint = OPSETS_ARE if key == "opset" else None
                 wrong = f"must be a list of values, got {shown(values.plain())}"
                 message = "holds no value" if values.value == () else wrong

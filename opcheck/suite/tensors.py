@@ -35,7 +35,6 @@ _UNROUNDED = {"float": np.float64, "minifloat": np.float64, "complex": np.comple
 #: Elements made at a time: the temporaries of a whole tensor would fill the memory.
 _CHUNK = 1 << 16
 _MAGIC = b"\x93NUMPY"
-_ZIP = b"PK"
 _OF_HEADERS = (SyntaxError, TypeError, RecursionError, MemoryError, tokenize.TokenError)
 
 
@@ -78,8 +77,7 @@ def unrounded(spec: TensorSpec) -> Array:
 
 def unrounded_dtype(dtype: DType) -> np.dtype[Any]:
     """The dtype of values as they are written, not yet rounded to `dtype`."""
-    wide = _UNROUNDED.get(dtype.kind)
-    return np.dtype(wide) if wide else dtype.numpy
+    return np.dtype(_UNROUNDED.get(dtype.kind, dtype.numpy))
 
 
 def _rounded(spec: TensorSpec, values: Floats) -> Array:
@@ -147,10 +145,7 @@ def _made(fill: Fill, size: int, dtype: DType) -> NDArray[Any]:
             return np.array(args, made)[places.astype(np.intp)]
         case "permutation", (start, step):
             order = np.argsort(np.random.PCG64(fill.seed).random_raw(size), kind="stable")
-            values = order.astype(np.float64)
-            values *= step
-            values += start
-            return values
+            return order.astype(np.float64) * step + start
         case "specials", ():
             return np.resize(np.array(specials(dtype), np.float64), size)
     raise AssertionError(fill.kind)
@@ -178,7 +173,7 @@ def load_npy(path: Path) -> NDArray[Any]:
         with path.open("rb") as file:
             start = file.read(len(_MAGIC))
         if start != _MAGIC:
-            raise ValueError(f"is {'an archive' if start.startswith(_ZIP) else 'no .npy file'}")
+            raise ValueError(f"is {'an archive' if start.startswith(b'PK') else 'no .npy file'}")
         # Files of Python 2 take longer to read, which is no concern of ours.
         with warnings.catch_warnings(action="ignore"):
             try:
@@ -258,15 +253,15 @@ def inside(folder: Path, path: str, mark: Mark) -> Path:
 
 
 def _puts(spec: TensorSpec, node: FileNode, fields: TensorFields) -> tuple[Put, ...]:
-    for number, put in enumerate(fields.put or ()):
+    puts = []
+    for n, put in enumerate(fields.put or ()):
         within = (0 <= i < n for i, n in zip(put.at, spec.shape, strict=True))
         if len(put.at) != len(spec.shape) or not all(within):
             message = f"put: [{_spelt(put.at)}] is no index of shape [{_spelt(spec.shape)}]"
-            raise InvalidTensor(node.at(["put", number, "at"]), message)
-    return tuple(
-        Put(tuple(put.at), _held(spec.name, spec.dtype, put.value, node.at(["put", n, "value"])))
-        for n, put in enumerate(fields.put or ())
-    )
+            raise InvalidTensor(node.at(["put", n, "at"]), message)
+        value = _held(spec.name, spec.dtype, put.value, node.at(["put", n, "value"]))
+        puts.append(Put(tuple(put.at), value))
+    return tuple(puts)
 
 
 def _filled(
@@ -403,28 +398,20 @@ def _held(name: str, dtype: DType, value: Any, mark: Mark, ends: bool = False) -
         return value
     if dtype.kind == "string":
         hint = "quote what is meant as text"
-    elif dtype.kind == "complex" and (number := _complex(value)) is not None:
-        for part in (number.real, number.imag):
-            _check_held(dtypes.PARTS[dtype.name], part, mark)
-        return number
     elif dtype.kind == "complex":
         hint = "write a number, or a text such as 1+2j, nan+0j or -infj"
+        text = isinstance(value, str) and re.fullmatch(r"[-+.0-9a-z]+", value)
+        if text or type(value) in (int, float):
+            with suppress(ValueError, OverflowError):
+                number = complex(value)
+                for part in (number.real, number.imag):
+                    _check_held(dtypes.PARTS[dtype.name], part, mark)
+                return number
     elif isinstance(value, int | float):
         if not ends:
             _check_held(dtype, value, mark)
         return value
     raise InvalidTensor(mark, f"{name}: {shown(value)} is no value of {dtype}", hint)
-
-
-def _complex(value: Any) -> complex | None:
-    """The complex number that a case file spells as a number, or as Python does."""
-    if isinstance(value, bool) or not isinstance(value, int | float | str):
-        return None
-    if isinstance(value, str) and not re.fullmatch(r"[-+.0-9a-z]+", value):
-        return None
-    with suppress(ValueError, OverflowError):
-        return complex(value)
-    return None
 
 
 def _check_held(dtype: DType, value: float, mark: Mark) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from opcheck.backends.base import Adapted
+from opcheck.backends.base import Backend
 from opcheck.engine import Node
 from opcheck.engine.mutants import Mutant
 from opcheck.engine.mutants.mutant import AnswerFunction
@@ -81,7 +81,7 @@ class Steps:
         return (out.reshape(shape),)
 
 
-def answering(answer: AnswerFunction) -> Adapted:
+def answering(answer: AnswerFunction) -> Backend:
     """A backend that answers so."""
     return inline.lying(Mutant("", "", answer))
 

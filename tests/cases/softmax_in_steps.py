@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 import ml_dtypes
 import numpy as np
 
-from opcheck.backends.base import Adapted
+from opcheck.backends.base import Backend
 from opcheck.engine import Node
 from opcheck.engine.mutants import Mutant
 from opcheck.engine.mutants.mutant import AnswerFunction
@@ -31,7 +31,7 @@ def asked(question: Question) -> Node:
     return node_of(question.task, question.inputs)
 
 
-def lying(answer: AnswerFunction) -> Adapted:
+def lying(answer: AnswerFunction) -> Backend:
     """A backend that answers so."""
     return inline.lying(Mutant("", "", answer))
 

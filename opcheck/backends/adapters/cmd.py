@@ -14,7 +14,7 @@ from pathlib import Path
 from opcheck.backends.adapters import About, take
 from opcheck.backends.base import Backend
 from opcheck.backends.made_of import digest
-from opcheck.backends.runners.one_shot import PLACEHOLDERS, one_shot
+from opcheck.backends.runners.one_shot import PLACEHOLDERS, CommandFailed, one_shot
 from opcheck.backends.runners.persistent import Persistent
 from opcheck.errors import BackendUnavailable, UsageError, did_you_mean
 from opcheck.model import BackendInfo
@@ -41,7 +41,9 @@ def connect(detail: str | None, options: Mapping[str, str]) -> Backend:
     made = {name: digest([path]) for name, path in _files_in(words).items()}
     if once:
         return one_shot(BackendInfo(address, "cmd", "", repeatable=False, made_of=made), words)
-    return Persistent(address, words, made)
+    program = Persistent(words)
+    info = BackendInfo(address, "cmd", program.version, made_of=made)
+    return Backend(info, (CommandFailed,), program.prepare)
 
 
 def _files_in(words: Sequence[str]) -> dict[str, Path]:

@@ -7,7 +7,7 @@ from functools import partial
 import numpy as np
 
 from opcheck.backends.adapters import About, take, threads
-from opcheck.backends.base import Adapted, Bare, only_nodes, own_part
+from opcheck.backends.base import Backend, Bare, only_nodes, own_part
 from opcheck.backends.declarations import lead_dtype
 from opcheck.engine import Node, dtypes_of, evaluate, operator_of
 from opcheck.engine.native import natively
@@ -19,7 +19,7 @@ ABOUT = About(
 )
 
 
-def connect(detail: str | None, options: Mapping[str, str]) -> Adapted:
+def connect(detail: str | None, options: Mapping[str, str]) -> Backend:
     """Return the engine, `mode=native` (the default) or `mode=exact`, in `threads=` threads."""
     taken = take("numpy", options, {"mode": _mode, "threads": threads}, detail)
     number = taken.get("threads", 1)
@@ -35,7 +35,7 @@ def connect(detail: str | None, options: Mapping[str, str]) -> Adapted:
     def declares(task: Task) -> bool:
         return str(lead_dtype(task)) in dtypes_of(task.op)
 
-    return Adapted(info, (InvalidNode,), prepare, declares)
+    return Backend(info, (InvalidNode,), prepare, declares)
 
 
 def _mode(text: str) -> str:

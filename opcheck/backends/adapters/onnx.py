@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any
 
 from opcheck.backends.adapters import About, take
-from opcheck.backends.base import Adapted, TaskCall, UnusableAnswer, only_nodes, own_part
+from opcheck.backends.base import Backend, TaskCall, UnusableAnswer, only_nodes, own_part
 from opcheck.backends.connect import accepts, blamed, find, runnable
 from opcheck.errors import NotSupported, UsageError
 from opcheck.graph import NotExpressible, model_of, output_names
@@ -27,7 +27,7 @@ _WAYS = ("prepare", "run_model", "run_node")
 _NOT_HERE = {"BackendIsNotSupposedToImplementIt", "SkipTest"}
 
 
-def connect(detail: str | None, options: Mapping[str, str]) -> Adapted:
+def connect(detail: str | None, options: Mapping[str, str]) -> Backend:
     """Return the class or module; its option `device` is passed on as it is."""
     from onnx.checker import ValidationError
 
@@ -43,7 +43,7 @@ def connect(detail: str | None, options: Mapping[str, str]) -> Adapted:
             interface = interface()
     info = BackendInfo(address, "onnx", version, devices=(device,))
     declares = getattr(interface, "declares", None) or partial(_declares, interface, device)
-    return Adapted(info, (ValidationError,), partial(_prepared, interface, way, device), declares)
+    return Backend(info, (ValidationError,), partial(_prepared, interface, way, device), declares)
 
 
 def _own(interface: Any, way: str) -> bool:

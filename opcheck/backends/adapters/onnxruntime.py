@@ -13,7 +13,7 @@ from onnx import TensorProto, numpy_helper, parser
 
 from opcheck import opset
 from opcheck.backends.adapters import About, importing, take, threads
-from opcheck.backends.base import Adapted, Bare, own_part
+from opcheck.backends.base import Backend, Bare, own_part
 from opcheck.backends.declarations import lead_dtype
 from opcheck.dtypes import BY_TEXT, of
 from opcheck.errors import BackendUnavailable, NotSupported, UsageError, did_you_mean
@@ -43,7 +43,7 @@ _NOT_IMPLEMENTED = re.compile(
 )
 
 
-def connect(detail: str | None, options: Mapping[str, str]) -> Adapted:
+def connect(detail: str | None, options: Mapping[str, str]) -> Backend:
     """Return ONNX Runtime on provider `detail`; the CPU's address is always onnxruntime."""
     count = take("onnxruntime", options, {"threads": threads}).get("threads", 1)
     with importing(ABOUT, "onnxruntime"):
@@ -67,7 +67,7 @@ def connect(detail: str | None, options: Mapping[str, str]) -> Adapted:
     own = (it for it in vars(state).values() if isinstance(it, type) and issubclass(it, Exception))
     documented = (*own, RuntimeError, ValueError)
     prepare = partial(_prepared, ort, provider, count)
-    return Adapted(info, documented, prepare, partial(_declares, provider))
+    return Backend(info, documented, prepare, partial(_declares, provider))
 
 
 def _check_works(ort: Any, provider: str) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from opcheck.backends.adapters import About, declining, importing, take, threads
-from opcheck.backends.base import Adapted, Bare, only_tensors, own_part
+from opcheck.backends.base import Backend, Bare, only_tensors, own_part
 from opcheck.dtypes import DTYPES
 from opcheck.errors import BackendUnavailable, UsageError, did_you_mean
 from opcheck.graph import model_of
@@ -31,7 +31,7 @@ _NOT_IMPLEMENTED = re.compile(
 )
 
 
-def connect(detail: str | None, options: Mapping[str, str]) -> Adapted:
+def connect(detail: str | None, options: Mapping[str, str]) -> Backend:
     """Return OpenVINO on device `detail`; the CPU's address is always openvino."""
     taken = take("openvino", options, {"threads": threads, "precision": _precision})
     device = detail or "CPU"
@@ -58,7 +58,7 @@ def connect(detail: str | None, options: Mapping[str, str]) -> Adapted:
         threads=settings.get("INFERENCE_NUM_THREADS"),
     )
     prepare = partial(prepared, core, device, settings)
-    return Adapted(info, (RuntimeError,), prepare, partial(_declares, core, device))
+    return Backend(info, (RuntimeError,), prepare, partial(_declares, core, device))
 
 
 def _precision(text: str) -> str:

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from opcheck.backends.adapters import About, declining, importing, take
-from opcheck.backends.base import Adapted, Bare, own_part
+from opcheck.backends.base import Backend, Bare, own_part
 from opcheck.graph import model_of
 from opcheck.model import Array, BackendInfo, Task
 
@@ -18,7 +18,7 @@ ABOUT = About("the evaluator onnx.reference", "onnx")
 _NOT_IMPLEMENTED = re.compile(r"\b[Nn]ot (yet )?(supported|implemented)\b|^Unsupported ")
 
 
-def connect(detail: str | None, options: Mapping[str, str]) -> Adapted:
+def connect(detail: str | None, options: Mapping[str, str]) -> Backend:
     """Return the evaluator of the installed onnx package."""
     take("reference", options, {}, detail)
     with importing(ABOUT, "reference"):
@@ -34,7 +34,7 @@ def connect(detail: str | None, options: Mapping[str, str]) -> Adapted:
 
     documented = (ValidationError, InferenceError, RuntimeContextError, RuntimeTypeError)
     info = BackendInfo("reference", "reference", onnx.__version__, threads=1)
-    return Adapted(info, documented, prepare)
+    return Backend(info, documented, prepare)
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 
 from opcheck.backends.adapters import About, take
-from opcheck.backends.base import Adapted, TaskCall, UnusableAnswer, own_part
+from opcheck.backends.base import Backend, TaskCall, UnusableAnswer, own_part
 from opcheck.backends.made_of import digest
 from opcheck.errors import BackendUnavailable, NotSupported, UsageError
 from opcheck.graph import ModelProto, NotExpressible, folders, model_of
@@ -27,7 +27,7 @@ class UnusableOutputs(UnusableAnswer):
     """Outputs are there that cannot be taken for an answer."""
 
 
-def connect(detail: str | None, options: Mapping[str, str]) -> Adapted:
+def connect(detail: str | None, options: Mapping[str, str]) -> Backend:
     """Return the folder, with kind and version of the backend whose outputs it holds, if known."""
     take("saved", options, {})
     if not detail:
@@ -43,7 +43,7 @@ def connect(detail: str | None, options: Mapping[str, str]) -> Adapted:
     address, of = f"saved:{folder}", origin.address or None
     holds = {"folder": digest(path for path in folder.rglob("*") if path.is_file())}
     info = replace(origin, address=address, of=of, repeatable=False, made_of=holds)
-    return Adapted(info, (Refused,), partial(_prepared, folder))
+    return Backend(info, (Refused,), partial(_prepared, folder))
 
 
 def _prepared(root: Path, task: Task) -> TaskCall:

@@ -11,7 +11,7 @@ import numpy as np
 
 from opcheck import dtypes, opset
 from opcheck.backends.adapters import About, declining, importing, take, threads
-from opcheck.backends.base import Adapted, Bare, only_nodes, only_tensors
+from opcheck.backends.base import Backend, Bare, only_nodes, only_tensors
 from opcheck.engine import axes as ax
 from opcheck.engine.axes import distinct, from_either_end, from_the_front, listed
 from opcheck.engine.windows import AxisWindows, windows_of
@@ -24,7 +24,7 @@ ABOUT = About("PyTorch's own functions", "torch", extra=True, threads=True)
 _NOT_IMPLEMENTED = re.compile(r"not implemented for '")
 
 
-def connect(detail: str | None, options: Mapping[str, str]) -> Adapted:
+def connect(detail: str | None, options: Mapping[str, str]) -> Backend:
     """Return PyTorch on the CPU."""
     count = take("torch", options, {"threads": threads}, detail).get("threads", 1)
     with importing(ABOUT, "torch"):
@@ -33,7 +33,7 @@ def connect(detail: str | None, options: Mapping[str, str]) -> Adapted:
         torch.set_num_threads(count)
         version = torch.__version__.partition("+")[0]  # what follows names the build
     info = BackendInfo("torch", "torch", version, devices=("cpu",), threads=count)
-    return Adapted(info, (InvalidNode, IndexError, RuntimeError), partial(_prepared, torch))
+    return Backend(info, (InvalidNode, IndexError, RuntimeError), partial(_prepared, torch))
 
 
 def _prepared(torch: Any, task: Task) -> "Mapped":

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from opcheck.backends.adapters import About, declining, importing, take
-from opcheck.backends.base import Adapted, Bare, only_tensors, own_part
+from opcheck.backends.base import Backend, Bare, only_tensors, own_part
 from opcheck.graph import model_of
 from opcheck.model import Array, BackendInfo, Task
 
@@ -21,7 +21,7 @@ _NOT_IMPLEMENTED = re.compile(
 )
 
 
-def connect(detail: str | None, options: Mapping[str, str]) -> Adapted:
+def connect(detail: str | None, options: Mapping[str, str]) -> Backend:
     """Return tract on the CPU, where it computes with one thread."""
     take("tract", options, {}, detail)
     with importing(ABOUT, "tract"):
@@ -29,7 +29,7 @@ def connect(detail: str | None, options: Mapping[str, str]) -> Adapted:
 
         version, loader = tract.version(), tract.onnx()
     info = BackendInfo("tract", "tract", version, threads=1)
-    return Adapted(info, (tract.TractError,), partial(prepared, loader, tract.TractError))
+    return Backend(info, (tract.TractError,), partial(prepared, loader, tract.TractError))
 
 
 def prepared(loader: Any, failure: type[Exception], task: Task) -> "Runnable":

@@ -13,7 +13,7 @@ from typing import IO
 
 from onnx import ModelProto
 
-from opcheck.backends.base import Adapted, ProcessDied, TaskCall, UnusableAnswer, own_part
+from opcheck.backends.base import Backend, ProcessDied, TaskCall, UnusableAnswer, own_part
 from opcheck.backends.isolation.cleanup import SCRATCH, how_it_ended
 from opcheck.errors import BackendUnavailable, NotSupported
 from opcheck.graph import model_of
@@ -92,7 +92,7 @@ def last_lines(text: str) -> str:
     return end if len(end) <= _CHARACTERS else f"…{end[-_CHARACTERS:]}"
 
 
-def one_shot(info: BackendInfo, words: tuple[str, ...]) -> Adapted:
+def one_shot(info: BackendInfo, words: tuple[str, ...]) -> Backend:
     """Make a backend of a command; `words` hold the placeholders."""
 
     def prepare(task: Task) -> TaskCall:
@@ -100,7 +100,7 @@ def one_shot(info: BackendInfo, words: tuple[str, ...]) -> Adapted:
         with own_part():
             return TaskCall(partial(_run, words, task, model_of(task)))
 
-    return Adapted(info, (CommandFailed,), prepare)
+    return Backend(info, (CommandFailed,), prepare)
 
 
 def _run(words: tuple[str, ...], task: Task, model: ModelProto, inputs: Tensors) -> Tensors:

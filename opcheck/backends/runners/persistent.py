@@ -26,7 +26,7 @@ from opcheck.backends.isolation.cleanup import how_it_ended
 from opcheck.backends.runners.one_shot import BrokenProtocol, CommandFailed, how_it_died, new_folder
 from opcheck.errors import BackendUnavailable, NotSupported, did_you_mean
 from opcheck.graph import model_of
-from opcheck.model import Array, BackendInfo, Task
+from opcheck.model import Array, Task
 
 #: Raised by one with every change that a program of today would not understand.
 PROTOCOL = 1
@@ -190,12 +190,10 @@ _KEYS = {"name", "dtype", "shape", "data"}
 class Persistent:
     """A program behind the protocol, started anew where it died or broke the protocol."""
 
-    documented_errors: tuple[type[BaseException], ...] = (CommandFailed,)
-
-    def __init__(self, address: str, words: Sequence[str], made_of: dict[str, str]) -> None:
+    def __init__(self, words: Sequence[str]) -> None:
         self._words = words
         self._conversation = Conversation(words)
-        self.info = BackendInfo(address, "cmd", self._conversation.version, made_of=made_of)
+        self.version = self._conversation.version
 
     def conversation(self) -> Conversation:
         """Return the program, started again if need be."""

@@ -1,16 +1,16 @@
-"""The specification, sentence by sentence, and which cases test each of them.
+"""The specification, sentence by sentence, and which cases test each of them."""
 
-`pages` cuts texts into sentences and finds what clauses quote, `coverage` counts their cases.
-"""
-
-from opcheck.clauses.coverage import (
+from opcheck.clauses.pages import (
     CheckedSentence,
     Pages,
+    Sentence,
     Survey,
     check_files,
+    cited,
+    cut,
     load_pages,
     pages_of,
+    quotation,
     rulings,
     survey,
 )
-from opcheck.clauses.pages import Sentence, cited, cut, quotation

@@ -76,7 +76,7 @@ def command(
     if groups:
         wrong = _show_groups(cases, found, verbose=verbose, as_json=form == "json")
     else:
-        from opcheck.execution.propose import proposals
+        from opcheck.execution.mutate import proposals
         from opcheck.model.mutation import Fate, Power
 
         survivors = sorted(one.mutant for one in found if one.fate is Fate.SURVIVED)

@@ -103,7 +103,7 @@ def _matrix(
     one: Offer, asked: Asked, folder: Path, timeout: float | None, step: Callable[[], None]
 ) -> Matrix:
     """Ask one backend, in processes of its own."""
-    from opcheck.backends import declarations
+    from opcheck.backends.connect import address_of
     from opcheck.backends.isolation.process import BackendSettings
     from opcheck.backends.offers import about_kind
     from opcheck.execution.support import probe
@@ -117,7 +117,7 @@ def _matrix(
         return BackendSettings(address, folder, profile.environment, seconds, profile.memory_limit)
 
     address = str(profile.address)
-    twins = [settings(address), settings(declarations.address_of(address))]
+    twins = [settings(address), settings(address_of(address))]
     with started(twins, 1) as (backend, declaring):
         connect([backend], interrupt.safe_place)
         cells = probe(asked, backend, declaring, step)

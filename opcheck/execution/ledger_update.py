@@ -6,12 +6,11 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from opcheck.analysis.causes import causes
+from opcheck.analysis.status import causes
 from opcheck.diagnose import PARTICULARS
 from opcheck.known import UserLedger
 from opcheck.known.ledgers import is_dead
-from opcheck.known.places import places
-from opcheck.known.writing import Revision
+from opcheck.known.writing import Revision, places
 from opcheck.model import Case, Record, Verdict
 
 #: Failures that differ by the backend's own words, or by how its process died.

@@ -3,25 +3,27 @@
 import math
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cache
+from dataclasses import dataclass, replace
+from functools import cache, partial
 from itertools import chain
 from typing import TypeAlias, TypeVar
+
+from pydantic import Field
 
 from opcheck import opset
 from opcheck.clauses import Survey
 from opcheck.engine import dtype_of, dtypes_of, leading, operator_of
 from opcheck.engine.mutants import Mutant, guards_of, mutants_of
 from opcheck.engine.mutants.mutant import STATEFUL, StatefulMutant
-from opcheck.errors import UsageError
-from opcheck.execution.equivalent import arguments, why_harmless
+from opcheck.errors import UsageError, did_you_mean
 from opcheck.execution.kills import RED, CaseKills
 from opcheck.execution.machine import in_parallel
-from opcheck.execution.search.search_space import nodes_of
+from opcheck.execution.search.search_space import SearchSpace, nodes_of
 from opcheck.graph.nodes import node_tests
 from opcheck.known import Ledger
-from opcheck.model import Case, Cell, OpVersion, Source, Verdict
-from opcheck.model.mutation import CaseGroup, MutantId, Mutation, Yardstick, score
+from opcheck.model import Case, Cell, FromFile, OpVersion, Source, Verdict
+from opcheck.model.mutation import CaseGroup, MutantId, Mutation, Proposal, Yardstick, score
+from opcheck.reading import FileNode, Problems, quoted, read_file, shipped_folder, validation
 from opcheck.suite.models import cases_of
 
 #: Beginnings of the names of cases that repeat examples or common tests.
@@ -334,3 +336,151 @@ def yardsticks(names: tuple[str, ...], found: Iterable[Mutation]) -> tuple[Yards
         for cell, cases in cells(tests).items()
         if cell in ours or cell.op in of_all
     )
+
+
+#: How many nodes are drawn for a mutant before it is given up.
+TRIES = 2000
+#: Cases up to this size are tried, and lend their shapes and attributes.
+_LENT = 300
+#: The cells in which mutants of one operator are to be killed, by the mutants' names, and cases.
+_Search: TypeAlias = tuple[Mapping[str, tuple[Cell, ...]], Mapping[Cell, tuple[Case, ...]]]
+
+
+def proposals(
+    survivors: Iterable[MutantId],
+    cases: Sequence[Case],
+    tries: int = TRIES,
+    jobs: int = 1,
+    safe_place: Callable[[], None] = lambda: None,
+) -> Iterator[Proposal]:
+    """Yield small cases that kill `survivors` of `cases`, in no order; none for stateful mutants.
+
+    Nodes are drawn at random, small ones first. One that kills is made smaller as long as it kills.
+    """
+    known = cells(cases)
+    by_op: dict[tuple[str, str], dict[str, list[Cell]]] = defaultdict(lambda: defaultdict(list))
+    for mutant in survivors:
+        of_op = by_op[mutant.op.domain, mutant.op.name]
+        of_op[mutant.name].append(Cell(mutant.op, mutant.dtype))
+    searches: list[_Search] = []
+    for (domain, name), wanted in by_op.items():
+        mine = {c: known[c] for c in known if (c.op.domain, c.op.name) == (domain, name)}
+        names = list(wanted)
+        step = math.ceil(len(names) / (1 if jobs == 1 else 8 * jobs))
+        for start in range(0, len(names), step):
+            part = {n: tuple(wanted[n]) for n in names[start : start + step]}
+            searches.append((part, mine))
+    for found in in_parallel(partial(_search, tries), searches, jobs, safe_place):
+        yield from found
+
+
+def _search(tries: int, search: _Search) -> list[Proposal]:
+    wanted, cases = search
+    cells = {cell for among in wanted.values() for cell in among}
+    search_spaces = {cell: SearchSpace(cell, _lent(cell, cases), tries) for cell in cells}
+    return [
+        proposal
+        for name, among in wanted.items()
+        for proposal in _of_mutant(name, [search_spaces[cell] for cell in among])
+    ]
+
+
+def _lent(cell: Cell, cases: Mapping[Cell, tuple[Case, ...]]) -> list[Case]:
+    """The small cases of the operator, smallest first, those of the same version before others."""
+    small = {
+        case.id: case
+        for among in cases.values()
+        for case in among
+        if size(case) <= _LENT and not any(isinstance(s.content, FromFile) for s in case.inputs)
+    }
+    return sorted(small.values(), key=lambda case: (size(case), case.op != cell.op))
+
+
+def _of_mutant(name: str, search_spaces: Sequence[SearchSpace]) -> Iterator[Proposal]:
+    """Yield proposals for one mutant; a case that kills in one cell is tried in the others."""
+    left = [
+        (search_space, wrong)
+        for search_space in search_spaces
+        for wrong in mutants_in(search_space.cell.op, search_space.cell.dtype)
+        if wrong.name == name and isinstance(wrong, Mutant)
+    ]
+    while left:
+        (first, mutant), *left = left
+        if (found := first.found(mutant)) is None:
+            continue
+        case = first.case(found, mutant)
+        served = [(one, its) for one, its in left if one.serves(found, its, case)]
+        left = [other for other in left if other not in served]
+        killed = [(first, mutant), *served]
+        yield Proposal(tuple(mutant_of(one.cell, its) for one, its in killed), case)
+
+
+class Argument(validation.Fields):
+    """Why no legal input distinguishes `mutants` from the formula.
+
+    Without `op` it holds for each operator of the file, without `versions` and `dtypes` for all.
+    """
+
+    mutants: Sequence[str] = Field(min_length=1)
+    why: str = Field(min_length=1)
+    op: validation.Operators | None = None
+    versions: Sequence[int] = ()
+    dtypes: Sequence[str] = ()
+
+
+class ArgumentsFields(validation.Fields):
+    """A file of `equivalent/`."""
+
+    op: validation.Operators
+    domain: str = ""
+    equivalent: list[Argument] = Field(min_length=1)
+
+
+def why_harmless(mutant: Mutant, op: OpVersion, dtype: str | None) -> str | None:
+    """Return the argument that no input distinguishes it from the formula; None without one."""
+    names = {mutant.name, *mutant.within}
+    for one in arguments(op):
+        if not names.isdisjoint(one.mutants) and (not one.dtypes or dtype in one.dtypes):
+            return one.why
+    return None
+
+
+@cache
+def arguments(op: OpVersion) -> tuple[Argument, ...]:
+    """The arguments about a version; raises CaseFileError if one is about nothing there is."""
+    operator, problems, found = operator_of(op), Problems(), list[Argument]()
+    versions = operator.formulas.keys() if operator else {op.since}
+    for file, node, fields in _files():
+        for number, one in enumerate(fields.equivalent if fields.domain == op.domain else ()):
+            if op.name not in (one.op or fields.op):
+                continue
+            found += [one] if op.since in (one.versions or versions) else []
+            ops = [replace(op, since=since) for since in {*one.versions} & versions or versions]
+            every = (mutant.name for op in ops for mutant in (*mutants_of(op), *guards_of(op)))
+            types = (dtype for op in ops for dtype in dtypes_of(op))
+            for key, known in ("versions", versions), ("dtypes", {*types}), ("mutants", {*every}):
+                for at, word in enumerate(getattr(one, key)):
+                    if word not in known:
+                        mark = node.at(("equivalent", number, key, at))
+                        wrong = f"{key}: {op.name} has no {quoted(str(word))} there"
+                        hint = did_you_mean(str(word), sorted(map(str, known)))
+                        problems.add(file, mark, wrong, hint)
+    problems.raise_if_any()
+    return tuple(found)
+
+
+@cache
+def _files() -> tuple[tuple[str, FileNode, ArgumentsFields], ...]:
+    problems, found = Problems(), list[tuple[str, FileNode, ArgumentsFields]]()
+    folder = shipped_folder("_equivalent", "equivalent")
+    keys = {"equivalent": validation.aliases(Argument)}
+    for path in sorted(folder.rglob("*.yaml")):
+        file = f"equivalent/{path.relative_to(folder).as_posix()}"
+        node = read_file(path, problems)
+        fields = node and validation.check(ArgumentsFields, node, file, problems, keys)[0]
+        if node and fields:
+            found.append((file, node, fields))
+            for one in (node, *node.entries["equivalent"].items):
+                validation.check_operators(one, opset.operators(fields.domain), file, problems)
+    problems.raise_if_any()
+    return tuple(found)

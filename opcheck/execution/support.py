@@ -9,7 +9,7 @@ from functools import partial
 from typing import TypeAlias
 
 from opcheck import model, opset
-from opcheck.backends.declarations import meant
+from opcheck.backends.connect import meant
 from opcheck.dtypes import DTYPES
 from opcheck.errors import UsageError, did_you_mean
 from opcheck.execution.expected import question
@@ -106,7 +106,7 @@ def probe(
 
 
 def declared(asked: Asked, backend: AskableBackend) -> dict[Cell, bool | None]:
-    """Ask a backend of `opcheck.backends.declarations` about each cell; None: no usable answer."""
+    """Ask a backend of `opcheck.backends.connect` about each cell; None: no usable answer."""
     found: dict[Cell, bool | None] = dict.fromkeys(asked)
     todo = [(cell, cases[0]) for cell, cases in asked.items() if cases]
     driver: Driver[Cell, model.Reply] = Driver()

@@ -5,8 +5,16 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
-from opcheck.analysis.causes import Cause, causes, number_of
-from opcheck.analysis.status import UNJUDGED, before_ledgers, is_judged, is_red, reds_of
+from opcheck.analysis.status import (
+    UNJUDGED,
+    Cause,
+    before_ledgers,
+    causes,
+    is_judged,
+    is_red,
+    number_of,
+    reds_of,
+)
 from opcheck.dtypes import DTYPES
 from opcheck.model import WRONG, BackendInfo, Header, Known, OpVersion, Record, Verdict
 from opcheck.report import plain_text

@@ -5,7 +5,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from opcheck.backends import connect, declarations
+from opcheck.backends import connect
+from opcheck.backends.connect import address_of, meant
 from opcheck.backends.offers import about_kind
 from opcheck.errors import UsageError
 from opcheck.model import Task
@@ -66,10 +67,10 @@ def asked(op: str, since: int, dtype: Any) -> Task:
 
 def declared(address: str, task: Task) -> bool | None:
     """What comes through the backend that stands for the one at `address`."""
-    backend = connect(declarations.address_of(address))
+    backend = connect(address_of(address))
     assert not backend.info.repeatable
     (answer,) = backend.prepare(task).run([])
-    return declarations.meant(answer)
+    return meant(answer)
 
 
 def test_the_engine_declares_the_dtypes_of_each_version() -> None:
@@ -145,7 +146,7 @@ def test_onnx_s_interface_declares_by_is_compatible_if_that_is_its_own() -> None
 @pytest.mark.parametrize("address", ["numpy:fast", "nope"])
 def test_a_backend_that_cannot_be_used_is_told_as_ever(address: str) -> None:
     with pytest.raises(UsageError, match=r"takes no detail, got 'fast'|unknown backend 'nope'"):
-        connect(declarations.address_of(address))
+        connect(address_of(address))
 
 
 @pytest.mark.parametrize(

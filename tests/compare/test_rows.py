@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from opcheck.compare.rows import shares
+from opcheck.compare.bounded import row_shares as shares
 
 
 def by_pairs(off: list[float], own: list[float], down: float, up: float) -> float:

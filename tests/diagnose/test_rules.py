@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from opcheck.diagnose.features import LIMIT, PLAIN, VALUE, Condition, Feature, features, rule
+from opcheck.diagnose.settle import LIMIT, PLAIN, VALUE, Condition, Feature, features, rule
 from tests.report.made import CASE
 
 

@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from opcheck.analysis.causes import causes
+from opcheck.analysis.status import causes
 from opcheck.diagnose import Suspects
 from opcheck.engine.mutants import Mutant, mutants_of
-from opcheck.execution.equivalent import why_harmless
 from opcheck.execution.evaluation import CaseEvaluation, EvaluatedCase
 from opcheck.execution.evidence import evidence, recall
 from opcheck.execution.expected import node_of
@@ -24,7 +23,7 @@ from opcheck.execution.kills import (
     right_of,
     same_outputs,
 )
-from opcheck.execution.mutate import cells
+from opcheck.execution.mutate import cells, why_harmless
 from opcheck.execution.workers import at_once
 from opcheck.model import Case, LiveResult, OpVersion, Question, Verdict
 from tests.asking import cases_in, shipped_cases

@@ -9,8 +9,8 @@ import pytest
 from opcheck.engine.mutants import Mutant
 from opcheck.engine.operators import every
 from opcheck.errors import CaseFileError
-from opcheck.execution import equivalent
-from opcheck.execution.equivalent import arguments, why_harmless
+from opcheck.execution import mutate
+from opcheck.execution.mutate import arguments, why_harmless
 from opcheck.model import OpVersion
 
 HARDMAX = OpVersion("", "Hardmax", 13)
@@ -21,11 +21,11 @@ PAIR = replace(MUTANT, name="pair", within=("flattened", MUTANT.name))
 @pytest.fixture
 def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """The only file, to be written by the test."""
-    monkeypatch.setattr(equivalent, "shipped_folder", lambda *_: tmp_path)
-    for cached in (equivalent._files, arguments):
+    monkeypatch.setattr(mutate, "shipped_folder", lambda *_: tmp_path)
+    for cached in (mutate._files, arguments):
         cached.cache_clear()
     yield tmp_path / "some.yaml"
-    for cached in (equivalent._files, arguments):
+    for cached in (mutate._files, arguments):
         cached.cache_clear()
 
 
@@ -37,7 +37,7 @@ def test_the_shipped_arguments_are_about_mutants_that_there_are() -> None:
         for since in operator.formulas
         for one in arguments(OpVersion(operator.domain, operator.name, since))
     ]
-    stated = [one for _, _, fields in equivalent._files() for one in fields.equivalent]
+    stated = [one for _, _, fields in mutate._files() for one in fields.equivalent]
     assert {*map(id, found)} == {*map(id, stated)}
 
 

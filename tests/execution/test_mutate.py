@@ -13,8 +13,14 @@ from opcheck.errors import UsageError
 from opcheck.execution.evaluation import CaseEvaluation
 from opcheck.execution.kills import CaseKills, stateful_backend
 from opcheck.execution.machine import in_parallel
-from opcheck.execution.mutate import MutationSettings, cells, count, mutants_in, mutations
-from opcheck.execution.propose import proposals
+from opcheck.execution.mutate import (
+    MutationSettings,
+    cells,
+    count,
+    mutants_in,
+    mutations,
+    proposals,
+)
 from opcheck.model import Case, Computed, Fill, OpVersion, Rejected, Values, Verdict
 from opcheck.model.mutation import Fate, MutantId, Mutation, Proposal, Score, score
 from opcheck.suite import Selection, materialize, select

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from opcheck import opset
-from opcheck.backends.declarations import declaration
+from opcheck.backends.connect import declaration
 from opcheck.dtypes import DTYPES
 from opcheck.engine.node import operator_of
 from opcheck.errors import NotSupported

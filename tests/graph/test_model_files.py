@@ -5,7 +5,7 @@ import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
-from opcheck.graph.model_files import (
+from opcheck.graph.test_data import (
     inferred_elements,
     invalid,
     model_bytes,

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from opcheck.known import Place
-from opcheck.known.places import places
+from opcheck.known.writing import places
 from tests.known.ledgers import case
 
 ROWS = (None, "first", "last")

@@ -8,7 +8,7 @@ import pytest
 
 from opcheck.dtypes import DTYPES, identical
 from opcheck.known.fields import Place
-from opcheck.known.places import places
+from opcheck.known.writing import places
 from opcheck.model import Case, OpVersion, Rejected, Tolerance, Typed, Values
 from opcheck.opset import Attribute
 from opcheck.report import formatting

@@ -8,7 +8,7 @@ import numpy as np
 
 from opcheck.backends.adapters import About, take, threads
 from opcheck.backends.base import Backend, Bare, only_nodes, own_part
-from opcheck.backends.declarations import lead_dtype
+from opcheck.backends.connect import lead_dtype
 from opcheck.engine import Node, dtypes_of, evaluate, operator_of
 from opcheck.engine.native import natively
 from opcheck.errors import InvalidNode, NotSupported

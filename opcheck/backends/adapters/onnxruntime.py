@@ -14,7 +14,7 @@ from onnx import TensorProto, numpy_helper, parser
 from opcheck import opset
 from opcheck.backends.adapters import About, importing, take, threads
 from opcheck.backends.base import Backend, Bare, own_part
-from opcheck.backends.declarations import lead_dtype
+from opcheck.backends.connect import lead_dtype
 from opcheck.dtypes import BY_TEXT, of
 from opcheck.errors import BackendUnavailable, NotSupported, UsageError, did_you_mean
 from opcheck.graph import NotExpressible, model_of

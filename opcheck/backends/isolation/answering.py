@@ -1,24 +1,35 @@
-"""Work of a worker process after its set-up: connect to the backend, answer questions."""
+"""Work of a worker process after its set-up: connect to the backend, answer questions, time calls.
+
+As in `execute`, names of other packages are bound before a backend is imported.
+"""
 
 import ctypes
+import gc
 import os
 import sys
 import traceback
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
+from itertools import repeat
+from math import inf, nan
 from multiprocessing.connection import Connection
 from pathlib import Path
+from time import perf_counter, process_time
 from typing import Any
 
+from numpy import copyto, roll, uint8, zeros
+
 from opcheck.backends.address import parse
+from opcheck.backends.base import Backend
 from opcheck.backends.connect import connect
-from opcheck.backends.execute import CallFailure, Observed, execute, message_of
+from opcheck.backends.execute import CallFailure, Observed, Outputs, as_outputs, execute, message_of
 from opcheck.backends.isolation.wire import Channel, Damaged, Failure, answer_parts, read_question
 from opcheck.backends.made_of import loaded, made_of
-from opcheck.backends.timing import Held
+from opcheck.backends.outcome import second_data
 from opcheck.errors import BackendUnavailable, UsageError
-from opcheck.model import Question
+from opcheck.model import Array, Question
 from opcheck.model.question import Elapsed, Hold, Measure, Ready, Release, Released
 
 #: How much is kept of what a backend prints, in bytes.
@@ -119,3 +130,133 @@ def _peak() -> int:
         lines = Path("/proc/self/status").read_text().splitlines()
         return int(next(line for line in lines if line.startswith("VmHWM:")).split()[1]) << 10
     return 0
+
+
+#: How far apart memory is touched, in bytes: no processor has shorter lines in its caches.
+_LINE = 64
+#: Where opcheck's own adapters are.
+_OWN = "opcheck.backends.adapters."
+_THREADS = Path("/proc/self/task")
+#: To a call of so many seconds it matters little that others have emptied the caches.
+_LONG = 0.01
+#: New data take so many times as long only where answers are looked up: a processor that has seen
+#: the same data a thousand times sorts them twice as fast.
+_LOOKED_UP = 3.0
+
+
+class Repeated:
+    """A call that is timed again and again."""
+
+    def __init__(self, call: Callable[[], object]) -> None:
+        self._call = call
+        self._last = 0.0
+        self._other = zeros(0, uint8)
+
+    def elapsed(self, asked: Measure) -> Elapsed:
+        """Time as many calls as asked for."""
+        loops = asked.loops
+        if asked.flushed:
+            parts = [self._timed(1, asked.flushed) for _ in range(loops)]
+        else:
+            parts = [self._timed(loops)]
+        seconds, waited = (sum(column) / loops for column in zip(*parts, strict=True))
+        self._last = seconds
+        return Elapsed(seconds, waited)
+
+    def _timed(self, loops: int, flushed: int = 0) -> tuple[float, float]:
+        """Return the seconds of all calls: at work or asleep, and waiting for a processor."""
+        call, queued = self._call, _queued()
+        if flushed:
+            if self._other.size != flushed:
+                self._other = zeros(flushed, uint8)
+            self._other[::_LINE] += 1
+        elif self._last < _LONG:
+            call()
+        used, start = process_time(), perf_counter()
+        for _ in repeat(None, loops):
+            call()
+        taken = perf_counter() - start
+        used = process_time() - used
+        # Threads at work at the same time use more than `taken`: then no wait holds up the call.
+        # Of NaN, `max` makes 0.
+        waited = max(0.0, min(_queued() - queued, taken - used))
+        return taken - waited, waited
+
+
+def _queued() -> float:
+    """Return seconds that threads were ready and did not run; NaN if one ended, 0 if not Linux."""
+    try:
+        return 1e-9 * sum(int(one.read_bytes().split()[1]) for one in _THREADS.glob("*/schedstat"))
+    except (OSError, IndexError):
+        return nan
+
+
+class Held(Repeated):
+    """One task with its data, `ready` to be run, if possible without its adapter's conversions."""
+
+    def __init__(self, backend: Backend, question: Question) -> None:
+        gc.disable()
+        gc.collect()
+        super().__init__(lambda: None)
+        self._question = question
+        # Its own copy: a backend may hold on to it, or write into it.
+        self._own = [array.copy() for array in question.inputs]
+        self._inputs = [*self._own]
+        # Once before, because the first time loads things that serve all tasks.
+        backend.prepare(question.task)
+        start = perf_counter()
+        self._task = backend.prepare(question.task)
+        prepared = perf_counter() - start
+        self._bind(question.inputs)
+        start = perf_counter()
+        self._call()
+        self._last = perf_counter() - start
+        self.ready = Ready(prepared, self._last)
+
+    def released(self, printed: str, *, other: bool) -> Released:
+        """Return the answer of one more timed run, and that to `other` data."""
+        outputs = self._answer()
+        others, looked_up = self._on_other_data() if other else ((), 0.0)
+        return Released(outputs, printed, others, looked_up)
+
+    def _answer(self) -> Outputs:
+        return as_outputs(self._outputs(self._call()))
+
+    def _on_other_data(self) -> tuple[Outputs, float]:
+        """Return the answer to second data, and how many times as long new data take, else 0.0."""
+        given = self._question.inputs
+        second = second_data(given, may_negate=self._question.second_is_legal)
+        sizes = [b.size * (a.tobytes() != b.tobytes()) for a, b in zip(given, second, strict=True)]
+        largest = sizes.index(max(sizes)) if any(sizes) else None
+        self._bind(second)
+        answer = self._answer()
+        known, new = self._last, inf
+        for turn in range(1, 6):
+            # Rolled, because time may depend on the values, and on how sorted they are.
+            other = [roll(a, turn) if n == largest else a for n, a in enumerate(second)]
+            new = min(new, self._alone(other))
+            if new < _LOOKED_UP * known:
+                return answer, 0.0
+            # Twice, since the last answer may be the only one that is remembered.
+            self._alone(given)
+            known = self._alone(given)
+        return answer, new / known
+
+    def _alone(self, inputs: Sequence[Array]) -> float:
+        self._bind(inputs)
+        self._last = inf  # so that no call goes before
+        return self._timed(1)[0]
+
+    def _bind(self, inputs: Sequence[Array]) -> None:
+        """Have calls run on these inputs, in the same memory as those before."""
+        for own, array in zip(self._own, inputs, strict=True):
+            own.flags.writeable = True
+            copyto(own, array)
+        self._inputs[:] = self._own
+        task = self._task
+        self._call: Callable[[], Any] = partial(task.run, self._inputs)
+        self._outputs: Callable[[Any], object] = lambda returned: returned
+        # No other adapter may choose which part of its work is timed.
+        if hasattr(task, "repeated") and type(task).__module__.startswith(_OWN):
+            bare = task.repeated(self._inputs)
+            self._call, self._outputs = bare.call, bare.outputs

@@ -12,9 +12,9 @@ from time import monotonic
 
 import numpy as np
 
-from opcheck.backends.isolation.stopwatch import Stopwatch, WorkerLost
+from opcheck.backends.isolation.answering import Repeated
+from opcheck.backends.isolation.pool import Stopwatch, WorkerLost
 from opcheck.backends.offers import about_kind
-from opcheck.backends.timing import Repeated
 from opcheck.execution.machine import environment, machine
 from opcheck.model import BackendInfo, Elapsed, Measure
 from opcheck.model.timing import Bench, Sample

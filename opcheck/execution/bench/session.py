@@ -17,8 +17,7 @@ import numpy as np
 
 from opcheck.backends import same_answers
 from opcheck.backends.execute import Outputs
-from opcheck.backends.isolation.pool import Pool
-from opcheck.backends.isolation.stopwatch import Stopwatch, WorkerLost
+from opcheck.backends.isolation.pool import Pool, Stopwatch, WorkerLost
 from opcheck.compare import Want
 from opcheck.compare.agreement import wants_of
 from opcheck.compare.verdict import Admitted, Answer, is_right, judge

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from opcheck.backends.address import parse
 from opcheck.backends.isolation.cleanup import guarded_folder
+from opcheck.backends.isolation.pool import Stopwatch
 from opcheck.backends.isolation.process import BackendSettings
-from opcheck.backends.isolation.stopwatch import Stopwatch
 from opcheck.backends.offers import about_kind
 from opcheck.errors import UsageError, did_you_mean
 from opcheck.execution import workers

@@ -17,7 +17,7 @@ from opcheck.errors import UsageError
 from opcheck.execution.golden import oracles
 from opcheck.execution.golden.writing import as_stated, npy_bytes, task_of, wrong_archive
 from opcheck.execution.machine import Counted, in_parallel
-from opcheck.graph import ModelProto, model_files
+from opcheck.graph import ModelProto, test_data
 from opcheck.graph.folders import MODEL
 from opcheck.graph.tensors import initializers, read_named_tensor
 from opcheck.graph.test_data import DATA, data_json
@@ -69,14 +69,14 @@ class _Look:
         if not self._is_sound(MODEL):
             return None
         try:
-            model = model_files.read_model(self.folder / MODEL, valid=False, alone=True)
+            model = test_data.read_model(self.folder / MODEL, valid=False, alone=True)
         except ValueError as error:
             self._say(MODEL, str(error))
             return None
         try:
             task = task_of(self.case, self.test)
             task = replace(task, initializers=initializers(model, self.test.node.slots))
-            message = model_files.other_model(model, task)
+            message = test_data.other_model(model, task)
         except Exception as error:
             # A stranger's manifest has onnx and protobuf raise whatever they stumble over.
             message = f"the manifest states what no model can: {' '.join(str(error).split())}"
@@ -98,12 +98,12 @@ class _Look:
 
     def _invalid(self, model: ModelProto) -> str | None:
         """Return why a model cannot or should not run, else None."""
-        if not self.test.refused and (refusal := model_files.invalid(model)):
+        if not self.test.refused and (refusal := test_data.invalid(model)):
             return f"onnx's checker refuses it: {refusal}"
         outputs = (one for data in self.test.data_sets for one in data.outputs)
         declared = max(map(_elements, outputs), default=0)
         inputs = max(map(_elements, self.test.inputs), default=0)
-        elements = model_files.inferred_elements(model)
+        elements = test_data.inferred_elements(model)
         if elements <= _ABSURD * (declared + inputs) + (1 << 16):
             return None
         return f"asks for outputs of {elements:,} elements, {declared:,} are there: not computed"

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from opcheck.backends.isolation.pool import Stopwatch, WorkerLost
 from opcheck.backends.isolation.process import BackendSettings
-from opcheck.backends.isolation.stopwatch import Stopwatch, WorkerLost
 from opcheck.errors import UsageError
 from tests.backends.isolation.asked import questions
 

@@ -9,7 +9,7 @@ from opcheck.engine.mutants import guards_of
 from opcheck.engine.mutants.mutant import Mutant
 from opcheck.engine.node import Node
 from opcheck.errors import InvalidNode
-from opcheck.execution.equivalent import why_harmless
+from opcheck.execution.mutate import why_harmless
 from opcheck.model import OpVersion
 
 CONV, GATHER = OpVersion("", "Conv", 22), OpVersion("", "Gather", 13)

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from opcheck.backends import timing
-from opcheck.backends.isolation.stopwatch import WorkerLost
+from opcheck.backends.isolation import answering as timing
+from opcheck.backends.isolation.pool import WorkerLost
 from opcheck.execution.bench.rounds import (
     Contender,
     Here,

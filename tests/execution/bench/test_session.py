@@ -12,9 +12,8 @@ from typing import Any
 
 import pytest
 
-from opcheck.backends.isolation.pool import Pool
+from opcheck.backends.isolation.pool import Pool, Stopwatch
 from opcheck.backends.isolation.process import BackendSettings
-from opcheck.backends.isolation.stopwatch import Stopwatch
 from opcheck.execution.bench import Benchmark, Plan
 from opcheck.execution.bench.session import Entrant
 from opcheck.model.timing import Timed, Timing

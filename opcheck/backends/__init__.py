@@ -3,5 +3,4 @@
 from opcheck.backends.address import DEFAULT, parse
 from opcheck.backends.base import Backend, Prepared
 from opcheck.backends.connect import connect
-from opcheck.backends.execute import as_outputs
-from opcheck.backends.outcome import attempt, same_answers, second_data
+from opcheck.backends.execute import as_outputs, attempt, same_answers, second_data

@@ -1,6 +1,6 @@
 """Comparison of outputs with expected outputs: `elements` by tolerance, `bounded` by error bound.
 
-`outputs` compares a node's outputs, `where` locates wrong elements, `verdict` judges an outcome.
+`outputs` compares a node's outputs and locates wrong elements, `verdict` judges outcomes.
 """
 
 from opcheck.compare.elements import Want

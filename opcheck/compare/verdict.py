@@ -1,14 +1,20 @@
-"""The verdict on a backend's outcome, given a case's admitted answers."""
+"""The verdict on a backend's outcome, given a case's answers, or all backends' outcomes."""
 
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import chain, combinations, repeat
 from typing import TypeAlias, TypeGuard, cast
 
+import numpy as np
+
+from opcheck import dtypes
 from opcheck.compare.elements import Want
-from opcheck.compare.outputs import compare_outputs
+from opcheck.compare.outputs import compare_outputs, stated_want, too_wide
 from opcheck.dtypes import of
 from opcheck.model import question
-from opcheck.model.case import EXACT, Array, Rule, Tolerance
+from opcheck.model.case import EXACT, Array, OpVersion, OutputSpec, Rule, Tolerance
+from opcheck.model.question import Foreign, Outcome, Produced, Raised
 from opcheck.model.result import Comparison, Failure, LiveResult, Verdict
 
 #: Beginning of the reason for an answer that is no tensor.
@@ -277,3 +283,180 @@ def what_is_wrong(comparison: Comparison) -> str:
 def in_words(raised: question.Raised) -> str:
     """The kind and the message of an exception."""
     return f"{raised.kind}: {raised.detail}" if raised.detail else raised.kind
+
+
+ALONE = "no other backend answers, so there is nothing to compare its answer with"
+#: Larger majorities are not searched for, which would take too long.
+_MOST = 12
+_NO_TENSOR = np.empty(0)
+
+AnswerOutputs: TypeAlias = Sequence[Array | Foreign]
+
+
+def judge_among(
+    op: OpVersion,
+    rule: Rule,
+    outcomes: Mapping[str, Outcome],
+    outputs: Sequence[OutputSpec],
+    tolerance: Tolerance | None,
+    like: Array | None = None,
+) -> dict[str, Judgement]:
+    """The verdict on each backend, by name, where the right answer is unknown.
+
+    Agreement proves nothing about a backend, nor does a majority against the rest. So two answers
+    merely differ; if more than half of the backends agree, the others differ from these.
+
+    Two answers agree if each is within `tolerance` of the other, None for exactly. `outputs` give
+    the number of tensors and their dtypes, if known. To refuse what others answer is to differ; to
+    refuse what nobody answers is an error. A single answer is not judged. `like` is as in `judge`.
+    """
+    found: dict[str, Judgement] = {}
+    answers: dict[str, tuple[Array, ...]] = {}
+    refusals: dict[str, str] = {}
+    for name, outcome in outcomes.items():
+        if not depends(outcome):
+            found[name] = by_itself(rule, outcome)
+        elif isinstance(outcome, Raised):
+            refusals[name] = in_words(outcome)
+        elif wrong := misfit(outcome.outputs, outputs):
+            said, kind = what_is_wrong(wrong), failure([wrong])
+            found[name] = lesser(rule, Verdict.FAIL, said, kind, (wrong,))
+        elif said := misdeclared(outcome, [output.name for output in outputs]):
+            found[name] = Judgement(Verdict.FAIL, said, "declared")
+        else:
+            answers[name] = tuple(o for o in outcome.outputs if isinstance(o, np.ndarray))
+    wants = {name: wants_of(op, answer, outputs) for name, answer in answers.items()}
+    everybody = [name for name in outcomes if name not in found]
+    meeting = _Meeting(rule, everybody, answers, refusals, wants, tolerance, like)
+    return {name: found.get(name) or meeting.judgement(name) for name in outcomes}
+
+
+def wants_of(op: OpVersion, got: Sequence[Array], specs: Sequence[OutputSpec]) -> tuple[Want, ...]:
+    """Return a backend's outputs as the ones that others are expected to give."""
+    pairs = zip(specs, got, strict=True)
+    return tuple(stated_want(op, out.name, one, dtypes.of(one)) for out, one in pairs)
+
+
+def steady(
+    op: OpVersion, outcome: Outcome, outputs: Sequence[OutputSpec], tolerance: Tolerance | None
+) -> Outcome:
+    """Return `outcome` as unstable if its answers to the same data differ beyond `tolerance`."""
+    if not isinstance(outcome, Produced) or outcome.again is None:
+        return outcome
+    if misfit(outcome.outputs, outputs):
+        return outcome
+    arrays = [one for one in outcome.outputs if isinstance(one, np.ndarray)]
+    wants = wants_of(op, arrays, outputs)
+    broken = _broken(compare_outputs(wants, outcome.again, tolerance))
+    return replace(outcome, unstable=outcome.differs) if broken else outcome
+
+
+def misfit(answer: AnswerOutputs, outputs: Sequence[OutputSpec]) -> Comparison | None:
+    """Return a mistake in the number, types or known dtypes of outputs, None if there is none."""
+    given = chain(answer, repeat(_NO_TENSOR))
+    wants = [
+        Want(output.name, output.dtype, one if isinstance(one, np.ndarray) else _NO_TENSOR)
+        for output, one in zip(outputs, given, strict=False)
+    ]
+    return next((found for found in compare_outputs(wants, answer) if found.problem), None)
+
+
+@dataclass(eq=False)
+class _Meeting:
+    """Backends by name, their `answers`, also as `wants` for the others, and their `refusals`."""
+
+    rule: Rule
+    everybody: Sequence[str]
+    answers: Mapping[str, tuple[Array, ...]]
+    refusals: Mapping[str, str]
+    wants: Mapping[str, tuple[Want, ...]]
+    tolerance: Tolerance | None
+    like: Array | None
+    compared: dict[tuple[str, str], Comparisons] = field(default_factory=dict, init=False)
+
+    def judgement(self, name: str) -> Judgement:
+        if not self.answers:
+            reason = f"raised, and nobody answers: {self.refusals[name]}"
+            return lesser(self.rule, Verdict.ERROR, reason, "raised")
+        if len(self.everybody) == 1:
+            return Judgement(Verdict.NOT_RUN, ALONE)
+        group = self.majority or tuple(self.answers)
+        if name in self.refusals:
+            reason = f"refuses what {_names(group)} {_verb('answer', group)}: {self.refusals[name]}"
+            found = lesser(self.rule, Verdict.DIFFER, reason, "raised")
+            return replace(found, against=group)
+        others = tuple(other for other in group if other != name)
+        unlike = tuple(other for other in others if not self._agree(name, other))
+        if unlike or (self.refusals and not self.majority):
+            return self._differing(name, others, unlike)
+        rest = [other for other in self.everybody if other not in (name, *others)]
+        said = f"{_names(rest)} {_verb('differ', rest)}" if rest else ""
+        if not self.majority and len(others) > 1:
+            said = f"{_names(others)} differ from each other"
+        compared = self._compare(name, others[0])
+        if wide := too_wide(self.wants[name], self.tolerance):
+            return Judgement(Verdict.BAD_CASE, wide)
+        return Judgement(Verdict.PASS, said, comparisons=compared, against=others)
+
+    @cached_property
+    def majority(self) -> tuple[str, ...]:
+        """The largest group that agrees with each other, if it is more than half and unique."""
+        for size in range(min(len(self.answers), _MOST), len(self.everybody) // 2, -1):
+            groups = [
+                group
+                for group in combinations(self.answers, size)
+                if all(self._agree(*pair) for pair in combinations(group, 2))
+            ]
+            if groups:
+                return groups[0] if len(groups) == 1 else ()
+        return ()
+
+    def _agree(self, one: str, other: str) -> bool:
+        return not _broken(self._compare(one, other)) and not _broken(self._compare(other, one))
+
+    def _compare(self, mine: str, other: str) -> Comparisons:
+        if (mine, other) not in self.compared:
+            self.compared[mine, other] = compare_outputs(
+                self.wants[other], self.answers[mine], self.tolerance, self.like
+            )
+        return self.compared[mine, other]
+
+    def _differing(self, name: str, others: Sequence[str], unlike: tuple[str, ...]) -> Judgement:
+        """The verdict on an answer that some of the `others` do not share or refuse to give."""
+        reasons = []
+        compared: Comparisons = ()
+        kind: Failure | None = "accepted"
+        if unlike:
+            compared = self._compare(name, unlike[0])
+            broken = _broken(compared) or _broken(self._compare(unlike[0], name))
+            kind = failure(broken)
+            which = ", which agree" if self.majority and len(others) > 1 else ""
+            whose = f"{unlike[0]}: " if len(unlike) > 1 else ""
+            what = "; ".join(map(_what_differs, broken))
+            reasons.append(f"differs from {_names(unlike)}{which}: {whose}{what}")
+        if alike := [other for other in others if other not in unlike]:
+            reasons.append(f"agrees with {_names(alike)}")
+        if refusing := tuple(self.refusals):
+            reasons.append(f"{_names(refusing)} {_verb('refuse', refusing)} what it answers")
+        found = lesser(self.rule, Verdict.DIFFER, "; ".join(reasons), kind, compared)
+        return replace(found, against=unlike or refusing)
+
+
+def _broken(comparisons: Comparisons) -> list[Comparison]:
+    return [comparison for comparison in comparisons if comparison.problem]
+
+
+def _what_differs(comparison: Comparison) -> str:
+    """Describe a mismatch like `what_is_wrong`, without calling elements wrong."""
+    if comparison.problem != "values":
+        return what_is_wrong(comparison)
+    return f"{comparison.output}: {comparison.wrong} of {comparison.total} elements differ"
+
+
+def _names(names: Sequence[str]) -> str:
+    *others, last = names
+    return f"{', '.join(others)} and {last}" if others else last
+
+
+def _verb(verb: str, names: Sequence[str]) -> str:
+    return f"{verb}s" if len(names) == 1 else verb

@@ -16,7 +16,7 @@ from opcheck import model, opset
 from opcheck.backends import same_answers
 from opcheck.backends.execute import Outputs
 from opcheck.compare import Want, are_plainly_right, compare_outputs, verdict
-from opcheck.compare.agreement import judge_among, steady
+from opcheck.compare.verdict import judge_among, steady
 from opcheck.engine import Node, operator_of
 from opcheck.execution import expected
 from opcheck.execution.expected import is_the_same, question

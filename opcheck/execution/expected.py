@@ -12,8 +12,8 @@ import numpy as np
 from opcheck import dtypes, model, opset
 from opcheck.backends import second_data
 from opcheck.compare import Want, are_plainly_right, compare, compare_outputs, too_wide, verdict
-from opcheck.compare.agreement import misfit, steady, wants_of
 from opcheck.compare.outputs import computed_want, in_its_dtype, stated_want
+from opcheck.compare.verdict import misfit, steady, wants_of
 from opcheck.dtypes import DType, identical, limits
 from opcheck.engine import Node, any_order, operator_of, rounded
 from opcheck.engine.evaluate import exactly

@@ -77,7 +77,8 @@ def unrounded(spec: TensorSpec) -> Array:
 
 def unrounded_dtype(dtype: DType) -> np.dtype[Any]:
     """The dtype of values as they are written, not yet rounded to `dtype`."""
-    return np.dtype(_UNROUNDED.get(dtype.kind, dtype.numpy))
+    wide = _UNROUNDED.get(dtype.kind)
+    return np.dtype(wide) if wide else dtype.numpy
 
 
 def _rounded(spec: TensorSpec, values: Floats) -> Array:
@@ -145,7 +146,10 @@ def _made(fill: Fill, size: int, dtype: DType) -> NDArray[Any]:
             return np.array(args, made)[places.astype(np.intp)]
         case "permutation", (start, step):
             order = np.argsort(np.random.PCG64(fill.seed).random_raw(size), kind="stable")
-            return order.astype(np.float64) * step + start
+            values = order.astype(np.float64)
+            values *= step
+            values += start
+            return values
         case "specials", ():
             return np.resize(np.array(specials(dtype), np.float64), size)
     raise AssertionError(fill.kind)

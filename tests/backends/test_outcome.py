@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
 from opcheck.backends.base import Backend, Defect, ProcessDied, UnusableAnswer
-from opcheck.backends.execute import MAX_DETAIL
-from opcheck.backends.outcome import attempt, second_data
+from opcheck.backends.execute import MAX_DETAIL, attempt, second_data
 from opcheck.errors import BackendUnavailable, InvalidNode, NotSupported
 from opcheck.graph import NotExpressible
 from opcheck.model import (

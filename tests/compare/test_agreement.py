@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from opcheck.compare.agreement import ALONE, judge_among
-from opcheck.compare.verdict import Judgement
+from opcheck.compare.verdict import ALONE, Judgement, judge_among
 from opcheck.dtypes import DTYPES
 from opcheck.model import (
     Crashed,

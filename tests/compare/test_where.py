@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
-from opcheck.compare.where import describe
+from opcheck.compare.outputs import describe
 
 SHAPE = (3, 5, 8)
 

@@ -24,10 +24,17 @@ from numpy import copyto, roll, uint8, zeros
 from opcheck.backends.address import parse
 from opcheck.backends.base import Backend
 from opcheck.backends.connect import connect
-from opcheck.backends.execute import CallFailure, Observed, Outputs, as_outputs, execute, message_of
+from opcheck.backends.execute import (
+    CallFailure,
+    Observed,
+    Outputs,
+    as_outputs,
+    execute,
+    message_of,
+    second_data,
+)
 from opcheck.backends.isolation.wire import Channel, Damaged, Failure, answer_parts, read_question
 from opcheck.backends.made_of import loaded, made_of
-from opcheck.backends.outcome import second_data
 from opcheck.errors import BackendUnavailable, UsageError
 from opcheck.model import Array, Question
 from opcheck.model.question import Elapsed, Hold, Measure, Ready, Release, Released

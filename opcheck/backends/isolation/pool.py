@@ -17,7 +17,7 @@ from time import monotonic
 from typing import Any, TypeAlias
 
 from opcheck.backends.base import Defect
-from opcheck.backends.execute import Observed
+from opcheck.backends.execute import Observed, outcome
 from opcheck.backends.isolation.process import BackendSettings, Loss, Process, kill
 from opcheck.backends.isolation.wire import (
     INLINE,
@@ -27,7 +27,6 @@ from opcheck.backends.isolation.wire import (
     WorkerRequest,
     question_parts,
 )
-from opcheck.backends.outcome import outcome
 from opcheck.errors import BackendUnavailable, OpcheckError, UsageError
 from opcheck.model import BackendInfo, Crashed, NotRun, OutOfMemory, Question, Reply, TimedOut
 from opcheck.model.question import Elapsed, Hold, Measure, Ready, Release, Released

@@ -19,8 +19,7 @@ from opcheck.backends import same_answers
 from opcheck.backends.execute import Outputs
 from opcheck.backends.isolation.pool import Pool, Stopwatch, WorkerLost
 from opcheck.compare import Want
-from opcheck.compare.agreement import wants_of
-from opcheck.compare.verdict import Admitted, Answer, is_right, judge
+from opcheck.compare.verdict import Admitted, Answer, is_right, judge, wants_of
 from opcheck.execution.bench.rounds import Contender, Plan, Visit, copying, interleave, yardstick
 from opcheck.execution.evaluation import CaseEvaluation, settle_by_agreement
 from opcheck.execution.expected import OracleAnswer, OracleUnavailable, ask_oracle

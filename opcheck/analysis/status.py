@@ -5,18 +5,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from opcheck.errors import Exit
-from opcheck.model import (
-    WRONG,
-    BackendInfo,
-    Diagnosis,
-    Ending,
-    Failure,
-    Header,
-    LiveResult,
-    Record,
-    Run,
-    Verdict,
-)
+from opcheck.model import WRONG, BackendInfo, Ending, Header, LiveResult, Record, Run, Verdict
+from opcheck.model.result import Diagnosis, Failure
 
 _RED = frozenset([*WRONG, Verdict.UNEXPECTED_PASS])
 _REMARKS = (Verdict.WARN, Verdict.DIFFER, Verdict.UNSUPPORTED)

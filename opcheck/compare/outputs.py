@@ -17,17 +17,7 @@ import numpy as np
 
 from opcheck.compare import elements
 from opcheck.compare.bounded import examine, fits_at_least, pardon, scattering
-from opcheck.compare.elements import (
-    UNORDERED,
-    Findings,
-    Floats,
-    Judge,
-    Mask,
-    Places,
-    Want,
-    chunks,
-    distance,
-)
+from opcheck.compare.elements import UNORDERED, Findings, Floats, Judge, Mask, Places, Want
 from opcheck.dtypes import DType, half_ulp, identical, of, round_to
 from opcheck.engine import Expected, operator_of
 from opcheck.model import Picture
@@ -516,10 +506,10 @@ def _letter(share: float) -> str:
 def _ulps(want: Array, got: Array, dtype: DType) -> tuple[tuple[tuple[int, int], ...], int]:
     """Count elements by distance in ULP, by powers of two, and unordered ones."""
     counts = np.zeros(66, np.int64)
-    for _, (wanted, actual) in chunks(want, got):
+    for _, (wanted, actual) in elements.chunks(want, got):
         if wanted.dtype != dtype.numpy:
             wanted = round_to(wanted.astype(np.float64), dtype)
-        steps = distance(wanted, actual)
+        steps = elements.distance(wanted, actual)
         # The bits that it takes.
         bits = np.searchsorted(_POWERS, steps, side="right")
         bits[steps == UNORDERED] = 65

@@ -20,17 +20,8 @@ import numpy as np
 from opcheck.analysis.status import WAYS
 from opcheck.diagnose.suspects import NOT_CHECKED, Suspects, cell_of, spelt
 from opcheck.engine.mutants import Mutant
-from opcheck.model import (
-    LOSSES,
-    Case,
-    Diagnosis,
-    Failure,
-    Given,
-    Record,
-    Rejected,
-    TensorSpec,
-    Verdict,
-)
+from opcheck.model import LOSSES, Case, Diagnosis, Failure, Record, Verdict
+from opcheck.model.case import Given, Rejected, TensorSpec
 
 #: Failures without an answer; for these and some more, the message is the only evidence.
 _SILENT = ("raised", *LOSSES)

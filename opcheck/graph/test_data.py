@@ -24,14 +24,7 @@ from opcheck.errors import did_you_mean
 from opcheck.graph import tensors
 from opcheck.graph.build import anonymous, at_newest_opsets, model_of, state_rank
 from opcheck.graph.folders import MODEL, file_of
-from opcheck.graph.tensors import (
-    MAX_BYTES,
-    BeyondOpcheck,
-    element,
-    read_value,
-    read_whole,
-    tensor_type,
-)
+from opcheck.graph.tensors import MAX_BYTES, BeyondOpcheck, element, read_value, tensor_type
 from opcheck.model import Array, Task, Value
 
 _UNANSWERED = "there are no outputs, so nothing is known to be right"
@@ -250,7 +243,7 @@ def read_model(path: Path, *, valid: bool = True, alone: bool = False) -> ModelP
     What it keeps in other files is read into it, and no path leads out of its folder.
     """
     try:
-        model = ModelProto.FromString(read_whole(path))
+        model = ModelProto.FromString(tensors.read_whole(path))
     except Exception as error:  # protobuf's own DecodeError, or the file cannot be read
         raise ValueError(f"this is no readable model: {error}") from error
     # Where a name is no text, protobuf gives its bytes.

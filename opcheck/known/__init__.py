@@ -6,7 +6,6 @@ from opcheck.known.ledgers import (
     Ledger,
     UserLedger,
     explain,
-    load_ledgers,
     load_user_ledgers,
     shipped_ledgers,
 )

@@ -11,16 +11,10 @@ from typing import TypeAlias
 from opcheck import dtypes, model
 from opcheck.engine import operator_of
 from opcheck.errors import UsageError, did_you_mean
-from opcheck.graph import ModelProto
+from opcheck.graph import ModelProto, test_data
 from opcheck.graph.nodes import opset_of, random_outputs, stated
 from opcheck.graph.tensors import BeyondOpcheck, initializers
-from opcheck.graph.test_data import (
-    DeclaredTensor,
-    FileMessages,
-    ModelTest,
-    declared_inputs,
-    read_model,
-)
+from opcheck.graph.test_data import DeclaredTensor, FileMessages, ModelTest
 from opcheck.model import Array, Case, Port, Source, TensorSpec, Tolerance, Value
 from opcheck.suite.tensors import MAX_ELEMENTS
 
@@ -155,10 +149,10 @@ def case_of_model(path: Path, sizes: DimSizes, messages: FileMessages) -> Case |
     sizes.used.clear()
     specs: list[TensorSpec] = []
     try:
-        proto = read_model(path)
+        proto = test_data.read_model(path)
         if random := random_outputs(proto):
             raise BeyondOpcheck(f"outputs that are drawn at random: {', '.join(sorted(random))}")
-        specs = [*_inputs(declared_inputs(proto), sizes, messages, path)]
+        specs = [*_inputs(test_data.declared_inputs(proto), sizes, messages, path)]
     except BeyondOpcheck as error:
         beyond = str(error)
     except ValueError as error:

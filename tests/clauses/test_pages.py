@@ -1,7 +1,6 @@
 import pytest
 
-from opcheck.clauses import Sentence, cited, cut, load_pages, pages_of, quotation
-from opcheck.clauses.pages import shipped_pages
+from opcheck.clauses import Sentence, cited, cut, load_pages, pages_of, quotation, shipped_pages
 from opcheck.errors import CaseFileError
 from opcheck.model import OpVersion, Source
 from opcheck.reading import read_file
@@ -114,7 +113,7 @@ def test_only_the_file_of_the_operator_is_read(monkeypatch):
         read.append(path.name)
         return read_file(path, problems)
 
-    monkeypatch.setattr("opcheck.clauses.pages.read_file", reading)
+    monkeypatch.setattr("opcheck.clauses.read_file", reading)
     shipped_pages.cache_clear()
     assert pages_of.__wrapped__("", "LpPool") == pages_of("", "LpPool")
     assert pages_of.__wrapped__("", "Det")

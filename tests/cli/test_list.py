@@ -3,7 +3,7 @@ import re
 
 import pytest
 
-from opcheck.clauses.pages import pages_of, shipped_pages
+from opcheck.clauses import pages_of, shipped_pages
 
 CASES = """\
 op: Hardmax
@@ -130,7 +130,7 @@ def test_what_a_file_of_clauses_names_has_to_exist(
     folder.mkdir(parents=True)
     text = "sentences:\n- {sentence: One in a row, cases: [nan#first, first_of_ties]}\n"
     (folder / "hardmax.yaml").write_text(f"op: Hardmax\n{text}")
-    monkeypatch.setattr("opcheck.clauses.pages.shipped_folder", lambda *_: folder.parent)
+    monkeypatch.setattr("opcheck.clauses.shipped_folder", lambda *_: folder.parent)
     sound = run("list", "--clauses", *asked, code=0)
     assert sound.stdout.count("there is no such sentence") == 1
     (folder / "hardmax.yaml").write_text(f"op: Hardmax\n{text.replace('ties', 'tie')}")

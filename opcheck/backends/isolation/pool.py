@@ -18,15 +18,9 @@ from typing import Any, TypeAlias
 
 from opcheck.backends.base import Defect
 from opcheck.backends.execute import Observed, outcome
+from opcheck.backends.isolation import wire
 from opcheck.backends.isolation.process import BackendSettings, Loss, Process, kill
-from opcheck.backends.isolation.wire import (
-    INLINE,
-    Answer,
-    Damaged,
-    Failure,
-    WorkerRequest,
-    question_parts,
-)
+from opcheck.backends.isolation.wire import Answer, Damaged, Failure, WorkerRequest
 from opcheck.errors import BackendUnavailable, OpcheckError, UsageError
 from opcheck.model import BackendInfo, Crashed, NotRun, OutOfMemory, Question, Reply, TimedOut
 from opcheck.model.question import Elapsed, Hold, Measure, Ready, Release, Released
@@ -51,7 +45,10 @@ class Job:
     @cached_property
     def is_large(self) -> bool:
         """Return True if it goes through the file, where there is room for one."""
-        return sum(memoryview(part).nbytes for part in question_parts(self.question)) > INLINE
+        return (
+            sum(memoryview(part).nbytes for part in wire.question_parts(self.question))
+            > wire.INLINE
+        )
 
     def final_reply(self, reply: Reply) -> Reply:
         """Return the job's reply once its last `reply` is there.
@@ -137,7 +134,7 @@ class Slot:
         if not self.jobs:
             self.process.since = monotonic()
         try:
-            self.process.channel.send(job.ticket, question_parts(job.question))
+            self.process.channel.send(job.ticket, wire.question_parts(job.question))
         except ConnectionError:
             # It has died, which is found out when it is looked after; the job is not lost.
             pass
@@ -425,7 +422,7 @@ class Stopwatch:
             raise WorkerLost("its process is gone")
         process.since = monotonic()
         try:
-            process.channel.send(number, question_parts(asked))
+            process.channel.send(number, wire.question_parts(asked))
             while not process.connection.poll(_LOOK):
                 meanwhile()
                 if loss := process.loss(calls * self._timeout):

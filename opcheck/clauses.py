@@ -1,4 +1,4 @@
-"""The specification of an operator, cut into sentences, and the quotations of a case's clause.
+"""The specification of an operator, sentence by sentence, and which cases test each of them.
 
 The text of a version is its page. An entry of `clauses/` names the cases that test a sentence.
 A clause is a quotation: part of a sentence, or of several in a

@@ -182,8 +182,7 @@ def _find(pieces: Sequence[re.Pattern[str]], text: str) -> list[tuple[int, int]]
     """Return the spans of the pieces in `text`, in order; empty if one is missing."""
     spans, end = [], 0
     for piece in pieces:
-        match = piece.search(text, end)
-        if match is None:
+        if (match := piece.search(text, end)) is None:
             return []
         spans.append(match.span())
         end = match.end()
@@ -449,8 +448,7 @@ def _survey(op: OpVersion, pages: Pages | None, cases: Sequence[Case]) -> Survey
         tested += quoting[sentence]
         if sentence.heading and not (tested or sentence.cases or sentence.nothing):
             tested = _asking(sentence, op, cases)
-        chosen = {case.id: case for case in tested}
-        if chosen and not sentence.source.line:
+        if (chosen := {case.id: case for case in tested}) and not sentence.source.line:
             # What is quoted is tested, whatever its kind.
             sentence = replace(sentence, nothing=None)
         names = {case.name for case in chosen.values()}

@@ -167,8 +167,7 @@ def resolve(text: str, profiles: Mapping[str, Profile]) -> Profile:
     """Return the profile called `text`, or one of the address `text`; raise UsageError."""
     if text in profiles:
         return profiles[text]
-    name = re.split("[:?]", text, maxsplit=1)[0]
-    if name in profiles:
+    if (name := re.split("[:?]", text, maxsplit=1)[0]) in profiles:
         message = f"{name!r} is a profile, which takes neither detail nor options"
         raise UsageError(f"backend {text!r}: {message}", "its options belong into the file")
     return Profile(text, parse(text, profiles))

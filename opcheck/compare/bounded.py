@@ -206,8 +206,7 @@ def _places(shape: Sequence[int], at: Any) -> Any:
 @np.errstate(all="ignore")
 def _used_of_certain(want: Want, got: Array, tier: Tier) -> float:
     """Return the largest share of the least error that a tier allows; infinite above 1."""
-    certain = min(part.certain(tier) for _, part in want.expected.pieces)
-    if not certain:
+    if not (certain := min(part.certain(tier) for _, part in want.expected.pieces)):
         return math.inf
     arrays = [part for part in (got, want.values, want.rest) if part is not None]
     used = 0.0
@@ -368,8 +367,7 @@ def _next_to_their_group(
 
     Elements that are wrong by themselves take no part.
     """
-    rows_of = shared.rows(y.shape)
-    if rows_of is None:
+    if (rows_of := shared.rows(y.shape)) is None:
         return np.zeros(y.shape)
     index = rows_of(np.arange(y.size).reshape(y.shape))
     y, error, absolute, part = (rows_of(one) for one in (y, error, own + last_place, part))
@@ -439,8 +437,7 @@ _CUTS = {
 
 def scattering(want: Want, got: Array) -> str:
     """Return why errors on random data scatter too far for the expected arithmetic, or ""."""
-    times = scatter(want, got)
-    if times is None or times <= SCATTER:
+    if (times := scatter(want, got)) is None or times <= SCATTER:
         return ""
     name = want.expected.tiers()[0].name
     message = f"errors scatter {times:,.0f} times as far as {name} arithmetic explains"

@@ -43,8 +43,7 @@ def distance(a: Array, b: Array) -> NDArray[np.uint64]:
     Both have one shape and one floating dtype, in any memory layout and byte order; others raise
     ValueError. NaN and anything but NaN are UNORDERED.
     """
-    dtype = of(a)
-    if dtype is None or dtype.kind != "float" or of(b) != dtype:
+    if (dtype := of(a)) is None or dtype.kind != "float" or of(b) != dtype:
         raise ValueError(f"no ULP distance between {a.dtype} and {b.dtype}")
     if a.shape != b.shape:
         raise ValueError(f"no ULP distance between shapes {a.shape} and {b.shape}")

@@ -57,8 +57,7 @@ def compare(
     if isinstance(got, Foreign):
         return failed(want, "type", f"{got.description}, want a tensor")
     got = got.view(np.ndarray)
-    dtype = of(got)
-    if dtype is None or want.dtype not in (None, dtype):
+    if (dtype := of(got)) is None or want.dtype not in (None, dtype):
         return failed(want, "dtype", f"{dtype or got.dtype}, want {want.dtype or 'a tensor type'}")
     try:
         values = _exact_in(dtype, want.values)
@@ -237,8 +236,7 @@ def _mismatch(
 
 def stated_want(op: OpVersion, name: str, values: Array, dtype: DType | None) -> Want:
     """Expect these values; a rounded answer may be off by the floor under any stated tolerance."""
-    operator = operator_of(op)
-    if operator is None:
+    if (operator := operator_of(op)) is None:
         return Want(name, dtype, values)
     floored = not operator.exact and dtype is not None and dtype.kind == "float"
     floor = expected(dtype).floor if floored and dtype else 0.0
@@ -390,8 +388,7 @@ def describe(wrong: Mask) -> str:
 
     `flat index` counts in C order.
     """
-    count = int(np.count_nonzero(wrong))
-    if count == 0:
+    if (count := int(np.count_nonzero(wrong))) == 0:
         return ""
     if count == wrong.size:
         return "everywhere"

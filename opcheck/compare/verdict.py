@@ -97,8 +97,7 @@ def judge(
         return by_itself(rule, outcome)
     if isinstance(outcome, question.Raised):
         return _judge_refusal(rule, refusals, outcome, twin)
-    answers = [answer for answer in admitted if isinstance(answer, Answer)]
-    if not answers:
+    if not (answers := [answer for answer in admitted if isinstance(answer, Answer)]):
         reasons = "; ".join(refusal.reason for refusal in refusals)
         return lesser(rule, Verdict.FAIL, f"accepts an invalid model: {reasons}", "accepted")
     names = [str(answer.name) for answer in admitted]
@@ -237,8 +236,7 @@ def _judge_refusal(
         case question.Produced(unstable=None, outputs=outputs):
             wants = refusals[0].wants
             comparisons = compare_outputs(wants, outputs, EXACT) if wants else ()
-            broken = tuple(c for c in comparisons if _is_structural(c))
-            if broken:
+            if broken := tuple(c for c in comparisons if _is_structural(c)):
                 reason = f"its legal twin: {what_is_wrong(broken[0])}"
                 return lesser(rule, Verdict.FAIL, reason, failure(broken), broken)
             reason = f"{accident}{in_words(raised)}"

@@ -356,11 +356,9 @@ def resemblance(evidence: Evidence) -> str | None:
         return None
     said: list[str | None] = []
     for place, (want, got) in enumerate(zip(evidence.admitted[0], evidence.got, strict=False)):
-        right = evidence.nearest[place]
-        if right is None or isinstance(got, Foreign):
+        if (right := evidence.nearest[place]) is None or isinstance(got, Foreign):
             return None
-        dtype = of(got)
-        if dtype is None or (want.dtype or dtype) != dtype:
+        if (dtype := of(got)) is None or (want.dtype or dtype) != dtype:
             return None
         if compare_outputs([want], [got], evidence.tolerance)[0].problem is None:
             continue
@@ -390,8 +388,7 @@ def _words(right: Array, got: Array, dtype: DType) -> Iterator[str]:
     wanted, actual = wide(right)[off], wide(got)[off]
     if not (np.isfinite(wanted).all() and np.isfinite(actual).all() and off.any()):
         return
-    furthest = int(steps.max())
-    if furthest <= 2 ** (dtype.precision // 2):
+    if (furthest := int(steps.max())) <= 2 ** (dtype.precision // 2):
         yield f"like less precision: it would pass with a tolerance of {furthest:,} ULP"
     few, digits = 2.0 ** (3 - dtype.precision), 3 if got.dtype.itemsize == 2 else 6
     with np.errstate(over="ignore"):

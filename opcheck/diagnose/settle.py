@@ -323,8 +323,7 @@ def features(cases: Sequence[Case]) -> list[Feature]:
     distinct: dict[int, Feature] = {}
     tests = (test for (text, rank), sizes in found.items() for test in _tests(text, rank, sizes))
     for text, rank, numbers in sorted(tests, key=lambda test: test[1]):
-        holds = sum(1 << number for number in numbers)
-        if holds != everything:
+        if (holds := sum(1 << number for number in numbers)) != everything:
             distinct.setdefault(holds, Feature(text, rank, holds))
     return [*distinct.values()]
 

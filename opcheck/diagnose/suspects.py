@@ -198,8 +198,7 @@ class Suspects:
 
     def refit(self, case: Case, known: Sequence[Mutant]) -> dict[str, Mutant]:
         """Return the `known` mutants that reproduce a kept failure, or pairs of them, or any."""
-        evidence = self._failed.get(case.id)
-        if evidence is None:
+        if (evidence := self._failed.get(case.id)) is None:
             return {}
         self._again -= 1
         pairs = [both(*pair) for pair in combinations(known, 2)]

@@ -22,8 +22,8 @@ from opcheck.errors import InvalidNode, NotSupported
 from opcheck.execution.workers import Inquiry
 from opcheck.graph.tensors import read_tensor
 from opcheck.model import Array, BackendInfo, Case, Outcome, Question, Task
+from opcheck.opset import leads
 from opcheck.suite import materialize, unrounded
-from opcheck.suite.expectation import leads
 
 _CONTRADICTION = "the case and opcheck's engine contradict each other"
 

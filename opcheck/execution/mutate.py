@@ -225,8 +225,7 @@ def _mutation(
         if case.name in (killers if decides else noticers):
             continue
         _check(case_kills)
-        verdict = case_kills.verdict(wrong)
-        if verdict in RED and decides:
+        if (verdict := case_kills.verdict(wrong)) in RED and decides:
             killers[case.name] = case.id
         elif verdict in (Verdict.WARN, *RED):
             noticers.setdefault(case.name, case.id)

@@ -74,8 +74,7 @@ def begin(folder: Path, backend: BackendInfo | None) -> None:
 
 def earlier_cases(folder: Path) -> list[Path]:
     """Return folders that an earlier run saved; raise UsageError if there is anything else."""
-    names = sorted(entry.name for entry in folder.iterdir())
-    if not names:
+    if not (names := sorted(entry.name for entry in folder.iterdir())):
         return []
     hint = "choose a new folder, or empty it"
     if folders.MARKER not in names:

@@ -37,8 +37,7 @@ def floors(text: str, asked: Asked) -> list[Floor]:
 
 
 def _floor(asked: Asked, text: str) -> Floor:
-    found = _FLOOR.fullmatch(text)
-    if not found:
+    if not (found := _FLOOR.fullmatch(text)):
         raise UsageError(f"{text!r} names no cells", "write OP, OP@OPSET, OP@OPSET+ or *:DTYPE")
     ops = {cell.op.name.lower(): cell.op.name for cell in asked}
     name, dtype, version = found["op"].lower(), found["dtype"], int(found["opset"] or 0)
@@ -59,8 +58,7 @@ def _floor(asked: Asked, text: str) -> Floor:
         return not version or op.since == begins or (bool(found["later"]) and op.since > begins)
 
     fitting = (cell for cell in some if dtype in (None, cell.dtype))
-    named = frozenset(cell for cell in fitting if is_in_force(cell.op))
-    if not named:
+    if not (named := frozenset(cell for cell in fitting if is_in_force(cell.op))):
         raise UsageError(f"{text!r} names no cells: there is no such version with that type")
     return Floor(text, named)
 

@@ -266,8 +266,7 @@ def refusal_text(refusal: Raised) -> str:
 def read_refusal(text: str) -> Raised:
     """Read a text that `refusal_text` wrote; any other text is a reason in words."""
     words = text.removeprefix(_ACCIDENT)
-    named = _NAMED.fullmatch(words)
-    if not named:
+    if not (named := _NAMED.fullmatch(words)):
         return Raised("run", "", text, documented=True)
     return Raised("run", named["kind"], named["detail"] or "", documented=words == text)
 

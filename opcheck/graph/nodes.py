@@ -129,8 +129,7 @@ def _schema(model: ModelProto) -> tuple[Schema, int]:
     domain = domain_of(node.domain)
     if not (version := opset_of(model, domain)):
         raise ValueError(f"it imports no opset of {_named(domain)}, whose {node.op_type} it uses")
-    schema = opset.describe(domain, node.op_type, version)
-    if schema is None:
+    if (schema := opset.describe(domain, node.op_type, version)) is None:
         known = f"of {_named(domain)} at opset {version}"
         raise ValueError(f"opcheck knows no operator {node.op_type!r} {known}")
     gap = next((number for number, slot in enumerate(node.output) if not slot), None)
@@ -155,8 +154,7 @@ def _check_declared(infos: Sequence[ValueInfoProto], slots: Sequence[str], what:
     if len({*used}) < len(used):
         raise ValueError(f"its node takes an {what} twice: {', '.join(used)}")
     for info in infos:
-        kind = info.type.WhichOneof("value") or "nothing"
-        if kind != "tensor_type":
+        if (kind := info.type.WhichOneof("value") or "nothing") != "tensor_type":
             raise ValueError(f"{what} {info.name!r} is no tensor: {kind}")
 
 

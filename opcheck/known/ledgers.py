@@ -37,8 +37,7 @@ class Ledger:
         address = (backend.of or backend.address).partition("?")[0]
         if address not in self.fields.backend or not result.case.source.shipped:
             return None
-        passed = result.verdict is Verdict.PASS
-        if passed and backend.accumulate:
+        if (passed := result.verdict is Verdict.PASS) and backend.accumulate:
             return None  # A declared arithmetic may pass.
         for line in self._lines(result.case.op.name, result.case.name, backend.version):
             fails = result.verdict in f.FAILING and result.failure in line.failure
@@ -257,8 +256,7 @@ def says(reason: str, pattern: str) -> bool:
     text, end = " ".join(reason.split()), 0
     for part in pattern.split("*"):
         wanted = " ".join(part.split())
-        begin = text.find(wanted, end)
-        if begin < 0:
+        if (begin := text.find(wanted, end)) < 0:
             return False
         end = begin + len(wanted)
     return True
@@ -389,12 +387,10 @@ def _nowhere(
             gone.add((name, number))
             message = f"none of the {so_far} has the {name} {shown(value)}"
             yield name, (number,), message, _hint(str(value), sorted(map(str, there)))
-        left = [case for case in left if VALUES[name](case) in wanted]
-        if not left:
+        if not (left := [case for case in left if VALUES[name](case) in wanted]):
             return
         so_far = f"cases with {'this' if len(wanted) == 1 else 'one of these'} {name}"
-    about = [case for case in left if place.fits(case)]
-    if not about and place.attrs:
+    if not (about := [case for case in left if place.fits(case)]) and place.attrs:
         yield "attrs", (), f"none of the {so_far} has these attributes", None
         return
     for name, number in _in_vain(place, about):
@@ -404,8 +400,7 @@ def _nowhere(
 
 
 def _hint(value: str, known: list[str]) -> str | None:
-    near = did_you_mean(value, known)
-    if near or not known:
+    if (near := did_you_mean(value, known)) or not known:
         return near
     more = ", …" if len(known) > _LISTED else ""
     return f"there are {', '.join(known[:_LISTED])}{more}"

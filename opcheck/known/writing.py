@@ -53,8 +53,7 @@ def new_ledger(backend: str) -> str:
 def revised(text: str, node: FileNode, file: str, revision: Revision) -> str:
     """The text of a ledger, read as `node`, revised; raises UsageError for entries in brackets."""
     sheet = _Sheet(text.splitlines())
-    entries = _items(node, "known")
-    if entries and not all(map(sheet.is_item, entries)):
+    if (entries := _items(node, "known")) and not all(map(sheet.is_item, entries)):
         message = f"{file}: the entries are written in brackets, and cannot be revised"
         raise UsageError(message, "write each with a '-' in lines of its own")
     gone = 0
@@ -131,8 +130,7 @@ class _Sheet:
 
     def mend(self, key: Mark, *, empty: bool) -> None:
         """Write the list of entries as empty, or no longer so."""
-        line = self.lines[key.line - 1]
-        head, colon, rest = line.partition(":")
+        head, colon, rest = self.lines[key.line - 1].partition(":")
         rest = re.sub(r"^\s*(\[\s*\]|~|null)", "", rest, flags=re.IGNORECASE)
         changed = f"{head}{colon}{' []' * empty}{rest}"
         self.edits.append((_Span(key.line - 1, key.line, 0), [changed]))
@@ -226,8 +224,7 @@ def _spelt(place: _Fields) -> dict[str, Any]:
 
 
 def _of_operator(op: str, there: Sequence[Case], ids: Collection[str]) -> Iterator[_Fields]:
-    mine = [case for case in there if case.id in ids]
-    if not mine:
+    if not (mine := [case for case in there if case.id in ids]):
         return
     if len(mine) == len(there):
         yield {"op": (op,)}

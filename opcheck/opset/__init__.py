@@ -13,7 +13,15 @@ import numpy as np
 from opcheck.dtypes import BY_TEXT, DTYPES, DType, named, of
 from opcheck.model import Attrs, AttrValue, OpVersion, Typed
 from opcheck.opset import directml
-from opcheck.opset.schema import Attribute, AttributeReference, Body, BodyNode, Parameter, Schema
+from opcheck.opset.schema import (
+    Attribute,
+    AttributeReference,
+    Body,
+    BodyNode,
+    Parameter,
+    Schema,
+    place,
+)
 
 #: Operators that take no strings, and yet round nothing.
 _EXACT = (
@@ -133,6 +141,16 @@ def operators(domain: str) -> tuple[str, ...]:
 def domains() -> tuple[str, ...]:
     """Every domain that has operators; ONNX's own is ""."""
     return tuple(sorted({domain for domain, _ in _names()}))
+
+
+def leads(op: OpVersion, name: str) -> bool:
+    """True for an input of the leading input's type, if that may be of several types."""
+    schema = versions(op.domain, op.name).get(op.since)
+    found = place(schema.inputs, name) if schema else None
+    if schema is None or found is None:
+        return False
+    lead = schema.inputs[schema.lead]
+    return len(lead.types) > 1 and schema.inputs[found[0]].constraint == lead.constraint
 
 
 def later(op: OpVersion, opset: int) -> tuple[int, ...]:

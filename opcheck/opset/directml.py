@@ -38,8 +38,7 @@ def invalid_axes(axes: Sequence[int], rank: int) -> str | None:
     """
     if not 1 <= rank <= MAX_RANK:
         return f"InputTensor has {rank} dimensions; allowed: 1 to {MAX_RANK}"
-    outside = [axis for axis in axes if not 0 <= axis < rank]
-    if outside:
+    if outside := [axis for axis in axes if not 0 <= axis < rank]:
         return f"Axes {list(axes)} holds {outside[0]}; allowed: 0 to {rank - 1}"
     if not axes:
         return "Axes is empty; allowed: 1 or more axes"

@@ -1,8 +1,12 @@
-"""An operator's specification: its text, attributes, inputs, outputs, types."""
+"""An operator's specification: its text, attributes, inputs, outputs, types.
+
+A variadic parameter `data` is written as data_0, data_1 … in case files.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal, TypeAlias
@@ -13,6 +17,9 @@ from opcheck.model import AttrValue, OpVersion
 AttrType: TypeAlias = Literal[
     "int", "float", "string", "tensor", "ints", "floats", "strings", "tensors", "other"
 ]
+
+
+_COUNT = re.compile("0|[1-9][0-9]{0,3}")
 
 
 @dataclass(frozen=True)
@@ -108,3 +115,55 @@ class Body:
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
     nodes: tuple[BodyNode, ...]
+
+
+def place(parameters: Sequence[Parameter], name: str) -> tuple[int, int] | None:
+    """Return the parameter that `name` means, and its tensor's number; None if none."""
+    for number, parameter in enumerate(parameters):
+        if parameter.option != "variadic":
+            if name == parameter.name:
+                return number, 0
+            continue
+        stem, _, count = name.rpartition("_")
+        if stem == parameter.stem and _COUNT.fullmatch(count):
+            return number, int(count)
+    return None
+
+
+def name_at(parameters: Sequence[Parameter], number: int) -> tuple[str, Parameter]:
+    """The tensor's name at a place of the node, and its parameter; raises ValueError if none."""
+    for before, parameter in enumerate(parameters):
+        if parameter.option == "variadic":
+            return f"{parameter.stem}_{number - before}", parameter
+        if before == number:
+            return parameter.name, parameter
+    raise ValueError(f"the operator has {len(parameters)}, and no number {number}")
+
+
+def spelt(parameters: Iterable[Parameter]) -> list[str]:
+    """The names a case file may use, for messages."""
+    return [f"{p.stem}_0" if p.option == "variadic" else p.name for p in parameters]
+
+
+def missing(parameters: Sequence[Parameter], names: Iterable[str]) -> Iterator[str]:
+    """Yield mandatory parameters missing in `names`; a variadic one needs tensors from 0 on."""
+    found = [place(parameters, name) for name in names]
+    for number, parameter in enumerate(parameters):
+        counts = sorted(place[1] for place in found if place and place[0] == number)
+        if parameter.option == "single" and not counts:
+            yield parameter.name
+        elif parameter.option == "variadic" and counts != list(range(max(len(counts), 1))):
+            gap = next(k for k in range(len(counts) + 1) if k not in counts)
+            yield f"{parameter.stem}_{gap}"
+
+
+def slots(parameters: Sequence[Parameter], names: Iterable[str]) -> tuple[str, ...]:
+    """The names in the operator's order, "" for one left out before the last."""
+    places = sorted((at, name) for name in names if (at := place(parameters, name)))
+    ordered: list[str] = []
+    for number, parameter in enumerate(parameters):
+        tensors = [name for at, name in places if at[0] == number]
+        ordered += tensors or ([""] if parameter.option != "variadic" else [])
+    while ordered and not ordered[-1]:
+        ordered.pop()
+    return tuple(ordered)

@@ -72,8 +72,7 @@ class FileNode:
         """Where `path`, or with `key` its last key, begins; steps that lead nowhere are skipped."""
         node, mark = self, self.mark
         for number, step in enumerate(path, 1):
-            below = node.get(step)
-            if below:
+            if below := node.get(step):
                 is_key = key and number == len(path) and isinstance(step, str)
                 mark = node.keys.get(str(step), node.mark) if is_key else below.mark
                 node = below

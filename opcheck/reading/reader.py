@@ -478,8 +478,7 @@ def decoded(data: bytes) -> str:
     save = "save it as UTF-8"
     if is_wide(data):
         raise Unreadable(Mark(1, 1), WIDE, save)
-    zero = data.find(b"\0")
-    if zero >= 0:
+    if (zero := data.find(b"\0")) >= 0:
         mark = _place(data[:zero].decode(errors="replace"))
         raise Unreadable(mark, "this is a binary file (it holds a NUL byte)")
     try:
@@ -495,8 +494,7 @@ def _checked(text: str) -> str:
     if len(text) > FILE_LIMIT:
         raise _too_large(len(text))
     text = text.removeprefix("\ufeff")
-    found = _CONTROL.search(text)
-    if found:
+    if found := _CONTROL.search(text):
         mark = _place(text[: found.start()])
         code = ord(found[0])
         written = f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"

@@ -61,8 +61,7 @@ def _marks(text: str) -> dict[TomlPath, Mark]:
     table: TomlPath = ()
     for number, line in enumerate(text.splitlines(), 1):
         header = _HEADER.match(line)
-        found = header or _ASSIGNMENT.match(line)
-        if not found:
+        if not (found := header or _ASSIGNMENT.match(line)):
             continue
         # A line of a text of several lines may look like a key and be none.
         with suppress(tomllib.TOMLDecodeError):

@@ -16,9 +16,10 @@ from opcheck import dtypes, model, opset
 from opcheck.dtypes import DTYPES, DType
 from opcheck.graph.nodes import OneNode
 from opcheck.graph.test_data import DataSet
-from opcheck.opset import Parameter
+from opcheck.opset import Parameter, leads
+from opcheck.opset.schema import name_at
 from opcheck.report.plain_text import folded
-from opcheck.suite.expectation import changed_defaults, leads, name_at
+from opcheck.suite.resolve import changed_defaults
 
 _WIDTH = 100
 _NOT_IN_NAMES = re.compile("[^a-z0-9]+")

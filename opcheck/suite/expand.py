@@ -150,8 +150,7 @@ class Expansion:
 
     def _placed(self, node: FileNode, point: Mapping[FieldPath, FileNode]) -> FileNode | None:
         for path, value in point.items():
-            placed = put(node, path, value)
-            if placed is None:
+            if (placed := put(node, path, value)) is None:
                 message = f"matrix path {quoted('.'.join(path))} leads into a literal"
                 self._problem(value.mark, message)
                 return None
@@ -185,8 +184,7 @@ class Expansion:
         return f"{self.file.op}/{base.name}{at}{f'#{base.row}' if base.row else ''}"
 
     def _label(self, row: FileNode, number: int) -> str:
-        node = row.get("label")
-        if node is None:
+        if (node := row.get("label")) is None:
             return str(number)
         known = isinstance(node.value, str | int) and not isinstance(node.value, bool)
         if not known or not _LABEL.fullmatch(str(node.value)):
@@ -198,8 +196,7 @@ class Expansion:
         node = owner.get(field) or FileNode({}, owner.mark)
         found: dict[FieldPath, tuple[FileNode, ...]] = {}
         for key, values in node.entries.items():
-            path = parse_path(key)
-            if path is None or states(plain, path):
+            if (path := parse_path(key)) is None or states(plain, path):
                 both = "is stated both plainly and in the matrix beside it"
                 wrong, hint = (
                     (both, None) if path else (f"is no path a {field} can vary", PATHS_ARE)
@@ -322,8 +319,7 @@ class Sweep:
         if concrete.id not in ids:
             return
         for value in self.values:
-            node = put(concrete.node, self.path, value)
-            if node is None:
+            if (node := put(concrete.node, self.path, value)) is None:
                 where = quoted(".".join(self.path))
                 raise UsageError(f"--sweep: {where} leads into a literal of {concrete.id}")
             front, row, end = concrete.id.partition("#")

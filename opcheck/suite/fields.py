@@ -308,11 +308,6 @@ class ToleranceFields(Fields):
     )
 
 
-def _tolerance_form(value: object) -> str:
-    per_dtype = isinstance(value, dict) and not value.keys().isdisjoint(DTYPES)
-    return "<per_dtype>" if per_dtype else "<one>"
-
-
 ToleranceField: TypeAlias = Annotated[
     Annotated[ToleranceFields, Tag("<one>")]
     | Annotated[
@@ -320,7 +315,9 @@ ToleranceField: TypeAlias = Annotated[
         Tag("<per_dtype>"),
         Field(json_schema_extra={"propertyNames": {"enum": [*DTYPES]}}),
     ],
-    Discriminator(_tolerance_form),
+    Discriminator(
+        lambda it: "<per_dtype>" if isinstance(it, dict) and {*it} & {*DTYPES} else "<one>"
+    ),
 ]
 
 
@@ -436,8 +433,7 @@ _KEYS: dict[str, list[str]] = {
     "<any_of>": validation.aliases(AnyOfField),
     "rows": validation.aliases(RowFields),
 }
-#: How some values are written, by their key, and a whole file.
-_FILE = {"": "write op: NAME and cases:"}
+#: How some values are written, by their key.
 _HINTS = {
     "attrs": "by name: {axis: 1}",
     "cases": "write - name: …",
@@ -489,8 +485,7 @@ def put(node: FileNode, path: FieldPath, value: FileNode, way: FieldPath = ()) -
         return None
     step = path[0]
     below = node.get(step) or FileNode({}, value.mark)
-    changed = put(below, path[1:], value, (*way, step))
-    if changed is None:
+    if (changed := put(below, path[1:], value, (*way, step))) is None:
         return None
     keys = {step: value.mark, **node.keys, **({step: value.mark} if len(path) == 1 else {})}
     return FileNode({**_unreplaced(node, way, [step]), step: changed}, node.mark, keys)
@@ -521,13 +516,12 @@ def validate(
     model: type[validation.Model], node: FileNode, file: str, problems: Problems
 ) -> tuple[validation.Model | None, FileNode, Omitted]:
     """Return `node` as `model` or None, the node without malformed fields, and what they were."""
-    hints = _HINTS | _FILE if model is HeadFields else _HINTS
+    hints = _HINTS | ({"": "write op: NAME and cases:"} if model is HeadFields else {})
     found, faults = validation.check(model, node, file, problems, _KEYS, hints)
     if not faults:
         return found, node, Omitted.NOTHING
     rest = _without_faults(node, faults)
-    keys_lost = {str(step) for path in faults for step in path}
-    may_expect = did_you_mean("expect", keys_lost) is not None
+    may_expect = did_you_mean("expect", {str(step) for path in faults for step in path})
     lost = Omitted.EXPECTATION if may_expect else Omitted.SOMETHING
     return validation.check(model, rest, file, Problems())[0], rest, lost
 

@@ -31,7 +31,7 @@ _WHOLE_FILE = Mark(0, 0)
 _LISTS: Mapping[str, type[CaseEntry]] = {"cases": CaseEntry, "bench": BenchEntry}
 #: The node tests of the installed onnx package, `onnx-node/PATTERN` for some of them.
 NODE_TESTS = "onnx-node"
-_PREFIX = "test_"
+_UNREADABLE = "this folder cannot be read: {}"
 _MODEL = ".onnx"
 #: The shipped cases of some operators, cached: ledgers and golden files need all of them again.
 _shipped = cache(lambda ops, levels: _load((), ops, levels=levels))
@@ -91,8 +91,7 @@ def _about(ops: Collection[str]) -> Sequence[Path]:
     for file in _in_folder(shipped_suites(), Problems()) if ops else ():
         for op in operators_in(file):
             files.setdefault(op.lower(), []).append(file)
-    names = {op.lower() for op in ops}
-    if not names or names - files.keys():
+    if not (names := {op.lower() for op in ops}) or names - files.keys():
         return [shipped_suites()]
     return [*dict.fromkeys(file for op, those in files.items() if op in names for file in those)]
 
@@ -105,8 +104,7 @@ def _files(paths: Sequence[Path], problems: Problems) -> Iterator[CaseFile]:
         found = [path]
         if os.path.isdir(path):  # noqa: PTH112  # Path's raises; reading reports it better
             known = len(problems)
-            found = _in_folder(path, problems)
-            if not found and len(problems) == known:
+            if not (found := _in_folder(path, problems)) and len(problems) == known:
                 message = "neither case files nor test data in this folder"
                 hint = f"case files end in {SUFFIXES[0]}, a test is a folder with a model.onnx"
                 problems.add(str(path), _WHOLE_FILE, message, hint)
@@ -115,8 +113,7 @@ def _files(paths: Sequence[Path], problems: Problems) -> Iterator[CaseFile]:
             problems.add(str(path), _WHOLE_FILE, "this is a Python file, not a case file", hint)
             found = []
         for file in found:
-            real = _real(file)
-            if real not in seen:
+            if (real := _real(file)) not in seen:
                 seen.add(real)
                 # Shipped files go by their place in the repository, others as the user named them.
                 is_shipped = file.is_relative_to(shipped)
@@ -130,8 +127,7 @@ def _in_folder(folder: Path, problems: Problems) -> list[Path]:
     walked: set[Path] = set()
 
     def unreadable(error: OSError) -> None:
-        message = f"this folder cannot be read: {error.strerror}"
-        problems.add(str(error.filename), _WHOLE_FILE, message)
+        problems.add(str(error.filename), _WHOLE_FILE, _UNREADABLE.format(error.strerror))
 
     for where, folders, names in os.walk(folder, onerror=unreadable, followlinks=True):
         real = _real(Path(where))
@@ -228,8 +224,7 @@ def check_unique(cases: Sequence[Case], problems: Problems) -> None:
     """Note every two cases of one id, in any case of letters: ids become names of folders."""
     first: dict[str, Case] = {}
     for case in cases:
-        other = first.setdefault(case.id.lower(), case)
-        if other is not case:
+        if (other := first.setdefault(case.id.lower(), case)) is not case:
             mark = Mark(case.source.line, case.source.column)
             message = f"two cases have the id {case.id} (the other is at {other.source})"
             problems.add(case.source.file, mark, message)
@@ -299,7 +294,7 @@ def node_tests_called(path: Path) -> list[ModelTest]:
 
     tests = all_node_tests()
     pattern = path.parts[1] if len(path.parts) > 1 else "*"
-    wanted = [pattern, _PREFIX + pattern]
+    wanted = [pattern, f"test_{pattern}"]
     found = [test for test in tests if any(fnmatchcase(test.name, one) for one in wanted)]
     if not found:
         hint = did_you_mean(pattern, [test.name for test in tests])
@@ -332,7 +327,7 @@ def _test_data(root: Path, messages: FileMessages) -> Iterator[Case]:
     room = MAX_HELD
 
     def unreadable(error: OSError) -> None:
-        messages.append((Path(error.filename), f"this folder cannot be read: {error.strerror}"))
+        messages.append((Path(error.filename), _UNREADABLE.format(error.strerror)))
 
     for where, folders, names in _walk_tests(root, unreadable):
         if not is_test([*names, *folders]):

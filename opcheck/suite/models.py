@@ -177,8 +177,7 @@ def _inputs(
             continue
         shape: list[int] = []
         for axis, declared_size in enumerate(declared_sizes):
-            size = sizes.of(name, axis, declared_size)
-            if size is None:
+            if (size := sizes.of(name, axis, declared_size)) is None:
                 dim = declared_size or f"'{name}[{axis}]'"
                 unsaid = f"nobody says how large axis {axis} is: --dim {dim}=N"
                 messages.append((path, f"input {name!r}: {unsaid}"))

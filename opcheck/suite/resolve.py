@@ -4,22 +4,27 @@ Reports, at its place, every attribute, input, output and type that the operator
 A case that expects (or admits) a rejection may break the schema, since it tests just that.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from math import prod
+from functools import cache
+from math import inf, prod
+from typing import Any
 
-from opcheck import opset
-from opcheck.dtypes import DTYPES, DType, limits
+from opcheck import dtypes, model, opset
+from opcheck.dtypes import DTYPES, DType, content, limits
+from opcheck.engine import operator_of
 from opcheck.errors import did_you_mean
 from opcheck.model import Attrs, Case, Computed, OutputSpec, Source, TensorSpec, Tolerance
-from opcheck.opset import Schema
+from opcheck.opset import Attribute, Schema, directml
+from opcheck.opset.schema import missing, place, slots, spelt
 from opcheck.reading import Mark, Problems, quoted
 from opcheck.reading.validation import Location, shown
-from opcheck.suite import expectation
 from opcheck.suite import fields as f
 from opcheck.suite.expand import CaseFile, Concrete
-from opcheck.suite.fields import Omitted, ToleranceField, ToleranceFields, validate
-from opcheck.suite.tensors import InvalidTensor, Lacking, excess, read_tensor
+from opcheck.suite.fields import Omitted, ToleranceField, ToleranceFields, parse_path, put
+from opcheck.suite.tensors import InvalidTensor, Lacking, excess, inside, materialize, read_tensor
 
 #: Longer ids would not fit into file names.
 MAX_ID = 200
@@ -27,7 +32,7 @@ MAX_ID = 200
 
 def resolve(file: CaseFile, concrete: Concrete, needs_answer: bool = True) -> Case | None:
     """`concrete` as a Case, or None with every problem reported."""
-    fields, node, lost = validate(f.CaseFields, concrete.node, file.name, file.problems)
+    fields, node, lost = f.validate(f.CaseFields, concrete.node, file.name, file.problems)
     if fields is None:
         return None
     if lost:
@@ -52,22 +57,21 @@ class Resolver:
     def __post_init__(self) -> None:
         self.node, expect = self.concrete.node, self.fields.expect
         unknown = expect is None and self.concrete.lost is Omitted.EXPECTATION
-        self.may_be_illegal = unknown or expectation.admits_rejection(expect)
+        self.may_be_illegal = unknown or admits_rejection(expect)
         self.dtype = DTYPES[self.fields.dtype] if self.fields.dtype else None
 
     def case(self) -> Case | None:
         """The case; None where there is no operator to check it against."""
-        schema = self._schema()
-        if schema is None:
+        if (schema := self._schema()) is None:
             return None
         self.version = str(schema.op)
         mark = self.node.mark
         if self.needs_answer and len(self.concrete.id) > MAX_ID:
             message = f"id longer than {MAX_ID} characters: shorten name, label or matrix values"
             self.problem(mark, message)
-        tensors = expectation.resolve_inputs(self, schema)
-        attrs = expectation.resolve_attributes(self, schema)
-        bound = expectation.bindings(self, schema, tensors)
+        tensors = resolve_inputs(self, schema)
+        attrs = resolve_attributes(self, schema)
+        bound = bindings(self, schema, tensors)
         case = Case(
             id=self.concrete.id,
             name=self.concrete.name,
@@ -77,7 +81,7 @@ class Resolver:
             dtype=self.dtype,
             attrs=attrs,
             inputs=tensors,
-            slots=expectation.slots(schema.inputs, [spec.name for spec in tensors]),
+            slots=slots(schema.inputs, [spec.name for spec in tensors]),
             outputs=tuple(self._outputs(schema, bound, attrs)),
             expect=Computed(),
             rule=self.fields.rule or "must",
@@ -88,8 +92,8 @@ class Resolver:
             sweep=self.concrete.sweep,
             source=Source(self.file.name, mark.line, mark.column, self.file.shipped),
         )
-        expect = expectation.resolve(self, case)
-        stated = expectation.stated(expect)
+        expect = expectation_of(self, case)
+        stated = stated_by(expect)
         specs = [*case.inputs, *stated]
         too_much = excess(sum(prod(s.shape) for s in specs), sum(s.nbytes for s in specs))
         if too_much:
@@ -160,30 +164,30 @@ class Resolver:
     def _outputs(
         self, schema: Schema, bound: dict[str, DType], attrs: Attrs
     ) -> Iterator[OutputSpec]:
-        stated = expectation.output_names(self.fields.expect)
-        known = expectation.spelt(schema.outputs)
+        stated = output_names(self.fields.expect)
+        known = spelt(schema.outputs)
         has = f"has: {', '.join(known)}; or {', '.join(f.FORMS)}"
         for name, path in stated.items():
-            if expectation.place(schema.outputs, name) is None:
+            if place(schema.outputs, name) is None:
                 message = f"{quoted(name)} is no output of {schema.op} ({has})"
                 hint = did_you_mean(name, [*known, *f.FORMS])
                 self.problem(self.node.at(path, key=True), message, hint)
         names = [*stated]
-        names += [name for name in expectation.missing(schema.outputs, names) if name not in names]
-        slots = expectation.slots(schema.outputs, names)
-        for slot, parameter in zip(slots, schema.outputs, strict=False):
+        names += [name for name in missing(schema.outputs, names) if name not in names]
+        ordered = slots(schema.outputs, names)
+        for slot, parameter in zip(ordered, schema.outputs, strict=False):
             if not slot:
                 message = f"expect must state output {parameter.name!r} too, as a later one is"
                 self.lacking(self.at("expect"), message)
-        for name in slots:
-            place = expectation.place(schema.outputs, name)
-            output = schema.outputs[place[0]] if place else None
+        for name in ordered:
+            found = place(schema.outputs, name)
+            output = schema.outputs[found[0]] if found else None
             dtype = opset.output_dtype(schema, output, bound, attrs) if output else None
             yield OutputSpec(name, dtype)
 
     def _tolerance(self, case: Case, specs: Iterable[TensorSpec]) -> Tolerance | None:
         if self.fields.tolerance is None:
-            return Tolerance(ulp=0) if expectation.is_exact(case) else None
+            return Tolerance(ulp=0) if is_exact(case) else None
         stated = [spec.dtype for spec in specs]
         # An output whose dtype is open has at most the steps of the widest.
         declared = [output.dtype or DTYPES["float64"] for output in case.outputs]
@@ -236,3 +240,351 @@ def _stated(stated: ToleranceFields) -> Tolerance:
     if stated.ulp is None and not any(rules.values()):
         raise ValueError("states nothing: give ulp, or rtol and atol")
     return Tolerance(stated.ulp or 0, **rules)
+
+
+def _answers(expect: object) -> list[tuple[Location, Any]]:
+    """The answers that an expectation admits, each with its path."""
+    if isinstance(expect, f.AnyOfField):
+        return [(("expect", "any_of", k), answer) for k, answer in enumerate(expect.any_of)]
+    return [(("expect",), expect)]
+
+
+def admits_rejection(expect: object) -> bool:
+    """Return True if the case may be an illegal model: an expected answer is a refusal."""
+    return any(isinstance(answer, f.RejectedField) for _, answer in _answers(expect))
+
+
+def output_names(expect: object) -> dict[str, Location]:
+    """The outputs that an expectation names, each with the path at which it does so first."""
+    if isinstance(expect, f.ComputedField):
+        return {name: ("expect", "computed", n) for n, name in enumerate(expect.computed)}
+    named: dict[str, Location] = {}
+    for path, answer in _answers(expect):
+        for name in _outputs(answer):
+            named.setdefault(name, (*path, name))
+        if isinstance(answer, f.RejectedField):
+            for n, name in enumerate(answer.asked or ()):
+                named.setdefault(name, (*path, "asked", n))
+    return named
+
+
+def expectation_of(resolver: Resolver, case: model.Case) -> model.Expectation:
+    """The expectation of `case`; problems are reported through `resolver`."""
+    expect = resolver.fields.expect
+    if isinstance(expect, f.AnyOfField):
+        found: list[model.Alternative] = []
+        for path, answer in _answers(expect):
+            if answer.name in (one.name for one in found):
+                message = f"two answers are named {answer.name!r}"
+                resolver.problem(resolver.node.at((*path, "as")), message)
+            meant = _one(resolver, case, answer, path)
+            if resolver.sound and _likeness(meant) in (_likeness(one.expect) for one in found):
+                what = "are rejections" if isinstance(meant, model.Rejected) else "are the same"
+                resolver.problem(resolver.node.at(path), f"two answers {what}")
+            found.append(model.Alternative(answer.name, meant))
+        if case.rule != "open":
+            resolver.lacking(resolver.at("expect"), "any_of needs rule: open")
+        return model.AnyOf(tuple(found))
+    if case.rule == "open":
+        resolver.lacking(
+            resolver.at("rule"), "rule: open needs expect.any_of, the answers admitted"
+        )
+    if isinstance(expect, f.OracleField | f.AgreeField):
+        # Both answers may be rounded, so that no bound holds.
+        exact = all(output.dtype and output.dtype.kind != "float" for output in case.outputs)
+        if resolver.fields.tolerance is None and not (exact or is_exact(case)):
+            message = "a backend's answer has errors of its own: tolerance must be stated"
+            hint = "such as tolerance: {rtol: 1e-5, atol: 1e-6}; {ulp: 0} compares exactly"
+            resolver.lacking(resolver.at("expect"), message, hint)
+        if isinstance(expect, f.OracleField):
+            return model.Oracle(expect.oracle)
+        return model.Agreement()
+    return _one(resolver, case, expect, ("expect",))
+
+
+def stated_by(expect: model.Expectation) -> tuple[model.TensorSpec, ...]:
+    """Every tensor that an expectation writes out."""
+    if isinstance(expect, model.AnyOf):
+        return tuple(spec for one in expect.alternatives for spec in stated_by(one.expect))
+    return expect.outputs if isinstance(expect, model.Values) else ()
+
+
+def _likeness(answer: model.OneAnswer) -> object:
+    """Return a key that is equal for answers written alike, and for all refusals."""
+    if isinstance(answer, model.Values):
+        held = (s.content for s in answer.outputs)
+        contents = [content(it.values) if isinstance(it, model.Given) else it for it in held]
+        return contents, [(s.name, s.dtype, s.shape, s.put) for s in answer.outputs]
+    return model.Rejected if isinstance(answer, model.Rejected) else answer
+
+
+def _one(resolver: Resolver, case: model.Case, answer: object, path: Location) -> model.OneAnswer:
+    if isinstance(answer, f.RejectedField):
+        return _rejected(resolver, case, answer.rejected, path)
+    if isinstance(answer, f.GoldenField):
+        return _golden(resolver, case, answer.golden, path)
+    if _outputs(answer):
+        return _values(resolver, case, answer, path)
+    if resolver.needs_answer and operator_of(case.op) is None:
+        message = f"the engine has no kernel for {case.op}: expect must state the outputs"
+        resolver.lacking(resolver.node.at(path), message)
+    return model.Computed()
+
+
+def _values(resolver: Resolver, case: model.Case, answer: object, path: Location) -> model.Values:
+    tensors = _outputs(answer)
+    specs: list[model.TensorSpec] = []
+    known = {output.name for output in case.outputs}
+    misspelt = [name for name in tensors if name not in known]
+    for output in case.outputs:
+        if output.name not in tensors:
+            meant = [output.name, *f.FORMS]
+            if output.name and not any(did_you_mean(name, meant) for name in misspelt):
+                resolver.lacking(resolver.node.at(path), f"expect lacks output {output.name!r}")
+            continue
+        fields = tensors[output.name]
+        place = (*path, output.name)
+        if output.dtype is None and getattr(fields, "dtype", None) is None:
+            # Problems of the inputs have been reported, and may be the reason.
+            if resolver.sound:
+                message = f"{output.name}: its dtype does not follow from the inputs"
+                resolver.lacking(resolver.node.at(place), message, "{value: …, dtype: …} states it")
+            continue
+        if (spec := resolver.tensor(output.name, place, fields, output.dtype)) is None:
+            continue
+        if output.dtype and spec.dtype != output.dtype:
+            message = f"{output.name}: {case.op} gives {output.dtype} here, not {spec.dtype}"
+            resolver.problem(resolver.node.at((*place, "dtype")), message)
+        specs.append(spec)
+    if any(spec.dtype.kind == "float" for spec in specs):
+        _check_bound(resolver, case)
+    return model.Values(tuple(specs))
+
+
+def is_exact(case: model.Case) -> bool:
+    """Return True if floats are compared exactly where the case states no tolerance."""
+    floats = any(output.dtype is None or output.dtype.kind == "float" for output in case.outputs)
+    return floats and operator_of(case.op) is None and opset.is_exact(case.op, case.attrs)
+
+
+def _check_bound(resolver: Resolver, case: model.Case) -> None:
+    unknown = operator_of(case.op) is None and not is_exact(case)
+    if resolver.fields.tolerance is None and unknown:
+        message = f"opcheck knows no error bound for {case.op}: tolerance must be stated"
+        resolver.lacking(resolver.node.mark, message, "tolerance: {ulp: 0} compares exactly")
+
+
+def _outputs(answer: object) -> dict[str, object]:
+    if isinstance(answer, f.AlternativeOutputsField):
+        return dict(answer.__pydantic_extra__ or {})
+    return answer if isinstance(answer, dict) else {}
+
+
+def _golden(resolver: Resolver, case: model.Case, name: str, path: Location) -> model.Golden:
+    mark = resolver.node.at((*path, "golden"))
+    try:
+        folder = inside(resolver.file.path.parent, name, mark)
+        for number in range(len(case.outputs)):
+            inside(folder, f"output_{number}.pb", mark)
+    except InvalidTensor as refused:
+        resolver.problem(refused.mark, refused.message, refused.hint)
+        return model.Golden(resolver.file.path.parent)
+    if any(output.dtype is None or output.dtype.kind == "float" for output in case.outputs):
+        _check_bound(resolver, case)
+    return model.Golden(folder)
+
+
+def _rejected(resolver: Resolver, case: model.Case, why: str, path: Location) -> model.Rejected:
+    legal = resolver.node.get(*path, "legal")
+    assert legal  # validated before
+    ((key, value),) = legal.entries.items()
+    # What must come out of the legal twin does not matter, only that it runs.
+    start, steps = resolver.node.without(("expect", "rule", "tolerance")), parse_path(key)
+    if asked := resolver.node.get(*path, "asked"):
+        start = f.put(start, ("expect", "computed"), asked) or start
+    node = put(start, steps, value) if steps else None
+    twin = None
+    if not steps:
+        resolver.problem(legal.keys[key], f"legal: {quoted(key)} is no path", f.PATHS_ARE)
+    elif node is None:
+        resolver.problem(legal.keys[key], f"legal: {quoted(key)} leads into a literal")
+    elif node.plain() == start.plain():
+        resolver.problem(resolver.node.at((*path, "legal"), key=True), "legal changes nothing")
+    else:
+        twin = resolver.twin(replace(resolver.concrete, id=f"{case.id}~legal", node=node))
+    return model.Rejected(why, twin or case)
+
+
+_SCALARS: dict[str, tuple[type, ...]] = {"int": (int,), "float": (int, float), "string": (str,)}
+_WORDS = {"int": "whole number", "float": "number", "string": "text"}
+_LARGEST = dtypes.limits(dtypes.DTYPES["float32"])[1]
+
+
+def resolve_inputs(resolver: Resolver, schema: Schema) -> tuple[model.TensorSpec, ...]:
+    """The inputs of a case, in the operator's order; problems go through `resolver`."""
+    stated = {n: v for n, v in (resolver.fields.inputs or {}).items() if v is not None}
+    specs: dict[str, model.TensorSpec] = {}
+    known = spelt(schema.inputs)
+    unknown = [n for n in resolver.fields.inputs or {} if not place(schema.inputs, n)]
+    for name in unknown:
+        message = f"{quoted(name)} is no input of {schema.op} (has: {', '.join(known)})"
+        resolver.problem(resolver.at("inputs", name), message, did_you_mean(name, known))
+    for name, tensor in stated.items():
+        if not (found := place(schema.inputs, name)):
+            continue
+        allowed = _allowed(schema.inputs[found[0]].types)
+        # Another input than the leading one may have one dtype alone, such as K of TopK.
+        only = len(allowed) == 1 and schema.inputs[found[0]] is not schema.typed
+        dtype = allowed[0] if only else resolver.dtype
+        if spec := resolver.tensor(name, ("inputs", name), tensor, dtype):
+            specs[name] = spec
+            if spec.dtype not in allowed and not resolver.may_be_illegal:
+                names = ", ".join(sorted(map(str, allowed))) or "only types that no case can have"
+                message = f"{spec.name}: {schema.op} does not allow {spec.dtype}"
+                resolver.problem(_dtype_mark(resolver, spec), message, f"allowed: {names}")
+    if not resolver.may_be_illegal:
+        for name in missing(schema.inputs, stated):
+            if not any(did_you_mean(word, [name]) for word in unknown):
+                resolver.lacking(resolver.node.mark, f"{schema.op} needs input {name!r}")
+    if resolver.file.domain == directml.DOMAIN and any(spec.initializer for spec in specs.values()):
+        resolver.problem(resolver.at("inputs"), "DirectML's operators have no initializers")
+    return tuple(specs[slot] for slot in slots(schema.inputs, specs) if slot)
+
+
+@cache
+def _allowed(types: frozenset[str]) -> tuple[DType, ...]:
+    return tuple(dtype for dtype in DTYPES.values() if dtype.text in types)
+
+
+def bindings(
+    resolver: Resolver, schema: Schema, inputs: tuple[model.TensorSpec, ...]
+) -> dict[str, DType]:
+    """The dtype of each type constraint, by the first input with it."""
+    bound: dict[str, DType] = {}
+    for spec in inputs:
+        found = place(schema.inputs, spec.name)
+        assert found is not None
+        first = bound.setdefault(schema.inputs[found[0]].constraint, spec.dtype)
+        if first != spec.dtype and not resolver.may_be_illegal:
+            message = f"{spec.name} is {spec.dtype}, but {schema.op} wants {first} as before it"
+            resolver.problem(_dtype_mark(resolver, spec), message)
+    return bound
+
+
+def _dtype_mark(resolver: Resolver, spec: model.TensorSpec) -> Mark:
+    stated = resolver.node.get("inputs", spec.name, "dtype") or resolver.node.get("dtype")
+    return stated.mark if stated else resolver.at("inputs", spec.name)
+
+
+def resolve_attributes(resolver: Resolver, schema: Schema) -> model.Attrs:
+    """The attributes of a case; problems are reported through `resolver`."""
+    stated = resolver.fields.attrs or {}
+    unknown: list[str] = []
+    found: dict[str, model.AttrValue | model.Typed] = {}
+    for name, value in stated.items():
+        attribute = schema.attributes.get(name)
+        if attribute is None and (resolver.may_be_illegal or value is None):
+            attribute = opset.attribute(schema.op, name)
+        is_tensor = isinstance(value, f.AttributeTensorFields)
+        if isinstance(value, dict) and resolver.may_be_illegal:
+            attribute = attribute or Attribute(name, "other", False, None)
+        if value is None and not resolver.needs_answer:
+            continue  # A legal twin omits an illegal attribute.
+        if attribute is None:
+            unknown.append(name)
+            has = f"has: {', '.join(schema.attributes) or 'none'}"
+            message = f"{quoted(name)} is no attribute of {schema.op} ({has})"
+            hint = did_you_mean(name, schema.attributes)
+            resolver.problem(resolver.at("attrs", name), message, hint)
+        elif is_tensor or (attribute.type == "tensor" and not isinstance(value, dict | None)):
+            if (array := _attribute_tensor(resolver, attribute, value)) is not None:
+                found[name] = array
+        elif value is not None:
+            try:
+                typed = isinstance(value, dict) and resolver.may_be_illegal
+                found[name] = (typed_value if typed else attribute_value)(attribute, value)
+            except ValueError as error:
+                resolver.problem(resolver.node.at(("attrs", name)), f"attribute {name} {error}")
+    changed = changed_defaults(schema.op, resolver.file.opsets)
+    for name, attribute in schema.attributes.items():
+        if any(did_you_mean(word, [name]) for word in unknown):
+            continue
+        if attribute.required and stated.get(name) is None and not resolver.may_be_illegal:
+            resolver.lacking(resolver.node.mark, f"{schema.op} needs attribute {name!r}")
+        elif name not in stated and name in changed:
+            message = f"attrs.{name} must be stated: its default differs between the case's opsets"
+            hint = f"attrs: {{{name}: null}} leaves it out"
+            resolver.lacking(resolver.node.mark, message, hint)
+    return found
+
+
+def _attribute_tensor(resolver: Resolver, attribute: Attribute, value: Any) -> model.Array | None:
+    """The tensor stated for an attribute; None with its problem reported."""
+    path: tuple[str, ...] = ("attrs", attribute.name)
+    dtype = resolver.dtype
+    if isinstance(value, f.AttributeTensorFields):
+        dtype = dtypes.DTYPES[value.dtype] if value.dtype else dtype
+        path = (*path, "value")
+    if attribute.type != "tensor":
+        resolver.problem(resolver.node.at(path[:2]), f"attribute {attribute.name} is no tensor")
+    elif spec := resolver.tensor(attribute.name, path, None, dtype):
+        try:
+            array = materialize(spec)
+            array.flags.writeable = False
+            return array
+        except ValueError as error:
+            resolver.problem(resolver.node.at(path), str(error))
+    return None
+
+
+def attribute_value(attribute: Attribute, value: Any) -> model.AttrValue:
+    """`value` in the attribute's declared type; raises ValueError for any other."""
+    if (kind := attribute.type.removesuffix("s")) == "tensor":
+        raise ValueError(f"must be a literal, or {{value: …, dtype: …}}; got {shown(value)}")
+    if kind not in _SCALARS:
+        raise ValueError("holds a graph, type or sparse tensor, which case files cannot write")
+    if kind == attribute.type:
+        scalar: model.AttrValue = _scalar(kind, value)
+        return scalar
+    if not isinstance(value, list):
+        raise ValueError(f"must be a list, each item a {_WORDS[kind]}; got {shown(value)}")
+    return tuple(_scalar(kind, item) for item in value)
+
+
+def typed_value(attribute: Attribute, value: Any) -> model.AttrValue | model.Typed:
+    """The value of `{type: value}`; raises ValueError for anything else."""
+    if len(value) != 1 or not value.keys() <= {*model.ATTRIBUTE_TYPES}:
+        kinds = ", ".join(model.ATTRIBUTE_TYPES)
+        raise ValueError(f"must be a value, or {{type: value}} with one of {kinds}")
+    [(kind, stated)] = value.items()
+    items = stated if isinstance(stated, list) else [stated]
+    held: Any = kind
+    if kind == "tensor":
+        whole = all(isinstance(item, int) for item in items)
+        held = f"{'int' if whole else 'float'}{'s' if items is stated else ''}"
+    plain = attribute_value(replace(attribute, type=held), stated)
+    return plain if kind == attribute.type != "tensor" else model.Typed(kind, plain)
+
+
+def _scalar(kind: str, value: Any) -> Any:
+    fits = isinstance(value, _SCALARS[kind]) and not isinstance(value, bool)
+    if not fits:
+        raise ValueError(f"must be a {_WORDS[kind]}, got {shown(value)}")
+    if kind == "int" and not -(2**63) <= value < 2**63:
+        raise ValueError(f"must fit in 64 bits, got {shown(value)}")
+    if kind == "float" and _LARGEST < abs(value) < inf:
+        raise ValueError(f"must fit in float32, got {shown(value)}")
+    return float(value) if kind == "float" else value
+
+
+@cache
+def changed_defaults(op: model.OpVersion, opsets: frozenset[int] = frozenset()) -> tuple[str, ...]:
+    """The attributes whose default differs between versions, of those `opsets` if given."""
+    versions = opset.versions(op.domain, op.name)
+    others = [opset.describe(op.domain, op.name, number) for number in opsets]
+    declared = [schema.attributes for schema in [*filter(None, others)] or versions.values()]
+    return tuple(
+        name
+        for name, attribute in versions[op.since].attributes.items()
+        if {those[name].default for those in declared if name in those} - {attribute.default}
+    )

@@ -114,8 +114,7 @@ def choose(cases: Sequence[Case], selection: Selection) -> tuple[Case, ...]:
 def _completions(word: str, known: Iterable[str]) -> str | None:
     """Suggest names that begin with `word`, or one that is like it."""
     names = sorted(known)
-    longer = [name for name in names if name.startswith(word)]
-    if not longer:
+    if not (longer := [name for name in names if name.startswith(word)]):
         return did_you_mean(word, names)
     return f"did you mean {few([*map(repr, longer)], 3)}?"
 

@@ -34,6 +34,7 @@ _DRAWS = 12
 _UNROUNDED = {"float": np.float64, "minifloat": np.float64, "complex": np.complex128}
 #: Elements made at a time: the temporaries of a whole tensor would fill the memory.
 _CHUNK = 1 << 16
+_STATE = "state dtype for the case"
 _MAGIC = b"\x93NUMPY"
 _OF_HEADERS = (SyntaxError, TypeError, RecursionError, MemoryError, tokenize.TokenError)
 
@@ -274,7 +275,7 @@ def _filled(
     if fields.shape is None:
         raise Lacking(node.mark, f"{name}: {kind} needs a shape")
     if dtype is None:
-        raise _no_dtype(name, node.mark)
+        raise Lacking(node.mark, f"{name}: its dtype is not stated", _STATE)
     value = getattr(fields, kind)
     args = () if value is True else tuple(value) if isinstance(value, list) else (value,)
     if kind in ("constant", "choice", "arange"):
@@ -355,7 +356,7 @@ def _from_file(name: str, node: FileNode, path: str, dtype: DType | None, base: 
 @lru_cache(1024)  # One literal is asked in many versions.
 def _literal(name: str, node: FileNode, dtype: DType | None) -> TensorSpec:
     if dtype is None:
-        raise _no_dtype(name, node.mark)
+        raise Lacking(node.mark, f"{name}: its dtype is not stated", _STATE)
     values: list[Any] = []
     shape = _walk(name, node, dtype, values)
     # Floats stay in float64: they are rounded once, when the case's data is made.
@@ -381,10 +382,8 @@ def _scalar(name: str, node: FileNode, dtype: DType) -> Any:
     value = node.value
     if dtype.kind in ("string", "complex"):
         return _held(name, dtype, value, node.mark)
-    numbers = (int, float) if dtype.kind in _UNROUNDED else (int,)
-    wanted = (bool,) if dtype.kind == "bool" else numbers
-    # To Python a truth value is a whole number.
-    if not isinstance(value, wanted) or isinstance(value, bool) != (dtype.kind == "bool"):
+    whole = (bool,) if dtype.kind == "bool" else (int,)
+    if type(value) not in ((int, float) if dtype.kind in _UNROUNDED else whole):
         words = str(value).lower().lstrip("+-")
         hint = "write .inf, -.inf or .nan" if words in ("inf", "infinity", "nan") else None
         if words in ("random", "rand", "randn", "normal", "uniform"):
@@ -424,10 +423,6 @@ def _check_held(dtype: DType, value: float, mark: Mark) -> None:
         real, (low, high) = dtype.kind != "int", dtypes.limits(dtype)
         ends = f"{low:.8g} to {high:.8g}" if real else f"whole numbers from {low} to {high}"
         raise InvalidTensor(mark, f"{shown(value)} is outside {dtype}, which holds {ends}")
-
-
-def _no_dtype(name: str, mark: Mark) -> InvalidTensor:
-    return Lacking(mark, f"{name}: its dtype is not stated", "state dtype for the case")
 
 
 def _extent(shape: tuple[int, ...]) -> str:

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from opcheck.dtypes import DTYPES
 from opcheck.model import AnyOf, Case, Computed, Golden, Rejected, Tolerance, Values
 from opcheck.opset import Parameter
+from opcheck.opset.schema import missing, place, slots, spelt
 from opcheck.suite import materialize, unrounded
-from opcheck.suite.expectation import missing, place, slots, spelt
 
 Cases = Callable[[str], tuple[Case, ...]]
 Mistake = Callable[[str, str], None]

@@ -13,10 +13,9 @@ from opcheck.model import Case, OpVersion, Rejected, Tolerance, Typed, Values
 from opcheck.opset import Attribute
 from opcheck.report import formatting
 from opcheck.suite import case_digest, materialize
-from opcheck.suite.expectation import attribute_value, typed_value
 from opcheck.suite.fields import CaseFields
 from opcheck.suite.golden_manifest import spelt, value_of
-from opcheck.suite.resolve import tolerance_of
+from opcheck.suite.resolve import attribute_value, tolerance_of, typed_value
 
 Cases = Callable[[str], tuple[Case, ...]]
 ProblemsOf = Callable[[str], list[str]]

@@ -33,8 +33,7 @@ def connect(detail: str | None, options: Mapping[str, str]) -> Backend:
 
     device = take("onnx", options, {"device": str}).get("device", "CPU")
     address, interface, version = find("onnx", detail, _WAYS)
-    way = next((way for way in _WAYS if _own(interface, way)), None)
-    if way is None:
+    if (way := next((way for way in _WAYS if _own(interface, way)), None)) is None:
         raise UsageError(f"backend {address!r} has neither {' nor '.join(_WAYS)} of its own")
     method = getattr(interface, way)
     if inspect.isfunction(method) and "self" in inspect.signature(method).parameters:

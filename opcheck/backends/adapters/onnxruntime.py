@@ -51,8 +51,7 @@ def connect(detail: str | None, options: Mapping[str, str]) -> Backend:
         from onnxruntime.capi import onnxruntime_pybind11_state as state
 
         known, here = ort.get_all_providers(), ort.get_available_providers()
-    provider = detail or _CPU
-    if provider not in known:
+    if (provider := detail or _CPU) not in known:
         hint = did_you_mean(provider, known) or f"it has {', '.join(here)}"
         raise UsageError(f"onnxruntime has no execution provider {provider!r}", hint)
     if provider not in here:
@@ -192,8 +191,7 @@ class RuntimeSession:
     def _ort_value(self, array: Array) -> Any:
         from onnxruntime import OrtValue
 
-        dtype = of(array)
-        if dtype is None or dtype.text not in _RAW:
+        if (dtype := of(array)) is None or dtype.text not in _RAW:
             return OrtValue.ortvalue_from_numpy(array)
         if array.dtype.itemsize > 1:
             return OrtValue.ortvalue_from_numpy_with_onnx_type(array.view(np.uint16), dtype.onnx)
@@ -207,8 +205,7 @@ class RuntimeSession:
 
 
 def _array(value: Any) -> Any:
-    dtype = _RAW.get(value.data_type())
-    if dtype is None:
+    if (dtype := _RAW.get(value.data_type())) is None:
         return value.numpy()
     raw = ctypes.string_at(value.data_ptr(), value.tensor_size_in_bytes())
     tensor = TensorProto(data_type=dtype.onnx, dims=value.shape(), raw_data=raw)

@@ -110,8 +110,7 @@ class Answering:
                 stream.flush()
         self._flush_c(None)
         with suppress(OSError):  # or have closed this
-            size = os.fstat(self._log).st_size
-            if size:
+            if size := os.fstat(self._log).st_size:
                 tail = os.pread(self._log, _TAIL, max(0, size - _TAIL))
                 os.ftruncate(self._log, 0)
                 return tail.decode(errors="replace")
@@ -234,8 +233,7 @@ class Held(Repeated):
         for turn in range(1, 6):
             # Rolled, because time may depend on the values, and on how sorted they are.
             other = [roll(a, turn) if n == largest else a for n, a in enumerate(second)]
-            new = min(new, self._alone(other))
-            if new < _LOOKED_UP * known:
+            if (new := min(new, self._alone(other))) < _LOOKED_UP * known:
                 return answer, 0.0
             # Twice, since the last answer may be the only one that is remembered.
             self._alone(given)

@@ -149,8 +149,7 @@ class Slot:
 
         Gives the replies that are there, by ticket. Raises Defect for a bug of an adapter.
         """
-        process = self.process
-        if process and not process.connected:
+        if (process := self.process) and not process.connected:
             try:
                 self.connect()
             except OpcheckError as error:  # and yet it could be used before
@@ -185,8 +184,7 @@ class Slot:
             is_fed = all(len(run) == len(question.inputs) for run in seen.fed)
             if not is_fed or (seen.exit is None and not is_answered):
                 raise Damaged("neither an answer nor an exit")
-            limit = self._settings.memory_limit
-            if limit is not None and seen.peak > limit:
+            if (limit := self._settings.memory_limit) is not None and seen.peak > limit:
                 return OutOfMemory(self._settings.too_much)
             reply = Reply(outcome(seen, question), seen.printed)
         except MemoryError as error:

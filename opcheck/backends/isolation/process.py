@@ -225,8 +225,7 @@ class Process:
         """Return the signal or the status of a process that has ended, or is about to."""
         # The connection closes a moment before the process is gone.
         self.wait(monotonic() + _MOMENT)
-        status = self._popen.poll()
-        if status is None:
+        if (status := self._popen.poll()) is None:
             return otherwise
         message = ", as the system does where memory runs out" if -status == signal.SIGKILL else ""
         return f"{how_it_ended(status)}{message}"

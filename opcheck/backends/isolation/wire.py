@@ -125,8 +125,7 @@ class Channel:
         data = bytearray(size)
         rest, place = memoryview(data), place + _START
         while rest:
-            got = os.preadv(self._file, [rest], place)
-            if not got:
+            if not (got := os.preadv(self._file, [rest], place)):
                 raise ValueError("the file ends too early")
             rest, place = rest[got:], place + got
         return data
@@ -279,8 +278,7 @@ def read_answer(
 
 
 def _first_defect(error: Exception) -> str:
-    findings = getattr(error, "errors", None)
-    if findings is None:
+    if (findings := getattr(error, "errors", None)) is None:
         return f"{type(error).__name__}: {error}"
     first = findings(include_url=False, include_input=False)[0]
     # The first two steps are the tuple's and the union's.

@@ -101,8 +101,7 @@ class Conversation:
 
     def _line(self) -> bytes:
         assert self._process.stdout is not None
-        line = self._process.stdout.readline(_LONGEST)
-        if not line:
+        if not (line := self._process.stdout.readline(_LONGEST)):
             raise self._died()
         return line
 

@@ -14,8 +14,7 @@ import numpy as np
 from opcheck import dtypes
 from opcheck.dtypes import DTYPES, DType
 from opcheck.model import Array, Attrs, AttrValue, Case, Fill, Given, Put, TensorSpec
-from opcheck.opset import NAMING, Attribute, Parameter, Schema
-from opcheck.suite.expectation import leads
+from opcheck.opset import NAMING, Attribute, Parameter, Schema, leads
 from opcheck.suite.tensors import materialize, specials
 
 Shape: TypeAlias = tuple[int, ...]

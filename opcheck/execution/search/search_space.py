@@ -21,7 +21,8 @@ from opcheck.execution.kills import RED, CaseKills, OutputsOrRefusal, right_of, 
 from opcheck.execution.search.drawing import Candidate, attribute, drawn
 from opcheck.model import Array, Attrs, AttrValue, Case, Cell, Given, OpVersion, TensorSpec
 from opcheck.opset import Schema
-from opcheck.suite import expectation, materialize, unrounded
+from opcheck.opset import place as place_of
+from opcheck.suite import materialize, unrounded
 
 #: How many nodes are tried in making one smaller.
 _PATIENCE = 400
@@ -351,7 +352,7 @@ def _made(schema: Schema, dtype: DType, node: Candidate, expect: model.Expectati
     bound = {
         schema.inputs[found[0]].constraint: spec.dtype
         for spec in node.inputs
-        if (found := expectation.place(schema.inputs, spec.name))
+        if (found := place_of(schema.inputs, spec.name))
     }
     return Case(
         id=f"{schema.op.name}/proposal",

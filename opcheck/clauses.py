@@ -26,8 +26,6 @@ from opcheck.model import Case, OpVersion, OutputSpec, Rejected, Source, TensorS
 from opcheck.opset import Attribute, Schema
 from opcheck.reading import Problems, operators_in, quoted, read_file, shipped_folder, validation
 
-#: The beginning of a list's item.
-_ITEM = re.compile(r"([-*+•]|\(?\d+[.)]|\([a-z]\)) +\S")
 #: Between two sentences, some without a blank. "i.e." and an ellipsis end none.
 _BETWEEN = re.compile(
     r"(?:(?<=[.!?])|(?<=[.!?][)\"'`]))(?<!\.\.\.)(?<!\b[a-z]\.[a-z]\.)(?<!\betc\.)"
@@ -115,7 +113,7 @@ def cut(text: str) -> list[str]:
     for line in lines:
         words = " ".join(line.split())
         fence, row = words.startswith("```") and words.count("```") == 1, words.startswith("|")
-        item = bool(_ITEM.match(words)) and not fenced
+        item = bool(re.match(r"([-*+•]|\(?\d+[.)]|\([a-z]\)) +\S", words)) and not fenced
         last, is_code = blocks[-1] if blocks else ("", False)
         deep = (ended or is_code or last.endswith(":")) and _indent(line) >= margin + 4
         code = not item and (fenced or row or deep)

@@ -17,8 +17,6 @@ from opcheck.model import OpVersion, Record, Run, Verdict
 #: A pass is reported if its share of the allowed error grew by more than GREW and exceeds NEAR.
 #: Between machines and numbers of threads, shares of equally good kernels differ by hundredths.
 GREW, NEAR = 0.1, 0.5
-#: An address in memory, which differs between runs.
-_ADDRESS = re.compile(r"0x[0-9a-fA-F]{6,}")
 
 
 class ChangeKind(StrEnum):
@@ -197,7 +195,8 @@ def _kind(was: Record, now: Record | None, failed: bool, fails: bool) -> ChangeK
 
 
 def _cause(record: Record) -> tuple[object, ...]:
-    return record.verdict, record.failure, _ADDRESS.sub("", record.reason)
+    # Addresses in memory differ between runs.
+    return record.verdict, record.failure, re.sub(r"0x[0-9a-fA-F]{6,}", "", record.reason)
 
 
 def _listed(record: Record) -> tuple[object, ...]:

@@ -144,7 +144,6 @@ def _accumulate(address: str, text: str) -> tuple[str, ...]:
 _UNITS = {"": 1, "b": 1}
 for _n, _prefix in enumerate("kmgt", 1):
     _UNITS |= {_prefix: 1024**_n, f"{_prefix}ib": 1024**_n, f"{_prefix}b": 1000**_n}
-_SIZE = re.compile(r"(\d{1,18}(?:\.\d{1,18})?)\s*([A-Za-z]*)", re.ASCII)
 #: The files that may hold profiles, the first of a folder that says something, and where in them.
 _FILES = {"opcheck.toml": (), "pyproject.toml": ("tool", "opcheck")}
 
@@ -188,7 +187,7 @@ def profiles(folder: Path) -> Mapping[str, Profile]:
 
 def memory(text: str) -> int:
     """Return a size such as 2GiB, 512MB or 1000000 in bytes; raise UsageError."""
-    found = _SIZE.fullmatch(text.strip())
+    found = re.fullmatch(r"(\d{1,18}(?:\.\d{1,18})?)\s*([A-Za-z]*)", text.strip())
     factor = _UNITS.get(found[2].lower(), 0) if found else 0
     count = int(float(found[1]) * factor) if found else 0
     if not count:

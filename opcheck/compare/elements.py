@@ -116,8 +116,6 @@ Places = NDArray[np.intp]
 #: The most wrong elements of one output that are kept to be shown.
 WORST = 8
 
-_JUST_OVER = math.nextafter(1.0, 2.0)
-
 
 def check(tolerance: Tolerance) -> None:
     """Raise ValueError for a tolerance that is negative, infinite, NaN or of both kinds."""
@@ -352,7 +350,7 @@ def ratio(error: Floats, allowed: Floats, fits: Mask) -> Floats:
     ratio = np.full(error.shape, np.inf)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         np.divide(error, allowed, out=ratio, where=np.isfinite(error))
-    return np.asarray(np.where(fits, np.fmin(ratio, 1.0), np.fmax(ratio, _JUST_OVER)))
+    return np.asarray(np.where(fits, np.fmin(ratio, 1.0), np.fmax(ratio, math.nextafter(1.0, 2.0))))
 
 
 def _other_zero(reference: Array, got: Array) -> Mask:

@@ -288,8 +288,6 @@ ALONE = "no other backend answers, so there is nothing to compare its answer wit
 _MOST = 12
 _NO_TENSOR = np.empty(0)
 
-AnswerOutputs: TypeAlias = Sequence[Array | Foreign]
-
 
 def judge_among(
     op: OpVersion,
@@ -349,7 +347,7 @@ def steady(
     return replace(outcome, unstable=outcome.differs) if broken else outcome
 
 
-def misfit(answer: AnswerOutputs, outputs: Sequence[OutputSpec]) -> Comparison | None:
+def misfit(answer: Sequence[Array | Foreign], outputs: Sequence[OutputSpec]) -> Comparison | None:
     """Return a mistake in the number, types or known dtypes of outputs, None if there is none."""
     given = chain(answer, repeat(_NO_TENSOR))
     wants = [

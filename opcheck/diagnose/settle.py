@@ -26,7 +26,6 @@ from opcheck.model.case import Given, Rejected, TensorSpec
 #: Failures without an answer; for these and some more, the message is the only evidence.
 _SILENT = ("raised", *LOSSES)
 _TELLING = (*_SILENT, "unstable", "count")
-_UNDECIDED = (Verdict.UNSUPPORTED, Verdict.NOT_RUN, Verdict.BAD_CASE, Verdict.DIFFER)
 #: opcheck's words in front of a backend's own message.
 _OURS = re.compile(
     r"^(unlike oracle .*?: )?(takes the same model at opset (?P<opset>\d+), where .*? too; at opset"
@@ -92,7 +91,7 @@ def settled(results: Sequence[Seen], suspects: Suspects) -> dict[str, tuple[Diag
     """Return the final diagnoses of each case that is to be explained, its cause first."""
     by_op: dict[tuple[str, str], list[Seen]] = defaultdict(list)
     for one in results:
-        if one.record.verdict not in _UNDECIDED:
+        if one.record.verdict not in (*UNJUDGED, Verdict.DIFFER):
             by_op[one.case.op.domain, one.case.op.name].append(one)
     chosen = [some for some in by_op.values() if any(one.unexplained for one in some)]
     parts = [_CellGroup(some, suspects) for some in chosen]
@@ -286,7 +285,6 @@ _MUCH_MORE = 1.25
 #: Facts, the likeliest cause first: those that kernels branch on, values, limits on sizes.
 PLAIN, VALUE, LIMIT = range(3)
 _INT32 = 1 << 31
-_NUMBERS = re.compile(r"\[[-\d, ]*\]|-?\d+")
 #: A fact in words, its rank, and the number if it is a size.
 _Fact: TypeAlias = tuple[str, int, int | None]
 
@@ -303,7 +301,7 @@ class Feature:
 def invalid(case: Case) -> str:
     """Return why a model must be refused, without numbers; "" for a legal model."""
     expect = case.expect
-    return _NUMBERS.sub("#", expect.reason) if isinstance(expect, Rejected) else ""
+    return re.sub(r"\[[-\d, ]*\]|-?\d+", "#", expect.reason) if isinstance(expect, Rejected) else ""
 
 
 def legal_twin(case: Case) -> Case | None:

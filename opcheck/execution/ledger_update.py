@@ -15,7 +15,6 @@ from opcheck.model import Case, Record, Verdict
 
 #: Failures that differ by the backend's own words, or by how its process died.
 _TELLING = ("raised", "crash", "stray_crash", "unstable", "declared", None)
-_STARS = re.compile(r"\*(?:[\s*,:;×x]*\*)+")
 #: Verdicts without an answer of the backend.
 UNDECIDED = (Verdict.NOT_RUN, Verdict.BAD_CASE)
 _PASSES = Verdict.UNEXPECTED_PASS
@@ -146,7 +145,7 @@ def _printable(text: str, instead: str) -> str:
 def pattern(reason: str) -> str | None:
     """Return a pattern that similar reasons share, `*` for the rest; None if it is empty."""
     text = _printable(reason, "*")[: 4 * _LONGEST]
-    text = _STARS.sub("*", PARTICULARS.sub("*", text))
+    text = re.sub(r"\*(?:[\s*,:;×x]*\*)+", "*", PARTICULARS.sub("*", text))
     if len(text) > _LONGEST:
         text = text[:_LONGEST].rpartition(" ")[0] or text[:_LONGEST]
     text = text.strip(" *:;,")

@@ -33,8 +33,6 @@ MODEL = "model.onnx"
 DATA_SET = "test_data_set_0"
 #: No name of a folder is longer. Windows allows 260 characters for a whole path.
 MAX_NAME = 150
-#: Characters that are not encoded, with letters, digits and `_.~-`.
-_SAFE = ",=+@#"
 #: What Windows takes for a device, whatever follows after a dot.
 _DEVICES = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\.|\Z)", re.IGNORECASE)
 _SUFFIXES = (".pb", ".npy")
@@ -70,7 +68,8 @@ def folder_name(case: str) -> str:
     Different ids have different names; ids that differ in more than the case of their letters
     have names that do.
     """
-    name = quote(case, safe=_SAFE)
+    # Characters that are not encoded, with letters, digits and `_.~-`.
+    name = quote(case, safe=",=+@#")
     if _DEVICES.match(case) or case.startswith("."):
         name = f"%{ord(case[0]):02X}{name[1:]}"
     if name.endswith("."):

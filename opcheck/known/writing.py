@@ -21,8 +21,6 @@ from opcheck.reading import FileNode, Mark
 
 #: The width of written text, where it can be broken.
 _WIDTH = 96
-#: No line of the user's own is broken anew.
-_ENDLESS = 1 << 20
 
 _NEW = """\
 # What {backend} is known to fail: `opcheck run --known THIS_FILE` is green as long as
@@ -151,7 +149,7 @@ def _items(node: FileNode, *path: str | int) -> list[Mark]:
 def _round_trip() -> YAML:
     yaml = YAML(typ="rt")
     yaml.preserve_quotes = True
-    yaml.width = _ENDLESS
+    yaml.width = 1 << 20  # no line of the user's own is broken anew
     return yaml
 
 

@@ -40,8 +40,6 @@ _MOVE_WITH = {
 NAMING = ("to", "dtype", "output_dtype", "output_datatype")
 #: The dtypes of attributes that are no tensors.
 _HOLDS = {"int": "int64", "float": "float32", "string": "string"}
-#: Operators that take strings, and compute with other inputs, or run another graph.
-_COMPUTE = {"CastLike", "Col2Im", "Loop", "Scan", "SequenceMap"}
 
 
 @cache
@@ -71,7 +69,8 @@ def attribute(op: OpVersion, name: str) -> Attribute | None:
 def is_exact(op: OpVersion, attrs: Attrs) -> bool:
     """Return True if an operator, at any version, rounds nothing: it moves or selects elements."""
     schemas = versions(op.domain, op.name)
-    if op.domain or op.name in _COMPUTE:
+    # Operators that take strings, and compute with other inputs, or run another graph.
+    if op.domain or op.name in {"CastLike", "Col2Im", "Loop", "Scan", "SequenceMap"}:
         return False
     name, value = _MOVE_WITH.get(op.name, ("", ""))
     declared = schemas[op.since].attributes.get(name)

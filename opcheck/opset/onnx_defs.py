@@ -16,13 +16,11 @@ _TYPES: dict[Any, AttrType] = {
     for kind in get_args(AttrType)
     if kind != "other"
 }
-#: No opset of any domain is newer.
-_NEWEST = 1 << 20
 
 
 def versions(domain: str, name: str) -> Iterator[Schema]:
     """Every version of one operator, the newest first; none where onnx does not know it."""
-    opset = _NEWEST
+    opset = 1 << 20  # none is newer
     while opset > 0:
         try:
             found = defs.get_schema(name, opset, domain)

@@ -19,9 +19,6 @@ AttrType: TypeAlias = Literal[
 ]
 
 
-_COUNT = re.compile("0|[1-9][0-9]{0,3}")
-
-
 @dataclass(frozen=True)
 class Attribute:
     """An attribute as the schema declares it; `default` is None where the text states none."""
@@ -125,7 +122,7 @@ def place(parameters: Sequence[Parameter], name: str) -> tuple[int, int] | None:
                 return number, 0
             continue
         stem, _, count = name.rpartition("_")
-        if stem == parameter.stem and _COUNT.fullmatch(count):
+        if stem == parameter.stem and re.fullmatch("0|[1-9][0-9]{0,3}", count):
             return number, int(count)
     return None
 

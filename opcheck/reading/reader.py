@@ -36,9 +36,6 @@ _NUMBER: Final = re.compile(
     r"(?P<int>[-+]?[0-9]+)|0o(?P<octal>[0-7]+)|0x(?P<hex>[0-9a-fA-F]+)"
     r"|(?P<float>[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?)"
 )
-_DECIMAL: Final = re.compile("[-+]?[0-9]+")
-#: As an integer it loses the sign that its writer may have wanted.
-_MINUS_ZERO: Final = re.compile("-0+")
 _BASES: Final = {"int": 10, "octal": 8, "hex": 16}
 _SPELT: Final = {type(None): "null", bool: "bool", int: "int", float: "float", str: "str"}
 _CORE: Final = "tag:yaml.org,2002:"
@@ -117,7 +114,7 @@ def resolve(text: str) -> PlainScalar:
         return text
     if len(text) > NUMBER_LENGTH:
         raise BadScalar(f"a number of {len(text)} characters; the limit is {NUMBER_LENGTH}")
-    if _MINUS_ZERO.fullmatch(text):
+    if re.fullmatch("-0+", text):
         raise BadScalar(f"{text} is the integer 0, without a sign", "write 0, or -0.0")
     if match.lastgroup != "float":
         return int(match[match.lastgroup], _BASES[match.lastgroup])
@@ -133,7 +130,7 @@ def tagged(tag: str, text: str) -> PlainScalar:
     word = tag.removeprefix(_CORE)
     if word in ("!", "str"):
         return text
-    value = resolve(f"{text}." if word == "float" and _DECIMAL.fullmatch(text) else text)
+    value = resolve(f"{text}." if word == "float" and re.fullmatch("[-+]?[0-9]+", text) else text)
     if _SPELT[type(value)] != word:
         raise BadScalar(f"{quoted(text)} is no {shown(tag)}")
     return value
@@ -188,7 +185,6 @@ PROBLEM_LIMIT: Final = 1000
 
 _KINDS: Final = {"seq": "list", "map": "mapping"}
 _NO_KEYS: Final[dict[str, Mark]] = {}
-_SURROGATE: Final = re.compile("[\ud800-\udfff]")
 #: In place of a key: the next value is the key; or there is none: in a list, or because it was
 #: refused, so that its value is dropped.
 _AWAITED, _NO_KEY = object(), object()
@@ -280,7 +276,7 @@ class Builder:
     def _value(self, event: Any, mark: Mark) -> PlainScalar:
         text: str = event.value
         # libyaml refuses these itself; nothing could ever print them.
-        if event.style and not text.isascii() and _SURROGATE.search(text):
+        if event.style and not text.isascii() and re.search("[\ud800-\udfff]", text):
             self._problem(mark, f"{quoted(text)} holds half of a surrogate pair")
         try:
             if event.tag:
@@ -391,9 +387,6 @@ DIRECTIVE_LIMIT: Final = 16
 
 WIDE: Final = "this file is UTF-16 or UTF-32, not UTF-8"
 
-_WIDE_TEXT: Final = re.compile(rb"\xff\xfe|\xfe\xff|([ -~]\0+){2}|(\0+[ -~]){2}")
-_BREAK: Final = re.compile("\r\n|[\n\r\x85\u2028\u2029]")
-_DIRECTIVE: Final = re.compile("^%TAG|[\n\r\x85\u2028\u2029]%TAG")
 #: https://yaml.org/spec/1.2.2/#51-character-set
 _CONTROL: Final = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
@@ -470,7 +463,7 @@ def contents(path: Path) -> bytes:
 
 def is_wide(data: bytes) -> bool:
     """Return True for text in UTF-16 or UTF-32: it has a mark, or NULs around ASCII."""
-    return _WIDE_TEXT.match(data) is not None
+    return re.match(rb"\xff\xfe|\xfe\xff|([ -~]\0+){2}|(\0+[ -~]){2}", data) is not None
 
 
 def decoded(data: bytes) -> str:
@@ -500,7 +493,8 @@ def _checked(text: str) -> str:
         written = f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
         hint = f"write {written} within double quotes if it is meant"
         raise Unreadable(mark, f"the control character U+{code:04X} is not allowed", hint)
-    if "%TAG" in text and len(_DIRECTIVE.findall(text)) > DIRECTIVE_LIMIT:
+    tags = re.findall("^%TAG|[\n\r\x85\u2028\u2029]%TAG", text) if "%TAG" in text else ()
+    if len(tags) > DIRECTIVE_LIMIT:
         raise Unreadable(Mark(1, 1), f"more than {DIRECTIVE_LIMIT} %TAG directives")
     return text
 
@@ -512,7 +506,7 @@ def _too_large(size: int) -> Unreadable:
 
 def _place(before: str) -> Mark:
     """The place that follows `before`, which begins the file."""
-    breaks = list(_BREAK.finditer(before.removeprefix("\ufeff")))
+    breaks = list(re.finditer("\r\n|[\n\r\x85\u2028\u2029]", before.removeprefix("\ufeff")))
     line_start = breaks[-1].end() if breaks else 0
     return Mark(len(breaks) + 1, len(before.removeprefix("\ufeff")) - line_start + 1)
 

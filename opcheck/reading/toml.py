@@ -14,8 +14,6 @@ _WHOLE = Mark(0, 0)
 
 _WORD = r"""(?:[A-Za-z0-9_-]+|"(?:[^"\\]|\\.)*"|'[^']*')"""
 _KEY = rf"(?P<key>{_WORD}(?:\s*\.\s*{_WORD})*)"
-_HEADER = re.compile(rf"\s*\[\[?\s*{_KEY}\s*\]")
-_ASSIGNMENT = re.compile(rf"\s*{_KEY}\s*=")
 _PLACE = re.compile(r" \(at (?:line (\d+), column (\d+)|end of document)\)")
 
 
@@ -60,8 +58,8 @@ def _marks(text: str) -> dict[TomlPath, Mark]:
     marks: dict[TomlPath, Mark] = {}
     table: TomlPath = ()
     for number, line in enumerate(text.splitlines(), 1):
-        header = _HEADER.match(line)
-        if not (found := header or _ASSIGNMENT.match(line)):
+        header = re.match(rf"\s*\[\[?\s*{_KEY}\s*\]", line)
+        if not (found := header or re.match(rf"\s*{_KEY}\s*=", line)):
             continue
         # A line of a text of several lines may look like a key and be none.
         with suppress(tomllib.TOMLDecodeError):

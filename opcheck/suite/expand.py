@@ -35,10 +35,7 @@ _WORDS = {
     "narrow": [*NARROW],
 }
 
-_LABEL = re.compile(r"[A-Za-z0-9_.+-]+")
-_NOT_IN_ID = re.compile(r"[^A-Za-z0-9_.+-]")
 _NOT_IN_CASE = ("name", "op", "rows", "matrix", "label", "sweep")
-_NOT_IN_DEFAULTS = ("op", "domain", "matrix", "cases", "bench")
 
 
 @dataclass(frozen=True)
@@ -81,7 +78,7 @@ class Expansion:
 
     def __init__(self, file: CaseFile, root: FileNode, lost: Omitted) -> None:
         self.file, self.problems = file, file.problems
-        self.defaults = root.without(_NOT_IN_DEFAULTS)
+        self.defaults = root.without(("op", "domain", "matrix", "cases", "bench"))
         known = len(self.problems)
         self.matrix = self._matrix(root, self.defaults)
         self.lost = max(lost, self._since(known))
@@ -187,7 +184,7 @@ class Expansion:
         if (node := row.get("label")) is None:
             return str(number)
         known = isinstance(node.value, str | int) and not isinstance(node.value, bool)
-        if not known or not _LABEL.fullmatch(str(node.value)):
+        if not known or not re.fullmatch(r"[A-Za-z0-9_.+-]+", str(node.value)):
             got = f"got {shown(node.plain())}"
             self._problem(node.mark, f"a label is made of letters, digits and _ . + -; {got}")
         return str(node.value)
@@ -267,7 +264,7 @@ def spell(node: FileNode) -> str:
         return "+".join(f"{key}-{spell(value)}" for key, value in node.value.items()) or "empty"
     if node.value is None:
         return "none"
-    return _NOT_IN_ID.sub("_", str(node.value)) or "empty"
+    return re.sub(r"[^A-Za-z0-9_.+-]", "_", str(node.value)) or "empty"
 
 
 #: The levels of the points of a case that states one. No matrix goes through levels.

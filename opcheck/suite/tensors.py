@@ -382,8 +382,9 @@ def _scalar(name: str, node: FileNode, dtype: DType) -> Any:
     value = node.value
     if dtype.kind in ("string", "complex"):
         return _held(name, dtype, value, node.mark)
-    whole = (bool,) if dtype.kind == "bool" else (int,)
-    if type(value) not in ((int, float) if dtype.kind in _UNROUNDED else whole):
+    numbers = (int, float) if dtype.kind in _UNROUNDED else (int,)
+    # To Python a truth value is a whole number.
+    if not isinstance(value, numbers) or isinstance(value, bool) != (dtype.kind == "bool"):
         words = str(value).lower().lstrip("+-")
         hint = "write .inf, -.inf or .nan" if words in ("inf", "infinity", "nan") else None
         if words in ("random", "rand", "randn", "normal", "uniform"):

@@ -24,8 +24,6 @@ ABOUT = About(
     included="the way to the program and back",
 )
 
-_BRACED = re.compile(r"\{([A-Za-z_]+)\}")
-
 
 def connect(detail: str | None, options: Mapping[str, str]) -> Backend:
     """Return the program, already started if it is asked in lines."""
@@ -70,7 +68,7 @@ def words_of(command: str) -> tuple[str, ...]:
 
 def is_one_shot(words: Sequence[str]) -> bool:
     """Return True if the command has the placeholders: all of them, or none."""
-    found = [name for word in words for name in _BRACED.findall(word)]
+    found = [name for word in words for name in re.findall(r"\{([A-Za-z_]+)\}", word)]
     for name in found:
         hint = did_you_mean(name, PLACEHOLDERS)
         if name not in PLACEHOLDERS and hint:

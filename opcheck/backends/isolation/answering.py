@@ -133,8 +133,6 @@ def _peak() -> int:
 
 #: How far apart memory is touched, in bytes: no processor has shorter lines in its caches.
 _LINE = 64
-#: Where opcheck's own adapters are.
-_OWN = "opcheck.backends.adapters."
 _THREADS = Path("/proc/self/task")
 #: To a call of so many seconds it matters little that others have emptied the caches.
 _LONG = 0.01
@@ -255,6 +253,7 @@ class Held(Repeated):
         self._call: Callable[[], Any] = partial(task.run, self._inputs)
         self._outputs: Callable[[Any], object] = lambda returned: returned
         # No other adapter may choose which part of its work is timed.
-        if hasattr(task, "repeated") and type(task).__module__.startswith(_OWN):
+        own = type(task).__module__.startswith("opcheck.backends.adapters.")
+        if own and hasattr(task, "repeated"):
             bare = task.repeated(self._inputs)
             self._call, self._outputs = bare.call, bare.outputs

@@ -350,8 +350,6 @@ class Pool:
 
 #: A function called repeatedly while waiting; an exception that it raises ends the wait.
 Meanwhile: TypeAlias = Callable[[], None]
-#: Seconds between checks that a silent worker is still alive.
-_LOOK = 0.2
 
 
 class WorkerLost(Exception):
@@ -421,7 +419,7 @@ class Stopwatch:
         process.since = monotonic()
         try:
             process.channel.send(number, wire.question_parts(asked))
-            while not process.connection.poll(_LOOK):
+            while not process.connection.poll(0.2):
                 meanwhile()
                 if loss := process.loss(calls * self._timeout):
                     late = f"no answer within {self._timeout:g} s"

@@ -32,8 +32,6 @@ from opcheck.model import BackendInfo, Crashed, OutOfMemory, Tensors, TimedOut
 _BUFFER = 256 << 10
 #: Seconds, and microseconds, that the rest of a message may take: messages are sent whole.
 _MESSAGE = struct.pack("ll", 2, 0)
-#: A worker's log is cut beyond this many bytes.
-_LONGEST_LOG = 16 << 20
 _TAIL = 8 << 10
 #: Seconds between the end of a connection and the end of its process.
 _MOMENT = 1.0
@@ -236,7 +234,7 @@ class Process:
         if moment - self._last_look < _MEASURE and not now:
             return False
         self._last_look = moment
-        if os.fstat(self._log).st_size > _LONGEST_LOG:
+        if os.fstat(self._log).st_size > 16 << 20:
             tail = self._printed()
             os.ftruncate(self._log, 0)
             os.write(self._log, tail)

@@ -154,7 +154,6 @@ def _split(count: int, length: int, part: Callable[[int, int], bytearray]) -> li
 
 
 Answer = TypeVar("Answer")
-_BYTE = dtype_of("u1")
 #: Exceptions of reading something that is no message.
 _GARBAGE = (ValueError, TypeError, LookupError, AttributeError, RecursionError, OverflowError)
 #: How many bytes are compared at once, and by how many one looks for an equal array.
@@ -307,7 +306,7 @@ def _strings(strings: Sequence[str], shape: tuple[int, ...]) -> Array:
 def _bytes(array: Array) -> memoryview:
     """Return the bytes of an array, not copied where they lie in order."""
     try:
-        return array.reshape(-1).view(_BYTE).data
+        return array.reshape(-1).view(dtype_of("u1")).data
     except (TypeError, ValueError):  # elements of no bytes
         return memoryview(array.tobytes())
 

@@ -15,10 +15,6 @@ from contextlib import suppress
 from json import loads
 from pathlib import Path
 
-#: Numbers of the C library and of Linux.
-_LINE_BUFFERED = 1
-_PR_SET_PDEATHSIG = 1
-
 
 def main(arguments: str) -> None:
     """Connect to the backend and answer questions until there are no more."""
@@ -27,7 +23,7 @@ def main(arguments: str) -> None:
     if sys.platform == "linux":
         # This process ends with its parent, even one that is killed: at once, and even while a
         # backend keeps Python's lock; for the rest there is `cleanup`.
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+        ctypes.CDLL(None).prctl(1, signal.SIGKILL)
         if os.getppid() != given["parent"]:
             os._exit(1)
     for file in (given["control"], given["file"], given["log"]):
@@ -40,7 +36,7 @@ def main(arguments: str) -> None:
     c = ctypes.CDLL(None)
     with suppress(ValueError):  # a C library that calls it otherwise
         name = "__stdoutp" if sys.platform == "darwin" else "stdout"
-        c.setvbuf(ctypes.c_void_p.in_dll(c, name), None, _LINE_BUFFERED, 0)
+        c.setvbuf(ctypes.c_void_p.in_dll(c, name), None, 1, 0)
     # Where memory runs out, Linux is to choose this process, not the one that judges.
     _tell_system("oom_score_adj", "1000")
     # It served to find opcheck, not to find engines. Adapters for users' modules put it back.

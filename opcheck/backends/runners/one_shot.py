@@ -26,16 +26,12 @@ PLACEHOLDERS = ("model", "inputs", "outputs")
 UNSUPPORTED = 77
 #: "Nothing was computed", such as without a device; in the same protocol, a set-up that failed.
 NOT_RUN = 99
-#: Status of a shell whose command cannot be run, and of ssh whose host cannot be reached.
-_NEVER_STARTED = (126, 127, 255)
 #: How much is kept of what a program prints, in bytes.
 _KEPT = 8 << 10
 #: How many lines and characters of that make a reason.
 _LINES = 5
 _CHARACTERS = 1000
 _COLOURS = re.compile(r"\x1b\[[0-9;]*m")
-#: How Windows tells what ended a process: the two highest bits of the status are set.
-_NTSTATUS = 0xC000_0000
 
 
 class CommandFailed(Exception):
@@ -59,7 +55,8 @@ def how_it_died(status: int) -> str | None:
     """
     if status < 0:
         return how_it_ended(status)
-    if status >= _NTSTATUS:
+    # How Windows tells what ended a process: the two highest bits of the status are set.
+    if status >= 0xC000_0000:
         return f"ended by Windows with 0x{status:08X}"
     if 128 < status < 160:
         return f"{how_it_ended(128 - status)}, says exit status {status}"
@@ -159,7 +156,7 @@ def _judge(status: int, out: str, err: str) -> None:
     kind: type[Exception] = CommandFailed
     if died := how_it_died(status):
         kind, ending = ProcessDied, died
-    elif status in _NEVER_STARTED:
+    elif status in (126, 127, 255):
         kind = BackendUnavailable
         ending += ", as where the command cannot be run or the host not reached"
     raise kind(f"{ending}: {reason}" if reason else ending)

@@ -26,7 +26,7 @@ from opcheck.compare.elements import stepped
 from opcheck.errors import UsageError
 from opcheck.execution.golden.contents import check
 from opcheck.execution.golden.writing import GoldenSettings, npz_bytes, write
-from opcheck.graph.tensors import read_named_tensor, tensor_bytes
+from opcheck.graph.folders import read_named_tensor, tensor_bytes
 from opcheck.graph.test_data import DATA
 from opcheck.suite import load
 from opcheck.suite.golden_manifest import MANIFEST, NPZ, SUMS, read_manifest, sums

@@ -20,8 +20,15 @@ import pytest
 from opcheck.backends.address import profiles
 from opcheck.backends.connect import connect
 from opcheck.backends.profile_fields import ProfileFields
-from opcheck.backends.runners.one_shot import NOT_RUN, PLACEHOLDERS, UNSUPPORTED
-from opcheck.backends.runners.persistent import PROTOCOL, from_json, read_hello, read_reply
+from opcheck.backends.programs import (
+    NOT_RUN,
+    PLACEHOLDERS,
+    PROTOCOL,
+    UNSUPPORTED,
+    from_json,
+    read_hello,
+    read_reply,
+)
 from opcheck.cli import group
 from opcheck.dtypes import DTYPES
 from opcheck.execution.saving import write_questions

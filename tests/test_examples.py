@@ -14,7 +14,7 @@ import pytest
 
 from opcheck.backends import Backend
 from opcheck.backends.connect import connect
-from opcheck.backends.runners.persistent import Persistent
+from opcheck.backends.programs import Persistent
 from opcheck.model import Agreement, Case, Oracle, Rejected, Values, Verdict
 from opcheck.suite import load
 from tests.asking import elements, shipped_cases

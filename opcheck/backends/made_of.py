@@ -15,7 +15,7 @@ from pathlib import Path
 
 import opcheck
 from opcheck.backends.isolation.cleanup import SCRATCH
-from opcheck.graph.tensors import write_whole
+from opcheck.graph.folders import write_whole
 
 #: What is installed here belongs to somebody, whatever folder it is in.
 _INSTALLED = {"site-packages", "dist-packages"}

@@ -45,7 +45,7 @@ def command() -> None:
 def _is_replaced(folder: Path, words: Sequence[str]) -> bool:
     """Return True for a folder of nothing but what opcheck wrote, with --force."""
     from opcheck.execution.golden.writing import check_place
-    from opcheck.execution.writing import check_tests
+    from opcheck.execution.saving import check_tests
 
     if "--force" not in words or not folder.is_dir() or not any(folder.iterdir()):
         return False
@@ -118,7 +118,7 @@ def write(
 
 def _write_node_tests(folder: Path, paths: Sequence[Path], *, force: bool) -> NoReturn:
     """Write tests of the onnx package as they are, and leave; raise UsageError for options."""
-    from opcheck.execution.writing import write_node_tests
+    from opcheck.execution.saving import write_node_tests
 
     others = options.given_besides("paths", "folder", "force")
     if len(paths) > 1 or others:
@@ -209,7 +209,7 @@ def import_(folders: Sequence[Path], file: Path, force: bool) -> None:
 
     Exit codes: 0 written, 2 a folder or the command line is wrong, 4 it cannot be written.
     """
-    from opcheck.execution.writing import place
+    from opcheck.execution.saving import place
     from opcheck.report.case_yaml import written_nodes
 
     if file.suffix not in _SUFFIXES:

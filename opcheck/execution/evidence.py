@@ -5,7 +5,7 @@ from contextlib import suppress
 
 from opcheck.compare.verdict import UNUSABLE, Admitted, Answer, Refusal
 from opcheck.diagnose import Suspects
-from opcheck.diagnose.evidence import Evidence, OutputSequence
+from opcheck.diagnose.suspects import Evidence, OutputSequence
 from opcheck.engine import operator_of
 from opcheck.execution.evaluation import CaseEvaluation
 from opcheck.execution.expected import legal_twin, node_of

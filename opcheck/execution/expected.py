@@ -20,7 +20,7 @@ from opcheck.engine.evaluate import exactly
 from opcheck.engine.operators import only_what_is_said
 from opcheck.errors import InvalidNode, NotSupported
 from opcheck.execution.workers import Inquiry
-from opcheck.graph.tensors import read_tensor
+from opcheck.graph.folders import read_tensor
 from opcheck.model import Array, BackendInfo, Case, Outcome, Question, Task
 from opcheck.opset import leads
 from opcheck.suite import materialize, unrounded

@@ -47,7 +47,7 @@ def machine() -> Machine:
         cores=processors(),
         governor=_read(_CPU / "cpufreq" / "scaling_governor"),
         platform=platform.platform(),
-        load=round(os.getloadavg()[0], 2) if hasattr(os, "getloadavg") else 0.0,
+        load=round(os.getloadavg()[0], 2),
         memory=psutil.virtual_memory().total,
     )
 
@@ -120,9 +120,6 @@ def in_parallel(
 @contextmanager
 def _interrupts_held() -> Iterator[None]:
     """Hold Ctrl-C back; processes started meanwhile inherit that, and this one ends them."""
-    if not hasattr(signal, "pthread_sigmask"):
-        yield
-        return
     before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
     try:
         yield

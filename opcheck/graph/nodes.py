@@ -14,7 +14,7 @@ from onnx import AttributeProto, ModelProto, NodeProto, TensorProto, ValueInfoPr
 
 from opcheck import dtypes, opset
 from opcheck.graph.build import ATTRIBUTE_PROTOS
-from opcheck.graph.tensors import array_of
+from opcheck.graph.folders import array_of
 from opcheck.graph.test_data import DataSet, FileMessages, ModelTest, read_test
 from opcheck.model import Array, AttrValue, OpVersion, Value
 from opcheck.opset import Schema, onnx_defs

@@ -21,10 +21,17 @@ from onnx import ModelProto, TensorProto, ValueInfoProto, checker, shape_inferen
 
 from opcheck.dtypes import DType
 from opcheck.errors import did_you_mean
-from opcheck.graph import tensors
+from opcheck.graph import folders
 from opcheck.graph.build import anonymous, at_newest_opsets, model_of, state_rank
-from opcheck.graph.folders import MODEL, file_of
-from opcheck.graph.tensors import MAX_BYTES, BeyondOpcheck, element, read_value, tensor_type
+from opcheck.graph.folders import (
+    MAX_BYTES,
+    MODEL,
+    BeyondOpcheck,
+    element,
+    file_of,
+    read_value,
+    tensor_type,
+)
 from opcheck.model import Array, Task, Value
 
 _UNANSWERED = "there are no outputs, so nothing is known to be right"
@@ -101,7 +108,7 @@ def read_test(
     rtol, atol = RTOL, ATOL
     try:
         if (folder / DATA).exists():
-            rtol, atol = read_tolerance(tensors.read_whole(folder / DATA))
+            rtol, atol = read_tolerance(folders.read_whole(folder / DATA))
     except ValueError as error:
         problems.append((folder / DATA, str(error)))
     sets = [path for path in folder.iterdir() if _DATA_SET.fullmatch(path.name) and path.is_dir()]
@@ -233,7 +240,7 @@ def write_test(folder: Path, test: ModelTest) -> None:
             ("output", test.model.graph.output, data.outputs),
         ):
             for number, (info, value) in enumerate(zip(declared, values, strict=True)):
-                written = tensors.value_bytes(value, info.type, info.name)
+                written = folders.value_bytes(value, info.type, info.name)
                 (data_set / f"{what}_{number}.pb").write_bytes(written)
 
 
@@ -243,7 +250,7 @@ def read_model(path: Path, *, valid: bool = True, alone: bool = False) -> ModelP
     What it keeps in other files is read into it, and no path leads out of its folder.
     """
     try:
-        model = ModelProto.FromString(tensors.read_whole(path))
+        model = ModelProto.FromString(folders.read_whole(path))
     except Exception as error:  # protobuf's own DecodeError, or the file cannot be read
         raise ValueError(f"this is no readable model: {error}") from error
     # Where a name is no text, protobuf gives its bytes.

@@ -1,11 +1,15 @@
 """Ledgers of known failures: those that ship with opcheck, and those that users keep."""
 
-from opcheck.known.fields import LedgerEntry, LedgerFields, Line, Place, within
 from opcheck.known.ledgers import (
     Gate,
     Ledger,
+    LedgerEntry,
+    LedgerFields,
+    Line,
+    Place,
     UserLedger,
     explain,
     load_user_ledgers,
     shipped_ledgers,
+    within,
 )

@@ -15,8 +15,7 @@ from typing import TypeAlias
 
 from opcheck.dtypes import content
 from opcheck.errors import UsageError
-from opcheck.graph.folders import MODEL
-from opcheck.graph.tensors import MAX_BYTES
+from opcheck.graph.folders import MAX_BYTES, MODEL
 from opcheck.graph.test_data import DATA, FileMessages
 from opcheck.model import Alternative, AnyOf, Case, Given, Rejected, Tolerance, Values
 from opcheck.suite import golden_manifest as gm

@@ -12,8 +12,8 @@ from opcheck import dtypes, model
 from opcheck.engine import operator_of
 from opcheck.errors import UsageError, did_you_mean
 from opcheck.graph import ModelProto, test_data
+from opcheck.graph.folders import BeyondOpcheck, initializers
 from opcheck.graph.nodes import opset_of, random_outputs, stated
-from opcheck.graph.tensors import BeyondOpcheck, initializers
 from opcheck.graph.test_data import DeclaredTensor, FileMessages, ModelTest
 from opcheck.model import Array, Case, Port, Source, TensorSpec, Tolerance, Value
 from opcheck.suite.tensors import MAX_ELEMENTS

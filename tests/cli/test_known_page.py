@@ -5,7 +5,7 @@ import re
 import pytest
 
 from opcheck.known import LedgerEntry
-from opcheck.known.fields import LISTABLE
+from opcheck.known.ledgers import LISTABLE
 from tests.cli.test_known import MORE as SOFTMAX
 from tests.shell import ROOT
 

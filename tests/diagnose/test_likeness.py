@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from opcheck.diagnose.evidence import contradicts, mutant_named, reproduces
+from opcheck.diagnose.suspects import contradicts, mutant_named, reproduces
 from opcheck.engine import Node
 from opcheck.engine.mutants import mutants_of
 from opcheck.model import Foreign, OpVersion

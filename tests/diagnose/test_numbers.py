@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from opcheck.diagnose.evidence import resemblance
+from opcheck.diagnose.suspects import resemblance
 from opcheck.engine import Node
 from opcheck.model import Foreign, OpVersion, Tolerance
 from tests.diagnose.wrong import HARDMAX, SOFTMAX, node, wrong

@@ -14,8 +14,7 @@ from opcheck.backends.connect import connect
 from opcheck.errors import BackendUnavailable, UsageError
 from opcheck.execution import judge_all
 from opcheck.execution.saving import Recording, recording, write_questions
-from opcheck.graph.folders import DATA_SET, folder_name, read_origin
-from opcheck.graph.tensors import read_tensor
+from opcheck.graph.folders import DATA_SET, folder_name, read_origin, read_tensor
 from opcheck.model import (
     BackendInfo,
     Case,

@@ -8,7 +8,7 @@ from onnx.backend.test.loader import load_model_tests
 from onnx.backend.test.runner import Runner
 
 from opcheck.errors import Unwritable, UsageError
-from opcheck.execution.writing import write_node_tests
+from opcheck.execution.saving import write_node_tests
 from opcheck.suite import load_all
 
 #: Among them sequences, optionals, strings, minifloats, 4-bit integers and numbers without an axis.

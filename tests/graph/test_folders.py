@@ -26,13 +26,14 @@ from opcheck.graph.folders import (
     read_outputs,
     read_refusal,
     read_saying,
+    read_tensor,
     refusal_text,
     task_folder_name,
+    tensor_bytes,
     write_origin,
     write_question,
     write_saying,
 )
-from opcheck.graph.tensors import read_tensor, tensor_bytes
 from opcheck.model import BackendInfo, OutputSpec, Raised
 from tests.asking import shipped_cases, task_of
 

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from onnx import OptionalProto, SequenceProto, TensorProto, helper, numpy_helper
 
 from opcheck.dtypes import BASIC, DTYPES
-from opcheck.graph import tensors
-from opcheck.graph.tensors import (
+from opcheck.graph import folders
+from opcheck.graph.folders import (
     BeyondOpcheck,
     element,
     read_npy,
@@ -101,9 +101,9 @@ def test_data_in_another_file_is_not_fetched(tmp_path: Path) -> None:
 
 def test_a_file_too_large_is_not_even_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = written(tmp_path, WHOLE)
-    monkeypatch.setattr(tensors, "MAX_BYTES", len(WHOLE))
+    monkeypatch.setattr(folders, "MAX_BYTES", len(WHOLE))
     assert read_tensor(path).shape == (2, 3)
-    monkeypatch.setattr(tensors, "MAX_BYTES", len(WHOLE) - 1)
+    monkeypatch.setattr(folders, "MAX_BYTES", len(WHOLE) - 1)
     monkeypatch.setattr(Path, "read_bytes", lambda _: pytest.fail("the file was read"))
     assert "larger than" in refusal(path)
 
@@ -172,7 +172,7 @@ def test_an_array_larger_than_its_file_is_refused_before_memory_is_taken(tmp_pat
 
 def test_an_array_file_too_large_is_not_even_read(tmp_path, monkeypatch):
     path = saved(tmp_path, np.zeros(10))
-    monkeypatch.setattr(tensors, "MAX_BYTES", path.stat().st_size - 1)
+    monkeypatch.setattr(folders, "MAX_BYTES", path.stat().st_size - 1)
     assert "larger than" in no_array(path)
 
 

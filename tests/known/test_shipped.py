@@ -15,8 +15,7 @@ from opcheck.analysis.status import reds
 from opcheck.dtypes import DTYPES
 from opcheck.errors import CaseFileError
 from opcheck.known import explain, shipped_ledgers, within
-from opcheck.known.fields import VALUES
-from opcheck.known.ledgers import load_ledgers
+from opcheck.known.ledgers import VALUES, load_ledgers
 from opcheck.model import (
     FAILURES,
     LOSSES,

@@ -253,7 +253,7 @@ class Held(Repeated):
         self._call: Callable[[], Any] = partial(task.run, self._inputs)
         self._outputs: Callable[[Any], object] = lambda returned: returned
         # No other adapter may choose which part of its work is timed.
-        own = type(task).__module__.startswith("opcheck.backends.adapters.")
-        if own and hasattr(task, "repeated"):
+        is_own = type(task).__module__.startswith("opcheck.backends.adapters.")
+        if is_own and hasattr(task, "repeated"):
             bare = task.repeated(self._inputs)
             self._call, self._outputs = bare.call, bare.outputs

@@ -18,8 +18,7 @@ from opcheck.execution.golden import oracles
 from opcheck.execution.golden.writing import as_stated, npy_bytes, task_of, wrong_archive
 from opcheck.execution.machine import Counted, in_parallel
 from opcheck.graph import ModelProto, test_data
-from opcheck.graph.folders import MODEL
-from opcheck.graph.tensors import initializers, read_named_tensor
+from opcheck.graph.folders import MODEL, initializers, read_named_tensor
 from opcheck.graph.test_data import DATA, data_json
 from opcheck.model import Array, Rejected, Task
 from opcheck.opset import describe

@@ -24,9 +24,8 @@ from opcheck.errors import NotExpressible, UsageError
 from opcheck.execution.golden.answers import ComputedDataSet, Test, made_of
 from opcheck.execution.golden.oracles import as_rtol_and_atol
 from opcheck.execution.machine import Counted, in_parallel
-from opcheck.execution.writing import check_foreign, is_free, staged
-from opcheck.graph.folders import MODEL, folder_name
-from opcheck.graph.tensors import tensor_bytes
+from opcheck.execution.saving import check_foreign, is_free, staged
+from opcheck.graph.folders import MODEL, folder_name, tensor_bytes
 from opcheck.graph.test_data import DATA, data_json, model_bytes
 from opcheck.model import EXACT, Array, Case, OpVersion, OutputSpec, Task, TensorType, Tolerance
 from opcheck.suite import case_digest

@@ -14,10 +14,10 @@ from opcheck.graph.folders import (
     MODEL,
     folder_name,
     task_folder_name,
+    tensor_bytes,
     write_origin,
     write_question,
 )
-from opcheck.graph.tensors import tensor_bytes
 from opcheck.model import BackendInfo, Declined, NotRun, Outcome, Produced, Question, Raised, Task
 from tests.asking import dml_problem, task_of
 

@@ -2,8 +2,7 @@ from typing import Any
 
 import pytest
 
-from opcheck.backends.runners.one_shot import BrokenProtocol
-from opcheck.backends.runners.persistent import read_hello, read_reply
+from opcheck.backends.programs import BrokenProtocol, read_hello, read_reply
 
 
 def refusal(function: Any, *arguments: Any) -> str:

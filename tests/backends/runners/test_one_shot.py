@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from opcheck.backends import attempt
+from opcheck.backends import programs as one_shot_module
 from opcheck.backends.base import Backend, Defect
 from opcheck.backends.connect import connect
-from opcheck.backends.runners import one_shot as one_shot_module
-from opcheck.backends.runners.one_shot import filled
+from opcheck.backends.programs import filled
 from opcheck.dtypes import DTYPES
 from opcheck.model import (
     Crashed,

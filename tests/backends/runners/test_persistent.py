@@ -9,12 +9,10 @@ import numpy as np
 import pytest
 from onnx import ModelProto
 
-from opcheck.backends import attempt
+from opcheck.backends import attempt, programs
 from opcheck.backends.base import Backend, Defect, ProcessDied
 from opcheck.backends.connect import connect
-from opcheck.backends.runners import persistent as persistent_module
-from opcheck.backends.runners.one_shot import Tail, how_it_died, last_lines
-from opcheck.backends.runners.persistent import Persistent
+from opcheck.backends.programs import Persistent, Tail, how_it_died, last_lines
 from opcheck.errors import BackendUnavailable
 from opcheck.graph import model_of
 from opcheck.model import Crashed, Declined, NotRun, Outcome, Produced, Question, Raised, Task
@@ -148,7 +146,7 @@ def test_a_new_program_is_given_the_model_that_its_predecessor_had(started, tmp_
 
 def test_a_bug_in_building_the_model_is_no_refusal(started, monkeypatch):
     backend = started("hello(); serve()")
-    monkeypatch.setattr(persistent_module, "model_of", lambda _: [][0])
+    monkeypatch.setattr(programs, "model_of", lambda _: [][0])
     with pytest.raises(Defect, match="IndexError"):
         asked(backend)
 
@@ -279,7 +277,7 @@ def test_half_a_line_is_the_end_of_it(started: Any) -> None:
 
 
 def test_a_program_that_closes_its_output_has_not_answered(started, monkeypatch):
-    monkeypatch.setattr("opcheck.backends.runners.persistent._PATIENCE", 0.1)
+    monkeypatch.setattr("opcheck.backends.programs._PATIENCE", 0.1)
     backend = started(DIES.format("os.close(1); time.sleep(600)"))
     assert asked(backend) == Crashed("it closed its standard input or output, and runs on")
 
@@ -307,7 +305,7 @@ def test_it_ends_when_its_input_does_and_its_files_go(started: Any, scratch: Pat
 
 
 def test_one_that_does_not_listen_is_killed(started: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("opcheck.backends.runners.persistent._PATIENCE", 0.1)
+    monkeypatch.setattr("opcheck.backends.programs._PATIENCE", 0.1)
     backend = started("hello()\nwhile True: time.sleep(600)")
     pid = pid_of(backend)
     backend.prepare.__self__.conversation().close()
@@ -371,7 +369,6 @@ def test_a_program_that_chose_its_status_ended_by_itself(status: int) -> None:
         (139, "killed by SIGSEGV, says exit status 139"),
         (134, "killed by SIGABRT, says exit status 134"),
         (-200, "killed by signal 200"),
-        (0xC0000005, "ended by Windows with 0xC0000005"),
     ],
 )
 def test_a_program_that_was_killed_did_not(status: int, told: str) -> None:

@@ -4,8 +4,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from opcheck.backends.runners.one_shot import BrokenProtocol
-from opcheck.backends.runners.persistent import from_json, to_json
+from opcheck.backends.programs import BrokenProtocol, from_json, to_json
 from opcheck.dtypes import BASIC, DTYPES
 
 # 1.0 and -2.0 in float32, little-endian, by hand.

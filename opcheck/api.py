@@ -23,8 +23,7 @@ from opcheck.analysis.status import is_failure, reds
 from opcheck.errors import UsageError
 from opcheck.execution.bench.setup import entered, planned, why_not
 from opcheck.execution.workers import Limits, facts_of
-from opcheck.known import Gate, load_user_ledgers
-from opcheck.known.ledgers import check
+from opcheck.known import Gate, check, load_user_ledgers
 from opcheck.model import Case, Level, Record
 from opcheck.model import Run as StoredRun
 from opcheck.model.timing import Timed

@@ -119,7 +119,7 @@ class _Judges:
         from opcheck.api import with_their_files
         from opcheck.errors import OpcheckError
         from opcheck.execution.workers import facts_of
-        from opcheck.known.ledgers import check
+        from opcheck.known import check
 
         infos: list[BackendInfo] = []
         for backend in self.backends:

@@ -208,8 +208,7 @@ def causes(results: Iterable[Record]) -> list[Cause]:
     """
     found: dict[tuple[bool, Diagnosis], list[Record]] = defaultdict(list)
     for result in results:
-        first = next(iter(result.diagnoses), None)
-        if first and (first.mistake or first.counts):
+        if (first := next(iter(result.diagnoses), None)) and (first.mistake or first.counts):
             found[True, first].append(result)
         else:
             way = WAYS.get(result.failure, str(result.verdict))
@@ -221,8 +220,7 @@ def causes(results: Iterable[Record]) -> list[Cause]:
 def _counts(results: Iterable[Record]) -> tuple[int, int, int, int] | None:
     """Sum the evidence for a cause over its operators."""
     first = {(one.op.domain, one.op.name): one.diagnoses[0] for one in results if one.diagnoses}
-    counts = [diagnosis.counts for diagnosis in first.values() if diagnosis.counts]
-    if not counts:
+    if not (counts := [diagnosis.counts for diagnosis in first.values() if diagnosis.counts]):
         return None
     here, such, elsewhere, others = map(sum, zip(*counts, strict=True))
     return here, such, elsewhere, others

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from opcheck.backends import adapters
 from opcheck.errors import UsageError, did_you_mean
-from opcheck.reading.nodes import FileNode, Problems, Unreadable
+from opcheck.reading.reader import FileNode, Problems, Unreadable
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -187,7 +187,7 @@ def profiles(folder: Path) -> Mapping[str, Profile]:
 
 def memory(text: str) -> int:
     """Return a size such as 2GiB, 512MB or 1000000 in bytes; raise UsageError."""
-    found = re.fullmatch(r"(\d{1,18}(?:\.\d{1,18})?)\s*([A-Za-z]*)", text.strip())
+    found = re.fullmatch(r"(\d{1,18}(?:\.\d{1,18})?)\s*([A-Za-z]*)", text.strip(), re.ASCII)
     factor = _UNITS.get(found[2].lower(), 0) if found else 0
     count = int(float(found[1]) * factor) if found else 0
     if not count:
@@ -210,8 +210,8 @@ def _tables(folder: Path, problems: Problems) -> Iterator[tuple[FileNode, str]]:
 
 
 def _read(path: Path, file: str, problems: Problems) -> FileNode | None:
+    from opcheck.backends.profile_fields import parse_toml
     from opcheck.reading.reader import contents, decoded
-    from opcheck.reading.toml import parse_toml
 
     try:
         data = contents(path)

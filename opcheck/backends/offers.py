@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from importlib import metadata
 from math import inf
 from pathlib import Path
 from time import monotonic
@@ -57,26 +56,24 @@ class Offer:
 
 def offers(profiles: Mapping[str, Profile]) -> tuple[list[Offer], list[OpcheckError]]:
     """Return all backends that have a name, and the errors of installed entry points."""
-    found = [_built_in(kind) for kind in built_in()]
+    found = [_of_kind(kind) for kind in built_in()]
     problems: list[OpcheckError] = []
     try:
-        found += [_entry_point(name, point) for name, point in sorted(entry_points().items())]
+        found += [_of_kind(name) for name in sorted(entry_points())]
     except UsageError as error:
         problems.append(error)
     found += [offer(profile, "profile") for _, profile in sorted(profiles.items())]
     return found, problems
 
 
-def _built_in(kind: str) -> Offer:
-    about = about_kind(kind)
-    version = version_of(about.distribution) if about.distribution else ""
-    # The summary of such a kind shows what to write.
-    is_template = f"{kind}:" in about.summary
-    return Offer(Profile(kind, Address(kind)), "built in", about, version, is_template)
-
-
-def _entry_point(name: str, point: metadata.EntryPoint) -> Offer:
-    profile = Profile(name, Address(name))
+def _of_kind(kind: str) -> Offer:
+    profile = Profile(kind, Address(kind))
+    if kind in built_in():
+        about = about_kind(kind)
+        version = version_of(about.distribution) if about.distribution else ""
+        # The summary of a template shows what to write.
+        return Offer(profile, "built in", about, version, is_template=f"{kind}:" in about.summary)
+    point = entry_points()[kind]
     if point.dist is None:
         return Offer(profile, "entry point", About(point.value))
     package, version = point.dist.name, point.dist.version
@@ -86,8 +83,7 @@ def _entry_point(name: str, point: metadata.EntryPoint) -> Offer:
 
 def offer(profile: Profile, origin: Origin = "argument") -> Offer:
     """Return the offer of a profile, or of an address that `address.resolve` made one."""
-    kind, address = profile.address.kind, str(profile.address)
-    kin = _built_in(kind) if kind in built_in() else _entry_point(kind, entry_points()[kind])
+    address, kin = str(profile.address), _of_kind(profile.address.kind)
     about = kin.about
     if profile.name != address:
         about = About(f"profile of {address}", about.distribution, about.extra)

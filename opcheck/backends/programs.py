@@ -399,8 +399,7 @@ def to_json(name: str, array: Array) -> dict[str, Any]:
     """Encode `array` as a JSON object; its elements in row-major order."""
     dtype = dtypes.of(array)
     assert dtype is not None
-    plain = array.astype(array.dtype.newbyteorder("<"))
-    data = base64.b64encode(plain.tobytes()).decode()
+    data = base64.b64encode(array.astype(array.dtype.newbyteorder("<")).tobytes()).decode()
     return {"name": name, "dtype": dtype.name, "shape": list(array.shape), "data": data}
 
 

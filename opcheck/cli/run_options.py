@@ -20,8 +20,7 @@ from opcheck.report.plain_text import one_line, plural
 
 if TYPE_CHECKING:
     from opcheck.execution.ledger_update import LedgerUpdate
-    from opcheck.known import Gate, UserLedger
-    from opcheck.known.ledgers import Facts
+    from opcheck.known import Facts, Gate, UserLedger
     from opcheck.model import BackendInfo, Case, Run
 
 #: Values of the environment variable CI outside of CI.
@@ -84,7 +83,7 @@ class Ledgers:
         Raises CaseFileError with all vain entries, UsageError without a single such backend.
         """
         from opcheck.execution.workers import facts_of
-        from opcheck.known.ledgers import check
+        from opcheck.known import check
 
         facts = facts_of(backends, cases)
         check(self.gate, facts, self.target if self.prune else None)

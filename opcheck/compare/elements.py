@@ -57,8 +57,7 @@ def distance(a: Array, b: Array) -> NDArray[np.uint64]:
     either = nan_a | nan_b
     if not either.any():
         return np.asarray(steps, np.uint64)
-    unordered = np.where(nan_a & nan_b, np.uint64(0), np.uint64(UNORDERED))
-    return np.where(either, unordered, steps)
+    return np.where(either, np.where(nan_a & nan_b, np.uint64(0), np.uint64(UNORDERED)), steps)
 
 
 def chunks(*arrays: Array) -> Iterator[tuple[int, tuple[Array, ...]]]:

@@ -342,8 +342,7 @@ def steady(
     if misfit(outcome.outputs, outputs):
         return outcome
     arrays = [one for one in outcome.outputs if isinstance(one, np.ndarray)]
-    wants = wants_of(op, arrays, outputs)
-    broken = _broken(compare_outputs(wants, outcome.again, tolerance))
+    broken = _broken(compare_outputs(wants_of(op, arrays, outputs), outcome.again, tolerance))
     return replace(outcome, unstable=outcome.differs) if broken else outcome
 
 
@@ -379,8 +378,7 @@ class _Meeting:
         group = self.majority or tuple(self.answers)
         if name in self.refusals:
             reason = f"refuses what {_names(group)} {_verb('answer', group)}: {self.refusals[name]}"
-            found = lesser(self.rule, Verdict.DIFFER, reason, "raised")
-            return replace(found, against=group)
+            return replace(lesser(self.rule, Verdict.DIFFER, reason, "raised"), against=group)
         others = tuple(other for other in group if other != name)
         unlike = tuple(other for other in others if not self._agree(name, other))
         if unlike or (self.refusals and not self.majority):

@@ -330,8 +330,7 @@ def _tests(
     text: str, rank: int, sizes: dict[int, int | None]
 ) -> Iterator[tuple[str, int, Sequence[int]]]:
     """Yield a fact, or the limits on a size, and its values if kernels branch on them."""
-    numbers = {number: size for number, size in sizes.items() if size is not None}
-    if not numbers:
+    if not (numbers := {number: size for number, size in sizes.items() if size is not None}):
         yield text, rank, [*sizes]
     levels = sorted({*numbers.values()})
     # Kernels treat loops over nothing apart.

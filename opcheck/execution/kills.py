@@ -4,7 +4,6 @@ Most mutants do not show in most cases: an answer that is right bit for bit is n
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import cached_property, partial
 from hashlib import blake2b
 from typing import Any, TypeAlias
@@ -12,7 +11,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from opcheck.backends import attempt
-from opcheck.backends.base import Backend
+from opcheck.backends.base import Backend, TaskCall
 from opcheck.dtypes import content, identical
 from opcheck.engine import Node, dtypes_of
 from opcheck.engine.mutants import Mutant
@@ -30,21 +29,22 @@ RED = (Verdict.FAIL, Verdict.ERROR, Verdict.UNSTABLE)
 CANNED = BackendInfo("canned", "canned", "", repeatable=False)
 
 
-@dataclass(frozen=True)
-class _CannedTask:
-    answer: Callable[[Sequence[Any]], OutputsOrRefusal]
-
-    def run(self, inputs: Sequence[Any]) -> Sequence[Any]:
-        if isinstance(outputs := self.answer(inputs), InvalidNode):
-            raise outputs
-        return outputs
-
-
 def canned_backend(
     info: BackendInfo, ready: Callable[[Task], Callable[[Sequence[Any]], OutputsOrRefusal]]
 ) -> Backend:
     """A backend of functions: `ready` returns the one that answers a task."""
-    return Backend(info, (InvalidNode,), lambda task: _CannedTask(ready(task)))
+
+    def prepare(task: Task) -> TaskCall:
+        answer = ready(task)
+
+        def run(inputs: Sequence[Any]) -> Sequence[Any]:
+            if isinstance(outputs := answer(inputs), InvalidNode):
+                raise outputs
+            return outputs
+
+        return TaskCall(run)
+
+    return Backend(info, (InvalidNode,), prepare)
 
 
 def stateful_backend(stateful: StatefulMutant) -> Backend:

@@ -8,8 +8,7 @@ from typing import Any
 
 from opcheck.analysis.status import causes
 from opcheck.diagnose import PARTICULARS
-from opcheck.known import UserLedger
-from opcheck.known.ledgers import is_dead
+from opcheck.known import UserLedger, is_dead
 from opcheck.known.writing import Revision, places
 from opcheck.model import Case, Record, Verdict
 

@@ -12,7 +12,8 @@ from pydantic import Field
 
 from opcheck import opset
 from opcheck.clauses import Survey
-from opcheck.engine import dtype_of, dtypes_of, leading, operator_of
+from opcheck.diagnose.suspects import cell_of
+from opcheck.engine import dtypes_of, operator_of
 from opcheck.engine.mutants import Mutant, guards_of, mutants_of
 from opcheck.engine.mutants.mutant import STATEFUL, StatefulMutant
 from opcheck.errors import UsageError, did_you_mean
@@ -89,9 +90,8 @@ def cells(cases: Iterable[Case]) -> dict[Cell, tuple[Case, ...]]:
 
 def _dtypes(case: Case, allowed: Sequence[str]) -> tuple[str, ...]:
     """The dtype that a case is about, if it is allowed."""
-    lead = leading(case.op, case.inputs)
-    dtype = dtype_of(case.op, case.attrs, lead.dtype if lead else None)
-    return (dtype.name,) if dtype and dtype.name in allowed else ()
+    dtype = cell_of(case).dtype
+    return (dtype,) if dtype in allowed else ()
 
 
 def mutations(

@@ -23,7 +23,7 @@ from opcheck.backends.isolation import pool
 from opcheck.backends.isolation.pool import Pool
 from opcheck.backends.isolation.process import BackendSettings
 from opcheck.errors import OpcheckError, UsageError, few
-from opcheck.known.ledgers import Facts
+from opcheck.known import Facts
 from opcheck.model import BackendInfo, Case, OpVersion, Outcome, Question, Reply
 
 Item = TypeVar("Item")

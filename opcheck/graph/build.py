@@ -24,24 +24,13 @@ def model_of(task: Task) -> ModelProto:
     """`task` as a model; raises NotExpressible for a DirectML descriptor that ONNX cannot state."""
     if task.model is not None:
         return ModelProto.FromString(task.model)
-    if task.op.domain == directml.DOMAIN:
+    domain, at_opset, constants = task.op.domain, task.opset, dict[str, Array]()
+    if domain == directml.DOMAIN:
         nodes, constants, at_opset = lower_hardmax1(task)
-        return assemble(task, nodes, constants, "", at_opset)
-    node = helper.make_node(task.op.name, task.slots, output_names(task), domain=task.op.domain)
-    node.attribute.extend(_attribute(task.op, *item) for item in task.attrs.items())
-    return assemble(task, [node], {}, task.op.domain, task.opset)
-
-
-def output_names(task: Task) -> list[str]:
-    """The names of the outputs in a model, where none may be called as an input is."""
-    names = (output.name for output in task.outputs)
-    return [f"{name}_out" if name in task.slots else name for name in names]
-
-
-def assemble(
-    task: Task, nodes: Sequence[NodeProto], constants: dict[str, Array], domain: str, at_opset: int
-) -> ModelProto:
-    """The model around `nodes`, with the task's inputs, outputs and initializers."""
+        domain = ""
+    else:
+        nodes = [helper.make_node(task.op.name, task.slots, output_names(task), domain=domain)]
+        nodes[0].attribute.extend(_attribute(task.op, *item) for item in task.attrs.items())
     tensors = {**task.initializers, **constants}
     version = ir_version(domain, at_opset)
     # Before IR version 4 an initializer was the default of an input.
@@ -49,7 +38,7 @@ def assemble(
     for name, array in tensors.items() if version < 4 else ():
         infos.append((name, helper.np_dtype_to_tensor_dtype(array.dtype), array.shape))
     graph = helper.make_graph(
-        list(nodes),
+        nodes,
         task.op.name,
         [helper.make_tensor_value_info(name, code, list(shape)) for name, code, shape in infos],
         [*map(_output_info, output_names(task), task.outputs)],
@@ -60,6 +49,12 @@ def assemble(
     _state_ranks(model)
     _keep_rank(model)
     return model
+
+
+def output_names(task: Task) -> list[str]:
+    """The names of the outputs in a model, where none may be called as an input is."""
+    names = (output.name for output in task.outputs)
+    return [f"{name}_out" if name in task.slots else name for name in names]
 
 
 def ir_version(domain: str, at_opset: int) -> int:

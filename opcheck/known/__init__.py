@@ -1,15 +1,630 @@
-"""Ledgers of known failures: those that ship with opcheck, and those that users keep."""
+"""Ledgers of known failures: those that ship with opcheck, and those of users, which are a gate.
 
-from opcheck.known.ledgers import (
-    Gate,
-    Ledger,
-    LedgerEntry,
-    LedgerFields,
-    Line,
-    Place,
-    UserLedger,
-    explain,
-    load_user_ledgers,
-    shipped_ledgers,
-    within,
+A failure that a ledger lists, in its way and place, is `known` and green. A case of a user's ledger
+that fails otherwise keeps its verdict, and one that passes is an `unexpected pass`: both are red,
+and so is an unsupported case that is not listed. Entries that match nothing are reported before
+anything runs.
+"""
+
+import hashlib
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache, cached_property
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self, TypeVar
+
+import numpy as np
+from packaging.specifiers import InvalidSpecifier, SpecifierSet
+from packaging.version import InvalidVersion, Version
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
+
+from opcheck import dtypes, opset
+from opcheck.errors import did_you_mean, meant
+from opcheck.model import (
+    FAILURES,
+    WRONG,
+    BackendInfo,
+    Case,
+    Known,
+    LiveResult,
+    OpVersion,
+    Typed,
+    Verdict,
 )
+from opcheck.reading import FileNode, Problems, quoted, read_file, shipped_folder, validation
+from opcheck.reading.validation import Fields, shown
+
+#: The verdicts that a ledger of released backends can explain.
+FAILING = (Verdict.WARN, *WRONG)
+LISTABLE = (*FAILING, Verdict.UNSUPPORTED)
+
+
+def _not_deleted(value: Any) -> Any:
+    if value is None:
+        raise ValueError("no line is left: delete the whole entry, or say which cases fail")
+    return value
+
+
+def _specifier(text: str) -> str:
+    try:
+        SpecifierSet(text)
+    except InvalidSpecifier as error:
+        raise ValueError(f"{error} (write for example '>=1.20,<2')") from error
+    return text
+
+
+def _one_of(known: Sequence[str], what: str) -> AfterValidator:
+    def checked(text: str) -> str:
+        if text not in known:
+            hint = meant(text, map(str, known))
+            raise ValueError(f"{text!r} is no {what}: one of {', '.join(known)}{hint}")
+        return known[known.index(text)]
+
+    return AfterValidator(checked)
+
+
+_AsList = BeforeValidator(lambda value: value if isinstance(value, list) else [value])
+_Some = Field(min_length=1)
+Text = Annotated[str, Field(min_length=1)]
+Words = Annotated[list[str], _AsList]
+Failures = Annotated[list[Annotated[str, _one_of(FAILURES, "way to fail")]], _AsList]
+Verdicts = Annotated[list[Annotated[str, _one_of(LISTABLE, "verdict to list")]], _AsList]
+Versions = Annotated[str, AfterValidator(_specifier)]
+
+
+class Place(Fields):
+    """Cases by their fields: all that are stated must fit, of a list any item."""
+
+    op: Annotated[Words | None, _Some] = None
+    name: Annotated[Words | None, _Some] = None
+    row: Annotated[Words | None, _Some] = None
+    opset: Annotated[Annotated[list[int], _AsList] | None, _Some] = None
+    dtype: Annotated[Words | None, _Some] = None
+    attrs: dict[str, Annotated[list[Any], _AsList]] | None = None
+    case: Annotated[Words | None, _Some] = None
+
+    @model_validator(mode="after")
+    def _says_which(self) -> Self:
+        if self.op is None and self.case is None:
+            raise ValueError("'op' is missing: which operator's cases fail?")
+        return self
+
+    @cached_property
+    def _stated(self) -> list[tuple[Callable[[Case], str | int | None], Container[Any]]]:
+        fields = ((value_of, getattr(self, field)) for field, value_of in VALUES.items())
+        return [(value_of, frozenset(items)) for value_of, items in fields if items is not None]
+
+    def may_be_about(self, op: str, name: str) -> bool:
+        """Return True unless other operators are named, or cases of other names."""
+        return (self.op is None or op in self.op) and (self.name is None or name in self.name)
+
+    def fits(self, case: Case) -> bool:
+        """Return True if `case` is one of these."""
+        for value_of, items in self._stated:
+            if value_of(case) not in items:
+                return False
+        attrs = (self.attrs or {}).items()
+        return all(_plain(case.attrs.get(name)) in items for name, items in attrs)
+
+
+#: The fields of a place that hold values to choose from, the most general first: a case's value.
+VALUES: Mapping[str, Callable[[Case], str | int | None]] = {
+    "case": lambda case: case.id,
+    "op": lambda case: case.op.name,
+    "name": lambda case: case.name,
+    "row": lambda case: case.row,
+    "opset": lambda case: case.opset,
+    "dtype": lambda case: case.dtype.name if case.dtype else None,
+}
+
+
+def _plain(value: Any) -> Any:
+    """An attribute's value as a ledger spells it."""
+    if isinstance(value, Typed):
+        return {value.type: _plain(value.value)}
+    if isinstance(value, np.ndarray):
+        return {"value": value.tolist(), "dtype": str(dtypes.of(value))}
+    return list(value) if isinstance(value, tuple) else value
+
+
+class Line(Fields):
+    """One known defect: how it fails, since which versions, where, and why.
+
+    If it fails only `sometimes`, depending on the CPU or on the memory's contents, it may also
+    pass. docs/known-failures.md explains the fields from `kind` to `clause`, for the scoreboard. A
+    defect that no case shows has no `where`, but a `clause`.
+    """
+
+    versions: Versions
+    failure: Annotated[Failures, _Some]
+    sometimes: bool = False
+    cause: Text
+    link: str | None = None
+    kind: Literal["legal model", "invalid model"] = "legal model"
+    same_as: Text | None = None
+    documented: Text | None = None
+    upstream: Text | None = None
+    clause: Text | None = None
+    where: Annotated[list[Place], _Some] = Field(default_factory=list)
+
+    @model_validator(mode="after")
+    def _says_where(self) -> Self:
+        if bool(self.where) == bool(self.clause):
+            raise ValueError("state 'where', the cases that fail, or 'clause' if no case shows it")
+        return self
+
+    def is_about(self, case: Case) -> bool:
+        """Return True if the defect shows in `case`, in some version of the backend."""
+        return any(place.fits(case) for place in self.where)
+
+
+class LedgerFields(Fields):
+    """A ledger that ships with opcheck: the addresses of the backend it is about, and its lines."""
+
+    backend: Words
+    known: list[Line]
+
+
+class LedgerEntry(Fields):
+    """One line of a user's ledger: the expected failure of some cases, and its cause.
+
+    All stated fields have to hold: one of the verdicts, one of the ways to fail, the `reason`
+    somewhere in the result's, where `*` is anything, and one of the mistakes that it `looks` like.
+    """
+
+    verdict: Annotated[Verdicts | None, _Some] = None
+    failure: Annotated[Failures | None, _Some] = None
+    looks: Annotated[Words | None, _Some] = None
+    reason: Text | None = None
+    versions: Versions | None = None
+    sometimes: bool = False
+    cause: Text
+    link: str | None = None
+    where: Annotated[list[Place], _Some, BeforeValidator(_not_deleted)]
+
+    @model_validator(mode="after")
+    def _says_what(self) -> Self:
+        if self.verdict is None and self.failure is None:
+            raise ValueError("in what way it fails is missing: state 'verdict', 'failure' or both")
+        if self.sometimes and not all(place.name or place.case for place in self.where):
+            raise ValueError(
+                "what fails only sometimes may pass: state 'name' or 'case' in each place,"
+                " or cases that nobody thought of are never judged"
+            )
+        return self
+
+    def holds_for(self, version: str) -> bool:
+        """Return True if the entry applies to a version of the backend."""
+        return self.versions is None or within(version, self.versions)
+
+    @property
+    def expected(self) -> str:
+        """The expected result in words: `fail (values) that looks like last_of_ties`."""
+        ways = " or ".join(self.failure or ())
+        text = " or ".join(self.verdict or ())
+        text = f"{text} ({ways})" if text and ways and text != ways else text or ways
+        text += f" that looks like {' or '.join(self.looks)}" if self.looks else ""
+        return f"{text} because of {self.reason!r}" if self.reason else text
+
+
+class UserFields(Fields):
+    """A user's ledger: the addresses or profiles of the backend it is about, and its entries."""
+
+    backend: Annotated[Words, _Some]
+    #: A list whose last line was deleted is null.
+    known: Annotated[list[LedgerEntry], BeforeValidator(lambda it: [] if it is None else it)]
+
+
+def is_version(version: str) -> bool:
+    """Return True if ranges of versions apply to `version`."""
+    try:
+        Version(version)
+    except InvalidVersion:
+        return False
+    return True
+
+
+@cache
+def within(version: str, versions: str) -> bool:
+    """Return True if a version lies in a range; an invalid version lies in none."""
+    known = SpecifierSet(versions)
+    return is_version(version) and known.contains(Version(version), prereleases=True)
+
+
+Form = TypeVar("Form", LedgerFields, UserFields)
+
+
+@dataclass(frozen=True)
+class Ledger:
+    """The known defects of one backend."""
+
+    file: str
+    fields: LedgerFields
+    _found: dict[tuple[str, str, str], list[Line]] = field(default_factory=dict, init=False)
+
+    def line_for(self, result: LiveResult, backend: BackendInfo) -> Line | None:
+        """The first line that explains a failure of a shipped case, or that denies a pass."""
+        address = (backend.of or backend.address).partition("?")[0]
+        if address not in self.fields.backend or not result.case.source.shipped:
+            return None
+        if (passed := result.verdict is Verdict.PASS) and backend.accumulate:
+            return None  # A declared arithmetic may pass.
+        for line in self._lines(result.case.op.name, result.case.name, backend.version):
+            fails = result.verdict in FAILING and result.failure in line.failure
+            if (fails or (passed and not line.sometimes)) and line.is_about(result.case):
+                return line
+        return None
+
+    def _lines(self, op: str, name: str, version: str) -> list[Line]:
+        """The lines that may be about cases of a name, for a version of the backend."""
+        if (op, name, version) not in self._found:
+            self._found[op, name, version] = [
+                line
+                for line in self.fields.known
+                if any(place.may_be_about(op, name) for place in line.where)
+                and within(version, line.versions)
+            ]
+        return self._found[op, name, version]
+
+
+def load_ledgers(paths: Iterable[Path]) -> tuple[Ledger, ...]:
+    """The ledgers in `paths`; raises CaseFileError with every problem of every file."""
+    problems = Problems()
+    ledgers = []
+    for path, node, fields in _read(paths, LedgerFields, problems):
+        # Each `same_as` begins the cause of exactly one independent line.
+        causes = [line.cause for line in fields.known if line.same_as is None]
+        for number, begin in enumerate(line.same_as for line in fields.known):
+            if begin and (count := sum(cause.startswith(begin) for cause in causes)) != 1:
+                message = f"{quoted(begin)} begins {count} causes of other lines, not 1"
+                problems.add(str(path), node.at(("known", number, "same_as")), message)
+        ledgers.append(Ledger(path.name, fields))
+    problems.raise_if_any()
+    return tuple(ledgers)
+
+
+def _read(
+    paths: Iterable[Path], cls: type[Form], problems: Problems
+) -> Iterator[tuple[Path, FileNode, Form]]:
+    entry = Line if cls is LedgerFields else LedgerEntry
+    keys = {"where": validation.aliases(Place), "known": validation.aliases(entry)}
+    for path in paths:
+        node = read_file(path, problems)
+        fields = validation.check(cls, node, str(path), problems, keys)[0] if node else None
+        if node and fields:
+            yield path, node, fields
+
+
+@cache
+def shipped_ledgers() -> tuple[Ledger, ...]:
+    """The ledgers that ship with opcheck; read once, though a session may judge many runs."""
+    return load_ledgers(sorted(shipped_folder("_known", "reports/known").glob("*.yaml")))
+
+
+def explain(ledgers: Iterable[Ledger], result: LiveResult, backend: BackendInfo) -> LiveResult:
+    """`result` with its ledger's line: a failure becomes `known`, a pass shows it as outdated."""
+    for ledger in ledgers:
+        if (line := ledger.line_for(result, backend)) is not None:
+            known = Known(line.cause, line.link, ledger.file)
+            verdict = Verdict.PASS if result.verdict is Verdict.PASS else Verdict.KNOWN
+            return replace(result, verdict=verdict, found=result.verdict, known=known)
+    return result
+
+
+@dataclass(frozen=True, eq=False)
+class UserLedger:
+    """A user's ledger; `node` and `lines` are the file as it is written."""
+
+    path: Path
+    fields: UserFields
+    node: FileNode
+    lines: tuple[str, ...]
+
+    @property
+    def file(self) -> str:
+        """Name of the file in messages."""
+        return str(self.path)
+
+    @cached_property
+    def digest(self) -> str:
+        """Equal for ledgers of equal contents."""
+        return hashlib.sha256(self.fields.model_dump_json().encode()).hexdigest()[:16]
+
+    def is_unchanged(self) -> bool:
+        """Return True if the file is unchanged since it was read."""
+        try:
+            return _lines(self.path) == self.lines
+        except (OSError, ValueError):
+            return False
+
+    def is_about(self, backend: BackendInfo) -> bool:
+        """True if it names the backend's profile or address; that of code may omit the class."""
+        names = {name for name in (backend.address, backend.of, backend.asked) if name}
+        names |= {name.partition("?")[0] for name in names}
+        names |= {":".join(n.split(":")[:2]) for n in names if n.startswith(("py:", "onnx:"))}
+        return not names.isdisjoint(self.fields.backend)
+
+    def line_of(self, number: int, place: int) -> int:
+        """The line to delete if nothing fails any more in a place of an entry, from 1."""
+        alone = len(self.fields.known[number].where) == 1
+        path = ("known", number) if alone else ("known", number, "where", place)
+        return self.node.at(path).line
+
+
+def load_user_ledgers(paths: Iterable[Path]) -> tuple[UserLedger, ...]:
+    """The ledgers in `paths`, each file once; raises CaseFileError with every problem of all."""
+    problems = Problems()
+    read = _read({path.resolve(): path for path in paths}.values(), UserFields, problems)
+    ledgers = [UserLedger(path, fields, node, _lines(path)) for path, node, fields in read]
+    problems.raise_if_any()
+    return tuple(ledgers)
+
+
+def _lines(path: Path) -> tuple[str, ...]:
+    return tuple(path.read_text(encoding="utf-8-sig").splitlines())
+
+
+@dataclass(frozen=True, eq=False)
+class _Listed:
+    """Where a case is listed: the number of a ledger's entry, and one of its places."""
+
+    ledger: UserLedger
+    number: int
+    place: int
+
+    @property
+    def entry(self) -> LedgerEntry:
+        return self.ledger.fields.known[self.number]
+
+    @property
+    def where(self) -> Place:
+        return self.entry.where[self.place]
+
+    @property
+    def line(self) -> int:
+        return self.ledger.line_of(self.number, self.place)
+
+    def known(self) -> Known:
+        text = self.ledger.lines[self.line - 1].strip()
+        if not text.endswith("}"):  # of a mapping in lines this is but the first
+            text += " …"
+        entry = self.entry
+        return Known(entry.cause, entry.link, self.ledger.file, self.line, text, entry.expected)
+
+
+class Gate:
+    """The ledgers of a user, as they are in force in a run."""
+
+    def __init__(self, ledgers: Iterable[UserLedger] = ()) -> None:
+        self.ledgers = tuple(ledgers)
+        self._listed: dict[tuple[str, str, str, str], list[_Listed]] = {}
+
+    @property
+    def digests(self) -> Mapping[str, str]:
+        """Digests of the ledgers in force, by file."""
+        return {ledger.file: ledger.digest for ledger in self.ledgers}
+
+    def is_about(self, backend: BackendInfo) -> bool:
+        """Return True if one of the ledgers is of this backend."""
+        return any(ledger.is_about(backend) for ledger in self.ledgers)
+
+    def listed(self, case: Case, backend: BackendInfo) -> list[_Listed]:
+        """Return where a case is listed for a backend of this version; twice is an error."""
+        key = backend.address, backend.version, case.op.name, case.name
+        if key not in self._listed:
+            some = [
+                _Listed(ledger, number, place)
+                for ledger in self.ledgers
+                if ledger.is_about(backend)
+                for number, entry in enumerate(ledger.fields.known)
+                if entry.holds_for(backend.version)
+                for place, where in enumerate(entry.where)
+                if where.may_be_about(case.op.name, case.name)
+            ]
+            # First the places that name the operator.
+            self._listed[key] = sorted(some, key=lambda one: one.where.op is None)
+        return [one for one in self._listed[key] if one.where.fits(case)]
+
+    def judged(
+        self, result: LiveResult, backend: BackendInfo, looks: Callable[[str], bool]
+    ) -> LiveResult | None:
+        """`result` by the ledgers, or None; `looks` is True if a mistake gives this answer."""
+        found = self.listed(result.case, backend)
+        unsupported = result.verdict is Verdict.UNSUPPORTED and not result.inexpressible
+        if not found:
+            lost = unsupported and self.is_about(backend)
+            return replace(result, unexpected=True) if lost else None
+        listed = found[0]
+        match result.verdict:
+            case Verdict.NOT_RUN | Verdict.BAD_CASE:
+                return result
+            case Verdict.PASS:
+                if listed.entry.sometimes:
+                    return result
+                verdict, red = Verdict.UNEXPECTED_PASS, True
+            case _:
+                red = not is_as_listed(listed.entry, result, looks)
+                verdict = result.verdict if red else Verdict.KNOWN
+        known = listed.known()
+        return replace(result, verdict=verdict, found=result.verdict, known=known, unexpected=red)
+
+
+def is_as_listed(entry: LedgerEntry, result: LiveResult, looks: Callable[[str], bool]) -> bool:
+    """Return True if a result fails in the way that an entry lists."""
+    return (
+        (entry.verdict is None or result.verdict in entry.verdict)
+        and (entry.failure is None or result.failure in entry.failure)
+        and (entry.reason is None or says(result.reason, entry.reason))
+        # Last, because it takes as long as some cases.
+        and (entry.looks is None or any(map(looks, entry.looks)))
+    )
+
+
+def says(reason: str, pattern: str) -> bool:
+    """Return True if a reason contains the pattern; `*` matches anything, newlines are blanks."""
+    text, end = " ".join(reason.split()), 0
+    for part in pattern.split("*"):
+        wanted = " ".join(part.split())
+        if (begin := text.find(wanted, end)) < 0:
+            return False
+        end = begin + len(wanted)
+    return True
+
+
+#: How many names a hint lists if none is like the wrong one.
+_LISTED = 8
+
+
+@dataclass(frozen=True)
+class Facts:
+    """Facts that ledgers are checked against; `cases` are all that were read, selected or not.
+
+    `elsewhere` reads the shipped suites, whose cases a ledger may list too. `why_none` returns why
+    an address names no backend, `looks` the mistakes that failures of an operator can look like.
+    """
+
+    backends: Sequence[BackendInfo]
+    cases: Sequence[Case]
+    elsewhere: Callable[[], Sequence[Case]]
+    why_none: Callable[[str], str | None]
+    looks: Callable[[OpVersion], Collection[str]]
+
+    @cached_property
+    def all_cases(self) -> tuple[Case, ...]:
+        """The cases that were read and those of the shipped suites, each once."""
+        return tuple({case.id: case for case in (*self.elsewhere(), *self.cases)}.values())
+
+
+def check(gate: Gate, facts: Facts, pruned: UserLedger | None = None) -> None:
+    """Raise CaseFileError for entries that match nothing, except those `pruned` will drop."""
+    problems = Problems()
+    for ledger in gate.ledgers:
+        for number, name in enumerate(ledger.fields.backend):
+            if message := facts.why_none(name):
+                mark = ledger.node.at(("backend", number))
+                problems.add(ledger.file, mark, f"{quoted(name)} is no backend: {message}")
+    problems.raise_if_any()
+    in_force = [one for one in gate.ledgers if any(map(one.is_about, facts.backends))]
+    for ledger in gate.ledgers if not in_force else ():
+        there = ", ".join(quoted(backend.address) for backend in facts.backends)
+        mark = ledger.node.at(("backend",))
+        problems.add(ledger.file, mark, f"this ledger is about no backend of the run, {there}")
+    for ledger in in_force:
+        _check_versions(ledger, facts, problems)
+        for number, entry in enumerate(ledger.fields.known):
+            for place in range(len(entry.where)):
+                _check_place(ledger, number, place, facts, problems, pruned=ledger is pruned)
+    if not problems:
+        _check_overlaps(gate, facts, problems)
+    problems.raise_if_any()
+
+
+def is_dead(place: Place, cases: Iterable[Case]) -> bool:
+    """Return True if a part of a place matches none of these cases."""
+    return bool(_in_vain(place, [case for case in cases if place.fits(case)]))
+
+
+def _check_versions(ledger: UserLedger, facts: Facts, problems: Problems) -> None:
+    """Note entries with versions if the backend's version lies in no range."""
+    for backend in filter(ledger.is_about, facts.backends):
+        if is_version(backend.version):
+            continue
+        for number, entry in enumerate(ledger.fields.known):
+            if entry.versions is not None:
+                version = quoted(backend.version) if backend.version else "none"
+                message = f"{backend.address} has a version that lies in no range: {version}"
+                mark = ledger.node.at(("known", number, "versions"), key=True)
+                problems.add(ledger.file, mark, message, "leave 'versions' out")
+
+
+def _check_place(
+    ledger: UserLedger, number: int, place: int, facts: Facts, problems: Problems, *, pruned: bool
+) -> None:
+    entry = ledger.fields.known[number]
+    where = entry.where[place]
+    path = ("known", number, "where", place)
+    known = [name for domain in opset.domains() for name in opset.operators(domain)]
+    unknown = [(item, name) for item, name in enumerate(where.op or ()) if name not in known]
+    for item, name in unknown:
+        hint = did_you_mean(name, known)
+        if set(name) & {*"*?["}:
+            hint = "there are no wildcards: what nobody named is not listed"
+        mark = ledger.node.at((*path, "op", item))
+        problems.add(ledger.file, mark, f"unknown operator {quoted(name)}", hint)
+    if unknown:
+        return
+    about = [case for case in facts.cases if where.fits(case)]
+    if _in_vain(where, about):
+        about = [case for case in facts.all_cases if where.fits(case)]
+        for field, items, message, hint in () if pruned else _nowhere(where, facts.all_cases):
+            mark = ledger.node.at((*path, field, *items))
+            problems.add(ledger.file, mark, message, hint)
+    for item, name in enumerate(entry.looks or ()):
+        looks = {look for op in {case.op for case in about} for look in facts.looks(op)}
+        if about and name not in looks:
+            names = " or ".join(sorted({case.op.name for case in about}))
+            message = f"there is no mistake {quoted(name)} of {names}"
+            mark = ledger.node.at(("known", number, "looks", item))
+            # Two mistakes at once are no hint for a single one.
+            alike = [one for one in looks if one.count("+") <= name.count("+")]
+            problems.add(ledger.file, mark, message, did_you_mean(name, alike))
+
+
+def _in_vain(place: Place, about: Collection[Case]) -> list[tuple[str, int]]:
+    """The fields and items of a place that none of its cases has."""
+    return [
+        (field, number)
+        for field in VALUES
+        for number, value in enumerate(getattr(place, field) or ())
+        if value not in {VALUES[field](case) for case in about}
+    ]
+
+
+def _nowhere(
+    place: Place, cases: Sequence[Case]
+) -> Iterator[tuple[str, tuple[int, ...], str, str | None]]:
+    """Yield parts of a place that do not exist: field, item, message, and hint."""
+    # The most general field first, and no more after one that leaves no case.
+    left, so_far = list(cases), "cases that were read"
+    gone: set[tuple[str, int]] = set()
+    for name in VALUES:
+        if (wanted := getattr(place, name)) is None:
+            continue
+        there = {VALUES[name](case) for case in left} - {None}
+        missing = [(n, value) for n, value in enumerate(wanted) if value not in there]
+        for number, value in missing:
+            gone.add((name, number))
+            message = f"none of the {so_far} has the {name} {shown(value)}"
+            yield name, (number,), message, _hint(str(value), sorted(map(str, there)))
+        if not (left := [case for case in left if VALUES[name](case) in wanted]):
+            return
+        so_far = f"cases with {'this' if len(wanted) == 1 else 'one of these'} {name}"
+    if not (about := [case for case in left if place.fits(case)]) and place.attrs:
+        yield "attrs", (), f"none of the {so_far} has these attributes", None
+        return
+    for name, number in _in_vain(place, about):
+        if (name, number) not in gone:
+            value = shown(getattr(place, name)[number])
+            yield name, (number,), f"no case has the {name} {value} and what else is said", None
+
+
+def _hint(value: str, known: list[str]) -> str | None:
+    if (near := did_you_mean(value, known)) or not known:
+        return near
+    more = ", …" if len(known) > _LISTED else ""
+    return f"there are {', '.join(known[:_LISTED])}{more}"
+
+
+def _check_overlaps(gate: Gate, facts: Facts, problems: Problems) -> None:
+    """Note cases that are listed twice: one of the entries explains nothing."""
+    seen: set[tuple[str, str, int]] = set()
+    for backend in filter(gate.is_about, facts.backends):
+        for case in facts.cases:
+            listed = gate.listed(case, backend)
+            for other in listed[1:]:
+                place = f"{listed[0].ledger.file}:{listed[0].line}"
+                key = place, other.ledger.file, other.line
+                if key not in seen:
+                    seen.add(key)
+                    mark = other.ledger.node.at(("known", other.number, "where", other.place))
+                    problems.add(other.ledger.file, mark, f"{case.id} is listed at {place} too")

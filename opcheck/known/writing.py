@@ -15,7 +15,7 @@ from ruamel.yaml.comments import CommentedMap, CommentedSeq
 from ruamel.yaml.scalarstring import DoubleQuotedScalarString, FoldedScalarString
 
 from opcheck.errors import UsageError
-from opcheck.known.ledgers import VALUES
+from opcheck.known import VALUES
 from opcheck.model import Case
 from opcheck.reading import FileNode, Mark
 

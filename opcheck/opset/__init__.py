@@ -118,8 +118,7 @@ def output_dtype(
 def _dtype_of_value(schema: Schema, attrs: Attrs) -> DType | None:
     """The dtype of what an attribute holds; a tensor is of float32 where none is stated."""
     # Formulas are given None for what is not stated.
-    stated = [name for name in schema.attributes if attrs.get(name) is not None]
-    if not stated:
+    if not (stated := [name for name in schema.attributes if attrs.get(name) is not None]):
         return DTYPES["float32"]
     value = attrs[stated[0]]
     if len(stated) > 1 or isinstance(value, Typed):

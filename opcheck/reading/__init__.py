@@ -4,5 +4,15 @@
 means is not known here, and `yaml` is imported on the first read only.
 """
 
-from opcheck.reading.nodes import FileNode, Mark, PlainScalar, Problems, quoted
-from opcheck.reading.reader import operators_in, read_file, read_text, shipped_folder, uncollected
+from opcheck.reading.reader import (
+    FileNode,
+    Mark,
+    PlainScalar,
+    Problems,
+    operators_in,
+    quoted,
+    read_file,
+    read_text,
+    shipped_folder,
+    uncollected,
+)

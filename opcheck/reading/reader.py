@@ -4,20 +4,21 @@ A parser's events become one tree of nodes, in one loop without recursion, withi
 scalars are those of YAML 1.2's core schema: https://yaml.org/spec/1.2.2/#103-core-schema
 """
 
+from __future__ import annotations
+
 import gc
 import math
 import re
 import stat
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import opcheck
-from opcheck.errors import OpcheckError
-from opcheck.reading.nodes import FileNode, Mark, PlainScalar, Problems, Unreadable, quoted
+from opcheck.errors import CaseFileError, OpcheckError, Problem
 
 #: The longest number read. The exact decimal of every float64 fits (1,077 characters), and
 #: Python can print every integer of that length (it stops at 4,300 digits).
@@ -206,15 +207,6 @@ class _Frame:
     keys: dict[str, Mark] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Anchored:
-    """A finished value that aliases may stand for, with its count of values and its depth."""
-
-    node: FileNode
-    size: int
-    height: int
-
-
 class Builder:
     """Builds the tree of one file. `last` is where the latest list or mapping begins."""
 
@@ -223,7 +215,8 @@ class Builder:
         self._file = file
         self._problems = problems
         self._problem_limit = len(problems) + PROBLEM_LIMIT
-        self._anchors: dict[str, _Anchored | _Frame] = {}
+        #: Finished values that aliases may stand for, each with its count of values and its depth.
+        self._anchors: dict[str, tuple[FileNode, int, int] | _Frame] = {}
         #: Values of plain words, of which the same few come again and again.
         self._plain: dict[str, PlainScalar] = dict(WORDS)
         self._count = 0
@@ -271,7 +264,7 @@ class Builder:
         else:
             self._put(FileNode(value, mark, _NO_KEYS), mark, 1)
         if event.anchor:
-            self._anchors[event.anchor] = _Anchored(FileNode(value, mark), 1, 0)
+            self._anchors[event.anchor] = FileNode(value, mark), 1, 0
 
     def _value(self, event: Any, mark: Mark) -> PlainScalar:
         text: str = event.value
@@ -345,7 +338,7 @@ class Builder:
         self._frame.height = max(self._frame.height, height)
         # The same anchor may have been given again within.
         if frame.anchor and self._anchors[frame.anchor] is frame:
-            self._anchors[frame.anchor] = _Anchored(node, self._count - frame.before + 1, height)
+            self._anchors[frame.anchor] = node, self._count - frame.before + 1, height
         self._put(node, frame.mark, 1)
 
     def _alias(self, event: Any) -> None:
@@ -357,12 +350,13 @@ class Builder:
             raise Unreadable(mark, f"{name} stands for nothing named before it", hint)
         if isinstance(target, _Frame):
             raise Unreadable(mark, f"{name} stands within the very thing it names")
-        self._check_depth(mark, target.height)
+        node, size, height = target
+        self._check_depth(mark, height)
         if self._frame.key is _AWAITED:
-            self._key(mark, "*" + event.anchor, target.node.value)
+            self._key(mark, "*" + event.anchor, node.value)
             return
-        self._frame.height = max(self._frame.height, target.height)
-        self._put(target.node, mark, target.size)
+        self._frame.height = max(self._frame.height, height)
+        self._put(node, mark, size)
 
     def _check_depth(self, mark: Mark, height: int) -> None:
         if len(self._outer) + height > DEPTH_LIMIT:
@@ -526,3 +520,100 @@ def operators_in(shipped: Path) -> tuple[str, ...]:
     """The operators that a shipped file says it is of; the rest of it is not looked at."""
     found = _OPERATORS.search(shipped.read_text("utf-8"))
     return tuple((found[1] or found[2]).replace(",", " ").split()) if found else ()
+
+
+PlainScalar: TypeAlias = bool | int | float | str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A place in a file: line and column (in characters), both from 1."""
+
+    line: int
+    column: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FileNode:
+    """One value: a scalar, a sequence (tuple) or a mapping (dict, never to be changed).
+
+    `mark` is where the value begins, `keys` where a mapping's keys are. A key whose value was
+    refused is in neither. An alias is the node it names: a tree may share nodes, but has no cycle.
+    """
+
+    value: PlainScalar | tuple[FileNode, ...] | dict[str, FileNode]
+    mark: Mark
+    keys: dict[str, Mark] = field(default_factory=dict)
+
+    def plain(self) -> Any:
+        """The value as fresh lists, dicts and scalars; recursive, as files are not deep."""
+        value = self.value
+        # Most items are scalars, of which none need be asked.
+        if isinstance(value, tuple):
+            return [n.plain() if type(n.value) in (tuple, dict) else n.value for n in value]
+        if isinstance(value, dict):
+            return {key: item.plain() for key, item in value.items()}
+        return value
+
+    @property
+    def entries(self) -> dict[str, FileNode]:
+        """Values of a mapping by key; empty for anything else."""
+        return self.value if isinstance(self.value, dict) else {}
+
+    @property
+    def items(self) -> tuple[FileNode, ...]:
+        """Items of a list; empty for anything else."""
+        return self.value if isinstance(self.value, tuple) else ()
+
+    def get(self, *path: str | int) -> FileNode | None:
+        """The value at a path; None where that leads nowhere."""
+        node: FileNode | None = self
+        for step in path:
+            if node is None:
+                return None
+            if isinstance(step, str):
+                node = node.entries.get(step)
+            else:
+                node = node.items[step] if 0 <= step < len(node.items) else None
+        return node
+
+    def without(self, keys: Collection[str]) -> FileNode:
+        """The mapping without some of its keys."""
+        kept = {key: value for key, value in self.entries.items() if key not in keys}
+        return FileNode(kept, self.mark, self.keys)
+
+    def at(self, path: Sequence[str | int], *, key: bool = False) -> Mark:
+        """Where `path`, or with `key` its last key, begins; steps that lead nowhere are skipped."""
+        node, mark = self, self.mark
+        for number, step in enumerate(path, 1):
+            if below := node.get(step):
+                is_key = key and number == len(path) and isinstance(step, str)
+                mark = node.keys.get(str(step), node.mark) if is_key else below.mark
+                node = below
+        return mark
+
+
+class Problems(list[Problem]):
+    """Problems in the order they were found."""
+
+    def add(self, file: str, mark: Mark, message: str, hint: str | None = None) -> None:
+        """Note one problem at one place of one file."""
+        self.append(Problem(file, mark.line, mark.column, message, hint))
+
+    def raise_if_any(self) -> None:
+        """Raise `CaseFileError` with every problem, if there is one."""
+        if self:
+            raise CaseFileError(self)
+
+
+class Unreadable(OpcheckError):
+    """Reading cannot go on after this; everything but the file's name."""
+
+    def __init__(self, mark: Mark, message: str, hint: str | None = None) -> None:
+        super().__init__(message, hint)
+        self.mark = mark
+
+
+def quoted(text: str) -> str:
+    """A file's text for use in a message: in quotes, shortened, and harmless to a terminal."""
+    return repr(text if len(text) <= 60 else text[:59] + "…")

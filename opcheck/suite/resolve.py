@@ -57,7 +57,9 @@ class Resolver:
     def __post_init__(self) -> None:
         self.node, expect = self.concrete.node, self.fields.expect
         unknown = expect is None and self.concrete.lost is Omitted.EXPECTATION
-        self.may_be_illegal = unknown or admits_rejection(expect)
+        # An expected answer is a refusal.
+        refused = any(isinstance(answer, f.RejectedField) for _, answer in _answers(expect))
+        self.may_be_illegal = unknown or refused
         self.dtype = DTYPES[self.fields.dtype] if self.fields.dtype else None
 
     def case(self) -> Case | None:
@@ -247,11 +249,6 @@ def _answers(expect: object) -> list[tuple[Location, Any]]:
     if isinstance(expect, f.AnyOfField):
         return [(("expect", "any_of", k), answer) for k, answer in enumerate(expect.any_of)]
     return [(("expect",), expect)]
-
-
-def admits_rejection(expect: object) -> bool:
-    """Return True if the case may be an illegal model: an expected answer is a refusal."""
-    return any(isinstance(answer, f.RejectedField) for _, answer in _answers(expect))
 
 
 def output_names(expect: object) -> dict[str, Location]:

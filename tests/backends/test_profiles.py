@@ -140,7 +140,7 @@ def test_everything_wrong_is_said_at_once_with_its_line(tmp_path: Path) -> None:
     )
     assert found == [
         "opcheck.toml:2:1: unknown key 'adress' (did you mean 'address'?)",
-        "opcheck.toml:3:1: backends.one.timeout: must be a number of seconds above 0",
+        "opcheck.toml:3:1: backends.one.timeout: must be greater than 0, got -1",
         "opcheck.toml:10:1: backends.two.memory_limit: '2 elephants' is no size of memory; write"
         " for example 2GiB, 512MB or 1000000",
         "opcheck.toml:11:1: backends.two.accumulate: must be a list, got 'float16'",

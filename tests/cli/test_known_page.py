@@ -4,8 +4,7 @@ import re
 
 import pytest
 
-from opcheck.known import LedgerEntry
-from opcheck.known.ledgers import LISTABLE
+from opcheck.known import LISTABLE, LedgerEntry
 from tests.cli.test_known import MORE as SOFTMAX
 from tests.shell import ROOT
 

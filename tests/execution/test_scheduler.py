@@ -15,7 +15,7 @@ from opcheck.errors import NotSupported
 from opcheck.execution import judge_all
 from opcheck.execution.evaluation import EvaluatedCase, combine_repeats
 from opcheck.execution.expected import question
-from opcheck.known.ledgers import load_ledgers
+from opcheck.known import load_ledgers
 from opcheck.model import (
     BackendInfo,
     Case,

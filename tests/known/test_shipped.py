@@ -14,8 +14,7 @@ from opcheck import backends, suite
 from opcheck.analysis.status import reds
 from opcheck.dtypes import DTYPES
 from opcheck.errors import CaseFileError
-from opcheck.known import explain, shipped_ledgers, within
-from opcheck.known.ledgers import VALUES, load_ledgers
+from opcheck.known import VALUES, explain, load_ledgers, shipped_ledgers, within
 from opcheck.model import (
     FAILURES,
     LOSSES,

@@ -7,8 +7,7 @@ import pytest
 
 from opcheck.analysis.status import is_red, reds
 from opcheck.errors import CaseFileError
-from opcheck.known import Gate, load_user_ledgers
-from opcheck.known.ledgers import Facts, check, is_dead, says
+from opcheck.known import Facts, Gate, check, is_dead, load_user_ledgers, says
 from opcheck.model import Verdict
 from tests.known.ledgers import INFO, case, entry, failing, judged, ledger
 from tests.report.made import CASE, recorded, result

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from opcheck.errors import UsageError
-from opcheck.known.ledgers import UserFields
+from opcheck.known import UserFields
 from opcheck.known.writing import Revision, new_ledger, revised
 from opcheck.reading import Problems, read_text, validation
 

@@ -2,7 +2,7 @@ import pytest
 
 from opcheck.errors import CaseFileError, Problem
 from opcheck.reading import FileNode, Mark, Problems
-from opcheck.reading.nodes import quoted
+from opcheck.reading.reader import quoted
 
 leaf = FileNode(3, Mark(2, 6))
 tree = FileNode(

@@ -2,8 +2,8 @@ from textwrap import dedent
 
 import pytest
 
-from opcheck.reading.nodes import Problems
-from opcheck.reading.toml import parse_toml
+from opcheck.backends.profile_fields import parse_toml
+from opcheck.reading.reader import Problems
 
 TEXT = dedent("""\
     # a comment

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from opcheck.dtypes import DTYPES, identical
-from opcheck.known.ledgers import Place
+from opcheck.known import Place
 from opcheck.known.writing import places
 from opcheck.model import Case, OpVersion, Rejected, Tolerance, Typed, Values
 from opcheck.opset import Attribute

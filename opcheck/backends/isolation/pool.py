@@ -337,8 +337,7 @@ class Pool:
     def _distribute(self) -> None:
         """Hand waiting jobs out, in order, and start workers for those that find none."""
         while self._waiting:
-            free = [slot for slot in self._slots if slot.takes(self._waiting[0])]
-            if not free:
+            if not (free := [slot for slot in self._slots if slot.takes(self._waiting[0])]):
                 break
             min(free, key=lambda slot: len(slot.jobs)).send(self._waiting.popleft())
         wanted = len(self._waiting) - sum(slot.is_starting for slot in self._slots)

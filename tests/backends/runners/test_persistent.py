@@ -12,7 +12,7 @@ from onnx import ModelProto
 from opcheck.backends import attempt, programs
 from opcheck.backends.base import Backend, Defect, ProcessDied
 from opcheck.backends.connect import connect
-from opcheck.backends.programs import Persistent, Tail, how_it_died, last_lines
+from opcheck.backends.programs import Tail, how_it_died, last_lines
 from opcheck.errors import BackendUnavailable
 from opcheck.graph import model_of
 from opcheck.model import Crashed, Declined, NotRun, Outcome, Produced, Question, Raised, Task
@@ -25,11 +25,10 @@ pytestmark = pytest.mark.usefixtures("scratch")
 @pytest.fixture
 def started(tmp_path: Path) -> Iterator[Any]:
     """A function that starts a program; all are ended after the test."""
-    found: list[Persistent] = []
+    found: list[Backend] = []
 
-    def start(text: str) -> Persistent:
+    def start(text: str) -> Backend:
         backend = connect(f"cmd:{persistent(tmp_path / str(len(found)), text)}")
-        assert isinstance(backend, Persistent)
         found.append(backend)
         return backend
 
@@ -282,7 +281,7 @@ def test_a_program_that_closes_its_output_has_not_answered(started, monkeypatch)
     assert asked(backend) == Crashed("it closed its standard input or output, and runs on")
 
 
-def pid_of(backend: Persistent) -> int:
+def pid_of(backend: Backend) -> int:
     return backend.prepare.__self__.conversation()._process.pid
 
 
@@ -314,7 +313,6 @@ def test_one_that_does_not_listen_is_killed(started: Any, monkeypatch: pytest.Mo
 
 def test_nothing_is_left_when_nobody_needs_it(started: Any, tmp_path: Path, scratch: Path) -> None:
     backend = connect(f"cmd:{persistent(tmp_path / 'p', 'hello(); serve()')}")
-    assert isinstance(backend, Persistent)
     pid = pid_of(backend)
     del backend
     until = monotonic() + 10

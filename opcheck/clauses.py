@@ -155,8 +155,7 @@ def cited(quote: str, page: Sequence[Sentence]) -> tuple[Sentence, ...]:
     if not quoted or sum(map(len, quoted)) > sum(len(sentence.text) for sentence in page):
         return ()
     pieces = [_pattern(piece) for piece in quoted]
-    alone = tuple(sentence for sentence in page if _find(pieces, _normal(sentence.text)))
-    if alone:
+    if alone := tuple(sentence for sentence in page if _find(pieces, _normal(sentence.text))):
         return alone
     for _, part in groupby(page, lambda sentence: sentence.part):
         if run := _run_over(pieces, [*part]):

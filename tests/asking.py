@@ -7,10 +7,10 @@ from textwrap import dedent
 from typing import Any
 
 from opcheck import dtypes, opset
+from opcheck import opset as directml
 from opcheck.backends import Backend, attempt, second_data
 from opcheck.engine.operators import Operator, every
 from opcheck.model import Case, OpVersion, Outcome, OutputSpec, Produced, Question, Task, TensorType
-from opcheck.opset import directml
 from opcheck.reading import operators_in
 from opcheck.suite.load import shipped_suites
 
@@ -70,7 +70,7 @@ def output_of(backend: Backend, task: Task, *inputs: Any) -> Any:
 
 
 def dml_problem(axes: tuple[int, ...], *arrays: Any) -> Task:
-    return task_of(HARDMAX1, 1, {"Axes": axes}, *arrays, domain=directml.DOMAIN)
+    return task_of(HARDMAX1, 1, {"Axes": axes}, *arrays, domain=directml.DML)
 
 
 def dtype_of(array: Any) -> dtypes.DType:

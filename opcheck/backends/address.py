@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from opcheck.backends import adapters
 from opcheck.errors import UsageError, did_you_mean
-from opcheck.reading.reader import FileNode, Problems, Unreadable
+from opcheck.reading import FileNode, Problems, Unreadable
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -211,7 +211,7 @@ def _tables(folder: Path, problems: Problems) -> Iterator[tuple[FileNode, str]]:
 
 def _read(path: Path, file: str, problems: Problems) -> FileNode | None:
     from opcheck.backends.profile_fields import parse_toml
-    from opcheck.reading.reader import contents, decoded
+    from opcheck.reading import contents, decoded
 
     try:
         data = contents(path)

@@ -367,8 +367,7 @@ def proposals(
         names = list(wanted)
         step = math.ceil(len(names) / (1 if jobs == 1 else 8 * jobs))
         for start in range(0, len(names), step):
-            part = {n: tuple(wanted[n]) for n in names[start : start + step]}
-            searches.append((part, mine))
+            searches.append(({n: tuple(wanted[n]) for n in names[start : start + step]}, mine))
     for found in in_parallel(partial(_search, tries), searches, jobs, safe_place):
         yield from found
 

@@ -1,6 +1,197 @@
-"""From a task to the one-node ONNX model that backends run."""
+"""From a task to the model that backends run: at its own opset, with the lowest IR version."""
 
-from onnx import ModelProto
+from collections.abc import Sequence
+from math import prod
 
+import numpy as np
+from onnx import AttributeProto, ModelProto, NodeProto, ValueInfoProto, helper, numpy_helper
+from onnx.shape_inference import InferenceError, infer_shapes
+
+from opcheck import opset
 from opcheck.errors import NotExpressible
-from opcheck.graph.build import model_of, output_names
+from opcheck.model import ATTRIBUTE_TYPES, Array, AttrValue, OpVersion, OutputSpec, Task, Typed
+
+#: The types of attributes that nodes are given here, by the words of case files.
+ATTRIBUTE_PROTOS = {
+    kind: AttributeProto.AttributeType.Value(kind.upper())
+    for kind in ATTRIBUTE_TYPES
+    if kind != "tensor"
+}
+
+
+def model_of(task: Task) -> ModelProto:
+    """`task` as a model; raises NotExpressible for a DirectML descriptor that ONNX cannot state."""
+    if task.model is not None:
+        return ModelProto.FromString(task.model)
+    domain, at_opset, constants = task.op.domain, task.opset, dict[str, Array]()
+    if domain == opset.DML:
+        nodes, constants, at_opset = lower_hardmax1(task)
+        domain = ""
+    else:
+        nodes = [helper.make_node(task.op.name, task.slots, output_names(task), domain=domain)]
+        nodes[0].attribute.extend(_attribute(task.op, *item) for item in task.attrs.items())
+    tensors = {**task.initializers, **constants}
+    version = ir_version(domain, at_opset)
+    # Before IR version 4 an initializer was the default of an input.
+    infos = [(tensor.name, tensor.dtype.onnx, tensor.shape) for tensor in task.inputs]
+    for name, array in tensors.items() if version < 4 else ():
+        infos.append((name, helper.np_dtype_to_tensor_dtype(array.dtype), array.shape))
+    graph = helper.make_graph(
+        nodes,
+        task.op.name,
+        [helper.make_tensor_value_info(name, code, list(shape)) for name, code, shape in infos],
+        [*map(_output_info, output_names(task), task.outputs)],
+        [numpy_helper.from_array(array, name) for name, array in tensors.items()],
+    )
+    imports = [helper.make_opsetid(domain, at_opset)]
+    model = helper.make_model(graph, opset_imports=imports, ir_version=version)
+    _state_ranks(model)
+    _keep_rank(model)
+    return model
+
+
+def output_names(task: Task) -> list[str]:
+    """The names of the outputs in a model, where none may be called as an input is."""
+    names = (output.name for output in task.outputs)
+    return [f"{name}_out" if name in task.slots else name for name in names]
+
+
+def ir_version(domain: str, at_opset: int) -> int:
+    """The lowest IR version that allows `at_opset`: old runtimes refuse newer ones."""
+    if domain == "" and at_opset < 5:
+        # onnx's table has no opsets 2 to 4; they shipped with IR version 3, as 1 and 5 did.
+        return 3
+    version: int = helper.find_min_ir_version_for([helper.make_opsetid(domain, at_opset)])
+    return version
+
+
+def _attribute(op: OpVersion, name: str, value: AttrValue | Typed) -> AttributeProto:
+    if isinstance(value, Typed) and value.type == "tensor":
+        array = np.array(value.value)
+        array = array.astype(np.int64 if array.dtype.kind == "i" else np.float32)
+        return helper.make_attribute(name, numpy_helper.from_array(array, name))
+    if isinstance(value, Typed):
+        return helper.make_attribute(name, value.value, attr_type=ATTRIBUTE_PROTOS[value.type])
+    if isinstance(value, np.ndarray):
+        return helper.make_attribute(name, numpy_helper.from_array(value, name))
+    declared = opset.attribute(op, name)
+    # The declared type and not the value's: an empty list has none of its own.
+    kind = ATTRIBUTE_PROTOS.get(declared.type) if declared else None
+    return helper.make_attribute(name, value, attr_type=kind)
+
+
+def _output_info(name: str, output: OutputSpec) -> ValueInfoProto:
+    if output.dtype is None:
+        return helper.make_empty_tensor_value_info(name)
+    return helper.make_tensor_value_info(name, output.dtype.onnx, None)
+
+
+def _state_ranks(model: ModelProto) -> None:
+    """Give each output its rank, and a type if it has none, where ONNX can infer them."""
+    # Sizes stay open: they are part of the answer, and ONNX's own inference may get them wrong.
+    for output, found in zip(model.graph.output, _inferred(model), strict=False):
+        ours, theirs = output.type.tensor_type, found.type.tensor_type
+        ours.elem_type = ours.elem_type or theirs.elem_type
+        if theirs.HasField("shape"):
+            state_rank(output, len(theirs.shape.dim))
+
+
+def state_rank(output: ValueInfoProto, rank: int) -> None:
+    """Give an output without a shape one of this rank and of any sizes."""
+    shape = output.type.tensor_type.shape
+    shape.SetInParent()
+    for _ in range(rank):
+        shape.dim.add()
+
+
+def _keep_rank(model: ModelProto) -> None:
+    """Give the only output the rank of the first input, where ONNX infers none.
+
+    Its checker refuses an output without a shape. Operators without inference at their version,
+    such as GroupNormalization and Cast-1, keep the rank; Reshape-1 alone does not.
+    """
+    graph, (imported, *_) = model.graph, model.opset_import
+    outputs = [one.type.tensor_type for one in graph.output]
+    if imported.domain or len(outputs) != 1 or outputs[0].HasField("shape"):
+        return
+    (node,) = graph.node
+    schema = opset.describe("", node.op_type, imported.version)
+    if schema is None or schema.infers_shapes or len(schema.outputs) > 1 or not node.input:
+        return
+    shapes = {one.name: len(one.type.tensor_type.shape.dim) for one in graph.input}
+    shapes |= {one.name: len(one.dims) for one in graph.initializer}
+    if node.op_type != "Reshape" and node.input[0] in shapes:
+        state_rank(graph.output[0], shapes[node.input[0]])
+
+
+def _inferred(model: ModelProto) -> Sequence[ValueInfoProto]:
+    if any(node.op_type == "Split" for node in model.graph.node):
+        # Of more outputs than parts ONNX's inference dies, and many parts take all memory.
+        model = ModelProto.FromString(model.SerializeToString())
+        for node in model.graph.node:
+            for attribute in node.attribute:
+                if attribute.name == "num_outputs":
+                    attribute.i = len(node.output)
+    try:
+        found: Sequence[ValueInfoProto] = infer_shapes(model).graph.output
+        if all(output.type.tensor_type.HasField("shape") for output in found):
+            return found
+        # Some first versions, such as LpPool-1, have no inference; later ones keep the ranks.
+        return infer_shapes(at_newest_opsets(model)).graph.output
+    except InferenceError:
+        return ()
+
+
+def anonymous(model: ModelProto) -> ModelProto:
+    """A copy of a model without its producer."""
+    copy = ModelProto.FromString(model.SerializeToString())
+    for field in ("producer_name", "producer_version", "doc_string"):
+        copy.ClearField(field)
+    return copy
+
+
+def at_newest_opsets(model: ModelProto) -> ModelProto:
+    """A copy of a model that imports the newest opset of each of its domains."""
+    later = ModelProto.FromString(model.SerializeToString())
+    for imported in later.opset_import:
+        imported.version = max(imported.version, opset.newest(imported.domain))
+    return later
+
+
+def lower_hardmax1(task: Task) -> tuple[list[NodeProto], dict[str, Array], int]:
+    """DML_ACTIVATION_HARDMAX1 as nodes, their constants, and the opset they need.
+
+    Transpose (reduced axes last) → Reshape → Hardmax-13 (last axis) → Reshape → Transpose back.
+    Raises NotExpressible for an invalid descriptor, which no ONNX graph states.
+    """
+    if len(task.inputs) != 1:
+        count = len(task.inputs)
+        raise NotExpressible(f"not expressible as an ONNX graph: {count} inputs; allowed: 1")
+    (tensor,) = task.inputs
+    (output,) = task.outputs
+    axes = task.attrs.get("Axes", ())
+    if not isinstance(axes, tuple) or task.attrs.keys() - {"Axes"}:
+        stated = ", ".join(f"{name} {value}" for name, value in task.attrs.items())
+        raise NotExpressible(f"not expressible as an ONNX graph: {stated}")
+    reduced = sorted(int(axis) for axis in axes)
+    invalid = opset.invalid_axes(reduced, len(tensor.shape))
+    if tensor.dtype.text not in opset.HARDMAX1.inputs[0].types:
+        invalid = f"{tensor.dtype} is no data type of {task.op.name}"
+    if invalid:
+        raise NotExpressible(f"not expressible as an ONNX graph: {invalid}")
+    order = opset.reduced_last(reduced, len(tensor.shape))
+    moved = [tensor.shape[axis] for axis in order]
+    split = len(order) - len(reduced)
+    rows = [prod(moved[:split]), prod(moved[split:])]
+    back = [int(place) for place in np.argsort(order)]
+    shapes = {"rows": rows, "moved_shape": moved}
+    constants: dict[str, Array] = {name: np.array(it, np.int64) for name, it in shapes.items()}
+    nodes = [
+        helper.make_node("Transpose", [tensor.name], ["moved"], perm=order),
+        helper.make_node("Reshape", ["moved", "rows"], ["matrix"], allowzero=1),
+        helper.make_node("Hardmax", ["matrix"], ["ones"], axis=-1),
+        helper.make_node("Reshape", ["ones", "moved_shape"], ["moved_ones"], allowzero=1),
+        helper.make_node("Transpose", ["moved_ones"], [output.name], perm=back),
+    ]
+    # Hardmax-13 is in force, and Reshape has allowzero, else no empty tensor keeps its shape.
+    return nodes, constants, 14

@@ -26,7 +26,7 @@ import numpy as np
 from onnx import ModelProto, OptionalProto, SequenceProto, TensorProto, TypeProto, numpy_helper
 
 from opcheck.dtypes import DTYPES, DType, identical, named
-from opcheck.graph.build import anonymous
+from opcheck.graph import anonymous
 from opcheck.model import Array, BackendInfo, Items, OutputSpec, Raised, Task, Tensors, Value
 
 MODEL = "model.onnx"

@@ -13,7 +13,7 @@ import numpy as np
 from onnx import AttributeProto, ModelProto, NodeProto, TensorProto, ValueInfoProto
 
 from opcheck import dtypes, opset
-from opcheck.graph.build import ATTRIBUTE_PROTOS
+from opcheck.graph import ATTRIBUTE_PROTOS
 from opcheck.graph.folders import array_of
 from opcheck.graph.test_data import DataSet, FileMessages, ModelTest, read_test
 from opcheck.model import Array, AttrValue, OpVersion, Value

@@ -21,8 +21,7 @@ from onnx import ModelProto, TensorProto, ValueInfoProto, checker, shape_inferen
 
 from opcheck.dtypes import DType
 from opcheck.errors import did_you_mean
-from opcheck.graph import folders
-from opcheck.graph.build import anonymous, at_newest_opsets, model_of, state_rank
+from opcheck.graph import anonymous, at_newest_opsets, folders, model_of, state_rank
 from opcheck.graph.folders import (
     MAX_BYTES,
     MODEL,

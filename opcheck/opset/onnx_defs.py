@@ -8,8 +8,7 @@ from onnx import AttributeProto, FunctionProto, defs, helper, numpy_helper
 
 from opcheck.dtypes import DType
 from opcheck.model import AttrValue, OpVersion
-from opcheck.opset import schema as forms
-from opcheck.opset.schema import Attribute, AttributeReference, AttrType, Body, Parameter, Schema
+from opcheck.opset import Attribute, AttributeReference, AttrType, Body, BodyNode, Parameter, Schema
 
 _TYPES: dict[Any, AttrType] = {
     AttributeProto.AttributeType.Value(kind.upper()): kind
@@ -129,7 +128,7 @@ def _body(graph: Any, imports: Mapping[str, int], opset: int) -> Body:
         schema = defs.get_schema(node.op_type, imports.get(node.domain, opset), node.domain)
         attrs = {proto.name: _body_attribute(proto, imports, opset) for proto in node.attribute}
         op = OpVersion(node.domain, node.op_type, schema.since_version)
-        nodes.append(forms.BodyNode(op, attrs, tuple(node.input), tuple(node.output)))
+        nodes.append(BodyNode(op, attrs, tuple(node.input), tuple(node.output)))
     ends = (graph.input, graph.output)
     inputs, outputs = (tuple(getattr(one, "name", one) for one in end) for end in ends)
     return Body(inputs, outputs, tuple(nodes))

@@ -1,18 +1,620 @@
-"""Strict YAML 1.2 from files that may come from strangers, as data that knows where it stands.
+"""Read files and texts into `FileNode` trees; every way a file can be unusable is a problem.
 
-`reader` turns bytes into text, the parser's events into `nodes`, and words into values. What a file
-means is not known here, and `yaml` is imported on the first read only.
+A parser's events become one tree of nodes, in one loop without recursion, within limits; what a
+file means is not known here. `yaml` is imported on the first read only. Plain scalars are those of
+YAML 1.2's core schema: https://yaml.org/spec/1.2.2/#103-core-schema
 """
 
-from opcheck.reading.reader import (
-    FileNode,
-    Mark,
-    PlainScalar,
-    Problems,
-    operators_in,
-    quoted,
-    read_file,
-    read_text,
-    shipped_folder,
-    uncollected,
+from __future__ import annotations
+
+import gc
+import math
+import re
+import stat
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any, Final, TypeAlias
+
+import opcheck
+from opcheck.errors import CaseFileError, OpcheckError, Problem
+
+#: The longest number read. The exact decimal of every float64 fits (1,077 characters), and
+#: Python can print every integer of that length (it stops at 4,300 digits).
+NUMBER_LENGTH: Final = 2000
+#: The plain words that are no numbers and yet no strings.
+WORDS: Final[dict[str, PlainScalar]] = {
+    **dict.fromkeys(("", "~", "null", "Null", "NULL"), None),
+    **dict.fromkeys(("true", "True", "TRUE"), True),
+    **dict.fromkeys(("false", "False", "FALSE"), False),
+    **{sign + word: math.inf for sign in ("", "+") for word in (".inf", ".Inf", ".INF")},
+    **{"-" + word: -math.inf for word in (".inf", ".Inf", ".INF")},
+    **dict.fromkeys((".nan", ".NaN", ".NAN"), math.nan),
+}
+
+_NUMBER: Final = re.compile(
+    r"(?P<int>[-+]?[0-9]+)|0o(?P<octal>[0-7]+)|0x(?P<hex>[0-9a-fA-F]+)"
+    r"|(?P<float>[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?)"
 )
+_BASES: Final = {"int": 10, "octal": 8, "hex": 16}
+_SPELT: Final = {type(None): "null", bool: "bool", int: "int", float: "float", str: "str"}
+_CORE: Final = "tag:yaml.org,2002:"
+#: The tags a file may state; `tagged` has the values that each admits.
+TAGS: Final = frozenset(_CORE + word for word in (*_SPELT.values(), "seq", "map"))
+WRONG_VERSION: Final = (
+    "this file asks for another version of YAML",
+    "files are read as YAML 1.2: remove the line '%YAML …'",
+)
+
+_INDENT: Final = (
+    "check the indentation; text that begins with [ { ' or \" must be quoted as a whole"
+)
+_QUOTE: Final = "text that holds [ ] { } , or ': ' needs quotes"
+#: Pattern of the parser's problem → message and hint. In a message {began} is where the thing
+#: begun but not ended stands, {char} the character at the place of the error. The first that
+#: matches holds.
+_WORDS: Final[tuple[tuple[str, str, str | None], ...]] = (
+    (r"tab character", "a tab stands where only spaces may indent", "indent with spaces"),
+    (r"cannot start any token", "no text can begin with {char}", "put the text in quotes"),
+    (r"expected ',' or '\]'", "want ',' or ']' in the list that begins at {began}", _QUOTE),
+    (r"expected ',' or '\}'", "want ',' or '}}' in the mapping that begins at {began}", _QUOTE),
+    (
+        r"expected key|expected '-'|expected <block end>",
+        "this does not continue the list or mapping that begins at {began}",
+        _INDENT,
+    ),
+    (
+        r"mapping values are not allowed",
+        "a ':' stands where no key can end",
+        "text that holds ': ' needs quotes; otherwise check the indentation",
+    ),
+    (r"sequence entries are not allowed", "a '-' stands where no list can begin", _INDENT),
+    (r"expected (the )?node content", "want a value, not {char}", _QUOTE),
+    (r"unexpected end of stream", "the quotes that open here are never closed", None),
+    (
+        r"expected ':'",
+        "want 'key: value' here, or '- item'",
+        "the space after ':' and '-' is needed; check the quotes before this line",
+    ),
+    (r"unexpected document", "'---' or '...' stands within the quotes of {began}", None),
+    (
+        r"expected '?<document start>",
+        "this stands after the end of the document",
+        "check indentation, quotes and brackets",
+    ),
+    (
+        r"expected alphabetic",
+        "a name must follow & and *",
+        "text that begins with & or * needs quotes",
+    ),
+    (
+        r"unknown escape character",
+        "no such escape within double quotes",
+        r"write \\ for a backslash, or use single quotes",
+    ),
+    # The second and third are Python's own words, from the pure Python parser.
+    (r"invalid Unicode|^Python int too|^chr\(", "an escape here stands for no character", None),
+    (r"undefined tag handle", "the tag here is not allowed", "text with ! needs quotes"),
+    (r"incompatible YAML|long version number|^Exceeds the limit", *WRONG_VERSION),
+)
+#: Errors that are better shown where the thing began than where it went wrong.
+_AT_BEGIN: Final = re.compile(r"unexpected end of stream|expected ':'")
+
+
+class BadScalar(OpcheckError):
+    """A scalar that is no value; the builder adds the place."""
+
+
+def resolve(text: str) -> PlainScalar:
+    """A plain scalar's value; raises BadScalar for -0, beyond float64, over NUMBER_LENGTH."""
+    if text in WORDS:
+        return WORDS[text]
+    match = _NUMBER.fullmatch(text) if text[0] in "+-.0123456789" else None
+    if match is None or match.lastgroup is None:
+        return text
+    if len(text) > NUMBER_LENGTH:
+        raise BadScalar(f"a number of {len(text)} characters; the limit is {NUMBER_LENGTH}")
+    if re.fullmatch("-0+", text):
+        raise BadScalar(f"{text} is the integer 0, without a sign", "write 0, or -0.0")
+    if match.lastgroup != "float":
+        return int(match[match.lastgroup], _BASES[match.lastgroup])
+    number = float(text)
+    if math.isinf(number):
+        infinity = "-.inf" if number < 0 else ".inf"
+        raise BadScalar(f"{quoted(text)} is outside float64", f"write {infinity} for infinity")
+    return number
+
+
+def tagged(tag: str, text: str) -> PlainScalar:
+    """The value of a scalar under one of TAGS or "!", the mark of a string; raises BadScalar."""
+    word = tag.removeprefix(_CORE)
+    if word in ("!", "str"):
+        return text
+    value = resolve(f"{text}." if word == "float" and re.fullmatch("[-+]?[0-9]+", text) else text)
+    if _SPELT[type(value)] != word:
+        raise BadScalar(f"{quoted(text)} is no {shown(tag)}")
+    return value
+
+
+def named(value: object) -> str:
+    """Name the type of a value that is no text."""
+    if value is None:
+        return "null"
+    if isinstance(value, tuple | dict):
+        return "a list" if isinstance(value, tuple) else "a mapping"
+    return "a truth value" if isinstance(value, bool) else "a number"
+
+
+def shown(tag: str) -> str:
+    """A tag as one writes it."""
+    if tag.startswith(_CORE):
+        return "!!" + quoted(tag.removeprefix(_CORE))[1:-1]
+    return quoted(tag)[1:-1] if tag.startswith("!") else f"!<{quoted(tag)[1:-1]}>"
+
+
+def place(mark: Any) -> Mark:
+    """A parser's mark, which counts from 0, as ours."""
+    return Mark(mark.line + 1, mark.column + 1)
+
+
+def unreadable(error: Exception, text: str, last: Mark) -> Unreadable:
+    """PyYAML's error as place, message and hint; `last` is the place where it gives none."""
+    problem = str(getattr(error, "problem", None) or error)
+    at = getattr(error, "problem_mark", None)
+    began = getattr(error, "context_mark", None)
+    mark = place(at) if at else last
+    start = place(began) if began else mark
+    for pattern, message, hint in _WORDS:
+        if re.search(pattern, problem):
+            char = text[at.index : at.index + 1] if at else ""
+            if char == "\t":
+                _, message, hint = _WORDS[0]
+            shown = repr(char) if char.strip() else "the end of the line"
+            where = f"line {start.line}, column {start.column}"
+            message = message.format(began=where, char=shown)
+            return Unreadable(start if _AT_BEGIN.search(problem) else mark, message, hint)
+    return Unreadable(mark, f"no valid YAML: {problem[:120].splitlines()[0]}")
+
+
+#: How many lists and mappings may stand within each other.
+DEPTH_LIMIT: Final = 64
+#: How many values a file may hold; an alias counts as much as its target.
+NODE_LIMIT: Final = 1_000_000
+#: After so many problems in one file the rest of it is not read.
+PROBLEM_LIMIT: Final = 1000
+
+_KINDS: Final = {"seq": "list", "map": "mapping"}
+_NO_KEYS: Final[dict[str, Mark]] = {}
+#: In place of a key: the next value is the key; or there is none: in a list, or because it was
+#: refused, so that its value is dropped.
+_AWAITED, _NO_KEY = object(), object()
+
+
+@dataclass(slots=True, eq=False)
+class _Frame:
+    """A list or a mapping whose end has not been reached; `items` is None for a mapping."""
+
+    mark: Mark
+    items: list[FileNode] | None
+    key: object
+    anchor: str | None = None
+    #: How many values the file held before this one.
+    before: int = 0
+    #: The depth of its contents.
+    height: int = 0
+    entries: dict[str, FileNode] = field(default_factory=dict)
+    keys: dict[str, Mark] = field(default_factory=dict)
+
+
+class Builder:
+    """Builds the tree of one file. `last` is where the latest list or mapping begins."""
+
+    def __init__(self, file: str, problems: Problems) -> None:
+        self.last = Mark(1, 1)
+        self._file = file
+        self._problems = problems
+        self._problem_limit = len(problems) + PROBLEM_LIMIT
+        #: Finished values that aliases may stand for, each with its count of values and its depth.
+        self._anchors: dict[str, tuple[FileNode, int, int] | _Frame] = {}
+        #: Values of plain words, of which the same few come again and again.
+        self._plain: dict[str, PlainScalar] = dict(WORDS)
+        self._count = 0
+        self._top: list[FileNode] = []
+        self._frame = _Frame(self.last, self._top, _NO_KEY)
+        self._outer: list[_Frame] = []
+
+    def build(self, parser: Any) -> FileNode:
+        """The file's only document; raises Unreadable, and the parser's own errors."""
+        from yaml import events
+
+        steps: dict[type[Any], Callable[[Any], None]] = {
+            events.ScalarEvent: self._scalar,
+            events.SequenceStartEvent: lambda event: self._open(event, "seq", []),
+            events.MappingStartEvent: lambda event: self._open(event, "map", None),
+            events.SequenceEndEvent: self._close,
+            events.MappingEndEvent: self._close,
+            events.AliasEvent: self._alias,
+            events.DocumentStartEvent: self._document,
+        }
+        for event in iter(parser.get_event, None):
+            if step := steps.get(type(event)):
+                step(event)
+        if not self._top:
+            raise Unreadable(Mark(1, 1), "the file is empty")
+        return self._top[0]
+
+    def _document(self, event: Any) -> None:
+        mark = place(event.start_mark)
+        if self._top:
+            hint = "a file holds one document: nothing may follow a second '---'"
+            raise Unreadable(mark, "a second document begins here", hint)
+        if event.version not in (None, (1, 2)):
+            raise Unreadable(mark, *WRONG_VERSION)
+
+    def _scalar(self, event: Any) -> None:
+        mark = place(event.start_mark)
+        text: str = event.value
+        if event.style or event.tag or text not in self._plain:
+            value = self._value(event, mark)
+        else:
+            value = self._plain[text]
+        if self._frame.key is _AWAITED:
+            self._key(mark, text, value, merge=text == "<<" and not event.style)
+        else:
+            self._put(FileNode(value, mark, _NO_KEYS), mark, 1)
+        if event.anchor:
+            self._anchors[event.anchor] = FileNode(value, mark), 1, 0
+
+    def _value(self, event: Any, mark: Mark) -> PlainScalar:
+        text: str = event.value
+        # libyaml refuses these itself; nothing could ever print them.
+        if event.style and not text.isascii() and re.search("[\ud800-\udfff]", text):
+            self._problem(mark, f"{quoted(text)} holds half of a surrogate pair")
+        try:
+            if event.tag:
+                known = event.tag == "!" or self._tag_is_known(event.tag, mark)
+                return tagged(event.tag, text) if known else text
+            if event.style:
+                return text
+            return self._plain.setdefault(text, resolve(text))
+        except BadScalar as bad:
+            self._problem(mark, bad.message, bad.hint)
+            return 0
+
+    def _key(self, mark: Mark, text: str, value: object, *, merge: bool = False) -> None:
+        frame = self._frame
+        frame.key = _NO_KEY
+        if merge:
+            message = "'<<' does not merge mappings"
+            self._problem(mark, message, "YAML 1.2 has no such thing: write the keys out")
+        elif not isinstance(value, str):
+            hint = f"write {quoted(text)} in quotes if it is meant as a word" if text else None
+            found = f"{quoted(text) if text else 'this'} is {named(value)}"
+            self._problem(mark, f"a key must be a word; {found}", hint)
+        elif value in frame.keys:
+            first = frame.keys[value]
+            where = f"line {first.line}, column {first.column}"
+            self._problem(mark, f"the key {quoted(value)} stands here again, first at {where}")
+        else:
+            frame.keys[value], frame.key = mark, value
+
+    def _put(self, node: FileNode, mark: Mark, size: int) -> None:
+        self._count += size
+        if self._count > NODE_LIMIT:
+            hint = "an alias counts as much as what it stands for" if self._anchors else None
+            raise Unreadable(mark, f"more than {NODE_LIMIT:,} values", hint)
+        frame = self._frame
+        if frame.items is not None:
+            frame.items.append(node)
+            return
+        if isinstance(frame.key, str):
+            frame.entries[frame.key] = node
+        frame.key = _AWAITED
+
+    def _open(self, event: Any, kind: str, items: list[FileNode] | None) -> None:
+        mark = self.last = place(event.start_mark)
+        self._check_depth(mark, 1)
+        tag = event.tag
+        if tag and tag != "!" and self._tag_is_known(tag, mark) and not tag.endswith(":" + kind):
+            self._problem(mark, f"a {_KINDS[kind]} is no {shown(tag)}")
+        if self._frame.key is _AWAITED:
+            # Nothing that follows can be trusted: this is often text that should be in quotes.
+            hint = "text that begins with [ or { needs quotes"
+            raise Unreadable(mark, f"a key must be a word, not a {_KINDS[kind]}", hint)
+        self._outer.append(self._frame)
+        key = _AWAITED if items is None else _NO_KEY
+        self._frame = _Frame(mark, items, key, event.anchor, self._count)
+        if event.anchor:
+            self._anchors[event.anchor] = self._frame
+
+    def _close(self, _: Any) -> None:
+        frame, self._frame = self._frame, self._outer.pop()
+        if frame.items is None:
+            node = FileNode(frame.entries, frame.mark, frame.keys)
+        else:
+            node = FileNode(tuple(frame.items), frame.mark, _NO_KEYS)
+        height = frame.height + 1
+        self._frame.height = max(self._frame.height, height)
+        # The same anchor may have been given again within.
+        if frame.anchor and self._anchors[frame.anchor] is frame:
+            self._anchors[frame.anchor] = node, self._count - frame.before + 1, height
+        self._put(node, frame.mark, 1)
+
+    def _alias(self, event: Any) -> None:
+        mark = self.last = place(event.start_mark)
+        target = self._anchors.get(event.anchor)
+        name = quoted("*" + event.anchor)
+        if target is None:
+            hint = "text that begins with * needs quotes"
+            raise Unreadable(mark, f"{name} stands for nothing named before it", hint)
+        if isinstance(target, _Frame):
+            raise Unreadable(mark, f"{name} stands within the very thing it names")
+        node, size, height = target
+        self._check_depth(mark, height)
+        if self._frame.key is _AWAITED:
+            self._key(mark, "*" + event.anchor, node.value)
+            return
+        self._frame.height = max(self._frame.height, height)
+        self._put(node, mark, size)
+
+    def _check_depth(self, mark: Mark, height: int) -> None:
+        if len(self._outer) + height > DEPTH_LIMIT:
+            raise Unreadable(mark, f"more than {DEPTH_LIMIT} lists and mappings within each other")
+
+    def _tag_is_known(self, tag: str, mark: Mark) -> bool:
+        if tag not in TAGS:
+            hint = "case files are plain data: remove the tag"
+            self._problem(mark, f"the tag {shown(tag)} is not allowed", hint)
+        return tag in TAGS
+
+    def _problem(self, mark: Mark, message: str, hint: str | None = None) -> None:
+        if len(self._problems) >= self._problem_limit:
+            raise Unreadable(mark, f"more than {PROBLEM_LIMIT:,} problems; reading ends here")
+        self._problems.add(self._file, mark, message, hint)
+
+
+#: The largest file read, in bytes (for a text: in characters): larger ones take too long to parse.
+FILE_LIMIT: Final = 2 * 2**20
+#: How many %TAG directives a file may have: libyaml's time grows with the square of them.
+DIRECTIVE_LIMIT: Final = 16
+
+WIDE: Final = "this file is UTF-16 or UTF-32, not UTF-8"
+
+#: https://yaml.org/spec/1.2.2/#51-character-set
+_CONTROL: Final = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+@contextmanager
+def uncollected() -> Iterator[None]:
+    """Keep the collector from looking through what is read again and again: it has no cycles."""
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if collecting:
+            gc.enable()
+
+
+def read_file(path: Path, problems: Problems) -> FileNode | None:
+    """Read one file, as far as it can be used; whatever is wrong with it goes to `problems`."""
+    try:
+        text = decoded(contents(path))
+    except Unreadable as why:
+        problems.add(str(path), why.mark, why.message, why.hint)
+        return None
+    return read_text(text, str(path), problems)
+
+
+@uncollected()
+def read_text(
+    text: str, file: str, problems: Problems, *, in_python: bool = False
+) -> FileNode | None:
+    """Read a text that came from `file`, as `read_file` does; by libyaml, or all in Python."""
+    import yaml
+
+    known, builder = len(problems), Builder(file, problems)
+    in_python = in_python or not yaml.__with_libyaml__
+    try:
+        text = _checked(text)
+        return builder.build((yaml.SafeLoader if in_python else yaml.CSafeLoader)(text))
+    except Unreadable as why:
+        stop = why
+    # The pure Python parser lets ValueError and OverflowError out for absurd escapes and versions.
+    except (yaml.YAMLError, ValueError, OverflowError) as error:
+        if "nesting depth" in str(error) and not in_python:
+            # libyaml looks ahead, and has a limit of its own, far beyond the one that says where.
+            del problems[known:]
+            return read_text(text, file, problems, in_python=True)
+        stop = unreadable(error, text, builder.last)
+    problems.add(file, stop.mark, stop.message, stop.hint)
+    return None
+
+
+def contents(path: Path) -> bytes:
+    """Return the bytes of a regular file. Raises Unreadable."""
+    start = Mark(1, 1)
+    try:
+        status = path.stat()
+        if stat.S_ISDIR(status.st_mode):
+            raise Unreadable(start, "this is a folder, not a file")
+        # Reading a pipe or a device might never end.
+        if not stat.S_ISREG(status.st_mode):
+            raise Unreadable(start, "this is no regular file")
+        if status.st_size > FILE_LIMIT:
+            raise _too_large(status.st_size)
+        with path.open("rb") as file:
+            return file.read(FILE_LIMIT + 1)
+    except FileNotFoundError:
+        raise Unreadable(start, "there is no such file") from None
+    except PermissionError:
+        raise Unreadable(start, "this file may not be read (permission denied)") from None
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise Unreadable(start, f"this file cannot be read: {reason}") from None
+
+
+def is_wide(data: bytes) -> bool:
+    """Return True for text in UTF-16 or UTF-32: it has a mark, or NULs around ASCII."""
+    return re.match(rb"\xff\xfe|\xfe\xff|([ -~]\0+){2}|(\0+[ -~]){2}", data) is not None
+
+
+def decoded(data: bytes) -> str:
+    """Return the text of a file. Raises Unreadable where it is not in UTF-8."""
+    save = "save it as UTF-8"
+    if is_wide(data):
+        raise Unreadable(Mark(1, 1), WIDE, save)
+    if (zero := data.find(b"\0")) >= 0:
+        mark = _place(data[:zero].decode(errors="replace"))
+        raise Unreadable(mark, "this is a binary file (it holds a NUL byte)")
+    try:
+        return data.decode()
+    except UnicodeDecodeError as error:
+        mark = _place(data[: error.start].decode())
+        message = f"this file is not UTF-8 (byte 0x{data[error.start]:02x})"
+        raise Unreadable(mark, message, save) from None
+
+
+def _checked(text: str) -> str:
+    """The text without its byte order mark. Raises Unreadable for text that is not parsed."""
+    if len(text) > FILE_LIMIT:
+        raise _too_large(len(text))
+    text = text.removeprefix("\ufeff")
+    if found := _CONTROL.search(text):
+        mark = _place(text[: found.start()])
+        code = ord(found[0])
+        written = f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
+        hint = f"write {written} within double quotes if it is meant"
+        raise Unreadable(mark, f"the control character U+{code:04X} is not allowed", hint)
+    tags = re.findall("^%TAG|[\n\r\x85\u2028\u2029]%TAG", text) if "%TAG" in text else ()
+    if len(tags) > DIRECTIVE_LIMIT:
+        raise Unreadable(Mark(1, 1), f"more than {DIRECTIVE_LIMIT} %TAG directives")
+    return text
+
+
+def _too_large(size: int) -> Unreadable:
+    message = f"the file has {size / 2**20:.1f} MiB, more than {FILE_LIMIT >> 20} MiB"
+    return Unreadable(Mark(1, 1), message, "large tensors are made by fills, or lie in .npy files")
+
+
+def _place(before: str) -> Mark:
+    """The place that follows `before`, which begins the file."""
+    breaks = list(re.finditer("\r\n|[\n\r\x85\u2028\u2029]", before.removeprefix("\ufeff")))
+    line_start = breaks[-1].end() if breaks else 0
+    return Mark(len(breaks) + 1, len(before.removeprefix("\ufeff")) - line_start + 1)
+
+
+def shipped_folder(installed: str, checkout: str) -> Path:
+    """The folder `installed` inside the package or, in a checkout, `checkout` next to it."""
+    package = Path(opcheck.__file__).parent
+    inside = package / installed
+    return inside if inside.is_dir() else package.parent / checkout
+
+
+_OPERATORS: Final = re.compile(r"^op: *(?:\[([^]]+)\]|(\S+))", re.MULTILINE)
+
+
+@cache
+def operators_in(shipped: Path) -> tuple[str, ...]:
+    """The operators that a shipped file says it is of; the rest of it is not looked at."""
+    found = _OPERATORS.search(shipped.read_text("utf-8"))
+    return tuple((found[1] or found[2]).replace(",", " ").split()) if found else ()
+
+
+PlainScalar: TypeAlias = bool | int | float | str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A place in a file: line and column (in characters), both from 1."""
+
+    line: int
+    column: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FileNode:
+    """One value: a scalar, a sequence (tuple) or a mapping (dict, never to be changed).
+
+    `mark` is where the value begins, `keys` where a mapping's keys are. A key whose value was
+    refused is in neither. An alias is the node it names: a tree may share nodes, but has no cycle.
+    """
+
+    value: PlainScalar | tuple[FileNode, ...] | dict[str, FileNode]
+    mark: Mark
+    keys: dict[str, Mark] = field(default_factory=dict)
+
+    def plain(self) -> Any:
+        """The value as fresh lists, dicts and scalars; recursive, as files are not deep."""
+        value = self.value
+        # Most items are scalars, of which none need be asked.
+        if isinstance(value, tuple):
+            return [n.plain() if type(n.value) in (tuple, dict) else n.value for n in value]
+        if isinstance(value, dict):
+            return {key: item.plain() for key, item in value.items()}
+        return value
+
+    @property
+    def entries(self) -> dict[str, FileNode]:
+        """Values of a mapping by key; empty for anything else."""
+        return self.value if isinstance(self.value, dict) else {}
+
+    @property
+    def items(self) -> tuple[FileNode, ...]:
+        """Items of a list; empty for anything else."""
+        return self.value if isinstance(self.value, tuple) else ()
+
+    def get(self, *path: str | int) -> FileNode | None:
+        """The value at a path; None where that leads nowhere."""
+        node: FileNode | None = self
+        for step in path:
+            if node is None:
+                return None
+            if isinstance(step, str):
+                node = node.entries.get(step)
+            else:
+                node = node.items[step] if 0 <= step < len(node.items) else None
+        return node
+
+    def without(self, keys: Collection[str]) -> FileNode:
+        """The mapping without some of its keys."""
+        kept = {key: value for key, value in self.entries.items() if key not in keys}
+        return FileNode(kept, self.mark, self.keys)
+
+    def at(self, path: Sequence[str | int], *, key: bool = False) -> Mark:
+        """Where `path`, or with `key` its last key, begins; steps that lead nowhere are skipped."""
+        node, mark = self, self.mark
+        for number, step in enumerate(path, 1):
+            if below := node.get(step):
+                is_key = key and number == len(path) and isinstance(step, str)
+                mark = node.keys.get(str(step), node.mark) if is_key else below.mark
+                node = below
+        return mark
+
+
+class Problems(list[Problem]):
+    """Problems in the order they were found."""
+
+    def add(self, file: str, mark: Mark, message: str, hint: str | None = None) -> None:
+        """Note one problem at one place of one file."""
+        self.append(Problem(file, mark.line, mark.column, message, hint))
+
+    def raise_if_any(self) -> None:
+        """Raise `CaseFileError` with every problem, if there is one."""
+        if self:
+            raise CaseFileError(self)
+
+
+class Unreadable(OpcheckError):
+    """Reading cannot go on after this; everything but the file's name."""
+
+    def __init__(self, mark: Mark, message: str, hint: str | None = None) -> None:
+        super().__init__(message, hint)
+        self.mark = mark
+
+
+def quoted(text: str) -> str:
+    """A file's text for use in a message: in quotes, shortened, and harmless to a terminal."""
+    return repr(text if len(text) <= 60 else text[:59] + "…")

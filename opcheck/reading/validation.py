@@ -8,7 +8,7 @@ from typing import Annotated, Any, Final, TypeAlias, TypeVar
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, WithJsonSchema
 
 from opcheck.errors import did_you_mean
-from opcheck.reading.reader import FileNode, Mark, Problems, quoted
+from opcheck.reading import FileNode, Mark, Problems, quoted
 
 Model = TypeVar("Model", bound=BaseModel)
 Location: TypeAlias = tuple[str | int, ...]

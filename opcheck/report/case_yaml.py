@@ -16,8 +16,7 @@ from opcheck import dtypes, model, opset
 from opcheck.dtypes import DTYPES, DType
 from opcheck.graph.nodes import OneNode
 from opcheck.graph.test_data import DataSet
-from opcheck.opset import Parameter, leads
-from opcheck.opset.schema import name_at
+from opcheck.opset import Parameter, leads, name_at
 from opcheck.report.plain_text import folded
 from opcheck.suite.resolve import changed_defaults
 

@@ -20,8 +20,7 @@ from typing import Annotated, Any, BinaryIO, Generic, TypeAlias, TypeVar, cast, 
 import pydantic
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
-from opcheck.reading import Mark, Problems, quoted
-from opcheck.reading.reader import WIDE, is_wide
+from opcheck.reading import WIDE, Mark, Problems, is_wide, quoted
 from opcheck.reading.validation import shown
 
 _COLUMN = re.compile(r" at line \d+ column (\d+)$")

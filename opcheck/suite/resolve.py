@@ -17,8 +17,7 @@ from opcheck.dtypes import DTYPES, DType, content, limits
 from opcheck.engine import operator_of
 from opcheck.errors import did_you_mean
 from opcheck.model import Attrs, Case, Computed, OutputSpec, Source, TensorSpec, Tolerance
-from opcheck.opset import Attribute, Schema, directml
-from opcheck.opset.schema import missing, place, slots, spelt
+from opcheck.opset import Attribute, Schema, missing, place, slots, spelt
 from opcheck.reading import Mark, Problems, quoted
 from opcheck.reading.validation import Location, shown
 from opcheck.suite import fields as f
@@ -97,8 +96,7 @@ class Resolver:
         expect = expectation_of(self, case)
         stated = stated_by(expect)
         specs = [*case.inputs, *stated]
-        too_much = excess(sum(prod(s.shape) for s in specs), sum(s.nbytes for s in specs))
-        if too_much:
+        if too_much := excess(sum(prod(s.shape) for s in specs), sum(s.nbytes for s in specs)):
             mark = self.at("inputs") if case.inputs else mark
             self.problem(mark, f"the tensors of a case need {too_much} together")
         return replace(case, expect=expect, tolerance=self._tolerance(case, stated))
@@ -443,7 +441,7 @@ def resolve_inputs(resolver: Resolver, schema: Schema) -> tuple[model.TensorSpec
         for name in missing(schema.inputs, stated):
             if not any(did_you_mean(word, [name]) for word in unknown):
                 resolver.lacking(resolver.node.mark, f"{schema.op} needs input {name!r}")
-    if resolver.file.domain == directml.DOMAIN and any(spec.initializer for spec in specs.values()):
+    if resolver.file.domain == opset.DML and any(spec.initializer for spec in specs.values()):
         resolver.problem(resolver.at("inputs"), "DirectML's operators have no initializers")
     return tuple(specs[slot] for slot in slots(schema.inputs, specs) if slot)
 

@@ -22,8 +22,7 @@ from numpy.typing import NDArray
 from opcheck import dtypes
 from opcheck.dtypes import DTYPES, DType
 from opcheck.model import Array, Fill, FromFile, Given, Put, TensorSpec
-from opcheck.reading import FileNode, Mark, quoted
-from opcheck.reading.reader import Unreadable
+from opcheck.reading import FileNode, Mark, Unreadable, quoted
 from opcheck.reading.validation import shown
 from opcheck.suite.fields import CONTENTS, FILLS, TensorFields
 

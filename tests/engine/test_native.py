@@ -16,6 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
+from opcheck import opset as directml
 from opcheck.compare import compare
 from opcheck.compare.outputs import computed_want
 from opcheck.dtypes import DTYPES
@@ -25,14 +26,13 @@ from opcheck.engine.native import dml_activation_hardmax1, hardmax, natively
 from opcheck.engine.native import softmax as softmax_module
 from opcheck.errors import InvalidNode
 from opcheck.model import OpVersion
-from opcheck.opset import directml
 from tests.asking import HARDMAX1
 from tests.bounds.softmax import rows
 from tests.engine.ops.test_rows import LAYOUTS
 
 FLOATS = ("float32", "float64", "float16", "bfloat16")
 HARDMAX, SOFTMAX = OpVersion("", "Hardmax", 13), OpVersion("", "Softmax", 13)
-JOINT = OpVersion(directml.DOMAIN, HARDMAX1, 1)
+JOINT = OpVersion(directml.DML, HARDMAX1, 1)
 NAN, INF = math.nan, math.inf
 
 #: Sizes on which ways depend: those with which small arrays take every way, and their own.

@@ -14,8 +14,7 @@ from onnx import AttributeProto, checker, defs, helper, numpy_helper
 from opcheck import opset
 from opcheck.backends import Backend, attempt, connect
 from opcheck.dtypes import DTYPES
-from opcheck.graph import NotExpressible, model_of
-from opcheck.graph.build import ir_version
+from opcheck.graph import NotExpressible, ir_version, model_of
 from opcheck.model import AttrValue, Declined, OutputSpec, Produced, Task, TensorType, Typed
 from tests import brute
 from tests.asking import asking, dml_problem, dtype_of, task_of

@@ -8,7 +8,7 @@ from onnx import defs
 from opcheck import opset
 from opcheck.dtypes import DTYPES
 from opcheck.model import OpVersion
-from opcheck.opset.directml import DOMAIN, HARDMAX1, MAX_RANK, SCHEMAS, invalid_axes
+from opcheck.opset import DML, DML_SCHEMAS, HARDMAX1, MAX_RANK, invalid_axes
 
 
 def test_the_version_in_force_is_the_newest_not_after_the_opset() -> None:
@@ -173,8 +173,8 @@ def test_an_output_has_the_dtype_that_an_input_or_an_attribute_or_the_schema_nam
 
 
 def test_its_operators_stand_beside_onnx_s() -> None:
-    for schema in SCHEMAS:
-        assert opset.describe(DOMAIN, schema.op.name, 1) is schema
+    for schema in DML_SCHEMAS:
+        assert opset.describe(DML, schema.op.name, 1) is schema
         assert opset.describe("", schema.op.name, 1) is None
 
 

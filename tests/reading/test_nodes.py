@@ -1,8 +1,7 @@
 import pytest
 
 from opcheck.errors import CaseFileError, Problem
-from opcheck.reading import FileNode, Mark, Problems
-from opcheck.reading.reader import quoted
+from opcheck.reading import FileNode, Mark, Problems, quoted
 
 leaf = FileNode(3, Mark(2, 6))
 tree = FileNode(

@@ -10,9 +10,19 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
+from opcheck import reading
 from opcheck.errors import CaseFileError, Problem
-from opcheck.reading import FileNode, Mark, Problems, read_file, read_text, reader
-from opcheck.reading.reader import NUMBER_LENGTH, BadScalar, resolve, tagged
+from opcheck.reading import (
+    NUMBER_LENGTH,
+    BadScalar,
+    FileNode,
+    Mark,
+    Problems,
+    read_file,
+    read_text,
+    resolve,
+    tagged,
+)
 from tests.reading.trees import read
 
 both_parsers = pytest.mark.usefixtures("parser")
@@ -262,7 +272,7 @@ def test_an_alias_bomb_ends_the_reading_quickly() -> None:
 @both_parsers
 def test_each_alias_counts_as_much_as_what_it_names(monkeypatch: pytest.MonkeyPatch) -> None:
     # The root, the list with its two items, and three more for each alias.
-    monkeypatch.setattr(reader, "NODE_LIMIT", 10)
+    monkeypatch.setattr(reading, "NODE_LIMIT", 10)
     assert len(read("[&a [1, 2], *a, *a]").plain()) == 3
     assert "more than 10 values" in the_problem("[&a [1, 2], *a, *a, 3]").message
     assert "more than 10 values" in stops_at("[&a [1, 2], *a, *a, *a]", 1, 21)
@@ -287,14 +297,14 @@ def test_deep_nesting_gives_one_message_at_the_place(text: str, column: int, par
 
 @both_parsers
 def test_the_depth_limit_itself_is_allowed() -> None:
-    depth = reader.DEPTH_LIMIT
+    depth = reading.DEPTH_LIMIT
     assert read("[" * depth + "]" * depth).plain()
     stops_at("[" * (depth + 1) + "]" * (depth + 1), 1, depth + 1)
 
 
 @both_parsers
 def test_the_number_of_values_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reader, "NODE_LIMIT", 4)
+    monkeypatch.setattr(reading, "NODE_LIMIT", 4)
     assert read("{a: 1, b: [2]}").plain() == {"a": 1, "b": [2]}
     assert "more than 4 values" in the_problem("{a: 1, b: [2], c: 3}").message
 
@@ -302,13 +312,13 @@ def test_the_number_of_values_is_limited(monkeypatch: pytest.MonkeyPatch) -> Non
 @both_parsers
 def test_the_number_of_problems_is_limited() -> None:
     _, problems = attempt("{" + "a: 1, " * 5000 + "}")
-    assert len(problems) == reader.PROBLEM_LIMIT + 1
+    assert len(problems) == reading.PROBLEM_LIMIT + 1
     assert "more than 1,000 problems" in problems[-1].message
 
 
 def test_a_file_of_the_largest_size_is_read_and_a_larger_one_is_not(tmp_path, monkeypatch):
     path = tmp_path / "f.yaml"
-    path.write_bytes(b"a: 1\n" + b"#" * (reader.FILE_LIMIT - 5))
+    path.write_bytes(b"a: 1\n" + b"#" * (reading.FILE_LIMIT - 5))
     assert read(path).plain() == {"a": 1}
     path.write_bytes(b"[" * (10 * 2**20))
     # By its size alone: to read ten million lists takes half a minute.
@@ -317,7 +327,7 @@ def test_a_file_of_the_largest_size_is_read_and_a_larger_one_is_not(tmp_path, mo
 
 
 def test_a_long_text_is_refused_like_a_large_file() -> None:
-    assert "more than 2 MiB" in stops_at(" " * (reader.FILE_LIMIT + 1), 1, 1)
+    assert "more than 2 MiB" in stops_at(" " * (reading.FILE_LIMIT + 1), 1, 1)
 
 
 def test_many_tag_directives_are_refused() -> None:

@@ -3,7 +3,7 @@ from textwrap import dedent
 import pytest
 
 from opcheck.backends.profile_fields import parse_toml
-from opcheck.reading.reader import Problems
+from opcheck.reading import Problems
 
 TEXT = dedent("""\
     # a comment

@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 
 from opcheck.dtypes import DTYPES
 from opcheck.model import AnyOf, Case, Computed, Golden, Rejected, Tolerance, Values
-from opcheck.opset import Parameter
-from opcheck.opset.schema import missing, place, slots, spelt
+from opcheck.opset import Parameter, missing, place, slots, spelt
 from opcheck.suite import materialize, unrounded
 
 Cases = Callable[[str], tuple[Case, ...]]

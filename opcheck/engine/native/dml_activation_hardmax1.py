@@ -11,7 +11,7 @@ from opcheck.engine.native.hardmax import joined_places, over_rows
 from opcheck.engine.node import BoundNode
 from opcheck.errors import InvalidNode
 from opcheck.model import Array
-from opcheck.opset.directml import invalid_axes, reduced_last
+from opcheck.opset import invalid_axes, reduced_last
 
 #: About how many elements are put into another order at a time.
 _BLOCK = 1 << 18

@@ -14,9 +14,9 @@ from opcheck import numbers as xp
 from opcheck.engine.operators import operator
 from opcheck.engine.ops import hardmax
 from opcheck.errors import InvalidNode
-from opcheck.opset.directml import DOMAIN, MAX_RANK, invalid_axes
+from opcheck.opset import DML, MAX_RANK, invalid_axes
 
-OP = operator("DML_ACTIVATION_HARDMAX1", DOMAIN, low=0.0, high=1.0, exact=True)
+OP = operator("DML_ACTIVATION_HARDMAX1", DML, low=0.0, high=1.0, exact=True)
 
 
 @OP.formula(1)

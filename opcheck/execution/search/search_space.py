@@ -21,7 +21,7 @@ from opcheck.execution.kills import RED, CaseKills, OutputsOrRefusal, right_of, 
 from opcheck.execution.search.drawing import Candidate, attribute, drawn
 from opcheck.model import Array, Attrs, AttrValue, Case, Cell, Given, OpVersion, TensorSpec
 from opcheck.opset import Schema
-from opcheck.opset.schema import place as place_of
+from opcheck.opset import place as place_of
 from opcheck.suite import materialize, unrounded
 
 #: How many nodes are tried in making one smaller.

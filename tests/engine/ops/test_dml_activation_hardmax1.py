@@ -6,10 +6,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
+from opcheck import opset as directml
 from opcheck.engine import evaluate
 from opcheck.errors import InvalidNode
 from opcheck.model import OpVersion
-from opcheck.opset import directml
 from tests import brute
 from tests.asking import HARDMAX1
 
@@ -18,7 +18,7 @@ EXAMPLE = np.array([[[12, 0], [-101, 11]], [[3, 234], [0, -101]]], np.float32)
 
 
 def hardmax1(x: Any, axes: tuple[int, ...]) -> Any:
-    (out,) = evaluate(OpVersion(directml.DOMAIN, HARDMAX1, 1), [x], {"Axes": axes})
+    (out,) = evaluate(OpVersion(directml.DML, HARDMAX1, 1), [x], {"Axes": axes})
     return out
 
 

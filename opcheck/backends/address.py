@@ -5,8 +5,6 @@ Profiles are backends with their settings, in tables `[backends.<name>]` of an `
 opcheck counts, and of two in the same folder `opcheck.toml`.
 """
 
-from __future__ import annotations
-
 import pkgutil
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -107,7 +105,7 @@ def built_in() -> tuple[str, ...]:
     return tuple(sorted(m.name for m in modules if not m.name.startswith("_")))
 
 
-def entry_points() -> Mapping[str, EntryPoint]:
+def entry_points() -> "Mapping[str, EntryPoint]":
     """Return the kinds that other distributions offer, by name; raise UsageError for clashes."""
     # Takes ten times as long as the rest of this module, and most runs name built-in kinds only.
     from importlib import metadata
@@ -125,7 +123,7 @@ def entry_points() -> Mapping[str, EntryPoint]:
     return found
 
 
-def _origin(point: EntryPoint) -> str:
+def _origin(point: "EntryPoint") -> str:
     return f"distribution {point.dist.name!r}" if point.dist else repr(point.value)
 
 

@@ -16,8 +16,6 @@ difference of ranks is taken on the bits as unsigned integers: it is exact acros
 and up to the infinities (one step beyond the largest finite value), and cannot overflow.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -157,7 +155,7 @@ class Want:
     random: bool = False
     drawn: bool = False
     form: Literal["tensor", "sequence", "nothing"] = "tensor"
-    items: tuple[Want, ...] = ()
+    items: tuple["Want", ...] = ()
     floor: float = 0.0
     any_order: int | None = None
 

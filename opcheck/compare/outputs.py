@@ -20,10 +20,9 @@ from opcheck.compare.bounded import examine, fits_at_least, pardon, scattering
 from opcheck.compare.elements import UNORDERED, Findings, Floats, Judge, Mask, Places, Want
 from opcheck.dtypes import DType, half_ulp, identical, of, round_to
 from opcheck.engine import Expected, operator_of
-from opcheck.model import Picture
 from opcheck.model.case import EXACT, Array, OpVersion, Tolerance
 from opcheck.model.question import NOTHING, Foreign, Items
-from opcheck.model.result import Comparison, ComparisonProblem, Failure, Mismatch
+from opcheck.model.result import Comparison, ComparisonProblem, Failure, Mismatch, Picture
 from opcheck.numbers.arithmetic import expected
 
 #: The poorer arithmetic that a backend declares.

@@ -1,7 +1,5 @@
 """Questions as folders, and answers in them; folders and files that are whole or not there."""
 
-from __future__ import annotations
-
 import shutil
 import tempfile
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -134,7 +132,7 @@ class Recording:
         return self.backend.has_room
 
     @property
-    def connections(self) -> Sequence[Connection[Any, Any]]:
+    def connections(self) -> "Sequence[Connection[Any, Any]]":
         """Those of the backend."""
         return self.backend.connections
 

@@ -15,8 +15,7 @@ from opcheck.errors import UsageError, did_you_mean
 from opcheck.execution.expected import question
 from opcheck.execution.scheduler import judge_all
 from opcheck.execution.workers import AskableBackend, Driver, each, once
-from opcheck.model import Case, Cell, LiveResult, Support, Verdict
-from opcheck.model.result import Floor
+from opcheck.model import Case, Cell, Floor, LiveResult, Support, Verdict
 
 #: Of several verdicts on one cell, the first of these counts.
 _WORST = (

@@ -32,7 +32,6 @@ from opcheck.model import (
     Verdict,
 )
 from opcheck.reading import FileNode, Problems, quoted, read_file, shipped_folder, validation
-from opcheck.reading.validation import Fields, shown
 
 #: The verdicts that a ledger of released backends can explain.
 FAILING = (Verdict.WARN, *WRONG)
@@ -72,7 +71,7 @@ Verdicts = Annotated[list[Annotated[str, _one_of(LISTABLE, "verdict to list")]],
 Versions = Annotated[str, AfterValidator(_specifier)]
 
 
-class Place(Fields):
+class Place(validation.Fields):
     """Cases by their fields: all that are stated must fit, of a list any item."""
 
     op: Annotated[Words | None, _Some] = None
@@ -127,7 +126,7 @@ def _plain(value: Any) -> Any:
     return list(value) if isinstance(value, tuple) else value
 
 
-class Line(Fields):
+class Line(validation.Fields):
     """One known defect: how it fails, since which versions, where, and why.
 
     If it fails only `sometimes`, depending on the CPU or on the memory's contents, it may also
@@ -158,14 +157,14 @@ class Line(Fields):
         return any(place.fits(case) for place in self.where)
 
 
-class LedgerFields(Fields):
+class LedgerFields(validation.Fields):
     """A ledger that ships with opcheck: the addresses of the backend it is about, and its lines."""
 
     backend: Words
     known: list[Line]
 
 
-class LedgerEntry(Fields):
+class LedgerEntry(validation.Fields):
     """One line of a user's ledger: the expected failure of some cases, and its cause.
 
     All stated fields have to hold: one of the verdicts, one of the ways to fail, the `reason`
@@ -207,7 +206,7 @@ class LedgerEntry(Fields):
         return f"{text} because of {self.reason!r}" if self.reason else text
 
 
-class UserFields(Fields):
+class UserFields(validation.Fields):
     """A user's ledger: the addresses or profiles of the backend it is about, and its entries."""
 
     backend: Annotated[Words, _Some]
@@ -594,7 +593,7 @@ def _nowhere(
         missing = [(n, value) for n, value in enumerate(wanted) if value not in there]
         for number, value in missing:
             gone.add((name, number))
-            message = f"none of the {so_far} has the {name} {shown(value)}"
+            message = f"none of the {so_far} has the {name} {validation.shown(value)}"
             yield name, (number,), message, _hint(str(value), sorted(map(str, there)))
         if not (left := [case for case in left if VALUES[name](case) in wanted]):
             return
@@ -604,7 +603,7 @@ def _nowhere(
         return
     for name, number in _in_vain(place, about):
         if (name, number) not in gone:
-            value = shown(getattr(place, name)[number])
+            value = validation.shown(getattr(place, name)[number])
             yield name, (number,), f"no case has the {name} {value} and what else is said", None
 
 

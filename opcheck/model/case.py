@@ -1,7 +1,5 @@
 """A case: an operator, its inputs, and the expected answer."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -169,12 +167,12 @@ class _Expectation:
     compares_backends: bool = False
 
     @property
-    def answers(self) -> tuple[_Expectation, ...]:
+    def answers(self) -> "tuple[_Expectation, ...]":
         """The admitted answers: several if the text does not decide."""
         return (self,)
 
     @property
-    def rejection(self) -> Rejected | None:
+    def rejection(self) -> "Rejected | None":
         """The refusal that is admitted, or demanded."""
         return next((one for one in self.answers if isinstance(one, Rejected)), None)
 
@@ -227,7 +225,7 @@ class Rejected(_Expectation):
     """The model must be refused; `legal` is its twin with one value made legal."""
 
     reason: str
-    legal: Case
+    legal: "Case"
 
 
 #: An answer that may be one of several.
@@ -249,7 +247,7 @@ class AnyOf(_Expectation):
     alternatives: tuple[Alternative, ...]
 
     @property
-    def answers(self) -> tuple[_Expectation, ...]:
+    def answers(self) -> "tuple[_Expectation, ...]":
         """The answers of the alternatives."""
         return tuple(one.expect for one in self.alternatives)
 

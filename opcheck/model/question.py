@@ -1,7 +1,5 @@
 """Questions to a backend and their outcomes, not judged yet."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -86,7 +84,7 @@ class Question:
     timeout: float | None = None
     random: bool = False
 
-    def turned(self) -> Question:
+    def turned(self) -> "Question":
         """Return the question with the other data first."""
         return replace(self, inputs=self.second, second=self.inputs)
 
@@ -172,7 +170,7 @@ class Crashed:
     """
 
     how: str
-    alone: Outcome | None = None
+    alone: "Outcome | None" = None
 
 
 @dataclass(frozen=True)
@@ -190,7 +188,7 @@ class OutOfMemory:
     """
 
     how: str
-    alone: Outcome | None = None
+    alone: "Outcome | None" = None
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,6 @@ spells them, so that everything downstream reads both families alike. A variadic
 written as data_0, data_1 … in case files.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -124,7 +122,7 @@ class BodyNode:
     """A node of a function body; its inputs and outputs are names, "" where one is left out."""
 
     op: OpVersion
-    attrs: Mapping[str, AttrValue | AttributeReference | Body]
+    attrs: "Mapping[str, AttrValue | AttributeReference | Body]"
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
 

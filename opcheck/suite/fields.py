@@ -20,7 +20,6 @@ from opcheck.dtypes import BASIC, DTYPES
 from opcheck.errors import did_you_mean
 from opcheck.model import ATTRIBUTE_TYPES, Level, Rule
 from opcheck.reading import FileNode, Problems, validation
-from opcheck.reading.validation import Fields, shown
 
 _LITERAL = {
     "description": "A number, text or truth value, or a nested list of them.",
@@ -47,7 +46,7 @@ def _known_dtype(name: str) -> str:
     if name not in DTYPES:
         ours = next((f"write {d}" for d in DTYPES.values() if d.numpy.name == name), None)
         hint = ours or did_you_mean(name, BASIC) or did_you_mean(name, DTYPES) or _KNOWN
-        raise ValueError(f"unknown dtype {shown(name)} ({hint})")
+        raise ValueError(f"unknown dtype {validation.shown(name)} ({hint})")
     return name
 
 
@@ -58,16 +57,16 @@ def _exact(value: Any) -> Any:
     try:
         number = float(value)
     except OverflowError:
-        raise ValueError(f"{shown(value)} is outside float64") from None
+        raise ValueError(f"{validation.shown(value)} is outside float64") from None
     if number != value:
         hint = "write it with a point to have it rounded, or in a literal"
-        raise ValueError(f"{shown(value)} has no exact float64 ({hint})")
+        raise ValueError(f"{validation.shown(value)} has no exact float64 ({hint})")
     return number
 
 
 def _value(value: Any) -> Any:
     if isinstance(value, bool) or not isinstance(value, int | float | str):
-        raise ValueError(f"must be a number, got {shown(value)}")
+        raise ValueError(f"must be a number, got {validation.shown(value)}")
     return _exact(value)
 
 
@@ -92,21 +91,21 @@ def _optional(description: str, **limits: Any) -> Any:
     return Field(None, description=description, **limits)
 
 
-class PutField(Fields):
+class PutField(validation.Fields):
     """One element overwritten after the fill."""
 
     at: list[int] = Field(description="The element's index, one number a dimension.")
     value: ValueField = Field(description="Rounded once to the dtype.")
 
 
-class AttributeTensorFields(Fields):
+class AttributeTensorFields(validation.Fields):
     """A tensor as an attribute; a literal alone is its `value`."""
 
     value: LiteralField
     dtype: DTypeName | None = _optional("Overrides the case's dtype.")
 
 
-class TensorFields(Fields):
+class TensorFields(validation.Fields):
     """A tensor: a literal `value`, a `shape` with one fill, or a `file`."""
 
     value: LiteralField = None
@@ -185,7 +184,7 @@ AnswerName: TypeAlias = Annotated[
 ]
 
 
-class RejectedField(Fields):
+class RejectedField(validation.Fields):
     """The model must be refused."""
 
     rejected: Text = Field(min_length=1, description="Why the model is invalid.")
@@ -199,13 +198,13 @@ class RejectedField(Fields):
     )
 
 
-class GoldenField(Fields):
+class GoldenField(validation.Fields):
     """The outputs lie in a folder in ONNX's test-data layout."""
 
     golden: str = Field(description="A folder beside the case file with output_0.pb …")
 
 
-class OracleField(Fields):
+class OracleField(validation.Fields):
     """The outputs are what a backend answers, which may itself be wrong."""
 
     oracle: AddressField = Field(
@@ -213,7 +212,7 @@ class OracleField(Fields):
     )
 
 
-class AgreeField(Fields):
+class AgreeField(validation.Fields):
     """Nobody knows the outputs: all backends of a run must answer alike."""
 
     agree: Annotated[bool, AfterValidator(_true), WithJsonSchema({"const": True})] = Field(
@@ -221,7 +220,7 @@ class AgreeField(Fields):
     )
 
 
-class ComputedField(Fields):
+class ComputedField(validation.Fields):
     """The engine computes these outputs, among them optional ones."""
 
     computed: list[str] = Field(
@@ -276,7 +275,7 @@ AlternativeField: TypeAlias = Annotated[
 ]
 
 
-class AnyOfField(Fields):
+class AnyOfField(validation.Fields):
     """The text leaves it open; each of these answers is acceptable."""
 
     any_of: list[AlternativeField] = Field(min_length=2)
@@ -296,7 +295,7 @@ ExpectField: TypeAlias = Annotated[
 BoundField: TypeAlias = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
 
-class ToleranceFields(Fields):
+class ToleranceFields(validation.Fields):
     """Either `ulp`, or `rtol` and/or `atol`."""
 
     ulp: int | None = _optional("Steps of the output's dtype.", ge=0)
@@ -321,7 +320,7 @@ ToleranceField: TypeAlias = Annotated[
 ]
 
 
-class CaseFields(Fields):
+class CaseFields(validation.Fields):
     """The fields of a concrete case; each may stand in the file, the case, a row or the matrix."""
 
     opset: int | None = _optional("The opset the model imports.", ge=1)

@@ -1,7 +1,5 @@
 """Load cases from case files, folders, test data, models, and node tests."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -15,8 +13,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from opcheck import opset, reading
 from opcheck.errors import UsageError, did_you_mean
 from opcheck.model import Case, Level, Source
-from opcheck.reading import FileNode, Mark, Problems, operators_in, quoted, read_file
-from opcheck.reading.validation import operators_of
+from opcheck.reading import FileNode, Mark, Problems, operators_in, quoted, read_file, validation
 from opcheck.suite.expand import CaseFile, Concrete, Expansion
 from opcheck.suite.fields import BenchEntry, CaseEntry, HeadFields, validate
 from opcheck.suite.resolve import resolve
@@ -155,7 +152,7 @@ def _cases(
     """The cases of both lists, so that problems of both are reported; those of `ops`, if any."""
     head, rest, lost = validate(HeadFields, root, file.name, file.problems)
     names = root.get("op")
-    named = operators_of(names) if head and names else {}
+    named = validation.operators_of(names) if head and names else {}
     files = [replace(file, domain=head.domain, op=op) for op in named] if head else []
     known = [one for one in files if _is_operator(one, root, named)]
     wanted = {op.lower() for op in ops} & {op.lower() for op in named}
@@ -195,7 +192,7 @@ def _check_operators(file: CaseFile, entry: FileNode, named: Collection[str]) ->
     rows = entry.get("rows")
     for one in (entry, *(rows.items if rows else ())):
         node = one.get("op")
-        for op, mark in operators_of(node).items() if node and named else ():
+        for op, mark in validation.operators_of(node).items() if node and named else ():
             if op not in named:
                 message = f"{quoted(op)} is no operator of this file"
                 hint = did_you_mean(op, named) or f"its op: names {', '.join(named)}"
@@ -288,7 +285,7 @@ def is_node_tests(path: Path) -> bool:
     return True
 
 
-def node_tests_called(path: Path) -> list[ModelTest]:
+def node_tests_called(path: Path) -> "list[ModelTest]":
     """The tests that `path` names; raises UsageError where there are none."""
     from opcheck.graph.nodes import all_node_tests
 
@@ -317,7 +314,7 @@ def _is_test_data(path: Path) -> bool:
     return bool(tests)
 
 
-def _test_data(root: Path, messages: FileMessages) -> Iterator[Case]:
+def _test_data(root: Path, messages: "FileMessages") -> Iterator[Case]:
     from opcheck.graph.test_data import is_test, read_test
     from opcheck.suite.golden_files import as_cases, golden_above, orphans
     from opcheck.suite.models import cases_of

@@ -1,7 +1,5 @@
 """Cases that come as models: a folder of test data, or the node tests of the onnx package."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from math import prod

@@ -4,8 +4,6 @@ Reports, at its place, every attribute, input, output and type that the operator
 A case that expects (or admits) a rejection may break the schema, since it tests just that.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cache
@@ -22,7 +20,6 @@ from opcheck.reading import Mark, Problems, quoted
 from opcheck.reading.validation import Location, shown
 from opcheck.suite import fields as f
 from opcheck.suite.expand import CaseFile, Concrete
-from opcheck.suite.fields import Omitted, ToleranceField, ToleranceFields, parse_path, put
 from opcheck.suite.tensors import InvalidTensor, Lacking, excess, inside, materialize, read_tensor
 
 #: Longer ids would not fit into file names.
@@ -55,7 +52,7 @@ class Resolver:
 
     def __post_init__(self) -> None:
         self.node, expect = self.concrete.node, self.fields.expect
-        unknown = expect is None and self.concrete.lost is Omitted.EXPECTATION
+        unknown = expect is None and self.concrete.lost is f.Omitted.EXPECTATION
         # An expected answer is a refusal.
         refused = any(isinstance(answer, f.RejectedField) for _, answer in _answers(expect))
         self.may_be_illegal = unknown or refused
@@ -198,9 +195,9 @@ class Resolver:
             return None
 
 
-def tolerance_of(stated: ToleranceField, dtype: DType | None, dtypes: Iterable[DType]) -> Tolerance:
+def tolerance_of(stated: f.ToleranceField, dtype: DType | None, all_: Iterable[DType]) -> Tolerance:
     """Tolerance of a case of `dtype` as `stated`; raises ValueError if it makes no sense."""
-    if isinstance(stated, ToleranceFields):
+    if isinstance(stated, f.ToleranceFields):
         found = _stated(stated)
     else:
         each = {name: _stated(fields) for name, fields in stated.items()}
@@ -209,7 +206,7 @@ def tolerance_of(stated: ToleranceField, dtype: DType | None, dtypes: Iterable[D
         if dtype is None or dtype.name not in each:
             raise ValueError(f"says nothing about {dtype or 'a case without dtype'}")
         found = each[dtype.name]
-    for output in dtypes:
+    for output in all_:
         _check_tolerance(found, output)
     return found
 
@@ -230,7 +227,7 @@ def _check_tolerance(tolerance: Tolerance, dtype: DType) -> None:
         raise ValueError(f"atol {tolerance.atol:g} admits any value: {dtype} ends at {largest:g}")
 
 
-def _stated(stated: ToleranceFields) -> Tolerance:
+def _stated(stated: f.ToleranceFields) -> Tolerance:
     rules = {"signed_zeros": bool(stated.signed_zeros), "strict": bool(stated.strict)}
     absolute = stated.rtol is not None or stated.atol is not None
     if absolute and stated.ulp is not None:
@@ -394,10 +391,10 @@ def _rejected(resolver: Resolver, case: model.Case, why: str, path: Location) ->
     assert legal  # validated before
     ((key, value),) = legal.entries.items()
     # What must come out of the legal twin does not matter, only that it runs.
-    start, steps = resolver.node.without(("expect", "rule", "tolerance")), parse_path(key)
+    start, steps = resolver.node.without(("expect", "rule", "tolerance")), f.parse_path(key)
     if asked := resolver.node.get(*path, "asked"):
         start = f.put(start, ("expect", "computed"), asked) or start
-    node = put(start, steps, value) if steps else None
+    node = f.put(start, steps, value) if steps else None
     twin = None
     if not steps:
         resolver.problem(legal.keys[key], f"legal: {quoted(key)} is no path", f.PATHS_ARE)

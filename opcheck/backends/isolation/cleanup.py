@@ -50,22 +50,12 @@ def kill_marked(meant: Callable[[str], bool]) -> None:
 
 def _marked() -> Iterator[tuple[int, str]]:
     """Yield all readable processes that are marked, with the folder that each names."""
-    if sys.platform != "linux":
-        import psutil
+    import psutil
 
-        for process in psutil.process_iter():
-            with suppress(psutil.Error, OSError):
-                if folder := process.environ().get(SCRATCH):
-                    yield process.pid, folder
-        return
-    # psutil takes thrice as long for this.
-    name = f"{SCRATCH}=".encode()
-    for process in Path("/proc").iterdir():
-        if process.name.isdecimal():
-            with suppress(OSError):
-                for item in (process / "environ").read_bytes().split(b"\0"):
-                    if item.startswith(name):
-                        yield int(process.name), os.fsdecode(item.removeprefix(name))
+    for process in psutil.process_iter():
+        with suppress(psutil.Error, OSError):
+            if folder := process.environ().get(SCRATCH):
+                yield process.pid, folder
 
 
 @contextmanager

@@ -4,8 +4,6 @@ A slot holds one worker after the other: asks and watches it, and replaces it wh
 `connected` and `close` wait: the caller waits for all backends at once.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections import Counter, deque
 from collections.abc import Callable, Collection, Iterator
@@ -288,7 +286,7 @@ class Pool:
         return ticket
 
     @property
-    def connections(self) -> list[Connection[Any, Any]]:
+    def connections(self) -> "list[Connection[Any, Any]]":
         """Connections to wait for."""
         return [slot.process.connection for slot in self._slots if slot.process]
 

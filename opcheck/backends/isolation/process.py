@@ -1,7 +1,5 @@
 """One worker process as its parent sees it: started, asked, watched, and ended for good."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

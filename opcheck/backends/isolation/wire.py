@@ -9,8 +9,6 @@ content of a large one lies in a nameless file that both processes have open, so
 left when both are gone. The reader marks it as read; only then the next one is written.
 """
 
-from __future__ import annotations
-
 import io
 import os
 import struct
@@ -33,8 +31,7 @@ from numpy import dtype as dtype_of
 from numpy import frombuffer, ndarray, zeros
 
 from opcheck.dtypes import DTYPES, DType
-from opcheck.model import Array, Foreign, Items, Question
-from opcheck.model.question import Hold, Measure, Release
+from opcheck.model import Array, Foreign, Hold, Items, Measure, Question, Release
 
 #: Messages up to this many bytes go through the connection. It holds several of them, so that no
 #: sender waits for the reader, and takes each at once, so that none comes in pieces.
@@ -62,7 +59,7 @@ class Channel:
     waits until its last large message was read; the parent's end never waits.
     """
 
-    def __init__(self, connection: Connection[Any, Any], file: int, *, at_worker: bool) -> None:
+    def __init__(self, connection: "Connection[Any, Any]", file: int, *, at_worker: bool) -> None:
         self.connection = connection
         self._file = file
         self._at_worker = at_worker

@@ -6,15 +6,15 @@ needs to know. It is forked, so that it has the cases without reading them.
 
 from __future__ import annotations
 
+import ctypes
 import multiprocessing
 import os
 import pickle
 import signal
 import sys
-import tempfile
 import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing, suppress
+from contextlib import ExitStack, closing
 from dataclasses import dataclass, replace
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
@@ -22,9 +22,10 @@ from pathlib import Path
 from time import monotonic, sleep
 from typing import Any, cast
 
-from opcheck.backends.base import Defect
 from opcheck.backends.isolation.cleanup import how_it_ended, kill_marked
 from opcheck.backends.isolation.pool import Pool
+from opcheck.backends.isolation.worker import PR_SET_PDEATHSIG
+from opcheck.errors import BackendUnavailable
 from opcheck.execution.scheduler import AHEAD, JudgedAnswer, Scheduler
 from opcheck.execution.workers import AskableBackend
 from opcheck.model import LiveResult, Record
@@ -65,7 +66,7 @@ class Judges:
         self._stopped = context.Value("b", 0, lock=False)
         self.left: list[Left] = []
         self._ends: dict[Connection[Any, Any], BaseProcess] = {}
-        self._folder = Path(tempfile.mkdtemp(dir=folder))
+        self._folder = folder
         for _ in range(count):
             ours, theirs = context.Pipe(duplex=False)
             process = context.Process(target=self._work, args=(theirs,), daemon=True)
@@ -96,7 +97,8 @@ class Judges:
         except EOFError:
             process = self._ends[end]
             process.join(_FAREWELL)
-            return Defect(f"a process that judges {how_it_ended(process.exitcode or 0)}")
+            how = how_it_ended(process.exitcode or 0)
+            return BackendUnavailable(f"a process that judges ended before its cases: {how}")
         if isinstance(received, Left):
             self.left.append(received)
         return received
@@ -108,28 +110,32 @@ class Judges:
         for end, process in self._ends.items():
             # What they still send is read, or they could not end.
             while end.poll(max(0.0, until - monotonic())):
-                if isinstance(self._received(end), Left | Defect):
+                if isinstance(self._received(end), Left | BaseException):
                     break
             end.close()
             process.join(max(0.0, until - monotonic()))
             if process.is_alive():
                 process.kill()
-                kill_marked(lambda own: self._folder in Path(own).parents)
+                process.join()
+        if any(process.exitcode for process in self._ends.values()):
+            kill_marked(lambda own: Path(own).parent == self._folder)
         self._ends.clear()
 
     def _work(self, end: Connection[Any, Any]) -> None:
         """Judge in this process, which is a copy of its parent and must not go on as that."""
+        # It ends with its parent, and its backends with it.
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
         # Ctrl-C is the parent's business. Backends do not inherit this handler.
         signal.signal(signal.SIGINT, lambda *_: None)
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
-        # The parent has gone.
-        with suppress(BrokenPipeError):
-            try:
+        try:
+            if os.getppid() == self._parent:
                 self._judge(lambda what: end.send_bytes(pickle.dumps(what, 5)))
-            except Exception as error:
-                error.add_note("".join(traceback.format_exception(error)))
-                end.send_bytes(pickle.dumps(error))
-        os._exit(0)
+        except Exception as error:
+            error.add_note("".join(traceback.format_exception(error)))
+            end.send_bytes(pickle.dumps(error))
+        finally:
+            os._exit(0)
 
     def _judge(self, send: Callable[[list[JudgedAnswer] | Left], None]) -> None:
         with ExitStack() as stack:
@@ -143,7 +149,7 @@ class Judges:
                 oracles={name: pools[one] for name, one in self._run.oracles.items()},
             )
             for answers in judge.answers(self._take):
-                if self._is_over:
+                if self._stopped.value:
                     break
                 if answers:
                     send([*map(self._stored, answers)])
@@ -157,10 +163,6 @@ class Judges:
                 {name: pool.partings for pool, name in named.items()},
             )
         )
-
-    @property
-    def _is_over(self) -> bool:
-        return bool(self._stopped.value) or os.getppid() != self._parent
 
     def _take(self) -> Sequence[int] | None:
         """Take some cases that no other judge has; see `Take`."""

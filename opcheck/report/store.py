@@ -108,7 +108,8 @@ def _fields(cls: type) -> tuple[str, ...]:
 
 def _plain(value: Any) -> dict[str, Any]:
     """The fields of a dataclass; `asdict` copies all that is in them too, which takes long."""
-    fields = {name: getattr(value, name) for name in _fields(type(value))}
+    kind: Any = type(value)
+    fields = {name: getattr(value, name) for name in _fields(kind)}
     if isinstance(value, model.ComparisonRecord):
         fields["used"] = _number(value.used)
     return fields

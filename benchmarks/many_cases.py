@@ -1,10 +1,11 @@
 """Ten thousand tiny cases in one run: is the memory flat, and how many are there a second?
 
-    python benchmarks/many_cases.py [CASES]
+    python benchmarks/many_cases.py [CASES [JOBS]]
 
-`opcheck run -b onnxruntime` on a case file made for it, whose processes are looked at after every
-tenth of the results; beside it a bare loop over the same models, which makes a session for each
-and runs it once. opcheck runs each three times, and judges it.
+`opcheck run -b onnxruntime -j JOBS` on a case file made for it, whose processes are looked at after
+every tenth of the results; next to it a bare loop over the same models, which makes a session for
+each and runs it once. opcheck runs each three times, and judges it. With two jobs or more, a run of
+one job comes first.
 """
 
 from __future__ import annotations
@@ -48,10 +49,19 @@ def mebibytes(process: psutil.Process) -> float:
     return float(process.memory_info().rss) / 2**20
 
 
-def isolated(file: Path, count: int) -> float:
+def kind(process: psutil.Process, parent: psutil.Process) -> str:
+    """What a process of a run does."""
+    line = process.cmdline()
+    if "worker" in " ".join(line):
+        return "worker"
+    return "judge" if line == parent.cmdline() else "guard"
+
+
+def isolated(file: Path, count: int, jobs: int) -> float:
     """Cases a second of a whole run, counted from its first result; prints its memory."""
+    words = ["-m", "opcheck", "run", "-b", "onnxruntime", "--format", "json", "-j", str(jobs)]
     run = subprocess.Popen(
-        [sys.executable, "-m", "opcheck", "run", "-b", "onnxruntime", "--format", "json", file],
+        [sys.executable, *words, file],
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         stdout=subprocess.PIPE,
     )
@@ -59,15 +69,16 @@ def isolated(file: Path, count: int) -> float:
     with run:
         run.stdout.readline()
         parent = psutil.Process(run.pid)
-        workers = [p for p in parent.children() if "worker" in " ".join(p.cmdline())]
-        print(f"{'results':>8} {'parent':>10} {'worker':>10}  MiB")
-        start = 0.0
         for number in range(1, count + 1):
             run.stdout.readline()
-            start = start or time.perf_counter()
-            if number % (count // 10) == 0 or number == 1:
+            if number == 1:
+                start = time.perf_counter()
+                others = parent.children(recursive=True)
+                kinds = [f"{kind(p, parent):>10}" for p in others]
+                print(f"{'results':>8} {'parent':>10}", *kinds, " MiB")
+            if number % (count // 10) == 0:
                 print(f"{number:>8} {mebibytes(parent):>10.1f}", end="")
-                print(*(f" {mebibytes(worker):>10.1f}" for worker in workers), flush=True)
+                print(*(f" {mebibytes(other):>9.1f}" for other in others), flush=True)
         took = time.perf_counter() - start
         run.stdout.read()
     return count / took
@@ -85,7 +96,8 @@ def bare(models: list[tuple[bytes, dict[str, Any]]]) -> float:
 
 def main() -> None:
     """Measure and print both, and their ratio."""
-    count = int(sys.argv[1]) if len(sys.argv) > 1 else 10_000
+    given = [int(word) for word in sys.argv[1:]]
+    count, jobs = [*given, *(10_000, 1)[len(given) :]]
     with tempfile.TemporaryDirectory() as folder:
         file = case_file(Path(folder), count)
         asked = [question(case) for case in load([file])]
@@ -94,10 +106,11 @@ def main() -> None:
             inputs = [np.array(array) for array in one.inputs]
             models.append((model_of(one.task).SerializeToString(), one.task.feed(inputs)))
         before = bare(models)
-        here = isolated(file, count)
+        rates = {each: isolated(file, count, each) for each in sorted({1, jobs})}
         after = bare(models)
     loop = (before + after) / 2
-    print(f"opcheck {here:,.0f} cases/s, bare loop {loop:,.0f} cases/s: {here / loop:.2f}")
+    for each, rate in rates.items():
+        print(f"-j {each}: {rate:,.0f} cases/s, bare loop {loop:,.0f} cases/s: {rate / loop:.2f}")
 
 
 if __name__ == "__main__":

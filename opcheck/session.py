@@ -15,6 +15,7 @@ from opcheck.backends.isolation.cleanup import guarded_folder
 from opcheck.backends.isolation.pool import Pool
 from opcheck.errors import OpcheckError, UsageError
 from opcheck.execution import Scheduler, environment, workers
+from opcheck.execution.judges import CAN_FORK, Judges, Left
 from opcheck.execution.workers import AskableBackend, InProcess, Limits
 from opcheck.known import Gate, shipped_ledgers
 from opcheck.model import BackendInfo, Case, Ending, Header, Level, LiveResult, Record, Run
@@ -90,6 +91,7 @@ class Session:
             hint = "write it as an address, such as py:my_backend:Class"
             raise UsageError("no limits and jobs for a backend in this process", hint)
         self.oracles: dict[str, Pool] = {}
+        self._judges: list[Judges] = []
         self.backends: list[AskableBackend] = []
         self._is_connected = False
         #: Why the backends cannot be used, once that is known.
@@ -153,6 +155,19 @@ class Session:
             raise
         self._is_connected = True
 
+    def judged(self, run: Scheduler, recorder: Recorder) -> Iterator[LiveResult | Record]:
+        """Begin to judge, in `jobs` processes where backends have as many; return the results."""
+        if self._jobs == 1 or not CAN_FORK or [*run.backends] != self.backends:
+            return iter(run)
+        assert self._folder
+        # Judges have processes of their own, and must not keep these connections open.
+        for pool in (*self._pools, *self.oracles.values()):
+            pool.close()
+        judges = Judges(run, self._jobs, self._folder, recorder.record)
+        self._judges.append(judges)
+        self._stack.callback(judges.close)
+        return run.results(judges.answers())
+
     def begin(self, request: Request) -> "LiveRun":
         """Return a run of the request's cases on all backends, which need to be connected."""
         return LiveRun(self, request)
@@ -163,17 +178,27 @@ class Session:
         everybody |= {f"oracle {address}": pool for address, pool in self.oracles.items()}
         for pool in everybody.values():
             pool.close()
-        accidents = tuple(
-            f"{name}: {said}{f' (×{count})' if count > 1 else ''}"
-            for name, pool in everybody.items()
-            for said, count in pool.accidents.items()
+        for judges in self._judges:
+            judges.close()
+        own = Left(
+            {name: pool.accidents for name, pool in everybody.items()},
+            {name: pool.partings for name, pool in everybody.items()},
         )
-        partings = tuple(
-            f"{name}: when its process was to leave, it {how}"
-            for name, pool in everybody.items()
-            for how in pool.partings
+        accidents: dict[str, Counter[str]] = {name: Counter() for name in everybody}
+        partings: dict[str, list[str]] = {name: [] for name in everybody}
+        for left in (own, *(left for judges in self._judges for left in judges.left)):
+            for name in everybody:
+                accidents[name].update(left.accidents[name])
+                partings[name] += left.partings[name]
+        died = tuple(
+            f"{name}: {reason}{f' (×{count})' if count > 1 else ''}"
+            for name, reasons in accidents.items()
+            for reason, count in reasons.items()
         )
-        return accidents, partings
+        said = "when its process was to leave, it"
+        return died, tuple(
+            f"{name}: {said} {how}" for name, hows in partings.items() for how in hows
+        )
 
 
 class LiveRun:
@@ -221,7 +246,10 @@ class LiveRun:
     def results(
         self, is_shown: Callable[[LiveResult | Record], bool] | None = None
     ) -> Iterator[Record]:
-        """Yield all results in order; diagnose those shown, by default those that fail the run."""
+        """Begin, and return all results in order.
+
+        Diagnoses are made of those shown, by default of those that fail the run.
+        """
         red = reds_of(self.header)
         request = self.request
         is_excused = request.shipped_ledgers and any(one.source.shipped for one in request.asked)
@@ -237,8 +265,8 @@ class LiveRun:
             times=request.repeat,
             reproducible=request.require_reproducible,
         )
-        for result in self._judging:
-            yield result if isinstance(result, Record) else self.recorder.record(result)
+        results = self._session.judged(self._judging, self.recorder)
+        return (one if isinstance(one, Record) else self.recorder.record(one) for one in results)
 
     def is_kept(self, record: Record) -> bool:
         """Return True for a result of an earlier run."""

@@ -34,6 +34,8 @@ ROOT = Path(__file__).parent.parent
 PR_SET_CHILD_SUBREAPER = 36
 #: How long the name of a folder of a worker may be, and where it stands in a fork.
 ROOM, _MARK = 512, 0
+#: Where the tests run; processes are no children of its own forks.
+_TESTS = os.getpid()
 
 
 def program(path: Path, text: str) -> Path:
@@ -246,7 +248,13 @@ class Workers:
     DEVNULL, TimeoutExpired = subprocess.DEVNULL, subprocess.TimeoutExpired
 
     class Popen(Forked):
-        """A worker that is a fork."""
+        """A worker that is a fork, except where this process is one of the tests'."""
+
+        def _execute_child(self, words: Any, *settings: Any) -> None:
+            if _MARK or os.getpid() == _TESTS:
+                super()._execute_child(words, *settings)
+            else:
+                subprocess.Popen._execute_child(self, words, *settings)  # type: ignore[attr-defined]
 
         def _wish(self, words: Any) -> dict[str, Any]:
             return {"worker": words[-1]}

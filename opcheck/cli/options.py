@@ -132,7 +132,9 @@ _LIMITS = (
 _jobs = partial(number, "-j", "--jobs")
 backend_options = together(_BACKEND, *_LIMITS)
 worker_options = together(
-    _BACKEND, _jobs(default=1, show_default=True, help="Processes a backend."), *_LIMITS
+    _BACKEND,
+    _jobs(default=1, show_default=True, help="Processes a backend, and that judge."),
+    *_LIMITS,
 )
 #: Of opcheck's own processes, which change nothing but the time it takes.
 processes_option = _jobs(help="Processes.  [default: one a processor]")

@@ -239,8 +239,10 @@ def _collected(
 
     failures, stopped = 0, False
     try:
+        # Before the bar, whose thread processes that judge must not inherit.
+        results = run.results(output.is_shown)
         with output.bar:
-            for record in run.results(output.is_shown):
+            for record in results:
                 is_kept = run.is_kept(record)
                 # The footer counts what was written, no more and no less.
                 with interrupt.shielded():

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import Any
+from typing import Any, TypeAlias
 
 from opcheck import model, opset
 from opcheck.backends import same_answers
@@ -26,13 +26,16 @@ from opcheck.model import Array, BackendInfo, Case, LiveResult, Outcome, Questio
 _ONCE = "stability not checked: it is asked once"
 
 
+#: True for an answer to the case's legal twin, and the answer.
+WrongAnswer: TypeAlias = tuple[bool, Outcome]
+
+
 @dataclass(frozen=True, eq=False)
 class EvaluatedCase:
     """The result of a backend on a case."""
 
     result: LiveResult
-    #: The question that was answered wrongly, and the wrong answer.
-    failed: tuple[Question, Outcome] | None = None
+    failed: WrongAnswer | None = None
     #: The outcome, if it is to be judged by those of other backends.
     open: Outcome | None = None
     answer: model.Produced | None = None
@@ -150,7 +153,7 @@ class CaseEvaluation:
             return EvaluatedCase(result, answer=produced)
         if produced and judgement.failure == "unstable":  # one answer alone shows no mistake
             outcome = replace(produced, unstable=judgement.reason)
-        failed = (legal, twin) if legal and twin else (asked, outcome)
+        failed = (True, twin) if legal and twin else (False, outcome)
         return EvaluatedCase(
             result, failed, answer=produced if judgement.failure == "precision" else None
         )

@@ -23,8 +23,11 @@ def suspects_of(before: Suspects | None, learned: Iterable[tuple[Case, Record | 
     return found
 
 
-def evidence(evaluation: CaseEvaluation, asked: Question, outcome: Outcome) -> Evidence | None:
-    """Return the evidence in the wrong `outcome` of `asked`, if the engine knows the operator."""
+def evidence(evaluation: CaseEvaluation, is_twin: bool, outcome: Outcome) -> Evidence | None:
+    """Return the evidence in a wrong `outcome`, if the engine knows the operator.
+
+    It is that of the case's question, or of its legal twin if `is_twin`.
+    """
     if operator_of(evaluation.case.op) is None:
         return None
     match outcome:
@@ -34,8 +37,8 @@ def evidence(evaluation: CaseEvaluation, asked: Question, outcome: Outcome) -> E
             got = outputs
         case _:
             return None
-    is_twin = asked is legal_twin(evaluation.accepted_answers)
-    return _evidence(evaluation, asked, got, Refusal if is_twin else Answer)
+    twin = legal_twin(evaluation.accepted_answers) if is_twin else None
+    return _evidence(evaluation, twin or evaluation.question, got, Refusal if twin else Answer)
 
 
 def was_looked_into(record: Record) -> bool:
@@ -62,6 +65,5 @@ def _evidence(
 ) -> Evidence:
     """Return the question with the outputs of all accepted answers of this kind."""
     admitted = [one.wants for one in evaluation.accepted_answers if isinstance(one, kind)]
-    own = asked is evaluation.question
-    node = evaluation.node if own else node_of(asked.task, asked.inputs)
+    node = evaluation.node if kind is Answer else node_of(asked.task, asked.inputs)
     return Evidence(node, got, admitted, evaluation.case.tolerance)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
+from opcheck.backends.base import Defect
 from opcheck.execution import evaluation as ev
-from opcheck.execution.evaluation import CaseEvaluation, EvaluatedCase, repeated
+from opcheck.execution.evaluation import CaseEvaluation, EvaluatedCase, WrongAnswer, repeated
 from opcheck.execution.expected import OracleAnswer, ask_oracle
 from opcheck.execution.workers import AskableBackend, Driver
 from opcheck.known import Gate, Ledger, explain
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from opcheck.diagnose import Suspects
 
 #: How far a backend may be ahead of the slowest, in cases, and how many bytes their data may have.
-_AHEAD = 512
+AHEAD = 512
 _BYTES = 256 << 20
 
 
@@ -32,17 +33,186 @@ def judge_all(
     return cast(Iterator[LiveResult], iter(Scheduler(cases, backends, {}, *more, **options)))
 
 
+@dataclass(frozen=True, eq=False)
+class JudgedAnswer:
+    """The result of the backend of this `number` on the case at this `place`.
+
+    The result has its ledger's explanation; `passed` is what it was before. A `failed` answer is
+    evidence, together with that of the case's oracle.
+    """
+
+    place: int
+    number: int
+    result: LiveResult | Record
+    passed: bool
+    failed: WrongAnswer | None
+    oracle_answer: OracleAnswer | None
+
+
 @dataclass(eq=False)
 class _OpenCase:
-    """A case that misses results; those that are there are kept by the backend's number."""
+    """A case that misses results."""
 
     evaluation: CaseEvaluation
+    #: The numbers of the backends whose results are missing.
+    missing: set[int]
     #: The case's oracle has not answered yet; backends are `waiting` for that.
     unheard: bool
     waiting: list[int] = field(default_factory=list)
-    results: dict[int, EvaluatedCase] = field(default_factory=dict)
     #: Results that wait for the answers of all backends.
     unsettled: dict[int, list[EvaluatedCase]] = field(default_factory=dict)
+
+
+#: Returns the places of more cases to ask about: none for now, None if none are left.
+Take: TypeAlias = Callable[[], Sequence[int] | None]
+
+
+@dataclass(eq=False)
+class Judge:
+    """Asks backends about cases and judges their answers; see `Scheduler` for the fields."""
+
+    cases: Sequence[Case]
+    backends: Sequence[AskableBackend]
+    kept: Mapping[tuple[str, str], Record]
+    ledgers: Sequence[Ledger]
+    oracles: Mapping[str, AskableBackend]
+    gate: Gate
+    times: int
+    reproducible: bool
+
+    def __post_init__(self) -> None:
+        #: Places of the cases taken so far, and how many of them each backend was asked about.
+        self._taken: list[int] = []
+        self._asked = [0] * len(self.backends)
+        self._open: dict[int, _OpenCase] = {}
+        #: How many bytes the data of the open cases have.
+        self._held = 0
+        #: Inquiries by the case's place, and the backend's number, None for the oracle.
+        self._driver: Driver[tuple[int, int | None], list[EvaluatedCase] | OracleAnswer] = Driver()
+
+    def answers(self, take: Take) -> Iterator[list[JudgedAnswer]]:
+        """Yield judged answers as they come; none while `take` gives no case and none is open."""
+        is_last = self._begin(take)
+        while self._driver.is_busy or not is_last:
+            answers: list[JudgedAnswer] = []
+            if self._driver.is_busy:
+                for found in self._driver.collect():
+                    answers += self._end(*found)
+            # Backends are at work while these answers are looked at.
+            is_last = self._begin(take)
+            yield answers
+
+    def kept_result(self, place: int, number: int) -> Record | None:
+        """Return the result of an earlier run, if it is kept."""
+        return self.kept.get((self.cases[place].id, self.backends[number].info.address))
+
+    def _begin(self, take: Take) -> bool:
+        """Ask backends that have room; return True if no cases are left."""
+        is_last = True
+        for number, backend in enumerate(self.backends):
+            while backend.has_room:
+                if self._asked[number] == len(self._taken):
+                    more = take()
+                    if not more:
+                        is_last = is_last and more is None
+                        break
+                    self._taken.extend(more)
+                if not self._may_begin(place := self._taken[self._asked[number]]):
+                    break
+                self._asked[number] += 1
+                if not self.kept_result(place, number):
+                    self._ask(place, number)
+        return is_last
+
+    def _may_begin(self, place: int) -> bool:
+        if place in self._open:
+            return True
+        address = self.cases[place].expect.oracle
+        if address and not self.oracles[address].has_room:
+            return False
+        return not self._open or self._held + _size(self.cases[place]) <= _BYTES
+
+    def _ask(self, place: int, number: int) -> None:
+        if place not in self._open:
+            self._open_case(place)
+        if self._open[place].unheard:
+            self._open[place].waiting.append(number)
+        else:
+            self._start(place, number)
+
+    def _open_case(self, place: int) -> None:
+        case = self.cases[place]
+        evaluation, address = CaseEvaluation(case), case.expect.oracle
+        question = evaluation.for_the_oracle
+        everybody = range(len(self.backends))
+        missing = {number for number in everybody if not self.kept_result(place, number)}
+        self._open[place] = _OpenCase(evaluation, missing, unheard=question is not None)
+        self._held += _size(case)
+        if address and question:
+            oracle = self.oracles[address]
+            self._driver.start(oracle, ask_oracle(oracle.info, question), (place, None))
+
+    def _start(self, place: int, number: int) -> None:
+        evaluation, backend = self._open[place].evaluation, self.backends[number]
+        inquiry = repeated(evaluation, backend.info, self.times)
+        self._driver.start(backend, inquiry, (place, number))
+
+    def _end(
+        self, key: tuple[int, int | None], found: list[EvaluatedCase] | OracleAnswer
+    ) -> Iterator[JudgedAnswer]:
+        """Take what an inquiry found, which may have to wait for that of other backends."""
+        (place, number), opened = key, self._open[key[0]]
+        if isinstance(found, OracleAnswer) or number is None:
+            opened.evaluation.oracle_answer = cast(OracleAnswer, found)
+            opened.unheard = False
+            for waiting in opened.waiting:
+                self._start(place, waiting)
+            return
+        rounds = {number: found}
+        if opened.evaluation.case.expect.compares_backends:
+            opened.unsettled[number] = found
+            rounds = self._settled(opened) if len(opened.unsettled) == len(self.backends) else {}
+        for one, judged in rounds.items():
+            opened.missing.remove(one)
+            yield self._judged(place, one, opened.evaluation, self._together(judged))
+        if not opened.missing:
+            self._held -= _size(self._open.pop(place).evaluation.case)
+
+    def _settled(self, opened: _OpenCase) -> dict[int, list[EvaluatedCase]]:
+        """Compare backends: their first answers with each other, then second ones, and so on."""
+        infos = [backend.info for backend in self.backends]
+        by_round = zip(*(opened.unsettled[one] for one in range(len(infos))), strict=True)
+        found = [ev.settle_by_agreement(opened.evaluation, some, infos) for some in by_round]
+        return {one: [*judged] for one, judged in enumerate(zip(*found, strict=True))}
+
+    def _together(self, rounds: Sequence[EvaluatedCase]) -> EvaluatedCase:
+        combined = ev.combine_repeats(rounds)
+        return ev.as_required(combined) if self.reproducible else combined
+
+    def _judged(
+        self, place: int, number: int, evaluation: CaseEvaluation, judged: EvaluatedCase
+    ) -> JudgedAnswer:
+        """The result with its ledger's explanation; it is known if every repeat is."""
+        info = self.backends[number].info
+
+        def known(one: EvaluatedCase) -> LiveResult:
+            def looks(name: str) -> bool:
+                from opcheck.diagnose import looks_like
+                from opcheck.execution.evidence import evidence
+
+                seen = evidence(evaluation, *one.failed) if one.failed else None
+                return seen is not None and looks_like(name, seen)
+
+            listed = self.gate.judged(one.result, info, looks)
+            return listed or explain(self.ledgers, one.result, info)
+
+        passed = judged.result.verdict is Verdict.PASS
+        result, failed = known(judged), judged.failed
+        for other in judged.others if result.verdict is Verdict.KNOWN else ():
+            if (second := known(other)).verdict is not Verdict.KNOWN:
+                result, failed = second, other.failed
+                break
+        return JudgedAnswer(place, number, result, passed, failed, evaluation.oracle_answer)
 
 
 @dataclass(eq=False)
@@ -67,15 +237,17 @@ class Scheduler:
     reproducible: bool = False
 
     def __post_init__(self) -> None:
+        self.judge = Judge(
+            *(self.cases, self.backends, self.kept, self.ledgers, self.oracles, self.gate),
+            *(self.times, self.reproducible),
+        )
+        #: Number of cases whose results were all yielded, and the place of the next to be asked.
+        self.emitted = self._next = 0
+        #: How many bytes the data have of which failures wait for their turn.
+        self._waiting = 0
         #: Cases that each backend passed, and kept failures, which its suspects do not know yet.
         self.learned: list[list[tuple[Case, Record | None]]] = [[] for _ in self.backends]
         self.suspects: dict[int, Suspects] = {}
-        self.next = [0] * len(self.backends)
-        self.open: dict[int, _OpenCase] = {}
-        #: How many bytes the data of the open cases have.
-        self.held = 0
-        #: Inquiries by the case's place, and the backend's number, None for the oracle.
-        self.driver: Driver[tuple[int, int | None], list[EvaluatedCase] | OracleAnswer] = Driver()
 
     def settled(self, records: Sequence[Record]) -> list[Record]:
         """Return the records with the final diagnoses, which need all results."""
@@ -98,32 +270,58 @@ class Scheduler:
         ]
 
     def __iter__(self) -> Iterator[LiveResult | Record]:
-        place, number = 0, 0
-        while self.backends and place < len(self.cases):
-            self._begin(place)
-            while place < len(self.cases) and (result := self._in_turn(place, number)):
-                yield result
-                number += 1
-                if number == len(self.backends):
-                    if self.open.pop(place, None):
-                        self.held -= _size(self.cases[place])
-                    place, number = place + 1, 0
-            if self.driver.is_busy:
-                self._collect()
+        return self.results(self.judge.answers(self._take))
 
-    def _in_turn(self, place: int, number: int) -> LiveResult | Record | None:
-        """The result of a backend on the case whose turn it is, None while it is not there."""
-        if record := self._kept(number, place):
-            # It is evidence as when it was new.
-            passed = (record.found or record.verdict) is Verdict.PASS
-            if passed or self.is_unexplained(record):
-                self.learned[number].append((self.cases[place], None if passed else record))
-            return record
-        opened = self.open.get(place)
-        return self._diagnosed(number, opened) if opened and number in opened.results else None
+    def results(self, judged: Iterator[list[JudgedAnswer]]) -> Iterator[LiveResult | Record]:
+        """Yield the results in order; `judged` are answers in any, those of early cases first."""
+        there: dict[tuple[int, int], JudgedAnswer] = {}
+        for place in range(len(self.cases)):
+            for number in range(len(self.backends)):
+                if record := self.judge.kept_result(place, number):
+                    self._learn(number, record, self.cases[place])
+                    yield record
+                    continue
+                while (place, number) not in there:
+                    if (more := next(judged, None)) is None:
+                        raise Defect(f"{self.cases[place].id} was not judged")
+                    for one in more:
+                        there[one.place, one.number] = one
+                        self._waiting += self._weight(one)
+                answer = there.pop((place, number))
+                self._waiting -= self._weight(answer)
+                yield self._diagnosed(answer)
+            self.emitted = place + 1
 
-    def _kept(self, number: int, place: int) -> Record | None:
-        return self.kept.get((self.cases[place].id, self.backends[number].info.address))
+    def _take(self) -> Sequence[int] | None:
+        """Return the place of the next case, but of none far ahead of those emitted."""
+        if self._next == len(self.cases):
+            return None
+        if self._next >= self.emitted + AHEAD or self._waiting > _BYTES:
+            return ()
+        self._next += 1
+        return (self._next - 1,)
+
+    def _weight(self, answer: JudgedAnswer) -> int:
+        return _size(self.cases[answer.place]) if answer.failed else 0
+
+    def _learn(self, number: int, record: Record, case: Case) -> None:
+        """Take a kept result as evidence, as when it was new."""
+        passed = (record.found or record.verdict) is Verdict.PASS
+        if passed or self.is_unexplained(record):
+            self.learned[number].append((case, None if passed else record))
+
+    def _diagnosed(self, answer: JudgedAnswer) -> LiveResult | Record:
+        """The result with its causes; made in its turn, because the order matters."""
+        number, result, case = answer.number, answer.result, self.cases[answer.place]
+        if answer.passed:
+            self.learned[number].append((case, None))
+        if answer.failed is None or not self.is_unexplained(result):
+            return result
+        from opcheck.execution.evidence import evidence
+
+        seen = evidence(CaseEvaluation(case, answer.oracle_answer), *answer.failed)
+        found = self._suspects(number).diagnose(seen, case.id) if seen else ()
+        return replace(result, diagnoses=found)
 
     def _suspects(self, number: int) -> Suspects:
         """Return the suspects of a backend; imported and made when first needed."""
@@ -132,106 +330,3 @@ class Scheduler:
         found = self.suspects[number] = suspects_of(self.suspects.get(number), self.learned[number])
         self.learned[number].clear()
         return found
-
-    def _begin(self, emitted: int) -> None:
-        for number, backend in enumerate(self.backends):
-            while backend.has_room and self._may_begin(self.next[number], emitted):
-                place = self.next[number]
-                self.next[number] += 1
-                if self._kept(number, place):
-                    continue
-                if place not in self.open:
-                    self._open(place)
-                if self.open[place].unheard:
-                    self.open[place].waiting.append(number)
-                else:
-                    self._start(number, place)
-
-    def _open(self, place: int) -> None:
-        case = self.cases[place]
-        evaluation, address = CaseEvaluation(case), case.expect.oracle
-        question = evaluation.for_the_oracle
-        self.open[place] = _OpenCase(evaluation, unheard=question is not None)
-        self.held += _size(case)
-        if address and question:
-            oracle = self.oracles[address]
-            self.driver.start(oracle, ask_oracle(oracle.info, question), (place, None))
-
-    def _start(self, number: int, place: int) -> None:
-        evaluation, backend = self.open[place].evaluation, self.backends[number]
-        self.driver.start(backend, repeated(evaluation, backend.info, self.times), (place, number))
-
-    def _may_begin(self, place: int, emitted: int) -> bool:
-        if place >= min(len(self.cases), emitted + _AHEAD):
-            return False
-        if place in self.open:
-            return True
-        address = self.cases[place].expect.oracle
-        if address and not self.oracles[address].has_room:
-            return False
-        return not self.open or self.held + _size(self.cases[place]) <= _BYTES
-
-    def _end(self, number: int, opened: _OpenCase, rounds: list[EvaluatedCase]) -> None:
-        """Take the results of an inquiry, which may have to wait for those of other backends."""
-        if not opened.evaluation.case.expect.compares_backends:
-            opened.results[number] = self._together(rounds)
-            return
-        opened.unsettled[number] = rounds
-        if len(opened.unsettled) == len(self.backends):
-            infos = [backend.info for backend in self.backends]
-            # First answers are compared with each other, then second ones, and so on.
-            by_round = zip(*(opened.unsettled[one] for one in range(len(infos))), strict=True)
-            found = [ev.settle_by_agreement(opened.evaluation, some, infos) for some in by_round]
-            for one, judged in enumerate(zip(*found, strict=True)):
-                # Held back until its turn, and so without the answer.
-                opened.results[one] = replace(self._together(judged), open=None)
-
-    def _together(self, rounds: Sequence[EvaluatedCase]) -> EvaluatedCase:
-        combined = ev.combine_repeats(rounds)
-        return ev.as_required(combined) if self.reproducible else combined
-
-    def _diagnosed(self, number: int, opened: _OpenCase) -> LiveResult:
-        """The result of a backend; made in its turn, because the order matters."""
-        judged = opened.results[number]
-        if judged.result.verdict is Verdict.PASS:
-            self.learned[number].append((judged.result.case, None))
-        judged, result = self._explained(number, opened)
-        if judged.failed is None or not self.is_unexplained(result):
-            return result
-        from opcheck.execution.evidence import evidence
-
-        seen = evidence(opened.evaluation, *judged.failed)
-        found = self._suspects(number).diagnose(seen, result.case.id) if seen else ()
-        return replace(result, diagnoses=found)
-
-    def _explained(self, number: int, opened: _OpenCase) -> tuple[EvaluatedCase, LiveResult]:
-        """The result with its ledger's explanation; it is known if every repeat is."""
-        judged, info = opened.results[number], self.backends[number].info
-
-        def known(one: EvaluatedCase) -> LiveResult:
-            def looks(name: str) -> bool:
-                from opcheck.diagnose import looks_like
-                from opcheck.execution.evidence import evidence
-
-                seen = evidence(opened.evaluation, *one.failed) if one.failed else None
-                return seen is not None and looks_like(name, seen)
-
-            listed = self.gate.judged(one.result, info, looks)
-            return listed or explain(self.ledgers, one.result, info)
-
-        first = known(judged)
-        for other in judged.others if first.verdict is Verdict.KNOWN else ():
-            if (result := known(other)).verdict is not Verdict.KNOWN:
-                return other, result
-        return judged, first
-
-    def _collect(self) -> None:
-        for (place, number), found in self.driver.collect():
-            opened = self.open[place]
-            if isinstance(found, OracleAnswer):
-                opened.evaluation.oracle_answer = found
-                opened.unheard = False
-                for waiting in opened.waiting:
-                    self._start(waiting, place)
-            elif number is not None:
-                self._end(number, opened, found)

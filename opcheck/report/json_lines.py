@@ -39,9 +39,12 @@ Line = TypeVar("Line")
 Result = TypeVar("Result")
 
 
-def line(fields: dict[str, Any]) -> str:
-    """`fields` as a line; half of a surrogate pair becomes �. Raises ValueError for NaN and inf."""
-    text = json.dumps(fields, allow_nan=False, separators=(",", ":"))
+def line(fields: dict[str, Any], plain: Callable[[Any], Any] | None = None) -> str:
+    """`fields` as a line; half of a surrogate pair becomes �. Raises ValueError for NaN and inf.
+
+    `plain` is called with what JSON does not know.
+    """
+    text = json.dumps(fields, allow_nan=False, separators=(",", ":"), default=plain)
     if "\\ud" not in text:
         return text
     return _ESCAPE.sub(lambda found: found[1] or r"\ufffd", text)

@@ -84,10 +84,8 @@ def header(run: model.Header) -> str:
 
 def record(result: model.Record) -> str:
     """The line of one result."""
-    fields = asdict(result)
+    fields = _plain(result)
     self_check = fields.pop("self_check")
-    for comparison in fields["comparisons"]:
-        comparison["used"] = _number(comparison["used"])
     return line(
         {
             "type": "result",
@@ -98,8 +96,23 @@ def record(result: model.Record) -> str:
             "since": result.op.since,
             "used": _number(result.used),
             "unjudged": result.unjudged,
-        }
+        },
+        _plain,
     )
+
+
+@cache
+def _fields(cls: type) -> tuple[str, ...]:
+    return tuple(field.name for field in dataclasses.fields(cls))
+
+
+def _plain(value: Any) -> dict[str, Any]:
+    """The fields of a dataclass; `asdict` copies all that is in them too, which takes long."""
+    kind: Any = type(value)
+    fields = {name: getattr(value, name) for name in _fields(kind)}
+    if isinstance(value, model.ComparisonRecord):
+        fields["used"] = _number(value.used)
+    return fields
 
 
 def footer(

@@ -40,6 +40,9 @@ class InlinePool(Inline):
     def connected(self, meanwhile: Any = None) -> BackendInfo:
         return self.info
 
+    def copy(self, scratch: Path) -> "InlinePool":
+        return InlinePool(self.backend)
+
     def close(self) -> None:
         """There is nothing to end."""
 

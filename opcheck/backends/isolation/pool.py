@@ -11,6 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from multiprocessing.connection import Connection
+from pathlib import Path
 from time import monotonic
 from typing import Any, TypeAlias
 
@@ -245,6 +246,7 @@ class Pool:
     """At most `workers` workers of a backend; the first starts now. Raises BackendUnavailable."""
 
     def __init__(self, settings: BackendSettings, workers: int = 1) -> None:
+        self._settings = settings
         self.address = settings.name or settings.address
         #: How processes ended that were to leave, if not as they should; known once it is closed.
         self.partings: list[str] = []
@@ -262,6 +264,12 @@ class Pool:
             first.process.connection.poll(0.05)
             first.connect()
         return first.info
+
+    def copy(self, scratch: Path) -> Pool:
+        """A pool of one worker, which has to be the same backend as this one, `connected`."""
+        pool = Pool(replace(self._settings, scratch=scratch))
+        pool._slots[0].info = self.info
+        return pool
 
     @property
     def info(self) -> BackendInfo:

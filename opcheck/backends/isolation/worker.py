@@ -15,6 +15,10 @@ from contextlib import suppress
 from json import loads
 from pathlib import Path
 
+#: Numbers of the C library and of Linux.
+_LINE_BUFFERED = 1
+PR_SET_PDEATHSIG = 1
+
 
 def main(arguments: str) -> None:
     """Connect to the backend and answer questions until there are no more."""
@@ -23,7 +27,7 @@ def main(arguments: str) -> None:
     if sys.platform == "linux":
         # This process ends with its parent, even one that is killed: at once, and even while a
         # backend keeps Python's lock; for the rest there is `cleanup`.
-        ctypes.CDLL(None).prctl(1, signal.SIGKILL)
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
         if os.getppid() != given["parent"]:
             os._exit(1)
     for file in (given["control"], given["file"], given["log"]):

@@ -14,8 +14,10 @@ import opcheck
 from opcheck.cli import interrupt
 from opcheck.errors import CaseFileError, Exit, OpcheckError, WrongOperator, did_you_mean
 
-#: Each is a module in `opcheck.cli` with a function `command`; its line stands here so that
-#: `--help` need not import it.
+#: The modules of commands that share one, by their names there; others have one, `command`.
+_MODULES = {"backends": "support", "support": "support", "schema": "list"}
+_MODULES |= dict.fromkeys(("report", "diff", "merge"), "stored")
+#: The line of each command stands here so that `--help` need not import it.
 COMMANDS = {
     "run": "Judge backends by case files.",
     "bench": "Time backends against each other, on cases that they answer rightly.",
@@ -60,7 +62,8 @@ class Program(Commands):
         """Return the command `name`, imported now."""
         if name not in COMMANDS:
             return None
-        command: click.Command = importlib.import_module(f"opcheck.cli.{name}").command
+        module = importlib.import_module(f"opcheck.cli.{_MODULES.get(name, name)}")
+        command: click.Command = getattr(module, name if name in _MODULES else "command")
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

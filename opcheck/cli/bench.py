@@ -13,7 +13,7 @@ import click
 
 from opcheck.cli import interrupt, options, timing_gate
 from opcheck.cli.console import output, progress
-from opcheck.cli.options import SECONDS, OutputCommand, OutputPath, end, flag, leave, number
+from opcheck.cli.options import SECONDS, SHARE, OutputCommand, OutputPath, end, flag, leave, number
 from opcheck.errors import Exit, Unwritable, UsageError, few
 from opcheck.report.plain_text import alike, plural
 
@@ -56,8 +56,20 @@ _written = partial(click.option, type=OutputPath(dir_okay=False), metavar="FILE"
 @click.option(
     "--baseline", type=_FILE, metavar="FILE", help="Compare the times with a saved benchmark."
 )
-@timing_gate.limit_option
-@timing_gate.unclear_option
+@click.option(
+    "--max-regression",
+    "most",
+    type=SHARE,
+    metavar="SHARE",
+    help="How much slower is too slow: than the backend that --base names, 2% or more, or than a"
+    " --baseline, 3% or more.  [default: 5% with --baseline]",
+)
+@click.option(
+    "--unclear",
+    type=click.Choice(["fail", "pass"]),
+    help="What a row makes of a gate that may be too slow or not, exit code 5 or none.  [default:"
+    " fail where no row is clear]",
+)
 @click.option(
     "--compare",
     "compared",

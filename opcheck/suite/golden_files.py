@@ -25,8 +25,6 @@ from opcheck.suite import golden_manifest as gm
 _MOST = 1 << 21
 #: A file lies no deeper: kind, test, data set, file.
 _DEPTH = 4
-#: Bytes of SHA256SUMS for each file, at most.
-_LINE = 1 << 10
 #: A test's folder lies so far below that of the manifest.
 _TESTS_BELOW = 2
 _NAME_THE_WHOLE = f"name the folder of {gm.MANIFEST}"
@@ -78,8 +76,6 @@ def damage(folder: Path, part: str) -> tuple[gm.Manifest | None, list[Finding]]:
     """Return the manifest of a folder, and problems of the tests at path `part`."""
     try:
         manifest, data = gm.read_manifest(folder)
-    except FileNotFoundError:
-        return None, [Finding(gm.MANIFEST, f"is missing: {gm.SUMS} lists it")]
     except gm.NotReadable as error:
         return None, [Finding(gm.MANIFEST, str(error))]
     listing = list_files(folder)
@@ -182,11 +178,9 @@ def _sums(folder: Path, manifest: gm.Manifest, digest: str, listing: Listing) ->
     if gm.SUMS not in listing.files:
         return [Finding(gm.SUMS, "is missing")]
     want = gm.sums(manifest, digest)
-    path = folder / gm.SUMS
     try:
-        if path.stat().st_size > len(want) + _LINE:
-            return [Finding(gm.SUMS, f"has {path.stat().st_size:,} bytes, not {len(want):,}")]
-        got = path.read_bytes()
+        with (folder / gm.SUMS).open("rb") as file:
+            got = file.read(len(want) + 1)  # however long it is
     except OSError as error:
         return [Finding(gm.SUMS, f"cannot be read: {error.strerror}")]
     if got == want:

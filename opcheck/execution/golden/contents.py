@@ -221,9 +221,6 @@ def check(folder: Path, processes: int = 1, counted: Counted[_Look] = iter) -> C
     listing = golden_files.list_files(folder)
     try:
         manifest, data = gm.read_manifest(folder)
-    except FileNotFoundError:
-        missing = Finding(gm.MANIFEST, "is missing: nothing else was checked")
-        return CheckedContents((*golden_files.unusual(listing), missing))
     except gm.NotReadable as error:
         if gm.SUMS not in listing.files:
             raise UsageError(f"{folder}/{gm.MANIFEST} {error}") from None

@@ -232,12 +232,10 @@ def check_place(folder: Path, *, force: bool) -> None:
         raise UsageError(f"-o {folder}: this folder is not empty", hint)
     try:
         manifest, _ = gm.read_manifest(folder)
-    except FileNotFoundError:
-        message = f"{folder} holds no {gm.MANIFEST}: opcheck did not write it, and removes nothing"
-        raise UsageError(message, "choose a new folder") from None
     except gm.NotReadable as error:
         message = f"{folder}/{gm.MANIFEST} {error}: nobody can tell what opcheck wrote there"
-        raise UsageError(message, "choose a new folder, or remove this one") from None
+        hint = "nothing is removed: choose a new folder, or remove this one"
+        raise UsageError(message, hint) from None
     known = {gm.MANIFEST, gm.SUMS, *(path for path, _ in manifest.files)}
     check_foreign(folder, known.__contains__)
 

@@ -88,6 +88,8 @@ def _environment() -> Environment:
         "said": said,
         "ending": ending,
         "brief": brief,
+        # Rounded to tenths of a point.
+        "point": lambda value: f"{value:.1f}".removesuffix(".0"),
         # The query of a link to some results; `report.js` compares shown texts.
         "filter": lambda asked: urlencode({name: shown(one) for name, one in asked.items() if one}),
         # Narrow screens may break a name between its parts.

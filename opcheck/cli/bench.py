@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from opcheck.model import Case
     from opcheck.model.timing import Rows
 
-#: Seconds of measuring that may be lost if the program is killed.
-_MOMENT = 10.0
 _FILE = click.Path(path_type=Path, dir_okay=False)
 _written = partial(click.option, type=OutputPath(dir_okay=False), metavar="FILE")
 
@@ -232,7 +230,7 @@ def _measured(session: Benchmark, save: Callable[..., None]) -> tuple[Rows, Unwr
         for done, case in enumerate(session.visits(interrupt.asked)):
             total = done + session.to_come
             bar.update(task, description=case, completed=done, total=total)
-            if monotonic() - last > _MOMENT:
+            if monotonic() - last > 10:  # seconds, which may be lost if the program is killed
                 with suppress(Unwritable):  # the last try decides
                     save(session.rows())
                 last = monotonic()

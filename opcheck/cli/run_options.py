@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from opcheck.known.ledgers import Facts
     from opcheck.model import BackendInfo, Case, Run
 
-#: Values of the environment variable CI outside of CI.
-_NO = ("", "0", "false")
 #: The most files and cases that a message names.
 _NAMED = 3
 
@@ -179,7 +177,7 @@ def opened(
         Gate(load_user_ledgers(paths) if paths else ()),
         updated,
         prune,
-        add=even_in_ci or os.environ.get("CI", "").lower() in _NO,
+        add=even_in_ci or os.environ.get("CI", "").lower() in ("", "0", "false"),
     )
 
 

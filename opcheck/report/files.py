@@ -14,13 +14,10 @@ if TYPE_CHECKING:
     from opcheck.model import Run
 
 
-#: Names of files that runs read: a report in their place would be the end of them.
-_INPUTS = (".yaml", ".yml", ".onnx", ".pb", ".npy", ".py")
-
-
 def why_no_report(path: Path) -> str | None:
     """Return why no report of a run has this name, None if one may."""
-    is_input = path.suffix.lower() in _INPUTS
+    # A report in the place of a file that runs read would be the end of it.
+    is_input = path.suffix.lower() in (".yaml", ".yml", ".onnx", ".pb", ".npy", ".py")
     return f"no report has a name in {path.suffix}, as files that are read" if is_input else None
 
 

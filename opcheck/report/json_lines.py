@@ -30,10 +30,6 @@ _ESCAPE = re.compile(r"(\\[^u]|\\ud[89ab]..\\ud[c-f]..)|\\ud[89a-f]..")
 #: The beginning of a file packed by gzip, and of no JSON.
 _GZIP = b"\x1f\x8b"
 _PART = "if these are two files in one, part them"
-#: Hints for files that begin with a line of this type.
-_READERS = dict.fromkeys(("header", "bench"), "`opcheck report` shows it")
-#: Reading stops after so many problems.
-_PROBLEMS = 1000
 
 Head = TypeVar("Head")
 Line = TypeVar("Line")
@@ -158,7 +154,7 @@ class Reading(Generic[Head, Line, Result]):
                 if len(data) > self.longest:
                     self.add(number, f"this line is longer than {self.longest >> 20} MiB")
                     return
-                if len(self.problems) > _PROBLEMS:
+                if len(self.problems) > 1000:
                     return
                 if data.strip():
                     blank = False
@@ -195,7 +191,9 @@ class Reading(Generic[Head, Line, Result]):
                 return "this line is cut short", "nothing can be made of the file"
             return f"this is no stored {self.name}", self.hint
         if found.type != self.begins:
-            return f"this is no stored {self.name}", _READERS.get(found.type, self.hint)
+            is_ours = found.type in ("header", "bench")
+            hint = "`opcheck report` shows it" if is_ours else self.hint
+            return f"this is no stored {self.name}", hint
         if found.format != self.format:
             newer = "a newer opcheck reads it" if found.format > self.format else None
             return f"this file has format {found.format}; this opcheck reads {self.format}", newer

@@ -27,9 +27,6 @@ from opcheck.suite import case_digest, golden_files, load
 from opcheck.suite import golden_manifest as gm
 from opcheck.suite.golden_files import Finding
 
-#: A model whose outputs ONNX infers to be so many times larger than those stored is not computed.
-_ABSURD = 64
-
 
 @dataclass
 class _Look:
@@ -104,7 +101,8 @@ class _Look:
         declared = max(map(_elements, outputs), default=0)
         inputs = max(map(_elements, self.test.inputs), default=0)
         elements = model_files.inferred_elements(model)
-        if elements <= _ABSURD * (declared + inputs) + (1 << 16):
+        # What ONNX infers to be absurdly larger than what is stored is not computed.
+        if elements <= 64 * (declared + inputs) + (1 << 16):
             return None
         return f"asks for outputs of {elements:,} elements, {declared:,} are there: not computed"
 

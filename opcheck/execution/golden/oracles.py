@@ -20,10 +20,6 @@ from opcheck.execution.expected import node_of
 from opcheck.model import EXACT, Array, Task, Tensors, Tolerance
 from opcheck.suite.golden_manifest import ManifestMethod
 
-#: So many values of atol are tried.
-_TRIED = 48
-#: So often both numbers are made larger by a hundredth.
-_GROWTHS = 40
 #: The least rtol of ONNX's runner for bfloat16, whatever data.json states.
 _BFLOAT16 = 2.0**-6
 
@@ -208,7 +204,7 @@ def as_rtol_and_atol(found: Sequence[Ends]) -> tuple[float, float]:
     need, size = (np.concatenate(columns) for columns in zip(*needs, strict=True))
     rtol, atol = _tightest(need, size)
     # The runner computes in the dtype itself, which rounds, and where small numbers vanish.
-    for _ in range(_GROWTHS):
+    for _ in range(40):
         if all(_admits(one, rtol, atol) for one in found):
             return rtol, atol
         rtol, atol = _upwards(rtol * 1.01), _upwards(atol * 1.01)
@@ -230,7 +226,7 @@ def _needs(one: Ends) -> list[tuple[Any, Any]]:
 def _tightest(need: Any, size: Any) -> tuple[float, float]:
     exponents = np.frexp(need)[1]
     least, most = int(exponents.min()) - 1, int(exponents.max())
-    tried = [0.0, *np.ldexp(1.0, np.unique(np.linspace(least, most, _TRIED).astype(int)))]
+    tried = [0.0, *np.ldexp(1.0, np.unique(np.linspace(least, most, 48).astype(int)))]
     best = (np.inf, 0.0, 0.0)
     for atol in map(_upwards, tried):
         beyond = np.maximum(need - atol, 0.0)

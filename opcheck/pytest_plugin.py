@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
 #: What a case file has at the beginning of a line, and other YAML files seldom have.
 _CASES = re.compile(r"^(cases|op) *:", re.MULTILINE)
-_SUFFIXES = (".yaml", ".yml")
-_LEVELS = ("smoke", "core", "deep")
 
 
 class OpcheckWarning(pytest.PytestWarning):
@@ -40,7 +38,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     option("--opcheck-backend", help=about, **repeated)
     about = "A ledger: what it lists has to fail as listed. Repeatable."
     option("--opcheck-known", help=about, **repeated)
-    option("--opcheck-level", choices=_LEVELS, help="smoke, core (the default) or deep.")
+    option(
+        "--opcheck-level",
+        choices=("smoke", "core", "deep"),
+        help="smoke, core (the default) or deep.",
+    )
     about = "Seconds that a backend has for a case; 30 by default."
     option("--opcheck-timeout", help=about, type=float)
     about = "Fail where a backend does not support a case, instead of skipping it."
@@ -189,7 +191,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> CollectedCaseFile | None:
     """Collect case files if a backend is named: those on the command line, and those with cases."""
-    if file_path.suffix not in _SUFFIXES:
+    if file_path.suffix not in (".yaml", ".yml"):
         return None
     config, judges = parent.config, parent.config.stash[_KEY]
     found = set()

@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from hashlib import file_digest, sha256
 from itertools import islice
 from pathlib import Path
-from typing import TypeAlias
 
 from opcheck.dtypes import content
 from opcheck.errors import UsageError
@@ -23,13 +22,7 @@ from opcheck.suite import golden_manifest as gm
 
 #: No folder with more entries is looked at.
 _MOST = 1 << 21
-#: A file lies no deeper: kind, test, data set, file.
-_DEPTH = 4
-#: A test's folder lies so far below that of the manifest.
-_TESTS_BELOW = 2
 _NAME_THE_WHOLE = f"name the folder of {gm.MANIFEST}"
-#: Texts at the end and at the beginning of every manifest.
-_MARKS = (b'"type": "opcheck golden files"', b'{\n "cases": [\n  {\n   "clause": "')
 
 
 @dataclass(frozen=True, order=True)
@@ -143,7 +136,7 @@ def list_files(folder: Path) -> Listing:
                 files.add(path)
             elif not entry.is_dir(follow_symlinks=False):
                 others[path] = "is no plain file"
-            elif depth >= _DEPTH:
+            elif depth == 4:  # kind, test, data set, file
                 others[path] = "is a folder where none belongs"
             else:
                 folders.add(path)
@@ -211,14 +204,10 @@ def _parents(path: str) -> list[str]:
     return ["/".join(parts[:count]) for count in range(1, len(parts))]
 
 
-#: The folder of golden files, and its manifest.
-GoldenFolder: TypeAlias = tuple[Path, gm.Manifest]
-
-
-def golden_above(root: Path, problems: FileMessages) -> GoldenFolder | None:
-    """Return the golden folder that `root` is or lies in; adds problems of tests to `problems`."""
+def golden_above(root: Path, problems: FileMessages) -> tuple[Path, gm.Manifest] | None:
+    """Return the golden folder above `root`, with its manifest; adds problems of tests."""
     whole = root.resolve()
-    for folder in (whole, *whole.parents[:_TESTS_BELOW]):
+    for folder in (whole, *whole.parents[:2]):  # kind, test
         if _is_ours(folder):
             manifest, findings = damage(folder, whole.relative_to(folder).as_posix())
             problems += [(folder / one.path, one.message) for one in findings]
@@ -228,8 +217,10 @@ def golden_above(root: Path, problems: FileMessages) -> GoldenFolder | None:
 
 def _is_ours(folder: Path) -> bool:
     """Return True for a folder of golden files, though its manifest may be damaged or missing."""
-    marks = {gm.MANIFEST: _MARKS, gm.SUMS: (f"  {gm.MANIFEST}\n".encode(),)}
-    for name, known in marks.items():
+    # At the end and at the beginning of every manifest.
+    marks = b'"type": "opcheck golden files"', b'{\n "cases": [\n  {\n   "clause": "'
+    files = {gm.MANIFEST: marks, gm.SUMS: (f"  {gm.MANIFEST}\n".encode(),)}
+    for name, known in files.items():
         if (folder / name).is_file():
             with suppress(OSError), (folder / name).open("rb") as file:
                 data = file.read(gm.LONGEST_MANIFEST)
@@ -246,7 +237,9 @@ def orphans(tests: Iterable[Path]) -> Iterator[tuple[Path, str]]:
             yield path, f"opcheck wrote this test of {kind!r}, and there is no {gm.MANIFEST}"
 
 
-def as_cases(golden: GoldenFolder, root: Path, found: Mapping[Path, list[Case]]) -> Iterator[Case]:
+def as_cases(
+    golden: tuple[Path, gm.Manifest], root: Path, found: Mapping[Path, list[Case]]
+) -> Iterator[Case]:
     """The cases of tests `found` below `root`; all answers to an undecided text are one case."""
     folder, manifest = golden
     place = root.resolve().relative_to(folder)

@@ -9,10 +9,6 @@ from opcheck.model import Array
 
 #: A fixed cost below this part of the time of the smallest size cannot be distinguished from none.
 _LEAST = 0.1
-#: Times that grow by less than this factor are fixed cost: any exponent would fit the rest.
-_GROWS = 2
-#: Sizes that a curve of three parameters needs for an estimate of its error.
-_SIZES = 4
 
 
 @dataclass(frozen=True)
@@ -44,7 +40,8 @@ def scaling(sizes: Sequence[float], seconds: Sequence[float]) -> Scaling | None:
     import numpy as np
 
     ordered, taken = np.array(points, float).T
-    if taken.max() < _GROWS * taken.min():
+    # Less growth is fixed cost: any exponent would fit the rest.
+    if taken.max() < 2 * taken.min():
         line = _line(ordered, taken)
         return replace(line, fixed=float(np.median(taken)), flat=float(ordered[-1]))
     return _curve(ordered, taken) or _line(ordered, taken)
@@ -66,7 +63,8 @@ def _curve(sizes: Array, seconds: Array) -> Scaling | None:
     import numpy as np
     from scipy import optimize, stats
 
-    if len(np.unique(sizes)) < _SIZES:
+    # A curve of three parameters needs four for an estimate of its error.
+    if len(np.unique(sizes)) < 4:
         return None
     x, y = np.log(sizes), np.log(seconds)
     middle = float(x.mean())

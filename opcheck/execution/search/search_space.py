@@ -23,23 +23,15 @@ from opcheck.model import Array, Attrs, AttrValue, Case, Cell, Given, OpVersion,
 from opcheck.opset import Schema
 from opcheck.suite import expectation, materialize, unrounded
 
-#: How many nodes are tried in making one smaller.
-_PATIENCE = 400
 #: Of tensors up to this size each element is made plainer by itself.
 _FEW = 80
 #: The data of larger nodes is made anew for each mutant: all of it would fill the memory.
 _KEPT = 1000
-#: Nodes with larger outputs are not tried.
-_OUTPUT = 1 << 20
-#: Outputs up to this size are written out.
-_WRITTEN = 256
-#: How many values are tried for an attribute that may make a node legal.
-_VALUES = 8
 
 
 def shrunk(found: Candidate, still: Callable[[Candidate], bool]) -> Candidate:
     """The smallest node that is reached from `found` by steps after which it is `still` one."""
-    left = iter(range(_PATIENCE))
+    left = iter(range(400))  # as many are tried at most
     while True:
         steps = (step for _, step in zip(left, _steps(found), strict=False))
         if (smaller := next(filter(still, steps), None)) is None:
@@ -182,7 +174,7 @@ class SearchSpace:
 
     def found(self, mutant: Mutant) -> Candidate | None:
         """A small node that kills `mutant`, None where none is found."""
-        with outputs_of_at_most(_OUTPUT):
+        with outputs_of_at_most(1 << 20):
             first = next((one for one in self._all() if self._kills(one, mutant)), None)
             if first is None:
                 return None
@@ -265,7 +257,7 @@ def written_out(case: Case) -> Case:
         dtype = output.dtype
         assert dtype
         values = _stated(answer, dtype) if isinstance(answer, Expected) else answer
-        if not 0 < values.size <= _WRITTEN:
+        if not 0 < values.size <= 256:
             return case
         content = Given(values.astype(np.float64) if dtype.kind == "float" else values)
         stated.append(TensorSpec(output.name, dtype, values.shape, content))
@@ -315,7 +307,7 @@ def _by_an_attribute(schema: Schema, node: Candidate, arrays: Sequence[Array]) -
         values: list[AttrValue | None] = [None] if name in node.attrs and not required else []
         if declared:
             shape = node.inputs[0].shape if node.inputs else ()
-            values += [attribute(rng, declared, shape) for _ in range(_VALUES)]
+            values += [attribute(rng, declared, shape) for _ in range(8)]
         for value in values:
             attrs = {key: other for key, other in node.attrs.items() if key != name}
             attrs |= {} if value is None else {name: value}

@@ -49,7 +49,7 @@ def backends(addresses: tuple[str, ...], timeout: float | None, form: str) -> No
     from opcheck.backends.isolation.cleanup import guarded_folder
     from opcheck.backends.offers import offer, offers, tried
     from opcheck.execution.workers import each
-    from opcheck.report import backends as shown
+    from opcheck.report import support as report
 
     known = profiles(Path.cwd())
     named = each(lambda text: offer(resolve(text, known)), addresses)
@@ -58,9 +58,9 @@ def backends(addresses: tuple[str, ...], timeout: float | None, form: str) -> No
     with guarded_folder() as folder:
         found = tried(chosen, folder, timeout or PATIENCE, interrupt.safe_place)
         if console:
-            shown.show(console, found, problems)
+            report.show_backends(console, found, problems)
         else:
-            print_records(map(shown.record, found))
+            print_records(map(report.backend_record, found))
             messages = ("\n".join(one.lines()) for one in problems)
             print_records({"type": "problem", "message": message} for message in messages)
     codes = [one.error.exit_code for one in found if one.error] if addresses else []
@@ -111,8 +111,7 @@ def support(
     from opcheck.backends.offers import offer, tried
     from opcheck.execution.support import floors, matrix
     from opcheck.execution.workers import each
-    from opcheck.report import backends as unusable_ones
-    from opcheck.report import support as shown
+    from opcheck.report import support as report
 
     known = profiles(Path.cwd())
     offered = each(lambda text: offer(resolve(text, known)), addresses or DEFAULT)
@@ -121,7 +120,7 @@ def support(
     with guarded_folder() as folder:
         named = tried(offered, folder, timeout or PATIENCE, interrupt.safe_place)
         if unusable := [one for one in named if one.error]:
-            unusable_ones.show(new_console(is_wide=False, stderr=True), unusable)
+            report.show_backends(new_console(is_wide=False, stderr=True), unusable)
             leave(min((one.error.exit_code for one in unusable if one.error), key=list(Exit).index))
         with progress(pausing=False) as bar:
             task = bar.add_task("asking", total=len(named) * sum(map(len, asked.values())))
@@ -133,15 +132,15 @@ def support(
             found = [_matrix(one, asked, folder, timeout, step) for one in named]
     match form:
         case "json":
-            print_records(shown.record(one.address, cell) for one in found for cell in one.cells)
+            print_records(report.record(one.address, cell) for one in found for cell in one.cells)
         case "markdown":
-            write_lines(None, shown.markdown_lines(found))
+            write_lines(None, report.markdown_lines(found))
         case "html":
-            write_lines(None, shown.html_lines(found))
+            write_lines(None, report.html_lines(found))
         case _:
-            shown.show(output(), found)
+            report.show(output(), found)
     pairs = ((floor, one) for one in found for floor in wanted)
-    missed = [line for pair in pairs if (line := shown.missed(*pair))]
+    missed = [line for pair in pairs if (line := report.missed(*pair))]
     for line in missed:
         click.echo(f"opcheck: {line}", err=True)
     leave(Exit.NONCONFORMING if missed else Exit.CONFORMS)

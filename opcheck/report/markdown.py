@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from typing import Any, TypeAlias
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from opcheck.analysis.status import is_failure, outcome, reds_of
@@ -67,7 +66,10 @@ def rendered(template: str, **values: Any) -> Iterator[str]:
 
 
 @cache
-def _environment() -> Environment:
+def _environment() -> Any:
+    # Terminal reports share this module, and need no templates.
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
     environment = Environment(
         loader=PackageLoader("opcheck.report"),
         undefined=StrictUndefined,

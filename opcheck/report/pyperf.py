@@ -12,7 +12,7 @@ values are above 0.
 """
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, TypeAlias
 
@@ -61,17 +61,15 @@ def _benchmark(bench: Bench, row: Timed, timing: Timing) -> dict[str, Any]:
         "shapes": row.shapes,
         "bytes_moved": row.moved,
     }
-    return {"metadata": _said(metadata), "runs": list(_runs(timing))}
-
-
-def _runs(timing: Timing) -> Iterator[dict[str, Any]]:
-    """Yield a run for each process and number of calls in a sample."""
-    runs = alike(timing.samples, lambda sample: (sample.worker, sample.loops))
-    for (worker, loops), samples in sorted(runs.items(), key=lambda run: run[0]):
-        metadata: dict[str, _Value] = {"loops": loops, "worker": worker}
+    runs: list[dict[str, Any]] = []
+    # One for each process and number of calls in a sample.
+    by_run = alike(timing.samples, lambda sample: (sample.worker, sample.loops))
+    for (worker, loops), samples in sorted(by_run.items(), key=lambda run: run[0]):
+        about: dict[str, _Value] = {"loops": loops, "worker": worker}
         if worker < len(timing.prepared):
-            metadata["prepare_seconds"] = timing.prepared[worker]
-        yield {"metadata": metadata, "values": [sample.seconds for sample in samples]}
+            about["prepare_seconds"] = timing.prepared[worker]
+        runs.append({"metadata": about, "values": [sample.seconds for sample in samples]})
+    return {"metadata": _said(metadata), "runs": runs}
 
 
 def _said(metadata: Mapping[str, _Value]) -> dict[str, _Value]:

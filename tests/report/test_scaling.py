@@ -178,11 +178,6 @@ def test_one_size_is_a_point(tmp_path):
 
 
 @needs_matplotlib
-def test_where_nothing_was_timed_nothing_is_drawn(tmp_path):
-    with pytest.raises(UsageError, match="nothing was timed"):
-        scaling.draw(tmp_path / "plot.svg", bench("acme"), [row("x", ())])
-
-
 @needs_matplotlib
 def test_a_picture_that_cannot_be_written_is_told(tmp_path):
     with pytest.raises(Unwritable, match="cannot be written: No such file"):

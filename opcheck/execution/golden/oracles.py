@@ -53,15 +53,16 @@ def outputs(task: Task, inputs: Tensors) -> NodeOutputs | None:
         arrays, method = correctly_rounded(node_of(task, inputs))
     except NotSupported:
         return None
-    return NodeOutputs(tuple(map(_with_one_nan, arrays)), method)
-
-
-def _with_one_nan(array: Array) -> Array:
-    """The array with positive quiet NaNs, since their bits depend on the processor."""
-    known = dtypes.of(array)
-    if known is None or known.kind != "float":
-        return array
-    return np.where(np.isnan(array), np.asarray(np.nan, array.dtype), array)
+    # NaNs are positive and quiet: their bits depend on the processor.
+    return NodeOutputs(
+        tuple(
+            np.where(np.isnan(array), np.asarray(np.nan, array.dtype), array)
+            if (known := dtypes.of(array)) and known.kind == "float"
+            else array
+            for array in arrays
+        ),
+        method,
+    )
 
 
 def require_sound_arithmetic() -> None:
@@ -198,10 +199,20 @@ def stated_ends(written: Array, ulp: int, floor: float = 0.0) -> Ends:
 
 def as_rtol_and_atol(found: Sequence[Ends]) -> tuple[float, float]:
     """The tightest rtol and atol that admit, by ONNX's comparison, all finite values in `found`."""
-    needs = [part for one in found for part in _needs(one)]
-    if not needs:
+    needs, sizes = [np.empty(0)], [np.empty(0)]
+    for one in found:
+        if one.lowest is one.written:
+            continue
+        low, at, high = (_wide(array) for array in (one.lowest, one.written, one.highest))
+        with np.errstate(invalid="ignore"):
+            # In files from strangers an end may lie on the wrong side.
+            need = np.maximum(np.abs(high - at), np.abs(at - low))
+        part = np.isfinite(need) & (need > 0)
+        needs.append(need[part])
+        sizes.append(np.abs(at[part]))
+    need, size = np.concatenate(needs), np.concatenate(sizes)
+    if not need.size:
         return 0.0, 0.0
-    need, size = (np.concatenate(columns) for columns in zip(*needs, strict=True))
     rtol, atol = _tightest(need, size)
     # The runner computes in the dtype itself, which rounds, and where small numbers vanish.
     for _ in range(40):
@@ -209,18 +220,6 @@ def as_rtol_and_atol(found: Sequence[Ends]) -> tuple[float, float]:
             return rtol, atol
         rtol, atol = _upwards(rtol * 1.01), _upwards(atol * 1.01)
     return rtol, _upwards(1.1 * float(need.max()))
-
-
-def _needs(one: Ends) -> list[tuple[Any, Any]]:
-    """Return the allowed errors that are not 0, with the magnitudes of their elements."""
-    if one.lowest is one.written:
-        return []
-    low, at, high = (_wide(array) for array in (one.lowest, one.written, one.highest))
-    with np.errstate(invalid="ignore"):
-        # In files from strangers an end may lie on the wrong side.
-        need = np.maximum(np.abs(high - at), np.abs(at - low))
-    part = np.isfinite(need) & (need > 0)
-    return [(need[part], np.abs(at[part]))] if part.any() else []
 
 
 def _tightest(need: Any, size: Any) -> tuple[float, float]:

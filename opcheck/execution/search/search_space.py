@@ -74,9 +74,7 @@ def _fewer_elements(found: Candidate) -> Iterator[Candidate]:
 
 def _fewer_axes(found: Candidate) -> Iterator[Candidate]:
     for number, spec, values in _given(found):
-        for axis, length in enumerate(values.shape):
-            if length != 1:
-                continue
+        for axis in (axis for axis, length in enumerate(values.shape) if length == 1):
             fewer = found.with_input(number, _holding(spec, values.squeeze(axis)))
             yield fewer
             stated = found.attrs.get("axis")
@@ -116,15 +114,16 @@ def _plainer_values(found: Candidate) -> Iterator[Candidate]:
 
 def _worth(values: Array) -> float:
     """Return the effort of reading values, roughly in digits."""
-    return float(sum(map(_digits, values.reshape(-1).tolist())))
-
-
-def _digits(value: float) -> float:
-    if value == 0:
-        return 1 if math.copysign(1.0, value) < 0 else 0
-    if not math.isfinite(value):
-        return 4
-    return min(len(f"{value:g}") + (value != float(f"{value:g}")) * 8, 12) + (value < 0) / 2
+    worth = 0.0
+    for value in values.reshape(-1).tolist():
+        if value == 0:
+            worth += math.copysign(1.0, value) < 0
+        elif not math.isfinite(value):
+            worth += 4
+        else:
+            digits = len(f"{value:g}") + (value != float(f"{value:g}")) * 8
+            worth += min(digits, 12) + (value < 0) / 2
+    return worth
 
 
 @dataclass(frozen=True, eq=False)

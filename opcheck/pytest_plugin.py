@@ -141,9 +141,16 @@ class _Judges:
 
     def report(self, results: Sequence[Result], node: pytest.Item) -> None:
         """End a test as the worst of its results says."""
+        from opcheck.model import Verdict
+
+        names = {Verdict.PASS: "passed", Verdict.WARN: "warned", Verdict.KNOWN: "known"}
+        if not self.config.getoption("opcheck_require_supported"):
+            names[Verdict.UNSUPPORTED] = "lacking"
         found: dict[str, list[Result]] = {}
         for result in results:
-            found.setdefault(self._outcome(result), []).append(result)
+            # A warning, too, has failed that is not as a ledger lists it.
+            name = "failed" if result.failed else names.get(result.verdict, "failed")
+            found.setdefault(name, []).append(result)
 
         def of(some: Sequence[Result]) -> str:
             return f"{len(some)} of {len(results)} cases: " if len(results) > 1 else ""
@@ -160,16 +167,6 @@ class _Judges:
         if lacking := found.get("lacking"):
             message = f"{of(lacking)}unsupported: {lacking[0].reason}"
             raise pytest.skip.Exception(message, _use_item_location=True)
-
-    def _outcome(self, result: Result) -> str:
-        from opcheck.model import Verdict
-
-        if result.failed:  # a warning, too, that is not as a ledger lists it
-            return "failed"
-        names = {Verdict.PASS: "passed", Verdict.WARN: "warned", Verdict.KNOWN: "known"}
-        if not self.config.getoption("opcheck_require_supported"):
-            names[Verdict.UNSUPPORTED] = "lacking"
-        return names.get(result.verdict, "failed")
 
 
 _KEY = pytest.StashKey[_Judges]()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -137,7 +137,7 @@ def command(
     # All errors of the command line come before any process is started.
     cases = _chosen(sweep, **selection)
     if plot:
-        _check_plot(plot, cases)
+        scaling.check_plot(plot, {case.sweep for case in cases if case.sweep})
     files = {"--save": saved, "--pyperf": pyperf, "--plot": plot}
     options.check_files([(f"{name} {path}", path) for name, path in files.items()], [baseline])
     gate = timing_gate.asked(most, unclear, stored=baseline is not None, base=base)
@@ -208,18 +208,6 @@ def _chosen(sweep: str | None, *, paths: Sequence[Path], **selection: Any) -> li
         click.echo(f"opcheck: no case matches ({said})", err=True)
         leave(Exit.NOTHING_JUDGED)
     return found
-
-
-def _check_plot(plot: Path, cases: Iterable[Case]) -> None:
-    """Raise UsageError if there will be no curve to draw, or no way to draw it."""
-    from opcheck.report.scaling import check_plot
-
-    sweeps = {case.sweep for case in cases if case.sweep}
-    if len(sweeps) != 1:
-        said = ", ".join(sorted(sweeps)) or "none"
-        hint = "choose one by --case, and its sizes by --sweep"
-        raise UsageError(f"--plot draws one case in several sizes, and there is: {said}", hint)
-    check_plot(plot)
 
 
 def _measured(session: Benchmark, save: Callable[..., None]) -> tuple[Rows, Unwritable | None]:

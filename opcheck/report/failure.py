@@ -68,8 +68,10 @@ def show(console: Console, result: Record) -> None:
 def text(result: Record) -> str:
     """Return the report as plain text."""
     file = io.StringIO()
-    settings = dict.fromkeys(("highlight", "markup", "emoji"), False)
-    show(Console(file=file, width=100, color_system=None, **settings), result)
+    console = Console(
+        file=file, width=100, color_system=None, highlight=False, markup=False, emoji=False
+    )
+    show(console, result)
     return file.getvalue().rstrip()
 
 

@@ -130,9 +130,15 @@ class Reading(Generic[Head, Line, Result]):
                 self.add(0, f"this file cannot be read: {message}")
             else:
                 lines = self._lines(stream)
-                first = next(lines, None)
-                if first and (head := self._head(first)) is not None:
-                    found = self.use(head, self._items(lines))
+                for number, data, has_end in lines:
+                    if foreign := self._foreign(data, has_end):
+                        self.add(number, *foreign)
+                        break
+                    try:
+                        found = self.use(self.head.validate_json(data), self._items(lines))
+                    except ValidationError as error:
+                        self._refuse(number, error)
+                    break
         self.problems.raise_if_any()
         assert found is not None
         return found
@@ -167,20 +173,8 @@ class Reading(Generic[Head, Line, Result]):
             if blank:
                 self.add(0, "this file is empty", self.hint)
 
-    def _head(self, raw: _Raw) -> Head | None:
-        number, data, _ = raw
-        if foreign := self._foreign(raw):
-            self.add(number, *foreign)
-            return None
-        try:
-            return self.head.validate_json(data)
-        except ValidationError as error:
-            self._refuse(number, error)
-            return None
-
-    def _foreign(self, raw: _Raw) -> tuple[str, str | None] | None:
+    def _foreign(self, data: bytes, has_end: bool) -> tuple[str, str | None] | None:
         """Return why a first line cannot be read, and a hint."""
-        _, data, has_end = raw
         if is_wide(data):
             return WIDE, "save it as UTF-8, as `--report json=FILE` does"
         try:

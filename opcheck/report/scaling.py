@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from importlib.util import find_spec
 from itertools import cycle
 from pathlib import Path
@@ -190,8 +190,12 @@ def _show_growth(lines: StyledLines, points: Mapping[str, dict[str, Point]]) -> 
     lines.table(columns, rows)
 
 
-def check_plot(path: Path) -> None:
-    """Raise UsageError for a file of no known format, or without matplotlib."""
+def check_plot(path: Path, sweeps: Collection[str]) -> None:
+    """Raise UsageError if not one sweep is to be drawn, or there is no way to draw it."""
+    if len(sweeps) != 1:
+        said = ", ".join(sorted(sweeps)) or "none"
+        hint = "choose one by --case, and its sizes by --sweep"
+        raise UsageError(f"--plot draws one case in several sizes, and there is: {said}", hint)
     if path.suffix.lower() not in _METADATA:
         raise UsageError(f"{path}: a plot ends in {' or '.join(_METADATA)}")
     if not find_spec("matplotlib"):

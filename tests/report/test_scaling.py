@@ -113,13 +113,13 @@ def test_nothing_from_outside_steers_the_terminal():
 @pytest.mark.parametrize("name", ["plot.pdf", "plot", "svg", "plot.svg.gz"])
 def test_the_ending_says_what_is_drawn(name):
     with pytest.raises(UsageError, match=r"a plot ends in \.svg or \.png"):
-        scaling.check_plot(Path(name))
+        scaling.check_plot(Path(name), ["x"])
 
 
 def test_without_matplotlib_it_is_told_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(UsageError) as caught:
-        scaling.check_plot(Path("plot.svg"))
+        scaling.check_plot(Path("plot.svg"), ["x"])
     assert caught.value.lines() == ["plots need matplotlib", "  pip install 'opcheck[plot]'"]
 
 
@@ -177,7 +177,6 @@ def test_one_size_is_a_point(tmp_path):
     assert "numpy 1.5" in words_in(tmp_path / "plot.svg")
 
 
-@needs_matplotlib
 @needs_matplotlib
 def test_a_picture_that_cannot_be_written_is_told(tmp_path):
     with pytest.raises(Unwritable, match="cannot be written: No such file"):

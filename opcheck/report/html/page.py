@@ -25,11 +25,6 @@ def said(text: str, limit: int = SAID) -> str:
     return f"{plain_text.block(text[:limit])}{_left(text, limit)}"
 
 
-def ending(text: str) -> str:
-    """The last lines of a program's output."""
-    return plain_text.ending(text[-2 * SAID :])
-
-
 def shown(text: str) -> str:
     """Any text as a page shows it."""
     return f"{plain_text.clean(text[:_LONGEST])}{_left(text, _LONGEST)}"
@@ -84,7 +79,7 @@ def _environment() -> Environment:
     )
     environment.filters |= {
         "said": said,
-        "ending": ending,
+        "ending": lambda text: plain_text.ending(text[-2 * SAID :]),
         "brief": brief,
         # Rounded to tenths of a point.
         "point": lambda value: f"{value:.1f}".removesuffix(".0"),

@@ -164,11 +164,9 @@ def _label_of_map(picture: Picture) -> str:
 
 
 def _label_of_ulps(picture: Picture) -> str:
-    messages = [f"{count:,} at {_range(bits)}" for bits, count in picture.ulps]
+    messages = []
+    for bits, count in picture.ulps:
+        low, high = bits and 1 << (bits - 1), (1 << bits) - 1
+        messages.append(f"{count:,} at {low if low == high else f'{low:,}–{high:,}'}")
     messages += [f"{picture.unordered:,} NaN opposite a number"] * bool(picture.unordered)
     return f"Elements by their distance in ULP: {', '.join(messages)}"
-
-
-def _range(bits: int) -> str:
-    low, high = bits and 1 << (bits - 1), (1 << bits) - 1
-    return str(low) if low == high else f"{low:,}–{high:,}"

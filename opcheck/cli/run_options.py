@@ -102,6 +102,9 @@ class Ledgers:
             return []
         from opcheck.analysis.status import is_red, reds_of
         from opcheck.execution.ledger_update import UNDECIDED, update_ledger
+        from opcheck.known.writing import new_ledger, revised
+        from opcheck.reading import Problems, read_text
+        from opcheck.report.files import write_text
 
         red = reds_of(run.header)
         mine = [record for record in run.records if record.backend == backend.address]
@@ -117,32 +120,25 @@ class Ledgers:
             add=self.add,
             prune=self.prune,
         )
-        try:
-            self._write(found, backend.address)
-        except Unwritable as error:
-            return [error.message]
-        return []
-
-    def _write(self, found: LedgerUpdate, address: str) -> None:
-        from opcheck.known.writing import new_ledger, revised
-        from opcheck.reading import Problems, read_text
-        from opcheck.report.files import write_text
-
         path, target = self.updated, self.target
         assert path is not None
         if found.revision:
             if target and not target.is_unchanged():
                 _tell(f"{path}: not updated, because somebody else changed it meanwhile")
-                return
-            text = "\n".join(target.lines) if target else new_ledger(address)
+                return []
+            text = "\n".join(target.lines) if target else new_ledger(backend.address)
             node = read_text(text, str(path), Problems())
             assert node
             text = revised(text, node, str(path), found.revision)
             if target and b"\r\n" in path.read_bytes():
                 text = text.replace("\n", "\r\n")
-            write_text(path, text)
+            try:
+                write_text(path, text)
+            except Unwritable as error:
+                return [error.message]
         for line in _told(found, is_ci=not self.add):
             _tell(f"{path}: {line}")
+        return []
 
 
 def _tell(line: str) -> None:

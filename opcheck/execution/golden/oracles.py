@@ -118,23 +118,19 @@ def wrong_answers(
         yield None, f"gives {len(found.arrays)} outputs, the manifest says {len(stored)}"
         return
     for number, (want, got) in enumerate(zip(found.arrays, stored, strict=True)):
-        if message := _wrong(want, got, allowed if method == "stated" else None):
-            yield f"output_{number}", message
-
-
-def _wrong(want: Array, got: Array, allowed: tuple[float, float] | None) -> str | None:
-    if (want.dtype, want.shape) != (got.dtype, got.shape):
-        message = f"the oracle gives {dtypes.of(want)}{list(want.shape)}"
-        return f"holds {dtypes.of(got)}{list(got.shape)}, {message}"
-    wrong = ~same(want, got)
-    if allowed is not None and wrong.any():
-        with np.errstate(all="ignore"):
-            wrong &= ~np.isclose(got, want, *allowed, equal_nan=True)
-    if not wrong.any():
-        return None
-    place = tuple(map(int, np.argwhere(wrong)[0]))
-    count = f"{int(np.count_nonzero(wrong)):,} of {want.size:,} elements are wrong"
-    return f"{count}: at {list(place)} it has {got[place]!s}, the oracle {want[place]!s}"
+        if (want.dtype, want.shape) != (got.dtype, got.shape):
+            message = f"the oracle gives {dtypes.of(want)}{list(want.shape)}"
+            yield f"output_{number}", f"holds {dtypes.of(got)}{list(got.shape)}, {message}"
+            continue
+        wrong = ~same(want, got)
+        if method == "stated" and wrong.any():
+            with np.errstate(all="ignore"):
+                wrong &= ~np.isclose(got, want, *allowed, equal_nan=True)
+        if wrong.any():
+            place = tuple(map(int, np.argwhere(wrong)[0]))
+            count = f"{int(np.count_nonzero(wrong)):,} of {want.size:,} elements are wrong"
+            message = f"at {list(place)} it has {got[place]!s}, the oracle {want[place]!s}"
+            yield f"output_{number}", f"{count}: {message}"
 
 
 def wrong_ends(

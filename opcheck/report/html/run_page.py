@@ -37,6 +37,9 @@ def lines(run: Run) -> Iterator[str]:
     groups = [group for *_, some in broken for group in some]
     room = max(_LARGEST - plots.ROOM - len(data), _LEAST)
     dtypes, matrix = totals.matrix(header, records, red)
+    options = ["--no-known"] * (not header.known) + ["--strict"] * header.strict
+    options += ["--require-supported"] * header.require_supported
+    options += [f"{name} {value}" for name, value in header.options.items()]
     drawn = plots.Plots()
     left = show_some(groups, partial(_report, drawn=drawn, rows=rows, red=red), room)
     yield from document(
@@ -59,7 +62,7 @@ def lines(run: Run) -> Iterator[str]:
         drawings=drawn.drawings,
         undrawn=drawn.left_out,
         levels=plots.LEVELS,
-        facts=[*_facts(header)],
+        options=options or ["none"],
         data=data,
     ).split("\n")
 
@@ -90,29 +93,6 @@ def _report(
         ],
         likeliest=failure.LIKELIEST,
     )
-
-
-def _facts(header: Header) -> Iterator[tuple[str, str]]:
-    """Yield the facts needed to repeat the run elsewhere, by name."""
-    about = header.environment
-    yield from (("opcheck", about.opcheck), ("Python", about.python), ("platform", about.platform))
-    yield from about.packages.items()
-    yield "started", header.started
-    yield "selection", header.selection
-    if header.paths:
-        yield "paths", ", ".join(header.paths)
-    yield "suite", f"{plain_text.plural(header.suite.cases, 'case')}, {header.suite.digest[:12]}"
-    if header.shard:
-        first, count = header.shard
-        yield "shard", f"{first} of {count}"
-    if header.seed is not None:
-        yield "seed", str(header.seed)
-    if header.ledgers:
-        yield "known failures", ", ".join(header.ledgers)
-    options = ["--no-known"] * (not header.known) + ["--strict"] * header.strict
-    options += ["--require-supported"] * header.require_supported
-    options += [f"{name} {value}" for name, value in header.options.items()]
-    yield "options", ", ".join(options) or "none"
 
 
 @dataclass

@@ -24,10 +24,6 @@ from opcheck.report.style import COLOURS, Numbers, grouped, least, new_table, pu
 
 #: The most kinds of reasons shown for a backend.
 _REASONS = 3
-#: The most backends named if all agree.
-_FEW = 3
-#: The most similar failures of a backend shown in full, with and without a diagnosis.
-_EXPLAINED, _UNEXPLAINED = 1, 3
 #: The level of verbosity at which every failure is shown in full.
 _EVERYTHING = 2
 #: Lines of a screen of unknown height, and the least.
@@ -40,7 +36,6 @@ _LEGEND = {
     "self": "compared with itself, which is no evidence",
     "used": "the largest error of a pass as a part of the allowed one",
 }
-_MORE = "-v: counts by version, every known defect, why something is unsupported"
 #: Counts by backend, by the label of their row.
 _Rows = Mapping[str, Mapping[str, Counter[str]]]
 
@@ -120,7 +115,7 @@ class Pretty:
             self._bad_cases.add(said)
         likeness = _likeness(result)
         self._alike[likeness] += 1
-        most = _EXPLAINED if result.diagnoses else _UNEXPLAINED
+        most = 1 if result.diagnoses else 3
         if self.verbose >= _EVERYTHING or self._alike[likeness] <= most:
             return True
         self._left_out += 1
@@ -210,7 +205,7 @@ class Pretty:
                 said = ", ".join(f"{plain_text.brief(answer)} ×{times}" for answer, times in given)
                 alike.setdefault(said, []).append(plain_text.brief(address))
             for said, some in alike.items():
-                agree = len(some) == len(self.names) > _FEW
+                agree = len(some) == len(self.names) > 3
                 who = f"all {len(some)}" if agree else ", ".join(some)
                 groups.setdefault(plain_text.brief(name), []).append((said, who))
         title = "Where the text leaves it open, the answer each backend gives"
@@ -306,7 +301,8 @@ class Pretty:
         table = next(fitting, tables[-1])
         notes = _legend(kinds, console.width)
         if {"known", Verdict.UNSUPPORTED} & occur:
-            notes += textwrap.wrap(_MORE, console.width)
+            more = "-v: counts by version, every known defect, why something is unsupported"
+            notes += textwrap.wrap(more, console.width)
         # The head of the table takes three lines, the exit code two, and so does the prompt.
         room = screen - table.row_count - len(notes) - 8
         # The most frequent known defects of each backend, in so many lines.

@@ -7,9 +7,6 @@ from dataclasses import dataclass, replace
 
 from opcheck.model import Array
 
-#: A fixed cost below this part of the time of the smallest size cannot be distinguished from none.
-_LEAST = 0.1
-
 
 @dataclass(frozen=True)
 class Scaling:
@@ -84,7 +81,8 @@ def _curve(sizes: Array, seconds: Array) -> Scaling | None:
     cost, factor, exponent = map(float, fitted)
     half = float(stats.t.ppf(0.975, len(x) - 3) * math.sqrt(covariance[2, 2]))
     share = math.exp(cost - float(curve(x, cost, factor, exponent)[0]))
-    if share < _LEAST or exponent <= 0 or not math.isfinite(half):
+    # A smaller share of the time of the smallest size cannot be distinguished from none.
+    if share < 0.1 or exponent <= 0 or not math.isfinite(half):
         return None
     flat = float(sizes[factor + exponent * (x - middle) <= cost].max(initial=0.0))
     return Scaling(exponent, exponent - half, exponent + half, math.exp(cost), flat)

@@ -33,9 +33,6 @@ from opcheck.model import EXACT, Array, Case, OpVersion, OutputSpec, Task, Tenso
 from opcheck.suite import case_digest
 from opcheck.suite import golden_manifest as gm
 
-#: Packages that values may depend on.
-_PACKAGES = ("ml_dtypes", "mpmath", "numpy", "onnx")
-
 METHOD_TEXTS: dict[gm.ManifestMethod, str] = {
     "exact": "nothing had to be rounded",
     "bounded": "correctly rounded: the proven error bound leaves one number for each value",
@@ -211,7 +208,8 @@ def write(
             type="opcheck golden files",
             format=2,
             opcheck=opcheck.__version__,
-            packages={name: metadata.version(name) for name in _PACKAGES},
+            # Values may depend on these.
+            packages={n: metadata.version(n) for n in ("ml_dtypes", "mpmath", "numpy", "onnx")},
             selection=selection,
             data_sets=settings.data_sets,
             npz=settings.npz,

@@ -18,12 +18,6 @@ from opcheck.timing.spread import Spread, spread
 
 #: In points: the width of the axes, height of a line, margins below and above.
 _WIDTH, _LINE, _BELOW, _ABOVE = 300.0, 16.0, 30.0, 16.0
-#: The longest name next to an axis, in characters.
-_NAME = 34
-#: A larger factor between the ends of an axis makes it logarithmic.
-_FAR = 12.0
-#: The most powers of ten that are marked on one.
-_POWERS = 8
 SERIES = [f"--series-{number}" for number in range(6)]
 
 
@@ -105,7 +99,7 @@ def _drawn(
 ) -> Drawing:
     """Draw the lines between their names and what is behind; around 1 a `band`, if any."""
     values = [*band, *(end for line in lines for end in line.ends)]
-    is_log = max(values) > _FAR * min(values)
+    is_log = max(values) > 12 * min(values)
     scale = math.log10 if is_log else float
     first, last = scale(min(values)), scale(max(values))
     gap = 0.05 * (last - first or first)
@@ -139,11 +133,11 @@ def _marks(low: float, high: float) -> list[float]:
 def _log_marks(low: float, high: float) -> list[float]:
     """Powers of ten between those of `low` and `high`, and 2 and 5 times these where few."""
     digits = (1, 2, 5) if high - low < 2.5 else (1,)
-    powers = range(math.floor(low), math.ceil(high), 1 + int(high - low) // _POWERS)
+    powers = range(math.floor(low), math.ceil(high), 1 + int(high - low) // 8)
     found = [digit * 10.0**power for power in powers for digit in digits]
     return [mark for mark in found if low <= math.log10(mark) <= high]
 
 
 def _short(name: str) -> str:
     brief = plain_text.brief(name)
-    return brief if len(brief) <= _NAME else f"{brief[: _NAME - 1]}…"
+    return brief if len(brief) < 35 else f"{brief[:33]}…"

@@ -131,8 +131,7 @@ def command(
     from opcheck.execution.workers import Limits
     from opcheck.report import scaling, timings
     from opcheck.report.files import write_text
-    from opcheck.report.pyperf import text as pyperf_text
-    from opcheck.report.timing_store import Stored, write
+    from opcheck.report.timing_store import Stored, pyperf_text, write
 
     # All errors of the command line come before any process is started.
     cases = _chosen(sweep, **selection)

@@ -20,7 +20,7 @@ _BENCHMARK = b'{"type":"bench"'
 @options.format_option(
     *FORMATS,
     show_default=True,
-    help="; ".join(f"{name}: {form.about}" for name, form in FORMATS.items()) + ".",
+    help="; ".join(f"{name}: {about}" for name, about in FORMATS.items()) + ".",
 )
 @options.out_option
 @options.pretty_options

@@ -258,10 +258,9 @@ class Subset:
         if expected is None or expected == len(cases):
             return
         files = Counter(case.source.file for case in cases)
-        counts = ", ".join(f"{file} {count:,}" for file, count in files.most_common(_NAMED))
-        more = f" and {len(files) - _NAMED} more files" if len(files) > _NAMED else ""
+        counts = few([f"{file} {count:,}" for file, count in files.most_common()], _NAMED)
         there = f"there {'is 1 case' if len(cases) == 1 else f'are {len(cases):,} cases'}"
-        hint = f"of {counts}{more}" if files else None
+        hint = f"of {counts}" if files else None
         raise UsageError(f"--expect-cases {expected}: {there} ({said})", hint)
 
     def failed(

@@ -11,7 +11,7 @@ import click
 
 from opcheck.cli.console import output
 from opcheck.cli.options import end, given_besides
-from opcheck.errors import Exit, UsageError
+from opcheck.errors import Exit, UsageError, few
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -111,9 +111,8 @@ def check(path: Path | None, stored: Stored | None, about: Bench, cases: Sequenc
             if timing is None or not timing.samples:
                 lacking.append(f"{path} has no time of {name} for {case}")
     if lacking:
-        more = f", and {len(lacking) - 1:,} more" if len(lacking) > 1 else ""
         hint = "leave it out of both by -k, or save a new baseline with `opcheck bench --save FILE`"
-        raise UsageError(f"{lacking[0]}{more}", hint)
+        raise UsageError(few(lacking), hint)
 
 
 def show(console: Console, gate: TimingGate, old: Stored | None, new: Stored) -> Verdict:

@@ -10,6 +10,7 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from opcheck.analysis import merging
+from opcheck.errors import few
 from opcheck.model.timing import Bench
 from opcheck.report import plain_text
 from opcheck.report.plain_text import brief, digits
@@ -27,8 +28,6 @@ _COLOURS: Mapping[Verdict, str] = {
     "unclear": "bright_black",
 }
 _WIDE = 100
-#: The most rows named that are missing for the same reason.
-_ROWS = 5
 #: Settings that change times as much as a build does. Others may be the subject of the comparison,
 #: such as versions of packages, or matter little next to a fixed piece of work.
 _DECISIVE = {*"processor processors governor threads caches warm-up cases opcheck".split()}
@@ -147,8 +146,5 @@ def _show_missing(lines: StyledLines, missing: Sequence[Missing], where: Mapping
     lines.put(("Not compared", "bold"))
     for (lacks, why), some in plain_text.alike(missing, lambda one: (one.lacks, one.why)).items():
         rows = [together(f"{brief(one.case)} [{brief(one.backend)}]") for one in some]
-        left = len(rows) - _ROWS
-        more = f", and {left:,} more" if left > 0 else ""
-        said = f"no times {where[lacks]}: {brief(why)}: {', '.join(rows[:_ROWS])}{more}"
-        lines.fill(said, "yellow")
+        lines.fill(f"no times {where[lacks]}: {brief(why)}: {few(rows, 5)}", "yellow")
     lines.blank()

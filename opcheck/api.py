@@ -127,15 +127,15 @@ class Session(sessions.Session):
             require_reproducible=require_reproducible,
             gate=Gate(load_user_ledgers(_paths(known))),
         )
-        return self._results(request)
 
-    def _results(self, request: Request) -> Iterator[Result]:
-        self.connect(request.cases)
-        if request.gate.ledgers:
-            check(request.gate, facts_of(self.infos, with_their_files(request.cases)))
-        self.live = self.begin(request)
-        for record in self.live.results():
-            yield as_result(record)
+        def results() -> Iterator[Result]:
+            self.connect(request.cases)
+            if request.gate.ledgers:
+                check(request.gate, facts_of(self.infos, with_their_files(request.cases)))
+            self.live = self.begin(request)
+            yield from map(as_result, self.live.results())
+
+        return results()
 
 
 def run(

@@ -23,8 +23,6 @@ from enum import IntEnum
 _SHORT = {"half": "float16", "single": "float32", "float": "float32", "double": "float64"}
 _SHORT |= {"bf16": "bfloat16", "int": "int32", "long": "int64", "ort": "onnxruntime"}
 _SHORT |= {f"{f}{bits}": f"float{bits}" for f in ("f", "fp") for bits in (16, 32, 64)}
-#: The fewest letters of a part of a word that stand for it.
-_PART = 3
 #: The most problems shown at once: a generated file may repeat one mistake in every line.
 _SHOWN = 100
 
@@ -152,7 +150,7 @@ def did_you_mean(word: str, known: Iterable[str]) -> str | None:
     meant = _SHORT.get(word.lower())
     close = difflib.get_close_matches(word.lower(), candidates, n=2, cutoff=0.6)
     near = [meant] if meant in candidates else close
-    if not near and len(word) >= _PART:
+    if not near and len(word) > 2:
         parts = (name for name in candidates if word.lower() in name)
         near = sorted(parts, key=lambda name: name.index(word.lower()))[:2]
     return f"did you mean {' or '.join(repr(candidates[name]) for name in near)}?" if near else None

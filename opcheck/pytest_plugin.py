@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
 #: What a case file has at the beginning of a line, and other YAML files seldom have.
 _CASES = re.compile(r"^(cases|op) *:", re.MULTILINE)
-_SUFFIXES = (".yaml", ".yml")
-_LEVELS = ("smoke", "core", "deep")
 
 
 class OpcheckWarning(pytest.PytestWarning):
@@ -40,7 +38,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     option("--opcheck-backend", help=about, **repeated)
     about = "A ledger: what it lists has to fail as listed. Repeatable."
     option("--opcheck-known", help=about, **repeated)
-    option("--opcheck-level", choices=_LEVELS, help="smoke, core (the default) or deep.")
+    option(
+        "--opcheck-level",
+        choices=("smoke", "core", "deep"),
+        help="smoke, core (the default) or deep.",
+    )
     about = "Seconds that a backend has for a case; 30 by default."
     option("--opcheck-timeout", help=about, type=float)
     about = "Fail where a backend does not support a case, instead of skipping it."
@@ -139,9 +141,16 @@ class _Judges:
 
     def report(self, results: Sequence[Result], node: pytest.Item) -> None:
         """End a test as the worst of its results says."""
+        from opcheck.model import Verdict
+
+        names = {Verdict.PASS: "passed", Verdict.WARN: "warned", Verdict.KNOWN: "known"}
+        if not self.config.getoption("opcheck_require_supported"):
+            names[Verdict.UNSUPPORTED] = "lacking"
         found: dict[str, list[Result]] = {}
         for result in results:
-            found.setdefault(self._outcome(result), []).append(result)
+            # A warning, too, has failed that is not as a ledger lists it.
+            name = "failed" if result.failed else names.get(result.verdict, "failed")
+            found.setdefault(name, []).append(result)
 
         def of(some: Sequence[Result]) -> str:
             return f"{len(some)} of {len(results)} cases: " if len(results) > 1 else ""
@@ -158,16 +167,6 @@ class _Judges:
         if lacking := found.get("lacking"):
             message = f"{of(lacking)}unsupported: {lacking[0].reason}"
             raise pytest.skip.Exception(message, _use_item_location=True)
-
-    def _outcome(self, result: Result) -> str:
-        from opcheck.model import Verdict
-
-        if result.failed:  # a warning, too, that is not as a ledger lists it
-            return "failed"
-        names = {Verdict.PASS: "passed", Verdict.WARN: "warned", Verdict.KNOWN: "known"}
-        if not self.config.getoption("opcheck_require_supported"):
-            names[Verdict.UNSUPPORTED] = "lacking"
-        return names.get(result.verdict, "failed")
 
 
 _KEY = pytest.StashKey[_Judges]()
@@ -189,7 +188,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> CollectedCaseFile | None:
     """Collect case files if a backend is named: those on the command line, and those with cases."""
-    if file_path.suffix not in _SUFFIXES:
+    if file_path.suffix not in (".yaml", ".yml"):
         return None
     config, judges = parent.config, parent.config.stash[_KEY]
     found = set()

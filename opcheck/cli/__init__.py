@@ -7,9 +7,6 @@ from pathlib import Path
 
 from opcheck.cli import interrupt
 
-#: As `Exit.UNUSABLE`; nothing that takes time is imported for its sake.
-_FAILED = 4
-
 
 def main() -> None:
     """Run the program `opcheck`; it ends in SystemExit."""
@@ -23,4 +20,4 @@ def main() -> None:
         program()
     except Exception:  # a bug, or a broken installation: no verdict, though Python would say 1
         traceback.print_exc()
-        raise SystemExit(_FAILED) from None
+        raise SystemExit(4) from None  # `Exit.UNUSABLE`, which need not be importable

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -13,7 +13,7 @@ import click
 
 from opcheck.cli import interrupt, options, timing_gate
 from opcheck.cli.console import output, progress
-from opcheck.cli.options import SECONDS, OutputCommand, OutputPath, end, flag, leave, number
+from opcheck.cli.options import SECONDS, SHARE, OutputCommand, OutputPath, end, flag, leave, number
 from opcheck.errors import Exit, Unwritable, UsageError, few
 from opcheck.report.plain_text import alike, plural
 
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from opcheck.model import Case
     from opcheck.model.timing import Rows
 
-#: Seconds of measuring that may be lost if the program is killed.
-_MOMENT = 10.0
 _FILE = click.Path(path_type=Path, dir_okay=False)
 _written = partial(click.option, type=OutputPath(dir_okay=False), metavar="FILE")
 
@@ -56,8 +54,20 @@ _written = partial(click.option, type=OutputPath(dir_okay=False), metavar="FILE"
 @click.option(
     "--baseline", type=_FILE, metavar="FILE", help="Compare the times with a saved benchmark."
 )
-@timing_gate.limit_option
-@timing_gate.unclear_option
+@click.option(
+    "--max-regression",
+    "most",
+    type=SHARE,
+    metavar="SHARE",
+    help="How much slower is too slow: than the backend that --base names, 2% or more, or than a"
+    " --baseline, 3% or more.  [default: 5% with --baseline]",
+)
+@click.option(
+    "--unclear",
+    type=click.Choice(["fail", "pass"]),
+    help="What a row makes of a gate that may be too slow or not, exit code 5 or none.  [default:"
+    " fail where no row is clear]",
+)
 @click.option(
     "--compare",
     "compared",
@@ -121,13 +131,12 @@ def command(
     from opcheck.execution.workers import Limits
     from opcheck.report import scaling, timings
     from opcheck.report.files import write_text
-    from opcheck.report.pyperf import text as pyperf_text
-    from opcheck.report.timing_store import Stored, write
+    from opcheck.report.timing_store import Stored, pyperf_text, write
 
     # All errors of the command line come before any process is started.
     cases = _chosen(sweep, **selection)
     if plot:
-        _check_plot(plot, cases)
+        scaling.check_plot(plot, {case.sweep for case in cases if case.sweep})
     files = {"--save": saved, "--pyperf": pyperf, "--plot": plot}
     options.check_files([(f"{name} {path}", path) for name, path in files.items()], [baseline])
     gate = timing_gate.asked(most, unclear, stored=baseline is not None, base=base)
@@ -200,18 +209,6 @@ def _chosen(sweep: str | None, *, paths: Sequence[Path], **selection: Any) -> li
     return found
 
 
-def _check_plot(plot: Path, cases: Iterable[Case]) -> None:
-    """Raise UsageError if there will be no curve to draw, or no way to draw it."""
-    from opcheck.report.scaling import check_plot
-
-    sweeps = {case.sweep for case in cases if case.sweep}
-    if len(sweeps) != 1:
-        said = ", ".join(sorted(sweeps)) or "none"
-        hint = "choose one by --case, and its sizes by --sweep"
-        raise UsageError(f"--plot draws one case in several sizes, and there is: {said}", hint)
-    check_plot(plot)
-
-
 def _measured(session: Benchmark, save: Callable[..., None]) -> tuple[Rows, Unwritable | None]:
     """Run a session and `save` its rows now and then; return them, and why the last save failed."""
     last = monotonic()
@@ -220,7 +217,7 @@ def _measured(session: Benchmark, save: Callable[..., None]) -> tuple[Rows, Unwr
         for done, case in enumerate(session.visits(interrupt.asked)):
             total = done + session.to_come
             bar.update(task, description=case, completed=done, total=total)
-            if monotonic() - last > _MOMENT:
+            if monotonic() - last > 10:  # seconds, which may be lost if the program is killed
                 with suppress(Unwritable):  # the last try decides
                     save(session.rows())
                 last = monotonic()

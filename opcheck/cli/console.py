@@ -21,10 +21,6 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import Progress
 
-#: How characters that an encoding lacks are dealt with.
-_SPELT = "opcheck.spelt"
-#: How many columns there are where there is no terminal.
-_WIDE = 120
 
 Item = TypeVar("Item")
 
@@ -35,8 +31,8 @@ def output() -> Console:
     A character that its encoding lacks is replaced, at worst by a question mark.
     """
     if isinstance(sys.stdout, io.TextIOWrapper):
-        codecs.register_error(_SPELT, _spelt)
-        sys.stdout.reconfigure(errors=_SPELT)
+        codecs.register_error("opcheck.spelt", _spelt)
+        sys.stdout.reconfigure(errors="opcheck.spelt")
     from opcheck.report.style import THEME
 
     is_plain = bool(os.environ.get("NO_COLOR"))
@@ -68,7 +64,7 @@ def new_console(*, is_wide: bool, **settings: Any) -> Console:
             # Rich would exit with 1, which means that a backend does not conform.
             raise BrokenPipeError
 
-    width = _WIDE if is_wide and "COLUMNS" not in os.environ else None
+    width = 120 if is_wide and "COLUMNS" not in os.environ else None
     return WithoutPipe(highlight=False, markup=False, emoji=False, width=width, **settings)
 
 

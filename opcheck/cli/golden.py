@@ -25,9 +25,6 @@ if TYPE_CHECKING:
 
 #: The most omitted cases that are named.
 _LEFT_OUT = 3
-#: Characters of a message about a folder: names in models may be of any length.
-_LENGTH = 1000
-_SUFFIXES = (".yaml", ".yml")
 
 
 @click.group(name="golden", cls=Commands)
@@ -212,8 +209,8 @@ def import_(folders: Sequence[Path], file: Path, force: bool) -> None:
     from opcheck.execution.saving import place
     from opcheck.report.case_yaml import written_nodes
 
-    if file.suffix not in _SUFFIXES:
-        raise UsageError(f"-o {file}: a case file ends in {' or '.join(_SUFFIXES)}")
+    if file.suffix not in (".yaml", ".yml"):
+        raise UsageError(f"-o {file}: a case file ends in .yaml or .yml")
     if not file.parent.is_dir():
         raise UsageError(f"-o {file}: there is no folder {file.parent}")
     nodes = _nodes(folders)
@@ -240,7 +237,8 @@ def _nodes(folders: Sequence[Path]) -> list[NamedNode]:
         if missing:
             messages.append((folder, missing))
         if node is None:
-            wrong += [f"{path}: {one_line(message)[:_LENGTH]}" for path, message in messages]
+            # Names in models may be of any length.
+            wrong += [f"{path}: {one_line(message)[:1000]}" for path, message in messages]
             continue
         words = name_of(folder.resolve().name)
         name = words.removeprefix("test_") or words

@@ -14,8 +14,10 @@ import opcheck
 from opcheck.cli import interrupt
 from opcheck.errors import CaseFileError, Exit, OpcheckError, WrongOperator, did_you_mean
 
-#: Each is a module in `opcheck.cli` with a function `command`; its line stands here so that
-#: `--help` need not import it.
+#: The modules of commands that share one, by their names there; others have one, `command`.
+_MODULES = {"backends": "support", "support": "support", "schema": "list"}
+_MODULES |= dict.fromkeys(("report", "diff", "merge"), "stored")
+#: The line of each command stands here so that `--help` need not import it.
 COMMANDS = {
     "run": "Judge backends by case files.",
     "bench": "Time backends against each other, on cases that they answer rightly.",
@@ -49,18 +51,17 @@ class Commands(click.Group):
         return super().resolve_command(ctx, args)
 
 
-class Program(Commands):
+class _Program(Commands):
     """All commands, imported when they are used; every ending of the program has its exit code."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return the commands, in the order of a day's work."""
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
-        """Return the command `name`, imported now."""
         if name not in COMMANDS:
             return None
-        command: click.Command = importlib.import_module(f"opcheck.cli.{name}").command
+        module = importlib.import_module(f"opcheck.cli.{_MODULES.get(name, name)}")
+        command: click.Command = getattr(module, name if name in _MODULES else "command")
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -74,7 +75,6 @@ class Program(Commands):
             return super().make_context(*args, **settings)
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the command as click does."""
         with _endings():
             interrupt.safe_place()
             return super().invoke(ctx)
@@ -121,7 +121,7 @@ def _give_up_output() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-@click.group(cls=Program, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=_Program, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(opcheck.__version__, prog_name="opcheck")
 def program() -> None:
     """Does a backend compute an operator as its specification says?

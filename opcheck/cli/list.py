@@ -1,5 +1,6 @@
-"""`opcheck list`."""
+"""What case files say: `opcheck list`, and what they may say: `opcheck schema`."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -61,3 +62,17 @@ def command(clauses: bool, folder: Path | None, form: str, **selection: Any) -> 
     if not cases:
         click.echo(f"opcheck: no case matches ({said})", err=True)
         leave(Exit.NOTHING_JUDGED)
+
+
+@click.command(name="schema")
+def schema() -> None:
+    """Print the JSON Schema of case files, for editors.
+
+    \b
+    opcheck schema > opcheck.schema.json
+    # then, as the first line of a case file:
+    # yaml-language-server: $schema=opcheck.schema.json
+    """
+    from opcheck.suite.fields import json_schema
+
+    click.echo(json.dumps(json_schema(), indent=2))

@@ -15,9 +15,6 @@ from opcheck.model import Ending, Header, LiveResult, Record
 from opcheck.report import failure, store
 from opcheck.report.summary import Pretty
 
-#: Seconds between checks for an interruption while a reader takes nothing.
-_GLANCE = 0.1
-
 
 class _Output:
     """Output of a run; its `bar` counts results while they come."""
@@ -63,9 +60,9 @@ class JsonOutput(_Output):
         sys.stdout.flush()
         while self._rest:
             with interrupt.shielded() as is_urgent:
-                # Wait for a reader that takes nothing, but notice an interruption.
+                # Wait for a reader that takes nothing, but notice an interruption in time.
                 while self._rest and not is_urgent():
-                    if select.select([], [file], [], _GLANCE)[1]:
+                    if select.select([], [file], [], 0.1)[1]:
                         written = os.write(file, self._rest[: select.PIPE_BUF])
                         self._rest = self._rest[written:]
 

@@ -26,11 +26,6 @@ if TYPE_CHECKING:
     from opcheck.model import Case, Ending, Header, Record, Run
     from opcheck.report.formatting import Recorder
 
-#: The format that is written as the run goes.
-_STREAM = "json"
-#: A footer's count of results that are missing all the same.
-_MISSING = "not run"
-
 
 @dataclass(frozen=True)
 class Target:
@@ -64,7 +59,7 @@ def check_targets(
     for one in (one for one in targets if one.path == STANDARD):
         if stdout_is_stream:
             wrong.append(f"{one}: --format json has standard output to itself")
-        elif not FORMATS[one.form].read_from_logs:
+        elif one.form != "github":  # which is read from logs
             instead = f"`opcheck report RUN --format {one.form}` prints this"
             wrong.append(f"{one}: standard output shows the run; {instead}")
     for one in targets:
@@ -141,8 +136,8 @@ class Reports:
         targets = list(targets)
         self._printed = [target for target in targets if target.path == STANDARD]
         files = [_File(target) for target in targets if target.path != STANDARD]
-        self._streams = [one for one in files if one.target.form == _STREAM]
-        self._others = [one for one in files if one.target.form != _STREAM]
+        self._streams = [one for one in files if one.target.form == "json"]
+        self._others = [one for one in files if one.target.form != "json"]
         self._resumed = None if resumed is None else _File(resumed)
         #: What lines are added to.
         self._growing = [*self._streams, *filter(None, [self._resumed])]
@@ -229,7 +224,7 @@ def _is_finished(path: Path, words: Sequence[str]) -> bool:
             (last,) = deque(unpacked(file), maxlen=1)
         footer = json.loads(last)
         counts = footer["totals"].values()
-        return footer["complete"] is True and not any(_MISSING in count for count in counts)
+        return footer["complete"] is True and not any("not run" in count for count in counts)
     except (OSError, EOFError, zlib.error, ValueError, KeyError, TypeError, AttributeError):
         return False
 

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from opcheck.known import Facts, Gate, UserLedger
     from opcheck.model import BackendInfo, Case, Run
 
-#: Values of the environment variable CI outside of CI.
-_NO = ("", "0", "false")
 #: The most files and cases that a message names.
 _NAMED = 3
 
@@ -103,6 +101,9 @@ class Ledgers:
             return []
         from opcheck.analysis.status import is_red, reds_of
         from opcheck.execution.ledger_update import UNDECIDED, update_ledger
+        from opcheck.known.writing import new_ledger, revised
+        from opcheck.reading import Problems, read_text
+        from opcheck.report.files import write_text
 
         red = reds_of(run.header)
         mine = [record for record in run.records if record.backend == backend.address]
@@ -118,32 +119,25 @@ class Ledgers:
             add=self.add,
             prune=self.prune,
         )
-        try:
-            self._write(found, backend.address)
-        except Unwritable as error:
-            return [error.message]
-        return []
-
-    def _write(self, found: LedgerUpdate, address: str) -> None:
-        from opcheck.known.writing import new_ledger, revised
-        from opcheck.reading import Problems, read_text
-        from opcheck.report.files import write_text
-
         path, target = self.updated, self.target
         assert path is not None
         if found.revision:
             if target and not target.is_unchanged():
                 _tell(f"{path}: not updated, because somebody else changed it meanwhile")
-                return
-            text = "\n".join(target.lines) if target else new_ledger(address)
+                return []
+            text = "\n".join(target.lines) if target else new_ledger(backend.address)
             node = read_text(text, str(path), Problems())
             assert node
             text = revised(text, node, str(path), found.revision)
             if target and b"\r\n" in path.read_bytes():
                 text = text.replace("\n", "\r\n")
-            write_text(path, text)
+            try:
+                write_text(path, text)
+            except Unwritable as error:
+                return [error.message]
         for line in _told(found, is_ci=not self.add):
             _tell(f"{path}: {line}")
+        return []
 
 
 def _tell(line: str) -> None:
@@ -178,7 +172,7 @@ def opened(
         Gate(load_user_ledgers(paths) if paths else ()),
         updated,
         prune,
-        add=even_in_ci or os.environ.get("CI", "").lower() in _NO,
+        add=even_in_ci or os.environ.get("CI", "").lower() in ("", "0", "false"),
     )
 
 
@@ -263,10 +257,9 @@ class Subset:
         if expected is None or expected == len(cases):
             return
         files = Counter(case.source.file for case in cases)
-        counts = ", ".join(f"{file} {count:,}" for file, count in files.most_common(_NAMED))
-        more = f" and {len(files) - _NAMED} more files" if len(files) > _NAMED else ""
+        counts = few([f"{file} {count:,}" for file, count in files.most_common()], _NAMED)
         there = f"there {'is 1 case' if len(cases) == 1 else f'are {len(cases):,} cases'}"
-        hint = f"of {counts}{more}" if files else None
+        hint = f"of {counts}" if files else None
         raise UsageError(f"--expect-cases {expected}: {there} ({said})", hint)
 
     def failed(

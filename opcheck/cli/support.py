@@ -1,4 +1,4 @@
-"""`opcheck support`."""
+"""What there is: `opcheck backends` and `opcheck support`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import click
 
 from opcheck.cli import interrupt
-from opcheck.cli.backends import PATIENCE
 from opcheck.cli.console import new_console, output, print_records, progress
 from opcheck.cli.options import SECONDS, chosen_cases, format_option, leave, write_lines
 from opcheck.errors import Exit
@@ -18,6 +17,54 @@ if TYPE_CHECKING:
     from opcheck.backends.offers import Offer
     from opcheck.execution.support import Asked
     from opcheck.report.support import Matrix
+
+#: The default of the seconds that a backend has to start.
+PATIENCE = 20.0
+
+
+@click.command(name="backends")
+@click.argument("addresses", nargs=-1, metavar="[ADDRESS]...")
+@click.option(
+    "--timeout",
+    type=SECONDS,
+    metavar="SECONDS",
+    help=f"How long a backend may take to start.  [default: {PATIENCE:g}]",
+)
+@format_option("json")
+def backends(addresses: tuple[str, ...], timeout: float | None, form: str) -> None:
+    """Show the backends there are, or those at ADDRESS: which can be used here, and what the
+    others need.
+
+    \b
+    opcheck backends                        built in, offered by installed packages, and profiles
+    opcheck backends openvino:GPU           whether this one can be used
+    opcheck backends --format json          a line of JSON for each backend
+
+    Each is started in a process of its own, as for a run. `opcheck support` shows which operators
+    they have.
+
+    Exit codes: 0 all is shown, 2 wrong usage, 4 what is at an ADDRESS cannot be used.
+    """
+    from opcheck.backends.address import profiles, resolve
+    from opcheck.backends.isolation.cleanup import guarded_folder
+    from opcheck.backends.offers import offer, offers, tried
+    from opcheck.execution.workers import each
+    from opcheck.report import support as report
+
+    known = profiles(Path.cwd())
+    named = each(lambda text: offer(resolve(text, known)), addresses)
+    chosen, problems = (named, []) if addresses else offers(known)
+    console = None if form == "json" else output()
+    with guarded_folder() as folder:
+        found = tried(chosen, folder, timeout or PATIENCE, interrupt.safe_place)
+        if console:
+            report.show_backends(console, found, problems)
+        else:
+            print_records(map(report.backend_record, found))
+            messages = ("\n".join(one.lines()) for one in problems)
+            print_records({"type": "problem", "message": message} for message in messages)
+    codes = [one.error.exit_code for one in found if one.error] if addresses else []
+    leave(min(codes, key=list(Exit).index, default=Exit.CONFORMS))
 
 
 @click.command(name="support")
@@ -38,7 +85,7 @@ if TYPE_CHECKING:
     f" {PATIENCE:g}, for a model also as the backend's profile says]",
 )
 @format_option("markdown", "html", "json")
-def command(
+def support(
     addresses: tuple[str, ...],
     ops: tuple[str, ...],
     required: str | None,
@@ -64,7 +111,7 @@ def command(
     from opcheck.backends.offers import offer, tried
     from opcheck.execution.support import floors, matrix
     from opcheck.execution.workers import each
-    from opcheck.report import backends, support
+    from opcheck.report import support as report
 
     known = profiles(Path.cwd())
     offered = each(lambda text: offer(resolve(text, known)), addresses or DEFAULT)
@@ -73,7 +120,7 @@ def command(
     with guarded_folder() as folder:
         named = tried(offered, folder, timeout or PATIENCE, interrupt.safe_place)
         if unusable := [one for one in named if one.error]:
-            backends.show(new_console(is_wide=False, stderr=True), unusable)
+            report.show_backends(new_console(is_wide=False, stderr=True), unusable)
             leave(min((one.error.exit_code for one in unusable if one.error), key=list(Exit).index))
         with progress(pausing=False) as bar:
             task = bar.add_task("asking", total=len(named) * sum(map(len, asked.values())))
@@ -85,15 +132,15 @@ def command(
             found = [_matrix(one, asked, folder, timeout, step) for one in named]
     match form:
         case "json":
-            print_records(support.record(one.address, cell) for one in found for cell in one.cells)
+            print_records(report.record(one.address, cell) for one in found for cell in one.cells)
         case "markdown":
-            write_lines(None, support.markdown_lines(found))
+            write_lines(None, report.markdown_lines(found))
         case "html":
-            write_lines(None, support.html_lines(found))
+            write_lines(None, report.html_lines(found))
         case _:
-            support.show(output(), found)
+            report.show(output(), found)
     pairs = ((floor, one) for one in found for floor in wanted)
-    missed = [line for pair in pairs if (line := support.missed(*pair))]
+    missed = [line for pair in pairs if (line := report.missed(*pair))]
     for line in missed:
         click.echo(f"opcheck: {line}", err=True)
     leave(Exit.NONCONFORMING if missed else Exit.CONFORMS)

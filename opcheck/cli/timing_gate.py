@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, NoReturn
 import click
 
 from opcheck.cli.console import output
-from opcheck.cli.options import SHARE, end, given_besides
-from opcheck.errors import Exit, UsageError
+from opcheck.cli.options import end, given_besides
+from opcheck.errors import Exit, UsageError, few
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -23,21 +23,6 @@ if TYPE_CHECKING:
 
 #: The exit code of a gate that fails, else None, and its part of the last line.
 Verdict = tuple[Exit | None, str]
-
-limit_option = click.option(
-    "--max-regression",
-    "most",
-    type=SHARE,
-    metavar="SHARE",
-    help="How much slower is too slow: than the backend that --base names, 2% or more, or than a"
-    " --baseline, 3% or more.  [default: 5% with --baseline]",
-)
-unclear_option = click.option(
-    "--unclear",
-    type=click.Choice(["fail", "pass"]),
-    help="What a row makes of a gate that may be too slow or not, exit code 5 or none.  [default:"
-    " fail where no row is clear]",
-)
 
 
 @dataclass(frozen=True)
@@ -126,9 +111,8 @@ def check(path: Path | None, stored: Stored | None, about: Bench, cases: Sequenc
             if timing is None or not timing.samples:
                 lacking.append(f"{path} has no time of {name} for {case}")
     if lacking:
-        more = f", and {len(lacking) - 1:,} more" if len(lacking) > 1 else ""
         hint = "leave it out of both by -k, or save a new baseline with `opcheck bench --save FILE`"
-        raise UsageError(f"{lacking[0]}{more}", hint)
+        raise UsageError(few(lacking), hint)
 
 
 def show(console: Console, gate: TimingGate, old: Stored | None, new: Stored) -> Verdict:
@@ -139,7 +123,7 @@ def show(console: Console, gate: TimingGate, old: Stored | None, new: Stored) ->
     if old is None:
         base = new.bench.baseline
         found = compare_backends(new.rows, base, gate.most)
-        changes.show_within(console, base, found)
+        changes.show(console, {}, found, base)
         return gate.verdict(found, base)
     cases = ([row.case for row in stored.rows] for stored in (old, new))
     differences = changes.differences(old.bench, new.bench, *cases)

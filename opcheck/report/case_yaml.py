@@ -21,14 +21,13 @@ from opcheck.report.plain_text import folded
 from opcheck.suite.resolve import changed_defaults
 
 _WIDTH = 100
-_NOT_IN_NAMES = re.compile("[^a-z0-9]+")
 #: Larger tensors go into files.
 _MOST = 256
 
 
 def name_of(words: str) -> str:
     """Turn `words` into the name of a case."""
-    return _NOT_IN_NAMES.sub("_", words.lower()).strip("_")
+    return re.sub("[^a-z0-9]+", "_", words.lower()).strip("_")
 
 
 def written(case: model.Case, name: str, places: Sequence[tuple[int, str]]) -> list[str]:

@@ -10,6 +10,7 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from opcheck.analysis import merging
+from opcheck.errors import few
 from opcheck.model.timing import Bench
 from opcheck.report import plain_text
 from opcheck.report.plain_text import brief, digits
@@ -27,33 +28,27 @@ _COLOURS: Mapping[Verdict, str] = {
     "unclear": "bright_black",
 }
 _WIDE = 100
-#: The most rows named that are missing for the same reason.
-_ROWS = 5
 #: Settings that change times as much as a build does. Others may be the subject of the comparison,
 #: such as versions of packages, or matter little next to a fixed piece of work.
 _DECISIVE = {*"processor processors governor threads caches warm-up cases opcheck".split()}
 
 
-def show(console: Console, differences: Differences, compared: Compared) -> None:
-    """Print different settings of two runs, every row, and the number of each kind."""
+def show(
+    console: Console, differences: Differences, compared: Compared, base: str | None = None
+) -> None:
+    """Print different settings of two runs, every row, and the number of each kind.
+
+    With a `base`, print rows of one run that are slower than it, or unclear.
+    """
     put_all(console, unlike(differences))
-    lines = StyledLines(console)
-    _show_rows(lines, "new / old", (*compared.changes, *compared.together), compared.beyond)
+    lines, rows, title = StyledLines(console), compared.changes, "new / old"
     where = {"old": "in the old run", "new": "in the new run", "both": "in either run"}
-    _show_end(lines, compared, where)
-
-
-def show_within(console: Console, base: str, compared: Compared) -> None:
-    """Print rows of one run that are slower than `base`, or unclear, and counts of each kind."""
-    lines = StyledLines(console)
-    listed = [one for one in compared.changes if one.verdict in ("slower", "unclear")]
-    to = brief(base)
-    _show_rows(lines, f"ratio to {to}", (*listed, *compared.together), compared.beyond)
-    where = {"old": f"of {to}", "new": "of the backend itself", "both": f"in common with {to}"}
-    _show_end(lines, compared, where)
-
-
-def _show_end(lines: StyledLines, compared: Compared, where: Mapping[str, str]) -> None:
+    if base is not None:
+        rows = tuple(one for one in rows if one.verdict in ("slower", "unclear"))
+        to = brief(base)
+        title = f"ratio to {to}"
+        where = {"old": f"of {to}", "new": "of the backend itself", "both": f"in common with {to}"}
+    _show_rows(lines, title, (*rows, *compared.together), compared.beyond)
     _show_missing(lines, compared.missing, where)
     counts = Counter(change.verdict for change in compared.changes)
     messages = [f"{counts[word]:,} {word}" for word in _COLOURS if counts[word]]
@@ -151,8 +146,5 @@ def _show_missing(lines: StyledLines, missing: Sequence[Missing], where: Mapping
     lines.put(("Not compared", "bold"))
     for (lacks, why), some in plain_text.alike(missing, lambda one: (one.lacks, one.why)).items():
         rows = [together(f"{brief(one.case)} [{brief(one.backend)}]") for one in some]
-        left = len(rows) - _ROWS
-        more = f", and {left:,} more" if left > 0 else ""
-        said = f"no times {where[lacks]}: {brief(why)}: {', '.join(rows[:_ROWS])}{more}"
-        lines.fill(said, "yellow")
+        lines.fill(f"no times {where[lacks]}: {brief(why)}: {few(rows, 5)}", "yellow")
     lines.blank()

@@ -14,10 +14,6 @@ from opcheck.report.style import COLOURS, least, new_table, put
 
 #: Column at which the text of a line begins, after its label.
 _INDENT = 10
-#: Labels of lines to be copied, or whose blanks matter.
-_VERBATIM = ("printed", "written", "repeat")
-#: Columns of plain text; none of its lines is folded.
-_WIDTH = 100
 #: The most diagnoses shown, and the most others named.
 LIKELIEST, _NAMED = 3, 6
 
@@ -73,7 +69,7 @@ def text(result: Record) -> str:
     """Return the report as plain text."""
     file = io.StringIO()
     console = Console(
-        file=file, width=_WIDTH, color_system=None, highlight=False, markup=False, emoji=False
+        file=file, width=100, color_system=None, highlight=False, markup=False, emoji=False
     )
     show(console, result)
     return file.getvalue().rstrip()
@@ -93,8 +89,8 @@ def _diagnoses(console: Console, diagnoses: Sequence[Diagnosis]) -> None:
 
 def _line(console: Console, label: str, text: str) -> None:
     said = plain_text.block(text)
-    # A pipe has no width: its lines stay whole, for grep.
-    if console.file.isatty() and label not in _VERBATIM:
+    # A pipe has no width: its lines stay whole, for grep. Some are copied, or their blanks matter.
+    if console.file.isatty() and label not in ("printed", "written", "repeat"):
         width = max(console.width - _INDENT, _INDENT)
         folded = (plain_text.folded(line, width) or [""] for line in said.split("\n"))
         said = "\n".join(chain.from_iterable(folded))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,13 +13,10 @@ if TYPE_CHECKING:
     from opcheck.model import Run
 
 
-#: Names of files that runs read: a report in their place would be the end of them.
-_INPUTS = (".yaml", ".yml", ".onnx", ".pb", ".npy", ".py")
-
-
 def why_no_report(path: Path) -> str | None:
     """Return why no report of a run has this name, None if one may."""
-    is_input = path.suffix.lower() in _INPUTS
+    # A report in the place of a file that runs read would be the end of it.
+    is_input = path.suffix.lower() in (".yaml", ".yml", ".onnx", ".pb", ".npy", ".py")
     return f"no report has a name in {path.suffix}, as files that are read" if is_input else None
 
 
@@ -39,30 +35,18 @@ def write_text(path: Path, text: str) -> None:
         raise Unwritable(path, OSError(str(error))) from None
 
 
-@dataclass(frozen=True)
-class Format:
-    """A module with a function `lines`, from a run to the lines of a file, without their ends.
-
-    `about` is stated here so that `--help` need not import it. A format that is `read_from_logs`
-    may be printed among other output.
-    """
-
-    module: str
-    about: str
-    read_from_logs: bool = False
-
-
-FORMATS: Mapping[str, Format] = {
-    "json": Format("store", "the run itself, for opcheck's report, diff and merge"),
-    "junit": Format("junit", "JUnit's XML, for CI systems"),
-    "markdown": Format("markdown", "a page for job summaries and pull requests"),
-    "html": Format("html.run_page", "one page for a browser, with filters and pictures"),
-    "github": Format("github", "annotations of GitHub's workflows", read_from_logs=True),
+#: The formats of a run, with a line for `--help`, which imports no format.
+FORMATS: Mapping[str, str] = {
+    "json": "the run itself, for opcheck's report, diff and merge",
+    "junit": "JUnit's XML, for CI systems",
+    "markdown": "a page for job summaries and pull requests",
+    "html": "one page for a browser, with filters and pictures",
+    "github": "annotations of GitHub's workflows",
 }
 
 
 def lines(name: str, run: Run) -> Iterator[str]:
-    """The run in the format of this name."""
-    module = importlib.import_module(f"opcheck.report.{FORMATS[name].module}")
-    found: Iterator[str] = module.lines(run)
+    """The run in the format of this name: the lines of a file, without their ends."""
+    module = {"json": "store", "html": "html.run_page"}.get(name, name)
+    found: Iterator[str] = importlib.import_module(f"opcheck.report.{module}").lines(run)
     return found

@@ -177,19 +177,17 @@ def _comparison(comparison: model.Comparison) -> model.ComparisonRecord:
     dtype = comparison.dtype
     fields["dtype"] = dtype.name if dtype else None
     fields["picture"] = comparison.picture and comparison.picture()
-    fields["worst"] = tuple(_element(one, dtype) for one in comparison.worst)
-    return model.ComparisonRecord(**fields)
-
-
-def _element(mismatch: model.Mismatch, dtype: DType | None) -> model.ElementRecord:
-    want, got = mismatch.want, mismatch.got
-    return model.ElementRecord(
-        index=mismatch.index,
-        input=number(mismatch.input, dtype),
-        want=number(want, dtype),
-        want_bits=bits(want, dtype) if dtype else "",
-        got=number(got, dtype),
-        got_bits=bits(got, dtype) if dtype else "",
-        ulp=mismatch.ulp,
-        allowed=mismatch.allowed,
+    fields["worst"] = tuple(
+        model.ElementRecord(
+            index=one.index,
+            input=number(one.input, dtype),
+            want=number(one.want, dtype),
+            want_bits=bits(one.want, dtype) if dtype else "",
+            got=number(one.got, dtype),
+            got_bits=bits(one.got, dtype) if dtype else "",
+            ulp=one.ulp,
+            allowed=one.allowed,
+        )
+        for one in comparison.worst
     )
+    return model.ComparisonRecord(**fields)

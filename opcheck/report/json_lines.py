@@ -29,10 +29,6 @@ _ESCAPE = re.compile(r"(\\[^u]|\\ud[89ab]..\\ud[c-f]..)|\\ud[89a-f]..")
 #: The beginning of a file packed by gzip, and of no JSON.
 _GZIP = b"\x1f\x8b"
 _PART = "if these are two files in one, part them"
-#: Hints for files that begin with a line of this type.
-_READERS = dict.fromkeys(("header", "bench"), "`opcheck report` shows it")
-#: Reading stops after so many problems.
-_PROBLEMS = 1000
 
 Head = TypeVar("Head")
 Line = TypeVar("Line")
@@ -136,9 +132,15 @@ class Reading(Generic[Head, Line, Result]):
                 self.add(0, f"this file cannot be read: {message}")
             else:
                 lines = self._lines(stream)
-                first = next(lines, None)
-                if first and (head := self._head(first)) is not None:
-                    found = self.use(head, self._items(lines))
+                for number, data, has_end in lines:
+                    if foreign := self._foreign(data, has_end):
+                        self.add(number, *foreign)
+                        break
+                    try:
+                        found = self.use(self.head.validate_json(data), self._items(lines))
+                    except ValidationError as error:
+                        self._refuse(number, error)
+                    break
         self.problems.raise_if_any()
         assert found is not None
         return found
@@ -160,7 +162,7 @@ class Reading(Generic[Head, Line, Result]):
                 if len(data) > self.longest:
                     self.add(number, f"this line is longer than {self.longest >> 20} MiB")
                     return
-                if len(self.problems) > _PROBLEMS:
+                if len(self.problems) > 1000:
                     return
                 if data.strip():
                     blank = False
@@ -173,20 +175,8 @@ class Reading(Generic[Head, Line, Result]):
             if blank:
                 self.add(0, "this file is empty", self.hint)
 
-    def _head(self, raw: _Raw) -> Head | None:
-        number, data, _ = raw
-        if foreign := self._foreign(raw):
-            self.add(number, *foreign)
-            return None
-        try:
-            return self.head.validate_json(data)
-        except ValidationError as error:
-            self._refuse(number, error)
-            return None
-
-    def _foreign(self, raw: _Raw) -> tuple[str, str | None] | None:
+    def _foreign(self, data: bytes, has_end: bool) -> tuple[str, str | None] | None:
         """Return why a first line cannot be read, and a hint."""
-        _, data, has_end = raw
         if is_wide(data):
             return WIDE, "save it as UTF-8, as `--report json=FILE` does"
         try:
@@ -197,7 +187,9 @@ class Reading(Generic[Head, Line, Result]):
                 return "this line is cut short", "nothing can be made of the file"
             return f"this is no stored {self.name}", self.hint
         if found.type != self.begins:
-            return f"this is no stored {self.name}", _READERS.get(found.type, self.hint)
+            is_ours = found.type in ("header", "bench")
+            hint = "`opcheck report` shows it" if is_ours else self.hint
+            return f"this is no stored {self.name}", hint
         if found.format != self.format:
             newer = "a newer opcheck reads it" if found.format > self.format else None
             return f"this file has format {found.format}; this opcheck reads {self.format}", newer

@@ -88,14 +88,13 @@ def _count(suite: xml.Element) -> None:
 def _test(suite: xml.Element, result: Record, red: Collection[Verdict]) -> None:
     test = _new_test(suite, str(result.op), result.case, result.seconds)
     message = "; ".join(filter(None, (failure.ledger_note(result), result.reason)))
-    if result.verdict in _ERRORS:
-        _say(test, "error", result.verdict, message, failure.text(result))
-    elif is_red(result, red):
-        _say(test, "failure", result.verdict, message, failure.text(result))
-    elif result.verdict is Verdict.KNOWN and result.known:
-        _say(test, "skipped", result.verdict, f"known: {result.known.cause}")
+    if result.verdict in _ERRORS or is_red(result, red):
+        kind = "error" if result.verdict in _ERRORS else "failure"
+        _say(test, kind, result.verdict, message, failure.text(result))
     elif result.verdict in (Verdict.KNOWN, Verdict.UNSUPPORTED):
-        _say(test, "skipped", result.verdict, f"{result.verdict}: {result.reason}")
+        known = result.known if result.verdict is Verdict.KNOWN else None
+        reason = known.cause if known else result.reason
+        _say(test, "skipped", result.verdict, f"{result.verdict}: {reason}")
     elif result.verdict is Verdict.WARN:
         xml.SubElement(test, "system-out").text = failure.text(result)
 

@@ -76,8 +76,31 @@ def show_clauses(console: Console, surveys: Sequence[Survey]) -> None:
             console.print()
         if survey.link is None:
             console.print(f"{survey.op}: no text of it is known")
-        else:
-            _page(console, survey)
+            continue
+        sentences = survey.sentences
+        idle = sum(checked.sentence.nothing is not None for checked in sentences)
+        met = sum(bool(checked.cases) for checked in sentences if checked.sentence.nothing is None)
+        left = len(sentences) - idle - met
+        messages = [f"{met} tested", *([f"{left} not tested by these cases"] if left else [])]
+        messages.append(f"{idle} obliging nothing")
+        title = Text.assemble((str(survey.op), "bold"), f"  {survey.link}")
+        console.print(title, soft_wrap=True)
+        console.print(f"{plain_text.plural(len(sentences), 'sentence')}: {', '.join(messages)}")
+        table = new_table("sentence", Numbers("cases"), "tested by")
+        for part, group in groupby(sentences, lambda checked: checked.sentence.part):
+            table.add_section()
+            table.add_row(Text(part, "bold"))
+            for checked in group:
+                ruling = f"\nruling: {checked.sentence.ruling}" if checked.sentence.ruling else ""
+                text = Text.assemble(checked.sentence.text, (ruling, "cyan"))
+                table.add_row(text, _count(checked), _tests(checked))
+        put(console, table)
+        for clause, cases in plain_text.alike(survey.strays, attrgetter("clause")).items():
+            where = f"{cases[0].source}, {plain_text.plural(len(cases), 'case')}"
+            said = f"not on this page: “{plain_text.brief(clause)}” ({plain_text.clean(where)})"
+            console.print(Text(said, "yellow"), soft_wrap=True)
+        for problem in survey.problems:
+            console.print(Text(str(problem), "yellow"), soft_wrap=True)
 
 
 def clause_records(survey: Survey) -> Iterator[dict[str, Any]]:
@@ -96,33 +119,6 @@ def clause_records(survey: Survey) -> Iterator[dict[str, Any]]:
     for clause, cases in plain_text.alike(survey.strays, attrgetter("clause")).items():
         yield op | {"stray": clause, "cases": [case.id for case in cases]}
     yield from (op | {"problem": str(problem)} for problem in survey.problems)
-
-
-def _page(console: Console, survey: Survey) -> None:
-    sentences = survey.sentences
-    idle = sum(checked.sentence.nothing is not None for checked in sentences)
-    met = sum(bool(checked.cases) for checked in sentences if checked.sentence.nothing is None)
-    left = len(sentences) - idle - met
-    messages = [f"{met} tested", *([f"{left} not tested by these cases"] if left else [])]
-    messages.append(f"{idle} obliging nothing")
-    title = Text.assemble((str(survey.op), "bold"), f"  {survey.link}")
-    console.print(title, soft_wrap=True)
-    console.print(f"{plain_text.plural(len(sentences), 'sentence')}: {', '.join(messages)}")
-    table = new_table("sentence", Numbers("cases"), "tested by")
-    for part, group in groupby(sentences, lambda checked: checked.sentence.part):
-        table.add_section()
-        table.add_row(Text(part, "bold"))
-        for checked in group:
-            ruling = f"\nruling: {checked.sentence.ruling}" if checked.sentence.ruling else ""
-            text = Text.assemble(checked.sentence.text, (ruling, "cyan"))
-            table.add_row(text, _count(checked), _tests(checked))
-    put(console, table)
-    for clause, cases in plain_text.alike(survey.strays, attrgetter("clause")).items():
-        where = f"{cases[0].source}, {plain_text.plural(len(cases), 'case')}"
-        said = f"not on this page: “{plain_text.brief(clause)}” ({plain_text.clean(where)})"
-        console.print(Text(said, "yellow"), soft_wrap=True)
-    for problem in survey.problems:
-        console.print(Text(str(problem), "yellow"), soft_wrap=True)
 
 
 def _count(checked: CheckedSentence) -> Text:

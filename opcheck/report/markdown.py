@@ -3,12 +3,14 @@
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TypeAlias
+from functools import cache
+from typing import Any, TypeAlias
+
+from markupsafe import Markup
 
 from opcheck.analysis.status import is_failure, outcome, reds_of
-from opcheck.model import ComparisonRecord, Record, Run
+from opcheck.model import Run
 from opcheck.report import failure, plain_text, totals
-from opcheck.report.failure import wanted
 
 #: GitHub refuses a job summary of more than 1 MiB; other tools of the step need some room too.
 LIMIT = (1 << 20) - (1 << 16)
@@ -28,88 +30,65 @@ def lines(run: Run) -> Iterator[str]:
 
 
 def _parts(run: Run) -> Iterator[Section]:
-    red = reds_of(run.header)
-    failures = [result for result in run.records if is_failure(result, red)]
-    yield from plain(_head(run))
+    header, records = run.header, run.records
+    code_, meaning = outcome(run)
+    columns, rows = totals.table(header.backends, records)
+    passing = [
+        (address, place, advice)
+        for address, mine in totals.of_backends(header.backends, records).items()
+        for place, _, advice in totals.outdated_lines(mine)
+    ]
+    head = rendered(
+        "run.md",
+        header=header,
+        meaning=meaning,
+        code=int(code_),
+        names={one.address: Markup(code(plain_text.brief(str(one)))) for one in header.backends},
+        columns=columns,
+        rows=rows,
+        wrong=totals.wrong(header, records),
+        known=[*totals.known(header.backends, records)],
+        passing=passing,
+    )
+    yield from plain(head)
+    red = reds_of(header)
+    failures = [result for result in records if is_failure(result, red)]
     if failures:
         yield "line", (f"### {plain_text.plural(len(failures), 'failure')}", "")
     for result in failures:
-        yield "failure", _failure(result)
+        yield "failure", rendered("failure.md", result=result)
 
 
-def _head(run: Run) -> Iterator[str]:
-    header = run.header
-    code_, meaning = outcome(run)
-    about = header.environment
-    said = f"opcheck {about.opcheck}", f"Python {about.python}", about.platform, header.selection
-    yield from (f"## opcheck: {text(meaning)}", "")
-    yield from (f"{text(', '.join(said))}, exit code {int(code_)}", "")
-    names = {backend.address: code(plain_text.brief(str(backend))) for backend in header.backends}
-    columns, rows = totals.table(header.backends, run.records)
-    if rows:
-        counts = ((code(str(op)), names[backend], *cells) for op, backend, cells in rows)
-        head = ["operator", "backend", *columns]
-        yield from (*table(head, counts, numbers=len(columns)), "")
-    for address, count, causes in totals.wrong(header, run.records):
-        found = [
-            (text(cause.looks), text(", ".join(cause.places)), f"{len(cause.results):,}")
-            for cause in causes
-        ]
-        title = f"What is wrong with {names[address]}: {count}"
-        yield from section(title, ("looks", "in", "cases"), found, numbers=1)
-    listed = totals.known(header.backends, run.records)
-    known = [(names[who], text(f"{it.cause} {it.link or ''}"), f"{n:,}") for who, it, n in listed]
-    yield from section("Known defects", ("backend", "cause", "cases"), known, numbers=1)
-    passing = [
-        (names[address], code(place), text(advice))
-        for address, mine in totals.of_backends(header.backends, run.records).items()
-        for place, _, advice in totals.outdated_lines(mine)
-    ]
-    place = "backend", "listed in", "what to do"
-    yield from section("Listed as failing, but passing", place, passing)
+def rendered(template: str, **values: Any) -> Iterator[str]:
+    """The lines of a template, in which each text is escaped unless it is Markup."""
+    found = _environment().get_template(template).render(**values)
+    yield from found.removesuffix("\n").split("\n")
 
 
-def _failure(result: Record) -> Iterator[str]:
-    title = f"<b>{result.verdict.upper()}</b> {code(result.backend)} {code(result.case)}"
-    messages = [("asked", code(result.question)), ("clause", text(result.clause) or "none quoted")]
-    messages += [("ruling", text(ruling)) for ruling in result.rulings]
-    messages += [("rule", result.rule)] * (result.rule != "must")
-    messages += [("found", text(plain_text.brief(failure.finding(result))))]
-    messages += [("oracle", code(plain_text.brief(result.oracle)))] * bool(result.oracle)
-    looks = [*map(str, result.diagnoses)]
-    left = len(looks) - failure.LIKELIEST
-    more = f"; or {plain_text.plural(left, 'more mistake')}" if left > 0 else ""
-    likeliest = text("; or ".join(looks[: failure.LIKELIEST]))
-    messages += [("looks", f"{likeliest}{more}")] * bool(looks)
-    messages += [("ledger", text(failure.ledger_note(result)))] * result.unexpected
-    messages += [("where", text(f"{c.output}: {c.where}")) for c in result.comparisons if c.where]
-    messages += [("written", code(str(result.source)))]
-    yield from (f"<details><summary>{title}</summary>", "")
-    yield from (f"- {label}: {said}" for label, said in messages)
-    yield ""
-    for comparison in result.comparisons:
-        if comparison.worst:
-            yield from (*_worst(comparison, wanted(result)), "")
-    if result.printed.strip():
-        yield from (*block(plain_text.ending(result.printed)), "")
-    yield from (*block(result.repeat, "sh"), "", "</details>", "")
+@cache
+def _environment() -> Any:
+    # Terminal reports share this module, and need no templates.
+    from jinja2 import Environment, PackageLoader, StrictUndefined
 
-
-def _worst(comparison: ComparisonRecord, wanted: str) -> Iterable[str]:
-    rows = [
-        (
-            code(plain_text.index(element.index)),
-            *map(text, (element.input, element.want, element.got)),
-            "" if element.ulp is None else f"{element.ulp:,}",
-            text(element.allowed),
-        )
-        for element in comparison.worst
-    ]
-    left = comparison.wrong - len(comparison.worst)
-    yield from table(("index", "input", wanted, "got", "ULP", "allowed"), rows, numbers=5)
-    if left > 0:
-        yield ""
-        yield f"… and {plain_text.plural(left, 'more element')}"
+    environment = Environment(
+        loader=PackageLoader("opcheck.report"),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=lambda it: text(it) if isinstance(it, str) and not isinstance(it, Markup) else it,
+    )
+    environment.filters |= {"code": lambda said: Markup(code(said)), "brief": plain_text.brief}
+    environment.globals |= {
+        "block": lambda *said: Markup("\n".join(block(*said))),
+        "ending": plain_text.ending,
+        "finding": failure.finding,
+        "index": plain_text.index,
+        "ledger_note": failure.ledger_note,
+        "likeliest": failure.LIKELIEST,
+        "plural": plain_text.plural,
+        "wanted": failure.wanted,
+    }
+    return environment
 
 
 def text(said: str) -> str:

@@ -3,7 +3,7 @@
 import dataclasses
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, count
 from typing import Any
 
@@ -119,25 +119,25 @@ def _compared(tests: int, theirs: Score, ours: Score) -> list[str]:
     return [*(f"{count:,}" for count in counts), percent(theirs), percent(ours)]
 
 
-_HARMLESS = "Argued to be harmless: no input decides against them"
-_WARNED = "Only warned of, or failed only where the text does not decide"
-#: Lists of mutants by fate: the title, the last column, the fate, and the text of a cell.
-_SECTIONS: tuple[tuple[str, str, Fate, Callable[[Mutation], str]], ...] = (
-    ("Killed, each by the first case that fails", "case", Fate.KILLED, lambda m: m.killers[0]),
-    (_HARMLESS, "because", Fate.HARMLESS, lambda m: str(m.harmless)),
-    (_WARNED, "case", Fate.WARNED, lambda m: m.noticers[0]),
-)
+def _why(one: Mutation) -> str:
+    """The case, or the argument, by which a mutant has its fate."""
+    return [*one.killers, *one.noticers, str(one.harmless)][0]
 
 
-def _listings(mutations: Iterable[Mutation]) -> Iterator[Table]:
-    """A table for each section; mutants with the same text share a row."""
-    by_fate = plain_text.alike(mutations, lambda mutation: mutation.fate)
-    for title, last, fate, said in _SECTIONS:
+def _listings(mutations: Sequence[Mutation]) -> Iterator[Table]:
+    """A table for each fate but survival; mutants with the same text share a row."""
+    sections = {
+        Fate.KILLED: ("case", "Killed, each by the first case that fails"),
+        Fate.HARMLESS: ("because", "Argued to be harmless: no input decides against them"),
+        Fate.WARNED: ("case", "Only warned of, or failed only where the text does not decide"),
+    }
+    for fate, (last, title) in sections.items():
         table = new_table("mutant", "in", last, title=title)
-        texts = [(mutant_key(one.mutant), said(one), one.mutant) for one in by_fate.get(fate, ())]
-        rows = plain_text.alike(texts, lambda one: one[:2])
+        some = [one for one in mutations if one.fate is fate]
+        rows = plain_text.alike(some, lambda one: (mutant_key(one.mutant), _why(one)))
         for (mutant, text), those in sorted(rows.items(), key=lambda row: row[0]):
-            table.add_row(mutant[-1], places(one for *_, one in those), plain_text.clean(text))
+            said = places(one.mutant for one in those)
+            table.add_row(mutant[-1], said, plain_text.clean(text))
         yield table
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from importlib.util import find_spec
 from itertools import cycle
 from pathlib import Path
@@ -32,8 +32,6 @@ Point: TypeAlias = tuple[int, Spread]
 _GAP = "  "
 #: A time and a bandwidth, which share a column.
 _TIME, _RATE = Column("time", 7), Column("GB/s", 5)
-#: Wider shapes are not shown next to the sizes.
-_SHAPES = 24
 _COPY = "copy"
 #: Metadata of pictures by ending, without a date.
 _METADATA: Mapping[str, dict[str, Any]] = {
@@ -45,20 +43,6 @@ _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#000000", "#E69F00", "#
 _MARKERS = "osD^vPX*<>"
 #: The least factor between the ends of an axis, and that from which only powers of ten are marked.
 _LEAST, _MANY = 6.0, 3e3
-_STYLE: dict[Any, Any] = {
-    "svg.hashsalt": "opcheck",
-    "svg.fonttype": "path",  # letters look alike everywhere
-    "text.parse_math": False,
-    "font.family": "DejaVu Sans",
-    "font.size": 10,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.grid": True,
-    "axes.grid.which": "both",
-    "axes.axisbelow": True,
-    "grid.color": "#e6e6e6",
-    "grid.linewidth": 0.6,
-}
 
 
 def show_sweeps(console: Console, bench: Bench, rows: Rows, plot: Path | None = None) -> None:
@@ -91,24 +75,20 @@ def show(console: Console, bench: Bench, rows: Rows) -> None:
 
 
 def draw(path: Path, bench: Bench, rows: Rows) -> None:
-    """Draw the same, reproducibly; raises UsageError and Unwritable."""
-    check_plot(path)
+    """Draw the same, some of which has samples, reproducibly; raises Unwritable."""
     curves = {}
     for backend, version in bench.backends.items():
         if points := tuple(_points(rows, backend).values()):
             found = _growth(points)
             power = f", exponent {found.exponent:.2f}" if found else ""
             curves[f"{plain_text.brief(f'{backend} {version}')}{power}"] = points
-    if not curves:
-        raise UsageError("nothing was timed, so there is nothing to draw")
-    from matplotlib import rc_context, style
+    from matplotlib import style
 
     # Whatever the user's settings are.
-    with style.context("default"), rc_context(_STYLE):
+    with style.context(["default", Path(__file__).with_name("plot.mplstyle")]):
         figure = _figure(title(rows), curves, tuple(_points(rows, _COPY).values()))
-        metadata = _METADATA[path.suffix.lower()]
         try:
-            figure.savefig(path, dpi=150, metadata=metadata)
+            figure.savefig(path, metadata=_METADATA[path.suffix.lower()])
         except OSError as error:
             raise Unwritable(path, error) from None
 
@@ -138,7 +118,8 @@ def _growth(points: Iterable[Point]) -> Scaling | None:
 
 def _columns(rows: Rows) -> list[Column]:
     widest = max((cell_len(plain_text.brief(row.shapes)) for row in rows), default=0)
-    shapes = [Column("shape", max(widest, 5), left=True)] if widest <= _SHAPES else []
+    # Wider shapes are not shown.
+    shapes = [Column("shape", max(widest, 5), left=True)] if widest <= 24 else []
     return [Column("size", 8), *shapes]
 
 
@@ -209,8 +190,12 @@ def _show_growth(lines: StyledLines, points: Mapping[str, dict[str, Point]]) -> 
     lines.table(columns, rows)
 
 
-def check_plot(path: Path) -> None:
-    """Raise UsageError for a file of no known format, or without matplotlib."""
+def check_plot(path: Path, sweeps: Collection[str]) -> None:
+    """Raise UsageError if not one sweep is to be drawn, or there is no way to draw it."""
+    if len(sweeps) != 1:
+        said = ", ".join(sorted(sweeps)) or "none"
+        hint = "choose one by --case, and its sizes by --sweep"
+        raise UsageError(f"--plot draws one case in several sizes, and there is: {said}", hint)
     if path.suffix.lower() not in _METADATA:
         raise UsageError(f"{path}: a plot ends in {' or '.join(_METADATA)}")
     if not find_spec("matplotlib"):
@@ -222,7 +207,7 @@ def _figure(title: str, curves: Mapping[str, Sequence[Point]], copy: Sequence[Po
     from matplotlib.figure import Figure
     from matplotlib.ticker import EngFormatter, FuncFormatter
 
-    figure = Figure(figsize=(8, 8.5), layout="constrained")
+    figure = Figure()
     figure.suptitle(title, fontsize=12)
     above, below = figure.subplots(2, 1, sharex=True)
     styled = zip(curves.items(), cycle(_COLOURS), cycle(_MARKERS), strict=False)
@@ -245,8 +230,7 @@ def _figure(title: str, curves: Mapping[str, Sequence[Point]], copy: Sequence[Po
     _mark(below.xaxis, below.set_xlim(_limits(below.get_xlim())), EngFormatter(unit="B"))
     figure.align_ylabels()
     # Below the axes, where it hides no curve.
-    named = above.get_legend_handles_labels()
-    figure.legend(*named, loc="outside lower center", ncols=2, frameon=False)
+    figure.legend(*above.get_legend_handles_labels(), loc="outside lower center", ncols=2)
     return figure
 
 
@@ -261,7 +245,7 @@ def _add(axes: Axes, points: Sequence[Point], look: dict[str, Any], *, as_rate: 
 
     middle, *ends = map(values, ("median", "high", "low") if as_rate else ("median", "low", "high"))
     errors = [[abs(value - one) for value, one in zip(middle, end, strict=True)] for end in ends]
-    axes.errorbar(sizes, middle, yerr=errors, capsize=3, linewidth=1.5, markersize=6, **look)
+    axes.errorbar(sizes, middle, yerr=errors, **look)
 
 
 def _limits(shown: tuple[float, float]) -> tuple[float, float]:

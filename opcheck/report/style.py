@@ -38,7 +38,6 @@ THEME = Theme(
 )
 #: The shape of tables in ASCII: like others, except for the rule.
 _ASCII = box.Box("    \n    \n -- \n    \n    \n    \n    \n    \n", ascii=True)
-_BOUNDLESS = 10_000
 #: Blanks between two columns.
 _GAP = 2
 #: The least width of a folded column, and a good one for sentences.
@@ -115,7 +114,7 @@ def put(console: Console, table: Table, *, indent: int = 0) -> None:
         table.title = None
     if console.options.ascii_only:
         table.box = _ASCII
-    boundless = console.options.update(max_width=_BOUNDLESS)
+    boundless = console.options.update(max_width=10_000)
     natural = console.measure(table, options=boundless).maximum
     table.width = max(least(table), min(natural, console.width))
     for segments in console.render_lines(table, boundless, pad=False):

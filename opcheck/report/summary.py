@@ -24,10 +24,6 @@ from opcheck.report.style import COLOURS, Numbers, grouped, least, new_table, pu
 
 #: The most kinds of reasons shown for a backend.
 _REASONS = 3
-#: The most backends named if all agree.
-_FEW = 3
-#: The most similar failures of a backend shown in full, with and without a diagnosis.
-_EXPLAINED, _UNEXPLAINED = 1, 3
 #: The level of verbosity at which every failure is shown in full.
 _EVERYTHING = 2
 #: Lines of a screen of unknown height, and the least.
@@ -40,31 +36,112 @@ _LEGEND = {
     "self": "compared with itself, which is no evidence",
     "used": "the largest error of a pass as a part of the allowed one",
 }
-_MORE = "-v: counts by version, every known defect, why something is unsupported"
 #: Counts by backend, by the label of their row.
 _Rows = Mapping[str, Mapping[str, Counter[str]]]
 
 
-@dataclass(frozen=True)
-class Summary:
-    """The end of a run: causes, the `slowest` results and an overview, or more if `verbose`."""
+def _companies(results: Iterable[Record]) -> Table:
+    title = "Where nobody knows the answer, who agrees: no proof of anything"
+    table = new_table("agree", "differ", Numbers("cases"), "such as", title=title)
+    for company, cases in totals.companies(results):
+        who = (", ".join(map(plain_text.brief, backends)) or "–" for backends in company)
+        table.add_row(*who, f"{len(cases):,}", plain_text.brief(cases[0]))
+    return table
+
+
+def _where(results: Iterable[Record]) -> str:
+    return few(sorted({f"{result.op.name}/{result.name}" for result in results}), _REASONS)
+
+
+def _outdated(results: Iterable[Record]) -> Iterable[str]:
+    """Yield remarks on causes of shipped ledgers that explain no failure any more."""
+    said = [(r.verdict, (r.known.ledger, r.known.cause)) for r in results if r.known]
+    applied = {cause for verdict, cause in said if verdict is Verdict.KNOWN}
+    passing = Counter(c for verdict, c in said if verdict is Verdict.PASS and c not in applied)
+    for (ledger, cause), count in passing.items():
+        verb = "passes" if count == 1 else "pass"
+        yield f"listed in {ledger}, but {plain_text.plural(count, 'such case')} {verb}: {cause}"
+
+
+def _kinds(reasons: Counter[str]) -> Iterator[tuple[str, str]]:
+    kinds: dict[str, Counter[str]] = {}
+    for reason, count in reasons.items():
+        kinds.setdefault(plain_text.kind(reason), Counter())[reason] += count
+    by_size = sorted(kinds.values(), key=lambda kind: -kind.total())
+    for kind in by_size[:_REASONS]:
+        alike = f" (and {len(kind) - 1} more like it)" if len(kind) > 1 else ""
+        yield f"{kind.total():,}", f"{plain_text.brief(next(iter(kind)))}{alike}"
+    if left := by_size[_REASONS:]:
+        total = sum(kind.total() for kind in left)
+        yield f"{total:,}", plain_text.plural(len(left), "other reason")
+
+
+@dataclass(eq=False)
+class Pretty:
+    """Prints a run on a console, while it lasts or afterwards.
+
+    The first few similar failures are shown in full, others counted. `quiet` shows none; `verbose`
+    1 shows every table in full, and 2 also every failure, warning and known failure. `slowest` is
+    the number of slow results listed at the end.
+    """
 
     console: Console
     header: Header
-    results: Sequence[Record]
-    complete: bool
-    verbose: bool = False
+    quiet: bool = False
+    verbose: int = 0
     slowest: int | None = None
+    results: Sequence[Record] = field(default=(), init=False)
+    _bad_cases: set[tuple[str, str]] = field(default_factory=set, init=False)
+    _alike: Counter[Hashable] = field(default_factory=Counter, init=False)
+    _left_out: int = field(default=0, init=False)
+
+    def is_in_full(self, result: Record | LiveResult) -> bool:
+        """Return True if a result is of a kind that is shown in full."""
+        if self.quiet:
+            return result.verdict is Verdict.BAD_CASE
+        if self.verbose >= _EVERYTHING and result.verdict in (Verdict.WARN, Verdict.KNOWN):
+            return True
+        return is_failure(result, reds_of(self.header))
+
+    def is_due(self, result: Record) -> bool:
+        """Return True if a result is to be shown now; call once for each, in order."""
+        if not self.is_in_full(result):
+            return False
+        if result.verdict is Verdict.BAD_CASE:
+            # Another backend may have met the same mistake in the case.
+            said = result.case, result.reason
+            if said in self._bad_cases:
+                return False
+            self._bad_cases.add(said)
+        likeness = _likeness(result)
+        self._alike[likeness] += 1
+        most = 1 if result.diagnoses else 3
+        if self.verbose >= _EVERYTHING or self._alike[likeness] <= most:
+            return True
+        self._left_out += 1
+        return False
+
+    def finish(self, results: Sequence[Record], complete: bool, code: Exit, meaning: str) -> None:
+        """Print the summary, then what the exit code means."""
+        if self._left_out:
+            more = plain_text.plural(self._left_out, "more failure")
+            like = "is like" if self._left_out == 1 else "are each like"
+            message = f"… and {more}, which {like} one of those above: -vv shows all in full"
+            self.console.print(Text(message, "bold"))
+            self.console.print()
+        self.summarize(results, complete=complete)
+        said = f"{meaning} ({self.header.selection})" if not results else meaning
+        put_exit(self.console, code, plain_text.one_line(said))
 
     @cached_property
     def names(self) -> dict[str, str]:
         """The backends with their versions, by address."""
         return {backend.address: plain_text.brief(str(backend)) for backend in self.header.backends}
 
-    def show(self) -> None:
-        """Print all of it."""
-        console, results = self.console, self.results
-        if not self.complete:
+    def summarize(self, results: Sequence[Record], *, complete: bool) -> None:
+        """Print causes, the slowest results and an overview, or more if verbose."""
+        console, self.results = self.console, results
+        if not complete:
             count = plain_text.plural(self.header.results, "result")
             console.print(Text(f"INCOMPLETE: {len(results):,} of {count}", "bold red"))
             console.print()
@@ -101,7 +178,7 @@ class Summary:
         if not self.verbose:
             if remarks:
                 console.print()
-            _show_overview(console, self.header, self.names, results)
+            self._overview()
 
     def _counts(self) -> Table:
         """Table of verdicts by operator version and backend."""
@@ -128,7 +205,7 @@ class Summary:
                 said = ", ".join(f"{plain_text.brief(answer)} ×{times}" for answer, times in given)
                 alike.setdefault(said, []).append(plain_text.brief(address))
             for said, some in alike.items():
-                agree = len(some) == len(self.names) > _FEW
+                agree = len(some) == len(self.names) > 3
                 who = f"all {len(some)}" if agree else ", ".join(some)
                 groups.setdefault(plain_text.brief(name), []).append((said, who))
         title = "Where the text leaves it open, the answer each backend gives"
@@ -205,99 +282,42 @@ class Summary:
             table.add_row(plain_text.seconds(result.seconds), *names)
         return table
 
-
-def _companies(results: Iterable[Record]) -> Table:
-    title = "Where nobody knows the answer, who agrees: no proof of anything"
-    table = new_table("agree", "differ", Numbers("cases"), "such as", title=title)
-    for company, cases in totals.companies(results):
-        who = (", ".join(map(plain_text.brief, backends)) or "–" for backends in company)
-        table.add_row(*who, f"{len(cases):,}", plain_text.brief(cases[0]))
-    return table
-
-
-def _where(results: Iterable[Record]) -> str:
-    return few(sorted({f"{result.op.name}/{result.name}" for result in results}), _REASONS)
-
-
-def _outdated(results: Iterable[Record]) -> Iterable[str]:
-    """Yield remarks on causes of shipped ledgers that explain no failure any more."""
-    said = [(r.verdict, (r.known.ledger, r.known.cause)) for r in results if r.known]
-    applied = {cause for verdict, cause in said if verdict is Verdict.KNOWN}
-    passing = Counter(c for verdict, c in said if verdict is Verdict.PASS and c not in applied)
-    for (ledger, cause), count in passing.items():
-        verb = "passes" if count == 1 else "pass"
-        yield f"listed in {ledger}, but {plain_text.plural(count, 'such case')} {verb}: {cause}"
-
-
-def _kinds(reasons: Counter[str]) -> Iterator[tuple[str, str]]:
-    kinds: dict[str, Counter[str]] = {}
-    for reason, count in reasons.items():
-        kinds.setdefault(plain_text.kind(reason), Counter())[reason] += count
-    by_size = sorted(kinds.values(), key=lambda kind: -kind.total())
-    for kind in by_size[:_REASONS]:
-        alike = f" (and {len(kind) - 1} more like it)" if len(kind) > 1 else ""
-        yield f"{kind.total():,}", f"{plain_text.brief(next(iter(kind)))}{alike}"
-    if left := by_size[_REASONS:]:
-        total = sum(kind.total() for kind in left)
-        yield f"{total:,}", plain_text.plural(len(left), "other reason")
-
-
-@dataclass(eq=False)
-class Pretty:
-    """Prints a run on a console, while it lasts or afterwards.
-
-    The first few similar failures are shown in full, others counted. `quiet` shows none; `verbose`
-    1 shows every table in full, and 2 also every failure, warning and known failure. `slowest` is
-    the number of slow results listed at the end.
-    """
-
-    console: Console
-    header: Header
-    quiet: bool = False
-    verbose: int = 0
-    slowest: int | None = None
-    _bad_cases: set[tuple[str, str]] = field(default_factory=set, init=False)
-    _alike: Counter[Hashable] = field(default_factory=Counter, init=False)
-    _left_out: int = field(default=0, init=False)
-
-    def is_in_full(self, result: Record | LiveResult) -> bool:
-        """Return True if a result is of a kind that is shown in full."""
-        if self.quiet:
-            return result.verdict is Verdict.BAD_CASE
-        if self.verbose >= _EVERYTHING and result.verdict in (Verdict.WARN, Verdict.KNOWN):
-            return True
-        return is_failure(result, reds_of(self.header))
-
-    def is_due(self, result: Record) -> bool:
-        """Return True if a result is to be shown now; call once for each, in order."""
-        if not self.is_in_full(result):
-            return False
-        if result.verdict is Verdict.BAD_CASE:
-            # Another backend may have met the same mistake in the case.
-            said = result.case, result.reason
-            if said in self._bad_cases:
-                return False
-            self._bad_cases.add(said)
-        likeness = _likeness(result)
-        self._alike[likeness] += 1
-        most = _EXPLAINED if result.diagnoses else _UNEXPLAINED
-        if self.verbose >= _EVERYTHING or self._alike[likeness] <= most:
-            return True
-        self._left_out += 1
-        return False
-
-    def finish(self, results: Sequence[Record], complete: bool, code: Exit, meaning: str) -> None:
-        """Print the summary, then what the exit code means."""
-        if self._left_out:
-            more = plain_text.plural(self._left_out, "more failure")
-            like = "is like" if self._left_out == 1 else "are each like"
-            message = f"… and {more}, which {like} one of those above: -vv shows all in full"
-            self.console.print(Text(message, "bold"))
-            self.console.print()
-        options = complete, self.verbose > 0, self.slowest
-        Summary(self.console, self.header, results, *options).show()
-        said = f"{meaning} ({self.header.selection})" if not results else meaning
-        put_exit(self.console, code, plain_text.one_line(said))
+    def _overview(self) -> None:
+        console, header, names, results = self.console, self.header, self.names, self.results
+        if not results:
+            return
+        height = console.height if console.file.isatty() else _SCREEN
+        screen = min(max(height, _SMALL_SCREEN), _SCREEN)
+        rows = totals.by_operator(header.backends, results, screen // 3)
+        occur = {kind for counts in rows.values() for count in counts.values() for kind in count}
+        kinds = [kind for kind in (*list(Verdict)[1:], "self") if kind in occur]
+        tables = [
+            _by_operator(names, rows, kinds, _NAME),
+            _by_operator(names, rows, kinds, _HEAD),
+            _by_backend(names, rows, kinds),
+            _by_backend(names, dict([*rows.items()][-1:]), kinds),
+        ]
+        fitting = (table for table in tables if least(table, folded=_NAME) <= console.width)
+        table = next(fitting, tables[-1])
+        notes = _legend(kinds, console.width)
+        if {"known", Verdict.UNSUPPORTED} & occur:
+            more = "-v: counts by version, every known defect, why something is unsupported"
+            notes += textwrap.wrap(more, console.width)
+        # The head of the table takes three lines, the exit code two, and so does the prompt.
+        room = screen - table.row_count - len(notes) - 8
+        # The most frequent known defects of each backend, in so many lines.
+        found = plain_text.alike(totals.known(header.backends, results), lambda one: one[0])
+        for address, mine in found.items():
+            causes = [(count, plain_text.one_line(known.cause)) for _, known, count in mine]
+            # A title, a blank line, and a line about those left out need room too.
+            if lines := [*_listed(causes, console.width, room // len(found) - 3)]:
+                count = plain_text.plural(len(causes), "known defect")
+                console.print(Text(f"{names[address]}: {count}", "bold"), soft_wrap=True)
+                for line in (*lines, ""):
+                    console.print(Text(line), soft_wrap=True)
+        put(console, table)
+        console.print()
+        _print(console, notes)
 
 
 def _likeness(result: Record) -> Hashable:
@@ -315,44 +335,6 @@ def show(console: Console, run: Run, **options: Any) -> None:
         if pretty.is_due(result):
             failure.show(console, result)
     pretty.finish(run.records, run.complete, *outcome(run))
-
-
-def _show_overview(
-    console: Console, header: Header, names: Mapping[str, str], results: Sequence[Record]
-) -> None:
-    if not results:
-        return
-    height = console.height if console.file.isatty() else _SCREEN
-    screen = min(max(height, _SMALL_SCREEN), _SCREEN)
-    rows = totals.by_operator(header.backends, results, screen // 3)
-    occur = {kind for counts in rows.values() for count in counts.values() for kind in count}
-    kinds = [kind for kind in (*list(Verdict)[1:], "self") if kind in occur]
-    tables = [
-        _by_operator(names, rows, kinds, _NAME),
-        _by_operator(names, rows, kinds, _HEAD),
-        _by_backend(names, rows, kinds),
-        _by_backend(names, dict([*rows.items()][-1:]), kinds),
-    ]
-    fitting = (table for table in tables if least(table, folded=_NAME) <= console.width)
-    table = next(fitting, tables[-1])
-    notes = _legend(kinds, console.width)
-    if {"known", Verdict.UNSUPPORTED} & occur:
-        notes += textwrap.wrap(_MORE, console.width)
-    # The head of the table takes three lines, the exit code two, and so does the prompt.
-    room = screen - table.row_count - len(notes) - 8
-    # The most frequent known defects of each backend, in so many lines.
-    found = plain_text.alike(totals.known(header.backends, results), lambda one: one[0])
-    for address, mine in found.items():
-        causes = [(count, plain_text.one_line(known.cause)) for _, known, count in mine]
-        # A title, a blank line, and a line about those left out need room too.
-        if lines := [*_listed(causes, console.width, room // len(found) - 3)]:
-            count = plain_text.plural(len(causes), "known defect")
-            console.print(Text(f"{names[address]}: {count}", "bold"), soft_wrap=True)
-            for line in (*lines, ""):
-                console.print(Text(line), soft_wrap=True)
-    put(console, table)
-    console.print()
-    _print(console, notes)
 
 
 def _print(console: Console, notes: Iterable[str]) -> None:

@@ -1,12 +1,26 @@
-"""A benchmark as JSON lines: a header, a line for each case with all samples, a footer.
+"""A benchmark in files: as JSON lines and in pyperf's JSON.
 
-Without a footer, or if its `complete` is false, the benchmark was cut short. Statistics are
-computed from the samples when they are read.
+JSON lines are a header, a line for each case with all samples, and a footer. Without a footer, or
+if its `complete` is false, the benchmark was cut short. Statistics are computed from the samples
+when they are read.
+
+pyperf's JSON is for `pyperf show`, `stats`, `hist` and `compare_to`: version 1.0 of that format,
+which pyperf describes by its classes Run, Benchmark and BenchmarkSuite
+(https://pyperf.readthedocs.io/en/latest/api.html):
+
+    {"version": "1.0", "metadata": {…}, "benchmarks": [
+        {"metadata": {"name": "…", …}, "runs": [
+            {"metadata": {"loops": 8, …}, "values": [seconds of a call, …]}, …]}, …]}
+
+A run is one process. Metadata holds for everything below. Texts in it are one line and not empty;
+values are above 0.
 """
 
 import dataclasses
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias
@@ -17,6 +31,7 @@ from opcheck.model.timing import Bench, Sample, Timed, Timing
 from opcheck.reading.validation import shown
 from opcheck.report.files import write_text
 from opcheck.report.json_lines import Reading, line, stored
+from opcheck.report.plain_text import alike
 
 # Nothing takes less than a picosecond, or more than 30 years.
 _Seconds = Annotated[float, Field(ge=1e-12, le=1e9)]
@@ -142,3 +157,62 @@ class _BenchReading(Reading[Bench, _Line, Stored]):
 
 def _columns(samples: Sequence[Sample]) -> dict[str, list[int | float]]:
     return {f.name: [getattr(one, f.name) for one in samples] for f in dataclasses.fields(Sample)}
+
+
+_Value: TypeAlias = str | int | float
+
+
+def pyperf_text(bench: Bench, rows: Sequence[Timed]) -> str:
+    """Every timing with samples, of which there is one, as `case [backend]`."""
+    timed = [(row, timing) for row in rows for timing in row.timings if timing.samples]
+    benchmarks = [_benchmark(bench, *pair) for pair in timed]
+    suite = {"version": "1.0", "metadata": _environment(bench), "benchmarks": benchmarks}
+    return json.dumps(suite, allow_nan=False, separators=(",", ":")) + "\n"
+
+
+def _environment(bench: Bench) -> dict[str, _Value]:
+    machine = bench.machine
+    return _said(
+        {
+            # pyperf's own names; it warns about differences.
+            "unit": "second",
+            # Without the time zone, as pyperf writes it.
+            "date": datetime.fromisoformat(bench.started).replace(tzinfo=None).isoformat(" "),
+            "cpu_model_name": machine.processor,
+            "cpu_count": machine.cores,
+            "cpu_governor": machine.governor,
+            "load_avg_1min": machine.load,
+            "platform": machine.platform,
+            "python_version": bench.python,
+            "opcheck_version": bench.opcheck,
+            "threads": bench.threads,
+            "caches": "cold" if bench.cold else "warm",
+            **{f"{name}_version": version for name, version in bench.packages.items()},
+        }
+    )
+
+
+def _benchmark(bench: Bench, row: Timed, timing: Timing) -> dict[str, Any]:
+    metadata: dict[str, _Value] = {
+        "name": f"{row.case} [{timing.backend}]",
+        "backend_version": bench.backends.get(timing.backend, ""),
+        "operator": row.op,
+        "dtype": row.dtype,
+        "shapes": row.shapes,
+        "bytes_moved": row.moved,
+    }
+    runs: list[dict[str, Any]] = []
+    # One for each process and number of calls in a sample.
+    by_run = alike(timing.samples, lambda sample: (sample.worker, sample.loops))
+    for (worker, loops), samples in sorted(by_run.items(), key=lambda run: run[0]):
+        about: dict[str, _Value] = {"loops": loops, "worker": worker}
+        if worker < len(timing.prepared):
+            about["prepare_seconds"] = timing.prepared[worker]
+        runs.append({"metadata": about, "values": [sample.seconds for sample in samples]})
+    return {"metadata": _said(metadata), "runs": runs}
+
+
+def _said(metadata: Mapping[str, _Value]) -> dict[str, _Value]:
+    """Remove empty texts, and write each in one line."""
+    lines = {k: " ".join(v.split()) if isinstance(v, str) else v for k, v in metadata.items()}
+    return {name: value for name, value in lines.items() if value != ""}

@@ -17,10 +17,6 @@ from opcheck.timing.spread import Spread, spread
 
 #: From this width on, there is room for whole intervals and wider gaps.
 _WIDE = 100
-#: The least and the largest width of bars.
-_BARS = 3, 24
-#: From this margin on, it is printed as a factor.
-_FAR = 1.5
 #: Possible flaws of times, and the size of a flaw, "" for none.
 _MACHINE: Mapping[str, Callable[[Spread], str]] = {
     "busy (other processes had the processor for so much of the time, which is left out)": (
@@ -95,7 +91,7 @@ def show_case(console: Console, bench: Bench, row: Timed) -> None:
         Column("prepared", 8),
     ]
     taken = sum(column.width + len(gap) for column in columns)
-    bar = Column("", max(_BARS[0], min(_BARS[1], lines.width - taken)), left=True)
+    bar = Column("", max(3, min(24, lines.width - taken)), left=True)
     if timed:
         lines.head(columns, gap)
     for one, found in timed:
@@ -187,7 +183,7 @@ def _margin(found: Ratio) -> str:
     if found.low <= 0 or not math.isfinite(found.high):
         return "–"
     factor = max(found.high / found.value, found.value / found.low)
-    return f"±{percent(factor - 1)}" if factor < _FAR else f"×{digits(factor)}"
+    return f"±{percent(factor - 1)}" if factor < 1.5 else f"×{digits(factor)}"
 
 
 def show_means(console: Console, bench: Bench, rows: Rows) -> None:

@@ -45,7 +45,6 @@ SIGNS: Mapping[str, tuple[str, Tone]] = {
     SELF: ("≡", "self"),
     Verdict.UNSUPPORTED: ("–", "gap"),
 }
-_RANKS = {name: rank for rank, name in enumerate(SIGNS)}
 
 
 def of_backends(backends: Iterable[BackendInfo], results: Records) -> dict[str, list[Record]]:
@@ -192,22 +191,20 @@ class Count:
     count: int
 
 
-#: A backend's address, its counts, and without the engine against itself, passes and all judged.
-Total: TypeAlias = tuple[str, tuple[Count, ...], int, int]
 #: A version, a backend, counts of all dtypes and of each, and in its first row the version's rows.
 OverviewRow: TypeAlias = tuple[OpVersion, str, Mapping[str, tuple[Count, ...]], int]
 
 
-def by_backend(header: Header, records: Records, red: Collection[Verdict]) -> list[Total]:
-    """The totals of each backend."""
+def by_backend(
+    header: Header, records: Records, red: Collection[Verdict]
+) -> Iterator[tuple[str, tuple[Count, ...], int, int]]:
+    """Yield each backend, its counts, and without the engine against itself, passes and judged."""
     found = plain_text.alike(records, lambda record: record.backend)
-    totals = []
     for backend in header.backends:
         mine = found.get(backend.address, [])
         judged = [one for one in mine if one.verdict not in UNJUDGED and not one.self_check]
         conforming = sum(record.verdict is Verdict.PASS for record in judged)
-        totals.append((backend.address, counted(mine, red), conforming, len(judged)))
-    return totals
+        yield backend.address, counted(mine, red), conforming, len(judged)
 
 
 def matrix(
@@ -240,4 +237,4 @@ def counted(records: Records, red: Collection[Verdict]) -> tuple[Count, ...]:
         Count(name, SIGNS[name][0], "red" if fails else SIGNS[name][1], count)
         for (name, fails), count in found.items()
     ]
-    return tuple(sorted(counts, key=lambda one: (one.tone != "red", _RANKS[one.name])))
+    return tuple(sorted(counts, key=lambda one: (one.tone != "red", [*SIGNS].index(one.name))))

@@ -184,23 +184,23 @@ class Manifest(ManifestFields):
 
 
 class NotReadable(ValueError):
-    """A manifest that is damaged, or of another format."""
+    """A manifest that is missing, damaged, or of another format."""
 
 
 def read_manifest(folder: Path) -> tuple[Manifest, bytes]:
-    """The manifest of a folder, and its bytes; raises FileNotFoundError or NotReadable."""
+    """The manifest of a folder, and its bytes; raises NotReadable."""
     path = folder / MANIFEST
     if path.is_symlink():
         raise NotReadable("is a link")
+    if not path.exists():
+        raise NotReadable("is missing")
     # A pipe would never end.
-    if path.exists() and not path.is_file():
+    if not path.is_file():
         raise NotReadable("is no plain file")
     try:
         if path.stat().st_size > LONGEST_MANIFEST:
             raise NotReadable(f"is larger than {LONGEST_MANIFEST >> 20} MiB")
         data = path.read_bytes()
-    except FileNotFoundError:
-        raise
     except OSError as error:
         raise NotReadable(f"cannot be read: {error.strerror}") from None
     try:

@@ -102,7 +102,13 @@ def compare_runs(old: Sequence[Timed], new: Sequence[Timed], beyond: float = USU
     found = [_row(row, before, after) for row in {**after, **before}]
     both = [one for one in found if isinstance(one, _Both)]
     several = _together(both)
-    changes = _judged([_change(one, beyond) for one in (*both, *several)], beyond)
+    changes = [_change(one, beyond) for one in (*both, *several)]
+    if changes:
+        from scipy import stats
+
+        adjusted = stats.false_discovery_control([one.p for one in changes])
+        changes = [replace(one, p=float(p)) for one, p in zip(changes, adjusted, strict=True)]
+        changes = [_called(one, beyond, is_clear=one.p <= ALARM) for one in changes]
     missing = tuple(one for one in found if isinstance(one, Missing))
     return Compared(tuple(changes[: len(both)]), missing, tuple(changes[len(both) :]), beyond)
 
@@ -245,17 +251,6 @@ def _welch(old: Sequence[float], new: Sequence[float], zone: float) -> tuple[flo
         slower = stats.t.sf(found.statistic[0], found.df[0])
         faster = stats.t.cdf(found.statistic[1], found.df[1])
     return shift, interval.low[0] + zone, interval.high[0] + zone, float(slower), float(faster)
-
-
-def _judged(changes: Sequence[TimingChange], beyond: float) -> list[TimingChange]:
-    """Return the changes with adjusted p-values and verdicts."""
-    if not changes:
-        return []
-    from scipy import stats
-
-    adjusted = stats.false_discovery_control([one.p for one in changes])
-    found = [replace(one, p=float(p)) for one, p in zip(changes, adjusted, strict=True)]
-    return [_called(one, beyond, is_clear=one.p <= ALARM) for one in found]
 
 
 def _called(change: TimingChange, beyond: float, *, is_clear: bool) -> TimingChange:

@@ -90,15 +90,18 @@ def ratio(one: Timing, base: Timing) -> Ratio | None:
     found = min(sides, key=lambda side: len({pair.worker for pair in side}))
     if not found:
         return None
+    from scipy import stats
+
     units, logs = [*medians(found).values()], sorted(pair.log for pair in found)
-    value = math.log(_median(one) / _median(base))
-    ends = [value, *_over_workers(units), *_over_rounds(logs)]
-    low, high = math.exp(min(ends)), math.exp(max(ends))
-    return Ratio(math.exp(value), low, high)
-
-
-def _median(timing: Timing) -> float:
-    return median(sample.seconds for sample in timing.samples)
+    mine, other = (median(one.seconds for one in timing.samples) for timing in (one, base))
+    value = math.log(mine / other)
+    out = max(0, int(stats.binom.ppf(0.025, len(logs), 0.5)) - 1)
+    low, high = -math.inf, math.inf
+    if len(units) > 1:
+        low, high = student(units)
+        low, high = max(low, min(units) - LUCK), min(high, max(units) + LUCK)
+    low, high = min(value, low, logs[out]), max(value, high, logs[-1 - out])
+    return Ratio(*map(math.exp, (value, low, high)))
 
 
 def words(ratio: Ratio) -> Word:
@@ -123,27 +126,12 @@ def precise(ratio: Ratio) -> bool:
     return ratio.low > 0 and math.sqrt(ratio.high / ratio.low) - 1 <= LIMIT
 
 
-def _over_workers(units: Sequence[float]) -> tuple[float, float]:
-    if len(units) < 2:
-        return -math.inf, math.inf
-    low, high = student(units)
-    return max(low, min(units) - LUCK), min(high, max(units) + LUCK)
-
-
 def student(values: Sequence[float]) -> tuple[float, float]:
     """Return Student's interval of 95 % for the mean of two values or more."""
     from scipy import stats
 
     half = float(stats.t.ppf(0.975, len(values) - 1) * stats.sem(values))
     return fmean(values) - half, fmean(values) + half
-
-
-def _over_rounds(logs: Sequence[float]) -> tuple[float, float]:
-    """Return the sign test's interval of 95 % for the median of sorted values."""
-    from scipy import stats
-
-    out = max(0, int(stats.binom.ppf(0.025, len(logs), 0.5)) - 1)
-    return logs[out], logs[-1 - out]
 
 
 @dataclass(frozen=True)

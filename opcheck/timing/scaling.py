@@ -7,13 +7,6 @@ from dataclasses import dataclass, replace
 
 from opcheck.model import Array
 
-#: A fixed cost below this part of the time of the smallest size cannot be distinguished from none.
-_LEAST = 0.1
-#: Times that grow by less than this factor are fixed cost: any exponent would fit the rest.
-_GROWS = 2
-#: Sizes that a curve of three parameters needs for an estimate of its error.
-_SIZES = 4
-
 
 @dataclass(frozen=True)
 class Scaling:
@@ -44,7 +37,8 @@ def scaling(sizes: Sequence[float], seconds: Sequence[float]) -> Scaling | None:
     import numpy as np
 
     ordered, taken = np.array(points, float).T
-    if taken.max() < _GROWS * taken.min():
+    # Less growth is fixed cost: any exponent would fit the rest.
+    if taken.max() < 2 * taken.min():
         line = _line(ordered, taken)
         return replace(line, fixed=float(np.median(taken)), flat=float(ordered[-1]))
     return _curve(ordered, taken) or _line(ordered, taken)
@@ -66,7 +60,8 @@ def _curve(sizes: Array, seconds: Array) -> Scaling | None:
     import numpy as np
     from scipy import optimize, stats
 
-    if len(np.unique(sizes)) < _SIZES:
+    # A curve of three parameters needs four for an estimate of its error.
+    if len(np.unique(sizes)) < 4:
         return None
     x, y = np.log(sizes), np.log(seconds)
     middle = float(x.mean())
@@ -86,7 +81,8 @@ def _curve(sizes: Array, seconds: Array) -> Scaling | None:
     cost, factor, exponent = map(float, fitted)
     half = float(stats.t.ppf(0.975, len(x) - 3) * math.sqrt(covariance[2, 2]))
     share = math.exp(cost - float(curve(x, cost, factor, exponent)[0]))
-    if share < _LEAST or exponent <= 0 or not math.isfinite(half):
+    # A smaller share of the time of the smallest size cannot be distinguished from none.
+    if share < 0.1 or exponent <= 0 or not math.isfinite(half):
         return None
     flat = float(sizes[factor + exponent * (x - middle) <= cost].max(initial=0.0))
     return Scaling(exponent, exponent - half, exponent + half, math.exp(cost), flat)

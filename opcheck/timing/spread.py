@@ -8,17 +8,14 @@ from statistics import median
 from opcheck.model.timing import Sample
 from opcheck.timing.ratios import by_worker, pairs
 
-#: A longer tail means that other programs had the processor.
-NOISY = 1.3
-#: So does a larger part of the time that processes wait for a processor.
+#: A larger part of the time that processes wait for a processor means that others had it.
 BUSY = 0.05
 #: Growth over a run that is called drift.
 DRIFTS = 0.05
 #: The fewest samples that can show drift.
 _ENOUGH = 15
-#: Calls before and after that decide if warm-up is over, and the gain that is none.
+#: Calls before and after that decide if warm-up is over.
 _CALLS = 7
-_GAIN = 0.03
 
 
 @dataclass(frozen=True)
@@ -45,7 +42,7 @@ class Spread:
     @property
     def noisy(self) -> bool:
         """Return True if the machine was too busy for good timings."""
-        return self.tail > NOISY
+        return self.tail > 1.3
 
 
 def spread(samples: Sequence[Sample], beside: Sequence[Sample]) -> Spread | None:
@@ -97,7 +94,7 @@ def settled(seconds: Sequence[float]) -> bool:
     preempted, that takes 15 calls; 0.1 % is left to gain if warm-up fades in 3 calls, 4 % in 10.
     """
     last, before = seconds[-_CALLS:], seconds[-2 * _CALLS : -_CALLS]
-    return len(before) == _CALLS and median(last) >= median(before) / (1 + _GAIN)
+    return len(before) == _CALLS and median(last) >= median(before) / 1.03
 
 
 def loops_for(seconds: float, least: float = 0.5e-3, most: float = 1e-3) -> int:

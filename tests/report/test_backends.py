@@ -7,7 +7,7 @@ from opcheck.backends.address import Address, Profile
 from opcheck.backends.offers import Offer
 from opcheck.errors import BackendUnavailable, UsageError
 from opcheck.model import BackendInfo
-from opcheck.report import backends
+from opcheck.report import support
 from tests.report.made import Page
 
 
@@ -62,14 +62,14 @@ def test_an_offer_is_in_one_of_four_states(one, state):
 def test_a_table_for_each_state_and_what_is_broken_in_its_own_words(snapshot, width):
     page = Page(width)
     problem = UsageError("two distributions both offer a backend 'npu'", "uninstall one of them")
-    backends.show(page.console, ALL, [problem])
+    support.show_backends(page.console, ALL, [problem])
     assert max(map(len, page.text.split("Cannot be used")[0].splitlines())) <= width
     snapshot(f"offers_{width}", page.text)
 
 
 def test_only_what_there_is_has_a_table():
     page = Page(80)
-    backends.show(page.console, [READY])
+    support.show_backends(page.console, [READY])
     assert page.lines[0].startswith("backend ")
     assert "not installed" not in page.text
     assert "Cannot be used" not in page.text
@@ -80,12 +80,12 @@ def test_nothing_of_an_offer_steers_the_terminal():
     name = "\x1b[2J"
     dead = offer(name, name, error=BackendUnavailable(name, name))
     alive = offer(name, name, info=BackendInfo(name, name, name, devices=(name,)))
-    backends.show(page.console, [dead, alive])
+    support.show_backends(page.console, [dead, alive])
     assert "\x1b" not in page.text
 
 
 def test_the_record_of_an_offer_is_json():
-    ready, dead = (json.loads(json.dumps(backends.record(one))) for one in (READY, BROKEN))
+    ready, dead = (json.loads(json.dumps(support.backend_record(one))) for one in (READY, BROKEN))
     assert ready["name"] == ready["address"] == "onnxruntime"
     assert (ready["state"], ready["error"]) == ("ready", None)
     assert ready["backend"]["devices"] == ["CPUExecutionProvider", "AzureExecutionProvider"]

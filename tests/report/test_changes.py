@@ -118,7 +118,7 @@ def test_within_a_run_rows_that_close_a_gate_or_may_are_shown():
         (TimingChange("", "new", 1.03, 1.01, 1.04, verdict="same"),),
     )
     page = Page(80)
-    changes.show_within(page.console, "old", found)
+    changes.show(page.console, {}, found, "old")
     assert page.lines == [
         "ratio to old  ratio  95 % interval",
         "x",
@@ -144,7 +144,7 @@ def test_rows_that_lack_for_the_same_reason_are_told_together():
     assert page.lines == [
         "Not compared",
         "no times in the old run: no such case: x0 [numpy], x1 [numpy], x2 [numpy],",
-        "  x3 [numpy], x4 [numpy], and 2 more",
+        "  x3 [numpy], x4 [numpy] and 2 more",
         "no times in the new run: no such case: y [numpy]",
         "",
         "8 not compared",
@@ -159,5 +159,5 @@ def test_nothing_from_outside_steers_the_terminal():
     )
     both = bench(sly), bench("x", python=sly, backends={sly: sly})
     changes.show(page.console, changes.differences(*both), compared)
-    changes.show_within(page.console, sly, compared)
+    changes.show(page.console, {}, compared, sly)
     assert "\x1b" not in page.text

@@ -9,9 +9,8 @@ from importlib.util import find_spec
 
 import pytest
 
-from opcheck.errors import UsageError
 from opcheck.model.timing import Sample, Timing
-from opcheck.report import pyperf
+from opcheck.report.timing_store import pyperf_text
 from tests.report.timed import MACHINE, bench, row, timing
 
 needs_pyperf = pytest.mark.skipif(find_spec("pyperf") is None, reason="not installed: pyperf")
@@ -32,7 +31,7 @@ def says(*command):
 
 
 def test_a_name_is_the_case_and_the_backend_and_what_was_not_timed_has_none():
-    found = json.loads(pyperf.text(BENCH, ROWS))
+    found = json.loads(pyperf_text(BENCH, ROWS))
     assert found["version"] == "1.0"
     assert [one["metadata"]["name"] for one in found["benchmarks"]] == [
         "Softmax/rows [acme]",
@@ -44,7 +43,7 @@ def test_a_name_is_the_case_and_the_backend_and_what_was_not_timed_has_none():
 def test_a_run_is_a_process_and_its_values_are_seconds():
     samples = (Sample(0, 1, 8, 0.5), Sample(1, 0, 8, 0.25), Sample(2, 1, 8, 0.75))
     one = row("Softmax/rows", (Timing("acme", samples, (0.1, 0.2)),))
-    [found] = json.loads(pyperf.text(BENCH, (one,)))["benchmarks"]
+    [found] = json.loads(pyperf_text(BENCH, (one,)))["benchmarks"]
     assert found["runs"] == [
         {"metadata": {"loops": 8, "worker": 0, "prepare_seconds": 0.1}, "values": [0.25]},
         {"metadata": {"loops": 8, "worker": 1, "prepare_seconds": 0.2}, "values": [0.5, 0.75]},
@@ -53,7 +52,7 @@ def test_a_run_is_a_process_and_its_values_are_seconds():
 
 def test_samples_of_different_numbers_of_calls_are_runs_of_their_own():
     one = row("x", (Timing("acme", (Sample(0, 0, 8, 0.5), Sample(1, 0, 4, 0.25)), (0.1,)),))
-    [found] = json.loads(pyperf.text(BENCH, (one,)))["benchmarks"]
+    [found] = json.loads(pyperf_text(BENCH, (one,)))["benchmarks"]
     assert [(run["metadata"]["loops"], run["values"]) for run in found["runs"]] == [
         (4, [0.25]),
         (8, [0.5]),
@@ -62,23 +61,18 @@ def test_samples_of_different_numbers_of_calls_are_runs_of_their_own():
 
 def test_what_is_not_known_is_left_out_because_pyperf_takes_no_empty_text():
     unknown = replace(MACHINE, governor="", processor=" \n")
-    found = json.loads(pyperf.text(replace(BENCH, machine=unknown, started="now"), ROWS))
-    assert not {"cpu_governor", "cpu_model_name", "date"} & set(found["metadata"])
+    found = json.loads(pyperf_text(replace(BENCH, machine=unknown), ROWS))
+    assert not {"cpu_governor", "cpu_model_name"} & set(found["metadata"])
     assert found["metadata"]["cpu_count"] == 8
     assert found["metadata"]["numpy_version"] == "2.4.0"
 
 
 def write(file, bench, rows):
-    file.write_text(pyperf.text(bench, rows), encoding="utf-8")
+    file.write_text(pyperf_text(bench, rows), encoding="utf-8")
 
 
 def test_the_date_is_without_its_zone_as_pyperf_writes_it():
-    assert json.loads(pyperf.text(BENCH, ROWS))["metadata"]["date"] == "2026-11-20 20:15:30"
-
-
-def test_where_nothing_was_timed_there_is_nothing_to_write():
-    with pytest.raises(UsageError, match="nothing was timed"):
-        pyperf.text(BENCH, (row("x", (Timing("acme", why_not="no"),)),))
+    assert json.loads(pyperf_text(BENCH, ROWS))["metadata"]["date"] == "2026-11-20 20:15:30"
 
 
 @needs_pyperf

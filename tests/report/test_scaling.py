@@ -113,13 +113,13 @@ def test_nothing_from_outside_steers_the_terminal():
 @pytest.mark.parametrize("name", ["plot.pdf", "plot", "svg", "plot.svg.gz"])
 def test_the_ending_says_what_is_drawn(name):
     with pytest.raises(UsageError, match=r"a plot ends in \.svg or \.png"):
-        scaling.check_plot(Path(name))
+        scaling.check_plot(Path(name), ["x"])
 
 
 def test_without_matplotlib_it_is_told_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(UsageError) as caught:
-        scaling.check_plot(Path("plot.svg"))
+        scaling.check_plot(Path("plot.svg"), ["x"])
     assert caught.value.lines() == ["plots need matplotlib", "  pip install 'opcheck[plot]'"]
 
 
@@ -175,12 +175,6 @@ def test_what_is_flat_looks_flat_and_has_marks(tmp_path):
 def test_one_size_is_a_point(tmp_path):
     scaling.draw(tmp_path / "plot.svg", BENCH, ROWS[:1])
     assert "numpy 1.5" in words_in(tmp_path / "plot.svg")
-
-
-@needs_matplotlib
-def test_where_nothing_was_timed_nothing_is_drawn(tmp_path):
-    with pytest.raises(UsageError, match="nothing was timed"):
-        scaling.draw(tmp_path / "plot.svg", bench("acme"), [row("x", ())])
 
 
 @needs_matplotlib

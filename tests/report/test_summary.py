@@ -97,7 +97,7 @@ def shown(results, *backends, width=80, complete=True, cases=1, verbose=True, **
     page = Page(width, **terminal)
     page.file.isatty = lambda: "height" in terminal
     head = header(*backends, cases=cases)
-    summary.Summary(page.console, head, list(results), complete, verbose).show()
+    summary.Pretty(page.console, head, verbose=verbose).summarize(list(results), complete=complete)
     return page
 
 

@@ -21,11 +21,6 @@ from opcheck.model.timing import Bench, Sample
 from opcheck.timing.ratios import LOOKS
 from opcheck.timing.spread import loops_for, settled
 
-#: Data of the yardstick, for some tenths of a millisecond.
-_YARDSTICK = bytes(range(256)) * 1024
-#: Warming up ends after so many samples.
-_TRIES = 50
-
 
 @dataclass(frozen=True)
 class Visit:
@@ -105,7 +100,8 @@ def copying(moved: int) -> Here:
 
 def yardstick() -> Here:
     """Do the same work in every run: a hash whose steps no release of a library changes."""
-    return Here(lambda: hashlib.blake2b(_YARDSTICK).digest())
+    data = bytes(range(256)) * 1024  # for some tenths of a millisecond
+    return Here(lambda: hashlib.blake2b(data).digest())
 
 
 @dataclass(eq=False)
@@ -126,7 +122,7 @@ class Contender:
             return
         seen: list[float] = []
         loops, until = 1, monotonic() + plan.warm
-        while not (settled(seen) or len(seen) == _TRIES or (seen and monotonic() > until)):
+        while not (settled(seen) or len(seen) == 50 or (seen and monotonic() > until)):
             seconds = self.process.measure(loops, plan.flushed).seconds
             # What was measured with fewer calls in one is not comparable.
             wanted = 1 if plan.flushed else loops_for(seconds)

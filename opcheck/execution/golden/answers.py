@@ -18,8 +18,6 @@ from opcheck.suite.golden_manifest import LeftOut, ManifestMethod
 
 #: The folders that tests lie in; see the package's docstring.
 AnswerKind: TypeAlias = Literal["must", "should", "open", "rejected"]
-#: The fills that are other numbers with another seed.
-_RANDOM = ("uniform", "normal", "integers", "choice", "permutation")
 #: Why there may be no answer to other data, or to a legal twin.
 _NO_ANSWER = (ValueError, InvalidNode, MemoryError)
 #: Why there is none of a node whose elements may be returned in another order.
@@ -123,8 +121,8 @@ def _test(name: str, kind: AnswerKind, task: Task, case: Case, sets: list[Comput
 
 
 def _is_random(spec: TensorSpec) -> bool:
-    fill = spec.content
-    return isinstance(fill, model.Fill) and fill.kind in _RANDOM and not spec.initializer
+    fill, random = spec.content, ("uniform", "normal", "integers", "choice", "permutation")
+    return isinstance(fill, model.Fill) and fill.kind in random and not spec.initializer
 
 
 def _varied(case: Case, seed: int) -> ComputedDataSet:

@@ -20,13 +20,6 @@ from opcheck.execution.expected import node_of
 from opcheck.model import EXACT, Array, Task, Tensors, Tolerance
 from opcheck.suite.golden_manifest import ManifestMethod
 
-#: So many values of atol are tried.
-_TRIED = 48
-#: So often both numbers are made larger by a hundredth.
-_GROWTHS = 40
-#: The least rtol of ONNX's runner for bfloat16, whatever data.json states.
-_BFLOAT16 = 2.0**-6
-
 
 class Disagreement(ValueError):
     """The oracle and the case contradict each other; nothing may be written."""
@@ -57,15 +50,16 @@ def outputs(task: Task, inputs: Tensors) -> NodeOutputs | None:
         arrays, method = correctly_rounded(node_of(task, inputs))
     except NotSupported:
         return None
-    return NodeOutputs(tuple(map(_with_one_nan, arrays)), method)
-
-
-def _with_one_nan(array: Array) -> Array:
-    """The array with positive quiet NaNs, since their bits depend on the processor."""
-    known = dtypes.of(array)
-    if known is None or known.kind != "float":
-        return array
-    return np.where(np.isnan(array), np.asarray(np.nan, array.dtype), array)
+    # NaNs are positive and quiet: their bits depend on the processor.
+    return NodeOutputs(
+        tuple(
+            np.where(np.isnan(array), np.asarray(np.nan, array.dtype), array)
+            if (known := dtypes.of(array)) and known.kind == "float"
+            else array
+            for array in arrays
+        ),
+        method,
+    )
 
 
 def require_sound_arithmetic() -> None:
@@ -121,23 +115,19 @@ def wrong_answers(
         yield None, f"gives {len(found.arrays)} outputs, the manifest says {len(stored)}"
         return
     for number, (want, got) in enumerate(zip(found.arrays, stored, strict=True)):
-        if message := _wrong(want, got, allowed if method == "stated" else None):
-            yield f"output_{number}", message
-
-
-def _wrong(want: Array, got: Array, allowed: tuple[float, float] | None) -> str | None:
-    if (want.dtype, want.shape) != (got.dtype, got.shape):
-        message = f"the oracle gives {dtypes.of(want)}{list(want.shape)}"
-        return f"holds {dtypes.of(got)}{list(got.shape)}, {message}"
-    wrong = ~same(want, got)
-    if allowed is not None and wrong.any():
-        with np.errstate(all="ignore"):
-            wrong &= ~np.isclose(got, want, *allowed, equal_nan=True)
-    if not wrong.any():
-        return None
-    place = tuple(map(int, np.argwhere(wrong)[0]))
-    count = f"{int(np.count_nonzero(wrong)):,} of {want.size:,} elements are wrong"
-    return f"{count}: at {list(place)} it has {got[place]!s}, the oracle {want[place]!s}"
+        if (want.dtype, want.shape) != (got.dtype, got.shape):
+            message = f"the oracle gives {dtypes.of(want)}{list(want.shape)}"
+            yield f"output_{number}", f"holds {dtypes.of(got)}{list(got.shape)}, {message}"
+            continue
+        wrong = ~same(want, got)
+        if method == "stated" and wrong.any():
+            with np.errstate(all="ignore"):
+                wrong &= ~np.isclose(got, want, *allowed, equal_nan=True)
+        if wrong.any():
+            place = tuple(map(int, np.argwhere(wrong)[0]))
+            count = f"{int(np.count_nonzero(wrong)):,} of {want.size:,} elements are wrong"
+            message = f"at {list(place)} it has {got[place]!s}, the oracle {want[place]!s}"
+            yield f"output_{number}", f"{count}: {message}"
 
 
 def wrong_ends(
@@ -202,35 +192,33 @@ def stated_ends(written: Array, ulp: int, floor: float = 0.0) -> Ends:
 
 def as_rtol_and_atol(found: Sequence[Ends]) -> tuple[float, float]:
     """The tightest rtol and atol that admit, by ONNX's comparison, all finite values in `found`."""
-    needs = [part for one in found for part in _needs(one)]
-    if not needs:
+    needs, sizes = [np.empty(0)], [np.empty(0)]
+    for one in found:
+        if one.lowest is one.written:
+            continue
+        low, at, high = (_wide(array) for array in (one.lowest, one.written, one.highest))
+        with np.errstate(invalid="ignore"):
+            # In files from strangers an end may lie on the wrong side.
+            need = np.maximum(np.abs(high - at), np.abs(at - low))
+        part = np.isfinite(need) & (need > 0)
+        needs.append(need[part])
+        sizes.append(np.abs(at[part]))
+    need, size = np.concatenate(needs), np.concatenate(sizes)
+    if not need.size:
         return 0.0, 0.0
-    need, size = (np.concatenate(columns) for columns in zip(*needs, strict=True))
     rtol, atol = _tightest(need, size)
     # The runner computes in the dtype itself, which rounds, and where small numbers vanish.
-    for _ in range(_GROWTHS):
+    for _ in range(40):
         if all(_admits(one, rtol, atol) for one in found):
             return rtol, atol
         rtol, atol = _upwards(rtol * 1.01), _upwards(atol * 1.01)
     return rtol, _upwards(1.1 * float(need.max()))
 
 
-def _needs(one: Ends) -> list[tuple[Any, Any]]:
-    """Return the allowed errors that are not 0, with the magnitudes of their elements."""
-    if one.lowest is one.written:
-        return []
-    low, at, high = (_wide(array) for array in (one.lowest, one.written, one.highest))
-    with np.errstate(invalid="ignore"):
-        # In files from strangers an end may lie on the wrong side.
-        need = np.maximum(np.abs(high - at), np.abs(at - low))
-    part = np.isfinite(need) & (need > 0)
-    return [(need[part], np.abs(at[part]))] if part.any() else []
-
-
 def _tightest(need: Any, size: Any) -> tuple[float, float]:
     exponents = np.frexp(need)[1]
     least, most = int(exponents.min()) - 1, int(exponents.max())
-    tried = [0.0, *np.ldexp(1.0, np.unique(np.linspace(least, most, _TRIED).astype(int)))]
+    tried = [0.0, *np.ldexp(1.0, np.unique(np.linspace(least, most, 48).astype(int)))]
     best = (np.inf, 0.0, 0.0)
     for atol in map(_upwards, tried):
         beyond = np.maximum(need - atol, 0.0)
@@ -251,7 +239,7 @@ def _admits(one: Ends, rtol: float, atol: float) -> bool:
     arrays = [one.lowest, one.written, one.highest]
     if dtypes.of(one.written) is dtypes.DTYPES["bfloat16"]:
         arrays = [array.astype(np.float32) for array in arrays]
-        rtol = max(rtol, _BFLOAT16)
+        rtol = max(rtol, 2.0**-6)  # as ONNX's runner does, whatever data.json states
     low, at, high = arrays
     with np.errstate(all="ignore"):
         close = np.isclose(low, at, rtol, atol, equal_nan=True)

@@ -21,7 +21,7 @@ import opcheck
 from opcheck import dtypes
 from opcheck.dtypes import DTYPES
 from opcheck.errors import NotExpressible, UsageError
-from opcheck.execution.golden.answers import ComputedDataSet, Test, made_of
+from opcheck.execution.golden.answers import Test, made_of
 from opcheck.execution.golden.oracles import as_rtol_and_atol
 from opcheck.execution.machine import Counted, in_parallel
 from opcheck.execution.saving import check_foreign, is_free, staged
@@ -31,12 +31,6 @@ from opcheck.model import EXACT, Array, Case, OpVersion, OutputSpec, Task, Tenso
 from opcheck.suite import case_digest
 from opcheck.suite import golden_manifest as gm
 
-#: Packages that values may depend on.
-_PACKAGES = ("ml_dtypes", "mpmath", "numpy", "onnx")
-
-_EPOCH = (1980, 1, 1, 0, 0, 0)
-#: The room, in bytes, for each name in the directory of an archive.
-_DIRECTORY = 1 << 12
 METHOD_TEXTS: dict[gm.ManifestMethod, str] = {
     "exact": "nothing had to be rounded",
     "bounded": "correctly rounded: the proven error bound leaves one number for each value",
@@ -53,7 +47,7 @@ def npz_bytes(tensors: Mapping[str, Array]) -> bytes:
     archive = io.BytesIO()
     with zipfile.ZipFile(archive, "w") as file:
         for name, array in tensors.items():
-            entry = zipfile.ZipInfo(f"{name}.npy", _EPOCH)
+            entry = zipfile.ZipInfo(f"{name}.npy")
             entry.create_system = 3
             entry.external_attr = 0o644 << 16
             file.writestr(entry, npy_bytes(array))
@@ -75,7 +69,7 @@ def npy_bytes(array: Array) -> bytes:
 def wrong_archive(path: Path, files: Mapping[str, bytes]) -> str | None:
     """Return why an archive, perhaps a stranger's, does not hold just these files, else None."""
     # No more is unpacked than the files have, and nothing unpickled.
-    room = 2 * _DIRECTORY * (len(files) + 1)
+    room = (len(files) + 1) << 13  # for the names of the files
     try:
         if path.stat().st_size > sum(map(len, files.values())) + room:
             return "is larger than its tensors"
@@ -113,15 +107,22 @@ def written(test: Test, *, npz: bool) -> tuple[gm.TestFields, dict[str, bytes]]:
     sets = []
     for number, data in enumerate(test.data_sets):
         folder = f"test_data_set_{number}"
-        tensors = _named_tensors(test, data)
+        pairs = zip(task.inputs, data.inputs, strict=True)
+        tensors = {f"input_{n}": (spec.name, array) for n, (spec, array) in enumerate(pairs)}
+        for n, ends in enumerate(data.outputs):
+            name = task.outputs[n].name
+            tensors[f"output_{n}"] = name, ends.written
+            if test.bound:
+                tensors[f"lowest_{n}"] = name, ends.lowest
+                tensors[f"highest_{n}"] = name, ends.highest
         for stem, (name, array) in tensors.items():
             files[f"{folder}/{stem}.pb"] = tensor_bytes(array, name)
         if npz:
             files[f"{folder}/{gm.NPZ}"] = npz_bytes({s: array for s, (_, array) in tensors.items()})
-        pairs = zip(task.outputs, data.outputs, strict=bool(data.outputs))
+        outputs = zip(task.outputs, data.outputs, strict=bool(data.outputs))
         rows = tuple(
             gm.Tensor(name=spec.name, dtype=str(dtypes.of(one.written)), shape=one.written.shape)
-            for spec, one in pairs
+            for spec, one in outputs
         )
         made = gm.DataSetFields(folder=folder, seed=data.seed, method=data.method, outputs=rows)
         sets.append(made)
@@ -173,19 +174,6 @@ def as_stated(tolerance: Tolerance | None, floor: float) -> gm.StatedTolerance:
     return gm.StatedTolerance(**stated, floor=floor)
 
 
-def _named_tensors(test: Test, data: ComputedDataSet) -> dict[str, tuple[str, Array]]:
-    """The tensors of a data set by the stems of their files, each with its name in the model."""
-    pairs = enumerate(zip(test.task.inputs, data.inputs, strict=True))
-    found = {f"input_{number}": (spec.name, array) for number, (spec, array) in pairs}
-    for number, ends in enumerate(data.outputs):
-        name = test.task.outputs[number].name
-        found[f"output_{number}"] = name, ends.written
-        if test.bound:
-            found[f"lowest_{number}"] = name, ends.lowest
-            found[f"highest_{number}"] = name, ends.highest
-    return found
-
-
 @dataclass(frozen=True)
 class GoldenSettings:
     """Options of writing: the most data sets per test, and archives next to the tensors."""
@@ -211,7 +199,22 @@ def write(
         # Closed before the stage is removed: other processes may be writing there.
         with closing(in_parallel(partial(_write, stage, settings), cases, processes)) as found:
             done = sorted(counted(found), key=lambda one: order[one[0].id])
-        manifest = _manifest(done, selection, settings)
+        written_cases = tuple(case for case, _ in done if case.tests)
+        tests = [test for case in written_cases for test in case.tests]
+        used = {data.method for test in tests for data in test.data_sets}
+        manifest = gm.Manifest(
+            type="opcheck golden files",
+            format=2,
+            opcheck=opcheck.__version__,
+            # Values may depend on these.
+            packages={n: metadata.version(n) for n in ("ml_dtypes", "mpmath", "numpy", "onnx")},
+            selection=selection,
+            data_sets=settings.data_sets,
+            npz=settings.npz,
+            methods={method: text for method, text in METHOD_TEXTS.items() if method in used},
+            cases=written_cases,
+            left_out=tuple(one for _, left_out in done for one in left_out),
+        )
         if manifest.cases:
             data = manifest.data()
             (stage / gm.MANIFEST).write_bytes(data)
@@ -230,12 +233,10 @@ def check_place(folder: Path, *, force: bool) -> None:
         raise UsageError(f"-o {folder}: this folder is not empty", hint)
     try:
         manifest, _ = gm.read_manifest(folder)
-    except FileNotFoundError:
-        message = f"{folder} holds no {gm.MANIFEST}: opcheck did not write it, and removes nothing"
-        raise UsageError(message, "choose a new folder") from None
     except gm.NotReadable as error:
         message = f"{folder}/{gm.MANIFEST} {error}: nobody can tell what opcheck wrote there"
-        raise UsageError(message, "choose a new folder, or remove this one") from None
+        hint = "nothing is removed: choose a new folder, or remove this one"
+        raise UsageError(message, hint) from None
     known = {gm.MANIFEST, gm.SUMS, *(path for path, _ in manifest.files)}
     check_foreign(folder, known.__contains__)
 
@@ -266,20 +267,3 @@ def _write(stage: Path, settings: GoldenSettings, case: Case) -> _Done:
         tests=tuple(tests),
     )
     return manifest_case, tuple(left)
-
-
-def _manifest(done: Sequence[_Done], selection: str, settings: GoldenSettings) -> gm.Manifest:
-    cases = tuple(case for case, _ in done if case.tests)
-    used = {data.method for case in cases for test in case.tests for data in test.data_sets}
-    return gm.Manifest(
-        type="opcheck golden files",
-        format=2,
-        opcheck=opcheck.__version__,
-        packages={name: metadata.version(name) for name in _PACKAGES},
-        selection=selection,
-        data_sets=settings.data_sets,
-        npz=settings.npz,
-        methods={method: text for method, text in METHOD_TEXTS.items() if method in used},
-        cases=cases,
-        left_out=tuple(one for _, left_out in done for one in left_out),
-    )

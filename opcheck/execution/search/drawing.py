@@ -20,8 +20,7 @@ from opcheck.suite.tensors import materialize, specials
 Shape: TypeAlias = tuple[int, ...]
 Draw: TypeAlias = Callable[[Random, Shape], Any]
 #: How often an attribute is stated that may be left out; without some there is little left.
-_STATED = 0.4
-_OFTEN = {"kernel_shape": 0.95}
+_STATED = {"kernel_shape": 0.95}
 #: The parts of a search: the end as a share of it, ranks, and sizes.
 _STAGES = ((0.3, (1, 3), (1, 3)), (0.6, (1, 5), (1, 3)), (0.65, (1, 4), (0, 2)))
 #: Then come rows of lengths around those of vectors, other values in the suite's own cases, and
@@ -42,8 +41,6 @@ _FILLS: tuple[tuple[str, tuple[float, ...]], ...] = (
 _WITH_NAN = 0.75
 #: How often an attribute is spoilt, and how often the inputs are initializers.
 _SPOILT, _CONSTANT = 0.15, 0.03
-#: How often a tensor is given as an attribute.
-_VALUED = 0.9
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,7 +152,7 @@ def attributes(rng: Random, schema: Schema, shape: Shape) -> dict[str, AttrValue
     return {
         name: value
         for name, declared in schema.attributes.items()
-        if declared.required or rng.random() < _OFTEN.get(name, _STATED)
+        if declared.required or rng.random() < _STATED.get(name, 0.4)
         if (value := attribute(rng, declared, shape)) is not None
     }
 
@@ -241,7 +238,7 @@ def _node(rng: Random, schema: Schema, tensor: TensorSpec) -> Candidate:
     attrs = attributes(rng, schema, _of_rank(_least_rank(schema), tensor.shape))
     if rng.random() < _SPOILT:
         attrs = spoilt(rng, schema, attrs, len(tensor.shape))
-    if schema.by_value and rng.random() < _VALUED:
+    if schema.by_value and rng.random() < 0.9:
         shape = rng.choice([(1,), (1,), (), (2,), (1, 1), tensor.shape])
         values = _values(rng, math.prod(shape), tensor.dtype, nan=False)
         value = "value", _tensor(values, shape, tensor.dtype)

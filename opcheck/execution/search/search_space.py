@@ -24,23 +24,15 @@ from opcheck.opset import Schema
 from opcheck.opset import place as place_of
 from opcheck.suite import materialize, unrounded
 
-#: How many nodes are tried in making one smaller.
-_PATIENCE = 400
 #: Of tensors up to this size each element is made plainer by itself.
 _FEW = 80
 #: The data of larger nodes is made anew for each mutant: all of it would fill the memory.
 _KEPT = 1000
-#: Nodes with larger outputs are not tried.
-_OUTPUT = 1 << 20
-#: Outputs up to this size are written out.
-_WRITTEN = 256
-#: How many values are tried for an attribute that may make a node legal.
-_VALUES = 8
 
 
 def shrunk(found: Candidate, still: Callable[[Candidate], bool]) -> Candidate:
     """The smallest node that is reached from `found` by steps after which it is `still` one."""
-    left = iter(range(_PATIENCE))
+    left = iter(range(400))  # as many are tried at most
     while True:
         steps = (step for _, step in zip(left, _steps(found), strict=False))
         if (smaller := next(filter(still, steps), None)) is None:
@@ -83,9 +75,7 @@ def _fewer_elements(found: Candidate) -> Iterator[Candidate]:
 
 def _fewer_axes(found: Candidate) -> Iterator[Candidate]:
     for number, spec, values in _given(found):
-        for axis, length in enumerate(values.shape):
-            if length != 1:
-                continue
+        for axis in (axis for axis, length in enumerate(values.shape) if length == 1):
             fewer = found.with_input(number, _holding(spec, values.squeeze(axis)))
             yield fewer
             stated = found.attrs.get("axis")
@@ -125,15 +115,16 @@ def _plainer_values(found: Candidate) -> Iterator[Candidate]:
 
 def _worth(values: Array) -> float:
     """Return the effort of reading values, roughly in digits."""
-    return float(sum(map(_digits, values.reshape(-1).tolist())))
-
-
-def _digits(value: float) -> float:
-    if value == 0:
-        return 1 if math.copysign(1.0, value) < 0 else 0
-    if not math.isfinite(value):
-        return 4
-    return min(len(f"{value:g}") + (value != float(f"{value:g}")) * 8, 12) + (value < 0) / 2
+    worth = 0.0
+    for value in values.reshape(-1).tolist():
+        if value == 0:
+            worth += math.copysign(1.0, value) < 0
+        elif not math.isfinite(value):
+            worth += 4
+        else:
+            digits = len(f"{value:g}") + (value != float(f"{value:g}")) * 8
+            worth += min(digits, 12) + (value < 0) / 2
+    return worth
 
 
 @dataclass(frozen=True, eq=False)
@@ -183,7 +174,7 @@ class SearchSpace:
 
     def found(self, mutant: Mutant) -> Candidate | None:
         """A small node that kills `mutant`, None where none is found."""
-        with outputs_of_at_most(_OUTPUT):
+        with outputs_of_at_most(1 << 20):
             first = next((one for one in self._all() if self._kills(one, mutant)), None)
             if first is None:
                 return None
@@ -266,7 +257,7 @@ def written_out(case: Case) -> Case:
         dtype = output.dtype
         assert dtype
         values = _stated(answer, dtype) if isinstance(answer, Expected) else answer
-        if not 0 < values.size <= _WRITTEN:
+        if not 0 < values.size <= 256:
             return case
         content = Given(values.astype(np.float64) if dtype.kind == "float" else values)
         stated.append(TensorSpec(output.name, dtype, values.shape, content))
@@ -316,7 +307,7 @@ def _by_an_attribute(schema: Schema, node: Candidate, arrays: Sequence[Array]) -
         values: list[AttrValue | None] = [None] if name in node.attrs and not required else []
         if declared:
             shape = node.inputs[0].shape if node.inputs else ()
-            values += [attribute(rng, declared, shape) for _ in range(_VALUES)]
+            values += [attribute(rng, declared, shape) for _ in range(8)]
         for value in values:
             attrs = {key: other for key, other in node.attrs.items() if key != name}
             attrs |= {} if value is None else {name: value}

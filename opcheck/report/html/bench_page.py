@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import cycle
 from statistics import median
@@ -10,7 +10,7 @@ from statistics import median
 from opcheck.model.timing import Timed
 from opcheck.report import plain_text
 from opcheck.report.html.page import document
-from opcheck.report.html.plots import LETTER, MARKS, MIDDLE, Drawing
+from opcheck.report.html.plots import LETTER, Drawing, drawn
 from opcheck.report.timing_store import Stored
 from opcheck.report.timings import ReportedTiming, margin, reported
 from opcheck.timing.ratios import ZONE, Ratio, means
@@ -18,12 +18,6 @@ from opcheck.timing.spread import Spread, spread
 
 #: In points: the width of the axes, height of a line, margins below and above.
 _WIDTH, _LINE, _BELOW, _ABOVE = 300.0, 16.0, 30.0, 16.0
-#: The longest name next to an axis, in characters.
-_NAME = 34
-#: A larger factor between the ends of an axis makes it logarithmic.
-_FAR = 12.0
-#: The most powers of ten that are marked on one.
-_POWERS = 8
 SERIES = [f"--series-{number}" for number in range(6)]
 
 
@@ -105,7 +99,7 @@ def _drawn(
 ) -> Drawing:
     """Draw the lines between their names and what is behind; around 1 a `band`, if any."""
     values = [*band, *(end for line in lines for end in line.ends)]
-    is_log = max(values) > _FAR * min(values)
+    is_log = max(values) > 12 * min(values)
     scale = math.log10 if is_log else float
     first, last = scale(min(values)), scale(max(values))
     gap = 0.05 * (last - first or first)
@@ -114,30 +108,18 @@ def _drawn(
     def x(value: float) -> float:
         return _WIDTH * (scale(value) - first) / (last - first)
 
-    names = [(_short(line.name), _short(line.behind)) for line in lines]
-    sides = [12 + LETTER * max(map(len, some)) for some in zip(*names, strict=True)]
-    height = _LINE * len(lines)
-    on = Drawing(_WIDTH, height, (*sides, _BELOW, _ABOVE), label)
-    if band:
-        left, right = map(x, band)
-        on.box("--line", left, 0, right - left, height)
-        on.line("--soft", 0.6, x(1), 0, x(1), height)
-    for mark in _log_marks(first, last) if is_log else _marks(first, last):
-        on.line("--line", 0.5, x(mark), 0, x(mark), height)
-        for y in (height + MARKS, *([-4.0] if band else [])):
-            on.text(spelt(mark), x(mark), y)
-    on.line("--line", 0.8, 0, height, _WIDTH, height)
-    for number, (line, (name, behind)) in enumerate(zip(lines, names, strict=True)):
-        y = _LINE * (number + 0.5)
-        on.text(name, -4, y + MIDDLE, **{"text-anchor": "end"})
-        on.text(behind, _WIDTH + 4, y + MIDDLE, **{"text-anchor": "start"})
-        if line.is_boundless:
-            on.line(line.colour, 0.8, 0, y, _WIDTH, y, dashed=True)
-        outer, inner, middle, upper, end = map(x, line.ends)
-        on.line(line.colour, 1.2, outer, y, end, y)
-        on.line(line.colour, 5, inner, y, upper, y)
-        on.line(line.colour, 2, middle, y - _LINE / 3, middle, y + _LINE / 3)
-    return on
+    lines = [replace(one, name=_short(one.name), behind=_short(one.behind)) for one in lines]
+    names = [one.name for one in lines], [one.behind for one in lines]
+    sides = [12 + LETTER * max(map(len, some)) for some in names]
+    return drawn(
+        *("intervals.svg", _WIDTH, _LINE * len(lines), (*sides, _BELOW, _ABOVE), label),
+        lines=lines,
+        band=band,
+        marks=_log_marks(first, last) if is_log else _marks(first, last),
+        x=x,
+        spelt=spelt,
+        each=_LINE,
+    )
 
 
 def _marks(low: float, high: float) -> list[float]:
@@ -151,11 +133,11 @@ def _marks(low: float, high: float) -> list[float]:
 def _log_marks(low: float, high: float) -> list[float]:
     """Powers of ten between those of `low` and `high`, and 2 and 5 times these where few."""
     digits = (1, 2, 5) if high - low < 2.5 else (1,)
-    powers = range(math.floor(low), math.ceil(high), 1 + int(high - low) // _POWERS)
+    powers = range(math.floor(low), math.ceil(high), 1 + int(high - low) // 8)
     found = [digit * 10.0**power for power in powers for digit in digits]
     return [mark for mark in found if low <= math.log10(mark) <= high]
 
 
 def _short(name: str) -> str:
     brief = plain_text.brief(name)
-    return brief if len(brief) <= _NAME else f"{brief[: _NAME - 1]}…"
+    return brief if len(brief) < 35 else f"{brief[:33]}…"

@@ -18,18 +18,11 @@ from opcheck.report import plain_text
 
 #: The most characters shown of a backend's text, which may have 10 MB, and of any text.
 SAID, _LONGEST = 1000, 4000
-_FRAME = "width:100%;height:30em;border:0"
-_JOINTS = re.compile(r"([_:/?=,@.])")
 
 
 def said(text: str, limit: int = SAID) -> str:
     """The beginning of a backend's text, in as many lines as reports show."""
     return f"{plain_text.block(text[:limit])}{_left(text, limit)}"
-
-
-def ending(text: str) -> str:
-    """The last lines of a program's output."""
-    return plain_text.ending(text[-2 * SAID :])
 
 
 def shown(text: str) -> str:
@@ -65,7 +58,7 @@ def embedded(inside: str, drawings: Mapping[str, Any]) -> str:
     part = render(
         "part.html", style=Markup(_source("style.css")), inside=Markup(inside), drawings=drawings
     )
-    return f'<iframe srcdoc="{escape(part)}" style="{_FRAME}"></iframe>'
+    return f'<iframe srcdoc="{escape(part)}" style="width:100%;height:30em;border:0"></iframe>'
 
 
 def _left(text: str, limit: int) -> str:
@@ -86,12 +79,16 @@ def _environment() -> Environment:
     )
     environment.filters |= {
         "said": said,
-        "ending": ending,
+        "ending": lambda text: plain_text.ending(text[-2 * SAID :]),
         "brief": brief,
+        # Rounded to tenths of a point.
+        "point": lambda value: f"{value:.1f}".removesuffix(".0"),
         # The query of a link to some results; `report.js` compares shown texts.
         "filter": lambda asked: urlencode({name: shown(one) for name, one in asked.items() if one}),
         # Narrow screens may break a name between its parts.
-        "breakable": lambda name: Markup(_JOINTS.sub(r"\1<wbr>", str(escape(brief(name))))),
+        "breakable": lambda name: Markup(
+            re.sub(r"([_:/?=,@.])", r"\1<wbr>", str(escape(brief(name))))
+        ),
     }
     environment.globals |= {
         "plural": plain_text.plural,

@@ -4,14 +4,16 @@ import struct
 import zlib
 from base64 import b64encode
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from math import ceil, log2, prod
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
-from markupsafe import escape
+from markupsafe import Markup
 
 from opcheck.model import Picture
 from opcheck.report import plain_text
+from opcheck.report.html.page import render
 
 #: Letters of `Picture.cells`, the colour of their cells, and its meaning. Colours darken, so that
 #: maps can be read without them, and on a dark page.
@@ -32,50 +34,32 @@ _WIDTH, _HEIGHT, _CELL = (84.0, 236.0), 150.0, 20.0
 _BAR, _WIDEST, _HIGH = 27.0, 300.0, 76.0
 #: Margins for text: left, right, below, above.
 _MARGINS = 40.0, 10.0, 32.0, 6.0
-#: The width of a letter; and how far below the axes, or below the middle of a line, texts stand.
-LETTER, MARKS, LABEL, MIDDLE = 5.0, 11.0, 24.0, 3.0
+#: The width of a letter.
+LETTER = 5.0
 
 
+@dataclass(frozen=True)
 class Drawing:
-    """Content of an `<svg>`, in points from the upper left corner of axes between margins."""
+    """Content of an `<svg>`, and its size in points."""
 
-    def __init__(
-        self, width: float, height: float, margins: Sequence[float] = _MARGINS, label: str = ""
-    ) -> None:
-        left, right, below, above = margins
-        self.width, self.height = width + left + right, height + below + above
-        self._corner, self._parts = f"{left:g} {above:g}", list[str]()
-        self.text(label, width / 2, height + LABEL)
+    width: float
+    height: float
+    inside: str
 
-    @property
-    def inside(self) -> str:
-        """The elements; texts are centred."""
-        begin = f'<g transform="translate({self._corner})" text-anchor="middle"'
-        return f'{begin} style="fill:var(--soft)">{"".join(self._parts)}</g>'
 
-    def add(self, kind: str, text: str = "", **attributes: str | float) -> None:
-        """Add an element; numbers are rounded to tenths of a point."""
-        said = {
-            name: value if isinstance(value, str) else f"{value:.1f}".removesuffix(".0")
-            for name, value in attributes.items()
-        }
-        spelt = " ".join(f'{name}="{escape(value)}"' for name, value in said.items())
-        self._parts.append(f"<{kind} {spelt}>{escape(text)}</{kind}>")
-
-    def text(self, text: str, x: float, y: float, **attributes: str) -> None:
-        """Add a text, unless it is empty."""
-        if text:
-            self.add("text", text, x=x, y=y, **attributes)
-
-    def box(self, colour: str, x: float, y: float, width: float, height: float) -> None:
-        """Add a rectangle in a colour of the page."""
-        self.add("rect", x=x, y=y, width=width, height=height, style=f"fill:var({colour})")
-
-    def line(self, colour: str, width: float, *ends: float, dashed: bool = False) -> None:
-        """Add a line in a colour of the page, from x and y to x and y."""
-        x1, y1, x2, y2 = ends
-        style = f"stroke:var({colour});stroke-width:{width:g}{';stroke-dasharray:1 2' * dashed}"
-        self.add("line", x1=x1, y1=y1, x2=x2, y2=y2, style=style)
+def drawn(
+    template: str,
+    width: float,
+    height: float,
+    margins: Sequence[float] = _MARGINS,
+    label: str = "",
+    **values: Any,
+) -> Drawing:
+    """A drawing of axes of this size, between margins."""
+    left, right, below, above = margins
+    size = {"width": width, "height": height, "corner": f"{left:g} {above:g}"}
+    inside = render(template, label=label, **size, **values).strip()
+    return Drawing(width + left + right, height + below + above, inside)
 
 
 #: A drawing of the page: its name, itself, and its description.
@@ -117,22 +101,17 @@ def _map(picture: Picture) -> Drawing:
     across, down = len(picture.cells[0]), len(picture.cells)
     cell = min(_CELL, _WIDTH[1] / across, _HEIGHT / down)
     width, height = max(_WIDTH[0], cell * across), cell * down if down > 1 else _CELL
-    shape = picture.shape
-    on = Drawing(width, height, label=f"axis {len(shape) - 1}" if shape else "")
-    dots = f"data:image/png;base64,{b64encode(_png(picture.cells)).decode()}"
-    on.add("image", href=dots, width=width, height=height, preserveAspectRatio="none")
-    # The ends of the axes, in the middle of the first and the last cell.
-    if shape and shape[-1] > 1:
-        for x, end in ((0.5, 0), (across - 0.5, shape[-1] - 1)):
-            on.text(str(end), x * width / across, height + MARKS)
-    if (rows := prod(shape[:-1])) > 1:
-        last = str(rows - 1)
-        for y, said in ((0.5, "0"), (down - 0.5, last)):
-            on.text(said, -4, y * height / down + MIDDLE, **{"text-anchor": "end"})
-        before = "axis 0" if len(shape) == 2 else f"axes 0–{len(shape) - 2}"
-        turned = f"translate({max(-LETTER * len(last) - 10, -30):g} {height / 2:.1f}) rotate(-90)"
-        on.text(before, 0, 0, transform=turned)
-    return on
+    shape, rows = picture.shape, prod(picture.shape[:-1])
+    return drawn(
+        *("map.svg", width, height),
+        label=f"axis {len(shape) - 1}" if shape else "",
+        dots=Markup(f"data:image/png;base64,{b64encode(_png(picture.cells)).decode()}"),
+        shape=shape,
+        rows=rows,
+        across=across,
+        down=down,
+        left=max(-LETTER * len(str(rows - 1)) - 10, -30),
+    )
 
 
 def _png(cells: Sequence[str]) -> bytes:
@@ -157,19 +136,18 @@ def _histogram(picture: Picture) -> Drawing:
         places.append(1.5 if places else 0.6)
     places = [*accumulate(places)]
     width = min(max(_WIDTH[0], _BAR * (places[-1] + 0.4)), _WIDEST)
-    on = Drawing(width, _HIGH, (_MARGINS[1], *_MARGINS[1:]), "ULP off")
     heights = [0.3 + log2(max(count, 1)) for _, count, _ in bars]
     wide, high = width / (places[-1] + 0.6), _HIGH / (max(heights) * 1.18 + 0.2)
-    # Labels for which there is room.
-    some = ceil(_BAR * len(bars) / _WIDEST)
-    for number, (name, count, colour) in enumerate(bars):
-        x, height = wide * places[number], high * heights[number]
-        on.box(colour, x - 0.4 * wide, _HIGH - height, 0.8 * wide, height)
-        if number % some == 0:
-            on.text(f"{count:,}", x, _HIGH - height - 2)
-            on.text(name, x, _HIGH + MARKS)
-    on.line("--line", 0.8, 0, _HIGH, width, _HIGH)
-    return on
+    return drawn(
+        *("histogram.svg", width, _HIGH, (_MARGINS[1], *_MARGINS[1:]), "ULP off"),
+        bars=[
+            (*bar, wide * place, high * height)
+            for bar, place, height in zip(bars, places, heights, strict=True)
+        ],
+        wide=wide,
+        # Labels for which there is room.
+        some=ceil(_BAR * len(bars) / _WIDEST),
+    )
 
 
 def _steps(bits: int) -> str:
@@ -186,11 +164,9 @@ def _label_of_map(picture: Picture) -> str:
 
 
 def _label_of_ulps(picture: Picture) -> str:
-    messages = [f"{count:,} at {_range(bits)}" for bits, count in picture.ulps]
+    messages = []
+    for bits, count in picture.ulps:
+        low, high = bits and 1 << (bits - 1), (1 << bits) - 1
+        messages.append(f"{count:,} at {low if low == high else f'{low:,}–{high:,}'}")
     messages += [f"{picture.unordered:,} NaN opposite a number"] * bool(picture.unordered)
     return f"Elements by their distance in ULP: {', '.join(messages)}"
-
-
-def _range(bits: int) -> str:
-    low, high = bits and 1 << (bits - 1), (1 << bits) - 1
-    return str(low) if low == high else f"{low:,}–{high:,}"

@@ -19,8 +19,6 @@ from opcheck.report.totals import NONE, counted
 
 #: The largest page, in bytes, and the room of its failures even if the list of results is larger.
 _LARGEST, _LEAST = 4_800_000, 1_000_000
-#: With more failures, causes are folded, so that all of them are seen first.
-_MANY = 30
 #: Placeholder for the case's id in a command.
 PLACE = "\N{OBJECT REPLACEMENT CHARACTER}"
 #: The most characters of a text in the list.
@@ -39,6 +37,9 @@ def lines(run: Run) -> Iterator[str]:
     groups = [group for *_, some in broken for group in some]
     room = max(_LARGEST - plots.ROOM - len(data), _LEAST)
     dtypes, matrix = totals.matrix(header, records, red)
+    options = ["--no-known"] * (not header.known) + ["--strict"] * header.strict
+    options += ["--require-supported"] * header.require_supported
+    options += [f"{name} {value}" for name, value in header.options.items()]
     drawn = plots.Plots()
     left = show_some(groups, partial(_report, drawn=drawn, rows=rows, red=red), room)
     yield from document(
@@ -55,13 +56,13 @@ def lines(run: Run) -> Iterator[str]:
         has_self=any(record.self_check for record in records),
         broken=broken,
         failures=sum(len(group.failures) for group in groups),
-        many=_MANY,
+        many=30,  # with more, causes are folded, so that all of them are seen first
         left=left,
         known=known,
         drawings=drawn.drawings,
         undrawn=drawn.left_out,
         levels=plots.LEVELS,
-        facts=[*_facts(header)],
+        options=options or ["none"],
         data=data,
     ).split("\n")
 
@@ -94,29 +95,6 @@ def _report(
     )
 
 
-def _facts(header: Header) -> Iterator[tuple[str, str]]:
-    """Yield the facts needed to repeat the run elsewhere, by name."""
-    about = header.environment
-    yield from (("opcheck", about.opcheck), ("Python", about.python), ("platform", about.platform))
-    yield from about.packages.items()
-    yield "started", header.started
-    yield "selection", header.selection
-    if header.paths:
-        yield "paths", ", ".join(header.paths)
-    yield "suite", f"{plain_text.plural(header.suite.cases, 'case')}, {header.suite.digest[:12]}"
-    if header.shard:
-        first, count = header.shard
-        yield "shard", f"{first} of {count}"
-    if header.seed is not None:
-        yield "seed", str(header.seed)
-    if header.ledgers:
-        yield "known failures", ", ".join(header.ledgers)
-    options = ["--no-known"] * (not header.known) + ["--strict"] * header.strict
-    options += ["--require-supported"] * header.require_supported
-    options += [f"{name} {value}" for name, value in header.options.items()]
-    yield "options", ", ".join(options) or "none"
-
-
 @dataclass
 class FailureGroup:
     """Failures of a backend that look alike, and the reports of those `shown` in full."""
@@ -143,6 +121,12 @@ def broken_backends(
             is_bad = record.verdict is Verdict.BAD_CASE
             once.setdefault((record.case, record.reason) if is_bad else id(record), record)
     wrong = {who: (count, causes) for who, count, causes in totals.wrong(header, once.values())}
+    titles = {
+        Verdict.DIFFER: "backends that differ; the right answer is unknown",
+        Verdict.UNEXPECTED_PASS: "right, where a ledger says that they fail",
+        Verdict.UNSUPPORTED: "unsupported, which fails this run",
+        Verdict.BAD_CASE: "the case itself is wrong",
+    }
     found = []
     for address, failures in totals.of_backends(header.backends, once.values()).items():
         count, causes = wrong.get(address, ("", []))
@@ -152,18 +136,10 @@ def broken_backends(
         rest = (record for record in failures if id(record) not in explained)
         for verdict, some in plain_text.alike(rest, lambda record: record.verdict).items():
             places = dict.fromkeys(str(record.op) for record in sorted(some, key=lambda r: r.op))
-            groups.append(FailureGroup(_TITLES.get(verdict, verdict.value), [*places], some))
+            groups.append(FailureGroup(titles.get(verdict, verdict.value), [*places], some))
             counts.append(f"{len(some):,} {verdict.value}")
         found.append((address, ", ".join(counts), groups))
     return found
-
-
-_TITLES = {
-    Verdict.DIFFER: "backends that differ; the right answer is unknown",
-    Verdict.UNEXPECTED_PASS: "right, where a ledger says that they fail",
-    Verdict.UNSUPPORTED: "unsupported, which fails this run",
-    Verdict.BAD_CASE: "the case itself is wrong",
-}
 
 
 def show_some(groups: Sequence[FailureGroup], report: Callable[[Record], str], room: int) -> int:

@@ -1,0 +1,192 @@
+"""Commands on stored runs: `opcheck report`, `opcheck diff` and `opcheck merge`."""
+
+import zlib
+from pathlib import Path
+
+import click
+
+from opcheck.cli import options
+from opcheck.cli.options import PATH, STANDARD, OutputCommand, OutputPath, flag, leave
+from opcheck.errors import Exit, UsageError
+from opcheck.report.files import FORMATS, lines
+from opcheck.report.plain_text import one_line, plural
+
+#: What a saved benchmark begins with.
+_BENCHMARK = b'{"type":"bench"'
+
+
+@click.command(name="report", cls=OutputCommand)
+@click.argument("path", type=PATH, metavar="RUN")
+@options.format_option(
+    *FORMATS,
+    show_default=True,
+    help="; ".join(f"{name}: {about}" for name, about in FORMATS.items()) + ".",
+)
+@options.out_option
+@options.pretty_options
+def report(
+    path: Path, form: str, out: Path | None, quiet: bool, verbose: int, slowest: int | None
+) -> None:
+    """Show a stored run, as `opcheck run` did or in another format.
+
+    RUN is what `opcheck run --report json=RUN` wrote; `-` is standard input. Nothing is run again,
+    and nothing judged anew. A benchmark that `opcheck bench --save` kept is shown too, as pretty or
+    html.
+
+    \b
+    opcheck report run.jsonl                   every failure, and the tables
+    opcheck report run.jsonl -q -o run.txt     the tables, in a file
+    opcheck report run.jsonl --format html -o run.html    a page to look at and to send around
+    opcheck report run.jsonl --format json | jq -r 'select(.verdict == "fail") | .case'
+    ssh there opcheck run --format json | opcheck report -
+
+    Exit codes: those of the run, but 4 for one that is incomplete; also 4 if the output cannot be
+    written, 2 if RUN cannot be read.
+    """
+    from opcheck.analysis.status import outcome
+
+    if (quiet or verbose or slowest) and form != "pretty":
+        raise UsageError(f"-q, -v and --durations are for --format pretty, not for {form}")
+    options.check_files([(f"-o {out}", out)], [path])
+    if _is_benchmark(path):
+        if quiet or verbose or slowest:
+            raise UsageError(f"-q, -v and --durations are for runs; {path} is a benchmark")
+        leave(_benchmark(path, form, out))
+    (run,) = options.read_runs(path)
+    code, meaning = outcome(run)
+    if form == "pretty":
+        from opcheck.report import summary
+
+        with options.printed(out) as console:
+            summary.show(console, run, quiet=quiet, verbose=verbose, slowest=slowest)
+    else:
+        options.write_lines(out, lines(form, run))
+        if not run.complete:
+            click.echo(f"opcheck: {path}: {meaning}", err=True)
+    leave(code)
+
+
+def _is_benchmark(path: Path) -> bool:
+    """Return True if a file, packed or not, begins as `opcheck bench --save` writes it."""
+    from opcheck.report.json_lines import unpacked
+
+    try:
+        # A pipe cannot be read twice.
+        if path == STANDARD or not path.is_file():
+            return False
+        with path.open("rb") as file:
+            return unpacked(file).read(len(_BENCHMARK)) == _BENCHMARK
+    except (OSError, ValueError, EOFError, zlib.error):
+        return False
+
+
+def _benchmark(path: Path, form: str, out: Path | None) -> Exit:
+    from opcheck.report import timing_store
+
+    if form not in ("pretty", "html"):
+        raise UsageError(f"{path} is a benchmark, which is shown as pretty or html, not as {form}")
+    kept = timing_store.read(path)
+    if form == "html":
+        from opcheck.report.html import bench_page
+
+        options.write_lines(out, bench_page.lines(kept))
+    else:
+        from opcheck.report import scaling, timings
+
+        with options.printed(out) as console:
+            timings.show(console, kept.bench, kept.rows, complete=kept.complete)
+            scaling.show_sweeps(console, kept.bench, kept.rows)
+    if not kept.complete:
+        click.echo(f"opcheck: {path}: the benchmark was cut short", err=True)
+        return Exit.UNUSABLE
+    timed = any(timing.samples for row in kept.rows for timing in row.timings)
+    return Exit.CONFORMS if timed else Exit.NOTHING_JUDGED
+
+
+@click.command(name="diff", cls=OutputCommand)
+@click.argument("old_path", type=PATH, metavar="OLD")
+@click.argument("new_path", type=PATH, metavar="NEW")
+@flag("--common", help="Where NEW was asked for less than OLD, compare what both were asked for.")
+@options.format_option(
+    *("json", "markdown"),
+    show_default=True,
+    help="json: a line a change; markdown: a page for pull requests.",
+)
+@options.out_option
+@flag("-v", "--verbose", help="Every change, however many there are.")
+def diff(
+    old_path: Path, new_path: Path, common: bool, form: str, out: Path | None, verbose: bool
+) -> None:
+    """Show what changed from one stored run to another: a gate that lets old failures pass.
+
+    Results are held against each other by case and by the address of the backend. A regression is
+    what is red now and was not, what is no longer supported or no longer run, and what is missing
+    in NEW though it was asked for. A case that was edited is reported, and not compared.
+
+    \b
+    opcheck run -b mine --report json=new.jsonl; opcheck diff main.jsonl new.jsonl
+    opcheck diff main.jsonl new.jsonl --format markdown -o comment.md
+    opcheck diff all.jsonl some.jsonl --common       NEW has fewer cases, on purpose
+    opcheck diff a.jsonl b.jsonl --format json | jq 'select(.regression)'
+
+    Exit codes: 0 no regression, 1 some, 2 a file cannot be read, or is both, 4 a run is
+    incomplete, NEW was asked for less than OLD, or the output cannot be written, 5 nothing could be
+    compared.
+    """
+    from opcheck.analysis.comparing import compare, judged
+    from opcheck.analysis.merging import apart
+    from opcheck.report import diff as shown
+
+    if verbose and form != "pretty":
+        raise UsageError(f"-v is for --format pretty, not for {form}")
+    options.check_files([(f"-o {out}", out)], [old_path, new_path])
+    old, new = options.read_runs(old_path, new_path)
+    if STANDARD not in (old_path, new_path) and old_path.samefile(new_path):
+        raise UsageError(f"{old_path} and {new_path} are one file: nothing can have changed")
+    if apart(old.header, new.header) < 0:
+        click.echo(f"opcheck: {new_path} began before {old_path}: is it NEW?", err=True)
+    found = compare(old, new)
+    if form == "pretty":
+        with options.printed(out) as console:
+            shown.show(console, old, new, found, common=common, verbose=verbose)
+    else:
+        lines = shown.lines if form == "json" else shown.markdown_lines
+        options.write_lines(out, lines(old, new, found, common=common))
+    leave(judged(old, new, found, common=common)[0])
+
+
+@click.command(name="merge", cls=OutputCommand)
+@click.argument("paths", nargs=-1, required=True, type=PATH, metavar="RUN...")
+@options.output_option("out", OutputPath(), "FILE", "The whole; `-` is standard output.")
+@flag("--mixed-versions", help="Also join runs of several opchecks.")
+def merge(paths: tuple[Path, ...], out: Path, mixed_versions: bool) -> None:
+    """Join stored runs of one suite into one: other backends, or other parts of the cases.
+
+    What they were asked has to be one selection of the same cases, judged by the same rules, and no
+    result may stand in two of them. Where shards are missing, or a run was cut short, so is the
+    whole, and missing results are reported.
+
+    \b
+    opcheck merge cpu.jsonl gpu.jsonl -o all.jsonl
+    opcheck merge shard-*.jsonl -o all.jsonl && opcheck report all.jsonl
+
+    Exit codes: 0 the whole is complete, whatever its verdicts; 2 a file cannot be read, or they are
+    no parts of one whole; 4 it is incomplete, or cannot be written.
+    """
+    from opcheck.analysis import merging
+    from opcheck.analysis.status import several_builds
+    from opcheck.report import store
+
+    options.check_files([(f"-o {out}", out)], paths)
+    runs = options.read_runs(*paths)
+    parts = [merging.RunPart(str(path), run) for path, run in zip(paths, runs, strict=True)]
+    whole, lacks = merging.merge(parts, mixed_versions=mixed_versions)
+    options.write_lines(out, store.lines(whole))
+    header = whole.header
+    for said in (*lacks, *several_builds(header)):
+        click.echo(f"opcheck: {one_line(said)}", err=True)
+    counts = len(whole.records), header.cases, len(header.backends)
+    message = ", ".join(map(plural, counts, ("result", "case", "backend")))
+    code = Exit.CONFORMS if whole.complete else Exit.UNUSABLE
+    meaning = "joined" if whole.complete else "incomplete"
+    options.end(code, f"{meaning}: {message}", err=str(out) == "-")

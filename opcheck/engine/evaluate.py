@@ -153,6 +153,9 @@ class Tier:
     remark: str = ""
     ranged: bool = False
 
+    def __hash__(self) -> int:
+        return hash((self.name, self.formula))  # Many of the arithmetic's fields take long.
+
 
 class Evaluation:
     """A node on bounded numbers, in each of the arithmetics that an implementation may use.

@@ -167,7 +167,8 @@ def of(array: NDArray[Any]) -> DType | None:
     if array.dtype.kind in "OUT":
         kinds = {*map(type, array.reshape(-1).tolist())}
         return DTYPES["string"] if all(issubclass(kind, str) for kind in kinds) else None
-    return _BY_NUMPY.get(array.dtype.newbyteorder("="))
+    dtype = array.dtype
+    return _BY_NUMPY.get(dtype if dtype.isnative else dtype.newbyteorder("="))
 
 
 def round_to(values: NDArray[np.float64], dtype: DType) -> NDArray[Any]:

@@ -8,7 +8,7 @@ The tiers of a bound are tried in order; the first that all elements fit decides
 """
 
 import math
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
@@ -437,8 +437,14 @@ _CUTS = {
 
 def scattering(want: Want, got: Array) -> str:
     """Return why errors on random data scatter too far for the expected arithmetic, or ""."""
-    if (times := scatter(want, got)) is None or times <= SCATTER:
+    found: list[float] = []
+    for ratio in _scatters(want, got):
+        found.append(ratio)
+        if ratio <= SCATTER:
+            return ""  # One sound formulation that explains the errors is enough.
+    if not found:
         return ""
+    times = min(found)
     name = want.expected.tiers()[0].name
     message = f"errors scatter {times:,.0f} times as far as {name} arithmetic explains"
     ratios = {cut: scatter(want, got, cut) or np.inf for cut in _CUTS}
@@ -455,10 +461,15 @@ def scatter(want: Want, got: Array, cut: float = 0.0) -> float | None:
     part of a large output is used. `cut` is the unit roundoff of numbers to which inputs were
     rounded.
     """
+    return min(_scatters(want, got, cut), default=None)
+
+
+def _scatters(want: Want, got: Array, cut: float = 0.0) -> Iterator[float]:
+    """Yield the scatter by each sound formulation, as long as there are enough elements."""
     at, bound = want.expected.pieces[0]
     part = _part(want, at, bound)
     if part.values.size < _ENOUGH:
-        return None
+        return
     with np.errstate(all="ignore"):
         error = elements.wide(elements.native(got[at])) - part.values
         if part.rest is not None:
@@ -468,14 +479,13 @@ def scatter(want: Want, got: Array, cut: float = 0.0) -> float | None:
         # If the last rounding alone explains it, the deviation need not be computed.
         last = half_ulp(part.values[counts], bound.dtype) / np.sqrt(3)
         if not cut and np.sqrt(np.mean((error[counts] / last) ** 2)) <= SCATTER:
-            return 1.0
-        ratios = []
+            yield 1.0
+            return
         for shift, deviation in bound.deviations(cut):
             of_it = counts & (deviation > 0)
             if np.count_nonzero(of_it) >= _ENOUGH:
                 off = (error - shift)[of_it] / deviation[of_it]
-                ratios.append(float(np.sqrt(np.mean(off**2))))
-        return min(ratios, default=None)
+                yield float(np.sqrt(np.mean(off**2)))
 
 
 #: The search for λ is Newton's on a convex function that consists of straight pieces. From the left

@@ -68,7 +68,8 @@ def compare(
         return failed(want, "shape", f"{got.shape}, want {values.shape}")
     if want.random:
         return Comparison(want.name, None, dtype=dtype, total=got.size, unjudged=got.size)
-    want = replace(want, values=values, high=range_end(want.high, dtype))
+    if values is not want.values or want.high is not None:
+        want = replace(want, values=values, high=range_end(want.high, dtype))
     if want.bound is not None and tolerance is None:
         return _by_bound(_wide(want), got, dtype, like, declared)
     return _by_tolerance(want, got, dtype, tolerance or EXACT, like, declared)
@@ -111,6 +112,8 @@ def _by_tolerance(
     want: Want, got: Array, dtype: DType, tolerance: Tolerance, like: Array | None, declared: Names
 ) -> Comparison:
     """Judge by a tolerance and, unless it is strict, by the floor and the range rules."""
+    if identical(elements.once_rounded(want.values, dtype), got):
+        return _compared(want, got, dtype, Findings(got.size, steps=_steps(dtype)), like, tuple)
     judge = Judge(dtype, tolerance, want.low, want.high)
     pardoned: Floats | None = None
     problem: ComparisonProblem = "values"
@@ -130,9 +133,13 @@ def _by_tolerance(
     return replace(comparison, problem=problem, remark=remark) if found.count else comparison
 
 
+def _steps(dtype: DType) -> int | None:
+    return 0 if dtype.kind == "float" else None
+
+
 def _findings(judge: Judge, wanted: Array, got: Array, pardoned: Floats | None) -> Findings:
     """Judge all elements by a tolerance; shares are at most those `pardoned`."""
-    found = Findings(got.size, steps=0 if judge.dtype.kind == "float" else None)
+    found = Findings(got.size, steps=_steps(judge.dtype))
     for places, shares in _shares(judge, wanted, got, pardoned, found.step):
         allowed = partial(_allowed, judge, wanted, got, int(places[0]))
         found.add(partial(np.asarray, places), shares, allowed)

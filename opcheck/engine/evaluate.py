@@ -46,10 +46,15 @@ def evaluate(
 
     Raises what `bind` raises, InvalidNode for what the formula forbids, and WrongOperator.
     """
-    bound = bind(node, formula)
+    return _evaluated(bind(node, formula), faults, trace)
+
+
+def _evaluated(
+    bound: BoundNode, faults: Faults | None = None, trace: set[str] | None = None
+) -> tuple[Array, ...]:
     convert = _native if bound.operator.exact else _widened
     lift = (lambda array: array) if faults is None and trace is None else _made_faulty
-    outputs = _called(bound, lift, map(convert, node.inputs), faults, trace)
+    outputs = _called(bound, lift, map(convert, bound.node.inputs), faults, trace)
     return tuple(_typed(bound, place, bare(output)) for place, output in enumerate(outputs))
 
 
@@ -148,6 +153,9 @@ class Tier:
     remark: str = ""
     ranged: bool = False
 
+    def __hash__(self) -> int:
+        return hash((self.name, self.formula))  # Many of the arithmetic's fields take long.
+
 
 class Evaluation:
     """A node on bounded numbers, in each of the arithmetics that an implementation may use.
@@ -162,7 +170,7 @@ class Evaluation:
         self._certain: dict[Tier, list[tuple[float, float, Any]]] = {}
         self._widths: dict[Formula | None, int] = {}
 
-    @property
+    @cached_property
     def is_exact(self) -> bool:
         """True if no output can be anything but what a plain evaluation gives."""
         return self.bound.operator.exact or not any(map(is_real, self.node.inputs))
@@ -253,7 +261,7 @@ class Evaluation:
     def _evaluated(self, arithmetic: Arithmetic, formula: Formula | None) -> tuple[Output, ...]:
         bound = self.bound if formula is None else bind(self.node, formula)
         if self.is_exact:
-            return evaluate(self.node, formula)
+            return _evaluated(bound)
         outputs: Sequence[Any] = ()
         inputs = self.node.inputs
         # Values are the same in all arithmetics, so that the first one tells how wide they are.

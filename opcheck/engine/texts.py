@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable
 from decimal import Decimal
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -39,6 +40,7 @@ def read(x: Array, dtype: DType) -> Array:
     return each(lambda text: _integer(text, dtype), x, dtype.numpy)
 
 
+@lru_cache(1 << 16)  # A case is evaluated on the same texts several times.
 def _floating(text: str, nearest: bool) -> float:
     """The nearest float64 of a number, or of the two next to it the one whose last digit is odd."""
     if text == "-INF":  # It alone is said in capitals.

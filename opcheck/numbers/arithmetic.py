@@ -6,11 +6,13 @@ Also the operators of Python that bounded and precise arrays share.
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from math import prod
+from functools import cached_property
 from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
 
 from opcheck.dtypes import DTYPES, DType, limits
 
@@ -88,12 +90,12 @@ class Arithmetic:
     half: Arithmetic | None = None
     values: int = 0
 
-    @property
+    @cached_property
     def u(self) -> float:
         """The unit roundoff of every operation."""
         return self.grid.u
 
-    @property
+    @cached_property
     def floor(self) -> float:
         """Limit of flushing to zero: twice the smallest normal number, as one engine does."""
         return 2 * self.smallest
@@ -136,16 +138,19 @@ WORKING_DIGITS = 160
 VALUE_GRIDS = (2.0**-53, 2.0**-63, 2.0**-WORKING_DIGITS)
 
 
-class Kind(ABC):
-    """Whatever turns to a kind of numbers for the functions that are called on it."""
+class Kind:
+    """Whatever turns to a kind of numbers for the functions that are called on it.
+
+    It is no ABC: `isinstance`, which every function of a formula calls, is much slower of those.
+    """
 
     #: NumPy's arrays leave operations with it to it.
     __array_ufunc__: ClassVar[None] = None
 
     @classmethod
-    @abstractmethod
     def kind(cls) -> Any:
         """The module with this kind's functions."""
+        raise NotImplementedError
 
 
 def _operator(name: str) -> Callable[..., Any]:
@@ -161,25 +166,27 @@ def _operators(name: str) -> tuple[Callable[..., Any], Callable[..., Any]]:
 class Number(Kind):
     """An array of some kind of numbers, with the operators of NumPy's arrays.
 
-    Subclasses have `shape` and `dtype`, the NumPy dtype of the tensor that the array stands for.
+    It holds the array `v`; `dtype` is the NumPy dtype of the tensor that it stands for.
     """
 
+    v: NDArray[Any]
+    dtype: np.dtype[Any]
     __hash__ = object.__hash__
 
     @property
-    @abstractmethod
     def shape(self) -> tuple[int, ...]:
         """The shape of the array."""
+        return self.v.shape
 
     @property
     def ndim(self) -> int:
         """The rank of the array."""
-        return len(self.shape)
+        return self.v.ndim
 
     @property
     def size(self) -> int:
         """The number of elements."""
-        return prod(self.shape)
+        return self.v.size
 
     __add__, __radd__ = _operators("add")
     __sub__, __rsub__ = _operators("subtract")

@@ -17,25 +17,13 @@ from opcheck.numbers.arithmetic import Number
 class Faulty(Number):
     """A plain array whose operators and functions can be replaced; see `numbers.lifting`."""
 
-    __slots__ = ("v",)
-
     def __init__(self, v: NDArray[Any]) -> None:
-        self.v = v
+        self.v, self.dtype = v, v.dtype
 
     @classmethod
     def kind(cls) -> Any:
         """The functions of plain numbers, or what takes their place."""
         return _FUNCTIONS
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """The shape of the array."""
-        return self.v.shape
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """The dtype of the array."""
-        return self.v.dtype
 
     def __getitem__(self, index: Any) -> Faulty:
         return Faulty(np.asarray(self.v[index]))

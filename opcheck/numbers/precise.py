@@ -38,8 +38,6 @@ def digits(bits: int) -> AbstractContextManager[Any]:
 class Precise(Number):
     """An array of mpmath's numbers; `dtype` is that of the tensor that it stands for."""
 
-    __slots__ = ("dtype", "v")
-
     def __init__(self, v: Objects, dtype: np.dtype[Any]) -> None:
         self.v, self.dtype = v, dtype
 
@@ -49,11 +47,6 @@ class Precise(Number):
         from opcheck.numbers import precise
 
         return precise
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """The shape of the array."""
-        return self.v.shape
 
     def __getitem__(self, index: Any) -> Precise:
         return Precise(_array(self.v[index]), self.dtype)

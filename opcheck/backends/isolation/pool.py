@@ -265,7 +265,7 @@ class Pool:
             first.connect()
         return first.info
 
-    def copy(self, scratch: Path) -> Pool:
+    def copy(self, scratch: Path) -> "Pool":
         """A pool of one worker, which has to be the same backend as this one, `connected`."""
         pool = Pool(replace(self._settings, scratch=scratch))
         pool._slots[0].info = self.info

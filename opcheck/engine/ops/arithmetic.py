@@ -244,14 +244,13 @@ def _sum(*data):
     return reduce(xp.add, data)
 
 
-@SHIFT.mutant("the amount was taken modulo the width", 28)
-def shifted_modulo_the_width(X, Y, *, direction):
-    return shifted(X, Y & Y.dtype.type(8 * Y.itemsize - 1), direction=direction)
-
-
-@SHIFT.mutant("the direction was ignored")
-def always_to_the_left(X, Y, *, direction):
-    return shifted(X, Y, direction="LEFT")
+for _name, _text, _way, *_versions in (
+    ("shifted_modulo_the_width", "the amount was taken modulo the width", lambda X, Y, *, direction:
+        shifted(X, Y & Y.dtype.type(8 * Y.itemsize - 1), direction=direction), 28),
+    ("always_to_the_left", "the direction was ignored", lambda X, Y, *, direction:
+        shifted(X, Y, direction="LEFT")),
+):  # fmt: skip
+    SHIFT.mutant(_text, *_versions, name=_name)(_way)
 
 
 @SHIFT.mutant("zeros were shifted in, whatever the sign", 28, only=SIGNED)

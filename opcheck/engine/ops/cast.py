@@ -54,16 +54,8 @@ def _cast(input, dtype, saturate, round_mode, *, beyond=True):
     return cast_any(input, dtype, saturate, round_mode)
 
 
-@OP.formula(1, 6, 9)
-def cast_1(input, *, to):
-    return _cast(input, dtypes.named(to), 1, "up", beyond=False)
-
-
-@OP.formula(13, 19, 21, 23, 24, 25, 28)
-def cast(input, *, to, saturate=1, round_mode="up"):
-    return _cast(input, dtypes.named(to), saturate, round_mode)
-
-
-@LIKE.formula(15, 19, 21, 23, 24, 25)
-def cast_like(input, target_type, *, saturate=1, round_mode="up"):
-    return _cast(input, dtypes.of(np.empty(0, target_type.dtype)), saturate, round_mode)
+OP.formula(1, 6, 9)(lambda input, *, to: _cast(input, dtypes.named(to), 1, "up", beyond=False))
+OP.formula(13, 19, 21, 23, 24, 25, 28)(lambda input, *, to, saturate=1, round_mode="up": _cast(
+    input, dtypes.named(to), saturate, round_mode))  # fmt: skip
+LIKE.formula(15, 19, 21, 23, 24, 25)(lambda input, target_type, *, saturate=1, round_mode="up": (
+    _cast(input, dtypes.of(np.empty(0, target_type.dtype)), saturate, round_mode)))  # fmt: skip

@@ -34,18 +34,11 @@ def joined(inputs, axis):
     return xp.concat(inputs, axis=axis)
 
 
-@OP.mutant("empty inputs were dropped, and an empty one was given where all are", by=along)
-def empty_dropped(inputs, axis):
-    return joined([x for x in inputs if x.size] or inputs[:1], axis)
-
-
-@OP.mutant("inputs were written one after the other in memory, whatever the axis", by=along)
 def one_after_the_other(inputs, axis):
     flat = xp.concat([xp.reshape(x, -1) for x in inputs], axis=0)
     return xp.reshape(flat, joined(inputs, axis).shape)
 
 
-@OP.mutant("every input was taken to be as long as the first", by=along)
 def as_long_as_the_first(inputs, axis):
     length = inputs[0].shape[axis]
     if any(x.shape[axis] < length for x in inputs):
@@ -53,17 +46,24 @@ def as_long_as_the_first(inputs, axis):
     return joined([xp.take(x, range(length), axis=axis) for x in inputs], axis)
 
 
-@OP.mutant("inputs were stacked along an axis of their own where each has one element", by=along)
 def stacked(inputs, axis):
     single = all(x.shape[axis] == 1 for x in inputs)
     return xp.stack(inputs, axis=axis) if single else joined(inputs, axis)
 
 
-@OP.mutant("of more than eight inputs only eight were written", by=along, only=("float32",))
-def eight_inputs(inputs, axis):
-    return joined(inputs[:8], axis)
-
-
-@OP.mutant("negative zeros became zeros", by=along, only=FLOATING)
-def zeros_without_sign(inputs, axis):
-    return joined(inputs, axis) + 0
+MUTANTS = {
+    "empty_dropped": ("empty inputs were dropped, and an empty one was given where all are",
+        lambda inputs, axis: joined([x for x in inputs if x.size] or inputs[:1], axis)),
+    "one_after_the_other": ("inputs were written one after the other in memory, whatever the axis",
+                            one_after_the_other),
+    "as_long_as_the_first": ("every input was taken to be as long as the first",
+                             as_long_as_the_first),
+    "stacked": ("inputs were stacked along an axis of their own where each has one element",
+                stacked),
+}  # fmt: skip
+OP.mutant_table(MUTANTS, by=along)
+OP.mutant("of more than eight inputs only eight were written", name="eight_inputs", by=along,
+          only=("float32",))(lambda inputs, axis: joined(inputs[:8], axis))  # fmt: skip
+OP.mutant("negative zeros became zeros", name="zeros_without_sign", by=along, only=FLOATING)(
+    lambda inputs, axis: joined(inputs, axis) + 0
+)

@@ -34,11 +34,9 @@ def _grid(data, indices, axis):
 ELEMENTS = operator("GatherElements", exact=True)
 
 
-@ELEMENTS.formula(11, 13)
-def gather_elements(data, indices, *, axis):
-    return data[_grid(data, indices, from_either_end(axis, data.ndim))]
-
-
+ELEMENTS.formula(11, 13)(
+    lambda data, indices, *, axis: data[_grid(data, indices, from_either_end(axis, data.ndim))]
+)
 ND = operator("GatherND", exact=True)
 
 
@@ -58,20 +56,14 @@ def _slices(data, indices, batch_dims):
     return (*batches, *named)
 
 
-@ND.formula(11)
-def gather_nd_11(data, indices):
-    return gather_nd(data, indices, batch_dims=0)
-
-
-@ND.formula(12, 13)
-def gather_nd(data, indices, *, batch_dims):
-    return data[_slices(data, indices, batch_dims)]
-
-
+ND.formula(11)(lambda data, indices: data[_slices(data, indices, 0)])
+ND.formula(12, 13)(lambda data, indices, *, batch_dims: data[_slices(data, indices, batch_dims)])
 _REDUCE = {"add": xp.add, "mul": xp.multiply, "max": xp.maximum, "min": xp.minimum}
+#: The versions of ScatterElements and ScatterND, with the reductions that each has.
+_ALLOWED = {(11, 13): (), (16,): ("add", "mul"), (18,): tuple(_REDUCE)}
 
 
-def _scattered(data, index, updates, reduction, allowed=()):
+def _scattered(data, index, updates, reduction="none", allowed=()):
     """`data` with `updates` at `index`, or what `reduction` makes of both."""
     if reduction not in ("none", *allowed):
         raise InvalidNode(f"reduction {reduction!r}; allowed: {', '.join(('none', *allowed))}")
@@ -125,15 +117,11 @@ def _check_no_nan(x):
         raise NotSupported("nothing is said of NaN")
 
 
-def _by_elements(data, indices, updates, axis, reduction="none", allowed=()):
+def _by_elements(allowed, data, indices, updates, *, axis, reduction="none"):
     if updates.shape != indices.shape:
         raise InvalidNode(f"updates {list(updates.shape)} for indices {list(indices.shape)}")
     index = _grid(data, indices, from_either_end(axis, data.ndim))
     return _scattered(data, index, updates, reduction, allowed)
-
-
-def scatter(data, indices, updates, *, axis):
-    return _by_elements(data, indices, updates, axis)
 
 
 SCATTER = operator("Scatter", exact=True)
@@ -144,27 +132,10 @@ def scatter_9(data, indices, updates, *, axis):
     """Version 11 is deprecated, and no model may have it."""
     if (indices < 0).any():
         raise NotSupported("nothing is said of negative indices")
-    return scatter(data, indices, updates, axis=axis)
+    return _by_elements((), data, indices, updates, axis=axis)
 
 
-SCATTER_ELEMENTS = operator("ScatterElements", exact=True)
-SCATTER_ELEMENTS.formula(11, 13)(scatter)
-
-
-@SCATTER_ELEMENTS.formula(16)
-def scatter_elements_16(data, indices, updates, *, axis, reduction):
-    return _by_elements(data, indices, updates, axis, reduction, ("add", "mul"))
-
-
-@SCATTER_ELEMENTS.formula(18)
-def scatter_elements(data, indices, updates, *, axis, reduction):
-    return _by_elements(data, indices, updates, axis, reduction, tuple(_REDUCE))
-
-
-SCATTER_ND = operator("ScatterND", exact=True)
-
-
-def _by_slices(data, indices, updates, reduction="none", allowed=()):
+def _by_slices(allowed, data, indices, updates, *, reduction="none"):
     if indices.ndim and not indices.shape[-1]:
         raise NotSupported("nothing is said of index tuples of length 0")
     index = _slices(data, indices, 0)
@@ -174,21 +145,10 @@ def _by_slices(data, indices, updates, reduction="none", allowed=()):
     return _scattered(data, index, updates, reduction, allowed)
 
 
-@SCATTER_ND.formula(11, 13)
-def scatter_nd_11(data, indices, updates):
-    return _by_slices(data, indices, updates)
-
-
-@SCATTER_ND.formula(16)
-def scatter_nd_16(data, indices, updates, *, reduction):
-    return _by_slices(data, indices, updates, reduction, ("add", "mul"))
-
-
-@SCATTER_ND.formula(18)
-def scatter_nd(data, indices, updates, *, reduction):
-    return _by_slices(data, indices, updates, reduction, tuple(_REDUCE))
-
-
+for _name, _form in (("ScatterElements", _by_elements), ("ScatterND", _by_slices)):
+    _op = operator(_name, exact=True)
+    for _versions, _names in _ALLOWED.items():
+        _op.formula(*_versions)(partial(_form, _names))
 TENSOR_SCATTER = operator("TensorScatter", exact=True)
 
 
@@ -214,7 +174,7 @@ def tensor_scatter(past_cache, update, write_indices=None, *, axis, mode):
     grid = list(np.indices(update.shape, sparse=True))
     start = first.reshape(-1, *[1] * (rank - 1))
     grid[axis] = (start + grid[axis]) % max(most, 1)
-    return _scattered(past_cache, tuple(grid), update, "none")
+    return _scattered(past_cache, tuple(grid), update)
 
 
 ONE_HOT = operator("OneHot", exact=True)

@@ -95,7 +95,8 @@ def at_once(q, k, v, state, g, beta):
     share = xp.where(lower, xp.exp(xp.where(lower, between, 0.0)), 0.0)
     spread = xp.expand_dims(k, axis=2) * share
     with_k = xp.sum(xp.expand_dims(k, axis=3) * spread, axis=-1)
-    known, rows = xp.matmul(k * gone, state), []
+    known = xp.matmul(k * gone, state)
+    rows: list[xp.Array] = []
     for t in range(k.shape[2]):
         row = v[:, :, t : t + 1]
         if beta is not None:

@@ -39,25 +39,17 @@ def equal_sizes(length, count):
 def split_1(input, split_=None, *, axis, split, outputs=1):
     if axis is None or split_ is not None:
         raise NotSupported("the text says neither which axis is meant, nor which lengths")
-    return split_2(input, axis=axis, split=split, outputs=outputs)
+    return _split(input, axis, split, outputs, ax.from_the_front)
 
 
-@SPLIT.formula(2)
-def split_2(input, *, axis, split, outputs=1):
-    return _split(input, ax.from_the_front(axis, input.ndim), split, outputs)
+SPLIT.formula(2)(lambda input, *, axis, split, outputs=1: (
+    _split(input, axis, split, outputs, ax.from_the_front)))  # fmt: skip
+SPLIT.formula(11)(lambda input, *, axis, split, outputs=1: _split(input, axis, split, outputs))
+SPLIT.formula(13)(lambda input, split=None, *, axis, outputs=1: _split(input, axis, split, outputs))
 
 
-@SPLIT.formula(11)
-def split_11(input, *, axis, split, outputs=1):
-    return _split(input, from_either_end(axis, input.ndim), split, outputs)
-
-
-@SPLIT.formula(13)
-def split_13(input, split=None, *, axis, outputs=1):
-    return split_11(input, axis=axis, split=split, outputs=outputs)
-
-
-def _split(x, axis, split, outputs):
+def _split(x, axis, split, outputs, counted=from_either_end):
+    axis = counted(axis, x.ndim)
     sizes = equal_sizes(x.shape[axis], outputs) if split is None else listed("split", split)
     if outputs != len(sizes):
         raise InvalidNode(f"split of {len(sizes)} parts, for {outputs} outputs")
@@ -71,7 +63,7 @@ def split_18(input, split=None, *, axis, num_outputs, outputs=1):
     if split is not None and num_outputs is not None:
         raise InvalidNode("split and num_outputs are both given")
     if split is not None:
-        return split_13(input, split, axis=axis, outputs=outputs)
+        return _split(input, axis, split, outputs)
     if num_outputs != outputs:
         raise InvalidNode(f"num_outputs {num_outputs}, for {outputs} outputs")
     axis = from_either_end(axis, input.ndim)
@@ -173,19 +165,12 @@ def pad_2(data, *, mode, pads, value):
     return _padded(data, listed("pads", pads), range(data.ndim), _mode(mode), fill)
 
 
-@PAD.formula(11, 13)
-def pad_11(data, pads, constant_value=None, *, mode):
-    return _pad(data, pads, constant_value, None, _mode(mode))
-
-
-@PAD.formula(18)
-def pad_18(data, pads, constant_value=None, axes=None, *, mode):
-    return _pad(data, pads, constant_value, axes, _mode(mode))
-
-
-@PAD.formula(19, 21, 23, 24, 25)
-def pad_19(data, pads, constant_value=None, axes=None, *, mode):
-    return _pad(data, pads, constant_value, axes, _mode(mode, "wrap"))
+PAD.formula(11, 13)(lambda data, pads, constant_value=None, *, mode: (
+    _pad(data, pads, constant_value, None, _mode(mode))))  # fmt: skip
+PAD.formula(18)(lambda data, pads, constant_value=None, axes=None, *, mode: (
+    _pad(data, pads, constant_value, axes, _mode(mode))))  # fmt: skip
+PAD.formula(19, 21, 23, 24, 25)(lambda data, pads, constant_value=None, axes=None, *, mode: (
+    _pad(data, pads, constant_value, axes, _mode(mode, "wrap"))))  # fmt: skip
 
 
 def _named(axes, rank):

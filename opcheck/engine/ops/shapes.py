@@ -17,27 +17,11 @@ Constant ConstantOfShape Flatten Reshape Shape Size Slice Squeeze Transpose Unsq
 _TYPES = (19, 21, 23, 24, 25)
 
 SHAPE = operator("Shape", exact=True, of_shapes=True)
-
-
-@SHAPE.formula(1, 13)
-def shape(data):
-    return np.array(data.shape, np.int64)
-
-
-@SHAPE.formula(15, *_TYPES)
-def part_of_shape(data, *, start, end):
-    """Ends beyond the rank are clamped to it, as the text says."""
-    return np.array(data.shape[start:end], np.int64)
-
-
+SHAPE.formula(1, 13)(lambda data: np.array(data.shape, np.int64))
+# Ends beyond the rank are clamped to it, as the text says.
+SHAPE.formula(15, *_TYPES)(lambda data, *, start, end: np.array(data.shape[start:end], np.int64))
 SIZE = operator("Size", exact=True, of_shapes=True)
-
-
-@SIZE.formula(1, 13, *_TYPES)
-def size(data):
-    return np.array(math.prod(data.shape), np.int64)
-
-
+SIZE.formula(1, 13, *_TYPES)(lambda data: np.array(math.prod(data.shape), np.int64))
 RESHAPE = operator("Reshape", exact=True, ignores=("consumed_inputs",))
 
 
@@ -156,11 +140,7 @@ def slice_10(data, starts, ends, axes=None, steps=None):
 SLICE.formula(1)(lambda data, *, starts, ends, axes: slice_10(data, starts, ends, axes))
 
 CONSTANT = operator("Constant", exact=True)
-
-
-@CONSTANT.formula(1, 9)
-def constant(*, value):
-    return value
+CONSTANT.formula(1, 9)(lambda *, value: value)
 
 
 @CONSTANT.formula(11, 12, 13, *_TYPES)
@@ -205,6 +185,7 @@ def constant_of_shape(input, *, value):
     return np.full(sizes, fill.reshape(-1)[0], fill.dtype)
 
 
-@CONSTANT_OF_SHAPE.mutant("sizes with any number of axes were taken for a list", of_validity=True)
-def sizes_of_any_rank(input, *, value):
-    return constant_of_shape(np.reshape(input, -1), value=value)
+CONSTANT_OF_SHAPE.mutant(
+    "sizes with any number of axes were taken for a list", name="sizes_of_any_rank",
+    of_validity=True)(
+    lambda input, *, value: constant_of_shape(np.reshape(input, -1), value=value))  # fmt: skip

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, TypeAlias
 
@@ -70,9 +71,9 @@ class Common:
         return lambda part: part.reshape(-1)[order]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False, slots=True)
 class Errors:
-    """Errors allowed before the last rounding; arrays of the values' shape.
+    """Errors allowed before the last rounding; arrays of the values' shape. Nobody changes them.
 
     Attributes:
         e: A bound on the absolute error; None for no error at all.
@@ -108,9 +109,12 @@ class Bounded(Number):
         least: A relative error that `errors.e` allows every element at the least.
         squared: No implementation computes a negative element, whatever `errors.e` reaches, because
             all are squares, magnitudes, or sums of such.
+        shares: Elements may have an error in common, as `errors` tells.
     """
 
-    __slots__ = ("_errors", "_settled", "arithmetic", "dtype", "grid", "k", "least", "squared", "v")
+    __slots__ = (
+        "_errors", "_settled", "arithmetic", "dtype", "grid", "k", "least", "shares", "squared", "v"
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -123,26 +127,20 @@ class Bounded(Number):
         grid: Grid | None = None,
         least: float = 0.0,
         squared: bool = False,
+        shares: bool = False,
     ) -> None:
         # NumPy's operators return a scalar where there is no axis.
         self.v = np.asarray(v)
         self.dtype, self.arithmetic = dtype, arithmetic
         self.k, self.grid, self.least = k, grid or arithmetic.grid, least
-        self.squared = squared
+        self.squared, self.shares = squared, shares
         self._errors = errors
         self._settled: Bounded | None = None
 
     @classmethod
     def kind(cls) -> Any:
         """The functions of bounded numbers."""
-        from opcheck.numbers import bounded
-
-        return bounded
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """The shape of the array."""
-        return self.v.shape
+        return sys.modules[__package__]
 
     @property
     def exact(self) -> bool:
@@ -153,9 +151,12 @@ class Bounded(Number):
     def errors(self) -> Errors:
         """Errors allowed before the last rounding."""
         if not isinstance(self._errors, Errors):
-            found = self._errors()
-            e, q, lost = (_spread(part, self.shape) for part in (found.e, found.q, found.lost))
-            self._errors = Errors(e, q, lost, found.common, found.shift)
+            found, shape = self._errors(), self.v.shape
+            for name in ("e", "q", "lost"):
+                part = getattr(found, name)
+                if part is not None and part.shape != shape:
+                    found = replace(found, **{name: np.broadcast_to(part, shape)})
+            self._errors = found
         return self._errors
 
     @property
@@ -177,6 +178,11 @@ class Bounded(Number):
     def sure(self) -> float:
         """A relative error that every element is allowed, the last rounding included."""
         return self.least + self.k * self.grid.u
+
+    @property
+    def has_common(self) -> bool:
+        """True if elements have a relative error in common."""
+        return self.shares and self.errors.common is not None
 
     def settled(self) -> Bounded:
         """Return the array with all its errors in `errors`, as an operation sees it."""
@@ -201,7 +207,7 @@ class Bounded(Number):
         lost = before.lost
         if arithmetic.flushes and self.k:
             small = (size < arithmetic.floor) & ((self.v != 0) | (size > 0))
-            if small.any():
+            if np.count_nonzero(small):
                 error += np.where(small, arithmetic.floor, 0.0)
         # False for NaN too, so that whatever is strange is looked at.
         if not size.max(initial=0) < min(CUT, arithmetic.largest):
@@ -211,7 +217,7 @@ class Bounded(Number):
             if over.any():
                 lost = over if lost is None else lost | over
                 error = np.where(np.isnan(error), np.inf, error)
-        errors = Errors(error, self.variance(), lost)
+        errors = Errors(error, self.variance() if arithmetic.scatters else None, lost)
         squared = self.squared
         settled = Bounded(self.v, self.dtype, arithmetic, errors, least=self.sure, squared=squared)
         settled._settled = settled
@@ -264,7 +270,7 @@ class Bounded(Number):
         """Other values, rounded last as these were."""
         return Bounded(
             v, self.dtype, self.arithmetic, errors, k=self.k, grid=self.grid, least=self.least,
-            squared=squared,
+            squared=squared, shares=self.shares,
         )  # fmt: skip
 
     def __getitem__(self, index: Any) -> Bounded:
@@ -274,21 +280,17 @@ class Bounded(Number):
         return f"Bounded({self.v!r}, error={self.settled().e!r})"
 
 
-def _spread(part: NDArray[Any] | None, shape: tuple[int, ...]) -> Any:
-    if part is None or part.shape == shape:
-        return part
-    return np.broadcast_to(part, shape)
-
-
 def size_of(v: Reals) -> Floats:
     """The absolute value of each element, in longdouble if it is that, else in float64.
 
     Of mpmath's numbers at most `CUT`, and their errors are in proportion to that: see `reach`.
     """
     size = np.asarray(np.abs(v))
-    if size.dtype == np.object_:
+    if size.dtype.char in "dg":
+        return size
+    if size.dtype.char == "O":
         size = np.where((size > CUT) & is_finite(size), CUT, size)
-    return size if size.dtype == np.longdouble else size.astype(np.float64, copy=False)
+    return size.astype(np.float64)
 
 
 def reach(v: Reals, e: Floats | None) -> Any:
@@ -307,7 +309,7 @@ def minus(a: Reals, b: Reals) -> Any:
 
 def is_finite(v: Reals) -> Mask:
     """Mask finite values, including those that float64 cannot hold."""
-    if v.dtype != object:
+    if v.dtype.char != "O":
         return np.asarray(np.isfinite(v))
     from opcheck.numbers import precise
 
@@ -348,12 +350,11 @@ def constant(x: Any, like: Bounded) -> Bounded:
     """
     array = np.asarray(x)
     v = as_values(array, like.v.dtype)
-    grid = like.arithmetic.grid
     if array.dtype.kind != "f":
         return Bounded(v, like.dtype, like.arithmetic)
-    held = array.astype(grid.dtype.numpy).astype(np.float64)
-    exact = bool(np.array_equal(held, array.astype(np.float64), equal_nan=True))
-    return Bounded(v, like.dtype, like.arithmetic, k=0.0 if exact else 1.0)
+    exact, held = array.astype(np.float64), array.astype(like.arithmetic.grid.dtype.numpy)
+    rounds = np.count_nonzero((held != exact) & (exact == exact))
+    return Bounded(v, like.dtype, like.arithmetic, k=1.0 if rounds else 0.0)
 
 
 def pair(a: Any, b: Any) -> tuple[Bounded, Bounded]:

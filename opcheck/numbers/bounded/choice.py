@@ -137,10 +137,10 @@ def where(condition: Any, a: Any, b: Any) -> Any:
     if a.exact and b.exact and not unsure.any():
         return Bounded(v, a.dtype, a.arithmetic)
     alike = a.k == b.k and a.grid == b.grid and not unsure.any()
-    alike = alike and all(x.exact or x.errors.common is None for x in (a, b))
-    x, y = (a, b) if alike else (a.settled(), b.settled())
+    alike = alike and not (a.has_common or b.has_common)
 
     def errors() -> Errors:
+        x, y = (a, b) if alike else (a.settled(), b.settled())
         e = _either(chosen, x.e, y.e)
         if unsure.any():
             ends = [size_of(one.v - v) + (0.0 if one.e is None else one.e) for one in (x, y)]
@@ -150,9 +150,12 @@ def where(condition: Any, a: Any, b: Any) -> Any:
             lost = np.where(unsure, either(x.lost, y.lost), lost)
         return Errors(e, _either(chosen, x.q, y.q), lost)
 
-    made = x.like(v, errors)
-    made.least = min(x.least, y.least)
-    return made
+    if alike:
+        made = a.like(v, errors)
+        made.least, made.shares = min(a.least, b.least), False
+        return made
+    grid = a.grid if a.exact else None
+    return Bounded(v, a.dtype, a.arithmetic, errors, grid=grid, least=min(a.sure, b.sure))
 
 
 def _either(chosen: Mask, a: Any, b: Any, default: Any = 0.0) -> Any:

@@ -34,14 +34,16 @@ def _worse(lost: Lost | None, where: Callable[[], Any]) -> Lost | None:
 
 def result(
     v: Reals, like: Bounded, errors: Callable[[], Errors], *, k: float = 1.0, least: float = 0.0,
-    squared: bool = False,
+    squared: bool = False, shares: bool = False,
 ) -> Bounded:  # fmt: skip
     """Return an operation's result, rounded with an error of `k` unit roundoffs.
 
     Where results are stored in a narrower type, that rounding comes last.
     """
     arithmetic = like.arithmetic
-    made = Bounded(v, like.dtype, arithmetic, errors, k=k, least=least, squared=squared)
+    made = Bounded(
+        v, like.dtype, arithmetic, errors, k=k, least=least, squared=squared, shares=shares
+    )
     if arithmetic.stored is None:
         return made
     return Bounded(
@@ -57,7 +59,7 @@ def vanished(v: Reals, e: Bound, where: Callable[[], arrays.Mask]) -> Bound:
     """
     # An object of mpmath's compares to a plain bool.
     zero = np.asarray(v == 0)
-    return plus(e, np.where(zero & where(), _LEAST, 0.0)) if zero.any() else e
+    return plus(e, np.where(zero & where(), _LEAST, 0.0)) if np.count_nonzero(zero) else e
 
 
 _LEAST = 5e-324
@@ -77,14 +79,14 @@ def real(name: str) -> Callable[..., Any]:
     def function(*given: Any) -> Any:
         # Arithmetic on mpmath's numbers of rank 0 leaves the bare number.
         operands = [np.asarray(one) for one in given]
-        kind = operands[0].dtype
-        if plain is not None and kind != np.object_:
+        kind = operands[0].dtype.char
+        if plain is not None and kind != "O":
             return plain(*operands)
-        if kind == np.float64:
+        if kind == "d":
             return np.asarray(_float_erf(operands[0]), np.float64)
         from opcheck.numbers import precise
 
-        if kind == np.object_:
+        if kind == "O":
             return precise.of_objects(name)(*operands)
         # NumPy has no erf, and Python's knows float64 only.
         return precise.erf_of_longdoubles(operands[0])
@@ -106,7 +108,8 @@ def _sum(add_up: Callable[[Any, Any], Any], a: Any, b: Any) -> Bounded:
 
     v = np.asarray(add_up(a.v, b.v))
     squared = add_up is np.add and a.never_negative() and b.never_negative()
-    return result(v, a, errors, least=min(a.sure, b.sure), squared=squared)
+    least, shares = min(a.sure, b.sure), a.size != b.size
+    return result(v, a, errors, least=least, squared=squared, shares=shares)
 
 
 add, subtract = partial(_sum, np.add), partial(_sum, np.subtract)
@@ -139,7 +142,13 @@ def multiply(a: Any, b: Any) -> Bounded:
         return Errors(e, q, either(x.lost, y.lost, *by_0), common)
 
     squared = a is b or (a.never_negative() and b.never_negative())
-    return result(v, a, errors, least=_sure_of_both(a, b), squared=squared)
+    shares = _may_share(a, b)
+    return result(v, a, errors, least=_sure_of_both(a, b), squared=squared, shares=shares)
+
+
+def _may_share(a: Bounded, b: Bounded) -> bool:
+    """Return True unless `_sharing` finds no error that elements of a product share."""
+    return a.size != b.size or a.shares or b.shares
 
 
 def _sure_of_both(a: Bounded, b: Bounded) -> float:
@@ -182,7 +191,8 @@ def divide(a: Any, b: Any) -> Bounded:
         return Errors(e, q, lost, common)
 
     squared = a.never_negative() and b.never_negative()
-    return result(v, a, errors, k=2.0, least=_sure_of_both(a, b), squared=squared)
+    least, shares = _sure_of_both(a, b), _may_share(a, b)
+    return result(v, a, errors, k=2.0, least=least, squared=squared, shares=shares)
 
 
 def _scaled(q: Bound, slope: Floats) -> Bound:
@@ -206,6 +216,8 @@ def _sharing(
     That is the error of an operand that is spread over the other one, such as the sum that a row
     is divided by; or what one of them shared before. It is no part of the operands any more.
     """
+    if not _may_share(a, b):
+        return a.settled(), b.settled(), None
     shape = np.broadcast_shapes(a.shape, b.shape)
     for place in (1,) if divides else (1, 0):
         spread, other = (a, b)[place], (a, b)[1 - place]
@@ -217,7 +229,7 @@ def _sharing(
                 return *pair_, common
     for place in (0,) if divides else (0, 1):
         keeps, other = (a, b)[place], (a, b)[1 - place]
-        own = None if keeps.exact else keeps.errors.common
+        own = keeps.errors.common if keeps.shares else None
         if own is not None and keeps.shape == shape:
             plain = keeps.like(keeps.v, replace(keeps.errors, common=None)).settled()
             pair_ = (other.settled(), plain) if place else (plain, other.settled())
@@ -230,7 +242,7 @@ def _of_spread(
 ) -> tuple[arrays.Common, Bounded] | None:
     """The relative error of an operand, common to all that it is spread over, and what is left."""
     assert spread.e is not None
-    if not other.exact and other.errors.common is not None:
+    if other.has_common:
         return None
     small = spread.e / size_of(spread.v)
     known = np.isfinite(small)
@@ -329,7 +341,8 @@ def _library(name: str, x: Bounded) -> Bounded:
             e = plus(e, np.full(v.shape, accuracy.absolute * old.arithmetic.u))
         return Errors(e, _slope_squared(function, old.v, v, old.q), lost, common)
 
-    return result(v, x, errors, k=2 * accuracy.ulp, squared=name == "exp")
+    is_exp = name == "exp"
+    return result(v, x, errors, k=2 * accuracy.ulp, squared=is_exp, shares=is_exp and x.shares)
 
 
 _NAMES = "exp expm1 log log1p sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh erf"

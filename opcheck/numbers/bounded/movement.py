@@ -65,20 +65,31 @@ def _joined(join: Callable[..., Any], arrays: Sequence[Any], axis: int = 0) -> B
     if all(x.exact for x in parts):
         return first.like(v, NO_ERRORS)
     alike = all(x.k == parts[0].k and x.grid == parts[0].grid for x in parts)
-    alike = alike and all(x.exact or x.errors.common is None for x in parts)
-    found = parts if alike else [x.settled() for x in parts]
+    alike = alike and not any(x.has_common for x in parts)
 
     def of(name: str, default: Any) -> Any:
-        held = [getattr(x, name) for x in found]
+        held = [getattr(x if alike else x.settled(), name) for x in parts]
         if all(part is None for part in held):
             return None
-        pairs = zip(found, held, strict=True)
+        pairs = zip(parts, held, strict=True)
         filled = [np.full(x.shape, default) if part is None else part for x, part in pairs]
         return join(filled, axis=axis)
 
-    joined = found[0].like(v, lambda: Errors(of("e", 0.0), of("q", 0.0), of("lost", 0)))
-    joined.least = min(x.least for x in found)
+    def errors() -> Errors:
+        return Errors(of("e", 0.0), of("q", 0.0), of("lost", 0))
+
+    joined = _laid_out(parts[0], v, errors, alike)
+    joined.least = min(x.least if alike else x.sure for x in parts)
     return joined
+
+
+def _laid_out(x: Bounded, v: Any, errors: Callable[[], Errors], keeps: bool) -> Bounded:
+    """Values among which are those of `x`, which `keeps` its last rounding apart, or does not."""
+    if keeps:
+        made = x.like(v, errors)
+        made.shares = False
+        return made
+    return Bounded(v, x.dtype, x.arithmetic, errors, grid=x.grid if x.exact else None)
 
 
 concat, stack = partial(_joined, np.concat), partial(_joined, np.stack)
@@ -93,12 +104,13 @@ def pad(x: Bounded, widths: Any, constant_values: float = 0.0) -> Bounded:
     if x.exact:
         return x.like(framed(x.v, constant_values), NO_ERRORS)
     # The last rounding is the array's own, and no constant's but 0.
-    old = x if x.errors.common is None and not constant_values else x.settled()
+    keeps = not constant_values and not x.has_common
 
     def errors() -> Errors:
+        old = x if keeps else x.settled()
         return Errors(framed(old.e, 0.0), framed(old.q, 0.0), framed(old.lost, 0))
 
-    padded = old.like(framed(old.v, constant_values), errors)
+    padded = _laid_out(x, framed(x.v, constant_values), errors, keeps)
     padded.least = 0.0
     return padded
 
@@ -133,7 +145,9 @@ def astype(x: Bounded, dtype: Any, *, computes: bool = False) -> Any:
 
 def _to_float(x: Bounded, dtype: DType, arithmetic: Arithmetic) -> Bounded:
     if x.dtype == dtype.numpy:
-        return Bounded(x.v, x.dtype, arithmetic, x._errors, k=x.k, grid=x.grid, least=x.least)
+        return Bounded(
+            x.v, x.dtype, arithmetic, x._errors, k=x.k, grid=x.grid, least=x.least, shares=x.shares
+        )
     v = as_values(x.v, arrays.VALUES()[arithmetic.values])
     rounds = grid(dtype).u > _u(x.dtype)
     if x.exact and not rounds:

@@ -6,9 +6,7 @@ Windows that reach farther than a part are taken one by one, if they are few.
 
 Beside input and output that takes 16 MiB at most in each thread, but for many windows that reach
 over some 100 KiB each: dozens over each element, or dilated. A part holds two of them along each
-axis then, and four arrays as large, since sums over large windows are made of those over smaller
-ones for all positions at once. Sums that lose their first elements again would need less memory,
-but lose digits.
+axis then, and some arrays as large.
 """
 
 from collections.abc import Sequence
@@ -18,8 +16,13 @@ import numpy as np
 from opcheck import dtypes
 from opcheck.engine.native.blocks import each
 from opcheck.engine.native.lp_pool.norms import Powers, norm_of_all, pool, powers_of
-from opcheck.engine.native.lp_pool.parts import WindowPart, order_of, remembered_parts, some_of
-from opcheck.engine.native.lp_pool.sums import every
+from opcheck.engine.native.lp_pool.parts import (
+    WindowPart,
+    every,
+    order_of,
+    remembered_parts,
+    some_of,
+)
 from opcheck.engine.node import BoundNode
 from opcheck.engine.ops.lp_pool import by_windows
 from opcheck.model import Array
@@ -53,7 +56,7 @@ def _pool(powers: Powers, some: Sequence[WindowPart], x: Array, y: Array) -> Non
     """Put the norms of some parts of `x` into `y`."""
     dtype = powers.held.numpy
     most = BLOCK // dtype.itemsize
-    buffers = np.empty((4, 0), dtype)
+    buffers = np.empty((3, 0), dtype)
     for part in some:
         elements, norms = x[part.elements], y[part.windows]
         if not elements.size:
@@ -64,8 +67,8 @@ def _pool(powers: Powers, some: Sequence[WindowPart], x: Array, y: Array) -> Non
                 own, _ = zip(*map(some_of, part.axes, ranges), strict=True)
                 norms[index] = norm_of_all(elements[own], powers, most)
         else:
-            if buffers.shape[1] < part.sums.room:
-                buffers = np.empty((4, part.sums.room), dtype)
+            if buffers.shape[1] < elements.size:
+                buffers = np.empty((3, elements.size), dtype)
             pool(powers, elements, part, norms, [*buffers])
 
 

@@ -14,9 +14,8 @@ from numpy.typing import NDArray
 from opcheck.dtypes import DTYPES, DType, limits
 from opcheck.engine.half import narrowed, widened
 from opcheck.engine.native.blocks import as_laid_out
-from opcheck.engine.native.lp_pool.parts import WindowPart, order_of, parts
-from opcheck.engine.native.lp_pool.sums import every
-from opcheck.engine.windows import Windows
+from opcheck.engine.native.lp_pool.parts import WindowPart, every, order_of, parts
+from opcheck.engine.windows import AxisWindows, Windows
 from opcheck.model import Array
 from opcheck.numbers.arithmetic import expected
 
@@ -27,6 +26,8 @@ _GATHERING = 8
 _IN_FLOAT32 = 8
 #: Up to this p a whole power is multiplied.
 _MULTIPLIED = 64
+#: From so many elements for each step on windows are long.
+_LONG = 8
 
 
 @dataclass(frozen=True)
@@ -119,7 +120,7 @@ def values(x: Array, room: Array) -> Array:
 
 def pool(powers: Powers, x: Array, part: WindowPart, y: Array, buffers: list[Array]) -> None:
     """Put the norms of the windows of a part, whose elements are `x`, into `y`."""
-    held, spare, *_ = buffers
+    held, spare, _ = buffers
     direct = y.dtype == held.dtype and y.flags.c_contiguous
     norms = y if direct else np.empty(y.shape, held.dtype)
     _norms(powers, values(x, held), part, norms, buffers)
@@ -136,8 +137,31 @@ def pool(powers: Powers, x: Array, part: WindowPart, y: Array, buffers: list[Arr
 
 
 def _norms(powers: Powers, x: Array, part: WindowPart, norms: Array, buffers: list[Array]) -> None:
-    sums = part.sums.of(powers.raise_to, x, buffers)
-    powers.root(sums, norms.reshape(sums.shape))
+    raised = buffers[1][: x.size].reshape(x.shape)
+    powers.raise_to(x, raised, buffers[2])
+    axes = [*part.axes]
+    for n, axis in enumerate(axes):
+        if axis.size > 1 and axis.kernel > _LONG * axis.stride:
+            raised, axes[n] = _long_sums(raised, n, axis), every(axis.size)
+    outer, inner, *spatial = axes
+    if all(axis.size == 1 for axis in spatial):  # A part of one window is that window.
+        sums = raised.reshape(outer.size, inner.size, -1).sum(axis=2).reshape(norms.shape)
+    else:
+        sums = Windows((outer.size, inner.size), tuple(spatial)).sums(raised)
+    powers.root(sums, norms)
+
+
+def _long_sums(x: Array, n: int, axis: AxisWindows) -> Array:
+    """Sums over long windows along axis `n`, made of those of 2, 4, 8 … elements."""
+    source, rows, dilation = np.moveaxis(x, n, 0), axis.rows, axis.dilation
+    padded = np.zeros((axis.span, *source.shape[1:]), x.dtype)
+    padded[rows.start + axis.begin : rows.stop + axis.begin] = source[rows]
+    total, count = padded, 1
+    for bit in f"{axis.kernel:b}"[1:]:
+        total, count = total[: -count * dilation] + total[count * dilation :], 2 * count
+        if bit == "1":
+            total, count = total[:-dilation] + padded[count * dilation :], count + 1
+    return np.moveaxis(total[:: axis.stride], 0, n)
 
 
 def _extremes(x: Array, room: Array) -> tuple[float, float]:
@@ -172,12 +196,12 @@ def _again(
         instead = np.empty(norms.shape)
         if powers.held.name == "float32":
             wide = powers_of(DTYPES["float64"], powers.p, powers.most)
-            pool(wide, x, part, instead, [*np.empty((4, part.sums.room))])
+            pool(wide, x, part, instead, [*np.empty((3, x.size))])
             np.copyto(norms, instead, where=wrong, casting="same_kind")
             return
         exponent = int(np.frexp(largest)[1])
         near_one = np.ldexp(values(x, buffers[0]), -exponent)
-        _norms(powers, near_one, part, instead, [*np.empty((4, part.sums.room))])
+        _norms(powers, near_one, part, instead, [*np.empty((3, x.size))])
         # A rounding upwards must not make infinity of a norm next to the largest number.
         right = wrong & (low <= instead) & (instead <= min(high, 2.0 ** min(1022, 1022 - exponent)))
         np.ldexp(instead, exponent, out=norms, where=right)

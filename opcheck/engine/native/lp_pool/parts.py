@@ -2,10 +2,9 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from math import prod
 
-from opcheck.engine.native.lp_pool.sums import BlockSums, block_sums, whole
 from opcheck.engine.windows import AxisWindows
 from opcheck.model import Array
 
@@ -27,10 +26,10 @@ class WindowPart:
         """The number of elements and of padding from the first window to the last."""
         return prod(axis.span for axis in self.axes)
 
-    @cached_property
-    def sums(self) -> BlockSums:
-        """The way in which the elements are added up."""
-        return block_sums(self.axes)
+
+def every(length: int) -> AxisWindows:
+    """Each element of an axis is a window of its own, as along N and C."""
+    return AxisWindows(length, 1, 1, 1, 0, length)
 
 
 def some_of(axis: AxisWindows, windows: range) -> tuple[slice, AxisWindows]:
@@ -45,7 +44,9 @@ def some_of(axis: AxisWindows, windows: range) -> tuple[slice, AxisWindows]:
     at = offsets.start * axis.dilation - held.begin
     held = replace(held, kernel=len(offsets), begin=-at)
     if held.size == 1:
-        return slice(at, at + held.width, axis.dilation), whole(held.kernel)
+        return slice(at, at + held.width, axis.dilation), AxisWindows(
+            held.kernel, held.kernel, 1, 1, 0, 1
+        )
     rows = held.rows
     return rows, replace(held, length=rows.stop - rows.start, begin=rows.start - at)
 

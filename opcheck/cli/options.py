@@ -291,16 +291,16 @@ def _tell(path: Path, stale: Path) -> None:
 
 def _is_stale(path: Path, kind: OutputPath, words: Sequence[str]) -> bool:
     """Return True if the command replaces an existing output, and does not read it."""
+
+    def mentions(word: str) -> bool:
+        # It is the path, or ends in it behind `=`, `:` or the letter of an option.
+        ends = [word, *(word[match.end() :] for match in re.finditer("[=:]|^-[a-z]", word))]
+        return any(end and os.path.realpath(end) == str(path) for end in ends)
+
     try:
-        return kind.is_replaced(path, words) and sum(_mentions(one, path) for one in words) < 2
+        return kind.is_replaced(path, words) and sum(map(mentions, words)) < 2
     except (OSError, ValueError):
         return False
-
-
-def _mentions(word: str, path: Path) -> bool:
-    """Return True if a word is a path, or ends in it behind `=`, `:` or the letter of an option."""
-    ends = [word, *(word[match.end() :] for match in re.finditer("[=:]|^-[a-z]", word))]
-    return any(end and os.path.realpath(end) == str(path) for end in ends)
 
 
 def _rename(path: Path, stale: Path, kind: OutputPath, words: Sequence[str]) -> bool:

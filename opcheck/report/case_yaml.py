@@ -35,12 +35,16 @@ def written(case: model.Case, name: str, places: Sequence[tuple[int, str]]) -> l
     # Digits that identify a number in this type do so in the others.
     widest = max((DTYPES[dtype] for _, dtype in places), key=lambda dtype: dtype.precision)
     schema = opset.describe(case.op.domain, case.op.name, case.opset)
+    opsets, types = (dict.fromkeys(map(str, some)) for some in zip(*places, strict=True))
+    values = {"opset": ", ".join(opsets), "dtype": ", ".join(types)}
+    varied = ", ".join(f"{key}: [{some}]" for key, some in values.items() if "," in some)
     # Also attributes left out whose defaults differ between versions.
     attrs = {**dict.fromkeys(changed_defaults(schema.op) if schema else ()), **case.attrs}
     typed = [spec.name for spec in case.inputs if not leads(case.op, spec.name)]
     return [
         f"- name: {name}",
-        *_matrix(places),
+        *[f"  matrix: {{{varied}}}"] * bool(varied),
+        *(f"  {key}: {some}" for key, some in values.items() if "," not in some),
         *_attributes(attrs),
         *(_tensors("inputs", case.inputs, widest, typed) if case.inputs else ()),
         *_expectation(case, widest),
@@ -55,14 +59,6 @@ def combinations(places: Iterable[tuple[int, str]]) -> Iterator[list[tuple[int, 
     for chosen in dict.fromkeys(by_opset.values()):
         alike = [number for number, among in by_opset.items() if among == chosen]
         yield [(number, dtype) for number in alike for dtype in chosen]
-
-
-def _matrix(places: Sequence[tuple[int, str]]) -> list[str]:
-    opsets, types = (dict.fromkeys(map(str, some)) for some in zip(*places, strict=True))
-    values = {"opset": ", ".join(opsets), "dtype": ", ".join(types)}
-    varied = ", ".join(f"{key}: [{some}]" for key, some in values.items() if "," in some)
-    lines = [f"  {key}: {some}" for key, some in values.items() if "," not in some]
-    return [f"  matrix: {{{varied}}}"] * bool(varied) + lines
 
 
 def _value(value: model.AttrValue | model.Typed | None, dtype: DType | None = None) -> str:

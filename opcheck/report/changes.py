@@ -15,7 +15,7 @@ from opcheck.model.timing import Bench
 from opcheck.report import plain_text
 from opcheck.report.plain_text import brief, digits
 from opcheck.report.style import Cell, Column, StyledLines, put_all, together, unlike
-from opcheck.timing.comparing import Compared, Missing, TimingChange, Verdict
+from opcheck.timing.comparing import Compared, TimingChange, Verdict
 
 #: Settings that differ between two runs, with the old and the new value.
 Differences: TypeAlias = Mapping[str, tuple[str, str]]
@@ -49,7 +49,14 @@ def show(
         title = f"ratio to {to}"
         where = {"old": f"of {to}", "new": "of the backend itself", "both": f"in common with {to}"}
     _show_rows(lines, title, (*rows, *compared.together), compared.beyond)
-    _show_missing(lines, compared.missing, where)
+    if compared.missing:
+        lines.put(("Not compared", "bold"))
+    by_reason = plain_text.alike(compared.missing, lambda one: (one.lacks, one.why))
+    for (lacks, why), some in by_reason.items():
+        named = [together(f"{brief(one.case)} [{brief(one.backend)}]") for one in some]
+        lines.fill(f"no times {where[lacks]}: {brief(why)}: {few(named, 5)}", "yellow")
+    if compared.missing:
+        lines.blank()
     counts = Counter(change.verdict for change in compared.changes)
     messages = [f"{counts[word]:,} {word}" for word in _COLOURS if counts[word]]
     messages += [f"{len(compared.missing):,} not compared"] * bool(compared.missing)
@@ -136,15 +143,4 @@ def _show_rows(lines: StyledLines, title: str, rows: Sequence[TimingChange], bey
                 (f"{change.verdict}{by}", _COLOURS[change.verdict]),
             ]
             lines.row(columns, cells)
-    lines.blank()
-
-
-def _show_missing(lines: StyledLines, missing: Sequence[Missing], where: Mapping[str, str]) -> None:
-    """Print missing rows grouped by reason."""
-    if not missing:
-        return
-    lines.put(("Not compared", "bold"))
-    for (lacks, why), some in plain_text.alike(missing, lambda one: (one.lacks, one.why)).items():
-        rows = [together(f"{brief(one.case)} [{brief(one.backend)}]") for one in some]
-        lines.fill(f"no times {where[lacks]}: {brief(why)}: {few(rows, 5)}", "yellow")
     lines.blank()

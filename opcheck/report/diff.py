@@ -2,7 +2,7 @@
 
 import dataclasses
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from itertools import groupby
 from typing import Any
 
@@ -175,45 +175,29 @@ def markdown_lines(old: Run, new: Run, found: Difference, *, common: bool) -> It
 
 
 def _parts(old: Run, new: Run, found: Difference, common: bool) -> Iterator[Section]:
-    yield from plain(_head(old, new, found, common))
+    status, meaning = judged(old, new, found, common=common)
+    head = [f"## opcheck diff: {text(meaning)}", "", f"exit code {int(status)}", ""]
+    unlike_ = differences(old.header, new.header).items()
+    rows = [(text(name), *(text(brief(one)) for one in both)) for name, both in unlike_]
+    yield from plain([*head, *section("Not alike in the two runs", ("", "old", "new"), rows)])
     for kind, alike in groupby(found.changes, key=lambda change: change.kind):
         changes = list(alike)
+        title, more = f"{kind.capitalize()}: {len(changes):,}", len(changes) - _SHOWN
         if kind in REGRESSIONS:
-            yield "line", (f"### {_said(kind, changes)}", "", *table(_COLUMNS, ()))
+            yield "line", (f"### {title}", "", *table(_COLUMNS, ()))
             for change in changes:
                 yield "change", (f"| {' | '.join(_cells(change))} |",)
             yield "line", ("",)
         else:
-            yield "kind of change", _folded(kind, changes)
-    yield from plain(_tail(found))
-
-
-def _head(old: Run, new: Run, found: Difference, common: bool) -> Iterator[str]:
-    status, meaning = judged(old, new, found, common=common)
-    yield from (f"## opcheck diff: {text(meaning)}", "", f"exit code {int(status)}", "")
-    unlike_ = differences(old.header, new.header).items()
-    rows = [(text(name), *(text(brief(one)) for one in both)) for name, both in unlike_]
-    yield from section("Not alike in the two runs", ("", "old", "new"), rows)
-
-
-def _tail(found: Difference) -> Iterator[str]:
+            lines = [f"<details><summary>{title}</summary>", ""]
+            lines += [*table(_COLUMNS, map(_cells, changes[:_SHOWN])), ""]
+            lines += [f"… and {more:,} more", ""] * (more > 0)
+            yield "kind of change", (*lines, "</details>", "")
     nearer = _nearer(found.growths)
     rows = [(code(op), text(dtype), code(who), *shares) for op, dtype, who, *shares in nearer]
-    yield from section(_NEARER, _NEARER_COLUMNS, rows, numbers=2)
+    yield from plain(section(_NEARER, _NEARER_COLUMNS, rows, numbers=2))
     if found.left_out:
-        yield from (f"Left out: {text(left_out(found))}", "")
-
-
-def _folded(kind: ChangeKind, changes: Sequence[Change]) -> Iterator[str]:
-    yield from (f"<details><summary>{_said(kind, changes)}</summary>", "")
-    yield from (*table(_COLUMNS, map(_cells, changes[:_SHOWN])), "")
-    if len(changes) > _SHOWN:
-        yield from (f"… and {len(changes) - _SHOWN:,} more", "")
-    yield from ("</details>", "")
-
-
-def _said(kind: ChangeKind, changes: Sequence[Change]) -> str:
-    return f"{kind.capitalize()}: {len(changes):,}"
+        yield from plain((f"Left out: {text(left_out(found))}", ""))
 
 
 def _cells(change: Change) -> tuple[str, ...]:

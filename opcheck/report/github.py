@@ -9,7 +9,7 @@ from pathlib import Path
 
 from opcheck.analysis.status import is_failure, outcome, reds_of
 from opcheck.errors import Exit
-from opcheck.model import Record, Run, Verdict
+from opcheck.model import Run, Verdict
 from opcheck.report import failure, plain_text
 
 #: The most errors of a step that GitHub shows.
@@ -20,7 +20,20 @@ def lines(run: Run) -> Iterator[str]:
     """An error for each of the first ten failures, and a line on all."""
     red = reds_of(run.header)
     failures = [result for result in run.records if is_failure(result, red)]
-    yield from map(_error, failures[:_SHOWN])
+    for result in failures[:_SHOWN]:
+        source, known = result.source, result.known
+        file, line, column = source.file, source.line, source.column
+        if result.verdict is Verdict.UNEXPECTED_PASS and known and known.line is not None:
+            # The ledger must be corrected.
+            file, line, column = known.ledger, known.line, 1
+        if Path(file).is_absolute() and Path(file).is_relative_to(Path.cwd()):
+            file = os.path.relpath(file)  # as the workflow knows it
+        title = f"{result.verdict.upper()} {result.backend}: {result.case}"
+        place = {"file": file, "line": str(line), "col": str(column), "title": title}
+        looks = [f"looks {said.text}" for said in result.diagnoses[:1]]
+        text = [result.reason, *looks, failure.ledger_note(result), f"repeat: {result.repeat}"]
+        message = "\n".join(map(plain_text.block, filter(None, text)))
+        yield _command("error", place, message)
     code, meaning = outcome(run)
     if left := failures[_SHOWN:]:
         more = plain_text.plural(len(left), "more failure")
@@ -28,25 +41,6 @@ def lines(run: Run) -> Iterator[str]:
     # If nothing else is red, this line must be.
     kind = "notice" if failures or code is Exit.CONFORMS else "error"
     yield _command(kind, {"title": "opcheck"}, meaning)
-
-
-def _error(result: Record) -> str:
-    source, known = result.source, result.known
-    file, line, column = source.file, source.line, source.column
-    if result.verdict is Verdict.UNEXPECTED_PASS and known and known.line is not None:
-        # The ledger must be corrected.
-        file, line, column = known.ledger, known.line, 1
-    if Path(file).is_absolute() and Path(file).is_relative_to(Path.cwd()):
-        file = os.path.relpath(file)  # as the workflow knows it
-    place = {
-        "file": file,
-        "line": str(line),
-        "col": str(column),
-        "title": f"{result.verdict.upper()} {result.backend}: {result.case}",
-    }
-    looks = [f"looks {said.text}" for said in result.diagnoses[:1]]
-    text = [result.reason, *looks, failure.ledger_note(result), f"repeat: {result.repeat}"]
-    return _command("error", place, "\n".join(map(plain_text.block, filter(None, text))))
 
 
 def _command(kind: str, properties: dict[str, str], text: str) -> str:

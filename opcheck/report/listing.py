@@ -93,7 +93,7 @@ def show_clauses(console: Console, surveys: Sequence[Survey]) -> None:
             for checked in group:
                 ruling = f"\nruling: {checked.sentence.ruling}" if checked.sentence.ruling else ""
                 text = Text.assemble(checked.sentence.text, (ruling, "cyan"))
-                table.add_row(text, _count(checked), _tests(checked))
+                table.add_row(text, *_cells(checked))
         put(console, table)
         for clause, cases in plain_text.alike(survey.strays, attrgetter("clause")).items():
             where = f"{cases[0].source}, {plain_text.plural(len(cases), 'case')}"
@@ -121,18 +121,16 @@ def clause_records(survey: Survey) -> Iterator[dict[str, Any]]:
     yield from (op | {"problem": str(problem)} for problem in survey.problems)
 
 
-def _count(checked: CheckedSentence) -> Text:
-    total = sum(checked.cases.values())
+def _cells(checked: CheckedSentence) -> tuple[Text, Text]:
+    """The number of cases that test a sentence, and their names."""
+    nothing, total = checked.sentence.nothing, sum(checked.cases.values())
+    count = Text("·", "bright_black") if nothing else Text("0", "yellow")
     if total:
-        return Text(f"{total:,}", "green")
-    return Text("·", "bright_black") if checked.sentence.nothing else Text("0", "yellow")
-
-
-def _tests(checked: CheckedSentence) -> Text:
-    if checked.sentence.nothing:
-        return Text(f"obliges nothing: {checked.sentence.nothing}", "bright_black")
-    names = list(checked.cases)
-    shown = [f"{name} ×{checked.cases[name]}" for name in names[:_NAMES]]
-    left = len(names) - len(shown)
-    more = f" and {plain_text.plural(left, 'more name')}" if left else ""
-    return Text(f"{', '.join(shown)}{more}") if names else Text("none of these cases", "yellow")
+        count = Text(f"{total:,}", "green")
+    if nothing:
+        return count, Text(f"obliges nothing: {nothing}", "bright_black")
+    names = [f"{name} ×{number}" for name, number in checked.cases.items()]
+    left = len(names) - _NAMES
+    more = f" and {plain_text.plural(left, 'more name')}" if left > 0 else ""
+    tests = Text(f"{', '.join(names[:_NAMES])}{more}")
+    return count, tests if names else Text("none of these cases", "yellow")

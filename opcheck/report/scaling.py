@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from importlib.util import find_spec
 from itertools import cycle
 from pathlib import Path
@@ -61,10 +61,7 @@ def show(console: Console, bench: Bench, rows: Rows) -> None:
     ordered = sorted(rows, key=lambda row: row.moved)
     lines.fill(title(rows), "bold")
     points = {backend: _points(ordered, backend) for backend in bench.backends}
-    columns = {**points, _COPY: _points(ordered, _COPY)}
-    for some in _groups(lines, ordered, columns):
-        _show_times(lines, ordered, some)
-        lines.blank()
+    _show_times(lines, ordered, {**points, _COPY: _points(ordered, _COPY)})
     _show_growth(lines, points)
     untimed = [(row, one) for row in ordered for one in row.timings if not one.samples]
     why = plain_text.alike(untimed, lambda pair: (pair[1].backend, pair[1].why_not))
@@ -116,47 +113,36 @@ def _growth(points: Iterable[Point]) -> Scaling | None:
     return scaling([moved for moved, _ in sized], [seconds for _, seconds in sized])
 
 
-def _columns(rows: Rows) -> list[Column]:
+def _show_times(lines: StyledLines, rows: Rows, points: Mapping[str, dict[str, Point]]) -> None:
+    """Print times in as many tables as it takes to fit the width."""
     widest = max((cell_len(plain_text.brief(row.shapes)) for row in rows), default=0)
     # Wider shapes are not shown.
     shapes = [Column("shape", max(widest, 5), left=True)] if widest <= 24 else []
-    return [Column("size", 8), *shapes]
-
-
-def _groups(
-    lines: StyledLines, rows: Rows, columns: Mapping[str, dict[str, Point]]
-) -> Iterator[dict[str, dict[str, Point]]]:
-    """Divide columns into tables that fit the width."""
-    taken = sum(column.width + len(_GAP) for column in _columns(rows)) - len(_GAP)
-    group: dict[str, dict[str, Point]] = {}
-    for name, points in columns.items():
-        width = sum(_wide(one).width + len(_GAP) for one in (*group, name))
-        if group and taken + width > lines.width:
-            yield group
-            group = {}
-        group[name] = points
-    yield group
-
-
-def _wide(name: str) -> Column:
-    name = plain_text.brief(name)
-    return Column(name, max(_TIME.width + len(_GAP) + _RATE.width, cell_len(name)))
-
-
-def _show_times(lines: StyledLines, rows: Rows, group: Mapping[str, dict[str, Point]]) -> None:
-    left = _columns(rows)
-    columns = [*left, *map(_wide, group)]
-    lines.head([*(Column("", column.width) for column in left), *columns[len(left) :]])
-    names = [column.name for column in left] + [_pair(_TIME.name, _RATE.name)] * len(group)
-    lines.row(columns, [(name, "dim") for name in names])
-    for row in rows:
-        cells = [plain_text.size(row.moved), plain_text.brief(row.shapes)][: len(left)]
-        for points in group.values():
-            point = points.get(row.case)
-            time = seconds(point[1].median) if point else "–"
-            rate = plain_text.rate(point[0], point[1].median) if point else "–"
-            cells.append(_pair(time, rate))
-        lines.row(columns, cells)
+    left = [Column("size", 8), *shapes]
+    both = cell_len(_pair("", ""))
+    todo = [(plain_text.brief(backend), some) for backend, some in points.items()]
+    while todo:
+        columns = [*left]
+        for name, _ in todo:
+            columns.append(Column(name, max(both, cell_len(name))))
+            width = sum(column.width + len(_GAP) for column in columns) - len(_GAP)
+            if len(columns) > len(left) + 1 and width > lines.width:
+                columns.pop()
+                break
+        count = len(columns) - len(left)
+        lines.head([*(Column("", column.width) for column in left), *columns[len(left) :]])
+        names = [column.name for column in left] + [_pair(_TIME.name, _RATE.name)] * count
+        lines.row(columns, [(name, "dim") for name in names])
+        for row in rows:
+            cells = [plain_text.size(row.moved), plain_text.brief(row.shapes)][: len(left)]
+            for _, some in todo[:count]:
+                point = some.get(row.case)
+                time = seconds(point[1].median) if point else "–"
+                rate = plain_text.rate(point[0], point[1].median) if point else "–"
+                cells.append(_pair(time, rate))
+            lines.row(columns, cells)
+        lines.blank()
+        del todo[:count]
 
 
 def _pair(time: str, rate: str) -> str:

@@ -30,6 +30,8 @@ from opcheck.suite import case_digest
 from opcheck.timing.ratios import precise, ratio
 
 _ONCE = "it answers once, and not again and again: time it where it computes"
+#: Data of all cases are kept between visits if they take no more than so many bytes.
+_KEPT = 1 << 30
 #: A backend: the process in which it is judged, and those in which it is timed.
 Entrant: TypeAlias = tuple[Pool, Sequence[Stopwatch]]
 #: Returns True once the benchmark is to end.
@@ -257,8 +259,7 @@ class Benchmark:
         plan: Plan,
         oracles: Mapping[str, Pool] = MappingProxyType({}),
     ) -> None:
-        # Data of all cases are kept between visits if they are not too large.
-        is_kept = sum(spec.nbytes for case in cases for spec in case.inputs) <= 1 << 30
+        is_kept = sum(spec.nbytes for case in cases for spec in case.inputs) <= _KEPT
         self._cases = []
         for case in cases:
             parts = [_Rival(*entrant) for entrant in entrants]

@@ -20,13 +20,17 @@ from opcheck.model.timing import Bench
 
 #: Environment variables by which the usual libraries choose their number of threads.
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+#: Processes of a backend in a quick look.
+_QUICK_WORKERS = 3
 
 
 def planned(workers: int | None, seconds: float | None, *, cold: bool, quick: bool) -> Plan:
     """Return how much is measured, by options of `opcheck bench`; None where one is left out."""
     plan = Plan("", workers or 5, flushed=beyond_caches() if cold else 0)
     if quick:
-        plan = replace(plan, processes=workers or 3, looks=(9,), seconds=0.7, warm=0.03)
+        plan = replace(
+            plan, processes=workers or _QUICK_WORKERS, looks=(9,), seconds=0.7, warm=0.03
+        )
     return replace(plan, seconds=seconds) if seconds else plan
 
 

@@ -104,8 +104,15 @@ def _answered(case: Case, asked: Question, data_sets: int) -> Made:
         fixed = "its answer is written out"
     left: list[LeftOut] = []
     for seed in range(1, 1 if fixed else data_sets):
+        inputs = (
+            replace(spec, content=replace(spec.content, seed=spec.content.seed + seed))
+            if isinstance(spec.content, model.Fill) and _is_random(spec)
+            else spec
+            for spec in case.inputs
+        )
+        other = replace(case, inputs=tuple(inputs))
         try:
-            sets.append(_varied(case, seed))
+            sets.append(_computed_set(other, question(other), seed))
         except _NO_ANSWER as error:
             left.append(LeftOut(case.id, f"data set {seed}", str(error)))
     kind: AnswerKind = "should" if case.rule == "should" else "must"
@@ -123,17 +130,6 @@ def _test(name: str, kind: AnswerKind, task: Task, case: Case, sets: list[Comput
 def _is_random(spec: TensorSpec) -> bool:
     fill, random = spec.content, ("uniform", "normal", "integers", "choice", "permutation")
     return isinstance(fill, model.Fill) and fill.kind in random and not spec.initializer
-
-
-def _varied(case: Case, seed: int) -> ComputedDataSet:
-    inputs = tuple(
-        replace(spec, content=replace(spec.content, seed=spec.content.seed + seed))
-        if isinstance(spec.content, model.Fill) and _is_random(spec)
-        else spec
-        for spec in case.inputs
-    )
-    other = replace(case, inputs=inputs)
-    return _computed_set(other, question(other), seed)
 
 
 def _computed_set(case: Case, asked: Question, seed: int = 0) -> ComputedDataSet:

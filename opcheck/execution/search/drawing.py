@@ -226,7 +226,14 @@ def drawn(schema: Schema, dtype: DType, cases: Sequence[Case], tries: int) -> It
             content = TensorSpec("", dtype, shape, Fill(kind, args, seed=number), puts)
             yield _node(rng, schema, content)
         elif part > lent and cases:
-            yield _revalued(rng, schema, rng.choice(cases), dtype, nan=nan)
+            case, inputs = rng.choice(cases), list[TensorSpec]()
+            for spec in case.inputs:
+                if leads(schema.op, spec.name):
+                    values = _values(rng, math.prod(spec.shape), dtype, nan=nan)
+                    other = given(values, spec.shape, dtype)
+                    spec = replace(spec, dtype=dtype, put=(), content=other)
+                inputs.append(spec)
+            yield Candidate(case.attrs, tuple(inputs))
         else:
             shape = _shape(rng, schema, part)
             values = _values(rng, math.prod(shape), dtype, nan=nan)
@@ -281,16 +288,6 @@ def _another(rng: Random, schema: Schema, parameter: Parameter, lead: TensorSpec
         ends = (1, 1) if is_count else (rng.choice([0, 0, -2]), rng.choice([0, 1, 2]))
         values = [float(rng.randint(*ends)) for _ in range(math.prod(shape))]
     return TensorSpec("", dtype, shape, given(values, shape, dtype), (), lead.initializer)
-
-
-def _revalued(rng: Random, schema: Schema, case: Case, dtype: DType, *, nan: bool) -> Candidate:
-    def other(spec: TensorSpec) -> TensorSpec:
-        if not leads(schema.op, spec.name):
-            return spec
-        values = _values(rng, math.prod(spec.shape), dtype, nan=nan)
-        return replace(spec, dtype=dtype, put=(), content=given(values, spec.shape, dtype))
-
-    return Candidate(case.attrs, tuple(map(other, case.inputs)))
 
 
 def _least_rank(schema: Schema) -> int:

@@ -238,8 +238,15 @@ def case_of(schema: Schema, dtype: DType, node: Candidate) -> Case | None:
     """The case of `node`; None where no text decides, or no single change makes it legal."""
     arrays = [materialize(spec) for spec in node.inputs]
     if (reason := _refusal(schema.op, arrays, node.attrs)) is None:
+        # Most of the answer may be 0 or NaN.
+        empty = (
+            too_degenerate(answer.values, answer.dtype, rounded=True)
+            if isinstance(answer, Expected)
+            else too_degenerate(answer, dtypes.of(answer), rounded=False)
+            for answer in exactly(schema.op, arrays, node.attrs)
+        )
         case = _made(schema, dtype, node, model.Computed())
-        return replace(case, empty=_says_little(schema.op, arrays, node.attrs))
+        return replace(case, empty=next(filter(None, empty), ""))
     if not reason or (legal := _legal(schema, node, arrays)) is None:
         return None
     twin = _made(schema, dtype, legal, model.Computed())
@@ -256,7 +263,12 @@ def written_out(case: Case) -> Case:
     for output, answer in zip(case.outputs, answers, strict=True):
         dtype = output.dtype
         assert dtype
-        values = _stated(answer, dtype) if isinstance(answer, Expected) else answer
+        if isinstance(answer, Expected):
+            # Infinite beyond the range of the dtype.
+            beyond = np.abs(answer.values) > limits(dtype)[1]
+            values = np.where(beyond, answer.rounded().astype(np.float64), answer.values)
+        else:
+            values = answer
         if not 0 < values.size <= 256:
             return case
         content = Given(values.astype(np.float64) if dtype.kind == "float" else values)
@@ -267,12 +279,6 @@ def written_out(case: Case) -> Case:
 def alike(one: Case, other: Case) -> bool:
     """Return True if two cases with equal inputs expect the same, up to opset and dtype."""
     return repr(one.attrs) == repr(other.attrs) and _said(one.expect) == _said(other.expect)
-
-
-def _stated(exact: Expected, dtype: DType) -> Array:
-    """An output's values, infinite beyond the range of its dtype."""
-    beyond = np.abs(exact.values) > limits(dtype)[1]
-    return np.where(beyond, exact.rounded().astype(np.float64), exact.values)
 
 
 def _said(expect: model.Expectation) -> object:
@@ -288,18 +294,6 @@ def _said(expect: model.Expectation) -> object:
 
 def _legal(schema: Schema, node: Candidate, arrays: Sequence[Array]) -> Candidate | None:
     """`node` with one attribute changed or left out, or one axis more or less, if that is legal."""
-    found = _by_an_attribute(schema, node, arrays)
-    if found or len(node.inputs) != 1 or not isinstance(node.inputs[0].content, Given):
-        return found
-    own = node.inputs[0].content.values
-    for values in (own[None], *(own[:1] if own.ndim else ())):
-        spec = _holding(node.inputs[0], values)
-        if _refusal(schema.op, [materialize(spec)], node.attrs) is None:
-            return node.with_input(0, spec)
-    return None
-
-
-def _by_an_attribute(schema: Schema, node: Candidate, arrays: Sequence[Array]) -> Candidate | None:
     rng = Random(0)
     for name in {**schema.attributes, **node.attrs}:
         declared = schema.attributes.get(name)
@@ -313,6 +307,13 @@ def _by_an_attribute(schema: Schema, node: Candidate, arrays: Sequence[Array]) -
             attrs |= {} if value is None else {name: value}
             if _refusal(schema.op, arrays, attrs) is None:
                 return replace(node, attrs=attrs)
+    if len(node.inputs) != 1 or not isinstance(node.inputs[0].content, Given):
+        return None
+    own = node.inputs[0].content.values
+    for other in (own[None], *(own[:1] if own.ndim else ())):
+        spec = _holding(node.inputs[0], other)
+        if _refusal(schema.op, [materialize(spec)], node.attrs) is None:
+            return node.with_input(0, spec)
     return None
 
 
@@ -326,17 +327,6 @@ def _refusal(op: OpVersion, arrays: Sequence[Array], attrs: Attrs) -> str | None
     except (NotSupported, MemoryError):
         return ""
     return None
-
-
-def _says_little(op: OpVersion, arrays: Sequence[Array], attrs: Attrs) -> str:
-    """Return the `empty` text that a case needs if most of its answer is 0 or NaN, else ""."""
-    reasons = (
-        too_degenerate(answer.values, answer.dtype, rounded=True)
-        if isinstance(answer, Expected)
-        else too_degenerate(answer, dtypes.of(answer), rounded=False)
-        for answer in exactly(op, arrays, attrs)
-    )
-    return next(filter(None, reasons), "")
 
 
 def _made(schema: Schema, dtype: DType, node: Candidate, expect: model.Expectation) -> Case:

@@ -39,8 +39,7 @@ def command(
     incomplete, NEW was asked for less than OLD, or the output cannot be written, 5 nothing could be
     compared.
     """
-    from opcheck.analysis.comparing import compare, judged
-    from opcheck.analysis.merging import apart
+    from opcheck.analysis.comparing import apart, compare, judged
     from opcheck.report import diff
 
     if verbose and form != "pretty":

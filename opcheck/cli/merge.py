@@ -28,7 +28,7 @@ def command(paths: tuple[Path, ...], out: Path, mixed_versions: bool) -> None:
     Exit codes: 0 the whole is complete, whatever its verdicts; 2 a file cannot be read, or they are
     no parts of one whole; 4 it is incomplete, or cannot be written.
     """
-    from opcheck.analysis.merging import RunPart, merge
+    from opcheck.analysis.comparing import RunPart, merge
     from opcheck.analysis.status import several_builds
     from opcheck.report import store
 

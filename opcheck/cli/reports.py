@@ -287,7 +287,7 @@ def kept_results(
     path: Path, run: Run, now: Header, recorder: Recorder, cases: Sequence[Case], hours: float
 ) -> Run:
     """Return and announce the reusable results; raises UsageError where the run differs."""
-    from opcheck.analysis.merging import RunPart, resumed
+    from opcheck.analysis.comparing import RunPart, resumed
 
     compared = {case.id for case in cases if case.expect.compares_backends}
     found = resumed(RunPart(str(path), run), now, recorder.digests, compared, hours)

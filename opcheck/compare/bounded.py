@@ -23,8 +23,6 @@ from opcheck.numbers.bounded.array import Common
 
 #: From this allowed relative error on, an element is unjudged.
 UNJUDGED = 0.5
-#: The row test leaves out elements below so many times the floor.
-_ABOVE_FLOOR = 16
 
 
 @dataclass(frozen=True, eq=False)
@@ -372,7 +370,9 @@ def _next_to_their_group(
     index = rows_of(np.arange(y.size).reshape(y.shape))
     y, error, absolute, part = (rows_of(one) for one in (y, error, own + last_place, part))
     size = np.abs(y)
-    part = part & (size > _ABOVE_FLOOR * _FLOORS) & (absolute < UNJUDGED * size)
+    # The row test leaves out elements below so many times the floor.
+    # Twice the smallest normal float32, below which engines flush to zero.
+    part = part & (size > 16 * (2.0**-125)) & (absolute < UNJUDGED * size)
     divisor = np.where(part, y, 1.0)
     off = np.where(part, error / divisor, 0.0)
     down, up = (
@@ -389,8 +389,6 @@ def _next_to_their_group(
     return found.reshape(own.shape)
 
 
-#: Twice the smallest normal float32, below which engines flush to zero.
-_FLOORS = 2.0**-125
 _SECOND_ORDER = 1.005
 
 

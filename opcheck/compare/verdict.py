@@ -111,20 +111,17 @@ def judge(
 
     found = judged(outcome.outputs)
     if outcome.again is not None:
-        found = _of_both(found, judged(outcome.again), outcome.differs)
+        later = judged(outcome.again)
+        # Answers to the same data that differ are no contradiction if both are right.
+        if any(one.failure not in (None, "precision") for one in (found, later)):
+            return unstable(outcome.differs)
+        worse = later if found.verdict is Verdict.PASS else found
+        reason = worse.reason or f"{IRREPRODUCIBLE}: {outcome.differs}"
+        found = replace(worse, reason=reason, irreproducible=True)
     message = misdeclared(outcome, [want.name for want in answers[0].wants])
     if message and is_right(found):
         return Judgement(Verdict.FAIL, message, "declared")
     return found
-
-
-def _of_both(first: Judgement, later: Judgement, differs: str) -> Judgement:
-    """The verdict on answers to the same data that differ: no contradiction if both are right."""
-    if any(one.failure not in (None, "precision") for one in (first, later)):
-        return unstable(differs)
-    worse = later if first.verdict is Verdict.PASS else first
-    reason = worse.reason or f"{IRREPRODUCIBLE}: {differs}"
-    return replace(worse, reason=reason, irreproducible=True)
 
 
 def misdeclared(outcome: question.Produced, names: Sequence[str]) -> str:

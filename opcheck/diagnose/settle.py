@@ -37,8 +37,6 @@ PARTICULARS = re.compile(
 )
 #: Lengths to which a message is compared, and shown.
 _LONGEST, _SHOWN = 4000, 60
-#: A mutant that explains fewer questions than FEWEST must explain one in so many failures left.
-_SHARE = 4
 
 
 @dataclass(frozen=True, eq=False)
@@ -189,7 +187,8 @@ class _CellGroup:
             mine = [one for one in left if best in self.names[one.case.id]]
             # A mutant can fit a few of many failures by chance.
             asked = {self.questions[self.numbers[id(one.subject)]] for one in mine}
-            if len(asked) < FEWEST and len(mine) * _SHARE < len(left):
+            # One that explains fewer questions than FEWEST must explain a quarter of what is left.
+            if len(asked) < FEWEST and len(mine) * 4 < len(left):
                 mine = []
             found = self._rule(left, group) if with_rules and len(mine) < len(left) else None
             if found and len(found[1]) > len(mine):
@@ -278,10 +277,6 @@ class _CellGroup:
 #: The fewest failures that a rule needs; and the fewest different questions, whatever their type
 #: and opset, if kernels do not branch on its facts.
 FEWEST = 3
-#: The largest probability that a rule arises by chance.
-_CHANCE = 0.1
-#: Each additional fact must explain so many times more.
-_MUCH_MORE = 1.25
 #: Facts, the likeliest cause first: those that kernels branch on, values, limits on sizes.
 PLAIN, VALUE, LIMIT = range(3)
 _INT32 = 1 << 31
@@ -481,7 +476,8 @@ def _holds(terms: Terms, of: int) -> int:
 
 
 def _weight(terms: Terms, failing: int) -> float:
-    return _holds(terms, failing).bit_count() / _MUCH_MORE ** len(terms)
+    # Each additional fact must explain so many times more.
+    return _holds(terms, failing).bit_count() / 1.25 ** len(terms)
 
 
 def _consistent(features: Sequence[Feature], failing: int, others: int) -> Iterable[Terms]:
@@ -509,4 +505,5 @@ def _is_no_chance(
         return True
     about, fail, rest = asked(covered), asked(failing), asked(others)
     chances = comb(tried, len(terms)) * comb(fail, about)
-    return about >= FEWEST and chances <= _CHANCE * comb(fail + rest, about)
+    # The largest probability that a rule arises by chance.
+    return about >= FEWEST and chances <= 0.1 * comb(fail + rest, about)

@@ -31,8 +31,6 @@ from opcheck.suite.models import cases_of
 EXAMPLES = ("worked_example", "node_test")
 
 AnyMutant: TypeAlias = Mutant | StatefulMutant
-#: Nodes that are drawn to find the functions of a formula; ten or so legal ones show them.
-_DRAWN = 40
 #: An operator, and the name of some of its cases.
 _Name = tuple[str, str, str]
 Item = TypeVar("Item", bound=Hashable)
@@ -65,7 +63,8 @@ def mutants_in(op: OpVersion, dtype: str | None = None) -> tuple[AnyMutant, ...]
     """Return the mutants of an operator, on one dtype or on any, the most specific first."""
     # But for mutants of functions that its formula calls on none of some drawn nodes.
     allowed = dtypes_of(op) if dtype is None else (dtype,)
-    nodes = [node for one in allowed for node in nodes_of(Cell(op, one), _DRAWN)]
+    # Nodes that are drawn to find the functions of a formula; ten or so legal ones show them.
+    nodes = [node for one in allowed for node in nodes_of(Cell(op, one), 40)]
     concerned = (one for one in (*mutants_of(op), *guards_of(op)) if any(map(one.concerns, nodes)))
     operator = operator_of(op)
     fed = opset.versions(op.domain, op.name)[op.since].inputs
@@ -339,8 +338,6 @@ def yardsticks(names: tuple[str, ...], found: Iterable[Mutation]) -> tuple[Yards
 
 #: How many nodes are drawn for a mutant before it is given up.
 TRIES = 2000
-#: Cases up to this size are tried, and lend their shapes and attributes.
-_LENT = 300
 #: The cells in which mutants of one operator are to be killed, by the mutants' names, and cases.
 _Search: TypeAlias = tuple[Mapping[str, tuple[Cell, ...]], Mapping[Cell, tuple[Case, ...]]]
 
@@ -389,7 +386,8 @@ def _lent(cell: Cell, cases: Mapping[Cell, tuple[Case, ...]]) -> list[Case]:
         case.id: case
         for among in cases.values()
         for case in among
-        if size(case) <= _LENT and not any(isinstance(s.content, FromFile) for s in case.inputs)
+        # Cases up to this size are tried, and lend their shapes and attributes.
+        if size(case) <= 300 and not any(isinstance(s.content, FromFile) for s in case.inputs)
     }
     return sorted(small.values(), key=lambda case: (size(case), case.op != cell.op))
 

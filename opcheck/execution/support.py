@@ -21,8 +21,6 @@ from opcheck.model import Case, Cell, Floor, LiveResult, Support, Verdict
 _WORST = (
     "BAD_CASE CRASH TIMEOUT OOM FAIL DIFFER UNSTABLE ERROR NOT_RUN UNSUPPORTED WARN KNOWN PASS"
 ).split()
-#: Up to so many cases of each cell may be of level core.
-_MODELS = 4
 #: Cases to ask about each version and dtype.
 Asked: TypeAlias = Mapping[Cell, Sequence[Case]]
 
@@ -75,7 +73,8 @@ def matrix(cases: Sequence[Case]) -> dict[Cell, list[Case]]:
         plain = case.level != "deep" and case.rule == "must"
         if not plain or cell not in found or case.opset != case.op.since:
             continue
-        if isinstance(case.expect, model.Values) and (not is_core or len(found[cell]) < _MODELS):
+        # Up to so many cases of each cell may be of level core.
+        if isinstance(case.expect, model.Values) and (not is_core or len(found[cell]) < 4):
             found[cell].setdefault(case.name, case)
     return {cell: [*by_name.values()] for cell, by_name in found.items()}
 

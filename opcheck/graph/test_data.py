@@ -253,10 +253,11 @@ def read_model(path: Path, *, valid: bool = True, alone: bool = False) -> ModelP
     except Exception as error:  # protobuf's own DecodeError, or the file cannot be read
         raise ValueError(f"this is no readable model: {error}") from error
     # Where a name is no text, protobuf gives its bytes.
-    if not all(isinstance(text, str) for text in _texts(model)):
+    every = [*_messages(model)]
+    if not all(isinstance(text, str) for one in every for text in _texts(one)):
         raise ValueError("this is no readable model: a name in it is no text in UTF-8")
     room = MAX_BYTES
-    for tensor in _tensors(model):
+    for tensor in (one for one in every if isinstance(one, TensorProto)):
         if tensor.data_location == TensorProto.EXTERNAL:
             if alone:
                 raise ValueError(f"its constant {tensor.name!r} is kept in another file")
@@ -287,20 +288,11 @@ def _with_shapes(model: ModelProto) -> ModelProto:
     return copy
 
 
-def _texts(model: ModelProto) -> Iterator[object]:
-    """Yield all texts of a model that cases, messages or file names use."""
-    graph = model.graph
-    yield from (one.domain for one in model.opset_import)
-    yield from (function.name for function in model.functions)
-    for info in (*graph.input, *graph.output):
-        yield info.name
-        yield from (dim.dim_param for dim in info.type.tensor_type.shape.dim)
-    for tensor in _tensors(model):
-        yield tensor.name
-        yield from (text for entry in tensor.external_data for text in (entry.key, entry.value))
-    for node in graph.node:
-        yield from (node.op_type, node.domain, *node.input, *node.output)
-        yield from (proto.name for proto in node.attribute)
+def _texts(message: Any) -> Iterator[object]:
+    """Yield the names and other texts of a message, but for its documentation."""
+    for field, value in message.ListFields():
+        if field.type == field.TYPE_STRING and field.name != "doc_string":
+            yield from (value,) if isinstance(value, str | bytes) else value
 
 
 def inside(path: Path, folder: Path) -> bool:
@@ -339,15 +331,13 @@ def _fetch(tensor: TensorProto, folder: Path, room: int) -> int:
     return length
 
 
-def _tensors(message: Any) -> Iterator[TensorProto]:
-    """Yield every tensor of a model, in whatever graph, function or attribute."""
-    if isinstance(message, TensorProto):
-        yield message
-        return
+def _messages(message: Any) -> Iterator[Any]:
+    """Yield a message and all below it, in whatever graph, function or attribute."""
+    yield message
     for field, value in message.ListFields():
         if field.message_type:
             for one in (value,) if hasattr(value, "ListFields") else value:
-                yield from _tensors(one)
+                yield from _messages(one)
 
 
 #: Name, type and sizes of an input; a size is a number, a name, or "". None if the rank is open.

@@ -287,7 +287,13 @@ def output_dtype(
     if len(output.types) == 1:
         return BY_TEXT.get(next(iter(output.types)))
     if schema.by_value:
-        return _dtype_of_value(schema, attrs)
+        # A tensor is of float32 where none is stated. Formulas are given None for what is not.
+        if not (given := [name for name in schema.attributes if attrs.get(name) is not None]):
+            return DTYPES["float32"]
+        value = attrs[given[0]]
+        if len(given) > 1 or isinstance(value, Typed):
+            return None
+        return of(value) if isinstance(value, np.ndarray) else held(schema.attributes[given[0]])
     attribute = naming(schema)
     stated = attrs.get(attribute.name, attribute.default) if attribute else None
     if attribute and stated is None and not attribute.required and schema.inputs:
@@ -298,17 +304,6 @@ def output_dtype(
     if output.constraint in left_out:
         found = bound.get(schema.inputs[schema.lead].constraint)
     return found if found and found.text in output.types else None
-
-
-def _dtype_of_value(schema: Schema, attrs: Attrs) -> DType | None:
-    """The dtype of what an attribute holds; a tensor is of float32 where none is stated."""
-    # Formulas are given None for what is not stated.
-    if not (stated := [name for name in schema.attributes if attrs.get(name) is not None]):
-        return DTYPES["float32"]
-    value = attrs[stated[0]]
-    if len(stated) > 1 or isinstance(value, Typed):
-        return None
-    return of(value) if isinstance(value, np.ndarray) else held(schema.attributes[stated[0]])
 
 
 def held(attribute: Attribute) -> DType | None:

@@ -9,7 +9,7 @@ from typing import TypeAlias
 from rich.cells import cell_len
 from rich.console import Console
 
-from opcheck.analysis import merging
+from opcheck.analysis import comparing
 from opcheck.errors import few
 from opcheck.model.timing import Bench
 from opcheck.report import plain_text
@@ -67,7 +67,7 @@ def differences(
     old: Bench, new: Bench, before: Collection[str] = (), after: Collection[str] = ()
 ) -> Differences:
     """Return the settings that differ between two runs of these cases; "" if missing."""
-    found = merging.unlike(_facts(old), _facts(new))
+    found = comparing.unlike(_facts(old), _facts(new))
     if {*before} != {*after}:
         found["cases"] = _cases(before, after), _cases(after, before)
     return found

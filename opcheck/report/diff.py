@@ -10,8 +10,15 @@ from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
-from opcheck.analysis.comparing import REGRESSIONS, Change, ChangeKind, Difference, Growth, judged
-from opcheck.analysis.merging import differences
+from opcheck.analysis.comparing import (
+    REGRESSIONS,
+    Change,
+    ChangeKind,
+    Difference,
+    Growth,
+    differences,
+    judged,
+)
 from opcheck.model import Header, Record, Run, Verdict
 from opcheck.report import failure
 from opcheck.report.json_lines import line

@@ -96,10 +96,12 @@ class Expansion:
         sweep = self._matrix(case, FileNode({}, case.mark), "sweep")
         lost = max(lost, self.lost, self._since(known))
         base = overlay(self.defaults, own)
-        rows = case.get("rows")
-        for number, row in enumerate(rows.items if rows else [FileNode({}, case.mark)], 1):
+        given = case.get("rows")
+        rows = given.value if given else None
+        entries = rows if isinstance(rows, tuple) else (FileNode({}, case.mark),)
+        for number, row in enumerate(entries, 1):
             if self._is_of(row):
-                label = self._label(row, number) if rows else None
+                label = self._label(row, number) if entries is rows else None
                 nearer = row.without(_NOT_IN_CASE)
                 left = {p: v for p, v in matrix.items() if not states(nearer, p)}
                 concrete = Concrete("", name, label, overlay(base, nearer), lost)

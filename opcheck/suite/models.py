@@ -19,9 +19,6 @@ from opcheck.suite.tensors import MAX_ELEMENTS
 Tensors: TypeAlias = tuple[TensorSpec, ...]
 #: The least rtol of ONNX's runner where all floats are bfloat16: two ULP.
 _BFLOAT16 = 2.0**-6
-#: How far answers may lie apart. Errors add up over a graph, so that this is more than ONNX's
-#: runner allows one node.
-TOLERANCE = Tolerance(rtol=1e-3, atol=1e-4)
 #: Fills of inputs: numbers of a size that is usual between layers, and small indices.
 _FILLS: dict[str, tuple[str, tuple[float, ...]]] = {
     "float": ("normal", (0.0, 1.0)),
@@ -160,7 +157,9 @@ def case_of_model(path: Path, sizes: DimSizes, messages: FileMessages) -> Case |
     ports = tuple(Port(spec.name) for spec in specs)
     case = _WholeModel(proto).case(path.as_posix(), tuple(specs), ports, Source(str(path), 0, 0))
     said = tuple(f"--dim={name}={sizes.given[name]}" for name in sorted(sizes.used))
-    return replace(case, tolerance=TOLERANCE, beyond=beyond, said=said)
+    # How far answers may lie apart. Errors add up over a graph, so that this is more than ONNX's
+    # runner allows one node.
+    return replace(case, tolerance=Tolerance(rtol=1e-3, atol=1e-4), beyond=beyond, said=said)
 
 
 def _inputs(

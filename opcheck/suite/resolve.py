@@ -67,9 +67,9 @@ class Resolver:
         if self.needs_answer and len(self.concrete.id) > MAX_ID:
             message = f"id longer than {MAX_ID} characters: shorten name, label or matrix values"
             self.problem(mark, message)
-        tensors = resolve_inputs(self, schema)
-        attrs = resolve_attributes(self, schema)
-        bound = bindings(self, schema, tensors)
+        tensors = self.resolve_inputs(schema)
+        attrs = self.resolve_attributes(schema)
+        bound = self.bindings(schema, tensors)
         case = Case(
             id=self.concrete.id,
             name=self.concrete.name,
@@ -90,7 +90,7 @@ class Resolver:
             sweep=self.concrete.sweep,
             source=Source(self.file.name, mark.line, mark.column, self.file.shipped),
         )
-        expect = expectation_of(self, case)
+        expect = self.expectation_of(case)
         stated = stated_by(expect)
         specs = [*case.inputs, *stated]
         if too_much := excess(sum(prod(s.shape) for s in specs), sum(s.nbytes for s in specs)):
@@ -194,6 +194,223 @@ class Resolver:
             self.problem(self.at("tolerance"), f"tolerance: {error}")
             return None
 
+    def expectation_of(self, case: model.Case) -> model.Expectation:
+        """The expectation of `case`, or as much of it as is sound."""
+        expect = self.fields.expect
+        if isinstance(expect, f.AnyOfField):
+            found: list[model.Alternative] = []
+            for path, answer in _answers(expect):
+                if answer.name in (one.name for one in found):
+                    message = f"two answers are named {answer.name!r}"
+                    self.problem(self.node.at((*path, "as")), message)
+                meant = self._one(case, answer, path)
+                if self.sound and _likeness(meant) in (_likeness(one.expect) for one in found):
+                    what = "are rejections" if isinstance(meant, model.Rejected) else "are the same"
+                    self.problem(self.node.at(path), f"two answers {what}")
+                found.append(model.Alternative(answer.name, meant))
+            if case.rule != "open":
+                self.lacking(self.at("expect"), "any_of needs rule: open")
+            return model.AnyOf(tuple(found))
+        if case.rule == "open":
+            self.lacking(self.at("rule"), "rule: open needs expect.any_of, the answers admitted")
+        if isinstance(expect, f.OracleField | f.AgreeField):
+            # Both answers may be rounded, so that no bound holds.
+            exact = all(output.dtype and output.dtype.kind != "float" for output in case.outputs)
+            if self.fields.tolerance is None and not (exact or is_exact(case)):
+                message = "a backend's answer has errors of its own: tolerance must be stated"
+                hint = "such as tolerance: {rtol: 1e-5, atol: 1e-6}; {ulp: 0} compares exactly"
+                self.lacking(self.at("expect"), message, hint)
+            if isinstance(expect, f.OracleField):
+                return model.Oracle(expect.oracle)
+            return model.Agreement()
+        return self._one(case, expect, ("expect",))
+
+    def _one(self, case: model.Case, answer: object, path: Location) -> model.OneAnswer:
+        if isinstance(answer, f.RejectedField):
+            return self._rejected(case, answer.rejected, path)
+        if isinstance(answer, f.GoldenField):
+            return self._golden(case, answer.golden, path)
+        if _outputs(answer):
+            return self._values(case, answer, path)
+        if self.needs_answer and operator_of(case.op) is None:
+            message = f"the engine has no kernel for {case.op}: expect must state the outputs"
+            self.lacking(self.node.at(path), message)
+        return model.Computed()
+
+    def _values(self, case: model.Case, answer: object, path: Location) -> model.Values:
+        tensors = _outputs(answer)
+        specs: list[model.TensorSpec] = []
+        known = {output.name for output in case.outputs}
+        misspelt = [name for name in tensors if name not in known]
+        for output in case.outputs:
+            if output.name not in tensors:
+                meant = [output.name, *f.FORMS]
+                if output.name and not any(did_you_mean(name, meant) for name in misspelt):
+                    self.lacking(self.node.at(path), f"expect lacks output {output.name!r}")
+                continue
+            fields = tensors[output.name]
+            place = (*path, output.name)
+            if output.dtype is None and getattr(fields, "dtype", None) is None:
+                # Problems of the inputs have been reported, and may be the reason.
+                if self.sound:
+                    message = f"{output.name}: its dtype does not follow from the inputs"
+                    self.lacking(self.node.at(place), message, "{value: …, dtype: …} states it")
+                continue
+            if (spec := self.tensor(output.name, place, fields, output.dtype)) is None:
+                continue
+            if output.dtype and spec.dtype != output.dtype:
+                message = f"{output.name}: {case.op} gives {output.dtype} here, not {spec.dtype}"
+                self.problem(self.node.at((*place, "dtype")), message)
+            specs.append(spec)
+        if any(spec.dtype.kind == "float" for spec in specs):
+            self._check_bound(case)
+        return model.Values(tuple(specs))
+
+    def _check_bound(self, case: model.Case) -> None:
+        unknown = operator_of(case.op) is None and not is_exact(case)
+        if self.fields.tolerance is None and unknown:
+            message = f"opcheck knows no error bound for {case.op}: tolerance must be stated"
+            self.lacking(self.node.mark, message, "tolerance: {ulp: 0} compares exactly")
+
+    def _golden(self, case: model.Case, name: str, path: Location) -> model.Golden:
+        mark = self.node.at((*path, "golden"))
+        try:
+            folder = inside(self.file.path.parent, name, mark)
+            for number in range(len(case.outputs)):
+                inside(folder, f"output_{number}.pb", mark)
+        except InvalidTensor as refused:
+            self.problem(refused.mark, refused.message, refused.hint)
+            return model.Golden(self.file.path.parent)
+        if any(output.dtype is None or output.dtype.kind == "float" for output in case.outputs):
+            self._check_bound(case)
+        return model.Golden(folder)
+
+    def _rejected(self, case: model.Case, why: str, path: Location) -> model.Rejected:
+        legal = self.node.get(*path, "legal")
+        assert legal  # validated before
+        ((key, value),) = legal.entries.items()
+        # What must come out of the legal twin does not matter, only that it runs.
+        start, steps = self.node.without(("expect", "rule", "tolerance")), f.parse_path(key)
+        if asked := self.node.get(*path, "asked"):
+            start = f.put(start, ("expect", "computed"), asked) or start
+        node = f.put(start, steps, value) if steps else None
+        twin = None
+        if not steps:
+            self.problem(legal.keys[key], f"legal: {quoted(key)} is no path", f.PATHS_ARE)
+        elif node is None:
+            self.problem(legal.keys[key], f"legal: {quoted(key)} leads into a literal")
+        elif node.plain() == start.plain():
+            self.problem(self.node.at((*path, "legal"), key=True), "legal changes nothing")
+        else:
+            twin = self.twin(replace(self.concrete, id=f"{case.id}~legal", node=node))
+        return model.Rejected(why, twin or case)
+
+    def resolve_inputs(self, schema: Schema) -> tuple[model.TensorSpec, ...]:
+        """The inputs of the case, in the operator's order."""
+        stated = {n: v for n, v in (self.fields.inputs or {}).items() if v is not None}
+        specs: dict[str, model.TensorSpec] = {}
+        known = spelt(schema.inputs)
+        unknown = [n for n in self.fields.inputs or {} if not place(schema.inputs, n)]
+        for name in unknown:
+            message = f"{quoted(name)} is no input of {schema.op} (has: {', '.join(known)})"
+            self.problem(self.at("inputs", name), message, did_you_mean(name, known))
+        for name, tensor in stated.items():
+            if not (found := place(schema.inputs, name)):
+                continue
+            allowed = _allowed(schema.inputs[found[0]].types)
+            # Another input than the leading one may have one dtype alone, such as K of TopK.
+            only = len(allowed) == 1 and schema.inputs[found[0]] is not schema.typed
+            dtype = allowed[0] if only else self.dtype
+            if spec := self.tensor(name, ("inputs", name), tensor, dtype):
+                specs[name] = spec
+                if spec.dtype not in allowed and not self.may_be_illegal:
+                    names = ", ".join(sorted(map(str, allowed)))
+                    hint = f"allowed: {names or 'only types that no case can have'}"
+                    message = f"{spec.name}: {schema.op} does not allow {spec.dtype}"
+                    self.problem(self._dtype_mark(spec), message, hint)
+        if not self.may_be_illegal:
+            for name in missing(schema.inputs, stated):
+                if not any(did_you_mean(word, [name]) for word in unknown):
+                    self.lacking(self.node.mark, f"{schema.op} needs input {name!r}")
+        if self.file.domain == opset.DML and any(spec.initializer for spec in specs.values()):
+            self.problem(self.at("inputs"), "DirectML's operators have no initializers")
+        return tuple(specs[slot] for slot in slots(schema.inputs, specs) if slot)
+
+    def bindings(self, schema: Schema, inputs: tuple[model.TensorSpec, ...]) -> dict[str, DType]:
+        """The dtype of each type constraint, by the first input with it."""
+        bound: dict[str, DType] = {}
+        for spec in inputs:
+            found = place(schema.inputs, spec.name)
+            assert found is not None
+            first = bound.setdefault(schema.inputs[found[0]].constraint, spec.dtype)
+            if first != spec.dtype and not self.may_be_illegal:
+                message = f"{spec.name} is {spec.dtype}, but {schema.op} wants {first} as before it"
+                self.problem(self._dtype_mark(spec), message)
+        return bound
+
+    def _dtype_mark(self, spec: model.TensorSpec) -> Mark:
+        stated = self.node.get("inputs", spec.name, "dtype") or self.node.get("dtype")
+        return stated.mark if stated else self.at("inputs", spec.name)
+
+    def resolve_attributes(self, schema: Schema) -> model.Attrs:
+        """The attributes of the case, without those that are wrong."""
+        stated = self.fields.attrs or {}
+        unknown: list[str] = []
+        found: dict[str, model.AttrValue | model.Typed] = {}
+        for name, value in stated.items():
+            attribute = schema.attributes.get(name)
+            if attribute is None and (self.may_be_illegal or value is None):
+                attribute = opset.attribute(schema.op, name)
+            is_tensor = isinstance(value, f.AttributeTensorFields)
+            if isinstance(value, dict) and self.may_be_illegal:
+                attribute = attribute or Attribute(name, "other", False, None)
+            if value is None and not self.needs_answer:
+                continue  # A legal twin omits an illegal attribute.
+            if attribute is None:
+                unknown.append(name)
+                has = f"has: {', '.join(schema.attributes) or 'none'}"
+                message = f"{quoted(name)} is no attribute of {schema.op} ({has})"
+                hint = did_you_mean(name, schema.attributes)
+                self.problem(self.at("attrs", name), message, hint)
+            elif is_tensor or (attribute.type == "tensor" and not isinstance(value, dict | None)):
+                if (array := self._attribute_tensor(attribute, value)) is not None:
+                    found[name] = array
+            elif value is not None:
+                try:
+                    typed = isinstance(value, dict) and self.may_be_illegal
+                    found[name] = (typed_value if typed else attribute_value)(attribute, value)
+                except ValueError as error:
+                    self.problem(self.node.at(("attrs", name)), f"attribute {name} {error}")
+        changed = changed_defaults(schema.op, self.file.opsets)
+        for name, attribute in schema.attributes.items():
+            if any(did_you_mean(word, [name]) for word in unknown):
+                continue
+            if attribute.required and stated.get(name) is None and not self.may_be_illegal:
+                self.lacking(self.node.mark, f"{schema.op} needs attribute {name!r}")
+            elif name not in stated and name in changed:
+                what = f"attrs.{name} must be stated: its default differs"
+                hint = f"attrs: {{{name}: null}} leaves it out"
+                self.lacking(self.node.mark, f"{what} between the case's opsets", hint)
+        return found
+
+    def _attribute_tensor(self, attribute: Attribute, value: Any) -> model.Array | None:
+        """The tensor stated for an attribute; None with its problem reported."""
+        path: tuple[str, ...] = ("attrs", attribute.name)
+        dtype = self.dtype
+        if isinstance(value, f.AttributeTensorFields):
+            dtype = dtypes.DTYPES[value.dtype] if value.dtype else dtype
+            path = (*path, "value")
+        if attribute.type != "tensor":
+            self.problem(self.node.at(path[:2]), f"attribute {attribute.name} is no tensor")
+        elif spec := self.tensor(attribute.name, path, None, dtype):
+            try:
+                array = materialize(spec)
+                array.flags.writeable = False
+                return array
+            except ValueError as error:
+                self.problem(self.node.at(path), str(error))
+        return None
+
 
 def tolerance_of(stated: f.ToleranceField, dtype: DType | None, all_: Iterable[DType]) -> Tolerance:
     """Tolerance of a case of `dtype` as `stated`; raises ValueError if it makes no sense."""
@@ -260,40 +477,6 @@ def output_names(expect: object) -> dict[str, Location]:
     return named
 
 
-def expectation_of(resolver: Resolver, case: model.Case) -> model.Expectation:
-    """The expectation of `case`; problems are reported through `resolver`."""
-    expect = resolver.fields.expect
-    if isinstance(expect, f.AnyOfField):
-        found: list[model.Alternative] = []
-        for path, answer in _answers(expect):
-            if answer.name in (one.name for one in found):
-                message = f"two answers are named {answer.name!r}"
-                resolver.problem(resolver.node.at((*path, "as")), message)
-            meant = _one(resolver, case, answer, path)
-            if resolver.sound and _likeness(meant) in (_likeness(one.expect) for one in found):
-                what = "are rejections" if isinstance(meant, model.Rejected) else "are the same"
-                resolver.problem(resolver.node.at(path), f"two answers {what}")
-            found.append(model.Alternative(answer.name, meant))
-        if case.rule != "open":
-            resolver.lacking(resolver.at("expect"), "any_of needs rule: open")
-        return model.AnyOf(tuple(found))
-    if case.rule == "open":
-        resolver.lacking(
-            resolver.at("rule"), "rule: open needs expect.any_of, the answers admitted"
-        )
-    if isinstance(expect, f.OracleField | f.AgreeField):
-        # Both answers may be rounded, so that no bound holds.
-        exact = all(output.dtype and output.dtype.kind != "float" for output in case.outputs)
-        if resolver.fields.tolerance is None and not (exact or is_exact(case)):
-            message = "a backend's answer has errors of its own: tolerance must be stated"
-            hint = "such as tolerance: {rtol: 1e-5, atol: 1e-6}; {ulp: 0} compares exactly"
-            resolver.lacking(resolver.at("expect"), message, hint)
-        if isinstance(expect, f.OracleField):
-            return model.Oracle(expect.oracle)
-        return model.Agreement()
-    return _one(resolver, case, expect, ("expect",))
-
-
 def stated_by(expect: model.Expectation) -> tuple[model.TensorSpec, ...]:
     """Every tensor that an expectation writes out."""
     if isinstance(expect, model.AnyOf):
@@ -310,60 +493,10 @@ def _likeness(answer: model.OneAnswer) -> object:
     return model.Rejected if isinstance(answer, model.Rejected) else answer
 
 
-def _one(resolver: Resolver, case: model.Case, answer: object, path: Location) -> model.OneAnswer:
-    if isinstance(answer, f.RejectedField):
-        return _rejected(resolver, case, answer.rejected, path)
-    if isinstance(answer, f.GoldenField):
-        return _golden(resolver, case, answer.golden, path)
-    if _outputs(answer):
-        return _values(resolver, case, answer, path)
-    if resolver.needs_answer and operator_of(case.op) is None:
-        message = f"the engine has no kernel for {case.op}: expect must state the outputs"
-        resolver.lacking(resolver.node.at(path), message)
-    return model.Computed()
-
-
-def _values(resolver: Resolver, case: model.Case, answer: object, path: Location) -> model.Values:
-    tensors = _outputs(answer)
-    specs: list[model.TensorSpec] = []
-    known = {output.name for output in case.outputs}
-    misspelt = [name for name in tensors if name not in known]
-    for output in case.outputs:
-        if output.name not in tensors:
-            meant = [output.name, *f.FORMS]
-            if output.name and not any(did_you_mean(name, meant) for name in misspelt):
-                resolver.lacking(resolver.node.at(path), f"expect lacks output {output.name!r}")
-            continue
-        fields = tensors[output.name]
-        place = (*path, output.name)
-        if output.dtype is None and getattr(fields, "dtype", None) is None:
-            # Problems of the inputs have been reported, and may be the reason.
-            if resolver.sound:
-                message = f"{output.name}: its dtype does not follow from the inputs"
-                resolver.lacking(resolver.node.at(place), message, "{value: …, dtype: …} states it")
-            continue
-        if (spec := resolver.tensor(output.name, place, fields, output.dtype)) is None:
-            continue
-        if output.dtype and spec.dtype != output.dtype:
-            message = f"{output.name}: {case.op} gives {output.dtype} here, not {spec.dtype}"
-            resolver.problem(resolver.node.at((*place, "dtype")), message)
-        specs.append(spec)
-    if any(spec.dtype.kind == "float" for spec in specs):
-        _check_bound(resolver, case)
-    return model.Values(tuple(specs))
-
-
 def is_exact(case: model.Case) -> bool:
     """Return True if floats are compared exactly where the case states no tolerance."""
     floats = any(output.dtype is None or output.dtype.kind == "float" for output in case.outputs)
     return floats and operator_of(case.op) is None and opset.is_exact(case.op, case.attrs)
-
-
-def _check_bound(resolver: Resolver, case: model.Case) -> None:
-    unknown = operator_of(case.op) is None and not is_exact(case)
-    if resolver.fields.tolerance is None and unknown:
-        message = f"opcheck knows no error bound for {case.op}: tolerance must be stated"
-        resolver.lacking(resolver.node.mark, message, "tolerance: {ulp: 0} compares exactly")
 
 
 def _outputs(answer: object) -> dict[str, object]:
@@ -372,161 +505,14 @@ def _outputs(answer: object) -> dict[str, object]:
     return answer if isinstance(answer, dict) else {}
 
 
-def _golden(resolver: Resolver, case: model.Case, name: str, path: Location) -> model.Golden:
-    mark = resolver.node.at((*path, "golden"))
-    try:
-        folder = inside(resolver.file.path.parent, name, mark)
-        for number in range(len(case.outputs)):
-            inside(folder, f"output_{number}.pb", mark)
-    except InvalidTensor as refused:
-        resolver.problem(refused.mark, refused.message, refused.hint)
-        return model.Golden(resolver.file.path.parent)
-    if any(output.dtype is None or output.dtype.kind == "float" for output in case.outputs):
-        _check_bound(resolver, case)
-    return model.Golden(folder)
-
-
-def _rejected(resolver: Resolver, case: model.Case, why: str, path: Location) -> model.Rejected:
-    legal = resolver.node.get(*path, "legal")
-    assert legal  # validated before
-    ((key, value),) = legal.entries.items()
-    # What must come out of the legal twin does not matter, only that it runs.
-    start, steps = resolver.node.without(("expect", "rule", "tolerance")), f.parse_path(key)
-    if asked := resolver.node.get(*path, "asked"):
-        start = f.put(start, ("expect", "computed"), asked) or start
-    node = f.put(start, steps, value) if steps else None
-    twin = None
-    if not steps:
-        resolver.problem(legal.keys[key], f"legal: {quoted(key)} is no path", f.PATHS_ARE)
-    elif node is None:
-        resolver.problem(legal.keys[key], f"legal: {quoted(key)} leads into a literal")
-    elif node.plain() == start.plain():
-        resolver.problem(resolver.node.at((*path, "legal"), key=True), "legal changes nothing")
-    else:
-        twin = resolver.twin(replace(resolver.concrete, id=f"{case.id}~legal", node=node))
-    return model.Rejected(why, twin or case)
-
-
 _SCALARS: dict[str, tuple[type, ...]] = {"int": (int,), "float": (int, float), "string": (str,)}
 _WORDS = {"int": "whole number", "float": "number", "string": "text"}
 _LARGEST = dtypes.limits(dtypes.DTYPES["float32"])[1]
 
 
-def resolve_inputs(resolver: Resolver, schema: Schema) -> tuple[model.TensorSpec, ...]:
-    """The inputs of a case, in the operator's order; problems go through `resolver`."""
-    stated = {n: v for n, v in (resolver.fields.inputs or {}).items() if v is not None}
-    specs: dict[str, model.TensorSpec] = {}
-    known = spelt(schema.inputs)
-    unknown = [n for n in resolver.fields.inputs or {} if not place(schema.inputs, n)]
-    for name in unknown:
-        message = f"{quoted(name)} is no input of {schema.op} (has: {', '.join(known)})"
-        resolver.problem(resolver.at("inputs", name), message, did_you_mean(name, known))
-    for name, tensor in stated.items():
-        if not (found := place(schema.inputs, name)):
-            continue
-        allowed = _allowed(schema.inputs[found[0]].types)
-        # Another input than the leading one may have one dtype alone, such as K of TopK.
-        only = len(allowed) == 1 and schema.inputs[found[0]] is not schema.typed
-        dtype = allowed[0] if only else resolver.dtype
-        if spec := resolver.tensor(name, ("inputs", name), tensor, dtype):
-            specs[name] = spec
-            if spec.dtype not in allowed and not resolver.may_be_illegal:
-                names = ", ".join(sorted(map(str, allowed))) or "only types that no case can have"
-                message = f"{spec.name}: {schema.op} does not allow {spec.dtype}"
-                resolver.problem(_dtype_mark(resolver, spec), message, f"allowed: {names}")
-    if not resolver.may_be_illegal:
-        for name in missing(schema.inputs, stated):
-            if not any(did_you_mean(word, [name]) for word in unknown):
-                resolver.lacking(resolver.node.mark, f"{schema.op} needs input {name!r}")
-    if resolver.file.domain == opset.DML and any(spec.initializer for spec in specs.values()):
-        resolver.problem(resolver.at("inputs"), "DirectML's operators have no initializers")
-    return tuple(specs[slot] for slot in slots(schema.inputs, specs) if slot)
-
-
 @cache
 def _allowed(types: frozenset[str]) -> tuple[DType, ...]:
     return tuple(dtype for dtype in DTYPES.values() if dtype.text in types)
-
-
-def bindings(
-    resolver: Resolver, schema: Schema, inputs: tuple[model.TensorSpec, ...]
-) -> dict[str, DType]:
-    """The dtype of each type constraint, by the first input with it."""
-    bound: dict[str, DType] = {}
-    for spec in inputs:
-        found = place(schema.inputs, spec.name)
-        assert found is not None
-        first = bound.setdefault(schema.inputs[found[0]].constraint, spec.dtype)
-        if first != spec.dtype and not resolver.may_be_illegal:
-            message = f"{spec.name} is {spec.dtype}, but {schema.op} wants {first} as before it"
-            resolver.problem(_dtype_mark(resolver, spec), message)
-    return bound
-
-
-def _dtype_mark(resolver: Resolver, spec: model.TensorSpec) -> Mark:
-    stated = resolver.node.get("inputs", spec.name, "dtype") or resolver.node.get("dtype")
-    return stated.mark if stated else resolver.at("inputs", spec.name)
-
-
-def resolve_attributes(resolver: Resolver, schema: Schema) -> model.Attrs:
-    """The attributes of a case; problems are reported through `resolver`."""
-    stated = resolver.fields.attrs or {}
-    unknown: list[str] = []
-    found: dict[str, model.AttrValue | model.Typed] = {}
-    for name, value in stated.items():
-        attribute = schema.attributes.get(name)
-        if attribute is None and (resolver.may_be_illegal or value is None):
-            attribute = opset.attribute(schema.op, name)
-        is_tensor = isinstance(value, f.AttributeTensorFields)
-        if isinstance(value, dict) and resolver.may_be_illegal:
-            attribute = attribute or Attribute(name, "other", False, None)
-        if value is None and not resolver.needs_answer:
-            continue  # A legal twin omits an illegal attribute.
-        if attribute is None:
-            unknown.append(name)
-            has = f"has: {', '.join(schema.attributes) or 'none'}"
-            message = f"{quoted(name)} is no attribute of {schema.op} ({has})"
-            hint = did_you_mean(name, schema.attributes)
-            resolver.problem(resolver.at("attrs", name), message, hint)
-        elif is_tensor or (attribute.type == "tensor" and not isinstance(value, dict | None)):
-            if (array := _attribute_tensor(resolver, attribute, value)) is not None:
-                found[name] = array
-        elif value is not None:
-            try:
-                typed = isinstance(value, dict) and resolver.may_be_illegal
-                found[name] = (typed_value if typed else attribute_value)(attribute, value)
-            except ValueError as error:
-                resolver.problem(resolver.node.at(("attrs", name)), f"attribute {name} {error}")
-    changed = changed_defaults(schema.op, resolver.file.opsets)
-    for name, attribute in schema.attributes.items():
-        if any(did_you_mean(word, [name]) for word in unknown):
-            continue
-        if attribute.required and stated.get(name) is None and not resolver.may_be_illegal:
-            resolver.lacking(resolver.node.mark, f"{schema.op} needs attribute {name!r}")
-        elif name not in stated and name in changed:
-            message = f"attrs.{name} must be stated: its default differs between the case's opsets"
-            hint = f"attrs: {{{name}: null}} leaves it out"
-            resolver.lacking(resolver.node.mark, message, hint)
-    return found
-
-
-def _attribute_tensor(resolver: Resolver, attribute: Attribute, value: Any) -> model.Array | None:
-    """The tensor stated for an attribute; None with its problem reported."""
-    path: tuple[str, ...] = ("attrs", attribute.name)
-    dtype = resolver.dtype
-    if isinstance(value, f.AttributeTensorFields):
-        dtype = dtypes.DTYPES[value.dtype] if value.dtype else dtype
-        path = (*path, "value")
-    if attribute.type != "tensor":
-        resolver.problem(resolver.node.at(path[:2]), f"attribute {attribute.name} is no tensor")
-    elif spec := resolver.tensor(attribute.name, path, None, dtype):
-        try:
-            array = materialize(spec)
-            array.flags.writeable = False
-            return array
-        except ValueError as error:
-            resolver.problem(resolver.node.at(path), str(error))
-    return None
 
 
 def attribute_value(attribute: Attribute, value: Any) -> model.AttrValue:

@@ -193,8 +193,6 @@ def load_npy(path: Path) -> NDArray[Any]:
 #: No tensor of a case, nor all of them together, may hold more: case files may come from strangers.
 MAX_ELEMENTS = 1 << 26
 MAX_BYTES = 1 << 28
-#: Beyond it float64, in which fills compute, skips whole numbers.
-_MAX_WHOLE = 2.0**53
 
 
 class InvalidTensor(Unreadable):
@@ -311,7 +309,8 @@ def _wrong_fill(kind: str, args: tuple[Any, ...], dtype: DType, size: int) -> st
         return None
     if not all(map(math.isfinite, args)):
         return f"takes finite numbers, {got}"
-    whole = all(arg.is_integer() and abs(arg) <= _MAX_WHOLE for arg in args)
+    # Beyond it float64, in which fills compute, skips whole numbers.
+    whole = all(arg.is_integer() and abs(arg) <= 2.0**53 for arg in args)
     if not whole and (kind == "integers" or not real):
         return f"takes whole numbers up to 2^53, {got}"
     if kind in ("uniform", "integers") and args[0] > args[1]:

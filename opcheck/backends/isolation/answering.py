@@ -134,11 +134,6 @@ def _peak() -> int:
 #: How far apart memory is touched, in bytes: no processor has shorter lines in its caches.
 _LINE = 64
 _THREADS = Path("/proc/self/task")
-#: To a call of so many seconds it matters little that others have emptied the caches.
-_LONG = 0.01
-#: New data take so many times as long only where answers are looked up: a processor that has seen
-#: the same data a thousand times sorts them twice as fast.
-_LOOKED_UP = 3.0
 
 
 class Repeated:
@@ -167,7 +162,8 @@ class Repeated:
             if self._other.size != flushed:
                 self._other = zeros(flushed, uint8)
             self._other[::_LINE] += 1
-        elif self._last < _LONG:
+        # To a call of so many seconds it matters little that others have emptied the caches.
+        elif self._last < 0.01:
             call()
         used, start = process_time(), perf_counter()
         for _ in repeat(None, loops):
@@ -231,7 +227,9 @@ class Held(Repeated):
         for turn in range(1, 6):
             # Rolled, because time may depend on the values, and on how sorted they are.
             other = [roll(a, turn) if n == largest else a for n, a in enumerate(second)]
-            if (new := min(new, self._alone(other))) < _LOOKED_UP * known:
+            # New data take thrice as long only where answers are looked up: a processor that has
+            # seen the same data a thousand times sorts them twice as fast.
+            if (new := min(new, self._alone(other))) < 3.0 * known:
                 return answer, 0.0
             # Twice, since the last answer may be the only one that is remembered.
             self._alone(given)

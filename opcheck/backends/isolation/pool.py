@@ -238,10 +238,6 @@ class Slot:
         self.again = None
 
 
-#: How long, in seconds, idle workers have to clean up after themselves.
-_FAREWELL = 0.5
-
-
 class Pool:
     """At most `workers` workers of a backend; the first starts now. Raises BackendUnavailable."""
 
@@ -331,7 +327,8 @@ class Pool:
         kill([s.process for s in slots if s.process and s.process not in idle])
         for process in idle:
             process.connection.close()  # it ends by itself
-        until = monotonic() + _FAREWELL
+        # How long, in seconds, idle workers have to clean up after themselves.
+        until = monotonic() + 0.5
         for process in idle:
             process.wait(until)
             if process.has_ended() and (how := process.how_it_ended()) != "exited with status 0":

@@ -28,8 +28,6 @@ from opcheck.model import BackendInfo, Crashed, OutOfMemory, Tensors, TimedOut
 
 #: The connection holds several messages of the size that goes through it, in bytes.
 _BUFFER = 256 << 10
-#: Seconds, and microseconds, that the rest of a message may take: messages are sent whole.
-_MESSAGE = struct.pack("ll", 2, 0)
 _TAIL = 8 << 10
 #: Seconds between the end of a connection and the end of its process.
 _MOMENT = 1.0
@@ -122,7 +120,8 @@ class Process:
                 for size in (socket.SO_SNDBUF, socket.SO_RCVBUF):
                     end.setsockopt(socket.SOL_SOCKET, size, _BUFFER)
             for limit in (socket.SO_SNDTIMEO, socket.SO_RCVTIMEO):
-                ours.setsockopt(socket.SOL_SOCKET, limit, _MESSAGE)
+                # Two seconds for the rest of a message: messages are sent whole.
+                ours.setsockopt(socket.SOL_SOCKET, limit, struct.pack("ll", 2, 0))
             self._file, self._log = _nameless(), _nameless(os.O_APPEND)
             arguments = {
                 "address": self._settings.address,

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache
+from operator import attrgetter
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -137,11 +137,6 @@ class Bounded(Number):
         self._errors = errors
         self._settled: Bounded | None = None
 
-    @classmethod
-    def kind(cls) -> Any:
-        """The functions of bounded numbers."""
-        return sys.modules[__package__]
-
     @property
     def exact(self) -> bool:
         """True if no rounding has touched the values."""
@@ -159,20 +154,8 @@ class Bounded(Number):
             self._errors = found
         return self._errors
 
-    @property
-    def e(self) -> Floats | None:
-        """The bound of `errors`."""
-        return self.errors.e
-
-    @property
-    def q(self) -> Floats | None:
-        """The variance of `errors`."""
-        return self.errors.q
-
-    @property
-    def lost(self) -> Lost | None:
-        """The lost elements of `errors`."""
-        return self.errors.lost
+    #: The bound, the variance, and the lost elements of `errors`.
+    e, q, lost = (property(attrgetter(f"errors.{name}")) for name in ("e", "q", "lost"))
 
     @property
     def sure(self) -> float:

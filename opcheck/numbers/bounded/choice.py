@@ -21,16 +21,6 @@ from opcheck.numbers.bounded.elementwise import either, plus, real
 class _Uncertain(Kind):
     v: NDArray[Any]
 
-    @classmethod
-    def kind(cls) -> Any:
-        """The functions of bounded numbers."""
-        return Bounded.kind()
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """The shape of the array."""
-        return self.v.shape
-
 
 @dataclass(frozen=True, eq=False)
 class Truth(_Uncertain):

@@ -169,17 +169,10 @@ def _extremes(x: Array, room: Array) -> tuple[float, float]:
 
     Infinity and 0 where there is none.
     """
-    bits = np.dtype(f"u{x.itemsize}").type
-    exponents = np.array(np.inf, x.dtype).view(bits) << bits(1)
-    sizes = room[: x.size].view(bits)
-    # Without their signs numbers compare like integers, of which what is below 0 is the largest: so
-    # zeros are the least only where there is nothing else, and infinity and NaN the largest.
-    np.left_shift(x.reshape(-1).view(bits), 1, out=sizes)
-    np.subtract(sizes, 1, out=sizes)
-    least = float(((sizes.min() + bits(1)) >> bits(1)).view(x.dtype))
-    np.subtract(sizes, exponents - bits(1), out=sizes)
-    largest = float(((sizes.max() + exponents) >> bits(1)).view(x.dtype))
-    return least if 0 < least < np.inf else np.inf, largest if largest < np.inf else 0.0
+    sizes = np.absolute(x.reshape(-1), out=room[: x.size])
+    usual = (sizes > 0) & (sizes < np.inf)
+    least, largest = sizes.min(initial=np.inf, where=usual), sizes.max(initial=0, where=usual)
+    return float(least), float(largest)
 
 
 def _again(

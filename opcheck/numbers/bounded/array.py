@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from operator import attrgetter
 from typing import Any, TypeAlias
@@ -147,10 +147,10 @@ class Bounded(Number):
         """Errors allowed before the last rounding."""
         if not isinstance(self._errors, Errors):
             found, shape = self._errors(), self.v.shape
-            for name in ("e", "q", "lost"):
-                part = getattr(found, name)
-                if part is not None and part.shape != shape:
-                    found = replace(found, **{name: np.broadcast_to(part, shape)})
+            parts: Any = found.e, found.q, found.lost
+            if any(part is not None and part.shape != shape for part in parts):
+                spread = (None if part is None else np.broadcast_to(part, shape) for part in parts)
+                found = Errors(*spread, found.common, found.shift)
             self._errors = found
         return self._errors
 

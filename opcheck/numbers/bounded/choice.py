@@ -100,19 +100,12 @@ greater, greater_equal = map(_comparison, (np.greater, np.greater_equal))
 not_equal = _comparison(np.not_equal)
 
 
-def isnan(x: Bounded) -> Any:
-    """True for NaN."""
-    return x.v != x.v
+def _mask(test: Callable[[Any], Any]) -> Callable[[Bounded], Any]:
+    return lambda x: test(x.v)
 
 
-def isinf(x: Bounded) -> Any:
-    """True for an infinity of either sign."""
-    return ~is_finite(x.v) & (x.v == x.v)
-
-
-def isfinite(x: Bounded) -> Any:
-    """True for a finite number."""
-    return is_finite(x.v)
+isnan, isfinite = _mask(lambda v: v != v), _mask(is_finite)
+isinf = _mask(lambda v: ~is_finite(v) & (v == v))
 
 
 def where(condition: Any, a: Any, b: Any) -> Any:

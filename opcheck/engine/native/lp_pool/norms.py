@@ -181,12 +181,9 @@ def values(x: Array, room: Array) -> Array:
     if x.dtype == room.dtype and as_laid_out(x):
         return x
     copy = room[: x.size].reshape(x.shape)
-    if x.dtype.itemsize > 2:
-        np.copyto(copy, x)
-    elif copy.dtype.itemsize == 4:
-        widened(x, copy)
-    else:
-        np.copyto(copy, widened(x))
+    if x.dtype.itemsize == 2 and copy.dtype.itemsize == 4:
+        return widened(x, copy)
+    np.copyto(copy, widened(x) if x.dtype.itemsize == 2 else x)
     return copy
 
 

@@ -1,13 +1,17 @@
 """One element type to another, each value rounded once: what Cast and its kin have in common."""
 
+import re
+from collections.abc import Callable
+from decimal import Decimal
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from opcheck import dtypes
 from opcheck import numbers as xp
-from opcheck.dtypes import DTYPES, NARROW, DType, round_to
-from opcheck.engine import texts
+from opcheck.dtypes import DTYPES, NARROW, DType, limits, round_to
+from opcheck.engine.operators import is_open
 from opcheck.errors import InvalidNode, NotSupported
 from opcheck.model import Array
 from opcheck.numbers import primitive
@@ -35,12 +39,12 @@ def cast_to(x: Array, dtype: DType) -> Array:
     check_castable(own := dtypes.of(x))
     check_castable(dtype)
     if own and own.kind == "string" and dtype != own:
-        x = texts.read(x, dtype)
+        x = _read(x, dtype)
     if own and own.name in NARROW:
         x = x.astype(np.int8 if own.kind == "int" else np.float64)
     match dtype.kind:
         case "string":
-            return x if x.dtype == object else texts.written(x)
+            return x if x.dtype == object else _written(x)
         case "bool":
             return np.asarray(x != 0)
         case "int" if x.dtype.kind in "biu":
@@ -61,7 +65,7 @@ def to_minifloat(x: Array, dtype: DType, saturate: int, round_mode: str) -> Arra
     In float8e8m0, which has powers of two alone, as `round_mode` says. Out of range they come out
     as the nearest end where they `saturate`; nothing is said of types that are not of 8 bits.
     """
-    low, high = dtypes.limits(dtype)
+    low, high = limits(dtype)
     outside = (x < low) | (x > high)
     if saturate:
         x = np.clip(x, low, high)
@@ -90,7 +94,7 @@ def _as_float64(x: Array) -> Array:
 
 
 def _cut_off(x: Array, dtype: DType) -> Array:
-    low, high = map(int, dtypes.limits(dtype))
+    low, high = map(int, limits(dtype))
     values = np.trunc(np.where(np.isnan(x), 0.0, x))
     # The largest number of 64 bits is none of float64, but one more is.
     inside = (values >= low) & (values < high + 1)
@@ -106,8 +110,74 @@ def cast_any(x: Any, dtype: DType, saturate: int = 1, round_mode: str = "up") ->
         if dtype.kind == "minifloat" and dtypes.of(plain) != dtype:
             check_castable(own := dtypes.of(plain))
             if own and own.kind == "string":
-                plain = texts.read(plain, dtype)
+                plain = _read(plain, dtype)
             return to_minifloat(_as_float64(plain), dtype, saturate, round_mode)
         return xp.astype(cast_to(plain, dtype), dtype.numpy)
     check_castable(dtype)
     return xp.astype(x, dtype.numpy)
+
+
+# Numbers as texts, by what Cast-9 and later say of them.
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d{1,15})?", re.ASCII | re.IGNORECASE)
+_WHOLE = re.compile(r"[+-]?\d+", re.ASCII)
+_SPECIAL = {"+inf": np.inf, "inf": np.inf, "nan": np.nan}
+
+
+def _each(function: Callable[[Any], Any], x: Array, dtype: Any) -> Array:
+    """`function` of every element."""
+    made = np.empty(x.size, dtype)
+    made[:] = [function(value) for value in x.reshape(-1)]
+    return made.reshape(x.shape)
+
+
+def _read(x: Array, dtype: DType) -> Array:
+    """The numbers that texts represent, such that rounding them to `dtype` rounds once.
+
+    They are float64 for floating types, else `dtype`. Raises NotSupported for texts of which
+    nothing is said: non-numerical ones, floating-point values on the way to an integer, integers
+    out of range, and whatever a boolean should be made of.
+    """
+    if dtype.kind in ("float", "minifloat"):
+        exact = dtype.name == "float64"
+        return _each(lambda text: _floating(text, exact), x, np.float64)
+    if dtype.kind == "bool":
+        raise NotSupported("the text does not say which texts are true")
+    return _each(lambda text: _integer(text, dtype), x, dtype.numpy)
+
+
+@lru_cache(1 << 16)  # A case is evaluated on the same texts several times.
+def _floating(text: str, nearest: bool) -> float:
+    """The nearest float64 of a number, or of the two next to it the one whose last digit is odd."""
+    if text == "-INF":  # It alone is said in capitals.
+        return -np.inf
+    if text.lower() in _SPECIAL:
+        return _SPECIAL[text.lower()]
+    if not _NUMBER.fullmatch(text):
+        raise NotSupported(f"opcheck reads no number in {text!r}")
+    value, exact = float(text), Decimal(text)
+    if nearest or Decimal(value) == exact or np.float64(value).view(np.int64) & 1:
+        return value
+    return float(np.nextafter(value, np.inf if exact > Decimal(value) else -np.inf))
+
+
+def _integer(text: str, dtype: DType) -> int:
+    low, high = limits(dtype)
+    if not _WHOLE.fullmatch(text) or not low <= (exact := Decimal(text)) <= high:
+        raise NotSupported(f"nothing is said of converting {text!r} to {dtype}")
+    return int(exact)
+
+
+def _written(x: Array) -> Array:
+    """Numbers as texts, of floats in some digits that tell them apart, without an exponent."""
+    if x.dtype == np.bool_:
+        raise NotSupported("the text does not say what texts booleans become")
+    if x.dtype.kind in "iu":
+        return _each(str, x, object)
+    is_open("the text does not say how many digits a float's text has")
+    return _each(_plain, x, object)
+
+
+def _plain(value: Any) -> str:
+    if not np.isfinite(value):
+        return "NaN" if np.isnan(value) else "INF" if value > 0 else "-INF"
+    return np.format_float_positional(value, trim="-")

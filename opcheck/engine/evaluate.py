@@ -242,7 +242,10 @@ class Evaluation:
         """The outputs of a tier."""
         if tier not in self._outputs:
             self._outputs[tier] = self._evaluated(tier.arithmetic, tier.formula)
-            self._certain[tier] = list(map(_certain, self._outputs[tier]))
+            self._certain[tier] = [
+                (out.least, out.k, out.grid) if isinstance(out, Bounded) else (0.0, 0.0, None)
+                for out in self._outputs[tier]
+            ]
         return self._outputs[tier]
 
     def scattered(self, tier: Tier, cut: float = 0.0) -> tuple[Output, ...]:
@@ -331,12 +334,6 @@ def _lifted(arithmetic: Arithmetic, array: Array | None) -> Any:
     if array is None or dtype is None or dtype.kind != "float":
         return array
     return bounded(array, dtype, arithmetic)
-
-
-def _certain(output: Output) -> tuple[float, float, Any]:
-    if isinstance(output, Bounded):
-        return output.least, output.k, output.grid
-    return 0.0, 0.0, None
 
 
 #: Elements of a part of a large tensor.

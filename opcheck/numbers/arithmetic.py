@@ -6,6 +6,7 @@ Also the operators of Python that bounded and precise arrays share.
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -146,11 +147,19 @@ class Kind:
 
     #: NumPy's arrays leave operations with it to it.
     __array_ufunc__: ClassVar[None] = None
+    #: The module with this kind's functions.
+    module: ClassVar[str] = "opcheck.numbers.bounded"
+    v: NDArray[Any]
 
     @classmethod
     def kind(cls) -> Any:
         """The module with this kind's functions."""
-        raise NotImplementedError
+        return sys.modules[cls.module]
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of the array."""
+        return self.v.shape
 
 
 def _operator(name: str) -> Callable[..., Any]:
@@ -169,14 +178,8 @@ class Number(Kind):
     It holds the array `v`; `dtype` is the NumPy dtype of the tensor that it stands for.
     """
 
-    v: NDArray[Any]
     dtype: np.dtype[Any]
     __hash__ = object.__hash__
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """The shape of the array."""
-        return self.v.shape
 
     @property
     def ndim(self) -> int:

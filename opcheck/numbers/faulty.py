@@ -20,25 +20,15 @@ class Faulty(Number):
     def __init__(self, v: NDArray[Any]) -> None:
         self.v, self.dtype = v, v.dtype
 
-    @classmethod
-    def kind(cls) -> Any:
-        """The functions of plain numbers, or what takes their place."""
-        return _FUNCTIONS
+    module = __name__
 
     def __getitem__(self, index: Any) -> Faulty:
         return Faulty(np.asarray(self.v[index]))
 
 
-class _Functions:
-    def __getattr__(self, name: str) -> Callable[..., Any]:
-        return _function(name)
-
-
-_FUNCTIONS = _Functions()
-
-
 @cache
-def _function(name: str) -> Callable[..., Any]:
+def __getattr__(name: str) -> Callable[..., Any]:
+    """The function of plain numbers, or what takes its place."""
     found = getattr(plain, name)
 
     def function(*operands: Any, **options: Any) -> Any:

@@ -38,15 +38,10 @@ def digits(bits: int) -> AbstractContextManager[Any]:
 class Precise(Number):
     """An array of mpmath's numbers; `dtype` is that of the tensor that it stands for."""
 
+    module = __name__
+
     def __init__(self, v: Objects, dtype: np.dtype[Any]) -> None:
         self.v, self.dtype = v, dtype
-
-    @classmethod
-    def kind(cls) -> Any:
-        """The functions of precise numbers."""
-        from opcheck.numbers import precise
-
-        return precise
 
     def __getitem__(self, index: Any) -> Precise:
         return Precise(_array(self.v[index]), self.dtype)
@@ -269,12 +264,9 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "pow": _power,
     "remainder": _remainder,
     "fmod": _fmod,
-    "exp": lambda x: _mp.exp(x),
     "expm1": lambda x: _mp.expm1(x) if _mp.isfinite(x) else _mp.exp(x) - 1,
     "log": _logarithm,
     "log1p": lambda x: _mp.log1p(x) if -1 < x < 1 else _logarithm(1 + x),
-    "sqrt": lambda x: _mp.sqrt(x),
-    "erf": lambda x: _mp.erf(x),
     "sign": lambda x: _mp.mpf((x > 0) - (x < 0)),
     "floor": lambda x: _mp.floor(x) if _mp.isfinite(x) else x,
     "ceil": lambda x: _mp.ceil(x) if _mp.isfinite(x) else x,
@@ -284,7 +276,9 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "minimum": lambda a, b: a if a <= b else b,
     **{
         name: (lambda function: lambda x: function(x))(getattr(_mp, name))
-        for name in "sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh".split()
+        for name in (
+            "exp sqrt erf sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh".split()
+        )
     },
 }
 #: Those of two operands.

@@ -13,7 +13,7 @@ from opcheck.dtypes import DTYPES, limits
 from opcheck.engine import Node
 from opcheck.engine.native import lp_pool as native_module
 from opcheck.engine.native import natively
-from opcheck.engine.native.lp_pool import norms, parts
+from opcheck.engine.native.lp_pool import norms
 from opcheck.engine.windows import AxisWindows, Windows
 from opcheck.model import OpVersion
 from tests.engine.ops.lp_pool_exactly import tensor
@@ -164,7 +164,7 @@ def test_parts_hold_every_window_once_with_all_of_its_elements(chosen, most, for
         np.random.default_rng(most).integers(0, 99, shape), order="F" if fortran else "C"
     )
     found = np.full([axis.size for axis in chosen], -1)
-    for part in parts.parts(tuple(chosen), parts.order_of(x), most):
+    for part in norms.parts(tuple(chosen), norms.order_of(x), most):
         assert (found[part.windows] == -1).all()
         elements = x[part.elements]
         assert [axis.length for axis in part.axes] == [*elements.shape]

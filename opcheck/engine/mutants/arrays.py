@@ -40,12 +40,6 @@ def blank(array: Array) -> Array:
     return np.full_like(array, "") if array.dtype.hasobject else np.zeros_like(array)
 
 
-def floating(array: Array) -> dtypes.DType | None:
-    """The dtype of `array` if it is a floating one of ours."""
-    known = dtypes.of(array)
-    return known if known and known.kind == "float" else None
-
-
 def another(out: Any) -> Any:
     """Another value in place of each but NaN, an infinity and -0.5."""
     if out.dtype.hasobject:

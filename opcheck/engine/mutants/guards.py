@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 
 from opcheck import dtypes, opset
-from opcheck.engine.mutants.arrays import another, floating
+from opcheck.engine.evaluate import is_real
+from opcheck.engine.mutants.arrays import another
 from opcheck.engine.mutants.axes import CLAMPED, INDEXED, NamedAxes, names_axes
 from opcheck.engine.mutants.mutant import Accepting, AnswerFunction, Mutant, faulty_where
 from opcheck.engine.mutants.schema import says_something
@@ -140,7 +141,7 @@ def _is(value: Any, of: Callable[[Any], Any], node: Node) -> bool:
 def _from(low: float, node: Node) -> Any:
     """True for elements between `low` and twice that."""
     x = node.lead
-    if x is None or floating(x) is None:
+    if x is None or not is_real(x):
         return False
     return (x / x.dtype.type(low) >= 1) & (x / x.dtype.type(2 * low) < 1)
 

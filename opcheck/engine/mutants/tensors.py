@@ -12,7 +12,7 @@ import numpy as np
 
 from opcheck import dtypes
 from opcheck.dtypes import DTYPES
-from opcheck.engine.evaluate import Expected, exactly
+from opcheck.engine.evaluate import Expected, exactly, is_real
 from opcheck.engine.mutants import arrays as ar
 from opcheck.engine.mutants.arrays import COMPLEX, FLOATS, LONG, NUMBERS, WIDTHS, blank, through
 from opcheck.engine.mutants.elements import cut_off, cut_to_bits
@@ -103,7 +103,7 @@ def _without_the_attribute(node: Node) -> Sequence[Any]:
 
 def _has(strange: Callable[[Array], Any]) -> Callable[[Node], bool]:
     """Return True if an input has such elements."""
-    return lambda node: any(bool(strange(one).any()) for one in node.tensors if ar.floating(one))
+    return lambda node: any(bool(strange(one).any()) for one in node.tensors if is_real(one))
 
 
 def _operand(node: Node) -> Array:
@@ -231,7 +231,7 @@ _clamped = _of("float", lambda x: np.clip(x, _finfo(x.dtype).min, _finfo(x.dtype
 
 
 def _saturated(node: Node) -> Sequence[Any]:
-    finite = all(ar.floating(array) is None or np.isfinite(array).all() for array in node.tensors)
+    finite = all(np.isfinite(array).all() for array in node.tensors if is_real(array))
     return [*map(_clamped, node.right)] if finite else node.right
 
 

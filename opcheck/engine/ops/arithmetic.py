@@ -165,42 +165,32 @@ for _name in PAIRS:
 MOD = operator("Mod")
 
 
-@MOD.formula(10)
-def modulo_10(A, B, *, fmod):
-    # Floating numbers are 0 in the evaluation of infinities and NaN too.
-    if A.dtype.kind in "iu" and not A.all():
-        raise NotSupported("what comes of a dividend of 0 depends on the platform")
-    return _with_floats_truncated(A, B, fmod=fmod)
-
-
-def _with_floats_truncated(A, B, *, fmod):
-    if A.dtype.kind not in "iu" and not fmod:
-        raise InvalidNode("fmod 0 of floating numbers; allowed: 1")
-    return modulo(A, B, fmod=fmod)
-
-
-@MOD.formula(13)
-def modulo_13(A, B, *, fmod):
-    if A.dtype.kind in "iu" and fmod == 1:
-        raise InvalidNode("fmod 1 of integers; allowed: 0")
-    return _with_floats_truncated(A, B, fmod=fmod)
-
-
-@MOD.formula(28)
-def modulo(A, B, *, fmod):
+def modulo(since, A, B, *, fmod):
     """The remainder of a division that rounds down, or towards zero if `fmod`."""
+    whole = A.dtype.kind in "iu"
+    # Floating numbers are 0 in the evaluation of infinities and NaN too.
+    if since == 10 and whole and not A.all():
+        raise NotSupported("what comes of a dividend of 0 depends on the platform")
+    if since == 13 and whole and fmod == 1:
+        raise InvalidNode("fmod 1 of integers; allowed: 0")
+    if since < 28 and not whole and not fmod:
+        raise InvalidNode("fmod 0 of floating numbers; allowed: 1")
     common_shape(A, B)
     if fmod not in (0, 1):
         raise InvalidNode(f"fmod {fmod}; allowed: 0, 1")
-    if A.dtype.kind in "iu" and not B.all():
+    if whole and not B.all():
         raise NotSupported("nothing is said of integers divided by 0")
     return xp.fmod(A, B) if fmod else xp.remainder(A, B)
+
+
+for _since in (10, 13, 28):
+    MOD.formula(_since)(partial(modulo, _since))
 
 
 @MOD.also_honest("", 28)
 def by_the_quotient(A, B, *, fmod):
     if A.dtype.kind in "iu":
-        return modulo(A, B, fmod=fmod)
+        return modulo(28, A, B, fmod=fmod)
     quotient = A / B
     return A - (xp.trunc(quotient) if fmod else xp.floor(quotient)) * B
 

@@ -44,6 +44,6 @@ def transposed(function):
     return {since: partial(formula, since) for since in (1, 11)}
 
 
-@OP.mutant("the first of equal maxima was that of the transposed tensor", by=transposed)
-def ties_in_column_major_order(ones, order):
-    return ones.transpose(np.argsort(order))
+OP.mutant("the first of equal maxima was that of the transposed tensor", by=transposed,
+          name="ties_in_column_major_order")(
+    lambda ones, order: ones.transpose(np.argsort(order)))  # fmt: skip

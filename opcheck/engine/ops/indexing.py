@@ -276,25 +276,21 @@ def _arg(choose):
         place = choose(x, axis=axis, keepdims=bool(keepdims))
         return data.shape[axis] - 1 - place if last else place
 
-    def before_12(data, axis, keepdims):
+    def before_12(counted, data, *, axis, keepdims):
+        if counted is from_either_end and not data.size:
+            raise InvalidNode("the input is empty")
+        axis = counted(axis, data.ndim)
         found, x = along(data, axis, keepdims), bare(data)
         end = (np.max if choose is xp.argmax else np.min)(x, axis=axis, keepdims=True)
         if ((x == end).sum(axis=axis) > 1).any():
             raise NotSupported("nothing is said of which of equal elements is meant")
         return found
 
-    def version_1(data, *, axis, keepdims):
-        return before_12(data, from_the_front(axis, data.ndim), keepdims)
-
-    def version_11(data, *, axis, keepdims):
-        if not data.size:
-            raise InvalidNode("the input is empty")
-        return before_12(data, from_either_end(axis, data.ndim), keepdims)
-
     def formula(data, *, axis, keepdims, select_last_index):
         return along(data, from_either_end(axis, data.ndim), keepdims, select_last_index)
 
-    return {1: version_1, 11: version_11, 12: formula, 13: formula}
+    first, second = (partial(before_12, counted) for counted in (from_the_front, from_either_end))
+    return {1: first, 11: second, 12: formula, 13: formula}
 
 
 for _name, _choose in (("ArgMax", xp.argmax), ("ArgMin", xp.argmin)):

@@ -93,15 +93,11 @@ MUTANTS = {
                lambda X, p, windows: plain(X, 1.0, windows)),
     "large_p_is_infinity": (
         "a p above 16 was taken for infinity, and the norm for the largest magnitude",
-        lambda X, p, windows: (largest if p > 16 else plain)(X, p, windows),
-    ),
+        lambda X, p, windows: (largest if p > 16 else plain)(X, p, windows)),
     "powers_by_squaring_alone": (
         "powers above the fourth were made by squaring alone, which stops at a power of two",
-        of_powers(
-            lambda p: 2.0 ** math.floor(math.log2(p)) if p > 4 else p,
-            lambda total, p: np.power(total, 1 / p),
-        ),
-    ),
+        of_powers(lambda p: 2.0 ** math.floor(math.log2(p)) if p > 4 else p,
+                  lambda total, p: np.power(total, 1 / p))),
     "maximum": ("the largest magnitude was taken for the norm", largest),
     "signs_kept": ("the absolute value was forgotten, and a negative sum had a negative root",
                    signed),
@@ -140,10 +136,6 @@ MUTANTS = {
 }  # fmt: skip
 
 OP.mutant_table(MUTANTS, by=by_windows)
-
-OF_VERSION_1 = {
-    "p_in_64_bits": (
-        "p was read as its shortest decimal text, and not as the float32 that a model holds",
-        lambda X, p, windows: plain(X, float(str(np.float32(p))), windows)),
-}  # fmt: skip
-OP.mutant_table(OF_VERSION_1, 1, by=by_windows)
+OP.mutant("p was read as its shortest decimal text, and not as the float32 that a model holds", 1,
+          name="p_in_64_bits", by=by_windows)(
+    lambda X, p, windows: plain(X, float(str(np.float32(p))), windows))  # fmt: skip

@@ -251,14 +251,12 @@ def _blocks(x, blocksize, mode):
 DEPTH = operator("DepthToSpace", exact=True)
 
 
-@DEPTH.formula(1)
-def depth_to_space_1(input, *, blocksize):
-    moved = depth_to_space(input, blocksize=blocksize)
-    return _in_either_order(moved, 1 in (moved.shape[1], blocksize))
+DEPTH.formula(1)(lambda input, *, blocksize: _in_either_order(depth_to_space, input, blocksize))
 
 
-def _in_either_order(moved, same):
-    if not same:
+def _in_either_order(formula, x, blocksize):
+    moved = formula(x, blocksize=blocksize)
+    if 1 not in (min(x.shape[1], moved.shape[1]), blocksize):
         raise NotSupported("the text does not say in which order blocks and channels come")
     return moved
 
@@ -279,12 +277,7 @@ def depth_to_space(input, *, blocksize, mode="DCR"):
 
 
 SPACE = operator("SpaceToDepth", exact=True)
-
-
-@SPACE.formula(1)
-def space_to_depth_1(input, *, blocksize):
-    moved = space_to_depth(input, blocksize=blocksize)
-    return _in_either_order(moved, 1 in (input.shape[1], blocksize))
+SPACE.formula(1)(lambda input, *, blocksize: _in_either_order(space_to_depth, input, blocksize))
 
 
 @SPACE.formula(13, 28)

@@ -8,15 +8,7 @@ import numpy as np
 from opcheck import numbers as xp
 from opcheck.engine import normalizing as common
 from opcheck.engine.axes import distinct, from_either_end, stretches
-from opcheck.engine.normalizing import (
-    MUTANTS,
-    fits,
-    mean_square,
-    of_root,
-    one_pass,
-    two_pass,
-    variance,
-)
+from opcheck.engine.normalizing import MUTANTS, fits, mean_square, of_root, one_pass, two_pass
 from opcheck.engine.operators import is_open, operator
 from opcheck.engine.windows import AxisWindows, Windows
 from opcheck.errors import InvalidNode, NotSupported
@@ -48,7 +40,7 @@ def of_instances(inverse_of, made=common.scaled):
 
 INSTANCE.formula(by=of_instances)(two_pass)
 INSTANCE.also_honest(common.FOLDED, by=partial(of_instances, made=common.folded))(one_pass)
-of_root(INSTANCE, of_instances, variance)
+of_root(INSTANCE, of_instances, common.variance)
 
 
 def of_axes(inverse_of, epsilon=0.0):
@@ -69,14 +61,16 @@ def of_axes(inverse_of, epsilon=0.0):
 MEAN_VARIANCE.formula(by=of_axes)(two_pass)
 #: The function body adds 1e-9 to the deviation, and takes E[X²] − E[X]² for the variance.
 _literal = partial(of_axes, epsilon=1e-9)
-MEAN_VARIANCE.also_honest("", by=_literal)(partial(MUTANTS["epsilon_after_the_root"][1], variance))
+MEAN_VARIANCE.also_honest("", by=_literal)(
+    partial(MUTANTS["epsilon_after_the_root"][1], common.variance)
+)
 MEAN_VARIANCE.also_honest("", by=of_axes)(one_pass)
 MEAN_VARIANCE.also_honest("", by=_literal)(
     lambda x, axes, epsilon: 1 / (1 / one_pass(x, axes, 0) + epsilon))  # fmt: skip
 MEAN_VARIANCE.mutant("1e-9 was added under the root", name="under_the_root", by=_literal)(two_pass)
 for _name in ("unbiased", "mean_square"):
     _text, _root = MUTANTS[_name]
-    MEAN_VARIANCE.mutant(_text, name=_name, by=of_axes)(partial(_root, variance))
+    MEAN_VARIANCE.mutant(_text, name=_name, by=of_axes)(partial(_root, common.variance))
 
 
 def of_slices(inverse_of, computes=False):

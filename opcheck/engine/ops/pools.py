@@ -175,5 +175,3 @@ OPS["MaxPool"].mutant("padding held zeros", by=of_maxima)(padding_is_zero)
 OPS["MaxPool"].mutant("indices began anew with each channel", 8, 10, 11, 12, 22, by=of_maxima)(
     indices_within_the_plane
 )
-
-#: Why mutants are harmless: operators, the mutants, the reason, and where it holds.

@@ -77,7 +77,8 @@ FUNCTIONS = {
 _INTEGERS = ("int32", "int64", "uint32", "uint64")
 
 
-def _reduced(schema, function, x, axes, keepdims, noop=0):
+def _reduced(schema, function, data, axes=None, *, keepdims, noop_with_empty_axes=0):
+    x, noop = data, noop_with_empty_axes
     stated = () if axes is None else listed("axes", axes)
     along = distinct(stated, x.ndim) or (() if noop else tuple(range(x.ndim)))
     whole = x if along else xp.expand_dims(x, axis=0)
@@ -98,11 +99,7 @@ def _reduced(schema, function, x, axes, keepdims, noop=0):
 
 
 def _by_attribute(schema, function, data, *, axes, keepdims):
-    return _reduced(schema, function, data, axes, keepdims)
-
-
-def _by_input(schema, function, data, axes=None, *, keepdims, noop_with_empty_axes):
-    return _reduced(schema, function, data, axes, keepdims, noop_with_empty_axes)
+    return _reduced(schema, function, data, axes, keepdims=keepdims)
 
 
 def _declare(name, function, *others):
@@ -110,7 +107,7 @@ def _declare(name, function, *others):
     made = operator(name, exact=exact, constant=none)
     versions = opset.versions("", name).items()
     for since, schema in versions:
-        form = partial(_by_attribute if "axes" in schema.attributes else _by_input, schema)
+        form = partial(_by_attribute if "axes" in schema.attributes else _reduced, schema)
         made.formula(since)(partial(form, function))
         for other in others:
             made.also_honest("", since)(partial(form, other))

@@ -19,15 +19,13 @@ def plain(x, axis):
     return e / xp.sum(e, axis=axis, keepdims=True)
 
 
-@OP.also_honest("", by=by_rows)
-def by_logarithm(x, axis):
-    """e^((x − max) − ln s): one exponential for each element, and no division."""
-    return xp.exp(logarithms(x, axis))
-
-
 def logarithms(x, axis):
     d = x - xp.max(x, axis=axis, keepdims=True)
     return d - xp.log(xp.sum(xp.exp(d), axis=axis, keepdims=True))
+
+
+# One exponential for each element, and no division.
+OP.also_honest("", by=by_rows)(lambda x, axis: xp.exp(logarithms(x, axis)))
 
 
 @OP.also_honest("", by=by_rows)
@@ -52,15 +50,13 @@ def terms_in_blocks(x, axis):
 RAW = "where the raw log-sum-exp is subtracted: not shift invariant"
 
 
-@OP.also_honest(RAW, by=by_rows)
-def by_raw_logarithm(x, axis):
-    """e^(x − (max + ln s)), in which the rounding of max + ln s stays."""
-    return xp.exp(raw_logarithms(x, axis))
-
-
 def raw_logarithms(x, axis):
+    """x − (max + ln s), in which the rounding of max + ln s stays."""
     top = xp.max(x, axis=axis, keepdims=True)
     return x - (top + xp.log(xp.sum(xp.exp(x - top), axis=axis, keepdims=True)))
+
+
+OP.also_honest(RAW, by=by_rows)(lambda x, axis: xp.exp(raw_logarithms(x, axis)))
 
 
 #: Unit roundoffs of another exponential and its product.

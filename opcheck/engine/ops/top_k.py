@@ -1,5 +1,7 @@
 """TopK (1, 10, 11, 24): the largest or smallest elements along an axis, and their places."""
 
+from functools import partial
+
 import numpy as np
 
 from opcheck import numbers as xp
@@ -14,8 +16,11 @@ OP = operator(
 )
 
 
-def by_axis(function):
-    """Every version, from `function(x, k, axis, largest)`, whose results are sorted."""
+def by_axis(function, of_k=None):
+    """Every version, from `function(x, k, axis, largest)`, whose results are sorted.
+
+    `of_k(k, length)` makes another k, where the tensor may have no such number of elements.
+    """
 
     def sorted_by(x, k, axis, largest):
         axis = from_either_end(axis, x.ndim)
@@ -24,9 +29,13 @@ def by_axis(function):
         return function(x, k, axis, largest)
 
     def of_attribute(X, *, axis, k):
+        k = of_k(k, X.shape[from_either_end(axis, X.ndim)]) if of_k else k
         return sorted_by(X, k, axis, True)
 
     def of_input(X, K, *, axis, sorted=1, largest=1):
+        if of_k:
+            length = X.shape[from_either_end(axis, X.ndim)]
+            K = np.array([of_k(int(k), length) for k in K.reshape(-1)[:1]])
         if K.shape != (1,) or K[0] < 1:
             raise InvalidNode(f"K {K.tolist()}; allowed: one positive number in a list")
         values, indices = sorted_by(X, int(K[0]), axis, largest == 1)
@@ -76,21 +85,6 @@ MUTANTS = {
 OP.mutant_table(MUTANTS, by=changed)
 
 
-def of_any_k(change):
-    """Every version, with another k where the tensor has no such number of elements."""
-
-    def of_attribute(X, *, axis, k):
-        k = change(k, X.shape[from_either_end(axis, X.ndim)])
-        return OP.formulas[1](X, axis=axis, k=k)
-
-    def of_input(X, K, *, axis, sorted=1, largest=1):
-        length = X.shape[from_either_end(axis, X.ndim)]
-        K = np.array([change(int(k), length) for k in K.reshape(-1)[:1]])
-        return OP.formulas[11](X, K, axis=axis, sorted=sorted, largest=largest)
-
-    return {1: of_attribute, 10: of_input, 11: of_input, 24: of_input}
-
-
 OF_K = {
     "k_cut_to_the_length": ("a k beyond the length of the axis was cut down to that",
                             lambda k, length: min(k, length)),
@@ -98,4 +92,4 @@ OF_K = {
                             lambda k, length: 1 if k < 0 else k),
     "first_of_k": ("the first number of K was taken, whatever its shape", lambda k, length: k),
 }  # fmt: skip
-OP.mutant_table(OF_K, by=of_any_k, of_validity=True)
+OP.mutant_table(OF_K, by=partial(by_axis, top_k), of_validity=True)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
+from operator import attrgetter
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -137,11 +137,6 @@ class Bounded(Number):
         self._errors = errors
         self._settled: Bounded | None = None
 
-    @classmethod
-    def kind(cls) -> Any:
-        """The functions of bounded numbers."""
-        return sys.modules[__package__]
-
     @property
     def exact(self) -> bool:
         """True if no rounding has touched the values."""
@@ -152,27 +147,15 @@ class Bounded(Number):
         """Errors allowed before the last rounding."""
         if not isinstance(self._errors, Errors):
             found, shape = self._errors(), self.v.shape
-            for name in ("e", "q", "lost"):
-                part = getattr(found, name)
-                if part is not None and part.shape != shape:
-                    found = replace(found, **{name: np.broadcast_to(part, shape)})
+            parts: Any = found.e, found.q, found.lost
+            if any(part is not None and part.shape != shape for part in parts):
+                spread = (None if part is None else np.broadcast_to(part, shape) for part in parts)
+                found = Errors(*spread, found.common, found.shift)
             self._errors = found
         return self._errors
 
-    @property
-    def e(self) -> Floats | None:
-        """The bound of `errors`."""
-        return self.errors.e
-
-    @property
-    def q(self) -> Floats | None:
-        """The variance of `errors`."""
-        return self.errors.q
-
-    @property
-    def lost(self) -> Lost | None:
-        """The lost elements of `errors`."""
-        return self.errors.lost
+    #: The bound, the variance, and the lost elements of `errors`.
+    e, q, lost = (property(attrgetter(f"errors.{name}")) for name in ("e", "q", "lost"))
 
     @property
     def sure(self) -> float:

@@ -21,16 +21,6 @@ from opcheck.numbers.bounded.elementwise import either, plus, real
 class _Uncertain(Kind):
     v: NDArray[Any]
 
-    @classmethod
-    def kind(cls) -> Any:
-        """The functions of bounded numbers."""
-        return Bounded.kind()
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """The shape of the array."""
-        return self.v.shape
-
 
 @dataclass(frozen=True, eq=False)
 class Truth(_Uncertain):
@@ -110,19 +100,12 @@ greater, greater_equal = map(_comparison, (np.greater, np.greater_equal))
 not_equal = _comparison(np.not_equal)
 
 
-def isnan(x: Bounded) -> Any:
-    """True for NaN."""
-    return x.v != x.v
+def _mask(test: Callable[[Any], Any]) -> Callable[[Bounded], Any]:
+    return lambda x: test(x.v)
 
 
-def isinf(x: Bounded) -> Any:
-    """True for an infinity of either sign."""
-    return ~is_finite(x.v) & (x.v == x.v)
-
-
-def isfinite(x: Bounded) -> Any:
-    """True for a finite number."""
-    return is_finite(x.v)
+isnan, isfinite = _mask(lambda v: v != v), _mask(is_finite)
+isinf = _mask(lambda v: ~is_finite(v) & (v == v))
 
 
 def where(condition: Any, a: Any, b: Any) -> Any:

@@ -139,17 +139,17 @@ def mean(x: Bounded, axis: AxisArgument = None, keepdims: bool = False) -> Bound
 
 def prod(x: Bounded, axis: AxisArgument = None, keepdims: bool = False) -> Bounded:
     """The product over `axis`, each multiplication rounded."""
-    options: Any = {"axis": axes_of(axis, x.ndim), "keepdims": keepdims}
-    factors = math.prod(x.shape[a] for a in options["axis"])
+    axes = axes_of(axis, x.ndim)
+    factors = math.prod(x.shape[a] for a in axes)
+    return _multiplied("reduce", x, builtins.max(factors - 1, 0), axis=axes, keepdims=keepdims)
+
+
+def _multiplied(how: str, x: Bounded, steps: Any, **options: Any) -> Bounded:
+    """Products by this method of NumPy's, of which each takes so many multiplications."""
 
     def over(combine: np.ufunc) -> Callable[[Any], Any]:
-        return partial(combine.reduce, **options)
+        return partial(getattr(combine, how), **options)
 
-    return _multiplied(x, over, builtins.max(factors - 1, 0))
-
-
-def _multiplied(x: Bounded, over: Callable[[np.ufunc], Callable[..., Any]], steps: Any) -> Bounded:
-    """Products `over(np.multiply)`, of which each takes so many multiplications."""
     multiply = over(np.multiply)
     v = multiply(x.v)
 
@@ -208,8 +208,7 @@ max, min = partial(_extreme, np.maximum), partial(_extreme, np.minimum)
 
 def cumulative_sum(x: Bounded, axis: int = 0) -> Bounded:
     """The running sums along `axis`, each in whatever order."""
-    lengths = [-1 if a == axis % x.ndim else 1 for a in range(x.ndim)]
-    place = np.arange(x.shape[axis]).reshape(lengths)
+    place = _places(x, axis)
 
     def walk(old: Bounded, total: Floats, u: float) -> Any:
         squares = np.where(place > 0, size_of(np.cumsum(old.v, axis=axis)), 0.0) ** 2
@@ -222,12 +221,13 @@ def cumulative_sum(x: Bounded, axis: int = 0) -> Bounded:
 
 def cumulative_prod(x: Bounded, axis: int = 0) -> Bounded:
     """The running products along `axis`, each multiplication rounded."""
+    return _multiplied("accumulate", x, _places(x, axis), axis=axis)
+
+
+def _places(x: Bounded, axis: int) -> Any:
+    """The number of elements before each along `axis`."""
     lengths = [-1 if a == axis % x.ndim else 1 for a in range(x.ndim)]
-
-    def over(combine: np.ufunc) -> Callable[[Any], Any]:
-        return partial(combine.accumulate, axis=axis)
-
-    return _multiplied(x, over, np.arange(x.shape[axis]).reshape(lengths))
+    return np.arange(x.shape[axis]).reshape(lengths)
 
 
 def matmul(a: Any, b: Any) -> Bounded:

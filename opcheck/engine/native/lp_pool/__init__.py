@@ -15,14 +15,8 @@ import numpy as np
 
 from opcheck import dtypes
 from opcheck.engine.native.blocks import each
-from opcheck.engine.native.lp_pool.norms import Powers, norm_of_all, pool, powers_of
-from opcheck.engine.native.lp_pool.parts import (
-    WindowPart,
-    every,
-    order_of,
-    remembered_parts,
-    some_of,
-)
+from opcheck.engine.native.lp_pool import norms
+from opcheck.engine.native.lp_pool.norms import Powers, WindowPart, every, some_of
 from opcheck.engine.node import BoundNode
 from opcheck.engine.ops.lp_pool import by_windows
 from opcheck.model import Array
@@ -43,8 +37,8 @@ def native(bound: BoundNode, X: Array, *, threads: int = 1) -> tuple[Array]:
     out = np.empty(windows.shape, X.dtype.newbyteorder("="))
     if out.size:
         # The norm of one number is that number, whatever p is.
-        powers = powers_of(dtype, p if windows.most > 1 else 1.0, windows.most)
-        todo = remembered_parts(axes, order_of(X), BLOCK // powers.held.numpy.itemsize)
+        powers = norms.powers_of(dtype, p if windows.most > 1 else 1.0, windows.most)
+        todo = norms.remembered_parts(axes, norms.order_of(X), BLOCK // powers.held.numpy.itemsize)
         # Each thread has its own memory.
         shares = 1 if threads == 1 else 4 * threads
         with np.errstate(all="ignore"):
@@ -58,18 +52,18 @@ def _pool(powers: Powers, some: Sequence[WindowPart], x: Array, y: Array) -> Non
     most = BLOCK // dtype.itemsize
     buffers = np.empty((3, 0), dtype)
     for part in some:
-        elements, norms = x[part.elements], y[part.windows]
+        elements, found = x[part.elements], y[part.windows]
         if not elements.size:
-            norms[...] = 0
-        elif part.size > 2 * most and _one_by_one(powers, part, elements, norms):
-            for index in np.ndindex(norms.shape):
+            found[...] = 0
+        elif part.size > 2 * most and _one_by_one(powers, part, elements, found):
+            for index in np.ndindex(found.shape):
                 ranges = (range(i, i + 1) for i in index)
                 own, _ = zip(*map(some_of, part.axes, ranges), strict=True)
-                norms[index] = norm_of_all(elements[own], powers, most)
+                found[index] = norms.norm_of_all(elements[own], powers, most)
         else:
             if buffers.shape[1] < elements.size:
                 buffers = np.empty((3, elements.size), dtype)
-            pool(powers, elements, part, norms, [*buffers])
+            norms.pool(powers, elements, part, found, [*buffers])
 
 
 def _one_by_one(powers: Powers, part: WindowPart, x: Array, norms: Array) -> bool:

@@ -1,11 +1,12 @@
-"""The p-norms of a part of a pooling, and of one window that is larger than a part should be.
+"""Parts of a pooling, their p-norms, and that of one window larger than a part should be.
 
 Powers and their roots are made by products, square and cube roots as far as they go.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
+from math import prod
 from typing import TypeAlias
 
 import numpy as np
@@ -14,7 +15,6 @@ from numpy.typing import NDArray
 from opcheck.dtypes import DTYPES, DType, limits
 from opcheck.engine.half import narrowed, widened
 from opcheck.engine.native.blocks import as_laid_out
-from opcheck.engine.native.lp_pool.parts import WindowPart, every, order_of, parts
 from opcheck.engine.windows import AxisWindows, Windows
 from opcheck.model import Array
 from opcheck.numbers.arithmetic import expected
@@ -28,6 +28,78 @@ _IN_FLOAT32 = 8
 _MULTIPLIED = 64
 #: From so many elements for each step on windows are long.
 _LONG = 8
+
+
+@dataclass(frozen=True)
+class WindowPart:
+    """Some of the windows of a tensor.
+
+    `windows` and `elements` are where they and the elements that they reach stand, `axes` are they
+    over nothing but these elements.
+    """
+
+    windows: tuple[slice, ...]
+    elements: tuple[slice, ...]
+    axes: tuple[AxisWindows, ...]
+
+    @property
+    def size(self) -> int:
+        """The number of elements and of padding from the first window to the last."""
+        return prod(axis.span for axis in self.axes)
+
+
+def every(length: int) -> AxisWindows:
+    """Each element of an axis is a window of its own, as along N and C."""
+    return AxisWindows(length, 1, 1, 1, 0, length)
+
+
+def some_of(axis: AxisWindows, windows: range) -> tuple[slice, AxisWindows]:
+    """The elements that some windows reach, and these windows over those elements.
+
+    Offsets at which there is nothing but padding are left out.
+    """
+    held = axis.cut(windows)
+    offsets = held.offsets
+    if not offsets:
+        return slice(0, 0), replace(held, length=0, kernel=1, begin=0)
+    at = offsets.start * axis.dilation - held.begin
+    held = replace(held, kernel=len(offsets), begin=-at)
+    if held.size == 1:
+        return slice(at, at + held.width, axis.dilation), AxisWindows(
+            held.kernel, held.kernel, 1, 1, 0, 1
+        )
+    rows = held.rows
+    return rows, replace(held, length=rows.stop - rows.start, begin=rows.start - at)
+
+
+def parts(
+    axes: tuple[AxisWindows, ...], order: tuple[int, ...], most: int, box: tuple[range, ...] = ()
+) -> Iterator[WindowPart]:
+    """All windows, or those of a box, in parts of `most` elements or fewer.
+
+    The axes are halved in this order. A part may be larger where its windows would overlap too much
+    with those of the next.
+    """
+    box = box or tuple(range(axis.size) for axis in axes)
+    elements, own = zip(*map(some_of, axes, box), strict=True)
+    part = WindowPart(tuple(slice(some.start, some.stop) for some in box), elements, own)
+    for n in order if part.size > most else ():
+        half = len(box[n]) // 2
+        # What two neighbours both read is to be no more than either's own.
+        if half * axes[n].stride >= own[n].width:
+            for some in (box[n][:half], box[n][half:]):
+                yield from parts(axes, order, most, (*box[:n], some, *box[n + 1 :]))
+            return
+    yield part
+
+
+#: The same for tensors as large as others before.
+remembered_parts = lru_cache(maxsize=8)(lambda *given: tuple(parts(*given)))
+
+
+def order_of(x: Array) -> tuple[int, ...]:
+    """The axes of `x`, those first whose elements lie far apart."""
+    return tuple(sorted(range(x.ndim), key=lambda n: -abs(x.strides[n])))
 
 
 @dataclass(frozen=True)
@@ -109,12 +181,9 @@ def values(x: Array, room: Array) -> Array:
     if x.dtype == room.dtype and as_laid_out(x):
         return x
     copy = room[: x.size].reshape(x.shape)
-    if x.dtype.itemsize > 2:
-        np.copyto(copy, x)
-    elif copy.dtype.itemsize == 4:
-        widened(x, copy)
-    else:
-        np.copyto(copy, widened(x))
+    if x.dtype.itemsize == 2 and copy.dtype.itemsize == 4:
+        return widened(x, copy)
+    np.copyto(copy, widened(x) if x.dtype.itemsize == 2 else x)
     return copy
 
 
@@ -169,17 +238,10 @@ def _extremes(x: Array, room: Array) -> tuple[float, float]:
 
     Infinity and 0 where there is none.
     """
-    bits = np.dtype(f"u{x.itemsize}").type
-    exponents = np.array(np.inf, x.dtype).view(bits) << bits(1)
-    sizes = room[: x.size].view(bits)
-    # Without their signs numbers compare like integers, of which what is below 0 is the largest: so
-    # zeros are the least only where there is nothing else, and infinity and NaN the largest.
-    np.left_shift(x.reshape(-1).view(bits), 1, out=sizes)
-    np.subtract(sizes, 1, out=sizes)
-    least = float(((sizes.min() + bits(1)) >> bits(1)).view(x.dtype))
-    np.subtract(sizes, exponents - bits(1), out=sizes)
-    largest = float(((sizes.max() + exponents) >> bits(1)).view(x.dtype))
-    return least if 0 < least < np.inf else np.inf, largest if largest < np.inf else 0.0
+    sizes = np.absolute(x.reshape(-1), out=room[: x.size])
+    usual = (sizes > 0) & (sizes < np.inf)
+    least, largest = sizes.min(initial=np.inf, where=usual), sizes.max(initial=0, where=usual)
+    return float(least), float(largest)
 
 
 def _again(

@@ -5101,6 +5101,7 @@ def tract() -> Iterator[Check]:
     yield from _pooled_by_tract()
     yield from _normalized_by_tract()
     yield from _batches_by_tract()
+    yield from _transposed_by_tract()
 
 
 def _reductions_of_tract() -> Iterator[Check]:
@@ -5719,6 +5720,37 @@ def _batches_by_tract() -> Iterator[Check]:
     flat, why = replace(near, x=_VECTOR), f"a vector has no channels; {_NO_ABORT}"
     dies = Dies("the len is 1 but the index is 1")
     yield Check("tract", "LRN aborts", flat, [], dies, why, near, [[[[0.5]]]])
+
+
+def _transposed_by_tract() -> Iterator[Check]:
+    """ConvTranspose on tract."""
+    row, whole = _transposed(_x(1, 2, 4), _x(1, 10, 100)), _pool(1, 12, 124, 240, 400)
+    cause, why = (
+        "Beside a stated output_shape",
+        "of 1 12 124 240 400 the first and last are too many",
+    )
+    stated, wrong = _with(row, output_shape=[3]), Gives(_pool(1, 12, 124))
+    yield Check("tract", cause, stated, [_pool(12, 124, 240)], wrong, why, row, whole)
+    cause, why = "ConvTranspose aborts the process where an output_shape", "the last is too many"
+    upper, dies = _with(row, output_shape=[4], auto_pad="SAME_UPPER"), Dies("deconv/mod.rs")
+    yield Check("tract", cause, upper, [_pool(1, 12, 124, 240)], dies, why, row, whole)
+    cause, why = "ConvTranspose refuses SAME_UPPER", "three elements become nine, which there are"
+    same, right = (
+        _with(row, strides=[3], auto_pad="SAME_UPPER"),
+        _pool(1, 10, 100, 2, 20, 200, 4, 40, 400),
+    )
+    refused, plain = Raises("> stride - 1"), _with(row, strides=[3])
+    yield Check("tract", cause, same, [right], refused, why, plain, right)
+    cause, why = "Under SAME_UPPER and SAME_LOWER the output", "three elements become six"
+    same = _with(row, strides=[2], auto_pad="SAME_UPPER")
+    more, wrong = _with(same, output_padding=[1]), Gives(_pool(10, 102, 20, 204, 40))
+    six, right = _pool(1, 10, 102, 20, 204, 40), _pool(10, 102, 20, 204, 40, 400)
+    yield Check("tract", cause, more, [right], wrong, why, same, six)
+    cause, why = "ConvTranspose aborts the process where more", "five elements less seven are none"
+    dies, cut = Dies("assertion failed: self.dims"), _with(row, pads=[4, 3])
+    yield Check("tract", cause, cut, [], dies, why, row, whole)
+    cause, why = "ConvTranspose does not check", "W has a kernel of three"
+    yield _taken("tract", cause, _with(row, kernel_shape=[2]), whole, why, row)
 
 
 def torch() -> Iterator[Check]:

@@ -55,6 +55,10 @@ NODES: dict[str, tuple[str, int, tuple[Any, ...], dict[str, Any]]] = {
     "ReduceSum of 1,000": ("ReduceSum", 13, (normal(200, 1000), np.array([1])), {}),
     "ReduceL2 of 1,000": ("ReduceL2", 18, (normal(200, 1000), np.array([1])), {}),
     "ReduceLogSumExp of 1,000": ("ReduceLogSumExp", 18, (normal(200, 1000), np.array([1])), {}),
+    "ConvTranspose, K = 72": ("ConvTranspose", 22, (normal(1, 8, 20, 20), normal(8, 8, 3, 3)), {}),
+    "Col2Im, 3×3": ("Col2Im", 18, (normal(1, 72, 400), np.array([22, 22]), np.array([3, 3])), {}),
+    "Det, 3×3": ("Det", 22, (normal(1000, 3, 3),), {}),
+    "Det, 8×8": ("Det", 22, (normal(100, 8, 8),), {}),
 }  # fmt: skip
 #: What is narrower than float32, by its bits of significand.
 NARROWED = {"two bfloat16": 16, "TF32 or float16": 11, "bfloat16": 8}

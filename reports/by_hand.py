@@ -1570,7 +1570,7 @@ def _transposed_by_onnxruntime() -> Iterator[Check]:
     )
     yield Check(
         "onnxruntime",
-        "Col2Im takes a negative pad",
+        "Col2Im and MaxUnpool take a negative",
         _folded([[1, 2, 3]], [1, 3], [1, 1], pads=[0, -1, 0, 1]),
         [],
         Gives([[[[0, 1, 2]]]]),
@@ -1578,6 +1578,19 @@ def _transposed_by_onnxruntime() -> Iterator[Check]:
         _folded([[1, 2, 3]], [1, 3], [1, 1]),
         [[[[1, 2, 3]]]],
     )
+    four = replace(_UNPOOLED, x=_x(7)[..., None, None, None], more=(np.zeros((1,) * 6, int),))
+    cause, words, why = (
+        "MaxUnpool refuses four",
+        Raises("Unsupported pooling size"),
+        "a 7 at place 0",
+    )
+    cube = replace(four, x=four.x[0], more=(four.more[0][0],), attrs={"kernel_shape": [1] * 3})
+    four, answer = _with(four, kernel_shape=[1] * 4), four.x
+    yield Check("onnxruntime", cause, four, [answer], words, why, cube, answer[0])
+
+
+#: The 5 at the place 0, and the 7 at 2.
+_UNPOOLED = Model("MaxUnpool", 11, {"kernel_shape": [2]}, _x(5, 7), more=(np.array([[[0, 2]]]),))
 
 
 def _transposed_by_reference() -> Iterator[Check]:
@@ -1677,6 +1690,19 @@ def _transposed_by_reference() -> Iterator[Check]:
         _transposed(pair, tens),
         _pool(1, 12, 20),
     )
+    three, right = np.array([1, 1, 3]), _pool(5, 0, 7)
+    stated = replace(_UNPOOLED, more=(*_UNPOOLED.more, three))
+    cause, why = "Beside an output_shape MaxUnpool", "5 at 0 and 7 at 2, in a tensor of [1, 1, 3]"
+    refused = Raises("out of bounds")
+    yield Check(
+        "reference", cause, _with(stated, pads=[0, 1]), [right], refused, why, stated, right
+    )
+    cause, why = "MaxUnpool counts an index below 0", "“[0, N x C x D1 x ... x Dn)”"
+    behind = replace(_UNPOOLED, more=(np.array([[[0, -1]]]),))
+    yield Check("reference", cause, behind, [], Gives(right), why, _UNPOOLED, right)
+    cause, why = "MaxUnpool does not check", "strides have two numbers for one axis"
+    surplus = _with(_UNPOOLED, strides=[1, 1])
+    yield Check("reference", cause, surplus, [], Gives(right), why, _UNPOOLED, right)
 
 
 def _shorter(engine: str, cause: str) -> Check:
@@ -1691,6 +1717,48 @@ def _shorter(engine: str, cause: str) -> Check:
         _with(model, strides=[2]),
         _pool(1, 10, 2, 20),
     )
+
+
+def _transposed_by_openvino() -> Iterator[Check]:
+    """ConvTranspose and Col2Im on OpenVINO."""
+    yield _shorter("openvino", "Under SAME_UPPER and SAME_LOWER the output of ConvTranspose")
+    row, middle = _transposed(_x(1, 2, 4), _x(1, 10, 100)), _pool(12, 124, 240)
+    stated, four = _with(row, output_shape=[3]), _pool(1, 12, 124, 240)
+    cause, why = "ConvTranspose ignores SAME_UPPER", "of 1 12 124 240 400 the last is too many"
+    upper, wrong = (
+        _with(row, output_shape=[4], auto_pad="SAME_UPPER"),
+        Gives(_pool(12, 124, 240, 400)),
+    )
+    yield Check("openvino", cause, upper, [four], wrong, why, stated, middle)
+    cause, why = (
+        "ConvTranspose of groups cuts",
+        "of 1 12 124 240 400 the first and last are too many",
+    )
+    both, channels = np.repeat(row.x, 2, axis=1), np.repeat(row.more[0], 2, axis=0)
+    grouped, twice = _transposed(both, channels, group=2), np.repeat(middle, 2, axis=1)
+    wrong, pads = Gives(np.repeat(_pool(1, 12, 124), 2, axis=1)), _with(grouped, pads=[1, 1])
+    grouped = _with(grouped, output_shape=[3])
+    yield Check("openvino", cause, grouped, [twice], wrong, why, pads, twice)
+    cause, why = (
+        "ConvTranspose does not check",
+        "“must be less than the corresponding stride/dilation”",
+    )
+    larger, wrong = _with(row, output_padding=[1]), Gives(_pool(1, 12, 124, 240, 400, 0))
+    whole = _pool(1, 12, 124, 240, 400)
+    yield Check("openvino", cause, larger, [], wrong, why, row, whole)
+    cause, why = "Col2Im makes images of two axes", "one block is the whole image"
+    plane = _folded([[1], [2]], [1, 2], [1, 2], dilations=[1, 1])
+    cube = _folded([[1], [2]], [1, 1, 2], [1, 1, 2], dilations=[1, 1, 1])
+    refused, right = Raises("must have size [2]"), [[[[1, 2]]]]
+    yield Check("openvino", cause, cube, [[[[[[1, 2]]]]]], refused, why, plane, right)
+    cause, why = "Col2Im checks no shape", "an image of two blocks of the whole is no such image"
+    more = replace(plane, x=np.ones((1, 2, 2), np.float32))
+    yield Check("openvino", cause, more, [], Leftovers((1, 1, 1, 2)), why, plane, right)
+    cause, why = "Col2Im divides by a stride", "with a stride of 0 there is no number of blocks"
+    dies = Dies("exit status -8")
+    yield Check("openvino", cause, _with(plane, strides=[0, 1]), [], dies, why, plane, right)
+    cause, why = "Col2Im takes strides and", "a dilation of -1"
+    yield _taken("openvino", cause, _with(plane, dilations=[-1, 1]), right, why, plane)
 
 
 def reference() -> Iterator[Check]:
@@ -4336,6 +4404,7 @@ def openvino() -> Iterator[Check]:
     yield from _products_of_openvino()
     yield from _normalizations_of_openvino()
     yield from _batches_of_openvino()
+    yield from _transposed_by_openvino()
 
 
 def tract() -> Iterator[Check]:
@@ -5032,6 +5101,7 @@ def tract() -> Iterator[Check]:
     yield from _pooled_by_tract()
     yield from _normalized_by_tract()
     yield from _batches_by_tract()
+    yield from _transposed_by_tract()
 
 
 def _reductions_of_tract() -> Iterator[Check]:
@@ -5650,6 +5720,37 @@ def _batches_by_tract() -> Iterator[Check]:
     flat, why = replace(near, x=_VECTOR), f"a vector has no channels; {_NO_ABORT}"
     dies = Dies("the len is 1 but the index is 1")
     yield Check("tract", "LRN aborts", flat, [], dies, why, near, [[[[0.5]]]])
+
+
+def _transposed_by_tract() -> Iterator[Check]:
+    """ConvTranspose on tract."""
+    row, whole = _transposed(_x(1, 2, 4), _x(1, 10, 100)), _pool(1, 12, 124, 240, 400)
+    cause, why = (
+        "Beside a stated output_shape",
+        "of 1 12 124 240 400 the first and last are too many",
+    )
+    stated, wrong = _with(row, output_shape=[3]), Gives(_pool(1, 12, 124))
+    yield Check("tract", cause, stated, [_pool(12, 124, 240)], wrong, why, row, whole)
+    cause, why = "ConvTranspose aborts the process where an output_shape", "the last is too many"
+    upper, dies = _with(row, output_shape=[4], auto_pad="SAME_UPPER"), Dies("deconv/mod.rs")
+    yield Check("tract", cause, upper, [_pool(1, 12, 124, 240)], dies, why, row, whole)
+    cause, why = "ConvTranspose refuses SAME_UPPER", "three elements become nine, which there are"
+    same, right = (
+        _with(row, strides=[3], auto_pad="SAME_UPPER"),
+        _pool(1, 10, 100, 2, 20, 200, 4, 40, 400),
+    )
+    refused, plain = Raises("> stride - 1"), _with(row, strides=[3])
+    yield Check("tract", cause, same, [right], refused, why, plain, right)
+    cause, why = "Under SAME_UPPER and SAME_LOWER the output", "three elements become six"
+    same = _with(row, strides=[2], auto_pad="SAME_UPPER")
+    more, wrong = _with(same, output_padding=[1]), Gives(_pool(10, 102, 20, 204, 40))
+    six, right = _pool(1, 10, 102, 20, 204, 40), _pool(10, 102, 20, 204, 40, 400)
+    yield Check("tract", cause, more, [right], wrong, why, same, six)
+    cause, why = "ConvTranspose aborts the process where more", "five elements less seven are none"
+    dies, cut = Dies("assertion failed: self.dims"), _with(row, pads=[4, 3])
+    yield Check("tract", cause, cut, [], dies, why, row, whole)
+    cause, why = "ConvTranspose does not check", "W has a kernel of three"
+    yield _taken("tract", cause, _with(row, kernel_shape=[2]), whole, why, row)
 
 
 def torch() -> Iterator[Check]:

@@ -6,7 +6,9 @@ from random import Random
 import numpy as np
 import pytest
 
-from opcheck.engine import evaluate
+from opcheck.compare.outputs import compare, computed_want
+from opcheck.engine import evaluate, exactly
+from opcheck.engine.mutants.elements import cut_to_bits
 from opcheck.engine.operators import only_what_is_said
 from opcheck.errors import InvalidNode, NotSupported
 from opcheck.model import OpVersion
@@ -105,3 +107,40 @@ def test_versions_differ_in_what_they_say_of_sizes(since, attrs, right):
 def test_some_sums_of_blocks_are_nobodys(x):
     with only_what_is_said(), pytest.raises(NotSupported):
         evaluate(FOLD, [x, np.array([1, 3]), np.array([1, 2])], {})
+
+
+def added_up(x, w, places):
+    """The products of each channel and place of the kernel in float32, one after the other."""
+    high, wide = x.shape[2:]
+    y = np.zeros((len(x), w.shape[1], high + w.shape[2] - 1, wide + w.shape[3] - 1), np.float32)
+    for c, i, j in places:
+        y[:, :, i : i + high, j : j + wide] += x[:, c, None] * w[c, :, i, j, None, None]
+    return y
+
+
+@pytest.mark.parametrize("bits", [24, 16, 11, 8])
+@pytest.mark.parametrize("turn", [1, -1])
+@pytest.mark.parametrize("decades", [0, 9])
+def test_the_bound_admits_both_orders_and_no_poorer_factors(decades, bits, turn):
+    rng = np.random.default_rng(1)
+    x, w = (rng.normal(size=shape) for shape in ((2, 6, 7, 9), (6, 4, 3, 2)))
+    x = (x * 10 ** rng.uniform(-decades, decades, x.shape)).astype(np.float32)
+    w = w.astype(np.float32)
+    places = [*np.ndindex(len(w), *w.shape[2:])][::turn]
+    got = added_up(cut_to_bits(x, bits), cut_to_bits(w, bits), places)
+    (exact,) = exactly(TRANSPOSE, [x, w], {})
+    found = compare(computed_want(TRANSPOSE, "Y", exact), got)
+    assert (found.problem is None and found.used < 1) == (bits == 24)
+
+
+@pytest.mark.parametrize("bits", [24, 16, 11, 8])
+@pytest.mark.parametrize("turn", [1, -1])
+def test_the_bound_of_blocks_admits_both_orders_and_no_poorer_elements(bits, turn):
+    x = np.random.default_rng(1).normal(size=(2, 6, 7, 9)).astype(np.float32)
+    places = np.eye(6, dtype=np.float32).reshape(6, 1, 3, 2)
+    got = added_up(
+        cut_to_bits(x, bits), places, [(2 * i + j, i, j) for i, j in [*np.ndindex(3, 2)][::turn]]
+    )
+    (exact,) = exactly(FOLD, [x.reshape(2, 6, 63), np.array([9, 10]), np.array([3, 2])], {})
+    found = compare(computed_want(FOLD, "output", exact), got)
+    assert (found.problem is None and found.used < 1) == (bits == 24)

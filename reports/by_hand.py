@@ -1508,6 +1508,7 @@ def _normalized_by_onnxruntime() -> Iterator[Check]:
         along,
     )
     yield from _transposed_by_onnxruntime()
+    yield from _losses_and_samples_by_onnxruntime()
 
 
 def _transposed(x: Array, w: Array, opset: int = 11, **attrs: Any) -> Model:
@@ -1676,6 +1677,105 @@ def _transposed_by_reference() -> Iterator[Check]:
         "a dilation of 0 lays all weights on one element",
         _transposed(pair, tens),
         _pool(1, 12, 20),
+    )
+
+
+def _loss(op: str, x: Any, *more: Any, **attrs: Any) -> Model:
+    """A loss of scores of classes, by its sample unless told otherwise."""
+    arrays = tuple(
+        np.array(one, np.float32 if place else np.int64) for place, one in enumerate(more)
+    )
+    return Model(op, 13, {"reduction": "none"} | attrs, np.array(x, np.float32), more=arrays)
+
+
+def _losses(engine: str, reduced: Any, classes: Sequence[int], weighted: Any) -> Iterator[Check]:
+    """What a loss takes: a class below 0, another `reduction` and two weights for three classes."""
+    op, x = "NegativeLogLikelihoodLoss", [[1, 2, 4], [8, 16, 32]]
+    yield Check(
+        engine,
+        "Losses of classes take a class below 0",
+        _loss(op, x, [-1, 0]),
+        [],
+        Gives([-4, -8]),
+        "“Target element value shall be in range of [0, C)”",
+        _loss(op, x, [2, 0]),
+        [-4, -8],
+    )
+    yield Check(
+        engine,
+        "Losses of classes take a reduction",
+        _loss(op, x, [0, 1], reduction="average"),
+        [],
+        Gives(reduced),
+        "“Type of reduction to apply to loss: none, sum, mean”",
+        _loss(op, x, [0, 1]),
+        [-1, -16],
+    )
+    yield Check(
+        engine,
+        "Losses of classes take weights",
+        _loss(op, x, classes, [1, 2]),
+        [],
+        Gives(weighted),
+        "“If given, it has to be a tensor of size C”, and there are three classes",
+        _loss(op, x, [0, 1], [1, 2, 3]),
+        [-1, -32],
+    )
+
+
+def _deformed(x: Any, w: Any = ((((1,),),),), offset: Any = 0, dtype: Any = np.float32) -> Model:
+    """A DeformConv of one offset for all, and kernels of one element."""
+    image, filters = np.array(x, dtype), np.array(w, dtype)
+    offsets = np.full((1, image.ndim - 2, *image.shape[2:]), offset, dtype)
+    return Model("DeformConv", 19, {}, image, more=(filters, offsets))
+
+
+def _losses_and_samples_by_onnxruntime() -> Iterator[Check]:
+    yield from _losses("onnxruntime", -17, [0, 1], [-1, -32])
+    even = _loss("SoftmaxCrossEntropyLoss", [[0, 0]], [1], reduction="sum")
+    none = replace(even, x=np.zeros((0, 2), np.float32), more=(np.zeros(0, np.int64),))
+    yield Check(
+        "onnxruntime",
+        "SoftmaxCrossEntropyLoss of no batches",
+        none,
+        [0],
+        Raises("Invalid Target shape product of 0"),
+        "a sum of nothing is 0",
+        even,
+        0.693147,
+    )
+    yield Check(
+        "onnxruntime",
+        "SoftmaxCrossEntropyLoss of bfloat16",
+        replace(even, x=even.x.astype(ml_dtypes.bfloat16)),
+        [0.69140625],
+        Raises("Type 'tensor(bfloat16)' of input parameter"),
+        "version 13 has bfloat16; each class has a half, and ln 2 is 0.693",
+        even,
+        0.693147,
+    )
+    square = _deformed([[[[1, 2], [4, 8]]]])
+    for cause, model, want, words, why in (
+        ("DeformConv is for images", _deformed([[[1, 2]]], [[[1]]]), [[[1, 2]]],
+         "Input X must be 4D", "“This operator specification supports the general N-D case”"),
+        ("DeformConv refuses a W", _deformed(square.x, np.zeros((0, 1, 1, 1))),
+         np.zeros((1, 0, 2, 2)), "must be positive", "no filters make no channels"),
+    ):  # fmt: skip
+        yield Check("onnxruntime", cause, model, [want], Raises(words), why, square, square.x)
+
+
+def _losses_and_samples_by_reference() -> Iterator[Check]:
+    yield from _losses("reference", [-1, -16], [0, 2], [-1, -64])
+    one = _loss("NegativeLogLikelihoodLoss", [[-3, -5]], [1], reduction="sum")
+    yield Check(
+        "reference",
+        "The sum of the losses of no samples",
+        replace(one, x=np.zeros((0, 2), np.float32), more=(np.zeros(0, np.int64),)),
+        [0],
+        Raises("cannot reshape array of size 0"),
+        "a sum of nothing is 0",
+        one,
+        5,
     )
 
 
@@ -2214,6 +2314,7 @@ def reference() -> Iterator[Check]:
     yield from _broadcast_by_reference()
     yield from _normalized_by_reference()
     yield from _transposed_by_reference()
+    yield from _losses_and_samples_by_reference()
 
 
 def _functions_of_reference() -> Iterator[Check]:

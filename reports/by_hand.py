@@ -1777,6 +1777,39 @@ def _losses_and_samples_by_reference() -> Iterator[Check]:
         one,
         5,
     )
+    square = _deformed([[[[0, 1], [0, 1]]]])
+    yield Check(
+        "reference",
+        "DeformConv ends in an error",
+        _deformed([[[[0, 1]]]]),
+        [[[[0, 1]]]],
+        Raises("cannot convert float NaN to integer"),
+        "an offset of 0 and a weight of 1 change nothing",
+        square,
+        square.x,
+    )
+    yield Check(
+        "reference",
+        "DeformConv of float64",
+        _deformed([[[[0, 1], [0, 1]]]], offset=[[[0, 0]], [[0.1, -0.1]]], dtype=np.float64),
+        [[[[[0.1, 0.9]] * 2]]],
+        Gives([[[[0.10000000149011612, 0.8999999761581421]] * 2]]),
+        "a tenth of the way from 0 to 1 lies 0.1",
+        square,
+        square.x,
+        rtol=1e-12,
+    )
+    w, offset = square.more
+    yield Check(
+        "reference",
+        "DeformConv does not check its inputs",
+        replace(square, more=(np.concatenate([w, w]), offset, np.ones(1, np.float32))),
+        [],
+        Gives([[[[1, 2], [1, 2]], [[1, 2], [1, 2]]]]),
+        "“Optional 1D bias of length oC”, and there are two filters",
+        replace(square, more=(w, offset, np.ones(1, np.float32))),
+        [[[[1, 2], [1, 2]]]],
+    )
 
 
 def _shorter(engine: str, cause: str) -> Check:

@@ -3545,6 +3545,84 @@ def _batches_of_openvino() -> Iterator[Check]:
     yield _taken("openvino", cause, first, answer, why, control)
 
 
+def _regions(x: Any, *region: float, dtype: Any = np.float32, **attrs: Any) -> Model:
+    """A MaxRoiPool of one region, if any, in one bin."""
+    rois = np.array([region], dtype) if region else np.zeros((0, 5), dtype)
+    stated = {"pooled_shape": [1, 1]} | attrs
+    return Model("MaxRoiPool", 22, stated, np.array(x, dtype), more=(rois,))
+
+
+def _losses_and_regions_of_openvino() -> Iterator[Check]:
+    x, largest = [[[[1, 2], [4, 3]]]], [[[[4]]]]
+    region = _regions(x, 0, 0, 0, 1, 1)
+    yield Check(
+        "openvino",
+        "MaxRoiPool of bfloat16",
+        _regions(x, 0, 0, 0, 1, 1, dtype=ml_dtypes.bfloat16),
+        [largest],
+        Raises("only supports float16, float32, and float64 datatypes"),
+        "“tensor(bfloat16)” is among T, and the largest of 1, 2, 4 and 3 is 4",
+        region,
+        largest,
+    )
+    yield Check(
+        "openvino",
+        "MaxRoiPool takes a constant of no regions",
+        replace(_regions(x), constant=True),
+        [np.zeros((0, 1, 1, 1))],
+        Raises("Expected a 2D tensor for the ROIs input"),
+        "no regions make no answer, of shape (num_rois, channels, 1, 1)",
+        replace(region, constant=True),
+        largest,
+    )
+    yield Check(
+        "openvino",
+        "MaxRoiPool does not look at the batch",
+        _regions(x, -1, 0, 0, 1, 1),
+        [],
+        Leftovers((1, 1, 1, 1)),
+        "there is one image, whose batch_id is 0",
+        region,
+        largest,
+        last=True,
+    )
+    for cause, model, shows, why in (
+        (
+            "MaxRoiPool takes a pooled_shape",
+            _with(region, pooled_shape=[-4294967295, 1]),
+            Gives(np.zeros((1, 1, 0, 1))),
+            "no height is below 0",
+        ),
+        (
+            "MaxRoiPool takes an integer",
+            _with(region, spatial_scale=1),
+            Gives(largest),
+            "spatial_scale is a float",
+        ),
+    ):
+        yield Check("openvino", cause, model, [], shows, why, region, largest)
+    yield Check(
+        "openvino",
+        "Losses of classes take weights of any shape",
+        _loss("NegativeLogLikelihoodLoss", [[1, 2, 4], [8, 16, 32]], [0, 2], [1, 2]),
+        [],
+        Gives([-1, 0]),
+        "“If given, it has to be a tensor of size C”, and there are three classes",
+        _loss("NegativeLogLikelihoodLoss", [[1, 2, 4], [8, 16, 32]], [0, 2], [1, 2, 3]),
+        [-1, -96],
+    )
+    yield Check(
+        "openvino",
+        "SoftmaxCrossEntropyLoss takes a reduction",
+        _loss("SoftmaxCrossEntropyLoss", [[0, 0]], [1], reduction="average"),
+        [],
+        Gives([0.693147]),
+        "“Type of reduction to apply to loss: none, sum, mean(default)”",
+        _loss("SoftmaxCrossEntropyLoss", [[0, 0]], [1], reduction="sum"),
+        0.693147,
+    )
+
+
 def openvino() -> Iterator[Check]:
     """On OpenVINO's CPU device."""
     largest = _constant(13, value_float=-_LOWEST)
@@ -4470,6 +4548,7 @@ def openvino() -> Iterator[Check]:
     yield from _products_of_openvino()
     yield from _normalizations_of_openvino()
     yield from _batches_of_openvino()
+    yield from _losses_and_regions_of_openvino()
 
 
 def tract() -> Iterator[Check]:

@@ -1508,6 +1508,7 @@ def _normalized_by_onnxruntime() -> Iterator[Check]:
         along,
     )
     yield from _transposed_by_onnxruntime()
+    yield from _losses_and_samples_by_onnxruntime()
 
 
 def _transposed(x: Array, w: Array, opset: int = 11, **attrs: Any) -> Model:
@@ -1703,6 +1704,138 @@ def _transposed_by_reference() -> Iterator[Check]:
     cause, why = "MaxUnpool does not check", "strides have two numbers for one axis"
     surplus = _with(_UNPOOLED, strides=[1, 1])
     yield Check("reference", cause, surplus, [], Gives(right), why, _UNPOOLED, right)
+
+
+def _loss(op: str, x: Any, *more: Any, **attrs: Any) -> Model:
+    """A loss of scores of classes, by its sample unless told otherwise."""
+    arrays = tuple(
+        np.array(one, np.float32 if place else np.int64) for place, one in enumerate(more)
+    )
+    return Model(op, 13, {"reduction": "none"} | attrs, np.array(x, np.float32), more=arrays)
+
+
+def _losses(engine: str, reduced: Any, classes: Sequence[int], weighted: Any) -> Iterator[Check]:
+    """What a loss takes: a class below 0, another `reduction` and two weights for three classes."""
+    op, x = "NegativeLogLikelihoodLoss", [[1, 2, 4], [8, 16, 32]]
+    yield Check(
+        engine,
+        "Losses of classes take a class below 0",
+        _loss(op, x, [-1, 0]),
+        [],
+        Gives([-4, -8]),
+        "“Target element value shall be in range of [0, C)”",
+        _loss(op, x, [2, 0]),
+        [-4, -8],
+    )
+    yield Check(
+        engine,
+        "Losses of classes take a reduction",
+        _loss(op, x, [0, 1], reduction="average"),
+        [],
+        Gives(reduced),
+        "“Type of reduction to apply to loss: none, sum, mean”",
+        _loss(op, x, [0, 1]),
+        [-1, -16],
+    )
+    yield Check(
+        engine,
+        "Losses of classes take weights",
+        _loss(op, x, classes, [1, 2]),
+        [],
+        Gives(weighted),
+        "“If given, it has to be a tensor of size C”, and there are three classes",
+        _loss(op, x, [0, 1], [1, 2, 3]),
+        [-1, -32],
+    )
+
+
+def _deformed(x: Any, w: Any = ((((1,),),),), offset: Any = 0, dtype: Any = np.float32) -> Model:
+    """A DeformConv of one offset for all, and kernels of one element."""
+    image, filters = np.array(x, dtype), np.array(w, dtype)
+    offsets = np.full((1, image.ndim - 2, *image.shape[2:]), offset, dtype)
+    return Model("DeformConv", 19, {}, image, more=(filters, offsets))
+
+
+def _losses_and_samples_by_onnxruntime() -> Iterator[Check]:
+    yield from _losses("onnxruntime", -17, [0, 1], [-1, -32])
+    even = _loss("SoftmaxCrossEntropyLoss", [[0, 0]], [1], reduction="sum")
+    none = replace(even, x=np.zeros((0, 2), np.float32), more=(np.zeros(0, np.int64),))
+    yield Check(
+        "onnxruntime",
+        "SoftmaxCrossEntropyLoss of no batches",
+        none,
+        [0],
+        Raises("Invalid Target shape product of 0"),
+        "a sum of nothing is 0",
+        even,
+        0.693147,
+    )
+    yield Check(
+        "onnxruntime",
+        "SoftmaxCrossEntropyLoss of bfloat16",
+        replace(even, x=even.x.astype(ml_dtypes.bfloat16)),
+        [0.69140625],
+        Raises("Type 'tensor(bfloat16)' of input parameter"),
+        "version 13 has bfloat16; each class has a half, and ln 2 is 0.693",
+        even,
+        0.693147,
+    )
+    square = _deformed([[[[1, 2], [4, 8]]]])
+    for cause, model, want, words, why in (
+        ("DeformConv is for images", _deformed([[[1, 2]]], [[[1]]]), [[[1, 2]]],
+         "Input X must be 4D", "“This operator specification supports the general N-D case”"),
+        ("DeformConv refuses a W", _deformed(square.x, np.zeros((0, 1, 1, 1))),
+         np.zeros((1, 0, 2, 2)), "must be positive", "no filters make no channels"),
+    ):  # fmt: skip
+        yield Check("onnxruntime", cause, model, [want], Raises(words), why, square, square.x)
+
+
+def _losses_and_samples_by_reference() -> Iterator[Check]:
+    yield from _losses("reference", [-1, -16], [0, 2], [-1, -64])
+    one = _loss("NegativeLogLikelihoodLoss", [[-3, -5]], [1], reduction="sum")
+    yield Check(
+        "reference",
+        "The sum of the losses of no samples",
+        replace(one, x=np.zeros((0, 2), np.float32), more=(np.zeros(0, np.int64),)),
+        [0],
+        Raises("cannot reshape array of size 0"),
+        "a sum of nothing is 0",
+        one,
+        5,
+    )
+    square = _deformed([[[[0, 1], [0, 1]]]])
+    yield Check(
+        "reference",
+        "DeformConv ends in an error",
+        _deformed([[[[0, 1]]]]),
+        [[[[0, 1]]]],
+        Raises("cannot convert float NaN to integer"),
+        "an offset of 0 and a weight of 1 change nothing",
+        square,
+        square.x,
+    )
+    yield Check(
+        "reference",
+        "DeformConv of float64",
+        _deformed([[[[0, 1], [0, 1]]]], offset=[[[0, 0]], [[0.1, -0.1]]], dtype=np.float64),
+        [[[[[0.1, 0.9]] * 2]]],
+        Gives([[[[0.10000000149011612, 0.8999999761581421]] * 2]]),
+        "a tenth of the way from 0 to 1 lies 0.1",
+        square,
+        square.x,
+        rtol=1e-12,
+    )
+    w, offset = square.more
+    yield Check(
+        "reference",
+        "DeformConv does not check its inputs",
+        replace(square, more=(np.concatenate([w, w]), offset, np.ones(1, np.float32))),
+        [],
+        Gives([[[[1, 2], [1, 2]], [[1, 2], [1, 2]]]]),
+        "“Optional 1D bias of length oC”, and there are two filters",
+        replace(square, more=(w, offset, np.ones(1, np.float32))),
+        [[[[1, 2], [1, 2]]]],
+    )
 
 
 def _shorter(engine: str, cause: str) -> Check:
@@ -2282,6 +2415,7 @@ def reference() -> Iterator[Check]:
     yield from _broadcast_by_reference()
     yield from _normalized_by_reference()
     yield from _transposed_by_reference()
+    yield from _losses_and_samples_by_reference()
 
 
 def _functions_of_reference() -> Iterator[Check]:
@@ -3479,6 +3613,84 @@ def _batches_of_openvino() -> Iterator[Check]:
     yield _taken("openvino", cause, first, answer, why, control)
 
 
+def _regions(x: Any, *region: float, dtype: Any = np.float32, **attrs: Any) -> Model:
+    """A MaxRoiPool of one region, if any, in one bin."""
+    rois = np.array([region], dtype) if region else np.zeros((0, 5), dtype)
+    stated = {"pooled_shape": [1, 1]} | attrs
+    return Model("MaxRoiPool", 22, stated, np.array(x, dtype), more=(rois,))
+
+
+def _losses_and_regions_of_openvino() -> Iterator[Check]:
+    x, largest = [[[[1, 2], [4, 3]]]], [[[[4]]]]
+    region = _regions(x, 0, 0, 0, 1, 1)
+    yield Check(
+        "openvino",
+        "MaxRoiPool of bfloat16",
+        _regions(x, 0, 0, 0, 1, 1, dtype=ml_dtypes.bfloat16),
+        [largest],
+        Raises("only supports float16, float32, and float64 datatypes"),
+        "“tensor(bfloat16)” is among T, and the largest of 1, 2, 4 and 3 is 4",
+        region,
+        largest,
+    )
+    yield Check(
+        "openvino",
+        "MaxRoiPool takes a constant of no regions",
+        replace(_regions(x), constant=True),
+        [np.zeros((0, 1, 1, 1))],
+        Raises("Expected a 2D tensor for the ROIs input"),
+        "no regions make no answer, of shape (num_rois, channels, 1, 1)",
+        replace(region, constant=True),
+        largest,
+    )
+    yield Check(
+        "openvino",
+        "MaxRoiPool does not look at the batch",
+        _regions(x, -1, 0, 0, 1, 1),
+        [],
+        Leftovers((1, 1, 1, 1)),
+        "there is one image, whose batch_id is 0",
+        region,
+        largest,
+        last=True,
+    )
+    for cause, model, shows, why in (
+        (
+            "MaxRoiPool takes a pooled_shape",
+            _with(region, pooled_shape=[-4294967295, 1]),
+            Gives(np.zeros((1, 1, 0, 1))),
+            "no height is below 0",
+        ),
+        (
+            "MaxRoiPool takes an integer",
+            _with(region, spatial_scale=1),
+            Gives(largest),
+            "spatial_scale is a float",
+        ),
+    ):
+        yield Check("openvino", cause, model, [], shows, why, region, largest)
+    yield Check(
+        "openvino",
+        "Losses of classes take weights of any shape",
+        _loss("NegativeLogLikelihoodLoss", [[1, 2, 4], [8, 16, 32]], [0, 2], [1, 2]),
+        [],
+        Gives([-1, 0]),
+        "“If given, it has to be a tensor of size C”, and there are three classes",
+        _loss("NegativeLogLikelihoodLoss", [[1, 2, 4], [8, 16, 32]], [0, 2], [1, 2, 3]),
+        [-1, -96],
+    )
+    yield Check(
+        "openvino",
+        "SoftmaxCrossEntropyLoss takes a reduction",
+        _loss("SoftmaxCrossEntropyLoss", [[0, 0]], [1], reduction="average"),
+        [],
+        Gives([0.693147]),
+        "“Type of reduction to apply to loss: none, sum, mean(default)”",
+        _loss("SoftmaxCrossEntropyLoss", [[0, 0]], [1], reduction="sum"),
+        0.693147,
+    )
+
+
 def openvino() -> Iterator[Check]:
     """On OpenVINO's CPU device."""
     largest = _constant(13, value_float=-_LOWEST)
@@ -4405,6 +4617,7 @@ def openvino() -> Iterator[Check]:
     yield from _normalizations_of_openvino()
     yield from _batches_of_openvino()
     yield from _transposed_by_openvino()
+    yield from _losses_and_regions_of_openvino()
 
 
 def tract() -> Iterator[Check]:

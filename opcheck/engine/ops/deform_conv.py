@@ -7,7 +7,7 @@ import numpy as np
 
 from opcheck import numbers as xp
 from opcheck.engine.operators import is_open, operator
-from opcheck.engine.ops.conv import grouped
+from opcheck.engine.ops.conv import grouped, matmul
 from opcheck.engine.windows import windows_of
 from opcheck.errors import InvalidNode, NotSupported
 from opcheck.numbers.faulty import bare
@@ -60,10 +60,15 @@ def of_samples(read=offsets, share=share, change=lambda X, W, mask, *groups: (X,
         sampled = _sampled(X, places, margins, share)
         if mask is not None:
             sampled = sampled * xp.reshape(mask, (batch, offset_group, 1, prod(kernel + sizes)))
-        sampled = xp.reshape(sampled, (batch, group, prod(W.shape[1:]), prod(sizes)))
-        y = xp.matmul(xp.reshape(W, (group, W.shape[0] // group, prod(W.shape[1:]))), sampled)
-        y = xp.reshape(y, (batch, W.shape[0], *sizes))
-        y = y if B is None else y + xp.reshape(B, (-1, *[1] * n))
+        filters, terms = W.shape[0], prod(W.shape[1:])
+
+        def products(w, x):
+            under = x.reshape(batch, group, terms, prod(sizes))
+            y = matmul(w.reshape(group, filters // group, terms), under)
+            return y.reshape(batch, filters, *sizes)
+
+        bias = None if B is None else xp.reshape(B, (-1, *[1] * n))
+        y = xp.bilinear(W, sampled, products, terms, bias)
         return xp.astype(y, X.dtype)
 
     return {19: formula, 22: formula}

@@ -52,6 +52,15 @@ NODES: dict[str, tuple[str, int, tuple[Any, ...], dict[str, Any]]] = {
     "Sigmoid": ("Sigmoid", 13, (normal(4096),), {}),
     "Mul": ("Mul", 14, (normal(4096), normal(4096)), {}),
     "Div": ("Div", 14, (normal(4096), positive(4096)), {}),
+    "Attention of 64 keys": (
+        "Attention", 24, (normal(1, 4, 64, 32), normal(1, 4, 64, 32), normal(1, 4, 64, 32)), {}),
+    "RotaryEmbedding": (
+        "RotaryEmbedding", 23, (normal(2, 4, 8, 64), normal(2, 8, 32), normal(2, 8, 32)), {}),
+    "CausalConvWithState, K = 4": (
+        "CausalConvWithState", 27, (normal(2, 32, 64), normal(32, 1, 4)), {"activation": "silu"}),
+    "LinearAttention of 64 tokens": (
+        "LinearAttention", 27, (normal(1, 64, 32), normal(1, 64, 32), normal(1, 64, 32)),
+        {"q_num_heads": 2, "kv_num_heads": 2, "update_rule": "linear"}),
     "ReduceSum of 1,000": ("ReduceSum", 13, (normal(200, 1000), np.array([1])), {}),
     "ReduceL2 of 1,000": ("ReduceL2", 18, (normal(200, 1000), np.array([1])), {}),
     "ReduceLogSumExp of 1,000": ("ReduceLogSumExp", 18, (normal(200, 1000), np.array([1])), {}),

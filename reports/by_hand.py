@@ -25,8 +25,9 @@ class Model:
     """A model of one node, with its input: fed, or a constant stored in one of three ways.
 
     Of a model that has `nothing` for an input, `x` is of the output's dtype.
-    `more` are further inputs, which are fed, or `constant`. Of several outputs it has the one at
-    `output` alone, which is of the input's dtype, or of the one that `gives` names.
+    `more` are further inputs, which are fed, or `constant`; None is left out. Of several outputs it
+    has the one at `output` alone, which is of the input's dtype, or of the one that `gives` names;
+    the node has as many more as `after` says.
     """
 
     op: str
@@ -34,8 +35,9 @@ class Model:
     attrs: dict[str, Any]
     x: Array
     stored: Literal["fed", "raw_data", "int32_data", "string_data", "nothing"] = "fed"
-    more: tuple[Array, ...] = ()
+    more: tuple[Any, ...] = ()
     output: int = 0
+    after: int = 0
     gives: str = ""
     constant: bool = False
 
@@ -6009,4 +6011,142 @@ def torch() -> Iterator[Check]:
     )
 
 
-CHECKS: tuple[Check, ...] = (*onnxruntime(), *reference(), *openvino(), *tract(), *torch())
+def _f(values: npt.ArrayLike, dtype: Any = np.float32) -> Array:
+    return np.asarray(values, dtype)
+
+
+def _attended(q: Any, k: Any, v: Any, *more: Array | None, opset: int = 23, **attrs: Any) -> Model:
+    """One head of one batch; `more` are mask, past_key, past_value and nonpad_kv_seqlen."""
+    q, k, v = (_f(x).reshape(1, 1, -1, 1) if np.ndim(x) == 1 else _f(x) for x in (q, k, v))
+    return Model("Attention", opset, attrs, q, more=(k, v, *more))
+
+
+def attention() -> Iterator[Check]:
+    """RotaryEmbedding, CausalConvWithState, LinearAttention and Attention."""
+    angles = _f([[[0, 2]]]), _f([[[1, 1]]])
+    four = Model("RotaryEmbedding", 23, {}, _f([[[[1, 2, 3, 4]]]]), more=angles)
+    turned = [[[[-3, 0, 1, 10]]]]
+    five = replace(four, x=_f([[[[1, 2, 3, 4, 5]]]]))
+    part = _with(five, rotary_embedding_dim=4)
+    why, even = "“`head_size` has to be even.”", "RotaryEmbedding takes heads of an odd size"
+    yield Check("onnxruntime", even, five, [], Leftovers((1, 1, 1, 5)), why, four, turned)
+    shows, even = Gives([[[[-3, 0, 1, 10, 5]]]]), "RotaryEmbedding takes a head of an odd size"
+    for engine in ("reference", "tract", "openvino"):
+        yield Check(engine, even, part, [], shows, why, four, turned)
+    for engine in ("tract", "openvino"):
+        one = replace(four, more=(angles[0], angles[1][:, :, :1]))
+        why = "two pairs have two angles each, of which there are two cosines and one sine"
+        cause = "broadcasts caches: one" if engine == "tract" else "ignores angles that"
+        yield _taken(engine, f"RotaryEmbedding {cause}", one, turned, why, four)
+    twice = replace(four, x=np.repeat(four.x, 2, 0), more=(angles[0], np.repeat(angles[1], 2, 0)))
+    control = replace(twice, more=tuple(np.repeat(x, 2, 0) for x in angles))
+    why = "“3D tensor with shape `(batch_size, sequence_length, head_size / 2)`”"
+    yield _taken("reference", "RotaryEmbedding broadcasts", twice, turned * 2, why, control)
+    pairs, rows = _f([[[[1, 2], [3, 4], [5, 6]]]]), (_f([[0], [2]]), _f([[1], [1]]))
+    placed = replace(four, x=pairs, more=(*rows, np.array([[1, 0, 1]])))
+    two = replace(placed, x=pairs[:, :, :2], more=(*rows, np.array([[1, 0]])))
+    first = [[[[0, 5], [-4, 3]]]]
+    for more, cause, words, want in (
+        (placed, "more tokens than", "Updating cos_cache", [[[[0, 5], [-4, 3], [4, 17]]]]),
+        (replace(two, more=(*rows, np.array([[-1, 0]]))), "positions counted", "-1 at", first),
+    ):
+        why = "2·1 - 1·2 and 1·1 + 2·2, 0·3 - 1·4 and 1·3 + 0·4, 2·5 - 1·6 and 1·5 + 2·6"
+        yield Check("onnxruntime", f"RotaryEmbedding refuses {cause}", more, [want], Raises(words),
+                    why, two, first)  # fmt: skip
+    behind, why = replace(two, more=(*rows, np.array([[2, 0]]))), "there are positions 0 and 1"
+    yield Check("tract", "RotaryEmbedding aborts", behind, [], Dies("panicked"), why, two, first)
+    yield Check("openvino", "RotaryEmbedding takes positions", behind, [],
+                Gives([[[[0, 0], [-4, 3]]]]), why, two, first)  # fmt: skip
+    whole = replace(four, more=(_f([[[1, 1]]]), _f([[[0, 0]]])))
+    wide, why = replace(whole, x=_f([[[[257, 1, 2, 3]]]])), "1 · 257 - 0 · 2 is 257"
+    yield Check("openvino", "So does RotaryEmbedding", wide, [wide.x], Gives([[[[256, 1, 2, 3]]]]),
+                why, whole, whole.x, rtol=1e-6, sometimes=True)  # fmt: skip
+    whole, why = replace(four, x=four.x.astype(np.int32)), "int32 is no float"
+    whole = replace(whole, more=tuple(x.astype(np.int32) for x in angles))
+    cause = "RotaryEmbedding computes integers"
+    yield Check("tract", cause, whole, [], Gives(turned), why, four, turned)
+
+    conv = Model("CausalConvWithState", 27, {}, _x(1, 2), more=(_x(1, 10),), after=1)
+    sums, none = _pool(10, 21), np.zeros((1, 0, 2), np.float32)
+    cause, why = "CausalConvWithState of no elements", "of nothing there is nothing"
+    yield Check("onnxruntime", cause, replace(conv, x=_x()), [_pool()],
+                Raises("Invalid input shape"), why, conv, sums)  # fmt: skip
+    hollow = replace(conv, x=none, more=(np.zeros((0, 1, 2), np.float32),))
+    cause, dies = "CausalConvWithState, like", Dies("exit status -8")
+    yield Check("onnxruntime", cause, hollow, [none], dies, why, conv, sums)
+    cause, words = "CausalConvWithState of no channels", Raises("ZeroDivisionError")
+    yield Check("reference", cause, hollow, [none], words, why, conv, sums)
+    pair = replace(conv, x=np.array([[[1], [2]]], np.float32), more=(_COLUMN.reshape(2, 1, 1),))
+    biased = replace(pair, more=(*pair.more, _f([3])))
+    cause, why = "CausalConvWithState adds a bias", "two channels have a bias of two elements"
+    yield Check("reference", cause, biased, [], Gives([[[4], [7]]]), why, pair, [[[1], [4]]])
+    long = replace(conv, more=(*conv.more, None, _x(5, 6)))
+    cause, why = "CausalConvWithState takes a state", "before two weights there is one element"
+    short = replace(long, more=(*conv.more, None, _x(6)))
+    yield Check("reference", cause, long, [], Gives(_pool(65, 16, 21)), why, short, _pool(16, 21))
+
+    heads = {"q_num_heads": 1, "kv_num_heads": 1, "update_rule": "linear", "scale": 1.0}
+    linear = Model("LinearAttention", 27, heads, _x(1), more=(_x(2), _x(3)), after=1)
+    empty = np.zeros((0, 1, 1), np.float32)
+    cause, why = "LinearAttention of no batches", "no batches make no output"
+    yield Check("onnxruntime", cause, replace(linear, x=empty, more=(empty, empty)), [empty],
+                Raises("Reshape"), why, linear, _pool(6))  # fmt: skip
+    longer = replace(linear, more=(_x(2), _f([[[3], [5]]])))
+    cause, why = "LinearAttention takes more values", "there is one token"
+    yield _taken("reference", cause, longer, _pool(6), why, linear)
+
+    keys, values, mean = [1, 2, 3], [2, 4, 12], [[[[6], [6], [6]]]]
+    plain = _attended([0, 0, 0], keys, values)
+    shown = np.array([True, True, False])
+    first_two, why = [[[[3], [3], [3]]]], "the mean of 2 and 4 is 3"
+    whole = _attended([0, 0, 0], keys, values, np.tile(shown, (3, 1)))
+    yield Check("onnxruntime", "Attention of float16 or float32 in versions",
+                _attended([0, 0, 0], keys, values, shown), [first_two], Raises("attn_mask"), why,
+                whole, first_two)  # fmt: skip
+    zero, why = _f(0), "the mean of 2, 4 and 12 is 6"
+    latest = replace(plain, opset=25)
+    for engine, cause, model, words in (
+        ("onnxruntime", "In all other versions", latest, "axis"),
+        ("reference", "Attention looks at the last axis", plain, "IndexError"),
+    ):
+        scalar = replace(model, more=(*model.more, zero))
+        yield Check(engine, cause, scalar, [mean], Raises(words), why, model, mean)
+    yield Check("onnxruntime", "Attention of no batches", replace(plain, x=plain.x[:, :, :0]),
+                [np.zeros((1, 1, 0, 1))], Raises("greater than 0"), "no queries get no values",
+                plain, mean)  # fmt: skip
+    yield Check("onnxruntime", "Attention of float16 or float32 refuses", _with(plain, scale=0.0),
+                [mean], Raises("scale must be greater than 0"), why, plain, mean)  # fmt: skip
+    past = (_f([[[[3]]]]), _f([[[[5]]]]))
+    scores = _attended([1], [2], [7], None, *past, scale=1.0, qk_matmul_output_mode=2)
+    scores = replace(scores, output=3)
+    hidden = replace(scores, more=(*scores.more[:2], np.array([[True, False]]), *past))
+    yield Check("onnxruntime", "The qk_matmul_output of mode 2", hidden, [[[[[3, -inf]]]]],
+                Gives([[[[3, _LOWEST]]]]), "“its disallowed positions contribute `-inf` to the "
+                "bias”", scores, [[[[3, 2]]]])  # fmt: skip
+    cause, why = "The qk_matmul_output of mode 0", "“`1`, … the output after the softcap operation”"
+    limited = _with(scores, softcap=2.0, qk_matmul_output_mode=0)
+    yield Check("reference", cause, limited, [[[[[3, 2]]]]], Gives([[[[1.81030, 1.52319]]]]), why,
+                _with(limited, softcap=0.0), [[[[3, 2]]]])  # fmt: skip
+    half = replace(plain, more=(plain.more[0], _f([[[[2], [4], [12]]]], np.float16)))
+    yield Check("onnxruntime", "A V of another type", half, [mean],
+                Raises("bound to different types"), "the mean of 2, 4 and 12 is 6", plain,
+                mean)  # fmt: skip
+    both = np.zeros((2, 1, 1, 1), np.float32)
+    halves = _attended(both, np.repeat(both, 2, 2), _f([[[[2], [4]]]]), opset=25)
+    right = replace(halves, more=(halves.more[0], _f([[[[2], [4]]]] * 2)))
+    for engine, cause in (
+        ("onnxruntime", "ONNX's function body of Attention broadcasts"),
+        ("reference", "Attention broadcasts queries"),
+    ):
+        yield _taken(engine, cause, halves, [[[[3]]]] * 2, "there are two batches of keys", right)
+        other, cause = _with(plain, qk_matmul_output_mode=-1), "Attention takes a qk_matmul_output"
+        yield _taken(engine, cause, other, mean, "there are modes 0 to 3", plain)
+    column = replace(plain, more=(*plain.more, np.ones((3, 1), bool)))
+    yield Check("reference", "Attention-23 hides", column, [mean], Gives([[[[2], [2], [2]]]]),
+                "“Shape must be broadcastable”: each query attends all keys", plain,
+                mean)  # fmt: skip
+
+
+CHECKS: tuple[Check, ...] = (
+    *onnxruntime(), *reference(), *openvino(), *tract(), *torch(), *attention()
+)  # fmt: skip

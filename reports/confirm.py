@@ -232,10 +232,15 @@ def _attempt(check: Check, model: Model) -> Array | Exception:
     try:
         fed = {"x": model.x} if model.stored == "fed" else {}
         if not model.constant:
-            fed |= {f"x{place}": array for place, array in enumerate(model.more, 1)}
+            fed |= _more(model)
         return np.asarray(run(proto, fed))
     except Exception as error:  # judged by its words
         return error
+
+
+def _more(model: Model) -> dict[str, Array]:
+    """The inputs behind the first that are there."""
+    return {f"x{n}": array for n, array in enumerate(model.more, 1) if array is not None}
 
 
 def _proto(model: Model) -> bytes:
@@ -252,7 +257,7 @@ def _proto(model: Model) -> bytes:
     if model.stored == "string_data":
         data = {"string_data": [text.encode() for text in x.ravel().tolist()]}
     fed, none = model.stored == "fed", model.stored == "nothing"
-    more = {f"x{place}": array for place, array in enumerate(model.more, 1)}
+    more = _more(model)
     infos = [
         helper.make_tensor_value_info(name, kind_of(array.dtype), array.shape)
         for name, array in more.items()
@@ -262,7 +267,9 @@ def _proto(model: Model) -> bytes:
         infos, constants = [], constants + [numpy_helper.from_array(a, n) for n, a in more.items()]
     gives = kind_of(np.dtype(model.gives)) if model.gives else kind
     outputs = [*(f"y{place}" for place in range(model.output)), "y"]
-    node = helper.make_node(model.op, [*([] if none else ["x"]), *more], outputs)
+    outputs += [f"z{place}" for place in range(model.after)]
+    names = [f"x{n}" if array is not None else "" for n, array in enumerate(model.more, 1)]
+    node = helper.make_node(model.op, [*([] if none else ["x"]), *names], outputs)
     for name, value in model.attrs.items():
         if isinstance(value, np.ndarray):
             value = numpy_helper.from_array(value)
@@ -441,7 +448,10 @@ def _asked(model: Model) -> str:
     if model.stored != "nothing":
         about += f", {model.x.dtype} {_spelt(model.x)}{stored}"
     how = " as a constant" * model.constant
-    more = "".join(f", {array.dtype} {_spelt(array)}{how}" for array in model.more)
+    more = "".join(
+        ", none" if array is None else f", {array.dtype} {_spelt(array)}{how}"
+        for array in model.more
+    )
     output = f", output {model.output}" * bool(model.output)
     return f"{model.op}, opset {model.opset}, {about}{more}{output}"
 

@@ -15,8 +15,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from opcheck.analysis.status import reds
-from opcheck.known import Ledger, Line, within
-from opcheck.known import load_ledgers
+from opcheck.known import Ledger, Line, load_ledgers, within
 from opcheck.model import OpVersion, Record, Run, Verdict
 from opcheck.model.timing import Bench, Timed
 from opcheck.report import plain_text, store, timing_store

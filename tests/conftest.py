@@ -13,9 +13,11 @@ import gc
 import os
 import subprocess
 import sys
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cache
+from itertools import chain
 from pathlib import Path
 
 import pytest
@@ -24,6 +26,8 @@ from hypothesis import settings
 
 import opcheck
 from opcheck.cli.group import program
+from opcheck.model import Case
+from opcheck.suite.select import LEVELS
 from tests.shell import Workers
 
 #: What the reason of a skip begins with.
@@ -89,6 +93,30 @@ def _no_stale_bytecode() -> Iterator[None]:
     """
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYTHONDONTWRITEBYTECODE", "1")
+        yield
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _suites_read_once() -> Iterator[None]:
+    """Choose shipped cases among all, once a test has read all, which takes as long as most do."""
+    module = sys.modules["opcheck.suite.load"]
+    read, kept = module._shipped.__wrapped__, defaultdict[str, list[Case]](list)
+
+    @cache
+    def chosen(ops: frozenset[str], levels: frozenset[str]) -> tuple[Case, ...]:
+        if not (ops or kept):
+            for case in read(frozenset(), frozenset(LEVELS)):
+                kept[case.op.name.lower()].append(case)
+        names = {op.lower() for op in ops or kept}
+        if not kept or names - kept.keys():
+            return tuple(read(ops, levels))
+        # All files come in their order, and the operators of each in theirs.
+        those = chain.from_iterable(of for name, of in kept.items() if name in names)
+        return tuple(case for case in those if case.level in levels)
+
+    chosen.__wrapped__ = read
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "_shipped", chosen)
         yield
 
 

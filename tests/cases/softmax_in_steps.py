@@ -1,7 +1,7 @@
 """Softmax in NumPy, and what is done with its steps that is no mutant.
 
-`LIBERTIES` are what the shipped suite must not mind, `LAPSES` what it warns of, and `NUDGES` are
-errors without a cause, as small as the error bound has to see. `lying` makes a backend of each.
+`LIBERTIES` are what the shipped suite must not mind, and `LAPSES` what it warns of. `lying` makes
+a backend of each.
 """
 
 from __future__ import annotations
@@ -19,16 +19,11 @@ from opcheck.engine import Node
 from opcheck.engine.mutants import Mutant
 from opcheck.engine.mutants.mutant import AnswerFunction
 from opcheck.errors import InvalidNode
-from opcheck.execution.kills import node_of
-from opcheck.model import Array, Question
+from opcheck.model import Array
 from tests import inline
 
 #: The rows, or one number for each, in the type that is computed in.
 Matrix: TypeAlias = Any
-
-
-def asked(question: Question) -> Node:
-    return node_of(question.task, question.inputs)
 
 
 def lying(answer: AnswerFunction) -> Backend:
@@ -81,11 +76,6 @@ class Steps:
     def normalised(self, matrix: Matrix) -> Matrix:
         e = self.exp(matrix - maximum(matrix))
         return e / self.sum(e)
-
-
-def each_share(change: Callable[[Matrix], Matrix]) -> Steps:
-    """The right shares, changed afterwards."""
-    return Steps(shares=lambda steps, x: change(steps.normalised(x)).astype(x.dtype))
 
 
 def _log_of_the_sum(steps: Steps, x: Matrix) -> Matrix:
@@ -170,25 +160,4 @@ LAPSES: dict[str, AnswerFunction] = {
     "raw_log_sum_exp_taken_away": Steps(shares=_log_sum_exp),
     "exponentials_kept_in_the_type": Steps(wide=lambda x: x, shares=_kept_in_the_type),
     "computed_in_the_type": Steps(wide=lambda x: x),
-}
-
-
-def _times(factor: Callable[[int], Any]) -> Steps:
-    """A factor for each of so many elements, or one for all."""
-    return each_share(lambda y: y * factor(y.shape[1]))
-
-
-#: Wrong, for all that it is little.
-NUDGES: dict[str, Steps] = {
-    "1e-3_too_large": _times(lambda n: 1 + 1e-3),
-    "1e-5_too_small": _times(lambda n: 1 - 1e-5),
-    "3e-6_too_large": _times(lambda n: 1 + 3e-6),
-    "3e-6_up_and_down": _times(lambda n: 1 + 3e-6 * np.resize([1.0, -1.0], n)),
-    "at_least_1e-7": each_share(lambda y: np.maximum(y, 1e-7)),
-    "at_most_1_minus_1e-6": each_share(lambda y: np.minimum(y, 1 - 1e-6)),
-    "no_share_below_1e-6": each_share(lambda y: np.where(y < 1e-6, 0, y)),
-    "one_minus": each_share(lambda y: 1 - y),
-    "tiny_share_of_minus_infinity": Steps(
-        exp=lambda d: np.where(np.isneginf(d), d.dtype.type(1e-30), np.exp(d))
-    ),
 }

@@ -10,12 +10,10 @@ from typing import Any
 import mpmath
 import numpy as np
 import pytest
-from onnx import helper
 
-from opcheck import opset
 from opcheck.dtypes import limits
 from opcheck.execution.evaluation import CaseEvaluation
-from opcheck.model import AnyOf, Case, Fill, Given, Rejected, TensorSpec, Values, Verdict
+from opcheck.model import AnyOf, Case, TensorSpec, Values, Verdict
 from opcheck.suite import materialize, unrounded
 from tests.asking import shipped_cases
 from tests.cases.lp_pool_in_steps import LAPSES, LIBERTIES, NARROW, PLAIN, answering
@@ -132,82 +130,6 @@ def test_the_slow_loop_gives_the_one_literal_that_onnx_has() -> None:
     shape, exact = lp_pool(x, {"kernel_shape": [2, 2], "dilations": [2, 2]})
     assert shape == y.shape
     assert [np.float32(float(value)) for value in exact] == y.reshape(-1).tolist()
-
-
-def node_attributes(name: str) -> dict[str, Any]:
-    [node] = node_tests()[name].model.graph.node
-    found = {a.name: helper.get_attribute_value(a) for a in node.attribute}
-    as_cases_have_them: dict[type, Any] = {bytes: bytes.decode, list: tuple, int: int}
-    return {k: as_cases_have_them[type(v)](v) for k, v in found.items()}
-
-
-def test_the_node_tests_are_the_eight() -> None:
-    rows = {case.row for case in CASES if case.name == "node_tests"}
-    assert {f"test_lppool_{row}" for row in rows} | {LITERAL} == node_tests().keys()
-
-
-@pytest.mark.parametrize(
-    "name", sorted(f"test_lppool_{c.row}" for c in CASES if c.name == "node_tests")
-)
-def test_the_random_node_tests_are_there_by_shape_distribution_and_attributes(name: str) -> None:
-    [case] = (c for c in CASES if c.name == "node_tests" and name == f"test_lppool_{c.row}")
-    [([x], _)] = node_tests()[name].data_sets
-    [given] = case.inputs
-    assert (case.opset, dict(case.attrs)) == (22, node_attributes(name))
-    assert (given.shape, given.dtype.numpy) == (x.shape, x.dtype)
-    assert isinstance(given.content, Fill)
-    assert (given.content.kind, given.content.args) == ("normal", (0, 1))
-
-
-def test_the_small_node_test_is_there_literally() -> None:
-    [([x], [y])] = node_tests()[LITERAL].data_sets
-    cases = [case for case in CASES if case.name == "node_test_of_dilations"]
-    assert {case.opset for case in cases} == {18, 22}
-    for case in cases:
-        assert dict(case.attrs) == node_attributes(LITERAL)
-        assert isinstance(case.inputs[0].content, Given)
-        assert np.array_equal(materialize(case.inputs[0]), x)
-        assert isinstance(case.expect, Values)
-        assert np.array_equal(materialize(case.expect.outputs[0]), y)
-
-
-def legal_cases(since: int | None = None) -> list[Case]:
-    """Of one version, or of all."""
-    legal = [case for case in CASES if not isinstance(case.expect, Rejected)]
-    return [case for case in legal if since in (None, case.op.since)]
-
-
-@pytest.mark.parametrize("since", VERSIONS)
-def test_every_attribute_is_stated_and_left_out(since: int) -> None:
-    schema = opset.describe("", "LpPool", since)
-    assert schema is not None
-    for name, attribute in schema.attributes.items():
-        stated = {case.attrs.get(name, attribute.default) for case in legal_cases(since)}
-        assert stated - {attribute.default}, name
-        absent = any(name not in case.attrs for case in legal_cases(since))
-        assert absent or attribute.required, name
-
-
-@pytest.mark.parametrize("since", VERSIONS)
-def test_every_version_meets_every_kind_of_shape_and_power(since: int) -> None:
-    must = [case for case in legal_cases(since) if case.rule == "must"]
-    assert {len(case.inputs[0].shape) for case in must} >= {3, 4, 5}
-    assert {case.attrs.get("p", 2) for case in must} >= {1, 2, 3, 4, 5}
-    assert {case.attrs.get("auto_pad") for case in must} >= {
-        None,
-        *("NOTSET", "VALID", "SAME_UPPER", "SAME_LOWER"),
-    }
-    assert any(case.inputs[0].shape[:2] == (2, 3) for case in must)
-
-
-def test_the_bounds_of_all_versions_are_met_from_both_sides() -> None:
-    assert {case.opset for case in CASES} >= {1, 2, 10, 11, 17, 18, 21, 22, 25}
-
-
-def test_rejections_of_every_version_have_must_among_them() -> None:
-    for since in VERSIONS:
-        rules = {c.rule for c in CASES if c.op.since == since and isinstance(c.expect, Rejected)}
-        assert rules == {"must", "should"}
 
 
 @cache

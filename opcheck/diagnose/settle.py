@@ -4,8 +4,6 @@ A mutant that any pass contradicts is dropped. Failures that no mutant explains 
 facts that their cases share, and no others.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Iterator, Sequence
@@ -131,7 +129,7 @@ class _CellGroup:
         return [n for n, m in fitting.items() if not any(against(m, cell, 1) for cell in cells)]
 
     @cached_property
-    def features(self) -> list[Feature]:
+    def features(self) -> "list[Feature]":
         return features(self.cases)
 
     @cached_property
@@ -263,14 +261,14 @@ class _CellGroup:
 
     def _learned(
         self, left: Iterable[Seen], others: int, group: Iterable[Seen], *, few: bool = True
-    ) -> Condition | None:
+    ) -> "Condition | None":
         failing, alike = (self._bits(one.subject for one in those) for those in (left, group))
         return rule(self.features, failing, others, alike, self.questions, few=few)
 
     def _bits(self, cases: Iterable[Case]) -> int:
         return sum(1 << number for number in {self.numbers[id(case)] for case in cases})
 
-    def _about(self, found: Condition, those: Iterable[Seen]) -> list[Seen]:
+    def _about(self, found: "Condition", those: Iterable[Seen]) -> list[Seen]:
         return [one for one in those if found.holds >> self.numbers[id(one.subject)] & 1]
 
 

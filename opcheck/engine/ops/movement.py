@@ -251,10 +251,10 @@ def _blocks(x, blocksize, mode):
 DEPTH = operator("DepthToSpace", exact=True)
 
 
-DEPTH.formula(1)(lambda input, *, blocksize: _in_either_order(depth_to_space, input, blocksize))
+DEPTH.formula(1)(lambda input, *, blocksize: _in_any_order(DEPTH.formulas[11], input, blocksize))
 
 
-def _in_either_order(formula, x, blocksize):
+def _in_any_order(formula, x, blocksize):
     moved = formula(x, blocksize=blocksize)
     if 1 not in (min(x.shape[1], moved.shape[1]), blocksize):
         raise NotSupported("the text does not say in which order blocks and channels come")
@@ -277,7 +277,7 @@ def depth_to_space(input, *, blocksize, mode="DCR"):
 
 
 SPACE = operator("SpaceToDepth", exact=True)
-SPACE.formula(1)(lambda input, *, blocksize: _in_either_order(space_to_depth, input, blocksize))
+SPACE.formula(1)(lambda input, *, blocksize: _in_any_order(SPACE.formulas[13], input, blocksize))
 
 
 @SPACE.formula(13, 28)

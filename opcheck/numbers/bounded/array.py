@@ -149,8 +149,8 @@ class Bounded(Number):
             found, shape = self._errors(), self.v.shape
             parts: Any = found.e, found.q, found.lost
             if any(part is not None and part.shape != shape for part in parts):
-                spread = (None if part is None else np.broadcast_to(part, shape) for part in parts)
-                found = Errors(*spread, found.common, found.shift)
+                e, q, lost = (None if p is None else np.broadcast_to(p, shape) for p in parts)
+                found = Errors(e, q, lost, found.common, found.shift)
             self._errors = found
         return self._errors
 

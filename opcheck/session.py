@@ -15,7 +15,7 @@ from opcheck.backends.isolation.cleanup import guarded_folder
 from opcheck.backends.isolation.pool import Pool
 from opcheck.errors import OpcheckError, UsageError
 from opcheck.execution import Scheduler, environment, workers
-from opcheck.execution.judges import CAN_FORK, Judges, Left
+from opcheck.execution.judges import CAN_FORK, Judges
 from opcheck.execution.workers import AskableBackend, InProcess, Limits
 from opcheck.known import Gate, shipped_ledgers
 from opcheck.model import BackendInfo, Case, Ending, Header, Level, LiveResult, Record, Run
@@ -160,9 +160,6 @@ class Session:
         if self._jobs == 1 or not CAN_FORK or [*run.backends] != self.backends:
             return iter(run)
         assert self._folder
-        # Judges have processes of their own, and must not keep these connections open.
-        for pool in (*self._pools, *self.oracles.values()):
-            pool.close()
         judges = Judges(run, self._jobs, self._folder, recorder.record)
         self._judges.append(judges)
         self._stack.callback(judges.close)
@@ -176,29 +173,21 @@ class Session:
         """End all processes; return which died unasked, and which died of being asked to leave."""
         everybody = {pool.info.address: pool for pool in self._pools}
         everybody |= {f"oracle {address}": pool for address, pool in self.oracles.items()}
-        for pool in everybody.values():
-            pool.close()
         for judges in self._judges:
             judges.close()
-        own = Left(
-            {name: pool.accidents for name, pool in everybody.items()},
-            {name: pool.partings for name, pool in everybody.items()},
+        for pool in everybody.values():
+            pool.close()
+        accidents = tuple(
+            f"{name}: {said}{f' (×{count})' if count > 1 else ''}"
+            for name, pool in everybody.items()
+            for said, count in pool.accidents.items()
         )
-        accidents: dict[str, Counter[str]] = {name: Counter() for name in everybody}
-        partings: dict[str, list[str]] = {name: [] for name in everybody}
-        for left in (own, *(left for judges in self._judges for left in judges.left)):
-            for name in everybody:
-                accidents[name].update(left.accidents[name])
-                partings[name] += left.partings[name]
-        died = tuple(
-            f"{name}: {reason}{f' (×{count})' if count > 1 else ''}"
-            for name, reasons in accidents.items()
-            for reason, count in reasons.items()
+        partings = tuple(
+            f"{name}: when its process was to leave, it {how}"
+            for name, pool in everybody.items()
+            for how in pool.partings
         )
-        said = "when its process was to leave, it"
-        return died, tuple(
-            f"{name}: {said} {how}" for name, hows in partings.items() for how in hows
-        )
+        return accidents, partings
 
 
 class LiveRun:

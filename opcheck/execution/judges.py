@@ -13,21 +13,20 @@ import pickle
 import signal
 import sys
 import traceback
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 from time import monotonic, sleep
-from typing import Any, cast
+from typing import Any, TypeAlias, cast
 
 from opcheck.backends.isolation.cleanup import how_it_ended, kill_marked
 from opcheck.backends.isolation.pool import Pool
 from opcheck.backends.isolation.worker import PR_SET_PDEATHSIG
 from opcheck.errors import BackendUnavailable
 from opcheck.execution.scheduler import AHEAD, JudgedAnswer, Scheduler
-from opcheck.execution.workers import AskableBackend
 from opcheck.model import LiveResult, Record
 
 #: How many cases a judge takes at a time.
@@ -41,12 +40,8 @@ _FAREWELL = 5.0
 CAN_FORK = sys.platform == "linux"
 
 
-@dataclass(frozen=True)
-class Left:
-    """What a judge's backends leave behind: see `Pool.accidents` and `Pool.partings`."""
-
-    accidents: Mapping[str, Mapping[str, int]]
-    partings: Mapping[str, Sequence[str]]
+#: For each pool, accidents and partings of its copy in a judge, which that sends last.
+Ends: TypeAlias = tuple[tuple[dict[str, int], list[str]], ...]
 
 
 class Judges:
@@ -58,15 +53,18 @@ class Judges:
     def __init__(
         self, run: Scheduler, count: int, folder: Path, record: Callable[[LiveResult], Record]
     ) -> None:
-        self._run, self._record, self._parent = run, record, os.getpid()
+        self._run, self._record, self._folder = run, record, folder
+        self._pools = cast("list[Pool]", [*run.backends, *run.oracles.values()])
+        # Judges must not keep these connections open.
+        for pool in self._pools:
+            pool.close()
+        self._parent = os.getpid()
         context = multiprocessing.get_context("fork")
         #: Shared: the places of the next case and of the first not emitted; 1 if all is to end.
         self._next = context.Value("q", 0)
         self._emitted = context.Value("q", 0, lock=False)
         self._stopped = context.Value("b", 0, lock=False)
-        self.left: list[Left] = []
         self._ends: dict[Connection[Any, Any], BaseProcess] = {}
-        self._folder = folder
         for _ in range(count):
             ours, theirs = context.Pipe(duplex=False)
             process = context.Process(target=self._work, args=(theirs,), daemon=True)
@@ -82,7 +80,7 @@ class Judges:
             found: list[JudgedAnswer] = []
             for end in cast("list[Connection[Any, Any]]", wait(list(working))):
                 match self._received(end):
-                    case Left():
+                    case tuple():
                         working.remove(end)
                     case BaseException() as error:
                         raise error
@@ -99,8 +97,9 @@ class Judges:
             process.join(_FAREWELL)
             how = how_it_ended(process.exitcode or 0)
             return BackendUnavailable(f"a process that judges ended before its cases: {how}")
-        if isinstance(received, Left):
-            self.left.append(received)
+        if isinstance(received, tuple):
+            for pool, ends in zip(self._pools, received, strict=True):
+                pool.add_ends(*ends)
         return received
 
     def close(self) -> None:
@@ -110,7 +109,7 @@ class Judges:
         for end, process in self._ends.items():
             # What they still send is read, or they could not end.
             while end.poll(max(0.0, until - monotonic())):
-                if isinstance(self._received(end), Left | BaseException):
+                if isinstance(self._received(end), tuple | BaseException):
                     break
             end.close()
             process.join(max(0.0, until - monotonic()))
@@ -137,32 +136,21 @@ class Judges:
         finally:
             os._exit(0)
 
-    def _judge(self, send: Callable[[list[JudgedAnswer] | Left], None]) -> None:
+    def _judge(self, send: Callable[[list[JudgedAnswer] | Ends], None]) -> None:
         with ExitStack() as stack:
-            pools: dict[AskableBackend, Pool] = {}
-            for backend in (*self._run.backends, *self._run.oracles.values()):
-                pool = cast(Pool, backend).copy(self._folder)
-                pools[backend] = stack.enter_context(closing(pool))
-            judge = replace(
-                self._run.judge,
-                backends=[pools[backend] for backend in self._run.backends],
-                oracles={name: pools[one] for name, one in self._run.oracles.items()},
-            )
-            for answers in judge.answers(self._take):
+            pools = [stack.enter_context(closing(p.copy(self._folder))) for p in self._pools]
+            oracles = dict(zip(self._run.oracles, pools[len(self._run.backends) :], strict=True))
+            backends = pools[: len(self._run.backends)]
+            for answers in replace(self._run, backends=backends, oracles=oracles).answers(
+                self._take
+            ):
                 if self._stopped.value:
                     break
                 if answers:
                     send([*map(self._stored, answers)])
                 else:
                     sleep(_TICK)
-        named = {pools[backend]: backend.info.address for backend in self._run.backends}
-        named |= {pools[one]: f"oracle {name}" for name, one in self._run.oracles.items()}
-        send(
-            Left(
-                {name: pool.accidents for pool, name in named.items()},
-                {name: pool.partings for pool, name in named.items()},
-            )
-        )
+        send(tuple((dict(pool.accidents), pool.partings) for pool in pools))
 
     def _take(self) -> Sequence[int] | None:
         """Take some cases that no other judge has; see `Take`."""

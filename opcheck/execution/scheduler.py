@@ -69,16 +69,24 @@ Take: TypeAlias = Callable[[], Sequence[int] | None]
 
 @dataclass(eq=False)
 class Judge:
-    """Asks backends about cases and judges their answers; see `Scheduler` for the fields."""
+    """Asks every backend about every case, and judges the answers.
+
+    Results `kept` of an earlier run are by case and backend; of a case that compares backends, all
+    are or none. The user's `gate` decides about the cases that it lists, `ledgers` explain failures
+    of others. `oracles` are by name. Each backend is asked each case so many `times`; if
+    `reproducible`, for the same bits.
+    """
 
     cases: Sequence[Case]
     backends: Sequence[AskableBackend]
     kept: Mapping[tuple[str, str], Record]
-    ledgers: Sequence[Ledger]
-    oracles: Mapping[str, AskableBackend]
-    gate: Gate
-    times: int
-    reproducible: bool
+    ledgers: Sequence[Ledger] = ()
+    #: True for failures whose causes are to be looked for.
+    is_unexplained: Callable[[LiveResult | Record], bool] = lambda result: False
+    oracles: Mapping[str, AskableBackend] = field(default_factory=dict)
+    gate: Gate = field(default_factory=Gate)
+    times: int = 1
+    reproducible: bool = False
 
     def __post_init__(self) -> None:
         #: Places of the cases taken so far, and how many of them each backend was asked about.
@@ -102,8 +110,7 @@ class Judge:
             is_last = self._begin(take)
             yield answers
 
-    def kept_result(self, place: int, number: int) -> Record | None:
-        """Return the result of an earlier run, if it is kept."""
+    def _kept_result(self, place: int, number: int) -> Record | None:
         return self.kept.get((self.cases[place].id, self.backends[number].info.address))
 
     def _begin(self, take: Take) -> bool:
@@ -120,7 +127,7 @@ class Judge:
                 if not self._may_begin(place := self._taken[self._asked[number]]):
                     break
                 self._asked[number] += 1
-                if not self.kept_result(place, number):
+                if not self._kept_result(place, number):
                     self._ask(place, number)
         return is_last
 
@@ -145,7 +152,7 @@ class Judge:
         evaluation, address = CaseEvaluation(case), case.expect.oracle
         question = evaluation.for_the_oracle
         everybody = range(len(self.backends))
-        missing = {number for number in everybody if not self.kept_result(place, number)}
+        missing = {number for number in everybody if not self._kept_result(place, number)}
         self._open[place] = _OpenCase(evaluation, missing, unheard=question is not None)
         self._held += _size(case)
         if address and question:
@@ -174,7 +181,7 @@ class Judge:
             rounds = self._settled(opened) if len(opened.unsettled) == len(self.backends) else {}
         for one, judged in rounds.items():
             opened.missing.remove(one)
-            yield self._judged(place, one, opened.evaluation, self._together(judged))
+            yield self._judged(place, one, opened.evaluation, judged)
         if not opened.missing:
             self._held -= _size(self._open.pop(place).evaluation.case)
 
@@ -185,15 +192,13 @@ class Judge:
         found = [ev.settle_by_agreement(opened.evaluation, some, infos) for some in by_round]
         return {one: [*judged] for one, judged in enumerate(zip(*found, strict=True))}
 
-    def _together(self, rounds: Sequence[EvaluatedCase]) -> EvaluatedCase:
-        combined = ev.combine_repeats(rounds)
-        return ev.as_required(combined) if self.reproducible else combined
-
     def _judged(
-        self, place: int, number: int, evaluation: CaseEvaluation, judged: EvaluatedCase
+        self, place: int, number: int, evaluation: CaseEvaluation, rounds: Sequence[EvaluatedCase]
     ) -> JudgedAnswer:
         """The result with its ledger's explanation; it is known if every repeat is."""
-        info = self.backends[number].info
+        info, judged = self.backends[number].info, ev.combine_repeats(rounds)
+        if self.reproducible:
+            judged = ev.as_required(judged)
 
         def known(one: EvaluatedCase) -> LiveResult:
             def looks(name: str) -> bool:
@@ -215,32 +220,11 @@ class Judge:
         return JudgedAnswer(place, number, result, passed, failed, evaluation.oracle_answer)
 
 
-@dataclass(eq=False)
-class Scheduler:
-    """A run, which judges every case on every backend, case by case, in the given order.
-
-    It yields its results once; then it knows their causes. Results `kept` of an earlier run, by
-    case and backend, come in their turn; of a case that compares backends, all or none. The user's
-    `gate` decides about the cases that it lists, `ledgers` explain failures of others; failures
-    that stay unexplained are diagnosed. `oracles` are by name. Each backend is asked each case so
-    many `times`; if `reproducible`, for the same bits.
-    """
-
-    cases: Sequence[Case]
-    backends: Sequence[AskableBackend]
-    kept: Mapping[tuple[str, str], Record]
-    ledgers: Sequence[Ledger] = ()
-    is_unexplained: Callable[[LiveResult | Record], bool] = lambda result: False
-    oracles: Mapping[str, AskableBackend] = field(default_factory=dict)
-    gate: Gate = field(default_factory=Gate)
-    times: int = 1
-    reproducible: bool = False
+class Scheduler(Judge):
+    """A run, which yields its results in the order of cases, once; then it knows their causes."""
 
     def __post_init__(self) -> None:
-        self.judge = Judge(
-            *(self.cases, self.backends, self.kept, self.ledgers, self.oracles, self.gate),
-            *(self.times, self.reproducible),
-        )
+        super().__post_init__()
         #: Number of cases whose results were all yielded, and the place of the next to be asked.
         self.emitted = self._next = 0
         #: How many bytes the data have of which failures wait for their turn.
@@ -270,14 +254,14 @@ class Scheduler:
         ]
 
     def __iter__(self) -> Iterator[LiveResult | Record]:
-        return self.results(self.judge.answers(self._take))
+        return self.results(self.answers(self._take))
 
     def results(self, judged: Iterator[list[JudgedAnswer]]) -> Iterator[LiveResult | Record]:
         """Yield the results in order; `judged` are answers in any, those of early cases first."""
         there: dict[tuple[int, int], JudgedAnswer] = {}
         for place in range(len(self.cases)):
             for number in range(len(self.backends)):
-                if record := self.judge.kept_result(place, number):
+                if record := self._kept_result(place, number):
                     self._learn(number, record, self.cases[place])
                     yield record
                     continue

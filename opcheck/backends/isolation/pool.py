@@ -6,7 +6,7 @@ A slot holds one worker after the other: asks and watches it, and replaces it wh
 
 import itertools
 from collections import Counter, deque
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -266,6 +266,11 @@ class Pool:
         pool = Pool(replace(self._settings, scratch=scratch))
         pool._slots[0].info = self.info
         return pool
+
+    def add_ends(self, accidents: Mapping[str, int], partings: Iterable[str]) -> None:
+        """Count how processes of a `copy` ended."""
+        self._slots[0].accidents.extend(Counter(accidents).elements())
+        self.partings.extend(partings)
 
     @property
     def info(self) -> BackendInfo:

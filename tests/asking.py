@@ -10,7 +10,18 @@ from opcheck import dtypes, opset
 from opcheck import opset as directml
 from opcheck.backends import Backend, attempt, second_data
 from opcheck.engine.operators import Operator, every
-from opcheck.model import Case, OpVersion, Outcome, OutputSpec, Produced, Question, Task, TensorType
+from opcheck.known import shipped_ledgers
+from opcheck.model import (
+    LOSSES,
+    Case,
+    OpVersion,
+    Outcome,
+    OutputSpec,
+    Produced,
+    Question,
+    Task,
+    TensorType,
+)
 from opcheck.reading import operators_in
 from opcheck.suite.load import shipped_suites
 
@@ -129,3 +140,18 @@ def at(value: Any, path: Sequence[Any]) -> Any:
     for step in path:
         value = value[step]
     return value
+
+
+def loses(stated):
+    """Whether a line is about processes that die, or do not end."""
+    return bool({*stated.failure} & {*LOSSES})
+
+
+def every_line(backend=None):
+    said = [ledger.fields for ledger in shipped_ledgers()]
+    return [line for one in said if backend in (None, *one.backend) for line in one.known]
+
+
+def kills(address, case):
+    """Whether a shipped ledger lists that the case ends the backend's process."""
+    return any(loses(line) and line.is_about(case) for line in every_line(address))

@@ -17,7 +17,6 @@ from opcheck.errors import CaseFileError
 from opcheck.known import VALUES, explain, load_ledgers, shipped_ledgers, within
 from opcheck.model import (
     FAILURES,
-    LOSSES,
     BackendInfo,
     LiveResult,
     OpVersion,
@@ -27,7 +26,7 @@ from opcheck.model import (
 )
 from opcheck.report import store
 from tests import inline
-from tests.asking import shipped_cases
+from tests.asking import every_line, loses, shipped_cases
 from tests.node_tests import needs_known_releases
 from tests.report.made import CASE, result
 from tests.shell import ROOT
@@ -314,16 +313,6 @@ def judged(cases, deep, first_run):
         alive = [case for case in about.values() if not any(x.is_about(case) for x in fatal)]
         results += [(found, backend.info) for found in inline.judged(alive, [backend])]
     return results
-
-
-def loses(stated):
-    """Whether a line is about processes that die, or do not end."""
-    return bool({*stated.failure} & {*LOSSES})
-
-
-def every_line(backend=None):
-    said = [ledger.fields for ledger in shipped_ledgers()]
-    return [line for one in said if backend in (None, *one.backend) for line in one.known]
 
 
 def by_operator(named):

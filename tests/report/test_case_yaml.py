@@ -96,7 +96,7 @@ def form(case):
 
 def test_a_small_shipped_case_of_each_form_comes_back_as_it_was(tmp_path):
     forms = {form(case): case for case in filter(is_small, shipped_cases())}
-    assert len(forms) > 500
+    assert len(forms) > 100
     for case in forms.values():
         if isinstance(case.expect, Rejected) and not is_one_change(case):
             continue

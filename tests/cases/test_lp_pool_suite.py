@@ -22,7 +22,6 @@ from tests.node_tests import node_tests_of
 from tests.precise.by_the_text import norm, windows
 
 CASES = shipped_cases("LpPool")
-VERSIONS = (1, 2, 11, 18, 22)
 #: Of what ONNX's node tests hold, this one is small enough to be there literally.
 LITERAL = "test_lppool_2d_dilations"
 

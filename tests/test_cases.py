@@ -5,11 +5,9 @@ import re
 from collections import Counter, defaultdict
 from dataclasses import replace
 
-import numpy as np
 import pytest
 
-from opcheck import backends, opset
-from opcheck.backends import attempt
+from opcheck import backends
 from opcheck.engine import dtypes_of
 from opcheck.execution.expected import question
 from opcheck.model import (
@@ -17,7 +15,6 @@ from opcheck.model import (
     Array,
     Case,
     Computed,
-    Declined,
     Rejected,
     Values,
     Verdict,
@@ -61,17 +58,6 @@ def test_every_file_has_cases_and_loads_alone():
     assert alone == [case.id for case in shipped_cases() if case.source.file == name]
 
 
-def test_ids_differ_by_more_than_capitals():
-    ids = [case.id.lower() for case in shipped_cases()]
-    assert len(set(ids)) == len(ids)
-
-
-def test_ids_become_names_of_folders():
-    folders = [case.id.replace("/", ".") for case in shipped_cases()]
-    assert all(re.fullmatch(r"[A-Za-z0-9_.@=,#+-]{1,200}", folder) for folder in folders)
-    assert len({folder.lower() for folder in folders}) == len(folders)
-
-
 def test_every_case_quotes_a_clause():
     assert told([case for case in shipped_cases() if len(case.clause.split()) < 3]) == []
 
@@ -109,28 +95,21 @@ def test_the_engine_is_right_in_every_case(deep):
 
 def test_the_engine_repeats_its_answers_and_leaves_its_inputs_as_they_are():
     """Asked again, and about other data in between; the first run asks it of the whole core."""
-    one_of_each = {
-        (c.op, str(c.dtype), type(c.expect)): c for c in shipped_cases() if c.level != "deep"
-    }
-    assert {result.verdict for result in judged(one_of_each.values(), [ENGINE])} == {Verdict.PASS}
-
-
-def test_literals_of_hardmax_are_zeros_and_ones():
-    for case in shipped_cases():
-        if isinstance(case.expect, Values) and "hardmax" in case.op.name.lower():
-            [output] = case.expect.outputs
-            assert set(np.unique(materialize(output).astype(np.float64))) <= {0.0, 1.0}, case.id
-
-
-def refusals() -> list[tuple[Case, Rejected]]:
-    """Every rejection that is the only right answer."""
-    return [(case, case.expect) for case in shipped_cases() if isinstance(case.expect, Rejected)]
+    stated = (case for case in shipped_cases() if isinstance(case.expect, Values))
+    core = {(case.op, case.dtype): case for case in stated if case.level != "deep"}
+    assert {result.verdict for result in judged(core.values(), [ENGINE])} == {Verdict.PASS}
 
 
 def test_a_legal_twin_differs_in_something():
-    alike = [case for case, expect in refusals() if asked(case) == asked(expect.legal)]
+    alike = []
+    for case in shipped_cases():
+        several = case.expect.alternatives if isinstance(case.expect, AnyOf) else ()
+        for expect in (case.expect, *(one.expect for one in several)):
+            if isinstance(expect, Rejected):
+                assert case.op.name == expect.legal.op.name
+                assert not isinstance(expect.legal.expect, Rejected | AnyOf)
+                alike += [case] if asked(case) == asked(expect.legal) else []
     assert told(alike) == []
-    assert all(case.op.name == expect.legal.op.name for case, expect in refusals())
 
 
 def test_no_two_alternatives_are_the_same_answer():
@@ -165,18 +144,6 @@ def test_every_operator_has_a_handful_of_literals_that_are_smoke():
     )
     assert {op.name for op, _ in KERNELS} - count.keys() == set()
     assert sum(count.values()) < 15 * len(count)
-
-
-def test_every_suite_is_about_versions_the_engine_has():
-    cells = {}
-    for case in shipped_cases():
-        schema = opset.describe(case.op.domain, case.op.name, case.opset)
-        assert schema is not None
-        assert schema.op == case.op
-        cells.setdefault((case.op, case.opset, *(str(spec.dtype) for spec in case.inputs)), case)
-    # What the engine has is a matter of version and types.
-    for case in cells.values():
-        assert not isinstance(attempt(ENGINE, question(case)), Declined), case.id
 
 
 def test_the_example_of_the_readme_is_a_case_file(tmp_path):

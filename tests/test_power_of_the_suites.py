@@ -111,13 +111,3 @@ def test_who_accepts_everything_fails_every_rejection() -> None:
     for result in rejected:
         assert result.verdict is (Verdict.FAIL if result.case.rule == "must" else Verdict.WARN)
         assert result.reason.startswith("accepts an invalid model")
-
-
-def test_every_rejection_has_a_twin_of_the_same_operator_that_is_no_rejection() -> None:
-    for evaluation in trials():
-        expect = evaluation.case.expect
-        many = expect.alternatives if isinstance(expect, AnyOf) else ()
-        for one in (expect, *(alternative.expect for alternative in many)):
-            if isinstance(one, Rejected):
-                assert one.legal.op.name == evaluation.case.op.name
-                assert not rejections(one.legal)

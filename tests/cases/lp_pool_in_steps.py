@@ -1,6 +1,6 @@
 """LpPool in NumPy, and what is done with its steps that is no mutant.
 
-`LIBERTIES` are what the shipped suite must not mind, `NARROW` and `LAPSES` what it warns of.
+`LIBERTIES` are what the shipped suite must not mind, and `LAPSES` what it warns of.
 """
 
 from collections.abc import Callable, Sequence
@@ -111,40 +111,6 @@ def _size_zero(node: Node) -> bool:
 LIBERTIES: dict[str, AnswerFunction] = {
     "none": Steps(),
     "negative_zeros_and_no_outputs_of_size_0": _refusing(_size_zero, _negative_zeros(Steps())),
-}
-
-
-def _truncated(values: Any, dtype: np.dtype[Any]) -> Any:
-    """Sixteen bits are cut off instead of rounded."""
-    near = values.astype(dtype)
-    above = np.isfinite(near) & (near.astype(np.float64) > values) & (dtype.itemsize == 2)
-    return np.where(above, np.nextafter(near, np.zeros_like(near)), near)
-
-
-def _powers(w: Windows) -> Any:
-    return np.abs(w.values) ** w.p
-
-
-def _powers_in_the_type(w: Windows) -> Any:
-    return _powers(w).astype(w.dtype).astype(np.float64).sum(axis=2) ** (1 / w.p)
-
-
-def _sums_in_the_type(w: Windows) -> Any:
-    sums = np.add.accumulate(_powers(w).astype(w.dtype), axis=2)[:, :, -1]
-    return sums.astype(np.float64) ** (1 / w.p)
-
-
-#: Wrong in sixteen bits only, as an engine is that computes in them, by the case that warns of it.
-NARROW: dict[str, dict[str, AnswerFunction]] = {
-    "random_windows": {
-        "truncated": Steps(narrow=_truncated),
-        "sums_in_the_type": Steps(norm=_sums_in_the_type),
-    },
-    "random_windows_in_bfloat16": {
-        "truncated": Steps(narrow=_truncated),
-        "powers_in_the_type": Steps(norm=_powers_in_the_type),
-        "sums_in_the_type": Steps(norm=_sums_in_the_type),
-    },
 }
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from functools import cache, partial
+from functools import cache
 from itertools import product
 from math import ceil
 from typing import Any
@@ -16,18 +16,11 @@ from opcheck.execution.evaluation import CaseEvaluation
 from opcheck.model import AnyOf, Case, TensorSpec, Values, Verdict
 from opcheck.suite import materialize, unrounded
 from tests.asking import shipped_cases
-from tests.cases.lp_pool_in_steps import LAPSES, LIBERTIES, NARROW, PLAIN, answering
+from tests.cases.lp_pool_in_steps import LAPSES, LIBERTIES, PLAIN, answering
 from tests.inline import result_of
-from tests.node_tests import node_tests_of
 from tests.precise.by_the_text import norm, windows
 
 CASES = shipped_cases("LpPool")
-VERSIONS = (1, 2, 11, 18, 22)
-#: Of what ONNX's node tests hold, this one is small enough to be there literally.
-LITERAL = "test_lppool_2d_dilations"
-
-
-node_tests = partial(node_tests_of, "LpPool")
 
 
 def lp_pool(x: Any, attrs: Mapping[str, Any]) -> tuple[tuple[int, ...], list[Any]]:
@@ -125,13 +118,6 @@ def test_alternatives_are_what_their_names_say(case: Case) -> None:
             check(alternative.expect.outputs[0], *READINGS[alternative.name](*asked(case)))
 
 
-def test_the_slow_loop_gives_the_one_literal_that_onnx_has() -> None:
-    [([x], [y])] = node_tests()[LITERAL].data_sets
-    shape, exact = lp_pool(x, {"kernel_shape": [2, 2], "dilations": [2, 2]})
-    assert shape == y.shape
-    assert [np.float32(float(value)) for value in exact] == y.reshape(-1).tolist()
-
-
 @cache
 def trials() -> tuple[CaseEvaluation, ...]:
     """All cases but those of level deep; data and answers are made once for all tests."""
@@ -142,19 +128,6 @@ def named(name: str) -> list[CaseEvaluation]:
     found = [evaluation for evaluation in trials() if evaluation.case.name == name]
     assert found
     return found
-
-
-NARROWLY = [(case, wrong) for case, several in NARROW.items() for wrong in several]
-
-
-@pytest.mark.parametrize(("name", "mutant"), NARROWLY)
-def test_sixteen_bits_inside_are_warned_of(name: str, mutant: str) -> None:
-    backend = answering(NARROW[name][mutant])
-    found = [result_of(evaluation, backend) for evaluation in named(name)]
-    assert {result.verdict for result in found} <= {Verdict.PASS, Verdict.WARN}
-    warned = [result for result in found if result.verdict is Verdict.WARN]
-    assert warned
-    assert all(f"accumulate={result.case.dtype}" in result.reason for result in warned)
 
 
 @pytest.mark.parametrize("name", LAPSES)

@@ -98,8 +98,6 @@ def test_shares_that_are_exactly_1_are_held_to_one_ulp():
         assert set(unrounded(case.expect.outputs[0]).reshape(-1).tolist()) <= {0.0, 1.0}
 
 
-# ── versions and types ────────────────────────────────────────────────────────────────────────
-
 FLOATS = ("float16", "float32", "float64")
 PAIRS = [*product((1, 11), FLOATS), *product((13,), ("bfloat16", *FLOATS))]
 SHORT, LONG = ("bfloat16", "float16"), ("float32", "float64")

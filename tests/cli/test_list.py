@@ -46,11 +46,6 @@ def test_neither_levels_nor_operators_mind_capitals(run):
     assert run("list", "cases.yaml", "--op", "hardmax", "--level", "Deep").stdout == plain.stdout
 
 
-def test_no_backend_is_needed(run, monkeypatch):
-    monkeypatch.setattr("opcheck.backends.connect", None)
-    assert run("list").exit_code == 0
-
-
 QUOTING = """\
 op: Hardmax
 dtype: float32

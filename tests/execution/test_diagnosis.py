@@ -25,7 +25,7 @@ from opcheck.execution.kills import (
 )
 from opcheck.execution.mutate import cells, why_harmless
 from opcheck.execution.workers import at_once
-from opcheck.model import Case, LiveResult, OpVersion, Question, Verdict
+from opcheck.model import Cell, LiveResult, OpVersion, Question, Verdict
 from tests.asking import cases_in, shipped_cases
 from tests.hardmax import Hardmax
 from tests.inline import diagnosed, lying
@@ -87,14 +87,8 @@ STEP = 10
 
 @cache
 def shown(op: OpVersion) -> list[CaseEvaluation]:
-    cells_of = {cell: cases for cell, cases in cells(core()).items() if cell.op == op}
-    (cases,) = (cases for cell, cases in cells_of.items() if cell.dtype == "float32")
-    return [CaseEvaluation(case) for case in cases]
-
-
-@cache
-def core() -> tuple[Case, ...]:
-    return tuple(case for case in shipped_cases() if case.level != "deep")
+    core = [case for case in shipped_cases(op.name) if case.level != "deep"]
+    return [CaseEvaluation(case) for case in cells(core)[Cell(op, "float32")]]
 
 
 #: Each mutant is made once on a node, whichever of the others is the backend's mistake.

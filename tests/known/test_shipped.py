@@ -28,7 +28,7 @@ from opcheck.report import store
 from tests import inline
 from tests.asking import every_line, loses, shipped_cases
 from tests.node_tests import needs_known_releases
-from tests.report.made import CASE, result
+from tests.report.made import result
 from tests.shell import ROOT
 
 SHIPPED = Source("cases/onnx/hardmax.yaml", 1, 1, shipped=True)
@@ -458,7 +458,3 @@ def test_every_failure_of_the_shipped_suites_is_explained(judged):
         and (info.address in RELEASES or any(x.is_about(found.case) for x in lines[info.address]))
     ]
     assert open_ones == []
-
-
-def test_the_case_of_these_tests_is_no_shipped_one():
-    assert not CASE.source.shipped

@@ -83,20 +83,34 @@ def is_small(case):
     )
 
 
+def kinds(spec):
+    """What is peculiar about the numbers that a tensor has written out."""
+    values = getattr(spec.content, "values", None)
+    if values is None or values.dtype.kind != "f":
+        return str(getattr(values, "dtype", ""))
+    with np.errstate(invalid="ignore"):
+        found = np.signbit(values) & (values == 0), np.isnan(values), np.isinf(values), values % 1
+    return *map(np.any, found), np.any(np.abs(values) > 1 << 24)
+
+
 def form(case):
     """What the words that are written depend on, whichever operator they are about."""
-    contents = {(type(x.content), x.initializer, x.dtype, len(x.shape) > 1) for x in case.inputs}
     outputs = getattr(case.expect, "outputs", ())
-    expect = type(case.expect), *sorted({str(one.dtype) for one in outputs}), len(outputs)
     attrs = {
-        (type(v), type(v[0]) if isinstance(v, tuple) and v else None) for v in case.attrs.values()
+        (type(v), type(v[0]) if isinstance(v, tuple) and v else 0) for v in case.attrs.values()
     }
-    return case.dtype, frozenset(contents), expect, frozenset(attrs), bool(case.op.domain)
+    return (
+        (case.dtype, type(case.expect), bool(case.op.domain), frozenset(attrs)),
+        frozenset(
+            (type(x.content), x.initializer, len(x.shape) > 1, kinds(x)) for x in case.inputs
+        ),
+        frozenset((one.dtype, kinds(one)) for one in outputs if isinstance(one, TensorSpec)),
+    )
 
 
 def test_a_small_shipped_case_of_each_form_comes_back_as_it_was(tmp_path):
     forms = {form(case): case for case in filter(is_small, shipped_cases())}
-    assert len(forms) > 500
+    assert len(forms) > 100
     for case in forms.values():
         if isinstance(case.expect, Rejected) and not is_one_change(case):
             continue

@@ -5707,6 +5707,53 @@ def _attended(q: Any, k: Any, v: Any, *more: Array | None, opset: int = 23, **at
     return Model("Attention", opset, attrs, q, more=(k, v, *more))
 
 
+def _attended_by_openvino(plain: Model, mean: Any, whole: Model, two: Any) -> Iterator[Check]:
+    """Three queries that get the mean of 2, 4 and 12; and `whole`, in which two keys are shown."""
+    pair, why = _attended([0], [1, 2], [256, 256]), "the mean of 257 is 257"
+    wide = _attended([0], [1, 2], [257, 257])
+    yield Check("openvino", "So does Attention", wide, [[[[[257]]]]], Gives([[[[256]]]]), why, pair,
+                [[[[256]]]], sometimes=True)  # fmt: skip
+    diagonal = _f([[[20, 0], [0, 20]]])
+    one = Model("Attention", 23, {"q_num_heads": 1, "kv_num_heads": 1}, diagonal,
+                more=(diagonal, _f([[[1, 2], [3, 6]]])))  # fmt: skip
+    cause = "On a CPU with instructions for bfloat16, Attention of three axes"
+    yield Check("openvino", cause, _with(one, q_num_heads=2, kv_num_heads=2),
+                [[[[1, 4], [2, 6]]]], Gives([[[1, 6], [2, 6]]]),
+                "the first query's second head scores 0 with both keys: the mean of 2 and 6 is 4",
+                one, [[[1, 2], [3, 6]]], sometimes=True)  # fmt: skip
+    doubles = replace(
+        plain, x=plain.x.astype(float), more=tuple(x.astype(float) for x in plain.more)
+    )
+    none = np.array([[True] * 3, [False] * 3, [True] * 3])
+    hidden = replace(doubles, more=(*doubles.more, none))
+    yield Check("openvino", "Attention computes float64", hidden,
+                [[[[[6], [0], [6]]]]], Gives(mean), "“A fully-masked query row … produces a zero "
+                "output row”", doubles, mean, rtol=1e-2)  # fmt: skip
+    alone = _with(replace(plain, opset=25), left_window_size=0, right_window_size=0)
+    yield Check("openvino", "Attention-25 ignores", alone, [[[[[2], [4], [12]]]]], Gives(mean),
+                "each query attends its own key alone", replace(plain, opset=25), mean,
+                rtol=1e-2)  # fmt: skip
+    past = (None, _f([[[[1]]]]), _f([[[[2]]]]))
+    late = replace(_attended([0, 0], [1, 1, 1], [4, 6, 8], *past, is_causal=1), after=2)
+    yield Check("openvino", "Under is_causal the last query", late, [[[[[3], [4]]]]],
+                Gives([[[[4], [5]]]]), "“`j <= i + past_sequence_length`”: 2 and 4; 2, 4 and 6",
+                replace(late, x=_f([[[[0]] * 3]])), [[[[3], [4], [5]]]], rtol=1e-2)  # fmt: skip
+    uneven = _attended([1], [0, 3], [2, 4], scale=0.0)
+    yield Check("openvino", "Attention takes a scale of 0", uneven, [[[[[3]]]]],
+                Gives([[[[3.905]]]]), "both keys score 0", replace(uneven, x=_f([[[[0]]]])),
+                [[[[3]]]], rtol=1e-2)  # fmt: skip
+    shown = replace(plain, more=(*plain.more, np.array([True, True, False])))
+    yield Check("openvino", "Attention refuses a mask of keys", shown, [two],
+                Raises("OpConversionFailure"), "the mean of 2 and 4 is 3", whole, two)  # fmt: skip
+    nothing = replace(plain, x=plain.x[:0], more=tuple(x[:0] for x in plain.more))
+    yield Check("openvino", "Attention of no batches", nothing, [plain.x[:0]],
+                Raises("object is not initialized"), "no batches get no values", plain, mean,
+                rtol=1e-2)  # fmt: skip
+    integer, why = _with(plain, softmax_precision=7), "7 is int64, and no precision of floats"
+    cause = "Attention does not look at a softcap"
+    yield Check("openvino", cause, integer, [], Gives(mean), why, plain, mean, rtol=1e-2)
+
+
 def attention() -> Iterator[Check]:
     """RotaryEmbedding, CausalConvWithState, LinearAttention and Attention."""
     angles = _f([[[0, 2]]]), _f([[[1, 1]]])
@@ -5823,10 +5870,16 @@ def attention() -> Iterator[Check]:
     for engine, cause in (
         ("onnxruntime", "ONNX's function body of Attention broadcasts"),
         ("reference", "Attention broadcasts queries"),
+        ("openvino", "Attention broadcasts queries"),
     ):
         yield _taken(engine, cause, halves, [[[[3]]]] * 2, "there are two batches of keys", right)
-        other, cause = _with(plain, qk_matmul_output_mode=-1), "Attention takes a qk_matmul_output"
+    for engine, cause in (
+        ("onnxruntime", "Attention takes a qk_matmul_output"),
+        ("reference", "Attention takes a qk_matmul_output"),
+    ):
+        other = _with(plain, qk_matmul_output_mode=-1)
         yield _taken(engine, cause, other, mean, "there are modes 0 to 3", plain)
+    yield from _attended_by_openvino(plain, mean, whole, first_two)
     column = replace(plain, more=(*plain.more, np.ones((3, 1), bool)))
     yield Check("reference", "Attention-23 hides", column, [mean], Gives([[[[2], [2], [2]]]]),
                 "“Shape must be broadcastable”: each query attends all keys", plain,

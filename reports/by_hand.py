@@ -5780,18 +5780,18 @@ def _attended_by_tract(plain: Model, mean: Any, whole: Model, two: Any) -> Itera
                 Gives([[[[near, 1 - near], [1 - near, near]]]]), "1 / (1 + e^-√½) is 0.66976154932",
                 doubled(plain), mean, 1e-9)  # fmt: skip
     floats = replace(whole, more=(*plain.more, np.where(whole.more[2], 0, -inf).astype(np.float32)))
-    yield check("Attention refuses a mask of booleans", whole, two, Raises("must be floating point"),
+    yield check("Attention refuses a mask of booleans", whole, two, Raises("must be floating"),
                 "the mean of 2 and 4 is 3", floats, two)  # fmt: skip
     hidden = replace(wide, more=(*wide.more, np.array([[True, True, False]])))
     yield check("A mask of booleans is added", hidden, [[[[3]]]], Gives([[[[4.39826]]]]),
                 "the mean of 2 and 4 is 3, and (2e + 4e + 12) / (2e + 1) is 4.398", wide,
                 six)  # fmt: skip
-    dark = _f([[0, 0, 0], [-inf] * 3, [0, 0, 0]])
+    dark = np.array([[0.0] * 3, [-inf] * 3, [0.0] * 3], np.float32)
     yield check("A query of which a mask", replace(plain, more=(*plain.more, dark)),
-                [[[[6], [0], [6]]]], Gives([[[[6], [nan], [6]]]]),
+                [[[[6], [0], [6]]]], Gives([[[[6.0], [nan], [6.0]]]]),
                 "“a fully-masked query row … produces a zero output row”")  # fmt: skip
-    half = replace(plain, attrs={"is_causal": 1}, x=plain.x.astype("f2"),
-                   more=(*(x.astype("f2") for x in plain.more), np.zeros((3, 3), "f2")))  # fmt: skip
+    halves = (*(x.astype("f2") for x in plain.more), np.zeros((3, 3), "f2"))
+    half = replace(plain, attrs={"is_causal": 1}, x=plain.x.astype("f2"), more=halves)
     yield check("Under is_causal a mask", half, [[[[2], [3], [6]]]], Raises("accessed as F32"),
                 "2, the mean of 2 and 4, that of all", replace(half, more=half.more[:2]),
                 [[[[2], [3], [6]]]])  # fmt: skip

@@ -5812,6 +5812,8 @@ def _attended_by_tract(plain: Model, mean: Any, whole: Model, two: Any) -> Itera
     fewer = replace(wide, more=(zeros, values[:, :, :2]))
     yield check("Attention takes a past of keys", fewer, None, Gives([[[[2]]]]),
                 "three keys have three values; two thirds of 2 and 4 are 2", wide, six)  # fmt: skip
+    cause, why = "Attention does not look at a softmax_precision", "7 is int64, and no precision"
+    yield check(cause, _with(plain, softmax_precision=7), None, Gives(mean), f"{why} of floats")
     row = _f([[[1, 2]]])
     heads = Model("Attention", 23, {"q_num_heads": 1, "kv_num_heads": 1}, row, more=(row, row))
     yield check("Attention aborts", _with(heads, q_num_heads=0), None, Dies("divide by zero"),

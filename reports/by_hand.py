@@ -6021,6 +6021,119 @@ def _attended(q: Any, k: Any, v: Any, *more: Array | None, opset: int = 23, **at
     return Model("Attention", opset, attrs, q, more=(k, v, *more))
 
 
+def _attended_by_openvino(plain: Model, mean: Any, whole: Model, two: Any) -> Iterator[Check]:
+    """Three queries that get the mean of 2, 4 and 12; and `whole`, in which two keys are shown."""
+    pair, why = _attended([0], [1, 2], [256, 256]), "the mean of 257 is 257"
+    wide = _attended([0], [1, 2], [257, 257])
+    yield Check("openvino", "So does Attention", wide, [[[[[257]]]]], Gives([[[[256]]]]), why, pair,
+                [[[[256]]]], sometimes=True)  # fmt: skip
+    diagonal = _f([[[20, 0], [0, 20]]])
+    one = Model("Attention", 23, {"q_num_heads": 1, "kv_num_heads": 1}, diagonal,
+                more=(diagonal, _f([[[1, 2], [3, 6]]])))  # fmt: skip
+    cause = "On a CPU with instructions for bfloat16, Attention of three axes"
+    yield Check("openvino", cause, _with(one, q_num_heads=2, kv_num_heads=2),
+                [[[[1, 4], [2, 6]]]], Gives([[[1, 6], [2, 6]]]),
+                "the first query's second head scores 0 with both keys: the mean of 2 and 6 is 4",
+                one, [[[1, 2], [3, 6]]], sometimes=True)  # fmt: skip
+    doubles = replace(
+        plain, x=plain.x.astype(float), more=tuple(x.astype(float) for x in plain.more)
+    )
+    none = np.array([[True] * 3, [False] * 3, [True] * 3])
+    hidden = replace(doubles, more=(*doubles.more, none))
+    yield Check("openvino", "Attention computes float64", hidden,
+                [[[[[6], [0], [6]]]]], Gives(mean), "“A fully-masked query row … produces a zero "
+                "output row”", doubles, mean, rtol=1e-2)  # fmt: skip
+    alone = _with(replace(plain, opset=25), left_window_size=0, right_window_size=0)
+    yield Check("openvino", "Attention-25 ignores", alone, [[[[[2], [4], [12]]]]], Gives(mean),
+                "each query attends its own key alone", replace(plain, opset=25), mean,
+                rtol=1e-2)  # fmt: skip
+    past = (None, _f([[[[1]]]]), _f([[[[2]]]]))
+    late = replace(_attended([0, 0], [1, 1, 1], [4, 6, 8], *past, is_causal=1), after=2)
+    yield Check("openvino", "Under is_causal the last query", late, [[[[[3], [4]]]]],
+                Gives([[[[4], [5]]]]), "“`j <= i + past_sequence_length`”: 2 and 4; 2, 4 and 6",
+                replace(late, x=_f([[[[0]] * 3]])), [[[[3], [4], [5]]]], rtol=1e-2)  # fmt: skip
+    uneven = _attended([1], [0, 3], [2, 4], scale=0.0)
+    yield Check("openvino", "Attention takes a scale of 0", uneven, [[[[[3]]]]],
+                Gives([[[[3.905]]]]), "both keys score 0", replace(uneven, x=_f([[[[0]]]])),
+                [[[[3]]]], rtol=1e-2)  # fmt: skip
+    shown = replace(plain, more=(*plain.more, np.array([True, True, False])))
+    yield Check("openvino", "Attention refuses a mask of keys", shown, [two],
+                Raises("OpConversionFailure"), "the mean of 2 and 4 is 3", whole, two)  # fmt: skip
+    nothing = replace(plain, x=plain.x[:0], more=tuple(x[:0] for x in plain.more))
+    yield Check("openvino", "Attention of no batches", nothing, [plain.x[:0]],
+                Raises("object is not initialized"), "no batches get no values", plain, mean,
+                rtol=1e-2)  # fmt: skip
+    integer, why = _with(plain, softmax_precision=7), "7 is int64, and no precision of floats"
+    cause = "Attention does not look at a softcap"
+    yield Check("openvino", cause, integer, [], Gives(mean), why, plain, mean, rtol=1e-2)
+
+
+def _attended_by_tract(plain: Model, mean: Any, whole: Model, two: Any) -> Iterator[Check]:
+    """Three queries that get the mean of 2, 4 and 12; and `whole`, in which two keys are shown."""
+
+    def check(cause: str, model: Model, want: Any, shows: Any, why: str, control: Model = plain,
+              right: Any = mean, rtol: float = 1e-3) -> Check:  # fmt: skip
+        wants = [] if want is None else [want]
+        return Check("tract", cause, model, wants, shows, why, control, right, rtol)
+
+    def doubled(model: Model) -> Model:
+        return replace(
+            model, x=model.x.astype(float), more=tuple(x.astype(float) for x in model.more)
+        )
+
+    zeros, values = np.zeros((1, 1, 3, 2), np.float32), plain.more[1]
+    wide, six = replace(plain, x=zeros[:, :, :1], more=(zeros, values)), [[[[6]]]]
+    why = "the mean of 2, 4 and 12 is 6"
+    yield check("Attention of float64 finds", doubled(wide), six, Raises("suitable.len() > 0"), why,
+                wide, six)  # fmt: skip
+    one = _f([[[[1, 0], [0, 1]]]])
+    even = Model("Attention", 23, {}, one, more=(one, one))
+    right, near = 0.6697615493266569, 0.6697615385055542
+    yield check("Attention of float64 is computed", doubled(even),
+                [[[[right, 1 - right], [1 - right, right]]]],
+                Gives([[[[near, 1 - near], [1 - near, near]]]]), "1 / (1 + e^-√½) is 0.66976154932",
+                doubled(plain), mean, 1e-9)  # fmt: skip
+    floats = replace(whole, more=(*plain.more, np.where(whole.more[2], 0, -inf).astype(np.float32)))
+    yield check("Attention refuses a mask of booleans", whole, two, Raises("must be floating"),
+                "the mean of 2 and 4 is 3", floats, two)  # fmt: skip
+    hidden = replace(wide, more=(*wide.more, np.array([[True, True, False]])))
+    yield check("A mask of booleans is added", hidden, [[[[3]]]], Gives([[[[4.39826]]]]),
+                "the mean of 2 and 4 is 3, and (2e + 4e + 12) / (2e + 1) is 4.398", wide,
+                six)  # fmt: skip
+    dark = np.array([[0.0] * 3, [-inf] * 3, [0.0] * 3], np.float32)
+    yield check("A query of which a mask", replace(plain, more=(*plain.more, dark)),
+                [[[[6], [0], [6]]]], Gives([[[[6.0], [nan], [6.0]]]]),
+                "“a fully-masked query row … produces a zero output row”")  # fmt: skip
+    halves = (*(x.astype("f2") for x in plain.more), np.zeros((3, 3), "f2"))
+    half = replace(plain, attrs={"is_causal": 1}, x=plain.x.astype("f2"), more=halves)
+    yield check("Under is_causal a mask", half, [[[[2], [3], [6]]]], Raises("accessed as F32"),
+                "2, the mean of 2 and 4, that of all", replace(half, more=half.more[:2]),
+                [[[[2], [3], [6]]]])  # fmt: skip
+    past = (None, _f([[[[1]]]]), _f([[[[2]]]]))
+    late = replace(_attended([0, 0], [1, 1], [4, 6], *past, is_causal=1), after=2)
+    yield check("Under is_causal the past", late, [[[[3], [4]]]], Gives([[[[2], [3]]]]),
+                "“`j <= i + past_sequence_length`”: 2 and 4; 2, 4 and 6", replace(late, attrs={}),
+                [[[[4], [4]]]])  # fmt: skip
+    scores = replace(_attended([1], [2], [7], *past, scale=1.0), output=3)
+    yield check("Attention has no qk_matmul_output", scores, [[[[1, 2]]]], Raises("node says 4"),
+                "1 · 1 and 1 · 2", replace(scores, output=2), [[[[2], [7]]]])  # fmt: skip
+    keys = replace(plain, more=(*plain.more, _f([0, 0, -inf])))
+    yield check("Attention does not broadcast a mask", keys, two, Raises("IncompatibleShape"),
+                "the mean of 2 and 4 is 3", floats, two)  # fmt: skip
+    alone = _with(replace(plain, opset=25), left_window_size=0, right_window_size=0)
+    yield check("Attention-25 ignores", alone, [[[[2], [4], [12]]]], Gives(mean),
+                "each query attends its own key alone", replace(plain, opset=25))  # fmt: skip
+    fewer = replace(wide, more=(zeros, values[:, :, :2]))
+    yield check("Attention takes a past of keys", fewer, None, Gives([[[[2]]]]),
+                "three keys have three values; two thirds of 2 and 4 are 2", wide, six)  # fmt: skip
+    cause, why = "Attention does not look at a softmax_precision", "7 is int64, and no precision"
+    yield check(cause, _with(plain, softmax_precision=7), None, Gives(mean), f"{why} of floats")
+    row = _f([[[1, 2]]])
+    heads = Model("Attention", 23, {"q_num_heads": 1, "kv_num_heads": 1}, row, more=(row, row))
+    yield check("Attention aborts", _with(heads, q_num_heads=0), None, Dies("divide by zero"),
+                f"no heads make no elements; {_NO_ABORT}", heads, row)  # fmt: skip
+
+
 def attention() -> Iterator[Check]:
     """RotaryEmbedding, CausalConvWithState, LinearAttention and Attention."""
     angles = _f([[[0, 2]]]), _f([[[1, 1]]])
@@ -6074,8 +6187,8 @@ def attention() -> Iterator[Check]:
     hollow = replace(conv, x=none, more=(np.zeros((0, 1, 2), np.float32),))
     cause, dies = "CausalConvWithState, like", Dies("exit status -8")
     yield Check("onnxruntime", cause, hollow, [none], dies, why, conv, sums)
-    cause, words = "CausalConvWithState of no channels", Raises("ZeroDivisionError")
-    yield Check("reference", cause, hollow, [none], words, why, conv, sums)
+    cause, stops = "CausalConvWithState of no channels", Raises("ZeroDivisionError")
+    yield Check("reference", cause, hollow, [none], stops, why, conv, sums)
     pair = replace(conv, x=np.array([[[1], [2]]], np.float32), more=(_COLUMN.reshape(2, 1, 1),))
     biased = replace(pair, more=(*pair.more, _f([3])))
     cause, why = "CausalConvWithState adds a bias", "two channels have a bias of two elements"
@@ -6137,10 +6250,17 @@ def attention() -> Iterator[Check]:
     for engine, cause in (
         ("onnxruntime", "ONNX's function body of Attention broadcasts"),
         ("reference", "Attention broadcasts queries"),
+        ("openvino", "Attention broadcasts queries"),
     ):
         yield _taken(engine, cause, halves, [[[[3]]]] * 2, "there are two batches of keys", right)
-        other, cause = _with(plain, qk_matmul_output_mode=-1), "Attention takes a qk_matmul_output"
+    for engine, cause in (
+        ("onnxruntime", "Attention takes a qk_matmul_output"),
+        ("reference", "Attention takes a qk_matmul_output"),
+    ):
+        other = _with(plain, qk_matmul_output_mode=-1)
         yield _taken(engine, cause, other, mean, "there are modes 0 to 3", plain)
+    yield from _attended_by_openvino(plain, mean, whole, first_two)
+    yield from _attended_by_tract(plain, mean, whole, first_two)
     column = replace(plain, more=(*plain.more, np.ones((3, 1), bool)))
     yield Check("reference", "Attention-23 hides", column, [mean], Gives([[[[2], [2], [2]]]]),
                 "“Shape must be broadcastable”: each query attends all keys", plain,

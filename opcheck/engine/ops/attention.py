@@ -129,7 +129,7 @@ def of_heads(computed, split=split):
             y = xp.reshape(y, (*y.shape[:2], math.prod(y.shape[2:])))
         return y, k, v, qk
 
-    first = partial(formula, 23)
+    first: Any = partial(formula, 23)
     stated = inspect.signature(first).parameters.values()
     new = ("nonpad_kv_seqlen", "left_window_size", "right_window_size")
     first.__signature__ = inspect.Signature([one for one in stated if one.name not in new])  # type: ignore[attr-defined]

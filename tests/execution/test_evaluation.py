@@ -443,11 +443,12 @@ def test_a_wrong_answer_is_a_failure_before_it_is_an_old_one(tmp_path: Path) -> 
 
 def test_an_operator_without_kernel_is_judged_by_its_expectation_alone(tmp_path: Path) -> None:
     text = """
-        op: Det
-        dtype: float32
+        op: DequantizeLinear
+        dtype: int8
         opset: 13
+        inputs: {x: -1, x_scale: {value: 2, dtype: float32}}
         cases:
-        - {name: made, tolerance: {ulp: 0}, inputs: {X: [[1, 2], [3, 4]]}, expect: {Y: -2}}
+        - {name: made, tolerance: {ulp: 0}, expect: {y: {value: -2, dtype: float32}}}
     """
     (case,) = cases_in(tmp_path, text)
     out = np.array(-2, np.float32)

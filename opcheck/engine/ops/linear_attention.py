@@ -104,7 +104,8 @@ def at_once(q, k, v, state, g, beta):
     known = xp.matmul(k * gone, state)
     rows: list[Any] = []
 ||||||| e110b10a
-    known, rows = xp.matmul(k * gone, state), []
+    known = xp.matmul(k * gone, state)
+    rows: list[Any] = []
 =======
     known, rows = xp.matmul(k * gone, state), list[Any]()
 >>>>>>> opc

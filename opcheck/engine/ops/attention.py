@@ -132,7 +132,7 @@ def of_heads(computed, split=split):
     first: Any = partial(formula, 23)
     stated = inspect.signature(first).parameters.values()
     new = ("nonpad_kv_seqlen", "left_window_size", "right_window_size")
-    first.__signature__ = inspect.Signature([one for one in stated if one.name not in new])  # type: ignore[attr-defined]
+    first.__signature__ = inspect.Signature([one for one in stated if one.name not in new])
     return {23: first, **dict.fromkeys((24, 25), partial(formula, 24))}
 
 

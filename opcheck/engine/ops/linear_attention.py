@@ -100,15 +100,7 @@ def at_once(q, k, v, state, g, beta):
     share = xp.where(lower, xp.exp(xp.where(lower, between, 0.0)), 0.0)
     spread = xp.expand_dims(k, axis=2) * share
     with_k = xp.sum(xp.expand_dims(k, axis=3) * spread, axis=-1)
-<<<<<<< HEAD
-    known = xp.matmul(k * gone, state)
-    rows: list[Any] = []
-||||||| e110b10a
-    known = xp.matmul(k * gone, state)
-    rows: list[Any] = []
-=======
     known, rows = xp.matmul(k * gone, state), list[Any]()
->>>>>>> opc
     for t in range(0 if beta is None else k.shape[2]):
         row = v[:, :, t : t + 1] - known[:, :, t : t + 1]
         if rows:

@@ -149,11 +149,11 @@ def _scoreboard(site: Site) -> Iterator[str]:
                 f"[{one}]({one.address}/README.md)",
                 _of(states, percent=True),
                 _share(used[State.RIGHT] + used[State.LEGAL]),
-                f"{len(one.real) - invalid}",
+                f"{len(one.real)}",
                 f"{invalid}",
             ]
         )
-    columns = ("cells right", "right on what models use", "defects, legal", "invalid models")
+    columns = ("cells right", "right on what models use", "defects", "on invalid models alone")
     yield from ("## Engines", "", *table(["engine", *columns], rows, numbers=len(columns)), "")
     yield (
         "A *cell* is a version of an operator with a type of the input that its kernels differ by, "
@@ -182,7 +182,7 @@ def _of(states: Counter[State], *, percent: bool = False) -> str:
     of, right = score.judged(states), states[State.RIGHT]
     if not of:
         return "–"
-    return f"{right:,} of {of:,}" + (f" ({score.percent(states)} %)" if percent else "")
+    return f"{right:,} of {of:,}" + (f" ({score.percent(states)}\u00a0%)" if percent else "")
 
 
 def _share(share: float) -> str:
@@ -262,7 +262,7 @@ def _environment(runs: Sequence[Published]) -> Iterator[str]:
         f"{text(header.environment.platform)}, one thread each; begun "
         f"{', '.join(sorted({one.run.header.started[:10] for one in runs}))}. "
         f"The suite has {header.suite.cases:,} cases and the digest "
-        f"`{header.suite.digest[:16]}`. [Timings](timings.md) are of the same releases."
+        f"`{header.suite.digest[:16]}`. [Timings](timings.md) name the releases that they are of."
     )
     yield ""
     yield (
@@ -385,7 +385,8 @@ class Engine:
         seen = self.one.processors(group)
         reported = f" ([thread]({line.link}))" if line.link else ""
         linked = f"[{text(line.cause)}]({self.links[line.cause]}){reported}"
-        return [linked, few, text("; ".join(sorted(seen))) if seen else "**not confirmed**"]
+        kinds = ", ".join(sorted(kind.partition(" (")[0] for kind in seen))
+        return [linked, few, text(kinds) if seen else "**not confirmed**"]
 
     def page(self, name: str) -> Iterator[str]:
         """Return the page of an operator: its versions, and its defects in full."""

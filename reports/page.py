@@ -165,7 +165,7 @@ def _scoreboard(site: Site) -> Iterator[str]:
     yield (
         "*Right on what models use*: the share of the nodes of [public models](#what-models-use) "
         "whose cell is right on legal models, since a model in use is legal. One case that fails, "
-        "however rare, makes a cell wrong."
+        "however rare, makes a cell wrong. The rest is wrong, not implemented, or not judged."
     )
     yield ""
     verdicts = ("right", "warned", "wrong", "refused or raised", "died or unstable", "unsupported")

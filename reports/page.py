@@ -1,189 +1,116 @@
-"""The published page: what stored runs, ledgers and a benchmark say, in Markdown.
+"""The published pages: what stored runs, ledgers, weights and a benchmark say, in Markdown.
 
-Everything here is computed from the files of this folder; nothing is run.
+`README.md` has a row an operator, `ENGINE/README.md` a line a defect, `ENGINE/OPERATOR.md` the
+details of those that were confirmed with that operator. Everything is computed from the files of
+this folder; nothing is run.
 """
 
 from __future__ import annotations
 
-import json
+import hashlib
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any
 
+from opcheck import opset
 from opcheck.analysis.status import reds
-from opcheck.known import Ledger, Line, load_ledgers, within
-from opcheck.model import OpVersion, Record, Run, Verdict
+from opcheck.model import Record, Verdict
 from opcheck.model.timing import Bench, Timed
-from opcheck.report import plain_text, store, timing_store
+from opcheck.report import plain_text, timing_store
 from opcheck.report.markdown import block, table
 from opcheck.timing.ratios import means, ratio
 from opcheck.timing.ratios import words as verdict_on
 from opcheck.timing.spread import spread
-from reports.confirm import SHOWS
+from reports import score
+from reports.published import UNJUDGED, Defect, Group, Published, State, plain
+from reports.weights import Cell, Model, shares
 
-HERE = Path(__file__).parent
 #: What Markdown might take for its own; texts here are those of ledgers, pages and engines.
 _MARKUP = re.compile(r"[\\`*_<>|\[\]~]")
-#: What says nothing about whether a backend conforms.
-_UNJUDGED = (Verdict.UNSUPPORTED, Verdict.NOT_RUN)
+_MADE = "<!-- Made by `python reports/regenerate.py`; edits are lost. -->"
+#: So many operators of a defect are named in a line of it, and so many words in its anchor.
+_FEW, _WORDS = 4, 8
+_EMBEDDING = """\
+## Embedding
+
+Every engine's folder has two files for others to read:
+
+- `badge.json`, as [endpoint badges of shields.io](https://shields.io/badges/endpoint-badge) take
+  it. `URL` is the address of the file, percent-encoded:
+
+  ```markdown
+  ![opcheck](https://img.shields.io/endpoint?url=URL)
+  ```
+
+- `score.json`, in the form of [score.schema.json](score.schema.json). Names do not change within a
+  `format`; new fields may come.
+
+| field of score.json | what it is |
+| --- | --- |
+| `format` | 1 |
+| `engine`, `release`, `date` | the engine, its version, and the day when it was run |
+| `opcheck`, `suite` | opcheck's version; the digest of the suite, and its number of cases |
+| `cells` | the number of cells in each state |
+| `weights` | the number of models and of their nodes, and the share of the nodes in each state |
+| `distinct_defects` | how many are on legal models, and on invalid models alone |
+| `defects` | each defect once: `sentence`, `models`, `operators`, `versions`, `confirmed` on \
+(kinds of processor), `link` (a thread, or null), `page` with its anchor |
+| `operators` | the state of each cell, by operator, version and type |
+"""
 
 
 @dataclass(frozen=True)
-class Defect:
-    """One line of a ledger, with the results of a run that it explains."""
+class Site:
+    """The pages of all engines, which link to each other."""
 
-    line: Line
-    records: tuple[Record, ...]
-
-    @cached_property
-    def wrong(self) -> tuple[Record, ...]:
-        """The results that would fail the run."""
-        return tuple(record for record in self.records if record.found in reds())
+    runs: Sequence[Published]
+    bench: timing_store.Stored
+    models: Sequence[Model]
 
     @cached_property
-    def example(self) -> Record:
-        """The result that needs the fewest words, if possible where the text decides."""
-        return min(
-            self.wrong or self.records,
-            key=lambda record: (record.rule != "must", len(record.question), record.place),
-        )
-
-
-#: Lines about one defect, the first of them about most of it.
-Group: TypeAlias = tuple[Defect, ...]
-
-
-@dataclass(frozen=True)
-class Published:
-    """One backend's run, its ledger, and what `confirm.py` saw of its defects."""
-
-    run: Run
-    ledger: Ledger | None
-    by_hand: tuple[Mapping[str, str], ...]
-
-    @property
-    def address(self) -> str:
-        """As `-b` takes it."""
-        return self.run.header.backends[0].address
-
-    @property
-    def version(self) -> str:
-        """The version that was run."""
-        return self.run.header.backends[0].version
-
-    def __str__(self) -> str:
-        return f"{self.address} {self.version}"
+    def shares(self) -> Mapping[Cell, Fraction]:
+        """What models use."""
+        return shares(self.models)
 
     @cached_property
-    def defects(self) -> tuple[Defect, ...]:
-        """What its ledger explained in this run, and what was confirmed that no case shows."""
-        by_cause: dict[str, list[Record]] = {}
-        for record in self.run.records:
-            # What passes although a defect is listed shows nothing of it.
-            if record.known and record.found is not Verdict.PASS:
-                by_cause.setdefault(record.known.cause, []).append(record)
-        defects = [Defect(line, tuple(by_cause.get(line.cause, ()))) for line in self._lines]
-        return tuple(one for one in defects if one.records or (one.line.clause and self.seen(one)))
+    def engines(self) -> Sequence[Engine]:
+        """One for each run."""
+        return [Engine(one, self) for one in self.runs]
 
-    @cached_property
-    def real(self) -> tuple[Group, ...]:
-        """The defects that contradict what the text decides, each once."""
-        groups: dict[str, list[Defect]] = {}
-        for defect in self.defects:
-            if defect.wrong or defect.line.clause:
-                groups.setdefault(self._root(defect.line), []).append(defect)
-        return tuple(map(tuple, groups.values()))
-
-    @property
-    def deviations(self) -> list[Defect]:
-        """What is only warned of: the text is not strict there, or a sound backend may differ."""
-        return [one for one in self.defects if not one.wrong and not one.line.clause]
-
-    @property
-    def unseen(self) -> list[tuple[Line, str]]:
-        """Lines of the ledger that explain nothing here, with why."""
-        seen = {defect.line.cause for defect in self.defects}
-        return [(line, self._why(line)) for line in self._lines if line.cause not in seen]
-
-    def _why(self, line: Line) -> str:
-        if not within(self.version, line.versions):
-            return f"mended: only in {line.versions}"
-        return "depends on the processor, or on memory" if line.sometimes else "not seen any more"
-
-    @property
-    def _lines(self) -> Sequence[Line]:
-        return self.ledger.fields.known if self.ledger else ()
-
-    def _root(self, line: Line) -> str:
-        """Return the cause of the line that this one says it is the same as, else its own."""
-        if line.same_as is None:
-            return line.cause
-        return next(
-            one.cause
-            for one in self._lines
-            if one.same_as is None and one.cause.startswith(line.same_as)
-        )
-
-    def hand(self, defect: Defect) -> list[Mapping[str, str]]:
-        """Return the checks by hand of a defect in this version, on each processor."""
-        return [
-            one
-            for one in self.by_hand
-            if one["version"] == self.version and defect.line.cause.startswith(one["cause"])
-        ]
-
-    def seen(self, defect: Defect) -> list[Mapping[str, str]]:
-        """Return those of the checks by hand that show the defect."""
-        return [one for one in self.hand(defect) if one["outcome"] == SHOWS]
-
-    def processors(self, group: Group) -> set[str]:
-        """Return the kinds of processor on which a defect was confirmed; a limit makes none."""
-        seen = [one for defect in group for one in self.seen(defect)]
-        return {one["processor"] for one in seen if not one["limit"]}
+    def files(self) -> dict[str, str]:
+        """Return every file by its path in this folder."""
+        found = {"README.md": _text(_front(self)), "timings.md": _text(_bench(self.bench))}
+        for engine in self.engines:
+            at = engine.one.address
+            found[f"{at}/README.md"] = _text(engine.lines())
+            found[f"{at}/badge.json"] = score.badge(engine.one)
+            found[f"{at}/score.json"] = score.score(engine.one, self.models, engine.listed())
+            for name in engine.pages:
+                found[f"{at}/{name}.md"] = _text(engine.page(name))
+        return found
 
 
-def ledgers(folder: Path = HERE) -> tuple[Ledger, ...]:
-    """Return the ledgers of the folder; raises CaseFileError with all that is wrong with them."""
-    return load_ledgers(sorted((folder / "known").glob("*.yaml")))
+def _text(lines: Iterable[str]) -> str:
+    return "\n".join(lines).rstrip() + "\n"
 
 
-def published(folder: Path = HERE) -> list[Published]:
-    """All runs of the folder; raises CaseFileError where a file is unsound."""
-    there = ledgers(folder)
-    by_hand = json.loads((folder / "by_hand.json").read_text("utf-8"))
-    found = []
-    for path in sorted((folder / "runs").glob("*.jsonl.gz")):
-        run = store.read(path)
-        (backend,) = run.header.backends
-        ledger = next((one for one in there if backend.address in one.fields.backend), None)
-        mine = tuple(one for one in by_hand if one["engine"] == backend.address)
-        found.append(Published(run, ledger, mine))
-    return found
+# ── the front page ────────────────────────────────────────────────────────────────────────────
 
 
-def lines(runs: Sequence[Published], bench: timing_store.Stored) -> Iterator[str]:
-    """The page."""
-    yield "# What opcheck found"
-    yield ""
-    yield "<!-- Made by `python reports/regenerate.py`; edits are lost. -->"
-    yield ""
+def _front(site: Site) -> Iterator[str]:
+    runs = site.runs
+    yield from ("# What opcheck found", "", _MADE, "")
     yield from _headline(runs)
-    yield (
-        "The runs are in [runs](runs), and `opcheck report reports/runs/onnxruntime.jsonl.gz` "
-        "shows one; the ledgers of what is known are in [known](known)."
-    )
-    yield ""
-    yield from _scoreboard(runs)
+    yield from _scoreboard(site)
+    yield from _operators(site)
+    yield from _used(site)
     yield from _environment(runs)
-    for one in runs:
-        yield from _real(one, runs)
-    yield from _deviations(runs)
-    yield from _unseen(runs)
-    yield from _bench(bench)
+    yield _EMBEDDING
 
 
 def _headline(runs: Sequence[Published]) -> Iterator[str]:
@@ -207,31 +134,42 @@ def _headline(runs: Sequence[Published]) -> Iterator[str]:
     yield (
         f"They were found on {cases:,} cases of the shipped suites. {sum(map(bool, kinds))} are "
         f"confirmed without opcheck, {sum(count > 1 for count in kinds)} of them on two kinds of "
-        f"processor and {kinds.count(1)} on one; each says so below."
+        f"processor and {kinds.count(1)} on one; each says so on its page."
     )
     yield ""
 
 
-# ── the scoreboard ────────────────────────────────────────────────────────────────────────────
-
-
-def _scoreboard(runs: Sequence[Published]) -> Iterator[str]:
-    ops = sorted({record.op for one in runs for record in one.run.records})
-    rows = [[str(op), *(_cell(one.run.records, op) for one in runs)] for op in ops]
-    rows.append(["**all**", *(f"**{_cell(one.run.records, None)}**" for one in runs)])
-    yield "## Scoreboard"
+def _scoreboard(site: Site) -> Iterator[str]:
+    rows = []
+    for one in site.runs:
+        states, used = score.counts(one), one.use(site.shares)
+        invalid = sum(all(d.line.kind == "invalid model" for d in group) for group in one.real)
+        rows.append(
+            [
+                f"[{one}]({one.address}/README.md)",
+                _of(states, percent=True),
+                _share(used[State.RIGHT] + used[State.LEGAL]),
+                f"{len(one.real)}",
+                f"{invalid}",
+            ]
+        )
+    columns = ("cells right", "right on what models use", "defects", "on invalid models alone")
+    yield from ("## Engines", "", *table(["engine", *columns], rows, numbers=len(columns)), "")
+    yield (
+        "A *cell* is a version of an operator with a type of the input that its kernels differ by, "
+        "as in `opcheck support`. It is *right* if no case of it fails; a warning is no failure. "
+        "Cells that the engine itself calls not implemented are not judged. Known defects count as "
+        "what they are, failures."
+    )
     yield ""
     yield (
-        "How many of the cases that were judged came out right. Not judged is what a backend "
-        "itself calls not implemented: – where that is everything. Known defects count as what "
-        "they are, failures."
+        "*Right on what models use*: the share of the nodes of [public models](#what-models-use) "
+        "whose cell is right on legal models, since a model in use is legal. One case that fails, "
+        "however rare, makes a cell wrong. The rest is wrong, not implemented, or not judged."
     )
     yield ""
-    yield from table(["operator", *map(str, runs)], rows, numbers=len(runs))
-    yield ""
-    columns = ("right", "warned", "wrong", "refused or raised", "died or unstable", "unsupported")
-    yield from table(["backend", *columns], map(_totals, runs), numbers=len(columns))
-    yield ""
+    verdicts = ("right", "warned", "wrong", "refused or raised", "died or unstable", "unsupported")
+    yield from (*table(["cases", *verdicts], map(_totals, site.runs), numbers=len(verdicts)), "")
     yield (
         "*Warned*: wrong where the text decides but a sound backend may differ, such as 16-bit "
         "tensors computed in 16-bit arithmetic, or an invalid model with an obvious answer. "
@@ -240,19 +178,21 @@ def _scoreboard(runs: Sequence[Published]) -> Iterator[str]:
     yield ""
 
 
-def _cell(records: Iterable[Record], op: OpVersion | None) -> str:
-    found = Counter(_plain(one) for one in records if op in (None, one.op))
-    judged = sum(count for verdict, count in found.items() if verdict not in _UNJUDGED)
-    return f"{found[Verdict.PASS]:,} of {judged:,}" if judged else "–"
+def _of(states: Counter[State], *, percent: bool = False) -> str:
+    of, right = score.judged(states), states[State.RIGHT]
+    if not of:
+        return "–"
+    return f"{right:,} of {of:,}" + (f" ({score.percent(states)}\u00a0%)" if percent else "")
 
 
-def _plain(record: Record) -> Verdict:
-    """The verdict without regard to any ledger."""
-    return record.found or record.verdict
+def _share(share: float) -> str:
+    if share and share < 0.0005:
+        return "< 0.1 %"
+    return plain_text.percent(share) if share else "·"
 
 
 def _totals(one: Published) -> list[str]:
-    found = Counter(map(_plain, one.run.records))
+    found = Counter(map(plain, one.run.records))
     dead = (Verdict.CRASH, Verdict.TIMEOUT, Verdict.OOM, Verdict.UNSTABLE)
     counts = (
         found[Verdict.PASS],
@@ -265,14 +205,71 @@ def _totals(one: Published) -> list[str]:
     return [str(one), *(f"{count:,}" if count else "·" for count in counts)]
 
 
+def _operators(site: Site) -> Iterator[str]:
+    judged = {op.name for one in site.runs for op, _ in one.cells}
+    rows = []
+    for name in sorted({*opset.operators(""), *judged}):
+        share = score.share_of(name, site.shares)
+        if name in judged or share:
+            cells = [engine.cell(name) if name in judged else "·" for engine in site.engines]
+            rows.append([name, _share(float(share)), *cells])
+    engines = (f"[{one.address}]({one.address}/README.md)" for one in site.runs)
+    yield from ("## Operators", "")
+    yield (
+        "The share of the nodes of models that are of the operator, and the cells that are right, "
+        "of those judged: `–` where an engine implements none, `·` where opcheck has no suite. "
+        "Links lead to what is wrong, and to each version."
+    )
+    yield ""
+    yield from table(["operator", "in models", *engines], rows, numbers=1 + len(site.runs))
+    yield ""
+
+
+def _used(site: Site) -> Iterator[str]:
+    nodes = sum(model.size for model in site.models)
+    yield from ("## What models use", "")
+    yield (
+        f"[weights.json](weights.json) counts the {nodes:,} nodes of the {len(site.models)} models "
+        "below, which Python packages ship ([weights.py](weights.py)): by operator, by the version "
+        "in force at the model's opset, and by type. Nodes of subgraphs count, and those of a "
+        "model-local function once for each call. Every model has the same weight, whatever its "
+        "size; a file that two packages ship counts once."
+    )
+    yield ""
+    rows = [
+        [str(one), *(_share(part) for part in used.values())]
+        for one in site.runs
+        for used in [one.use(site.shares)]
+    ]
+    yield from (*table(["nodes whose cell is", *State], rows, numbers=len(State)), "")
+    yield (
+        "*Right on legal models*: some invalid model is accepted, or ends the process. *Not "
+        "judged*: the shipped suites have no case of the cell."
+    )
+    yield ""
+    models = []
+    for model in site.models:
+        shipped = f"{model.package} {model.version}", Path(model.file).name
+        models.append([*map(text, shipped), str(model.opset), f"{model.size:,}"])
+    yield from (*table(["package", "model", "opset", "nodes"], models, numbers=2), "")
+
+
 def _environment(runs: Sequence[Published]) -> Iterator[str]:
     header = runs[0].run.header
+    yield from ("## How runs are made", "")
     yield (
         f"Run with opcheck {header.environment.opcheck} on Python {header.environment.python}, "
         f"{text(header.environment.platform)}, one thread each; begun "
         f"{', '.join(sorted({one.run.header.started[:10] for one in runs}))}. "
         f"The suite has {header.suite.cases:,} cases and the digest "
-        f"`{header.suite.digest[:16]}`."
+        f"`{header.suite.digest[:16]}`. [Timings](timings.md) name the releases that they are of."
+    )
+    yield ""
+    yield (
+        "`python reports/regenerate.py` makes the runs, asks each engine about its defects without "
+        "opcheck, and writes these pages; `--page` only writes the pages. The runs are in "
+        "[runs](runs), and `opcheck report reports/runs/onnxruntime.jsonl.gz` shows one; the "
+        "ledgers of what is known are in [known](known)."
     )
     yield ""
     names = sorted({one["processor"] for run in runs for one in run.by_hand})
@@ -285,26 +282,171 @@ def _environment(runs: Sequence[Published]) -> Iterator[str]:
     yield ""
 
 
-# ── defects ───────────────────────────────────────────────────────────────────────────────────
+# ── an engine ─────────────────────────────────────────────────────────────────────────────────
 
 
-def _real(one: Published, runs: Sequence[Published]) -> Iterator[str]:
-    if not one.real:
-        return
-    yield f"## {one}: {plain_text.plural(len(one.real), 'defect')}"
-    yield ""
-    for number, group in enumerate(one.real, 1):
-        yield f"### {number}. {text(group[0].line.cause)}"
+@dataclass(frozen=True)
+class Engine:
+    """The pages of one engine: each defect on that of the operator it was confirmed with."""
+
+    one: Published
+    site: Site
+
+    @cached_property
+    def homes(self) -> dict[str, list[Group]]:
+        """The defects by the operator whose page shows them."""
+        found: dict[str, list[Group]] = defaultdict(list)
+        for group in self.one.real:
+            found[_home(self.one, group)].append(group)
+        return found
+
+    @cached_property
+    def elsewhere(self) -> dict[str, list[Group]]:
+        """The defects by the operators that they show in too."""
+        found: dict[str, list[Group]] = defaultdict(list)
+        for home, groups in self.homes.items():
+            for group in groups:
+                for name in sorted({*_operators_of(group)} - {home}):
+                    found[name].append(group)
+        return found
+
+    @cached_property
+    def records(self) -> dict[str, list[Record]]:
+        """The results by operator."""
+        return plain_text.alike(self.one.run.records, lambda record: record.op.name)
+
+    @cached_property
+    def pages(self) -> Sequence[str]:
+        """The operators that have a page: whatever is wrong has one."""
+        red = {record.op.name for record in self.one.run.records if plain(record) in reds()}
+        return sorted({*red, *self.homes})
+
+    @cached_property
+    def links(self) -> Mapping[str, str]:
+        """The place of each defect, by the sentence that states it."""
+        anchors = Counter(_anchor(group) for group in self.one.real)
+        found = {}
+        for home, groups in self.homes.items():
+            for group in groups:
+                cause, anchor = group[0].line.cause, _anchor(group)
+                if anchors[anchor] > 1:
+                    anchor += f"-{hashlib.sha256(cause.encode()).hexdigest()[:6]}"
+                found[cause] = f"{home}.md#{anchor}"
+        return found
+
+    def cell(self, name: str) -> str:
+        """Return the operator's cells that are right, with a link to what is wrong."""
+        said = _of(score.counts(self.one, name))
+        return f"[{said}]({self.one.address}/{name}.md)" if name in self.pages else said
+
+    def listed(self) -> list[dict[str, Any]]:
+        """Return the defects as `score.json` has them."""
+        return [
+            {
+                "sentence": group[0].line.cause,
+                "models": _models(group),
+                "operators": _operators_of(group),
+                "versions": group[0].line.versions,
+                "confirmed": sorted(self.one.processors(group)),
+                "link": next((d.line.link for d in group if d.line.link), None),
+                "page": self.links[group[0].line.cause],
+            }
+            for group in self.one.real
+        ]
+
+    def lines(self) -> Iterator[str]:
+        """Return the engine's page: a line a defect."""
+        one = self.one
+        states = score.counts(one)
+        used = one.use(self.site.shares)
+        yield from (f"# {one}: {plain_text.plural(len(one.real), 'defect')}", "", _MADE, "")
+        yield (
+            f"{_of(states, percent=True)} cells are right, and {states[State.LEGAL]:,} more on "
+            f"legal models alone; {states[State.ABSENT]:,} are not implemented. That is right on "
+            f"{_share(used[State.RIGHT] + used[State.LEGAL])} of what models use. "
+            "[What this means](../README.md#engines), [every cell](score.json), "
+            "[the badge](badge.json)."
+        )
         yield ""
-        for defect in group:
-            if defect is not group[0]:
-                yield f"The same defect: {text(defect.line.cause)}"
+        for kind, title in (("legal", "On legal models"), ("invalid", "On invalid models alone")):
+            rows = [self._row(group) for group in one.real if _models(group) == kind]
+            if rows:
+                yield from (f"## {title}", "")
+                yield from (*table(["defect", "operators", "confirmed on"], rows), "")
+        yield from _deviations(one)
+        yield from _unseen(one)
+
+    def _row(self, group: Group) -> list[str]:
+        line = group[0].line
+        names = _operators_of(group) or [_home(self.one, group)]
+        few = ", ".join(names[:_FEW])
+        if len(names) > _FEW:
+            few += f" and {len(names) - _FEW} more"
+        seen = self.one.processors(group)
+        reported = f" ([thread]({line.link}))" if line.link else ""
+        linked = f"[{text(line.cause)}]({self.links[line.cause]}){reported}"
+        kinds = ", ".join(sorted(kind.partition(" (")[0] for kind in seen))
+        return [linked, few, text(kinds) if seen else "**not confirmed**"]
+
+    def page(self, name: str) -> Iterator[str]:
+        """Return the page of an operator: its versions, and its defects in full."""
+        one = self.one
+        yield from (f"# {name} in {one}", "", _MADE, "")
+        yield f"[All defects of {one.address}](README.md), [the scoreboard](../README.md#operators)"
+        yield ""
+        yield from (*self._versions(name), "")
+        for group in self.homes.get(name, ()):
+            anchor = self.links[group[0].line.cause].partition("#")[2]
+            yield from (f'<a id="{anchor}"></a>', "", f"## {text(group[0].line.cause)}", "")
+            for defect in group:
+                if defect is not group[0]:
+                    yield from (f"The same defect: {text(defect.line.cause)}", "")
+                yield from (f"- {said}" for said in _facts(one, defect, self.site.runs))
                 yield ""
-            yield from (f"- {said}" for said in _facts(one, defect, runs))
-            yield ""
-            confirm = f"python reports/confirm.py {one.address}"
-            yield from block(defect.example.repeat if defect.records else confirm, "sh")
-            yield ""
+                confirm = f"python reports/confirm.py {one.address}"
+                yield from (*block(defect.example.repeat if defect.records else confirm, "sh"), "")
+        if name in self.elsewhere:
+            yield from ("## Defects with their own place", "")
+            for group in self.elsewhere[name]:
+                yield f"- [{text(group[0].line.cause)}]({self.links[group[0].line.cause]})"
+
+    def _versions(self, name: str) -> list[str]:
+        rows = []
+        for op, records in sorted(
+            plain_text.alike(self.records.get(name, ()), lambda record: record.op).items()
+        ):
+            cells = {dtype: state for (of, dtype), state in self.one.cells.items() if of == op}
+            found = Counter(map(plain, records))
+            judged = sum(n for verdict, n in found.items() if verdict not in UNJUDGED)
+            wrong = [dtype for dtype, state in cells.items() if state is State.WRONG]
+            lenient = [dtype for dtype, state in cells.items() if state is State.LEGAL]
+            cases = f"{found[Verdict.PASS]:,} of {judged:,}" if judged else "–"
+            rows.append(
+                [str(op), ", ".join(wrong), ", ".join(lenient), _of(Counter(cells.values())), cases]
+            )
+        head = ("version", "wrong in", "on invalid models alone", "cells right", "cases right")
+        return table(head, rows, numbers=2)
+
+
+def _home(one: Published, group: Group) -> str:
+    """The operator that a defect was confirmed with, which stays; else that of its example."""
+    for defect in group:
+        for seen in one.seen(defect):
+            return seen["asked"].partition(",")[0]
+    return group[0].example.op.name
+
+
+def _anchor(group: Group) -> str:
+    words = re.findall(r"[a-z0-9]+", group[0].line.cause.lower())
+    return "-".join(words[:_WORDS])
+
+
+def _models(group: Group) -> str:
+    return "invalid" if all(d.line.kind == "invalid model" for d in group) else "legal"
+
+
+def _operators_of(group: Group) -> list[str]:
+    return sorted({record.op.name for defect in group for record in defect.wrong})
 
 
 def _facts(one: Published, defect: Defect, runs: Sequence[Published]) -> Iterator[str]:
@@ -316,12 +458,13 @@ def _facts(one: Published, defect: Defect, runs: Sequence[Published]) -> Iterato
             f". opcheck's ruling: {text(' '.join(example.rulings))}" if example.rulings else ""
         )
         yield f"Clause of {example.op}: {text(f'“{example.clause}”')}{rulings}"
+        yield f"Smallest case, repeated by the command below: {_code(example.question)}"
         where = ", ".join(map(str, sorted({record.op for record in defect.wrong})))
         count = plain_text.plural(len(defect.wrong), "case")
-        yield f"Seen in {one}, in {count} of {where}; listed for {text(line.versions)}."
+        yield f"In versions {text(line.versions)}; seen in {one}, in {count} of {where}."
     else:
         yield f"Clause: {text(f'“{line.clause}”')}"
-        yield f"Seen in {one}, in no case of the suites; listed for {text(line.versions)}."
+        yield f"In versions {text(line.versions)}; seen in {one}, in no case of the suites."
     if line.kind == "invalid model":
         yield "On invalid models only."
     if line.documented:
@@ -334,7 +477,7 @@ def _facts(one: Published, defect: Defect, runs: Sequence[Published]) -> Iterato
     cases = {record.case for record in defect.wrong}
     others = []
     for other in runs:
-        right = sum(r.case in cases and _plain(r) is Verdict.PASS for r in other.run.records)
+        right = len(cases & other.passed)
         if right and other is not one:
             others.append(f"{other} in {right:,}")
     if others:
@@ -348,7 +491,7 @@ def _by_hand(one: Published, defect: Defect) -> Iterator[str]:
         return
     first = seen[0]
     yield (
-        f"By hand ([confirm.py](confirm.py)): {_code(first['asked'])} has to give "
+        f"By hand ([confirm.py](../confirm.py)): {_code(first['asked'])} has to give "
         f"{_code(first['want'])}: {text(first['why'])}. It gives {_code(first['got'])}. "
         f"Control, right: {_code(first['control'])}."
     )
@@ -364,24 +507,19 @@ def _processor(one: Mapping[str, str]) -> str:
     return f"{one['processor']} with {one['limit']}" if one["limit"] else one["processor"]
 
 
-def _deviations(runs: Sequence[Published]) -> Iterator[str]:
-    rows = [
-        [str(one), text(defect.line.cause), f"{len(defect.records):,}"]
-        for one in runs
-        for defect in one.deviations
-    ]
-    for one in runs:
-        warned = Counter(_otherwise(r) for r in one.run.records if r.verdict is Verdict.WARN)
-        rows += [[str(one), text(said), f"{count:,}"] for said, count in warned.items()]
-    yield "## Deviations"
-    yield ""
+def _deviations(one: Published) -> Iterator[str]:
+    rows = [[text(defect.line.cause), f"{len(defect.records):,}"] for defect in one.deviations]
+    warned = Counter(_otherwise(r) for r in one.run.records if r.verdict is Verdict.WARN)
+    rows += [[text(said), f"{count:,}"] for said, count in warned.items()]
+    if not rows:
+        return
+    yield from ("## Deviations", "")
     yield (
         "Only warned of, and no defects: the text decides, but a sound backend may differ for a "
         "reason that can be stated."
     )
     yield ""
-    yield from table(["backend", "what is otherwise", "cases"], rows, numbers=1)
-    yield ""
+    yield from (*table(["what is otherwise", "cases"], rows, numbers=1), "")
 
 
 def _otherwise(record: Record) -> str:
@@ -390,14 +528,11 @@ def _otherwise(record: Record) -> str:
     return f"{record.op.name}: {plain_text.brief(told or record.reason)}, in no ledger"
 
 
-def _unseen(runs: Sequence[Published]) -> Iterator[str]:
-    rows = [[one.address, text(line.cause), text(why)] for one in runs for line, why in one.unseen]
-    if not rows:
-        return
-    yield "## Listed, and not seen in these runs"
-    yield ""
-    yield from table(["backend", "what was wrong", "why not"], rows)
-    yield ""
+def _unseen(one: Published) -> Iterator[str]:
+    rows = [[text(line.cause), text(why)] for line, why in one.unseen]
+    if rows:
+        yield from ("## Listed, and not seen in this run", "")
+        yield from (*table(["what was wrong", "why not"], rows), "")
 
 
 # ── timings ───────────────────────────────────────────────────────────────────────────────────
@@ -407,8 +542,7 @@ def _bench(stored: timing_store.Stored) -> Iterator[str]:
     bench = stored.bench
     machine = bench.machine
     backends = [f"{address} {version}".rstrip() for address, version in bench.backends.items()]
-    yield "## Timings"
-    yield ""
+    yield from ("# Timings", "", _MADE, "")
     yield (
         f"Median times of a call on {text(machine.processor)}, "
         f"{plain_text.plural(machine.cores, 'processor')}, {text(machine.platform)}, "

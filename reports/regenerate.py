@@ -1,13 +1,14 @@
 """Makes everything in this folder that is published, but for the ledgers.
 
     python reports/regenerate.py               all of it: needs opcheck[openvino,tract,torch]
-    python reports/regenerate.py -b torch      the run of one backend, and the page
+    python reports/regenerate.py -b torch      the run of one backend, and the pages
     python reports/regenerate.py --resume      only cases that today's stored runs do not have yet
-    python reports/regenerate.py --page        the page only, of what is stored
+    python reports/regenerate.py --page        the pages only, of what is stored
 
 Runs go to `runs/`, what `confirm.py` sees to `by_hand.json`, timings to `bench.jsonl.gz`, and the
-page of it all to `README.md`. Ledgers are checked first. A run that fails, or that is incomplete,
-is not published: its last lines are printed, the stored one stays, and the exit status is 1.
+pages of it all to `README.md`, `timings.md` and a folder for each engine; pages that no longer
+belong are deleted. Ledgers are checked first. A run that fails, or that is incomplete, is not
+published: its last lines are printed, the stored one stays, and the exit status is 1.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from functools import cache
 from pathlib import Path
@@ -33,12 +34,13 @@ from opcheck import suite  # noqa: E402
 from opcheck.errors import CaseFileError  # noqa: E402
 from opcheck.model import Case  # noqa: E402
 from opcheck.report import timing_store  # noqa: E402
-from reports import page  # noqa: E402
+from reports import weights  # noqa: E402
 from reports.by_hand import CHECKS  # noqa: E402
+from reports.page import Site  # noqa: E402
+from reports.published import ledgers, published  # noqa: E402
 
 ENGINES = ("onnxruntime", "openvino", "reference", "torch", "tract")
 BENCH = HERE / "bench.jsonl.gz"
-PAGE = HERE / "README.md"
 #: Those that are timed; the first is the baseline. A call of `reference` takes up to 12 seconds.
 TIMED = ("onnxruntime", "numpy", "openvino", "torch", "tract")
 
@@ -47,14 +49,14 @@ def main() -> int:
     """Make what was asked for; exit status 1 where something could not be."""
     asked = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     asked.add_argument("-b", "--backend", action="append", choices=ENGINES)
-    asked.add_argument("--page", action="store_true", help="only the page, of what is stored")
+    asked.add_argument("--page", action="store_true", help="only the pages, of what is stored")
     asked.add_argument("--resume", action="store_true", help="keep results of the same cases")
     asked.add_argument("-j", "--jobs", type=int, default=2, help="processes a backend")
     args = asked.parse_args()
     began = time.monotonic()
     failed = []
     try:
-        page.ledgers(HERE)
+        ledgers(HERE)
     except CaseFileError as error:
         print("\n".join(error.lines()), file=sys.stderr)
         return 2
@@ -70,20 +72,37 @@ def main() -> int:
             failed.append("confirm.py: not every defect shows as expected, see NOT CONFIRMED above")
         if not (args.backend or args.resume) and not _bench():
             failed.append("bench failed; its stored times stay")
-    runs = page.published(HERE)
-    if len({one.run.header.suite.digest for one in runs}) > 1:
+    site = stored()
+    if len({one.run.header.suite.digest for one in site.runs}) > 1:
         failed.append("the stored runs are of different suites: run it without -b")
-    PAGE.write_text(text(), "utf-8")
-    print(f"{PAGE}: {time.monotonic() - began:.0f} s")
+    written = site.files()
+    write(HERE, written)
+    print(f"{len(written)} pages and scores: {time.monotonic() - began:.0f} s")
     for reason in failed:
         print(reason, file=sys.stderr)
     return int(bool(failed))
 
 
-def text() -> str:
-    """The page, of the files that are stored."""
-    lines = page.lines(page.published(HERE), timing_store.read(BENCH))
-    return "\n".join(lines).rstrip() + "\n"
+def stored() -> Site:
+    """Return the pages, of the files that are stored."""
+    return Site(published(HERE), timing_store.read(BENCH), weights.read(HERE / "weights.json"))
+
+
+def pages(folder: Path) -> set[Path]:
+    """Return the files of the folder that are made of others."""
+    made = {*folder.glob("*.md"), *folder.glob("*/*.md")}
+    return made | {*folder.glob("*/badge.json"), *folder.glob("*/score.json")}
+
+
+def write(folder: Path, files: Mapping[str, str]) -> None:
+    """Write the files, and delete what was made and no longer belongs."""
+    for name, text in files.items():
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text(text, "utf-8")
+    for path in pages(folder) - {folder / name for name in files}:
+        path.unlink()
+        if not any(path.parent.iterdir()):
+            path.parent.rmdir()
 
 
 def _run(engine: str, jobs: int, *, resume: bool = False) -> bool:

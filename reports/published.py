@@ -1,0 +1,216 @@
+"""What stored runs, ledgers and checks by hand say of each engine; nothing is run.
+
+A *cell* is a version of an operator with one of the types that its kernels differ by.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from fractions import Fraction
+from functools import cached_property
+from pathlib import Path
+from typing import TypeAlias
+
+from opcheck import opset
+from opcheck.analysis.status import reds
+from opcheck.dtypes import DTYPES
+from opcheck.known import Ledger, Line, load_ledgers, within
+from opcheck.model import Record, Run, Verdict
+from opcheck.report import store
+from reports.confirm import SHOWS
+from reports.weights import Cell
+
+HERE = Path(__file__).parent
+#: What says nothing about whether a backend conforms.
+UNJUDGED = (Verdict.UNSUPPORTED, Verdict.NOT_RUN)
+
+
+class State(StrEnum):
+    """What all cases of a cell say together; a warning is no failure."""
+
+    RIGHT = "right"
+    #: Some invalid model is accepted, or ends the process.
+    LEGAL = "right on legal models"
+    WRONG = "wrong"
+    ABSENT = "not implemented"
+    UNJUDGED = "not judged"
+
+
+@dataclass(frozen=True)
+class Defect:
+    """One line of a ledger, with the results of a run that it explains."""
+
+    line: Line
+    records: tuple[Record, ...]
+
+    @cached_property
+    def wrong(self) -> tuple[Record, ...]:
+        """The results that would fail the run."""
+        return tuple(record for record in self.records if record.found in reds())
+
+    @cached_property
+    def example(self) -> Record:
+        """The result that needs the fewest words, if possible where the text decides."""
+        return min(
+            self.wrong or self.records,
+            key=lambda record: (record.rule != "must", len(record.question), record.place),
+        )
+
+
+#: Lines about one defect, the first of them about most of it.
+Group: TypeAlias = tuple[Defect, ...]
+
+
+@dataclass(frozen=True)
+class Published:
+    """One backend's run, its ledger, and what `confirm.py` saw of its defects."""
+
+    run: Run
+    ledger: Ledger | None
+    by_hand: tuple[Mapping[str, str], ...]
+
+    @property
+    def address(self) -> str:
+        """As `-b` takes it."""
+        return self.run.header.backends[0].address
+
+    @property
+    def version(self) -> str:
+        """The version that was run."""
+        return self.run.header.backends[0].version
+
+    def __str__(self) -> str:
+        return f"{self.address} {self.version}"
+
+    @cached_property
+    def defects(self) -> tuple[Defect, ...]:
+        """What its ledger explained in this run, and what was confirmed that no case shows."""
+        by_cause: dict[str, list[Record]] = {}
+        for record in self.run.records:
+            # What passes although a defect is listed shows nothing of it.
+            if record.known and record.found is not Verdict.PASS:
+                by_cause.setdefault(record.known.cause, []).append(record)
+        defects = [Defect(line, tuple(by_cause.get(line.cause, ()))) for line in self._lines]
+        return tuple(one for one in defects if one.records or (one.line.clause and self.seen(one)))
+
+    @cached_property
+    def real(self) -> tuple[Group, ...]:
+        """The defects that contradict what the text decides, each once."""
+        groups: dict[str, list[Defect]] = {}
+        for defect in self.defects:
+            if defect.wrong or defect.line.clause:
+                groups.setdefault(self._root(defect.line), []).append(defect)
+        return tuple(map(tuple, groups.values()))
+
+    @property
+    def deviations(self) -> list[Defect]:
+        """What is only warned of: the text is not strict there, or a sound backend may differ."""
+        return [one for one in self.defects if not one.wrong and not one.line.clause]
+
+    @property
+    def unseen(self) -> list[tuple[Line, str]]:
+        """Lines of the ledger that explain nothing here, with why."""
+        seen = {defect.line.cause for defect in self.defects}
+        return [(line, self._why(line)) for line in self._lines if line.cause not in seen]
+
+    def _why(self, line: Line) -> str:
+        if not within(self.version, line.versions):
+            return f"mended: only in {line.versions}"
+        return "depends on the processor, or on memory" if line.sometimes else "not seen any more"
+
+    @property
+    def _lines(self) -> Sequence[Line]:
+        return self.ledger.fields.known if self.ledger else ()
+
+    def _root(self, line: Line) -> str:
+        """Return the cause of the line that this one says it is the same as, else its own."""
+        if line.same_as is None:
+            return line.cause
+        return next(
+            one.cause
+            for one in self._lines
+            if one.same_as is None and one.cause.startswith(line.same_as)
+        )
+
+    @cached_property
+    def passed(self) -> frozenset[str]:
+        """The cases that came out right."""
+        return frozenset(one.case for one in self.run.records if plain(one) is Verdict.PASS)
+
+    @cached_property
+    def cells(self) -> Mapping[Cell, State]:
+        """The state of every cell that the suites ask about, in order."""
+        invalid = {line.cause for line in self._lines if line.kind == "invalid model"}
+        found: dict[Cell, Counter[tuple[str, bool]]] = defaultdict(Counter)
+        for record in self.run.records:
+            typed = opset.versions(record.op.domain, record.op.name)[record.op.since].typed
+            if record.dtype and DTYPES[record.dtype].text in typed.types:
+                accused = record.known is not None and record.known.cause in invalid
+                legal = not (record.refused or record.failure == "accepted" or accused)
+                found[record.op, record.dtype][_kind(record), legal] += 1
+        return {cell: _state(found[cell]) for cell in sorted(found)}
+
+    def use(self, shares: Mapping[Cell, Fraction]) -> dict[State, float]:
+        """Return the part of what models use by the state of its cell."""
+        found = dict.fromkeys(State, Fraction())
+        for cell, share in shares.items():
+            found[self.cells.get(cell, State.UNJUDGED)] += share
+        return {state: float(share) for state, share in found.items()}
+
+    def hand(self, defect: Defect) -> list[Mapping[str, str]]:
+        """Return the checks by hand of a defect in this version, on each processor."""
+        return [
+            one
+            for one in self.by_hand
+            if one["version"] == self.version and defect.line.cause.startswith(one["cause"])
+        ]
+
+    def seen(self, defect: Defect) -> list[Mapping[str, str]]:
+        """Return those of the checks by hand that show the defect."""
+        return [one for one in self.hand(defect) if one["outcome"] == SHOWS]
+
+    def processors(self, group: Group) -> set[str]:
+        """Return the kinds of processor on which a defect was confirmed; a limit makes none."""
+        seen = [one for defect in group for one in self.seen(defect)]
+        return {one["processor"] for one in seen if not one["limit"]}
+
+
+def plain(one: Record) -> Verdict:
+    """Return the verdict without regard to any ledger."""
+    return one.found or one.verdict
+
+
+def _kind(one: Record) -> str:
+    verdict = plain(one)
+    return "red" if verdict in reds() else "unjudged" if verdict in UNJUDGED else "fine"
+
+
+def _state(counts: Counter[tuple[str, bool]]) -> State:
+    if not counts["red", True] + counts["fine", True]:
+        return State.ABSENT  # An invalid model that is refused shows no kernel.
+    if counts["red", True]:
+        return State.WRONG
+    return State.LEGAL if counts["red", False] else State.RIGHT
+
+
+def ledgers(folder: Path = HERE) -> tuple[Ledger, ...]:
+    """Return the ledgers of the folder; raises CaseFileError with all that is wrong with them."""
+    return load_ledgers(sorted((folder / "known").glob("*.yaml")))
+
+
+def published(folder: Path = HERE) -> list[Published]:
+    """All runs of the folder; raises CaseFileError where a file is unsound."""
+    there = ledgers(folder)
+    by_hand = json.loads((folder / "by_hand.json").read_text("utf-8"))
+    found = []
+    for path in sorted((folder / "runs").glob("*.jsonl.gz")):
+        run = store.read(path)
+        (backend,) = run.header.backends
+        ledger = next((one for one in there if backend.address in one.fields.backend), None)
+        mine = tuple(one for one in by_hand if one["engine"] == backend.address)
+        found.append(Published(run, ledger, mine))
+    return found

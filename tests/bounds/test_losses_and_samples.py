@@ -81,7 +81,9 @@ def test_deform_conv_may_add_up_in_any_order(dtype, kind):
     inputs[3] *= 64  # Where such a bias comes first, each sum is rounded by its digits.
     want, wide = want_of(DEFORM, inputs, GROUPED), [one.astype(np.float32) for one in inputs]
     for form, bias_first in product(("corners", "rows", "columns"), (False, True)):
-        found = compare(want, deformed(*wide, form, bias_first).astype(TYPES[dtype]))
+        found = compare(
+            want, deformed(*wide, form=form, bias_first=bias_first).astype(TYPES[dtype])
+        )
         assert (found.problem, found.used <= 1) == (None, True), (form, bias_first, found)
 
 
@@ -93,7 +95,7 @@ def test_deform_conv_of_poorer_or_missing_factors_is_wrong():
     poorer = [(narrow(x), narrow(w), offset) for narrow in NARROW.values()]
     poorer += [(x, w, narrow(offset)) for narrow in NARROW.values()]
     for changed in (*poorer, (x, tap, offset), (x, channel, offset)):
-        assert compare(want, deformed(*changed, *more)).problem == "values"
+        assert compare(want, deformed(*(*changed, *more))).problem == "values"
 
 
 def in_turn(x):

@@ -30,10 +30,9 @@ def by_inverse(inverse_of, computes=False):
 by_deviation(OP, by_inverse, "where the variance is E[x²] − E[x]², which cancels")
 
 
-OP.mutant("the variance was taken along the last axis alone", name="last_axis_alone",
-          by=by_inverse)(
-    lambda x, axes, epsilon: xp.broadcast_to(two_pass(x, axes[-1:], epsilon), x.shape)
-)  # fmt: skip
+@OP.mutant("the variance was taken along the last axis alone", by=by_inverse)
+def last_axis_alone(x, axes, epsilon):
+    return xp.broadcast_to(two_pass(x, axes[-1:], epsilon), x.shape)
 
 
 def outputs(change):

@@ -21,7 +21,7 @@ from opcheck.analysis import comparing
 from opcheck.analysis.comparing import Difference
 from opcheck.analysis.status import is_failure, reds
 from opcheck.errors import UsageError
-from opcheck.execution.bench.setup import entered, planned, why_not
+from opcheck.execution.bench import entered, planned, why_not
 from opcheck.execution.workers import Limits, facts_of
 from opcheck.known import Gate, check, load_user_ledgers
 from opcheck.model import Case, Level, Record

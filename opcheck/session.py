@@ -15,7 +15,7 @@ from opcheck.backends.isolation.cleanup import guarded_folder
 from opcheck.backends.isolation.pool import Pool
 from opcheck.errors import OpcheckError, UsageError
 from opcheck.execution import Scheduler, environment, workers
-from opcheck.execution.judges import CAN_FORK, Judges
+from opcheck.execution.scheduler import CAN_FORK, Judges
 from opcheck.execution.workers import AskableBackend, InProcess, Limits
 from opcheck.known import Gate, shipped_ledgers
 from opcheck.model import BackendInfo, Case, Ending, Header, Level, LiveResult, Record, Run

@@ -20,9 +20,8 @@ from opcheck.model import OpVersion, Record, Run, Verdict
 from opcheck.model.timing import Bench, Timed
 from opcheck.report import plain_text, store, timing_store
 from opcheck.report.markdown import block, table
-from opcheck.timing.ratios import means, ratio
+from opcheck.timing.ratios import means, ratio, spread
 from opcheck.timing.ratios import words as verdict_on
-from opcheck.timing.spread import spread
 from reports.confirm import SHOWS
 
 HERE = Path(__file__).parent

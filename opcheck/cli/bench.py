@@ -127,7 +127,7 @@ def command(
     if compared:
         timing_gate.compare(*compared, most, unclear)
     from opcheck.backends.address import DEFAULT
-    from opcheck.execution.bench.setup import entered, planned
+    from opcheck.execution.bench import entered, planned
     from opcheck.execution.workers import Limits
     from opcheck.report import scaling, timings
     from opcheck.report.files import write_text
@@ -189,7 +189,7 @@ def _ending(rows: Rows, asked: int, code: Exit, said: str) -> tuple[Exit, str]:
 
 def _chosen(sweep: str | None, *, paths: Sequence[Path], **selection: Any) -> list[Case]:
     """Return the cases that can be timed; warn of the others, raise UsageError if there is none."""
-    from opcheck.execution.bench.setup import why_not
+    from opcheck.execution.bench import why_not
     from opcheck.suite import load_bench, parse_sweep
 
     wanted = parse_sweep(sweep) if sweep else None

@@ -285,7 +285,7 @@ def check(folder: Path, jobs: int | None) -> None:
     Exit codes: 0 all is right, 1 something is wrong, 2 this is no golden folder, 5 there is no test
     in it, 130 interrupted.
     """
-    from opcheck.execution.golden.contents import check as check_folder
+    from opcheck.execution.golden.writing import check as check_folder
     from opcheck.execution.machine import processors
 
     with counted("checking", None) as each:

@@ -17,8 +17,7 @@ from opcheck.model.timing import Bench, Rows, Timing
 from opcheck.report import plain_text
 from opcheck.report.plain_text import seconds
 from opcheck.report.style import Column, StyledLines
-from opcheck.timing.scaling import Scaling, scaling
-from opcheck.timing.spread import Spread, spread
+from opcheck.timing.ratios import Scaling, Spread, scaling, spread
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -11,9 +11,8 @@ from opcheck.model.timing import Bench, Rows, Timed, Timing
 from opcheck.report import plain_text
 from opcheck.report.plain_text import digits, interval, percent, seconds
 from opcheck.report.style import Cell, Column, StyledLines, together
-from opcheck.timing.ratios import Ratio, means, ratio
+from opcheck.timing.ratios import Ratio, Spread, means, ratio, spread
 from opcheck.timing.ratios import words as verdict_on
-from opcheck.timing.spread import Spread, spread
 
 #: From this width on, there is room for whole intervals and wider gaps.
 _WIDE = 100

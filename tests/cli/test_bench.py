@@ -26,7 +26,7 @@ LIES = f"{SPINNING}Ends?how=lies&after=0"
 @pytest.fixture(scope="module", autouse=True)
 def _fewer_processes():
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("opcheck.execution.bench.setup._QUICK_WORKERS", 2)
+        patch.setattr("opcheck.execution.bench._QUICK_WORKERS", 2)
         yield
 
 

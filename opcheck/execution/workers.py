@@ -3,8 +3,6 @@
 An inquiry is a generator that yields questions, is sent their replies, and returns what it found.
 """
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Callable, Collection, Generator, Hashable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
@@ -195,7 +193,7 @@ class AskableBackend(Protocol):
         """True if one more question would be under way soon."""
 
     @property
-    def connections(self) -> Sequence[Connection[Any, Any]]:
+    def connections(self) -> "Sequence[Connection[Any, Any]]":
         """Connections that become readable when a reply comes."""
 
     def ask(self, question: Question) -> int:
@@ -220,7 +218,7 @@ class InProcess:
         return not self._done
 
     @property
-    def connections(self) -> Sequence[Connection[Any, Any]]:
+    def connections(self) -> "Sequence[Connection[Any, Any]]":
         """Connections that are readable while there are replies."""
         return [_readable()[0]] if self._done else []
 
@@ -237,7 +235,7 @@ class InProcess:
 
 
 @cache
-def _readable() -> tuple[Connection[Any, Any], Connection[Any, Any]]:
+def _readable() -> "tuple[Connection[Any, Any], Connection[Any, Any]]":
     """A pipe with a byte in it: waiting for it, among other connections, ends at once."""
     end, other = Pipe(duplex=False)
     other.send_bytes(b".")

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from opcheck.cli.bench import TimingGate
 from opcheck.cli.group import program
-from opcheck.cli.timing_gate import TimingGate
 from opcheck.errors import Unwritable
 from opcheck.report import timing_store
 from opcheck.timing.comparing import Compared, Missing, TimingChange

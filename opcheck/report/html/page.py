@@ -4,16 +4,23 @@ import base64
 import hashlib
 import math
 import re
-from collections.abc import Mapping
+import struct
+import zlib
+from base64 import b64encode
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
+from itertools import accumulate, pairwise
+from math import ceil, log2, prod
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 from urllib.parse import urlencode
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from opcheck import __version__
+from opcheck.model import Picture
 from opcheck.report import plain_text
 
 #: The most characters shown of a backend's text, which may have 10 MB, and of any text.
@@ -105,3 +112,160 @@ def _environment() -> Environment:
 
 def _source(name: str) -> str:
     return Path(__file__).with_name("templates").joinpath(name).read_text("utf-8").strip()
+
+
+#: Letters of `Picture.cells`, the colour of their cells, and its meaning. Colours darken, so that
+#: maps can be read without them, and on a dark page.
+LEVELS = (
+    (".", "#d3d8dd", "no error"),
+    ("abcdefghijklmnopqrstuvwxyz", "#8fbde0", "within what is allowed"),
+    ("ABC", "#e0932f", "up to 8 times that"),
+    ("DEFGHIJ", "#c85a20", "up to 1,024 times"),
+    ("KLMNOPQRSTUVWXY", "#a02c1a", "more"),
+    ("Z", "#5c1a70", "wrong where no error is allowed"),
+)
+_LEVEL = {letter: number for number, (letters, _, _) in enumerate(LEVELS) for letter in letters}
+#: The room for the drawings of a page, in bytes.
+ROOM = 800_000
+#: A map, in points: the least and the largest width, the largest height, and of one cell.
+_WIDTH, _HEIGHT, _CELL = (84.0, 236.0), 150.0, 20.0
+#: A histogram: the width of a bar, and the largest of all, and the height.
+_BAR, _WIDEST, _HIGH = 27.0, 300.0, 76.0
+#: Margins for text: left, right, below, above.
+_MARGINS = 40.0, 10.0, 32.0, 6.0
+#: The width of a letter.
+LETTER = 5.0
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """Content of an `<svg>`, and its size in points."""
+
+    width: float
+    height: float
+    inside: str
+
+
+def drawn(
+    template: str,
+    width: float,
+    height: float,
+    margins: Sequence[float] = _MARGINS,
+    label: str = "",
+    **values: Any,
+) -> Drawing:
+    """A drawing of axes of this size, between margins."""
+    left, right, below, above = margins
+    size = {"width": width, "height": height, "corner": f"{left:g} {above:g}"}
+    inside = render(template, label=label, **size, **values).strip()
+    return Drawing(width + left + right, height + below + above, inside)
+
+
+#: A drawing of the page: its name, itself, and its description.
+Plot: TypeAlias = tuple[str, Drawing, str]
+
+
+class Plots:
+    """The drawings of a page. Equal ones are one; `left_out` counts pictures without any."""
+
+    def __init__(self) -> None:
+        self.left_out = 0
+        self._room = ROOM
+        self._drawn: dict[object, Plot] = {}
+
+    @property
+    def drawings(self) -> dict[str, Drawing]:
+        """All drawings, by name."""
+        return {name: drawing for name, drawing, _ in self._drawn.values()}
+
+    def of(self, picture: Picture) -> list[Plot]:
+        """The map and the histogram of a picture, if it has them; nothing without room."""
+        # Each by what it shows, with the function that makes it and its description.
+        wanted: dict[object, tuple[Callable[[Picture], Drawing], str]] = {}
+        if picture.cells:
+            wanted["map", picture.shape, picture.cells] = _map, _label_of_map(picture)
+        if picture.ulps or picture.unordered:
+            wanted["ulps", picture.ulps, picture.unordered] = _histogram, _label_of_ulps(picture)
+        if self._room < 0 and wanted.keys() - self._drawn:
+            self.left_out += 1
+            return []
+        for key, (draw, label) in wanted.items():
+            if key not in self._drawn:
+                self._drawn[key] = f"d{len(self._drawn)}", draw(picture), label
+                self._room -= len(self._drawn[key][1].inside)
+        return [self._drawn[key] for key in wanted]
+
+
+def _map(picture: Picture) -> Drawing:
+    across, down = len(picture.cells[0]), len(picture.cells)
+    cell = min(_CELL, _WIDTH[1] / across, _HEIGHT / down)
+    width, height = max(_WIDTH[0], cell * across), cell * down if down > 1 else _CELL
+    shape, rows = picture.shape, prod(picture.shape[:-1])
+    return drawn(
+        *("map.svg", width, height),
+        label=f"axis {len(shape) - 1}" if shape else "",
+        dots=Markup(f"data:image/png;base64,{b64encode(_png(picture.cells)).decode()}"),
+        shape=shape,
+        rows=rows,
+        across=across,
+        down=down,
+        left=max(-LETTER * len(str(rows - 1)) - 10, -30),
+    )
+
+
+def _png(cells: Sequence[str]) -> bytes:
+    """An image with a dot of its level's colour for each cell: https://www.w3.org/TR/png-3/."""
+    colours = [bytes.fromhex(colour.removeprefix("#")) for _, colour, _ in LEVELS]
+    data = b"".join(b"\0" + b"".join(colours[_LEVEL[one]] for one in row) for row in cells)
+    head = struct.pack(">IIBBBBB", len(cells[0]), len(cells), 8, 2, 0, 0, 0)
+    chunks = (b"IHDR" + head, b"IDAT" + zlib.compress(data, 9), b"IEND")
+    sums = (struct.pack(">I", zlib.crc32(chunk)) for chunk in chunks)
+    lengths = (struct.pack(">I", len(chunk) - 4) for chunk in chunks)
+    parts = zip(lengths, chunks, sums, strict=True)
+    return b"\x89PNG\r\n\x1a\n" + b"".join(b"".join(part) for part in parts)
+
+
+def _histogram(picture: Picture) -> Drawing:
+    """Draw bars as high as the logarithm of their count, with gaps for powers left out."""
+    bars = [(_steps(bits), count, "--wrong" if bits else "--soft") for bits, count in picture.ulps]
+    places = [0.6] * bool(bars)
+    places += [1.0 if b == a + 1 else 1.5 for (a, _), (b, _) in pairwise(picture.ulps)]
+    if picture.unordered:
+        bars.append(("NaN", picture.unordered, "--wrong"))
+        places.append(1.5 if places else 0.6)
+    places = [*accumulate(places)]
+    width = min(max(_WIDTH[0], _BAR * (places[-1] + 0.4)), _WIDEST)
+    heights = [0.3 + log2(max(count, 1)) for _, count, _ in bars]
+    wide, high = width / (places[-1] + 0.6), _HIGH / (max(heights) * 1.18 + 0.2)
+    return drawn(
+        *("histogram.svg", width, _HIGH, (_MARGINS[1], *_MARGINS[1:]), "ULP off"),
+        bars=[
+            (*bar, wide * place, high * height)
+            for bar, place, height in zip(bars, places, heights, strict=True)
+        ],
+        wide=wide,
+        # Labels for which there is room.
+        some=ceil(_BAR * len(bars) / _WIDEST),
+    )
+
+
+def _steps(bits: int) -> str:
+    """The least distance of a bar: `0`, `1`, `2`, `4`, … `512`, `2¹⁰`."""
+    if bits < 11:
+        return str(bits and 1 << (bits - 1))
+    return "2" + str(bits - 1).translate(str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹"))
+
+
+def _label_of_map(picture: Picture) -> str:
+    counts = [sum(_LEVEL[one] == n for row in picture.cells for one in row) for n in range(6)]
+    message = ", ".join(f"{count:,} {LEVELS[n][2]}" for n, count in enumerate(counts) if count)
+    return f"Map of errors by position, of {plain_text.plural(sum(counts), 'cell')}: {message}"
+
+
+def _label_of_ulps(picture: Picture) -> str:
+    messages = []
+    for bits, count in picture.ulps:
+        low, high = bits and 1 << (bits - 1), (1 << bits) - 1
+        messages.append(f"{count:,} at {low if low == high else f'{low:,}–{high:,}'}")
+    messages += [f"{picture.unordered:,} NaN opposite a number"] * bool(picture.unordered)
+    return f"Elements by their distance in ULP: {', '.join(messages)}"

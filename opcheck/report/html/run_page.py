@@ -13,7 +13,7 @@ from opcheck.analysis.status import is_failure, outcome, reds, reds_of
 from opcheck.model import Header, Known, Record, Run, Verdict
 from opcheck.report import failure, plain_text, totals
 from opcheck.report.failure import wanted
-from opcheck.report.html import plots
+from opcheck.report.html import page
 from opcheck.report.html.page import brief, document, embedded, render, said, shown
 from opcheck.report.totals import NONE, counted
 
@@ -35,12 +35,12 @@ def lines(run: Run) -> Iterator[str]:
     rows = {id(record): number for number, record in enumerate(records)}
     broken = broken_backends(header, records, red)
     groups = [group for *_, some in broken for group in some]
-    room = max(_LARGEST - plots.ROOM - len(data), _LEAST)
+    room = max(_LARGEST - page.ROOM - len(data), _LEAST)
     dtypes, matrix = totals.matrix(header, records, red)
     options = ["--no-known"] * (not header.known) + ["--strict"] * header.strict
     options += ["--require-supported"] * header.require_supported
     options += [f"{name} {value}" for name, value in header.options.items()]
-    drawn = plots.Plots()
+    drawn = page.Plots()
     left = show_some(groups, partial(_report, drawn=drawn, rows=rows, red=red), room)
     yield from document(
         "run.html",
@@ -61,7 +61,7 @@ def lines(run: Run) -> Iterator[str]:
         known=known,
         drawings=drawn.drawings,
         undrawn=drawn.left_out,
-        levels=plots.LEVELS,
+        levels=page.LEVELS,
         options=options or ["none"],
         data=data,
     ).split("\n")
@@ -69,13 +69,13 @@ def lines(run: Run) -> Iterator[str]:
 
 def fragment(record: Record) -> str:
     """One result as the page shows it, unfolded, for another document."""
-    drawn = plots.Plots()
+    drawn = page.Plots()
     shown = _report(record, drawn, {id(record): 0}, reds())
     return embedded(shown, drawn.drawings)
 
 
 def _report(
-    record: Record, drawn: plots.Plots, rows: Mapping[int, int], red: Collection[Verdict]
+    record: Record, drawn: page.Plots, rows: Mapping[int, int], red: Collection[Verdict]
 ) -> str:
     (count,) = counted([record], red)
     return render(

@@ -30,7 +30,7 @@ from opcheck.model.timing import Timed
 from opcheck.report import failure, store
 from opcheck.report.files import why_no_report, write_text
 from opcheck.report.html.run_page import fragment
-from opcheck.session import BackendLike, Request
+from opcheck.session import BackendLike, LiveRun, Request
 from opcheck.suite import Selection, choose, load_all
 
 AnyPath: TypeAlias = str | PathLike[str]
@@ -132,7 +132,7 @@ class Session(sessions.Session):
             self.connect(request.cases)
             if request.gate.ledgers:
                 check(request.gate, facts_of(self.infos, with_their_files(request.cases)))
-            self.live = self.begin(request)
+            self.live = LiveRun(self, request)
             yield from map(as_result, self.live.results())
 
         return results()

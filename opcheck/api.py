@@ -27,7 +27,7 @@ from opcheck.known import Gate, check, load_user_ledgers
 from opcheck.model import Case, Level, Record
 from opcheck.model import Run as StoredRun
 from opcheck.model.timing import Timed
-from opcheck.report import failure, store
+from opcheck.report import store, summary
 from opcheck.report.files import why_no_report, write_text
 from opcheck.report.html.run_page import fragment
 from opcheck.session import BackendLike, LiveRun, Request
@@ -52,7 +52,7 @@ class Result(Record):
         return is_failure(self, reds())
 
     def __str__(self) -> str:
-        return failure.text(self)
+        return summary.failure_text(self)
 
     def _repr_html_(self) -> str:
         """Return the result as the HTML page shows it, for notebooks."""

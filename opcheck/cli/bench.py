@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 
 from opcheck.cli import interrupt, options
-from opcheck.cli.console import output, progress
 from opcheck.cli.options import (
     SECONDS,
     SHARE,
@@ -24,6 +23,8 @@ from opcheck.cli.options import (
     given_besides,
     leave,
     number,
+    output,
+    progress,
 )
 from opcheck.errors import Exit, Unwritable, UsageError, few
 from opcheck.report.plain_text import alike, plural

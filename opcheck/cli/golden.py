@@ -11,9 +11,18 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 
 from opcheck.cli import options
-from opcheck.cli.console import counted, output
 from opcheck.cli.group import Commands
-from opcheck.cli.options import PATH, OutputCommand, OutputPath, end, flag, number, output_option
+from opcheck.cli.options import (
+    PATH,
+    OutputCommand,
+    OutputPath,
+    counted,
+    end,
+    flag,
+    number,
+    output,
+    output_option,
+)
 from opcheck.errors import Exit, UsageError
 from opcheck.report.plain_text import one_line, plural
 

@@ -7,8 +7,7 @@ from typing import Any
 import click
 
 from opcheck.cli import options
-from opcheck.cli.console import output, print_records
-from opcheck.cli.options import chosen_cases, flag, leave
+from opcheck.cli.options import chosen_cases, flag, leave, output, print_records
 from opcheck.errors import Exit
 
 

@@ -8,8 +8,16 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from opcheck.cli import interrupt, options
-from opcheck.cli.console import counted, output, print_records
-from opcheck.cli.options import chosen_cases, end, flag, leave, number
+from opcheck.cli.options import (
+    chosen_cases,
+    counted,
+    end,
+    flag,
+    leave,
+    number,
+    output,
+    print_records,
+)
 from opcheck.errors import Exit, UsageError, did_you_mean
 from opcheck.report.plain_text import plural
 

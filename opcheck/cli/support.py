@@ -9,8 +9,17 @@ from typing import TYPE_CHECKING
 import click
 
 from opcheck.cli import interrupt
-from opcheck.cli.console import new_console, output, print_records, progress
-from opcheck.cli.options import SECONDS, chosen_cases, format_option, leave, write_lines
+from opcheck.cli.options import (
+    SECONDS,
+    chosen_cases,
+    format_option,
+    leave,
+    new_console,
+    output,
+    print_records,
+    progress,
+    write_lines,
+)
 from opcheck.errors import Exit
 
 if TYPE_CHECKING:

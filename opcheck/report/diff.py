@@ -20,7 +20,7 @@ from opcheck.analysis.comparing import (
     judged,
 )
 from opcheck.model import Header, Record, Run, Verdict
-from opcheck.report import failure
+from opcheck.report import summary
 from opcheck.report.json_lines import line
 from opcheck.report.markdown import Section, code, fitting, plain, section, table, text
 from opcheck.report.plain_text import brief, one_line, plural
@@ -74,7 +74,7 @@ def why(change: Change) -> str:
     messages = []
     if new.verdict is not Verdict.PASS:
         looks = [f"looks {said.text}" for said in new.diagnoses[:1]]
-        messages = [failure.ledger_note(new), new.reason, *looks]
+        messages = [summary.ledger_note(new), new.reason, *looks]
     if change.kind is ChangeKind.ANSWERS and change.old:
         messages = [f"{change.old.alternative} → {new.alternative}"]
     if change.kind in (ChangeKind.LISTED, ChangeKind.OTHERWISE) and new.known:

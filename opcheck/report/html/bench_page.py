@@ -9,7 +9,7 @@ from statistics import median
 
 from opcheck.model.timing import Timed
 from opcheck.report import plain_text
-from opcheck.report.html.page import LETTER, Drawing, document, drawn
+from opcheck.report.html.run_page import LETTER, Drawing, document, drawn
 from opcheck.report.timing_store import Stored
 from opcheck.report.timings import ReportedTiming, margin, reported
 from opcheck.timing.ratios import ZONE, Ratio, Spread, means, spread

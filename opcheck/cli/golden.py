@@ -12,17 +12,7 @@ import click
 
 from opcheck.cli import options
 from opcheck.cli.group import Commands
-from opcheck.cli.options import (
-    PATH,
-    OutputCommand,
-    OutputPath,
-    counted,
-    end,
-    flag,
-    number,
-    output,
-    output_option,
-)
+from opcheck.cli.options import PATH, OutputPath, counted, end, flag, number, output
 from opcheck.errors import Exit, UsageError
 from opcheck.report.plain_text import one_line, plural
 
@@ -62,9 +52,9 @@ def _is_replaced(folder: Path, words: Sequence[str]) -> bool:
     return False
 
 
-@command.command(name="write", cls=OutputCommand)
+@command.command(name="write", cls=options.OutputCommand)
 @options.selection_options
-@output_option("folder", OutputPath(_is_replaced), "DIR", "The folder to be made.")
+@options.output_option("folder", OutputPath(_is_replaced), "DIR", "The folder to be made.")
 @flag("--force", help="Replace a folder that this command wrote.")
 @number(
     "--data-sets",
@@ -187,9 +177,9 @@ def _tables(golden: Manifest) -> Iterator[Table]:
     yield table
 
 
-@command.command(name="import", cls=OutputCommand)
+@command.command(name="import", cls=options.OutputCommand)
 @click.argument("folders", nargs=-1, required=True, type=PATH, metavar="DIR...")
-@output_option(
+@options.output_option(
     "file",
     OutputPath(lambda path, words: "--force" in words and path.is_file(), dir_okay=False),
     "FILE",

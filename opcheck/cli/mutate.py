@@ -8,16 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from opcheck.cli import interrupt, options
-from opcheck.cli.options import (
-    chosen_cases,
-    counted,
-    end,
-    flag,
-    leave,
-    number,
-    output,
-    print_records,
-)
+from opcheck.cli.options import counted, end, flag, leave, number, output, print_records
 from opcheck.errors import Exit, UsageError, did_you_mean
 from opcheck.report.plain_text import plural
 
@@ -71,7 +62,7 @@ def command(
     from opcheck.execution.machine import processors
     from opcheck.execution.mutate import MutationSettings, count, mutations, yardsticks
 
-    cases, said = chosen_cases(**selection)
+    cases, said = options.chosen_cases(**selection)
     _check(names, cases)
     # Each group is compared with one other.
     settings = MutationSettings(names, kills=2 if groups else 1)

@@ -13,19 +13,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 
 from opcheck.cli import interrupt, options
-from opcheck.cli.options import (
-    SECONDS,
-    SHARE,
-    OutputCommand,
-    OutputPath,
-    end,
-    flag,
-    given_besides,
-    leave,
-    number,
-    output,
-    progress,
-)
+from opcheck.cli.options import OutputPath, end, flag, given_besides, leave, number, output
 from opcheck.errors import Exit, Unwritable, UsageError, few
 from opcheck.report.plain_text import alike, plural
 
@@ -165,7 +153,7 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
 _written = partial(click.option, type=OutputPath(dir_okay=False), metavar="FILE")
 
 
-@click.command(name="bench", cls=OutputCommand)
+@click.command(name="bench", cls=options.OutputCommand)
 @options.selection_options
 @options.backend_options
 @click.option(
@@ -179,7 +167,7 @@ _written = partial(click.option, type=OutputPath(dir_okay=False), metavar="FILE"
     type=click.IntRange(min=3),
     help="Processes of each backend; each has its own luck with memory.  [default: 5]",
 )
-@click.option("--seconds", type=SECONDS, help="At most for a case.  [default: 20]")
+@click.option("--seconds", type=options.SECONDS, help="At most for a case.  [default: 20]")
 @flag("--cold", help="Empty the processor's caches before every call.")
 @flag("--quick", help="A first look: few rounds, wide intervals.")
 @click.option(
@@ -196,7 +184,7 @@ _written = partial(click.option, type=OutputPath(dir_okay=False), metavar="FILE"
 @click.option(
     "--max-regression",
     "most",
-    type=SHARE,
+    type=options.SHARE,
     metavar="SHARE",
     help="How much slower is too slow: than the backend that --base names, 2% or more, or than a"
     " --baseline, 3% or more.  [default: 5% with --baseline]",
@@ -351,7 +339,7 @@ def _chosen(sweep: str | None, *, paths: Sequence[Path], **selection: Any) -> li
 def _measured(session: Benchmark, save: Callable[..., None]) -> tuple[Rows, Unwritable | None]:
     """Run a session and `save` its rows now and then; return them, and why the last save failed."""
     last = monotonic()
-    with progress(pausing=True) as bar:
+    with options.progress(pausing=True) as bar:
         task = bar.add_task("timing", total=session.to_come)
         for done, case in enumerate(session.visits(interrupt.asked)):
             total = done + session.to_come

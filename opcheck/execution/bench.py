@@ -33,20 +33,11 @@ from opcheck.backends.offers import about_kind
 from opcheck.compare import Want
 from opcheck.compare.verdict import Admitted, Answer, is_right, judge, wants_of
 from opcheck.errors import UsageError, did_you_mean
+from opcheck.execution import workers
 from opcheck.execution.evaluation import CaseEvaluation, settle_by_agreement
 from opcheck.execution.expected import OracleAnswer, OracleUnavailable, ask_oracle
 from opcheck.execution.machine import beyond_caches, environment, machine
-from opcheck.execution.workers import (
-    Driver,
-    Found,
-    Inquiry,
-    Limits,
-    check_company,
-    chosen_backends,
-    connect,
-    consulted,
-    started,
-)
+from opcheck.execution.workers import Driver, Found, Inquiry
 from opcheck.model import BackendInfo, Case, Elapsed, Measure, Produced, Question, Released
 from opcheck.model.timing import Bench, Sample, Timed, Timing
 from opcheck.suite import case_digest
@@ -499,7 +490,7 @@ def _with_threads(settings: BackendSettings, threads: int) -> BackendSettings:
 def entered(
     addresses: Sequence[str],
     cases: Sequence[Case],
-    limits: Limits,
+    limits: workers.Limits,
     plan: Plan,
     threads: int,
     base: str | None,
@@ -513,13 +504,14 @@ def entered(
     """
     with ExitStack() as stack:
         folder = stack.enter_context(guarded_folder())
-        chosen = chosen_backends(addresses, folder, limits)
+        chosen = workers.chosen_backends(addresses, folder, limits)
         settings = [_with_threads(one, threads) for one in chosen]
         number = _base(base, addresses, [one.address for one in settings])
-        check_company(cases, len(settings))
-        oracles = stack.enter_context(consulted(cases, addresses, folder, limits, meanwhile))
-        pools = stack.enter_context(started(settings, 1))
-        connect(pools, meanwhile)
+        workers.check_company(cases, len(settings))
+        asked = workers.consulted(cases, addresses, folder, limits, meanwhile)
+        oracles = stack.enter_context(asked)
+        pools = stack.enter_context(workers.started(settings, 1))
+        workers.connect(pools, meanwhile)
         watches = [[Stopwatch(one) for _ in range(plan.processes)] for one in settings]
         everybody = [watch for group in watches for watch in group]
         for watch in everybody:

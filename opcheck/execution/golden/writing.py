@@ -21,7 +21,7 @@ from typing import TypeAlias
 import numpy as np
 
 import opcheck
-from opcheck import dtypes
+from opcheck import dtypes, model
 from opcheck.compare.outputs import stated_want
 from opcheck.dtypes import DTYPES
 from opcheck.errors import NotExpressible, UsageError
@@ -32,17 +32,7 @@ from opcheck.execution.saving import check_foreign, is_free, staged
 from opcheck.graph import ModelProto, test_data
 from opcheck.graph.folders import MODEL, folder_name, initializers, read_named_tensor, tensor_bytes
 from opcheck.graph.test_data import DATA, data_json, model_bytes
-from opcheck.model import (
-    EXACT,
-    Array,
-    Case,
-    OpVersion,
-    OutputSpec,
-    Rejected,
-    Task,
-    TensorType,
-    Tolerance,
-)
+from opcheck.model import EXACT, Array, Case, Task
 from opcheck.opset import describe
 from opcheck.reading import operators_in
 from opcheck.suite import case_digest, golden_files, load
@@ -176,17 +166,17 @@ def task_of(case: str, test: gm.TestFields) -> Task:
     node = test.node
     return Task(
         case=case,
-        op=OpVersion(node.domain, node.op, node.since),
+        op=model.OpVersion(node.domain, node.op, node.since),
         opset=node.opset,
         attrs={name: gm.value_of(value) for name, value in node.attrs.items()},
         slots=node.slots,
-        inputs=tuple(TensorType(t.name, DTYPES[t.dtype], t.shape) for t in test.inputs),
+        inputs=tuple(model.TensorType(t.name, DTYPES[t.dtype], t.shape) for t in test.inputs),
         initializers={},
-        outputs=tuple(OutputSpec(name, None) for name in node.outputs),
+        outputs=tuple(model.OutputSpec(name, None) for name in node.outputs),
     )
 
 
-def as_stated(tolerance: Tolerance | None, floor: float) -> gm.StatedTolerance:
+def as_stated(tolerance: model.Tolerance | None, floor: float) -> gm.StatedTolerance:
     """A tolerance that is the same for all elements; None is exact."""
     stated = asdict(tolerance or EXACT)
     del stated["strict"]  # then there is no floor
@@ -517,7 +507,11 @@ def _unlike(case: gm.ManifestCase) -> Iterator[Finding]:
     for test in case.tests:
         if (mine := _shipped(test.node.op).get(case.digest)) is None:
             continue
-        it = mine.expect.legal if isinstance(mine.expect, Rejected) and test.legal_twin else mine
+        it = (
+            mine.expect.legal
+            if isinstance(mine.expect, model.Rejected) and test.legal_twin
+            else mine
+        )
         types = {DTYPES.get(one.dtype) for data in test.data_sets for one in data.outputs}
         floor = max((stated_want(it.op, "", np.empty(0), t).floor for t in types), default=0.0)
         floor *= not (it.tolerance and it.tolerance.strict)

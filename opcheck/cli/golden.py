@@ -1,7 +1,5 @@
 """`opcheck golden`: test data with the right answers in it, written, imported and checked."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -129,7 +127,7 @@ def _cases(count: int) -> str:
     return "1 case is" if count == 1 else f"{count:,} cases are"
 
 
-def _show(golden: Manifest) -> None:
+def _show(golden: "Manifest") -> None:
     from opcheck.report.style import put_all
 
     console = output()
@@ -151,7 +149,7 @@ def _show(golden: Manifest) -> None:
             click.echo(f"WRONG {one.case}\n  {one.what}: {one_line(one.reason)}")
 
 
-def _tables(golden: Manifest) -> Iterator[Table]:
+def _tables(golden: "Manifest") -> "Iterator[Table]":
     """Explain how a backend uses each folder's tests, and where their values come from."""
     from opcheck.report.style import Numbers, new_table
 
@@ -219,7 +217,7 @@ def import_(folders: Sequence[Path], file: Path, force: bool) -> None:
     end(Exit.CONFORMS, f"{plural(count, 'case')} in {file}{beside}")
 
 
-def _nodes(folders: Sequence[Path]) -> list[NamedNode]:
+def _nodes(folders: Sequence[Path]) -> "list[NamedNode]":
     """Return the tests in the folders; raise UsageError with all problems of each."""
     from opcheck.graph.nodes import read_one_node
     from opcheck.graph.test_data import FileMessages

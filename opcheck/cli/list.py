@@ -1,7 +1,5 @@
 """What there is: `opcheck list`, `opcheck schema`, `opcheck backends` and `opcheck support`."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -214,8 +212,8 @@ def support(
 
 
 def _matrix(
-    one: Offer, asked: Asked, folder: Path, timeout: float | None, step: Callable[[], None]
-) -> Matrix:
+    one: "Offer", asked: "Asked", folder: Path, timeout: float | None, step: Callable[[], None]
+) -> "Matrix":
     """Ask one backend, in processes of its own."""
     from opcheck.backends.connect import address_of
     from opcheck.backends.isolation.process import BackendSettings

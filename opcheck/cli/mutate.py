@@ -1,7 +1,5 @@
 """`opcheck mutate`."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -93,7 +91,7 @@ def command(
     end(code, ", ".join(wrong) or right)
 
 
-def _check(names: Sequence[str], cases: Sequence[Case]) -> None:
+def _check(names: Sequence[str], cases: "Sequence[Case]") -> None:
     """Warn of cases that judge no mutant; raise UsageError for an unknown mutant."""
     from opcheck.execution.mutate import mutants_in
 
@@ -107,7 +105,7 @@ def _check(names: Sequence[str], cases: Sequence[Case]) -> None:
             raise UsageError(f"no mutant {name!r}", did_you_mean(name, known))
 
 
-def _show(power: Power, *, verbose: bool, as_json: bool) -> list[str]:
+def _show(power: "Power", *, verbose: bool, as_json: bool) -> list[str]:
     """Print the mutants; return the defects of the cases."""
     from opcheck.model.mutation import Fate
     from opcheck.report import mutation
@@ -123,7 +121,7 @@ def _show(power: Power, *, verbose: bool, as_json: bool) -> list[str]:
 
 
 def _show_groups(
-    cases: Sequence[Case], mutations: Sequence[Mutation], *, verbose: bool, as_json: bool
+    cases: "Sequence[Case]", mutations: "Sequence[Mutation]", *, verbose: bool, as_json: bool
 ) -> list[str]:
     from opcheck.clauses import survey
     from opcheck.execution.mutate import groups

@@ -5,8 +5,6 @@ refused command must not find last week's file. So it is renamed to `NAME.stale`
 removed once there is a new one.
 """
 
-from __future__ import annotations
-
 import codecs
 import fcntl
 import io
@@ -181,7 +179,7 @@ def chosen_cases(
     *,
     bench: bool = False,
     **selection: Any,
-) -> tuple[tuple[Case, ...], str]:
+) -> "tuple[tuple[Case, ...], str]":
     """Return the selected cases, of `bench` those to time, and a description; raise UsageError."""
     from opcheck.suite import Selection, check_case_files, choose, load_all, load_bench
 
@@ -399,7 +397,7 @@ def given_besides(*names: str) -> list[str]:
     ]
 
 
-def read_runs(*paths: Path) -> list[Run]:
+def read_runs(*paths: Path) -> "list[Run]":
     """Read runs from files or standard input, `-`; raise CaseFileError with all problems."""
     from opcheck.report import store
 
@@ -438,7 +436,7 @@ def write_lines(out: Path | None, lines: Iterable[str]) -> None:
 
 
 @contextmanager
-def printed(out: Path | None) -> Iterator[Console]:
+def printed(out: Path | None) -> "Iterator[Console]":
     """A console on standard output, or one whose text goes to a file; raises Unwritable."""
     if out is None or out == STANDARD:
         yield output()
@@ -451,7 +449,7 @@ def printed(out: Path | None) -> Iterator[Console]:
 Item = TypeVar("Item")
 
 
-def output() -> Console:
+def output() -> "Console":
     """Standard output: colours on a terminal only, and never with NO_COLOR; wide in a pipe.
 
     A character that its encoding lacks is replaced, at worst by a question mark.
@@ -481,7 +479,7 @@ def _spelt(error: UnicodeError) -> tuple[str, int]:
     return "".join(plain_text.ASCII.get(character, "?") for character in lacking), error.end
 
 
-def new_console(*, is_wide: bool, **settings: Any) -> Console:
+def new_console(*, is_wide: bool, **settings: Any) -> "Console":
     """Return a console that marks nothing up, as wide as a pipe where it `is_wide`."""
     from rich.console import Console
 
@@ -494,7 +492,7 @@ def new_console(*, is_wide: bool, **settings: Any) -> Console:
     return WithoutPipe(highlight=False, markup=False, emoji=False, width=width, **settings)
 
 
-def progress(*, pausing: bool) -> Progress:
+def progress(*, pausing: bool) -> "Progress":
     """Return a bar on standard error, shown on a terminal that it has to itself.
 
     `pausing`: it is stopped while something is written, so that it can share the terminal.

@@ -1,7 +1,5 @@
 """Timings in a terminal: each case once it is measured; means and growth with the size last."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -382,7 +380,7 @@ def check_plot(path: Path, sweeps: Collection[str]) -> None:
         raise UsageError("plots need matplotlib", "pip install 'opcheck[plot]'")
 
 
-def _figure(title: str, curves: Mapping[str, Sequence[Point]], copy: Sequence[Point]) -> Figure:
+def _figure(title: str, curves: Mapping[str, Sequence[Point]], copy: Sequence[Point]) -> "Figure":
     """A figure with the curves by label, and the times of a copy as a dotted line."""
     from matplotlib.figure import Figure
     from matplotlib.ticker import EngFormatter, FuncFormatter
@@ -414,7 +412,7 @@ def _figure(title: str, curves: Mapping[str, Sequence[Point]], copy: Sequence[Po
     return figure
 
 
-def _add(axes: Axes, points: Sequence[Point], look: dict[str, Any], *, as_rate: bool) -> None:
+def _add(axes: "Axes", points: Sequence[Point], look: dict[str, Any], *, as_rate: bool) -> None:
     """Add a curve; sizes that were not measured leave no gap."""
     sized = sorted(((moved, found) for moved, found in points if moved), key=lambda point: point[0])
     sizes = [moved for moved, _ in sized]
@@ -435,7 +433,7 @@ def _limits(shown: tuple[float, float]) -> tuple[float, float]:
     return low / wider, high * wider
 
 
-def _mark(axis: Axis, limits: tuple[float, float], formatter: Formatter) -> None:
+def _mark(axis: "Axis", limits: tuple[float, float], formatter: "Formatter") -> None:
     from matplotlib.ticker import LogLocator, NullFormatter
 
     low, high = limits

@@ -88,7 +88,7 @@ def write(
     """
     from opcheck.execution.golden.writing import GoldenSettings, check_place
     from opcheck.execution.golden.writing import write as write_cases
-    from opcheck.execution.machine import processors
+    from opcheck.execution.workers import processors
     from opcheck.suite.load import check_case_files, is_node_tests
 
     paths = selection["paths"]
@@ -283,7 +283,7 @@ def check(folder: Path, jobs: int | None) -> None:
     in it, 130 interrupted.
     """
     from opcheck.execution.golden.writing import check as check_folder
-    from opcheck.execution.machine import processors
+    from opcheck.execution.workers import processors
 
     with counted("checking", None) as each:
         checked = check_folder(folder, jobs or processors(), each)

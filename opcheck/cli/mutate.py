@@ -57,8 +57,8 @@ def command(
     a group shows nothing, 2 wrong usage or case file, 5 no case of an operator that opcheck's
     engine knows.
     """
-    from opcheck.execution.machine import processors
     from opcheck.execution.mutate import MutationSettings, count, mutations, yardsticks
+    from opcheck.execution.workers import processors
 
     cases, said = options.chosen_cases(**selection)
     _check(names, cases)

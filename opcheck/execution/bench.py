@@ -36,8 +36,7 @@ from opcheck.errors import UsageError, did_you_mean
 from opcheck.execution import workers
 from opcheck.execution.evaluation import CaseEvaluation, settle_by_agreement
 from opcheck.execution.expected import OracleAnswer, OracleUnavailable, ask_oracle
-from opcheck.execution.machine import beyond_caches, environment, machine
-from opcheck.execution.workers import Driver, Found, Inquiry
+from opcheck.execution.workers import Driver, Found, Inquiry, beyond_caches, environment, machine
 from opcheck.model import BackendInfo, Case, Elapsed, Measure, Produced, Question, Released
 from opcheck.model.timing import Bench, Sample, Timed, Timing
 from opcheck.suite import case_digest

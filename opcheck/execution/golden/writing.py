@@ -27,8 +27,8 @@ from opcheck.dtypes import DTYPES
 from opcheck.errors import NotExpressible, UsageError
 from opcheck.execution.golden import answers
 from opcheck.execution.golden.answers import Test, as_rtol_and_atol, made_of
-from opcheck.execution.machine import Counted, in_parallel
 from opcheck.execution.saving import check_foreign, is_free, staged
+from opcheck.execution.workers import Counted, in_parallel
 from opcheck.graph import ModelProto, test_data
 from opcheck.graph.folders import MODEL, folder_name, initializers, read_named_tensor, tensor_bytes
 from opcheck.graph.test_data import DATA, data_json, model_bytes

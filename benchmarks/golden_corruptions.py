@@ -24,8 +24,7 @@ import numpy as np
 
 from opcheck.compare.elements import stepped
 from opcheck.errors import UsageError
-from opcheck.execution.golden.contents import check
-from opcheck.execution.golden.writing import GoldenSettings, npz_bytes, write
+from opcheck.execution.golden.writing import GoldenSettings, check, npz_bytes, write
 from opcheck.graph.folders import read_named_tensor, tensor_bytes
 from opcheck.graph.test_data import DATA
 from opcheck.suite import load

@@ -21,16 +21,16 @@ from opcheck.analysis import comparing
 from opcheck.analysis.comparing import Difference
 from opcheck.analysis.status import is_failure, reds
 from opcheck.errors import UsageError
-from opcheck.execution.bench.setup import entered, planned, why_not
+from opcheck.execution.bench import entered, planned, why_not
 from opcheck.execution.workers import Limits, facts_of
 from opcheck.known import Gate, check, load_user_ledgers
 from opcheck.model import Case, Level, Record
 from opcheck.model import Run as StoredRun
 from opcheck.model.timing import Timed
-from opcheck.report import failure, store
+from opcheck.report import store, summary
 from opcheck.report.files import why_no_report, write_text
 from opcheck.report.html.run_page import fragment
-from opcheck.session import BackendLike, Request
+from opcheck.session import BackendLike, LiveRun, Request
 from opcheck.suite import Selection, choose, load_all
 
 AnyPath: TypeAlias = str | PathLike[str]
@@ -52,7 +52,7 @@ class Result(Record):
         return is_failure(self, reds())
 
     def __str__(self) -> str:
-        return failure.text(self)
+        return summary.failure_text(self)
 
     def _repr_html_(self) -> str:
         """Return the result as the HTML page shows it, for notebooks."""
@@ -132,7 +132,7 @@ class Session(sessions.Session):
             self.connect(request.cases)
             if request.gate.ledgers:
                 check(request.gate, facts_of(self.infos, with_their_files(request.cases)))
-            self.live = self.begin(request)
+            self.live = LiveRun(self, request)
             yield from map(as_result, self.live.results())
 
         return results()

@@ -97,12 +97,12 @@ class _Judges:
         self, case: Case, backends: Sequence[BackendLike], known: Iterable[str | Path]
     ) -> list[Result]:
         from opcheck.api import as_result
-        from opcheck.session import Request
+        from opcheck.session import LiveRun, Request
 
         session = self._session(backends)
         session.connect([case])
         request = Request(cases=[case], gate=self.gate(known))
-        return [*map(as_result, session.begin(request).results())]
+        return [*map(as_result, LiveRun(session, request).results())]
 
     def _session(self, backends: Sequence[BackendLike]) -> Session:
         from opcheck.session import Session

@@ -15,7 +15,7 @@ from opcheck.backends.isolation.cleanup import guarded_folder
 from opcheck.backends.isolation.pool import Pool
 from opcheck.errors import OpcheckError, UsageError
 from opcheck.execution import Scheduler, environment, workers
-from opcheck.execution.judges import CAN_FORK, Judges
+from opcheck.execution.scheduler import CAN_FORK, Judges
 from opcheck.execution.workers import AskableBackend, InProcess, Limits
 from opcheck.known import Gate, shipped_ledgers
 from opcheck.model import BackendInfo, Case, Ending, Header, Level, LiveResult, Record, Run
@@ -165,10 +165,6 @@ class Session:
         self._stack.callback(judges.close)
         return run.results(judges.answers())
 
-    def begin(self, request: Request) -> "LiveRun":
-        """Return a run of the request's cases on all backends, which need to be connected."""
-        return LiveRun(self, request)
-
     def endings(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """End all processes; return which died unasked, and which died of being asked to leave."""
         everybody = {pool.info.address: pool for pool in self._pools}
@@ -191,7 +187,10 @@ class Session:
 
 
 class LiveRun:
-    """A run while it lasts; before, `backends` may be replaced, and `kept` be an earlier run."""
+    """A run while it lasts, on connected backends.
+
+    Before, `backends` may be replaced, and `kept` be an earlier run.
+    """
 
     def __init__(self, session: Session, request: Request) -> None:
         self.request, self._session = request, session

@@ -1,9 +1,10 @@
-"""`opcheck bench`."""
+"""`opcheck bench`, with its gates: a saved benchmark, or another backend of the same run."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from time import monotonic
@@ -11,22 +12,148 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
-from opcheck.cli import interrupt, options, timing_gate
-from opcheck.cli.console import output, progress
-from opcheck.cli.options import SECONDS, SHARE, OutputCommand, OutputPath, end, flag, leave, number
+from opcheck.cli import interrupt, options
+from opcheck.cli.options import OutputPath, end, flag, given_besides, leave, number, output
 from opcheck.errors import Exit, Unwritable, UsageError, few
 from opcheck.report.plain_text import alike, plural
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from opcheck.execution.bench import Benchmark
     from opcheck.model import Case
-    from opcheck.model.timing import Rows
+    from opcheck.model.timing import Bench, Rows
+    from opcheck.report.timing_store import Stored
+    from opcheck.timing.comparing import Compared
+
+#: The exit code of a gate that fails, else None, and its part of the last line.
+Verdict = tuple[Exit | None, str]
+
+
+@dataclass(frozen=True)
+class TimingGate:
+    """Limit on slowdowns; `unclear` None is "fail" where nothing is clear, else "pass"."""
+
+    most: float
+    unclear: str | None
+
+    def verdict(self, found: Compared, base: str = "", unfair: str = "") -> Verdict:
+        """Return what a comparison with `base` or an older run means, and if it is `unfair`."""
+        than, by = base or "before", f"by more than {100 * found.beyond:g} %"
+        slower = sum(one.verdict == "slower" for one in found.changes)
+        together = any(one.verdict == "slower" for one in found.together)
+        rows = len(found.changes) + len(found.missing)
+        unclear = f"{found.unclear:,} of {rows:,} unclear"
+        code, said = None, []
+        if unfair:
+            code, said = Exit.NOTHING_JUDGED, [f"the runs cannot be compared: {unfair}"]
+        elif slower or together:
+            mean = ", and so are all together" if together else ""
+            code, said = Exit.SLOWER, [f"{slower:,} slower than {than} {by}{mean}"]
+        if lost := sum(one.lacks == "new" for one in found.missing):
+            had = f"have a time on {base}" if base else "had a time before"
+            code, said = Exit.UNUSABLE, [f"{lost:,} that {had} have none now", *said]
+        if code is None and not found.changes:
+            code, said = Exit.NOTHING_JUDGED, ["nothing could be compared"]
+        fails = found.unclear if self.unclear == "fail" else not found.is_decided
+        if code is None and fails and self.unclear != "pass":
+            code, said = Exit.NOTHING_JUDGED, [f"undecided whether slower than {than} {by}"]
+        said = said or [f"nothing is seen to be slower than {than} {by}"]
+        return code, "; ".join([*said, unclear])
+
+
+def asked_gate(
+    most: float | None, unclear: str | None, *, stored: bool, base: str | None = None
+) -> TimingGate | None:
+    """Return the gate; raise UsageError without `stored` or `base`, or for too small a limit."""
+    from opcheck.timing.comparing import FINEST, FINEST_WITHIN, USUAL
+
+    if not stored and most is None:
+        if unclear:
+            raise UsageError("--unclear needs --baseline, --compare or --max-regression")
+        return None
+    if not stored and base is None:
+        # Else the first backend would be the old build, whichever it is.
+        raise UsageError("--max-regression needs --base BACKEND, or a saved --baseline FILE")
+    least = FINEST if stored else FINEST_WITHIN
+    if most is not None and most < least:
+        raise UsageError(
+            f"--max-regression {100 * most:g}%: {100 * least:g}% is the least that can be detected",
+            "two builds in one run show less: -b old -b new --base old" if stored else None,
+        )
+    return TimingGate(USUAL if most is None else most, unclear)
+
+
+def saved_benchmark(path: Path) -> Stored:
+    """Return a saved benchmark; warn if it was cut short."""
+    from opcheck.report.timing_store import read
+
+    stored = read(path)
+    if not stored.complete:
+        click.echo(f"opcheck: {path} is of a run that was cut short", err=True)
+    return stored
+
+
+def check_baseline(
+    path: Path | None, stored: Stored | None, about: Bench, cases: Sequence[Case]
+) -> None:
+    """Raise UsageError where the saved benchmark cannot be compared with what will be measured."""
+    if stored is None:
+        return
+    from opcheck.report import changes
+    from opcheck.suite import case_digest
+
+    ids, known = [case.id for case in cases], {row.case: row for row in stored.rows}
+    unfair = changes.unfair(changes.differences(stored.bench, about, [*known], ids))
+    if unfair:
+        raise UsageError(
+            f"{path} cannot be compared with this run: {unfair}",
+            "times would change without the build: ask for the same, or save a new baseline",
+        )
+    other = [case.id for case in cases if known[case.id].digest != case_digest(case)]
+    lacking = [f"{path} was taken when {case} was another case" for case in other]
+    for name in about.backends:
+        for case in ids:
+            timing = known[case].timing(name)
+            if timing is None or not timing.samples:
+                lacking.append(f"{path} has no time of {name} for {case}")
+    if lacking:
+        hint = "leave it out of both by -k, or save a new baseline with `opcheck bench --save FILE`"
+        raise UsageError(few(lacking), hint)
+
+
+def show_changes(console: Console, gate: TimingGate, old: Stored | None, new: Stored) -> Verdict:
+    """Print and judge a benchmark, compared with an old one or with its own baseline."""
+    from opcheck.report import changes
+    from opcheck.timing.comparing import compare_backends, compare_runs
+
+    if old is None:
+        base = new.bench.baseline
+        found = compare_backends(new.rows, base, gate.most)
+        changes.show(console, {}, found, base)
+        return gate.verdict(found, base)
+    cases = ([row.case for row in stored.rows] for stored in (old, new))
+    differences = changes.differences(old.bench, new.bench, *cases)
+    found = compare_runs(old.rows, new.rows, gate.most)
+    changes.show(console, differences, found)
+    return gate.verdict(found, unfair=changes.unfair(differences))
+
+
+def compare(old: Path, new: Path, most: float | None, unclear: str | None) -> NoReturn:
+    """Show what changed between saved benchmarks; raises UsageError for options of measuring."""
+    for name in given_besides("compared", "most", "unclear"):
+        raise UsageError(f"--compare measures nothing: {name} has no place beside it")
+    gate = asked_gate(most, unclear, stored=True)
+    assert gate
+    code, meaning = show_changes(output(), gate, saved_benchmark(old), saved_benchmark(new))
+    end(code or Exit.CONFORMS, meaning)
+
 
 _FILE = click.Path(path_type=Path, dir_okay=False)
 _written = partial(click.option, type=OutputPath(dir_okay=False), metavar="FILE")
 
 
-@click.command(name="bench", cls=OutputCommand)
+@click.command(name="bench", cls=options.OutputCommand)
 @options.selection_options
 @options.backend_options
 @click.option(
@@ -40,7 +167,7 @@ _written = partial(click.option, type=OutputPath(dir_okay=False), metavar="FILE"
     type=click.IntRange(min=3),
     help="Processes of each backend; each has its own luck with memory.  [default: 5]",
 )
-@click.option("--seconds", type=SECONDS, help="At most for a case.  [default: 20]")
+@click.option("--seconds", type=options.SECONDS, help="At most for a case.  [default: 20]")
 @flag("--cold", help="Empty the processor's caches before every call.")
 @flag("--quick", help="A first look: few rounds, wide intervals.")
 @click.option(
@@ -57,7 +184,7 @@ _written = partial(click.option, type=OutputPath(dir_okay=False), metavar="FILE"
 @click.option(
     "--max-regression",
     "most",
-    type=SHARE,
+    type=options.SHARE,
     metavar="SHARE",
     help="How much slower is too slow: than the backend that --base names, 2% or more, or than a"
     " --baseline, 3% or more.  [default: 5% with --baseline]",
@@ -125,29 +252,29 @@ def command(
     has none now, 5 nothing was timed or is clear, 130 interrupted.
     """
     if compared:
-        timing_gate.compare(*compared, most, unclear)
+        compare(*compared, most, unclear)
     from opcheck.backends.address import DEFAULT
-    from opcheck.execution.bench.setup import entered, planned
+    from opcheck.execution.bench import entered, planned
     from opcheck.execution.workers import Limits
-    from opcheck.report import scaling, timings
+    from opcheck.report import timings
     from opcheck.report.files import write_text
     from opcheck.report.timing_store import Stored, pyperf_text, write
 
     # All errors of the command line come before any process is started.
     cases = _chosen(sweep, **selection)
     if plot:
-        scaling.check_plot(plot, {case.sweep for case in cases if case.sweep})
+        timings.check_plot(plot, {case.sweep for case in cases if case.sweep})
     files = {"--save": saved, "--pyperf": pyperf, "--plot": plot}
     options.check_files([(f"{name} {path}", path) for name, path in files.items()], [baseline])
-    gate = timing_gate.asked(most, unclear, stored=baseline is not None, base=base)
-    old = timing_gate.saved(baseline) if baseline else None
+    gate = asked_gate(most, unclear, stored=baseline is not None, base=base)
+    old = saved_benchmark(baseline) if baseline else None
     if gate and not baseline and len(addresses or DEFAULT) < 2:
         raise UsageError("--max-regression compares with --base: name another backend by -b")
     limits = Limits(timeout, memory_limit)
     plan = planned(workers, seconds, cold=cold, quick=quick)
     measuring = entered(addresses, cases, limits, plan, threads, base, interrupt.safe_place)
     with measuring as (about, session):
-        timing_gate.check(baseline, old, about, cases)
+        check_baseline(baseline, old, about, cases)
         console = output()
         timings.show_head(console, about)
         for pool in session.oracles.values():
@@ -162,12 +289,12 @@ def command(
     for row in rows:
         timings.show_case(console, about, row)
     timings.show_means(console, about, rows)
-    scaling.show_sweeps(console, about, rows, plot)
+    timings.show_sweeps(console, about, rows, plot)
     code, meaning = Exit.CONFORMS, ""
     if gate and rows:
         console.print()
         stored = Stored(about, tuple(rows), complete=True)
-        failed, meaning = timing_gate.show(console, gate, old, stored)
+        failed, meaning = show_changes(console, gate, old, stored)
         code = failed or code
     if pyperf and any(timing.samples for row in rows for timing in row.timings):
         write_text(pyperf, pyperf_text(about, rows))
@@ -189,7 +316,7 @@ def _ending(rows: Rows, asked: int, code: Exit, said: str) -> tuple[Exit, str]:
 
 def _chosen(sweep: str | None, *, paths: Sequence[Path], **selection: Any) -> list[Case]:
     """Return the cases that can be timed; warn of the others, raise UsageError if there is none."""
-    from opcheck.execution.bench.setup import why_not
+    from opcheck.execution.bench import why_not
     from opcheck.suite import load_bench, parse_sweep
 
     wanted = parse_sweep(sweep) if sweep else None
@@ -212,7 +339,7 @@ def _chosen(sweep: str | None, *, paths: Sequence[Path], **selection: Any) -> li
 def _measured(session: Benchmark, save: Callable[..., None]) -> tuple[Rows, Unwritable | None]:
     """Run a session and `save` its rows now and then; return them, and why the last save failed."""
     last = monotonic()
-    with progress(pausing=True) as bar:
+    with options.progress(pausing=True) as bar:
         task = bar.add_task("timing", total=session.to_come)
         for done, case in enumerate(session.visits(interrupt.asked)):
             total = done + session.to_come

@@ -1,7 +1,5 @@
 """`opcheck golden`: test data with the right answers in it, written, imported and checked."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -11,9 +9,8 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 
 from opcheck.cli import options
-from opcheck.cli.console import counted, output
 from opcheck.cli.group import Commands
-from opcheck.cli.options import PATH, OutputCommand, OutputPath, end, flag, number, output_option
+from opcheck.cli.options import PATH, OutputPath, counted, end, flag, number, output
 from opcheck.errors import Exit, UsageError
 from opcheck.report.plain_text import one_line, plural
 
@@ -53,9 +50,9 @@ def _is_replaced(folder: Path, words: Sequence[str]) -> bool:
     return False
 
 
-@command.command(name="write", cls=OutputCommand)
+@command.command(name="write", cls=options.OutputCommand)
 @options.selection_options
-@output_option("folder", OutputPath(_is_replaced), "DIR", "The folder to be made.")
+@options.output_option("folder", OutputPath(_is_replaced), "DIR", "The folder to be made.")
 @flag("--force", help="Replace a folder that this command wrote.")
 @number(
     "--data-sets",
@@ -91,7 +88,7 @@ def write(
     """
     from opcheck.execution.golden.writing import GoldenSettings, check_place
     from opcheck.execution.golden.writing import write as write_cases
-    from opcheck.execution.machine import processors
+    from opcheck.execution.workers import processors
     from opcheck.suite.load import check_case_files, is_node_tests
 
     paths = selection["paths"]
@@ -130,7 +127,7 @@ def _cases(count: int) -> str:
     return "1 case is" if count == 1 else f"{count:,} cases are"
 
 
-def _show(golden: Manifest) -> None:
+def _show(golden: "Manifest") -> None:
     from opcheck.report.style import put_all
 
     console = output()
@@ -152,7 +149,7 @@ def _show(golden: Manifest) -> None:
             click.echo(f"WRONG {one.case}\n  {one.what}: {one_line(one.reason)}")
 
 
-def _tables(golden: Manifest) -> Iterator[Table]:
+def _tables(golden: "Manifest") -> "Iterator[Table]":
     """Explain how a backend uses each folder's tests, and where their values come from."""
     from opcheck.report.style import Numbers, new_table
 
@@ -178,9 +175,9 @@ def _tables(golden: Manifest) -> Iterator[Table]:
     yield table
 
 
-@command.command(name="import", cls=OutputCommand)
+@command.command(name="import", cls=options.OutputCommand)
 @click.argument("folders", nargs=-1, required=True, type=PATH, metavar="DIR...")
-@output_option(
+@options.output_option(
     "file",
     OutputPath(lambda path, words: "--force" in words and path.is_file(), dir_okay=False),
     "FILE",
@@ -220,7 +217,7 @@ def import_(folders: Sequence[Path], file: Path, force: bool) -> None:
     end(Exit.CONFORMS, f"{plural(count, 'case')} in {file}{beside}")
 
 
-def _nodes(folders: Sequence[Path]) -> list[NamedNode]:
+def _nodes(folders: Sequence[Path]) -> "list[NamedNode]":
     """Return the tests in the folders; raise UsageError with all problems of each."""
     from opcheck.graph.nodes import read_one_node
     from opcheck.graph.test_data import FileMessages
@@ -285,8 +282,8 @@ def check(folder: Path, jobs: int | None) -> None:
     Exit codes: 0 all is right, 1 something is wrong, 2 this is no golden folder, 5 there is no test
     in it, 130 interrupted.
     """
-    from opcheck.execution.golden.contents import check as check_folder
-    from opcheck.execution.machine import processors
+    from opcheck.execution.golden.writing import check as check_folder
+    from opcheck.execution.workers import processors
 
     with counted("checking", None) as each:
         checked = check_folder(folder, jobs or processors(), each)

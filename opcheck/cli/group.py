@@ -15,7 +15,7 @@ from opcheck.cli import interrupt
 from opcheck.errors import CaseFileError, Exit, OpcheckError, WrongOperator, did_you_mean
 
 #: The modules of commands that share one, by their names there; others have one, `command`.
-_MODULES = {"backends": "support", "support": "support", "schema": "list"}
+_MODULES = dict.fromkeys(("backends", "support", "schema"), "list")
 _MODULES |= dict.fromkeys(("report", "diff", "merge"), "stored")
 #: The line of each command stands here so that `--help` need not import it.
 COMMANDS = {

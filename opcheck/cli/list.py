@@ -1,15 +1,20 @@
-"""What case files say: `opcheck list`, and what they may say: `opcheck schema`."""
+"""What there is: `opcheck list`, `opcheck schema`, `opcheck backends` and `opcheck support`."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from opcheck.cli import options
-from opcheck.cli.console import output, print_records
-from opcheck.cli.options import chosen_cases, flag, leave
+from opcheck.cli import interrupt, options
+from opcheck.cli.options import chosen_cases, flag, format_option, leave, output, print_records
 from opcheck.errors import Exit
+
+if TYPE_CHECKING:
+    from opcheck.backends.offers import Offer
+    from opcheck.execution.support import Asked
+    from opcheck.report.support import Matrix
 
 
 @click.command(name="list")
@@ -26,7 +31,7 @@ from opcheck.errors import Exit
     metavar="DIR",
     help="Write models and inputs, for a machine that has no opcheck.",
 )
-@options.format_option("json")
+@format_option("json")
 def command(clauses: bool, folder: Path | None, form: str, **selection: Any) -> None:
     """Show the cases that files expand to, without running anything.
 
@@ -76,3 +81,157 @@ def schema() -> None:
     from opcheck.suite.fields import json_schema
 
     click.echo(json.dumps(json_schema(), indent=2))
+
+
+#: The default of the seconds that a backend has to start.
+PATIENCE = 20.0
+
+
+@click.command(name="backends")
+@click.argument("addresses", nargs=-1, metavar="[ADDRESS]...")
+@click.option(
+    "--timeout",
+    type=options.SECONDS,
+    metavar="SECONDS",
+    help=f"How long a backend may take to start.  [default: {PATIENCE:g}]",
+)
+@format_option("json")
+def backends(addresses: tuple[str, ...], timeout: float | None, form: str) -> None:
+    """Show the backends there are, or those at ADDRESS: which can be used here, and what the
+    others need.
+
+    \b
+    opcheck backends                        built in, offered by installed packages, and profiles
+    opcheck backends openvino:GPU           whether this one can be used
+    opcheck backends --format json          a line of JSON for each backend
+
+    Each is started in a process of its own, as for a run. `opcheck support` shows which operators
+    they have.
+
+    Exit codes: 0 all is shown, 2 wrong usage, 4 what is at an ADDRESS cannot be used.
+    """
+    from opcheck.backends.address import profiles, resolve
+    from opcheck.backends.isolation.cleanup import guarded_folder
+    from opcheck.backends.offers import offer, offers, tried
+    from opcheck.execution.workers import each
+    from opcheck.report import support as report
+
+    known = profiles(Path.cwd())
+    named = each(lambda text: offer(resolve(text, known)), addresses)
+    chosen, problems = (named, []) if addresses else offers(known)
+    console = None if form == "json" else output()
+    with guarded_folder() as folder:
+        found = tried(chosen, folder, timeout or PATIENCE, interrupt.safe_place)
+        if console:
+            report.show_backends(console, found, problems)
+        else:
+            print_records(map(report.backend_record, found))
+            messages = ("\n".join(one.lines()) for one in problems)
+            print_records({"type": "problem", "message": message} for message in messages)
+    codes = [one.error.exit_code for one in found if one.error] if addresses else []
+    leave(min(codes, key=list(Exit).index, default=Exit.CONFORMS))
+
+
+@click.command(name="support")
+@click.option("-b", "--backend", "addresses", multiple=True, metavar="ADDRESS", help="Repeatable.")
+@click.option("--op", "ops", multiple=True, metavar="NAME", help="Only this operator.")
+@click.option(
+    "--require",
+    "required",
+    metavar="CELLS",
+    help="What must be right, if with a warning, as 'Conv, MatMul@13+, *:float32': of an operator"
+    " or all, the version in force at an opset (or the later ones too), with a type.",
+)
+@click.option(
+    "--timeout",
+    type=options.SECONDS,
+    metavar="SECONDS",
+    help="How long a backend may take to start, and for a model.  [default:"
+    f" {PATIENCE:g}, for a model also as the backend's profile says]",
+)
+@format_option("markdown", "html", "json")
+def support(
+    addresses: tuple[str, ...],
+    ops: tuple[str, ...],
+    required: str | None,
+    timeout: float | None,
+    form: str,
+) -> None:
+    """Show which operators backends have, in every version and type, and which of them are right.
+
+    \b
+    opcheck support -b onnxruntime                   what is not right, and why
+    opcheck support -b npu:0 -b onnxruntime          one beside the other
+    opcheck support -b npu:0 --require '*@13+:float32'   a gate
+    opcheck support -b npu:0 --format html > npu.html    every cell
+
+    A few small models of the shipped suites are asked of each cell. No ledger excuses a wrong
+    answer. Without -b, these are the backends of `opcheck run`.
+
+    Exit codes: 0 all that is required is right, 1 some is not, 2 wrong usage, 4 a backend cannot
+    be used.
+    """
+    from opcheck.backends.address import DEFAULT, profiles, resolve
+    from opcheck.backends.isolation.cleanup import guarded_folder
+    from opcheck.backends.offers import offer, tried
+    from opcheck.execution.support import floors, matrix
+    from opcheck.execution.workers import each
+    from opcheck.report import support as report
+
+    known = profiles(Path.cwd())
+    offered = each(lambda text: offer(resolve(text, known)), addresses or DEFAULT)
+    asked = matrix(chosen_cases((), ops=ops)[0])
+    wanted = floors(required, asked) if required is not None else []
+    with guarded_folder() as folder:
+        named = tried(offered, folder, timeout or PATIENCE, interrupt.safe_place)
+        if unusable := [one for one in named if one.error]:
+            report.show_backends(options.new_console(is_wide=False, stderr=True), unusable)
+            leave(min((one.error.exit_code for one in unusable if one.error), key=list(Exit).index))
+        with options.progress(pausing=False) as bar:
+            task = bar.add_task("asking", total=len(named) * sum(map(len, asked.values())))
+
+            def step() -> None:
+                bar.advance(task)
+                interrupt.safe_place()
+
+            found = [_matrix(one, asked, folder, timeout, step) for one in named]
+    match form:
+        case "json":
+            print_records(report.record(one.address, cell) for one in found for cell in one.cells)
+        case "markdown":
+            options.write_lines(None, report.markdown_lines(found))
+        case "html":
+            options.write_lines(None, report.html_lines(found))
+        case _:
+            report.show(output(), found)
+    pairs = ((floor, one) for one in found for floor in wanted)
+    missed = [line for pair in pairs if (line := report.missed(*pair))]
+    for line in missed:
+        click.echo(f"opcheck: {line}", err=True)
+    leave(Exit.NONCONFORMING if missed else Exit.CONFORMS)
+
+
+def _matrix(
+    one: "Offer", asked: "Asked", folder: Path, timeout: float | None, step: Callable[[], None]
+) -> "Matrix":
+    """Ask one backend, in processes of its own."""
+    from opcheck.backends.connect import address_of
+    from opcheck.backends.isolation.process import BackendSettings
+    from opcheck.backends.offers import about_kind
+    from opcheck.execution.support import probe
+    from opcheck.execution.workers import connect, started
+    from opcheck.report.support import Matrix
+
+    profile, info = one.profile, one.info
+
+    def settings(address: str) -> BackendSettings:
+        seconds = timeout or profile.timeout or PATIENCE
+        return BackendSettings(address, folder, profile.environment, seconds, profile.memory_limit)
+
+    address = str(profile.address)
+    twins = [settings(address), settings(address_of(address))]
+    with started(twins, 1) as (backend, declaring):
+        connect([backend], interrupt.safe_place)
+        cells = probe(asked, backend, declaring, step)
+    title = str(info) if info and one.name == info.address else f"{one.name}: {info}"
+    return Matrix(one.name, title, about_kind(profile.address.kind).declares, cells)

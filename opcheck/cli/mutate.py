@@ -1,15 +1,12 @@
 """`opcheck mutate`."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from opcheck.cli import interrupt, options
-from opcheck.cli.console import counted, output, print_records
-from opcheck.cli.options import chosen_cases, end, flag, leave, number
+from opcheck.cli.options import counted, end, flag, leave, number, output, print_records
 from opcheck.errors import Exit, UsageError, did_you_mean
 from opcheck.report.plain_text import plural
 
@@ -60,10 +57,10 @@ def command(
     a group shows nothing, 2 wrong usage or case file, 5 no case of an operator that opcheck's
     engine knows.
     """
-    from opcheck.execution.machine import processors
     from opcheck.execution.mutate import MutationSettings, count, mutations, yardsticks
+    from opcheck.execution.workers import processors
 
-    cases, said = chosen_cases(**selection)
+    cases, said = options.chosen_cases(**selection)
     _check(names, cases)
     # Each group is compared with one other.
     settings = MutationSettings(names, kills=2 if groups else 1)
@@ -94,7 +91,7 @@ def command(
     end(code, ", ".join(wrong) or right)
 
 
-def _check(names: Sequence[str], cases: Sequence[Case]) -> None:
+def _check(names: Sequence[str], cases: "Sequence[Case]") -> None:
     """Warn of cases that judge no mutant; raise UsageError for an unknown mutant."""
     from opcheck.execution.mutate import mutants_in
 
@@ -108,7 +105,7 @@ def _check(names: Sequence[str], cases: Sequence[Case]) -> None:
             raise UsageError(f"no mutant {name!r}", did_you_mean(name, known))
 
 
-def _show(power: Power, *, verbose: bool, as_json: bool) -> list[str]:
+def _show(power: "Power", *, verbose: bool, as_json: bool) -> list[str]:
     """Print the mutants; return the defects of the cases."""
     from opcheck.model.mutation import Fate
     from opcheck.report import mutation
@@ -124,7 +121,7 @@ def _show(power: Power, *, verbose: bool, as_json: bool) -> list[str]:
 
 
 def _show_groups(
-    cases: Sequence[Case], mutations: Sequence[Mutation], *, verbose: bool, as_json: bool
+    cases: "Sequence[Case]", mutations: "Sequence[Mutation]", *, verbose: bool, as_json: bool
 ) -> list[str]:
     from opcheck.clauses import survey
     from opcheck.execution.mutate import groups

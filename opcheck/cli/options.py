@@ -1,20 +1,21 @@
-"""Options that several commands share, their exit, and their output files.
+"""Options that several commands share, their exit, output files, and the standard streams.
 
 An earlier output is stale as soon as a command that names it starts: a gate that goes on after a
 refused command must not find last week's file. So it is renamed to `NAME.stale` first, which is
 removed once there is a new one.
 """
 
-from __future__ import annotations
-
+import codecs
 import fcntl
 import io
+import json
 import math
 import os
 import re
 import shutil
+import stat
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import fields
 from errno import EBUSY
@@ -27,13 +28,12 @@ import click
 from click.core import Context, Parameter, ParameterSource
 
 from opcheck.cli import interrupt
-from opcheck.cli.console import new_console, output
 from opcheck.errors import CaseFileError, Exit, Problem, Unwritable, UsageError
+from opcheck.report import plain_text
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from rich.console import Console
+    from rich.progress import Progress
 
     from opcheck.model import Case, Run
 
@@ -179,7 +179,7 @@ def chosen_cases(
     *,
     bench: bool = False,
     **selection: Any,
-) -> tuple[tuple[Case, ...], str]:
+) -> "tuple[tuple[Case, ...], str]":
     """Return the selected cases, of `bench` those to time, and a description; raise UsageError."""
     from opcheck.suite import Selection, check_case_files, choose, load_all, load_bench
 
@@ -397,7 +397,7 @@ def given_besides(*names: str) -> list[str]:
     ]
 
 
-def read_runs(*paths: Path) -> list[Run]:
+def read_runs(*paths: Path) -> "list[Run]":
     """Read runs from files or standard input, `-`; raise CaseFileError with all problems."""
     from opcheck.report import store
 
@@ -436,7 +436,7 @@ def write_lines(out: Path | None, lines: Iterable[str]) -> None:
 
 
 @contextmanager
-def printed(out: Path | None) -> Iterator[Console]:
+def printed(out: Path | None) -> "Iterator[Console]":
     """A console on standard output, or one whose text goes to a file; raises Unwritable."""
     if out is None or out == STANDARD:
         yield output()
@@ -444,3 +444,89 @@ def printed(out: Path | None) -> Iterator[Console]:
     text = io.StringIO()
     yield new_console(is_wide=True, file=text, color_system=None)
     write_lines(out, text.getvalue().removesuffix("\n").split("\n"))
+
+
+Item = TypeVar("Item")
+
+
+def output() -> "Console":
+    """Standard output: colours on a terminal only, and never with NO_COLOR; wide in a pipe.
+
+    A character that its encoding lacks is replaced, at worst by a question mark.
+    """
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        codecs.register_error("opcheck.spelt", _spelt)
+        sys.stdout.reconfigure(errors="opcheck.spelt")
+    from opcheck.report.style import THEME
+
+    is_plain = bool(os.environ.get("NO_COLOR"))
+    return new_console(
+        is_wide=not sys.stdout.isatty(), color_system=None if is_plain else "auto", theme=THEME
+    )
+
+
+def print_records(records: Iterable[Mapping[str, Any]]) -> None:
+    """Print records as JSON, one a line."""
+    for record in records:
+        click.echo(json.dumps(record))
+
+
+def _spelt(error: UnicodeError) -> tuple[str, int]:
+    """Replace characters that an encoding lacks, as `codecs.register_error` expects."""
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    lacking = error.object[error.start : error.end]
+    return "".join(plain_text.ASCII.get(character, "?") for character in lacking), error.end
+
+
+def new_console(*, is_wide: bool, **settings: Any) -> "Console":
+    """Return a console that marks nothing up, as wide as a pipe where it `is_wide`."""
+    from rich.console import Console
+
+    class WithoutPipe(Console):
+        def on_broken_pipe(self) -> None:
+            # Rich would exit with 1, which means that a backend does not conform.
+            raise BrokenPipeError
+
+    width = 120 if is_wide and "COLUMNS" not in os.environ else None
+    return WithoutPipe(highlight=False, markup=False, emoji=False, width=width, **settings)
+
+
+def progress(*, pausing: bool) -> "Progress":
+    """Return a bar on standard error, shown on a terminal that it has to itself.
+
+    `pausing`: it is stopped while something is written, so that it can share the terminal.
+    """
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    shown = sys.stderr.isatty() and pausing
+    if sys.stderr.isatty() and not sys.stdout.isatty():
+        # A program that reads it, as a pager does, may write to the same terminal.
+        shown = not stat.S_ISFIFO(os.fstat(sys.stdout.fileno()).st_mode)
+    return Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        console=Console(stderr=True),
+        transient=True,
+        redirect_stdout=sys.stdout.isatty(),
+        disable=not shown,
+    )
+
+
+@contextmanager
+def counted(what: str, total: int | None) -> Iterator[Any]:
+    """A function that yields items and counts them in a bar; Ctrl-C ends it between two items."""
+    with progress(pausing=True) as bar:
+        task = bar.add_task(what, total=total)
+
+        def each(items: Iterable[Item]) -> Iterator[Item]:
+            interrupt.safe_place()
+            for item in items:
+                yield item
+                bar.advance(task)
+                interrupt.safe_place()
+
+        yield each

@@ -9,10 +9,10 @@ from typing import Any
 
 from opcheck.analysis.status import is_failure, reds_of
 from opcheck.cli import interrupt
-from opcheck.cli.console import output, progress
+from opcheck.cli.options import output, progress
 from opcheck.errors import Exit
 from opcheck.model import Ending, Header, LiveResult, Record
-from opcheck.report import failure, store
+from opcheck.report import store, summary
 from opcheck.report.summary import Pretty
 
 
@@ -81,7 +81,7 @@ class PrettyOutput(_Output):
         """Print a failure in full, now: a run may be long, or end with the whole process."""
         if self.pretty.is_due(result):
             self.bar.stop()
-            failure.show(self.pretty.console, result)
+            summary.show_failure(self.pretty.console, result)
             self.bar.start()
 
     def is_shown(self, result: LiveResult | Record) -> bool:

@@ -91,11 +91,11 @@ def _benchmark(path: Path, form: str, out: Path | None) -> Exit:
 
         options.write_lines(out, bench_page.lines(kept))
     else:
-        from opcheck.report import scaling, timings
+        from opcheck.report import timings
 
         with options.printed(out) as console:
             timings.show(console, kept.bench, kept.rows, complete=kept.complete)
-            scaling.show_sweeps(console, kept.bench, kept.rows)
+            timings.show_sweeps(console, kept.bench, kept.rows)
     if not kept.complete:
         click.echo(f"opcheck: {path}: the benchmark was cut short", err=True)
         return Exit.UNUSABLE

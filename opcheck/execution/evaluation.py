@@ -4,8 +4,6 @@ Each time a case is asked it is a fresh question, prepared anew, maybe in anothe
 answer excuses no wrong one: a backend that fails some of the times fails.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -40,9 +38,9 @@ class EvaluatedCase:
     open: Outcome | None = None
     answer: model.Produced | None = None
     #: Other failures of a case that was asked several times.
-    others: tuple[EvaluatedCase, ...] = ()
+    others: tuple["EvaluatedCase", ...] = ()
 
-    def changed(self, **fields: Any) -> EvaluatedCase:
+    def changed(self, **fields: Any) -> "EvaluatedCase":
         """Return a copy with other `fields` of the result."""
         return replace(self, result=replace(self.result, **fields))
 

@@ -18,8 +18,8 @@ from opcheck.engine.mutants import Mutant, guards_of, mutants_of
 from opcheck.engine.mutants.mutant import STATEFUL, StatefulMutant
 from opcheck.errors import UsageError, did_you_mean
 from opcheck.execution.kills import RED, CaseKills
-from opcheck.execution.machine import in_parallel
 from opcheck.execution.search.search_space import SearchSpace, nodes_of
+from opcheck.execution.workers import in_parallel
 from opcheck.graph.nodes import node_tests
 from opcheck.known import Ledger
 from opcheck.model import Case, Cell, FromFile, OpVersion, Source, Verdict

@@ -16,8 +16,7 @@ from opcheck.backends import parse
 from opcheck.dtypes import identical
 from opcheck.errors import BackendUnavailable, CaseFileError, Unwritable, UsageError, few
 from opcheck.execution.expected import question
-from opcheck.execution.machine import Counted
-from opcheck.execution.workers import AskableBackend
+from opcheck.execution.workers import AskableBackend, Counted
 from opcheck.graph import NotExpressible, folders, model_of
 from opcheck.graph.folders import Saying
 from opcheck.graph.test_data import TEST_FILE, ModelTest, write_test

@@ -1,13 +1,17 @@
-"""The backends of a run: their processes, and the questions under way on all of them at once.
+"""The machine, and work on it: in several processes, and by backends in processes of their own.
 
 An inquiry is a generator that yields questions, is sent their replies, and returns what it found.
+Many are under way at once.
 """
 
-from __future__ import annotations
-
+import multiprocessing
+import os
+import platform
+import signal
 from collections import deque
 from collections.abc import Callable, Collection, Generator, Hashable, Iterable, Iterator, Sequence
-from contextlib import ExitStack, closing, contextmanager
+from concurrent import futures
+from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache
 from multiprocessing import Pipe
@@ -15,16 +19,20 @@ from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeAlias, TypeVar, cast
 
+import psutil
+
+import opcheck
 from opcheck.backends import attempt
 from opcheck.backends.address import CODE, DEFAULT, memory, parse, profiles, resolve
 from opcheck.backends.base import Backend
-from opcheck.backends.connect import IN_PROCESS
+from opcheck.backends.connect import IN_PROCESS, version_of
 from opcheck.backends.isolation import pool
 from opcheck.backends.isolation.pool import Pool
 from opcheck.backends.isolation.process import BackendSettings
 from opcheck.errors import OpcheckError, UsageError, few
 from opcheck.known import Facts
-from opcheck.model import BackendInfo, Case, OpVersion, Outcome, Question, Reply
+from opcheck.model import BackendInfo, Case, Environment, OpVersion, Outcome, Question, Reply
+from opcheck.model.timing import Machine
 
 Item = TypeVar("Item")
 Made = TypeVar("Made")
@@ -195,7 +203,7 @@ class AskableBackend(Protocol):
         """True if one more question would be under way soon."""
 
     @property
-    def connections(self) -> Sequence[Connection[Any, Any]]:
+    def connections(self) -> "Sequence[Connection[Any, Any]]":
         """Connections that become readable when a reply comes."""
 
     def ask(self, question: Question) -> int:
@@ -220,7 +228,7 @@ class InProcess:
         return not self._done
 
     @property
-    def connections(self) -> Sequence[Connection[Any, Any]]:
+    def connections(self) -> "Sequence[Connection[Any, Any]]":
         """Connections that are readable while there are replies."""
         return [_readable()[0]] if self._done else []
 
@@ -237,7 +245,7 @@ class InProcess:
 
 
 @cache
-def _readable() -> tuple[Connection[Any, Any], Connection[Any, Any]]:
+def _readable() -> "tuple[Connection[Any, Any], Connection[Any, Any]]":
     """A pipe with a byte in it: waiting for it, among other connections, ends at once."""
     end, other = Pipe(duplex=False)
     other.send_bytes(b".")
@@ -295,3 +303,114 @@ def at_once(inquiry: Inquiry[Found], answer: Callable[[Question], Outcome]) -> F
             question = inquiry.send(Reply(answer(question)))
     except StopIteration as end:
         return cast(Found, end.value)
+
+
+_PACKAGES = ("numpy", "ml_dtypes", "onnx", "onnxruntime")
+_CPU = Path("/sys/devices/system/cpu/cpu0")
+#: Bytes that are touched if the sizes of the caches are unknown.
+_LARGE = 64 << 20
+_UNITS = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
+#: Seconds between two calls of `safe_place`.
+_GLANCE = 0.1
+Job = TypeVar("Job")
+#: Passes items on, one by one, and shows the progress.
+Counted: TypeAlias = Callable[[Iterable[Made]], Iterable[Made]]
+
+
+def environment() -> Environment:
+    """Return the environment that the header of a stored run records."""
+    return Environment(
+        opcheck=opcheck.__version__,
+        python=platform.python_version(),
+        platform=platform.platform(),
+        packages={name: version_of(name) or "not installed" for name in _PACKAGES},
+    )
+
+
+def machine() -> Machine:
+    """Describe this machine."""
+    return Machine(
+        processor=_processor(),
+        cores=processors(),
+        governor=_read(_CPU / "cpufreq" / "scaling_governor"),
+        platform=platform.platform(),
+        load=round(os.getloadavg()[0], 2),
+        memory=psutil.virtual_memory().total,
+    )
+
+
+def processors() -> int:
+    """Return the number of processors this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def beyond_caches() -> int:
+    """Return twice the bytes of the largest cache: touching them leaves nothing else in it."""
+    sizes = [_read(index / "size") for index in (_CPU / "cache").glob("index*")]
+    return 2 * max((_bytes(size) for size in sizes if size), default=_LARGE // 2)
+
+
+def _bytes(size: str) -> int:
+    number, unit = size[:-1], _UNITS.get(size[-1:], 0)
+    return int(number) * unit if number.isdigit() and unit else 0
+
+
+def _processor() -> str:
+    with suppress(OSError, StopIteration):
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+        return next(line for line in lines if line.startswith("model name")).partition(": ")[2]
+    return platform.processor()
+
+
+def _read(path: Path) -> str:
+    with suppress(OSError):
+        return path.read_text(encoding="utf-8").strip()
+    return ""
+
+
+def in_parallel(
+    work: Callable[[Job], Made],
+    jobs: Sequence[Job],
+    processes: int,
+    safe_place: Callable[[], None] = lambda: None,
+) -> Generator[Made]:
+    """Yield the result of `work` for each of `jobs`, as it comes; closing it ends the processes.
+
+    `safe_place` is called again and again; both it and `work` may raise.
+    """
+    if processes == 1 or len(jobs) <= 1:
+        yield from map(work, jobs)
+        return
+    context = multiprocessing.get_context("spawn")
+    # Where processes inherit no mask, they ignore Ctrl-C from their start on.
+    ignoring = signal.SIGINT, signal.SIG_IGN
+    pool = futures.ProcessPoolExecutor(min(processes, len(jobs)), context, signal.signal, ignoring)
+    waiting: set[futures.Future[Made]] = set()
+    try:
+        with _interrupts_held():
+            waiting |= {pool.submit(work, job) for job in jobs}
+        while waiting:
+            done, waiting = futures.wait(
+                waiting, timeout=_GLANCE, return_when=futures.FIRST_COMPLETED
+            )
+            safe_place()
+            for future in done:
+                yield future.result()
+    finally:
+        if waiting:
+            # A job may take minutes. Python 3.14 has a method for this.
+            for process in [*(pool._processes or {}).values()]:
+                process.terminate()
+        pool.shutdown(cancel_futures=True)
+
+
+@contextmanager
+def _interrupts_held() -> Iterator[None]:
+    """Hold Ctrl-C back; processes started meanwhile inherit that, and this one ends them."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)

@@ -1,7 +1,5 @@
 """Report files, and the formats of a run in them."""
 
-from __future__ import annotations
-
 import importlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -45,7 +43,7 @@ FORMATS: Mapping[str, str] = {
 }
 
 
-def lines(name: str, run: Run) -> Iterator[str]:
+def lines(name: str, run: "Run") -> Iterator[str]:
     """The run in the format of this name: the lines of a file, without their ends."""
     module = {"json": "store", "html": "html.run_page"}.get(name, name)
     found: Iterator[str] = importlib.import_module(f"opcheck.report.{module}").lines(run)

@@ -10,7 +10,7 @@ from pathlib import Path
 from opcheck.analysis.status import is_failure, outcome, reds_of
 from opcheck.errors import Exit
 from opcheck.model import Run, Verdict
-from opcheck.report import failure, plain_text
+from opcheck.report import plain_text, summary
 
 #: The most errors of a step that GitHub shows.
 _SHOWN = 10
@@ -31,7 +31,7 @@ def lines(run: Run) -> Iterator[str]:
         title = f"{result.verdict.upper()} {result.backend}: {result.case}"
         place = {"file": file, "line": str(line), "col": str(column), "title": title}
         looks = [f"looks {said.text}" for said in result.diagnoses[:1]]
-        text = [result.reason, *looks, failure.ledger_note(result), f"repeat: {result.repeat}"]
+        text = [result.reason, *looks, summary.ledger_note(result), f"repeat: {result.repeat}"]
         message = "\n".join(map(plain_text.block, filter(None, text)))
         yield _command("error", place, message)
     code, meaning = outcome(run)

@@ -11,7 +11,7 @@ from xml.etree import ElementTree as xml
 from opcheck.analysis.status import is_red, outcome, reds_of
 from opcheck.errors import Exit
 from opcheck.model import WRONG, Record, Run, Verdict
-from opcheck.report import failure, plain_text
+from opcheck.report import plain_text, summary
 
 #: Verdicts that are errors of a test, not failures.
 _ERRORS = {*WRONG, Verdict.NOT_RUN, Verdict.BAD_CASE} - {Verdict.FAIL, Verdict.DIFFER}
@@ -87,16 +87,16 @@ def _count(suite: xml.Element) -> None:
 
 def _test(suite: xml.Element, result: Record, red: Collection[Verdict]) -> None:
     test = _new_test(suite, str(result.op), result.case, result.seconds)
-    message = "; ".join(filter(None, (failure.ledger_note(result), result.reason)))
+    message = "; ".join(filter(None, (summary.ledger_note(result), result.reason)))
     if result.verdict in _ERRORS or is_red(result, red):
         kind = "error" if result.verdict in _ERRORS else "failure"
-        _say(test, kind, result.verdict, message, failure.text(result))
+        _say(test, kind, result.verdict, message, summary.failure_text(result))
     elif result.verdict in (Verdict.KNOWN, Verdict.UNSUPPORTED):
         known = result.known if result.verdict is Verdict.KNOWN else None
         reason = known.cause if known else result.reason
         _say(test, "skipped", result.verdict, f"{result.verdict}: {reason}")
     elif result.verdict is Verdict.WARN:
-        xml.SubElement(test, "system-out").text = failure.text(result)
+        xml.SubElement(test, "system-out").text = summary.failure_text(result)
 
 
 def _new_test(suite: xml.Element, of: str, name: str, seconds: float) -> xml.Element:

@@ -10,7 +10,7 @@ from markupsafe import Markup
 
 from opcheck.analysis.status import is_failure, outcome, reds_of
 from opcheck.model import Run
-from opcheck.report import failure, plain_text, totals
+from opcheck.report import plain_text, summary, totals
 
 #: GitHub refuses a job summary of more than 1 MiB; other tools of the step need some room too.
 LIMIT = (1 << 20) - (1 << 16)
@@ -81,12 +81,12 @@ def _environment() -> Any:
     environment.globals |= {
         "block": lambda *said: Markup("\n".join(block(*said))),
         "ending": plain_text.ending,
-        "finding": failure.finding,
+        "finding": summary.finding,
         "index": plain_text.index,
-        "ledger_note": failure.ledger_note,
-        "likeliest": failure.LIKELIEST,
+        "ledger_note": summary.ledger_note,
+        "likeliest": summary.LIKELIEST,
         "plural": plain_text.plural,
-        "wanted": failure.wanted,
+        "wanted": summary.wanted,
     }
     return environment
 

@@ -107,7 +107,7 @@ def markdown_lines(found: Sequence[Matrix]) -> Iterator[str]:
 
 def html_lines(found: Sequence[Matrix]) -> Iterator[str]:
     """A page with a row for each operator version and a column for each type."""
-    from opcheck.report.html.page import document
+    from opcheck.report.html.run_page import document
 
     names = {cell.cell.dtype for one in found for cell in one.cells}
     dtypes = [name for name in DTYPES if name in names]

@@ -1,6 +1,6 @@
 """The files of a golden folder against its manifest, which may both come from a stranger.
 
-Nothing outside the folder is read. What is in the files is for `execution.golden.contents`.
+Nothing outside the folder is read. What is in the files is for `execution.golden.writing`.
 """
 
 import os

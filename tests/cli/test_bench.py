@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from opcheck.cli.bench import TimingGate
 from opcheck.cli.group import program
-from opcheck.cli.timing_gate import TimingGate
 from opcheck.errors import Unwritable
 from opcheck.report import timing_store
 from opcheck.timing.comparing import Compared, Missing, TimingChange
@@ -26,7 +26,7 @@ LIES = f"{SPINNING}Ends?how=lies&after=0"
 @pytest.fixture(scope="module", autouse=True)
 def _fewer_processes():
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("opcheck.execution.bench.setup._QUICK_WORKERS", 2)
+        patch.setattr("opcheck.execution.bench._QUICK_WORKERS", 2)
         yield
 
 

@@ -12,7 +12,6 @@ from opcheck.engine.mutants.mutant import STATEFUL
 from opcheck.errors import UsageError
 from opcheck.execution.evaluation import CaseEvaluation
 from opcheck.execution.kills import CaseKills, stateful_backend
-from opcheck.execution.machine import in_parallel
 from opcheck.execution.mutate import (
     MutationSettings,
     cells,
@@ -21,6 +20,7 @@ from opcheck.execution.mutate import (
     mutations,
     proposals,
 )
+from opcheck.execution.workers import in_parallel
 from opcheck.model import Case, Computed, Fill, OpVersion, Rejected, Values, Verdict
 from opcheck.model.mutation import Fate, MutantId, Mutation, Proposal, Score, score
 from opcheck.suite import Selection, materialize, select

@@ -18,7 +18,7 @@ from opcheck.model import (
     TensorSpec,
     Verdict,
 )
-from opcheck.report import failure
+from opcheck.report import summary
 from tests.report.made import CASE, Page, record, recorded, result, with_label, wrong_values
 
 # Told apart by their last digits alone.
@@ -27,7 +27,7 @@ LONG = (0.12345678901234566, 0.12345678901234568)
 
 def shown(answer, width=80, **settings):
     page = Page(width, **settings)
-    failure.show(page.console, recorded(answer))
+    summary.show_failure(page.console, recorded(answer))
     return page
 
 
@@ -137,7 +137,7 @@ def test_sentences_are_folded_on_a_terminal_and_whole_in_a_pipe(width):
     assert with_label(shown(answer, width).lines, "found") == WORDS
     page = Page(width)
     page.file.isatty = lambda: True
-    failure.show(page.console, recorded(answer))
+    summary.show_failure(page.console, recorded(answer))
     copied = ("FAIL ", "  written ", "  repeat ")
     assert all(len(line) <= width or line.startswith(copied) for line in page.lines)
     assert " ".join(WORDS.split()) in " ".join(page.text.split())
@@ -200,7 +200,7 @@ def test_attributes_are_spelt_as_in_case_files():
 @pytest.mark.parametrize("verdict", [Verdict.UNSTABLE, Verdict.CRASH, Verdict.TIMEOUT, Verdict.OOM])
 def test_the_verdict_stands_in_words_and_in_colour(verdict):
     page = Page(80, color_system="standard", force_terminal=True)
-    failure.show(page.console, record(verdict))
+    summary.show_failure(page.console, record(verdict))
     assert f"\x1b[1;31m{verdict.upper()}\x1b[0m" in page.text
 
 

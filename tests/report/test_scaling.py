@@ -11,7 +11,7 @@ import pytest
 
 from opcheck.errors import Unwritable, UsageError
 from opcheck.model.timing import Sample, Timing
-from opcheck.report import scaling
+from opcheck.report import timings
 from tests.report.made import Page
 from tests.report.timed import bench, row
 
@@ -46,23 +46,23 @@ ROWS = tuple(
 
 def lines(rows, base=BENCH, width=120):
     page = Page(width)
-    scaling.show(page.console, base, rows)
+    timings.show_sweep(page.console, base, rows)
     return page.lines
 
 
 @pytest.mark.parametrize("width", [80, 160])
 def test_sizes_times_bandwidths_and_exponents(snapshot, width):
     page = Page(width)
-    scaling.show(page.console, BENCH, ROWS)
+    timings.show_sweep(page.console, BENCH, ROWS)
     assert max(map(len, page.lines)) <= width
     assert not any(line.endswith(" ") for line in page.lines)
     snapshot(f"scaling_{width}", page.text)
 
 
 def test_the_title_names_what_all_sizes_have_in_common():
-    assert scaling.title(ROWS) == "Softmax-13 float32"
+    assert timings.title(ROWS) == "Softmax-13 float32"
     swept = [replace(one, sweep="Softmax/rows") for one in ROWS]
-    assert scaling.title(swept) == "Softmax/rows: Softmax-13 float32"
+    assert timings.title(swept) == "Softmax/rows: Softmax-13 float32"
 
 
 def test_sizes_grow_whatever_the_order_of_the_rows():
@@ -113,13 +113,13 @@ def test_nothing_from_outside_steers_the_terminal():
 @pytest.mark.parametrize("name", ["plot.pdf", "plot", "svg", "plot.svg.gz"])
 def test_the_ending_says_what_is_drawn(name):
     with pytest.raises(UsageError, match=r"a plot ends in \.svg or \.png"):
-        scaling.check_plot(Path(name), ["x"])
+        timings.check_plot(Path(name), ["x"])
 
 
 def test_without_matplotlib_it_is_told_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(UsageError) as caught:
-        scaling.check_plot(Path("plot.svg"), ["x"])
+        timings.check_plot(Path("plot.svg"), ["x"])
     assert caught.value.lines() == ["plots need matplotlib", "  pip install 'opcheck[plot]'"]
 
 
@@ -128,8 +128,8 @@ def test_without_matplotlib_it_is_told_what_to_install(monkeypatch):
 def test_the_same_data_make_the_same_file(tmp_path):
     for ending in ("svg", "PNG"):
         first, second = tmp_path / f"1.{ending}", tmp_path / f"2.{ending}"
-        scaling.draw(first, BENCH, ROWS)
-        scaling.draw(second, BENCH, ROWS)
+        timings.draw(first, BENCH, ROWS)
+        timings.draw(second, BENCH, ROWS)
         assert first.read_bytes() == second.read_bytes()
     assert b"dc:date" not in (tmp_path / "1.svg").read_bytes()
     # The endings tell the kind.
@@ -145,7 +145,7 @@ def words_in(path):
 
 @needs_matplotlib
 def test_axes_have_units_and_every_backend_its_name_and_exponent(tmp_path):
-    scaling.draw(tmp_path / "plot.svg", BENCH, ROWS)
+    timings.draw(tmp_path / "plot.svg", BENCH, ROWS)
     found = words_in(tmp_path / "plot.svg")
     assert {
         "Softmax-13 float32",
@@ -166,23 +166,23 @@ def test_what_is_flat_looks_flat_and_has_marks(tmp_path):
         row(f"{moved}", (steady("$\\x$", moved / 9e9),), moved=moved, copy=())
         for moved in (1_000_000, 1_100_000)
     ]
-    scaling.draw(tmp_path / "plot.svg", bench("$\\x$"), flat)
+    timings.draw(tmp_path / "plot.svg", bench("$\\x$"), flat)
     found = words_in(tmp_path / "plot.svg")
     assert {"10", "1 MB", "100 µs", "$\\x$ 1.5, exponent 1.00"} <= found
 
 
 @needs_matplotlib
 def test_one_size_is_a_point(tmp_path):
-    scaling.draw(tmp_path / "plot.svg", BENCH, ROWS[:1])
+    timings.draw(tmp_path / "plot.svg", BENCH, ROWS[:1])
     assert "numpy 1.5" in words_in(tmp_path / "plot.svg")
 
 
 @needs_matplotlib
 def test_a_picture_that_cannot_be_written_is_told(tmp_path):
     with pytest.raises(Unwritable, match="cannot be written: No such file"):
-        scaling.draw(tmp_path / "nowhere" / "plot.svg", BENCH, ROWS)
+        timings.draw(tmp_path / "nowhere" / "plot.svg", BENCH, ROWS)
 
 
 def test_no_table_needs_matplotlib():
-    code = "import sys, opcheck.report.scaling; sys.exit('matplotlib' in sys.modules)"
+    code = "import sys, opcheck.report.timings; sys.exit('matplotlib' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False, timeout=60).returncode == 0

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from opcheck.errors import CaseFileError
-from opcheck.execution.bench.setup import why_not
+from opcheck.execution.bench import why_not
 from opcheck.suite import load, load_bench
 
 HEAD = "op: Hardmax\nopset: 13\ndtype: float32\nmatrix: {attrs.axis: [0, 1]}\n"

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from opcheck.timing.scaling import Scaling, scaling
+from opcheck.timing.ratios import Scaling, scaling
 
 SIZES = [float(4**power) for power in range(4, 12)]
 

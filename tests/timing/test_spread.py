@@ -7,7 +7,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from opcheck.model.timing import Sample
-from opcheck.timing.spread import Spread, drift, loops_for, settled, spread
+from opcheck.timing.ratios import Spread, drift, loops_for, settled, spread
 from tests.timing.machine import QUIET, Machine, Noise, samples
 
 BUSY = Noise(0.02, 0.02, 0.1)

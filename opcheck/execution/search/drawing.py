@@ -1,7 +1,5 @@
 """Nodes at random, the small ones first."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -55,7 +53,7 @@ class Candidate:
         """Return the number of elements of the inputs."""
         return sum(math.prod(spec.shape) for spec in self.inputs)
 
-    def on(self, schema: Schema, dtype: DType) -> Candidate:
+    def on(self, schema: Schema, dtype: DType) -> "Candidate":
         """Return a copy with another dtype for the leading input and all that share its type."""
         inputs = tuple(_on(schema, spec, dtype) for spec in self.inputs)
         held = self.attrs.get("value")
@@ -64,7 +62,7 @@ class Candidate:
         values = [float(n + 1) for n in range(held.size)]
         return Candidate({**self.attrs, "value": _tensor(values, held.shape, dtype)}, inputs)
 
-    def with_input(self, number: int, spec: TensorSpec) -> Candidate:
+    def with_input(self, number: int, spec: TensorSpec) -> "Candidate":
         """Return a copy with another tensor for one of its inputs."""
         return replace(self, inputs=(*self.inputs[:number], spec, *self.inputs[number + 1 :]))
 

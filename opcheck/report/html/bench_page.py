@@ -9,12 +9,10 @@ from statistics import median
 
 from opcheck.model.timing import Timed
 from opcheck.report import plain_text
-from opcheck.report.html.page import document
-from opcheck.report.html.plots import LETTER, Drawing, drawn
+from opcheck.report.html.run_page import LETTER, Drawing, document, drawn
 from opcheck.report.timing_store import Stored
 from opcheck.report.timings import ReportedTiming, margin, reported
-from opcheck.timing.ratios import ZONE, Ratio, means
-from opcheck.timing.spread import Spread, spread
+from opcheck.timing.ratios import ZONE, Ratio, Spread, means, spread
 
 #: In points: the width of the axes, height of a line, margins below and above.
 _WIDTH, _LINE, _BELOW, _ABOVE = 300.0, 16.0, 30.0, 16.0

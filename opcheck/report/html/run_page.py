@@ -1,21 +1,277 @@
-"""The page of a run."""
+"""The page of a run, and templates: they show untrusted texts harmless and not too long."""
 
+import hashlib
+import re
+import struct
+import zlib
+from base64 import b64encode
 from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
-from itertools import zip_longest
-from math import inf
-from typing import Any
+from functools import cache, partial
+from itertools import accumulate, pairwise, zip_longest
+from math import ceil, inf, log2, prod
+from pathlib import Path
+from typing import Any, TypeAlias
+from urllib.parse import urlencode
 
+from jinja2 import Environment, PackageLoader, StrictUndefined
 from jinja2.utils import htmlsafe_json_dumps
+from markupsafe import Markup, escape
 
+from opcheck import __version__
 from opcheck.analysis.status import is_failure, outcome, reds, reds_of
-from opcheck.model import Header, Known, Record, Run, Verdict
-from opcheck.report import failure, plain_text, totals
-from opcheck.report.failure import wanted
-from opcheck.report.html import plots
-from opcheck.report.html.page import brief, document, embedded, render, said, shown
+from opcheck.model import Header, Known, Picture, Record, Run, Verdict
+from opcheck.report import plain_text, summary, totals
+from opcheck.report.summary import wanted
 from opcheck.report.totals import NONE, counted
+
+#: The most characters shown of a backend's text, which may have 10 MB, and of any text.
+SAID, _LONGEST = 1000, 4000
+
+
+def said(text: str, limit: int = SAID) -> str:
+    """The beginning of a backend's text, in as many lines as reports show."""
+    return f"{plain_text.block(text[:limit])}{_left(text, limit)}"
+
+
+def shown(text: str) -> str:
+    """Any text as a page shows it."""
+    return f"{plain_text.clean(text[:_LONGEST])}{_left(text, _LONGEST)}"
+
+
+def brief(text: str) -> str:
+    """Any text in one short line."""
+    return plain_text.brief(text[:_LONGEST])
+
+
+def render(template: str, **values: Any) -> str:
+    """Render a template; values are escaped unless they are Markup."""
+    return _environment().get_template(template).render(**values)
+
+
+def document(template: str, **values: Any) -> str:
+    """A whole page, which runs only its own script and fetches nothing."""
+    script = _source("report.js")
+    digest = b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    return render(
+        template,
+        style=Markup(_source("style.css")),
+        script=Markup(script),
+        script_hash=f"sha256-{digest}",
+        **values,
+    )
+
+
+def embedded(inside: str, drawings: Mapping[str, Any]) -> str:
+    """A part of a page in a frame, so that its style changes nothing around it."""
+    part = render(
+        "part.html", style=Markup(_source("style.css")), inside=Markup(inside), drawings=drawings
+    )
+    return f'<iframe srcdoc="{escape(part)}" style="width:100%;height:30em;border:0"></iframe>'
+
+
+def _left(text: str, limit: int) -> str:
+    left = len(text) - limit
+    return f" … ({plain_text.plural(left, 'more character')})" if left > 0 else ""
+
+
+@cache
+def _environment() -> Environment:
+    environment = Environment(
+        loader=PackageLoader("opcheck.report.html"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        # Every text that a template prints is made harmless.
+        finalize=lambda it: shown(it) if isinstance(it, str) and not isinstance(it, Markup) else it,
+    )
+    environment.filters |= {
+        "said": said,
+        "ending": lambda text: plain_text.ending(text[-2 * SAID :]),
+        "brief": brief,
+        # Rounded to tenths of a point.
+        "point": lambda value: f"{value:.1f}".removesuffix(".0"),
+        # The query of a link to some results; `report.js` compares shown texts.
+        "filter": lambda asked: urlencode({name: shown(one) for name, one in asked.items() if one}),
+        # Narrow screens may break a name between its parts.
+        "breakable": lambda name: Markup(
+            re.sub(r"([_:/?=,@.])", r"\1<wbr>", str(escape(brief(name))))
+        ),
+    }
+    environment.globals |= {
+        "plural": plain_text.plural,
+        "index": plain_text.index,
+        # Rounded down: 100 % is all.
+        "share": lambda part, whole: f"{part * 1000 // whole / 10:.1f} %",
+        "used": lambda share: (
+            "∞: no error is allowed" if share == inf else f"{share:.3g} × what is allowed"
+        ),
+        "made_by": __version__,
+    }
+    return environment
+
+
+def _source(name: str) -> str:
+    return Path(__file__).with_name("templates").joinpath(name).read_text("utf-8").strip()
+
+
+#: Letters of `Picture.cells`, the colour of their cells, and its meaning. Colours darken, so that
+#: maps can be read without them, and on a dark page.
+LEVELS = (
+    (".", "#d3d8dd", "no error"),
+    ("abcdefghijklmnopqrstuvwxyz", "#8fbde0", "within what is allowed"),
+    ("ABC", "#e0932f", "up to 8 times that"),
+    ("DEFGHIJ", "#c85a20", "up to 1,024 times"),
+    ("KLMNOPQRSTUVWXY", "#a02c1a", "more"),
+    ("Z", "#5c1a70", "wrong where no error is allowed"),
+)
+_LEVEL = {letter: number for number, (letters, _, _) in enumerate(LEVELS) for letter in letters}
+#: The room for the drawings of a page, in bytes.
+ROOM = 800_000
+#: A map, in points: the least and the largest width, the largest height, and of one cell.
+_WIDTH, _HEIGHT, _CELL = (84.0, 236.0), 150.0, 20.0
+#: A histogram: the width of a bar, and the largest of all, and the height.
+_BAR, _WIDEST, _HIGH = 27.0, 300.0, 76.0
+#: Margins for text: left, right, below, above.
+_MARGINS = 40.0, 10.0, 32.0, 6.0
+#: The width of a letter.
+LETTER = 5.0
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """Content of an `<svg>`, and its size in points."""
+
+    width: float
+    height: float
+    inside: str
+
+
+def drawn(
+    template: str,
+    width: float,
+    height: float,
+    margins: Sequence[float] = _MARGINS,
+    label: str = "",
+    **values: Any,
+) -> Drawing:
+    """A drawing of axes of this size, between margins."""
+    left, right, below, above = margins
+    size = {"width": width, "height": height, "corner": f"{left:g} {above:g}"}
+    inside = render(template, label=label, **size, **values).strip()
+    return Drawing(width + left + right, height + below + above, inside)
+
+
+#: A drawing of the page: its name, itself, and its description.
+Plot: TypeAlias = tuple[str, Drawing, str]
+
+
+class Plots:
+    """The drawings of a page. Equal ones are one; `left_out` counts pictures without any."""
+
+    def __init__(self) -> None:
+        self.left_out = 0
+        self._room = ROOM
+        self._drawn: dict[object, Plot] = {}
+
+    @property
+    def drawings(self) -> dict[str, Drawing]:
+        """All drawings, by name."""
+        return {name: drawing for name, drawing, _ in self._drawn.values()}
+
+    def of(self, picture: Picture) -> list[Plot]:
+        """The map and the histogram of a picture, if it has them; nothing without room."""
+        # Each by what it shows, with the function that makes it and its description.
+        wanted: dict[object, tuple[Callable[[Picture], Drawing], str]] = {}
+        if picture.cells:
+            wanted["map", picture.shape, picture.cells] = _map, _label_of_map(picture)
+        if picture.ulps or picture.unordered:
+            wanted["ulps", picture.ulps, picture.unordered] = _histogram, _label_of_ulps(picture)
+        if self._room < 0 and wanted.keys() - self._drawn:
+            self.left_out += 1
+            return []
+        for key, (draw, label) in wanted.items():
+            if key not in self._drawn:
+                self._drawn[key] = f"d{len(self._drawn)}", draw(picture), label
+                self._room -= len(self._drawn[key][1].inside)
+        return [self._drawn[key] for key in wanted]
+
+
+def _map(picture: Picture) -> Drawing:
+    across, down = len(picture.cells[0]), len(picture.cells)
+    cell = min(_CELL, _WIDTH[1] / across, _HEIGHT / down)
+    width, height = max(_WIDTH[0], cell * across), cell * down if down > 1 else _CELL
+    shape, rows = picture.shape, prod(picture.shape[:-1])
+    return drawn(
+        *("map.svg", width, height),
+        label=f"axis {len(shape) - 1}" if shape else "",
+        dots=Markup(f"data:image/png;base64,{b64encode(_png(picture.cells)).decode()}"),
+        shape=shape,
+        rows=rows,
+        across=across,
+        down=down,
+        left=max(-LETTER * len(str(rows - 1)) - 10, -30),
+    )
+
+
+def _png(cells: Sequence[str]) -> bytes:
+    """An image with a dot of its level's colour for each cell: https://www.w3.org/TR/png-3/."""
+    colours = [bytes.fromhex(colour.removeprefix("#")) for _, colour, _ in LEVELS]
+    data = b"".join(b"\0" + b"".join(colours[_LEVEL[one]] for one in row) for row in cells)
+    head = struct.pack(">IIBBBBB", len(cells[0]), len(cells), 8, 2, 0, 0, 0)
+    chunks = (b"IHDR" + head, b"IDAT" + zlib.compress(data, 9), b"IEND")
+    sums = (struct.pack(">I", zlib.crc32(chunk)) for chunk in chunks)
+    lengths = (struct.pack(">I", len(chunk) - 4) for chunk in chunks)
+    parts = zip(lengths, chunks, sums, strict=True)
+    return b"\x89PNG\r\n\x1a\n" + b"".join(b"".join(part) for part in parts)
+
+
+def _histogram(picture: Picture) -> Drawing:
+    """Draw bars as high as the logarithm of their count, with gaps for powers left out."""
+    bars = [(_steps(bits), count, "--wrong" if bits else "--soft") for bits, count in picture.ulps]
+    places = [0.6] * bool(bars)
+    places += [1.0 if b == a + 1 else 1.5 for (a, _), (b, _) in pairwise(picture.ulps)]
+    if picture.unordered:
+        bars.append(("NaN", picture.unordered, "--wrong"))
+        places.append(1.5 if places else 0.6)
+    places = [*accumulate(places)]
+    width = min(max(_WIDTH[0], _BAR * (places[-1] + 0.4)), _WIDEST)
+    heights = [0.3 + log2(max(count, 1)) for _, count, _ in bars]
+    wide, high = width / (places[-1] + 0.6), _HIGH / (max(heights) * 1.18 + 0.2)
+    return drawn(
+        *("histogram.svg", width, _HIGH, (_MARGINS[1], *_MARGINS[1:]), "ULP off"),
+        bars=[
+            (*bar, wide * place, high * height)
+            for bar, place, height in zip(bars, places, heights, strict=True)
+        ],
+        wide=wide,
+        # Labels for which there is room.
+        some=ceil(_BAR * len(bars) / _WIDEST),
+    )
+
+
+def _steps(bits: int) -> str:
+    """The least distance of a bar: `0`, `1`, `2`, `4`, … `512`, `2¹⁰`."""
+    if bits < 11:
+        return str(bits and 1 << (bits - 1))
+    return "2" + str(bits - 1).translate(str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹"))
+
+
+def _label_of_map(picture: Picture) -> str:
+    counts = [sum(_LEVEL[one] == n for row in picture.cells for one in row) for n in range(6)]
+    message = ", ".join(f"{count:,} {LEVELS[n][2]}" for n, count in enumerate(counts) if count)
+    return f"Map of errors by position, of {plain_text.plural(sum(counts), 'cell')}: {message}"
+
+
+def _label_of_ulps(picture: Picture) -> str:
+    messages = []
+    for bits, count in picture.ulps:
+        low, high = bits and 1 << (bits - 1), (1 << bits) - 1
+        messages.append(f"{count:,} at {low if low == high else f'{low:,}–{high:,}'}")
+    messages += [f"{picture.unordered:,} NaN opposite a number"] * bool(picture.unordered)
+    return f"Elements by their distance in ULP: {', '.join(messages)}"
+
 
 #: The largest page, in bytes, and the room of its failures even if the list of results is larger.
 _LARGEST, _LEAST = 4_800_000, 1_000_000
@@ -35,12 +291,12 @@ def lines(run: Run) -> Iterator[str]:
     rows = {id(record): number for number, record in enumerate(records)}
     broken = broken_backends(header, records, red)
     groups = [group for *_, some in broken for group in some]
-    room = max(_LARGEST - plots.ROOM - len(data), _LEAST)
+    room = max(_LARGEST - ROOM - len(data), _LEAST)
     dtypes, matrix = totals.matrix(header, records, red)
     options = ["--no-known"] * (not header.known) + ["--strict"] * header.strict
     options += ["--require-supported"] * header.require_supported
     options += [f"{name} {value}" for name, value in header.options.items()]
-    drawn = plots.Plots()
+    drawn = Plots()
     left = show_some(groups, partial(_report, drawn=drawn, rows=rows, red=red), room)
     yield from document(
         "run.html",
@@ -61,7 +317,7 @@ def lines(run: Run) -> Iterator[str]:
         known=known,
         drawings=drawn.drawings,
         undrawn=drawn.left_out,
-        levels=plots.LEVELS,
+        levels=LEVELS,
         options=options or ["none"],
         data=data,
     ).split("\n")
@@ -69,20 +325,18 @@ def lines(run: Run) -> Iterator[str]:
 
 def fragment(record: Record) -> str:
     """One result as the page shows it, unfolded, for another document."""
-    drawn = plots.Plots()
+    drawn = Plots()
     shown = _report(record, drawn, {id(record): 0}, reds())
     return embedded(shown, drawn.drawings)
 
 
-def _report(
-    record: Record, drawn: plots.Plots, rows: Mapping[int, int], red: Collection[Verdict]
-) -> str:
+def _report(record: Record, drawn: Plots, rows: Mapping[int, int], red: Collection[Verdict]) -> str:
     (count,) = counted([record], red)
     return render(
         "failure.html",
         record=record,
-        found=failure.finding(record),
-        ledger=failure.ledger_note(record),
+        found=summary.finding(record),
+        ledger=summary.ledger_note(record),
         wanted=wanted(record),
         number=rows[id(record)],
         count=count,
@@ -91,7 +345,7 @@ def _report(
             for one in record.comparisons
             if one.worst or one.unjudged or one.picture
         ],
-        likeliest=failure.LIKELIEST,
+        likeliest=summary.LIKELIEST,
     )
 
 

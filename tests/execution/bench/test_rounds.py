@@ -12,7 +12,7 @@ import pytest
 
 from opcheck.backends.isolation import answering as timing
 from opcheck.backends.isolation.pool import WorkerLost
-from opcheck.execution.bench.rounds import (
+from opcheck.execution.bench import (
     Contender,
     Here,
     Plan,

@@ -14,8 +14,7 @@ import pytest
 
 from opcheck.backends.isolation.pool import Pool, Stopwatch
 from opcheck.backends.isolation.process import BackendSettings
-from opcheck.execution.bench import Benchmark, Plan
-from opcheck.execution.bench.session import Entrant
+from opcheck.execution.bench import Benchmark, Entrant, Plan
 from opcheck.model.timing import Timed, Timing
 from opcheck.suite import load_bench
 from opcheck.timing.ratios import Ratio, ratio
@@ -104,7 +103,7 @@ def test_who_is_not_has_none_and_the_row_says_why(timed, place, said):
 
 @pytest.mark.parametrize(("is_precise", "visits"), [(True, [0, 1]), (False, [0, 1] * 2)])
 def test_processes_come_again_while_a_ratio_is_not_precise(file, monkeypatch, is_precise, visits):
-    monkeypatch.setattr("opcheck.execution.bench.session.precise", lambda found: is_precise)
+    monkeypatch.setattr("opcheck.execution.bench.precise", lambda found: is_precise)
     with entrants(["numpy", f"{SPINNING}Spin?seconds=0.001"], 2) as found:
         session = Benchmark(load_bench([file])[:1], found, plan(processes=2, looks=(6, 12)))
         assert len([*session.visits()]) == len(visits)
@@ -115,7 +114,7 @@ def test_processes_come_again_while_a_ratio_is_not_precise(file, monkeypatch, is
 
 def test_who_is_alone_is_held_against_the_fixed_work(file, monkeypatch):
     seen: list[Ratio] = []
-    monkeypatch.setattr("opcheck.execution.bench.session.precise", seen.append)
+    monkeypatch.setattr("opcheck.execution.bench.precise", seen.append)
     with entrants(["numpy"]) as found:
         session = Benchmark(load_bench([file])[:1], found, plan(looks=(3, 6)))
         assert len([*session.visits()]) == 2
@@ -189,7 +188,7 @@ def test_an_answer_that_is_looked_up_has_no_time(tmp_path, expect, why_not):
 
 
 def test_data_too_large_to_be_kept_are_made_anew(file, monkeypatch):
-    monkeypatch.setattr("opcheck.execution.bench.session._KEPT", 399)
+    monkeypatch.setattr("opcheck.execution.bench._KEPT", 399)
     with entrants(["numpy"]) as found:
         session = Benchmark(load_bench([file]), found, plan())
         assert len([*session.visits()]) == 2
@@ -199,7 +198,7 @@ def test_data_too_large_to_be_kept_are_made_anew(file, monkeypatch):
 @pytest.mark.parametrize("expect", ["{oracle: wise}", "{agree: true}"])
 def test_who_is_right_by_another_s_answer_is_timed_and_nobody_else(tmp_path, monkeypatch, expect):
     # Made anew, and so is the oracle asked anew, for each process.
-    monkeypatch.setattr("opcheck.execution.bench.session._KEPT", 0)
+    monkeypatch.setattr("opcheck.execution.bench._KEPT", 0)
     file = tmp_path / "f.yaml"
     head = CASES.replace("axis: -1}", f"axis: -1}}\ntolerance: {{ulp: 0}}\nexpect: {expect}")
     file.write_text(head.partition("- name: two")[0])

@@ -6,8 +6,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from opcheck.execution.golden.contents import check
-from opcheck.execution.golden.writing import GoldenSettings, write
+from opcheck.execution.golden.writing import GoldenSettings, check, write
 from opcheck.suite.golden_manifest import MANIFEST, SUMS, Manifest, read_manifest, sums
 from tests.asking import cases_in
 

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from opcheck.engine.rounding import Unrounded
-from opcheck.execution.golden import oracles
+from opcheck.execution.golden import answers
 from opcheck.execution.golden.answers import Made, made_of
 from opcheck.model import Case
 from tests.asking import cases_in, shipped_cases
@@ -128,7 +128,7 @@ def test_what_is_not_certain_is_not_written(tmp_path, monkeypatch):
     def uncertain(*_: Any) -> Any:
         raise Unrounded("nobody knows")
 
-    monkeypatch.setattr(oracles, "correctly_rounded", uncertain)
+    monkeypatch.setattr(answers, "correctly_rounded", uncertain)
     found = made(tmp_path)
     for name in ("written_out", "random"):
         (left,) = found[name].left_out

@@ -18,10 +18,9 @@ from onnx import TensorProto, helper, numpy_helper
 from benchmarks.golden_corruptions import DAMAGES, fates
 from benchmarks.golden_corruptions import made as made_to_be_damaged
 from opcheck.errors import UsageError
-from opcheck.execution.golden import oracles
-from opcheck.execution.golden.contents import check
-from opcheck.execution.golden.oracles import NodeOutputs
-from opcheck.execution.golden.writing import GoldenSettings, write
+from opcheck.execution.golden import answers
+from opcheck.execution.golden.answers import NodeOutputs
+from opcheck.execution.golden.writing import GoldenSettings, check, write
 from opcheck.graph.test_data import data_json
 from opcheck.model import Computed, Values
 from opcheck.suite.golden_manifest import MANIFEST, SUMS
@@ -141,13 +140,13 @@ def test_a_forged_answer_is_found_by_the_oracle(folder: Path) -> None:
 
 
 def test_another_oracle_is_told_from_other_files(folder, monkeypatch):
-    real = oracles.outputs
+    real = answers.outputs
 
     def today(*asked: Any) -> Any:
         found = real(*asked)
         return found and NodeOutputs(tuple(-array for array in found.arrays), found.method)
 
-    monkeypatch.setattr(oracles, "outputs", today)
+    monkeypatch.setattr(answers, "outputs", today)
     wrong = {path for path, told in findings(folder).items() if "elements are wrong" in told}
     assert OUTPUT in wrong
     assert any(path.startswith("open/") for path in wrong)

@@ -9,7 +9,7 @@ import pytest
 
 from opcheck.dtypes import DTYPES
 from opcheck.errors import Exit, InvalidNode
-from opcheck.execution.golden.oracles import NodeOutputs, UnsoundArithmetic, outputs, same
+from opcheck.execution.golden.answers import NodeOutputs, UnsoundArithmetic, outputs, same
 from opcheck.model import OpVersion, OutputSpec, Task, TensorType
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from opcheck.analysis.status import outcome
 from opcheck.model import Diagnosis, Ending, Verdict
 from opcheck.report import plain_text
-from opcheck.report.html import plots, run_page
+from opcheck.report.html import run_page
 from tests.report.html.many import many, pictured
 from tests.report.html.seen import Seen, data_of
 from tests.report.made import record
@@ -174,7 +174,7 @@ def test_equal_pictures_are_drawn_once_and_shown_everywhere():
 
 
 def test_a_page_says_how_many_pictures_it_lacks(monkeypatch):
-    monkeypatch.setattr(plots, "ROOM", 0)
+    monkeypatch.setattr(run_page, "ROOM", 0)
     run = many(40, ("acme",), failing=1.0)
     page = Seen(page_of(run))
     assert len(page.all("symbol")) == 2

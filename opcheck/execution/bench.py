@@ -1,33 +1,195 @@
-"""All cases on all backends: each judged, then timed and judged again whenever a process visits it.
+"""Timings: each case on all backends in the same rounds, of those alone that answer it rightly.
 
-The processes of a row take turns throughout the run: what makes the machine slow for some seconds
-then changes one of them, and not all alike (`timing.comparing` has the numbers).
+Each case is judged, then timed and judged again whenever a process visits it. The processes of a
+row take turns throughout the run: what makes the machine slow for some seconds then changes one of
+them, and not all alike (`timing.comparing` has the numbers).
 """
 
+import gc
 import hashlib
+import math
 import pickle
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from functools import partial
+from itertools import pairwise
 from random import Random
+from time import monotonic
 from types import MappingProxyType
 from typing import TypeAlias
 
 import numpy as np
 
 from opcheck.backends import same_answers
+from opcheck.backends.address import parse
 from opcheck.backends.execute import Outputs
+from opcheck.backends.isolation.answering import Repeated
+from opcheck.backends.isolation.cleanup import guarded_folder
 from opcheck.backends.isolation.pool import Pool, Stopwatch, WorkerLost
+from opcheck.backends.isolation.process import BackendSettings
+from opcheck.backends.offers import about_kind
 from opcheck.compare import Want
 from opcheck.compare.verdict import Admitted, Answer, is_right, judge, wants_of
-from opcheck.execution.bench.rounds import Contender, Plan, Visit, copying, interleave, yardstick
+from opcheck.errors import UsageError, did_you_mean
+from opcheck.execution import workers
 from opcheck.execution.evaluation import CaseEvaluation, settle_by_agreement
 from opcheck.execution.expected import OracleAnswer, OracleUnavailable, ask_oracle
-from opcheck.execution.workers import Driver, Found, Inquiry
-from opcheck.model import Case, Produced, Question, Released
-from opcheck.model.timing import Sample, Timed, Timing
+from opcheck.execution.workers import Driver, Found, Inquiry, beyond_caches, environment, machine
+from opcheck.model import BackendInfo, Case, Elapsed, Measure, Produced, Question, Released
+from opcheck.model.timing import Bench, Sample, Timed, Timing
 from opcheck.suite import case_digest
-from opcheck.timing.ratios import precise, ratio
+from opcheck.timing.ratios import LOOKS, loops_for, precise, ratio, settled
+
+
+@dataclass(frozen=True)
+class Visit:
+    """A case measured by one process of each backend, for at most `rounds` and `seconds`."""
+
+    worker: int
+    rounds: int
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The amount of measuring.
+
+    The processes of the backends visit all cases in turn. After each number of rounds in `looks`, a
+    case whose ratios to `base` are all precise is done. A case takes at most `seconds`, one backend
+    at most `share` of that, but each visit has one round at least. A process warms up for at most
+    `warm` seconds. `flushed` is the number of bytes touched before every call.
+    """
+
+    base: str
+    processes: int = 5
+    looks: tuple[int, ...] = LOOKS
+    seconds: float = 20.0
+    share: float = 0.5
+    warm: float = 0.5
+    flushed: int = 0
+
+    def tours(self) -> Iterator[tuple[Visit, ...]]:
+        """The visits of a case between one look and the next."""
+        for before, look in pairwise((0, *self.looks)):
+            rounds = math.ceil((look - before) / self.processes)
+            seconds = self.seconds * rounds / self.looks[-1]
+            yield tuple(Visit(worker, rounds, seconds) for worker in range(self.processes))
+
+
+def about(infos: Sequence[BackendInfo], plan: Plan, *, threads: int) -> Bench:
+    """The backends, the machine and the options of a benchmark."""
+    here = environment()
+    return Bench(
+        opcheck=here.opcheck,
+        python=here.python,
+        packages=dict(here.packages),
+        backends={info.address: info.version for info in infos},
+        machine=machine(),
+        threads=threads,
+        included={info.address: i for info in infos if (i := about_kind(info.kind).included)},
+        threads_of={info.address: info.threads for info in infos},
+        workers=plan.processes,
+        cold=plan.flushed > 0,
+        baseline=plan.base,
+        warm=plan.warm,
+        started=datetime.now(UTC).isoformat(timespec="seconds"),
+    )
+
+
+class Here(Repeated):
+    """A piece of work in this process, timed as workers time theirs."""
+
+    def measure(self, loops: int, flushed: int = 0) -> Elapsed:
+        """Time a call, as the mean of `loops` calls."""
+        was_on = gc.isenabled()
+        gc.disable()
+        try:
+            return self.elapsed(Measure(loops, flushed))
+        finally:
+            if was_on:
+                gc.enable()
+
+
+def copying(moved: int) -> Here:
+    """A copy that moves so many bytes, half of them read and half written."""
+    source = np.ones(max(1, moved // 2), np.uint8)
+    target = np.zeros_like(source)
+    return Here(lambda: np.copyto(target, source))
+
+
+def yardstick() -> Here:
+    """Do the same work in every run: a hash whose steps no release of a library changes."""
+    data = bytes(range(256)) * 1024  # for some tenths of a millisecond
+    return Here(lambda: hashlib.blake2b(data).digest())
+
+
+@dataclass(eq=False)
+class Contender:
+    """One process that is timed; `lost` is why it ended before the others."""
+
+    process: Stopwatch | Here
+    worker: int = 0
+    loops: int = 1
+    samples: list[Sample] = field(default_factory=list)
+    spent: float = 0.0
+    lost: str = ""
+
+    def warm_up(self, plan: Plan, first: float = 0.0) -> None:
+        """Run until times change no more, and find out how many calls make a sample."""
+        # After so long a call it is warm already.
+        if first > plan.warm:
+            return
+        seen: list[float] = []
+        loops, until = 1, monotonic() + plan.warm
+        while not (settled(seen) or len(seen) == 50 or (seen and monotonic() > until)):
+            seconds = self.process.measure(loops, plan.flushed).seconds
+            # What was measured with fewer calls in one is not comparable.
+            wanted = 1 if plan.flushed else loops_for(seconds)
+            seen = [*seen, seconds] if wanted <= 2 * loops else []
+            loops = max(loops, wanted)
+        self.loops = 1 if plan.flushed else loops_for(min(seen))
+
+    def sample(self, number: int, flushed: int) -> None:
+        """Take the sample of a round."""
+        start = monotonic()
+        mean = self.process.measure(self.loops, flushed)
+        self.spent += monotonic() - start
+        self.samples.append(Sample(number, self.worker, self.loops, mean.seconds, mean.waited))
+
+
+def interleave(
+    contenders: Sequence[Contender],
+    beside: Sequence[Contender],
+    plan: Plan,
+    visit: Visit,
+    first: int,
+    chance: Random,
+    stop: Callable[[], bool],
+) -> int:
+    """Take the samples of a visit, unless `stop` ends it; the number of the next round.
+
+    The rounds are counted from `first`; those `beside` take part in all of them. A lost process
+    takes no further part, nor does one that had its share of the time.
+    """
+    start, over = monotonic(), 0.0
+    active = [*contenders]
+    for number in range(first, first + visit.rounds):
+        order = [*active, *beside]
+        chance.shuffle(order)
+        for contender in order:
+            try:
+                contender.sample(number, plan.flushed)
+            except WorkerLost as error:
+                contender.lost = str(error)
+        slow = [one for one in active if one.spent > plan.share * visit.seconds]
+        over += sum(one.spent for one in slow)
+        active = [one for one in active if one not in slow and not one.lost]
+        if stop() or not active or monotonic() - start - over > visit.seconds:
+            return number + 1
+    return first + visit.rounds
+
 
 _ONCE = "it answers once, and not again and again: time it where it computes"
 #: Data of all cases are kept between visits if they take no more than so many bytes.
@@ -286,3 +448,87 @@ class Benchmark:
     def rows(self) -> tuple[Timed, ...]:
         """The measurements so far, of the cases that had a turn."""
         return tuple(row for one in self._cases if (row := one.timed()))
+
+
+#: Environment variables by which the usual libraries choose their number of threads.
+_THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+#: Processes of a backend in a quick look.
+_QUICK_WORKERS = 3
+
+
+def planned(workers: int | None, seconds: float | None, *, cold: bool, quick: bool) -> Plan:
+    """Return how much is measured, by options of `opcheck bench`; None where one is left out."""
+    plan = Plan("", workers or 5, flushed=beyond_caches() if cold else 0)
+    if quick:
+        plan = replace(
+            plan, processes=workers or _QUICK_WORKERS, looks=(9,), seconds=0.7, warm=0.03
+        )
+    return replace(plan, seconds=seconds) if seconds else plan
+
+
+def why_not(case: Case) -> str:
+    """Return why a case cannot be timed, or ""."""
+    if case.expect.rejection:
+        return "it expects, or admits, a refusal"
+    return "a tensor of it has no element" if any(0 in spec.shape for spec in case.inputs) else ""
+
+
+def _with_threads(settings: BackendSettings, threads: int) -> BackendSettings:
+    """The backend with so many threads: by its own option if it has one, and by its environment."""
+    address = parse(settings.address)
+    asked = dict(address.options)
+    if threads > 1 and "threads" not in asked and about_kind(address.kind).threads:
+        asked["threads"] = str(threads)
+        address = replace(address, options=tuple(sorted(asked.items())))
+    count = asked.get("threads", str(threads))
+    environment = {**dict.fromkeys(_THREADS, count), **settings.environment}
+    return replace(settings, address=str(address), environment=environment)
+
+
+@contextmanager
+def entered(
+    addresses: Sequence[str],
+    cases: Sequence[Case],
+    limits: workers.Limits,
+    plan: Plan,
+    threads: int,
+    base: str | None,
+    meanwhile: Callable[[], None] = lambda: None,
+) -> Iterator[tuple[Bench, Benchmark]]:
+    """A benchmark that can begin, with its header; all backends are connected.
+
+    Each has so many `threads`. Ratios are relative to the backend `base`, the first by default.
+    `meanwhile` is called now and then while they start, and may raise. Raises UsageError and
+    BackendUnavailable with everything that is wrong with the backends.
+    """
+    with ExitStack() as stack:
+        folder = stack.enter_context(guarded_folder())
+        chosen = workers.chosen_backends(addresses, folder, limits)
+        settings = [_with_threads(one, threads) for one in chosen]
+        number = _base(base, addresses, [one.address for one in settings])
+        workers.check_company(cases, len(settings))
+        asked = workers.consulted(cases, addresses, folder, limits, meanwhile)
+        oracles = stack.enter_context(asked)
+        pools = stack.enter_context(workers.started(settings, 1))
+        workers.connect(pools, meanwhile)
+        watches = [[Stopwatch(one) for _ in range(plan.processes)] for one in settings]
+        everybody = [watch for group in watches for watch in group]
+        for watch in everybody:
+            stack.callback(watch.close)
+        for watch in everybody:
+            watch.connected(meanwhile)
+        infos = [pool.info for pool in pools]
+        plan = replace(plan, base=infos[number].address)
+        entrants = [*zip(pools, watches, strict=True)]
+        yield about(infos, plan, threads=threads), Benchmark(cases, entrants, plan, oracles)
+
+
+def _base(wanted: str | None, given: Sequence[str], addresses: Sequence[str]) -> int:
+    """The index of the backend that ratios are relative to, by its name or address."""
+    names = [*given, *addresses]
+    if wanted is None:
+        return 0
+    if wanted in names:
+        return names.index(wanted) % len(addresses)
+    hint = did_you_mean(wanted, names) or f"backends: {', '.join(given or addresses)}"
+    raise UsageError(f"--base {wanted}: no such backend takes part", hint)

@@ -35,6 +35,11 @@ def positive(*shape: int) -> Any:
     return RNG.uniform(0.5, 4, shape).astype(np.float32)
 
 
+def classes(count: int) -> Any:
+    """Of ten classes, one for each sample."""
+    return RNG.integers(0, 10, count)
+
+
 NODES: dict[str, tuple[str, int, tuple[Any, ...], dict[str, Any]]] = {
     "Softmax of 1,000": ("Softmax", 13, (normal(50, 1000),), {"axis": 1}),
     "LpPool, 3×3, p = 2": ("LpPool", 22, (normal(1, 8, 40, 40),), {"kernel_shape": (3, 3)}),
@@ -43,6 +48,12 @@ NODES: dict[str, tuple[str, int, tuple[Any, ...], dict[str, Any]]] = {
         "GroupNormalization", 21, (normal(2, 8, 16, 16), normal(8), normal(8)), {"num_groups": 2}),
     "Conv, K = 72": ("Conv", 22, (normal(1, 8, 20, 20), normal(8, 8, 3, 3)), {}),
     "Conv, K = 4,608": ("Conv", 22, (normal(1, 512, 6, 6), normal(8, 512, 3, 3)), {}),
+    "DeformConv, K = 72": ("DeformConv", 22, (
+        normal(1, 8, 20, 20), normal(8, 8, 3, 3), normal(1, 18, 20, 20)), {"pads": (1, 1, 1, 1)}),
+    "NegativeLogLikelihoodLoss, sum of 1,000": ("NegativeLogLikelihoodLoss", 22, (
+        normal(1000, 10), classes(1000), positive(10)), {"reduction": "sum"}),
+    "SoftmaxCrossEntropyLoss of 10": ("SoftmaxCrossEntropyLoss", 13, (
+        normal(1000, 10), classes(1000)), {"reduction": "none"}),
     "Gelu": ("Gelu", 20, (normal(4096),), {}),
     "Gelu by tanh": ("Gelu", 20, (normal(4096),), {"approximate": "tanh"}),
     "Exp": ("Exp", 13, (normal(4096),), {}),

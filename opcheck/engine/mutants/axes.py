@@ -11,7 +11,7 @@ import numpy as np
 from opcheck.engine.axes import matrix_of
 from opcheck.engine.evaluate import evaluate
 from opcheck.engine.mutants import rows
-from opcheck.engine.mutants.arrays import blank, through
+from opcheck.engine.mutants.elements import blank, through
 from opcheck.engine.mutants.mutant import Accepting, Mutant, faults, faulty_where, reading, refusing
 from opcheck.engine.node import Node
 from opcheck.numbers import FaultFunction

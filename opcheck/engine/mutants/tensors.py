@@ -13,9 +13,18 @@ import numpy as np
 from opcheck import dtypes
 from opcheck.dtypes import DTYPES
 from opcheck.engine.evaluate import Expected, exactly, is_real
-from opcheck.engine.mutants import arrays as ar
-from opcheck.engine.mutants.arrays import COMPLEX, FLOATS, LONG, NUMBERS, WIDTHS, blank, through
-from opcheck.engine.mutants.elements import cut_off, cut_to_bits
+from opcheck.engine.mutants import elements as el
+from opcheck.engine.mutants.elements import (
+    COMPLEX,
+    FLOATS,
+    LONG,
+    NUMBERS,
+    WIDTHS,
+    blank,
+    cut_off,
+    cut_to_bits,
+    through,
+)
 from opcheck.engine.mutants.mutant import Accepting, Mutant, Only, reading, refusing
 from opcheck.engine.node import Node
 from opcheck.errors import InvalidNode
@@ -65,7 +74,7 @@ def _taking(places: Callable[[Any], Any]) -> Callable[[Array], Array]:
 
 def _repeated(width: int, place: Any) -> Any:
     """In the tail, after the last whole vector of the tensor, the place in that vector."""
-    whole = ar.whole_vectors(width)(place.size)
+    whole = el.whole_vectors(width)(place.size)
     return np.where(place < whole, place, place - width)
 
 
@@ -141,7 +150,7 @@ _LAYOUT: tuple[Mutant, ...] = (
     *(of_output(f"row_tail_of_{width}_untouched",
                 f"what is left of a row after its last whole vector of {width} was left zero",
                 _only(partial(lambda width, out: np.s_[
-                    ..., : ar.whole_vectors(width)(out.shape[-1])], width))) for width in WIDTHS),
+                    ..., : el.whole_vectors(width)(out.shape[-1])], width))) for width in WIDTHS),
     *(of_output(f"tail_of_{width}_repeats",
                 f"what is left of the tensor after the last whole vector of {width} repeated that",
                 _taking(partial(_repeated, width))) for width in WIDTHS),
@@ -169,7 +178,7 @@ _LAYOUT: tuple[Mutant, ...] = (
     of_output("empty_becomes_one", "an empty tensor got one element",
               lambda out: out if out.size else np.ones(1, out.dtype)),
     *(of_output(name, text, methodcaller("astype", dtype),
-                [other for other in (*ar.REALS, "bool") if other != np.dtype(dtype).name],
+                [other for other in (*el.REALS, "bool") if other != np.dtype(dtype).name],
                 of_numbers=dtype is np.bool_)
       for name, text, dtype in (
           ("output_in_float32", "the output was float32 whatever the input", np.float32),
@@ -251,7 +260,7 @@ def _not_rounded_back(part: float) -> tuple[str, ...]:
 
 #: Which types lose something on the way through another; of those of 16 bits float16 has more
 #: digits, and bfloat16 the wider range.
-_NARROWED_TO = {"float32": ar.DOUBLE, "float16": ar.BEYOND_FLOAT16, "bfloat16": ("float16", *LONG)}
+_NARROWED_TO = {"float32": el.DOUBLE, "float16": el.BEYOND_FLOAT16, "bfloat16": ("float16", *LONG)}
 
 _VALUES: tuple[Mutant, ...] = (
     *(of_input(f"texts_{name}", f"texts {text}",
@@ -304,12 +313,12 @@ _VALUES: tuple[Mutant, ...] = (
     *(of_input(f"minus_infinity_taken_for_{name}", f"-inf in the input was taken for {value:g}",
                _replaced(np.isneginf, value), only)
       for name, value, only in (
-          ("minus_1e4", -1e4, FLOATS), ("minus_1e9", -1e9, ar.BEYOND_FLOAT16),
+          ("minus_1e4", -1e4, FLOATS), ("minus_1e9", -1e9, el.BEYOND_FLOAT16),
           ("nan", np.nan, FLOATS))),
     of_input("input_in_the_range_of_float16",
              "finite numbers in the input were clamped to the range of float16",
              _of("float", lambda x: np.where(np.isinf(x), x, np.clip(x, -65504, 65504))),
-             ar.BEYOND_FLOAT16),
+             el.BEYOND_FLOAT16),
     *(of_input(f"integers_through_{name}", f"integers went through {name}",
                _of("int", through(name)), only)
       for name, only in (

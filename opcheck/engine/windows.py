@@ -6,8 +6,6 @@ Python integers, so that no attribute is too large to be computed with, and padd
 stored.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
@@ -69,7 +67,7 @@ class AxisWindows:
         high = (self.begin + self.length - 1) // self.dilation
         return range(max(0, low), min(self.kernel - 1, high) + 1)
 
-    def cut(self, windows: range | slice) -> AxisWindows:
+    def cut(self, windows: range | slice) -> "AxisWindows":
         """Some of the windows."""
         begin = self.begin - windows.start * self.stride
         return replace(self, begin=begin, size=windows.stop - windows.start)
@@ -136,7 +134,7 @@ class Windows:
             found = found * count.reshape(-1, *[1] * (len(self.axes) - 1 - n))
         return found
 
-    def portions(self, weight: int) -> Iterator[Windows]:
+    def portions(self, weight: int) -> "Iterator[Windows]":
         """Yield the windows in portions along the first spatial axis, if each weighs this much."""
         first, *others = self.axes
         size = max(1, _AT_ONCE // max(1, weight * prod(axis.size for axis in others)))

@@ -4,8 +4,6 @@ elsewhere, padding, sums over windows, pooled tensors.
 All pooling shares them. They refuse illegal nodes, but for those that accept some.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -74,7 +72,7 @@ class Axis(AxisWindows):
         """Return the number of windows that fit into the input with this padding."""
         return (self.length + padding - self.width) // self.stride + 1
 
-    def planned(self, **changed: int) -> Axis:
+    def planned(self, **changed: int) -> "Axis":
         """Return the windows for other arguments."""
         asked = {**vars(self), **changed}
         del asked["size"]

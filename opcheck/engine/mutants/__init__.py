@@ -4,7 +4,7 @@ from functools import cache
 from itertools import chain
 
 from opcheck import opset
-from opcheck.engine.mutants import axes, elements, rows, schema, tensors, windows
+from opcheck.engine.mutants import elements, rows, schema, tensors, windows
 from opcheck.engine.mutants.mutant import Accepting, Mutant, evaluated
 from opcheck.engine.node import operator_of
 from opcheck.engine.operators import OwnMutant, located
@@ -14,7 +14,7 @@ from opcheck.model import OpVersion
 __all__ = ["Mutant", "guards_of", "mutants_of"]
 
 _GENERAL: tuple[Mutant, ...] = (
-    *(mutant for one in (rows, elements, axes, windows) for mutant in one.FAULTS),
+    *(mutant for one in (rows, elements, tensors, windows) for mutant in one.FAULTS),
     *elements.CASTS,
     *(mutant for one in (windows, tensors) for mutant in one.MUTANTS),
 )

@@ -19,9 +19,9 @@ import numpy as np
 from opcheck import dtypes, opset
 from opcheck.engine.evaluate import is_real
 from opcheck.engine.mutants import mutant
-from opcheck.engine.mutants.axes import CLAMPED, INDEXED, NamedAxes, names_axes
 from opcheck.engine.mutants.elements import DOUBLE
 from opcheck.engine.mutants.mutant import Accepting, AnswerFunction, Mutant, reading, refusing
+from opcheck.engine.mutants.tensors import CLAMPED, INDEXED, NamedAxes, names_axes
 from opcheck.engine.node import Node
 from opcheck.engine.operators import Formula, Operator
 from opcheck.errors import InvalidNode

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from opcheck.dtypes import DTYPES, limits
 from opcheck.engine import Node
+from opcheck.engine.axes import AxisWindows, Windows
 from opcheck.engine.native import lp_pool as native_module
 from opcheck.engine.native import natively
-from opcheck.engine.windows import AxisWindows, Windows
 from opcheck.model import OpVersion
 from tests.engine.ops.lp_pool_exactly import tensor
 from tests.engine.ops.test_rows import LAYOUTS

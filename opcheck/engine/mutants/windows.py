@@ -15,14 +15,13 @@ from typing import Any, TypeAlias
 import ml_dtypes
 import numpy as np
 
-from opcheck.engine import windows as engine
-from opcheck.engine.axes import check_size
+from opcheck.engine import axes as engine
+from opcheck.engine.axes import AxisWindows, Windows, check_size
 from opcheck.engine.evaluate import evaluate
 from opcheck.engine.mutants.elements import through, whole_vectors
 from opcheck.engine.mutants.mutant import Mutant, MutantRow, faulty, reading, refusing
 from opcheck.engine.node import Node
 from opcheck.engine.operators import FLOATING
-from opcheck.engine.windows import AxisWindows, Windows
 from opcheck.errors import InvalidNode
 from opcheck.model import Array
 from opcheck.numbers import FaultFunction

@@ -21,11 +21,11 @@ from numpy.typing import NDArray
 
 from opcheck import dtypes
 from opcheck.dtypes import DTYPES, DType, limits
+from opcheck.engine.axes import AxisWindows, Windows
 from opcheck.engine.half import narrowed, widened
 from opcheck.engine.native import as_laid_out, each
 from opcheck.engine.node import BoundNode
 from opcheck.engine.ops.lp_pool import by_windows
-from opcheck.engine.windows import AxisWindows, Windows
 from opcheck.model import Array
 from opcheck.numbers.arithmetic import expected
 

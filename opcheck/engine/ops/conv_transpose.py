@@ -7,10 +7,9 @@ from math import gcd, prod
 import numpy as np
 
 from opcheck import numbers as xp
-from opcheck.engine.axes import check_size
+from opcheck.engine.axes import AUTO_PADS, AxisWindows, Windows, check_each, check_size
 from opcheck.engine.operators import is_open, operator
 from opcheck.engine.ops.conv import grouped, matmul
-from opcheck.engine.windows import AUTO_PADS, AxisWindows, Windows, check_each
 from opcheck.errors import InvalidNode, NotSupported
 from opcheck.numbers.faulty import bare
 

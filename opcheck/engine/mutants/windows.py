@@ -422,7 +422,7 @@ ACCEPTED = _faults(
 
 
 #: Elements of a vector register or a warp, and channels that stand side by side in memory.
-_WIDTHS = (32, 16, 8, 4)
+WIDTHS = (32, 16, 8, 4)
 _BLOCK = 4
 #: The most elements that a padded input may have.
 _PADDED = 1 << 22
@@ -557,7 +557,7 @@ SUMS: tuple[MutantRow, ...] = (
          w.terms < _size(w)))),
     *((f"window_tail_of_{width}",
        f"what remained of a window after its last whole vector of {width} was left out",
-       "kernel_shape", partial(_kept, whole_vectors(width))) for width in _WIDTHS),
+       "kernel_shape", partial(_kept, whole_vectors(width))) for width in WIDTHS),
     ("last_element_of_a_window", "the last element of each window was left out",
      "kernel_shape", partial(_kept, lambda size: max(1, size - 1))),
 )  # fmt: skip

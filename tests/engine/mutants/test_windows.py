@@ -222,7 +222,7 @@ def test_a_mutant_is_what_it_says(shown: Shown) -> None:
 
 def test_every_mutant_of_windows_is_shown() -> None:
     apart = {"tail_channels_of_the_first_batch", "channels_added_up", "rank_2_is_unbatched"}
-    every = (*windows.FAULTS, *windows.FAULTS, *windows.MUTANTS)
+    every = (*windows.FAULTS, *windows.MUTANTS)
     assert {one.name for one in every} - apart <= {shown.name for shown in EVERY}
 
 

@@ -1,17 +1,26 @@
-"""Axis arithmetic shared by the operators: ranges, negative axes, coercion to two dimensions."""
+"""Axis and window arithmetic: ranges, negative axes, two dimensions; sizes, padding, elements held.
+
+Along a spatial axis of D elements the window with number i holds the positions
+i·stride − begin + j·dilation for j = 0 … kernel−1; those outside [0, D−1] are padding. Sizes are
+Python integers, so that no attribute is too large to be computed with, and padding is never
+stored.
+"""
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
 from contextvars import ContextVar
-from functools import partial
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from itertools import product
 from math import prod
 from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from opcheck import numbers as xp
 from opcheck.errors import InvalidNode, NotSupported
+from opcheck.model import Array
 from opcheck.numbers import primitive
 from opcheck.numbers.faulty import bare
 
@@ -184,3 +193,328 @@ def parts_along(
 def slices(count: int, step: int) -> list[slice]:
     """The numbers below `count`, `step` at a time."""
     return [slice(start, min(start + step, count)) for start in range(0, count, step)]
+
+
+FloatArray: TypeAlias = NDArray[Any]
+Places: TypeAlias = NDArray[np.intp]
+
+AUTO_PADS = ("NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID")
+#: The most elements of windows that are gathered at once.
+_GATHERED = 1 << 18
+_AT_ONCE = 1 << 22
+
+
+@dataclass(frozen=True)
+class AxisWindows:
+    """The windows along one spatial axis of `length` elements; there are `size` of them."""
+
+    length: int
+    kernel: int
+    stride: int
+    dilation: int
+    begin: int
+    size: int
+
+    @property
+    def most(self) -> int:
+        """The most elements that are no padding and may lie in one window."""
+        return min(self.kernel, -(-self.length // self.dilation))
+
+    @property
+    def width(self) -> int:
+        """The elements from the first of a window to its last, both included."""
+        return (self.kernel - 1) * self.dilation + 1
+
+    @property
+    def span(self) -> int:
+        """The elements from the first of all windows to the last, padding included."""
+        return (self.size - 1) * self.stride + self.width
+
+    @property
+    def rows(self) -> slice:
+        """The elements from the first window to the last."""
+        return slice(max(0, -self.begin), min(self.length, self.span - self.begin))
+
+    @property
+    def offsets(self) -> range:
+        """The j at which any window holds an element."""
+        low = _up(self.begin - (self.size - 1) * self.stride, self.dilation)
+        high = (self.begin + self.length - 1) // self.dilation
+        return range(max(0, low), min(self.kernel - 1, high) + 1)
+
+    def cut(self, windows: range | slice) -> "AxisWindows":
+        """Some of the windows."""
+        begin = self.begin - windows.start * self.stride
+        return replace(self, begin=begin, size=windows.stop - windows.start)
+
+    def reach(self, j: int) -> tuple[slice, slice]:
+        """The windows that hold an element at offset j, and those elements."""
+        at = j * self.dilation - self.begin
+        low = max(0, _up(-at, self.stride))
+        end = max(low, min(self.size, (self.length - 1 - at) // self.stride + 1))
+        first = low * self.stride + at
+        return slice(low, end), slice(first, first + (end - low) * self.stride, self.stride)
+
+    @property
+    def places(self) -> Places:
+        """The place of the element at each offset of each window, -1 for padding."""
+        found = np.full((self.kernel, self.size), -1, np.intp)
+        for j in self.offsets:
+            windows, elements = self.reach(j)
+            if count := windows.stop - windows.start:
+                found[j, windows] = elements.start + np.arange(count) * self.stride
+        return found
+
+    def spans(self, numbers: Places) -> tuple[Places, Places]:
+        """Return where the elements of these windows begin, and their number.
+
+        They lie `dilation` apart; a window wholly in padding has none.
+        """
+        ends = (self.size + 1) * self.stride + self.begin + self.length
+        wide = ends + self.kernel * self.dilation >= 1 << 62
+        i = numbers.astype(object if wide else np.int64)
+        start = i * self.stride - self.begin
+        low = np.maximum(0, -(start // self.dilation))
+        high = np.minimum(self.kernel - 1, (self.length - 1 - start) // self.dilation)
+        count = np.maximum(0, high - low + 1).astype(np.intp)
+        first = np.where(count > 0, start + low * self.dilation, 0)
+        return first.astype(np.intp), count
+
+
+@dataclass(frozen=True)
+class Windows:
+    """The windows of a pooling over a tensor of shape N×C×D1×…×Dn."""
+
+    outer: tuple[int, int]
+    axes: tuple[AxisWindows, ...]
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of the output."""
+        return (*self.outer, *(axis.size for axis in self.axes))
+
+    @cached_property
+    def most(self) -> int:
+        """The most elements that are no padding and may lie in one window."""
+        return prod(axis.most for axis in self.axes)
+
+    @cached_property
+    def terms(self) -> Places:
+        """Return each window's number of elements, in a shape that broadcasts to the output's."""
+        found = np.ones((), np.intp)
+        for n, axis in enumerate(self.axes):
+            count = axis.spans(np.arange(axis.size))[1]
+            if count.size and (count == count[0]).all():
+                count = count[:1]
+            found = found * count.reshape(-1, *[1] * (len(self.axes) - 1 - n))
+        return found
+
+    def portions(self, weight: int) -> "Iterator[Windows]":
+        """Yield the windows in portions along the first spatial axis, if each weighs this much."""
+        first, *others = self.axes
+        size = max(1, _AT_ONCE // max(1, weight * prod(axis.size for axis in others)))
+        for some in slices(first.size, size) or [slice(0, 0)]:
+            yield Windows(self.outer, (first.cut(some), *others))
+
+    def places(self, lengths: Sequence[int]) -> Places:
+        """The row-major place of each element of each window, -1 for padding.
+
+        It has the shape (elements, windows), and counts in a block of these lengths.
+        """
+        found = np.zeros((1, 1), np.intp)
+        for axis, length in zip(self.axes, lengths, strict=True):
+            outer, inner = found[:, None, :, None], axis.places[None, :, None, :]
+            both = np.where((outer < 0) | (inner < 0), -1, outer * length + inner)
+            found = both.reshape(len(found) * axis.kernel, found.shape[1] * axis.size)
+        return found
+
+    def sums(self, values: FloatArray) -> FloatArray:
+        """The sum of `values`, of the input's shape, over every window; padding adds nothing."""
+        return self.reduced(values, np.add, 0)
+
+    def reduced(self, values: Array, function: np.ufunc, of_padding: Any) -> Array:
+        """What a ufunc makes of the elements of each window, one axis after the other."""
+        if not values.size or not prod(self.shape):
+            return np.full(self.shape, of_padding, values.dtype)
+        # The axes that shrink most come first, so that what lies between stays small.
+        order = sorted(range(len(self.axes)), key=lambda n: self.axes[n].size / values.shape[n + 2])
+        for n in order:
+            values = _reduced_along(values, n + 2, self.axes[n], function, of_padding)
+        return values
+
+    def folded(self, columns: FloatArray) -> FloatArray:
+        """The windows' elements, added up where they lie; a plane holds what no window does as 0.
+
+        `columns` have the shape (planes, *kernel, *windows), and the planes (planes, *lengths).
+        """
+        for left, axis in zip(range(len(self.axes), 0, -1), self.axes, strict=True):
+            source = np.moveaxis(columns, (1, 1 + left), (0, 1))
+            target = np.zeros((axis.length, *source.shape[2:]), columns.dtype)
+            for j in axis.offsets:
+                windows, elements = axis.reach(j)
+                target[elements] += source[j, windows]
+            columns = np.moveaxis(target, 0, -1)
+        return columns
+
+    def gathered(self, x: Array, places: Places) -> Iterator[tuple[slice, FloatArray]]:
+        """The windows whose outputs have these row-major places, in portions; `x` is not empty.
+
+        Each portion is a slice of `places`, and the windows' elements as float64 of shape (n, K),
+        with zeros where it holds fewer (K ≥ 1).
+        """
+        rank = len(self.axes)
+        for portion in slices(len(places), max(1, _GATHERED // max(1, self.most))):
+            numbers = np.unravel_index(places[portion], self.shape)
+            index = [number.reshape(-1, *[1] * rank) for number in numbers[:2]]
+            held: Any = True
+            for n, axis in enumerate(self.axes):
+                first, count = axis.spans(numbers[n + 2])
+                j = np.arange(count.max(initial=1))
+                real = j < count[:, None]
+                at = np.where(real, first[:, None] + j * axis.dilation, 0)
+                spread = (len(at), *[1] * n, len(j), *[1] * (rank - 1 - n))
+                index.append(at.reshape(spread))
+                held = held & real.reshape(spread)
+            with np.errstate(invalid="ignore"):  # a signalling NaN is a value like any other
+                values = np.where(held, x[tuple(index)].astype(np.float64), 0.0)
+            yield portion, values.reshape(len(values), -1)
+
+
+def _reduced_along(
+    values: Array, n: int, axis: AxisWindows, function: np.ufunc, of_padding: Any
+) -> Array:
+    shape = list(values.shape)
+    shape[n] = axis.size
+    out: Array = np.empty(shape, values.dtype)
+    source, target = np.moveaxis(values, n, 0), np.moveaxis(out, n, 0)
+    if len(axis.offsets) <= axis.size:
+        every = slice(0, axis.size)
+        # Those that all windows hold come first, and need nothing to begin with.
+        reached = sorted(map(axis.reach, axis.offsets), key=lambda pair: pair[0] != every)
+        if len(reached) > 1 and reached[1][0] == every:
+            function(source[reached[0][1]], source[reached[1][1]], out=target)
+            reached = reached[2:]
+        else:
+            target[...] = of_padding
+        for windows, elements in reached:
+            function(target[windows], source[elements], out=target[windows])
+        return out
+    # A few long windows, such as one over the whole axis.
+    firsts, counts = axis.spans(np.arange(axis.size))
+    for i, (first, count) in enumerate(zip(firsts.tolist(), counts.tolist(), strict=True)):
+        some = source[first : first + count * axis.dilation : axis.dilation]
+        target[i] = function.reduce(some, axis=0) if count else of_padding
+    return out
+
+
+@primitive
+def windows_of(
+    shape: Sequence[int],
+    kernel_shape: Sequence[int],
+    strides: Sequence[int] | None = None,
+    dilations: Sequence[int] | None = None,
+    pads: Sequence[int] | None = None,
+    auto_pad: str = "NOTSET",
+    ceil_mode: int = 0,
+) -> Windows:
+    """The windows over an input of this shape, N×C×D1×…×Dn, from a pooling operator's attributes.
+
+    Output sizes, with the window's width w = (kernel−1)·dilation + 1:
+
+        NOTSET: floor((D + pads − w) / stride) + 1, or ceil under ceil_mode
+        VALID: ceil((D − w + 1) / stride)
+        SAME_UPPER, SAME_LOWER: ceil(D / stride), padded by max(0, (size−1)·stride + w − D)
+
+    The odd one of SAME's padding is at the end for UPPER, at the beginning for LOWER. Choices
+    where the text is open: under ceil_mode a last window that starts in the padding counts, VALID
+    and SAME ignore ceil_mode, and a size of exactly 0 is an empty output.
+
+    Raises InvalidNode for what the text forbids; MemoryError for an output that is too large.
+    """
+    spatial = shape[2:]
+    if not spatial:
+        raise InvalidNode(f"input of rank {len(shape)}; allowed: 3 or more, N×C×D1×…×Dn")
+    check_each("kernel_shape", kernel_shape, len(spatial), "one", 1)
+    strides = [1] * len(spatial) if strides is None else strides
+    check_each("strides", strides, len(spatial), "one", 1)
+    dilations = [1] * len(spatial) if dilations is None else dilations
+    check_each("dilations", dilations, len(spatial), "one", 1)
+    if auto_pad not in AUTO_PADS:
+        raise InvalidNode(f"auto_pad {auto_pad!r}; allowed: {', '.join(AUTO_PADS)}")
+    if ceil_mode not in (0, 1):
+        raise InvalidNode(f"ceil_mode {ceil_mode}; allowed: 0, 1")
+    if pads is not None:
+        check_each("pads", pads, 2 * len(spatial), "two", 0)
+        if auto_pad != "NOTSET":
+            raise InvalidNode(f"pads {list(pads)} and auto_pad {auto_pad}; allowed: one of them")
+    padding = [0] * (2 * len(spatial)) if pads is None else pads
+    begins, ends = padding[: len(spatial)], padding[len(spatial) :]
+    along = partial(windows_along, auto_pad=auto_pad, ceil=bool(ceil_mode))
+    axes = tuple(map(along, spatial, kernel_shape, strides, dilations, begins, ends))
+    for n, axis in enumerate(axes):
+        if axis.size < 0:
+            raise InvalidNode(
+                f"kernel_shape {list(kernel_shape)}: on spatial axis {n} the window is "
+                f"{axis.width} wide and the output size {axis.size}; allowed: 0 or more, with "
+                f"{axis.length} elements and {begins[n] + ends[n]} of padding"
+            )
+    windows = Windows((shape[0], shape[1]), axes)
+    check_size(windows.shape)
+    return windows
+
+
+def windows_along(
+    length: int, kernel: int, stride: int, dilation: int,
+    begin: int, end: int, auto_pad: str, ceil: bool,
+) -> AxisWindows:  # fmt: skip
+    """The windows along one axis; their size is below 0 where the text allows none."""
+    width = (kernel - 1) * dilation + 1
+    if auto_pad.startswith("SAME"):
+        size = _up(length, stride)
+        total = max(0, (size - 1) * stride + width - length)
+        begin = total // 2 if auto_pad == "SAME_UPPER" else total - total // 2
+    else:
+        room = length + begin + end - width
+        size = (_up(room, stride) if ceil and auto_pad == "NOTSET" else room // stride) + 1
+    return AxisWindows(length, kernel, stride, dilation, begin, size)
+
+
+def windows_apart(
+    since: int, shape: Sequence[int], attrs: Mapping[str, Any], size: int
+) -> Iterator[tuple[Any, Mapping[str, Any], Any]]:
+    """Parts of whole windows, of large planes along the first spatial axis; see `Parts`."""
+    windows = windows_of(shape, **{name: attrs[name] for name in attrs if name != "p"})
+    first, *others = windows.axes
+    beside = [slice(0, axis.size) for axis in others]
+    step = max(1, size // (prod(shape[3:]) * first.stride), 4 * first.width // first.stride)
+    # A window wholly in padding has no rows.
+    last = first.span - first.width - first.begin
+    in_padding = first.begin >= first.width or last >= first.length
+    for outer in parts_along((0, 1), shape, size):
+        if in_padding or step >= first.size:
+            yield outer, {}, (*outer[:2], slice(0, first.size), *beside)
+            continue
+        for part in slices(first.size, step):
+            held = first.cut(part)
+            rows = held.rows
+            pads = [rows.start + held.begin, *(axis.begin for axis in others)]
+            pads += [held.span - held.begin - rows.stop]
+            pads += [max(0, axis.span - axis.begin - axis.length) for axis in others]
+            changed = {"pads": pads, "auto_pad": "NOTSET", "ceil_mode": 0}
+            changed = {name: value for name, value in changed.items() if name in attrs}
+            yield (*outer[:2], rows), changed, (*outer[:2], part, *beside)
+
+
+def check_each(name: str, values: Sequence[int], length: int, each: str, low: int) -> None:
+    """Raise InvalidNode unless there are `length` values, `each` for an axis, from `low` on."""
+    if len(values) != length:
+        allowed = f"{length}, {each} for each spatial axis"
+        raise InvalidNode(f"{name} {list(values)} has length {len(values)}; allowed: {allowed}")
+    for value in values:
+        if value < low:
+            raise InvalidNode(f"{name} {list(values)} holds {value}; allowed: {low} or more")
+
+
+def _up(a: int, b: int) -> int:
+    """a / b rounded up; b > 0."""
+    return -(-a // b)

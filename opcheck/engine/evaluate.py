@@ -1,7 +1,5 @@
 """From a node to its outputs: plain, with proven bounds, or to as many digits as are asked for."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import cache, cached_property, partial
@@ -183,7 +181,7 @@ class Evaluation:
         return max(real, key=lambda dtype: dtype.precision, default=_FLOAT32)
 
     @cached_property
-    def parts(self) -> tuple[tuple[Any, Evaluation], ...]:
+    def parts(self) -> "tuple[tuple[Any, Evaluation], ...]":
         """The evaluation in parts, each with its index in the outputs, if it is large.
 
         Arrays that fit into a processor's cache are worked on several times as fast.
@@ -416,7 +414,7 @@ class Expected:
     dtype: DType
 
     @cached_property
-    def pieces(self) -> tuple[tuple[Any, Expected], ...]:
+    def pieces(self) -> "tuple[tuple[Any, Expected], ...]":
         """The output in pieces that fit into a processor's cache, each with its index."""
         parts = self.evaluation.parts
         return tuple((at, Expected(part, self.place, self.dtype)) for at, part in parts)

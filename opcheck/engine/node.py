@@ -1,7 +1,5 @@
 """A node with its data, checked against its operator's schema and ready to be computed."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -111,11 +109,11 @@ class Node:
             return self.right[0].ndim
         return 0 if self.lead is None else self.lead.ndim
 
-    def at(self, since: int) -> Node:
+    def at(self, since: int) -> "Node":
         """Return the node in another version."""
         return replace(self, op=replace(self.op, since=since))
 
-    def with_attrs(self, **changed: Any) -> Node:
+    def with_attrs(self, **changed: Any) -> "Node":
         """Return the node with other attributes; None leaves one out."""
         key = repr(changed)
         if key in self._variants:
@@ -129,28 +127,28 @@ class Node:
         return found
 
     @cached_property
-    def _variants(self) -> dict[str, Node]:
+    def _variants(self) -> "dict[str, Node]":
         return {}  # Many mutants read the same other attributes.
 
-    def with_inputs(self, change: Callable[[Array], Array]) -> Node:
+    def with_inputs(self, change: Callable[[Array], Array]) -> "Node":
         """Return the node with each tensor changed, of inputs and of attributes."""
         node = self._fed(tuple(None if one is None else change(one) for one in self.inputs))
         tensors = {n: v for n, v in self.attrs.items() if isinstance(v, np.ndarray)}
         held = {name: np.asarray(change(value)) for name, value in tensors.items()}
         return replace(node, attrs={**self.attrs, **held}) if held else node
 
-    def with_input(self, place: int, array: Array | None) -> Node:
+    def with_input(self, place: int, array: Array | None) -> "Node":
         """Return the node with another input."""
         return self._fed((*self.inputs[:place], array, *self.inputs[place + 1 :]))
 
-    def _fed(self, inputs: tuple[Array | None, ...]) -> Node:
+    def _fed(self, inputs: tuple[Array | None, ...]) -> "Node":
         """The node on these inputs; itself where they are its own, bit by bit."""
         for one, own in zip(inputs, self.inputs, strict=True):
             if one is not own and (one is None or own is None or not identical(one, own)):
                 return replace(self, inputs=inputs)
         return self
 
-    def with_lead(self, array: Array) -> Node:
+    def with_lead(self, array: Array) -> "Node":
         """Return the node with another leading input."""
         schema = opset.versions(self.op.domain, self.op.name)[self.op.since]
         return self.with_input(schema.lead, array)

@@ -16,8 +16,6 @@ Beyond the standard there are `bilinear`, `erf`, `fmod`, `inexact`, `pad`, `real
 and `values_of`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
@@ -64,7 +62,7 @@ class _Context:
     """Context in which a formula is evaluated: see `lifting` and `faulty.faults`."""
 
     lift: Callable[[Any], Any] = lambda array: array
-    faults: Mapping[str, FaultFunction] = field(default_factory=dict)
+    faults: "Mapping[str, FaultFunction]" = field(default_factory=dict)
     trace: set[str] | None = None
 
 

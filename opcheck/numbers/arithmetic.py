@@ -3,8 +3,6 @@
 Also the operators of Python that bounded and precise arrays share.
 """
 
-from __future__ import annotations
-
 import math
 import sys
 from collections.abc import Callable, Mapping
@@ -88,7 +86,7 @@ class Arithmetic:
     flushes: bool = False
     scatters: bool = False
     cut: float = 0.0
-    half: Arithmetic | None = None
+    half: "Arithmetic | None" = None
     values: int = 0
 
     @cached_property

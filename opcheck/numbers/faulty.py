@@ -1,7 +1,5 @@
 """Plain numbers whose functions can be wrong: what a formula gives with one of them replaced."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import cache
 from typing import Any
@@ -22,7 +20,7 @@ class Faulty(Number):
 
     module = __name__
 
-    def __getitem__(self, index: Any) -> Faulty:
+    def __getitem__(self, index: Any) -> "Faulty":
         return Faulty(np.asarray(self.v[index]))
 
 

@@ -4,8 +4,6 @@ They decide what a value rounds to. They know neither negative zero nor types: w
 0, an infinity or NaN, plain and bounded numbers tell more.
 """
 
-from __future__ import annotations
-
 import builtins
 import math
 from collections.abc import Callable, Sequence
@@ -43,7 +41,7 @@ class Precise(Number):
     def __init__(self, v: Objects, dtype: np.dtype[Any]) -> None:
         self.v, self.dtype = v, dtype
 
-    def __getitem__(self, index: Any) -> Precise:
+    def __getitem__(self, index: Any) -> "Precise":
         return Precise(_array(self.v[index]), self.dtype)
 
 

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from opcheck.engine.axes import parts_along, slices
-from opcheck.engine.native.blocks import as_laid_out, buffer_for, each
+from opcheck.engine.native import as_laid_out, buffer_for, each
 
 
 @settings(max_examples=200, deadline=None)

@@ -11,10 +11,9 @@ from hypothesis import strategies as st
 
 from opcheck.dtypes import DTYPES, limits
 from opcheck.engine import Node
+from opcheck.engine.axes import AxisWindows, Windows
 from opcheck.engine.native import lp_pool as native_module
 from opcheck.engine.native import natively
-from opcheck.engine.native.lp_pool import norms
-from opcheck.engine.windows import AxisWindows, Windows
 from opcheck.model import OpVersion
 from tests.engine.ops.lp_pool_exactly import tensor
 from tests.engine.ops.test_rows import LAYOUTS
@@ -153,7 +152,7 @@ def test_sums_over_long_windows_are_those_of_the_definition(axis, place, seed):
     # Whole numbers, so that every order of additions gives the same sum.
     x = np.random.default_rng(seed).integers(0, 1000, shape).astype(np.float64)
     want = np.moveaxis(Windows((2, 3), (axis,)).sums(np.moveaxis(x, place, 2)), 2, place)
-    assert norms._long_sums(x, place, axis).tolist() == want.tolist()
+    assert native_module._long_sums(x, place, axis).tolist() == want.tolist()
 
 
 @settings(max_examples=100, deadline=None)
@@ -164,7 +163,7 @@ def test_parts_hold_every_window_once_with_all_of_its_elements(chosen, most, for
         np.random.default_rng(most).integers(0, 99, shape), order="F" if fortran else "C"
     )
     found = np.full([axis.size for axis in chosen], -1)
-    for part in norms.parts(tuple(chosen), norms.order_of(x), most):
+    for part in native_module.parts(tuple(chosen), native_module.order_of(x), most):
         assert (found[part.windows] == -1).all()
         elements = x[part.elements]
         assert [axis.length for axis in part.axes] == [*elements.shape]

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from opcheck.engine import Node, bind, evaluate, operator_of
 from opcheck.engine import node as module
 from opcheck.engine.axes import from_either_end, from_the_front, matrix_of, rows_apart
-from opcheck.engine.native.blocks import rows_of
+from opcheck.engine.native import rows_of
 from opcheck.engine.operators import Operator
 from opcheck.errors import InvalidNode, NotSupported
 from opcheck.model import OpVersion

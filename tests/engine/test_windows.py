@@ -10,7 +10,7 @@ from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 from onnx import TensorProto, helper
 
-from opcheck.engine.windows import AUTO_PADS, AxisWindows, Windows, windows_of
+from opcheck.engine.axes import AUTO_PADS, AxisWindows, Windows, windows_of
 from opcheck.errors import InvalidNode
 
 HUGE = 1 << 62

@@ -13,8 +13,7 @@ from opcheck import dtypes, opset
 from opcheck.backends.adapters import About, declining, importing, take, threads
 from opcheck.backends.base import Backend, Bare, only_nodes, only_tensors
 from opcheck.engine import axes as ax
-from opcheck.engine.axes import distinct, from_either_end, from_the_front, listed
-from opcheck.engine.windows import AxisWindows, windows_of
+from opcheck.engine.axes import AxisWindows, distinct, from_either_end, from_the_front, listed
 from opcheck.errors import InvalidNode, NotSupported
 from opcheck.model import Array, BackendInfo, Task, Typed
 from opcheck.opset import Parameter
@@ -122,7 +121,7 @@ def _lp_pool(torch: Any, task: Task, x: Any) -> Any:
     p = float(np.float32(attrs.pop("p", 2)))
     if not 0 < p < math.inf or "kernel_shape" not in attrs:
         raise InvalidNode("LpPool has a kernel_shape, and a p above 0")
-    axes = windows_of(x.shape, **attrs).axes
+    axes = ax.windows_of(x.shape, **attrs).axes
     x = torch.nn.functional.pad(x, _widths(axes))
     for n, axis in enumerate(axes, 2):
         x = x.unfold(n, axis.width, axis.stride)[..., :: axis.dilation]
@@ -157,7 +156,7 @@ def _conv(torch: Any, task: Task, x: Any, w: Any, bias: Any = None) -> Any:
     group, kernel = attrs.pop("group", 1), tuple(w.shape[2:])
     if x.dim() != w.dim() or tuple(attrs.pop("kernel_shape", kernel)) != kernel:
         raise InvalidNode("X has the rank of W, and kernel_shape is that of W")
-    axes = windows_of(x.shape, kernel, **attrs).axes
+    axes = ax.windows_of(x.shape, kernel, **attrs).axes
     if len(axes) > 3:
         raise NotSupported("torch convolves along three axes at the most")
     convolve = (torch.conv1d, torch.conv2d, torch.conv3d)[len(axes) - 1]

@@ -4,8 +4,7 @@ from functools import cache
 from itertools import chain
 
 from opcheck import opset
-from opcheck.engine.mutants import axes, casts, elements, pooling, rows, schema, tensors, windows
-from opcheck.engine.mutants.guards import guards
+from opcheck.engine.mutants import elements, rows, schema, tensors, windows
 from opcheck.engine.mutants.mutant import Accepting, Mutant, evaluated
 from opcheck.engine.node import operator_of
 from opcheck.engine.operators import OwnMutant, located
@@ -15,8 +14,9 @@ from opcheck.model import OpVersion
 __all__ = ["Mutant", "guards_of", "mutants_of"]
 
 _GENERAL: tuple[Mutant, ...] = (
-    *(mutant for one in (rows, elements, axes, windows, pooling, casts) for mutant in one.FAULTS),
-    *(mutant for one in (pooling, tensors) for mutant in one.MUTANTS),
+    *(mutant for one in (rows, elements, tensors, windows) for mutant in one.FAULTS),
+    *elements.CASTS,
+    *(mutant for one in (windows, tensors) for mutant in one.MUTANTS),
 )
 
 
@@ -65,7 +65,7 @@ def guards_of(op: OpVersion) -> tuple[Mutant, ...]:
     They measure a suite, and name no cause of a failure: any wrong answer there looks like them.
     """
     operator = operator_of(op)
-    return tuple(guards(op, operator)) if operator else ()
+    return tuple(schema.guards(op, operator)) if operator else ()
 
 
 def _own(own: OwnMutant) -> Mutant:

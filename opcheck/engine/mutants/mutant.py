@@ -13,7 +13,6 @@ import numpy as np
 
 from opcheck import dtypes
 from opcheck.engine.evaluate import evaluate
-from opcheck.engine.mutants.arrays import another
 from opcheck.engine.node import Node
 from opcheck.engine.operators import Formula
 from opcheck.errors import InvalidNode, NotSupported
@@ -251,3 +250,10 @@ STATEFUL: tuple[StatefulMutant, ...] = (
     StatefulMutant("second_run_negated", "runs after the first were wrong",
                    lambda runs, _: [*map(another, runs[-1])] if len(runs) > 1 else runs[0]),
 )  # fmt: skip
+
+
+def another(out: Any) -> Any:
+    """Another value in place of each but NaN, an infinity and -0.5."""
+    if out.dtype.hasobject:
+        return out + "."
+    return ~out if out.dtype.kind in "biu" else -out - 1

@@ -14,8 +14,8 @@ from typing import Any, TypeAlias
 import ml_dtypes
 import numpy as np
 
-from opcheck.engine.mutants import arrays as ar
-from opcheck.engine.mutants.arrays import DOUBLE, FLOATS, SIGNED, UNSIGNED, whole_vectors
+from opcheck.engine.mutants import elements as el
+from opcheck.engine.mutants.elements import DOUBLE, FLOATS, SIGNED, UNSIGNED, whole_vectors
 from opcheck.engine.mutants.mutant import Mutant, faults, faulty
 from opcheck.numbers import FaultFunction, plain
 from opcheck.numbers.bounded.reductions import axes_of
@@ -107,7 +107,7 @@ SUMS: tuple[Mutant, ...] = faults(
      lambda total, m: (s := total(m)) + np.append(np.zeros_like(s[:1]), s[:-1])),
     *((f"sum_of_whole_vectors_of_{width}",
        f"the sum left out what remains after the last whole vector of {width}",
-       _of_first(whole_vectors(width))) for width in ar.WIDTHS),
+       _of_first(whole_vectors(width))) for width in el.WIDTHS),
     *((f"sum_in_{np.dtype(dtype).name}", f"the sum was taken in {np.dtype(dtype).name}",
        partial(lambda dtype, _, m: np.add.accumulate(m.astype(dtype), axis=1)[:, -1].astype(
            m.dtype), dtype), only) for dtype, only in (
@@ -122,7 +122,7 @@ EXTREMES: tuple[Mutant, ...] = faults(
      "the maximum was searched among the first 1024 elements of each row",
      _of_first(partial(min, 1024))),
     *((f"maximum_of_{which}_of_{width}", f"the maximum {text}", change)
-      for width in ar.WIDTHS for which, text, change in (
+      for width in el.WIDTHS for which, text, change in (
           ("whole_vectors", f"left out what remains after the last whole vector of {width}",
            _of_first(whole_vectors(width))),
           ("one_lane", f"of one lane of {width} was taken for that of the row",
@@ -130,7 +130,7 @@ EXTREMES: tuple[Mutant, ...] = faults(
     *((f"maximum_starts_at_{name}", f"the running maximum started at {start:g}",
        partial(lambda start, top, m: np.maximum(top(m), m.dtype.type(start)), start), only)
       for name, start, only in (
-          ("the_lowest_float32", LOWEST, DOUBLE), ("minus_1e9", -1e9, ar.BEYOND_FLOAT16),
+          ("the_lowest_float32", LOWEST, DOUBLE), ("minus_1e9", -1e9, el.BEYOND_FLOAT16),
           ("minus_1e4", -1e4, (*FLOATS, *SIGNED[1:])), ("0", 0.0, None))),
     faulty("max", "maximum_across_the_rows",
            "the maximum was taken across the rows, not along them", _across),
@@ -254,12 +254,12 @@ PLACES: tuple[Mutant, ...] = faults(
      lambda right, m: np.maximum(_started(0.0, right, m), 0), BELOW_0),
     ("starts_at_the_lowest_float32_and_index_0",
      "the maximum started at -3.40282e+38 with index 0, so that the first element won where "
-     "all are lower", lambda right, m: np.maximum(_started(LOWEST, right, m), 0), ar.LONG),
+     "all are lower", lambda right, m: np.maximum(_started(LOWEST, right, m), 0), el.LONG),
     ("last_of_ties", "the last of equal maxima won", _last),
     ("no_one_if_tied", "a row with several maxima stayed empty",
      lambda right, m: np.where(right(m) == _last(right, m), right(m), -1)),
     ("nearly_equal", "what numpy.isclose takes for the maximum was one, and the first of them won",
-     _of(lambda m: np.where(np.isclose(m, _top(m)[:, None]), np.inf, m)), ar.BEYOND_FLOAT16),
+     _of(lambda m: np.where(np.isclose(m, _top(m)[:, None]), np.inf, m)), el.BEYOND_FLOAT16),
     # Rows that have a kernel of their own: a warp's, a block's, and one of several passes.
     *((f"last_of_ties_of_{name}", f"in rows of {words} elements the last of equal maxima won",
        _last_in_rows_of(lengths)) for name, words, lengths in (
@@ -377,7 +377,7 @@ TOPS: tuple[Mutant, ...] = faults(
           (np.int32, ("int64", "uint64", "uint32")))),
     *((f"top_of_whole_vectors_of_{width}",
        f"what is left of a row after the last whole vector of {width} was not looked at",
-       _of_first(whole_vectors(width))) for width in ar.WIDTHS),
+       _of_first(whole_vectors(width))) for width in el.WIDTHS),
     *((f"top_of_{stop}_elements", f"only the first {stop} elements of a row were looked at",
        _of_first(partial(min, stop))) for stop in (65536, 1024, 256)),
     *((f"top_in_{bits}_bits", f"the places of the elements in their row had {bits} bits",

@@ -8,11 +8,20 @@ lie within the bound of its operator's formula, on any memory layout.
 
 import importlib
 import importlib.util
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from functools import cache
+from math import prod
+from threading import Lock
 from types import ModuleType
+from typing import TypeVar
 
+import numpy as np
+
+from opcheck.engine.axes import Rows, from_either_end, from_the_front, matrix_of
 from opcheck.engine.evaluate import evaluate
-from opcheck.engine.node import Node, bind
+from opcheck.engine.node import BoundNode, Node, bind
 from opcheck.errors import InvalidNode
 from opcheck.model import Array
 
@@ -39,3 +48,60 @@ def natively(node: Node, threads: int = 1) -> tuple[Array, ...]:
 def _module(name: str) -> ModuleType | None:
     module = f"{__name__}.{name}"
     return importlib.import_module(module) if importlib.util.find_spec(module) else None
+
+
+_Piece = TypeVar("_Piece")
+
+
+def buffer_for(rows: Rows) -> None:
+    """Have NumPy broadcast one number to each of these rows quickly, until its `errstate` ends.
+
+    It copies what it broadcasts to a buffer first, which short rows gain by. It does not if the
+    buffer is smaller than a row.
+    """
+    _, length, inner = rows
+    if inner == 1 and 512 <= length < 8192:
+        np.setbufsize(512)
+
+
+def as_laid_out(array: Array) -> bool:
+    """Return True if `array` lies in memory like a new one, so that views can reshape it."""
+    return array.flags.c_contiguous and array.flags.aligned and array.dtype.isnative
+
+
+def each(work: Callable[[_Piece], object], pieces: Iterable[_Piece], threads: int = 1) -> None:
+    """Do `work` on each of the pieces, in `threads` threads.
+
+    NumPy's `errstate` is the caller's in all of them. What `work` raises is raised, in the end.
+    """
+    if threads > 1:
+        pieces = list(pieces)
+        threads = min(threads, len(pieces))
+    if threads <= 1:
+        for piece in pieces:
+            work(piece)
+        return
+    left, lock = iter(pieces), Lock()
+
+    def share() -> None:
+        while True:
+            with lock:
+                piece = next(left, None)
+            if piece is None:
+                return
+            work(piece)
+
+    with ThreadPoolExecutor(threads) as pool:
+        done = [pool.submit(copy_context().run, share) for _ in range(threads)]
+    for one in done:
+        one.result()
+
+
+def rows_of(bound: BoundNode) -> Rows:
+    """The rows of Hardmax and Softmax, which all versions but one coerce to a matrix's lines."""
+    node, axis = bound.node, bound.attrs["axis"]
+    shape = node.inputs[0].shape  # type: ignore[union-attr]
+    counted = (from_the_front if node.op.since == 1 else from_either_end)(axis, len(shape))
+    if node.op.since < 13:
+        return (*matrix_of(shape, counted), 1)
+    return prod(shape[:counted]), shape[counted], prod(shape[counted + 1 :])

@@ -5,8 +5,8 @@ from math import prod
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
+from opcheck.engine.axes import Windows
 from opcheck.engine.ops.conv import by_windows, of_windows
-from opcheck.engine.windows import Windows
 from opcheck.model import Array
 
 #: So many times the elements of input and output may be stored with the padding.

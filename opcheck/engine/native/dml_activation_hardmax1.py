@@ -6,7 +6,7 @@ from math import prod
 import numpy as np
 
 from opcheck.engine.axes import Rows, matrix_of, parts_along
-from opcheck.engine.native.blocks import each
+from opcheck.engine.native import each
 from opcheck.engine.native.hardmax import joined_places, over_rows
 from opcheck.engine.node import BoundNode
 from opcheck.errors import InvalidNode

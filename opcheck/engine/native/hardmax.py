@@ -11,7 +11,7 @@ import numpy as np
 
 from opcheck.engine.axes import Rows, parts_along, slices
 from opcheck.engine.half import ordered
-from opcheck.engine.native.blocks import as_laid_out, each, rows_of
+from opcheck.engine.native import as_laid_out, each, rows_of
 from opcheck.engine.node import BoundNode
 from opcheck.model import Array
 

@@ -4,8 +4,8 @@ from typing import Any
 
 import numpy as np
 
+from opcheck.engine.axes import Windows
 from opcheck.engine.ops.pools import maximum, mean, of_maxima, of_means
-from opcheck.engine.windows import Windows
 from opcheck.model import Array
 
 #: Numbers of elements up to here are exact in float32.

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from opcheck.engine.axes import parts_along, slices
 from opcheck.engine.half import narrowed, widened
-from opcheck.engine.native.blocks import as_laid_out, buffer_for, each, rows_of
+from opcheck.engine.native import as_laid_out, buffer_for, each, rows_of
 from opcheck.engine.node import BoundNode
 from opcheck.model import Array
 

@@ -9,7 +9,7 @@ from opcheck import dtypes, opset
 from opcheck import numbers as xp
 from opcheck.engine import axes
 from opcheck.engine.axes import common_shape, from_the_front
-from opcheck.engine.mutants.arrays import FLOATS, SIGNED, UNSIGNED
+from opcheck.engine.mutants.elements import FLOATS, SIGNED, UNSIGNED
 from opcheck.engine.operators import operator, signature_of
 from opcheck.errors import InvalidNode, NotSupported
 from opcheck.numbers.faulty import bare

@@ -5,9 +5,8 @@ from math import prod
 import numpy as np
 
 from opcheck import numbers as xp
-from opcheck.engine.axes import listed
+from opcheck.engine.axes import listed, windows_of
 from opcheck.engine.operators import is_open, operator
-from opcheck.engine.windows import windows_of
 from opcheck.errors import InvalidNode, NotSupported
 
 OP = operator("Col2Im")

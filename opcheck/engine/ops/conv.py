@@ -7,8 +7,8 @@ from math import prod
 import numpy as np
 
 from opcheck import numbers as xp
+from opcheck.engine.axes import Windows, windows_of
 from opcheck.engine.operators import operator
-from opcheck.engine.windows import Windows, windows_of
 from opcheck.errors import InvalidNode
 from opcheck.numbers import plain, primitive
 

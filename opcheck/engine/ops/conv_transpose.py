@@ -7,15 +7,13 @@ from math import gcd, prod
 import numpy as np
 
 from opcheck import numbers as xp
-from opcheck.engine.axes import check_size
+from opcheck.engine.axes import AUTO_PADS, AxisWindows, Windows, check_each, check_size
 from opcheck.engine.operators import is_open, operator
-from opcheck.engine.windows import AUTO_PADS, AxisWindows, Windows, check_each
+from opcheck.engine.ops.conv import grouped, matmul
 from opcheck.errors import InvalidNode, NotSupported
-from opcheck.numbers import plain, primitive
 from opcheck.numbers.faulty import bare
 
 OP = operator("ConvTranspose")
-matmul = primitive(plain.matmul)
 
 
 def of_windows(convolution, reading=lambda asked: {}):
@@ -109,11 +107,6 @@ def products(windows, group, w, x):
     return planes.reshape(*windows.outer, *planes.shape[1:])
 
 
-def in_turns(x, axis, group):
-    """`x` with the channels of its groups taken in turns."""
-    return xp.take(x, np.arange(x.shape[axis]).reshape(group, -1).T.reshape(-1), axis=axis)
-
-
 OPERANDS = {
     "kernel_turned": ("the kernel was turned around",
         lambda X, W, B, group: (X, np.flip(W, axis=tuple(range(2, W.ndim))), B)),
@@ -122,9 +115,9 @@ OPERANDS = {
     "filters_first": ("filters were read as those of Conv, M/group x C", lambda X, W, B, group: (
         X, W.reshape(*W.shape[1::-1], *W.shape[2:]).swapaxes(0, 1), B)),
     "input_channels_in_turns": ("the input's channels went to the groups in turns",
-        lambda X, W, B, group: (in_turns(X, 1, group), W, B)),
+        lambda X, W, B, group: (grouped(X, 1, group), W, B)),
     "filters_in_turns": ("the filters went to the groups in turns",
-        lambda X, W, B, group: (X, in_turns(W, 0, group), B)),
+        lambda X, W, B, group: (X, grouped(W, 0, group), B)),
     "first_group_for_all": ("the first group's filters served for all",
         lambda X, W, B, group: (X, np.concat([W[: len(W) // group]] * group), B)),
     "first_bias_for_all": ("of the bias the first element served for all",

@@ -6,9 +6,9 @@ from math import prod
 import numpy as np
 
 from opcheck import numbers as xp
+from opcheck.engine.axes import windows_of
 from opcheck.engine.operators import is_open, operator
 from opcheck.engine.ops.conv import grouped, matmul
-from opcheck.engine.windows import windows_of
 from opcheck.errors import InvalidNode, NotSupported
 from opcheck.numbers.faulty import bare
 

@@ -5,8 +5,8 @@ import math
 import numpy as np
 
 from opcheck import numbers as xp
+from opcheck.engine.axes import windows_apart, windows_of
 from opcheck.engine.operators import operator
-from opcheck.engine.windows import windows_apart, windows_of
 from opcheck.errors import InvalidNode
 
 OP = operator("LpPool", low=0.0, parts=windows_apart)

@@ -24,9 +24,8 @@ def of_regions(read):
 
     def formula(X, rois, *, pooled_shape, spatial_scale):
         if X.ndim != 4 or rois.ndim != 2 or rois.shape[1] != 5:
-            raise InvalidNode(
-                f"X {list(X.shape)}, rois {list(rois.shape)}; allowed: rank 4, [*, 5]"
-            )
+            wrong = f"X {list(X.shape)}, rois {list(rois.shape)}"
+            raise InvalidNode(f"{wrong}; allowed: rank 4, [*, 5]")
         if len(pooled_shape) != 2 or min(pooled_shape) < 1:
             raise InvalidNode(f"pooled_shape {list(pooled_shape)}; allowed: two numbers from 1 on")
         shape = (rois.shape[0], X.shape[1], *pooled_shape)
@@ -37,20 +36,12 @@ def of_regions(read):
         batches, corners = regions[:, 0], regions[:, 1:] * spatial_scale
         if not (np.abs(regions * spatial_scale) < 2.0**31).all() or (batches % 1).any():
             raise NotSupported("nothing is said of what is no batch, or far from every image")
-        found = []
-        for batch, (x1, y1, x2, y2) in zip(
-            elements_at(batches.astype(np.int64), X.shape[0], back=False), corners, strict=True
-        ):
-            rows, columns = (
-                bins(*ends)
-                for ends in (
-                    (y1, y2, pooled_shape[0], X.shape[2]),
-                    (x1, x2, pooled_shape[1], X.shape[3]),
-                )
-            )
-            found += [
-                _maximum(X[batch], *zip(*both, strict=True)) for both in product(rows, columns)
-            ]
+        found, images = [], elements_at(batches.astype(np.int64), X.shape[0], back=False)
+        for batch, (x1, y1, x2, y2) in zip(images, corners, strict=True):
+            rows = bins(y1, y2, pooled_shape[0], X.shape[2])
+            columns = bins(x1, x2, pooled_shape[1], X.shape[3])
+            for both in product(rows, columns):
+                found.append(_maximum(X[batch], *zip(*both, strict=True)))
         y = xp.reshape(xp.stack(found), (rois.shape[0], *pooled_shape, X.shape[1]))
         return xp.permute_dims(y, (0, 3, 1, 2))
 

@@ -7,10 +7,9 @@ import numpy as np
 
 from opcheck import numbers as xp
 from opcheck.engine import normalizing as common
-from opcheck.engine.axes import distinct, from_either_end, stretches
+from opcheck.engine.axes import AxisWindows, Windows, distinct, from_either_end, stretches
 from opcheck.engine.normalizing import MUTANTS, fits, mean_square, of_root, one_pass, two_pass
 from opcheck.engine.operators import is_open, operator
-from opcheck.engine.windows import AxisWindows, Windows
 from opcheck.errors import InvalidNode, NotSupported
 from opcheck.numbers.faulty import bare
 

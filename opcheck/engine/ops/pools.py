@@ -9,8 +9,8 @@ import numpy as np
 
 from opcheck import numbers as xp
 from opcheck import opset
+from opcheck.engine.axes import Windows, windows_of
 from opcheck.engine.operators import is_open, operator
-from opcheck.engine.windows import Windows, windows_of
 from opcheck.errors import InvalidNode, NotSupported
 from opcheck.numbers.faulty import bare
 

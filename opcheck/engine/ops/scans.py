@@ -9,7 +9,7 @@ import numpy as np
 from opcheck import numbers as xp
 from opcheck import opset
 from opcheck.engine.axes import from_either_end
-from opcheck.engine.mutants.arrays import BEYOND_FLOAT16, DOUBLE, FLOATS, LONG
+from opcheck.engine.mutants.elements import BEYOND_FLOAT16, DOUBLE, FLOATS, LONG
 from opcheck.engine.operators import is_open, operator
 from opcheck.errors import InvalidNode
 

@@ -16,11 +16,11 @@ The rules, with u the unit roundoff of the arithmetic:
 from typing import Any
 
 from opcheck.numbers import NAMES
-from opcheck.numbers.bounded import choice, elementwise, movement, reductions
+from opcheck.numbers.bounded import choice, elementwise, reductions
 from opcheck.numbers.bounded.array import VALUES, Bounded, Common, bounded, is_finite, size_of
 from opcheck.numbers.bounded.choice import Indices, Truth
 
-_MODULES = (choice, elementwise, movement, reductions)
+_MODULES = (choice, elementwise, reductions)
 globals().update({n: getattr(m, n) for m in _MODULES for n in NAMES if hasattr(m, n)})
 
 

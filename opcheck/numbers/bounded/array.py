@@ -1,7 +1,5 @@
 """Arrays that know how far a sound implementation may lie from them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
@@ -167,13 +165,13 @@ class Bounded(Number):
         """True if elements have a relative error in common."""
         return self.shares and self.errors.common is not None
 
-    def settled(self) -> Bounded:
+    def settled(self) -> "Bounded":
         """Return the array with all its errors in `errors`, as an operation sees it."""
         if self._settled is None:
             self._settled = self if self.exact else self._settle()
         return self._settled
 
-    def _settle(self) -> Bounded:
+    def _settle(self) -> "Bounded":
         before, arithmetic, roundoff = self.errors, self.arithmetic, self.k * self.grid.u
         size = size_of(self.v)
         if before.e is not None:
@@ -228,7 +226,7 @@ class Bounded(Number):
             q = q + before
         return np.where(np.isfinite(size), q, 0.0)
 
-    def moved(self, move: Callable[[Any], Any]) -> Bounded:
+    def moved(self, move: Callable[[Any], Any]) -> "Bounded":
         """The array with its elements moved, left out or repeated, which costs no accuracy."""
 
         def errors() -> Errors:
@@ -249,14 +247,14 @@ class Bounded(Number):
 
     def like(
         self, v: Reals, errors: Errors | Callable[[], Errors], *, squared: bool = False
-    ) -> Bounded:
+    ) -> "Bounded":
         """Other values, rounded last as these were."""
         return Bounded(
             v, self.dtype, self.arithmetic, errors, k=self.k, grid=self.grid, least=self.least,
             squared=squared, shares=self.shares,
         )  # fmt: skip
 
-    def __getitem__(self, index: Any) -> Bounded:
+    def __getitem__(self, index: Any) -> "Bounded":
         return self.moved(lambda part: np.asarray(part[index]))
 
     def __repr__(self) -> str:

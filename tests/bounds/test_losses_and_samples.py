@@ -37,8 +37,9 @@ def tensors(kind, dtype, *shapes):
     return [one.astype(TYPES[dtype]) for one in found]
 
 
-def deformed(x, w, offset, bias, mask, form="corners", bias_first=False):
+def deformed(inputs, form="corners", bias_first=False):
     """In float32: pads of 2, the kernel two apart, in two groups of channels and of offsets."""
+    x, w, offset, bias, mask = inputs
     (n, channels, *lengths), (filters, each, *kernel), sizes = x.shape, w.shape, offset.shape[2:]
     offset, half = offset.reshape(n, 2, *kernel, 2, *sizes), channels // 2
     i, j, high, wide = np.ix_(*map(np.arange, (*kernel, *sizes)))
@@ -81,9 +82,7 @@ def test_deform_conv_may_add_up_in_any_order(dtype, kind):
     inputs[3] *= 64  # Where such a bias comes first, each sum is rounded by its digits.
     want, wide = want_of(DEFORM, inputs, GROUPED), [one.astype(np.float32) for one in inputs]
     for form, bias_first in product(("corners", "rows", "columns"), (False, True)):
-        found = compare(
-            want, deformed(*wide, form=form, bias_first=bias_first).astype(TYPES[dtype])
-        )
+        found = compare(want, deformed(wide, form, bias_first).astype(TYPES[dtype]))
         assert (found.problem, found.used <= 1) == (None, True), (form, bias_first, found)
 
 
@@ -95,7 +94,7 @@ def test_deform_conv_of_poorer_or_missing_factors_is_wrong():
     poorer = [(narrow(x), narrow(w), offset) for narrow in NARROW.values()]
     poorer += [(x, w, narrow(offset)) for narrow in NARROW.values()]
     for changed in (*poorer, (x, tap, offset), (x, channel, offset)):
-        assert compare(want, deformed(*(*changed, *more))).problem == "values"
+        assert compare(want, deformed((*changed, *more))).problem == "values"
 
 
 def in_turn(x):

@@ -11,7 +11,6 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
@@ -28,6 +27,7 @@ if TYPE_CHECKING:
     from opcheck.known import Facts, Gate, UserLedger
     from opcheck.model import BackendInfo, Case, Record, Run
     from opcheck.session import LiveRun, Request, Session
+    from opcheck.suite import Selection
 
 #: The most files and cases that a message names.
 _NAMED = 3
@@ -150,7 +150,7 @@ def _tell(line: str) -> None:
     click.echo(f"opcheck: {line}", err=True)
 
 
-def opened(given: SimpleNamespace, taken: Sequence[Path], *, cut_short: bool) -> Ledgers:
+def opened(given: Arguments, taken: Sequence[Path], *, cut_short: bool) -> Ledgers:
     """Open the ledgers that a command line names; raise UsageError and CaseFileError.
 
     Files that are `taken` are read or written by the same command. A run that may be `cut_short`
@@ -374,10 +374,43 @@ def command(**given: Any) -> None:
     from opcheck.suite import Selection
 
     subset, selection = options.taken(Subset, given), options.taken(Selection, given)
-    judge(SimpleNamespace(subset=subset, selection=selection, **given))
+    judge(Arguments(subset=subset, selection=selection, **given))
 
 
-def judge(given: SimpleNamespace) -> NoReturn:
+@dataclass(frozen=True)
+class Arguments:
+    """The command line, a field for each option; `subset` and `selection` hold several."""
+
+    subset: Subset
+    selection: Selection
+    paths: tuple[Path, ...]
+    dims: Mapping[str, int]
+    addresses: tuple[str, ...]
+    jobs: int
+    timeout: float | None
+    memory_limit: str | None
+    repeat: int
+    strict: bool
+    require_supported: bool
+    require_reproducible: bool
+    no_known: bool
+    ledgers: tuple[Path, ...]
+    updated: Path | None
+    prune: bool
+    even_in_ci: bool
+    saved: Path | None
+    targets: list[report_files.Target]
+    resumed: Path | None
+    hours: float
+    exitfirst: bool
+    max_fail: int | None
+    quiet: bool
+    verbose: int
+    slowest: int | None
+    form: str
+
+
+def judge(given: Arguments) -> NoReturn:
     """Judge cases as the options say, print and write what comes, and end the program."""
     from opcheck.session import LiveRun, Session
     from opcheck.suite import load_all
@@ -435,9 +468,7 @@ def judge(given: SimpleNamespace) -> NoReturn:
     options.leave(Exit(ending.exit_code))
 
 
-def _request(
-    given: SimpleNamespace, session: Session, cases: tuple[Case, ...], mine: Ledgers
-) -> Request:
+def _request(given: Arguments, session: Session, cases: tuple[Case, ...], mine: Ledgers) -> Request:
     """Build the request of a run; connects the session to find the cases that failed before."""
     from opcheck.session import Request
     from opcheck.suite import choose

@@ -245,7 +245,7 @@ class Scheduler(Judge):
         super().__post_init__()
         #: Number of cases whose results were all yielded, and the place of the next to be asked.
         self.emitted = self._next = 0
-        #: How many bytes the data have of which failures wait for their turn.
+        #: How many bytes the data of the cases have whose answers wait for their turn.
         self._waiting = 0
         #: Cases that each backend passed, and kept failures, which its suspects do not know yet.
         self.learned: list[list[tuple[Case, Record | None]]] = [[] for _ in self.backends]
@@ -280,7 +280,10 @@ class Scheduler(Judge):
         for place in range(len(self.cases)):
             for number in range(len(self.backends)):
                 if record := self._kept_result(place, number):
-                    self._learn(number, record, self.cases[place])
+                    # It is evidence as when it was new.
+                    passed = (record.found or record.verdict) is Verdict.PASS
+                    if passed or self.is_unexplained(record):
+                        self.learned[number].append((self.cases[place], None if passed else record))
                     yield record
                     continue
                 while (place, number) not in there:
@@ -288,9 +291,9 @@ class Scheduler(Judge):
                         raise Defect(f"{self.cases[place].id} was not judged")
                     for one in more:
                         there[one.place, one.number] = one
-                        self._waiting += self._weight(one)
+                        self._waiting += _size(self.cases[one.place])
                 answer = there.pop((place, number))
-                self._waiting -= self._weight(answer)
+                self._waiting -= _size(self.cases[place])
                 yield self._diagnosed(answer)
             self.emitted = place + 1
 
@@ -302,15 +305,6 @@ class Scheduler(Judge):
             return ()
         self._next += 1
         return (self._next - 1,)
-
-    def _weight(self, answer: JudgedAnswer) -> int:
-        return _size(self.cases[answer.place]) if answer.failed else 0
-
-    def _learn(self, number: int, record: Record, case: Case) -> None:
-        """Take a kept result as evidence, as when it was new."""
-        passed = (record.found or record.verdict) is Verdict.PASS
-        if passed or self.is_unexplained(record):
-            self.learned[number].append((case, None if passed else record))
 
     def _diagnosed(self, answer: JudgedAnswer) -> LiveResult | Record:
         """The result with its causes; made in its turn, because the order matters."""
@@ -343,10 +337,6 @@ _FAREWELL = 5.0
 
 #: True if judges can be forked here; elsewhere system libraries may not survive it.
 CAN_FORK = sys.platform == "linux"
-
-
-#: For each pool, accidents and partings of its copy in a judge, which that sends last.
-Ends: TypeAlias = tuple[tuple[dict[str, int], list[str]], ...]
 
 
 class Judges:
@@ -441,7 +431,7 @@ class Judges:
         finally:
             os._exit(0)
 
-    def _judge(self, send: Callable[[list[JudgedAnswer] | Ends], None]) -> None:
+    def _judge(self, send: Callable[[Any], None]) -> None:
         with ExitStack() as stack:
             pools = [stack.enter_context(closing(p.copy(self._folder))) for p in self._pools]
             oracles = dict(zip(self._run.oracles, pools[len(self._run.backends) :], strict=True))
@@ -455,6 +445,7 @@ class Judges:
                     send([*map(self._stored, answers)])
                 else:
                     sleep(_TICK)
+        # Last, what is to be added to the parent's pools.
         send(tuple((dict(pool.accidents), pool.partings) for pool in pools))
 
     def _take(self) -> Sequence[int] | None:

@@ -101,15 +101,9 @@ def record(result: model.Record) -> str:
     )
 
 
-@cache
-def _fields(cls: type) -> tuple[str, ...]:
-    return tuple(field.name for field in dataclasses.fields(cls))
-
-
 def _plain(value: Any) -> dict[str, Any]:
     """The fields of a dataclass; `asdict` copies all that is in them too, which takes long."""
-    kind: Any = type(value)
-    fields = {name: getattr(value, name) for name in _fields(kind)}
+    fields = {one.name: getattr(value, one.name) for one in dataclasses.fields(value)}
     if isinstance(value, model.ComparisonRecord):
         fields["used"] = _number(value.used)
     return fields

@@ -1827,6 +1827,18 @@ def _losses_and_samples_by_reference() -> Iterator[Check]:
         square.x,
         rtol=1e-12,
     )
+    row = [*range(18)]
+    beyond = [[[0] * 18], [[0] * 17 + [65504]]]
+    yield Check(
+        "reference",
+        "Places of DeformConv in float16",
+        _deformed([[[row, row]]], offset=beyond, dtype=np.float16),
+        [[[[[*row[:-1], 0]] * 2]]],
+        Raises("cannot convert float infinity to integer"),
+        "place 17 + 65504 of the last column lies outside of the image, where there is 0",
+        _deformed([[[row, row]]], dtype=np.float16),
+        [[[row, row]]],
+    )
     w, offset = square.more
     yield Check(
         "reference",

@@ -613,7 +613,7 @@ def _reading_on(node: Node) -> Node:
     """Elements after each row in memory are read instead of the padding at its end."""
     x = node.inputs[0]
     pads: Any = node.attrs.get("pads")
-    if not node.is_legal or x is None or not x.size or not pads or not pads[-1]:
+    if not node.is_legal or x is None or not x.size or not pads or not 0 < pads[-1] <= _PADDED:
         return node
     memory = np.append(x.reshape(-1), np.zeros(pads[-1], x.dtype))
     ends = np.arange(x.shape[-1], x.size + 1, x.shape[-1])

@@ -114,7 +114,7 @@ def with_input(change):
 
 NLL.mutant_table({
     "classes_last": ("the classes were taken along the last axis where it is as long",
-        lambda x, *of: (x.swapaxes(1, -1) if x.shape[1:2] == x.shape[-1:] else x, *of)),
+        lambda x, *of: (x.swapaxes(1, -1) if () != x.shape[1:2] == x.shape[-1:] else x, *of)),
     "class_never_ignored": ("ignore_index was ignored where it is a class",
         lambda x, target, weight, i: (x, target, weight, None if i and i >= 0 else i)),
 }, by=with_input)  # fmt: skip

@@ -1535,6 +1535,16 @@ def _transposed_by_onnxruntime() -> Iterator[Check]:
         _transposed(triple, hundreds, output_shape=[3]),
         _pool(12, 124, 240),
     )
+    yield Check(
+        "onnxruntime",
+        "Of an odd padding",
+        _transposed(triple, hundreds, 1, output_shape=[4]),
+        [_pool(1, 12, 124, 240)],
+        Gives(_pool(12, 124, 240, 400)),
+        "“pads[start_i] = total_padding[i]/2”: of 1 12 124 240 400 one is too many, and 1 / 2 is 0",
+        _transposed(triple, hundreds, 1, output_shape=[3]),
+        _pool(12, 124, 240),
+    )
     pair = _x(1, 2)
     same = _transposed(pair, tens, auto_pad="SAME_UPPER", strides=[2], output_padding=[1])
     yield Check(
@@ -1617,6 +1627,17 @@ def _transposed_by_reference() -> Iterator[Check]:
         "1 · 4 - 2 · 3 is -2, of the type of X",
         det,
         -2,
+    )
+    yield Check(
+        "reference",
+        "Det is the exponential",
+        replace(det, x=np.array([[1e300]])),
+        [1e300],
+        Gives(9.99999999999976e299),
+        "the one element is the determinant",
+        replace(det, x=np.array([[1.0]])),
+        1,
+        5e-15,
     )
     ones = _folded([[1, 2, 3]], [1, 3], [1, 1])
     yield Check(
@@ -1781,6 +1802,18 @@ def _losses_and_samples_by_onnxruntime() -> Iterator[Check]:
         "version 13 has bfloat16; each class has a half, and ln 2 is 0.693",
         even,
         0.693147,
+    )
+    half = replace(even, attrs={"reduction": "none"}, x=even.x.astype(np.float16))
+    yield Check(
+        "onnxruntime",
+        "SoftmaxCrossEntropyLoss of float16 rounds",
+        replace(half, more=(*even.more, np.array([1, 5], np.float16))),
+        [3.46484375],
+        Gives([3.466796875]),
+        "each class has a half, and 5 ln 2 = 3.46574 is nearest to 1774 / 512",
+        half,
+        [0.693359375],
+        1e-4,
     )
     square = _deformed([[[[1, 2], [4, 8]]]])
     for cause, model, want, words, why in (

@@ -122,7 +122,7 @@ def test_what_a_backend_says_does_nothing_in_a_browser(browser, folder, text):
     browser.asked_for()
     browser.open(path)
     assert browser.said() == []
-    asked = {one for one in browser.asked_for() if not one.startswith("data:")}
+    asked = {one for one in browser.asked_for() if not one.startswith(OWN)}
     assert asked - {"about:blank"} == {path.as_uri()}
     assert count(browser, "script") == 2
     assert count(browser, "main img, main iframe, main script, main form form") == 0

@@ -114,14 +114,16 @@ class Browser:
         return [entry["message"] for entry in self.driver.get_log("browser")]
 
     def asked_for(self) -> set[str]:
-        """The addresses that were asked for since this was asked last."""
+        """The addresses that pages asked for since this was asked last.
+
+        What the browser's own first page asks for may come late, and is left out.
+        """
         messages = (
             json.loads(entry["message"])["message"] for entry in self.driver.get_log("performance")
         )
+        sent = (m["params"] for m in messages if m["method"] == "Network.requestWillBeSent")
         return {
-            message["params"]["request"]["url"]
-            for message in messages
-            if message["method"] == "Network.requestWillBeSent"
+            one["request"]["url"] for one in sent if not one["documentURL"].startswith("chrome://")
         }
 
 

@@ -242,8 +242,12 @@ def _one(
             return verdict.Refusal(reason, _wants_of_twin(legal, twin), name, twin)
         case model.Computed():
             wants = computed(case, asked, asked.inputs)
-            if case.rule != "open" and not case.empty:
-                _check_telling(wants)
+            for want in wants if case.rule != "open" and not case.empty else ():
+                if why := too_degenerate(want.values, want.dtype, rounded=want.bound is not None):
+                    raise WrongCase(
+                        f"{want.name}: {why}, so the case tells little: choose other data, write"
+                        " the answer out, or state in `empty` why it is meant to be so"
+                    )
             return verdict.Answer(wants, name)
         case model.Values(specs, ports, random):
             given = [stated_want(case.op, s.name, unrounded(s), s.dtype) for s in specs]
@@ -329,16 +333,6 @@ def _check_agreement(comparisons: Iterable[model.Comparison]) -> None:
             message += f"; at {list(worst.index)} the case says {worst.want!r},"
             message += f" the engine {worst.got!r} (allowed: {worst.allowed})"
         raise WrongCase(f"{_CONTRADICTION}: {message}")
-
-
-def _check_telling(wants: Iterable[Want]) -> None:
-    """Raise WrongCase for a computed answer that is too degenerate to test anything."""
-    for want in wants:
-        if reason := too_degenerate(want.values, want.dtype, rounded=want.bound is not None):
-            raise WrongCase(
-                f"{want.name}: {reason}, so the case tells little: choose other data, write the"
-                " answer out, or state in `empty` why it is meant to be so"
-            )
 
 
 def _wants_of_twin(legal: Case, twin: Question) -> tuple[Want, ...]:

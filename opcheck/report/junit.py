@@ -59,9 +59,7 @@ def lines(run: Run) -> Iterator[str]:
         started=f"{datetime.fromisoformat(header.started).astimezone(UTC):%Y-%m-%dT%H:%M:%S}",
         seconds=run.ending.seconds if run.ending else 0.0,
         properties={
-            "opcheck": about.opcheck,
-            "python": about.python,
-            "platform": about.platform,
+            **plain_text.picked(about, "opcheck python platform"),
             "selection": header.selection,
             **about.packages,
         },

@@ -63,14 +63,6 @@ def document(template: str, **values: Any) -> str:
     )
 
 
-def embedded(inside: str, drawings: Mapping[str, Any]) -> str:
-    """A part of a page in a frame, so that its style changes nothing around it."""
-    part = render(
-        "part.html", style=Markup(_source("style.css")), inside=Markup(inside), drawings=drawings
-    )
-    return f'<iframe srcdoc="{escape(part)}" style="width:100%;height:30em;border:0"></iframe>'
-
-
 def _left(text: str, limit: int) -> str:
     left = len(text) - limit
     return f" … ({plain_text.plural(left, 'more character')})" if left > 0 else ""
@@ -322,10 +314,11 @@ def lines(run: Run) -> Iterator[str]:
 
 
 def fragment(record: Record) -> str:
-    """One result as the page shows it, unfolded, for another document."""
-    drawn = Plots()
-    shown = _report(record, drawn, {id(record): 0}, reds())
-    return embedded(shown, drawn.drawings)
+    """One result as the page shows it, unfolded, in a frame: its style changes nothing around."""
+    drawn, style = Plots(), Markup(_source("style.css"))
+    inside = Markup(_report(record, drawn, {id(record): 0}, reds()))
+    part = render("part.html", style=style, inside=inside, drawings=drawn.drawings)
+    return f'<iframe srcdoc="{escape(part)}" style="width:100%;height:30em;border:0"></iframe>'
 
 
 def _report(record: Record, drawn: Plots, rows: Mapping[int, int], red: Collection[Verdict]) -> str:

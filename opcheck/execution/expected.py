@@ -65,18 +65,14 @@ def question(case: Case) -> Question:
     may_move = (by_value or spec.dtype.kind == "bool" or leads(case.op, spec.name) for spec in fed)
     moved = [n for n, moves in enumerate(may_move) if known and moves]
     second = tuple(second_data(inputs, may_negate=known, moved=moved))
-    legal = known and _is_legal(task, inputs, second)
+    # Negated parameters, such as a depth or a ratio, may make the node illegal.
+    pairs = zip(inputs, second, strict=True)
+    unchanged = all(one.size != 1 or identical(one, other) for one, other in pairs)
+    legal = known and (unchanged or _is_computed(task, second))
     if known and not legal:
         second = tuple(second_data(inputs, may_negate=False, moved=moved))
     random = isinstance(case.expect, model.Values) and bool(case.expect.random)
     return Question(task, inputs, second, legal, case.timeout, random)
-
-
-def _is_legal(task: Task, inputs: Sequence[Array], second: Sequence[Array]) -> bool:
-    """Return True unless negated parameters, such as a depth or a ratio, make the node illegal."""
-    pairs = zip(inputs, second, strict=True)
-    unchanged = all(one.size != 1 or identical(one, other) for one, other in pairs)
-    return unchanged or _is_computed(task, second)
 
 
 def _is_computed(task: Task, inputs: Sequence[Array]) -> bool:

@@ -31,16 +31,12 @@ def _finite_or_spelt(value: Any) -> Any:
     return value
 
 
-def _time(text: str) -> str:
-    datetime.fromisoformat(text)
-    return text
-
-
 # Distances of float64 take 64 bits.
 _Count = Annotated[int, Field(ge=0, lt=1 << 64)]
 _Bits = Annotated[int, Field(ge=0, le=64)]
 _Seconds = Annotated[float, Field(ge=0, le=1e12)]
 _Share = Annotated[float, Field(ge=0, allow_inf_nan=True), BeforeValidator(_finite_or_spelt)]
+_Time = Annotated[str, AfterValidator(lambda text: datetime.fromisoformat(text) and text)]
 _Cells = Annotated[str, StringConstraints(pattern=r"^[.a-zA-Z]{1,64}$")]
 
 
@@ -154,7 +150,7 @@ class _RunReading(Reading[model.Header, _Line, model.Run]):
             type=Literal["header"],
             format=Literal[3],
             cases=_Count,
-            started=Annotated[str, AfterValidator(_time)],
+            started=_Time,
         )
         picture = stored(
             model.Picture,

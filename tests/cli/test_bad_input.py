@@ -118,7 +118,7 @@ def test_one_bad_file_among_good_ones_stops_the_run(run, tmp_path):
         (["--dtype", "flot32"], 2, "unknown dtype 'flot32'\n  did you mean 'float32'"),
         (["--op", "Hardmx"], 2, "no case of operator 'Hardmx'\n  did you mean 'Hardmax'?"),
         (["--op", "Hardmax", "--op", "Hardmx"], 2, "no case of operator 'Hardmx'"),
-        (["--op", "Gather"], 2, "no case of operator 'Gather'\n  ONNX has this operator, but none"),
+        (["--op", "Gather"], 2, "no case of operator 'Gather'\n  ONNX has it, but none"),
         (["--op", "Gathr"], 2, "no case of operator 'Gathr'\n  there are cases of Hardmax"),
         (["--case", "Hardmax/goood"], 2, "no case 'Hardmax/goood'\n  did you mean 'Hardmax/good'?"),
         (["--case", "Hardmax/good", "--case", "x"], 2, "no case 'x'"),

@@ -156,7 +156,8 @@ def _scoreboard(site: Site) -> Iterator[str]:
     yield from ("## Engines", "", *table(["engine", *columns], rows, numbers=len(columns)), "")
     yield (
         "A *cell* is a version of an operator with a type of the input that its kernels differ by, "
-        "as in `opcheck support`. It is *right* if no case of it fails; a warning is no failure. "
+        "as in `opcheck support`. It is *right* if a model of it is answered and no case fails; a "
+        "warning is no failure. "
         "Cells that the engine itself calls not implemented are not judged. Known defects count as "
         "what they are, failures."
     )

@@ -185,16 +185,22 @@ def plain(one: Record) -> Verdict:
 
 
 def _kind(one: Record) -> str:
-    verdict = plain(one)
-    return "red" if verdict in reds() else "unjudged" if verdict in UNJUDGED else "fine"
+    verdict, raised = plain(one), one.failure == "raised"
+    if verdict in reds():
+        return "raised" if raised else "red"
+    if verdict in UNJUDGED:
+        return "unjudged"
+    return "open" if raised else "fine"
 
 
 def _state(counts: Counter[tuple[str, bool]]) -> State:
-    if not counts["red", True] + counts["fine", True]:
-        return State.ABSENT  # An invalid model that is refused shows no kernel.
-    if counts["red", True]:
+    answered = counts["red", True] + counts["fine", True]
+    # An invalid model that is refused shows no kernel; where none answers, most errors decide.
+    if not answered and counts["unjudged", True] >= counts["raised", True]:
+        return State.ABSENT
+    if counts["red", True] or counts["raised", True]:
         return State.WRONG
-    return State.LEGAL if counts["red", False] else State.RIGHT
+    return State.LEGAL if counts["red", False] or counts["raised", False] else State.RIGHT
 
 
 def ledgers(folder: Path = HERE) -> tuple[Ledger, ...]:

@@ -133,8 +133,11 @@ def test_the_scoreboard_counts_cells_without_a_case_that_fails(op):
 
 def test_a_cell_is_right_if_no_case_fails_and_a_refusal_shows_no_kernel():
     fine, red, refused, accepted = ("fine", True), ("red", True), ("fine", False), ("red", False)
+    raised, unsupported = ("raised", True), ("unjudged", True)
     told = {(fine, refused): "right", (fine, accepted): "right on legal models"}
     told |= {(fine, red, accepted): "wrong", (refused, accepted): "not implemented"}
+    told |= {(raised, ("open", True)): "wrong", (raised, unsupported): "not implemented"}
+    told |= {(fine, raised, unsupported): "wrong", (("open", True), unsupported): "not implemented"}
     assert {kinds: published._state(Counter(kinds)) for kinds in told} == told
 
 

@@ -208,6 +208,8 @@ def support(
     missed = [line for pair in pairs if (line := report.missed(*pair))]
     for line in missed:
         click.echo(f"opcheck: {line}", err=True)
+    if wanted and not missed:
+        click.echo("opcheck: all that is required is right", err=True)
     leave(Exit.NONCONFORMING if missed else Exit.CONFORMS)
 
 

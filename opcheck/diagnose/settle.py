@@ -355,7 +355,7 @@ def _of_inputs(case: Case) -> Iterator[_Fact]:
         the, shape = "the input" if len(case.inputs) == 1 else f"input {spec.name}", spec.shape
         yield from ((f"{the} {fact}", PLAIN, None) for fact in _of_tensor(spec))
         yield f"the rank of {the}", PLAIN, len(shape)
-        if "kernel_shape" in case.attrs:
+        if "kernel_shape" in case.attrs and spec is case.inputs[0]:
             yield "the number of spatial axes", PLAIN, max(0, len(shape) - 2)
         for axis, length in enumerate(shape):
             yield f"the length of axis {axis} of {the}", LIMIT, length

@@ -93,7 +93,7 @@ def choose(cases: Sequence[Case], selection: Selection) -> tuple[Case, ...]:
             there = f"there are cases of {', '.join(sorted(names.values()))}"
             hint = _completions(op, names.values()) or there
             if op in operators(""):
-                hint = "ONNX has this operator, but none of these cases is of it: add a case file"
+                hint = "ONNX has it, but none of these cases is of it: name a file that has some"
             raise UsageError(f"no case of operator {op!r}", hint)
     asked = sorted({case.opset for case in cases})
     for opset in selection.opsets:

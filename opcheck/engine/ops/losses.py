@@ -92,6 +92,9 @@ MEANS = {
     "mean_by_all_weights": ("the sum was divided by that of all weights, applied or not",
         lambda losses, applied, ignored, weight: mean(
             losses, applied if weight is None else weight, ignored, weight)),
+    "mean_weighted_twice": ("the weights were applied twice before the mean",
+        lambda losses, applied, *of: mean(
+            losses if applied is None else losses * applied, applied, *of)),
     "mean_of_means": ("the mean of the means of all batches was taken",
         lambda losses, applied, ignored, weight: np.mean([np.sum(x) / np.sum(w) for x, w in zip(
             losses, ~ignored if applied is None else applied, strict=True)])),

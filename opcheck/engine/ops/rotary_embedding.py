@@ -61,7 +61,18 @@ def ordered(x, size, apart):
     return np.concat([(pairs.T if apart else pairs).ravel(), places[size:]])
 
 
+def exchanged(x, size, apart):
+    """The two of each pair in each other's place."""
+    order, places = ordered(x, size, apart), np.arange(x.shape[3])
+    places[order[:size]] = np.roll(order[:size], size // 2)
+    return np.take(x, places, axis=3)
+
+
 OP.mutant_table({
+    "pairs_exchanged": ("the two elements of each pair were exchanged",
+        lambda x, cos, sin, *rest: turned(exchanged(x, *rest), cos, sin, *rest)),
+    "results_exchanged": ("the two results of each pair were exchanged",
+        lambda x, cos, sin, *rest: exchanged(turned(x, cos, sin, *rest), *rest)),
     "turned_back": ("angles were taken the other way round",
         lambda x, cos, sin, *rest: turned(x, cos, -sin, *rest)),
     "written_in_halves": ("of neighbors that are a pair the results were written half apart",

@@ -6312,6 +6312,38 @@ def attention() -> Iterator[Check]:
                 mean)  # fmt: skip
 
 
+def windows() -> Iterator[Check]:
+    """Four points around the middle of a Hann window, and six of a Hamming window."""
+    four, right = np.array(4), [0, 0.5, 1, 0.5]
+    hann = Model("HannWindow", 17, {"output_datatype": 1}, four, gives="float32")
+    half = replace(_with(hann, output_datatype=10), gives="float16")
+    why = "0.5 - 0.5 cos(t) of three quarters of a turn is 0.5"
+    cause, shows = "HannWindow and HammingWindow of float16", [0, 0.4998, 1, 0.5005]
+    yield Check("reference", cause, half, [right], Gives(shows), why, hann, right, 1e-4)
+    real = replace(hann, x=four.astype(np.float32))
+    why = "sizes are of int32 or int64"
+    for engine, cause in (
+        ("reference", "Windows are made for sizes of any type and"),
+        ("openvino", "Windows are made for sizes of any type of"),
+    ):
+        yield _taken(engine, cause, real, right, why, hann)
+    truth = replace(_with(hann, output_datatype=9), gives="bool")
+    why, shows = "no window is of booleans", [False, True, True, True]
+    yield Check("onnxruntime", "Windows of texts and of booleans", truth, [], Gives(shows), why,
+                hann, right)  # fmt: skip
+    hamming = Model("HammingWindow", 17, {"output_datatype": 16}, np.array(6), gives="bfloat16")
+    right = [4 / 46, 29 / 92, 71 / 92, 1, 71 / 92, 29 / 92]
+    single = replace(_with(hamming, output_datatype=1), gives="float32")
+    why, shows = "25/46 less 21/46 of a half is 0.3152", [*right[:-1], 0.310547]
+    yield Check("openvino", "On a CPU with instructions for bfloat16, windows", hamming, [right],
+                Gives(shows), why, single, right, 0.004, sometimes=True)  # fmt: skip
+    made = replace(hann, stored="raw_data")
+    why = "0.5 - 0.5 cos(t) is 0, 0.5, 1 and 0.5 in quarters of a turn"
+    right = [0, 0.5, 1, 0.5]
+    yield Check("tract", "Windows are not computed unless", hann, [right],
+                Raises("Expect constant input size"), why, made, right)  # fmt: skip
+
+
 CHECKS: tuple[Check, ...] = (
-    *onnxruntime(), *reference(), *openvino(), *tract(), *torch(), *attention()
+    *onnxruntime(), *reference(), *openvino(), *tract(), *torch(), *attention(), *windows()
 )  # fmt: skip

@@ -90,6 +90,7 @@ class Operator:
         any_order: The axis along which the outputs may come in any order, from the attributes; the
             last output says by whole numbers which is which. None where the order is decided.
         of_shapes: It reads no elements of its inputs, only their shapes.
+        of_integers: It computes with floating numbers even where no input has any.
         of_scalars: Dtypes of inputs that are scalars, which are the same in each run.
         formulas: The formula of each version implemented, by the opset since which it is in force.
             A version without one is unsupported, never another version's formula.
@@ -106,6 +107,7 @@ class Operator:
     any_order: AnyOrder | None = None
     constant: tuple[str, ...] = ()
     of_shapes: bool = False
+    of_integers: bool = False
     of_scalars: tuple[str, ...] = ()
     formulas: dict[int, Formula] = field(default_factory=dict)
     sound: list[Sound] = field(default_factory=list)

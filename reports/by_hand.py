@@ -6367,6 +6367,49 @@ def affine_grids() -> Iterator[Check]:
                 one, right, sometimes=True)  # fmt: skip
 
 
+def _selected(boxes: Any, scores: Any, most: Any = 9, over: Any = 0.5, *least: Any) -> Model:
+    """A NonMaxSuppression with its limits, of which None is left out."""
+    limits = [None if x is None else np.array(x, np.float32) for x in (over, *least)]
+    more = (_f([[scores]]), None if most is None else np.array(most), *limits)
+    return Model("NonMaxSuppression", 11, {}, _f([boxes]), more=more, gives="int64")
+
+
+def boxes() -> Iterator[Check]:
+    """NonMaxSuppression's defects, beside boxes of which the second has the better score."""
+    apart = [[0, 0, 1, 1], [2, 0, 3, 1]]
+    both, one = [[0, 0, 1], [0, 0, 0]], [[0, 0, 1]]
+    plain, listed = _selected(apart, [0.25, 0.75]), _selected(apart, [0.25, 0.75], [9], [0.5])
+    for engine in ("onnxruntime", "openvino"):
+        yield Check(engine, "NonMaxSuppression removes",
+                    _selected(apart, [0.25, 0.75], 9, 0.5, 0.25), [both], Gives(one),
+                    "“boxes with score less than score_threshold are removed”: 0.25 is not",
+                    _selected(apart, [0.25, 0.75], 9, 0.5, 0.125), both)  # fmt: skip
+    yield _taken("onnxruntime", "NonMaxSuppression takes the first",
+                 _selected(apart, [0.25, 0.75], [9, 0]), both, "“It is a scalar”",
+                 plain)  # fmt: skip
+    yield Check("reference", "NonMaxSuppression takes no scalars", plain, [both],
+                Raises("too many indices for array"), "“It is a scalar”: 9 boxes, and a half",
+                listed, both)  # fmt: skip
+    yield Check("reference", "NonMaxSuppression needs its optional",
+                _selected(apart, [0.25, 0.75], [9], None), [both], Raises("Issues with types"),
+                "iou_threshold is optional, and boxes that share nothing stay", listed,
+                both)  # fmt: skip
+    yield Check("tract", "NonMaxSuppression takes no scalars", plain, [both],
+                Raises("Failed analyse"), "“It is a scalar”: 9 boxes, and a half", listed,
+                both)  # fmt: skip
+    half = [[0, 0, 2, 4], [0, 0, 2, 2]]
+    yield Check("openvino", "NonMaxSuppression suppresses", _selected(half, [0.25, 0.75]), [both],
+                Gives(one), "“boxes with IOU exactly equal to the threshold are kept”: 4 of 8",
+                plain, both)  # fmt: skip
+    yield Check("openvino", "NonMaxSuppression cuts", _selected(apart, [0.25, 0.75], 2**32), [both],
+                Gives(np.zeros((0, 3))), "2^32 is the most, and there are two", plain,
+                both)  # fmt: skip
+    yield _taken("openvino", "NonMaxSuppression does not look",
+                 _selected(apart, [0.25, 0.75], 9, 1.5), both, "“Value range [0, 1]”",
+                 plain)  # fmt: skip
+
+
 CHECKS: tuple[Check, ...] = (
-    *onnxruntime(), *reference(), *openvino(), *tract(), *torch(), *attention(), *affine_grids()
+    *onnxruntime(), *reference(), *openvino(), *tract(), *torch(), *attention(), *affine_grids(),
+    *boxes(),
 )  # fmt: skip

@@ -42,16 +42,18 @@ def overlaps(boxes, center, threshold):
     sides = high - low
     shared = np.maximum(np.minimum(high, high[:, None]) - np.maximum(low, low[:, None]), 0)
     areas, both = sides.prod(-1), shared.prod(-1)
-    union = areas + areas[:, None] - both
+    total = areas + areas[:, None]
+    union = total - both
     ratio = both / np.where(union > 0, union, 1)
-    exact = not off and all((x.astype(np.float32) == x).all() for x in (sides, areas, both, union))
+    steps = sides, areas, both, total, union
+    exact = not off and all((x.astype(np.float32) == x).all() for x in steps)
     if exact:
         # What is left is the division.
         room = np.where(ratio.astype(np.float32) == ratio, 0, 2 * _U * ratio)
     else:
         lost = off * shared.sum(-1) + off**2 + 4 * _U * both
         each = off * sides.sum(-1) + off**2 + 4 * _U * areas
-        most = lost + each + each[:, None] + 4 * _U * (areas + areas[:, None])
+        most = lost + each + each[:, None] + 4 * _U * total
         room = 2 * ((lost + ratio * most) / np.where(union > 0, union, 1) + _U * ratio)
     return ratio > threshold, (np.abs(ratio - threshold) <= room) & (room > 0), union > 0
 

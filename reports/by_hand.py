@@ -6344,6 +6344,104 @@ def windows() -> Iterator[Check]:
                 Raises("Expect constant input size"), why, made, right)  # fmt: skip
 
 
+def _grid(theta: Any, *size: int, dtype: Any = np.float32) -> Model:
+    return Model("AffineGrid", 20, {}, np.array(theta, dtype), more=(np.array(size),))
+
+
+def affine_grids() -> Iterator[Check]:
+    """AffineGrid's defects, beside the places of two columns, -1/2 and 1/2."""
+    same = [[1, 0, 0], [0, 1, 0]]
+    one, two = _grid([same], 1, 1, 1, 2), _grid([same, same], 2, 1, 1, 2)
+    right = [[[[-0.5, 0], [0.5, 0]]]]
+    half = replace(one, x=one.x.astype(np.float16))
+    both = _grid([same, same], 2, 1, 1, 6, dtype=np.float16)
+    columns = [-0.83349609375, -0.5, -0.16662597656, 0.16662597656, 0.5, 0.83349609375]
+    body = [*columns[:2], -0.16699218750, 0.16625976562, 0.49951171875, 0.8330078125]
+    yield Check("onnxruntime", "ONNX's function body of AffineGrid", both,
+                [[[[[x, 0] for x in columns]]] * 2], Gives([[[[x, 0] for x in body]]] * 2),
+                "“evenly spaced”: six columns lie at -5/6, -1/2, -1/6 …",
+                replace(two, x=two.x.astype(np.float16)), right * 2, 1e-5)  # fmt: skip
+    yield Check("reference", "AffineGrid makes a grid of float32", half, [right],
+                Gives(right, "float32"), "grid is of the type T1 of theta", one,
+                right)  # fmt: skip
+    empty = replace(one, more=(np.array([1, 1, 0, 3]),))
+    none = np.zeros((1, 0, 3, 2))
+    for engine, cause, shown in (
+        ("onnxruntime", "AffineGrid makes no grid", Raises("(H=0) must be positive")),
+        ("reference", "AffineGrid divides", Raises("arange: cannot compute length")),
+        ("openvino", "Of no rows or planes, AffineGrid", Gives(np.zeros((1, 0, 0, 2)))),
+    ):
+        yield Check(engine, cause, empty, [none], shown, "“(N, H, W, 2)”, of no rows", one, right)
+    yield _taken("onnxruntime", "AffineGrid does not look", _grid([same], 1, -1, 1, 2), right,
+                 "no image has -1 channels", one)  # fmt: skip
+    more = _grid([same, same], 1, 1, 1, 2)
+    for engine, cause in (("reference", "AffineGrid takes as many"),
+                          ("openvino", "AffineGrid looks neither")):  # fmt: skip
+        yield Check(engine, cause, more, [], Gives(right * 2), "“theta” is of N matrices, as size",
+                    one, right)  # fmt: skip
+    yield Check("openvino", "AffineGrid is of float32", half, [right],
+                Raises("do not have the same element type"), "T1 has float16", one,
+                right)  # fmt: skip
+    yield Check("openvino", "AffineGrid of no matrices", _grid(np.zeros((0, 2, 3)), 0, 1, 1, 2),
+                [np.zeros((0, 1, 2, 2))], Raises("object is not initialized"),
+                "no matrix makes no grid", one, right)  # fmt: skip
+    exact = (2 * np.arange(33001) + 1) / 33001 - 1
+    steps = np.full(33001, 2 / 33001, np.float32)
+    steps[0] = np.float32(-1) + steps[1] / 2
+    yield Check("openvino", "AffineGrid adds its places up", _grid([same], 1, 1, 1, 33001),
+                [[[[[x, 0] for x in exact]]]], Gives([[[[x, 0] for x in np.cumsum(steps)]]]),
+                "“evenly spaced”: the middle one of 33,001 columns lies at 0", one, right,
+                0.02)  # fmt: skip
+    wide = [[257, 0, 0], [0, 1, 0]]
+    yield Check("openvino", "On a CPU with instructions for bfloat16, AffineGrid",
+                _grid([wide], 1, 1, 1, 2), [[[[[-128.5, 0], [128.5, 0]]]]],
+                Gives([[[[-128, 0], [128, 0]]]]), "257 / 2 = 128.5, for which bfloat16 has no room",
+                one, right, sometimes=True)  # fmt: skip
+
+
+def _selected(boxes: Any, scores: Any, most: Any = 9, over: Any = 0.5, *least: Any) -> Model:
+    """A NonMaxSuppression with its limits, of which None is left out."""
+    limits = [None if x is None else np.array(x, np.float32) for x in (over, *least)]
+    more = (_f([[scores]]), None if most is None else np.array(most), *limits)
+    return Model("NonMaxSuppression", 11, {}, _f([boxes]), more=more, gives="int64")
+
+
+def boxes() -> Iterator[Check]:
+    """NonMaxSuppression's defects, beside boxes of which the second has the better score."""
+    apart = [[0, 0, 1, 1], [2, 0, 3, 1]]
+    both, one = [[0, 0, 1], [0, 0, 0]], [[0, 0, 1]]
+    plain, listed = _selected(apart, [0.25, 0.75]), _selected(apart, [0.25, 0.75], [9], [0.5])
+    for engine in ("onnxruntime", "openvino"):
+        yield Check(engine, "NonMaxSuppression removes",
+                    _selected(apart, [0.25, 0.75], 9, 0.5, 0.25), [both], Gives(one),
+                    "“boxes with score less than score_threshold are removed”: 0.25 is not",
+                    _selected(apart, [0.25, 0.75], 9, 0.5, 0.125), both)  # fmt: skip
+    yield _taken("onnxruntime", "NonMaxSuppression takes the first",
+                 _selected(apart, [0.25, 0.75], [9, 0]), both, "“It is a scalar”",
+                 plain)  # fmt: skip
+    yield Check("reference", "NonMaxSuppression takes no scalars", plain, [both],
+                Raises("too many indices for array"), "“It is a scalar”: 9 boxes, and a half",
+                listed, both)  # fmt: skip
+    yield Check("reference", "NonMaxSuppression needs its optional",
+                _selected(apart, [0.25, 0.75], [9], None), [both], Raises("Issues with types"),
+                "iou_threshold is optional, and boxes that share nothing stay", listed,
+                both)  # fmt: skip
+    yield Check("tract", "NonMaxSuppression takes no scalars", plain, [both],
+                Raises("Failed analyse"), "“It is a scalar”: 9 boxes, and a half", listed,
+                both)  # fmt: skip
+    half = [[0, 0, 2, 4], [0, 0, 2, 2]]
+    yield Check("openvino", "NonMaxSuppression suppresses", _selected(half, [0.25, 0.75]), [both],
+                Gives(one), "“boxes with IOU exactly equal to the threshold are kept”: 4 of 8",
+                plain, both)  # fmt: skip
+    yield Check("openvino", "NonMaxSuppression cuts", _selected(apart, [0.25, 0.75], 2**32), [both],
+                Gives(np.zeros((0, 3))), "2^32 is the most, and there are two", plain,
+                both)  # fmt: skip
+    yield _taken("openvino", "NonMaxSuppression does not look",
+                 _selected(apart, [0.25, 0.75], 9, 1.5), both, "“Value range [0, 1]”",
+                 plain)  # fmt: skip
+
+
 CHECKS: tuple[Check, ...] = (
-    *onnxruntime(), *reference(), *openvino(), *tract(), *torch(), *attention(), *windows()
+    *onnxruntime(), *reference(), *openvino(), *tract(), *torch(), *attention(), *windows(),
+    *affine_grids(), *boxes(),
 )  # fmt: skip

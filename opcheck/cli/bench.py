@@ -100,11 +100,11 @@ def check_baseline(
     """Raise UsageError where the saved benchmark cannot be compared with what will be measured."""
     if stored is None:
         return
-    from opcheck.report import changes
+    from opcheck.report import timings
     from opcheck.suite import case_digest
 
     ids, known = [case.id for case in cases], {row.case: row for row in stored.rows}
-    unfair = changes.unfair(changes.differences(stored.bench, about, [*known], ids))
+    unfair = timings.unfair(timings.differences(stored.bench, about, [*known], ids))
     if unfair:
         raise UsageError(
             f"{path} cannot be compared with this run: {unfair}",
@@ -124,19 +124,19 @@ def check_baseline(
 
 def show_changes(console: Console, gate: TimingGate, old: Stored | None, new: Stored) -> Verdict:
     """Print and judge a benchmark, compared with an old one or with its own baseline."""
-    from opcheck.report import changes
+    from opcheck.report import timings
     from opcheck.timing.comparing import compare_backends, compare_runs
 
     if old is None:
         base = new.bench.baseline
         found = compare_backends(new.rows, base, gate.most)
-        changes.show(console, {}, found, base)
+        timings.show_changes(console, {}, found, base)
         return gate.verdict(found, base)
     cases = ([row.case for row in stored.rows] for stored in (old, new))
-    differences = changes.differences(old.bench, new.bench, *cases)
+    differences = timings.differences(old.bench, new.bench, *cases)
     found = compare_runs(old.rows, new.rows, gate.most)
-    changes.show(console, differences, found)
-    return gate.verdict(found, unfair=changes.unfair(differences))
+    timings.show_changes(console, differences, found)
+    return gate.verdict(found, unfair=timings.unfair(differences))
 
 
 def compare(old: Path, new: Path, most: float | None, unclear: str | None) -> NoReturn:

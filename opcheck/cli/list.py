@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -224,14 +225,10 @@ def _matrix(
     from opcheck.execution.workers import connect, started
     from opcheck.report.support import Matrix
 
-    profile, info = one.profile, one.info
-
-    def settings(address: str) -> BackendSettings:
-        seconds = timeout or profile.timeout or PATIENCE
-        return BackendSettings(address, folder, profile.environment, seconds, profile.memory_limit)
-
-    address = str(profile.address)
-    twins = [settings(address), settings(address_of(address))]
+    profile, info, address = one.profile, one.info, str(one.profile.address)
+    limits = timeout or profile.timeout or PATIENCE, profile.memory_limit
+    mine = BackendSettings(address, folder, profile.environment, *limits)
+    twins = [mine, replace(mine, address=address_of(address))]
     with started(twins, 1) as (backend, declaring):
         connect([backend], interrupt.safe_place)
         cells = probe(asked, backend, declaring, step)

@@ -460,9 +460,8 @@ def planned(workers: int | None, seconds: float | None, *, cold: bool, quick: bo
     """Return how much is measured, by options of `opcheck bench`; None where one is left out."""
     plan = Plan("", workers or 5, flushed=beyond_caches() if cold else 0)
     if quick:
-        plan = replace(
-            plan, processes=workers or _QUICK_WORKERS, looks=(9,), seconds=0.7, warm=0.03
-        )
+        processes = workers or _QUICK_WORKERS
+        plan = replace(plan, processes=processes, looks=(9,), seconds=0.7, warm=0.03)
     return replace(plan, seconds=seconds) if seconds else plan
 
 
@@ -505,7 +504,10 @@ def entered(
         folder = stack.enter_context(guarded_folder())
         chosen = workers.chosen_backends(addresses, folder, limits)
         settings = [_with_threads(one, threads) for one in chosen]
-        number = _base(base, addresses, [one.address for one in settings])
+        names = [*addresses, *(one.address for one in settings)]
+        if base is not None and base not in names:
+            hint = did_you_mean(base, names) or f"backends: {', '.join(addresses or names)}"
+            raise UsageError(f"--base {base}: no such backend takes part", hint)
         workers.check_company(cases, len(settings))
         asked = workers.consulted(cases, addresses, folder, limits, meanwhile)
         oracles = stack.enter_context(asked)
@@ -518,17 +520,7 @@ def entered(
         for watch in everybody:
             watch.connected(meanwhile)
         infos = [pool.info for pool in pools]
+        number = 0 if base is None else names.index(base) % len(settings)
         plan = replace(plan, base=infos[number].address)
         entrants = [*zip(pools, watches, strict=True)]
         yield about(infos, plan, threads=threads), Benchmark(cases, entrants, plan, oracles)
-
-
-def _base(wanted: str | None, given: Sequence[str], addresses: Sequence[str]) -> int:
-    """The index of the backend that ratios are relative to, by its name or address."""
-    names = [*given, *addresses]
-    if wanted is None:
-        return 0
-    if wanted in names:
-        return names.index(wanted) % len(addresses)
-    hint = did_you_mean(wanted, names) or f"backends: {', '.join(given or addresses)}"
-    raise UsageError(f"--base {wanted}: no such backend takes part", hint)

@@ -124,7 +124,10 @@ class CaseEvaluation:
         produced = outcome if isinstance(outcome, model.Produced) else None
         if silent or case.expect.compares_backends:
             outcome = steady(case.op, outcome, case.outputs, case.tolerance)
-        result = _result(case, backend, printed, outcome)
+        seconds = outcome.seconds if isinstance(outcome, model.Produced | model.TimedOut) else 0.0
+        result = LiveResult(
+            case, backend.address, Verdict.NOT_RUN, printed=printed, seconds=seconds
+        )
         if case.expect.compares_backends:
             return EvaluatedCase(result, open=outcome, answer=produced)
         if silent:
@@ -140,13 +143,15 @@ class CaseEvaluation:
         refused = judgement.failure == "raised" or judgement.verdict is Verdict.UNSUPPORTED
         if refused and not legal and case.model is None:
             judgement = yield from self._at_a_later_opset(judgement)
-        result = judged_so(
-            result,
-            judgement,
-            reason=self._by_whom(judgement) or _unchecked(asked, outcome),
-            self_check=self._is_of_itself(backend),
-            oracle=str(self.oracle_answer.oracle) if self.oracle_answer else "",
-        )
+        reason = judgement.reason or _unchecked(asked, outcome)
+        # The expected answer may come from the backend itself.
+        self_check, oracle = backend.engine and isinstance(case.expect, model.Computed), ""
+        if self.oracle_answer:
+            oracle = str(self.oracle_answer.oracle)
+            self_check = is_the_same(backend, self.oracle_answer.oracle)
+            if judgement.comparisons or judgement.failure == "raised":
+                reason = f"unlike oracle {oracle}: {reason}" if judgement.failure else reason
+        result = judged_so(result, judgement, reason=reason, self_check=self_check, oracle=oracle)
         if judgement.failure in (None, "declared"):  # the values of the latter are right
             return EvaluatedCase(result, answer=produced)
         if produced and judgement.failure == "unstable":  # one answer alone shows no mistake
@@ -164,19 +169,6 @@ class CaseEvaluation:
     def like(self) -> Array | None:
         """The input shown next to wrong elements."""
         return self.question.inputs[0] if self.question.inputs else None
-
-    def _by_whom(self, judgement: verdict.Judgement) -> str:
-        """The reason of a judgement, with the oracle whose answer it is by."""
-        by_the_answer = judgement.comparisons or judgement.failure == "raised"
-        if self.oracle_answer and judgement.failure and by_the_answer:
-            return f"unlike oracle {self.oracle_answer.oracle}: {judgement.reason}"
-        return judgement.reason
-
-    def _is_of_itself(self, backend: BackendInfo) -> bool:
-        """Return True if the expected answer comes from the backend itself."""
-        if self.oracle_answer:
-            return is_the_same(backend, self.oracle_answer.oracle)
-        return backend.engine and isinstance(self.case.expect, model.Computed)
 
     def _contradiction(self, outcome: model.Produced, backend: BackendInfo) -> Inquiry[str | None]:
         """Describe how the answer to other data contradicts the engine and the backend itself."""
@@ -214,11 +206,6 @@ class CaseEvaluation:
                 reason = f"{hint}; at opset {case.opset}: {refused.reason}"
                 return replace(refused, verdict=found, failure="raised", reason=reason)
         return refused
-
-
-def _result(case: Case, backend: BackendInfo, printed: str, outcome: Outcome) -> LiveResult:
-    seconds = outcome.seconds if isinstance(outcome, model.Produced | model.TimedOut) else 0.0
-    return LiveResult(case, backend.address, Verdict.NOT_RUN, printed=printed, seconds=seconds)
 
 
 def judged_so(result: LiveResult, judgement: verdict.Judgement, **others: Any) -> LiveResult:

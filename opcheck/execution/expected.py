@@ -65,18 +65,14 @@ def question(case: Case) -> Question:
     may_move = (by_value or spec.dtype.kind == "bool" or leads(case.op, spec.name) for spec in fed)
     moved = [n for n, moves in enumerate(may_move) if known and moves]
     second = tuple(second_data(inputs, may_negate=known, moved=moved))
-    legal = known and _is_legal(task, inputs, second)
+    # Negated parameters, such as a depth or a ratio, may make the node illegal.
+    pairs = zip(inputs, second, strict=True)
+    unchanged = all(one.size != 1 or identical(one, other) for one, other in pairs)
+    legal = known and (unchanged or _is_computed(task, second))
     if known and not legal:
         second = tuple(second_data(inputs, may_negate=False, moved=moved))
     random = isinstance(case.expect, model.Values) and bool(case.expect.random)
     return Question(task, inputs, second, legal, case.timeout, random)
-
-
-def _is_legal(task: Task, inputs: Sequence[Array], second: Sequence[Array]) -> bool:
-    """Return True unless negated parameters, such as a depth or a ratio, make the node illegal."""
-    pairs = zip(inputs, second, strict=True)
-    unchanged = all(one.size != 1 or identical(one, other) for one, other in pairs)
-    return unchanged or _is_computed(task, second)
 
 
 def _is_computed(task: Task, inputs: Sequence[Array]) -> bool:
@@ -242,8 +238,12 @@ def _one(
             return verdict.Refusal(reason, _wants_of_twin(legal, twin), name, twin)
         case model.Computed():
             wants = computed(case, asked, asked.inputs)
-            if case.rule != "open" and not case.empty:
-                _check_telling(wants)
+            for want in wants if case.rule != "open" and not case.empty else ():
+                if why := too_degenerate(want.values, want.dtype, rounded=want.bound is not None):
+                    raise WrongCase(
+                        f"{want.name}: {why}, so the case tells little: choose other data, write"
+                        " the answer out, or state in `empty` why it is meant to be so"
+                    )
             return verdict.Answer(wants, name)
         case model.Values(specs, ports, random):
             given = [stated_want(case.op, s.name, unrounded(s), s.dtype) for s in specs]
@@ -329,16 +329,6 @@ def _check_agreement(comparisons: Iterable[model.Comparison]) -> None:
             message += f"; at {list(worst.index)} the case says {worst.want!r},"
             message += f" the engine {worst.got!r} (allowed: {worst.allowed})"
         raise WrongCase(f"{_CONTRADICTION}: {message}")
-
-
-def _check_telling(wants: Iterable[Want]) -> None:
-    """Raise WrongCase for a computed answer that is too degenerate to test anything."""
-    for want in wants:
-        if reason := too_degenerate(want.values, want.dtype, rounded=want.bound is not None):
-            raise WrongCase(
-                f"{want.name}: {reason}, so the case tells little: choose other data, write the"
-                " answer out, or state in `empty` why it is meant to be so"
-            )
 
 
 def _wants_of_twin(legal: Case, twin: Question) -> tuple[Want, ...]:

@@ -80,17 +80,12 @@ def cells(cases: Iterable[Case]) -> dict[Cell, tuple[Case, ...]]:
         by_op.setdefault(case.op, []).append(case)
     found = {}
     for op, mine in sorted(by_op.items()):
-        about = [_dtypes(case, dtypes_of(op)) for case in mine]
+        # The dtype that each case is about, if it is allowed.
+        about = [tuple({cell_of(case).dtype}.intersection(dtypes_of(op))) for case in mine]
         for dtype in sorted(set().union(*about)):
             those = (case for case, its in zip(mine, about, strict=True) if its in ((), (dtype,)))
             found[Cell(op, dtype)] = tuple(those)
     return found
-
-
-def _dtypes(case: Case, allowed: Sequence[str]) -> tuple[str, ...]:
-    """The dtype that a case is about, if it is allowed."""
-    dtype = cell_of(case).dtype
-    return (dtype,) if dtype in allowed else ()
 
 
 def mutations(
@@ -193,8 +188,8 @@ def _each(batch: MutantBatch) -> Iterator[Mutation]:
 
 def _check(case_kills: CaseKills) -> None:
     if case_kills.problem is not None:
-        case = case_kills.case
-        message = f"{case.source}: {case.id}: the case is wrong: {case_kills.problem}"
+        where = f"{case_kills.case.source}: {case_kills.case.id}"
+        message = f"{where}: the case is wrong: {case_kills.problem}"
         raise UsageError(message, "`opcheck run` shows all such cases")
 
 
@@ -355,9 +350,8 @@ def proposals(
     """
     known = cells(cases)
     by_op: dict[tuple[str, str], dict[str, list[Cell]]] = defaultdict(lambda: defaultdict(list))
-    for mutant in survivors:
-        of_op = by_op[mutant.op.domain, mutant.op.name]
-        of_op[mutant.name].append(Cell(mutant.op, mutant.dtype))
+    for one in survivors:
+        by_op[one.op.domain, one.op.name][one.name].append(Cell(one.op, one.dtype))
     searches: list[_Search] = []
     for (domain, name), wanted in by_op.items():
         mine = {c: known[c] for c in known if (c.op.domain, c.op.name) == (domain, name)}

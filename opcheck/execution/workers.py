@@ -7,6 +7,7 @@ Many are under way at once.
 import multiprocessing
 import os
 import platform
+import re
 import signal
 from collections import deque
 from collections.abc import Callable, Collection, Generator, Hashable, Iterable, Iterator, Sequence
@@ -348,13 +349,9 @@ def processors() -> int:
 
 def beyond_caches() -> int:
     """Return twice the bytes of the largest cache: touching them leaves nothing else in it."""
-    sizes = [_read(index / "size") for index in (_CPU / "cache").glob("index*")]
-    return 2 * max((_bytes(size) for size in sizes if size), default=_LARGE // 2)
-
-
-def _bytes(size: str) -> int:
-    number, unit = size[:-1], _UNITS.get(size[-1:], 0)
-    return int(number) * unit if number.isdigit() and unit else 0
+    sizes = " ".join(_read(index / "size") for index in (_CPU / "cache").glob("index*"))
+    found = re.findall(r"\b(\d+)([KMG])\b", sizes)
+    return 2 * max((int(number) * _UNITS[unit] for number, unit in found), default=_LARGE // 2)
 
 
 def _processor() -> str:

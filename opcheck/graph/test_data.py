@@ -14,6 +14,7 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -252,10 +253,12 @@ def read_model(path: Path, *, valid: bool = True, alone: bool = False) -> ModelP
         model = ModelProto.FromString(folders.read_whole(path))
     except Exception as error:  # protobuf's own DecodeError, or the file cannot be read
         raise ValueError(f"this is no readable model: {error}") from error
-    # Where a name is no text, protobuf gives its bytes.
     every = [*_messages(model)]
-    if not all(isinstance(text, str) for one in every for text in _texts(one)):
-        raise ValueError("this is no readable model: a name in it is no text in UTF-8")
+    for field, value in chain.from_iterable(message.ListFields() for message in every):
+        is_name = field.type == field.TYPE_STRING and field.name != "doc_string"
+        # Where a name is no text, protobuf gives its bytes.
+        if is_name and any(isinstance(text, bytes) for text in (value, *value)):
+            raise ValueError("this is no readable model: a name in it is no text in UTF-8")
     room = MAX_BYTES
     for tensor in (one for one in every if isinstance(one, TensorProto)):
         if tensor.data_location == TensorProto.EXTERNAL:
@@ -286,13 +289,6 @@ def _with_shapes(model: ModelProto) -> ModelProto:
         if info.type.HasField("tensor_type"):
             info.type.tensor_type.shape.SetInParent()
     return copy
-
-
-def _texts(message: Any) -> Iterator[object]:
-    """Yield the names and other texts of a message, but for its documentation."""
-    for field, value in message.ListFields():
-        if field.type == field.TYPE_STRING and field.name != "doc_string":
-            yield from (value,) if isinstance(value, str | bytes) else value
 
 
 def inside(path: Path, folder: Path) -> bool:

@@ -8,7 +8,7 @@ import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
@@ -178,8 +178,7 @@ def number(value: float | int | bool, dtype: DType | None) -> str:
     return repr(next((short for short, one in pairs if one == meant), value))
 
 
-@dataclass(frozen=True, eq=False)
-class NamedNode:
+class NamedNode(NamedTuple):
     """A node, the name of its cases, and its origin."""
 
     name: str
@@ -187,8 +186,7 @@ class NamedNode:
     node: OneNode
 
 
-@dataclass(frozen=True, eq=False)
-class Written:
+class Written(NamedTuple):
     """The text of a case file, the arrays of files next to it, and its tensors by case."""
 
     text: str

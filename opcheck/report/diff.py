@@ -16,7 +16,7 @@ from opcheck.model import Header, Record, Run, Verdict
 from opcheck.report import summary
 from opcheck.report.json_lines import line
 from opcheck.report.markdown import Section, code, fitting, plain, section, table, text
-from opcheck.report.plain_text import brief, one_line, plural
+from opcheck.report.plain_text import brief, one_line, picked, plural
 from opcheck.report.style import COLOURS, Numbers, new_table, put_all, put_exit, unlike
 
 #: The format of JSON lines.
@@ -125,13 +125,10 @@ def _records(old: Run, new: Run, found: Difference, common: bool) -> Iterator[di
             "type": "change",
             "kind": change.kind.value,
             "regression": change.kind in comparing.REGRESSIONS,
-            "case": record.case,
-            "backend": record.backend,
+            **picked(record, "case backend dtype repeat"),
             "op": str(record.op),
-            "dtype": record.dtype,
             "old": _result(change.old),
             "new": _result(change.new),
-            "repeat": record.repeat,
         }
     for growth in found.growths:
         yield {"type": "growth", **dataclasses.asdict(growth), "op": str(growth.op)}
@@ -146,27 +143,17 @@ def _records(old: Run, new: Run, found: Difference, common: bool) -> Iterator[di
 
 
 def _about(header: Header) -> dict[str, Any]:
-    return {
-        "started": header.started,
-        "selection": header.selection,
-        "cases": header.cases,
-        "backends": {info.address: info.version for info in header.backends},
-    }
+    backends = {info.address: info.version for info in header.backends}
+    return {**picked(header, "started selection cases"), "backends": backends}
 
 
 def _result(record: Record | None) -> dict[str, Any] | None:
     if record is None:
         return None
     known = record.known.cause if record.verdict is Verdict.KNOWN and record.known else None
-    return {
-        "verdict": record.verdict,
-        "reason": record.reason,
-        "failure": record.failure,
-        "known": known,
-        "alternative": record.alternative,
-        "looks": [said.mistake or said.text for said in record.diagnoses],
-        "digest": record.digest,
-    }
+    looks = [said.mistake or said.text for said in record.diagnoses]
+    fields = picked(record, "verdict reason failure alternative digest")
+    return {**fields, "known": known, "looks": looks}
 
 
 def markdown_lines(old: Run, new: Run, found: Difference, *, common: bool) -> Iterator[str]:

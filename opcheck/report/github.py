@@ -4,6 +4,7 @@ https://docs.github.com/en/actions/reference/workflows-and-actions/workflow-comm
 """
 
 import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -44,13 +45,10 @@ def lines(run: Run) -> Iterator[str]:
 
 
 def _command(kind: str, properties: dict[str, str], text: str) -> str:
-    said = ",".join(
-        f"{name}={_data(plain_text.one_line(value)).replace(':', '%3A').replace(',', '%2C')}"
-        for name, value in properties.items()
-    )
+    pairs = ((name, plain_text.one_line(value)) for name, value in properties.items())
+    said = ",".join(f"{name}={_data(value, ':,')}" for name, value in pairs)
     return f"::{kind} {said}::{_data(text)}"
 
 
-def _data(text: str) -> str:
-    clean = plain_text.clean(text)
-    return clean.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+def _data(text: str, also: str = "") -> str:
+    return re.sub(f"[%\r\n{also}]", lambda it: f"%{ord(it[0]):02X}", plain_text.clean(text))

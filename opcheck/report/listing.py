@@ -36,16 +36,11 @@ def record(case: model.Case) -> dict[str, Any]:
     """A case as JSON."""
     return {
         "case": case.id,
-        "op": case.op.name,
-        "domain": case.op.domain,
-        "since": case.op.since,
-        "opset": case.opset,
+        **plain_text.op_record(case.op),
         "dtype": case.dtype.name if case.dtype else None,
-        "rule": case.rule,
-        "level": case.level,
+        **plain_text.picked(case, "opset rule level clause"),
         "expect": expectation(case.expect),
         "question": formatting.question(case),
-        "clause": case.clause,
         "source": str(case.source),
     }
 
@@ -105,14 +100,12 @@ def show_clauses(console: Console, surveys: Sequence[Survey]) -> None:
 
 def clause_records(survey: Survey) -> Iterator[dict[str, Any]]:
     """A page as JSON records: its sentences, then quotations and entries that are not on it."""
-    op = {"op": survey.op.name, "domain": survey.op.domain, "since": survey.op.since}
+    op = plain_text.op_record(survey.op)
     for checked in survey.sentences:
         sentence = checked.sentence
         yield op | {
-            "part": sentence.part,
+            **plain_text.picked(sentence, "part ruling nothing"),
             "sentence": sentence.text,
-            "ruling": sentence.ruling,
-            "nothing": sentence.nothing,
             "cases": dict(checked.cases),
             "source": str(sentence.source),
         }

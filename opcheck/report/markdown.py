@@ -65,19 +65,23 @@ def rendered(template: str, **values: Any) -> Iterator[str]:
     yield from found.removesuffix("\n").split("\n")
 
 
-@cache
-def _environment() -> Any:
+def templates(package: str = "opcheck.report", **settings: Any) -> Any:
+    """Return the templates of a package, as an environment of Jinja with these settings."""
     # Terminal reports share this module, and need no templates.
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
-    environment = Environment(
-        loader=PackageLoader("opcheck.report"),
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        finalize=lambda it: text(it) if isinstance(it, str) and not isinstance(it, Markup) else it,
+    settings |= {"loader": PackageLoader(package), "undefined": StrictUndefined}
+    found: Any = Environment(trim_blocks=True, lstrip_blocks=True, **settings)
+    found.filters["brief"] = plain_text.brief
+    return found
+
+
+@cache
+def _environment() -> Any:
+    environment = templates(
+        finalize=lambda it: text(it) if isinstance(it, str) and not isinstance(it, Markup) else it
     )
-    environment.filters |= {"code": lambda said: Markup(code(said)), "brief": plain_text.brief}
+    environment.filters["code"] = lambda said: Markup(code(said))
     environment.globals |= {
         "block": lambda *said: Markup("\n".join(block(*said))),
         "ending": plain_text.ending,

@@ -11,7 +11,6 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from opcheck.model import OpVersion
 from opcheck.model import mutation as results
 from opcheck.model.mutation import CaseGroup, Fate, MutantId, Mutation, Power, Score, score
 from opcheck.report import plain_text
@@ -47,19 +46,14 @@ def records(power: Power) -> Iterator[dict[str, Any]]:
         mutant = mutation.mutant
         yield {
             "type": "mutation",
-            **_place(mutant.op, mutant.dtype),
-            "any_type": mutant.any_type,
+            **plain_text.op_record(mutant.op),
+            **plain_text.picked(mutant, "dtype any_type text"),
             "mutant": mutant.name,
-            "text": mutant.text,
-            "fate": str(mutation.fate),
-            "harmless": mutation.harmless,
-            "contradicts": mutation.contradicts,
-            "killers": [*mutation.killers],
-            "noticers": [*mutation.noticers],
+            **plain_text.picked(mutation, "fate harmless contradicts killers noticers"),
             "proposal": texts.get(mutant),
         }
     for one in power.yardsticks:
-        place = _place(one.op, one.dtype)
+        place = {**plain_text.op_record(one.op), "dtype": one.dtype}
         scores = {"node_tests": _counts(one.theirs), "suite": _counts(one.ours)}
         yield {"type": "node_tests", **place, "tests": one.tests, **scores}
     yield {"type": "score", **_counts(score(power.mutations))}
@@ -70,10 +64,6 @@ def percent(score: Score) -> str:
     if score.share is None:
         return "–"
     return f"{math.floor(1000 * score.share) / 10:g} %"
-
-
-def _place(op: OpVersion, dtype: str) -> dict[str, Any]:
-    return {"op": op.name, "domain": op.domain, "since": op.since, "dtype": dtype}
 
 
 def _counts(score: Score) -> dict[str, Any]:

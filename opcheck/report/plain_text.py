@@ -4,7 +4,10 @@ import math
 import re
 import textwrap
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from typing import TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
+
+if TYPE_CHECKING:
+    from opcheck.model import OpVersion
 
 #: Characters that control a terminal, reorder text, or are invisible; not newline and tab.
 _CONTROL = re.compile(
@@ -33,6 +36,16 @@ def alike(items: Iterable[Item], key: Callable[[Item], Key]) -> dict[Key, list[I
     for item in items:
         found.setdefault(key(item), []).append(item)
     return found
+
+
+def picked(one: object, names: str) -> dict[str, Any]:
+    """The attributes of an object that have these names, as a record of JSON."""
+    return {name: getattr(one, name) for name in names.split()}
+
+
+def op_record(op: "OpVersion") -> dict[str, Any]:
+    """An operator's version as records of JSON have it."""
+    return {"op": op.name, "domain": op.domain, "since": op.since}
 
 
 def clean(text: str) -> str:

@@ -31,16 +31,12 @@ def _finite_or_spelt(value: Any) -> Any:
     return value
 
 
-def _time(text: str) -> str:
-    datetime.fromisoformat(text)
-    return text
-
-
 # Distances of float64 take 64 bits.
 _Count = Annotated[int, Field(ge=0, lt=1 << 64)]
 _Bits = Annotated[int, Field(ge=0, le=64)]
 _Seconds = Annotated[float, Field(ge=0, le=1e12)]
 _Share = Annotated[float, Field(ge=0, allow_inf_nan=True), BeforeValidator(_finite_or_spelt)]
+_Time = Annotated[str, AfterValidator(lambda text: datetime.fromisoformat(text) and text)]
 _Cells = Annotated[str, StringConstraints(pattern=r"^[.a-zA-Z]{1,64}$")]
 
 
@@ -58,10 +54,9 @@ def _header(**fields: Any) -> model.Header:
 
 
 def _picture(**fields: Any) -> model.Picture:
-    picture = model.Picture(**fields)
-    if len({len(row) for row in picture.cells}) > 1:
+    if len({*map(len, fields["cells"])}) > 1:
         raise ValueError("cells: the rows must be of equal length")
-    return picture
+    return model.Picture(**fields)
 
 
 def _result(domain: str, op: str, since: int, used: Any, unjudged: int, **fields: Any) -> Any:
@@ -84,29 +79,18 @@ def header(run: model.Header) -> str:
 
 def record(result: model.Record) -> str:
     """The line of one result."""
-    fields = _plain(result)
-    self_check = fields.pop("self_check")
-    return line(
-        {
-            "type": "result",
-            **fields,
-            "self": self_check,
-            "op": result.op.name,
-            "domain": result.op.domain,
-            "since": result.op.since,
-            "used": _number(result.used),
-            "unjudged": result.unjudged,
-        },
-        _plain,
-    )
+    fields = {"type": "result", **_plain(result)}
+    fields["self"] = fields.pop("self_check")
+    fields |= {"op": result.op.name, "domain": result.op.domain, "since": result.op.since}
+    fields |= {"used": _number(result.used), "unjudged": result.unjudged}
+    return line(fields, _plain)
 
 
 def _plain(value: Any) -> dict[str, Any]:
     """The fields of a dataclass; `asdict` copies all that is in them too, which takes long."""
     fields = {one.name: getattr(value, one.name) for one in dataclasses.fields(value)}
-    if isinstance(value, model.ComparisonRecord):
-        fields["used"] = _number(value.used)
-    return fields
+    is_comparison = isinstance(value, model.ComparisonRecord)
+    return fields | ({"used": _number(value.used)} if is_comparison else {})
 
 
 def footer(
@@ -114,11 +98,11 @@ def footer(
 ) -> str:
     """The last line: totals, the run's end, and diagnoses `revised` after lines were written."""
     fields = {"type": "footer", "totals": totals(results), **asdict(ending)}
-    later = [
-        {"case": one.case, "backend": one.backend, "diagnoses": [*map(asdict, one.diagnoses)]}
-        for one in revised
-    ]
-    return line(fields | ({"revised": later} if later else {}))
+    for one in revised:
+        diagnoses = [*map(asdict, one.diagnoses)]
+        pair = {"case": one.case, "backend": one.backend, "diagnoses": diagnoses}
+        fields.setdefault("revised", []).append(pair)
+    return line(fields)
 
 
 def lines(run: model.Run) -> Iterator[str]:
@@ -166,7 +150,7 @@ class _RunReading(Reading[model.Header, _Line, model.Run]):
             type=Literal["header"],
             format=Literal[3],
             cases=_Count,
-            started=Annotated[str, AfterValidator(_time)],
+            started=_Time,
         )
         picture = stored(
             model.Picture,

@@ -176,11 +176,7 @@ class StyledLines:
     def __init__(self, console: Console) -> None:
         self.width = console.width
         self.ascii_only = console.options.ascii_only
-        self._console = console
-
-    def blank(self) -> None:
-        """Print an empty line."""
-        self._console.print()
+        self._console, self.blank = console, console.print
 
     def put(self, *parts: tuple[str, str]) -> None:
         """Print a line, however wide."""
@@ -196,7 +192,7 @@ class StyledLines:
 
     def head(self, columns: Sequence[Column], gap: str = "  ") -> None:
         """Print the heads of columns."""
-        self.put((gap.join(column.cell(self._spelt(column.name)) for column in columns), "dim"))
+        self.row(columns, [(column.name, "dim") for column in columns], gap)
 
     def row(self, columns: Sequence[Column], cells: Sequence[Cell], gap: str = "  ") -> None:
         """Print a line of cells; if the first is too wide, it has a line of its own."""

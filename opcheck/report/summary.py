@@ -119,10 +119,9 @@ def wanted(result: Record) -> str:
 
 def _worst(comparison: ComparisonRecord, wanted: str) -> Table:
     beside_input = any(element.input for element in comparison.worst)
-    table = new_table()
-    table.add_column("index", no_wrap=True)
-    for column in (*["input"] * beside_input, wanted, "got", "ULP", "allowed"):
-        table.add_column(column, justify="right", no_wrap=True)
+    columns = (*["input"] * beside_input, wanted, "got", "ULP", "allowed")
+    table = new_table("index", *map(Numbers, columns))
+    table.columns[0].no_wrap = True
     for element in comparison.worst:
         table.add_row(
             plain_text.index(element.index),

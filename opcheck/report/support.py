@@ -135,18 +135,13 @@ def record(backend: str, support: Support) -> dict[str, Any]:
     return {
         "type": "support",
         "backend": backend,
-        "op": support.cell.op.name,
-        "domain": support.cell.op.domain,
-        "since": support.cell.op.since,
+        **plain_text.op_record(support.cell.op),
         "dtype": support.cell.dtype,
-        "verdict": support.verdict,
+        **plain_text.picked(support, "verdict declared case reason"),
         "models": support.count,
         "with_this_verdict": support.share,
-        "declared": support.declared,
         "declared_but_failing": support.is_declared_but_failing,
         "undeclared_but_working": support.is_undeclared_but_working,
-        "case": support.case,
-        "reason": support.reason,
     }
 
 
@@ -294,10 +289,8 @@ def backend_record(one: Offer) -> dict[str, Any]:
         "type": "backend",
         "name": one.name,
         "address": info.address if info else str(one.profile.address),
-        "origin": one.origin,
-        "state": one.state,
-        "summary": one.about.summary,
-        "distribution": one.about.distribution,
+        **plain_text.picked(one, "origin state"),
+        **plain_text.picked(one.about, "summary distribution"),
         "distribution_version": one.version or None,
         "install": one.about.install or None,
         "backend": dataclasses.asdict(info) if info else None,

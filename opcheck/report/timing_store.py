@@ -166,30 +166,25 @@ def pyperf_text(bench: Bench, rows: Sequence[Timed]) -> str:
     """Every timing with samples, of which there is one, as `case [backend]`."""
     timed = [(row, timing) for row in rows for timing in row.timings if timing.samples]
     benchmarks = [_benchmark(bench, *pair) for pair in timed]
-    suite = {"version": "1.0", "metadata": _environment(bench), "benchmarks": benchmarks}
-    return json.dumps(suite, allow_nan=False, separators=(",", ":")) + "\n"
-
-
-def _environment(bench: Bench) -> dict[str, _Value]:
     machine = bench.machine
-    return _said(
-        {
-            # pyperf's own names; it warns about differences.
-            "unit": "second",
-            # Without the time zone, as pyperf writes it.
-            "date": datetime.fromisoformat(bench.started).replace(tzinfo=None).isoformat(" "),
-            "cpu_model_name": machine.processor,
-            "cpu_count": machine.cores,
-            "cpu_governor": machine.governor,
-            "load_avg_1min": machine.load,
-            "platform": machine.platform,
-            "python_version": bench.python,
-            "opcheck_version": bench.opcheck,
-            "threads": bench.threads,
-            "caches": "cold" if bench.cold else "warm",
-            **{f"{name}_version": version for name, version in bench.packages.items()},
-        }
-    )
+    metadata: dict[str, _Value] = {
+        # pyperf's own names; it warns about differences.
+        "unit": "second",
+        # Without the time zone, as pyperf writes it.
+        "date": datetime.fromisoformat(bench.started).replace(tzinfo=None).isoformat(" "),
+        "cpu_model_name": machine.processor,
+        "cpu_count": machine.cores,
+        "cpu_governor": machine.governor,
+        "load_avg_1min": machine.load,
+        "platform": machine.platform,
+        "python_version": bench.python,
+        "opcheck_version": bench.opcheck,
+        "threads": bench.threads,
+        "caches": "cold" if bench.cold else "warm",
+        **{f"{name}_version": version for name, version in bench.packages.items()},
+    }
+    suite = {"version": "1.0", "metadata": _said(metadata), "benchmarks": benchmarks}
+    return json.dumps(suite, allow_nan=False, separators=(",", ":")) + "\n"
 
 
 def _benchmark(bench: Bench, row: Timed, timing: Timing) -> dict[str, Any]:

@@ -1,21 +1,27 @@
-"""Timings in a terminal: each case once it is measured; means and growth with the size last."""
+"""Timings in a terminal: each case once it is measured; means and growth with the size last.
+
+Then changes between two benchmarks, or between two backends of one.
+"""
 
 import math
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
-from itertools import cycle
+from itertools import cycle, groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from rich.cells import cell_len
 from rich.console import Console
 
-from opcheck.errors import Unwritable, UsageError
+from opcheck.analysis import comparing
+from opcheck.errors import Unwritable, UsageError, few
 from opcheck.model.timing import Bench, Rows, Timed, Timing
 from opcheck.report import plain_text
-from opcheck.report.plain_text import digits, interval, percent, seconds
-from opcheck.report.style import Cell, Column, StyledLines, together
+from opcheck.report.plain_text import brief, digits, interval, percent, seconds
+from opcheck.report.style import Cell, Column, StyledLines, put_all, together, unlike
+from opcheck.timing.comparing import Compared, TimingChange, Verdict
 from opcheck.timing.ratios import Ratio, Scaling, Spread, means, ratio, scaling, spread
 from opcheck.timing.ratios import words as verdict_on
 
@@ -59,34 +65,34 @@ def show_head(console: Console, bench: Bench) -> None:
     parts = [machine.processor, plain_text.plural(machine.cores, "processor")]
     parts += [f"governor {machine.governor}"] * bool(machine.governor)
     parts += [f"load {machine.load:g}", machine.platform, f"Python {bench.python}"]
-    lines.fill(", ".join(together(plain_text.brief(part)) for part in parts if part))
+    lines.fill(", ".join(together(brief(part)) for part in parts if part))
     backends = (
         f"{address} {version}".rstrip() + " (baseline)" * (address == bench.baseline)
         for address, version in bench.backends.items()
     )
-    lines.fill(", ".join(together(plain_text.brief(one)) for one in backends))
+    lines.fill(", ".join(together(brief(one)) for one in backends))
     processes = f"{bench.workers} process{'es' * (bench.workers != 1)} a backend"
     caches = "caches emptied before every call" if bench.cold else "caches warm"
     lines.fill(f"{processes}, {plain_text.plural(bench.threads, 'thread')} each, {caches}")
     for name, count in bench.other_threads.items():
         threads = plain_text.plural(count, "thread")
-        lines.fill(f"{plain_text.brief(name)} computes in {threads}", "yellow")
-    silent = ", ".join(plain_text.brief(one) for one, n in bench.threads_of.items() if n is None)
+        lines.fill(f"{brief(name)} computes in {threads}", "yellow")
+    silent = ", ".join(brief(one) for one, n in bench.threads_of.items() if n is None)
     if silent:
         lines.fill(f"How many threads they have, nobody can tell of: {silent}", "yellow")
     for name, what in bench.included.items():
-        lines.fill(f"Times of {plain_text.brief(name)} include {what}", "yellow")
+        lines.fill(f"Times of {brief(name)} include {what}", "yellow")
     lines.blank()
 
 
 def show_case(console: Console, bench: Bench, row: Timed) -> None:
     """Print one case, with a line for each backend in the same columns as other cases."""
     lines, is_wide = StyledLines(console), console.width >= _WIDE
-    lines.put((plain_text.brief(row.case), "bold"))
+    lines.put((brief(row.case), "bold"))
     lines.fill(_about(row))
     timed = [(one, one.spread) for one in reported(bench, row) if one.spread]
     names = [*bench.backends, *(timing.backend for timing in row.timings)]
-    longest = max((cell_len(plain_text.brief(name)) for name in names), default=0)
+    longest = max((cell_len(brief(name)) for name in names), default=0)
     margin = 7 if lines.ascii_only else 6
     gap = "  " if is_wide else " "
     columns = [
@@ -161,7 +167,7 @@ def _cells(row: Timed, shown: ReportedTiming, found: Spread, *, is_wide: bool) -
     copy = spread(row.copy, row.yardstick)
     prepared = sorted(timing.prepared)
     return [
-        plain_text.brief(timing.backend),
+        brief(timing.backend),
         (seconds(found.median), "bold"),
         margin(found),
         digits(one.value) if one else "1" if verdict == "baseline" else "–",
@@ -175,15 +181,15 @@ def _cells(row: Timed, shown: ReportedTiming, found: Spread, *, is_wide: bool) -
 
 def _remarks(row: Timed, spreads: Mapping[str, Spread]) -> Iterator[tuple[str, str]]:
     for timing in row.timings:
-        name = plain_text.brief(timing.backend)
+        name = brief(timing.backend)
         if timing.backend not in spreads:
-            yield f"{name} was not timed: {plain_text.brief(timing.why_not)}", "red"
+            yield f"{name} was not timed: {brief(timing.why_not)}", "red"
         elif timing.printed:
-            message = plain_text.brief(timing.printed.rpartition("\n")[-1])
+            message = brief(timing.printed.rpartition("\n")[-1])
             yield f"{name} prints while it is timed: {message}", "yellow"
     for remark, value in _MACHINE.items():
         sizes = ((name, value(one)) for name, one in spreads.items())
-        some = [together(f"{plain_text.brief(name)} {size}") for name, size in sizes if size]
+        some = [together(f"{brief(name)} {size}") for name, size in sizes if size]
         if some:
             yield f"{remark}: {', '.join(some)}", "yellow"
 
@@ -203,17 +209,16 @@ def show_means(console: Console, bench: Bench, rows: Rows) -> None:
         return
     lines = StyledLines(console)
     over = f"{found[0].cases:,} of " * (found[0].cases < found[0].of)
-    base = plain_text.brief(bench.baseline)
+    base = brief(bench.baseline)
     message = f"Geometric mean of the ratios to {base}, over {over}{found[0].of:,} cases"
     lines.fill(message, "bold")
     if over:
         lines.fill("The others are left out, because not all backends were timed there.")
     lines.fill("The interval tells how far a mean moves with the choice of cases like these.")
-    width = min(32, max(cell_len(plain_text.brief(mean.backend)) for mean in found))
+    width = min(32, max(cell_len(brief(mean.backend)) for mean in found))
     columns = [Column("", width, left=True), Column("ratio", 5), Column("95 % interval", 13)]
     cells = (
-        (plain_text.brief(mean.backend), digits(mean.value), interval(mean.low, mean.high))
-        for mean in found
+        (brief(mean.backend), digits(mean.value), interval(mean.low, mean.high)) for mean in found
     )
     lines.table(columns, cells)
 
@@ -259,7 +264,7 @@ def show_sweep(console: Console, bench: Bench, rows: Rows) -> None:
     why = plain_text.alike(untimed, lambda pair: (pair[1].backend, pair[1].why_not))
     for (backend, reason), those in why.items():
         sizes = ", ".join(plain_text.size(row.moved) for row, _ in those)
-        name, reason = map(plain_text.brief, (backend, reason))
+        name, reason = map(brief, (backend, reason))
         lines.fill(f"{name} was not timed: at {sizes}: {reason}", "red")
 
 
@@ -270,7 +275,7 @@ def draw(path: Path, bench: Bench, rows: Rows) -> None:
         if points := tuple(_points(rows, backend).values()):
             found = _growth(points)
             power = f", exponent {found.exponent:.2f}" if found else ""
-            curves[f"{plain_text.brief(f'{backend} {version}')}{power}"] = points
+            curves[f"{brief(f'{backend} {version}')}{power}"] = points
     from matplotlib import style
 
     # Whatever the user's settings are.
@@ -287,7 +292,7 @@ def title(rows: Rows) -> str:
     sweep = "".join(f"{name}: " for name in dict.fromkeys(row.sweep for row in rows) if name)
     ops = ", ".join(dict.fromkeys(row.op for row in rows))
     dtypes = ", ".join(dict.fromkeys(row.dtype for row in rows))
-    return plain_text.brief(f"{sweep}{ops} {dtypes}")
+    return brief(f"{sweep}{ops} {dtypes}")
 
 
 def _points(rows: Rows, backend: str) -> dict[str, Point]:
@@ -307,12 +312,12 @@ def _growth(points: Iterable[Point]) -> Scaling | None:
 
 def _show_times(lines: StyledLines, rows: Rows, points: Mapping[str, dict[str, Point]]) -> None:
     """Print times in as many tables as it takes to fit the width."""
-    widest = max((cell_len(plain_text.brief(row.shapes)) for row in rows), default=0)
+    widest = max((cell_len(brief(row.shapes)) for row in rows), default=0)
     # Wider shapes are not shown.
     shapes = [Column("shape", max(widest, 5), left=True)] if widest <= 24 else []
     left = [Column("size", 8), *shapes]
     both = cell_len(_pair("", ""))
-    todo = [(plain_text.brief(backend), some) for backend, some in points.items()]
+    todo = [(brief(backend), some) for backend, some in points.items()]
     while todo:
         columns = [*left]
         for name, _ in todo:
@@ -326,7 +331,7 @@ def _show_times(lines: StyledLines, rows: Rows, points: Mapping[str, dict[str, P
         names = [column.name for column in left] + [_pair(_TIME.name, _RATE.name)] * count
         lines.row(columns, [(name, "dim") for name in names])
         for row in rows:
-            cells = [plain_text.size(row.moved), plain_text.brief(row.shapes)][: len(left)]
+            cells = [plain_text.size(row.moved), brief(row.shapes)][: len(left)]
             for _, some in todo[:count]:
                 point = some.get(row.case)
                 time = seconds(point[1].median) if point else "–"
@@ -347,7 +352,7 @@ def _show_growth(lines: StyledLines, points: Mapping[str, dict[str, Point]]) -> 
     if not found:
         return
     columns = [
-        Column("", min(32, max(cell_len(plain_text.brief(name)) for name in found)), left=True),
+        Column("", min(32, max(cell_len(brief(name)) for name in found)), left=True),
         Column("exponent", 8),
         Column("95 % interval", 13),
         Column("fixed cost", 10),
@@ -357,7 +362,7 @@ def _show_growth(lines: StyledLines, points: Mapping[str, dict[str, Point]]) -> 
     lines.fill(said)
     rows = (
         (
-            plain_text.brief(name),
+            brief(name),
             f"{one.exponent:.2f}",
             f"{one.low:.2f} to {one.high:.2f}" if math.isfinite(one.high - one.low) else "–",
             seconds(one.fixed) if one.fixed else "–",
@@ -440,3 +445,131 @@ def _mark(axis: "Axis", limits: tuple[float, float], formatter: "Formatter") -> 
     axis.set_major_locator(LogLocator(subs=(1.0,) if high / low > _MANY else (1.0, 2.0, 5.0)))
     axis.set_major_formatter(formatter)
     axis.set_minor_formatter(NullFormatter())
+
+
+#: Settings that differ between two runs, with the old and the new value.
+Differences: TypeAlias = Mapping[str, tuple[str, str]]
+
+_CHANGED: Mapping[Verdict, str] = {
+    "slower": "bold red",
+    "faster": "green",
+    "same": "",
+    "not slower": "",
+    "unclear": "bright_black",
+}
+#: Settings that change times as much as a build does. Others may be the subject of the comparison,
+#: such as versions of packages, or matter little next to a fixed piece of work.
+_DECISIVE = {*"processor processors governor threads caches warm-up cases opcheck".split()}
+
+
+def show_changes(
+    console: Console, differences: Differences, compared: Compared, base: str | None = None
+) -> None:
+    """Print different settings of two runs, every row, and the number of each kind.
+
+    With a `base`, print rows of one run that are slower than it, or unclear.
+    """
+    put_all(console, unlike(differences))
+    lines, rows, title = StyledLines(console), compared.changes, "new / old"
+    where = {"old": "in the old run", "new": "in the new run", "both": "in either run"}
+    if base is not None:
+        rows = tuple(one for one in rows if one.verdict in ("slower", "unclear"))
+        to = brief(base)
+        title = f"ratio to {to}"
+        where = {"old": f"of {to}", "new": "of the backend itself", "both": f"in common with {to}"}
+    _show_rows(lines, title, (*rows, *compared.together), compared.beyond)
+    if compared.missing:
+        lines.put(("Not compared", "bold"))
+    by_reason = plain_text.alike(compared.missing, lambda one: (one.lacks, one.why))
+    for (lacks, why), some in by_reason.items():
+        named = [together(f"{brief(one.case)} [{brief(one.backend)}]") for one in some]
+        lines.fill(f"no times {where[lacks]}: {brief(why)}: {few(named, 5)}", "yellow")
+    if compared.missing:
+        lines.blank()
+    counts = Counter(change.verdict for change in compared.changes)
+    messages = [f"{counts[word]:,} {word}" for word in _CHANGED if counts[word]]
+    messages += [f"{len(compared.missing):,} not compared"] * bool(compared.missing)
+    lines.fill(", ".join(messages) or "There is nothing to compare.")
+
+
+def differences(
+    old: Bench, new: Bench, before: Collection[str] = (), after: Collection[str] = ()
+) -> Differences:
+    """Return the settings that differ between two runs of these cases; "" if missing."""
+    found = comparing.unlike(_facts(old), _facts(new))
+    if {*before} != {*after}:
+        found["cases"] = _cases(before, after), _cases(after, before)
+    return found
+
+
+def unfair(differences: Differences) -> str:
+    """Describe the differences that may change times, or ""."""
+    return "; ".join(
+        f"{name} {was or 'absent'} there, {now or 'absent'} here"
+        for name, (was, now) in differences.items()
+        if name in _DECISIVE
+        or name.startswith("threads of ")
+        # Other backends use caches and processors too.
+        or (name.startswith("backend ") and not (was and now))
+    )
+
+
+def _cases(mine: Collection[str], others: Collection[str]) -> str:
+    """`16 (only in this run: Hardmax/x, …)`: the number, and an example."""
+    alone = [case for case in mine if case not in others]
+    more = ", …" * (len(alone) > 1)
+    named = f" (only in this run: {alone[0]}{more})" if alone else ""
+    return f"{len(mine):,}{named}"
+
+
+def _facts(bench: Bench) -> Mapping[str, str]:
+    """Return the settings that two runs should share."""
+    machine = bench.machine
+    busy = machine.load > machine.cores / 2
+    return {
+        "processor": machine.processor,
+        "processors": f"{machine.cores:,}",
+        "memory": plain_text.size(machine.memory),
+        "governor": machine.governor,
+        "load": f"high: {machine.load:g}" if busy else "low",
+        "platform": machine.platform,
+        "threads": f"{bench.threads:,}",
+        **{f"threads of {name}": f"{count:,}" for name, count in bench.other_threads.items()},
+        "processes a backend": f"{bench.workers:,}",
+        "caches": "cold" if bench.cold else "warm",
+        "warm-up": f"{bench.warm:g} s",
+        "Python": bench.python,
+        "opcheck": bench.opcheck,
+        **{f"package {name}": version for name, version in bench.packages.items()},
+        **{f"backend {name}": version for name, version in bench.backends.items()},
+    }
+
+
+def _show_rows(lines: StyledLines, title: str, rows: Sequence[TimingChange], beyond: float) -> None:
+    if not rows:
+        return
+    names = (brief(change.backend) for change in rows)
+    longest = max(len(title) - 2, *map(cell_len, names))
+    # Within one run there are no p-values.
+    has_p = not math.isnan(rows[0].p)
+    columns = [
+        Column(title, 2 + min(longest, 32 if lines.width >= _WIDE else 20), left=True),
+        Column("ratio", 5),
+        Column("95 % interval", 13),
+        *[Column("p", 6)] * has_p,
+        Column("", 0, left=True),
+    ]
+    lines.head(columns)
+    for case, alike in groupby(rows, key=lambda change: change.case):
+        lines.put((brief(case) or "All cases together", "bold"))
+        for change in alike:
+            by = f" by more than {100 * beyond:g} %" if change.verdict == "slower" else ""
+            cells: list[Cell] = [
+                f"  {brief(change.backend)}",
+                digits(change.ratio),
+                interval(change.low, change.high),
+                *["<0.001" if change.p < 0.001 else f"{change.p:.3f}"] * has_p,
+                (f"{change.verdict}{by}", _CHANGED[change.verdict]),
+            ]
+            lines.row(columns, cells)
+    lines.blank()

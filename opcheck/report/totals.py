@@ -204,7 +204,10 @@ def matrix(
 ) -> tuple[tuple[str, ...], list[OverviewRow]]:
     """The dtypes, and a row for each operator version and backend."""
     found = plain_text.alike(records, lambda record: (record.op, record.backend))
-    dtypes = tuple(sorted({record.dtype or NONE for record in records}, key=_place))
+    # Those of a newer opcheck come behind known ones, NONE last.
+    known = {dtype: number for number, dtype in enumerate(DTYPES)} | {NONE: len(DTYPES) + 1}
+    names = {record.dtype or NONE for record in records}
+    dtypes = tuple(sorted(names, key=lambda name: (known.get(name, len(DTYPES)), name)))
     order = [backend.address for backend in header.backends]
     spans = Counter(op for op, _ in found)
     rows: list[OverviewRow] = []
@@ -214,12 +217,6 @@ def matrix(
         cells |= {dtype: counted(mine.get(dtype, ()), red) for dtype in dtypes}
         rows.append((op, backend, cells, spans.pop(op, 0)))
     return dtypes, rows
-
-
-def _place(dtype: str) -> tuple[bool, bool, int, str]:
-    """Sort key: known dtypes in their order, then those of a newer opcheck, last NONE."""
-    is_known = dtype in DTYPES
-    return dtype == NONE, not is_known, [*DTYPES].index(dtype) if is_known else 0, dtype
 
 
 def counted(records: Records, red: Collection[Verdict]) -> tuple[Count, ...]:

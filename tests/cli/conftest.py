@@ -85,6 +85,21 @@ def cases(request, run, tmp_path) -> None:
     (tmp_path / "cases.yaml").write_text(request.module.CASES)
 
 
+@pytest.fixture
+def keep(run, tmp_path) -> Callable[..., str]:
+    """Runs the cases of test_run.py on backends, and keeps the run under a name."""
+    from tests.cli.test_run import CASES
+
+    (tmp_path / "cases.yaml").write_text(CASES)
+
+    def keep(name: str, *backends: str, words: Sequence[str] = ()) -> str:
+        asked = [word for backend in backends for word in ("-b", backend)]
+        run("run", "cases.yaml", *asked, *words, "--report", f"json={name}")
+        return name
+
+    return keep
+
+
 def environment(**changes: str) -> dict[str, str]:
     """The environment of a process that finds this checkout and has no terminal's settings."""
     kept = {name: value for name, value in os.environ.items() if name not in _TERMINAL}

@@ -9,23 +9,11 @@ from tests.cli.test_run import CASES
 
 
 @pytest.fixture
-def keep(run, tmp_path):
-    """Runs the cases on backends, and keeps the run under a name."""
-    (tmp_path / "cases.yaml").write_text(CASES)
-
-    def keep(name, *words):
-        run("run", "cases.yaml", *words, "--report", f"json={name}")
-        return name
-
-    return keep
-
-
-@pytest.fixture
 def renamed(keep, tmp_path):
     """The same, of a backend that goes by the name of another."""
 
     def renamed(name, backend, *words):
-        text = (tmp_path / keep(name, "-b", backend, *words)).read_text()
+        text = (tmp_path / keep(name, backend, words=words)).read_text()
         (tmp_path / name).write_text(text.replace(f'"{backend}"', '"mine"'))
         return name
 

@@ -6,20 +6,6 @@ from pathlib import Path
 import pytest
 
 from opcheck.report import store
-from tests.cli.test_run import CASES
-
-
-@pytest.fixture
-def keep(run, tmp_path):
-    """Runs the cases on backends, and keeps the run under a name."""
-    (tmp_path / "cases.yaml").write_text(CASES)
-
-    def keep(name, *backends, words=()):
-        asked = [word for backend in backends for word in ("-b", backend)]
-        run("run", "cases.yaml", *asked, *words, "--report", f"json={name}")
-        return name
-
-    return keep
 
 
 def shard(name, number, total):

@@ -324,25 +324,6 @@ def stale() -> Fake:
     return in_turn([RIGHT], [RIGHT], [RIGHT])
 
 
-def test_the_answer_to_old_data_is_unstable_where_the_text_decides(tmp_path: Path) -> None:
-    result = result_of(one(tmp_path, "{name: made}"), stale())
-    # Reversed, the input has its maxima elsewhere.
-    assert result.verdict is Verdict.UNSTABLE
-    assert result.reason == "answered other data of the same shape with the first run's answer"
-
-
-def test_an_answer_that_happens_to_fit_the_other_data_is_not(tmp_path: Path) -> None:
-    same = one(tmp_path, "{name: made, inputs: {input: {shape: [2, 3], constant: 1}}}")
-    assert result_of(same, stale()).verdict is Verdict.PASS
-    zero = one(tmp_path, "{name: made, inputs: {input: {shape: [2, 3], constant: 0}}}")
-    assert result_of(zero, stale()).verdict is Verdict.PASS
-
-
-def test_nobody_is_accused_where_the_text_does_not_decide(tmp_path: Path) -> None:
-    lenient = one(tmp_path, "{name: made, rule: should}")
-    assert result_of(lenient, stale()).verdict is Verdict.PASS
-
-
 def right_but(wrong: Callable[[int, Any], bool]) -> Fake:
     """Hardmax along axis 1, turned into its opposite where `wrong` says so of (run, input)."""
 
@@ -360,17 +341,28 @@ def right_but(wrong: Callable[[int, Any], bool]) -> Fake:
     return Fake(prepared)
 
 
-def test_a_second_run_that_is_wrong_on_other_data_is_unstable(tmp_path: Path) -> None:
-    result = result_of(one(tmp_path, "{name: made}"), right_but(lambda run, _: run == 2))
-    assert result.verdict is Verdict.UNSTABLE
-    reason = "answered other data wrongly in its second run, and otherwise in a first run"
-    assert result.reason == reason
+OLD = "answered other data of the same shape with the first run's answer"
+WRONG = "answered other data wrongly in its second run, and otherwise in a first run"
 
 
-def test_whoever_is_wrong_on_other_data_in_any_run_is_left_to_other_cases(tmp_path: Path) -> None:
-    case = one(tmp_path, "{name: made}")
-    backend = right_but(lambda _, x: not np.array_equal(x, X))
-    assert result_of(case, backend).verdict is Verdict.PASS
+@pytest.mark.parametrize(
+    ("fields", "backend", "reason"),
+    [
+        # Reversed, the input has its maxima elsewhere; one of equal numbers has them where it had.
+        ("", stale, OLD),
+        (", inputs: {input: {shape: [2, 3], constant: 1}}", stale, ""),
+        (", inputs: {input: {shape: [2, 3], constant: 0}}", stale, ""),
+        # The text does not decide.
+        (", rule: should", stale, ""),
+        ("", lambda: right_but(lambda run, _: run == 2), WRONG),
+        # Whoever is wrong on other data in any run is left to other cases.
+        ("", lambda: right_but(lambda _, x: not np.array_equal(x, X)), ""),
+    ],
+)
+def test_who_answers_other_data_by_an_old_answer_is_unstable(tmp_path, fields, backend, reason):
+    result = result_of(one(tmp_path, f"{{name: made{fields}}}"), backend())
+    verdict = Verdict.UNSTABLE if reason else Verdict.PASS
+    assert (result.verdict, result.reason) == (verdict, reason)
 
 
 # ── answers that differ between runs ─────────────────────────────────────────────────────────────

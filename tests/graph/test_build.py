@@ -137,9 +137,15 @@ def test_no_attribute_is_written_that_the_problem_leaves_out() -> None:
     ],
 )
 def test_attributes_have_the_declared_type(op, at, name, value, kind):
-    (attribute,) = model_of(task_of(op, at, {name: value}, IMAGE)).graph.node[0].attribute
+    check_attribute(task_of(op, at, {name: value}, IMAGE), name, kind, value)
+
+
+def check_attribute(task, name, kind, value):
+    (attribute,) = model_of(task).graph.node[0].attribute
     assert (attribute.name, attribute.type) == (name, kind)
     read = helper.get_attribute_value(attribute)
+    if kind == AttributeProto.TENSOR:
+        read = numpy_helper.to_array(read).tolist()
     read = read.decode() if isinstance(read, bytes) else read
     assert (tuple(read) if isinstance(value, tuple) else read) == value
 
@@ -154,14 +160,7 @@ def test_attributes_have_the_declared_type(op, at, name, value, kind):
 )  # fmt: skip
 @pytest.mark.parametrize("name", ["axis", "unknown"])
 def test_an_attribute_of_another_type_keeps_it(name: str, value: Typed, kind: int) -> None:
-    model = model_of(task_of("Hardmax", 13, {name: value}, MATRIX))
-    (attribute,) = model.graph.node[0].attribute
-    assert (attribute.name, attribute.type) == (name, kind)
-    read = helper.get_attribute_value(attribute)
-    if kind == AttributeProto.TENSOR:
-        read = numpy_helper.to_array(read).tolist()
-    read = read.decode() if isinstance(read, bytes) else read
-    assert (tuple(read) if isinstance(value.value, tuple) else read) == value.value
+    check_attribute(task_of("Hardmax", 13, {name: value}, MATRIX), name, kind, value.value)
 
 
 # ── outputs: their type and their rank, and nothing about their sizes ─────────────────────────

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from opcheck.report import changes
+from opcheck.report import timings
 from opcheck.timing.comparing import Compared, Missing, TimingChange
 from tests.report.made import Page
 from tests.report.timed import MACHINE, bench
@@ -39,7 +39,7 @@ COMPARED = Compared(
 @pytest.mark.parametrize("width", [80, 120])
 def test_differences_come_first_then_rows_then_what_lacks(snapshot, width):
     page = Page(width)
-    changes.show(page.console, changes.differences(OLD, ELSEWHERE), COMPARED)
+    timings.show_changes(page.console, timings.differences(OLD, ELSEWHERE), COMPARED)
     assert max(map(len, page.lines)) <= width
     assert not any(line.endswith(" ") for line in page.lines)
     snapshot(f"changes_{width}", page.text)
@@ -47,8 +47,8 @@ def test_differences_come_first_then_rows_then_what_lacks(snapshot, width):
 
 def test_of_runs_alike_no_difference_is_told():
     page = Page(80)
-    differences = changes.differences(OLD, replace(OLD, started="2027-01-01"), ["a"], ["a"])
-    changes.show(page.console, differences, Compared((), ()))
+    differences = timings.differences(OLD, replace(OLD, started="2027-01-01"), ["a"], ["a"])
+    timings.show_changes(page.console, differences, Compared((), ()))
     assert page.lines == ["There is nothing to compare."]
     assert differences == {}
 
@@ -82,27 +82,27 @@ def test_of_runs_alike_no_difference_is_told():
 def test_a_difference_that_may_matter_is_found_and_some_make_runs_incomparable(
     fields, name, both, is_unfair
 ):
-    found = changes.differences(OLD, replace(OLD, **fields))
+    found = timings.differences(OLD, replace(OLD, **fields))
     assert found == {name: both}
     said = f"{name} {both[0] or 'absent'} there, {both[1] or 'absent'} here"
-    assert changes.unfair(found) == (said if is_unfair else "")
+    assert timings.unfair(found) == (said if is_unfair else "")
 
 
 def test_other_cases_in_between_make_runs_incomparable():
-    found = changes.differences(OLD, OLD, ["a", "b", "c"], ["c"])
+    found = timings.differences(OLD, OLD, ["a", "b", "c"], ["c"])
     assert found == {"cases": ("3 (only in this run: a, …)", "1")}
-    assert changes.unfair(found) == "cases 3 (only in this run: a, …) there, 1 here"
-    assert changes.differences(OLD, OLD, ["a", "b"], ["b", "a"]) == {}
+    assert timings.unfair(found) == "cases 3 (only in this run: a, …) there, 1 here"
+    assert timings.differences(OLD, OLD, ["a", "b"], ["b", "a"]) == {}
 
 
 def test_a_load_that_leaves_half_of_the_processors_free_is_no_difference():
     some = replace(OLD, machine=replace(MACHINE, load=3.9, memory=MACHINE.memory - 4096))
-    assert changes.differences(OLD, some) == {}
+    assert timings.differences(OLD, some) == {}
 
 
 def test_how_much_slower_is_too_slow_is_told():
     page = Page(80)
-    changes.show(page.console, {}, replace(COMPARED, beyond=0.125))
+    timings.show_changes(page.console, {}, replace(COMPARED, beyond=0.125))
     rows = [line for line in page.lines if line.startswith("  ")]
     assert [row.split("  ")[-1].strip() for row in rows][:2] == ["slower by more than 12.5 %"] * 2
 
@@ -118,7 +118,7 @@ def test_within_a_run_rows_that_close_a_gate_or_may_are_shown():
         (TimingChange("", "new", 1.03, 1.01, 1.04, verdict="same"),),
     )
     page = Page(80)
-    changes.show(page.console, {}, found, "old")
+    timings.show_changes(page.console, {}, found, "old")
     assert page.lines == [
         "ratio to old  ratio  95 % interval",
         "x",
@@ -140,7 +140,7 @@ def test_rows_that_lack_for_the_same_reason_are_told_together():
     missing = [Missing(f"x{number}", "numpy", "old", "no such case") for number in range(7)]
     page = Page(80)
     other = Missing("y", "numpy", "new", "no such case")
-    changes.show(page.console, {}, Compared((), (*missing, other)))
+    timings.show_changes(page.console, {}, Compared((), (*missing, other)))
     assert page.lines == [
         "Not compared",
         "no times in the old run: no such case: x0 [numpy], x1 [numpy], x2 [numpy],",
@@ -158,6 +158,6 @@ def test_nothing_from_outside_steers_the_terminal():
         (TimingChange(sly, sly, 1, 1, 1, 1),), (Missing(f"{sly}2", sly, "new", sly),)
     )
     both = bench(sly), bench("x", python=sly, backends={sly: sly})
-    changes.show(page.console, changes.differences(*both), compared)
-    changes.show(page.console, {}, compared, sly)
+    timings.show_changes(page.console, timings.differences(*both), compared)
+    timings.show_changes(page.console, {}, compared, sly)
     assert "\x1b" not in page.text

@@ -136,11 +136,7 @@ def wrong_answers(
 
 
 def wrong_ends(
-    task: Task,
-    inputs: Tensors,
-    stored: Tensors,
-    lowest: Tensors,
-    highest: Tensors,
+    task: Task, inputs: Tensors, stored: Tensors, lowest: Tensors, highest: Tensors
 ) -> Iterator[tuple[str, str]]:
     """Ends more than an ULP off those of the operator's error bound, by their files' stems."""
     if operator_of(task.op) is None:

@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any, TypeAlias
 from urllib.parse import urlencode
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
 from jinja2.utils import htmlsafe_json_dumps
 from markupsafe import Markup, escape
 
@@ -22,6 +21,7 @@ from opcheck import __version__
 from opcheck.analysis.status import is_failure, outcome, reds, reds_of
 from opcheck.model import Header, Known, Picture, Record, Run, Verdict
 from opcheck.report import plain_text, summary, totals
+from opcheck.report.markdown import templates
 from opcheck.report.summary import wanted
 from opcheck.report.totals import NONE, counted
 
@@ -46,7 +46,8 @@ def brief(text: str) -> str:
 
 def render(template: str, **values: Any) -> str:
     """Render a template; values are escaped unless they are Markup."""
-    return _environment().get_template(template).render(**values)
+    text: str = _environment().get_template(template).render(**values)
+    return text
 
 
 def document(template: str, **values: Any) -> str:
@@ -62,27 +63,16 @@ def document(template: str, **values: Any) -> str:
     )
 
 
-def embedded(inside: str, drawings: Mapping[str, Any]) -> str:
-    """A part of a page in a frame, so that its style changes nothing around it."""
-    part = render(
-        "part.html", style=Markup(_source("style.css")), inside=Markup(inside), drawings=drawings
-    )
-    return f'<iframe srcdoc="{escape(part)}" style="width:100%;height:30em;border:0"></iframe>'
-
-
 def _left(text: str, limit: int) -> str:
     left = len(text) - limit
     return f" … ({plain_text.plural(left, 'more character')})" if left > 0 else ""
 
 
 @cache
-def _environment() -> Environment:
-    environment = Environment(
-        loader=PackageLoader("opcheck.report.html"),
+def _environment() -> Any:
+    environment = templates(
+        "opcheck.report.html",
         autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
         # Every text that a template prints is made harmless.
         finalize=lambda it: shown(it) if isinstance(it, str) and not isinstance(it, Markup) else it,
     )
@@ -324,10 +314,11 @@ def lines(run: Run) -> Iterator[str]:
 
 
 def fragment(record: Record) -> str:
-    """One result as the page shows it, unfolded, for another document."""
-    drawn = Plots()
-    shown = _report(record, drawn, {id(record): 0}, reds())
-    return embedded(shown, drawn.drawings)
+    """One result as the page shows it, unfolded, in a frame: its style changes nothing around."""
+    drawn, style = Plots(), Markup(_source("style.css"))
+    inside = Markup(_report(record, drawn, {id(record): 0}, reds()))
+    part = render("part.html", style=style, inside=inside, drawings=drawn.drawings)
+    return f'<iframe srcdoc="{escape(part)}" style="width:100%;height:30em;border:0"></iframe>'
 
 
 def _report(record: Record, drawn: Plots, rows: Mapping[int, int], red: Collection[Verdict]) -> str:

@@ -198,8 +198,12 @@ def left_behind(folder: Path) -> set[str]:
     return {path.name for path in folder.iterdir() if path.suffix != ".yaml"}
 
 
+@pytest.mark.parametrize("is_new", [True, False])
 @pytest.mark.parametrize("after", [0, 1, 7])
-def test_a_full_disk_leaves_nothing(tmp_path, monkeypatch, after):
+def test_a_full_disk_leaves_what_was_there(tmp_path, monkeypatch, after, is_new):
+    if not is_new:
+        golden(tmp_path)
+    before, there = tree(tmp_path / "golden"), left_behind(tmp_path)
     real, count = Path.write_bytes, iter(range(10**6))
     cases = cases_in(tmp_path, FOUR)
 
@@ -210,23 +214,8 @@ def test_a_full_disk_leaves_nothing(tmp_path, monkeypatch, after):
 
     monkeypatch.setattr(Path, "write_bytes", full)
     with pytest.raises(Unwritable, match="No space left on device"):
-        write(tmp_path / "golden", cases, "all", GoldenSettings())
-    assert left_behind(tmp_path) == set()
-
-
-def test_a_full_disk_leaves_the_old_folder_as_it_was(tmp_path, monkeypatch):
-    golden(tmp_path)
-    before = tree(tmp_path / "golden")
-    cases = cases_in(tmp_path, FOUR)
-
-    def full(path: Path, data: bytes) -> int:
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
-
-    monkeypatch.setattr(Path, "write_bytes", full)
-    with pytest.raises(Unwritable):
         write(tmp_path / "golden", cases, "all", GoldenSettings(), force=True)
-    assert tree(tmp_path / "golden") == before
-    assert left_behind(tmp_path) == {"golden"}
+    assert (tree(tmp_path / "golden"), left_behind(tmp_path)) == (before, there)
 
 
 def test_an_interrupt_leaves_nothing(tmp_path: Path) -> None:

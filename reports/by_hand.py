@@ -3667,6 +3667,48 @@ def _regions(x: Any, *region: float, dtype: Any = np.float32, **attrs: Any) -> M
     return Model("MaxRoiPool", 22, stated, np.array(x, dtype), more=(rois,))
 
 
+def _upsampled() -> Iterator[Check]:
+    """Upsample by scales that repeat."""
+    model = Model("Upsample", 9, {}, _row(1, 2), more=(np.array([1, 2], np.float32),))
+    right = [[1, 1, 2, 2]]
+    fed = replace(model, constant=True)
+    three = replace(fed, more=(np.array([1, 2, 1], np.float32),))
+    below = replace(fed, more=(np.array([1, 0.5], np.float32),))
+    matrix = replace(fed, more=(np.array([[1, 2]], np.float32),))
+    scalar = replace(fed, x=np.array(3, np.float32), more=(np.zeros(0, np.float32),))
+    listed = replace(model, opset=7, attrs={"scales": [1.0, 2.0]}, more=())
+    count = "“the same as the rank of input 'X'”, which is 2"
+    for engine, cause, wrong, shows in (
+        ("onnxruntime", "Upsample takes scales of two axes", matrix, Gives(right)),
+        ("reference", "Upsample does not compare", three, Gives(right)),
+        ("openvino", "Upsample takes scales below 1", below, Gives([[1]])),
+    ):
+        why = "“greater than or equal to 1”" if wrong is below else count
+        yield Check(engine, cause, wrong, [], shows, why, fed, right)
+    for engine, cause, words in (
+        ("onnxruntime", "Upsample of a scalar", "Either scales or sizes MUST be provided"),
+        ("openvino", "Upsample takes a constant of no scales", "is not rank 1"),
+    ):
+        why = "a scalar has no axis and no scale"
+        yield Check(engine, cause, scalar, [3], Raises(words), why, fed, right)
+    cause, why = "Upsample is that of version 9", "version 7 has the attribute scales"
+    yield Check("reference", cause, listed, [right], Raises("Issues with types"), why, fed, right)
+    short = replace(fed, x=fed.x.astype(np.uint16))
+    cause, why = "Upsample of bool, int16", "“all tensor types”, and each element twice"
+    refused = Raises("Input element type must be f32")
+    yield Check("openvino", cause, short, [right], refused, why, fed, right)
+    ones = np.ones((2, 1, 1, 1), np.float32)
+    batches = replace(fed, x=ones, more=(np.array([2, 1, 1, 1], np.float32),))
+    spatial, why = Raises("only supports resize on spatial"), "each of two batches twice"
+    wanted = np.ones((4, 1, 1, 1))
+    yield Check("openvino", "Upsample scales no axis", batches, [wanted], spatial, why, fed, right)
+    large = replace(fed, x=np.array([[16777217, 1]], np.int32))
+    cause, why = "Upsample puts int32 through float32", "elements are repeated"
+    lost, kept = Gives([[16777216, 16777216, 1, 1]]), [[16777217, 16777217, 1, 1]]
+    small = replace(fed, x=np.array([[1, 2]], np.int32))
+    yield Check("openvino", cause, large, [kept], lost, why, small, right, rtol=0)
+
+
 def _losses_and_regions_of_openvino() -> Iterator[Check]:
     x, largest = [[[[1, 2], [4, 3]]]], [[[[4]]]]
     region = _regions(x, 0, 0, 0, 1, 1)
@@ -4665,6 +4707,7 @@ def openvino() -> Iterator[Check]:
     yield from _batches_of_openvino()
     yield from _transposed_by_openvino()
     yield from _losses_and_regions_of_openvino()
+    yield from _upsampled()
 
 
 def tract() -> Iterator[Check]:

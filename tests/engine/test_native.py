@@ -5,7 +5,6 @@ Small arrays take all the ways that large ones do where the sizes on which ways 
 
 import itertools
 import math
-import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
@@ -40,13 +39,13 @@ SIZES: Mapping[Any, Mapping[str, tuple[int, ...]]] = {
     hardmax: {
         "_SHORT": (1, 3, 32), "_SOME": (1, 2, 16), "_TALL": (1, 3, 2048), "_BLOCK": (8, 1 << 16),
         "_LARGER": (8, 64, 1 << 18), "_LARGEST": (8, 64, 1 << 20), "_BESIDE": (1, 2, 64),
-        "_WHOLE": (1, 4, 1 << 20), "_ABREAST": (1, 4, 512),
+        "_ABREAST": (1, 4, 512),
     },
-    dml_activation_hardmax1: {"_BLOCK": (1, 8, 1 << 18), "_BESIDE": (1, 2, 64)},
+    dml_activation_hardmax1: {"_BLOCK": (1, 8, 1 << 18)},
     softmax_module: {
         "_BLOCK": (16, 64, 1 << 20), "_NARROW_BLOCK": (8, 32, 1 << 18), "_WIDE": (1, 2, 3, 16),
-        "_BESIDE": (1, 2, 64), "_WHOLE": (1, 4, 1 << 19), "_BESIDE_IN_OUTPUT": (1, 3, 1 << 14),
-        "_PIECE": (1, 3, 8), "_WIDE_PIECE": (1, 3), "_SHORT": (1, 3, 32), "_FEW": (2, 4, 256),
+        "_BESIDE": (1, 2, 64), "_BESIDE_IN_OUTPUT": (1, 3, 1 << 14), "_SHORT": (1, 3, 32),
+        "_FEW": (2, 4, 256),
         "_PRODUCT": (256, 8192), "_IN_ORDER": (1, 2, 512),
     },
 }  # fmt: skip
@@ -151,23 +150,6 @@ def test_tensors_of_many_shapes_along_every_axis(dtype: str, kind: str) -> None:
             assert_right(HARDMAX, x, {"axis": axis})
             if dtype != "float64" and kind in ("ordinary", "nan"):
                 assert_right(SOFTMAX, x, {"axis": axis})
-
-
-@pytest.mark.sampled(3)
-@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
-@pytest.mark.parametrize("beside", [1, 3, 70])
-def test_rows_that_are_read_piece_by_piece(beside: int, dtype: str) -> None:
-    for x in rows.long(dtype, 600_000 // beside, 2):
-        for op in (SOFTMAX, HARDMAX):
-            many = np.stack([x] * beside, axis=1)
-            assert (
-                kernel(op, many, {"axis": 0}, 2).tobytes()
-                == kernel(op, many, {"axis": 0}).tobytes()
-            )
-            assert_right(op, many[:, : min(beside, 3)], {"axis": 0})
-    if dtype == "float32":
-        for kind in ("ties", "one nan"):
-            assert_right(JOINT, numbers((700, 2, 600), kind, dtype), {"Axes": (0, 2)}, 2)
 
 
 def places(ones: Any, axis: int = -1) -> Any:
@@ -281,25 +263,6 @@ def test_threads_change_no_bit(op: OpVersion, dtype: str, threads: int) -> None:
         for axis in range(array.ndim):
             alone = kernel(op, array, {"axis": axis})
             assert kernel(op, array, {"axis": axis}, threads).tobytes() == alone.tobytes()
-
-
-@pytest.mark.parametrize("threads", [2, 3, 4])
-@pytest.mark.parametrize("shape", [(1, 600_000), (2, 200_000, 3), (9, 600_000)])
-def test_threads_share_long_rows_and_are_no_more_than_asked_for(shape, threads, monkeypatch):
-    before, most = threading.active_count(), 0
-    start = threading.Thread.start
-
-    def started(thread: threading.Thread) -> None:
-        nonlocal most
-        start(thread)
-        most = max(most, threading.active_count() - before)
-
-    monkeypatch.setattr(threading.Thread, "start", started)
-    settings_of_numpy = np.getbufsize(), np.geterr()
-    for dtype in ("float32", "float16"):
-        kernel(SOFTMAX, np.zeros(shape, dtype), {"axis": 1}, threads)
-    assert 1 < most <= threads
-    assert (np.getbufsize(), np.geterr()) == settings_of_numpy
 
 
 # ── kernels of products, windows and normalized rows ────────────────────────────────────────────

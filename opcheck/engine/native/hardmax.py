@@ -4,12 +4,11 @@ Where it is quick to compare all elements with their row's maximum, that is the 
 has several maxima or NaN. Elsewhere the place of the maximum is found, and the one put into zeros.
 """
 
-from collections.abc import Iterable
 from functools import partial
 
 import numpy as np
 
-from opcheck.engine.axes import Rows, parts_along, slices
+from opcheck.engine.axes import Rows, parts_along
 from opcheck.engine.half import ordered
 from opcheck.engine.native import as_laid_out, each, rows_of
 from opcheck.engine.node import BoundNode
@@ -20,8 +19,8 @@ from opcheck.model import Array
 _SHORT, _SOME, _TALL = 32, 16, 2048
 #: Elements of a block of short rows, of others, and of one that is compared as it lies.
 _BLOCK, _LARGER, _LARGEST = 1 << 16, 1 << 18, 1 << 20
-#: The least rows side by side in a block, and the most elements of theirs that are copied at once.
-_BESIDE, _WHOLE = 64, 1 << 20
+#: The least rows side by side in a block.
+_BESIDE = 64
 #: Many enough rows for a loop over the places in a row.
 _ABREAST = 512
 
@@ -50,9 +49,8 @@ def over_rows(rows: Rows, input: Array, *, threads: int = 1) -> tuple[Array]:
         size, least = (_LARGEST, _BESIDE) if wide else (_BLOCK, 1)
         work = partial(_compared, wide=wide)
     else:
-        in_pieces = (inner > 1 or out.itemsize == 2) and length * min(inner, _BESIDE) > _WHOLE
-        size, least = 1 if in_pieces else _LARGER, _BESIDE
-        work = partial(_found, in_pieces=in_pieces, is_zero=not in_place)
+        size, least = _LARGER, _BESIDE
+        work = partial(_found, is_zero=not in_place)
     each(lambda part: work(x[part], y[part], one), parts_along((0, 2), rows, size, least), threads)
     return (out,)
 
@@ -66,46 +64,19 @@ def _compared(x: Array, y: Array, one: int, wide: bool) -> None:
         np.multiply(y, one, out=y)
 
 
-def _found(x: Array, y: Array, one: int, in_pieces: bool, is_zero: bool) -> None:
-    """Find the maxima of a block (a, N, b), `in_pieces` if it has too many elements for a copy.
+def _found(x: Array, y: Array, one: int, is_zero: bool) -> None:
+    """Find the maxima of a block (a, N, b).
 
     `is_zero`: `y` shares no memory with `x` and is zero already.
     """
     _, length, width = x.shape
-    if in_pieces:
-        pieces = slices(length, max(1, _LARGER // width))
-        places = joined_places(x[:, piece].swapaxes(1, 2) for piece in pieces)
-    else:
-        places = _first_places(x.swapaxes(1, 2))
+    places = _first_places(x.swapaxes(1, 2))
     if not is_zero:
         y[...] = 0
     if width == 1:
         y.reshape(-1)[places.reshape(-1) + np.arange(0, y.size, length)] = one
     else:
         np.put_along_axis(y, places.swapaxes(1, 2), one, axis=1)
-
-
-def joined_places(pieces: Iterable[Array]) -> Array:
-    """The places of the first maxima, or the first NaN, of rows that come piece by piece.
-
-    Each piece is (…, n, some), and all of them side by side the n rows; the places are (…, n, 1).
-    """
-    top: Array | None = None
-    place, start = np.empty(0, np.intp), 0
-    for piece in pieces:
-        there = _first_places(piece)
-        maximum = np.take_along_axis(piece, there, axis=-1)
-        if piece.itemsize == 2:
-            maximum = ordered(maximum)
-        if top is None:
-            top, place = maximum, there
-        else:
-            # NaN is above all that is no NaN.
-            higher = (maximum > top) | (maximum != maximum) & (top == top)
-            top = np.where(higher, maximum, top)
-            place = np.where(higher, there + start, place)
-        start += piece.shape[-1]
-    return place
 
 
 def _first_places(x: Array) -> Array:

@@ -15,23 +15,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
-from opcheck import opset as directml
 from opcheck.compare import compare
 from opcheck.compare.outputs import computed_want
 from opcheck.dtypes import DTYPES
 from opcheck.engine import Expected, Node, dtypes_of, exactly_node
 from opcheck.engine import native as package
-from opcheck.engine.native import dml_activation_hardmax1, hardmax, natively
+from opcheck.engine.native import hardmax, natively
 from opcheck.engine.native import softmax as softmax_module
 from opcheck.errors import InvalidNode
 from opcheck.model import OpVersion
-from tests.asking import HARDMAX1
 from tests.bounds.softmax import rows
 from tests.engine.ops.test_rows import LAYOUTS
 
 FLOATS = ("float32", "float64", "float16", "bfloat16")
 HARDMAX, SOFTMAX = OpVersion("", "Hardmax", 13), OpVersion("", "Softmax", 13)
-JOINT = OpVersion(directml.DML, HARDMAX1, 1)
 NAN, INF = math.nan, math.inf
 
 #: Sizes on which ways depend: those with which small arrays take every way, and their own.
@@ -39,9 +36,7 @@ SIZES: Mapping[Any, Mapping[str, tuple[int, ...]]] = {
     hardmax: {
         "_SHORT": (1, 3, 32), "_SOME": (1, 2, 16), "_TALL": (1, 3, 2048), "_BLOCK": (8, 1 << 16),
         "_LARGER": (8, 64, 1 << 18), "_LARGEST": (8, 64, 1 << 20), "_BESIDE": (1, 2, 64),
-        "_ABREAST": (1, 4, 512),
     },
-    dml_activation_hardmax1: {"_BLOCK": (1, 8, 1 << 18)},
     softmax_module: {
         "_BLOCK": (16, 64, 1 << 20), "_NARROW_BLOCK": (8, 32, 1 << 18), "_WIDE": (1, 2, 3, 16),
         "_BESIDE": (1, 2, 64), "_BESIDE_IN_OUTPUT": (1, 3, 1 << 14), "_SHORT": (1, 3, 32),
@@ -109,21 +104,16 @@ def tensors(draw: st.DrawFn, dtype: str, most: int = 200) -> Any:
 
 @pytest.mark.sampled(5)
 @pytest.mark.parametrize("dtype", FLOATS)
-@pytest.mark.parametrize("name", ["Hardmax", "Softmax", HARDMAX1])
+@pytest.mark.parametrize("name", ["Hardmax", "Softmax"])
 @settings(max_examples=60, deadline=None)
 @given(data=st.data())
 def test_any_tensor_is_answered_as_the_formula_says(name, dtype, data):
-    if name == HARDMAX1:
-        x = data.draw(tensors(dtype if dtype in dtypes_of(JOINT) else "float32"))
-        axes = data.draw(st.lists(st.integers(0, x.ndim - 1), min_size=1, unique=True))
-        op, attrs = JOINT, {"Axes": tuple(axes)}
-    else:
-        x = data.draw(tensors(dtype))
-        since = data.draw(st.sampled_from([1, 11, 13] if dtype != "bfloat16" else [13]))
-        axis = data.draw(st.integers(0 if since == 1 else -x.ndim, x.ndim - 1))
-        op, attrs = OpVersion("", name, since), {"axis": axis}
+    x = data.draw(tensors(dtype))
+    since = data.draw(st.sampled_from([1, 11, 13] if dtype != "bfloat16" else [13]))
+    axis = data.draw(st.integers(0 if since == 1 else -x.ndim, x.ndim - 1))
     with sizes_from(data):
-        assert_right(op, x, attrs, data.draw(st.sampled_from([1, 1, 1, 2])))
+        threads = data.draw(st.sampled_from([1, 1, 1, 2]))
+        assert_right(OpVersion("", name, since), x, {"axis": axis}, threads)
 
 
 def numbers(shape: tuple[int, ...], kind: str, dtype: str) -> Any:
@@ -235,7 +225,7 @@ def test_equal_elements_have_equal_shares_and_one_element_all() -> None:
 
 def test_what_a_formula_refuses_its_kernel_refuses_in_the_same_words() -> None:
     for op, attrs in (
-        (SOFTMAX, {"axis": 2}), (OpVersion("", "Hardmax", 1), {"axis": -1}), (JOINT, {"Axes": ()}),
+        (SOFTMAX, {"axis": 2}), (OpVersion("", "Hardmax", 1), {"axis": -1}),
         (OpVersion("", "LpPool", 22), {"kernel_shape": (2,), "p": 0}), (HARDMAX, {"axes": 1}),
     ):  # fmt: skip
         said = []

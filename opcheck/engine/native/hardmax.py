@@ -8,7 +8,7 @@ from functools import partial
 
 import numpy as np
 
-from opcheck.engine.axes import Rows, parts_along
+from opcheck.engine.axes import parts_along
 from opcheck.engine.half import ordered
 from opcheck.engine.native import as_laid_out, each, rows_of
 from opcheck.engine.node import BoundNode
@@ -21,18 +21,11 @@ _SHORT, _SOME, _TALL = 32, 16, 2048
 _BLOCK, _LARGER, _LARGEST = 1 << 16, 1 << 18, 1 << 20
 #: The least rows side by side in a block.
 _BESIDE = 64
-#: Many enough rows for a loop over the places in a row.
-_ABREAST = 512
 
 
 def native(bound: BoundNode, input: Array, *, threads: int = 1) -> tuple[Array]:
     """One at the first maximum of every row, zero elsewhere; same shape and dtype."""
-    return over_rows(rows_of(bound), input, threads=threads)
-
-
-def over_rows(rows: Rows, input: Array, *, threads: int = 1) -> tuple[Array]:
-    """Return the result over these rows."""
-    _, length, inner = rows
+    _, length, inner = rows = rows_of(bound)
     short = length < _SHORT
     wide = length <= _TALL and inner >= (_SOME if short else _BESIDE)
     in_place = not as_laid_out(input)
@@ -70,7 +63,7 @@ def _found(x: Array, y: Array, one: int, is_zero: bool) -> None:
     `is_zero`: `y` shares no memory with `x` and is zero already.
     """
     _, length, width = x.shape
-    places = _first_places(x.swapaxes(1, 2))
+    places = _comparable(x.swapaxes(1, 2)).argmax(axis=-1, keepdims=True)
     if not is_zero:
         y[...] = 0
     if width == 1:
@@ -79,37 +72,23 @@ def _found(x: Array, y: Array, one: int, is_zero: bool) -> None:
         np.put_along_axis(y, places.swapaxes(1, 2), one, axis=1)
 
 
-def _first_places(x: Array) -> Array:
-    """The places of the first maxima, or the first NaN, along the last axis, kept with size 1."""
-    numbers = x if x.itemsize > 2 else x.view(np.int16)
-    places = numbers.argmax(axis=-1, keepdims=True)
-    if x.itemsize == 2 and not _compare_as_bits(x, np.take_along_axis(numbers, places, axis=-1)):
-        places = ordered(x).argmax(axis=-1, keepdims=True)
-    return np.asarray(places)
+def _comparable(x: Array) -> Array:
+    """Numbers that NumPy compares fast; those of 16 bits as integers."""
+    return ordered(x) if x.itemsize == 2 else x
 
 
 def _first_maxima(x: Array) -> Array:
     """Mask the first maximum, or first NaN, of the rows along axis 1 of (a, N, b)."""
-    numbers = x if x.itemsize > 2 else x.view(np.int16)
+    numbers = _comparable(x)
     top = _maxima(numbers)
-    if x.itemsize == 2 and not _compare_as_bits(x, top):
-        numbers = ordered(x)
-        top = _maxima(numbers)
     maxima: Array = np.equal(numbers, top)
     nan = bool((top != top).any())
     if nan or np.count_nonzero(maxima) != top.size:
         if nan:
             maxima |= numbers != numbers
-        if top.size < _ABREAST:
-            places = maxima.argmax(axis=1, keepdims=True)
-            maxima[...] = False
-            np.put_along_axis(maxima, places, True, axis=1)
-            return maxima
-        seen = maxima[:, 0].copy()
-        for column in range(1, x.shape[1]):
-            later = maxima[:, column]
-            np.greater(later, seen, out=later)
-            np.logical_or(seen, later, out=seen)
+        places = maxima.argmax(axis=1, keepdims=True)
+        maxima[...] = False
+        np.put_along_axis(maxima, places, True, axis=1)
     return maxima
 
 
@@ -122,13 +101,3 @@ def _maxima(x: Array) -> Array:
     for column in range(1, x.shape[1]):
         top = np.maximum(top, x[:, column : column + 1])
     return top
-
-
-def _compare_as_bits(x: Array, top: Array) -> bool:
-    """Return True if these 16-bit numbers compare like integers; `top` are the rows' maxima.
-
-    They do where each row has a number above 0, and nothing is NaN.
-    """
-    infinity = 0x7C00 if x.dtype == np.float16 else 0x7F80
-    bits = x.view(np.uint16)
-    return bool(top.min() > 0 and top.max() <= infinity and bits.max() <= infinity + 0x8000)

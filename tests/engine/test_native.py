@@ -39,9 +39,8 @@ SIZES: Mapping[Any, Mapping[str, tuple[int, ...]]] = {
     },
     softmax_module: {
         "_BLOCK": (16, 64, 1 << 20), "_NARROW_BLOCK": (8, 32, 1 << 18), "_WIDE": (1, 2, 3, 16),
-        "_BESIDE": (1, 2, 64), "_BESIDE_IN_OUTPUT": (1, 3, 1 << 14), "_SHORT": (1, 3, 32),
-        "_FEW": (2, 4, 256),
-        "_PRODUCT": (256, 8192), "_IN_ORDER": (1, 2, 512),
+        "_BESIDE": (1, 2, 64), "_BESIDE_IN_OUTPUT": (1, 3, 1 << 14),
+        "_IN_ORDER": (1, 2, 512),
     },
 }  # fmt: skip
 

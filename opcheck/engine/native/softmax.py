@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from opcheck.engine.axes import parts_along, slices
 from opcheck.engine.half import narrowed, widened
-from opcheck.engine.native import as_laid_out, buffer_for, each, rows_of
+from opcheck.engine.native import as_laid_out, each, rows_of
 from opcheck.engine.node import BoundNode
 from opcheck.model import Array
 
@@ -43,7 +43,6 @@ def native(bound: BoundNode, input: Array, *, threads: int = 1) -> tuple[Array]:
     size = (_NARROW_BLOCK if half else _BLOCK) // out.itemsize
     parts = parts_along((0, 2), rows, size, _BESIDE if needs_memory else _BESIDE_IN_OUTPUT)
     with np.errstate(all="ignore"):
-        buffer_for(rows)
         each(lambda part: _whole(x[part], y[part], in_place), parts, threads)
     return (out,)
 
@@ -68,10 +67,6 @@ def _whole(x: Array, y: Array, in_place: bool) -> None:
 
 #: If the sum of e^x is no less, then what lacks digits because e^x is subnormal is next to nothing.
 _ENOUGH = 2.0**-20
-#: Rows of fewer elements are divided by their sums only after these are written out.
-_SHORT = 32
-#: Rows of fewer are added up by products with ones, which BLAS computes in threads if larger.
-_FEW, _PRODUCT = 256, 8192
 #: The most numbers that are added one after the other.
 _IN_ORDER = 512
 
@@ -88,11 +83,7 @@ def softmax(x: RealArray, y: RealArray) -> None:
         np.subtract(x, _maxima(x), out=y)
         np.exp(y, out=y)
         sums = _sums(y)
-    if y.ndim == 2 and y.shape[1] < _SHORT:
-        # One loop over all, where broadcasting has one for each row.
-        np.divide(y, np.repeat(sums, y.shape[1]).reshape(y.shape), out=y)
-    else:
-        np.divide(y, sums, out=y)
+    np.divide(y, sums, out=y)
 
 
 def in_range(sums: RealArray) -> bool:
@@ -111,18 +102,9 @@ def _maxima(x: RealArray) -> RealArray:
 
 def _sums(y: RealArray) -> RealArray:
     """The sums along axis 1, which is kept with size 1."""
-    number, length = y.shape[:2]
     if y.ndim == 3:
         # NumPy adds number after number here, and the more of them, the more digits get lost.
-        parts = (y[:, p].sum(axis=1, keepdims=True) for p in slices(length, _IN_ORDER))
+        parts = (y[:, p].sum(axis=1, keepdims=True) for p in slices(y.shape[1], _IN_ORDER))
         return np.asarray(sum(parts))
-    if length >= _FEW:
-        # Unlike `sum`, it has next to no overhead for each row.
-        return np.asarray(np.einsum("ij->i", y))[:, np.newaxis]
-    ones, sums = np.ones(length, y.dtype), np.empty((number, 1), y.dtype)
-    at_once = _PRODUCT // length
-    whole = number - number % at_once
-    stacked = y[:whole].reshape(-1, at_once, length)
-    np.matmul(stacked, ones, out=sums[:whole].reshape(-1, at_once))
-    np.matmul(y[whole:], ones, out=sums[whole:, 0])
-    return sums
+    # Unlike `sum`, it has next to no overhead for each row.
+    return np.asarray(np.einsum("ij->i", y))[:, np.newaxis]

@@ -1,14 +1,16 @@
 import math
 import threading
 import warnings
+from typing import Any
 
+import ml_dtypes
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from opcheck.engine.axes import parts_along, slices
-from opcheck.engine.native import each
+from opcheck.engine.native import as_laid_out, each
 
 
 @settings(max_examples=200, deadline=None)
@@ -87,3 +89,16 @@ def test_warnings_of_numpy_are_as_the_caller_has_them(threads: int) -> None:
         each(work, range(2), threads)
     with np.errstate(all="raise"), pytest.raises(FloatingPointError):
         each(work, range(4), threads)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float16, ml_dtypes.bfloat16])
+def test_what_lies_in_order_can_be_seen_in_any_shape(dtype: Any) -> None:
+    x = np.zeros((4, 6), dtype)
+    x.flags.writeable = False
+    for array in (x, x[1:3], x.reshape(2, 2, 6), x[:, :, np.newaxis], x[:0], x[2:3, 1:4]):
+        assert as_laid_out(array)
+        assert array.size == 0 or np.shares_memory(array.reshape(-1), array)
+    swapped = x.view(np.uint16 if x.itemsize == 2 else np.uint32).byteswap()
+    odd = np.zeros(4 * x.itemsize + 1, np.uint8)[1:].view(dtype)
+    for array in (x.T, x[:, ::2], x[::-1], swapped.view(x.dtype.newbyteorder("S")), odd):
+        assert not as_laid_out(array)

@@ -53,9 +53,9 @@ def _module(name: str) -> ModuleType | None:
 _Piece = TypeVar("_Piece")
 
 
-def in_order(array: Array) -> Array:
-    """`array`, or a copy, that lies in memory like a new one, so that views can reshape it."""
-    return np.require(array, array.dtype.newbyteorder("="), ["C", "A"])
+def as_laid_out(array: Array) -> bool:
+    """Return True if `array` lies in memory like a new one, so that views can reshape it."""
+    return array.flags.c_contiguous and array.flags.aligned and array.dtype.isnative
 
 
 def each(work: Callable[[_Piece], object], pieces: Iterable[_Piece], threads: int = 1) -> None:

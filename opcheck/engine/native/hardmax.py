@@ -10,7 +10,7 @@ import numpy as np
 
 from opcheck.engine.axes import parts_along
 from opcheck.engine.half import widened
-from opcheck.engine.native import each, in_order, rows_of
+from opcheck.engine.native import as_laid_out, each, rows_of
 from opcheck.engine.node import BoundNode
 from opcheck.model import Array
 
@@ -28,14 +28,19 @@ def native(bound: BoundNode, input: Array, *, threads: int = 1) -> tuple[Array]:
     _, length, inner = rows = rows_of(bound)
     short = length < _SHORT
     wide = length <= _TALL and inner >= (_SOME if short else _BESIDE)
-    x, new = in_order(input).reshape(rows), np.empty if wide or short else np.zeros
+    in_place = not as_laid_out(input)
+    new = np.empty if wide or short or in_place else np.zeros
     out = new(input.shape, input.dtype.newbyteorder("="))
-    y, work = out.reshape(rows), _found
+    if in_place:
+        # What has to be copied as a whole is copied to where the answer will be.
+        out[...] = input
+    x, y = (out if in_place else input).reshape(rows), out.reshape(rows)
     if wide or short:
         size, least = (_LARGEST, _BESIDE) if wide else (_BLOCK, 1)
         work = partial(_compared, wide=wide)
     else:
         size, least = _LARGER, _BESIDE
+        work = partial(_found, is_zero=not in_place)
     each(lambda part: work(x[part], y[part]), parts_along((0, 2), rows, size, least), threads)
     return (out,)
 
@@ -47,10 +52,15 @@ def _compared(x: Array, y: Array, wide: bool) -> None:
     y[...] = _first_maxima(x if wide else x.reshape(-1, x.shape[2], 1)).reshape(x.shape)
 
 
-def _found(x: Array, y: Array) -> None:
-    """Find the maxima of a block (a, N, b); `y` is zero already."""
+def _found(x: Array, y: Array, is_zero: bool) -> None:
+    """Find the maxima of a block (a, N, b).
+
+    `is_zero`: `y` shares no memory with `x` and is zero already.
+    """
     _, length, width = x.shape
     places = _comparable(x.swapaxes(1, 2)).argmax(axis=-1, keepdims=True)
+    if not is_zero:
+        y[...] = 0
     if width == 1:
         y.reshape(-1)[places.reshape(-1) + np.arange(0, y.size, length)] = 1
     else:

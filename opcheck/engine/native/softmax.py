@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from opcheck.engine.axes import parts_along, slices
 from opcheck.engine.half import narrowed, widened
-from opcheck.engine.native import each, in_order, rows_of
+from opcheck.engine.native import as_laid_out, each, rows_of
 from opcheck.engine.node import BoundNode
 from opcheck.model import Array
 
@@ -34,17 +34,23 @@ def native(bound: BoundNode, input: Array, *, threads: int = 1) -> tuple[Array]:
     out = np.empty(input.shape, input.dtype.newbyteorder("="))
     inner = rows[2]
     half = out.itemsize == 2
-    x, y = in_order(input).reshape(rows), out.reshape(rows)
-    needs_memory = half or inner < _WIDE
+    in_place = not as_laid_out(input)
+    if in_place:
+        # What has to be copied as a whole is copied to where the answer will be.
+        out[...] = input
+    x, y = (out if in_place else input).reshape(rows), out.reshape(rows)
+    needs_memory = half or in_place or inner < _WIDE
     size = (_NARROW_BLOCK if half else _BLOCK) // out.itemsize
     parts = parts_along((0, 2), rows, size, _BESIDE if needs_memory else _BESIDE_IN_OUTPUT)
     with np.errstate(all="ignore"):
-        each(lambda part: _whole(x[part], y[part]), parts, threads)
+        each(lambda part: _whole(x[part], y[part], in_place), parts, threads)
     return (out,)
 
 
-def _whole(x: Array, y: Array) -> None:
-    """Softmax of a block (a, N, b) along N into `y`."""
+def _whole(x: Array, y: Array, in_place: bool) -> None:
+    """Softmax of a block (a, N, b) along N into `y`, which is the memory of `x` if `in_place`."""
+    if in_place:
+        x = x.copy()
     half, matrix = x.itemsize == 2, x.shape[2] < _WIDE
     if matrix:
         x, y = x.swapaxes(1, 2), y.swapaxes(1, 2)

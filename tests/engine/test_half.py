@@ -1,4 +1,4 @@
-"""Every number of 16 bits in its casts."""
+"""Every number of 16 bits: its casts and its order."""
 
 import math
 from fractions import Fraction
@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from opcheck.dtypes import DTYPES, DType, limits
 from opcheck.engine import half
-from opcheck.engine.half import widened
+from opcheck.engine.half import ordered, widened
 from tests.engine.ops.test_rows import LAYOUTS
 
 SHORT = [DTYPES["float16"], DTYPES["bfloat16"]]
@@ -97,6 +97,31 @@ def test_half_a_step_beyond_the_largest_number_is_infinity(dtype: DType) -> None
     assert got == [largest, inf, inf, inf, -largest, -inf, -inf]
 
 
+@pytest.mark.parametrize("dtype", SHORT, ids=str)
+def test_keys_compare_as_the_numbers_do(dtype: DType) -> None:
+    numbers = np.array([value(bits, dtype) for bits in ALL_BITS.tolist()])
+    keys = ordered(everything(dtype))
+    assert keys.dtype == np.int16
+    by_key = np.argsort(keys, kind="stable")
+    in_order, key = numbers[by_key], keys[by_key]
+    nan = np.isnan(in_order)
+    # NaN comes last, all of them equal; the numbers before rise exactly where the keys do.
+    assert nan.tolist() == sorted(nan.tolist())
+    assert len(set(key[nan].tolist())) == 1
+    assert key[nan][0] > key[~nan][-1]
+    assert (np.diff(key[~nan]) > 0).tolist() == (in_order[~nan][1:] > in_order[~nan][:-1]).tolist()
+
+
+@pytest.mark.parametrize("dtype", SHORT, ids=str)
+def test_zeros_have_one_key_and_the_first_nan_is_the_first_maximum(dtype: DType) -> None:
+    x = np.array([-0.0, 0.0, -1.0, math.inf, math.nan, -math.nan], np.float32).astype(dtype.numpy)
+    keys = ordered(x)
+    assert keys[0] == keys[1] == 0
+    assert ordered(x).argmax() == 4
+    assert ordered(x[::-1]).argmax() == 0
+    assert ordered(x[:4]).argmax() == 3
+
+
 @pytest.mark.parametrize("layout", [*LAYOUTS, "empty"])
 @pytest.mark.parametrize("dtype", SHORT, ids=str)
 def test_layout_and_byte_order_do_not_matter(dtype: DType, layout: str) -> None:
@@ -105,11 +130,11 @@ def test_layout_and_byte_order_do_not_matter(dtype: DType, layout: str) -> None:
     x = strange(plain)
     x.flags.writeable = False
     want, before = plain[: len(x)], x.tobytes()
-    got = widened(x)
-    assert got.tobytes() == widened(want).tobytes()
-    assert got.flags.c_contiguous
-    assert got.dtype.isnative
-    assert not np.shares_memory(got, x)
+    for got, right in ((widened(x), widened(want)), (ordered(x), ordered(want))):
+        assert got.tobytes() == right.tobytes()
+        assert got.flags.c_contiguous
+        assert got.dtype.isnative
+        assert not np.shares_memory(got, x)
     values = strange(widened(plain)) if layout not in ("swapped", "unaligned") else widened(x)
     given = values.tobytes()
     assert narrowed(values, dtype.numpy).tobytes() == narrowed(widened(want), dtype.numpy).tobytes()
@@ -133,3 +158,4 @@ def test_nothing_warns(dtype: DType) -> None:
         narrowed(x, dtype.numpy)
         narrowed(np.abs(x), dtype.numpy)
         narrowed(singles(1e-40, 3e38), dtype.numpy)
+        ordered(everything(dtype))

@@ -9,7 +9,7 @@ from functools import partial
 import numpy as np
 
 from opcheck.engine.axes import parts_along
-from opcheck.engine.half import widened
+from opcheck.engine.half import ordered
 from opcheck.engine.native import as_laid_out, each, rows_of
 from opcheck.engine.node import BoundNode
 from opcheck.model import Array
@@ -34,25 +34,30 @@ def native(bound: BoundNode, input: Array, *, threads: int = 1) -> tuple[Array]:
     if in_place:
         # What has to be copied as a whole is copied to where the answer will be.
         out[...] = input
-    x, y = (out if in_place else input).reshape(rows), out.reshape(rows)
+    x, y, one = (out if in_place else input).reshape(rows), out.reshape(rows), 1
+    if out.itemsize == 2:
+        # NumPy is slow with these types, so their bits are written; those of 0 are 0.
+        y, one = y.view(np.uint16), 0x3C00 if out.dtype == np.float16 else 0x3F80
     if wide or short:
         size, least = (_LARGEST, _BESIDE) if wide else (_BLOCK, 1)
         work = partial(_compared, wide=wide)
     else:
         size, least = _LARGER, _BESIDE
         work = partial(_found, is_zero=not in_place)
-    each(lambda part: work(x[part], y[part]), parts_along((0, 2), rows, size, least), threads)
+    each(lambda part: work(x[part], y[part], one), parts_along((0, 2), rows, size, least), threads)
     return (out,)
 
 
-def _compared(x: Array, y: Array, wide: bool) -> None:
+def _compared(x: Array, y: Array, one: int, wide: bool) -> None:
     """Compare a block (a, N, b) with its rows' maxima, as it lies where b is large, for small N."""
     if not wide:
         x, y = x.swapaxes(1, 2), y.swapaxes(1, 2)
     y[...] = _first_maxima(x if wide else x.reshape(-1, x.shape[2], 1)).reshape(x.shape)
+    if y.itemsize == 2:
+        np.multiply(y, one, out=y)
 
 
-def _found(x: Array, y: Array, is_zero: bool) -> None:
+def _found(x: Array, y: Array, one: int, is_zero: bool) -> None:
     """Find the maxima of a block (a, N, b).
 
     `is_zero`: `y` shares no memory with `x` and is zero already.
@@ -62,14 +67,14 @@ def _found(x: Array, y: Array, is_zero: bool) -> None:
     if not is_zero:
         y[...] = 0
     if width == 1:
-        y.reshape(-1)[places.reshape(-1) + np.arange(0, y.size, length)] = 1
+        y.reshape(-1)[places.reshape(-1) + np.arange(0, y.size, length)] = one
     else:
-        np.put_along_axis(y, places.swapaxes(1, 2), 1, axis=1)
+        np.put_along_axis(y, places.swapaxes(1, 2), one, axis=1)
 
 
 def _comparable(x: Array) -> Array:
-    """Numbers that NumPy compares fast."""
-    return widened(x) if x.itemsize == 2 else x
+    """Numbers that NumPy compares fast; those of 16 bits as integers."""
+    return ordered(x) if x.itemsize == 2 else x
 
 
 def _first_maxima(x: Array) -> Array:

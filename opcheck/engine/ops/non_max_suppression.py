@@ -11,6 +11,7 @@ import numpy as np
 
 from opcheck.engine.operators import is_open, operator
 from opcheck.errors import InvalidNode, NotSupported
+from opcheck.numbers.faulty import bare
 
 OP = operator("NonMaxSuppression", exact=True, any_order=lambda attrs: "rows")
 _U = 2.0**-24
@@ -20,7 +21,7 @@ def single(name, x, default):
     """The number of a scalar, which ONNX's node tests give as a list of one."""
     if x is not None and x.shape not in ((), (1,)):
         raise InvalidNode(f"{name} of shape {list(x.shape)}; allowed: a scalar")
-    return default if x is None else x.reshape(-1)[0]
+    return default if x is None else bare(x).reshape(-1)[0]
 
 
 def corners(boxes, center):
@@ -98,6 +99,7 @@ def of_classes(select=greedy, change=lambda rows, most: rows):
 
     def formula(boxes, scores, max_output_boxes_per_class=None, iou_threshold=None,
                 score_threshold=None, *, center_point_box):  # fmt: skip
+        boxes, scores = bare(boxes), bare(scores)
         if boxes.ndim != 3 or scores.ndim != 3 or boxes.shape[2] != 4:
             raise InvalidNode(f"boxes {list(boxes.shape)}, scores {list(scores.shape)}")
         if (boxes.shape[0], boxes.shape[1]) != (scores.shape[0], scores.shape[2]):

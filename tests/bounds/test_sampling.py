@@ -59,12 +59,9 @@ def test_affine_grid_may_space_places_and_add_up_in_any_way(corners):
         assert compare(want, moved(theta, map(narrow, places), order)).problem == "values"
 
 
-# ── NonMaxSuppression ─────────────────────────────────────────────────────────────────────────
 def shared(one, other):
     """The exact intersection over union of y1, x1, y2, x2."""
-    y, x = (
-        max(0, min(one[k + 2], other[k + 2]) - max(one[k], other[k])) for k in (0, 1)
-    )  # fmt: skip
+    y, x = (max(0, min(one[k + 2], other[k + 2]) - max(one[k], other[k])) for k in (0, 1))
     areas = ((box[2] - box[0]) * (box[3] - box[1]) for box in (one, other))
     return Fraction(int(y * x), int(sum(areas) - y * x))
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from opcheck.dtypes import DTYPES, DType, limits
@@ -78,23 +78,11 @@ def test_every_number_is_widened_to_what_its_bits_are_worth_and_comes_back(dtype
 @pytest.mark.parametrize("dtype", SHORT, ids=str)
 @settings(max_examples=40, deadline=None)
 @given(bits=st.lists(st.integers(0, 2**32 - 1), min_size=1, max_size=40))
+@example(bits=[0x477FF000, 0x477FEFFF, 0x7F7F8000, 0x7F7F7FFF])  # half a step beyond the largest
 def test_any_float32_is_rounded_to_nearest(dtype: DType, bits: list[int]) -> None:
     x = np.array(bits, np.uint32).view(np.float32)
     want = [rounded(float(each), dtype) for each in x]
     same(wide(narrowed(x, dtype.numpy)), want)
-
-
-@pytest.mark.parametrize("dtype", SHORT, ids=str)
-def test_half_a_step_beyond_the_largest_number_is_infinity(dtype: DType) -> None:
-    largest = limits(dtype)[1]
-    first = largest * (1 + 2.0**-dtype.precision / (2 - 2.0 ** (1 - dtype.precision)))
-    last = float(np.nextafter(np.float32(first), np.float32(0)))
-    inf = math.inf
-    for beyond in (first, 1.1 * first, 1.9 * first, 3.4e38):
-        assert wide(narrowed(singles(beyond), dtype.numpy)).tolist() == [inf]
-    x = singles(last, first, 3.4e38, inf, -last, -first, -inf)
-    got = wide(narrowed(x, dtype.numpy)).tolist()
-    assert got == [largest, inf, inf, inf, -largest, -inf, -inf]
 
 
 @pytest.mark.parametrize("dtype", SHORT, ids=str)

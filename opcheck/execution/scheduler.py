@@ -332,8 +332,8 @@ class Scheduler(Judge):
 _CASES = 4
 #: Seconds that a judge waits for others whose cases come first.
 _TICK = 0.01
-#: Seconds that judges have to end their backends.
-_FAREWELL = 5.0
+#: Seconds that judges have to end their backends; and to say what these left, if all was judged.
+_FAREWELL, _LAST_WORD = 5.0, 60.0
 
 #: True if judges can be forked here; elsewhere system libraries may not survive it.
 CAN_FORK = sys.platform == "linux"
@@ -360,6 +360,8 @@ class Judges:
         self._emitted = context.Value("q", 0, lock=False)
         self._stopped = context.Value("b", 0, lock=False)
         self._ends: dict[Connection[Any, Any], BaseProcess] = {}
+        #: Those that have sent their last message.
+        self._done: set[Connection[Any, Any]] = set()
         for _ in range(count):
             ours, theirs = context.Pipe(duplex=False)
             process = context.Process(target=self._work, args=(theirs,), daemon=True)
@@ -387,24 +389,29 @@ class Judges:
         """Return what a judge sends: answers, an error, or last what its backends left."""
         try:
             received = pickle.loads(end.recv_bytes())
-        except EOFError:
+        except (EOFError, OSError):  # The latter where it was killed in a message.
             process = self._ends[end]
             process.join(_FAREWELL)
             how = how_it_ended(process.exitcode or 0)
             return BackendUnavailable(f"a process that judges ended before its cases: {how}")
         if isinstance(received, tuple):
+            self._done.add(end)
             for pool, ends in zip(self._pools, received, strict=True):
                 pool.add_ends(*ends)
         return received
 
     def close(self) -> None:
-        """End the judges and their backends."""
+        """End the judges and their backends.
+
+        Raises BackendUnavailable if all was judged, but one did not say what its backends left.
+        """
         self._stopped.value = 1
-        until = monotonic() + _FAREWELL
+        complete = self._run.emitted == len(self._run.cases) and sys.exception() is None
+        until = monotonic() + (_LAST_WORD if complete else _FAREWELL)
         for end, process in self._ends.items():
             # What they still send is read, or they could not end.
-            while end.poll(max(0.0, until - monotonic())):
-                if isinstance(self._received(end), tuple | BaseException):
+            while end not in self._done and end.poll(max(0.0, until - monotonic())):
+                if isinstance(self._received(end), BaseException):
                     break
             end.close()
             process.join(max(0.0, until - monotonic()))
@@ -413,7 +420,10 @@ class Judges:
                 process.join()
         if any(process.exitcode for process in self._ends.values()):
             kill_marked(lambda own: Path(own).parent == self._folder)
+        lost = self._ends.keys() - self._done
         self._ends.clear()
+        if lost and complete:
+            raise BackendUnavailable("a process that judges ended before it said what was left")
 
     def _work(self, end: "Connection[Any, Any]") -> None:
         """Judge in this process, which is a copy of its parent and must not go on as that."""

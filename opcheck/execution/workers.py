@@ -272,8 +272,9 @@ class Driver(Generic[Key, Found]):
     def collect(self) -> Iterator[tuple[Key, Found]]:
         """Yield the results that are there, after a short wait where there are none yet."""
         if not self._ended:
-            connections = [one for backend in self._asked for one in backend.connections]
-            readable = wait(connections, _TICK) if connections else []
+            # Backends in this process share one.
+            connections = {one: None for backend in self._asked for one in backend.connections}
+            readable = wait([*connections], _TICK) if connections else []
             for backend, asked in self._asked.items():
                 for ticket, reply in backend.replies(readable):
                     self._go_on(backend, *asked.pop(ticket), reply)

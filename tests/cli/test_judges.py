@@ -9,6 +9,8 @@ import sys
 import psutil
 import pytest
 
+from opcheck.execution.scheduler import Judges
+
 SUITES = ("--op", "Hardmax", "--op", "Gather", "-b", "numpy", "-b", "reference", "--no-known")
 #: A backend that is slow, or fails in opcheck's own part of its adapter.
 SLOW = """\
@@ -100,6 +102,14 @@ def test_a_judge_that_is_killed_ends_the_run_and_nothing_is_green(slow):
     assert len(workers) == 2
     _, alive = psutil.wait_procs([*judges, *workers], 5)
     assert [one for one in alive if one.status() != psutil.STATUS_ZOMBIE] == []
+
+
+def test_what_the_backends_of_a_judge_left_is_missed_where_it_does_not_say(run, monkeypatch):
+    judge = Judges._judge
+    monkeypatch.setattr(Judges, "_judge", lambda self, send: judge(
+        self, lambda what: None if isinstance(what, tuple) else send(what)))  # fmt: skip
+    words = ("run", "--op", "Relu", "--level", "smoke", "-b", "numpy", "-j", "2")
+    assert "a process that judges ended before" in run(*words, code=4).stderr
 
 
 def test_a_bug_of_an_adapter_ends_the_run_as_in_one_process(slow):

@@ -413,3 +413,10 @@ def test_an_extreme_of_a_row_is_numpy_s(name: str, keepdims: bool) -> None:
     x = np.array([[3, -1, 2], [-np.inf, 0, np.inf], [1, np.nan, 5]], np.float32)
     found = getattr(xp, name)(bounded(x, DTYPES["float32"], FLOAT32), axis=1, keepdims=keepdims)
     np.testing.assert_array_equal(found.v, getattr(x, name)(axis=1, keepdims=keepdims))
+
+
+def test_errors_of_long_chains_are_settled_however_deep_the_stack() -> None:
+    x = one = bounded(np.ones(1, np.float32), DTYPES["float32"], FLOAT32)
+    for _ in range(2000):
+        x = xp.multiply(x + one, 0.5)
+    assert 1 < x.settled().e.max() / FLOAT32.grid.u < 5

@@ -1,6 +1,9 @@
 """Arrays that know how far a sound implementation may lie from them."""
 
+import sys
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from dataclasses import dataclass
 from functools import cache
 from operator import attrgetter
@@ -23,6 +26,8 @@ Lost: TypeAlias = NDArray[Any]
 OVERFLOWED, ANYTHING = np.int8(1), np.int8(3)
 #: What counts as the size of mpmath's larger numbers, so that errors stay within float64.
 CUT = 2.0**1000
+#: So many calls are half of what Python allows a thread.
+_DEEP = 500
 
 
 @cache
@@ -144,7 +149,7 @@ class Bounded(Number):
     def errors(self) -> Errors:
         """Errors allowed before the last rounding."""
         if not isinstance(self._errors, Errors):
-            found, shape = self._errors(), self.v.shape
+            found, shape = _with_a_stack(self._errors), self.v.shape
             parts: Any = found.e, found.q, found.lost
             if any(part is not None and part.shape != shape for part in parts):
                 e, q, lost = (None if p is None else np.broadcast_to(p, shape) for p in parts)
@@ -259,6 +264,16 @@ class Bounded(Number):
 
     def __repr__(self) -> str:
         return f"Bounded({self.v!r}, error={self.settled().e!r})"
+
+
+def _with_a_stack(compute: Callable[[], Errors]) -> Errors:
+    """Compute errors, which ask for those of the operands, and so on: a stack is soon used up."""
+    try:
+        sys._getframe(_DEEP)
+    except ValueError:
+        return compute()
+    with ThreadPoolExecutor(1) as another:
+        return another.submit(copy_context().run, compute).result()
 
 
 def size_of(v: Reals) -> Floats:

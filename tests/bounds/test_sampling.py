@@ -14,9 +14,8 @@ from opcheck.engine.mutants.elements import cut_to_bits
 from opcheck.engine.operators import only_what_is_said
 from opcheck.model import OpVersion
 
-GRID, SIZES = OpVersion("", "AffineGrid", 20), (3, 1, 7, 23, 30)
-BOXES = OpVersion("", "NonMaxSuppression", 11)
-f32 = np.float32
+GRID, BOXES = OpVersion("", "AffineGrid", 20), OpVersion("", "NonMaxSuppression", 11)
+SIZES, f32 = (3, 1, 7, 23, 30), np.float32
 
 
 def linspace(length, corners):
@@ -32,8 +31,7 @@ def stepped(length, corners):
 
 
 def divided(length, corners):
-    i = 2 * np.arange(length, dtype=f32) + (1 - corners)
-    return i / f32(length - corners) - f32(1)
+    return (2 * np.arange(length, dtype=f32) + (1 - corners)) / f32(length - corners) - f32(1)
 
 
 def moved(theta, places, order):

@@ -116,6 +116,11 @@ class Judge:
         #: Inquiries by the case's place, and the backend's number, None for the oracle.
         self._driver: Driver[tuple[int, int | None], list[EvaluatedCase] | OracleAnswer] = Driver()
 
+    @property
+    def is_busy(self) -> bool:
+        """True while a backend is at work."""
+        return self._driver.is_busy
+
     def answers(self, take: Take) -> Iterator[list[JudgedAnswer]]:
         """Yield judged answers as they come; none while `take` gives no case and none is open."""
         is_last = self._begin(take)
@@ -446,14 +451,13 @@ class Judges:
             pools = [stack.enter_context(closing(p.copy(self._folder))) for p in self._pools]
             oracles = dict(zip(self._run.oracles, pools[len(self._run.backends) :], strict=True))
             backends = pools[: len(self._run.backends)]
-            for answers in replace(self._run, backends=backends, oracles=oracles).answers(
-                self._take
-            ):
+            run = replace(self._run, backends=backends, oracles=oracles)
+            for answers in run.answers(self._take):
                 if self._stopped.value:
                     break
                 if answers:
                     send([*map(self._stored, answers)])
-                else:
+                elif not run.is_busy:
                     sleep(_TICK)
         # Last, what is to be added to the parent's pools.
         send(tuple((dict(pool.accidents), pool.partings) for pool in pools))

@@ -6312,6 +6312,98 @@ def attention() -> Iterator[Check]:
                 mean)  # fmt: skip
 
 
+def dequantized() -> Iterator[Check]:
+    """Numbers in few bits, made floats again."""
+    half = np.array(0.5, np.float32)
+    plain = Model(
+        "DequantizeLinear", 23, {}, np.array([2, 3], np.int8), more=(half,), gives="float32"
+    )
+    bits, why = np.array([2, 3], ml_dtypes.float8_e4m3fn), "(2 - 1) · 0.5, (3 - 1) · 0.5"
+    of_floats = replace(plain, x=bits, more=(half, np.array(1, bits.dtype)), stored="raw_data",
+                        constant=True)  # fmt: skip
+    cause, control = "DequantizeLinear of float 8", replace(of_floats, more=(half,))
+    for engine, words in (
+        ("onnxruntime", "should have no zero point or all"),
+        ("reference", "should be zero for float8"),
+    ):
+        yield Check(engine, cause, of_floats, [[0.5, 1]], Raises(words), why, control, [1, 1.5])
+    few = np.array([2, 3], ml_dtypes.float4_e2m1fn)
+    of_four = replace(plain, x=few, more=(half, np.array(1, few.dtype)))
+    yield Check("reference", "DequantizeLinear of float4e2m1", of_four, [[0.5, 1]],
+                Gives([1, 1.5]), why, replace(of_four, more=(half,)), [1, 1.5])  # fmt: skip
+    old, why = replace(plain, opset=13), "2 · 0.5, 3 · 0.5"
+    yield Check("reference", "There is no DequantizeLinear", old, [[1, 1.5]],
+                Raises("No implementation"), why, plain, [1, 1.5])  # fmt: skip
+    row = replace(plain, x=np.array([[2, 3]], np.int8), more=(np.array([0.5, 1], np.float32),))
+    yield _taken("onnxruntime", "DequantizeLinear-10 takes", replace(row, opset=10), [[1, 3]],
+                 "both are scalars", replace(row, opset=13))  # fmt: skip
+    long = replace(plain, x=np.array([2, 3]))
+    cause, why = "DequantizeLinear takes and gives", "int64 is not in T1"
+    yield _taken("reference", cause, long, [1, 1.5], why, plain)
+    three = _with(replace(plain, x=np.array([[1, 2, 3, 4, 5]], np.int8),
+        more=(_row(1, 10, 100),)), block_size=2)  # fmt: skip
+    yield Check("reference", "DequantizeLinear takes more blocks", _with(three, block_size=3), [],
+                Gives([[1, 2, 3, 40, 50]]), "5 elements make 2 blocks of 3", three,
+                [[1, 2, 30, 40, 500]])  # fmt: skip
+    why = "2 · 0.5, 3 · 0.5"
+    sixteen = replace(
+        _with(plain, output_dtype=10), gives="float16", more=(np.array(0.5, np.float16),)
+    )
+    yield Check("onnxruntime", "DequantizeLinear for which", replace(sixteen, x=few), [[1, 1.5]],
+                Raises("Type Error"), why, sixteen, [1, 1.5])  # fmt: skip
+    wide = np.array([40003], np.uint16)
+    tenth = np.array(0.1, np.float32)
+    far = replace(plain, x=wide, more=(tenth, np.array(40000, np.uint16)), constant=True)
+    cause, shows = "DequantizeLinear of constant scales", Gives([0.30005962])
+    yield Check("openvino", cause, far, [[0.3]], shows, "3 · 0.1", replace(far, constant=False),
+                [0.3], rtol=1e-5)  # fmt: skip
+    one = np.array(1, ml_dtypes.bfloat16)
+    whole = replace(plain, x=np.array([-49919], np.int32), more=(one,), gives="bfloat16")
+    yield Check("openvino", "DequantizeLinear cuts off", whole, [[-49920]], Gives([-49664]),
+                "bfloat16 has every 256th integer, of which -49920 is next", replace(
+                    whole, x=np.array([-49920], np.int32)), [-49920])  # fmt: skip
+    three = _with(
+        replace(plain, x=np.array([1, 2, 3, 4], np.int8), more=(_PAIR,)), axis=0, block_size=2
+    )
+    yield Check("openvino", "DequantizeLinear refuses blocks", three, [[1, 2, 6, 8]],
+                Raises("failed"), "1 · 1, 2 · 1, 3 · 2, 4 · 2", replace(
+                    three, x=np.array([[1, 2, 3, 4]], np.int8), more=(_row(1, 2),), attrs={
+                        "axis": 1, "block_size": 2}), [[1, 2, 6, 8]])  # fmt: skip
+    yield _taken("openvino", "DequantizeLinear takes numbers", long, [1, 1.5], why, plain)
+    square = _with(replace(plain, x=np.full((2, 2, 4), 3, np.int8), more=(np.full(
+        (2, 2, 2), 2, np.float32),)), axis=2, block_size=2)  # fmt: skip
+    why = "“The scale's shape is identical to the input's shape, except for one dimension”"
+    short = replace(square, more=(np.full((1, 2, 2), 2, np.float32),))
+    yield _taken("openvino", "DequantizeLinear broadcasts", short, np.full((2, 2, 4), 6), why,
+                 square)  # fmt: skip
+    later = replace(_with(plain, output_dtype=1), opset=21)
+    why = "output_dtype came with version 23"
+    yield _taken("openvino", "DequantizeLinear takes attributes", later, [1, 1.5], why, plain)
+    fixed = replace(plain, constant=True)
+    narrow = replace(fixed, more=(np.array(0.5, np.float16),), gives="float16")
+    cause, words, why = "DequantizeLinear has no scales", "F16 with F32", "2 · 0.5, 3 · 0.5"
+    yield Check("tract", cause, narrow, [[1, 1.5]], Raises(words), why, fixed, [1, 1.5])
+    less = replace(fixed, more=(half, np.array(1, np.int8)))
+    sixteen = replace(fixed, x=np.array([2, 3], np.int16), more=(half, np.array(1, np.int16)))
+    yield Check("tract", "DequantizeLinear reads zero points", sixteen, [[0.5, 1]],
+                Raises("accessed as I32"), "(2 - 1) · 0.5, (3 - 1) · 0.5", less,
+                [0.5, 1])  # fmt: skip
+    yield Check("tract", "DequantizeLinear needs constant", plain, [[1, 1.5]],
+                Raises("must be a const"), "2 · 0.5, 3 · 0.5", fixed, [1, 1.5])  # fmt: skip
+    other = replace(_with(fixed, output_dtype=10), gives="float16")
+    yield Check("tract", "DequantizeLinear ignores output_dtype", other, [[1, 1.5]],
+                Gives([1, 1.5], "float32"), "10 is FLOAT16", fixed, [1, 1.5])  # fmt: skip
+    none = replace(fixed, x=np.zeros((2, 0), np.int8), more=(np.zeros(0, np.float32),))
+    yield Check("tract", "DequantizeLinear aborts", none, [np.zeros((2, 0))], Dies("panicked"),
+                "of nothing there is nothing", fixed, [1, 1.5])  # fmt: skip
+    row = replace(row, constant=True)
+    pair = replace(row, more=(row.more[0][None],))
+    why = "“The block size is a positive integer”, and by default it is 0"
+    yield _taken("tract", "DequantizeLinear takes a matrix", pair, [[1, 3]], why, row)
+    yield _taken("tract", "DequantizeLinear-10 takes", replace(row, opset=10), [[1, 3]],
+                 "both are scalars", row)  # fmt: skip
+
+
 CHECKS: tuple[Check, ...] = (
-    *onnxruntime(), *reference(), *openvino(), *tract(), *torch(), *attention()
+    *onnxruntime(), *reference(), *openvino(), *tract(), *torch(), *attention(), *dequantized()
 )  # fmt: skip

@@ -301,8 +301,11 @@ def output_dtype(
     found = named(stated)
     # Of a state that is left out, the function body of LinearAttention takes the leading type.
     left_out = (one.constraint for one in schema.inputs if one.option == "optional")
-    if output.constraint in left_out:
+    if not found and output.constraint in left_out:
         found = bound.get(schema.inputs[schema.lead].constraint)
+    elif not found and stated == 0:  # UNDEFINED: that of the scale, DequantizeLinear says.
+        needed = [one.constraint for one in schema.inputs if one.option == "single"]
+        found = bound.get(needed[-1]) if needed else None
     return found if found and found.text in output.types else None
 
 

@@ -436,7 +436,9 @@ def _conditions(schema: Schema, operator: Operator) -> Iterator[Condition]:
         if dtype.text in schema.outputs[0].types:
             yield Condition(f"output_of_{dtype.name}", f"the output was of {dtype.name}",
                             partial(_is, dtype.numpy, lambda n: n.right[0].dtype))  # fmt: skip
-    for low in () if operator.exact else _LOWS:
+    lead = schema.inputs[schema.lead].types if schema.inputs else ()
+    real = any(dtype.kind == "float" and dtype.text in lead for dtype in dtypes.DTYPES.values())
+    for low in () if operator.exact or not real else _LOWS:
         name = f"elements_from_{low:g}_to_{2 * low:g}".replace("-", "minus_")
         text = f"elements of the input lay between {low:g} and {2 * low:g}"
         yield Condition(name, text, partial(_from, low))

@@ -106,12 +106,11 @@ class Step:
     def apart(self, k, h, scale):
         """The same sum, in which `scale` multiplies what comes of the state and its bias."""
         weights, size = self.weights[k], self.x.shape[1]
-        own, recurrent = range(size), range(size, size + h.shape[1])
-        biases = range(recurrent.stop, weights.shape[0])
-        own, recurrent = ([*rows, *more] for rows, more in (
-            (own, biases[:1]), (recurrent, biases[1:])))  # fmt: skip
-        inner = total(h, xp.take(weights, np.array(recurrent), axis=0))
-        return total(self.x, xp.take(weights, np.array(own, int), axis=0), scale * inner)
+        rows = np.arange(weights.shape[0])
+        # The biases come last: that of the input, then that of the state.
+        recurrent = (rows >= size) & (rows != size + h.shape[1])
+        inner = total(h, xp.take(weights, rows[recurrent], axis=0))
+        return total(self.x, xp.take(weights, rows[~recurrent], axis=0), scale * inner)
 
     def seen(self, k, c):
         """What peephole `k` adds, where there are any."""

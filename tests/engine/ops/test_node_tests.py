@@ -4,7 +4,6 @@ import re
 from contextlib import nullcontext
 from typing import Any
 
-import ml_dtypes
 import numpy as np
 import pytest
 
@@ -66,10 +65,12 @@ def answers(test: Any) -> None:
             if want is None:
                 continue
             assert (one.dtype, one.shape) == (want.dtype, want.shape), test.name
-            if want.dtype == ml_dtypes.bfloat16 and admitted(schema, inputs, attrs, place, want):
-                continue  # though what lies between was rounded to as many bits
             floats = one.dtype.kind in "fV"
-            one, want = (part.astype(np.float64) if floats else part for part in (one, want))
+            mine, its = (part.astype(np.float64) if floats else part for part in (one, want))
+            near = not floats or np.allclose(mine, its, test.rtol, test.atol, equal_nan=True)
+            if not near and admitted(schema, inputs, attrs, place, want):
+                continue  # though what lies between was rounded, or 0 is wanted with its noise
+            one, want = mine, its
             rtol = test.rtol if floats else 0
             np.testing.assert_allclose(one, want, rtol, test.atol, err_msg=test.name)
 

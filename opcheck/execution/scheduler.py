@@ -376,17 +376,14 @@ class Judges:
 
     def answers(self) -> Iterator[list[JudgedAnswer]]:
         """Yield judged answers as they come; raises as the judges do."""
-        working = set(self._ends)
-        while working:
+        while working := self._ends.keys() - self._done:
             self._emitted.value = self._run.emitted
             found: list[JudgedAnswer] = []
-            for end in cast("list[Connection[Any, Any]]", wait(list(working))):
+            for end in cast("list[Connection[Any, Any]]", wait([*working])):
                 match self._received(end):
-                    case tuple():
-                        working.remove(end)
                     case BaseException() as error:
                         raise error
-                    case answers:
+                    case list() as answers:
                         found += answers
             yield found
 

@@ -19,7 +19,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints
 from opcheck import model
 from opcheck.reading.validation import shown
 from opcheck.report.json_lines import Reading, line, stored
-from opcheck.report.plain_text import alike
+from opcheck.report.plain_text import alike, op_record
 
 
 def _finite_or_spelt(value: Any) -> Any:
@@ -81,7 +81,7 @@ def record(result: model.Record) -> str:
     """The line of one result."""
     fields = {"type": "result", **_plain(result)}
     fields["self"] = fields.pop("self_check")
-    fields |= {"op": result.op.name, "domain": result.op.domain, "since": result.op.since}
+    fields |= op_record(result.op)
     fields |= {"used": _number(result.used), "unjudged": result.unjudged}
     return line(fields, _plain)
 

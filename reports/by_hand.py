@@ -3667,6 +3667,48 @@ def _regions(x: Any, *region: float, dtype: Any = np.float32, **attrs: Any) -> M
     return Model("MaxRoiPool", 22, stated, np.array(x, dtype), more=(rois,))
 
 
+def _upsampled() -> Iterator[Check]:
+    """Upsample by scales that repeat."""
+    model = Model("Upsample", 9, {}, _row(1, 2), more=(np.array([1, 2], np.float32),))
+    right = [[1, 1, 2, 2]]
+    fed = replace(model, constant=True)
+    three = replace(fed, more=(np.array([1, 2, 1], np.float32),))
+    below = replace(fed, more=(np.array([1, 0.5], np.float32),))
+    matrix = replace(fed, more=(np.array([[1, 2]], np.float32),))
+    scalar = replace(fed, x=np.array(3, np.float32), more=(np.zeros(0, np.float32),))
+    listed = replace(model, opset=7, attrs={"scales": [1.0, 2.0]}, more=())
+    count = "“the same as the rank of input 'X'”, which is 2"
+    for engine, cause, wrong, shows in (
+        ("onnxruntime", "Upsample takes scales of two axes", matrix, Gives(right)),
+        ("reference", "Upsample does not compare", three, Gives(right)),
+        ("openvino", "Upsample takes scales below 1", below, Gives([[1]])),
+    ):
+        why = "“greater than or equal to 1”" if wrong is below else count
+        yield Check(engine, cause, wrong, [], shows, why, fed, right)
+    for engine, cause, words in (
+        ("onnxruntime", "Upsample of a scalar", "Either scales or sizes MUST be provided"),
+        ("openvino", "Upsample takes a constant of no scales", "is not rank 1"),
+    ):
+        why = "a scalar has no axis and no scale"
+        yield Check(engine, cause, scalar, [3], Raises(words), why, fed, right)
+    cause, why = "Upsample is that of version 9", "version 7 has the attribute scales"
+    yield Check("reference", cause, listed, [right], Raises("Issues with types"), why, fed, right)
+    short = replace(fed, x=fed.x.astype(np.uint16))
+    cause, why = "Upsample of bool, int16", "“all tensor types”, and each element twice"
+    refused = Raises("Input element type must be f32")
+    yield Check("openvino", cause, short, [right], refused, why, fed, right)
+    ones = np.ones((2, 1, 1, 1), np.float32)
+    batches = replace(fed, x=ones, more=(np.array([2, 1, 1, 1], np.float32),))
+    spatial, why = Raises("only supports resize on spatial"), "each of two batches twice"
+    wanted = np.ones((4, 1, 1, 1))
+    yield Check("openvino", "Upsample scales no axis", batches, [wanted], spatial, why, fed, right)
+    large = replace(fed, x=np.array([[16777217, 1]], np.int32))
+    cause, why = "Upsample puts int32 through float32", "elements are repeated"
+    lost, kept = Gives([[16777216, 16777216, 1, 1]]), [[16777217, 16777217, 1, 1]]
+    small = replace(fed, x=np.array([[1, 2]], np.int32))
+    yield Check("openvino", cause, large, [kept], lost, why, small, right, rtol=0)
+
+
 def _losses_and_regions_of_openvino() -> Iterator[Check]:
     x, largest = [[[[1, 2], [4, 3]]]], [[[[4]]]]
     region = _regions(x, 0, 0, 0, 1, 1)
@@ -4665,6 +4707,7 @@ def openvino() -> Iterator[Check]:
     yield from _batches_of_openvino()
     yield from _transposed_by_openvino()
     yield from _losses_and_regions_of_openvino()
+    yield from _upsampled()
 
 
 def tract() -> Iterator[Check]:
@@ -6312,6 +6355,700 @@ def attention() -> Iterator[Check]:
                 mean)  # fmt: skip
 
 
+def windows() -> Iterator[Check]:
+    """Four points around the middle of a Hann window, and six of a Hamming window."""
+    four, right = np.array(4), [0, 0.5, 1, 0.5]
+    hann = Model("HannWindow", 17, {"output_datatype": 1}, four, gives="float32")
+    half = replace(_with(hann, output_datatype=10), gives="float16")
+    why = "0.5 - 0.5 cos(t) of three quarters of a turn is 0.5"
+    cause, shows = "HannWindow and HammingWindow of float16", [0, 0.4998, 1, 0.5005]
+    yield Check("reference", cause, half, [right], Gives(shows), why, hann, right, 1e-4)
+    real = replace(hann, x=four.astype(np.float32))
+    why = "sizes are of int32 or int64"
+    for engine, cause in (
+        ("reference", "Windows are made for sizes of any type and"),
+        ("openvino", "Windows are made for sizes of any type of"),
+    ):
+        yield _taken(engine, cause, real, right, why, hann)
+    truth = replace(_with(hann, output_datatype=9), gives="bool")
+    why, shows = "no window is of booleans", [False, True, True, True]
+    yield Check("onnxruntime", "Windows of texts and of booleans", truth, [], Gives(shows), why,
+                hann, right)  # fmt: skip
+    hamming = Model("HammingWindow", 17, {"output_datatype": 16}, np.array(6), gives="bfloat16")
+    right = [4 / 46, 29 / 92, 71 / 92, 1, 71 / 92, 29 / 92]
+    single = replace(_with(hamming, output_datatype=1), gives="float32")
+    why, shows = "25/46 less 21/46 of a half is 0.3152", [*right[:-1], 0.310547]
+    yield Check("openvino", "On a CPU with instructions for bfloat16, windows", hamming, [right],
+                Gives(shows), why, single, right, 0.004, sometimes=True)  # fmt: skip
+    made = replace(hann, stored="raw_data")
+    why = "0.5 - 0.5 cos(t) is 0, 0.5, 1 and 0.5 in quarters of a turn"
+    right = [0, 0.5, 1, 0.5]
+    yield Check("tract", "Windows are not computed unless", hann, [right],
+                Raises("Expect constant input size"), why, made, right)  # fmt: skip
+
+
+def _grid(theta: Any, *size: int, dtype: Any = np.float32) -> Model:
+    return Model("AffineGrid", 20, {}, np.array(theta, dtype), more=(np.array(size),))
+
+
+def affine_grids() -> Iterator[Check]:
+    """AffineGrid's defects, beside the places of two columns, -1/2 and 1/2."""
+    same = [[1, 0, 0], [0, 1, 0]]
+    one, two = _grid([same], 1, 1, 1, 2), _grid([same, same], 2, 1, 1, 2)
+    right = [[[[-0.5, 0], [0.5, 0]]]]
+    half = replace(one, x=one.x.astype(np.float16))
+    both = _grid([same, same], 2, 1, 1, 6, dtype=np.float16)
+    columns = [-0.83349609375, -0.5, -0.16662597656, 0.16662597656, 0.5, 0.83349609375]
+    body = [*columns[:2], -0.16699218750, 0.16625976562, 0.49951171875, 0.8330078125]
+    yield Check("onnxruntime", "AffineGrid of float16 runs", half, [right],
+                Raises("axis 1 is not in valid range"), "two columns lie at -1/2 and 1/2", one,
+                right)  # fmt: skip
+    yield Check("onnxruntime", "ONNX's function body of AffineGrid", both,
+                [[[[[x, 0] for x in columns]]] * 2], Gives([[[[x, 0] for x in body]]] * 2),
+                "“evenly spaced”: six columns lie at -5/6, -1/2, -1/6 …",
+                replace(two, x=two.x.astype(np.float16)), right * 2, 1e-5)  # fmt: skip
+    yield Check("reference", "AffineGrid makes a grid of float32", half, [right],
+                Gives(right, "float32"), "grid is of the type T1 of theta", one,
+                right)  # fmt: skip
+    empty = replace(one, more=(np.array([1, 1, 0, 3]),))
+    none = np.zeros((1, 0, 3, 2))
+    for engine, cause, shown in (
+        ("onnxruntime", "AffineGrid makes no grid", Raises("(H=0) must be positive")),
+        ("reference", "AffineGrid divides", Raises("arange: cannot compute length")),
+        ("openvino", "Of no rows or planes, AffineGrid", Gives(np.zeros((1, 0, 0, 2)))),
+    ):
+        yield Check(engine, cause, empty, [none], shown, "“(N, H, W, 2)”, of no rows", one, right)
+    yield _taken("onnxruntime", "AffineGrid does not look", _grid([same], 1, -1, 1, 2), right,
+                 "no image has -1 channels", one)  # fmt: skip
+    more = _grid([same, same], 1, 1, 1, 2)
+    for engine, cause in (("reference", "AffineGrid takes as many"),
+                          ("openvino", "AffineGrid looks neither")):  # fmt: skip
+        yield Check(engine, cause, more, [], Gives(right * 2), "“theta” is of N matrices, as size",
+                    one, right)  # fmt: skip
+    yield Check("openvino", "AffineGrid is of float32", half, [right],
+                Raises("do not have the same element type"), "T1 has float16", one,
+                right)  # fmt: skip
+    yield Check("openvino", "AffineGrid of no matrices", _grid(np.zeros((0, 2, 3)), 0, 1, 1, 2),
+                [np.zeros((0, 1, 2, 2))], Raises("object is not initialized"),
+                "no matrix makes no grid", one, right)  # fmt: skip
+    exact = (2 * np.arange(33001) + 1) / 33001 - 1
+    steps = np.full(33001, 2 / 33001, np.float32)
+    steps[0] = np.float32(-1) + steps[1] / 2
+    yield Check("openvino", "AffineGrid adds its places up", _grid([same], 1, 1, 1, 33001),
+                [[[[[x, 0] for x in exact]]]], Gives([[[[x, 0] for x in np.cumsum(steps)]]]),
+                "“evenly spaced”: the middle one of 33,001 columns lies at 0", one, right,
+                0.02)  # fmt: skip
+    wide = [[257, 0, 0], [0, 1, 0]]
+    yield Check("openvino", "On a CPU with instructions for bfloat16, AffineGrid",
+                _grid([wide], 1, 1, 1, 2), [[[[[-128.5, 0], [128.5, 0]]]]],
+                Gives([[[[-128, 0], [128, 0]]]]), "257 / 2 = 128.5, for which bfloat16 has no room",
+                one, right, sometimes=True)  # fmt: skip
+
+
+def _selected(boxes: Any, scores: Any, most: Any = 9, over: Any = 0.5, *least: Any) -> Model:
+    """A NonMaxSuppression with its limits, of which None is left out."""
+    limits = [None if x is None else np.array(x, np.float32) for x in (over, *least)]
+    more = (_f([[scores]]), None if most is None else np.array(most), *limits)
+    return Model("NonMaxSuppression", 11, {}, _f([boxes]), more=more, gives="int64")
+
+
+def boxes() -> Iterator[Check]:
+    """NonMaxSuppression's defects, beside boxes of which the second has the better score."""
+    apart = [[0, 0, 1, 1], [2, 0, 3, 1]]
+    both, one = [[0, 0, 1], [0, 0, 0]], [[0, 0, 1]]
+    plain, listed = _selected(apart, [0.25, 0.75]), _selected(apart, [0.25, 0.75], [9], [0.5])
+    for engine in ("onnxruntime", "openvino"):
+        yield Check(engine, "NonMaxSuppression removes",
+                    _selected(apart, [0.25, 0.75], 9, 0.5, 0.25), [both], Gives(one),
+                    "“boxes with score less than score_threshold are removed”: 0.25 is not",
+                    _selected(apart, [0.25, 0.75], 9, 0.5, 0.125), both)  # fmt: skip
+    yield _taken("onnxruntime", "NonMaxSuppression takes the first",
+                 _selected(apart, [0.25, 0.75], [9, 0]), both, "“It is a scalar”",
+                 plain)  # fmt: skip
+    yield Check("reference", "NonMaxSuppression takes no scalars", plain, [both],
+                Raises("too many indices for array"), "“It is a scalar”: 9 boxes, and a half",
+                listed, both)  # fmt: skip
+    yield Check("reference", "NonMaxSuppression needs its optional",
+                _selected(apart, [0.25, 0.75], [9], None), [both], Raises("Issues with types"),
+                "iou_threshold is optional, and boxes that share nothing stay", listed,
+                both)  # fmt: skip
+    yield Check("tract", "NonMaxSuppression takes no scalars", plain, [both],
+                Raises("Failed analyse"), "“It is a scalar”: 9 boxes, and a half", listed,
+                both)  # fmt: skip
+    half = [[0, 0, 2, 4], [0, 0, 2, 2]]
+    yield Check("openvino", "NonMaxSuppression suppresses", _selected(half, [0.25, 0.75]), [both],
+                Gives(one), "“boxes with IOU exactly equal to the threshold are kept”: 4 of 8",
+                plain, both)  # fmt: skip
+    yield Check("openvino", "NonMaxSuppression cuts", _selected(apart, [0.25, 0.75], 2**32), [both],
+                Gives(np.zeros((0, 3))), "2^32 is the most, and there are two", plain,
+                both)  # fmt: skip
+    yield _taken("openvino", "NonMaxSuppression does not look",
+                 _selected(apart, [0.25, 0.75], 9, 1.5), both, "“Value range [0, 1]”",
+                 plain)  # fmt: skip
+
+
+def _layer(x: Any, W: Any = 1, R: Any = 0, *more: Any, opset: int = 14, dtype: Any = np.float32,
+           output: int = 0, **attrs: Any) -> Model:  # fmt: skip
+    """An RNN of one neuron, a number of each direction or the whole of an input."""
+    W, R = (_f(y if np.ndim(y) > 1 else np.reshape(y, (-1, 1, 1)), dtype) for y in (W, R))
+    return Model("RNN", opset, {"hidden_size": 1, **attrs}, _f(x, dtype), more=(W, R, *more),
+                 output=output)  # fmt: skip
+
+
+def layers() -> Iterator[Check]:
+    """RNN's defects, beside the tangents of 1/2 and of 1 and a half of it that is added."""
+    t = np.tanh
+    half, both, steps = [[[[t(0.5)]]]], [[[[t(0.5)]], [[t(0.5)]]]], [[[0.5]], [[1]]]
+    plain = _layer([[[0.5]]])
+    twice: dict[str, Any] = {"direction": "bidirectional"}
+    relu = _layer([[[0.5]]], activations=["Relu"])
+    after = t(1 + t(0.5))
+    for engine, words in (("onnxruntime", "hidden_s"), ("openvino", "OpConversionFailure")):
+        yield Check(engine, "RNN without hidden_size", replace(plain, attrs={}), [half],
+                    Raises(words), "hidden_size has no default and need not be stated",
+                    plain, half)  # fmt: skip
+        yield Check(engine, "Relu in RNN makes 0", _with(_layer([[[nan]]]), activations=["Relu"]),
+                    [[[[[nan]]]]], Gives([[[[0]]]]), "max(0, x) of no number is none", relu,
+                    [[[[0.5]]]])  # fmt: skip
+    limit: dict[str, Any] = {"activations": ["ThresholdedRelu"], "activation_alpha": [0.5]}
+    yield Check("onnxruntime", "ThresholdedRelu in RNN", _layer([[[0.5]]], **limit), [[[[[0.5]]]]],
+                Gives([[[[0]]]]), "“x if x >= alpha”: 1/2 is", _layer([[[1]]], **limit),
+                [[[[1]]]])  # fmt: skip
+    old = replace(plain, opset=1)
+    yield Check("reference", "RNN has no version", old, [half],
+                Raises("No implementation for operator 'RNN'"), "version 1 has RNN", plain,
+                half)  # fmt: skip
+    affine: dict[str, Any] = {
+        "activations": ["Affine"], "activation_alpha": [2.0], "activation_beta": [1.0]
+    }  # fmt: skip
+    line = _layer([[[0.5]]], **affine)
+    yield Check("reference", "RNN has the activations", relu, [[[[[0.5]]]]],
+                Raises("Unknown activation function 'Relu'"), "max(0, 1/2)", line,
+                [[[[2]]]])  # fmt: skip
+    yield Check("openvino", "RNN has the activations", line, [[[[[2]]]]],
+                Raises("ConvertRNNSequenceToTensorIterator"), "2 · 1/2 + 1", relu,
+                [[[[0.5]]]])  # fmt: skip
+    two = _layer(
+        [[[0.5]]], [1, 1], [0, 0], **twice, **{**affine, "activations": ["Tanh", "Affine"]}
+    )
+    four = _with(two, activations=["Affine"] * 2, activation_alpha=[2.0] * 2,
+                 activation_beta=[1.0] * 2)  # fmt: skip
+    yield Check("reference", "RNN wants a scale", two, [[[[[t(0.5)]], [[2]]]]],
+                Raises("activation_alpha must have the same size"),
+                "the tangent has no scale; 2 · 1/2 + 1", four, [[[[2]], [[2]]]])  # fmt: skip
+    ends = [_layer(steps, 1, 1, None, np.array([n], np.int32), output=1) for n in (1, 2)]
+    yield Check("reference", "RNN ignores sequence_lens", ends[0], [[[[t(0.5)]]]],
+                Gives([[[after]]]), "the sequence ends with its first step", ends[1],
+                [[[after]]])  # fmt: skip
+    for engine in ("reference", "tract"):
+        yield Check(engine, "RNN ignores clip", _layer([[[2]]], clip=0.5), [half],
+                    Gives([[[[t(2)]]]]), "2 counts as 1/2", _layer([[[0.5]]], clip=0.5),
+                    half)  # fmt: skip
+        yield _taken(engine, "RNN obeys layout", _layer([[[0.5], [1]]], 1, 1, opset=7, layout=1),
+                     [[[[t(0.5)]], [[after]]]], "layout came with version 14",
+                     _layer([[[0.5], [1]]], 1, 1, layout=1))  # fmt: skip
+    short = _layer([[[0.5]]], dtype=np.float16, output=1, **affine)
+    yield Check("reference", "The Y_h of RNN", short, [[[[2]]]], Gives([[[2]]], "float32"),
+                "Y_h is of the type T of X", replace(line, output=1), [[[2]]])  # fmt: skip
+    sums = [[_layer([[[1, 1]]], [[[2048, 1]]], 0, _f([[-2048, 0]], d), dtype=d),
+             _layer([[[-2048]]], 1, 0, _f([[2048, 1]], d), None, _f([[[0]]], d), dtype=d)]
+            for d in (np.float16, np.float32)]  # fmt: skip
+    for engine, cause, k in (("reference", "RNN adds up numbers", 0),
+                             ("tract", "RNN adds up biases", 1)):  # fmt: skip
+        yield Check(engine, cause, sums[0][k], [[[[[t(1)]]]]], Gives([[[[0]]]]),
+                    "2048 and 1 less 2048 are 1, for which float16 has no room on the way",
+                    sums[1][k], [[[[t(1)]]]])  # fmt: skip
+    yield _taken("reference", "RNN takes shapes", _layer([[[0.5]]], 1, [0, 0]), half,
+                 "R is 1 × 1 × 1 of one direction", plain)  # fmt: skip
+    for engine in ("openvino", "tract"):
+        yield _taken(engine, "RNN ignores what hidden_size", _with(plain, hidden_size=2), half,
+                     "R is of one neuron", plain)  # fmt: skip
+    flat, batches = (
+        [[[[t(0.5)], [t(1)]]]],
+        [_layer([[[0.5], [1]]], 1, 1, layout=k) for k in (0, 1, 2)],
+    )
+    yield Check("openvino", "RNN ignores layout", batches[1], [[[[[t(0.5)]], [[after]]]]],
+                Gives(flat), "“X.shape = [batch_size, seq_length, input_size]”: of two steps",
+                batches[0], flat)  # fmt: skip
+    yield _taken("tract", "RNN takes any number", batches[2], flat, "layout is 0 or 1",
+                 batches[0])  # fmt: skip
+    none = _layer(np.zeros((1, 1, 0)), np.zeros((1, 1, 0)))
+    for engine, cause, words in (
+        ("openvino", "RNN of no batches, or", "object is not initialized"),
+        ("tract", "RNN of inputs of no", "No scan input")):  # fmt: skip
+        yield Check(engine, cause, none, [[[[[0]]]]], Raises(words), "tanh of an empty sum is 0",
+                    plain, half)  # fmt: skip
+    yield Check("tract", "RNN of no batches is", _layer(np.zeros((1, 0, 1))),
+                [np.zeros((1, 1, 0, 1))], Raises("inconsistent fact"), "no batch has no output",
+                plain, half)  # fmt: skip
+    pair = _layer([[[0.5]]], [1, 1], [0, 0], **twice, activations=["Relu", "Sigmoid"])
+    yield Check("openvino", "RNN computes both", pair, [[[[[0.5]], [[1 / (1 + np.exp(-0.5))]]]]],
+                Gives([[[[0.5]], [[0.5]]]]), "the second is the backward sigmoid of 1/2",
+                _with(pair, activations=["Relu"] * 2), [[[[0.5]], [[0.5]]]])  # fmt: skip
+    long = _layer([[[0.5]]], 1, 1, None, np.array([2], np.int32), output=1)
+    yield Check("openvino", "RNN takes lengths", long, [], Gives([[[0]]]), "there is one step",
+                replace(long, more=(*long.more[:3], np.array([1], np.int32))), half[0])  # fmt: skip
+    yield _taken("openvino", "RNN takes names", _with(plain, direction="Forward"), half,
+                 "“Must be one of forward (default), reverse …”", plain)  # fmt: skip
+    same = _layer([[[0.5]]], [1, 1], [0, 0], **twice, activations=["Tanh", "Tanh"])
+    yield _taken("openvino", "RNN of two directions", _with(same, activations=["Tanh"]), both,
+                 "“two if bidirectional”", same)  # fmt: skip
+    yield Check("tract", "RNN computes the tangent", relu, [[[[[0.5]]]]], Gives(half),
+                "max(0, 1/2)", plain, half)  # fmt: skip
+    state = _layer([[[0.5]]], 1, 0, None, None, _f([[[0]]], np.float16), dtype=np.float16)
+    yield Check("tract", "RNN without initial_h", replace(state, more=state.more[:2]), [half],
+                Raises("incorrect dtype or shape"), "initial_h is “assumed to be 0”", state,
+                half)  # fmt: skip
+    yield Check("tract", "RNN in reverse", _layer(steps, 1, 1, direction="reverse"),
+                [[[[[t(0.5 + t(1))]]], [[[t(1)]]]]], Gives([half[0], [[[after]]]]),
+                "the last step comes first", _layer(steps, 1, 1),
+                [half[0], [[[after]]]])  # fmt: skip
+    yield _taken("tract", "RNN takes directions", _with(plain, direction="backward"), half,
+                 "“Must be one of forward (default), reverse …”", plain)  # fmt: skip
+    yield _taken("tract", "RNN takes an integer", _with(plain, direction=0), half,
+                 "direction is a STRING", plain)  # fmt: skip
+    wide = _layer([[[0.5, 0.5]]], [[[1, 1]]])
+    yield _taken("tract", "RNN takes inputs of more", replace(wide, x=_f([[[0.5, 0.5, 0.5]]])),
+                 [[[[t(1)]]]], "W has two weights, and x three elements", wide)  # fmt: skip
+    whole = _layer([[[0]]], dtype=np.int64)
+    yield Check("tract", "RNN of int64", whole, [], Dies("non-unwinding panic"), _NO_ABORT, plain,
+                half)  # fmt: skip
+
+
+def transforms() -> Iterator[Check]:
+    """DFT and STFT of a signal or spectrum of one value to three, or four that are alike."""
+    pair, sums = _f([[[1, 2], [3, -1]]]), [[[4, 1], [-2, 3]]]
+    one = _f([[[3]]])
+    dft = Model("DFT", 17, {}, pair)
+    of_20, of_one = replace(dft, opset=20), replace(dft, x=one)
+    alone, out = [[[3, 0]]], "“Accepted range is $[-r, -2] …”"
+    stft = Model("STFT", 17, {"onesided": 0}, pair, more=(np.array(1), None, np.array(2)))
+    frames = [sums]
+    spectrum = Model("DFT", 17, {"onesided": 1, "inverse": 1}, np.array([[[6.0, 0], [0, 0]]]))
+    thirds = replace(spectrum, more=(np.array(3),))
+    halves = replace(spectrum, x=spectrum.x.astype(np.float32))
+    yield Check("onnxruntime", "Inverse DFTs of float64", thirds, [[[[2]] * 3]],
+                Gives([[[2 * (1 + 2.0**-25)]] * 3]), "each value is 6 / 3", spectrum,
+                [[[3], [3]]], 1e-9)  # fmt: skip
+    few = replace(halves, x=_f([[[8, 0], [4, 0]]]), more=(np.array(4),))
+    yield Check("onnxruntime", "One-sided inverse DFTs of another", few, [[[[4], [2], [0], [2]]]],
+                Gives([[[3], [2], [1], [2]]]), "the spectrum is 8, 4, 0, 4", halves,
+                [[[3], [3]]])  # fmt: skip
+    many, single = _with(of_one, onesided=2), _with(of_one, onesided=1)
+    for engine, cause in (
+        ("onnxruntime", "DFT and STFT take any"),
+        ("tract", "DFT takes any"),
+        ("reference", "DFT and STFT take any"),
+        ("openvino", "DFT takes any"),
+    ):
+        yield _taken(engine, cause, many, alone, "“Values can be 0 or 1.”", of_one)
+    each = [[[[4, 0], [1, 0]], [[-2, 0], [3, 0]]]]
+    for engine, wrong in (("reference", sums), ("openvino", each), ("tract", sums)):
+        yield Check(engine, "One-sided transforms of complex", _with(dft, onesided=1), [],
+                    Gives(wrong), "“only real input is supported”", dft, sums)  # fmt: skip
+    yield Check("onnxruntime", "STFT computes one half", _with(stft, onesided=1), [],
+                Gives(frames), "“then onesided output is not possible”", stft, frames)  # fmt: skip
+    listed = replace(of_20, more=(None, np.array([1, 1])))
+    yield _taken("onnxruntime", "DFT takes the first", listed, sums, "“The axis as a scalar”",
+                 replace(of_20, more=(None, np.array(1))))  # fmt: skip
+    flat_stft = replace(_with(stft, onesided=1), x=one, more=(np.array(1), None, np.array(1)))
+    yield _taken("onnxruntime", "STFT takes a signal without", replace(flat_stft, x=one[0]),
+                 [alone], "“expected to have rank 3”", flat_stft)  # fmt: skip
+    whole = replace(flat_stft, more=(np.array(1),))
+    for engine, words in (("onnxruntime", "must be >= 0"), ("tract", "Need window or frame len")):
+        made = replace(flat_stft, constant=True) if engine == "tract" else flat_stft
+        yield Check(engine, "STFT without window and", whole, [[alone]], Raises(words),
+                    "“defaults to `signal_length`”", made, [alone])  # fmt: skip
+    long = replace(flat_stft, more=(np.array(1), None, np.array(2)))
+    for engine, words in (
+        ("onnxruntime", "dft size is smaller"),
+        ("reference", "need at least one"),
+    ):
+        yield Check(engine, "STFT refuses a signal", long, [np.zeros((1, 0, 2, 2))], Raises(words),
+                    "floor((1 - 2) / 1) + 1 frames are none", flat_stft, [alone])  # fmt: skip
+    beyond = _with(dft, axis=3)
+    yield _taken("reference", "DFT takes an axis that", beyond, pair, out,
+                 _with(dft, axis=0))  # fmt: skip
+    integer = replace(of_20, x=pair, more=(None, np.array(1, np.int32)))
+    yield _taken("reference", "DFT and STFT take inputs", integer, sums, "axis is of int64",
+                 replace(integer, more=(None, np.array(1))))  # fmt: skip
+    yield _taken("reference", "DFT and STFT take numbers", _with(dft, inverse=0.0), sums,
+                 "inverse is an INT", dft)  # fmt: skip
+    windowed = replace(flat_stft, more=(np.array(1), _f([1]), np.array(1)))
+    longer = replace(windowed, more=(np.array(1), _f([1, 1]), np.array(1)))
+    yield Check("reference", "STFT stretches", longer, [], Gives([alone]),
+                "“must equal `frame_length`”", windowed, [alone])  # fmt: skip
+    wide = replace(dft, x=pair.astype(np.float64))
+    yield Check("openvino", "DFT and STFT of float64", wide, [sums], Raises("input_et"),
+                "“tensor(double)” is among T1", dft, sums)  # fmt: skip
+    fixed = replace(stft, constant=True)
+    for engine, words in (("openvino", "must be a scalar or"), ("tract", "expects a constant")):
+        yield Check(engine, "STFT is not computed unless", stft, [frames], Raises(words),
+                    "inputs may be fed: 1 + 3 and 1 - 3", fixed, frames)  # fmt: skip
+    yield Check("openvino", "One-sided DFTs keep", single, [alone], Gives([[[[3, 0]]]]),
+                "“[batch_idx]…[signal_dimN][2]”: one bin", of_one, alone)  # fmt: skip
+    yield Check("openvino", "One-sided inverse DFTs lack", halves, [[[[3], [3]]]], Gives([[3, 3]]),
+                "“[batch_idx]…[signal_dimN][1]”: 6 / 2", _with(dft, inverse=1),
+                [[[2, 0.5], [-1, 1.5]]])  # fmt: skip
+    asked = replace(halves, more=(np.array(2),))
+    yield Check("openvino", "One-sided DFTs with", asked, [[[[3], [3]]]],
+                Raises("non static shape"), "inputs may be fed: 6 / 2", dft, sums)  # fmt: skip
+    yield Check("tract", "One-sided inverse DFTs with", asked, [[[[3], [3]]]],
+                Raises("must be constant"), "inputs may be fed: 6 / 2", halves,
+                [[[3], [3]]])  # fmt: skip
+    across = replace(of_20, x=_f([[[[1, 2], [3, -1]]]]))
+    for engine, cause in (("openvino", "DFT-20 is computed"), ("tract", "Without an axis DFT-20")):
+        yield Check(engine, cause, across, [[[[4, 1], [-2, 3]]]], Gives([[[[1, 2], [3, -1]]]]),
+                    "“Default is `-2`”: 1 + 3 and 1 - 3", of_20, sums)  # fmt: skip
+    behind = replace(dft, x=pair.reshape(2, 1, 2))
+    yield Check("openvino", "Negative axes of DFT", _with(behind, axis=-2), [behind.x], Gives(
+                [[[4, 1]], [[-2, 3]]]), "-2 is axis 1 of three, of one value",
+                _with(behind, axis=1), behind.x)  # fmt: skip
+    short = replace(dft, more=(np.array(1),))
+    yield Check("tract", "DFT neither", short, [[[[1, 2]]]], Gives(sums),
+                "“only the first dft_length values”", dft, sums)  # fmt: skip
+    first = replace(_with(single, axis=0), x=_f([[[1]]] * 4))
+    yield Check("tract", "One-sided DFTs along", first, [[[[4, 0]], [[0, 0]], [[0, 0]]]],
+                Raises("Output mismatch"), "four are 1", _with(single, axis=1), alone)  # fmt: skip
+    named = replace(of_20, more=(None, np.array(1)))
+    yield Check("tract", "DFT-20 is not computed", named, [sums], Raises("must be a known scalar"),
+                "inputs may be fed: 1 + 3 and 1 - 3", of_20, sums)  # fmt: skip
+    yield Check("tract", "An axis of DFT that", beyond, [], Dies("panicked"), out, dft,
+                sums)  # fmt: skip
+    real = replace(dft, more=(np.array(2, np.float32),))
+    yield _taken("tract", "DFT takes a dft_length of", real, sums, "a length is an integer",
+                 dft)  # fmt: skip
+    narrow = replace(
+        flat_stft, more=(np.array(1, np.int32), None, np.array(1, np.int32)), constant=True
+    )
+    made = replace(flat_stft, constant=True)
+    yield Check("tract", "STFT refuses a frame_step", narrow, [[alone]],
+                Raises("Impossible to unify"), "“tensor(int32)” is among T2", made,
+                [alone])  # fmt: skip
+    window = replace(windowed, constant=True)
+    yield Check("tract", "STFT of float16", replace(window, x=one.astype(np.float16), more=(
+                np.array(1), np.ones(1, np.float16), np.array(1))), [[alone]],
+                Raises("accessed as F32"), "3 times 1 is its own transform", window,
+                [alone])  # fmt: skip
+    five = replace(_with(dft, inverse=1), x=_f([[[5, 5], [0, 0], [0, 0]]], np.float16))
+    right = [[[5 / 3] * 2] * 3]
+    yield Check("tract", "Inverse DFTs of float16", five, [right], Gives([[[1.666016] * 2] * 3]),
+                "5 / 3 is 1.6670 in float16", replace(five, x=five.x.astype(np.float32)), right,
+                2.5e-4)  # fmt: skip
+
+
+def dequantized() -> Iterator[Check]:
+    """Numbers in few bits, made floats again."""
+    half = np.array(0.5, np.float32)
+    plain = Model(
+        "DequantizeLinear", 23, {}, np.array([2, 3], np.int8), more=(half,), gives="float32"
+    )
+    bits, why = np.array([2, 3], ml_dtypes.float8_e4m3fn), "(2 - 1) · 0.5, (3 - 1) · 0.5"
+    of_floats = replace(plain, x=bits, more=(half, np.array(1, bits.dtype)), stored="raw_data",
+                        constant=True)  # fmt: skip
+    cause, control = "DequantizeLinear of float 8", replace(of_floats, more=(half,))
+    for engine, words in (
+        ("onnxruntime", "should have no zero point or all"),
+        ("reference", "should be zero for float8"),
+    ):
+        yield Check(engine, cause, of_floats, [[0.5, 1]], Raises(words), why, control, [1, 1.5])
+    few = np.array([2, 3], ml_dtypes.float4_e2m1fn)
+    of_four = replace(plain, x=few, more=(half, np.array(1, few.dtype)))
+    yield Check("reference", "DequantizeLinear of float4e2m1", of_four, [[0.5, 1]],
+                Gives([1, 1.5]), why, replace(of_four, more=(half,)), [1, 1.5])  # fmt: skip
+    old, why = replace(plain, opset=13), "2 · 0.5, 3 · 0.5"
+    yield Check("reference", "There is no DequantizeLinear", old, [[1, 1.5]],
+                Raises("No implementation"), why, plain, [1, 1.5])  # fmt: skip
+    row = replace(plain, x=np.array([[2, 3]], np.int8), more=(np.array([0.5, 1], np.float32),))
+    yield _taken("onnxruntime", "DequantizeLinear-10 and", replace(row, opset=10), [[1, 3]],
+                 "both are scalars", replace(row, opset=13))  # fmt: skip
+    long = replace(plain, x=np.array([2, 3]))
+    cause, why = "DequantizeLinear takes and gives", "int64 is not in T1"
+    yield _taken("reference", cause, long, [1, 1.5], why, plain)
+    three = _with(replace(plain, x=np.array([[1, 2, 3, 4, 5]], np.int8),
+        more=(_row(1, 10, 100),)), block_size=2)  # fmt: skip
+    yield Check("reference", "DequantizeLinear takes more blocks", _with(three, block_size=3), [],
+                Gives([[1, 2, 3, 40, 50]]), "5 elements make 2 blocks of 3", three,
+                [[1, 2, 30, 40, 500]])  # fmt: skip
+    why = "2 · 0.5, 3 · 0.5"
+    sixteen = replace(
+        _with(plain, output_dtype=10), gives="float16", more=(np.array(0.5, np.float16),)
+    )
+    yield Check("onnxruntime", "DequantizeLinear for which", replace(sixteen, x=few), [[1, 1.5]],
+                Raises("Type Error"), why, sixteen, [1, 1.5])  # fmt: skip
+    wide = np.array([40003], np.uint16)
+    tenth = np.array(0.1, np.float32)
+    far = replace(plain, x=wide, more=(tenth, np.array(40000, np.uint16)), constant=True)
+    cause, shows = "DequantizeLinear of constant scales", Gives([0.30005962])
+    yield Check("openvino", cause, far, [[0.3]], shows, "3 · 0.1", replace(far, constant=False),
+                [0.3], rtol=1e-5)  # fmt: skip
+    one = np.array(1, ml_dtypes.bfloat16)
+    whole = replace(plain, x=np.array([-49919], np.int32), more=(one,), gives="bfloat16")
+    yield Check("openvino", "DequantizeLinear cuts off", whole, [[-49920]], Gives([-49664]),
+                "bfloat16 has every 256th integer, of which -49920 is next", replace(
+                    whole, x=np.array([-49920], np.int32)), [-49920])  # fmt: skip
+    three = _with(
+        replace(plain, x=np.array([1, 2, 3, 4], np.int8), more=(_PAIR,)), axis=0, block_size=2
+    )
+    yield Check("openvino", "DequantizeLinear refuses blocks", three, [[1, 2, 6, 8]],
+                Raises("failed"), "1 · 1, 2 · 1, 3 · 2, 4 · 2", replace(
+                    three, x=np.array([[1, 2, 3, 4]], np.int8), more=(_row(1, 2),), attrs={
+                        "axis": 1, "block_size": 2}), [[1, 2, 6, 8]])  # fmt: skip
+    yield _taken("openvino", "DequantizeLinear takes numbers", long, [1, 1.5], why, plain)
+    square = _with(replace(plain, x=np.full((2, 2, 4), 3, np.int8), more=(np.full(
+        (2, 2, 2), 2, np.float32),)), axis=2, block_size=2)  # fmt: skip
+    why = "“The scale's shape is identical to the input's shape, except for one dimension”"
+    short = replace(square, more=(np.full((1, 2, 2), 2, np.float32),))
+    yield _taken("openvino", "DequantizeLinear broadcasts", short, np.full((2, 2, 4), 6), why,
+                 square)  # fmt: skip
+    later = replace(_with(plain, output_dtype=1), opset=21)
+    why = "output_dtype came with version 23"
+    yield _taken("openvino", "DequantizeLinear takes attributes", later, [1, 1.5], why, plain)
+    fixed = replace(plain, constant=True)
+    narrow = replace(fixed, more=(np.array(0.5, np.float16),), gives="float16")
+    cause, words, why = "DequantizeLinear has no scales", "F16 with F32", "2 · 0.5, 3 · 0.5"
+    yield Check("tract", cause, narrow, [[1, 1.5]], Raises(words), why, fixed, [1, 1.5])
+    less = replace(fixed, more=(half, np.array(1, np.int8)))
+    sixteen = replace(fixed, x=np.array([2, 3], np.int16), more=(half, np.array(1, np.int16)))
+    yield Check("tract", "DequantizeLinear reads zero points", sixteen, [[0.5, 1]],
+                Raises("accessed as I32"), "(2 - 1) · 0.5, (3 - 1) · 0.5", less,
+                [0.5, 1])  # fmt: skip
+    yield Check("tract", "DequantizeLinear and QuantizeLinear need", plain, [[1, 1.5]],
+                Raises("must be a const"), "2 · 0.5, 3 · 0.5", fixed, [1, 1.5])  # fmt: skip
+    other = replace(_with(fixed, output_dtype=10), gives="float16")
+    yield Check("tract", "DequantizeLinear ignores output_dtype", other, [[1, 1.5]],
+                Gives([1, 1.5], "float32"), "10 is FLOAT16", fixed, [1, 1.5])  # fmt: skip
+    none = replace(fixed, x=np.zeros((2, 0), np.int8), more=(np.zeros(0, np.float32),))
+    yield Check("tract", "DequantizeLinear and QuantizeLinear abort", none, [np.zeros((2, 0))],
+                Dies("panicked"), "of nothing there is nothing", fixed, [1, 1.5])  # fmt: skip
+    row = replace(row, constant=True)
+    pair = replace(row, more=(row.more[0][None],))
+    why = "“The block size is a positive integer”, and by default it is 0"
+    yield _taken("tract", "DequantizeLinear and QuantizeLinear take", pair, [[1, 3]], why, row)
+    yield _taken("tract", "DequantizeLinear-10 and", replace(row, opset=10), [[1, 3]],
+                 "both are scalars", row)  # fmt: skip
+
+
+def quantized() -> Iterator[Check]:
+    """Floats made numbers in few bits."""
+    two, odd = np.array(2, np.float32), np.array(101, np.uint8)
+    plain = Model("QuantizeLinear", 23, {}, _f([2, 4]), more=(two, odd), gives="uint8")
+    alone, words = replace(plain, more=(two,)), "the zero point is added to 1 and 2"
+    eight = ml_dtypes.float8_e4m3fn
+    floats = replace(plain, more=(two, np.array(1, eight)), gives="float8_e4m3fn", constant=True)
+    none = replace(floats, more=(two, np.array(0, eight)))
+    yield Check("onnxruntime", "QuantizeLinear to float 8", floats, [[2, 3]], Gives([1, 2]), words,
+                none, [1, 2])  # fmt: skip
+    yield Check("onnxruntime", "QuantizeLinear has no division", _with(plain, precision=11),
+                [[102, 103]], Raises("only supports precision"), "11 is DOUBLE, and 2 / 2 = 1",
+                _with(plain, precision=1), [102, 103])  # fmt: skip
+    beyond = _with(alone, output_dtype=2**32 + 2)
+    yield _taken("onnxruntime", "QuantizeLinear cuts", beyond, [1, 2], "2^32 + 2 is no type",
+                 _with(alone, output_dtype=2))  # fmt: skip
+    halves = replace(plain, x=_f([1, 5]))
+    yield Check("openvino", "QuantizeLinear is computed", halves, [[101, 103]], Gives([102, 104]),
+                "0.5 and 2.5 are rounded to 0 and 2", plain, [102, 103])  # fmt: skip
+    fixed = replace(plain, more=(two, np.array(1, np.int8)), gives="int8", constant=True)
+    below = replace(fixed, x=_f([4, 600]), more=(-two, fixed.more[1]))
+    yield Check("openvino", "QuantizeLinear of a negative", below, [[-1, -128]], Gives([-1, 127]),
+                "-2 + 1, and -300 + 1 is less than -128", fixed, [2, 3])  # fmt: skip
+    large = replace(fixed, x=_f([2.0**126]), more=(_f(2.0**125), fixed.more[1]))
+    yield Check("openvino", "QuantizeLinear of a large", large, [[3]], Gives([-128]), "2 + 1",
+                fixed, [2, 3])  # fmt: skip
+    row = replace(plain, x=_row(2, 4, 60), more=(_row(2, 20), np.array([[1, 2]], np.uint8)))
+    even = replace(row, x=_row(2, 4, 60, 20))
+    yield Check("openvino", "QuantizeLinear refuses blocks", _with(row, block_size=2),
+                [[[2, 3, 5]]], Raises("must be divisible"), "1 + 1, 2 + 1, 3 + 2",
+                _with(even, block_size=2), [[2, 3, 5, 3]])  # fmt: skip
+    bare = replace(even, more=(_row(2, 20),))
+    yield Check("openvino", "QuantizeLinear of blocks without", _with(bare, block_size=2),
+                [[[1, 2, 3, 1]]], Raises("in_out_elements_equal"), "2 / 2, 4 / 2, 60 / 20, 20 / 20",
+                _with(even, block_size=2), [[2, 3, 5, 3]])  # fmt: skip
+    pair = replace(row, x=_row(2, 40), more=(_row(2, 20), np.array([[1, 2]], np.uint8)))
+    yield _taken("openvino", "QuantizeLinear takes a matrix", pair, [[2, 4]],
+                 "“The block size is a positive integer”, and by default it is 0",
+                 _with(pair, block_size=1))  # fmt: skip
+    yield _taken("openvino", "QuantizeLinear takes numbers", replace(plain, x=np.array([2, 4])),
+                 [102, 103], "int64 is not in T1", plain)  # fmt: skip
+    yield _taken(
+        "openvino",
+        "QuantizeLinear takes attributes",
+        _with(replace(alone, opset=13), saturate=1),
+        [1, 2],
+        "saturate came with version 19",
+        alone,
+    )
+    long = replace(plain, x=np.array([2, 4]))
+    yield Check("reference", "QuantizeLinear casts", replace(plain, x=_f([np.inf, 4])),
+                [[255, 103]], Gives([0, 103]), "infinity is more than 255", plain,
+                [102, 103])  # fmt: skip
+    yield Check("reference", "QuantizeLinear to float 8", floats, [[2, 3]], Gives([1, 2]), words,
+                none, [1, 2])  # fmt: skip
+    yield Check("tract", "QuantizeLinear overflows", replace(fixed, x=_f([1e10, 4])), [[127, 3]],
+                Gives([-128, 3]), "5e9 is more than 127", fixed, [2, 3])  # fmt: skip
+    yield _taken("reference", "QuantizeLinear and Dynamic", long, [102, 103],
+                 "int64 is not in T1", plain)  # fmt: skip
+    vector = replace(plain, x=_row(2, 40), more=(_f([2, 20]), np.array([1, 2], np.uint8)))
+    yield _taken("reference", "QuantizeLinear-10 takes", replace(vector, opset=10), [[2, 4]],
+                 "“It's a scalar”", replace(vector, opset=13))  # fmt: skip
+    three = replace(plain, x=_row(1, 2, 3, 4, 50), more=(_row(1, 10, 100),))
+    yield Check("reference", "QuantizeLinear takes more blocks", _with(three, block_size=3), [],
+                Gives([[1, 2, 3, 0, 5]]), "5 elements make 2 blocks of 3", _with(
+                    three, block_size=2), [[1, 2, 0, 0, 0]])  # fmt: skip
+    yield Check("reference", "QuantizeLinear repeats", _with(three, block_size=2**32 + 2), [],
+                Raises("Unable to allocate"), "5 elements make 1 block of 2^32 + 2", _with(
+                    three, block_size=2), [[1, 2, 0, 0, 0]])  # fmt: skip
+    lone = replace(fixed, more=(two,), gives="uint8")
+    half = replace(lone, more=(np.array(2, np.float16),))
+    yield Check("tract", "QuantizeLinear has neither", half, [[1, 2]], Raises("F16"),
+                "2 / 2, 4 / 2", lone, [1, 2])  # fmt: skip
+    wide = replace(fixed, more=(two, np.array(1, np.int16)), gives="int16")
+    yield Check("tract", "QuantizeLinear has no outputs", wide, [[2, 3]], Raises("QuantizeLinear"),
+                "1 + 1, 2 + 1", fixed, [2, 3])  # fmt: skip
+    yield Check("tract", "QuantizeLinear ignores output_dtype", replace(
+        _with(lone, output_dtype=3), gives="int8"), [[1, 2]], Gives([1, 2], "uint8"), "3 is INT8",
+        lone, [1, 2])  # fmt: skip
+    yield _taken(
+        "tract",
+        "QuantizeLinear takes attributes",
+        replace(_with(lone, saturate=1), opset=13),
+        [1, 2],
+        "saturate came with version 19",
+        lone,
+    )
+    dynamic = Model(
+        "DynamicQuantizeLinear", 11, {}, _f([1e38, -5e37, 3e37]), gives="uint8", after=2
+    )
+    yield Check("openvino", "DynamicQuantizeLinear of large", dynamic, [[255, 0, 136]],
+                Gives([255, 0, 255]), "the scale is 1.5e38 / 255, and 85 + 51 = 136",
+                replace(dynamic, x=_f([1e3, -5e2, 3e2])), [255, 0, 136])  # fmt: skip
+
+
+def products_of_few_bits() -> Iterator[Check]:
+    """Products of numbers in few bits, whole or requantized."""
+    square = np.array([[1, 2], [3, 4]], np.int8)
+    ones, two = np.ones((2, 1), np.int8), np.array(2, np.int8)
+    plain = Model("MatMulInteger", 10, {}, square, more=(ones, two), gives="int32")
+    rows, why = replace(plain, more=(ones, np.array([0, 2], np.int8))), "1 + 2, (3 - 2) + (4 - 2)"
+    for engine, cause, shows in (
+        ("onnxruntime", "MatMulInteger has one zero point", Raises("must be a scalar")),
+        ("reference", "MatMulInteger subtracts zero points", Gives([[1], [5]])),
+    ):
+        yield Check(engine, cause, rows, [[[3], [3]]], shows, why, plain, [[-1], [3]])
+    none = replace(plain, x=np.zeros((2, 0), np.int8), more=(np.zeros((0, 3), np.int8),))
+    yield Check("onnxruntime", "MatMulInteger gives sums of no", none, [np.zeros((2, 3))],
+                Leftovers((2, 3)), "sums of nothing are 0", plain, [[-1], [3]],
+                sometimes=True)  # fmt: skip
+    filters = np.array([[[7]], [[11]]], np.int8)
+    each = np.array([1, 10], np.int8)
+    conv = Model("ConvInteger", 10, {}, np.array([[[3, 5]]], np.int8),
+                 more=(filters, None, each), gives="int32")  # fmt: skip
+    plane = replace(conv, x=conv.x[:, :, None], more=(filters[..., None], None, each))
+    yield Check("reference", "ConvInteger refuses zero points of filters", conv,
+                [[[[18, 30], [3, 5]]]], Raises("non-broadcastable"), "3 · 6, 5 · 6, 3 · 1, 5 · 1",
+                plane, [[[[18, 30]], [[3, 5]]]])  # fmt: skip
+    alone, column = replace(plain, more=(ones,)), replace(plain, more=(ones[:, 0],))
+    vector, why = replace(alone, x=square[0]), "of a vector no axis is left"
+    for engine, cause in (
+        ("openvino", "MatMulInteger of a vector keeps"), ("tract", "MatMulInteger of a vector A"),
+    ):  # fmt: skip
+        yield Check(engine, cause, vector, [[3]], Gives([[3]]), why, alone, [[3], [7]])
+    scalar = replace(alone, x=np.array(3, np.int8), more=(np.array([2], np.int8),))
+    yield Check("openvino", "MatMulInteger takes a scalar", scalar, [], Gives([6]),
+                "a scalar is no matrix", alone, [[3], [7]])  # fmt: skip
+    other = replace(plain, more=(ones, np.array(2, np.uint8)))
+    yield _taken("openvino", "MatMulInteger and ConvInteger take zero points", other, [[-1], [3]],
+                 "both are of T1", plain)  # fmt: skip
+    yield Check("tract", "MatMulInteger refuses a vector", column, [[3, 7]],
+                Raises("Translating node"), "1 + 2, 3 + 4", alone, [[3], [7]])  # fmt: skip
+    yield Check("tract", "MatMulInteger refuses zero points of stacks", replace(
+        plain, x=np.stack([square, square]), more=(ones, np.array([[[0], [2]]] * 2, np.int8))),
+        [[[[3], [3]]] * 2], Raises("codegen"), "1 + 2, (3 - 2) + (4 - 2)", plain,
+        [[-1], [3]])  # fmt: skip
+    yield Check("tract", "MatMulInteger aborts", replace(alone, more=(two,)), [], Dies("panicked"),
+                "a scalar is no matrix", alone, [[3], [7]])  # fmt: skip
+    half, one, zero = np.array(0.5, np.float32), np.array(1, np.float32), np.array(0, np.int8)
+    many = Model("QLinearMatMul", 21, {}, np.array([[1], [3]], np.int8), more=(
+        half, zero, np.array([[1]], np.int8), one, zero, one, zero), gives="int8")  # fmt: skip
+    odd = replace(many, more=(*many.more[:-1], np.array(1, np.int8)))
+    why = "“For (x / y_scale), it is rounding to nearest ties to even.”"
+    for engine, cause in (
+        ("openvino", "QLinearMatMul and QLinearConv round"),
+        ("reference", "QLinearMatMul and QLinearConv round"),
+    ):
+        yield Check(engine, cause, odd, [[[1], [3]]], Gives([[2], [2]]), why, many, [[0], [2]])
+    lines = np.array([0, 1], np.int8)
+    several = replace(many, x=np.array([[2]], np.int8), more=(
+        one, zero, np.array([[3, 4]], np.int8), one, lines, one, zero))  # fmt: skip
+    all_of_one = replace(several, more=(*several.more[:4], zero, *several.more[5:]))
+    why = "“Scale and zero point must have same shape.”"
+    yield Check("reference", "QLinearMatMul and QLinearConv take one", several, [], Gives([[6, 6]]),
+                why, all_of_one, [[6, 8]])  # fmt: skip
+    yield Check("onnxruntime", "QLinearMatMul and QLinearConv take one", several, [],
+                Gives([[6, 6]]), why, all_of_one, [[6, 8]])  # fmt: skip
+    eight = np.array([[1.5]], ml_dtypes.float8_e4m3fn)
+    nothing = np.array(0, eight.dtype)
+    yield Check("reference", "QLinearMatMul takes numbers of float 8", replace(
+        many, x=eight, more=(one, nothing, eight, one, nothing, one, zero)), [[[2]]], Gives([[1]]),
+        "1.5 · 1.5 is 2.25", many, [[0], [2]])  # fmt: skip
+    rows = replace(many, more=(np.ones(2, np.float32), lines, *many.more[2:]))
+    yield Check("openvino", "QLinearMatMul refuses scales", rows, [[[1], [2]]],
+                Raises("can't be derived"), "1 and 3 - 1", many, [[0], [2]])  # fmt: skip
+    yield Check("openvino", "QLinearMatMul refuses vectors", replace(many, x=many.x[:, 0], more=(
+        *many.more[:2], np.array([2, 4], np.int8), *many.more[3:])), [[7]],
+        Raises("out of tensor range"), "1 · 2 + 3 · 4 = 14, halved", many, [[0], [2]])  # fmt: skip
+    vector = replace(many, x=many.x[:, 0], more=(*many.more[:2], np.array([[2], [4]], np.int8),
+                     *many.more[3:]))  # fmt: skip
+    yield Check("tract", "QLinearMatMul refuses a vector", vector, [[7]],
+                Raises("Translating node"), "1 · 2 + 3 · 4 = 14, halved", many,
+                [[0], [2]])  # fmt: skip
+    scales = (part.astype(np.float16) if part.dtype == np.float32 else part for part in many.more)
+    narrow = replace(many, more=tuple(scales))
+    yield Check("tract", "QLinearMatMul-21 refuses", narrow, [[[0], [2]]],
+                Raises("Failed analyse"), "0.5 and 1.5", many, [[0], [2]])  # fmt: skip
+    signals = Model("QLinearConv", 10, {}, conv.x, more=(
+        one, zero, filters, np.ones(2, np.float32), each, one, zero), gives="int8")  # fmt: skip
+    wide = replace(signals, x=conv.x[:, :, None], more=(
+        one, zero, filters[..., None], *signals.more[3:]))  # fmt: skip
+    yield Check("reference", "QLinearConv takes scales of filters", signals,
+                [[[[18, 30], [3, 5]]]], Gives([[[[18, 30], [3, 5]]] * 2]),
+                "3 · 6, 5 · 6, 3 · 1, 5 · 1", wide, [[[[18, 30]], [[3, 5]]]])  # fmt: skip
+    both = np.array([[[[7]], [[8]]], [[[11]], [[12]]]], np.int8)
+    mixed = replace(wide, x=np.array([[[[3]], [[1]]]], np.int8), more=(
+        one, zero, both, np.array([1, 4], np.float32), zero.repeat(2), one, zero))  # fmt: skip
+    yield Check("openvino", "QLinearConv takes scales of filters", mixed, [[[[[29]], [[127]]]]],
+                Gives([[[[53]], [[81]]]]), "3 · 7 + 8, and (3 · 11 + 12) · 4 = 180, saturated",
+                replace(mixed, more=(one, zero, both, one, zero, one, zero)),
+                [[[[29]], [[45]]]])  # fmt: skip
+    bias, point = np.array([2], np.int32), np.array(1, np.int8)
+    weights = np.array([[[1, 10]]], np.int8)
+    biased = _with(replace(signals, x=np.array([[[1, 2, 4]]], np.int8), more=(
+        one, point, weights, one, zero, one, zero, bias)), pads=[1, 0])  # fmt: skip
+    yield Check("openvino", "QLinearConv of constant weights", replace(biased, constant=True),
+                [[[[2, 12, 33]]]], Raises("uitable implementations"),
+                "0 + 2, 0 + 10 + 2, 1 + 30 + 2", biased, [[[2, 12, 33]]],
+                sometimes=True)  # fmt: skip
+    points = replace(mixed, more=(one, zero.repeat(2), both, one, zero, one, zero))
+    yield _taken("openvino", "QLinearConv takes several zero points", points, [[[[29]], [[45]]]],
+                 "“Each scale and zero-point pair must have same shape.”", replace(
+                     mixed, more=(one, zero, both, one, zero, one, zero)))  # fmt: skip
+    long = np.array([2], np.int64)
+    yield _taken("tract", "QLinearConv takes a bias", replace(biased, more=(
+        *biased.more[:-1], long)), [[[2, 12, 33]]], "T4 is int32", biased)  # fmt: skip
+    two = np.array([[[1]], [[2]]], np.int8)
+    pair = replace(signals, more=(one, zero, two, np.array([1, 1], np.float32), zero.repeat(2),
+                                  one, zero))  # fmt: skip
+    yield _taken("tract", "QLinearConv takes one scale", replace(pair, more=(
+        *pair.more[:3], one, *pair.more[4:])), [[[3, 5], [6, 10]]],
+        "“Each scale and zero-point pair must have same shape.”", pair)  # fmt: skip
+    ends = replace(plain, x=np.full((1, 4), 255, np.uint8), more=(np.full((4, 1), 127, np.int8),))
+    small = replace(ends, x=np.full((1, 4), 2, np.uint8))
+    yield Check("onnxruntime", "On a CPU without AVX-512 or VNNI", ends, [[[129540]]],
+                Gives([[65534]]), "4 · 255 · 127", small, [[1016]], sometimes=True)  # fmt: skip
+
+
 CHECKS: tuple[Check, ...] = (
-    *onnxruntime(), *reference(), *openvino(), *tract(), *torch(), *attention()
+    *onnxruntime(), *reference(), *openvino(), *tract(), *torch(), *attention(), *windows(),
+    *affine_grids(), *boxes(), *layers(), *transforms(), *dequantized(), *quantized(),
+    *products_of_few_bits(),
 )  # fmt: skip

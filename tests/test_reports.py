@@ -243,7 +243,9 @@ def test_a_run_that_fails_says_why_and_is_not_published(tmp_path, capsys):
 def test_defects_show_without_opcheck(engine):
     seen = list(confirm.shown([engine], [confirm.Processor("this one")]))
     assert len(seen) > 5
-    assert {one.outcome for one in seen} == {confirm.SHOWS}
+    rightly = [one for one in seen if one.outcome != confirm.SHOWS]
+    assert {one.outcome for one in rightly} <= {confirm.RIGHT}
+    assert {one.cause for one in rightly} <= {one.cause for one in CHECKS if one.sometimes}
 
 
 FED = Model("Hardmax", 13, {"axis": 1}, np.array([[1, 2]], np.float32))

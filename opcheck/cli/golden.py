@@ -1,4 +1,4 @@
-"""`opcheck golden`: test data with the right answers in it, written, imported and checked."""
+"""`opcheck golden`: test data with the right answers in it, written and checked."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -17,7 +17,6 @@ from opcheck.report.plain_text import one_line, plural
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from opcheck.report.case_yaml import NamedNode
     from opcheck.suite.golden_manifest import Manifest
 
 #: The most omitted cases that are named.
@@ -31,7 +30,6 @@ def command() -> None:
     \b
     opcheck golden write -o golden        the shipped suites, in the layout of ONNX's test data
     opcheck golden write my.yaml -o mine  my cases
-    opcheck golden import node/test_gemm_alpha -o gemm.yaml      and the other way round
     opcheck golden check golden           are all files consistent, and all answers right?
     """
 
@@ -173,94 +171,6 @@ def _tables(golden: "Manifest") -> "Iterator[Table]":
         if counts[method]:
             table.add_row(method, f"{counts[method]:,}", text)
     yield table
-
-
-@command.command(name="import", cls=options.OutputCommand)
-@click.argument("folders", nargs=-1, required=True, type=PATH, metavar="DIR...")
-@options.output_option(
-    "file",
-    OutputPath(lambda path, words: "--force" in words and path.is_file(), dir_okay=False),
-    "FILE",
-    "The case file to be made, FILE.yaml.",
-)
-@flag("--force", help="Replace files that are there.")
-def import_(folders: Sequence[Path], file: Path, force: bool) -> None:
-    """Make a case file of tests in the layout of ONNX's test data.
-
-    DIR holds model.onnx, whose graph is a single node, and test_data_set_0 and so on; each of these
-    becomes a case. Several folders must be of one operator. Tensors of up to 256 elements are
-    written out, in the fewest digits that give the same bits; larger ones, and those with a NaN of
-    unusual bits, go into .npy files beside FILE. What a case cannot state is refused by name: a
-    graph of several nodes, constants, subgraphs, strings and other types than numbers.
-
-    \b
-    opcheck golden import node/test_gemm_all_attributes -o gemm.yaml
-    opcheck golden import node/test_top_k* -o top_k.yaml
-    opcheck run gemm.yaml -b onnxruntime
-    opcheck golden write gemm.yaml -o again    and back
-
-    The tolerance is that of data.json, or else of ONNX's own runner (rtol 0.001, atol 1e-7).
-
-    Exit codes: 0 written, 2 a folder or the command line is wrong, 4 it cannot be written.
-    """
-    from opcheck.execution.saving import place
-    from opcheck.report.case_yaml import written_nodes
-
-    if file.suffix not in (".yaml", ".yml"):
-        raise UsageError(f"-o {file}: a case file ends in .yaml or .yml")
-    if not file.parent.is_dir():
-        raise UsageError(f"-o {file}: there is no folder {file.parent}")
-    nodes = _nodes(folders)
-    made = written_nodes(nodes, file.stem)
-    count = place(file, made.text, made.files, made.tensors, force=force)
-    beside = f", and {plural(len(made.files), 'array')} beside it" if made.files else ""
-    end(Exit.CONFORMS, f"{plural(count, 'case')} in {file}{beside}")
-
-
-def _nodes(folders: Sequence[Path]) -> "list[NamedNode]":
-    """Return the tests in the folders; raise UsageError with all problems of each."""
-    from opcheck.graph.nodes import read_one_node
-    from opcheck.graph.test_data import FileMessages
-    from opcheck.report.case_yaml import NamedNode, name_of
-
-    nodes: list[NamedNode] = []
-    wrong: list[str] = []
-    for folder in folders:
-        messages, node, missing = FileMessages(), None, _no_test(folder)
-        try:
-            node = None if missing else read_one_node(folder, messages)
-        except OSError as error:
-            missing = str(error)
-        if missing:
-            messages.append((folder, missing))
-        if node is None:
-            # Names in models may be of any length.
-            wrong += [f"{path}: {one_line(message)[:1000]}" for path, message in messages]
-            continue
-        words = name_of(folder.resolve().name)
-        name = words.removeprefix("test_") or words
-        name = name if name[:1].isalpha() else f"test_{name}"
-        if any(name == other.name for other in nodes):
-            wrong.append(f"{folder}: a folder before it is called {name} too")
-        if nodes and node.schema.op.name != nodes[0].node.schema.op.name:
-            first = nodes[0].node.schema.op.name
-            wrong.append(f"{folder}: {node.schema.op.name}, and a case file is about one: {first}")
-        nodes.append(NamedNode(name, folder.resolve().name, node))
-    if wrong:
-        raise UsageError("\n".join(wrong))
-    return nodes
-
-
-def _no_test(folder: Path) -> str | None:
-    """Return why a path is no folder of a test, with a hint; None if it is one."""
-    from opcheck.graph.folders import MODEL
-
-    if not folder.is_dir():
-        return "this is no folder" if folder.exists() else "there is no such folder"
-    if (folder / MODEL).exists() or (folder / MODEL).is_symlink():
-        return None
-    below = sorted(path.parent for path in folder.glob(f"*/{MODEL}"))
-    return f"there is no {MODEL} in it{f'; {below[0]} has one' if below else ''}"
 
 
 @command.command(name="check")

@@ -6,46 +6,37 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from opcheck.cli import interrupt, options
-from opcheck.cli.options import counted, end, flag, leave, number, output, print_records
+from opcheck.cli.options import counted, end, flag, leave, output, print_records
 from opcheck.errors import Exit, UsageError, did_you_mean
 from opcheck.report.plain_text import plural
 
 if TYPE_CHECKING:
     from opcheck.model import Case
-    from opcheck.model.mutation import Mutation, Power, Proposal
+    from opcheck.model.mutation import Mutation, Power
 
 
 @click.command(name="mutate")
 @options.selection_options
 @click.option("--mutant", "names", multiple=True, metavar="NAME", help="Only this mutant.")
 @flag("--groups", help="The other way round: what the cases of each name show that no others do.")
-@number(
-    "--tries",
-    type=click.IntRange(min=0),
-    default=2000,
-    show_default=True,
-    help="Nodes to try before no case is proposed for a mutant that survives.",
-)
 @options.processes_option
 @flag("-v", "--verbose", help="Also what kills each, and every argument.")
 @options.format_option("json")
 def command(
     names: tuple[str, ...],
     groups: bool,
-    tries: int,
     jobs: int | None,
     verbose: bool,
     form: str,
     **selection: Any,
 ) -> None:
-    """Show which mutants the cases kill, and which survive; propose cases for those.
+    """Show which mutants the cases kill, and which survive.
 
     Everything that somebody could get wrong about an operator is made a backend, once for each
     version and element type that the cases are about; once for each version if it accepts what is
     invalid and leaves the rest alone. A mutant is killed if a case of rule `must` fails because
-    of it. For one that survives, the smallest input that shows it is sought, and
-    printed as a case to be pasted into the file. Operators that opcheck's engine does not know have
-    no mutants.
+    of it. For one that survives your cases, a shipped case that kills it is named. Operators that
+    opcheck's engine does not know have no mutants.
 
     \b
     opcheck mutate                               the shipped suites
@@ -73,16 +64,12 @@ def command(
     if groups:
         wrong = _show_groups(cases, found, verbose=verbose, as_json=form == "json")
     else:
-        from opcheck.execution.mutate import proposals
+        from opcheck.execution.mutate import killed_elsewhere
         from opcheck.model.mutation import Fate, Power
 
         survivors = sorted(one.mutant for one in found if one.fate is Fate.SURVIVED)
-        made: list[Proposal] = []
-        if survivors and tries:
-            with counted("looking for cases", None) as each:
-                proposed = each(proposals(survivors, cases, tries, processes, interrupt.safe_place))
-                made = sorted(proposed, key=lambda one: one.mutants)
-        power = Power(found, tuple(made), yardsticks(names, found), tries)
+        elsewhere = killed_elsewhere(survivors, cases, processes, interrupt.safe_place)
+        power = Power(found, dict(elsewhere), yardsticks(names, found))
         wrong = _show(power, verbose=verbose, as_json=form == "json")
     code = Exit.NONCONFORMING if wrong else Exit.CONFORMS
     if form == "json":
@@ -93,13 +80,16 @@ def command(
 
 def _check(names: Sequence[str], cases: "Sequence[Case]") -> None:
     """Warn of cases that judge no mutant; raise UsageError for an unknown mutant."""
-    from opcheck.execution.mutate import mutants_in
+    from opcheck.engine import operator_of
+    from opcheck.engine.mutants.mutant import STATEFUL
+    from opcheck.execution.mutate import all_mutants
 
-    left = [case for case in cases if mutants_in(case.op) and not case.expect.is_stated]
+    left = [case for case in cases if operator_of(case.op) and not case.expect.is_stated]
     if left:
         message = f"{plural(len(left), 'case')} left out, such as {left[0].id}"
         click.echo(f"opcheck: {message}: what must come out is what backends answer", err=True)
-    known = {wrong.name for op in {case.op for case in cases} for wrong in mutants_in(op)}
+    ops = {case.op for case in cases}
+    known = {one.name for op in ops for one in all_mutants(op)} | {one.name for one in STATEFUL}
     for name in names:
         if name not in known:
             raise UsageError(f"no mutant {name!r}", did_you_mean(name, known))

@@ -157,7 +157,7 @@ class Want:
     form: Literal["tensor", "sequence", "nothing"] = "tensor"
     items: tuple["Want", ...] = ()
     floor: float = 0.0
-    any_order: int | None = None
+    any_order: int | Literal["rows"] | None = None
 
     @property
     def expected(self) -> Expected:

@@ -318,6 +318,9 @@ def _in_order_of(got: Sequence[Array | Foreign], wants: Sequence[Want]) -> Seque
     places, right = got[-1], wants[-1].values
     if isinstance(places, Foreign) or places.shape != right.shape:
         return wants
+    if axis == "rows":
+        order = np.lexsort(right.T)[np.argsort(np.lexsort(places.T))]
+        return [replace(w, values=w.values[order]) for w in wants]
     rank = np.argsort(np.argsort(places, axis, kind="stable"), axis)
     order = np.take_along_axis(np.argsort(right, axis, kind="stable"), rank, axis)
     return [replace(w, values=np.take_along_axis(w.values, order, axis)) for w in wants]

@@ -7,8 +7,7 @@ stored.
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, suppress
-from contextvars import ContextVar
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import product
@@ -70,13 +69,7 @@ def scalar(name: str, x: Any) -> Any:
 
 
 #: The most axes of NumPy's arrays, and elements of an output: no memory is to be tried for more.
-_MOST_AXES = 64
-_largest = ContextVar("_largest", default=1 << 28)
-
-
-def outputs_of_at_most(elements: int) -> AbstractContextManager[None]:
-    """Let `check_size` refuse larger outputs meanwhile."""
-    return xp.setting(_largest, elements)
+_MOST_AXES, _LARGEST = 64, 1 << 28
 
 
 def check_size(shape: Sequence[int]) -> None:
@@ -85,7 +78,7 @@ def check_size(shape: Sequence[int]) -> None:
         raise NotSupported(f"NumPy has no arrays of {len(shape)} axes")
     # NumPy counts an empty axis as one element where it addresses them.
     addressed = 8 * prod(size or 1 for size in shape) <= np.iinfo(np.intp).max
-    if not addressed or prod(shape) > _largest.get():
+    if not addressed or prod(shape) > _LARGEST:
         raise MemoryError(f"no array can hold an output of shape {tuple(shape)}")
 
 

@@ -171,7 +171,8 @@ class Evaluation:
     @cached_property
     def is_exact(self) -> bool:
         """True if no output can be anything but what a plain evaluation gives."""
-        return self.bound.operator.exact or not any(map(is_real, self.node.inputs))
+        operator = self.bound.operator
+        return operator.exact or not (operator.of_integers or any(map(is_real, self.node.inputs)))
 
     @cached_property
     def dtype(self) -> DType:
@@ -289,7 +290,7 @@ class Evaluation:
                 break
         return tuple(
             output if isinstance(output, Bounded | Truth | Indices) else _typed(bound, n, output)
-            for n, output in enumerate(outputs)
+            for n, output in enumerate(map(_of_two, outputs))
         )
 
 
@@ -313,6 +314,16 @@ def _tiers(operator: Operator, since: int, dtype: DType, declared: Set[str]) -> 
             remark = "" if dtype.name in declared else f"{message}; declare accumulate={dtype}"
             found += [Tier(f"{dtype} {word}", arithmetic, formula, remark) for formula in silent]
     return tuple(sorted(found, key=lambda tier: tier.remark != ""))
+
+
+def _of_two(output: Output) -> Output:
+    """An output of integers that are sure, or each either of two neighbors."""
+    if not isinstance(output, Bounded) or output.dtype.kind not in "iu" or output.lost is not None:
+        return output
+    low, high = (end.astype(output.dtype) for end in output.ends())
+    if (low == high).all():
+        return low
+    return Indices(high, np.stack([low, high], -1)) if (high - low <= 1).all() else output
 
 
 def _tamed(array: Array | None) -> Array | None:

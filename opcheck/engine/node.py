@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 
@@ -182,7 +182,7 @@ def operator_of(op: OpVersion) -> Operator | None:
     return operator if operator and op.since in operator.formulas else None
 
 
-def any_order(op: OpVersion, attrs: Attrs) -> int | None:
+def any_order(op: OpVersion, attrs: Attrs) -> int | Literal["rows"] | None:
     """Return the axis along which the outputs may come in any order; None where there is none."""
     operator = operator_of(op)
     if operator is None or operator.any_order is None:

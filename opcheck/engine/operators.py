@@ -24,7 +24,7 @@ from dataclasses import dataclass, field
 from functools import cache, wraps
 from itertools import chain
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from opcheck import opset
 from opcheck.dtypes import DTYPES
@@ -44,7 +44,7 @@ OUTPUTS = "outputs"
 Parts: TypeAlias = Callable[
     [int, Sequence[int], Mapping[str, Any], int], Iterable[tuple[Any, Mapping[str, Any], Any]]
 ]
-AnyOrder: TypeAlias = Callable[[Mapping[str, Any]], int | None]
+AnyOrder: TypeAlias = Callable[[Mapping[str, Any]], int | Literal["rows"] | None]
 
 _OPS = "opcheck.engine.ops"
 #: The dtypes of real and complex floating numbers, for mutants that are about no others.
@@ -88,8 +88,10 @@ class Operator:
         ignores: Attributes of the schema that change nothing.
         constant: Dtypes of the leading input whose outputs hold one value whatever it holds.
         any_order: The axis along which the outputs may come in any order, from the attributes; the
-            last output says by whole numbers which is which. None where the order is decided.
+            last output says by whole numbers which is which. Or "rows", which are each as a whole;
+            None where the order is decided.
         of_shapes: It reads no elements of its inputs, only their shapes.
+        of_integers: It computes with floating numbers even where no input has any.
         of_scalars: Dtypes of inputs that are scalars, which are the same in each run.
         formulas: The formula of each version implemented, by the opset since which it is in force.
             A version without one is unsupported, never another version's formula.
@@ -106,6 +108,7 @@ class Operator:
     any_order: AnyOrder | None = None
     constant: tuple[str, ...] = ()
     of_shapes: bool = False
+    of_integers: bool = False
     of_scalars: tuple[str, ...] = ()
     formulas: dict[int, Formula] = field(default_factory=dict)
     sound: list[Sound] = field(default_factory=list)

@@ -4,7 +4,7 @@ import math
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, partial
+from functools import cache
 from itertools import chain
 from typing import TypeAlias, TypeVar
 
@@ -18,15 +18,17 @@ from opcheck.engine.mutants import Mutant, guards_of, mutants_of
 from opcheck.engine.mutants.mutant import STATEFUL, StatefulMutant
 from opcheck.errors import UsageError, did_you_mean
 from opcheck.execution.kills import RED, CaseKills
-from opcheck.execution.search.search_space import SearchSpace, nodes_of
 from opcheck.execution.workers import in_parallel
 from opcheck.graph.nodes import node_tests
 from opcheck.known import Ledger
-from opcheck.model import Case, Cell, FromFile, OpVersion, Source, Verdict
-from opcheck.model.mutation import CaseGroup, MutantId, Mutation, Proposal, Yardstick, score
+from opcheck.model import Case, Cell, OpVersion, Source, Verdict
+from opcheck.model.mutation import CaseGroup, MutantId, Mutation, Yardstick, score
 from opcheck.reading import FileNode, Problems, quoted, read_file, shipped_folder, validation
+from opcheck.suite import load
 from opcheck.suite.models import cases_of
 
+#: Shipped cases of up to so many elements show which functions a formula calls.
+_SMALL = 1000
 #: Beginnings of the names of cases that repeat examples or common tests.
 EXAMPLES = ("worked_example", "node_test")
 
@@ -59,18 +61,24 @@ class MutantBatch:
 
 
 @cache
-def mutants_in(op: OpVersion, dtype: str | None = None) -> tuple[AnyMutant, ...]:
-    """Return the mutants of an operator, on one dtype or on any, the most specific first."""
-    # But for mutants of functions that its formula calls on none of some drawn nodes.
-    allowed = dtypes_of(op) if dtype is None else (dtype,)
-    # Nodes that are drawn to find the functions of a formula; ten or so legal ones show them.
-    nodes = [node for one in allowed for node in nodes_of(Cell(op, one), 40)]
-    concerned = (one for one in (*mutants_of(op), *guards_of(op)) if any(map(one.concerns, nodes)))
-    operator = operator_of(op)
+def mutants_in(op: OpVersion, dtype: str) -> tuple[AnyMutant, ...]:
+    """Return the mutants of an operator on one dtype, the most specific first."""
+    if not (operator := operator_of(op)):
+        return ()
+    # But for mutants of functions that its formula calls in no small shipped case.
+    small = (case for case in _shipped(op) if size(case) <= _SMALL)
+    found = (CaseKills(case, dtype).node for case in cells(small).get(Cell(op, dtype), ()))
+    nodes = [node for node in found if node.dtype == dtype]
+    concerned = (one for one in all_mutants(op) if any(map(one.concerns, nodes)))
     fed = opset.versions(op.domain, op.name)[op.since].inputs
-    still = operator and (operator.of_shapes or dtype in operator.of_scalars or not fed)
+    still = operator.of_shapes or dtype in operator.of_scalars or not fed
     states = (it for it in STATEFUL if (fed or not it.of_inputs) and not (still and it.of_values))
-    return (*concerned, *states) if operator else ()
+    return (*concerned, *states)
+
+
+def all_mutants(op: OpVersion) -> tuple[Mutant, ...]:
+    """Return the mutants of an operator, but for stateful ones, whatever they concern."""
+    return (*mutants_of(op), *guards_of(op))
 
 
 def cells(cases: Iterable[Case]) -> dict[Cell, tuple[Case, ...]]:
@@ -331,78 +339,42 @@ def yardsticks(names: tuple[str, ...], found: Iterable[Mutation]) -> tuple[Yards
     )
 
 
-#: How many nodes are drawn for a mutant before it is given up.
-TRIES = 2000
-#: The cells in which mutants of one operator are to be killed, by the mutants' names, and cases.
-_Search: TypeAlias = tuple[Mapping[str, tuple[Cell, ...]], Mapping[Cell, tuple[Case, ...]]]
-
-
-def proposals(
+def killed_elsewhere(
     survivors: Iterable[MutantId],
-    cases: Sequence[Case],
-    tries: int = TRIES,
+    cases: Iterable[Case],
     jobs: int = 1,
     safe_place: Callable[[], None] = lambda: None,
-) -> Iterator[Proposal]:
-    """Yield small cases that kill `survivors` of `cases`, in no order; none for stateful mutants.
-
-    Nodes are drawn at random, small ones first. One that kills is made smaller as long as it kills.
-    """
-    known = cells(cases)
-    by_op: dict[tuple[str, str], dict[str, list[Cell]]] = defaultdict(lambda: defaultdict(list))
+) -> Iterator[tuple[MutantId, Case]]:
+    """Yield the smallest shipped case that kills each survivor of `cases`, where one does."""
+    by_op: dict[OpVersion, list[MutantId]] = defaultdict(list)
     for one in survivors:
-        by_op[one.op.domain, one.op.name][one.name].append(Cell(one.op, one.dtype))
-    searches: list[_Search] = []
-    for (domain, name), wanted in by_op.items():
-        mine = {c: known[c] for c in known if (c.op.domain, c.op.name) == (domain, name)}
-        names = list(wanted)
-        step = math.ceil(len(names) / (1 if jobs == 1 else 8 * jobs))
-        for start in range(0, len(names), step):
-            searches.append(({n: tuple(wanted[n]) for n in names[start : start + step]}, mine))
-    for found in in_parallel(partial(_search, tries), searches, jobs, safe_place):
-        yield from found
-
-
-def _search(tries: int, search: _Search) -> list[Proposal]:
-    wanted, cases = search
-    cells = {cell for among in wanted.values() for cell in among}
-    search_spaces = {cell: SearchSpace(cell, _lent(cell, cases), tries) for cell in cells}
-    return [
-        proposal
-        for name, among in wanted.items()
-        for proposal in _of_mutant(name, [search_spaces[cell] for cell in among])
+        by_op[one.op].append(one)
+    asked = {(case.id, case.source) for case in cases}
+    batches = [
+        (those, [one for one in _shipped(op) if (one.id, one.source) not in asked])
+        for op, those in by_op.items()
     ]
+    yield from chain.from_iterable(in_parallel(_killing, batches, jobs, safe_place))
 
 
-def _lent(cell: Cell, cases: Mapping[Cell, tuple[Case, ...]]) -> list[Case]:
-    """The small cases of the operator, smallest first, those of the same version before others."""
-    small = {
-        case.id: case
-        for among in cases.values()
-        for case in among
-        # Cases up to this size are tried, and lend their shapes and attributes.
-        if size(case) <= 300 and not any(isinstance(s.content, FromFile) for s in case.inputs)
-    }
-    return sorted(small.values(), key=lambda case: (size(case), case.op != cell.op))
+def _killing(batch: tuple[Sequence[MutantId], Sequence[Case]]) -> list[tuple[MutantId, Case]]:
+    survivors, shipped = batch
+    found = []
+    for dtype in dict.fromkeys(one.dtype for one in survivors):
+        cell = Cell(survivors[0].op, dtype)
+        asked = [CaseKills(case, dtype) for case in cells(shipped).get(cell, ())]
+        for one in (one for one in survivors if one.dtype == dtype):
+            [wrong] = (it for it in mutants_in(one.op, dtype) if it.name == one.name)
+            killers = (it.case for it in asked if it.verdict(wrong) in RED)
+            found += [(one, case) for _, case in zip(range(1), killers, strict=False)]
+    return found
 
 
-def _of_mutant(name: str, search_spaces: Sequence[SearchSpace]) -> Iterator[Proposal]:
-    """Yield proposals for one mutant; a case that kills in one cell is tried in the others."""
-    left = [
-        (search_space, wrong)
-        for search_space in search_spaces
-        for wrong in mutants_in(search_space.cell.op, search_space.cell.dtype)
-        if wrong.name == name and isinstance(wrong, Mutant)
-    ]
-    while left:
-        (first, mutant), *left = left
-        if (found := first.found(mutant)) is None:
-            continue
-        case = first.case(found, mutant)
-        served = [(one, its) for one, its in left if one.serves(found, its, case)]
-        left = [other for other in left if other not in served]
-        killed = [(first, mutant), *served]
-        yield Proposal(tuple(mutant_of(one.cell, its) for one, its in killed), case)
+@cache
+def _shipped(op: OpVersion) -> tuple[Case, ...]:
+    """The shipped cases of a version that decide, the smallest first."""
+    mine = (case for case in load((), (op.name,)) if case.op == op and case.rule == "must")
+    return tuple(sorted(mine, key=size))
 
 
 class Argument(validation.Fields):
@@ -446,7 +418,7 @@ def arguments(op: OpVersion) -> tuple[Argument, ...]:
                 continue
             found += [one] if op.since in (one.versions or versions) else []
             ops = [replace(op, since=since) for since in {*one.versions} & versions or versions]
-            every = (mutant.name for op in ops for mutant in (*mutants_of(op), *guards_of(op)))
+            every = (mutant.name for op in ops for mutant in all_mutants(op))
             types = (dtype for op in ops for dtype in dtypes_of(op))
             for key, known in ("versions", versions), ("dtypes", {*types}), ("mutants", {*every}):
                 for at, word in enumerate(getattr(one, key)):

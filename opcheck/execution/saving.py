@@ -2,26 +2,22 @@
 
 import shutil
 import tempfile
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from opcheck import model
 from opcheck.backends import parse
-from opcheck.dtypes import identical
-from opcheck.errors import BackendUnavailable, CaseFileError, Unwritable, UsageError, few
+from opcheck.errors import BackendUnavailable, Unwritable, UsageError, few
 from opcheck.execution.expected import question
 from opcheck.execution.workers import AskableBackend, Counted
 from opcheck.graph import NotExpressible, folders, model_of
 from opcheck.graph.folders import Saying
 from opcheck.graph.test_data import TEST_FILE, ModelTest, write_test
-from opcheck.model import Arrays, BackendInfo, Case, Outcome, Question, Reply, Task, Values
-from opcheck.suite import load, materialize
+from opcheck.model import BackendInfo, Case, Outcome, Question, Reply, Task
 from opcheck.suite.load import node_tests_called
 
 
@@ -169,6 +165,9 @@ class Recording:
             if isinstance(outcome, model.Produced) and not saying:
                 saying = _write_outputs(folder / folders.DATA_SET, task, outcome)
             if saying:
+                # Those before one that cannot be saved would contradict it.
+                for output in (folder / folders.DATA_SET).glob("output_*"):
+                    output.unlink()
                 folders.write_saying(folder, saying)
         except OSError as error:
             message = f"outputs cannot be saved in {self.folder}: {error.strerror or error}"
@@ -274,46 +273,3 @@ def check_tests(folder: Path, *, force: bool) -> None:
     check_foreign(folder, TEST_FILE.fullmatch)
     if not force:
         raise UsageError(f"-o {folder}: this folder is not empty", "--force replaces its tests")
-
-
-def place(file: Path, text: str, arrays: Arrays, held: Mapping[str, Arrays], *, force: bool) -> int:
-    """Write a case file and the `arrays` next to it, last the case file; the number of its cases.
-
-    It is read first, and has to give what is `held` by each case bit for bit. Raises UsageError for
-    text that is no case file, or where `force` is needed to replace something; and Unwritable.
-    """
-    targets = [*(file.parent / name for name in arrays), file]
-    there = [path for path in targets if path.exists() or path.is_symlink()]
-    if there and not force:
-        named = few([*map(str, there)])
-        raise UsageError(f"{named}: already there", "--force replaces what is there")
-    if folders := [path for path in there if path.is_dir()]:
-        raise UsageError(f"{folders[0]}: this is a folder")
-    try:
-        with tempfile.TemporaryDirectory(dir=file.parent, prefix=".opcheck-") as made:
-            folder = Path(made)
-            for name, array in arrays.items():
-                np.save(folder / name, array, allow_pickle=False)
-            (folder / file.name).write_text(text, encoding="utf-8")
-            count = _check(folder / file.name, held)
-            for target in targets:
-                shutil.move(folder / target.name, target)
-    except OSError as error:
-        raise Unwritable(file, error) from None
-    return count
-
-
-def _check(file: Path, tensors: Mapping[str, Arrays]) -> int:
-    try:
-        cases = load([file])
-    except CaseFileError as error:
-        messages = [f"{problem.line}: {problem.message}" for problem in error.problems]
-        raise UsageError("\n".join(["this makes no valid case file:", *messages])) from None
-    for case in cases:
-        outputs = case.expect.outputs if isinstance(case.expect, Values) else ()
-        there_are = {spec.name: spec for spec in (*outputs, *case.inputs)}
-        for name, array in tensors[case.name].items():
-            there = materialize(there_are[name]) if name in there_are else None
-            if there is None or not identical(there, array):
-                raise UsageError(f"{case.name}: {name} would not be the same tensor")
-    return len(cases)

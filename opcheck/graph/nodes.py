@@ -3,21 +3,19 @@
 import importlib
 import re
 import warnings
-from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
-from onnx import AttributeProto, ModelProto, NodeProto, TensorProto, ValueInfoProto
+from onnx import ModelProto, NodeProto, TensorProto
 
-from opcheck import dtypes, opset
+from opcheck import opset
 from opcheck.graph import ATTRIBUTE_PROTOS
 from opcheck.graph.folders import array_of
-from opcheck.graph.test_data import DataSet, FileMessages, ModelTest, read_test
+from opcheck.graph.test_data import DataSet, ModelTest
 from opcheck.model import Array, AttrValue, OpVersion, Value
-from opcheck.opset import Schema, onnx_defs
+from opcheck.opset import onnx_defs
 
 #: Attributes that are no tensors, graphs or types.
 PLAIN = (*ATTRIBUTE_PROTOS.values(),)
@@ -67,97 +65,6 @@ def attributes(node: NodeProto) -> dict[str, AttrValue]:
     """The attributes of a node that a case can state."""
     plain = (proto for proto in node.attribute if proto.type in PLAIN)
     return {proto.name: onnx_defs.value_of(proto) for proto in plain}
-
-
-@dataclass(frozen=True, eq=False)
-class OneNode:
-    """A node with its test, whose values are arrays; `inputs`, `outputs`: places of used slots."""
-
-    schema: Schema
-    opset: int
-    attrs: dict[str, AttrValue]
-    inputs: tuple[int, ...]
-    outputs: tuple[int, ...]
-    test: ModelTest
-
-
-def read_one_node(folder: Path, problems: FileMessages) -> OneNode | None:
-    """The node and the data in `folder`; None if it has problems, which are added to `problems`."""
-    test = read_test(folder, folder.name, problems, check=_schema)
-    for data in test.data_sets if test else ():
-        for what, values in (("input", data.inputs), ("output", data.outputs)):
-            for number, array in enumerate(cast(Sequence[Array], values)):
-                if dtypes.of(array) is None:
-                    path = folder / f"test_data_set_{data.number}" / f"{what}_{number}.pb"
-                    problems.append((path, f"holds {array.dtype}, which no case can have"))
-    if test is None or problems:
-        return None
-    schema, version = _schema(test.model)
-    (node,) = test.model.graph.node
-    inputs, outputs = _places(node.input), _places(node.output)
-    return OneNode(schema, version, attributes(node), inputs, outputs, test)
-
-
-def _schema(model: ModelProto) -> tuple[Schema, int]:
-    """The operator of a model's only node, and its opset; raises ValueError if it is no case."""
-    graph = model.graph
-    most = Counter(node.op_type for node in graph.node).most_common(5)
-    kinds = ", ".join(f"{count} × {kind}" for kind, count in most)
-    found = []
-    if len(graph.node) != 1:
-        found.append(f"{len(graph.node)} nodes ({kinds})" if graph.node else "no node")
-    found += [f"function {function.name!r}" for function in model.functions]
-    found += [f"initializer {tensor.name!r}" for tensor in graph.initializer]
-    found += [f"sparse initializer {one.values.name!r}" for one in graph.sparse_initializer]
-    domains = sorted({domain_of(one.domain) for one in model.opset_import})
-    if len(domains) > 1:
-        found.append(f"operators of {' and '.join(map(_named, domains))}")
-    called = {number: f"a {name.lower()}" for name, number in AttributeProto.AttributeType.items()}
-    protos = [proto for node in graph.node for proto in node.attribute]
-    odd = [proto for proto in protos if proto.type not in PLAIN]
-    found += [f"attribute {one.name!r}, {called.get(one.type, 'nothing known')}" for one in odd]
-    found += [
-        f"attribute {proto.name!r}, which is no text in UTF-8"
-        for proto in protos
-        if any(text.decode(errors="ignore").encode() != text for text in (proto.s, *proto.strings))
-    ]
-    if found:
-        raise ValueError(f"a case is one node on its inputs; this has {'; '.join(found)}")
-    (node,) = graph.node
-    domain = domain_of(node.domain)
-    if not (version := opset_of(model, domain)):
-        raise ValueError(f"it imports no opset of {_named(domain)}, whose {node.op_type} it uses")
-    if (schema := opset.describe(domain, node.op_type, version)) is None:
-        known = f"of {_named(domain)} at opset {version}"
-        raise ValueError(f"opcheck knows no operator {node.op_type!r} {known}")
-    gap = next((number for number, slot in enumerate(node.output) if not slot), None)
-    if gap is not None:
-        left = f"its node leaves out output {gap}, before one that is there"
-        raise ValueError(f"{left}, which a case cannot state")
-    _check_declared(graph.input, node.input, "input")
-    _check_declared(graph.output, node.output, "output")
-    return schema, version
-
-
-def _named(domain: str) -> str:
-    return f"domain {domain!r}" if domain else "ONNX's own domain"
-
-
-def _check_declared(infos: Sequence[ValueInfoProto], slots: Sequence[str], what: str) -> None:
-    """Raise ValueError unless the model's inputs or outputs are the node's, one by one."""
-    names, used = [info.name for info in infos], [slot for slot in slots if slot]
-    if names != used:
-        mine, theirs = (", ".join(some) or "none" for some in (names, used))
-        raise ValueError(f"its {what}s are {mine}, and those of its node {theirs}")
-    if len({*used}) < len(used):
-        raise ValueError(f"its node takes an {what} twice: {', '.join(used)}")
-    for info in infos:
-        if (kind := info.type.WhichOneof("value") or "nothing") != "tensor_type":
-            raise ValueError(f"{what} {info.name!r} is no tensor: {kind}")
-
-
-def _places(slots: Sequence[str]) -> tuple[int, ...]:
-    return tuple(number for number, slot in enumerate(slots) if slot)
 
 
 def random_outputs(model: ModelProto) -> frozenset[str]:

@@ -12,7 +12,7 @@ import json
 import math
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -84,12 +84,10 @@ def read_test(
     problems: FileMessages,
     *,
     answered: bool = True,
-    check: Callable[[ModelProto], object] | None = None,
 ) -> ModelTest | None:
     """The test in a folder; None if it has problems, which are added to `problems`.
 
-    Unless `answered`, outputs may be missing. `check`, if given, alone decides which models are
-    valid; it raises ValueError.
+    Unless `answered`, outputs may be missing.
     """
     known = len(problems)
     links = (path for path in sorted(folder.rglob("*")) if path.is_symlink())
@@ -99,9 +97,7 @@ def read_test(
         return None
     try:
         answers = any(folder.glob("test_data_set_*/output_*"))
-        model = read_model(folder / MODEL, valid=check is None and (answered or answers))
-        if check:
-            check(model)
+        model = read_model(folder / MODEL, valid=answered or answers)
     except ValueError as error:
         problems.append((folder / MODEL, str(error)))
         return None

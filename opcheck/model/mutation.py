@@ -1,8 +1,8 @@
-"""Results of mutation testing: which mutants a suite kills, and cases that would kill others."""
+"""Results of mutation testing: which mutants a suite kills, and which shipped cases kill others."""
 
 from collections import Counter
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 from opcheck.model.case import Case, OpVersion
@@ -77,14 +77,6 @@ def score(mutations: Iterable[Mutation]) -> Score:
     return Score(mutation.fate for mutation in mutations)
 
 
-@dataclass(frozen=True, eq=False)
-class Proposal:
-    """A `case` that kills the first of `mutants`; at their opset and dtype it kills the others."""
-
-    mutants: tuple[MutantId, ...]
-    case: Case
-
-
 @dataclass(frozen=True)
 class Yardstick:
     """Scores on one version and dtype: `theirs` of `tests` ONNX node tests, `ours` of the suite."""
@@ -98,12 +90,11 @@ class Yardstick:
 
 @dataclass(frozen=True, eq=False)
 class Power:
-    """All results of mutation testing for a suite; `tries`: nodes drawn for each survivor."""
+    """All results of mutation testing for a suite, and shipped cases that kill its survivors."""
 
     mutations: tuple[Mutation, ...]
-    proposals: tuple[Proposal, ...] = ()
+    elsewhere: Mapping[MutantId, Case] = field(default_factory=dict)
     yardsticks: tuple[Yardstick, ...] = ()
-    tries: int = 0
 
 
 @dataclass(frozen=True)

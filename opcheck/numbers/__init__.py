@@ -163,3 +163,12 @@ def __getattr__(name: str) -> Any:
 def shape(x: Any) -> tuple[int, ...]:
     """The shape of an array of any kind, or () for a Python number."""
     return x.shape if isinstance(x, Number) else np.shape(x)
+
+
+def parted(x: Any) -> tuple[Any, Any]:
+    """The values of `x` as exact numbers, and zeros with its errors; None of a kind without any.
+
+    Errors that a formula's own steps would let grow can thus go on by themselves, multiplied by
+    what the steps are together.
+    """
+    return x.parted() if isinstance(x, Number) else (x, None)

@@ -189,6 +189,10 @@ class Number(Kind):
         """The number of elements."""
         return self.v.size
 
+    def parted(self) -> tuple[Any, Any]:
+        """The values as exact numbers, and zeros with their errors; None of a kind without any."""
+        return self, None
+
     __add__, __radd__ = _operators("add")
     __sub__, __rsub__ = _operators("subtract")
     __mul__, __rmul__ = _operators("multiply")

@@ -40,7 +40,7 @@ def mean(x: Array, axis: Any = None, keepdims: bool = False) -> Array:
     return np.asarray(np.divide(total, count), total.dtype)
 
 
-def inexact(x: Array, roundoffs: Any) -> Array:
+def inexact(x: Array, roundoffs: Any, deviation: Any = None) -> Array:
     """`x` with an allowance of this many unit roundoffs for an implementation's own reasons."""
     return x
 

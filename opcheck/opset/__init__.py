@@ -149,16 +149,6 @@ def place(parameters: Sequence[Parameter], name: str) -> tuple[int, int] | None:
     return None
 
 
-def name_at(parameters: Sequence[Parameter], number: int) -> tuple[str, Parameter]:
-    """The tensor's name at a place of the node, and its parameter; raises ValueError if none."""
-    for before, parameter in enumerate(parameters):
-        if parameter.option == "variadic":
-            return f"{parameter.stem}_{number - before}", parameter
-        if before == number:
-            return parameter.name, parameter
-    raise ValueError(f"the operator has {len(parameters)}, and no number {number}")
-
-
 def spelt(parameters: Iterable[Parameter]) -> list[str]:
     """The names a case file may use, for messages."""
     return [f"{p.stem}_0" if p.option == "variadic" else p.name for p in parameters]
@@ -301,8 +291,11 @@ def output_dtype(
     found = named(stated)
     # Of a state that is left out, the function body of LinearAttention takes the leading type.
     left_out = (one.constraint for one in schema.inputs if one.option == "optional")
-    if output.constraint in left_out:
+    if not found and output.constraint in left_out:
         found = bound.get(schema.inputs[schema.lead].constraint)
+    elif not found and stated == 0:  # UNDEFINED: that of the scale, DequantizeLinear says.
+        needed = [one.constraint for one in schema.inputs if one.option == "single"]
+        found = bound.get(needed[-1]) if needed else None
     return found if found and found.text in output.types else None
 
 

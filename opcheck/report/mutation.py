@@ -1,10 +1,9 @@
-"""Report of mutation testing: score, survivors with proposed cases, and arguments."""
+"""Report of mutation testing: score, survivors, and arguments."""
 
 import dataclasses
 import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain, count
 from typing import Any
 
 from rich.console import Console
@@ -14,7 +13,6 @@ from rich.text import Text
 from opcheck.model import mutation as results
 from opcheck.model.mutation import CaseGroup, Fate, MutantId, Mutation, Power, Score, score
 from opcheck.report import plain_text
-from opcheck.report.case_yaml import combinations, name_of, written
 from opcheck.report.style import Numbers, new_table, put_all
 
 _STYLES = {Fate.KILLED: "green", Fate.WARNED: "yellow", Fate.HARMLESS: "cyan", Fate.SURVIVED: "red"}
@@ -41,7 +39,6 @@ def show(console: Console, power: Power, *, verbose: bool) -> None:
 
 def records(power: Power) -> Iterator[dict[str, Any]]:
     """Yield JSON records: one per mutant, version and dtype, then one per cell of node tests."""
-    texts = proposed(power.proposals)
     for mutation in sorted(power.mutations, key=lambda mutation: mutation.mutant):
         mutant = mutation.mutant
         yield {
@@ -50,7 +47,7 @@ def records(power: Power) -> Iterator[dict[str, Any]]:
             **plain_text.picked(mutant, "dtype any_type text"),
             "mutant": mutant.name,
             **plain_text.picked(mutation, "fate harmless contradicts killers noticers"),
-            "proposal": texts.get(mutant),
+            "elsewhere": case.id if (case := power.elsewhere.get(mutant)) else None,
         }
     for one in power.yardsticks:
         place = {**plain_text.op_record(one.op), "dtype": one.dtype}
@@ -131,22 +128,6 @@ def _listings(mutations: Sequence[Mutation]) -> Iterator[Table]:
         yield table
 
 
-def proposed(proposals: Iterable[results.Proposal]) -> dict[MutantId, str]:
-    """The text of the case that would kill each mutant."""
-    texts: dict[MutantId, str] = {}
-    names: set[str] = set()
-    for proposal in proposals:
-        at = {(mutant.op.since, mutant.dtype): mutant for mutant in proposal.mutants}
-        for places in combinations(at):
-            first = name_of(f"proposal_{proposal.mutants[0].name}")
-            numbered = (f"{first}_{number}" for number in count(2))
-            name = next(one for one in chain([first], numbered) if one not in names)
-            names.add(name)
-            text = "\n".join(written(proposal.case, name, places))
-            texts |= {at[place]: text for place in places}
-    return texts
-
-
 def mutant_key(mutant: MutantId) -> tuple[str, str, str]:
     """The operator and the name of a mutant, without version and dtype."""
     return mutant.op.domain, mutant.op.name, mutant.name
@@ -175,15 +156,14 @@ def _survivor(
         best = min(seen, key=lambda m: (not m.killers, m.mutant.op != mutants[0].op))
         by = best.killers[0] if best.killers else f"{best.noticers[0]}, which decides nothing"
         _line(console, "seen", f"in {places([best.mutant])}, by {by}")
-    texts = proposed(p for p in power.proposals if mutant_key(p.mutants[0]) == key)
-    left = [mutant for mutant in mutants if mutant not in texts]
-    if left and power.tries:
-        where = f" in {places(left)}" if texts else ""
-        said = f"no legal input found{where} in {power.tries:,} tries: argue that it is harmless, "
-        _line(console, "sought", f"{said}or write a case for it")
-    for text in dict.fromkeys(texts.values()):
-        console.print()
-        console.print(Text(text), soft_wrap=True)
+    found = plain_text.alike(mutants, lambda mutant: power.elsewhere.get(mutant))
+    for case, those_ in found.items():
+        where = f" in {places(those_)}" if len(found) > 1 else ""
+        if case:
+            _line(console, "shipped", f"{case.id} ({case.source}) kills it{where}")
+        else:
+            said = f"no case kills it{where}: argue that it is harmless, or write one"
+            _line(console, "shipped", said)
     console.print()
 
 

@@ -556,8 +556,8 @@ def _scalar(kind: str, value: Any) -> Any:
 
 
 @cache
-def changed_defaults(op: model.OpVersion, opsets: frozenset[int] = frozenset()) -> tuple[str, ...]:
-    """The attributes whose default differs between versions, of those `opsets` if given."""
+def changed_defaults(op: model.OpVersion, opsets: frozenset[int]) -> tuple[str, ...]:
+    """The attributes whose default differs between versions, of those `opsets` if there are any."""
     versions = opset.versions(op.domain, op.name)
     others = [opset.describe(op.domain, op.name, number) for number in opsets]
     declared = [schema.attributes for schema in [*filter(None, others)] or versions.values()]

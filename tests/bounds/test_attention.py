@@ -189,3 +189,37 @@ def test_poorer_arithmetic_leaves_the_bound_or_scatters(op, poorer):
     given = [cut_to_bits(x, bits) for x in inputs]
     share, scattered = found(wanted(op, inputs), WAYS[op](*given, **{"dot": dot, **changed}))
     assert share > 1 or scattered > 60
+
+
+def in_chunks(size, q, k, v, state, decay, beta):
+    """Answers and the last state of chunks of tokens at once, by the inverse of a triangle."""
+    s, out = state[0, 0], []
+    for start in range(0, q.shape[1], size):
+        q_, k_, v_, g, b = (x[0, start : start + size] for x in (q, k, v, decay, beta))
+        total = np.cumsum(g, axis=0)
+        before, after = np.exp(total), k_ * np.exp(-total)
+        inverse = np.linalg.inv(
+            np.eye(len(q_), dtype=q.dtype) + np.tril(k_ * before @ after.T * b, -1)
+        )
+        rows = inverse @ (b * (v_ - k_ * before @ s))
+        out.append(q_ * before @ s + np.tril(q_ * before @ after.T) @ rows)
+        s = before[-1][:, None] * (s + after.T @ rows)
+    return np.concat(out)[None] * q.dtype.type(q.shape[2] ** -0.5), s[None, None]
+
+
+@pytest.mark.parametrize("gated", [False, True])
+def test_errors_of_many_tokens_do_not_grow_beyond_what_keys_of_length_1_make_of_them(gated):
+    rng = np.random.default_rng(7)
+    q, k, v = (rng.standard_normal((1, 96, 16)).astype(np.float32) for _ in range(3))
+    k /= np.linalg.norm(k, axis=2, keepdims=True)
+    decay, beta = -rng.random((1, 96, 16)) * 0.3 * gated, rng.random((1, 96, 1))
+    state = rng.standard_normal((1, 1, 16, 16))
+    given = [q, k, v, *(x.astype(np.float32) for x in (state, decay, beta))]
+    version = OpVersion("", "LinearAttention", 27)
+    wants = [computed_want(version, "y", one) for one in exactly(version, given, LINEAR, 2)]
+    for size in (1, 8, 32):
+        for want, got in zip(wants, in_chunks(size, *given), strict=True):
+            share, scattered = found(want, got)
+            assert share <= 1
+            assert scattered < 20
+            assert found(want, got * np.float32(1.01))[0] > 1

@@ -43,47 +43,24 @@ def test_a_mistake_that_is_killed_is_a_success(run):
 def test_a_survivor_is_a_failure_and_comes_with_a_case(run):
     found = run("mutate", "weak.yaml", "--mutant", "last_of_ties", "-j", "1")
     assert found.exit_code == 1
-    assert lines_of(found)[0] == "SURVIVED  last_of_ties: as if the last of equal maxima won"
+    first, _, third, *_ = lines_of(found)
+    assert first == "SURVIVED  last_of_ties: as if the last of equal maxima won"
+    assert third.startswith("  shipped  Hardmax/")
+    assert third.endswith(") kills it")
     assert table(found) == ["Hardmax-13", "1", "·", "·", "·", "1", "0", "%"]
     assert lines_of(found)[-1] == "exit 1: 1 survived"
 
 
-@pytest.mark.parametrize(
-    "name",
-    """
-        last_of_ties axis_wraps refuses_constants subnormal_inputs_flushed index_in_16_bits doubled
-        minimum
-    """.split(),
-)
-def test_the_proposal_pasted_into_the_file_kills(run, tmp_path, name):
-    words = ("--mutant", name, "-j", "1", "--format", "json")
-    weak = HEAD + "- {name: a, inputs: {input: {shape: [0, 1], constant: 0}}}\n"
-    (tmp_path / "weak.yaml").write_text(weak)
+def test_the_shipped_case_that_is_named_kills(run):
+    words = ("--mutant", "last_of_ties", "-j", "1", "--format", "json")
     first, *_ = map(json.loads, lines_of(run("mutate", "weak.yaml", *words)))
-    assert (first["fate"], first["mutant"]) == ("survived", name)
-    (tmp_path / "weak.yaml").write_text(weak + first["proposal"] + "\n")
-    again = run("mutate", "weak.yaml", *words)
-    assert again.exit_code == 0
-    first, *_ = map(json.loads, lines_of(again))
-    assert first["killers"][0].startswith("Hardmax/proposal_")
-    assert run("run", "weak.yaml", "-b", "numpy").exit_code == 0
-
-
-def test_no_case_is_sought_without_tries(run):
-    found = run("mutate", "weak.yaml", "--mutant", "last_of_ties", "-j", "1", "--tries", "0")
-    assert found.exit_code == 1
-    assert "proposal" not in found.stdout
-    assert "sought" not in found.stdout
-
-
-def test_where_none_is_found_that_is_said(run):
-    words = ("--mutant", "refuses_constants", "-j", "1", "--tries", "1")
-    found = run("mutate", "weak.yaml", *words)
-    assert "  sought  no legal input found in 1 tries: argue that it is harmless" in found.stdout
+    assert (first["fate"], first["killers"]) == ("survived", [])
+    first, *_ = map(json.loads, lines_of(run("mutate", "--case", first["elsewhere"], *words)))
+    assert first["fate"] == "killed"
 
 
 def test_all_arguments_are_told_on_request(run):
-    words = ("mutate", "strong.yaml", "-j", "1", "--tries", "0")
+    words = ("mutate", "strong.yaml", "-j", "1")
     plain, verbose = run(*words), run(*words, "-v")
     assert verbose.stdout.endswith(plain.stdout)
     assert "Argued to be harmless" not in plain.stdout
@@ -118,7 +95,7 @@ def test_json_is_a_record_a_mistake_and_the_scores(run):
 
 
 def test_several_processes_say_the_same(run):
-    words = ("mutate", "strong.yaml", "--opset", "13", "--tries", "0", "--mutant", "last_of_ties")
+    words = ("mutate", "strong.yaml", "--opset", "13", "--mutant", "last_of_ties")
     assert run(*words, "-j", "2", "--mutant", "minimum").stdout == (
         run(*words, "-j", "1", "--mutant", "minimum").stdout
     )

@@ -7,6 +7,8 @@ import mpmath
 import numpy as np
 import pytest
 
+from opcheck.compare import compare
+from opcheck.compare.outputs import computed_want
 from opcheck.dtypes import DTYPES
 from opcheck.engine import Expected, Node, evaluate, exactly, exactly_node
 from opcheck.engine import evaluate_node as plainly
@@ -97,6 +99,20 @@ def test_outputs_that_are_exact_are_arrays_and_others_are_expected() -> None:
 
 RANGE = "right but where an intermediate result left the range of the arithmetic"
 RAW = "right only where the raw log-sum-exp is subtracted: not shift invariant"
+
+
+def test_integers_of_floats_are_either_neighbor_where_rounding_decides() -> None:
+    """The middle of 1 may be rounded to less and cut off; nothing else is open, nor is 2 right."""
+    op, attrs = OpVersion("", "HannWindow", 17), {"output_datatype": 2}
+    (want,) = exactly(op, [np.array(4)], attrs)
+    wanted = computed_want(op, "output", want)
+    for middle, problem in ((0, None), (1, None), (2, "values")):
+        found = compare(wanted, np.array([0, 0, middle, 0], np.uint8))
+        assert found.problem == problem
+    assert compare(wanted, np.array([0, 1, 1, 0], np.uint8)).problem == "values"
+    (sure,) = exactly(op, [np.array(5)], attrs)
+    assert isinstance(sure, np.ndarray)
+    assert sure.tolist() == [0] * 5
 
 
 @pytest.mark.parametrize("name", FLOATS)

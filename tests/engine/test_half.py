@@ -1,13 +1,12 @@
-"""Every number of 16 bits, and float32 around every place where rounding changes its mind."""
+"""Every number of 16 bits: its casts and its order."""
 
 import math
 from fractions import Fraction
 from typing import Any
 
-import ml_dtypes
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from opcheck.dtypes import DTYPES, DType, limits
@@ -65,106 +64,28 @@ def wide(x: Any) -> Any:
         return x.astype(np.float32)
 
 
-def either_side(dtype: DType) -> Any:
-    """All numbers ≥ 0, all midpoints, and float32 next to them, also beyond the largest one."""
-    finite = np.array([value(bits, dtype) for bits in range(1 << 15)])
-    finite = finite[np.isfinite(finite)]
-    beyond = 2 * finite[-1] - finite[-2]
-    ends = np.append(finite, beyond)
-    points = singles(*ends, *(ends[1:] + ends[:-1]) / 2)
-    bits = points.view(np.int32)
-    near = np.concatenate([bits - 1, bits, bits + 1])
-    return near[(near >= 0) & (near <= 0x7F800000)].view(np.float32)
-
-
-# ── up ────────────────────────────────────────────────────────────────────────────────────────
-
-
 @pytest.mark.parametrize("dtype", SHORT, ids=str)
 def test_every_number_is_widened_to_what_its_bits_are_worth_and_comes_back(dtype: DType) -> None:
     x = everything(dtype)
-    got = widened(x)
+    with np.errstate(all="raise"):
+        got = widened(x)
     assert got.dtype == np.float32
     same(got, [value(bits, dtype) for bits in ALL_BITS.tolist()])
-    nan, shift = np.isnan(wide(x)), 24 - dtype.precision
-    # NaN keeps its digits.
-    digits = (ALL_BITS.astype(np.uint32) << shift) & 0x007FFFFF
-    assert (got.view(np.uint32)[nan] & 0x007FFFFF).tolist() == digits[nan].tolist()
     back = narrowed(got, dtype.numpy)
     assert back.dtype == dtype.numpy
-    assert back.view(np.uint16)[~nan].tolist() == ALL_BITS[~nan].tolist()
     same(wide(back), wide(x))
-
-
-@pytest.mark.parametrize("dtype", SHORT, ids=str)
-def test_what_is_no_finite_number_is_seen_wherever_it_is_alone(dtype: DType) -> None:
-    x = everything(dtype)
-    numbers = np.array([value(bits, dtype) for bits in ALL_BITS.tolist()])
-    others = widened(x[:3]).tolist()
-    for place in np.flatnonzero(~np.isfinite(numbers)).tolist()[::17]:
-        beside = np.append(x[:3], x[place : place + 1])
-        same(widened(beside), [*others, numbers[place]])
-        same(wide(narrowed(widened(beside), dtype.numpy)), [*others, numbers[place]])
-        assert (ordered(beside).argmax() == 3) == (numbers[place] != -math.inf)
-        assert (ordered(beside)[3] == ordered(x[-1:])) == math.isnan(numbers[place])
-
-
-# ── down ──────────────────────────────────────────────────────────────────────────────────────
-
-
-@pytest.mark.parametrize("sign", [1, -1])
-@pytest.mark.parametrize("dtype", SHORT, ids=str)
-def test_midpoints_go_to_even_and_their_neighbours_to_their_own_side(dtype, sign):
-    x = sign * either_side(dtype)
-    with np.errstate(over="ignore", under="ignore"):
-        want = x.astype(dtype.numpy)
-    some = slice(None, None, 97)
-    # NumPy's cast and that of ml_dtypes are right, as the fractions say of some of them.
-    same(want[some], [rounded(float(each), dtype) for each in x[some]])
-    got = narrowed(x, dtype.numpy)
-    assert got.view(np.uint16).tolist() == want.view(np.uint16).tolist()
 
 
 @pytest.mark.parametrize("dtype", SHORT, ids=str)
 @settings(max_examples=40, deadline=None)
 @given(bits=st.lists(st.integers(0, 2**32 - 1), min_size=1, max_size=40))
+@example(bits=[0x477FF000, 0x477FEFFF, 0x7F7F8000, 0x7F7F7FFF])  # half a step beyond the largest
 def test_any_float32_is_rounded_to_nearest(dtype: DType, bits: list[int]) -> None:
     x = np.array(bits, np.uint32).view(np.float32)
     want = [rounded(float(each), dtype) for each in x]
-    same(wide(narrowed(x, dtype.numpy)), want)
-
-
-@pytest.mark.parametrize("dtype", SHORT, ids=str)
-def test_half_a_step_beyond_the_largest_number_is_infinity(dtype: DType) -> None:
-    largest = limits(dtype)[1]
-    first = largest * (1 + 2.0**-dtype.precision / (2 - 2.0 ** (1 - dtype.precision)))
-    last = float(np.nextafter(np.float32(first), np.float32(0)))
-    inf = math.inf
-    for beyond in (first, 1.1 * first, 1.9 * first, 3.4e38):
-        assert wide(narrowed(singles(beyond), dtype.numpy)).tolist() == [inf]
-    x = singles(last, first, 3.4e38, inf, -last, -first, -inf)
-    got = wide(narrowed(x, dtype.numpy)).tolist()
-    assert got == [largest, inf, inf, inf, -largest, -inf, -inf]
-
-
-@pytest.mark.parametrize("dtype", SHORT, ids=str)
-def test_one_nan_changes_nothing_for_the_others(dtype: DType) -> None:
-    x = singles(0.1, 1 / 3, 1e-7, 300.7)
-    alone = narrowed(x, dtype.numpy)
-    for other in (math.nan, -math.nan, -0.0, math.inf):
-        beside = narrowed(np.append(x, np.float32(other)), dtype.numpy)
-        assert beside[:4].tobytes() == alone.tobytes()
-        same(wide(beside[4:]), [other])
-
-
-@pytest.mark.parametrize("bits", [0x7F800001, 0x7FFFFFFF, 0xFF800001, 0xFFFFFFFF])
-@pytest.mark.parametrize("dtype", SHORT, ids=str)
-def test_nan_stays_nan_whatever_its_digits(dtype: DType, bits: int) -> None:
-    x = np.array([bits], np.uint32).view(np.float32)
-    same(wide(narrowed(x, dtype.numpy)), x)
-
-
-# ── order ─────────────────────────────────────────────────────────────────────────────────────
+    with np.errstate(all="raise"):
+        got = narrowed(x, dtype.numpy)
+    same(wide(got), want)
 
 
 @pytest.mark.parametrize("dtype", SHORT, ids=str)
@@ -180,19 +101,6 @@ def test_keys_compare_as_the_numbers_do(dtype: DType) -> None:
     assert len(set(key[nan].tolist())) == 1
     assert key[nan][0] > key[~nan][-1]
     assert (np.diff(key[~nan]) > 0).tolist() == (in_order[~nan][1:] > in_order[~nan][:-1]).tolist()
-
-
-@pytest.mark.parametrize("dtype", SHORT, ids=str)
-def test_zeros_have_one_key_and_the_first_nan_is_the_first_maximum(dtype: DType) -> None:
-    x = np.array([-0.0, 0.0, -1.0, math.inf, math.nan, -math.nan], np.float32).astype(dtype.numpy)
-    keys = ordered(x)
-    assert keys[0] == keys[1] == 0
-    assert ordered(x).argmax() == 4
-    assert ordered(x[::-1]).argmax() == 0
-    assert ordered(x[:4]).argmax() == 3
-
-
-# ── arrays of all kinds ───────────────────────────────────────────────────────────────────────
 
 
 @pytest.mark.parametrize("layout", [*LAYOUTS, "empty"])
@@ -222,21 +130,3 @@ def test_the_answer_is_written_where_it_is_wanted(dtype: DType) -> None:
     assert np.shares_memory(got, room)
     assert room[:, ::2].tobytes() == narrowed(x, dtype.numpy).tobytes()
     assert not room[:, 1::2].view(np.uint16).any()
-    wide_room = np.zeros((4, 2), np.float32)
-    assert widened(room[:, ::2], wide_room.T[:, ::2]) is not None
-    assert wide_room[::2].T.tolist() == widened(room[:, ::2]).tolist()
-    assert not wide_room[1::2].any()
-
-
-@pytest.mark.parametrize("dtype", SHORT, ids=str)
-def test_nothing_warns(dtype: DType) -> None:
-    with np.errstate(all="raise"):
-        x = widened(everything(dtype))
-        narrowed(x, dtype.numpy)
-        narrowed(np.abs(x), dtype.numpy)
-        narrowed(singles(1e-40, 3e38), dtype.numpy)
-        ordered(everything(dtype))
-
-
-def test_the_types_are_those_of_16_bits() -> None:
-    assert [dtype.numpy for dtype in SHORT] == [np.float16, np.dtype(ml_dtypes.bfloat16)]

@@ -5,7 +5,6 @@ Small arrays take all the ways that large ones do where the sizes on which ways 
 
 import itertools
 import math
-import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
@@ -16,23 +15,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
-from opcheck import opset as directml
 from opcheck.compare import compare
 from opcheck.compare.outputs import computed_want
 from opcheck.dtypes import DTYPES
 from opcheck.engine import Expected, Node, dtypes_of, exactly_node
 from opcheck.engine import native as package
-from opcheck.engine.native import dml_activation_hardmax1, hardmax, natively
+from opcheck.engine.native import hardmax, natively
 from opcheck.engine.native import softmax as softmax_module
 from opcheck.errors import InvalidNode
 from opcheck.model import OpVersion
-from tests.asking import HARDMAX1
 from tests.bounds.softmax import rows
 from tests.engine.ops.test_rows import LAYOUTS
 
 FLOATS = ("float32", "float64", "float16", "bfloat16")
 HARDMAX, SOFTMAX = OpVersion("", "Hardmax", 13), OpVersion("", "Softmax", 13)
-JOINT = OpVersion(directml.DML, HARDMAX1, 1)
 NAN, INF = math.nan, math.inf
 
 #: Sizes on which ways depend: those with which small arrays take every way, and their own.
@@ -40,14 +36,11 @@ SIZES: Mapping[Any, Mapping[str, tuple[int, ...]]] = {
     hardmax: {
         "_SHORT": (1, 3, 32), "_SOME": (1, 2, 16), "_TALL": (1, 3, 2048), "_BLOCK": (8, 1 << 16),
         "_LARGER": (8, 64, 1 << 18), "_LARGEST": (8, 64, 1 << 20), "_BESIDE": (1, 2, 64),
-        "_WHOLE": (1, 4, 1 << 20), "_ABREAST": (1, 4, 512),
     },
-    dml_activation_hardmax1: {"_BLOCK": (1, 8, 1 << 18), "_BESIDE": (1, 2, 64)},
     softmax_module: {
         "_BLOCK": (16, 64, 1 << 20), "_NARROW_BLOCK": (8, 32, 1 << 18), "_WIDE": (1, 2, 3, 16),
-        "_BESIDE": (1, 2, 64), "_WHOLE": (1, 4, 1 << 19), "_BESIDE_IN_OUTPUT": (1, 3, 1 << 14),
-        "_PIECE": (1, 3, 8), "_WIDE_PIECE": (1, 3), "_SHORT": (1, 3, 32), "_FEW": (2, 4, 256),
-        "_PRODUCT": (256, 8192), "_IN_ORDER": (1, 2, 512),
+        "_BESIDE": (1, 2, 64), "_BESIDE_IN_OUTPUT": (1, 3, 1 << 14),
+        "_IN_ORDER": (1, 2, 512),
     },
 }  # fmt: skip
 
@@ -110,21 +103,16 @@ def tensors(draw: st.DrawFn, dtype: str, most: int = 200) -> Any:
 
 @pytest.mark.sampled(5)
 @pytest.mark.parametrize("dtype", FLOATS)
-@pytest.mark.parametrize("name", ["Hardmax", "Softmax", HARDMAX1])
+@pytest.mark.parametrize("name", ["Hardmax", "Softmax"])
 @settings(max_examples=60, deadline=None)
 @given(data=st.data())
 def test_any_tensor_is_answered_as_the_formula_says(name, dtype, data):
-    if name == HARDMAX1:
-        x = data.draw(tensors(dtype if dtype in dtypes_of(JOINT) else "float32"))
-        axes = data.draw(st.lists(st.integers(0, x.ndim - 1), min_size=1, unique=True))
-        op, attrs = JOINT, {"Axes": tuple(axes)}
-    else:
-        x = data.draw(tensors(dtype))
-        since = data.draw(st.sampled_from([1, 11, 13] if dtype != "bfloat16" else [13]))
-        axis = data.draw(st.integers(0 if since == 1 else -x.ndim, x.ndim - 1))
-        op, attrs = OpVersion("", name, since), {"axis": axis}
+    x = data.draw(tensors(dtype))
+    since = data.draw(st.sampled_from([1, 11, 13] if dtype != "bfloat16" else [13]))
+    axis = data.draw(st.integers(0 if since == 1 else -x.ndim, x.ndim - 1))
     with sizes_from(data):
-        assert_right(op, x, attrs, data.draw(st.sampled_from([1, 1, 1, 2])))
+        threads = data.draw(st.sampled_from([1, 1, 1, 2]))
+        assert_right(OpVersion("", name, since), x, {"axis": axis}, threads)
 
 
 def numbers(shape: tuple[int, ...], kind: str, dtype: str) -> Any:
@@ -151,23 +139,6 @@ def test_tensors_of_many_shapes_along_every_axis(dtype: str, kind: str) -> None:
             assert_right(HARDMAX, x, {"axis": axis})
             if dtype != "float64" and kind in ("ordinary", "nan"):
                 assert_right(SOFTMAX, x, {"axis": axis})
-
-
-@pytest.mark.sampled(3)
-@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
-@pytest.mark.parametrize("beside", [1, 3, 70])
-def test_rows_that_are_read_piece_by_piece(beside: int, dtype: str) -> None:
-    for x in rows.long(dtype, 600_000 // beside, 2):
-        for op in (SOFTMAX, HARDMAX):
-            many = np.stack([x] * beside, axis=1)
-            assert (
-                kernel(op, many, {"axis": 0}, 2).tobytes()
-                == kernel(op, many, {"axis": 0}).tobytes()
-            )
-            assert_right(op, many[:, : min(beside, 3)], {"axis": 0})
-    if dtype == "float32":
-        for kind in ("ties", "one nan"):
-            assert_right(JOINT, numbers((700, 2, 600), kind, dtype), {"Axes": (0, 2)}, 2)
 
 
 def places(ones: Any, axis: int = -1) -> Any:
@@ -253,7 +224,7 @@ def test_equal_elements_have_equal_shares_and_one_element_all() -> None:
 
 def test_what_a_formula_refuses_its_kernel_refuses_in_the_same_words() -> None:
     for op, attrs in (
-        (SOFTMAX, {"axis": 2}), (OpVersion("", "Hardmax", 1), {"axis": -1}), (JOINT, {"Axes": ()}),
+        (SOFTMAX, {"axis": 2}), (OpVersion("", "Hardmax", 1), {"axis": -1}),
         (OpVersion("", "LpPool", 22), {"kernel_shape": (2,), "p": 0}), (HARDMAX, {"axes": 1}),
     ):  # fmt: skip
         said = []
@@ -281,25 +252,6 @@ def test_threads_change_no_bit(op: OpVersion, dtype: str, threads: int) -> None:
         for axis in range(array.ndim):
             alone = kernel(op, array, {"axis": axis})
             assert kernel(op, array, {"axis": axis}, threads).tobytes() == alone.tobytes()
-
-
-@pytest.mark.parametrize("threads", [2, 3, 4])
-@pytest.mark.parametrize("shape", [(1, 600_000), (2, 200_000, 3), (9, 600_000)])
-def test_threads_share_long_rows_and_are_no_more_than_asked_for(shape, threads, monkeypatch):
-    before, most = threading.active_count(), 0
-    start = threading.Thread.start
-
-    def started(thread: threading.Thread) -> None:
-        nonlocal most
-        start(thread)
-        most = max(most, threading.active_count() - before)
-
-    monkeypatch.setattr(threading.Thread, "start", started)
-    settings_of_numpy = np.getbufsize(), np.geterr()
-    for dtype in ("float32", "float16"):
-        kernel(SOFTMAX, np.zeros(shape, dtype), {"axis": 1}, threads)
-    assert 1 < most <= threads
-    assert (np.getbufsize(), np.geterr()) == settings_of_numpy
 
 
 # ── kernels of products, windows and normalized rows ────────────────────────────────────────────

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from opcheck.dtypes import DTYPES, limits
 from opcheck.engine import Node
-from opcheck.engine.axes import AxisWindows, Windows
 from opcheck.engine.native import lp_pool as native_module
 from opcheck.engine.native import natively
 from opcheck.model import OpVersion
@@ -38,7 +37,7 @@ def numbers(shape: tuple[int, ...], seed: int, name: str = "float32") -> Any:
 
 @pytest.fixture
 def small_parts(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
-    """Have tensors taken in parts of so many bytes, as large ones are."""
+    """Have tensors taken in parts of so many elements, as large ones are."""
     return lambda size: monkeypatch.setattr(native_module, "BLOCK", size)
 
 
@@ -106,7 +105,7 @@ LARGE: dict[str, tuple[tuple[int, ...], dict[str, Any]]] = {
 
 
 @pytest.mark.sampled(14)
-@pytest.mark.parametrize("size", [8, 512, 1 << 14])
+@pytest.mark.parametrize("size", [2, 128, 1 << 12])
 @pytest.mark.parametrize("name", LARGE)
 def test_what_is_taken_in_parts_is_put_together(name, size, small_parts):
     small_parts(size)
@@ -125,50 +124,11 @@ def test_empty_dimensions_give_outputs_of_the_right_shape() -> None:
             ((0, 2, 5), {"kernel_shape": (2,)}),
             ((2, 0, 5), {"kernel_shape": (2,)}),
             ((1, 1, 0), {"kernel_shape": (2,), "pads": (1, 1)}),
+            ((1, 1, 3, 0), {"kernel_shape": (2, 1), "pads": (0, 1, 0, 0)}),
             ((1, 1, 0, 3), {"kernel_shape": (1, 2), "pads": (1, 0, 0, 0)}),
             ((1, 1, 4), {"kernel_shape": (5,)}),
         ):
             assert_right(np.ones(shape, DTYPES[name].numpy), **attrs)
-
-
-# ── sums of parts ─────────────────────────────────────────────────────────────────────────────
-
-axes = st.builds(
-    AxisWindows,
-    length=st.integers(1, 30),
-    kernel=st.integers(1, 12),
-    stride=st.integers(1, 5),
-    dilation=st.integers(1, 3),
-    begin=st.integers(0, 9),
-    size=st.integers(1, 20),
-)
-
-
-@settings(max_examples=60, deadline=None)
-@given(axis=axes, place=st.integers(0, 2), seed=st.integers(0, 99))
-def test_sums_over_long_windows_are_those_of_the_definition(axis, place, seed):
-    shape = [2, 3]
-    shape.insert(place, axis.length)
-    # Whole numbers, so that every order of additions gives the same sum.
-    x = np.random.default_rng(seed).integers(0, 1000, shape).astype(np.float64)
-    want = np.moveaxis(Windows((2, 3), (axis,)).sums(np.moveaxis(x, place, 2)), 2, place)
-    assert native_module._long_sums(x, place, axis).tolist() == want.tolist()
-
-
-@settings(max_examples=100, deadline=None)
-@given(st.lists(axes, min_size=1, max_size=3), st.integers(1, 400), st.booleans())
-def test_parts_hold_every_window_once_with_all_of_its_elements(chosen, most, fortran):
-    shape = [axis.length for axis in chosen]
-    x = np.asarray(
-        np.random.default_rng(most).integers(0, 99, shape), order="F" if fortran else "C"
-    )
-    found = np.full([axis.size for axis in chosen], -1)
-    for part in native_module.parts(tuple(chosen), native_module.order_of(x), most):
-        assert (found[part.windows] == -1).all()
-        elements = x[part.elements]
-        assert [axis.length for axis in part.axes] == [*elements.shape]
-        found[part.windows] = Windows((1, 1), part.axes).sums(elements[None, None])[0, 0]
-    assert (found == Windows((1, 1), tuple(chosen)).sums(x[None, None])[0, 0]).all()
 
 
 # ── the range ─────────────────────────────────────────────────────────────────────────────────
@@ -221,14 +181,12 @@ def test_windows_of_all_sizes_are_within_the_bound(name: str, kind: str) -> None
 @pytest.mark.sampled(6)
 @pytest.mark.parametrize("p", [2, 3, 1000])
 @pytest.mark.parametrize("scale", [0, 1, 1e-30, 1e30, INF, NAN])
-def test_a_window_larger_than_a_part_has_its_norm(p, scale, small_parts, monkeypatch):
-    small_parts(512)
+def test_a_window_larger_than_a_part_has_its_norm(p, scale, small_parts):
+    small_parts(128)
     with np.errstate(invalid="ignore"):
         x = numbers((2, 1, 30, 31), 2) * np.float32(scale)
     assert_right(x, p=p, kernel_shape=(30, 31))
     assert_right(x, p=p, kernel_shape=(40, 16), dilations=(1, 2), pads=(5, 0, 5, 0))
-    # A few that overlap are taken one by one.
-    monkeypatch.setattr(native_module, "_WINDOW", 0)
     assert_right(x, p=p, kernel_shape=(29, 30))
     assert_right(x, p=p, kernel_shape=(9, 4), dilations=(3, 9), strides=(2, 1), pads=(0, 3, 25, 4))
 

@@ -1,4 +1,4 @@
-"""What a suite sees of mistakes, and what is proposed for others, on small suites."""
+"""What a suite sees of mistakes, and which shipped cases see others, on small suites."""
 
 import multiprocessing
 import time
@@ -11,19 +11,20 @@ from opcheck.engine.mutants import Mutant, mutants_of
 from opcheck.engine.mutants.mutant import STATEFUL
 from opcheck.errors import UsageError
 from opcheck.execution.evaluation import CaseEvaluation
-from opcheck.execution.kills import CaseKills, stateful_backend
+from opcheck.execution.kills import RED, CaseKills, stateful_backend
 from opcheck.execution.mutate import (
     MutationSettings,
     cells,
     count,
+    killed_elsewhere,
     mutants_in,
     mutations,
-    proposals,
+    size,
 )
 from opcheck.execution.workers import in_parallel
-from opcheck.model import Case, Computed, Fill, OpVersion, Rejected, Values, Verdict
-from opcheck.model.mutation import Fate, MutantId, Mutation, Proposal, Score, score
-from opcheck.suite import Selection, materialize, select
+from opcheck.model import Case, OpVersion
+from opcheck.model.mutation import Fate, MutantId, Mutation, Score, score
+from opcheck.suite import Selection, select
 from tests import inline
 from tests.asking import cases_in, shipped_cases
 
@@ -236,7 +237,7 @@ def test_operators_that_the_engine_does_not_know_have_no_mistakes(tmp_path: Path
         """
     cases = cases_in(tmp_path, text)
     assert list(mutations(cases)) == []
-    assert mutants_in(cases[0].op) == ()
+    assert mutants_in(cases[0].op, "float32") == ()
 
 
 def test_a_wrong_case_is_said_to_be_one(tmp_path: Path) -> None:
@@ -336,132 +337,32 @@ def test_work_that_is_to_end_ends_at_once_however_long_its_parts_take():
     assert {*multiprocessing.active_children()} == before
 
 
-# ── cases that are proposed for mistakes that a suite misses ─────────────────────────────────────
-WEAK = {
-    "Hardmax": "- {name: weak, attrs: {axis: null}, inputs: {input: [[1, 0]]}}",
-    "Softmax": "- {name: weak, attrs: {axis: null}, inputs: {input: [[1, 0]]}}",
-    "LpPool": "- {name: weak, attrs: {kernel_shape: [1]}, inputs: {X: [[[1, 0]]]}}",
-}
+# ── shipped cases that kill what a suite misses ──────────────────────────────────────────────────
+def survivors(cases: Sequence[Case], *names: str) -> list[MutantId]:
+    found = mutations(cases, MutationSettings(names))
+    return [one.mutant for one in found if one.fate is Fate.SURVIVED]
 
 
-def weak(folder: Path, op: str, since: int, *types: str) -> tuple[Case, ...]:
-    """A suite that sees next to nothing."""
-    matrix = f"matrix: {{dtype: [{', '.join(types)}]}}"
-    return cases_in(folder, f"op: {op}\nopset: {since}\n{matrix}\ncases:\n{WEAK[op]}\n")
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_of_the_shipped_cases_the_smallest_that_kills_is_named(tmp_path: Path, jobs: int) -> None:
+    cases = suite(tmp_path, NO_TIES.replace("name:", "matrix: {opset: [11, 13]}, name:"))
+    names = "last_of_ties", "refuses_constants", STATEFUL[0].name, "all_maxima"
+    missed = survivors(cases, *names)
+    assert len(missed) == 6
+    found = dict(killed_elsewhere(missed, cases, jobs))
+    assert found.keys() == {*missed}
+    for mutant, case in found.items():
+        assert (case.op, case.source.shipped, case.rule) == (mutant.op, True, "must")
+        [wrong] = (one for one in mutants_in(case.op, "float32") if one.name == mutant.name)
+        smaller = [one for one in shipped_cases("Hardmax") if size(one) < size(case)]
+        mine = [one for one in smaller if one.op == case.op and one.dtype == case.dtype]
+        kills = [CaseKills(one, "float32").verdict(wrong) for one in (case, *mine)]
+        assert kills[0] in RED
+        assert not {*kills[1:]} & {*RED}
 
 
-def named(op: OpVersion, name: str) -> Mutant:
-    return next(mutant for mutant in mutants_of(op) if mutant.name == name)
-
-
-def mutants(cases: Sequence[Case], name: str) -> list[MutantId]:
-    found = []
-    for case in cases:
-        assert case.dtype
-        found.append(MutantId(case.op, case.dtype.name, name, named(case.op, name).text))
-    return found
-
-
-def proposed(cases: Sequence[Case], name: str, tries: int = 600) -> list[Proposal]:
-    return list(proposals(mutants(cases, name), cases, tries))
-
-
-def verdicts(case: Case, mutant: Mutant) -> tuple[Verdict, Verdict]:
-    """That of who makes the mistake, and that of the engine."""
-    right = Mutant("right", "nothing was wrong", lambda node: node.right)
-    lying, honest = (
-        inline.result_of(CaseEvaluation(case), inline.lying(one)) for one in (mutant, right)
-    )
-    return lying.verdict, honest.verdict
-
-
-@pytest.mark.parametrize(
-    ("op", "since", "name"),
-    [
-        ("Hardmax", 13, "last_of_ties"), ("Hardmax", 1, "coercion_one_axis_short"),
-        ("Hardmax", 13, "refuses_constants"), ("Hardmax", 11, "axis_in_32_bits"),
-        ("Softmax", 13, "nothing_subtracted"), ("Softmax", 11, "refuses_rank_5"),
-        ("LpPool", 22, "pads_interleaved"), ("LpPool", 18, "ceil_mode_ignored"),
-        ("LpPool", 2, "negative_pads_cut"), ("LpPool", 11, "rank_2_is_unbatched"),
-    ],
-)  # fmt: skip
-def test_what_is_proposed_kills_and_accuses_nobody_else(tmp_path, op, since, name) -> None:
-    cases = weak(tmp_path, op, since, "float32")
-    mutant = named(cases[0].op, name)
-    [found] = proposed(cases, name, 1500)
-    assert found.mutants == (
-        MutantId(cases[0].op, "float32", name, mutant.text, mutant.once_a_version),
-    )
-    assert found.case.op == cases[0].op
-    wrong, right = verdicts(found.case, mutant)
-    assert wrong in (Verdict.FAIL, Verdict.ERROR)
-    assert right is Verdict.PASS
-
-
-def test_it_is_as_small_as_can_be_and_its_answer_is_written_out(tmp_path: Path) -> None:
-    [found] = proposed(weak(tmp_path, "Hardmax", 13, "float32"), "last_of_ties")
-    assert [materialize(spec).tolist() for spec in found.case.inputs] == [[0, 0]]
-    assert found.case.attrs == {}
-    assert isinstance(found.case.expect, Values)
-    assert [materialize(spec).tolist() for spec in found.case.expect.outputs] == [[1, 0]]
-
-
-def test_what_takes_size_alone_is_filled_by_rule(tmp_path: Path) -> None:
-    [found] = proposed(weak(tmp_path, "Hardmax", 13, "float32"), "index_in_16_bits", 2000)
-    assert isinstance(found.case.inputs[0].content, Fill)
-    assert isinstance(found.case.expect, Computed)
-
-
-def test_what_should_be_refused_comes_with_a_legal_twin(tmp_path: Path) -> None:
-    [found] = proposed(weak(tmp_path, "Hardmax", 13, "float32"), "axis_clamped")
-    assert isinstance(found.case.expect, Rejected)
-    assert "axis 1 is outside [-1, 0]" in found.case.expect.reason
-    assert not found.case.expect.reason.startswith("Hardmax")
-    assert found.case.expect.legal.attrs == {}
-
-
-def test_an_axis_too_few_is_made_legal_by_one_more(tmp_path: Path) -> None:
-    [found] = proposed(weak(tmp_path, "LpPool", 11, "float32"), "rank_2_is_unbatched", 1500)
-    assert isinstance(found.case.expect, Rejected)
-    [mine], [legal] = found.case.inputs, found.case.expect.legal.inputs
-    assert legal.shape == (1, *mine.shape)
-
-
-def test_one_proposal_serves_all_types_that_it_can(tmp_path: Path) -> None:
-    cases = weak(tmp_path, "Hardmax", 13, "float16", "float32", "float64")
-    [found] = proposed(cases, "last_of_ties")
-    assert [mutant.dtype for mutant in found.mutants] == ["float16", "float32", "float64"]
-
-
-@pytest.mark.parametrize(
-    "name", ["nothing_subtracted", "sum_in_float32", "exponent_above_minus_50"]
-)
-def test_no_type_gets_two(tmp_path: Path, name: str) -> None:
-    cases = weak(tmp_path, "Softmax", 13, "float16", "float32", "float64")
-    found = [mutant for proposal in proposed(cases, name) for mutant in proposal.mutants]
-    assert found
-    assert len(set(found)) == len(found)
-
-
-def test_the_same_is_proposed_each_time_in_however_many_processes(tmp_path: Path) -> None:
-    cases = weak(tmp_path, "Hardmax", 13, "float32")
-    wanted = [m for name in ("last_of_ties", "axis_clamped") for m in mutants(cases, name)]
-
-    def asked(jobs: int) -> list[object]:
-        found = proposals(wanted, cases, 300, jobs)
-        return sorted((p.mutants, str(p.case.attrs), p.case.inputs[0].shape) for p in found)
-
-    assert len(asked(1)) == 2
-    assert asked(1) == asked(2)
-
-
-def test_nothing_is_proposed_where_nothing_is_found(tmp_path: Path) -> None:
-    assert proposed(weak(tmp_path, "Softmax", 13, "float32"), "subnormal_inputs_flushed") == []
-    assert proposed(weak(tmp_path, "Hardmax", 13, "float16"), "last_of_ties", tries=0) == []
-
-
-def test_habits_show_in_no_single_input(tmp_path: Path) -> None:
-    cases = weak(tmp_path, "Hardmax", 13, "float32")
-    stateful = STATEFUL[0]
-    survivor = MutantId(cases[0].op, "float32", stateful.name, stateful.text)
-    assert list(proposals([survivor], cases, 50)) == []
+def test_a_shipped_case_is_not_named_for_a_suite_that_has_it() -> None:
+    mutant = MutantId(HARDMAX13, "float32", "last_of_ties", "the last of equal maxima won")
+    cases = shipped_cases("Hardmax")
+    assert dict(killed_elsewhere([mutant], cases[:1]))
+    assert not dict(killed_elsewhere([mutant], cases))

@@ -1,6 +1,8 @@
 import os
+import random
 import shutil
 import sys
+from collections import Counter
 from pathlib import Path
 
 import ml_dtypes
@@ -132,6 +134,10 @@ def test_random_outputs_are_told_apart(tmp_path):
     assert question(case).random
 
 
+def _empty(*sizes):
+    return TensorProto(data_type=1, dims=sizes).SerializeToString()
+
+
 def _test(tmp_path, *args):
     return write(tmp_path / "test_a", *args)
 
@@ -144,6 +150,9 @@ def _test(tmp_path, *args):
         ([X], [Y, Y], ["test_data_set_0: there are 2 output_*.pb, and the model has 1 outputs: y"]),
         ([b"\xff\xff\xff"], [Y], ["input_0.pb: input_0.pb holds no readable value"]),
         ([X], [b"\xff\xff\xff"], ["output_0.pb: output_0.pb holds no readable value"]),
+        # 256 MiB, of which nothing is there.
+        ([_empty(1 << 26)], [Y], ["input_0.pb: input_0.pb holds no readable value"]),
+        ([_empty(0, 1 << 40)], [Y], ["input_0.pb: holds the shape (0, 1099511627776), and"]),
         (
             [X.astype(np.float64)],
             [Y],
@@ -181,6 +190,27 @@ def test_a_data_json_without_numbers_is_told(tmp_path, text):
     (folder / "data.json").write_text(text)
     (found,) = told(folder)
     assert found.startswith("data.json: ")
+
+
+def test_any_damage_is_told_or_read_but_never_a_crash(tmp_path):
+    folder = _test(tmp_path, relu(), [X], [Y])
+    files = [path for path in sorted(folder.rglob("*")) if path.is_file()]
+    chance, ends = random.Random(0), Counter[str]()
+    for _ in range(150):
+        path = chance.choice(files)
+        whole = path.read_bytes()
+        data = bytearray(whole)
+        if chance.random() < 0.3:
+            data = data[: chance.randrange(len(data))]
+        else:
+            data[chance.randrange(len(data))] ^= 1 << chance.randrange(8)
+        path.write_bytes(data)
+        try:
+            ends["read"] += len(load_all([folder]))
+        except CaseFileError as error:
+            ends["told"] += len(error.problems)
+        path.write_bytes(whole)
+    assert min(ends["read"], ends["told"]) > 20
 
 
 def test_a_gap_and_two_files_for_one_value_are_told(tmp_path):

@@ -26,7 +26,7 @@ from opcheck.engine.node import Node
 from opcheck.engine.operators import Formula, Operator
 from opcheck.errors import InvalidNode
 from opcheck.model import Array, OpVersion, Typed
-from opcheck.opset import Attribute, Schema
+from opcheck.opset import Attribute, Parameter, Schema
 
 #: The values for which a stated one may be taken, the likeliest first.
 Readings: TypeAlias = Callable[[Any, Node], Iterable[Any]]
@@ -273,7 +273,7 @@ def _of_versions(op: OpVersion, known: Operator, every: Mapping[int, Schema]) ->
         ("other_floats", "other floating types were", _texts("float") - first.types - new),
     ):
         if accepted:
-            legal = ("float32", "int32", "uint32", "bool", "int64")
+            legal = ("float32", "int32", "uint32", "bool", "int64", "int8")
             via = next((d for d in legal if dtypes.DTYPES[d].text in first.types), "float32")
             text = f"{words} taken, and computed by way of {via}"
             yield Mutant(f"{name}_accepted", text, Accepting(partial(_by_way_of, via, accepted)))
@@ -419,14 +419,14 @@ def _conditions(schema: Schema, operator: Operator) -> Iterator[Condition]:
         for size, word in ((1, "ones"), (3, "threes")):
             yield Condition(f"kernel_of_{word}", f"the kernel was {size} along every axis",
                             partial(_is, {size}, lambda node: {*(
-                                node.attrs.get("kernel_shape") or node.given[-1].shape[2:])}),
+                                node.attrs.get("kernel_shape") or _filters(node).shape[2:])}),
                             "kernel")  # fmt: skip
     if groups:
         yield from _of_channels(groups, filtered=images)
     for place, parameter in enumerate(schema.inputs):
         unlike_lead = parameter.constraint != schema.inputs[schema.lead].constraint
         of_index = unlike_lead and "tensor(int64)" in parameter.types
-        yield from _of_input(place, parameter.name, parameter.option, of_index)
+        yield from _of_input(place, parameter, of_index)
     outputs = len(schema.outputs)
     least = max(1, sum(one.option == "single" for one in schema.outputs))
     for count in range(least, outputs + 1) if outputs > least else ():
@@ -436,7 +436,8 @@ def _conditions(schema: Schema, operator: Operator) -> Iterator[Condition]:
         if dtype.text in schema.outputs[0].types:
             yield Condition(f"output_of_{dtype.name}", f"the output was of {dtype.name}",
                             partial(_is, dtype.numpy, lambda n: n.right[0].dtype))  # fmt: skip
-    for low in () if operator.exact else _LOWS:
+    real = not _texts("float").isdisjoint(schema.typed.types)
+    for low in () if operator.exact or not real else _LOWS:
         name = f"elements_from_{low:g}_to_{2 * low:g}".replace("-", "minus_")
         text = f"elements of the input lay between {low:g} and {2 * low:g}"
         yield Condition(name, text, partial(_from, low))
@@ -476,6 +477,11 @@ def _of_attribute(attribute: Attribute) -> Iterator[Condition]:
         yield Condition(name, f"{name} was not its default", departs, family)
 
 
+def _filters(node: Node) -> Array:
+    """The second tensor of images, which may come after scales."""
+    return [x for x in node.given if x.ndim > 2][:2][-1]
+
+
 def _of_channels(by: str, *, filtered: bool) -> Iterator[Condition]:
     """Conditions on N×C×D1×…×Dn with channels in groups, and on filters M×C/group×k1×…×kn."""
     yield from starmap(Condition, (
@@ -488,13 +494,14 @@ def _of_channels(by: str, *, filtered: bool) -> Iterator[Condition]:
         ("group_of_1", "each group had one channel",
          lambda node: node.given[0].shape[1] == node.attrs.get(by, 1) > 1, "of_group"),
         ("filters_of_8", "the filters were a multiple of 8",
-         lambda node: node.given[1].shape[0] % 8 == 0, "filters") if filtered else
+         lambda node: _filters(node).shape[0] % 8 == 0, "filters") if filtered else
         (by, f"{by} was above 1", lambda node: node.attrs.get(by, 1) > 1, by),
     ))  # fmt: skip
 
 
-def _of_input(place: int, name: str, option: str, of_index: bool) -> Iterator[Condition]:
+def _of_input(place: int, parameter: Parameter, of_index: bool) -> Iterator[Condition]:
     """Conditions on one input, which holds indices or not."""
+    name, option = parameter.name, parameter.option
     if option == "variadic":
         yield Condition("many_inputs", "there were more than 16 inputs",
                         lambda node: len(node.given) > 16, "inputs")  # fmt: skip
@@ -507,6 +514,8 @@ def _of_input(place: int, name: str, option: str, of_index: bool) -> Iterator[Co
     text = f"{name} was one element for {_MANY} or more"
     yield Condition(f"one_{name}", text, one, f"one_{name}", "broadcast")
     for word, text, family, holds in _OF_INDICES if of_index else ():
+        if family == "type" and not {"tensor(int32)", "tensor(int64)"} <= parameter.types:
+            continue
         yield Condition(f"{word}_{name}", f"{name} had {text}", partial(_has, place, holds),
                         family, INDEXED, of_index=word != "negative")  # fmt: skip
 

@@ -53,17 +53,6 @@ def _module(name: str) -> ModuleType | None:
 _Piece = TypeVar("_Piece")
 
 
-def buffer_for(rows: Rows) -> None:
-    """Have NumPy broadcast one number to each of these rows quickly, until its `errstate` ends.
-
-    It copies what it broadcasts to a buffer first, which short rows gain by. It does not if the
-    buffer is smaller than a row.
-    """
-    _, length, inner = rows
-    if inner == 1 and 512 <= length < 8192:
-        np.setbufsize(512)
-
-
 def as_laid_out(array: Array) -> bool:
     """Return True if `array` lies in memory like a new one, so that views can reshape it."""
     return array.flags.c_contiguous and array.flags.aligned and array.dtype.isnative

@@ -4,12 +4,11 @@ Where it is quick to compare all elements with their row's maximum, that is the 
 has several maxima or NaN. Elsewhere the place of the maximum is found, and the one put into zeros.
 """
 
-from collections.abc import Iterable
 from functools import partial
 
 import numpy as np
 
-from opcheck.engine.axes import Rows, parts_along, slices
+from opcheck.engine.axes import parts_along
 from opcheck.engine.half import ordered
 from opcheck.engine.native import as_laid_out, each, rows_of
 from opcheck.engine.node import BoundNode
@@ -20,20 +19,13 @@ from opcheck.model import Array
 _SHORT, _SOME, _TALL = 32, 16, 2048
 #: Elements of a block of short rows, of others, and of one that is compared as it lies.
 _BLOCK, _LARGER, _LARGEST = 1 << 16, 1 << 18, 1 << 20
-#: The least rows side by side in a block, and the most elements of theirs that are copied at once.
-_BESIDE, _WHOLE = 64, 1 << 20
-#: Many enough rows for a loop over the places in a row.
-_ABREAST = 512
+#: The least rows side by side in a block.
+_BESIDE = 64
 
 
 def native(bound: BoundNode, input: Array, *, threads: int = 1) -> tuple[Array]:
     """One at the first maximum of every row, zero elsewhere; same shape and dtype."""
-    return over_rows(rows_of(bound), input, threads=threads)
-
-
-def over_rows(rows: Rows, input: Array, *, threads: int = 1) -> tuple[Array]:
-    """Return the result over these rows."""
-    _, length, inner = rows
+    _, length, inner = rows = rows_of(bound)
     short = length < _SHORT
     wide = length <= _TALL and inner >= (_SOME if short else _BESIDE)
     in_place = not as_laid_out(input)
@@ -50,9 +42,8 @@ def over_rows(rows: Rows, input: Array, *, threads: int = 1) -> tuple[Array]:
         size, least = (_LARGEST, _BESIDE) if wide else (_BLOCK, 1)
         work = partial(_compared, wide=wide)
     else:
-        in_pieces = (inner > 1 or out.itemsize == 2) and length * min(inner, _BESIDE) > _WHOLE
-        size, least = 1 if in_pieces else _LARGER, _BESIDE
-        work = partial(_found, in_pieces=in_pieces, is_zero=not in_place)
+        size, least = _LARGER, _BESIDE
+        work = partial(_found, is_zero=not in_place)
     each(lambda part: work(x[part], y[part], one), parts_along((0, 2), rows, size, least), threads)
     return (out,)
 
@@ -66,17 +57,13 @@ def _compared(x: Array, y: Array, one: int, wide: bool) -> None:
         np.multiply(y, one, out=y)
 
 
-def _found(x: Array, y: Array, one: int, in_pieces: bool, is_zero: bool) -> None:
-    """Find the maxima of a block (a, N, b), `in_pieces` if it has too many elements for a copy.
+def _found(x: Array, y: Array, one: int, is_zero: bool) -> None:
+    """Find the maxima of a block (a, N, b).
 
     `is_zero`: `y` shares no memory with `x` and is zero already.
     """
     _, length, width = x.shape
-    if in_pieces:
-        pieces = slices(length, max(1, _LARGER // width))
-        places = joined_places(x[:, piece].swapaxes(1, 2) for piece in pieces)
-    else:
-        places = _first_places(x.swapaxes(1, 2))
+    places = _comparable(x.swapaxes(1, 2)).argmax(axis=-1, keepdims=True)
     if not is_zero:
         y[...] = 0
     if width == 1:
@@ -85,60 +72,23 @@ def _found(x: Array, y: Array, one: int, in_pieces: bool, is_zero: bool) -> None
         np.put_along_axis(y, places.swapaxes(1, 2), one, axis=1)
 
 
-def joined_places(pieces: Iterable[Array]) -> Array:
-    """The places of the first maxima, or the first NaN, of rows that come piece by piece.
-
-    Each piece is (…, n, some), and all of them side by side the n rows; the places are (…, n, 1).
-    """
-    top: Array | None = None
-    place, start = np.empty(0, np.intp), 0
-    for piece in pieces:
-        there = _first_places(piece)
-        maximum = np.take_along_axis(piece, there, axis=-1)
-        if piece.itemsize == 2:
-            maximum = ordered(maximum)
-        if top is None:
-            top, place = maximum, there
-        else:
-            # NaN is above all that is no NaN.
-            higher = (maximum > top) | (maximum != maximum) & (top == top)
-            top = np.where(higher, maximum, top)
-            place = np.where(higher, there + start, place)
-        start += piece.shape[-1]
-    return place
-
-
-def _first_places(x: Array) -> Array:
-    """The places of the first maxima, or the first NaN, along the last axis, kept with size 1."""
-    numbers = x if x.itemsize > 2 else x.view(np.int16)
-    places = numbers.argmax(axis=-1, keepdims=True)
-    if x.itemsize == 2 and not _compare_as_bits(x, np.take_along_axis(numbers, places, axis=-1)):
-        places = ordered(x).argmax(axis=-1, keepdims=True)
-    return np.asarray(places)
+def _comparable(x: Array) -> Array:
+    """Numbers that NumPy compares fast; those of 16 bits as integers."""
+    return ordered(x) if x.itemsize == 2 else x
 
 
 def _first_maxima(x: Array) -> Array:
     """Mask the first maximum, or first NaN, of the rows along axis 1 of (a, N, b)."""
-    numbers = x if x.itemsize > 2 else x.view(np.int16)
+    numbers = _comparable(x)
     top = _maxima(numbers)
-    if x.itemsize == 2 and not _compare_as_bits(x, top):
-        numbers = ordered(x)
-        top = _maxima(numbers)
     maxima: Array = np.equal(numbers, top)
     nan = bool((top != top).any())
     if nan or np.count_nonzero(maxima) != top.size:
         if nan:
             maxima |= numbers != numbers
-        if top.size < _ABREAST:
-            places = maxima.argmax(axis=1, keepdims=True)
-            maxima[...] = False
-            np.put_along_axis(maxima, places, True, axis=1)
-            return maxima
-        seen = maxima[:, 0].copy()
-        for column in range(1, x.shape[1]):
-            later = maxima[:, column]
-            np.greater(later, seen, out=later)
-            np.logical_or(seen, later, out=seen)
+        places = maxima.argmax(axis=1, keepdims=True)
+        maxima[...] = False
+        np.put_along_axis(maxima, places, True, axis=1)
     return maxima
 
 
@@ -151,13 +101,3 @@ def _maxima(x: Array) -> Array:
     for column in range(1, x.shape[1]):
         top = np.maximum(top, x[:, column : column + 1])
     return top
-
-
-def _compare_as_bits(x: Array, top: Array) -> bool:
-    """Return True if these 16-bit numbers compare like integers; `top` are the rows' maxima.
-
-    They do where each row has a number above 0, and nothing is NaN.
-    """
-    infinity = 0x7C00 if x.dtype == np.float16 else 0x7F80
-    bits = x.view(np.uint16)
-    return bool(top.min() > 0 and top.max() <= infinity and bits.max() <= infinity + 0x8000)

@@ -41,7 +41,7 @@ def by_windows(X, W, B, windows, group):
     return xp.bilinear(W, X, partial(products, windows, group), prod(W.shape[1:]), bias)
 
 
-def products(windows, group, w, x):
+def products(windows, group, w, x, multiply=matmul):
     """Without bias: the matrix of each group's filters times that of the elements under windows."""
     lengths, terms = x.shape[2:], prod(w.shape[1:])
     filters = w.reshape(group, w.shape[0] // group, terms)
@@ -52,7 +52,7 @@ def products(windows, group, w, x):
         # Of a group, as in W: its channels, and within them the places of the kernel.
         under = np.take(x, part.places(lengths), axis=2)
         under = under.reshape(len(x), group, terms, prod(part.shape[2:]))
-        found.append(matmul(filters, under).reshape(len(x), len(w), *part.shape[2:]))
+        found.append(multiply(filters, under).reshape(len(x), len(w), *part.shape[2:]))
     return np.concatenate(found, axis=2)
 
 

@@ -34,13 +34,13 @@ def eliminated(X):
     *outer, n, _ = values.shape
     top = np.frexp(np.abs(values).max(axis=(-2, -1), initial=0))[1]
     scaled = np.ldexp(values, -top[..., None, None])
-    found = [(*exact(a), room(a)) for a in scaled.reshape(-1, n, n)]
-    parts = np.array(found, np.float64).reshape(*outer, 4)
+    found = [(*exact(a), *room(a)) for a in scaled.reshape(-1, n, n)]
+    parts = np.array(found, np.float64).reshape(*outer, 5)
     with np.errstate(over="ignore"):
         parts = np.ldexp(parts, n * top[..., None])
     parts[..., 1:] = np.where(np.isinf(parts[..., :1]), 0, np.minimum(parts[..., 1:], 1e300))
-    high, middle, low, scale = (xp.astype(parts[..., k], np.float64) for k in range(4))
-    return high + (middle + low) + (xp.inexact(scale, 1) - scale)
+    high, middle, low, most = (xp.astype(parts[..., k], np.float64) for k in range(4))
+    return high + (middle + low) + (xp.inexact(most, 1, parts[..., 4]) - most)
 
 
 def exact(a):
@@ -67,27 +67,39 @@ def exact(a):
     return tuple(np.ldexp(found, exponent))
 
 
-def triangle(a, exchanged=True):
-    """The matrix that elimination leaves, with rows exchanged for larger pivots or not."""
-    u = a.copy()
+def triangles(a, exchanged=True):
+    """The order of rows, L and U of an elimination, with rows `exchanged` for larger pivots."""
+    u, rows, lower = a.copy(), np.arange(len(a)), np.zeros_like(a)
     for k in range(len(u)):
         pivot = k + (np.abs(u[k:, k]).argmax() if exchanged else 0)
-        u[[k, pivot]] = u[[pivot, k]]
-        u[k + 1 :, k:] -= np.outer(u[k + 1 :, k] / (u[k, k] or 1.0), u[k, k:])
-    return u
+        for one in (u, rows, lower):
+            one[[k, pivot]] = one[[pivot, k]]
+        lower[k:, k] = u[k:, k] / (u[k, k] or 1.0)
+        lower[k, k] = 1
+        u[k + 1 :, k:] -= np.outer(lower[k + 1 :, k], u[k, k:])
+    return rows, lower, u
 
 
 def room(a):
-    """How far off elimination is, in unit roundoffs: it is right of a matrix nearby.
+    """The largest error of an elimination, and its standard deviation, in unit roundoffs.
 
-    No multiplier is above 1, so that |L||U| is at most the sum of the norms of U's rows, and a
-    determinant moves no more than the product of the singular values.
+    Elimination is right of a matrix nearby: A + E = LU with |E| ≤ n·u·|L||U|. To first order each
+    element of E moves a determinant by its cofactor, and to all others no further than products of
+    singular values tell.
     """
     n = len(a)
-    columns = np.sqrt(np.arange(n, 0, -1))
-    moved = n * max(columns @ np.linalg.norm(triangle(x), axis=1) for x in (a, a.T))
-    sizes = np.linalg.svd(a, compute_uv=False) + moved * 2.0**-24
-    return moved * np.prod(sizes) * np.sum(1 / sizes) if moved else 0.0
+    left, sizes, right = np.linalg.svd(a)
+    others = np.prod(np.where(np.eye(n), 1, sizes), axis=1)
+    cofactors, found = np.abs((left * others) @ right), []
+    for x, factors in (a, cofactors), (a.T, cofactors.T):
+        rows, lower, upper = triangles(x)
+        spread = 2 * (lower**2 @ upper**2) * factors[rows] ** 2
+        found.append((np.sum(factors[rows] * (near := np.abs(lower) @ np.abs(upper))),
+                      np.linalg.norm(near), np.sqrt(spread.sum())))  # fmt: skip
+    first, moved, deviation = np.max(found, axis=0) * [n, n, 1]
+    moved *= 2.0**-24
+    rest = np.poly(-sizes)[::-1][2:] @ moved ** np.arange(2, n + 1)
+    return first + rest * 2.0**24 + n * np.prod(sizes), deviation + np.prod(sizes)
 
 
 OP.also_honest("where determinants are exponentials of sums of logarithms", by=partial(
@@ -118,9 +130,9 @@ def of_triangles(change):
 OP.mutant_table({
     "sign_lost": ("determinants were positive", lambda x: abs(np.linalg.det(x))),
     "exchanges_not_counted": ("the sign did not turn where rows were exchanged",
-        lambda x: np.prod(np.diagonal(triangle(x)))),
+        lambda x: np.prod(np.diagonal(triangles(x)[2]))),
     "no_exchanges": ("a pivot of 0 was the end",
-        lambda x: np.prod(np.diagonal(triangle(x, exchanged=False)))),
+        lambda x: np.prod(np.diagonal(triangles(x, exchanged=False)[2]))),
     "diagonal_product": ("the product of the diagonal was taken",
         lambda x: np.prod(np.diagonal(x))),
 }, by=of_triangles)  # fmt: skip

@@ -2,7 +2,7 @@
 
 import math
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -71,7 +71,7 @@ def of_tokens(recurrence, split=split, order=lambda heads, count: np.arange(head
 @OP.formula(by=of_tokens)
 def by_token(q, k, v, state, g, beta, gate=xp.exp, early=False, undecayed=False):
     """One token after the other, as the text says."""
-    states = [state]
+    states, errors = [state], []
     for t in range(k.shape[2]):
         old, column = state, xp.expand_dims(k[:, :, t], axis=3)
         state = state if g is None else state * gate(xp.expand_dims(g[:, :, t], axis=3))
@@ -80,11 +80,41 @@ def by_token(q, k, v, state, g, beta, gate=xp.exp, early=False, undecayed=False)
             known = xp.matmul(k[:, :, t : t + 1], old if undecayed else state)
             row = beta[:, :, t : t + 1] * (row - known)
         state = state + column * row
+        if beta is not None:
+            state, error = xp.parted(state)
+            errors.append(error)
         states.append(state)
     # One product for all tokens takes a fraction of the time of one for each.
     seen = xp.expand_dims(xp.stack(states, axis=2), axis=2)[:, :, :, (0 if early else 1) :]
-    y = xp.matmul(xp.expand_dims(q, axis=4), seen[:, :, :, : k.shape[2]])
-    return xp.squeeze(y, axis=4), state
+    y = xp.squeeze(xp.matmul(xp.expand_dims(q, axis=4), seen[:, :, :, : k.shape[2]]), axis=4)
+    if errors and errors[0] is not None:
+        of_y, of_state = as_they_spread(errors, *(
+            None if x is None else xp.values_of(x) for x in (q, k, g, beta)))  # fmt: skip
+        return y + of_y, state + of_state
+    return y, state
+
+
+def as_they_spread(errors, q, k, g, beta):
+    """The errors of answers and of the last state, from those that each token adds to the state.
+
+    A delta rule multiplies the state by a matrix, which makes it smaller where keys have a length
+    of 1: what a token adds is multiplied by the product of all later matrices.
+    """
+    batches, heads, group, tokens, size = q.shape
+    # Rows that multiply the state: queries, one token after the other from the last, and the last.
+    rows = np.zeros((batches, heads, tokens, group, size))
+    last, total = np.broadcast_to(np.eye(size), (batches, heads, size, size)), cast(Any, 0.0)
+    for t in reversed(range(tokens)):
+        rows[:, :, t] = q[:, :, :, t]
+        every = np.concat([rows.reshape(batches, heads, -1, size), last], axis=2)
+        every = np.where(np.isfinite(every), every, 0.0)
+        total = total + xp.matmul(every, errors[t])
+        key = k[:, :, t, :, None]
+        every = every - (every @ key) * (beta[:, :, t, :, None] * key.swapaxes(2, 3))
+        every = every if g is None else every * np.exp(g[:, :, t, None])
+        rows, last = every[:, :, :-size].reshape(rows.shape), every[:, :, -size:]
+    of_y = xp.reshape(total[:, :, :-size], (batches, heads, tokens, group, total.shape[3]))
+    return xp.permute_dims(of_y, (0, 1, 3, 2, 4)), total[:, :, -size:]
 
 
 @OP.also_honest("", by=of_tokens)
@@ -100,13 +130,20 @@ def at_once(q, k, v, state, g, beta):
     share = xp.where(lower, xp.exp(xp.where(lower, between, 0.0)), 0.0)
     spread = xp.expand_dims(k, axis=2) * share
     with_k = xp.sum(xp.expand_dims(k, axis=3) * spread, axis=-1)
-    known, rows = xp.matmul(k * gone, state), list[Any]()
+    known, rows, errors = xp.matmul(k * gone, state), list[Any](), list[Any]()
     for t in range(0 if beta is None else k.shape[2]):
         row = v[:, :, t : t + 1] - known[:, :, t : t + 1]
         if rows:
             row = row - xp.matmul(with_k[:, :, t : t + 1, :t], xp.concat(rows, axis=2))
-        rows.append(beta[:, :, t : t + 1] * row)
+        row, error = xp.parted(beta[:, :, t : t + 1] * row)
+        rows.append(row)
+        errors.append(error)
     row = xp.concat(rows, axis=2) if rows else v
+    if errors and errors[0] is not None:
+        # Each row has those before it in it.
+        inverse = np.linalg.inv(np.eye(k.shape[2]) + np.tril(
+            xp.values_of(beta) * xp.values_of(with_k), -1))  # fmt: skip
+        row = row + xp.matmul(inverse, xp.concat(errors, axis=2))
     with_q = xp.sum(xp.expand_dims(q, axis=4) * xp.expand_dims(spread, axis=2), axis=-1)
     y = xp.matmul(q * xp.expand_dims(gone, axis=2), xp.expand_dims(state, axis=2))
     last = xp.permute_dims(spread[:, :, -1], (0, 1, 3, 2))

@@ -209,6 +209,11 @@ class Bounded(Number):
         settled._settled = settled
         return settled
 
+    def parted(self) -> tuple["Bounded", "Bounded"]:
+        """The values as exact numbers, and zeros with their errors."""
+        return Bounded(self.v, self.dtype, self.arithmetic), Bounded(
+            np.zeros_like(self.v), self.dtype, self.arithmetic, self.settled().errors)  # fmt: skip
+
     def ends(self, *, far: bool = False) -> tuple[Reals, Reals]:
         """The least and the greatest value of each element; if `far`, of lost ones too."""
         x = self.settled()

@@ -263,13 +263,19 @@ def values_of(x: Bounded) -> Floats:
     return x.v.astype(np.float64)
 
 
-def inexact(x: Bounded, roundoffs: Any) -> Bounded:
-    """`x` with an allowance of this many unit roundoffs for an implementation's own reasons."""
+def inexact(x: Bounded, roundoffs: Any, deviation: Any = None) -> Bounded:
+    """`x` with an allowance of this many unit roundoffs for an implementation's own reasons.
+
+    `deviation` is that of errors like these, in unit roundoffs of 1, where it is known.
+    """
 
     def errors() -> Errors:
         old = x.settled()
         more = size_of(old.v) * (np.asarray(roundoffs) * old.arithmetic.u)
-        return Errors(plus(old.e, np.where(np.isfinite(more), more, 0.0)), old.q, old.lost)
+        q = old.q
+        if deviation is not None and old.arithmetic.scatters:
+            q = (0.0 if q is None else q) + (np.asarray(deviation) * old.arithmetic.u) ** 2 / 3
+        return Errors(plus(old.e, np.where(np.isfinite(more), more, 0.0)), q, old.lost)
 
     return Bounded(x.v, x.dtype, x.arithmetic, errors, least=x.sure, squared=x.squared)
 

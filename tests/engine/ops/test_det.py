@@ -8,8 +8,11 @@ import numpy as np
 import pytest
 
 from opcheck.compare import compare
+from opcheck.compare.bounded import SCATTER, judge, scatter
 from opcheck.compare.outputs import computed_want
+from opcheck.dtypes import DTYPES
 from opcheck.engine import evaluate, exactly
+from opcheck.engine.mutants.elements import cut_to_bits
 from opcheck.errors import NotSupported
 from opcheck.model import OpVersion
 
@@ -49,6 +52,31 @@ def test_elimination_is_honest_and_narrow_inputs_are_seen(size):
     assert not compare(wanted, np.linalg.det(x)).problem
     assert not compare(wanted, np.linalg.det(x.swapaxes(1, 2))).problem
     assert compare(wanted, np.linalg.det(x.astype(ml_dtypes.bfloat16).astype(np.float32))).problem
+
+
+def eliminated(matrices):
+    """Determinants by rows of float32, with the largest pivot of a column."""
+    u, y = matrices.copy(), np.ones(len(matrices), np.float32)
+    each = np.arange(len(u))
+    for k in range(u.shape[1]):
+        pivot = k + np.abs(u[:, k:, k]).argmax(axis=1)
+        u[each, k], u[each, pivot] = u[each, pivot], u[:, k].copy()
+        y *= np.where(pivot == k, 1, -1) * u[:, k, k]
+        factors = u[:, k + 1 :, k] / u[:, k, k, None]
+        u[:, k + 1 :] -= factors[..., None] * u[:, None, k]
+    return y
+
+
+@pytest.mark.parametrize("mean", [0, 5])
+@pytest.mark.parametrize("size", [5, 8, 12, 24])
+def test_errors_scatter_as_far_as_elimination_explains(size, mean):
+    x = np.random.default_rng(size).normal(mean, size=(120, size, size)).astype(np.float32)
+    (want,) = exactly(DET, [x], {})
+    wanted = computed_want(DET, "Y", want)
+    for honest in (eliminated(x), eliminated(x.swapaxes(1, 2).copy())):
+        assert judge(wanted, honest, DTYPES["float32"], want.tiers()[0]).shares.max() < 1
+        assert 0.2 < scatter(wanted, honest) < 3
+    assert scatter(wanted, eliminated(cut_to_bits(x, 11))) > SCATTER
 
 
 @pytest.mark.parametrize("x", [np.ones((2, 0, 0)), np.float32([[1, np.inf], [0, 1]])])

@@ -1,0 +1,196 @@
+"""NonMaxSuppression (10, 11): the boxes of a class that no better one overlaps too much.
+
+Overlaps are known better than float32 can tell them. Where its roundings may decide whether a box
+is selected, and where equal scores do, the answer is open.
+"""
+
+from functools import partial
+from itertools import combinations
+
+import numpy as np
+
+from opcheck.engine.operators import is_open, operator
+from opcheck.errors import InvalidNode, NotSupported
+from opcheck.numbers.faulty import bare
+
+OP = operator("NonMaxSuppression", exact=True, any_order=lambda attrs: "rows")
+_U = 2.0**-24
+
+
+def single(name, x, default):
+    """The number of a scalar, which ONNX's node tests give as a list of one."""
+    if x is not None and x.shape not in ((), (1,)):
+        raise InvalidNode(f"{name} of shape {list(x.shape)}; allowed: a scalar")
+    return default if x is None else bare(x).reshape(-1)[0]
+
+
+def corners(boxes, center):
+    """Of boxes, the low ends and the high ones, along two axes, and how far they may be off."""
+    if not center:
+        ends = boxes.reshape(-1, 2, 2)
+        return ends.min(1), ends.max(1), 0.0
+    middle, half = boxes[:, :2], boxes[:, 2:] / 2
+    if (half < 0).any():
+        is_open("nothing is said of boxes of a negative size")
+    both = middle - half, middle + half
+    rounds = any((x.astype(np.float32) != x).any() for x in both)
+    return *both, 2 * _U * np.abs(both).max(initial=0) * rounds
+
+
+def overlaps(boxes, center, threshold):
+    """Whether each box overlaps each other one too much, and whether float32 can tell."""
+    low, high, off = corners(boxes.astype(np.float64), center)
+    sides = high - low
+    shared = np.maximum(np.minimum(high, high[:, None]) - np.maximum(low, low[:, None]), 0)
+    areas, both = sides.prod(-1), shared.prod(-1)
+    total = areas + areas[:, None]
+    union = total - both
+    ratio = both / np.where(union > 0, union, 1)
+    steps = sides, areas, both, total, union
+    exact = not off and all((x.astype(np.float32) == x).all() for x in steps)
+    if exact:
+        # What is left is the division.
+        room = np.where(ratio.astype(np.float32) == ratio, 0, 2 * _U * ratio)
+    else:
+        lost = off * shared.sum(-1) + off**2 + 4 * _U * both
+        each = off * sides.sum(-1) + off**2 + 4 * _U * areas
+        most = lost + each + each[:, None] + 4 * _U * total
+        room = 2 * ((lost + ratio * most) / np.where(union > 0, union, 1) + _U * ratio)
+    return ratio > threshold, (np.abs(ratio - threshold) <= room) & (room > 0), union > 0
+
+
+def greedy(boxes, scores, most, threshold, least, center, measure=overlaps):
+    """The selected boxes of one class, the best one first."""
+    if not (np.isfinite(boxes).all() and np.isfinite(scores).all()):
+        raise NotSupported("nothing is said of what is no number")
+    over, unsure, has_area = measure(boxes, center, threshold)
+    order = [
+        at for at in np.argsort(-scores, kind="stable") if least is None or scores[at] >= least
+    ]
+    chosen: list[int] = []
+    for at in order:
+        if len(chosen) == most:
+            break
+        if (over & ~unsure)[at, chosen].any():
+            continue
+        if unsure[at, chosen].any():
+            is_open("float32 cannot tell whether boxes overlap too much")
+        if not has_area[at, chosen].all():
+            is_open("nothing is said of how much boxes without an area overlap")
+        if not over[at, chosen].any():
+            chosen.append(at)
+    _undecided(scores, order, chosen, most, over | unsure)
+    return chosen
+
+
+def _undecided(scores, order, chosen, most, may):
+    """Of equal scores, those that no better box suppresses must be selected together."""
+    for score in {scores[at] for at in order}:
+        better = [at for at in chosen if scores[at] > score]
+        tied = [at for at in order if scores[at] == score and not may[at, better].any()]
+        if len(tied) > 1 and len(better) < most and (
+            len(better) + len(tied) > most or any(may[pair] for pair in combinations(tied, 2))
+        ):  # fmt: skip
+            is_open("it is not said which of equal scores comes first")
+
+
+def of_classes(select=greedy, change=lambda rows, most: rows):
+    """Both versions, from the boxes selected of a class, and a change of all rows."""
+
+    def formula(boxes, scores, max_output_boxes_per_class=None, iou_threshold=None,
+                score_threshold=None, *, center_point_box):  # fmt: skip
+        boxes, scores = bare(boxes), bare(scores)
+        if boxes.ndim != 3 or scores.ndim != 3 or boxes.shape[2] != 4:
+            raise InvalidNode(f"boxes {list(boxes.shape)}, scores {list(scores.shape)}")
+        if (boxes.shape[0], boxes.shape[1]) != (scores.shape[0], scores.shape[2]):
+            raise InvalidNode(f"boxes {list(boxes.shape)}, scores {list(scores.shape)}")
+        most = int(single("max_output_boxes_per_class", max_output_boxes_per_class, 0))
+        threshold = float(single("iou_threshold", iou_threshold, 0.0))
+        least = single("score_threshold", score_threshold, None)
+        if not 0 <= threshold <= 1:
+            raise InvalidNode(f"iou_threshold {threshold}; allowed: [0, 1]")
+        if most < 0 or center_point_box not in (0, 1):
+            raise NotSupported(f"nothing is said of {most} boxes and format {center_point_box}")
+        found = [
+            (batch, kind, box)
+            for batch, classes in enumerate(scores)
+            for kind, each in enumerate(classes)
+            for box in select(boxes[batch], each, most, threshold, least, center_point_box)
+        ]
+        return change(np.array(found, np.int64).reshape(-1, 3), most)
+
+    return {10: formula, 11: formula}
+
+
+OP.formula(by=of_classes)(greedy)
+
+
+def with_overlaps(measure):
+    """Both versions, from another measure of overlaps."""
+    return of_classes(partial(greedy, measure=measure))
+
+
+def of_changed(change):
+    """Both versions, where `change(rows, most)` makes something else of the rows."""
+    return of_classes(change=change)
+
+
+def or_equal(boxes, center, threshold):
+    return overlaps(boxes, center, np.nextafter(threshold, -1))
+
+
+def one_more(boxes, center, threshold):
+    low, high, _ = corners(boxes.astype(np.float64), center)
+    return overlaps(np.concatenate([low, high + 1], axis=1), 0, threshold)
+
+
+def of_the_smaller(boxes, center, threshold):
+    low, high, _ = corners(boxes.astype(np.float64), center)
+    shared = np.maximum(np.minimum(high, high[:, None]) - np.maximum(low, low[:, None]), 0)
+    areas = (high - low).prod(-1)
+    over = shared.prod(-1) > threshold * np.minimum(areas, areas[:, None])
+    return over, over & False, over | True
+
+
+def one_corner_first(boxes, center, threshold):
+    """Boxes whose corners come the other way round have no area."""
+    if not center:
+        boxes = np.concatenate([boxes[:, :2], np.maximum(boxes[:, :2], boxes[:, 2:])], axis=1)
+    return overlaps(boxes, center, threshold)
+
+
+def without_least(boxes, scores, most, threshold, least, center):
+    return greedy(boxes, scores, most, threshold, least and np.nextafter(least, np.inf), center)
+
+
+def by_all_better(boxes, scores, most, threshold, least, center):
+    """Also by those that are suppressed themselves."""
+    order = np.argsort(-scores, kind="stable")
+    over, kept = (
+        overlaps(boxes, center, threshold)[0],
+        scores >= (-np.inf if least is None else least),
+    )
+    return [at for n, at in enumerate(order) if kept[at] and not over[at, order[:n]].any()][:most]
+
+
+OP.mutant_table({
+    "or_equal": ("an overlap of just the threshold was too much", or_equal),
+    "one_more": ("boxes held their far corners, as pixels do", one_more),
+    "of_the_smaller": ("overlaps were measured by the smaller box", of_the_smaller),
+    "one_corner_first": ("corners were not put in order", one_corner_first),
+}, by=with_overlaps)  # fmt: skip
+OP.mutant_table({
+    "without_least": ("boxes with just the least score were removed", without_least),
+    "by_all_better": ("boxes that were suppressed suppressed others", by_all_better),
+}, by=of_classes)  # fmt: skip
+OP.mutant_table({
+    "class_before_batch": ("rows had the class before the batch",
+                           lambda rows, most: rows[:, [1, 0, 2]]),
+    "box_before_class": ("rows had the box before the class",
+                         lambda rows, most: rows[:, [0, 2, 1]]),
+    "most_of_all": ("the most of boxes was for all classes together",
+                    lambda rows, most: rows[:most]),
+    "most_of_a_batch": ("the most of boxes was for all classes of a batch together",
+        lambda rows, most: np.concatenate(
+            [rows[:0], *(rows[rows[:, 0] == n][:most] for n in np.unique(rows[:, 0]))])),
+}, by=of_changed)  # fmt: skip

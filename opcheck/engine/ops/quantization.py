@@ -1,0 +1,417 @@
+"""Numbers in few bits: y = saturate(x / scale + zero point) and x = (y − zero point)·scale."""
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from opcheck import dtypes
+from opcheck import numbers as xp
+from opcheck.dtypes import DTYPES, NARROW
+from opcheck.engine.axes import from_either_end
+from opcheck.engine.operators import is_open, operator
+from opcheck.engine.ops.cast import to_minifloat
+from opcheck.errors import InvalidNode
+from opcheck.model import Array
+from opcheck.numbers.bounded.array import Bounded
+from opcheck.numbers.bounded.choice import Indices
+from opcheck.numbers.faulty import bare
+
+NAMES = """
+DequantizeLinear DynamicQuantizeLinear QuantizeLinear
+"""
+DEQUANTIZE = operator("DequantizeLinear")
+QUANTIZE = operator("QuantizeLinear")
+DYNAMIC = operator("DynamicQuantizeLinear")
+_VERSIONS = (13, 19, 21, 23, 24, 25, 28)
+
+
+def exact_values(x: Array) -> Array:
+    """Integers or minifloats of any type in float64."""
+    return x.astype(np.float64)
+
+
+def spread(x, scale, zero, axis, block_size, blocks=lambda length, size, count: (
+    np.arange(length) // size)):  # fmt: skip
+    """The scale and the zero point of each element of `x`; without an axis they are scalars."""
+    shapes = {scale.shape, scale.shape if zero is None else zero.shape}
+    if shapes == {()} or (shapes <= {(), (1,)} and shapes != {x.shape}):
+        if (1,) in shapes:
+            is_open("it is not said whether one element makes a scalar")
+        if axis not in (None, 1) and not -x.ndim <= axis < x.ndim:
+            is_open("it is not said whether an axis without use must be one")
+        return (one if one is None else xp.reshape(one, ()) for one in (scale, zero))
+    if len(shapes) > 1:
+        raise InvalidNode(f"a zero point {list(zero.shape)} for scales {list(scale.shape)}")
+    if axis is None:
+        raise InvalidNode(f"scales of shape {list(scale.shape)}; allowed: a scalar")
+    if scale.ndim == 1 and axis == 1 == x.ndim:
+        is_open("an axis beyond those of a vector may be of no need")
+        axis = 0
+    axis = from_either_end(axis, x.ndim)
+    if scale.ndim == 1 and (x.ndim > 1 or not block_size):
+        if block_size:
+            is_open("nothing is said of blocks along a whole axis")
+        shape, at = x.shape[axis : axis + 1], np.arange(x.shape[axis])
+    else:
+        if block_size < 1 or scale.ndim != x.ndim:
+            raise InvalidNode(f"scales of rank {scale.ndim} and blocks of {block_size}")
+        count = -(-x.shape[axis] // block_size)
+        shape = (*x.shape[:axis], count, *x.shape[axis + 1 :])
+        at = blocks(x.shape[axis], block_size, count)
+    if scale.shape != shape:
+        raise InvalidNode(f"scales of shape {list(scale.shape)}; allowed: {list(shape)}")
+    if scale.ndim == x.ndim:
+        return (one if one is None else xp.take(one, at, axis=axis) for one in (scale, zero))
+    lined = (-1, *[1] * (x.ndim - axis - 1))
+    return (one if one is None else xp.reshape(one, lined) for one in (scale, zero))
+
+
+def of_products(product, place=spread):
+    """All versions of DequantizeLinear, from `product(x, zero, scale, out)` in that type."""
+
+    def formula(x, x_scale, x_zero_point=None, *, axis=1, block_size=0, output_dtype=0):
+        out = dtypes.named(output_dtype) if output_dtype else dtypes.of(np.empty(0, x_scale.dtype))
+        if out is None or out.kind != "float":
+            raise InvalidNode(f"an output of type {out}; allowed: floats")
+        scale, zero = place(x, x_scale, x_zero_point, axis, block_size)
+        if zero is not None and x.dtype == np.int32 and zero.any():
+            is_open("there is no zero point of int32")
+        return product(x, np.zeros((), x.dtype) if zero is None else zero, scale, out)
+
+    def scalars(x, x_scale, x_zero_point=None):
+        return formula(x, x_scale, x_zero_point, axis=None)
+
+    return {10: scalars, **dict.fromkeys(_VERSIONS, formula)}
+
+
+def difference(x, zero):
+    """Without their scale, and what float32 cannot hold of it rounded."""
+    exact = exact_values(x) - exact_values(zero)
+    made, held = xp.astype(exact, np.float64), exact.astype(np.float32) == exact
+    return made if held.all() else xp.inexact(made, ~held)
+
+
+def in_float32(x, zero, scale, out):
+    """The product as float32 has it, or anything finer."""
+    return difference(x, zero) * factor(scale)
+
+
+def factor(scale):
+    """The scale, which in float8e8m0 is no number to multiply by."""
+    is_power = scale.dtype == DTYPES["float8e8m0"].numpy
+    return xp.astype(exact_values(scale), np.float64) if is_power else scale
+
+
+def in_type_of_output(x, zero, scale, out):
+    """The product of factors in the output's type."""
+    wide = xp.astype(exact_values(x) - exact_values(zero), np.float64)
+    a, b = (xp.astype(one, out.numpy, computes=True) for one in (wide, factor(scale)))
+    return a * b
+
+
+DEQUANTIZE.formula(by=of_products)(in_float32)
+# "The output type also determines the precision of the multiplication", since version 23; before
+# it nothing is said.
+DEQUANTIZE.also_honest("", by=of_products)(in_type_of_output)
+
+
+SHIFTED = [one for one in (*NARROW, "int8", "int16", "uint8", "uint16") if one != "float8e8m0"]
+WRAPPED = [one for one in SHIFTED if DTYPES[one].kind == "int"]
+
+
+def same_bits(x, **types):
+    """`x` read in another type of as many bits."""
+    return x.view(DTYPES[types[x.dtype.name]].numpy) if x.dtype.name in types else x
+
+
+#: Other types that the numbers may be mistaken for.
+UNSIGNED = {"int8": "uint8", "int16": "uint16", "uint8": "int8", "uint16": "int16"}
+
+#: Wrong products, and the types in which they are wrong: int32 has no zero point.
+PRODUCTS = {
+    "zero_point_added": ("the zero point was added", SHIFTED,
+        lambda x, zero, scale, out: (exact_values(x) + exact_values(zero)) * factor(scale)),
+    "zero_point_unscaled": ("the zero point was subtracted after the product", SHIFTED,
+        lambda x, zero, scale, out: exact_values(x) * factor(scale) - exact_values(zero)),
+    "difference_wraps": ("the difference was taken in the tensor's own type", WRAPPED,
+        lambda x, zero, scale, out: exact_values(
+            (x.astype(np.int64) - zero.astype(np.int64)).astype(x.dtype)) * factor(scale)),
+    "divided_by_scale": ("it was divided by the scale", None,
+        lambda x, zero, scale, out: (exact_values(x) - exact_values(zero)) / factor(scale)),
+    "signs_mistaken": (
+        "signed numbers were taken for unsigned ones, and those for signed", [*UNSIGNED],
+        lambda x, zero, scale, out: in_float32(
+            same_bits(x, **UNSIGNED), same_bits(zero, **UNSIGNED), scale, out)),
+}  # fmt: skip
+for _name, (_text, _only, _product) in PRODUCTS.items():
+    DEQUANTIZE.mutant(_text, name=_name, only=_only, by=of_products)(_product)
+
+
+def _along(new):
+    """Scales of one axis, along another one that is as long."""
+
+    def place(x, scale, zero, axis, block_size):
+        fits = axis is not None and scale.ndim == 1 and x.shape[new:][:1] == scale.shape
+        return spread(x, scale, zero, new if fits else axis, block_size)
+
+    return place
+
+
+PLACES = {
+    "scales_along_first_axis": ("the scales lay along the first axis where it is as long",
+                                13, _along(0)),
+    "scales_along_last_axis": ("the scales lay along the last axis where it is as long",
+                               13, _along(-1)),
+    "first_scale_for_all": ("the first scale served for all", 13,
+        lambda x, scale, zero, axis, block_size: (
+            one if one is None else one[(slice(0, 1),) * one.ndim]
+            for one in spread(x, scale, zero, axis, block_size))),
+    "blocks_in_turns": ("the blocks' elements were taken in turns", 21, partial(
+        spread, blocks=lambda length, size, count: np.arange(length) % max(1, count))),
+    "blocks_of_equal_length": (
+        "an axis was split into blocks that are as equal as can be", 21, partial(
+            spread, blocks=lambda length, size, count: np.arange(length) // -(-length // count))),
+}  # fmt: skip
+
+
+def since(first, by, place):
+    """The formulas of the versions that have what is at stake."""
+    return {version: made for version, made in by(place=place).items() if version >= first}
+
+
+def converted(q, zero, out, saturate, rounding=xp.round):
+    """Quotients as numbers of `out`: the nearest, shifted by `zero`, and saturated."""
+    q = np.asarray(q, np.float64) if bare(q) is q else xp.astype(q, np.float64)
+    if out.kind == "int":
+        shifted = rounding(q) + zero
+        return bare(xp.clip(shifted, *dtypes.limits(out))).astype(out.numpy)
+    return to_minifloat(bare(q + zero), out, saturate or out.bits < 8, "up")
+
+
+def whole(quotients, zero, out, saturate=1, sure=False, convert=converted):
+    """Numbers of `out` from quotients, as `convert` makes them with the zero point.
+
+    The first of `quotients` decides; of bounded ones all is admitted that the errors of any leave,
+    but where they are `sure`.
+    """
+    first = quotients[0]
+    values = bare(first).astype(np.float64) if not isinstance(first, Bounded) else (
+        first.v.astype(np.float64).astype(first.dtype).astype(np.float64))  # fmt: skip
+    if np.isnan(values).any() and (out.kind == "int" or out.bits < 8):
+        is_open("nothing is said of what NaN becomes")
+    near = np.rint(values.astype(out.numpy).astype(np.float64))
+    if out.kind != "int" and np.any(zero) and not (values == near).all():
+        is_open("it is not said to what is rounded before a zero point of floats is added")
+    if not isinstance(first, Bounded):
+        return convert(first, zero, out, saturate)
+    ends = []
+    for q in (q.settled() for q in quotients):
+        e = 0.0 if q.e is None else np.where(sure, 0.0, q.e)
+        ends += [convert((q.v + far).astype(np.float64), zero, out, saturate).astype(np.float64)
+                 for far in (-e, e)]  # fmt: skip
+    if (np.isnan(ends) != np.isnan(ends[0])).any():
+        is_open("what is rounded may be out of range")
+    low, high = (how.reduce(ends).astype(out.numpy) for how in (np.minimum, np.maximum))
+    return admitted(convert(values, zero, out, saturate), low, high)
+
+
+def admitted(y, low, high):
+    """`y`, and whatever else lies from `low` to `high`."""
+    if ((low == high) | (low != low)).all():
+        return y
+    if (dtype := dtypes.of(y)) and dtype.kind != "int":
+        return Indices(y, np.stack([y, low, high], axis=-1))
+    first, last = low.astype(np.int64), high.astype(np.int64)
+    each = first[..., None] + np.arange(1 + (last - first).max())
+    return Indices(y, np.minimum(each, last[..., None]).astype(y.dtype))
+
+
+def real(x):
+    """Numbers of any type as those of the kind in force."""
+    dtype = dtypes.of(np.empty(0, x.dtype))
+    return x if dtype and dtype.kind == "float" else xp.astype(exact_values(x), np.float64)
+
+
+def are_decided(x, scale, divides, is_stated):
+    """Which quotients are exact in `divides`; call it open where the text decides nothing."""
+    own, values = (bare(xp.values_of(real(one))) for one in (x, scale))
+    size, finite = np.abs(values), np.abs(np.where(np.isfinite(own), own, 0))
+    if not ((size >= 2.0**-126) & (size <= 2.0**126)).all():
+        is_open("nothing is said of scales by which nothing or hardly anything can be divided")
+    if divides.name == "float16" and ((finite > 65504).any() or not (
+            (size >= 2.0**-14) & (size <= 65504)).all()):  # fmt: skip
+        is_open("float16 does not hold what is divided")
+    if is_stated and divides.kind == "int" and (np.fmod(own, values) != 0).any():
+        is_open("nothing is said of divisions in what is no float")
+    held = DTYPES["float32"] if divides.kind != "float" else divides
+    power = np.frexp(size)[0] == 0.5
+    return power & (own == own.astype(held.numpy)) & ((finite >= size * 2.0**-14) | (own == 0))
+
+
+def of_quotients(quotient, place=spread, convert=converted):
+    """All versions of QuantizeLinear, from `quotient(x, scale, dtype)` by a division in that."""
+
+    def answer(x, y_scale, y_zero_point, axis, saturate=1, block_size=0, output_dtype=0,
+               precision=None):  # fmt: skip
+        stated = dtypes.named(output_dtype) if output_dtype else None
+        given = None if y_zero_point is None else dtypes.of(y_zero_point)
+        if output_dtype and given not in (None, stated):
+            raise InvalidNode(f"an output of {stated}, with a zero point of {given}")
+        divides = dtypes.named(precision) if precision else dtypes.of(np.empty(0, y_scale.dtype))
+        if precision and (divides is None or divides.kind != "float"):
+            is_open("nothing is said of divisions in what is no float")
+            divides = DTYPES["float32"]
+        scale, zero = place(x, y_scale, y_zero_point, axis, block_size)
+        shift = 0 if zero is None else exact_values(zero)
+        sure = are_decided(x, scale, divides, precision is not None)
+        out = stated or given or DTYPES["uint8"]
+        return whole(quotient(x, scale, divides), shift, out, saturate, sure, convert)
+
+    def scalars(x, y_scale, y_zero_point=None):
+        return answer(x, y_scale, y_zero_point, None)
+
+    def early(x, y_scale, y_zero_point=None, *, axis=1, saturate=1, block_size=0, output_dtype=0):
+        return answer(x, y_scale, y_zero_point, axis, saturate, block_size, output_dtype)
+
+    def formula(x, y_scale, y_zero_point=None, *, axis=1, saturate=1, block_size=0, output_dtype=0,
+                precision=0):  # fmt: skip
+        return answer(x, y_scale, y_zero_point, axis, saturate, block_size, output_dtype, precision)
+
+    return {10: scalars, **{since: early if since < 23 else formula for since in _VERSIONS}}
+
+
+@QUANTIZE.formula(by=of_quotients)
+def divided(x, scale, dtype):
+    """Quotients in `dtype`, which the text asks for since version 23, or in float32 if finer."""
+    narrow = [dtype] if dtype.name in ("float16", "bfloat16") else []
+    wide = dtype if dtype.name == "float64" else DTYPES["float32"]
+    return [a / b for a, b in (
+        [xp.astype(real(one), kind.numpy, computes=True) for one in (x, scale)]
+        for kind in (*narrow, wide))]  # fmt: skip
+
+
+def stepped(rule, kind, q, zero, out, saturate):
+    """Numbers of a kind of types by another rule than to nearest, ties to even."""
+    if (out.kind == "int") != (kind == "int"):
+        return converted(q, zero, out, saturate)
+    q = bare(q).astype(np.float64)
+    step = 1.0 if kind == "int" else np.ldexp(
+        1.0, np.maximum(np.frexp(q)[1] - out.precision, out.min_exponent))  # fmt: skip
+    return converted(rule(q / step) * step, zero, out, saturate)
+
+
+def of_integers(convert):
+    """A wrong conversion, from q rounded, the zero point and the ends of a type of integers."""
+
+    def function(q, zero, out, saturate):
+        if out.kind != "int":
+            return converted(q, zero, out, saturate)
+        q = bare(q).astype(np.float64)
+        made = convert(np.rint(q), q, zero, *dtypes.limits(out))
+        return np.nan_to_num(np.clip(made, -(2.0**62), 2.0**62)).astype(np.int64).astype(out.numpy)
+
+    return function
+
+
+#: Wrong conversions of quotients.
+CONVERSIONS = {
+    **{f"{name}_{kind}s": (f"{text}, of {kind}s", partial(stepped, rule, kind))
+       for kind in ("int", "minifloat") for name, text, rule in (
+        ("ties_away", "ties were rounded away from 0",
+         lambda q: np.copysign(np.floor(np.abs(q) + 0.5), q)),
+        ("truncated", "what is no number of the type was cut off", np.trunc),
+        ("rounded_down", "it was rounded down", np.floor),
+        ("ties_up", "ties were rounded up", lambda q: np.floor(q + 0.5)))},
+    "integers_first": ("quotients were rounded to integers, whatever the type",
+                       lambda q, *more: converted(xp.round(q), *more)),
+    **{name: (text, of_integers(convert)) for name, text, convert in (
+        ("rounded_last", "it was rounded after the zero point had been added",
+         lambda near, q, zero, low, high: np.clip(np.rint(q + zero), low, high)),
+        ("zero_point_subtracted", "the zero point was subtracted",
+         lambda near, q, zero, low, high: np.clip(near - zero, low, high)),
+        ("wraps", "numbers out of range wrapped around",
+         lambda near, q, zero, low, high: near + zero),
+        ("saturates_first", "quotients were saturated before the zero point was added",
+         lambda near, q, zero, low, high: np.clip(np.clip(near, low, high) + zero, low, high)),
+        ("narrow_range", "signed types had no lowest number",
+         lambda near, q, zero, low, high: np.clip(near + zero, low + (low < 0), high)),
+        ("unsigned_range", "signed types had the range of unsigned ones",
+         lambda near, q, zero, low, high: np.clip(near + zero, 0, high - low)),
+        ("low_beyond_32_bits", "what 32 bits cannot hold was the lowest number",
+         lambda near, q, zero, low, high: np.where(
+             np.abs(near) < 2.0**31, np.clip(near + zero, low, high), low)),
+    )},
+}  # fmt: skip
+
+
+def by_conversion(first, convert):
+    """The formulas of the versions from `first` on, that convert quotients so."""
+    return since(first, partial(of_quotients, divided, convert=convert), spread)
+
+
+for _name, (_text, _convert) in CONVERSIONS.items():
+    _first = 19 if "float" in _name or _name == "integers_first" else 10
+    QUANTIZE.mutant(_text, name=_name, by=partial(by_conversion, _first))(_convert)
+QUANTIZE.mutant("it was multiplied by the scale", name="multiplied_by_scale", by=of_quotients)(
+    lambda x, scale, dtype: [real(x) * real(scale)])  # fmt: skip
+for _op, _by in ((DEQUANTIZE, partial(of_products, in_float32)),
+                 (QUANTIZE, partial(of_quotients, divided))):  # fmt: skip
+    for _name, (_text, _first, _place) in PLACES.items():
+        _op.mutant(_text, name=_name, by=partial(since, _first, _by))(_place)
+
+
+def each(y):
+    """All that is admitted of each element, along another axis."""
+    return y.admitted if isinstance(y, Indices) else np.asarray(y)[..., None]
+
+
+def with_zero(x):
+    """The ends of what `x` holds, and 0."""
+    return xp.minimum(xp.min(x), 0.0), xp.maximum(xp.max(x), 0.0)
+
+
+def of_range(x, ends=with_zero, steps=255.0, point=lambda low, high, scale: -low / scale,
+             first=converted, then=converted):  # fmt: skip
+    """Scale and zero point from the least and the greatest element, and 0."""
+    out = DTYPES["uint8"]
+    if not x.size:
+        is_open("nothing is said of the range of nothing")
+        return np.zeros(x.shape, np.uint8), np.zeros((), x.dtype), np.zeros((), np.uint8)
+    low, high = ends(x)
+    scale = (high - low) / steps
+    values = bare(xp.values_of(scale))
+    if not ((values > 2.0**-100) & (values * 255 < dtypes.limits(DTYPES["float32"])[1])).all():
+        is_open("nothing is said of what is divided by 0, or of what is no number")
+    zero = whole([point(low, high, scale)], 0, out, convert=first)
+    # The scale is what float32 has of it, or, where that is not kept, anything finer.
+    quotients = [x / xp.astype(np.float32(values), np.float32), x / scale]
+    chosen = zero.v if isinstance(zero, Indices) else zero
+    found = [whole(quotients, exact_values(one), out, convert=then)
+             for one in (np.asarray(chosen), *np.ravel(each(zero)))]  # fmt: skip
+    every = np.concatenate([each(one) for one in found], axis=-1)
+    y = found[0].v if isinstance(found[0], Indices) else found[0]
+    return admitted(y, every.min(-1), every.max(-1)), scale, zero
+
+
+def of_ranges(answer):
+    """The only version, of whose options the schema knows none."""
+    return {11: lambda x: answer(x)}
+
+
+DYNAMIC.formula(by=of_ranges)(of_range)
+RANGES: dict[str, tuple[str, dict[str, Any]]] = {
+    "range_without_zero": ("the range was not adjusted to include 0", {
+        "ends": lambda x: (xp.min(x), xp.max(x))}),
+    "range_of_256_steps": ("the range had 256 steps", {"steps": 256.0}),
+    "symmetric_range": ("the range was as wide on both sides of 0", {
+        "ends": lambda x: (-(far := xp.max(xp.abs(x))), far)}),
+    "zero_point_of_the_greatest": ("the zero point was that of the greatest element", {
+        "point": lambda low, high, scale: high / scale}),
+    "zero_point_truncated_ints": ("the zero point was cut off", {
+        "first": CONVERSIONS["truncated_ints"][1]}),
+    **{name: (CONVERSIONS[name][0], {"then": CONVERSIONS[name][1]})
+       for name in ("truncated_ints", "rounded_down_ints", "zero_point_subtracted")},
+}  # fmt: skip
+for _name, (_text, _options) in RANGES.items():
+    DYNAMIC.mutant(_text, name=_name, by=of_ranges)(partial(of_range, **_options))

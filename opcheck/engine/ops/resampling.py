@@ -1,0 +1,239 @@
+"""Upsample: what lies beside, or between, elements of the input, along one axis after the other.
+
+Coordinates follow from the scales as they are given. Implementations compute them in float32: where
+that cannot tell on which side of a step a coordinate lies, either neighbor is right.
+"""
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import partial
+from math import floor
+from typing import Any
+
+import numpy as np
+
+from opcheck import numbers as xp
+from opcheck.engine.axes import check_size
+from opcheck.engine.operators import is_open, operator
+from opcheck.errors import InvalidNode, NotSupported
+from opcheck.numbers.faulty import bare
+
+NAMES = """
+Upsample
+"""
+
+#: How far a term of a coordinate may be off: six roundings, those of a scale made anew among them.
+_ROUNDINGS = 6
+_OFF = _ROUNDINGS * 2.0**-24
+#: Which element is meant, from coordinates.
+NEAREST = {
+    "round_prefer_floor": lambda c: np.ceil(c - 0.5),
+    "round_prefer_ceil": lambda c: np.floor(c + 0.5),
+    "floor": np.floor,
+    "ceil": np.ceil,
+}
+
+
+@dataclass(frozen=True)
+class Axis:
+    """An axis: its lengths before and after, and the scale as it is given."""
+
+    length: int
+    size: int
+    scale: Fraction
+
+
+#: The terms whose sum is the coordinate in the input of one in the output, and by what the latter
+#: is multiplied or divided.
+TRANSFORMS = {
+    "half_pixel": lambda a, x, s: ((x + 0.5) / s, -0.5),
+    "asymmetric": lambda a, x, s: (x / s,),
+    "align_corners": lambda a, x, s: (x * (a.length - 1) / max(a.size - 1, 1),),
+}
+STEPS = {"align_corners": lambda a: Fraction(max(a.length - 1, 0), max(a.size - 1, 1))}
+
+
+@dataclass(frozen=True)
+class Places:
+    """Coordinates in the input, for each in the output along an axis: the sums of terms.
+
+    If they are `exact`, float32 has them, and everything that they are made of. Otherwise float64
+    rounds far less than they may be off.
+    """
+
+    axis: Axis
+    terms: tuple[Any, ...]
+    exact: bool
+
+    @property
+    def at(self):
+        """The coordinates."""
+        return sum(self.terms)
+
+    @property
+    def copied(self):
+        """True if each element is the one at its place."""
+        return np.array_equal(self.at, np.arange(self.axis.length))
+
+    def nearest(self, rule):
+        """The least, the right and the greatest index of each."""
+        off = 0 if self.exact else _OFF * sum(map(np.abs, self.terms))
+        ends = [rule(self.at + way * off) for way in (-1, 0, 1)]
+        return np.clip(ends, 0, self.axis.length - 1).astype(np.int64)
+
+
+def _fits(x):
+    """True for a float32 number, and an array of such."""
+    return np.array_equal(np.float32(x), np.asarray(x, np.float64))
+
+
+def places(mode, axis):
+    """The coordinates of a transformation."""
+    step = STEPS.get(mode, lambda a: 1 / a.scale)(axis)
+    x = np.arange(axis.size, dtype=np.float64)
+    terms = TRANSFORMS[mode](axis, x, float(axis.scale))
+    terms = tuple(np.broadcast_to(term, x.shape) for term in terms)
+    exact = step.denominator & (step.denominator - 1) == 0 and _fits(float(step))
+    if mode not in STEPS:
+        exact = exact and axis.scale.denominator & (axis.scale.denominator - 1) == 0
+    return Places(axis, terms, exact and all(map(_fits, (*terms, sum(terms)))))
+
+
+def is_real(X):
+    return X.dtype.kind in "fV"
+
+
+def chosen(X, axis, at, rule):
+    """The nearest element along an axis; either of two where float32 cannot tell."""
+    low, own, high = at.nearest(rule)
+    if (low == high).all():
+        return xp.take(X, own, axis=axis)
+    if not is_real(X):
+        is_open("float32 cannot tell which neighbor is nearer")
+        return xp.take(X, own, axis=axis)
+    up = np.where(own == high, 1.0, -1.0) * np.where(low == high, 1.0, 1e-30)
+    shape = (-1, *[1] * (X.ndim - axis - 1))
+    one = xp.astype(np.ones(()), np.float64)
+    side = xp.inexact(one, 1) - 1.0 + up.reshape(shape)
+    return xp.where(xp.greater(side, 0.0), *(xp.take(X, end, axis=axis) for end in (high, low)))
+
+
+def linear(distance):
+    return xp.maximum(1.0 - distance, 0.0)
+
+
+def averaged(X, axis, at, kernel, width):
+    """A weighted average of the elements around each place along an axis; edges go on outside."""
+    reach, first = width, np.floor(at.at).astype(np.int64)
+    index = first[:, None] + np.arange(-reach, reach + 2)
+    # What is computed in float32 also of float64 tensors rounds so often in units of theirs.
+    wide = 2.0**29 if X.dtype == np.float64 else 1.0
+    of_float32 = partial(xp.inexact, roundoffs=_ROUNDINGS * wide)
+    lift = partial(xp.astype, dtype=np.float64)
+    place = lift(at.at)
+    if not at.exact:
+        place = sum(of_float32(lift(np.array(term))) for term in at.terms)
+    weights = kernel(xp.abs(xp.reshape(place, (-1, 1)) - index.astype(np.float64)))
+    if wide > 1:
+        weights = weights + (of_float32(lift(np.ones(()))) - 1.0)
+    under = xp.take(X, np.clip(index, 0, at.axis.length - 1).reshape(-1), axis=axis)
+    shape = (*X.shape[:axis], *index.shape, *X.shape[axis + 1 :])
+    weights = xp.reshape(weights, (*index.shape, *[1] * (X.ndim - axis - 1)))
+    terms = (2 * width) ** X.ndim
+    return xp.sums(xp.reshape(under, shape) * weights, partial(np.sum, axis=axis + 1), terms)
+
+
+def axis_of(length, scale):
+    """An axis of a length times a scale, cut off."""
+    exact = Fraction(scale) * length
+    if floor(exact) != np.floor(np.float32(length) * np.float32(scale)):
+        is_open("float32 cannot tell a size from the next")
+    return Axis(length, floor(exact), Fraction(scale))
+
+
+def checked_scales(scales, rank, least):
+    """Scales as numbers; InvalidNode unless there is one for each axis, from `least` on."""
+    values = bare(xp.values_of(scales))
+    if values.shape != (rank,) or not (values >= least).all():
+        raise InvalidNode(f"scales {values.tolist()} for {rank} axes; allowed: from {least:g} on")
+    if np.isinf(values).any():
+        raise MemoryError("an infinite output")
+    return [float(one) for one in values]
+
+
+def upsampled(X, scales, mode):
+    """Upsample, which does not say where its elements lie: it is decided where all readings agree.
+
+    A whole scale repeats elements, as the example has it.
+    """
+    if mode in ("bilinear", "trilinear"):
+        is_open("linear includes bilinear, but it is not said that this is a mode's name")
+    elif mode not in ("nearest", "linear"):
+        raise InvalidNode(f"mode {mode!r}; allowed: nearest, linear")
+    axes = [axis_of(*both) for both in zip(X.shape, scales, strict=True)]
+    check_size([axis.size for axis in axes])
+    y = X
+    for number, axis in enumerate(axes):
+        readings = [places(name, axis) for name in ("asymmetric", "half_pixel", "align_corners")]
+        first, half, _ = readings
+        if first.copied:
+            continue
+        if mode == "nearest":
+            whole = axis.scale.denominator == 1
+            first = replace(first, exact=first.exact or whole)
+            ways = [half.nearest(NEAREST[f"round_prefer_{way}"])[1] for way in ("floor", "ceil")]
+            if not whole and any((first.nearest(np.floor) != way).any() for way in ways):
+                is_open("it is not said where elements lie")
+            y = chosen(y, number, first, np.floor)
+        elif axis.length <= 1:
+            y = xp.take(y, np.zeros(axis.size, np.int64), axis=number)
+        else:
+            is_open("it is not said where elements lie")
+            if not is_real(X):
+                raise NotSupported("averages are of real numbers")
+            y = averaged(y, number, first, linear, 1)
+    return xp.astype(y, X.dtype) if is_real(X) else y
+
+
+def of_upsampled(function=upsampled, least=1):
+    """All versions of Upsample but 10, which is deprecated, and no model may have it."""
+
+    def first(X, *, mode, height_scale, width_scale):
+        if X.ndim != 4 or mode not in ("nearest", "bilinear"):
+            raise InvalidNode(f"X of rank {X.ndim}, mode {mode!r}")
+        scales = np.array([1, 1, height_scale, width_scale], np.float32)
+        mode = {"bilinear": "linear"}.get(mode, mode)
+        return function(X, checked_scales(scales, X.ndim, least), mode)
+
+    def listed(X, *, mode, scales):
+        scales = np.array(scales, np.float32)
+        return function(X, checked_scales(scales, X.ndim, least), mode)
+
+    def fed(X, scales, *, mode):
+        return function(X, checked_scales(scales, X.ndim, least), mode)
+
+    return {1: first, 7: listed, 9: fed}
+
+
+OP = operator("Upsample")
+OP.formula(by=of_upsampled)(upsampled)
+
+
+def _with_scales(change):
+    return of_upsampled(lambda X, scales, mode: upsampled(X, change(scales), mode))
+
+
+OP.mutant_table({
+    "scales_reversed": ("scales came from the last axis to the first", lambda s: s[::-1]),
+    "last_scale_for_all": ("the last two axes had the last scale",
+        lambda s: [*s[:-2], *s[-1:] * len(s[-2:])]),
+    "last_two_alone": ("the last two axes alone were scaled",
+        lambda s: [1.0] * len(s[:-2]) + s[-2:]),
+    "scales_rounded": ("scales were rounded to whole numbers",
+        lambda s: [float(round(one)) for one in s]),
+}, by=_with_scales)  # fmt: skip
+OP.mutant("the input was repeated as a whole", name="tiled", by=of_upsampled)(
+    lambda X, scales, mode: xp.tile(X, [int(s) for s in scales])
+)
+OP.mutant("scales below 1 were accepted", name="scaled_down", of_validity=True,
+          by=lambda function: of_upsampled(function, 2.0**-149))(upsampled)  # fmt: skip

@@ -1,1 +1,0 @@
-"""Search for small inputs that kill a mutant."""

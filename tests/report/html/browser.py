@@ -116,15 +116,14 @@ class Browser:
     def asked_for(self) -> set[str]:
         """The addresses that pages asked for since this was asked last.
 
-        What the browser's own first page asks for may come late, and is left out.
+        What the browser's own first page and its frames ask for may come late, and is left out.
         """
         messages = (
             json.loads(entry["message"])["message"] for entry in self.driver.get_log("performance")
         )
         sent = (m["params"] for m in messages if m["method"] == "Network.requestWillBeSent")
-        return {
-            one["request"]["url"] for one in sent if not one["documentURL"].startswith("chrome://")
-        }
+        own = "chrome://", "chrome-untrusted://"
+        return {one["request"]["url"] for one in sent if not one["documentURL"].startswith(own)}
 
 
 def started(folder: Path) -> Iterator[Browser]:

@@ -170,6 +170,6 @@ def truncated(values: Array, dtype: Any) -> Array:
 
 
 def flush(values: Array, times: float = 1.0) -> Array:
-    """`values` with zeros for whatever is below `times` the smallest normal number."""
+    """`values` with zeros of their signs for what is below `times` the smallest normal number."""
     edge = times * np.finfo(values.dtype).smallest_normal
-    return np.where(np.abs(values) < edge, values.dtype.type(0), values)
+    return np.where(np.abs(values) < edge, np.copysign(values.dtype.type(0), values), values)

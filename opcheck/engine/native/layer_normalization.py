@@ -1,5 +1,7 @@
 """LayerNormalization in float32, each step in the place of the one before."""
 
+from math import prod
+
 import numpy as np
 
 from opcheck.engine.axes import from_either_end, stretches
@@ -18,11 +20,13 @@ def _formula(
         if operand is not None:
             stretches(name, operand, X)
     kept = (*X.shape[:first], *[1] * (X.ndim - first))
-    mean = X.mean(axis=tuple(range(first, X.ndim)), keepdims=True)
+    rows = X.reshape(prod(kept), -1)
+    length = np.float32(rows.shape[1])
+    mean = (rows @ np.ones(rows.shape[1], np.float32) / length).reshape(kept)
     y = X - mean
-    rows = y.reshape(mean.size, -1)
-    squares = np.einsum("ij,ij->i", rows, rows).reshape(kept)
-    inverse = 1 / np.sqrt(squares / np.float32(rows.shape[1]) + np.float32(epsilon))
+    rows = y.reshape(rows.shape)
+    squares = np.vecdot(rows, rows).reshape(kept)
+    inverse = 1 / np.sqrt(squares / length + np.float32(epsilon))
     y *= inverse
     y *= Scale
     if B is not None:

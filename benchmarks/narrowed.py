@@ -1,6 +1,6 @@
 """What arithmetic that is narrower than float32 uses of the error bounds, operator by operator.
 
-    python benchmarks/narrowed.py
+    python benchmarks/narrowed.py [OPERATOR ...]
 
 Random float32 tensors go through each formula: as they are, with inputs rounded to a narrower type,
 and with what every function of the formula gives rounded so. Each pair of numbers is the largest
@@ -9,6 +9,7 @@ independent roundings of float32 do, which is warned of above 60.
 """
 
 import math
+import sys
 from typing import Any
 
 import numpy as np
@@ -79,6 +80,12 @@ NODES: dict[str, tuple[str, int, tuple[Any, ...], dict[str, Any]]] = {
     "Col2Im, 3×3": ("Col2Im", 18, (normal(1, 72, 400), np.array([22, 22]), np.array([3, 3])), {}),
     "Det, 3×3": ("Det", 22, (normal(1000, 3, 3),), {}),
     "Det, 8×8": ("Det", 22, (normal(100, 8, 8),), {}),
+} | {
+    f"MatMul, K = {k:,}": ("MatMul", 13, (normal(10, k), normal(k, 10)), {})
+    for k in (16, 256, 4096, 65_536, 10**6)
+} | {
+    f"ReduceSum of {k:,}": ("ReduceSum", 13, (normal(100, k), np.array([1])), {})
+    for k in (16, 256, 4096, 65_536, 10**6)
 }  # fmt: skip
 #: What is narrower than float32, by its bits of significand.
 NARROWED = {"two bfloat16": 16, "TF32 or float16": 11, "bfloat16": 8}
@@ -122,6 +129,8 @@ def main() -> None:
     print("| operator | float32 |", *(f"{column} |" for column in columns))
     print("|---" * (2 + len(columns)) + "|")
     for told, (name, since, inputs, attrs) in NODES.items():
+        if sys.argv[1:] and name not in sys.argv[1:]:
+            continue
         node = Node(OpVersion("", name, since), inputs, attrs)
         answers = [make(node, bits) for make in ways.values() for bits in NARROWED.values()]
         # One for all answers: it costs more than they do.

@@ -80,13 +80,10 @@ NODES: dict[str, tuple[str, int, tuple[Any, ...], dict[str, Any]]] = {
     "Col2Im, 3×3": ("Col2Im", 18, (normal(1, 72, 400), np.array([22, 22]), np.array([3, 3])), {}),
     "Det, 3×3": ("Det", 22, (normal(1000, 3, 3),), {}),
     "Det, 8×8": ("Det", 22, (normal(100, 8, 8),), {}),
-} | {
-    f"MatMul, K = {k:,}": ("MatMul", 13, (normal(10, k), normal(k, 10)), {})
-    for k in (16, 256, 4096, 65_536, 10**6)
-} | {
-    f"ReduceSum of {k:,}": ("ReduceSum", 13, (normal(100, k), np.array([1])), {})
-    for k in (16, 256, 4096, 65_536, 10**6)
 }  # fmt: skip
+for _k in (16, 256, 4096, 65_536, 10**6):
+    NODES[f"MatMul, K = {_k:,}"] = "MatMul", 13, (normal(10, _k), normal(_k, 10)), {}
+    NODES[f"ReduceSum of {_k:,}"] = "ReduceSum", 13, (normal(100, _k), np.array([1])), {}
 #: What is narrower than float32, by its bits of significand.
 NARROWED = {"two bfloat16": 16, "TF32 or float16": 11, "bfloat16": 8}
 

@@ -70,6 +70,8 @@ class Site:
     runs: Sequence[Published]
     bench: timing_store.Stored
     models: Sequence[Model]
+    #: Runs without ledgers, of fewer cases.
+    more: Sequence[Published] = ()
 
     @cached_property
     def shares(self) -> Mapping[Cell, Fraction]:
@@ -107,6 +109,7 @@ def _front(site: Site) -> Iterator[str]:
     yield from _headline(runs)
     yield from _scoreboard(site)
     yield from _operators(site)
+    yield from _more(site)
     yield from _used(site)
     yield from _environment(runs)
     yield _EMBEDDING
@@ -223,6 +226,37 @@ def _operators(site: Site) -> Iterator[str]:
     yield ""
     yield from table(["operator", "in models", *engines], rows, numbers=1 + len(site.runs))
     yield ""
+
+
+def _more(site: Site) -> Iterator[str]:
+    if not site.more:
+        return
+    rows = []
+    for one in site.more:
+        by_operator = Counter(_whole(one, name) for name in {op.name for op, _ in one.cells})
+        counts = (f"{by_operator[kind] or '·'}" for kind in ("right", "wrong", "absent"))
+        _, module, name = one.address.split(":")
+        link = f"[{name} {text(one.version)}](../examples/backends/{module}.py)"
+        rows.append([link, *counts, *_totals(one)[1:]])
+    operators = ("operators right", "wrong", "not implemented")
+    verdicts = ("right", "warned", "wrong", "refused or raised", "died or unstable", "unsupported")
+    yield from ("## More engines", "")
+    yield (
+        "These are asked by programs of some forty lines, a handful of cases of each operator "
+        "(`--level smoke`). What is wrong with them is not confirmed by hand: "
+        "`opcheck report reports/more/opencv.jsonl.gz` shows it, and what explains it."
+    )
+    yield ""
+    head = ["engine", *operators, *(f"cases {word}" for word in verdicts)]
+    yield from (*table(head, rows, numbers=len(head) - 1), "")
+
+
+def _whole(one: Published, operator: str) -> str:
+    """What all cells of an operator say together."""
+    states = score.counts(one, operator)
+    if not score.judged(states):
+        return "absent"
+    return "right" if states[State.RIGHT] == score.judged(states) else "wrong"
 
 
 def _used(site: Site) -> Iterator[str]:

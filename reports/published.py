@@ -208,6 +208,11 @@ def ledgers(folder: Path = HERE) -> tuple[Ledger, ...]:
     return load_ledgers(sorted((folder / "known").glob("*.yaml")))
 
 
+def others(folder: Path = HERE) -> list[Published]:
+    """Runs of engines that no ledger is about."""
+    return [Published(store.read(one), None, ()) for one in sorted(folder.glob("more/*.jsonl.gz"))]
+
+
 def published(folder: Path = HERE) -> list[Published]:
     """All runs of the folder; raises CaseFileError where a file is unsound."""
     there = ledgers(folder)

@@ -4,11 +4,13 @@
     python reports/regenerate.py -b torch      the run of one backend, and the pages
     python reports/regenerate.py --resume      only cases that today's stored runs do not have yet
     python reports/regenerate.py --page        the pages only, of what is stored
+    python reports/regenerate.py --more tvm    the run of examples/backends/of_tvm.py, and the pages
 
-Runs go to `runs/`, what `confirm.py` sees to `by_hand.json`, timings to `bench.jsonl.gz`, and the
-pages of it all to `README.md`, `timings.md` and a folder for each engine; pages that no longer
-belong are deleted. Ledgers are checked first. A run that fails, or that is incomplete, is not
-published: its last lines are printed, the stored one stays, and the exit status is 1.
+Runs go to `runs/` and `more/`, what `confirm.py` sees to `by_hand.json`, timings to
+`bench.jsonl.gz`, and the pages of it all to `README.md`, `timings.md` and a folder for each engine;
+pages that no longer belong are deleted. Ledgers are checked first. A run that fails, or that is
+incomplete, is not published: its last lines are printed, the stored one stays, and the exit status
+is 1.
 """
 
 from __future__ import annotations
@@ -37,9 +39,11 @@ from opcheck.report import timing_store  # noqa: E402
 from reports import weights  # noqa: E402
 from reports.by_hand import CHECKS  # noqa: E402
 from reports.page import Site  # noqa: E402
-from reports.published import ledgers, published  # noqa: E402
+from reports.published import ledgers, others, published  # noqa: E402
 
 ENGINES = ("onnxruntime", "openvino", "reference", "torch", "tract")
+#: Those of examples/backends, a handful of cases of each operator: some compile for long.
+MORE = ("iree", "opencv", "tinygrad", "tvm")
 BENCH = HERE / "bench.jsonl.gz"
 #: Those that are timed; the first is the baseline. A call of `reference` takes up to 12 seconds.
 TIMED = ("onnxruntime", "numpy", "openvino", "torch", "tract")
@@ -49,6 +53,7 @@ def main() -> int:
     """Make what was asked for; exit status 1 where something could not be."""
     asked = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     asked.add_argument("-b", "--backend", action="append", choices=ENGINES)
+    asked.add_argument("--more", action="append", choices=MORE)
     asked.add_argument("--page", action="store_true", help="only the pages, of what is stored")
     asked.add_argument("--resume", action="store_true", help="keep results of the same cases")
     asked.add_argument("-j", "--jobs", type=int, default=2, help="processes a backend")
@@ -60,7 +65,9 @@ def main() -> int:
     except CaseFileError as error:
         print("\n".join(error.lines()), file=sys.stderr)
         return 2
-    if not args.page:
+    if args.more:
+        failed = [f"{one} failed; its stored run stays" for one in args.more if not _more(one)]
+    elif not args.page:
         asked_for = args.backend or ENGINES
         failed = [
             f"{one} failed; its stored run stays"
@@ -85,7 +92,8 @@ def main() -> int:
 
 def stored() -> Site:
     """Return the pages, of the files that are stored."""
-    return Site(published(HERE), timing_store.read(BENCH), weights.read(HERE / "weights.json"))
+    models = weights.read(HERE / "weights.json")
+    return Site(published(HERE), timing_store.read(BENCH), models, others(HERE))
 
 
 def pages(folder: Path) -> set[Path]:
@@ -111,6 +119,13 @@ def _run(engine: str, jobs: int, *, resume: bool = False) -> bool:
     if resume:
         return _stored(path, command, "--resume", "", begun=_begun(path))
     return _stored(path, command, "--report", "json=")
+
+
+def _more(engine: str) -> bool:
+    folder = HERE.parent / "examples" / "backends"
+    command = ("run", "-q", "--level", "smoke", "--timeout", "60", "-b", f"py:of_{engine}")
+    path = HERE / "more" / f"{engine}.jsonl.gz"
+    return _stored(path, command, "--report", "json=", folder=folder, fine=(0, 1))
 
 
 @cache
@@ -143,23 +158,34 @@ def _bench() -> bool:
 
 
 def _stored(
-    path: Path, command: Sequence[str], option: str, prefix: str, begun: bytes = b""
+    path: Path,
+    command: Sequence[str],
+    option: str,
+    prefix: str,
+    begun: bytes = b"",
+    folder: Path = HERE.parent,
+    fine: Sequence[int] = (0,),
 ) -> bool:
-    """Run opcheck and pack what it stores, without where this checkout lies on this machine."""
+    """Run opcheck and pack what it stores, without where this checkout lies on this machine.
+
+    It is run in `folder`, and may end with one of the exit codes in `fine`.
+    """
     began = time.monotonic()
-    with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / "stored.jsonl"
+    with tempfile.TemporaryDirectory() as made:
+        file = Path(made) / "stored.jsonl"
         if begun:
             file.write_bytes(begun)
         opcheck = [sys.executable, "-m", "opcheck", *command, option, f"{prefix}{file}"]
-        done = subprocess.run(opcheck, cwd=HERE.parent, stdout=subprocess.PIPE, encoding="utf-8")
+        done = subprocess.run(opcheck, cwd=folder, stdout=subprocess.PIPE, encoding="utf-8")
         print(f"{time.monotonic() - began:5.0f} s  {' '.join(command)}")
         said = done.stdout.strip().splitlines() or [""]
         print(
-            "\n".join(f"         {line}" for line in said[-60 if done.returncode else -1 :]),
+            "\n".join(
+                f"         {line}" for line in said[-1 if done.returncode in fine else -60 :]
+            ),
             flush=True,
         )
-        if done.returncode:
+        if done.returncode not in fine:
             return False
         data = file.read_bytes().replace(f"{HERE.parent.resolve()}/".encode(), b"")
     path.parent.mkdir(exist_ok=True)

@@ -1,5 +1,6 @@
 """The programs in examples/ are backends as they are shipped."""
 
+import importlib.util
 import os
 import re
 import shutil
@@ -138,3 +139,14 @@ def test_what_is_written_out_by_hand_for_any_operator_is_right(file: Path) -> No
 def test_there_is_an_example_of_each_way_to_say_what_is_right() -> None:
     ways = Counter(type(case.expect) for case in load([EXAMPLES / "any_operator"]))
     assert {*ways} == {Values, Oracle, Agreement}
+
+
+@pytest.mark.parametrize("path", sorted((EXAMPLES / "backends").glob("*.py")), ids=lambda p: p.stem)
+def test_an_engine_in_some_forty_lines_is_a_backend(path: Path) -> None:
+    for needed in re.findall(r"^(?:import|from) (cv2|iree|tinygrad|tvm)\b", path.read_text(), re.M):
+        if importlib.util.find_spec(needed) is None:
+            pytest.skip(f"not installed: {needed}, for examples/backends/{path.name}")
+    cases = [c for c in VERSION_13 if c.level == "smoke" and str(c.dtype) == "float32"]
+    found = Counter(verdicts(cases, connect(f"py:{path}")).values())
+    assert found[Verdict.PASS] > 5
+    assert set(found) <= {Verdict.PASS, Verdict.UNSUPPORTED}

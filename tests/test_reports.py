@@ -58,6 +58,15 @@ def test_the_pages_are_those_that_the_stored_files_make():
     assert [name for name, text in made.items() if FILES[REPORTS / name] != text] == []
 
 
+def test_each_engine_of_the_examples_has_a_run_and_a_row():
+    programs = {path.stem.removeprefix("of_") for path in (ROOT / "examples/backends").glob("*.py")}
+    assert programs == {*regenerate.MORE}
+    assert {path.name for path in (REPORTS / "more").iterdir()} == {
+        f"{name}.jsonl.gz" for name in programs
+    }
+    assert all(f"(../examples/backends/of_{name}.py)" in PAGE for name in programs)
+
+
 def test_pages_that_no_longer_belong_are_deleted_and_nothing_else(tmp_path):
     made = ("README.md", "acme/Abs.md", "acme/known.yaml", "gone/score.json")
     regenerate.write(tmp_path, dict.fromkeys(made, ""))

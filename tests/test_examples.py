@@ -142,11 +142,14 @@ def test_there_is_an_example_of_each_way_to_say_what_is_right() -> None:
 
 
 @pytest.mark.parametrize("path", sorted((EXAMPLES / "backends").glob("*.py")), ids=lambda p: p.stem)
-def test_an_engine_in_some_forty_lines_is_a_backend(path: Path) -> None:
+def test_an_engine_in_some_forty_lines_is_a_backend(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(path.parent)
     for needed in re.findall(r"^(?:import|from) (cv2|iree|tinygrad|tvm)\b", path.read_text(), re.M):
         if importlib.util.find_spec(needed) is None:
             pytest.skip(f"not installed: {needed}, for examples/backends/{path.name}")
     cases = [c for c in VERSION_13 if c.level == "smoke" and str(c.dtype) == "float32"]
-    found = Counter(verdicts(cases, connect(f"py:{path}")).values())
+    found = Counter(verdicts(cases, connect(f"py:{path.stem}")).values())
     assert found[Verdict.PASS] > 5
     assert set(found) <= {Verdict.PASS, Verdict.UNSUPPORTED}

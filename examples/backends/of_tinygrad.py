@@ -26,8 +26,13 @@ class Tinygrad:
         with tempfile.NamedTemporaryFile(suffix=".onnx") as file:
             file.write(model.SerializeToString())
             file.flush()
-            runner = OnnxRunner(file.name)
-        return Runner(runner, [one.name for one in model.graph.input])
+            try:
+                runner = OnnxRunner(file.name)
+            except ValueError as error:
+                if "is not a valid OnnxDataType" in str(error):
+                    raise NotSupported(str(error)) from None
+                raise
+        return Runner(runner, [one.name for one in task.inputs])
 
 
 class Runner:

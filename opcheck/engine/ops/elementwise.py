@@ -79,7 +79,7 @@ def _erf(x):
     return xp.erf(x)
 
 
-def _sigmoid(x):
+def sigmoid(x):
     return 1 / (1 + xp.exp(-x))
 
 
@@ -98,7 +98,7 @@ def _shrink(x, *, lambd, bias):
 def _gated(a, b, *, alpha):
     if a.shape != b.shape:
         raise InvalidNode(f"shapes {list(a.shape)} and {list(b.shape)}; allowed: identical ones")
-    return a * _sigmoid(alpha * a) * b
+    return a * sigmoid(alpha * a) * b
 
 
 def _clipped(x, high):
@@ -129,10 +129,10 @@ _REAL = family(
                 gamma * xp.where(xp.greater(x, 0), x, alpha * xp.exp(x) - alpha)),
             lambda x, *, alpha, gamma: (
                 gamma * xp.where(xp.greater(x, 0), x, alpha * xp.expm1(x)))),
-        "Shrink": _shrink, "Sigmoid": _sigmoid, "Softplus": (
+        "Shrink": _shrink, "Sigmoid": sigmoid, "Softplus": (
             lambda x: xp.maximum(x, 0) + xp.log1p(xp.exp(-xp.abs(x))), _softplus),
         "Softsign": lambda x: x / (1 + xp.abs(x)),
-        "SwiGLU": _gated, "Swish": lambda x, *, alpha: x * _sigmoid(alpha * x),
+        "SwiGLU": _gated, "Swish": lambda x, *, alpha: x * sigmoid(alpha * x),
         "ThresholdedRelu": lambda x, *, alpha: (
             xp.where(xp.greater(x, alpha), x, xp.zeros_like(x))),
     },

@@ -7,7 +7,15 @@ from math import gcd, prod
 import numpy as np
 
 from opcheck import numbers as xp
-from opcheck.engine.axes import AUTO_PADS, AxisWindows, Windows, check_each, check_size, windows_of
+from opcheck.engine.axes import (
+    AUTO_PADS,
+    AxisWindows,
+    Windows,
+    check_each,
+    check_size,
+    listed,
+    windows_of,
+)
 from opcheck.engine.operators import is_open, operator
 from opcheck.engine.ops.attention import stored
 from opcheck.engine.ops.elementwise import sigmoid
@@ -16,9 +24,10 @@ from opcheck.numbers import plain, primitive
 from opcheck.numbers.faulty import bare
 
 NAMES = """
-CausalConvWithState Conv ConvTranspose DeformConv
+CausalConvWithState Col2Im Conv ConvTranspose DeformConv
 """
 CAUSAL, CONV = operator("CausalConvWithState"), operator("Conv")
+COL2IM = operator("Col2Im")
 TRANSPOSE, DEFORM = operator("ConvTranspose"), operator("DeformConv")
 matmul = primitive(plain.matmul)
 
@@ -470,3 +479,79 @@ for _name, _text, _steps in (
          np.arange(x.shape[2]) < x.shape[2] - length, 0, x)[:, :, length:].astype(x.dtype)}),
 ):  # fmt: skip
     CAUSAL.mutant(_text, name=_name, by=partial(of_channels, **_steps))(over_time)
+
+
+# Col2Im: blocks go back to where they were in an image, added up where they overlap.
+def of_blocks(joined):
+    """The formula, from `joined(columns, windows)`; `columns` are planes×block×blocks."""
+
+    def formula(input, image_shape, block_shape, *, dilations, pads, strides):
+        image, block = listed("image_shape", image_shape), listed("block_shape", block_shape)
+        if input.ndim != 3 or len(image) < 2 or len(block) != len(image) or min(image + block) < 0:
+            raise InvalidNode(f"{list(input.shape)} of blocks {block} for an image {image}")
+        terms = prod(block)
+        windows = windows_of((input.shape[0], 1, *image), block, strides, dilations, pads)
+        if input.shape[1] % terms or input.shape[2] != prod(windows.shape[2:]):
+            raise InvalidNode(f"{list(input.shape)}; allowed: N×C·{terms}×{windows.shape[2:]}")
+        if not (input.shape[2] and prod(image)):
+            is_open("nothing is said of images that hold nothing, nor of no block")
+        outer = input.shape[0], input.shape[1] // terms
+        columns = xp.reshape(input, (prod(outer), *block, *windows.shape[2:]))
+        return xp.reshape(joined(columns, windows), (*outer, *image))
+
+    return {18: formula}
+
+
+@COL2IM.formula(by=of_blocks)
+def put_back(columns, windows):
+    over, kind = windows.folded(np.ones((1, *columns.shape[1:]), np.intp))[0], columns.dtype.kind
+    if (kind in "bO" and (over > 1).any()) or (kind == "O" and not over.all()):
+        raise NotSupported("nothing is said of sums of texts or truth values, nor of no text")
+    if kind == "O":
+        return columns.reshape(-1)[windows.folded(np.arange(columns.size).reshape(columns.shape))]
+    y = xp.sums(columns, windows.folded, over)
+    if kind in "iuc" and (y != windows.folded(columns.astype(np.clongdouble))).any():
+        is_open("nothing is said of integers out of range, nor of how complex sums are rounded")
+    return y
+
+
+def overwritten(columns, windows):
+    lengths = [axis.length for axis in windows.axes]
+    y = np.zeros((len(columns), prod(lengths) + 1), columns.dtype)
+    places = windows.places(lengths)
+    y[:, places] = columns.reshape(len(columns), *places.shape)
+    return y[:, :-1]
+
+
+def mean(columns, windows):
+    over = np.maximum(windows.folded(np.ones((1, *columns.shape[1:]), np.intp)), 1)
+    y = put_back(columns, windows)
+    return y if y.dtype.kind in "bO" else (y / over).astype(y.dtype)
+
+
+def in_columns(of):
+    """The axes `of(n)` read in the order of columns."""
+
+    def read(columns, windows):
+        shape, axes, part = [*columns.shape], [*range(columns.ndim)], of(len(windows.axes))
+        shape[part], axes[part] = shape[part][::-1], axes[part][::-1]
+        return put_back(columns.reshape(shape).transpose(axes), windows)
+
+    return read
+
+
+def channels_last(columns, windows):
+    n, terms = max(1, windows.outer[0]), prod(axis.kernel for axis in windows.axes)
+    split = columns.reshape(n, terms, len(columns) // n, prod(windows.shape[2:]))
+    return put_back(split.swapaxes(1, 2).reshape(columns.shape), windows)
+
+
+COL2IM.mutant_table({
+    "overwritten": ("of blocks that overlap the last one held", overwritten),
+    "mean": ("blocks that overlap were averaged", mean),
+    "channels_last": ("channels came after the places of a block", channels_last),
+    "blocks_in_columns": ("blocks were enumerated from the last axis on",
+                          in_columns(lambda n: slice(n + 1, None))),
+    "places_in_columns": ("places in a block were enumerated from the last axis on",
+                          in_columns(lambda n: slice(1, n + 1))),
+}, by=of_blocks)  # fmt: skip

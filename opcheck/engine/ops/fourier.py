@@ -15,8 +15,7 @@ from opcheck.numbers.faulty import bare
 NAMES = """
 DFT STFT
 """
-DFT = operator("DFT")
-STFT = operator("STFT")
+DFT, STFT = operator("DFT"), operator("STFT")
 
 
 def _turns(rows, columns, length):

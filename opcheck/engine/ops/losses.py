@@ -13,8 +13,7 @@ from opcheck.errors import InvalidNode, NotSupported
 NAMES = """
 NegativeLogLikelihoodLoss SoftmaxCrossEntropyLoss
 """
-NLL = operator("NegativeLogLikelihoodLoss")
-CROSS_ENTROPY = operator("SoftmaxCrossEntropyLoss")
+NLL, CROSS_ENTROPY = map(operator, NAMES.split())
 
 
 def _loss(averaged, logs, target, weight, ignore_index, reduction, literal=False):

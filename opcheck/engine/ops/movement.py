@@ -3,23 +3,36 @@
 import math
 from fractions import Fraction
 from itertools import pairwise, zip_longest
+from typing import Any
 
 import numpy as np
 
 from opcheck import dtypes
 from opcheck import numbers as xp
-from opcheck.engine import axes as ax
-from opcheck.engine.axes import check_size, from_either_end, listed, scalar
-from opcheck.engine.operators import operator
+from opcheck.engine.axes import (
+    check_size,
+    distinct,
+    from_either_end,
+    from_the_front,
+    listed,
+    scalar,
+)
+from opcheck.engine.operators import FLOATING, operator
 from opcheck.errors import InvalidNode, NotSupported
 from opcheck.numbers.faulty import bare
 
 NAMES = """
-CenterCropPad DepthToSpace Dropout Expand EyeLike Pad Range ReverseSequence SpaceToDepth Split Tile
-Trilu
+CenterCropPad Concat DepthToSpace Dropout Expand EyeLike Pad Range ReverseSequence SpaceToDepth
+Split Tile Trilu
 """
-
-SPLIT = operator("Split", exact=True)
+_OPTIONS: dict[str, Any] = {
+    "Dropout": {"exact": True, "ignores": ("consumed_inputs", "seed", "ratio")},
+    "EyeLike": {"exact": True, "of_shapes": True},
+    "Range": {"of_scalars": ("int16", "int32", "int64")},
+}
+CENTER, CONCAT, DEPTH, DROPOUT, EXPAND, EYE, PAD, RANGE, REVERSE, SPACE, SPLIT, TILE, TRILU = (
+    operator(name, **_OPTIONS.get(name, {"exact": True})) for name in NAMES.split()
+)
 
 
 def parts(x, axis, sizes):
@@ -39,11 +52,11 @@ def equal_sizes(length, count):
 def split_1(input, split_=None, *, axis, split, outputs=1):
     if axis is None or split_ is not None:
         raise NotSupported("the text says neither which axis is meant, nor which lengths")
-    return _split(input, axis, split, outputs, ax.from_the_front)
+    return _split(input, axis, split, outputs, from_the_front)
 
 
 SPLIT.formula(2)(lambda input, *, axis, split, outputs=1: (
-    _split(input, axis, split, outputs, ax.from_the_front)))  # fmt: skip
+    _split(input, axis, split, outputs, from_the_front)))  # fmt: skip
 SPLIT.formula(11)(lambda input, *, axis, split, outputs=1: _split(input, axis, split, outputs))
 SPLIT.formula(13)(lambda input, split=None, *, axis, outputs=1: _split(input, axis, split, outputs))
 
@@ -75,9 +88,6 @@ def split_18(input, split=None, *, axis, num_outputs, outputs=1):
     return parts(input, axis, [*[size] * (num_outputs - 1), last])
 
 
-EXPAND = operator("Expand", exact=True)
-
-
 @EXPAND.formula(8, 13)
 def expand(input, shape):
     sizes, own = listed("shape", shape), list(input.shape)
@@ -89,10 +99,7 @@ def expand(input, shape):
     return xp.broadcast_to(input, found)
 
 
-#: In version 1 elements or tensors are repeated: the text says both.
-TILE = operator("Tile", exact=True)
-
-
+# In version 1 elements or tensors are repeated: the text says both.
 @TILE.formula(6, 13)
 def tile(input, repeats):
     counts = listed("repeats", repeats)
@@ -100,9 +107,6 @@ def tile(input, repeats):
         raise InvalidNode(f"repeats {counts}; allowed: a number for each of {input.ndim} axes")
     check_size([n * count for n, count in zip(input.shape, counts, strict=True)])
     return xp.tile(input, counts)
-
-
-PAD = operator("Pad", exact=True)
 
 
 def _places(length, begin, end, mode):
@@ -175,7 +179,7 @@ PAD.formula(19, 21, 23, 24, 25)(lambda data, pads, constant_value=None, axes=Non
 
 def _named(axes, rank):
     """The axes of an attribute or a tensor, counted from the front; all if it is left out."""
-    return range(rank) if axes is None else ax.distinct(listed("axes", axes), rank)
+    return range(rank) if axes is None else distinct(listed("axes", axes), rank)
 
 
 def _pad(x, pads, value, axes, mode):
@@ -187,9 +191,6 @@ def _pad(x, pads, value, axes, mode):
     elif mode == "constant" and x.dtype != object and fill != 0:
         raise NotSupported(f"the padding value is zero, which {x.dtype} has none of")
     return _padded(x, listed("pads", pads), axes, mode, fill)
-
-
-CENTER = operator("CenterCropPad", exact=True)
 
 
 @CENTER.formula(18)
@@ -208,9 +209,6 @@ def center_crop_pad(input_data, shape, *, axes):
     return _padded(input_data, [*begins, *ends], axes, "constant", zero)
 
 
-EYE = operator("EyeLike", exact=True, of_shapes=True)
-
-
 @EYE.formula(9, 22)
 def eye_like(input, *, dtype, k):
     if input.ndim != 2:
@@ -220,9 +218,6 @@ def eye_like(input, *, dtype, k):
     assert named
     rows, columns = np.ogrid[: input.shape[0], : input.shape[1]]
     return (columns - rows == k).astype(named.numpy)
-
-
-TRILU = operator("Trilu", exact=True)
 
 
 @TRILU.formula(14)
@@ -246,9 +241,6 @@ def _blocks(x, blocksize, mode):
         raise InvalidNode(f"mode {mode!r}; allowed: DCR, CRD")
     if x.ndim != 4 or blocksize < 1:
         raise InvalidNode(f"rank {x.ndim} and blocksize {blocksize}; allowed: 4, and 1 or more")
-
-
-DEPTH = operator("DepthToSpace", exact=True)
 
 
 DEPTH.formula(1)(lambda input, *, blocksize: _in_any_order(DEPTH.formulas[11], input, blocksize))
@@ -276,7 +268,6 @@ def depth_to_space(input, *, blocksize, mode="DCR"):
     return xp.reshape(moved, (n, channels, height * b, width * b))
 
 
-SPACE = operator("SpaceToDepth", exact=True)
 SPACE.formula(1)(lambda input, *, blocksize: _in_any_order(SPACE.formulas[13], input, blocksize))
 
 
@@ -290,9 +281,6 @@ def space_to_depth(input, *, blocksize, mode="DCR"):
     split = xp.reshape(input, (n, channels, height // b, b, width // b, b))
     moved = xp.permute_dims(split, (0, 3, 5, 1, 2, 4) if mode == "DCR" else (0, 1, 3, 5, 2, 4))
     return xp.reshape(moved, (n, channels * b * b, height // b, width // b))
-
-
-REVERSE = operator("ReverseSequence", exact=True)
 
 
 @REVERSE.formula(10, 28)
@@ -310,9 +298,6 @@ def reverse_sequence(input, sequence_lens, *, batch_axis, time_axis):
     place = np.where(time < lens, lens - 1 - time, time)
     place = np.expand_dims(place if time_axis else place.T, tuple(range(2, input.ndim)))
     return xp.take_along_axis(input, place, time_axis)
-
-
-DROPOUT = operator("Dropout", exact=True, ignores=("consumed_inputs", "seed", "ratio"))
 
 
 @DROPOUT.formula(1, 6)
@@ -340,9 +325,6 @@ def dropout(data, ratio=None, training_mode=None):
     if trains and share:
         raise NotSupported("what is dropped in training is random")
     return data, np.ones(data.shape, np.bool_)
-
-
-RANGE = operator("Range", of_scalars=("int16", "int32", "int64"))
 
 
 def _count(start, limit, delta):
@@ -399,3 +381,64 @@ def of_running_sums(start, delta, count):
         return of_products(start, delta, count)
     steps = xp.broadcast_to(xp.reshape(delta, (1,)), (count - 1,))
     return xp.cumulative_sum(xp.concat([xp.reshape(start, (1,)), steps], axis=0), axis=0)
+
+
+def along(function):
+    """All versions, from `function(inputs, axis)`; 1 and 4 document no negative axis."""
+
+    def counting(counted):
+        def formula(*inputs, axis):
+            first = inputs[0]
+            place = counted(axis, first.ndim)
+            for x in inputs:
+                others = [n for other, n in enumerate(x.shape) if other != place]
+                wanted = [n for other, n in enumerate(first.shape) if other != place]
+                if x.ndim != first.ndim or others != wanted:
+                    shapes = ", ".join(str(list(x.shape)) for x in inputs)
+                    raise InvalidNode(f"shapes {shapes} differ beyond axis {place}")
+            return function(inputs, place)
+
+        return formula
+
+    front, either = counting(from_the_front), counting(from_either_end)
+    return {1: front, 4: front, 11: either, 13: either}
+
+
+@CONCAT.formula(by=along)
+def joined(inputs, axis):
+    return xp.concat(inputs, axis=axis)
+
+
+def one_after_the_other(inputs, axis):
+    flat = xp.concat([xp.reshape(x, -1) for x in inputs], axis=0)
+    return xp.reshape(flat, joined(inputs, axis).shape)
+
+
+def as_long_as_the_first(inputs, axis):
+    length = inputs[0].shape[axis]
+    if any(x.shape[axis] < length for x in inputs):
+        raise InvalidNode("an input is shorter than the first")
+    return joined([xp.take(x, range(length), axis=axis) for x in inputs], axis)
+
+
+def stacked(inputs, axis):
+    single = all(x.shape[axis] == 1 for x in inputs)
+    return xp.stack(inputs, axis=axis) if single else joined(inputs, axis)
+
+
+JOINTS = {
+    "empty_dropped": ("empty inputs were dropped, and an empty one was given where all are",
+        lambda inputs, axis: joined([x for x in inputs if x.size] or inputs[:1], axis)),
+    "one_after_the_other": ("inputs were written one after the other in memory, whatever the axis",
+                            one_after_the_other),
+    "as_long_as_the_first": ("every input was taken to be as long as the first",
+                             as_long_as_the_first),
+    "stacked": ("inputs were stacked along an axis of their own where each has one element",
+                stacked),
+}  # fmt: skip
+CONCAT.mutant_table(JOINTS, by=along)
+CONCAT.mutant("of more than eight inputs only eight were written", name="eight_inputs", by=along,
+          only=("float32",))(lambda inputs, axis: joined(inputs[:8], axis))  # fmt: skip
+CONCAT.mutant("negative zeros became zeros", name="zeros_without_sign", by=along, only=FLOATING)(
+    lambda inputs, axis: joined(inputs, axis) + 0
+)

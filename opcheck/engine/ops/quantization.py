@@ -20,9 +20,7 @@ from opcheck.numbers.faulty import bare
 NAMES = """
 DequantizeLinear DynamicQuantizeLinear QuantizeLinear
 """
-DEQUANTIZE = operator("DequantizeLinear")
-QUANTIZE = operator("QuantizeLinear")
-DYNAMIC = operator("DynamicQuantizeLinear")
+DEQUANTIZE, DYNAMIC, QUANTIZE = map(operator, NAMES.split())
 _VERSIONS = (13, 19, 21, 23, 24, 25, 28)
 
 

@@ -13,19 +13,20 @@ from opcheck.errors import InvalidNode, NotSupported
 NAMES = """
 Constant ConstantOfShape Flatten Reshape Shape Size Slice Squeeze Transpose Unsqueeze
 """
+OPS = {n: operator(n, exact=True, of_shapes=n in ("Shape", "Size")) for n in NAMES.split()}
+OPS["Reshape"].ignores = ("consumed_inputs",)
 #: The versions since which types alone were added.
 _TYPES = (19, 21, 23, 24, 25)
 
-SHAPE = operator("Shape", exact=True, of_shapes=True)
-SHAPE.formula(1, 13)(lambda data: np.array(data.shape, np.int64))
+OPS["Shape"].formula(1, 13)(lambda data: np.array(data.shape, np.int64))
 # Ends beyond the rank are clamped to it, as the text says.
-SHAPE.formula(15, *_TYPES)(lambda data, *, start, end: np.array(data.shape[start:end], np.int64))
-SIZE = operator("Size", exact=True, of_shapes=True)
-SIZE.formula(1, 13, *_TYPES)(lambda data: np.array(math.prod(data.shape), np.int64))
-RESHAPE = operator("Reshape", exact=True, ignores=("consumed_inputs",))
+OPS["Shape"].formula(15, *_TYPES)(
+    lambda data, *, start, end: np.array(data.shape[start:end], np.int64)
+)
+OPS["Size"].formula(1, 13, *_TYPES)(lambda data: np.array(math.prod(data.shape), np.int64))
 
 
-@RESHAPE.formula(5, 13, 14, *_TYPES)
+@OPS["Reshape"].formula(5, 13, 14, *_TYPES)
 def reshape(data, shape, *, allowzero=0):
     if allowzero not in (0, 1):
         raise NotSupported(f"nothing is said of allowzero={allowzero}")
@@ -47,10 +48,7 @@ def reshape(data, shape, *, allowzero=0):
     return xp.reshape(data, [data.size // others if n == -1 else n for n in sizes])
 
 
-RESHAPE.formula(1)(lambda data, *, shape: reshape(data, shape))
-
-
-FLATTEN = operator("Flatten", exact=True)
+OPS["Reshape"].formula(1)(lambda data, *, shape: reshape(data, shape))
 
 
 def _flat(input, axis, counted):
@@ -60,21 +58,18 @@ def _flat(input, axis, counted):
     return xp.reshape(input, (math.prod(input.shape[:front]), math.prod(input.shape[front:])))
 
 
-FLATTEN.formula(1, 9)(lambda input, *, axis: _flat(input, axis, from_the_front))
-FLATTEN.formula(11, 13, 21, 23, 24, 25)(lambda input, *, axis: _flat(input, axis, from_either_end))
+OPS["Flatten"].formula(1, 9)(lambda input, *, axis: _flat(input, axis, from_the_front))
+OPS["Flatten"].formula(11, 13, 21, 23, 24, 25)(
+    lambda input, *, axis: _flat(input, axis, from_either_end)
+)
 
-TRANSPOSE = operator("Transpose", exact=True)
 
-
-@TRANSPOSE.formula(1, 13, 21, 23, 24, 25)
+@OPS["Transpose"].formula(1, 13, 21, 23, 24, 25)
 def transpose(data, *, perm):
     order = tuple(range(data.ndim))[::-1] if perm is None else perm
     if sorted(order) != list(range(data.ndim)):
         raise InvalidNode(f"perm {list(order)}; allowed: each axis of {data.ndim} once")
     return xp.permute_dims(data, order)
-
-
-SQUEEZE = operator("Squeeze", exact=True)
 
 
 def squeeze(data, axes, counted=from_either_end):
@@ -88,10 +83,9 @@ def squeeze(data, axes, counted=from_either_end):
 
 
 #: Version 1 has a list of non-negative integers, here and in Unsqueeze, and is silent on repeats.
-SQUEEZE.formula(1)(lambda data, *, axes: squeeze(data, axes, from_the_front))
-SQUEEZE.formula(11)(lambda data, *, axes: squeeze(data, axes))
-SQUEEZE.formula(13, 21, 23, 24, 25)(lambda data, axes=None: squeeze(data, axes))
-UNSQUEEZE = operator("Unsqueeze", exact=True)
+OPS["Squeeze"].formula(1)(lambda data, *, axes: squeeze(data, axes, from_the_front))
+OPS["Squeeze"].formula(11)(lambda data, *, axes: squeeze(data, axes))
+OPS["Squeeze"].formula(13, 21, 23, 24, 25)(lambda data, axes=None: squeeze(data, axes))
 
 
 def unsqueeze(data, axes, counted=from_either_end):
@@ -105,13 +99,12 @@ def unsqueeze(data, axes, counted=from_either_end):
     return xp.reshape(data, [1 if axis in found else next(sizes) for axis in range(rank)])
 
 
-UNSQUEEZE.formula(1)(lambda data, *, axes: unsqueeze(data, axes, from_the_front))
-UNSQUEEZE.formula(11)(lambda data, *, axes: unsqueeze(data, axes))
-UNSQUEEZE.formula(13, 21, 23, 24, 25)(lambda data, axes: unsqueeze(data, axes))
-SLICE = operator("Slice", exact=True)
+OPS["Unsqueeze"].formula(1)(lambda data, *, axes: unsqueeze(data, axes, from_the_front))
+OPS["Unsqueeze"].formula(11)(lambda data, *, axes: unsqueeze(data, axes))
+OPS["Unsqueeze"].formula(13, 21, 23, 24, 25)(lambda data, axes: unsqueeze(data, axes))
 
 
-@SLICE.formula(11, 13)
+@OPS["Slice"].formula(11, 13)
 def slice_of(data, starts, ends, axes=None, steps=None):
     starts, ends = listed("starts", starts), listed("ends", ends)
     axes = distinct(range(len(starts)) if axes is None else listed("axes", axes), data.ndim)
@@ -130,20 +123,19 @@ def slice_of(data, starts, ends, axes=None, steps=None):
     return data[tuple(at)]
 
 
-@SLICE.formula(10)
+@OPS["Slice"].formula(10)
 def slice_10(data, starts, ends, axes=None, steps=None):
     if axes is not None and np.any(np.less(axes, 0)):
         raise NotSupported("nothing is said of negative axes")
     return slice_of(data, starts, ends, axes, steps)
 
 
-SLICE.formula(1)(lambda data, *, starts, ends, axes: slice_10(data, starts, ends, axes))
+OPS["Slice"].formula(1)(lambda data, *, starts, ends, axes: slice_10(data, starts, ends, axes))
 
-CONSTANT = operator("Constant", exact=True)
-CONSTANT.formula(1, 9)(lambda *, value: value)
+OPS["Constant"].formula(1, 9)(lambda *, value: value)
 
 
-@CONSTANT.formula(11, 12, 13, *_TYPES)
+@OPS["Constant"].formula(11, 12, 13, *_TYPES)
 def constant_of_any_kind(
     *, value=None, sparse_value=None, value_float=None, value_floats=None, value_int=None,
     value_ints=None, value_string=None, value_strings=None,
@@ -162,18 +154,16 @@ def constant_of_any_kind(
     return found[0]
 
 
-@CONSTANT.mutant("a missing value was taken for 0", 11, 12, 13, *_TYPES, name="nothing_is_zero",
-                 of_validity=True)  # fmt: skip
+@OPS["Constant"].mutant(
+    "a missing value was taken for 0", 11, 12, 13, *_TYPES, name="nothing_is_zero", of_validity=True
+)
 @wraps(constant_of_any_kind)
 def nothing_is_zero(**attrs):
     nothing = all(value is None for value in attrs.values())
     return np.zeros(1, np.float32) if nothing else constant_of_any_kind(**attrs)
 
 
-CONSTANT_OF_SHAPE = operator("ConstantOfShape", exact=True)
-
-
-@CONSTANT_OF_SHAPE.formula(9, 20, 21, 23, 24, 25)
+@OPS["ConstantOfShape"].formula(9, 20, 21, 23, 24, 25)
 def constant_of_shape(input, *, value):
     sizes = listed("input", input)
     if any(n < 0 for n in sizes):
@@ -185,7 +175,7 @@ def constant_of_shape(input, *, value):
     return np.full(sizes, fill.reshape(-1)[0], fill.dtype)
 
 
-CONSTANT_OF_SHAPE.mutant(
+OPS["ConstantOfShape"].mutant(
     "sizes with any number of axes were taken for a list", name="sizes_of_any_rank",
     of_validity=True)(
     lambda input, *, value: constant_of_shape(np.reshape(input, -1), value=value))  # fmt: skip

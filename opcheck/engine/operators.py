@@ -173,9 +173,9 @@ class Operator:
         return declare
 
     def mutant_table(
-        self, table: Mapping[str, tuple[str, Formula]], *versions: int, **options: Any
+        self, table: Mapping[str, tuple[str, Any]], *versions: int, **options: Any
     ) -> None:
-        """Declare mutants by their names, each with its text and its formulation; see `mutant`."""
+        """Declare mutants by their names, each with its text and what makes it; see `mutant`."""
         for name, (text, function) in table.items():
             self.mutant(text, *versions, name=name, **options)(function)
 

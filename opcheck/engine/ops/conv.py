@@ -470,15 +470,14 @@ CAUSAL.mutant_table({
         lambda x, weight, bias: over_time(
             x, weight, None if bias is None else np.broadcast_to(bias[:1], bias.shape))),
 }, by=of_channels)  # fmt: skip
-for _name, _text, _steps in (
-    ("sigmoid_alone", "the sigmoid did not multiply its argument", {"activated": sigmoid}),
-    ("first_elements_kept", "the first elements became the state, not the last",
-     {"state": lambda x, length: x[:, :, : x.shape[2] - length]}),
-    ("zeros_before_short_inputs", "of inputs shorter than the state the past was not kept",
-     {"state": lambda x, length: np.where(
-         np.arange(x.shape[2]) < x.shape[2] - length, 0, x)[:, :, length:].astype(x.dtype)}),
-):  # fmt: skip
-    CAUSAL.mutant(_text, name=_name, by=partial(of_channels, **_steps))(over_time)
+CAUSAL.mutant_table({
+    "sigmoid_alone": ("the sigmoid did not multiply its argument", {"activated": sigmoid}),
+    "first_elements_kept": ("the first elements became the state, not the last",
+        {"state": lambda x, length: x[:, :, : x.shape[2] - length]}),
+    "zeros_before_short_inputs": ("of inputs shorter than the state the past was not kept",
+        {"state": lambda x, length: np.where(
+            np.arange(x.shape[2]) < x.shape[2] - length, 0, x)[:, :, length:].astype(x.dtype)}),
+}, by=lambda steps: of_channels(over_time, **steps))  # fmt: skip
 
 
 # Col2Im: blocks go back to where they were in an image, added up where they overlap.

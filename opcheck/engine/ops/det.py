@@ -120,13 +120,6 @@ def by_minors(X):
     return reduce(lambda a, b: a + b, terms)
 
 
-def of_triangles(change):
-    """The formulas of `change(x)` of each matrix."""
-    return of_matrices(lambda X: np.array(
-        [change(x) for x in X.astype(np.float64).reshape(-1, *X.shape[-2:])]
-    ).reshape(X.shape[:-2]))  # fmt: skip
-
-
 OP.mutant_table({
     "sign_lost": ("determinants were positive", lambda x: abs(np.linalg.det(x))),
     "exchanges_not_counted": ("the sign did not turn where rows were exchanged",
@@ -135,4 +128,6 @@ OP.mutant_table({
         lambda x: np.prod(np.diagonal(triangles(x, exchanged=False)[2]))),
     "diagonal_product": ("the product of the diagonal was taken",
         lambda x: np.prod(np.diagonal(x))),
-}, by=of_triangles)  # fmt: skip
+}, by=lambda change: of_matrices(lambda X: np.array(
+    [change(x) for x in X.astype(np.float64).reshape(-1, *X.shape[-2:])]
+).reshape(X.shape[:-2])))  # fmt: skip

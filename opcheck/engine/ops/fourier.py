@@ -215,24 +215,21 @@ DFT.mutant_table({
             folded & (np.arange(x.shape[-2]) * 2 == length), 2, 1).astype(x.dtype)[:, None],
             bins, length, inverse, folded)),
 }, by=_versions)  # fmt: skip
-for _name, (_text, _function) in _WRONG.items():
-    STFT.mutant(_text, name=_name, by=_of_frames)(partial(_stft, _function))
+STFT.mutant_table(_WRONG, by=lambda transform: _of_frames(partial(_stft, transform)))
 
 
-def _centered(signal, step, window, length, onesided):
-    padded = np.pad(signal, [(0, 0), (length // 2, length // 2), (0, 0)])
-    return _stft(_transform, padded, step, window, length, onesided)
-
-
-def _tail_padded(signal, step, window, length, onesided):
-    missing = (length - signal.shape[1]) % step
-    padded = np.pad(signal, [(0, 0), (0, missing), (0, 0)])
-    return _stft(_transform, padded, step, window, length, onesided)
+def _longer(ends):
+    """The spectra of a signal with zeros at its ends: so many as `ends(count, step, length)`."""
+    return lambda signal, step, window, length, onesided: _stft(
+        _transform, np.pad(signal, [(0, 0), ends(signal.shape[1], step, length), (0, 0)]),
+        step, window, length, onesided)  # fmt: skip
 
 
 STFT.mutant_table({
-    "centered": ("frames were centered, with zeros around the signal", _centered),
-    "tail_padded": ("a last frame was filled up with zeros", _tail_padded),
+    "centered": ("frames were centered, with zeros around the signal",
+        _longer(lambda count, step, length: (length // 2, length // 2))),
+    "tail_padded": ("a last frame was filled up with zeros",
+        _longer(lambda count, step, length: (0, (length - count) % step))),
     "last_frame_left_out": ("the last frame was left out",
         lambda *how: _stft(_transform, *how)[:, :-1]),
     "window_reversed": ("the window was reversed", lambda signal, step, window, *how: _stft(

@@ -48,11 +48,11 @@ def _loss(averaged, logs, target, weight, ignore_index, reduction, literal=False
     return xp.sum(losses) if reduction == "sum" else averaged(losses, applied, ignored, weight)
 
 
-def of_likelihood(averaged):
-    """All versions of the loss of log-probabilities; see `_loss`."""
+def of_likelihood(averaged, change=lambda *of: of):
+    """All versions of the loss of log-probabilities; see `_loss`. `change` is of what it takes."""
 
     def formula(input, target, weight=None, *, ignore_index, reduction):
-        return _loss(averaged, input, target, weight, ignore_index, reduction)
+        return _loss(averaged, *change(input, target, weight, ignore_index), reduction=reduction)
 
     return dict.fromkeys((12, 13, 22), formula)
 
@@ -99,27 +99,13 @@ MEANS = {
             losses, ~ignored if applied is None else applied, strict=True)])),
 }  # fmt: skip
 NLL.mutant_table(MEANS, by=of_likelihood)
-for _name, (_text, _mean) in MEANS.items():
-    _by = partial(of_scores, averaged=_mean)
-    CROSS_ENTROPY.mutant(_text, name=_name, by=_by)(softmax.logarithms)
-
-
-def with_input(change):
-    """All versions of NegativeLogLikelihoodLoss, from `change` of its inputs and ignore_index."""
-
-    def formula(input, target, weight=None, *, ignore_index, reduction):
-        x, classes, weights, ignored = change(input, target, weight, ignore_index)
-        return _loss(mean, x, classes, weights, ignored, reduction)
-
-    return dict.fromkeys((12, 13, 22), formula)
-
-
+CROSS_ENTROPY.mutant_table(MEANS, by=partial(of_scores, softmax.logarithms))
 NLL.mutant_table({
     "classes_last": ("the classes were taken along the last axis where it is as long",
         lambda x, *of: (x.swapaxes(1, -1) if () != x.shape[1:2] == x.shape[-1:] else x, *of)),
     "class_never_ignored": ("ignore_index was ignored where it is a class",
         lambda x, target, weight, i: (x, target, weight, None if i and i >= 0 else i)),
-}, by=with_input)  # fmt: skip
+}, by=partial(of_likelihood, mean))  # fmt: skip
 CROSS_ENTROPY.mutant_table({
     "shares_along_last_axis": ("the scores' last axis was that of their classes",
         lambda x, axis: softmax.logarithms(x, x.ndim - 1)),

@@ -77,10 +77,7 @@ def of_products(product, place=spread):
             is_open("there is no zero point of int32")
         return product(x, np.zeros((), x.dtype) if zero is None else zero, scale, out)
 
-    def scalars(x, x_scale, x_zero_point=None):
-        return formula(x, x_scale, x_zero_point, axis=None)
-
-    return {10: scalars, **dict.fromkeys(_VERSIONS, formula)}
+    return {10: partial(formula, axis=None), **dict.fromkeys(_VERSIONS, formula)}
 
 
 def difference(x, zero):
@@ -250,8 +247,8 @@ def are_decided(x, scale, divides, is_stated):
 def of_quotients(quotient, place=spread, convert=converted):
     """All versions of QuantizeLinear, from `quotient(x, scale, dtype)` by a division in that."""
 
-    def answer(x, y_scale, y_zero_point, axis, saturate=1, block_size=0, output_dtype=0,
-               precision=None):  # fmt: skip
+    def formula(x, y_scale, y_zero_point=None, *, axis=1, saturate=1, block_size=0, output_dtype=0,
+                precision=0):  # fmt: skip
         stated = dtypes.named(output_dtype) if output_dtype else None
         given = None if y_zero_point is None else dtypes.of(y_zero_point)
         if output_dtype and given not in (None, stated):
@@ -266,17 +263,9 @@ def of_quotients(quotient, place=spread, convert=converted):
         out = stated or given or DTYPES["uint8"]
         return whole(quotient(x, scale, divides), shift, out, saturate, sure, convert)
 
-    def scalars(x, y_scale, y_zero_point=None):
-        return answer(x, y_scale, y_zero_point, None)
-
-    def early(x, y_scale, y_zero_point=None, *, axis=1, saturate=1, block_size=0, output_dtype=0):
-        return answer(x, y_scale, y_zero_point, axis, saturate, block_size, output_dtype)
-
-    def formula(x, y_scale, y_zero_point=None, *, axis=1, saturate=1, block_size=0, output_dtype=0,
-                precision=0):  # fmt: skip
-        return answer(x, y_scale, y_zero_point, axis, saturate, block_size, output_dtype, precision)
-
-    return {10: scalars, **{since: early if since < 23 else formula for since in _VERSIONS}}
+    early = partial(formula, precision=None)
+    later = {since: early if since < 23 else formula for since in _VERSIONS}
+    return {10: partial(early, axis=None), **later}
 
 
 @QUANTIZE.formula(by=of_quotients)
@@ -398,7 +387,7 @@ def of_ranges(answer):
 
 
 DYNAMIC.formula(by=of_ranges)(of_range)
-RANGES: dict[str, tuple[str, dict[str, Any]]] = {
+RANGES: dict[str, tuple[str, Any]] = {
     "range_without_zero": ("the range was not adjusted to include 0", {
         "ends": lambda x: (xp.min(x), xp.max(x))}),
     "range_of_256_steps": ("the range had 256 steps", {"steps": 256.0}),
@@ -411,5 +400,4 @@ RANGES: dict[str, tuple[str, dict[str, Any]]] = {
     **{name: (CONVERSIONS[name][0], {"then": CONVERSIONS[name][1]})
        for name in ("truncated_ints", "rounded_down_ints", "zero_point_subtracted")},
 }  # fmt: skip
-for _name, (_text, _options) in RANGES.items():
-    DYNAMIC.mutant(_text, name=_name, by=of_ranges)(partial(of_range, **_options))
+DYNAMIC.mutant_table(RANGES, by=lambda options: of_ranges(partial(of_range, **options)))

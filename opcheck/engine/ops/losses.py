@@ -48,11 +48,12 @@ def _loss(averaged, logs, target, weight, ignore_index, reduction, literal=False
     return xp.sum(losses) if reduction == "sum" else averaged(losses, applied, ignored, weight)
 
 
-def of_likelihood(averaged, change=lambda *of: of):
+def of_likelihood(averaged: Any, change: Any = lambda *of: of) -> Any:
     """All versions of the loss of log-probabilities; see `_loss`. `change` is of what it takes."""
 
     def formula(input, target, weight=None, *, ignore_index, reduction):
-        return _loss(averaged, *change(input, target, weight, ignore_index), reduction=reduction)
+        steps = (*change(input, target, weight, ignore_index), reduction)
+        return _loss(averaged, *steps)
 
     return dict.fromkeys((12, 13, 22), formula)
 

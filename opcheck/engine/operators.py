@@ -362,7 +362,7 @@ def signature_of(schema: Schema, attributes: Iterable[str]) -> inspect.Signature
 
 def composite(name: str, domain: str = "", **options: Any) -> Operator:
     """Declare an operator by its function body, in each version that has one."""
-    from opcheck.engine.bodies import body_formula
+    from opcheck.engine.node import body_formula
 
     module = sys._getframe(1).f_globals["__name__"]
     made = operator(name, domain, module=module, **options)

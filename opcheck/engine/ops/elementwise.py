@@ -7,7 +7,7 @@ import numpy as np
 from opcheck import dtypes
 from opcheck import numbers as xp
 from opcheck.engine.axes import broadcast, stretches
-from opcheck.engine.bodies import body_formula
+from opcheck.engine.node import body_formula
 from opcheck.engine.operators import family, is_open, operator
 from opcheck.errors import InvalidNode, NotSupported
 from opcheck.model import OpVersion

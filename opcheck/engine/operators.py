@@ -463,6 +463,6 @@ def _modules() -> Mapping[str, str]:
 
 
 def _snake(name: str) -> str:
-    """The file's name: AffineGrid is in affine_grid.py, GatherND in gather_nd.py."""
+    """The name of a file of one: Where is in where.py, LayerNormalization in its words and _."""
     parted = re.sub(r"([a-z0-9])([A-Z])|([A-Z])([A-Z][a-z])", r"\1\3_\2\4", name)
     return parted.lower()

@@ -230,21 +230,14 @@ MUTANTS = {
 SOFTMAX.mutant_table(MUTANTS, by=by_rows)
 
 
-@LOG_SOFTMAX.formula(by=by_rows)
 def of_shares(x, axis):
     """The text's own words. Of shares that vanish, -inf may come, of which one is warned."""
     return xp.log(plain(x, axis))
 
 
-@LOG_SOFTMAX.also_honest("", by=by_rows)
 def logarithms_in_blocks(x, axis):
     d, _, total = terms_in_blocks(x, axis)
     return d - xp.log(total)
-
-
-# As the function body says, and faster with one subtraction.
-LOG_SOFTMAX.also_honest("", by=by_rows)(logarithms)
-LOG_SOFTMAX.also_honest(RAW, by=by_rows)(raw_logarithms)
 
 
 def of_wrong(shares):
@@ -461,10 +454,12 @@ def mean(losses, applied, ignored, weight):
 
 NLL.formula(by=of_likelihood)(mean)
 _by_scores = partial(of_scores, averaged=mean)
-CROSS_ENTROPY.formula(by=_by_scores)(of_shares)
-CROSS_ENTROPY.also_honest("", by=_by_scores)(logarithms)
-CROSS_ENTROPY.also_honest("", by=_by_scores)(logarithms_in_blocks)
-CROSS_ENTROPY.also_honest(RAW, by=_by_scores)(raw_logarithms)
+for _op, _by in ((LOG_SOFTMAX, by_rows), (CROSS_ENTROPY, _by_scores)):
+    _op.formula(by=_by)(of_shares)
+    _op.also_honest("", by=_by)(logarithms_in_blocks)
+    # As the function bodies say, and faster with one subtraction.
+    _op.also_honest("", by=_by)(logarithms)
+    _op.also_honest(RAW, by=_by)(raw_logarithms)
 
 #: Wrong means, of either operator.
 MEANS = {

@@ -456,9 +456,9 @@ NLL.formula(by=of_likelihood)(mean)
 _by_scores = partial(of_scores, averaged=mean)
 for _op, _by in ((LOG_SOFTMAX, by_rows), (CROSS_ENTROPY, _by_scores)):
     _op.formula(by=_by)(of_shares)
-    _op.also_honest("", by=_by)(logarithms_in_blocks)
     # As the function bodies say, and faster with one subtraction.
     _op.also_honest("", by=_by)(logarithms)
+    _op.also_honest("", by=_by)(logarithms_in_blocks)
     _op.also_honest(RAW, by=_by)(raw_logarithms)
 
 #: Wrong means, of either operator.

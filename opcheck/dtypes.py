@@ -207,3 +207,50 @@ def half_ulp(values: NDArray[np.float64], dtype: DType) -> NDArray[np.float64]:
     least = math.ldexp(0.5, dtype.min_exponent)
     half = np.maximum(power * math.ldexp(1.0, -dtype.precision), least)
     return np.where(np.isfinite(values), half, 0.0)
+
+
+# Of inputs of float16 and bfloat16 with any strides and byte order, which are not modified.
+
+
+def widened(x: NDArray[Any]) -> NDArray[np.float32]:
+    """`x` of float16 or bfloat16 as float32, which has each of their numbers."""
+    with np.errstate(invalid="ignore"):  # a NaN that signals is a value like any other
+        return x.astype(np.float32, order="C")
+
+
+def narrowed(
+    values: NDArray[np.float32], dtype: np.dtype[Any], out: NDArray[Any] | None = None
+) -> NDArray[Any]:
+    """`values` as `dtype`, float16 or bfloat16, to nearest, ties to even, in `out` if given.
+
+    What is too large becomes infinite. NaN stays NaN with its sign; one that signals may warn.
+    """
+    with np.errstate(over="ignore", under="ignore"):
+        cast = values.astype(dtype.newbyteorder("="), order="C")
+    if out is None:
+        return cast
+    # Strided casts are slow.
+    np.copyto(_bits(out, "u2"), _bits(cast, "u2"))
+    return out
+
+
+def ordered(x: NDArray[Any]) -> NDArray[np.int16]:
+    """Integers that compare as the numbers `x` of float16 or bfloat16 do, -0 and +0 alike.
+
+    All of NaN are one integer, above that of infinity, so that the first maximum is the first NaN.
+    """
+    bits = _bits(x, "i2")
+    sign = np.right_shift(bits, 15, dtype=np.int16, order="C")
+    # Two's complement in place of sign and size.
+    keys: NDArray[np.int16] = np.bitwise_and(bits, 0x7FFF, dtype=np.int16, order="C")
+    np.bitwise_xor(keys, sign, out=keys)
+    np.subtract(keys, sign, out=keys)
+    infinity = 0x7C00 if x.dtype.kind == "f" else 0x7F80
+    if keys.max(initial=0) > infinity or keys.min(initial=0) < -infinity:
+        np.copyto(keys, 0x7FFF, where=np.abs(keys) > infinity)
+    return keys
+
+
+def _bits(x: NDArray[Any], code: str) -> NDArray[Any]:
+    """`x` as integers of 16 bits, in its own byte order."""
+    return x.view(np.dtype(code).newbyteorder("=" if x.dtype.isnative else "S"))

@@ -28,14 +28,8 @@ import numpy as np
 from onnx import ModelProto
 
 from opcheck import dtypes
-from opcheck.backends.base import (
-    Backend,
-    ProcessDied,
-    TaskCall,
-    UnusableAnswer,
-    only_tensors,
-    own_part,
-)
+from opcheck.backends import base
+from opcheck.backends.base import Backend, ProcessDied, TaskCall, own_part
 from opcheck.backends.isolation.cleanup import SCRATCH, how_it_ended
 from opcheck.errors import BackendUnavailable, NotSupported, did_you_mean
 from opcheck.graph import model_of
@@ -60,7 +54,7 @@ class CommandFailed(Exception):
     """A program failed, or refuses the model; the message is the program's."""
 
 
-class BrokenProtocol(UnusableAnswer):
+class BrokenProtocol(base.UnusableAnswer):
     """A program violates the protocol."""
 
 
@@ -354,7 +348,7 @@ class Persistent:
 
     def prepare(self, task: Task) -> TaskCall:
         """Hand the model over to the program."""
-        only_tensors(task, "programs that speak JSON")
+        base.only_tensors(task, "programs that speak JSON")
         with own_part():
             model = model_of(task).SerializeToString()
         self._hand_over(task, model)

@@ -1,4 +1,4 @@
-"""The engine: every operator as a formula over kinds of numbers, one file an operator.
+"""The engine: every operator as a formula over kinds of numbers, one file a kind of them.
 
 Arrays and attributes go in, arrays come out: it knows no files and no models, and of onnx no more
 than `opcheck.opset` tells of an operator's schema.

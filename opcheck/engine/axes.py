@@ -231,7 +231,7 @@ class AxisWindows:
     @property
     def offsets(self) -> range:
         """The j at which any window holds an element."""
-        low = _up(self.begin - (self.size - 1) * self.stride, self.dilation)
+        low = up(self.begin - (self.size - 1) * self.stride, self.dilation)
         high = (self.begin + self.length - 1) // self.dilation
         return range(max(0, low), min(self.kernel - 1, high) + 1)
 
@@ -243,7 +243,7 @@ class AxisWindows:
     def reach(self, j: int) -> tuple[slice, slice]:
         """The windows that hold an element at offset j, and those elements."""
         at = j * self.dilation - self.begin
-        low = max(0, _up(-at, self.stride))
+        low = max(0, up(-at, self.stride))
         end = max(low, min(self.size, (self.length - 1 - at) // self.stride + 1))
         first = low * self.stride + at
         return slice(low, end), slice(first, first + (end - low) * self.stride, self.stride)
@@ -463,12 +463,12 @@ def windows_along(
     """The windows along one axis; their size is below 0 where the text allows none."""
     width = (kernel - 1) * dilation + 1
     if auto_pad.startswith("SAME"):
-        size = _up(length, stride)
+        size = up(length, stride)
         total = max(0, (size - 1) * stride + width - length)
         begin = total // 2 if auto_pad == "SAME_UPPER" else total - total // 2
     else:
         room = length + begin + end - width
-        size = (_up(room, stride) if ceil and auto_pad == "NOTSET" else room // stride) + 1
+        size = (up(room, stride) if ceil and auto_pad == "NOTSET" else room // stride) + 1
     return AxisWindows(length, kernel, stride, dilation, begin, size)
 
 
@@ -508,6 +508,6 @@ def check_each(name: str, values: Sequence[int], length: int, each: str, low: in
             raise InvalidNode(f"{name} {list(values)} holds {value}; allowed: {low} or more")
 
 
-def _up(a: int, b: int) -> int:
+def up(a: int, b: int) -> int:
     """a / b rounded up; b > 0."""
     return -(-a // b)

@@ -66,9 +66,7 @@ def _native(array: Array | None) -> Array | None:
 def _widened(array: Array | None) -> Array | None:
     """`array` in the machine's byte order, and a 16-bit float in float32."""
     if array is not None and is_real(array) and array.dtype.itemsize == 2:
-        from opcheck.engine.half import widened
-
-        return widened(array)
+        return dtypes.widened(array)
     return _native(array)
 
 
@@ -127,10 +125,10 @@ def _typed(bound: BoundNode, place: int, output: Any) -> Array:
         return array
     if dtype.kind == "float" and array.dtype.kind == "f":
         if dtype.numpy.itemsize == 2 and array.dtype == np.float32:
-            from opcheck.engine.half import narrowed
-
             with np.errstate(invalid="ignore"):
-                return narrowed(np.ascontiguousarray(array), dtype.numpy).reshape(array.shape)
+                return dtypes.narrowed(np.ascontiguousarray(array), dtype.numpy).reshape(
+                    array.shape
+                )
         return round_to(array.astype(np.float64), dtype)
     if dtype.kind == "int" and array.dtype.kind in "iu":
         return array.astype(dtype.numpy)

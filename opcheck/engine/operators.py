@@ -173,9 +173,9 @@ class Operator:
         return declare
 
     def mutant_table(
-        self, table: Mapping[str, tuple[str, Formula]], *versions: int, **options: Any
+        self, table: Mapping[str, tuple[str, Any]], *versions: int, **options: Any
     ) -> None:
-        """Declare mutants by their names, each with its text and its formulation; see `mutant`."""
+        """Declare mutants by their names, each with its text and what makes it; see `mutant`."""
         for name, (text, function) in table.items():
             self.mutant(text, *versions, name=name, **options)(function)
 
@@ -362,7 +362,7 @@ def signature_of(schema: Schema, attributes: Iterable[str]) -> inspect.Signature
 
 def composite(name: str, domain: str = "", **options: Any) -> Operator:
     """Declare an operator by its function body, in each version that has one."""
-    from opcheck.engine.bodies import body_formula
+    from opcheck.engine.node import body_formula
 
     module = sys._getframe(1).f_globals["__name__"]
     made = operator(name, domain, module=module, **options)
@@ -463,6 +463,6 @@ def _modules() -> Mapping[str, str]:
 
 
 def _snake(name: str) -> str:
-    """The file's name: LpPool is in lp_pool.py, GatherND in gather_nd.py."""
+    """The name of a file of one: Where is in where.py, LayerNormalization in its words and _."""
     parted = re.sub(r"([a-z0-9])([A-Z])|([A-Z])([A-Z][a-z])", r"\1\3_\2\4", name)
     return parted.lower()

@@ -23,15 +23,7 @@ from onnx import ModelProto, TensorProto, ValueInfoProto, checker, shape_inferen
 from opcheck.dtypes import DType
 from opcheck.errors import did_you_mean
 from opcheck.graph import anonymous, at_newest_opsets, folders, model_of, state_rank
-from opcheck.graph.folders import (
-    MAX_BYTES,
-    MODEL,
-    BeyondOpcheck,
-    element,
-    file_of,
-    read_value,
-    tensor_type,
-)
+from opcheck.graph.folders import MAX_BYTES, MODEL, BeyondOpcheck, element, tensor_type
 from opcheck.model import Array, Task, Value
 
 _UNANSWERED = "there are no outputs, so nothing is known to be right"
@@ -162,7 +154,7 @@ def _files(folder: Path, names: Sequence[str], what: str) -> list[Path]:
     files = []
     for number in range(len(mine)):
         try:
-            file = file_of(what, number, mine)
+            file = folders.file_of(what, number, mine)
         except ValueError as error:
             raise _Wrong(folder, str(error)) from None
         if not file:
@@ -175,7 +167,7 @@ def _values(files: list[Path], what: str, declared: Sequence[ValueInfoProto]) ->
     for path, info in zip(files, declared, strict=True):
         try:
             expected = tensor_type(info.type)
-            value = read_value(path, info.type)
+            value = folders.read_value(path, info.type)
             dtype = element(expected.elem_type) if expected.elem_type else None
         except BeyondOpcheck as error:
             raise BeyondOpcheck(f"{error} ({what} {info.name!r})") from None

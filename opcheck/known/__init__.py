@@ -18,19 +18,9 @@ from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.version import InvalidVersion, Version
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
-from opcheck import dtypes, opset
+from opcheck import dtypes, model, opset
 from opcheck.errors import did_you_mean, meant
-from opcheck.model import (
-    FAILURES,
-    WRONG,
-    BackendInfo,
-    Case,
-    Known,
-    LiveResult,
-    OpVersion,
-    Typed,
-    Verdict,
-)
+from opcheck.model import FAILURES, WRONG, BackendInfo, Case, Known, LiveResult, Verdict
 from opcheck.reading import FileNode, Problems, quoted, read_file, shipped_folder, validation
 
 #: The verdicts that a ledger of released backends can explain.
@@ -119,7 +109,7 @@ VALUES: Mapping[str, Callable[[Case], str | int | None]] = {
 
 def _plain(value: Any) -> Any:
     """An attribute's value as a ledger spells it."""
-    if isinstance(value, Typed):
+    if isinstance(value, model.Typed):
         return {value.type: _plain(value.value)}
     if isinstance(value, np.ndarray):
         return {"value": value.tolist(), "dtype": str(dtypes.of(value))}
@@ -486,7 +476,7 @@ class Facts:
     cases: Sequence[Case]
     elsewhere: Callable[[], Sequence[Case]]
     why_none: Callable[[str], str | None]
-    looks: Callable[[OpVersion], Collection[str]]
+    looks: Callable[[model.OpVersion], Collection[str]]
 
     @cached_property
     def all_cases(self) -> tuple[Case, ...]:

@@ -97,19 +97,15 @@ def called(name: str, function: Callable[..., Any], *operands: Any, **options: A
     """Call a function of a formula, or the fault that takes its place."""
     context = _context.get()
     if context.trace is not None:
-        context.trace.update({name}, _of_tensors(name, operands))
+        first, second = (*operands, 0, 0)[:2]
+        context.trace.add(name)
+        # What else it is, if its second operand is a tensor and no scalar.
+        if np.ndim(second):
+            also = [f"{name} of tensors"] * bool(np.ndim(first))
+            context.trace.update([f"{name} by tensors", *also])
     if name in context.faults:
         return context.faults[name](function, *operands, **options)
     return function(*operands, **options)
-
-
-def _of_tensors(name: str, operands: Sequence[Any]) -> Iterator[str]:
-    """What else the call of a function is, if its second operand is a tensor and no scalar."""
-    first, second = (*operands, 0, 0)[:2]
-    if np.ndim(second):
-        yield f"{name} by tensors"
-        if np.ndim(first):
-            yield f"{name} of tensors"
 
 
 def primitive(function: F) -> F:

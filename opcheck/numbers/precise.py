@@ -302,8 +302,8 @@ def _on_arrays(name: str, x: Precise, *arguments: Any, **options: Any) -> Precis
 
 
 _OF_ARRAYS = """
-broadcast_to expand_dims flip inexact permute_dims reshape squeeze sums take
-take_along_axis tile
+broadcast_to cumulative_prod cumulative_sum expand_dims flip inexact permute_dims reshape squeeze
+sums take take_along_axis tile
 """.split()
 globals().update({name: partial(_on_arrays, name) for name in _OF_ARRAYS})
 
@@ -378,14 +378,6 @@ def mean(x: Precise, axis: Any = None, keepdims: bool = False) -> Precise:
     """The sum over `axis`, divided by how many there are."""
     total = sum(x, axis, keepdims)
     return _elementwise("divide", total, x.size // total.size if total.size else 1)
-
-
-def _accumulated(combine: np.ufunc, x: Precise, axis: int = 0) -> Precise:
-    """The running sums or products along `axis`."""
-    return Precise(combine.accumulate(x.v, axis=axis), x.dtype)
-
-
-cumulative_sum, cumulative_prod = (partial(_accumulated, f) for f in (np.add, np.multiply))
 
 
 def _contracted(contract: Callable[..., Any], a: Any, b: Any, *more: Any, **axes: Any) -> Precise:

@@ -9,14 +9,13 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from opcheck.dtypes import DTYPES, DType, limits
-from opcheck.engine import half
-from opcheck.engine.half import ordered, widened
+from opcheck import dtypes
+from opcheck.dtypes import DTYPES, DType, limits, ordered, widened
 from tests.engine.ops.test_rows import LAYOUTS
 
 SHORT = [DTYPES["float16"], DTYPES["bfloat16"]]
 ALL_BITS = np.arange(1 << 16, dtype=np.uint32).astype(np.uint16)
-narrowed = np.errstate(invalid="ignore")(half.narrowed)  # a NaN that signals may warn
+narrowed = np.errstate(invalid="ignore")(dtypes.narrowed)  # a NaN that signals may warn
 
 
 def everything(dtype: DType) -> Any:

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from opcheck.dtypes import DTYPES, limits
 from opcheck.engine import Node
-from opcheck.engine.native import lp_pool as native_module
-from opcheck.engine.native import natively
+from opcheck.engine.native import natively, pools
 from opcheck.model import OpVersion
 from tests.engine.ops.lp_pool_exactly import tensor
 from tests.engine.ops.test_rows import LAYOUTS
@@ -38,7 +37,7 @@ def numbers(shape: tuple[int, ...], seed: int, name: str = "float32") -> Any:
 @pytest.fixture
 def small_parts(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
     """Have tensors taken in parts of so many elements, as large ones are."""
-    return lambda size: monkeypatch.setattr(native_module, "BLOCK", size)
+    return lambda size: monkeypatch.setattr(pools, "BLOCK", size)
 
 
 # ── windows of every kind ─────────────────────────────────────────────────────────────────────

@@ -12,7 +12,7 @@ from opcheck.backends.connect import lead_dtype
 from opcheck.engine import Node, dtypes_of, evaluate, operator_of
 from opcheck.engine.native import natively
 from opcheck.errors import InvalidNode, NotSupported
-from opcheck.model import Array, Attrs, BackendInfo, OpVersion, Task
+from opcheck.model import Array, BackendInfo, Task
 
 ABOUT = About(
     "opcheck's own engine", "numpy", threads=True, declares="the schemas of its operators"
@@ -24,7 +24,11 @@ def connect(detail: str | None, options: Mapping[str, str]) -> Backend:
     taken = take("numpy", options, {"mode": _mode, "threads": threads}, detail)
     number = taken.get("threads", 1)
     info = BackendInfo("numpy", "numpy", np.__version__, engine=True, threads=number)
-    compute = evaluate if taken.get("mode") == "exact" else partial(_natively, number)
+    compute: Callable[..., tuple[Array, ...]] = (
+        evaluate
+        if taken.get("mode") == "exact"
+        else lambda op, operands, *asked: natively(Node(op, tuple(operands), *asked), number)
+    )
 
     def prepare(task: Task) -> PreparedNode:
         only_nodes(task, "opcheck's engine")
@@ -42,12 +46,6 @@ def _mode(text: str) -> str:
     if text not in ("native", "exact"):
         raise ValueError("mode is native or exact")
     return text
-
-
-def _natively(
-    threads: int, op: OpVersion, inputs: Sequence[Array | None], attrs: Attrs, count: int
-) -> tuple[Array, ...]:
-    return natively(Node(op, tuple(inputs), attrs, count), threads)
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from opcheck import opset
 from opcheck.engine.mutants import elements, rows, schema, tensors, windows
 from opcheck.engine.mutants.mutant import Accepting, Mutant, evaluated
 from opcheck.engine.node import operator_of
-from opcheck.engine.operators import OwnMutant, located
+from opcheck.engine.operators import located
 from opcheck.errors import WrongOperator
 from opcheck.model import OpVersion
 
@@ -51,7 +51,12 @@ def mutants_of(op: OpVersion) -> tuple[Mutant, ...]:
         if one.name in names:
             wrong = f"{operator.name}: the schema makes a mutant {one.name!r} already"
             raise WrongOperator(f"{located(one.function)}: {wrong}")
-    for mutant in chain(map(_own, own), made, general):
+    answers = [(one, evaluated(one.function)) for one in own]
+    ours = (
+        Mutant(one.name, one.text, Accepting(how) if one.of_validity else how, only=one.only)
+        for one, how in answers
+    )
+    for mutant in chain(ours, made, general):
         # Its own takes the place of a general one of that name, as Softmax's `nan_skipped` does.
         if (mutant.name, "") not in found:
             found.setdefault((mutant.name, mutant.primitive), mutant)
@@ -66,9 +71,3 @@ def guards_of(op: OpVersion) -> tuple[Mutant, ...]:
     """
     operator = operator_of(op)
     return tuple(schema.guards(op, operator)) if operator else ()
-
-
-def _own(own: OwnMutant) -> Mutant:
-    answer = evaluated(own.function)
-    answer = Accepting(answer) if own.of_validity else answer
-    return Mutant(own.name, own.text, answer, only=own.only)

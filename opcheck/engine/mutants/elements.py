@@ -90,36 +90,6 @@ def _schraudolph(x: Any) -> Any:
     return np.where(np.isneginf(x), 0, made).astype(x.dtype)
 
 
-#: Faults of `exp`.
-EXPONENTIALS: tuple[MutantRow, ...] = (
-    ("base_2", "2^x was taken, not e^x", lambda original, x: np.exp2(x)),
-    ("exp_of_schraudolph",
-     "e^x was read from the bits of a float, a straight line between the powers of two",
-     lambda original, x: _schraudolph(x)),
-    ("exp_by_its_power_of_4096", "(1 + x/4096)^4096 was taken for e^x",
-     lambda original, x: np.maximum(1 + x / 4096, 0) ** 4096),
-    ("exp_in_float16", "exponentials were rounded to float16", _of_value(through(np.float16))),
-    ("exp_in_bfloat16", "exponentials were rounded to bfloat16",
-     _of_value(through(ml_dtypes.bfloat16))),
-    *((f"exp_good_to_{bits}_bits", f"a fast exponential was good to 2^-{bits} only",
-       partial(_good_to, bits), DOUBLE if bits == 20 else None) for bits in (11, 14, 16, 18, 20)),
-    ("exp_in_float32", "exponentials were computed in float32",
-     lambda original, x: np.exp(x.astype(np.float32)).astype(x.dtype), DOUBLE),
-    ("exponent_of_8_bits", "exponents were rounded to bfloat16",
-     _of_operands(partial(cut_to_bits, bits=8))),
-    ("exponent_of_11_bits", "exponents were rounded to 11 bits, as in TF32",
-     _of_operands(partial(cut_to_bits, bits=11))),
-    ("far_exponents_vanish", "e^x was taken for 0 below -8",
-     lambda original, x: np.where(x < -8, 0, original(x)).astype(x.dtype)),
-    *((f"exponent_above_minus_{-low}", f"exponents were clamped to {low}{why}",
-       _of_operands(partial(np.maximum, float(low))), only)
-      for low, why, only in (
-          (-10, "", None), (-20, "", None), (-50, "", BEYOND_FLOAT16),
-          (-87, ", where float32 has its smallest normal number", BEYOND_FLOAT16),
-          (-708, ", where float64 has its smallest normal number", DOUBLE))),
-)  # fmt: skip
-
-
 def _on_tensors(function: Callable[[Any, Any], Any]) -> FaultFunction:
     """Another function of two tensors."""
     return lambda original, a, b: (function if np.ndim(a) and np.ndim(b) else original)(a, b)
@@ -183,10 +153,65 @@ def _to_the_longest(original: Any, *arrays: Any) -> Any:
     return tuple(np.zeros(longest, x.dtype) for x in arrays)
 
 
+def _first_products(kept: Callable[[int], int], original: Any, a: Any, b: Any) -> Any:
+    """So many of the products are added up."""
+    count = kept(a.shape[-1])
+    return original(a[..., :count], b[..., :count, :])
+
+
+def _in_float16(original: Any, a: Any, b: Any) -> Any:
+    """Products added up one after the other, rounded to float16 each time."""
+    total: Any = np.zeros((), np.float16)
+    for k in range(a.shape[-1]):
+        term = a[..., k : k + 1] * b[..., k : k + 1, :]
+        total = (total.astype(a.dtype) + term).astype(np.float16)
+    return np.broadcast_to(total, original(a, b).shape).astype(a.dtype)
+
+
 _WITH_A_SIGN = [name for name in REALS if name not in UNSIGNED]
 _ROOT = ("root_forgotten", "the root was forgotten")
-#: Faults of +, −, × and ÷ between tensors, and of other functions of one element.
-OTHERS: Mapping[str, tuple[MutantRow | Mutant, ...]] = {
+#: By function; of +, −, × and ÷ between tensors.
+_FAULTS: Mapping[str, tuple[MutantRow | Mutant, ...]] = {
+    "matmul": (
+        ("factors_in_tf32", "factors were rounded to 11 bits, as in TF32",
+         _of_operands(lambda x: cut_to_bits(x, 11)), LONG),
+        ("factors_in_bfloat16", "factors were rounded to bfloat16",
+         _of_operands(through(ml_dtypes.bfloat16)), LONG),
+        ("factors_in_float32", "factors were rounded to float32",
+         _of_operands(through(np.float32)), DOUBLE),
+        ("products_added_in_float16", "products were added up in float16", _in_float16),
+        *((f"products_left_over_by_{width}",
+           f"what remained of the products after the last whole vector of {width} was left out",
+           partial(_first_products, whole_vectors(width))) for width in WIDTHS),
+        *((f"products_of_{count}_elements", f"only the first {count} products were added up",
+           partial(_first_products, partial(min, count))) for count in (1024, 4096))),
+    "exp": (
+        ("base_2", "2^x was taken, not e^x", lambda original, x: np.exp2(x)),
+        ("exp_of_schraudolph",
+         "e^x was read from the bits of a float, a straight line between the powers of two",
+         lambda original, x: _schraudolph(x)),
+        ("exp_by_its_power_of_4096", "(1 + x/4096)^4096 was taken for e^x",
+         lambda original, x: np.maximum(1 + x / 4096, 0) ** 4096),
+        ("exp_in_float16", "exponentials were rounded to float16", _of_value(through(np.float16))),
+        ("exp_in_bfloat16", "exponentials were rounded to bfloat16",
+         _of_value(through(ml_dtypes.bfloat16))),
+        *((f"exp_good_to_{bits}_bits", f"a fast exponential was good to 2^-{bits} only",
+           partial(_good_to, bits), DOUBLE if bits == 20 else None)
+          for bits in (11, 14, 16, 18, 20)),
+        ("exp_in_float32", "exponentials were computed in float32",
+         lambda original, x: np.exp(x.astype(np.float32)).astype(x.dtype), DOUBLE),
+        ("exponent_of_8_bits", "exponents were rounded to bfloat16",
+         _of_operands(partial(cut_to_bits, bits=8))),
+        ("exponent_of_11_bits", "exponents were rounded to 11 bits, as in TF32",
+         _of_operands(partial(cut_to_bits, bits=11))),
+        ("far_exponents_vanish", "e^x was taken for 0 below -8",
+         lambda original, x: np.where(x < -8, 0, original(x)).astype(x.dtype)),
+        *((f"exponent_above_minus_{-low}", f"exponents were clamped to {low}{why}",
+           _of_operands(partial(np.maximum, float(low))), only)
+          for low, why, only in (
+              (-10, "", None), (-20, "", None), (-50, "", BEYOND_FLOAT16),
+              (-87, ", where float32 has its smallest normal number", BEYOND_FLOAT16),
+              (-708, ", where float64 has its smallest normal number", DOUBLE)))),
     "subtract": (
         ("nothing_subtracted", "nothing was subtracted", _on_tensors(_first_alone)),
         ("subtracted_the_wrong_way", "a − b was computed as b − a",
@@ -230,43 +255,12 @@ OTHERS: Mapping[str, tuple[MutantRow | Mutant, ...]] = {
 }  # fmt: skip
 
 
-def _first_products(kept: Callable[[int], int], original: Any, a: Any, b: Any) -> Any:
-    """So many of the products are added up."""
-    count = kept(a.shape[-1])
-    return original(a[..., :count], b[..., :count, :])
-
-
-def _in_float16(original: Any, a: Any, b: Any) -> Any:
-    """Products added up one after the other, rounded to float16 each time."""
-    total: Any = np.zeros((), np.float16)
-    for k in range(a.shape[-1]):
-        term = a[..., k : k + 1] * b[..., k : k + 1, :]
-        total = (total.astype(a.dtype) + term).astype(np.float16)
-    return np.broadcast_to(total, original(a, b).shape).astype(a.dtype)
-
-
-#: Faults of `matmul`.
-PRODUCTS: tuple[MutantRow, ...] = (
-    ("factors_in_tf32", "factors were rounded to 11 bits, as in TF32",
-     _of_operands(lambda x: cut_to_bits(x, 11)), LONG),
-    ("factors_in_bfloat16", "factors were rounded to bfloat16",
-     _of_operands(through(ml_dtypes.bfloat16)), LONG),
-    ("factors_in_float32", "factors were rounded to float32",
-     _of_operands(through(np.float32)), DOUBLE),
-    ("products_added_in_float16", "products were added up in float16", _in_float16),
-    *((f"products_left_over_by_{width}",
-       f"what remained of the products after the last whole vector of {width} was left out",
-       partial(_first_products, whole_vectors(width))) for width in WIDTHS),
-    *((f"products_of_{count}_elements", f"only the first {count} products were added up",
-       partial(_first_products, partial(min, count))) for count in (1024, 4096)),
-)  # fmt: skip
-
 _CALLS = {name: f"{name} of tensors" for name in ("add", "multiply", "subtract")}
 _CALLS["divide"] = "divide by tensors"
 
 FAULTS: tuple[Mutant, ...] = (
     *(mutant
-      for primitive, rows in {"matmul": PRODUCTS, "exp": EXPONENTIALS, **OTHERS}.items()
+      for primitive, rows in _FAULTS.items()
       for mutant in faults(primitive, lambda fault: fault, *rows, calls=_CALLS.get(primitive, ""))),
     *(faulty(name, f"{name}_of_{bits}_bits", f"{name} was good to {bits} bits",
              _of_value(partial(cut_to_bits, bits=bits, whole=np.trunc)), LONG)

@@ -174,7 +174,10 @@ class NamedAxes:
             ("axis_of_empty_tensor_unchecked",
              "an empty tensor was returned before its axis was checked", lambda n: (
                  self.taking(n, (0,)) if n.rank and not n.given[0].size else n).right),
-            ("rank_0_is_a_vector", "a tensor of rank 0 was taken for a vector", self._rank_0),
+            ("rank_0_is_a_vector", "a tensor of rank 0 was taken for a vector",
+             lambda n: n.right if n.rank or (
+                 self.name in n.attrs and self.stated(n)[0] not in (-1, 0)
+             ) else self._read_as(n, (1,), (0,), repeat(()))),
             ("out_of_range_is_no_axis", "an axis out of range made a row of every element",
              lambda n: self._read_as(n, (*(own := n.given[0].shape), 1), (n.rank,), repeat(own))
              if n.rank else n.right),
@@ -221,11 +224,6 @@ class NamedAxes:
         made = zip(self.taking(read, axes).right, shapes, strict=False)
         return [out.reshape(own) if out.size == prod(own) else out for out, own in made]
 
-    def _rank_0(self, node: Node) -> Sequence[Any]:
-        if node.rank or (self.name in node.attrs and self.stated(node)[0] not in (-1, 0)):
-            return node.right
-        return self._read_as(node, (1,), (0,), repeat(()))
-
     def _reshaped(self, change: ShapeChange, node: Node) -> Sequence[Any]:
         right, x = node.right, node.inputs[0]
         if x is None or not x.size or not x.ndim:
@@ -270,12 +268,6 @@ def _of_indices(of: Callable[[Any, int], Any]) -> FaultFunction:
     return lambda original, indices, n, back: original(of(indices, n), n, back=back)
 
 
-def _by_the_first_axis(node: Node) -> Sequence[Any]:
-    first = node.given[0].shape[0] if node.rank else 0
-    counted = _of_indices(lambda i, n: np.where(i < 0, i + first, i))
-    return evaluate(node, faults={INDEXED: counted})
-
-
 def _nearest(indices: Any, length: int) -> Any:
     return np.clip(indices, -length, length - 1) if length else indices
 
@@ -288,7 +280,9 @@ _AT = "the input was coerced to two dimensions"
 FAULTS: tuple[Mutant, ...] = (
     Mutant("negative_index_by_the_first_axis",
            "negative indices were counted from the end of the first axis, whichever was indexed",
-           _by_the_first_axis, INDEXED, any_type=True),
+           lambda node: evaluate(node, faults={INDEXED: _of_indices(lambda i, n: np.where(
+               i < 0, i + (node.given[0].shape[0] if node.rank else 0), i))}),
+           INDEXED, any_type=True),
     *mutant.faults(
         INDEXED, _of_indices,
         ("index_wraps", "an index out of range was taken modulo the length",
@@ -412,11 +406,6 @@ def _has(strange: Callable[[Array], Any]) -> Callable[[Node], bool]:
     return lambda node: any(bool(strange(one).any()) for one in node.tensors if is_real(one))
 
 
-def _operand(node: Node) -> Array:
-    """The leading input, or else the first one; of a node without any, a zero."""
-    return next((one for one in (node.lead, *node.tensors) if one is not None), np.zeros(1))
-
-
 _LAYOUT: tuple[Mutant, ...] = (
     of_output("column_major", "the output was written in column-major order",
               lambda out: np.ascontiguousarray(out.T).reshape(out.shape)),
@@ -483,7 +472,8 @@ _LAYOUT: tuple[Mutant, ...] = (
           ("output_as_bool", "the output was a mask of booleans", np.bool_),
           ("output_as_int64", "the output was of type int64", np.int64))),
     *(Mutant(f"invalid_is_{name}", f"an invalid model gave {text}", Accepting(partial(
-        lambda make, node: [make(_operand(node))], make)))
+        lambda make, node: [make(next(
+            (x for x in (node.lead, *node.tensors) if x is not None), np.zeros(1)))], make)))
       for name, text, make in (("copied", "its input back", np.copy), ("zero", "zeros", blank))),
     Mutant("invalid_attribute_ignored", "an attribute that made the model invalid was ignored",
            Accepting(_without_the_attribute), needs="*"),

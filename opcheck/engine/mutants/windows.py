@@ -16,7 +16,7 @@ import ml_dtypes
 import numpy as np
 
 from opcheck.engine import axes as engine
-from opcheck.engine.axes import AxisWindows, Windows, check_size
+from opcheck.engine.axes import AxisWindows, Windows, check_size, up
 from opcheck.engine.evaluate import evaluate
 from opcheck.engine.mutants.elements import through, whole_vectors
 from opcheck.engine.mutants.mutant import Mutant, MutantRow, faulty, reading, refusing
@@ -29,10 +29,6 @@ from opcheck.numbers import FaultFunction
 #: The helper that is wrong, and as it is whatever takes its place.
 NAME = "windows_of"
 windows_of = engine.windows_of.__wrapped__  # type: ignore[attr-defined]
-
-
-def _up(a: int, b: int) -> int:
-    return -(-a // b)
 
 
 @dataclass(frozen=True)
@@ -304,8 +300,8 @@ PLANS = _faults(
      "pads counted for the output's size, but the first window began in the input",
      lambda a: replace(a, begin=0), "pads"),
     ("ceil_mode_with_same", "ceil_mode added a window under SAME_UPPER and SAME_LOWER",
-     where(lambda a: a.ceil and a.same, lambda a: replace(a, size=_up(
-         a.length + a.padding(_up(a.length, a.stride)) - a.width, a.stride) + 1)), "ceil_mode"),
+     where(lambda a: a.ceil and a.same, lambda a: replace(a, size=up(
+         a.length + a.padding(up(a.length, a.stride)) - a.width, a.stride) + 1)), "ceil_mode"),
     ("ceil_mode_without_dilations",
      "ceil_mode counted the windows of the kernel without its dilation",
      _where_it_hangs(as_large_as_undilated), "ceil_mode"),
@@ -325,7 +321,7 @@ PLANS = _faults(
      under_same(as_the_undilated), "dilations"),
     ("same_symmetric", "an odd padding under SAME was made even, which left room for a window",
      under_same(lambda a: replace(
-         a, begin=(half := _up(a.padding(a.size), 2)), size=a.fitted(2 * half))), "auto_pad"),
+         a, begin=(half := up(a.padding(a.size), 2)), size=a.fitted(2 * half))), "auto_pad"),
     ("same_at_one_side",
      "all padding was put at the end under SAME_UPPER, at the beginning under SAME_LOWER",
      under_same(lambda a: replace(a, begin=a.padding(a.size) * a.is_lower)), "auto_pad"),
@@ -340,7 +336,7 @@ PLANS = _faults(
      under_same(lambda a: replace(
          a, size=a.length, begin=(a.padding(a.length) + a.is_lower) // 2)), "auto_pad"),
     ("valid_rounded_up", "VALID counted a window that hung over the end",
-     under_valid(lambda a: replace(a, size=_up(a.room, a.stride) + 1)), "auto_pad"),
+     under_valid(lambda a: replace(a, size=up(a.room, a.stride) + 1)), "auto_pad"),
 )  # fmt: skip
 
 
@@ -393,7 +389,7 @@ REFUSALS = _faults(
      lambda a: a.ceil and a.auto_pad != "NOTSET", "ceil_mode"),
     ("refuses_negative_same_padding",
      "SAME whose padding came out negative, and had to be 0 instead, was not supported",
-     lambda a: a.same and (_up(a.length, a.stride) - 1) * a.stride + a.width < a.length,
+     lambda a: a.same and (up(a.length, a.stride) - 1) * a.stride + a.width < a.length,
      "auto_pad"),
 )  # fmt: skip
 #: A reading that may be legal, and the windows then, from the given axis and the legal one.

@@ -1,7 +1,8 @@
 """Kernels that compute some operators as fast as NumPy allows, beside their formulas.
 
-A module here is named as the operator's file. It has `native(bound, *inputs, threads)`, or in
-FORMULAS, by operator and version, formulas of plain arrays in the place of the operator's own.
+A module here is named as the operator's file. By operator it has functions of `(bound, *inputs,
+threads)` in KERNELS, or, for each version too, formulas of plain arrays in the place of the
+operator's own in FORMULAS.
 Nothing but the `numpy` backend knows it: answers are judged by the formulas. Every kernel has to
 lie within the bound of its operator's formula, on any memory layout.
 """
@@ -33,7 +34,7 @@ def natively(node: Node, threads: int = 1) -> tuple[Array, ...]:
     """
     bound = bind(node)
     module = _module(bound.operator.module.rpartition(".")[2])
-    kernel = getattr(module, "native", None)
+    kernel = getattr(module, "KERNELS", {}).get(node.op.name)
     if kernel is None:
         of_op = getattr(module, "FORMULAS", {}).get(node.op.name, {})
         return evaluate(node, of_op.get(node.op.since))

@@ -18,6 +18,7 @@ NAMES = """
 Add And BitShift BitwiseAnd BitwiseOr BitwiseXor Div Equal Greater GreaterOrEqual Less LessOrEqual
 Max Mean Min Mod Mul Or Pow Sub Sum Xor
 """
+MOD, SHIFT = operator("Mod"), operator("BitShift", exact=True)
 
 
 def _divided(a, b):
@@ -162,8 +163,6 @@ def _declare(name):
 for _name in PAIRS:
     _declare(_name)
 
-MOD = operator("Mod")
-
 
 def modulo(since, A, B, *, fmod):
     """The remainder of a division that rounds down, or towards zero if `fmod`."""
@@ -193,9 +192,6 @@ def by_the_quotient(A, B, *, fmod):
         return modulo(28, A, B, fmod=fmod)
     quotient = A / B
     return A - (xp.trunc(quotient) if fmod else xp.floor(quotient)) * B
-
-
-SHIFT = operator("BitShift", exact=True)
 
 
 @SHIFT.formula(11)

@@ -1,18 +1,34 @@
-"""Conv (1, 11, 22): sums of products of windows and filters, within each group of channels."""
+"""Convolutions: sums of products of windows and filters, within each group of channels."""
 
 from dataclasses import replace
 from functools import partial
-from math import prod
+from math import gcd, prod
 
 import numpy as np
 
 from opcheck import numbers as xp
-from opcheck.engine.axes import Windows, windows_of
-from opcheck.engine.operators import operator
-from opcheck.errors import InvalidNode
+from opcheck.engine.axes import (
+    AUTO_PADS,
+    AxisWindows,
+    Windows,
+    check_each,
+    check_size,
+    listed,
+    windows_of,
+)
+from opcheck.engine.operators import is_open, operator
+from opcheck.engine.ops.attention import stored
+from opcheck.engine.ops.elementwise import sigmoid
+from opcheck.errors import InvalidNode, NotSupported
 from opcheck.numbers import plain, primitive
+from opcheck.numbers.faulty import bare
 
-OP = operator("Conv")
+NAMES = """
+CausalConvWithState Col2Im Conv ConvTranspose DeformConv
+"""
+CAUSAL, CONV = operator("CausalConvWithState"), operator("Conv")
+COL2IM = operator("Col2Im")
+TRANSPOSE, DEFORM = operator("ConvTranspose"), operator("DeformConv")
 matmul = primitive(plain.matmul)
 
 
@@ -34,7 +50,7 @@ def of_windows(convolution):
     return dict.fromkeys((1, 11, 22), formula)
 
 
-@OP.formula(by=of_windows)
+@CONV.formula(by=of_windows)
 def by_windows(X, W, B, windows, group):
     """Each element is the sum of the products of a filter and the elements under a window."""
     bias = None if B is None else xp.reshape(B, (-1, *[1] * len(windows.axes)))
@@ -59,7 +75,7 @@ def products(windows, group, w, x, multiply=matmul):
 # The text says what is computed and not how, and shipped kernels make the same sums of a quarter of
 # the products. But these errors are in proportion to the largest elements of a tile, not to those
 # under a window, and some ten times as large: an output that they alone explains is a warning.
-@OP.also_honest("where tiles are filtered by Winograd's F(4×4, 3×3)", by=of_windows)
+@CONV.also_honest("where tiles are filtered by Winograd's F(4×4, 3×3)", by=of_windows)
 def by_tiles(X, W, B, windows, group):
     """Tiles of 4×4 elements are made of products of transforms of 6×6, where that goes."""
     axes = windows.axes
@@ -94,11 +110,6 @@ KERNEL = np.array([[6, 0, 0], [-4, -4, -4], [-4, 4, -4], [1, 2, 4], [1, -2, 4], 
 OUT = np.array([[1, 1, 1, 1, 1, 0], [0, 1, -1, 2, -2, 0], [0, 1, 1, 4, 4, 0], [0, 1, -1, 8, -8, 1]])
 
 
-def with_operands(change):
-    """The convolution of other operands: `change(X, W, B, group)`."""
-    return lambda X, W, B, windows, group: by_windows(*change(X, W, B, group), windows, group)
-
-
 def grouped(array, axis, group):
     """`array` with the channels of its groups taken in turns along `axis`."""
     shape = array.shape
@@ -106,29 +117,440 @@ def grouped(array, axis, group):
     return xp.reshape(split.swapaxes(axis, axis + 1), shape)
 
 
+def with_operands(by, convolution, change):
+    """What `by` makes of a convolution of other operands: `change(X, W, B, group)`."""
+    return by(lambda X, W, B, *of: convolution(*change(X, W, B, of[1]), *of))
+
+
 def outputs_in_turns(X, W, B, windows, group):
     y = grouped(by_windows(X, W, None, windows, group), 1, group)
     return y if B is None else y + xp.reshape(B, (-1, *[1] * (X.ndim - 2)))
 
 
-MUTANTS = {
-    "kernel_turned": ("the kernel was turned around, as in mathematics", with_operands(
-        lambda X, W, B, group: (X, xp.flip(W, axis=tuple(range(2, W.ndim))), B))),
-    "kernel_transposed": (
-        "the first two axes of the kernel were exchanged where it is square", with_operands(
-        lambda X, W, B, group: (X, W.swapaxes(2, 3) if W.shape[2:3] == W.shape[3:4] else W, B))),
-    "input_channels_in_turns": ("the input's channels went to the groups in turns", with_operands(
-        lambda X, W, B, group: (grouped(X, 1, group), W, B))),
-    "filters_in_turns": ("the filters went to the groups in turns", with_operands(
-        lambda X, W, B, group: (X, grouped(W, 0, group), B))),
+OPERANDS = {
+    "kernel_turned": ("the kernel was turned around, as in mathematics",
+        lambda X, W, B, group: (X, xp.flip(W, axis=tuple(range(2, W.ndim))), B)),
+    "kernel_transposed": ("the first two axes of the kernel were exchanged where it is square",
+        lambda X, W, B, group: (X, W.swapaxes(2, 3) if W.shape[2:3] == W.shape[3:4] else W, B)),
+    "input_channels_in_turns": ("the input's channels went to the groups in turns",
+        lambda X, W, B, group: (grouped(X, 1, group), W, B)),
+    "filters_in_turns": ("the filters went to the groups in turns",
+        lambda X, W, B, group: (X, grouped(W, 0, group), B)),
+    "first_group_for_all": ("the first group's filters served for all",
+        lambda X, W, B, group: (X, xp.concat([W[: len(W) // group]] * group), B)),
+    "first_bias_for_all": ("of the bias the first element served for all",
+        lambda X, W, B, group: (X, W, None if B is None else xp.broadcast_to(B[:1], B.shape))),
+}  # fmt: skip
+CONV.mutant_table(OPERANDS, by=partial(with_operands, of_windows, by_windows))
+CONV.mutant_table({
     "groups_in_turns": ("each filter was given the next group of channels",
         lambda X, W, B, windows, group: outputs_in_turns(
             X, grouped(W, 0, W.shape[0] // group), B, windows, group)),
     "outputs_in_turns": ("the filters' outputs were written in turns of the groups",
                          outputs_in_turns),
-    "first_group_for_all": ("the first group's filters served for all", with_operands(
-        lambda X, W, B, group: (X, xp.concat([W[: len(W) // group]] * group), B))),
-    "first_bias_for_all": ("of the bias the first element served for all", with_operands(
-        lambda X, W, B, group: (X, W, None if B is None else xp.broadcast_to(B[:1], B.shape)))),
+}, by=of_windows)  # fmt: skip
+
+
+# ConvTranspose: each element of the input times a filter, added up where it falls.
+def of_places(convolution, reading=lambda asked: {}):
+    """The formulas of all versions, from `convolution(X, W, B, windows, group)`.
+
+    The windows lie over the output, one for each element of the input. `reading` gives what is
+    asked otherwise.
+    """
+
+    def formula(since, X, W, B=None, *, kernel_shape, strides, dilations, pads, auto_pad, group,
+                output_padding, output_shape):  # fmt: skip
+        n, shape = X.ndim - 2, (X.shape[0], W.shape[1] * group if W.ndim > 1 else 0)
+        if n < 1 or W.ndim != X.ndim or group < 1 or X.shape[1] != W.shape[0] or W.shape[0] % group:
+            raise InvalidNode(f"X {list(X.shape)} and W {list(W.shape)} do not fit group {group}")
+        if kernel_shape is not None and tuple(kernel_shape) != tuple(W.shape[2:]):
+            raise InvalidNode(f"kernel_shape {list(kernel_shape)}, and W is {list(W.shape)}")
+        if B is not None and tuple(B.shape) != shape[1:]:
+            raise InvalidNode(f"B of shape {list(B.shape)}; allowed: {list(shape[1:])}")
+        if auto_pad not in AUTO_PADS or (pads is not None and auto_pad != "NOTSET"):
+            raise InvalidNode(f"auto_pad {auto_pad!r} and pads {pads}")
+        if since == 1 and output_shape and len(output_shape) == n + 2:
+            raise NotSupported("version 1 does not say whether a shape has batches and channels")
+        asked = {"auto_pad": auto_pad, "stated": output_shape is not None, "lengths": X.shape[2:]}
+        for name, values, count, least in (
+            ("strides", strides, n, 1), ("dilations", dilations, n, 1), ("pads", pads, 2 * n, 0),
+            ("output_padding", output_padding, n, 0), ("output_shape", output_shape, n, 0),
+        ):  # fmt: skip
+            asked[name] = [least] * count if values is None else [*values]
+            check_each(name, asked[name], count, "one" if count == n else "two", least)
+        axes = axes_of(since, W.shape[2:], **asked | reading(asked))
+        check_size((*shape, *(axis.length for axis in axes)))
+        if not np.isfinite(bare(xp.values_of(W))).all():
+            is_open("nothing is said of weights that are no numbers where no element falls")
+        return convolution(X, W, B, Windows(shape, axes), group)
+
+    later = partial(formula, 11)
+    return {1: partial(formula, 1), 11: later, 22: later}
+
+
+def axes_of(since, kernel, lengths, strides, dilations, pads, output_padding, output_shape,
+            auto_pad, stated):  # fmt: skip
+    """The windows along each axis of the output."""
+    begins, ends = pads[: len(kernel)], pads[len(kernel) :]
+    along = partial(windows_along, since, auto_pad, stated)
+    return tuple(map(along, lengths, kernel, strides, dilations, begins, ends, output_padding,
+                     output_shape))  # fmt: skip
+
+
+def windows_along(since, auto_pad, stated, length, kernel, stride, dilation, begin, end, extra,
+                  size):  # fmt: skip
+    """The windows along an axis of the output, of a size that is stated or follows."""
+    if since > 1 and extra >= max(stride, dilation):
+        raise InvalidNode(f"output_padding {extra}, stride {stride}, dilation {dilation}")
+    if since > 1 and extra >= stride:
+        is_open("stride/dilation may be the smaller or the larger of the two")
+    is_same = auto_pad.startswith("SAME")
+    if since == 1 and (extra or (is_same and (stride > 1 or stated))):
+        is_open("version 1 does not say at which side output_padding is, nor what SAME means")
+    whole = stride * (length - 1) + extra + (kernel - 1) * dilation + 1
+    if stated or is_same:
+        size = size if stated else length * stride
+        # Of an odd padding one more is before, but under SAME_UPPER; where a size is stated version
+        # 1 has it the other way round.
+        begin = (whole - size + (auto_pad != "SAME_UPPER" and not (since == 1 and stated))) // 2
+    else:
+        size = whole - begin - end
+    if size < 0 or not kernel:
+        raise InvalidNode(f"an output of size {size}, a kernel of {kernel}")
+    below_0, is_valid = (stated or is_same) and whole < size, stated and auto_pad == "VALID"
+    if below_0 or is_valid or not (size and length):
+        is_open("nothing is said of empty images, paddings below 0, nor of VALID beside a size")
+    return AxisWindows(size, kernel, stride, dilation, begin, length)
+
+
+@TRANSPOSE.formula(by=of_places)
+def added_up(X, W, B, windows, group):
+    """Each element is the sum of those products that fall on it."""
+    # Along an axis only so many offsets of the kernel fall on one element.
+    taps = (min(a.size, -(-a.kernel * gcd(a.stride, a.dilation) // a.stride)) for a in windows.axes)
+    bias = None if B is None else xp.reshape(B, (-1, *[1] * len(windows.axes)))
+    terms = X.shape[1] // group * prod(taps)
+    return xp.bilinear(W, X, partial(folded, windows, group), terms, bias)
+
+
+def folded(windows, group, w, x):
+    """Without bias: the products of each group's filters and elements, added up."""
+    each, lengths, kernel = x.shape[1] // group, x.shape[2:], w.shape[2:]
+    filters = w.reshape(group, each, prod(w.shape[1:])).swapaxes(1, 2)
+    columns = matmul(filters, x.reshape(len(x), group, each, prod(lengths)))
+    planes = windows.folded(columns.reshape(prod(windows.outer), *kernel, *lengths))
+    return planes.reshape(*windows.outer, *planes.shape[1:])
+
+
+TRANSPOSE.mutant_table({
+    **OPERANDS, "filters_first": ("filters were read as those of Conv, M/group x C",
+        lambda X, W, B, group: (X, W.reshape(*W.shape[1::-1], *W.shape[2:]).swapaxes(0, 1), B)),
+}, by=partial(with_operands, of_places, added_up))  # fmt: skip
+
+AXES = {
+    "windows_one_late": ("everything fell one element late", lambda a: {"begin": a.begin - 1}),
+    "pads_in_the_size_only": ("nothing was cut off before the image", lambda a: {"begin": 0}),
+    "dilation_ignored_in_the_kernel": ("dilations counted for the output's size alone",
+        lambda a: {"dilation": 1}),
+    "stride_ignored_in_places": ("strides counted for the output's size alone",
+        lambda a: {"stride": 1}),
 }  # fmt: skip
-OP.mutant_table(MUTANTS, by=of_windows)
+TRANSPOSE.mutant_table(AXES, by=lambda change: of_places(
+    lambda X, W, B, windows, group: added_up(X, W, B, replace(
+        windows, axes=tuple(replace(a, **change(a)) for a in windows.axes)), group)))  # fmt: skip
+
+_OTHER = {"SAME_UPPER": "SAME_LOWER", "SAME_LOWER": "SAME_UPPER"}
+
+
+def _pads(read):
+    """`pads` read in another order, from the beginnings and the ends."""
+    return lambda pads, **_: {"pads": [*read(pads[: len(pads) // 2], pads[len(pads) // 2 :])]}
+
+
+READINGS = {
+    "pads_interleaved": ("pads were read as x1_begin, x1_end, x2_begin, …",
+        _pads(lambda begins, ends: (*(begins + ends)[::2], *(begins + ends)[1::2]))),
+    "pads_ends_first": ("the ends were read before the beginnings in pads",
+        _pads(lambda begins, ends: ends + begins)),
+    "pads_from_the_last_axis": ("pads were read from the last axis to the first",
+        _pads(lambda begins, ends: begins[::-1] + ends[::-1])),
+    "output_padding_at_the_beginning": ("output_padding was added before the image",
+        lambda pads, output_padding, **_: {"pads": [*map(int.__add__, pads, [
+            *(-extra for extra in output_padding), *output_padding])]}),
+    "output_padding_beside_a_size": ("output_padding was left out of the split of padding",
+        lambda stated, output_padding, **_: {"output_padding": [0] * len(output_padding)}
+        if stated else {}),
+    "same_exchanged": ("SAME_UPPER and SAME_LOWER were exchanged",
+        lambda auto_pad, **_: {"auto_pad": _OTHER.get(auto_pad, auto_pad)}),
+    "same_beside_a_size": ("auto_pad was ignored where output_shape was stated",
+        lambda auto_pad, stated, **_: {"auto_pad": "NOTSET" if stated else auto_pad}),
+    "size_of_the_input": ("the output under SAME was as large as the input",
+        lambda auto_pad, stated, lengths, output_shape, **_: {
+            "stated": True, "output_shape": output_shape if stated else lengths}
+        if auto_pad in _OTHER else {}),
+}  # fmt: skip
+TRANSPOSE.mutant_table(READINGS, by=lambda change: of_places(
+    added_up, lambda asked: change(**asked)))  # fmt: skip
+
+
+# DeformConv: a convolution of what is sampled beside the places of the kernel.
+def offsets(x, groups, kernel, axes, sizes):
+    """The offset along each axis: of shape N × groups × kernel × places of the output."""
+    split = xp.reshape(x, (x.shape[0], groups, *kernel, axes, *sizes))
+    return [split[(*[slice(None)] * (2 + axes), axis)] for axis in range(axes)]
+
+
+def share(place, at):
+    """How much of the element `at` linear interpolation at a place takes."""
+    return xp.maximum(1 - xp.abs(place - at), 0.0)
+
+
+def of_samples(read=offsets, share=share, change=lambda X, W, mask, *groups: (X, W, mask)):
+    """Both versions, from what offsets are read as, the shares, and a change of tensors."""
+
+    def formula(X, W, offset, B=None, mask=None, *,
+                kernel_shape, strides, dilations, pads, group, offset_group):  # fmt: skip
+        n, kernel = X.ndim - 2, tuple(W.shape[2:])
+        if n < 1 or W.ndim != X.ndim or kernel_shape not in (None, kernel):
+            raise InvalidNode(f"X {list(X.shape)}, W {list(W.shape)}, kernel_shape {kernel_shape}")
+        if min(group, offset_group) < 1 or X.shape[1] % offset_group or W.shape[0] % group:
+            raise InvalidNode(f"groups {group} and {offset_group} of W {list(W.shape)}")
+        if X.shape[1] != W.shape[1] * group or (B is not None and B.shape != W.shape[:1]):
+            raise InvalidNode(f"X {list(X.shape)} and W {list(W.shape)} in groups {group}, or B")
+        windows = windows_of(X.shape, kernel, strides, dilations, pads)
+        sizes, batch = windows.shape[2:], X.shape[0]
+        taken = offset_group * prod(kernel)
+        if offset.shape != (batch, taken * n, *sizes):
+            raise InvalidNode(f"offset {list(offset.shape)}; allowed: {[batch, taken * n, *sizes]}")
+        if mask is not None and mask.shape != (batch, taken, *sizes):
+            if mask.shape == (batch, taken * n, *sizes):
+                raise NotSupported("nothing is said of masks for each axis")
+            raise InvalidNode(f"mask {list(mask.shape)}; allowed: {[batch, taken, *sizes]}")
+        X, W, mask = change(X, W, mask, group, offset_group)
+        if not all(np.isfinite(bare(xp.values_of(x))).all() for x in (X, offset)):
+            raise NotSupported("nothing is said of what lies between numbers and none")
+        # Where each element under the kernel would be without an offset.
+        steps = np.ix_(*map(np.arange, (*kernel, *sizes)))
+        places, margins = read(offset, offset_group, kernel, n, sizes), []
+        for a, axis in enumerate(windows.axes):
+            base = steps[n + a] * float(axis.stride) + steps[a] * float(axis.dilation) - axis.begin
+            places[a] = places[a] + base
+            margins.append((axis.begin, pads[n + a] if pads else 0))
+        sampled = _sampled(X, places, margins, share)
+        if mask is not None:
+            sampled = sampled * xp.reshape(mask, (batch, offset_group, 1, prod(kernel + sizes)))
+        filters, terms = W.shape[0], prod(W.shape[1:])
+
+        def products(w, x):
+            under = x.reshape(batch, group, terms, prod(sizes))
+            y = matmul(w.reshape(group, filters // group, terms), under)
+            return y.reshape(batch, filters, *sizes)
+
+        bias = None if B is None else xp.reshape(B, (-1, *[1] * n))
+        y = xp.bilinear(W, sampled, products, terms, bias)
+        return xp.astype(y, X.dtype)
+
+    return {19: formula, 22: formula}
+
+
+def _sampled(X, places, pads, share):
+    """X at the places, of shape N × groups × channels of each × places; 0 outside."""
+    (batch, channels, *lengths), groups = X.shape, places[0].shape[1]
+    count, size = prod(places[0].shape[2:]), prod(lengths)
+    flat, held, shares, taps = 0, True, None, 1
+    # Two elements along each axis have a share, and rounded, a place may lie beside them.
+    near = np.arange(-1, 3).reshape(1, 1, 1, 4, 1)
+    for place, length, pad in zip(places, lengths, pads, strict=True):
+        at = bare(xp.values_of(place))
+        outside = [(at > -1) & (at < 0), (at > length - 1) & (at < length)]
+        if any(some.any() and not wide for some, wide in zip(outside, pad, strict=True)):
+            is_open("what lies half outside the padded tensor is 0, or interpolated with 0")
+        first = np.floor(np.clip(at, -3, length + 3)).astype(np.int64)
+        index = first.reshape(batch, groups, 1, 1, count) + near
+        parts = share(xp.reshape(place, (batch, groups, 1, 1, count)), index.astype(np.float64))
+        shares = parts if shares is None else shares * parts
+        flat, held = flat * length + index, held & (index >= 0) & (index < length)
+        taps *= 4
+        flat, held = (x.reshape(batch, groups, taps, 1, count) for x in (flat, held))
+        shares = xp.reshape(shares, (batch, groups, taps, 1, count))
+    planes = xp.reshape(X, (batch, groups, channels // groups, size))
+    planes = xp.pad(planes, [(0, 0)] * 3 + [(0, 1)])
+    taken = np.where(held, flat, size).reshape(batch, groups, 1, taps * count)
+    under = xp.reshape(xp.take_along_axis(planes, taken, axis=3), (*planes.shape[:3], taps, count))
+    terms = under * xp.reshape(shares, (batch, groups, 1, taps, count))
+    return xp.sums(terms, partial(np.sum, axis=3), 2 ** len(lengths))
+
+
+DEFORM.formula(by=of_samples)(offsets)
+
+
+DEFORM.mutant_table({
+    "x_before_y": ("the offsets along the last axis came first",
+        lambda *of: offsets(*of)[::-1]),
+    "axes_outside_the_kernel": ("all offsets along one axis came before those along the next",
+        lambda x, groups, kernel, axes, sizes: [
+            xp.reshape(x, (x.shape[0], groups, axes, *kernel, *sizes))[:, :, axis]
+            for axis in range(axes)]),
+    "kernel_by_columns": ("offsets came by the columns of the kernel",
+        lambda x, groups, kernel, axes, sizes: [
+            np.moveaxis(one, range(2, 2 + axes), range(1 + axes, 1, -1)) for one in offsets(
+                x, groups, kernel[::-1], axes, sizes)]),
+    "offsets_subtracted": ("offsets were subtracted", lambda *of: [-one for one in offsets(*of)]),
+    "first_offsets_for_all": ("the first group's offsets served for all",
+        lambda *of: [xp.broadcast_to(one[:, :1], one.shape) for one in offsets(*of)]),
+}, by=of_samples)  # fmt: skip
+DEFORM.mutant("the nearest element was taken", name="nearest", by=lambda by: of_samples(share=by))(
+    lambda place, at: (np.floor(place + 0.5) == at) * 1.0
+)
+DEFORM.mutant_table({
+    "input_channels_in_turns": ("the input's channels went to the groups of offsets in turns",
+        lambda X, W, mask, group, by: (grouped(X, 1, by), W, mask)),
+    "filters_in_turns": ("the filters went to the groups in turns",
+        lambda X, W, mask, group, by: (X, grouped(W, 0, group), mask)),
+    "mask_in_turns": ("the mask went to the groups of offsets in turns",
+        lambda X, W, mask, group, by: (X, W, None if mask is None else grouped(mask, 1, by))),
+    "kernel_turned": ("the kernel was turned around, as in mathematics",
+        lambda X, W, mask, *of: (X, xp.flip(W, axis=tuple(range(2, W.ndim))), mask)),
+}, by=lambda change: of_samples(change=change))  # fmt: skip
+
+
+# CausalConvWithState: each channel's sums of products of its last elements and a kernel.
+def of_channels(convolution, keep=lambda x, dtype: x, activated=lambda y: y * sigmoid(y),
+                state=lambda x, length: x[:, :, length:]):  # fmt: skip
+    """Version 27, from `convolution(x, weight, bias)`, where x begins with the state."""
+
+    def formula(input, weight, bias=None, past_state=None, *, activation):
+        kernel = weight.shape[-1] if weight.ndim == 3 else 0
+        channels = input.shape[1:2]
+        if input.ndim != 3 or not kernel or weight.shape != (*channels, 1, kernel):
+            raise InvalidNode(f"input {list(input.shape)} and weight {list(weight.shape)}")
+        before = (*input.shape[:2], kernel - 1)
+        for x, shape in ((bias, channels), (past_state, before)):
+            if x is not None and x.shape != shape:
+                raise InvalidNode(f"shape {list(x.shape)}; allowed: {list(shape)}")
+        if activation not in ("silu", "swish", "none"):
+            raise InvalidNode(f"activation {activation!r}; allowed: silu, swish, none")
+        past = np.zeros(before, np.float32) if past_state is None else past_state
+        x = xp.concat([xp.astype(past, input.dtype), input], axis=2)
+        y = keep(convolution(x, weight, bias), input.dtype)
+        return y if activation == "none" else activated(y), state(x, input.shape[2])
+
+    return {27: formula}
+
+
+@CAUSAL.formula(by=of_channels)
+@CAUSAL.also_honest("", by=partial(of_channels, keep=stored))  # as in the function body
+def over_time(x, weight, bias):
+    kernel = weight.shape[2]
+    bias = None if bias is None else xp.expand_dims(bias, axis=1)
+    return xp.bilinear(xp.permute_dims(weight, (0, 2, 1)), x, in_turn, kernel, bias)
+
+
+def in_turn(weight, x):
+    under = np.arange(weight.shape[1])
+    first = np.arange(x.shape[2] + 1 - len(under)).reshape(-1, 1)
+    return matmul(np.take(x, first + under, axis=2), weight)[..., 0]
+
+
+def ahead(x, weight, bias):
+    """With as many elements that follow as precede, and zeros behind the last."""
+    half = weight.shape[2] // 2
+    moved = np.concat([x[..., half:], np.zeros_like(x[..., :half])], axis=2)
+    return over_time(moved, weight, bias)
+
+
+CAUSAL.mutant_table({
+    "kernel_turned": ("the kernel was turned around, as in mathematics",
+        lambda x, weight, bias: over_time(x, weight[..., ::-1], bias)),
+    "ahead": ("half of the kernel stood on elements that follow", ahead),
+    "first_kernel_for_all": ("the first channel's kernel served for all",
+        lambda x, weight, bias: over_time(x, np.broadcast_to(weight[:1], weight.shape), bias)),
+    "first_bias_for_all": ("of the bias the first element served for all",
+        lambda x, weight, bias: over_time(
+            x, weight, None if bias is None else np.broadcast_to(bias[:1], bias.shape))),
+}, by=of_channels)  # fmt: skip
+CAUSAL.mutant_table({
+    "sigmoid_alone": ("the sigmoid did not multiply its argument", {"activated": sigmoid}),
+    "first_elements_kept": ("the first elements became the state, not the last",
+        {"state": lambda x, length: x[:, :, : x.shape[2] - length]}),
+    "zeros_before_short_inputs": ("of inputs shorter than the state the past was not kept",
+        {"state": lambda x, length: np.where(
+            np.arange(x.shape[2]) < x.shape[2] - length, 0, x)[:, :, length:].astype(x.dtype)}),
+}, by=lambda steps: of_channels(over_time, **steps))  # fmt: skip
+
+
+# Col2Im: blocks go back to where they were in an image, added up where they overlap.
+def of_blocks(joined):
+    """The formula, from `joined(columns, windows)`; `columns` are planes×block×blocks."""
+
+    def formula(input, image_shape, block_shape, *, dilations, pads, strides):
+        image, block = listed("image_shape", image_shape), listed("block_shape", block_shape)
+        if input.ndim != 3 or len(image) < 2 or len(block) != len(image) or min(image + block) < 0:
+            raise InvalidNode(f"{list(input.shape)} of blocks {block} for an image {image}")
+        terms = prod(block)
+        windows = windows_of((input.shape[0], 1, *image), block, strides, dilations, pads)
+        if input.shape[1] % terms or input.shape[2] != prod(windows.shape[2:]):
+            raise InvalidNode(f"{list(input.shape)}; allowed: N×C·{terms}×{windows.shape[2:]}")
+        if not (input.shape[2] and prod(image)):
+            is_open("nothing is said of images that hold nothing, nor of no block")
+        outer = input.shape[0], input.shape[1] // terms
+        columns = xp.reshape(input, (prod(outer), *block, *windows.shape[2:]))
+        return xp.reshape(joined(columns, windows), (*outer, *image))
+
+    return {18: formula}
+
+
+@COL2IM.formula(by=of_blocks)
+def put_back(columns, windows):
+    over, kind = windows.folded(np.ones((1, *columns.shape[1:]), np.intp))[0], columns.dtype.kind
+    if (kind in "bO" and (over > 1).any()) or (kind == "O" and not over.all()):
+        raise NotSupported("nothing is said of sums of texts or truth values, nor of no text")
+    if kind == "O":
+        return columns.reshape(-1)[windows.folded(np.arange(columns.size).reshape(columns.shape))]
+    y = xp.sums(columns, windows.folded, over)
+    if kind in "iuc" and (y != windows.folded(columns.astype(np.clongdouble))).any():
+        is_open("nothing is said of integers out of range, nor of how complex sums are rounded")
+    return y
+
+
+def overwritten(columns, windows):
+    lengths = [axis.length for axis in windows.axes]
+    y = np.zeros((len(columns), prod(lengths) + 1), columns.dtype)
+    places = windows.places(lengths)
+    y[:, places] = columns.reshape(len(columns), *places.shape)
+    return y[:, :-1]
+
+
+def mean(columns, windows):
+    over = np.maximum(windows.folded(np.ones((1, *columns.shape[1:]), np.intp)), 1)
+    y = put_back(columns, windows)
+    return y if y.dtype.kind in "bO" else (y / over).astype(y.dtype)
+
+
+def in_columns(of):
+    """The axes `of(n)` read in the order of columns."""
+
+    def read(columns, windows):
+        shape, axes, part = [*columns.shape], [*range(columns.ndim)], of(len(windows.axes))
+        shape[part], axes[part] = shape[part][::-1], axes[part][::-1]
+        return put_back(columns.reshape(shape).transpose(axes), windows)
+
+    return read
+
+
+def channels_last(columns, windows):
+    n, terms = max(1, windows.outer[0]), prod(axis.kernel for axis in windows.axes)
+    split = columns.reshape(n, terms, len(columns) // n, prod(windows.shape[2:]))
+    return put_back(split.swapaxes(1, 2).reshape(columns.shape), windows)
+
+
+COL2IM.mutant_table({
+    "overwritten": ("of blocks that overlap the last one held", overwritten),
+    "mean": ("blocks that overlap were averaged", mean),
+    "channels_last": ("channels came after the places of a block", channels_last),
+    "blocks_in_columns": ("blocks were enumerated from the last axis on",
+                          in_columns(lambda n: slice(n + 1, None))),
+    "places_in_columns": ("places in a block were enumerated from the last axis on",
+                          in_columns(lambda n: slice(1, n + 1))),
+}, by=of_blocks)  # fmt: skip

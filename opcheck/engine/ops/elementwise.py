@@ -1,19 +1,28 @@
 """Functions of each element of one tensor, and the activations made of them."""
 
+import math
+
 import numpy as np
 
 from opcheck import dtypes
 from opcheck import numbers as xp
 from opcheck.engine.axes import broadcast, stretches
+from opcheck.engine.node import body_formula
 from opcheck.engine.operators import family, is_open, operator
 from opcheck.errors import InvalidNode, NotSupported
+from opcheck.model import OpVersion
 from opcheck.numbers.faulty import bare
 
 NAMES = """
 Abs Acos Acosh Asin Asinh Atan Atanh BitCast BitwiseNot Ceil Celu Clip Cos Cosh Elu Erf Exp Floor
-HardSigmoid HardSwish Identity IsInf IsNaN LeakyRelu Log Mish Neg Not PRelu Reciprocal Relu Round
-Selu Shrink Sigmoid Sign Sin Sinh Softplus Softsign Sqrt SwiGLU Swish Tan Tanh ThresholdedRelu
+Gelu HardSigmoid HardSwish Identity IsInf IsNaN LeakyRelu Log Mish Neg Not PRelu Reciprocal Relu
+Round Selu Shrink Sigmoid Sign Sin Sinh Softplus Softsign Sqrt SwiGLU Swish Tan Tanh ThresholdedRelu
 """
+BITWISE_NOT, BIT_CAST = operator("BitwiseNot", exact=True), operator("BitCast", exact=True)
+CLIP = operator("Clip", exact=True, ignores=("consumed_inputs",))
+GELU, P_RELU = operator("Gelu"), operator("PRelu", ignores=("consumed_inputs",))
+_ALL_FINITE = ("float8e4m3fn", "float8e4m3fnuz", "float8e5m2fnuz")
+IS_INF = operator("IsInf", exact=True, constant=_ALL_FINITE)
 #: Those that round nothing.
 _EXACT = family(
     {
@@ -41,9 +50,6 @@ _EXACT["Sign"].mutant("zero counted as positive", name="zero_is_positive")(
     lambda input: xp.where(xp.less(input, 0), input * 0 - 1, input * 0 + 1)
 )
 
-_ALL_FINITE = ("float8e4m3fn", "float8e4m3fnuz", "float8e5m2fnuz")
-IS_INF = operator("IsInf", exact=True, constant=_ALL_FINITE)
-
 
 @IS_INF.formula(10, 20)
 def is_inf(X, *, detect_negative, detect_positive):
@@ -53,9 +59,7 @@ def is_inf(X, *, detect_negative, detect_positive):
     return infinite & ((bool(detect_negative) & negative) | (bool(detect_positive) & ~negative))
 
 
-BITWISE_NOT = operator("BitwiseNot", exact=True)
 BITWISE_NOT.formula(18)(lambda X: ~X)
-BIT_CAST = operator("BitCast", exact=True)
 
 
 @BIT_CAST.formula(26)
@@ -79,7 +83,7 @@ def _erf(x):
     return xp.erf(x)
 
 
-def _sigmoid(x):
+def sigmoid(x):
     return 1 / (1 + xp.exp(-x))
 
 
@@ -98,7 +102,7 @@ def _shrink(x, *, lambd, bias):
 def _gated(a, b, *, alpha):
     if a.shape != b.shape:
         raise InvalidNode(f"shapes {list(a.shape)} and {list(b.shape)}; allowed: identical ones")
-    return a * _sigmoid(alpha * a) * b
+    return a * sigmoid(alpha * a) * b
 
 
 def _clipped(x, high):
@@ -129,18 +133,16 @@ _REAL = family(
                 gamma * xp.where(xp.greater(x, 0), x, alpha * xp.exp(x) - alpha)),
             lambda x, *, alpha, gamma: (
                 gamma * xp.where(xp.greater(x, 0), x, alpha * xp.expm1(x)))),
-        "Shrink": _shrink, "Sigmoid": _sigmoid, "Softplus": (
+        "Shrink": _shrink, "Sigmoid": sigmoid, "Softplus": (
             lambda x: xp.maximum(x, 0) + xp.log1p(xp.exp(-xp.abs(x))), _softplus),
         "Softsign": lambda x: x / (1 + xp.abs(x)),
-        "SwiGLU": _gated, "Swish": lambda x, *, alpha: x * _sigmoid(alpha * x),
+        "SwiGLU": _gated, "Swish": lambda x, *, alpha: x * sigmoid(alpha * x),
         "ThresholdedRelu": lambda x, *, alpha: (
             xp.where(xp.greater(x, alpha), x, xp.zeros_like(x))),
     },
 )  # fmt: skip
 
 _REAL["Erf"].constant = tuple(name for name, dtype in dtypes.DTYPES.items() if dtype.kind == "int")
-
-P_RELU = operator("PRelu", ignores=("consumed_inputs",))
 
 
 @P_RELU.formula(7, 9, 16)
@@ -160,9 +162,6 @@ def p_relu_of_channels(X, slope):
             raise NotSupported("nothing is said of slopes that are neither one nor one a channel")
         slope = xp.reshape(slope, (-1, *(1 for _ in X.shape[2:])))
     return p_relu(X, slope)
-
-
-CLIP = operator("Clip", exact=True, ignores=("consumed_inputs",))
 
 
 @CLIP.formula(13)
@@ -186,3 +185,59 @@ def clip_11(input, min=None, max=None):
 
 
 CLIP.formula(1, 6)(lambda input, *, min, max: clip_11(input, min, max))
+
+
+def by_function(odd):
+    """Version 20, from `odd(x, approximate)`, which stands for erf(x / √2)."""
+
+    def formula(X, *, approximate):
+        if approximate not in ("none", "tanh"):
+            raise InvalidNode(f"approximate {approximate!r}; allowed: none, tanh")
+        return 0.5 * X * (1 + odd(X, approximate))
+
+    return {20: formula}
+
+
+@GELU.formula(by=by_function)
+def error_function(x, approximate, millionths=44715):
+    if approximate == "none":
+        return xp.erf(x * xp.inexact(xp.sqrt(xp.real(0.5)), 1))
+    root = xp.sqrt(xp.real(0.5) / xp.atan(xp.real(1)))  # of 2/π
+    return xp.tanh(root * (x + xp.real(millionths) / 1000000 * (x * x * x)))
+
+
+GELU.also_honest("with the function body's constants, float32's in the tensor's type", 20)(
+    body_formula(OpVersion("", "Gelu", 20))
+)
+
+
+def square_for_cube(x, approximate):
+    cubed = xp.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * (x * x)))
+    return cubed if approximate == "tanh" else error_function(x, approximate)
+
+
+GELUS = {
+    "tanh_always": ("the approximation by tanh was taken, whatever approximate",
+                    lambda x, approximate: error_function(x, "tanh")),
+    "quick": ("the approximation by a logistic function of 1.702·x was taken",
+              lambda x, approximate: xp.tanh(0.851 * x)),
+    "root_of_two_forgotten": ("erf was taken of x, not of x/√2", lambda x, approximate: (
+        xp.erf(x) if approximate == "none" else error_function(x, approximate))),
+    "shorter_factor": ("0.0447 stood for 0.044715",
+                       lambda x, approximate: error_function(x, approximate, 44700)),
+    "square_for_cube": ("x² stood for x³", square_for_cube),
+    "tail_cut": ("results below -3 were taken for 0",
+                 lambda x, approximate: xp.where(x < -3, -1.0, error_function(x, approximate))),
+}  # fmt: skip
+GELU.mutant_table(GELUS, by=by_function)
+
+
+@GELU.mutant("erf was a polynomial that is good to 1.5e-7", by=by_function)
+def polynomial(x, approximate):
+    if approximate == "tanh":
+        return error_function(x, approximate)
+    z = xp.abs(x) / math.sqrt(2)
+    t, total = 1 / (1 + 0.3275911 * z), 0
+    for factor in (1.061405429, -1.453152027, 1.421413741, -0.284496736, 0.254829592):
+        total = (total + factor) * t
+    return xp.sign(x) * (1 - total * xp.exp(-z * z))

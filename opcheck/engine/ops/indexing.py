@@ -14,9 +14,11 @@ from opcheck.errors import InvalidNode, NotSupported
 from opcheck.numbers.faulty import bare
 
 NAMES = """
-ArgMax ArgMin Compress GatherElements GatherND NonZero OneHot Scatter ScatterElements ScatterND
-TensorScatter Unique
+ArgMax ArgMin Compress Gather GatherElements GatherND NonZero OneHot Scatter ScatterElements
+ScatterND TensorScatter TopK Unique
 """
+OPS = {name: operator(name, exact=True) for name in NAMES.split()}
+OPS["TopK"].any_order = lambda attrs: None if attrs.get("sorted", 1) == 1 else attrs["axis"]
 
 
 def _grid(data, indices, axis):
@@ -31,13 +33,9 @@ def _grid(data, indices, axis):
     return tuple(grid)
 
 
-ELEMENTS = operator("GatherElements", exact=True)
-
-
-ELEMENTS.formula(11, 13)(
+OPS["GatherElements"].formula(11, 13)(
     lambda data, indices, *, axis: data[_grid(data, indices, from_either_end(axis, data.ndim))]
 )
-ND = operator("GatherND", exact=True)
 
 
 def _slices(data, indices, batch_dims):
@@ -56,8 +54,10 @@ def _slices(data, indices, batch_dims):
     return (*batches, *named)
 
 
-ND.formula(11)(lambda data, indices: data[_slices(data, indices, 0)])
-ND.formula(12, 13)(lambda data, indices, *, batch_dims: data[_slices(data, indices, batch_dims)])
+OPS["GatherND"].formula(11)(lambda data, indices: data[_slices(data, indices, 0)])
+OPS["GatherND"].formula(12, 13)(
+    lambda data, indices, *, batch_dims: data[_slices(data, indices, batch_dims)]
+)
 _REDUCE = {"add": xp.add, "mul": xp.multiply, "max": xp.maximum, "min": xp.minimum}
 #: The versions of ScatterElements and ScatterND, with the reductions that each has.
 _ALLOWED = {(11, 13): (), (16,): ("add", "mul"), (18,): tuple(_REDUCE)}
@@ -124,10 +124,7 @@ def _by_elements(allowed, data, indices, updates, *, axis, reduction="none"):
     return _scattered(data, index, updates, reduction, allowed)
 
 
-SCATTER = operator("Scatter", exact=True)
-
-
-@SCATTER.formula(9)
+@OPS["Scatter"].formula(9)
 def scatter_9(data, indices, updates, *, axis):
     """Version 11 is deprecated, and no model may have it."""
     if (indices < 0).any():
@@ -146,13 +143,11 @@ def _by_slices(allowed, data, indices, updates, *, reduction="none"):
 
 
 for _name, _form in (("ScatterElements", _by_elements), ("ScatterND", _by_slices)):
-    _op = operator(_name, exact=True)
     for _versions, _names in _ALLOWED.items():
-        _op.formula(*_versions)(partial(_form, _names))
-TENSOR_SCATTER = operator("TensorScatter", exact=True)
+        OPS[_name].formula(*_versions)(partial(_form, _names))
 
 
-@TENSOR_SCATTER.formula(24)
+@OPS["TensorScatter"].formula(24)
 def tensor_scatter(past_cache, update, write_indices=None, *, axis, mode):
     rank = past_cache.ndim
     axis = from_either_end(axis, rank)
@@ -177,10 +172,7 @@ def tensor_scatter(past_cache, update, write_indices=None, *, axis, mode):
     return _scattered(past_cache, tuple(grid), update)
 
 
-ONE_HOT = operator("OneHot", exact=True)
-
-
-@ONE_HOT.formula(9)
+@OPS["OneHot"].formula(9)
 def one_hot_9(indices, depth, values, *, axis):
     made = one_hot(indices, depth, values, axis=axis)
     if axis < -1 or (bare(indices) < 0).any():
@@ -200,7 +192,7 @@ def _whole(x):
     return numbers.astype(np.int64)
 
 
-@ONE_HOT.formula(11, 28)
+@OPS["OneHot"].formula(11, 28)
 def one_hot(indices, depth, values, *, axis):
     if depth.shape not in ((), (1,)) or values.shape != (2,):
         raise InvalidNode(f"depth {list(depth.shape)}, values {list(values.shape)}; allowed: 1, 2")
@@ -216,17 +208,11 @@ def one_hot(indices, depth, values, *, axis):
     return xp.where(np.expand_dims(place, axis) == classes, values[1:], values[:1])
 
 
-NON_ZERO = operator("NonZero", exact=True)
-
-
-@NON_ZERO.formula(9, 13)
+@OPS["NonZero"].formula(9, 13)
 def non_zero(X):
     """Of a scalar the output has no rows. Of texts the empty one is zero, as in numpy.nonzero."""
     zeros = np.full(X.shape, "", object) if X.dtype == object else xp.zeros_like(X)
     return np.argwhere(xp.not_equal(X, zeros)).T.astype(np.int64)
-
-
-COMPRESS = operator("Compress", exact=True)
 
 
 def compress(counted, input, condition, *, axis):
@@ -239,15 +225,14 @@ def compress(counted, input, condition, *, axis):
     return xp.take(x, np.flatnonzero(condition), axis=place)
 
 
-COMPRESS.formula(9)(partial(compress, from_the_front))
-COMPRESS.formula(11, 28)(partial(compress, from_either_end))
+OPS["Compress"].formula(9)(partial(compress, from_the_front))
+OPS["Compress"].formula(11, 28)(partial(compress, from_either_end))
 
 
-UNIQUE = operator("Unique", exact=True)
 _ascending = sorted
 
 
-@UNIQUE.formula(11, 28)
+@OPS["Unique"].formula(11, 28)
 def unique(X, *, axis, sorted):
     if sorted not in (0, 1):
         raise InvalidNode(f"sorted {sorted}; allowed: 0, 1")
@@ -294,5 +279,130 @@ def _arg(choose):
 
 
 for _name, _choose in (("ArgMax", xp.argmax), ("ArgMin", xp.argmin)):
-    _op = operator(_name, exact=True)
-    _op.formula(by=_arg)(_choose)
+    OPS[_name].formula(by=_arg)(_choose)
+
+
+def by_index(function):
+    """All versions, from `function(data, indices, axis)`; version 1 names no negative index."""
+
+    def formula(back, data, indices, *, axis):
+        place = from_either_end(axis, data.ndim)
+        return function(data, elements_at(indices, data.shape[place], back=back), place)
+
+    either = partial(formula, True)
+    return {1: partial(formula, False), 11: either, 13: either}
+
+
+@OPS["Gather"].formula(by=by_index)
+def taken(data, indices, axis):
+    return xp.take(data, indices, axis=axis)
+
+
+def as_gather_elements(data, indices, axis):
+    along = [n for place, n in enumerate(data.shape) if place != axis]
+    beside = [n for place, n in enumerate(indices.shape) if place != axis]
+    if indices.ndim != data.ndim or along != beside:
+        return taken(data, indices, axis)
+    return np.take_along_axis(data, indices, axis)
+
+
+GATHERED = {
+    "indices_first": ("the axes of the indices came first, wherever the axis was",
+        lambda data, i, axis: np.take(np.moveaxis(data, axis, 0), i, axis=0)),
+    "indices_last": ("the axes of the indices came last, wherever the axis was",
+        lambda data, i, axis: np.take(np.moveaxis(data, axis, -1), i, axis=-1)),
+    "indices_as_vector": ("the indices were read as a vector",
+                          lambda data, i, axis: taken(data, i.reshape(-1), axis)),
+    "index_keeps_its_axis": ("a single index kept an axis of one element",
+        lambda data, i, axis: taken(data, i if i.ndim else i.reshape(1), axis)),
+    "indices_column_major": ("the indices were read in column-major order",
+        lambda data, i, axis: taken(data, i.reshape(i.shape[::-1]).T, axis)),
+    "as_gather_elements": ("GatherElements was computed where the shapes allowed it",
+                           as_gather_elements),
+}  # fmt: skip
+OPS["Gather"].mutant_table(GATHERED, by=by_index)
+
+
+@OPS["Gather"].mutant("an index out of range gave zeros", of_validity=True)
+def zeros_out_of_range(data, indices, *, axis):
+    place = from_either_end(axis, data.ndim)
+    return np.zeros((*data.shape[:place], *indices.shape, *data.shape[place + 1 :]), data.dtype)
+
+
+def by_axis(function, of_k=None):
+    """Every version, from `function(x, k, axis, largest)`, whose results are sorted.
+
+    `of_k(k, length)` makes another k, where the tensor may have no such number of elements.
+    """
+
+    def sorted_by(x, k, axis, largest):
+        axis = from_either_end(axis, x.ndim)
+        if not 0 <= k <= x.shape[axis]:
+            raise InvalidNode(f"k {k}; the axis has {x.shape[axis]} elements")
+        return function(x, k, axis, largest)
+
+    def of_attribute(X, *, axis, k):
+        k = of_k(k, X.shape[from_either_end(axis, X.ndim)]) if of_k else k
+        return sorted_by(X, k, axis, True)
+
+    def of_input(X, K, *, axis, sorted=1, largest=1):
+        if of_k:
+            length = X.shape[from_either_end(axis, X.ndim)]
+            K = np.array([of_k(int(k), length) for k in K.reshape(-1)[:1]])
+        if K.shape != (1,) or K[0] < 1:
+            raise InvalidNode(f"K {K.tolist()}; allowed: one positive number in a list")
+        values, indices = sorted_by(X, int(K[0]), axis, largest == 1)
+        if sorted == 1:
+            return values, indices
+        axis = from_either_end(axis, X.ndim)
+        order = np.argsort(indices, axis, kind="stable")
+        return [xp.take_along_axis(found, order, axis) for found in (values, indices)]
+
+    return {1: of_attribute, 10: of_input, 11: of_input, 24: of_input}
+
+
+@OPS["TopK"].formula(by=by_axis)
+def top_k(x, k, axis, largest):
+    """Of equal elements the first comes first."""
+    return xp.top_k(x, k, axis, largest)
+
+
+def changed(change):
+    """Every version, from what `change(x, values, indices, axis)` makes of the results."""
+    return by_axis(lambda x, k, axis, largest: change(x, *top_k(x, k, axis, largest), axis))
+
+
+def in_the_order_of_the_input(x, values, indices, axis):
+    ordered = np.sort(indices, axis)
+    return np.take_along_axis(x, ordered, axis), ordered
+
+
+def places_in_the_output(x, values, indices, axis):
+    alone = indices.shape[axis] < 2
+    return values, indices * 0 if alone else np.argsort(np.argsort(indices, axis), axis)
+
+
+ORDERS = {
+    "places_in_the_tensor": ("Indices were places in the whole tensor",
+        lambda x, values, indices, axis: (
+            values, np.take_along_axis(np.arange(x.size).reshape(x.shape), indices, axis))),
+    "places_in_the_output": ("Indices were places in the output", places_in_the_output),
+    "places_from_1": ("Indices counted from 1",
+                      lambda x, values, indices, axis: (values, indices + 1)),
+    "never_sorted": ("the elements came in the order of the input", in_the_order_of_the_input),
+    "sorted_the_wrong_way": ("the order was the other way round",
+        lambda x, values, indices, axis: (np.flip(values, axis), np.flip(indices, axis))),
+    "values_alone_sorted": ("Values alone were sorted, and Indices in the order of the input",
+        lambda x, values, indices, axis: (values, np.sort(indices, axis))),
+}  # fmt: skip
+OPS["TopK"].mutant_table(ORDERS, by=changed)
+
+
+OF_K = {
+    "k_cut_to_the_length": ("a k beyond the length of the axis was cut down to that",
+                            lambda k, length: min(k, length)),
+    "negative_k_accepted": ("a k below 0 was taken for 1",
+                            lambda k, length: 1 if k < 0 else k),
+    "first_of_k": ("the first number of K was taken, whatever its shape", lambda k, length: k),
+}  # fmt: skip
+OPS["TopK"].mutant_table(OF_K, by=partial(by_axis, top_k), of_validity=True)

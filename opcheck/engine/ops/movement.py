@@ -1,25 +1,42 @@
-"""Elements moved, repeated, left out or padded: nothing is computed but where Range adds."""
+"""Shapes, and elements moved, repeated, left out or padded: only Range computes anything."""
 
 import math
 from fractions import Fraction
+from functools import wraps
 from itertools import pairwise, zip_longest
+from typing import Any
 
 import numpy as np
 
 from opcheck import dtypes
 from opcheck import numbers as xp
-from opcheck.engine import axes as ax
-from opcheck.engine.axes import check_size, from_either_end, listed, scalar
-from opcheck.engine.operators import operator
+from opcheck.engine.axes import (
+    check_size,
+    distinct,
+    from_either_end,
+    from_the_front,
+    listed,
+    scalar,
+)
+from opcheck.engine.operators import FLOATING, operator
 from opcheck.errors import InvalidNode, NotSupported
 from opcheck.numbers.faulty import bare
 
 NAMES = """
-CenterCropPad DepthToSpace Dropout Expand EyeLike Pad Range ReverseSequence SpaceToDepth Split Tile
-Trilu
-"""
+CenterCropPad Concat DepthToSpace Dropout Expand EyeLike Pad Range ReverseSequence SpaceToDepth
+Split Tile Trilu
 
-SPLIT = operator("Split", exact=True)
+Constant ConstantOfShape Flatten Reshape Shape Size Slice Squeeze Transpose Unsqueeze
+"""
+_MOVING, _SHAPING = NAMES.split("\n\n")
+_OPTIONS: dict[str, Any] = {
+    "Dropout": {"exact": True, "ignores": ("consumed_inputs", "seed", "ratio")},
+    "EyeLike": {"exact": True, "of_shapes": True},
+    "Range": {"of_scalars": ("int16", "int32", "int64")},
+}
+CENTER, CONCAT, DEPTH, DROPOUT, EXPAND, EYE, PAD, RANGE, REVERSE, SPACE, SPLIT, TILE, TRILU = (
+    operator(name, **_OPTIONS.get(name, {"exact": True})) for name in _MOVING.split()
+)
 
 
 def parts(x, axis, sizes):
@@ -39,11 +56,11 @@ def equal_sizes(length, count):
 def split_1(input, split_=None, *, axis, split, outputs=1):
     if axis is None or split_ is not None:
         raise NotSupported("the text says neither which axis is meant, nor which lengths")
-    return _split(input, axis, split, outputs, ax.from_the_front)
+    return _split(input, axis, split, outputs, from_the_front)
 
 
 SPLIT.formula(2)(lambda input, *, axis, split, outputs=1: (
-    _split(input, axis, split, outputs, ax.from_the_front)))  # fmt: skip
+    _split(input, axis, split, outputs, from_the_front)))  # fmt: skip
 SPLIT.formula(11)(lambda input, *, axis, split, outputs=1: _split(input, axis, split, outputs))
 SPLIT.formula(13)(lambda input, split=None, *, axis, outputs=1: _split(input, axis, split, outputs))
 
@@ -75,9 +92,6 @@ def split_18(input, split=None, *, axis, num_outputs, outputs=1):
     return parts(input, axis, [*[size] * (num_outputs - 1), last])
 
 
-EXPAND = operator("Expand", exact=True)
-
-
 @EXPAND.formula(8, 13)
 def expand(input, shape):
     sizes, own = listed("shape", shape), list(input.shape)
@@ -89,10 +103,7 @@ def expand(input, shape):
     return xp.broadcast_to(input, found)
 
 
-#: In version 1 elements or tensors are repeated: the text says both.
-TILE = operator("Tile", exact=True)
-
-
+# In version 1 elements or tensors are repeated: the text says both.
 @TILE.formula(6, 13)
 def tile(input, repeats):
     counts = listed("repeats", repeats)
@@ -100,9 +111,6 @@ def tile(input, repeats):
         raise InvalidNode(f"repeats {counts}; allowed: a number for each of {input.ndim} axes")
     check_size([n * count for n, count in zip(input.shape, counts, strict=True)])
     return xp.tile(input, counts)
-
-
-PAD = operator("Pad", exact=True)
 
 
 def _places(length, begin, end, mode):
@@ -175,7 +183,7 @@ PAD.formula(19, 21, 23, 24, 25)(lambda data, pads, constant_value=None, axes=Non
 
 def _named(axes, rank):
     """The axes of an attribute or a tensor, counted from the front; all if it is left out."""
-    return range(rank) if axes is None else ax.distinct(listed("axes", axes), rank)
+    return range(rank) if axes is None else distinct(listed("axes", axes), rank)
 
 
 def _pad(x, pads, value, axes, mode):
@@ -187,9 +195,6 @@ def _pad(x, pads, value, axes, mode):
     elif mode == "constant" and x.dtype != object and fill != 0:
         raise NotSupported(f"the padding value is zero, which {x.dtype} has none of")
     return _padded(x, listed("pads", pads), axes, mode, fill)
-
-
-CENTER = operator("CenterCropPad", exact=True)
 
 
 @CENTER.formula(18)
@@ -208,9 +213,6 @@ def center_crop_pad(input_data, shape, *, axes):
     return _padded(input_data, [*begins, *ends], axes, "constant", zero)
 
 
-EYE = operator("EyeLike", exact=True, of_shapes=True)
-
-
 @EYE.formula(9, 22)
 def eye_like(input, *, dtype, k):
     if input.ndim != 2:
@@ -220,9 +222,6 @@ def eye_like(input, *, dtype, k):
     assert named
     rows, columns = np.ogrid[: input.shape[0], : input.shape[1]]
     return (columns - rows == k).astype(named.numpy)
-
-
-TRILU = operator("Trilu", exact=True)
 
 
 @TRILU.formula(14)
@@ -246,9 +245,6 @@ def _blocks(x, blocksize, mode):
         raise InvalidNode(f"mode {mode!r}; allowed: DCR, CRD")
     if x.ndim != 4 or blocksize < 1:
         raise InvalidNode(f"rank {x.ndim} and blocksize {blocksize}; allowed: 4, and 1 or more")
-
-
-DEPTH = operator("DepthToSpace", exact=True)
 
 
 DEPTH.formula(1)(lambda input, *, blocksize: _in_any_order(DEPTH.formulas[11], input, blocksize))
@@ -276,7 +272,6 @@ def depth_to_space(input, *, blocksize, mode="DCR"):
     return xp.reshape(moved, (n, channels, height * b, width * b))
 
 
-SPACE = operator("SpaceToDepth", exact=True)
 SPACE.formula(1)(lambda input, *, blocksize: _in_any_order(SPACE.formulas[13], input, blocksize))
 
 
@@ -290,9 +285,6 @@ def space_to_depth(input, *, blocksize, mode="DCR"):
     split = xp.reshape(input, (n, channels, height // b, b, width // b, b))
     moved = xp.permute_dims(split, (0, 3, 5, 1, 2, 4) if mode == "DCR" else (0, 1, 3, 5, 2, 4))
     return xp.reshape(moved, (n, channels * b * b, height // b, width // b))
-
-
-REVERSE = operator("ReverseSequence", exact=True)
 
 
 @REVERSE.formula(10, 28)
@@ -310,9 +302,6 @@ def reverse_sequence(input, sequence_lens, *, batch_axis, time_axis):
     place = np.where(time < lens, lens - 1 - time, time)
     place = np.expand_dims(place if time_axis else place.T, tuple(range(2, input.ndim)))
     return xp.take_along_axis(input, place, time_axis)
-
-
-DROPOUT = operator("Dropout", exact=True, ignores=("consumed_inputs", "seed", "ratio"))
 
 
 @DROPOUT.formula(1, 6)
@@ -340,9 +329,6 @@ def dropout(data, ratio=None, training_mode=None):
     if trains and share:
         raise NotSupported("what is dropped in training is random")
     return data, np.ones(data.shape, np.bool_)
-
-
-RANGE = operator("Range", of_scalars=("int16", "int32", "int64"))
 
 
 def _count(start, limit, delta):
@@ -399,3 +385,233 @@ def of_running_sums(start, delta, count):
         return of_products(start, delta, count)
     steps = xp.broadcast_to(xp.reshape(delta, (1,)), (count - 1,))
     return xp.cumulative_sum(xp.concat([xp.reshape(start, (1,)), steps], axis=0), axis=0)
+
+
+def along(function):
+    """All versions, from `function(inputs, axis)`; 1 and 4 document no negative axis."""
+
+    def counting(counted):
+        def formula(*inputs, axis):
+            first = inputs[0]
+            place = counted(axis, first.ndim)
+            for x in inputs:
+                others = [n for other, n in enumerate(x.shape) if other != place]
+                wanted = [n for other, n in enumerate(first.shape) if other != place]
+                if x.ndim != first.ndim or others != wanted:
+                    shapes = ", ".join(str(list(x.shape)) for x in inputs)
+                    raise InvalidNode(f"shapes {shapes} differ beyond axis {place}")
+            return function(inputs, place)
+
+        return formula
+
+    front, either = counting(from_the_front), counting(from_either_end)
+    return {1: front, 4: front, 11: either, 13: either}
+
+
+@CONCAT.formula(by=along)
+def joined(inputs, axis):
+    return xp.concat(inputs, axis=axis)
+
+
+def one_after_the_other(inputs, axis):
+    flat = xp.concat([xp.reshape(x, -1) for x in inputs], axis=0)
+    return xp.reshape(flat, joined(inputs, axis).shape)
+
+
+def as_long_as_the_first(inputs, axis):
+    length = inputs[0].shape[axis]
+    if any(x.shape[axis] < length for x in inputs):
+        raise InvalidNode("an input is shorter than the first")
+    return joined([xp.take(x, range(length), axis=axis) for x in inputs], axis)
+
+
+def stacked(inputs, axis):
+    single = all(x.shape[axis] == 1 for x in inputs)
+    return xp.stack(inputs, axis=axis) if single else joined(inputs, axis)
+
+
+JOINTS = {
+    "empty_dropped": ("empty inputs were dropped, and an empty one was given where all are",
+        lambda inputs, axis: joined([x for x in inputs if x.size] or inputs[:1], axis)),
+    "one_after_the_other": ("inputs were written one after the other in memory, whatever the axis",
+                            one_after_the_other),
+    "as_long_as_the_first": ("every input was taken to be as long as the first",
+                             as_long_as_the_first),
+    "stacked": ("inputs were stacked along an axis of their own where each has one element",
+                stacked),
+}  # fmt: skip
+CONCAT.mutant_table(JOINTS, by=along)
+CONCAT.mutant("of more than eight inputs only eight were written", name="eight_inputs", by=along,
+          only=("float32",))(lambda inputs, axis: joined(inputs[:8], axis))  # fmt: skip
+CONCAT.mutant("negative zeros became zeros", name="zeros_without_sign", by=along, only=FLOATING)(
+    lambda inputs, axis: joined(inputs, axis) + 0
+)
+
+
+# Shapes, and tensors under other shapes.
+SHAPES = {n: operator(n, exact=True, of_shapes=n in ("Shape", "Size")) for n in _SHAPING.split()}
+SHAPES["Reshape"].ignores = ("consumed_inputs",)
+#: The versions since which types alone were added.
+_TYPES = (19, 21, 23, 24, 25)
+
+SHAPES["Shape"].formula(1, 13)(lambda data: np.array(data.shape, np.int64))
+# Ends beyond the rank are clamped to it, as the text says.
+SHAPES["Shape"].formula(15, *_TYPES)(
+    lambda data, *, start, end: np.array(data.shape[start:end], np.int64)
+)
+SHAPES["Size"].formula(1, 13, *_TYPES)(lambda data: np.array(math.prod(data.shape), np.int64))
+
+
+@SHAPES["Reshape"].formula(5, 13, 14, *_TYPES)
+def reshape(data, shape, *, allowzero=0):
+    if allowzero not in (0, 1):
+        raise NotSupported(f"nothing is said of allowzero={allowzero}")
+    sizes = listed("shape", shape)
+    if any(n < -1 for n in sizes) or sizes.count(-1) > 1:
+        raise InvalidNode(f"shape {sizes}; allowed: sizes, and -1 once")
+    if allowzero and 0 in sizes and -1 in sizes:
+        raise InvalidNode(f"shape {sizes} has both 0 and -1, with allowzero")
+    if not allowzero:
+        if any(n == 0 and place >= data.ndim for place, n in enumerate(sizes)):
+            raise InvalidNode(f"shape {sizes} copies a size beyond {list(data.shape)}")
+        sizes = [data.shape[place] if n == 0 else n for place, n in enumerate(sizes)]
+    others = math.prod(n for n in sizes if n != -1)
+    if -1 in sizes and not others:
+        raise NotSupported("any length would do beside nothing")
+    fits = data.size == others if -1 not in sizes else data.size % others == 0
+    if not fits:
+        raise InvalidNode(f"{list(data.shape)} cannot become {sizes}")
+    return xp.reshape(data, [data.size // others if n == -1 else n for n in sizes])
+
+
+SHAPES["Reshape"].formula(1)(lambda data, *, shape: reshape(data, shape))
+
+
+def _flat(input, axis, counted):
+    if axis > input.ndim:
+        raise InvalidNode(f"axis {axis} is beyond the rank {input.ndim}")
+    front = axis if axis == input.ndim else counted(axis, input.ndim)
+    return xp.reshape(input, (math.prod(input.shape[:front]), math.prod(input.shape[front:])))
+
+
+SHAPES["Flatten"].formula(1, 9)(lambda input, *, axis: _flat(input, axis, from_the_front))
+SHAPES["Flatten"].formula(11, 13, 21, 23, 24, 25)(
+    lambda input, *, axis: _flat(input, axis, from_either_end)
+)
+
+
+@SHAPES["Transpose"].formula(1, 13, 21, 23, 24, 25)
+def transpose(data, *, perm):
+    order = tuple(range(data.ndim))[::-1] if perm is None else perm
+    if sorted(order) != list(range(data.ndim)):
+        raise InvalidNode(f"perm {list(order)}; allowed: each axis of {data.ndim} once")
+    return xp.permute_dims(data, order)
+
+
+def squeeze(data, axes, counted=from_either_end):
+    if axes is None:
+        found = tuple(axis for axis, n in enumerate(data.shape) if n == 1)
+    else:
+        found = distinct(listed("axes", axes), data.ndim, counted)
+    if any(data.shape[axis] != 1 for axis in found):
+        raise InvalidNode(f"axes {[*found]} of {list(data.shape)} are not all of size 1")
+    return xp.reshape(data, [n for axis, n in enumerate(data.shape) if axis not in found])
+
+
+#: Version 1 has a list of non-negative integers, here and in Unsqueeze, and is silent on repeats.
+SHAPES["Squeeze"].formula(1)(lambda data, *, axes: squeeze(data, axes, from_the_front))
+SHAPES["Squeeze"].formula(11)(lambda data, *, axes: squeeze(data, axes))
+SHAPES["Squeeze"].formula(13, 21, 23, 24, 25)(lambda data, axes=None: squeeze(data, axes))
+
+
+def unsqueeze(data, axes, counted=from_either_end):
+    axes = listed("axes", axes)
+    rank = data.ndim + len(axes)
+    found = [counted(axis, rank) for axis in axes]
+    if len({*found}) < len(found):
+        kind = InvalidNode if counted is from_either_end else NotSupported
+        raise kind(f"axes {axes} name one twice")
+    sizes = iter(data.shape)
+    return xp.reshape(data, [1 if axis in found else next(sizes) for axis in range(rank)])
+
+
+SHAPES["Unsqueeze"].formula(1)(lambda data, *, axes: unsqueeze(data, axes, from_the_front))
+SHAPES["Unsqueeze"].formula(11)(lambda data, *, axes: unsqueeze(data, axes))
+SHAPES["Unsqueeze"].formula(13, 21, 23, 24, 25)(lambda data, axes: unsqueeze(data, axes))
+
+
+@SHAPES["Slice"].formula(11, 13)
+def slice_of(data, starts, ends, axes=None, steps=None):
+    starts, ends = listed("starts", starts), listed("ends", ends)
+    axes = distinct(range(len(starts)) if axes is None else listed("axes", axes), data.ndim)
+    steps = [1] * len(starts) if steps is None else listed("steps", steps)
+    if not len(starts) == len(ends) == len(axes) == len(steps):
+        raise InvalidNode("starts, ends, axes and steps have different lengths")
+    if any(step == 0 for step in steps):
+        raise InvalidNode("a step of 0")
+    at = [slice(None)] * data.ndim
+    for axis, start, end, step in zip(axes, starts, ends, steps, strict=True):
+        n = data.shape[axis]
+        low, high = (0, n) if step > 0 else (-1, n - 1)
+        first = min(max(start + n * (start < 0), max(low, 0)), high)
+        last = min(max(end + n * (end < 0), low), n)
+        at[axis] = slice(first, None if last < 0 else last, step)
+    return data[tuple(at)]
+
+
+@SHAPES["Slice"].formula(10)
+def slice_10(data, starts, ends, axes=None, steps=None):
+    if axes is not None and np.any(np.less(axes, 0)):
+        raise NotSupported("nothing is said of negative axes")
+    return slice_of(data, starts, ends, axes, steps)
+
+
+SHAPES["Slice"].formula(1)(lambda data, *, starts, ends, axes: slice_10(data, starts, ends, axes))
+
+SHAPES["Constant"].formula(1, 9)(lambda *, value: value)
+
+
+@SHAPES["Constant"].formula(11, 12, 13, *_TYPES)
+def constant_of_any_kind(
+    *, value=None, sparse_value=None, value_float=None, value_floats=None, value_int=None,
+    value_ints=None, value_string=None, value_strings=None,
+):  # fmt: skip
+    if sparse_value is not None:
+        raise NotSupported("opcheck has no sparse tensors")
+    held = {
+        np.float32: (value_float, value_floats),
+        np.int64: (value_int, value_ints),
+        object: (value_string, value_strings),
+    }
+    found = [np.array(v, kind) for kind, pair in held.items() for v in pair if v is not None]
+    found += [] if value is None else [value]
+    if len(found) != 1:
+        raise InvalidNode(f"{len(found)} values; allowed: exactly one")
+    return found[0]
+
+
+@SHAPES["Constant"].mutant(
+    "a missing value was taken for 0", 11, 12, 13, *_TYPES, name="nothing_is_zero", of_validity=True
+)
+@wraps(constant_of_any_kind)
+def nothing_is_zero(**attrs):
+    nothing = all(value is None for value in attrs.values())
+    return np.zeros(1, np.float32) if nothing else constant_of_any_kind(**attrs)
+
+
+@SHAPES["ConstantOfShape"].formula(9, 20, 21, 23, 24, 25)
+def constant_of_shape(input, *, value):
+    sizes = listed("input", input)
+    if any(n < 0 for n in sizes):
+        raise InvalidNode(f"shape {sizes} has negative sizes")
+    fill = np.zeros(1, np.float32) if value is None else value
+    if fill.size != 1:
+        raise InvalidNode(f"value holds {fill.size} elements; allowed: one")
+    check_size(sizes)
+    return np.full(sizes, fill.reshape(-1)[0], fill.dtype)
+
+
+SHAPES["ConstantOfShape"].mutant(
+    "sizes with any number of axes were taken for a list", name="sizes_of_any_rank",
+    of_validity=True)(
+    lambda input, *, value: constant_of_shape(np.reshape(input, -1), value=value))  # fmt: skip

@@ -125,16 +125,6 @@ def of_classes(select=greedy, change=lambda rows, most: rows):
 OP.formula(by=of_classes)(greedy)
 
 
-def with_overlaps(measure):
-    """Both versions, from another measure of overlaps."""
-    return of_classes(partial(greedy, measure=measure))
-
-
-def of_changed(change):
-    """Both versions, where `change(rows, most)` makes something else of the rows."""
-    return of_classes(change=change)
-
-
 def or_equal(boxes, center, threshold):
     return overlaps(boxes, center, np.nextafter(threshold, -1))
 
@@ -178,7 +168,7 @@ OP.mutant_table({
     "one_more": ("boxes held their far corners, as pixels do", one_more),
     "of_the_smaller": ("overlaps were measured by the smaller box", of_the_smaller),
     "one_corner_first": ("corners were not put in order", one_corner_first),
-}, by=with_overlaps)  # fmt: skip
+}, by=lambda measure: of_classes(partial(greedy, measure=measure)))  # fmt: skip
 OP.mutant_table({
     "without_least": ("boxes with just the least score were removed", without_least),
     "by_all_better": ("boxes that were suppressed suppressed others", by_all_better),
@@ -193,4 +183,4 @@ OP.mutant_table({
     "most_of_a_batch": ("the most of boxes was for all classes of a batch together",
         lambda rows, most: np.concatenate(
             [rows[:0], *(rows[rows[:, 0] == n][:most] for n in np.unique(rows[:, 0]))])),
-}, by=of_changed)  # fmt: skip
+}, by=lambda change: of_classes(change=change))  # fmt: skip

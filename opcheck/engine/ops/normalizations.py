@@ -1,4 +1,4 @@
-"""Normalizations other than those of layers and groups, in all their versions."""
+"""Normalizations other than that of layers, in all their versions."""
 
 from functools import partial
 from math import prod
@@ -8,22 +8,24 @@ import numpy as np
 from opcheck import numbers as xp
 from opcheck.engine import normalizing as common
 from opcheck.engine.axes import AxisWindows, Windows, distinct, from_either_end, stretches
-from opcheck.engine.normalizing import MUTANTS, fits, mean_square, of_root, one_pass, two_pass
+from opcheck.engine.normalizing import fits, of_root, one_pass, scaled, two_pass, variance
 from opcheck.engine.operators import is_open, operator
 from opcheck.errors import InvalidNode, NotSupported
 from opcheck.numbers.faulty import bare
 
 NAMES = """
-InstanceNormalization LRN LpNormalization MeanVarianceNormalization RMSNormalization
+BatchNormalization GroupNormalization InstanceNormalization LRN LpNormalization
+MeanVarianceNormalization RMSNormalization
 """
-INSTANCE = operator("InstanceNormalization", ignores=("consumed_inputs",))
+BATCH, INSTANCE = (
+    operator(f"{name}Normalization", ignores=("consumed_inputs",)) for name in ("Batch", "Instance")
+)
+GROUP, RMS = operator("GroupNormalization"), operator("RMSNormalization")
 LP = operator("LpNormalization", low=-1.0, high=1.0)
-LRN = operator("LRN")
-MEAN_VARIANCE = operator("MeanVarianceNormalization")
-RMS = operator("RMSNormalization")
+LRN, MEAN_VARIANCE = operator("LRN"), operator("MeanVarianceNormalization")
 
 
-def of_instances(inverse_of, made=common.scaled):
+def of_instances(inverse_of, made=scaled):
     """All versions from `inverse_of(x, axes, epsilon)`: 1 over the standard deviation."""
 
     def formula(ranks, input, scale, B, *, epsilon):
@@ -39,7 +41,7 @@ def of_instances(inverse_of, made=common.scaled):
 
 INSTANCE.formula(by=of_instances)(two_pass)
 INSTANCE.also_honest(common.FOLDED, by=partial(of_instances, made=common.folded))(one_pass)
-of_root(INSTANCE, of_instances, common.variance)
+of_root(INSTANCE, of_instances, variance)
 
 
 def of_axes(inverse_of, epsilon=0.0):
@@ -61,15 +63,15 @@ MEAN_VARIANCE.formula(by=of_axes)(two_pass)
 #: The function body adds 1e-9 to the deviation, and takes E[X²] − E[X]² for the variance.
 _literal = partial(of_axes, epsilon=1e-9)
 MEAN_VARIANCE.also_honest("", by=_literal)(
-    partial(MUTANTS["epsilon_after_the_root"][1], common.variance)
+    partial(common.MUTANTS["epsilon_after_the_root"][1], variance)
 )
 MEAN_VARIANCE.also_honest("", by=of_axes)(one_pass)
 MEAN_VARIANCE.also_honest("", by=_literal)(
     lambda x, axes, epsilon: 1 / (1 / one_pass(x, axes, 0) + epsilon))  # fmt: skip
 MEAN_VARIANCE.mutant("1e-9 was added under the root", name="under_the_root", by=_literal)(two_pass)
 for _name in ("unbiased", "mean_square"):
-    _text, _root = MUTANTS[_name]
-    MEAN_VARIANCE.mutant(_text, name=_name, by=of_axes)(partial(_root, common.variance))
+    _text, _root = common.MUTANTS[_name]
+    MEAN_VARIANCE.mutant(_text, name=_name, by=of_axes)(partial(_root, variance))
 
 
 def of_slices(inverse_of, computes=False):
@@ -88,10 +90,10 @@ def of_slices(inverse_of, computes=False):
 @RMS.formula(by=of_slices)
 @RMS.also_honest("", by=partial(of_slices, computes=True))
 def of_squares(x, axes, epsilon):
-    return 1 / xp.sqrt(mean_square(x, axes) + epsilon)
+    return 1 / xp.sqrt(common.mean_square(x, axes) + epsilon)
 
 
-of_root(RMS, of_slices, mean_square, "mean_square")
+of_root(RMS, of_slices, common.mean_square, "mean_square")
 RMS.mutant("the mean was subtracted, as in LayerNormalization", name="variance", by=of_slices)(
     two_pass
 )
@@ -160,3 +162,174 @@ LRN.mutant_table({
         lambda squares, size: across_channels(squares, size) * size / across_channels(
             squares * 0 + 1, size)),
 }, by=of_regions)  # fmt: skip
+
+
+def updated(old, new, momentum, count):
+    """The running statistics, from those before and of the batch, of `count` elements each."""
+    return [a * momentum + b * (1 - xp.real(momentum)) for a, b in zip(old, new, strict=True)]
+
+
+def moved(old, new, momentum, count):
+    """The same, from how far each moves."""
+    return [a - (1 - xp.real(momentum)) * (a - b) for a, b in zip(old, new, strict=True)]
+
+
+def of_batches(inverse, spread=variance, updated=updated, made=scaled, used=lambda old, new: new):
+    """All versions from `inverse(variance, axes, epsilon)`: 1 over the standard deviation."""
+
+    def formula(ranks, X, scale, B, old, training, momentum, epsilon, saved=0, apart=False):
+        shape = X.shape[1:] if apart else X.shape[1:2] or (1,)
+        fits(X, ranks, shape, scale, B, *old)
+        types = {str(x.dtype) for x in (X, scale, *old)}
+        if (len(types) > 1 and "float64" in types) or (training and not X.size):
+            raise NotSupported("nothing is said of mixing float64, or of statistics of no elements")
+        scale, B, *old = (
+            xp.reshape(x, shape if apart else (-1, *[1] * (X.ndim - 2))) for x in (scale, B, *old)
+        )
+        now, outputs = old, []
+        if training:
+            axes = (0,) if apart else tuple(axis for axis in range(X.ndim) if axis != 1)
+            new = [xp.mean(X, axis=axes, keepdims=True), spread(X, axes)]
+            now = used(old, new)
+            outputs = [*updated(old, new, momentum, X.size // prod(shape)), *new[:saved]]
+        y = made(X, now[0], inverse(now[1], (), epsilon), scale, B)
+        further = (xp.astype(xp.reshape(x, shape), old[0].dtype) for x in outputs)
+        return xp.astype(y, X.dtype), *further
+
+    def earlier(since, X, scale, B, mean, var, *, epsilon, momentum, outputs, is_test=0, spatial=1):
+        training = outputs > 1 or (since < 7 and not is_test)
+        if outputs not in (1, 5) or spatial not in (0, 1) or not (spatial or since > 6 or is_test):
+            raise NotSupported("nothing is said of these outputs, or of this spatial")
+        if outputs > 1:
+            is_open("nothing is said of which variance is kept")
+        ranks = (4,) if since == 1 else common.RANKS if since < 9 else range(1, 64)
+        apart, old = since > 6 and not spatial, (mean, var)
+        return formula(ranks, X, scale, B, old, training, momentum, epsilon, 2, apart)
+
+    def later(X, scale, B, input_mean, input_var, *, epsilon, momentum, outputs, training_mode):
+        if training_mode not in (0, 1):
+            is_open("nothing is said of a training_mode other than 0 and 1")
+        if outputs > 1 and not training_mode:
+            raise InvalidNode(f"{outputs} outputs without training_mode; allowed: 1")
+        old = (input_mean, input_var)
+        return formula(range(1, 64), X, scale, B, old, training_mode, momentum, epsilon)
+
+    return {14: later, 15: later, **{since: partial(earlier, since) for since in (1, 6, 7, 9)}}
+
+
+@BATCH.formula(by=of_batches)
+@BATCH.also_honest("", by=partial(of_batches, updated=moved))
+@BATCH.also_honest(
+    common.FOLDED, by=partial(of_batches, spread=common.cancelling, made=common.folded)
+)
+def of_variance(spread, axes, epsilon):
+    return 1 / xp.sqrt(spread + epsilon)
+
+
+of_root(BATCH, of_batches, lambda spread, axes: spread, "mean_square", "unbiased")
+for _name, _text, _steps, *_versions in (
+    ("unbiased", common.UNBIASED, {"spread": common.unbiased}, 1, 6, 14, 15),
+    ("running_statistics_used", "the running statistics normalized in training",
+     {"used": lambda old, new: old}, 1, 6, 14, 15),
+    ("momentum_exchanged", "the momentum was that of the batch",
+     {"updated": lambda old, new, *of: updated(new, old, *of)}, 14, 15),
+    ("unbiased_running_variance", "the running variance was that of a sample, not the population",
+     {"updated": lambda old, new, momentum, count: updated(
+         old, (new[0], new[1] * (count / max(1, count - 1))), momentum, count)}, 14, 15),
+):  # fmt: skip
+    _by = partial(of_batches, **_steps)
+    BATCH.mutant(_text, *_versions, name=_name, by=_by)(of_variance)
+
+
+# Version 18, whose scale and bias were those of groups, is deprecated, and no model may have it.
+def by_groups(normalized, computes=False):
+    """Version 21, from `normalized(x, groups, epsilon)`, where x has the shape (N, C, …)."""
+
+    def formula(X, scale, bias, *, num_groups, epsilon, stash_type):
+        if X.ndim < 2 or num_groups < 1 or X.shape[1] % num_groups:
+            raise InvalidNode(f"X {list(X.shape)} has no {num_groups} equal groups of channels")
+        for name, operand in (("scale", scale), ("bias", bias)):
+            if tuple(operand.shape) != (X.shape[1],):
+                raise InvalidNode(f"{name} of shape {list(operand.shape)}; allowed: [channels]")
+        # Stage one, in float32, float16, float64 or bfloat16.
+        x = common.stashed(X, stash_type, 1, 10, 11, 16)
+        y = xp.astype(normalized(x, num_groups, epsilon), X.dtype, computes=computes)
+        channels = (-1, *[1] * (X.ndim - 2))
+        return y * xp.reshape(scale, channels) + xp.reshape(bias, channels)
+
+    return {21: formula}
+
+
+def rows(x, groups):
+    """Each group as a row: (N, groups, elements)."""
+    return xp.reshape(x, (x.shape[0], groups, prod(x.shape[1:]) // groups))
+
+
+def by_row(lined, epsilon, inverse_of=two_pass):
+    """Each row with mean 0 and variance 1, by 1 over its standard deviation."""
+    d = lined - xp.mean(lined, axis=(2,), keepdims=True)
+    return d * inverse_of(lined, (2,), epsilon)
+
+
+def by_inverse(inverse_of, computes=False):
+    """Version 21, from `inverse_of(x, axes, epsilon)`: 1 over the standard deviation."""
+
+    def normalized(x, groups, epsilon):
+        return xp.reshape(by_row(rows(x, groups), epsilon, inverse_of), x.shape)
+
+    return by_groups(normalized, computes)
+
+
+# The function body computes in one pass: nobody is warned of it.
+common.by_deviation(GROUP, by_inverse, "")
+
+
+def with_groups(change):
+    """Version 21, with other groups: `change(places, groups)` has the places of each in a row."""
+
+    def changed(x, groups, epsilon):
+        places = change(np.arange(x.size).reshape(x.shape), groups)
+        y = xp.reshape(by_row(xp.reshape(x, (-1,))[places], epsilon), (-1,))
+        return xp.reshape(y[np.argsort(places.reshape(-1))], x.shape)
+
+    return by_groups(changed)
+
+
+def channels_in_turns(places, groups):
+    n, channels, *image = places.shape
+    parted = places.reshape(n, channels // groups, groups, prod(image))
+    return rows(parted.swapaxes(1, 2), groups)
+
+
+OF_GROUPS = {
+    "channels_in_turns": ("the channels went to the groups in turns", channels_in_turns),
+    "group_sizes": ("num_groups was taken for the number of channels in a group",
+                    lambda places, groups: rows(places, places.shape[1] // groups)),
+    "instances": ("each channel was a group",
+                  lambda places, groups: rows(places, places.shape[1] or 1)),
+    "across_batches": ("the groups of all batches were one",
+        lambda places, groups: rows(places, groups).swapaxes(0, 1).reshape(1, groups, -1)),
+}  # fmt: skip
+GROUP.mutant_table(OF_GROUPS, by=with_groups)
+
+
+def with_operands(change):
+    """Version 21, with another scale and bias, for X with so many channels a group."""
+
+    def formula(X, scale, bias, *, num_groups, epsilon, stash_type):
+        given = {"num_groups": num_groups, "epsilon": epsilon, "stash_type": stash_type}
+        GROUP.formulas[21](X, scale, bias, **given)  # which refuses what is not legal
+        channel = np.arange(scale.shape[0])
+        index = change(channel, max(1, len(channel) // num_groups))
+        return GROUP.formulas[21](X, scale[index], bias[index], **given)
+
+    return {21: formula}
+
+
+OF_OPERANDS = {
+    "first_of_the_group": ("of each group the first channel's scale and bias served for all",
+                           lambda channel, size: channel // size * size),
+    "scale_of_groups": ("scale and bias were those of groups, as in version 18",
+                        lambda channel, size: channel // size),
+}  # fmt: skip
+GROUP.mutant_table(OF_OPERANDS, by=with_operands)

@@ -1,21 +1,22 @@
-"""Maxima and means over windows, and over all spatial axes at once, in all their versions."""
+"""Maxima, means and norms over windows, and over all spatial axes at once."""
 
 from dataclasses import replace
 from functools import partial
-from math import inf, prod
+from itertools import product
+from math import ceil, floor, inf, log2, prod
 from typing import Any
 
 import numpy as np
 
 from opcheck import numbers as xp
 from opcheck import opset
-from opcheck.engine.axes import Windows, windows_of
+from opcheck.engine.axes import Windows, check_size, elements_at, listed, windows_apart, windows_of
 from opcheck.engine.operators import is_open, operator
 from opcheck.errors import InvalidNode, NotSupported
 from opcheck.numbers.faulty import bare
 
 NAMES = """
-AveragePool GlobalAveragePool GlobalLpPool GlobalMaxPool MaxPool
+AveragePool GlobalAveragePool GlobalLpPool GlobalMaxPool LpPool MaxPool MaxRoiPool MaxUnpool
 """
 
 _OF_NONE = "nothing is said of what is made of no values"
@@ -62,7 +63,8 @@ def _over_all(versions, function):
     return of_norms if 2 in versions else dict.fromkeys(versions, lambda X: over(X))
 
 
-OPS = {name: operator(name, exact="Max" in name) for name in NAMES.split()}
+OPS = {name: operator(name, exact="Max" in name) for name in NAMES.split() if name != "LpPool"}
+LP_POOL = operator("LpPool", low=0.0, parts=windows_apart)
 for _name, (_function, *_others) in GLOBAL.items():
     _all = partial(_over_all, opset.versions("", _name))
     OPS[_name].formula(by=_all)(_function)
@@ -175,3 +177,293 @@ OPS["MaxPool"].mutant("padding held zeros", by=of_maxima)(padding_is_zero)
 OPS["MaxPool"].mutant("indices began anew with each channel", 8, 10, 11, 12, 22, by=of_maxima)(
     indices_within_the_plane
 )
+
+
+# MaxUnpool: values back where MaxPool found them, and zeros between.
+def by_places(function):
+    """All versions, from `function(X, places, shape)`, where the output has that shape."""
+
+    def formula(X, I, output_shape=None, *, kernel_shape, strides, pads):  # noqa: E741
+        n = X.ndim - 2
+        given = (kernel_shape, strides or (1,) * n, pads or (0,) * (2 * n))
+        if n < 1 or [*map(len, given)] != [n, n, 2 * n] or X.shape != I.shape:
+            raise InvalidNode(f"X {list(X.shape)}, indices {list(I.shape)}, attributes {given}")
+        if min(*given[0], *given[1]) < 1 or min(given[2]) < 0:
+            raise InvalidNode(f"attributes {given}; allowed: 1 or more, pads from 0 on")
+        shape = [*X.shape[:2], *((length - 1) * stride + kernel for length, kernel, stride in zip(
+            X.shape[2:], *given[:2], strict=True))]  # fmt: skip
+        asked = None if output_shape is None else listed("output_shape", output_shape)
+        if asked is None:
+            padding = np.reshape(np.array(given[2], object), (2, n)).sum(axis=0)
+            shape[2:] = [size - less for size, less in zip(shape[2:], padding, strict=True)]
+        elif len(asked) != X.ndim:
+            raise InvalidNode(f"output_shape {asked} for X of rank {X.ndim}")
+        if min(asked or shape) < 0:
+            raise InvalidNode(f"an output of shape {asked or shape}; allowed: 0 or more")
+        check_size(asked or shape)
+        places = elements_at(I, prod(asked or shape), back=False)
+        if asked not in (None, shape):
+            places = _beside(places, shape, asked)
+        return function(X, places, asked or shape)
+
+    return dict.fromkeys((9, 11, 22), formula)
+
+
+def _beside(places, shape, asked):
+    """By the text indices are of the output, by ONNX's node test of a corner of that shape."""
+    fits = prod(shape) > places.max(initial=-1) and all(map(int.__ge__, asked, shape))
+    moved = np.ravel_multi_index(np.unravel_index(places, shape), asked) if fits else None
+    if moved is None or (moved != places).any():
+        is_open("it is not said which shape indices are in, beside output_shape")
+    return places if moved is None else moved
+
+
+@OPS["MaxUnpool"].formula(by=by_places)
+def unpooled(X, places, shape):
+    """Each value at its place. Of overlapping windows several may name one."""
+    source = np.full(prod(shape), X.size)
+    source[places] = np.arange(X.size).reshape(X.shape)
+    flat = xp.reshape(X, (-1,))
+    values = bare(flat)
+    if not np.array_equal(values[source[places.reshape(-1)]], values, equal_nan=True):
+        is_open("nothing is said of several values of one place")
+    return xp.reshape(xp.take(xp.pad(flat, [(0, 1)]), source, axis=0), tuple(shape))
+
+
+def elsewhere(change):
+    """All versions, from `change(places, plane, shape)`, where a plane has so many elements."""
+    return by_places(lambda X, places, shape: unpooled(
+        X, change(places, prod(shape[2:]), shape).reshape(X.shape), shape))  # fmt: skip
+
+
+def of_planes(places, plane, shape):
+    numbers = np.arange(prod(shape[:2])).reshape(*shape[:2], *[1] * (len(shape) - 2))
+    return places % max(1, plane) + numbers * plane
+
+
+def by_columns(places, plane, shape):
+    at = np.unravel_index(places.reshape(-1), shape)
+    return np.ravel_multi_index(at, shape, order="F")
+
+
+def added(X, places, shape):
+    y = np.zeros(prod(shape), X.dtype)
+    np.add.at(y, places.reshape(-1), X.reshape(-1))
+    return y.reshape(shape)
+
+
+OPS["MaxUnpool"].mutant(
+    "indices began anew with each channel", name="indices_of_planes", by=elsewhere
+)(of_planes)
+OPS["MaxUnpool"].mutant("indices counted in column-major order", name="by_columns", by=elsewhere)(
+    by_columns
+)
+OPS["MaxUnpool"].mutant("values of windows that overlap were added up", by=by_places)(added)
+
+
+# MaxRoiPool: maxima over the bins of regions of images. The text says neither how coordinates are
+# rounded, nor whether a region holds its end, nor where its bins begin and end. An answer is
+# decided where the maximum of all that may lie in a bin is among what must lie in it.
+def of_regions(read):
+    """Both versions, from `read(rois)`, the batch, x1, y1, x2 and y2 of each region."""
+
+    def formula(X, rois, *, pooled_shape, spatial_scale):
+        if X.ndim != 4 or rois.ndim != 2 or rois.shape[1] != 5:
+            wrong = f"X {list(X.shape)}, rois {list(rois.shape)}"
+            raise InvalidNode(f"{wrong}; allowed: rank 4, [*, 5]")
+        if len(pooled_shape) != 2 or min(pooled_shape) < 1:
+            raise InvalidNode(f"pooled_shape {list(pooled_shape)}; allowed: two numbers from 1 on")
+        shape = (rois.shape[0], X.shape[1], *pooled_shape)
+        check_size(shape)
+        if not all(shape):
+            return np.zeros(shape, X.dtype)
+        regions = read(bare(rois).astype(np.float64))
+        batches, corners = regions[:, 0], regions[:, 1:] * spatial_scale
+        if not (np.abs(regions * spatial_scale) < 2.0**31).all() or (batches % 1).any():
+            raise NotSupported("nothing is said of what is no batch, or far from every image")
+        found, images = [], elements_at(batches.astype(np.int64), X.shape[0], back=False)
+        for batch, (x1, y1, x2, y2) in zip(images, corners, strict=True):
+            rows = bins(y1, y2, pooled_shape[0], X.shape[2])
+            columns = bins(x1, x2, pooled_shape[1], X.shape[3])
+            for both in product(rows, columns):
+                found.append(_maximum(X[batch], *zip(*both, strict=True)))
+        y = xp.reshape(xp.stack(found), (rois.shape[0], *pooled_shape, X.shape[1]))
+        return xp.permute_dims(y, (0, 3, 1, 2))
+
+    return {1: formula, 22: formula}
+
+
+def bins(a, b, count, length):
+    """Of each bin of [a, b]: what must lie in it, what may, and what does by whole coordinates."""
+    if a < 0 or b > length:
+        is_open("nothing is said of what lies outside the image")
+    low, high = (floor(a), floor(b)), (ceil(a), ceil(b) + 1)
+    start = floor(a + 0.5)
+    size = max(1, floor(b + 0.5) + 1 - start)
+
+    def cut(ends, i, up):
+        total = ends[0] * (count - i) + ends[1] * i
+        return max(0, -(-total // count) if up else total // count)
+
+    for i in range(count):
+        whole = start + i * size // count, start - (-(i + 1) * size // count)
+        yield (slice(cut(high, i, True), cut(low, i + 1, False)),
+               slice(cut(low, i, False), cut(high, i + 1, True)),
+               slice(*(max(0, end) for end in whole)))  # fmt: skip
+
+
+def _maximum(image, sure, possible, own):
+    """The maximum of each channel of one bin, from its rows and columns; 0 of an empty one."""
+    least, most, found = (image[:, *part] for part in (sure, possible, own))
+    if not least.size:
+        is_open("nothing is said of bins that may hold nothing")
+    elif (xp.max(least, axis=(1, 2)) != xp.max(most, axis=(1, 2))).any():
+        is_open("it is not said which elements lie in a bin")
+    return xp.max(found, axis=(1, 2)) if found.size else np.zeros(image.shape[0], image.dtype)
+
+
+@OPS["MaxRoiPool"].formula(by=of_regions)
+def as_they_stand(rois):
+    return rois
+
+
+OPS["MaxRoiPool"].mutant_table({
+    "x_and_y_exchanged": ("y came before x", lambda rois: rois[:, [0, 2, 1, 4, 3]]),
+    "first_image_for_all": ("all regions were of the first image",
+                            lambda rois: rois * [0, 1, 1, 1, 1]),
+    "images_in_turn": ("each image had its own region, in order",
+        lambda rois: np.column_stack([np.arange(rois.shape[0]), rois[:, 1:]])),
+    "ends_as_sizes": ("x2 and y2 were width and height",
+        lambda rois: rois + np.pad(rois[:, 1:3], [(0, 0), (3, 0)])),
+}, by=of_regions)  # fmt: skip
+
+
+# LpPool: (Σ |x|^p)^(1/p) over every window; padding adds nothing.
+def by_windows(norms: Any) -> Any:
+    """The formulas of all versions, from `norms(X, p, windows)`."""
+
+    def version_1(X, *, kernel_shape, p, strides, pads, auto_pad):
+        # p may be fractional; without kernel_shape nothing is defined.
+        if not 0 < p < inf:
+            raise InvalidNode(f"p {p}; allowed: numbers that are above 0 in float32")
+        if kernel_shape is None:
+            raise InvalidNode("attribute kernel_shape is mandatory")
+        return norms(X, p, windows_of(X.shape, kernel_shape, strides, None, pads, auto_pad))
+
+    def from_2(X, *, kernel_shape, p, strides, pads, auto_pad, dilations=None, ceil_mode=0):
+        if p < 1:
+            raise InvalidNode(f"p {p}; allowed: integers from 1 on")
+        windows = windows_of(X.shape, kernel_shape, strides, dilations, pads, auto_pad, ceil_mode)
+        return norms(X, float(p), windows)
+
+    return {1: version_1, 2: from_2, 11: from_2, 18: from_2, 22: from_2}
+
+
+@LP_POOL.formula(by=by_windows)
+def norms_of(X, p, windows):
+    return xp.pow(xp.sums(xp.pow(xp.abs(X), p), windows.sums, windows.terms), xp.real(1) / p)
+
+
+@LP_POOL.also_honest("", by=by_windows)
+def scaled(X, p, windows):
+    """Powers of shares of the window's maximum, or the mean of the powers times how many."""
+    return xp.inexact(norms_of(X, p, windows), 4 + 2 / p)
+
+
+def of_norms(change):
+    """The norms, changed by `change(norms, magnitudes, p, windows)`."""
+    return lambda X, p, windows: change(norms_of(X, p, windows), np.abs(X), p, windows)
+
+
+def of_powers(power, root):
+    """`root(sum, p)` of the sum of powers with the exponent `power(p)`."""
+    return lambda X, p, windows: root(
+        windows.sums(np.power(np.abs(X), power(p))).astype(np.float64), p
+    ).astype(X.dtype)
+
+
+def with_root(change):
+    """The sum to another power than 1/p."""
+    return of_powers(lambda p: p, lambda total, p: np.power(total, change(1 / p)))
+
+
+def any_in(mask, windows):
+    """Windows with an element where `mask` is True."""
+    return windows.sums(mask.astype(np.int64)) > 0
+
+
+def signed(X, p, windows):
+    """The sum of the powers; odd powers keep the sign."""
+    powers = np.power(np.abs(X), p)
+    total = windows.sums(powers * np.sign(X) if p % 2 else powers)
+    return np.copysign(np.power(np.abs(total), 1 / p), total).astype(X.dtype)
+
+
+def without_nan(X, p, windows):
+    """Norms of what is no NaN, scaled up to the whole window."""
+    nan = np.isnan(X)
+    size = prod(axis.kernel for axis in windows.axes)
+    rest = np.maximum(1, size - windows.sums(nan.astype(np.int64)))
+    norms = norms_of(np.where(nan, X.dtype.type(0), X), p, windows)
+    return (norms * (size / rest) ** (1 / p)).astype(X.dtype)
+
+
+def largest(X, p, windows):
+    out = np.zeros(windows.shape, X.dtype)
+    for portion, values in windows.gathered(np.abs(X), np.arange(out.size if X.size else 0)):
+        out.reshape(-1)[portion] = values.max(axis=1)
+    return out
+
+
+NORMS = {
+    "p_is_1": ("magnitudes were added up, whatever p",
+               lambda X, p, windows: norms_of(X, 1.0, windows)),
+    "large_p_is_infinity": (
+        "a p above 16 was taken for infinity, and the norm for the largest magnitude",
+        lambda X, p, windows: (largest if p > 16 else norms_of)(X, p, windows)),
+    "powers_by_squaring_alone": (
+        "powers above the fourth were made by squaring alone, which stops at a power of two",
+        of_powers(lambda p: 2.0 ** floor(log2(p)) if p > 4 else p,
+                  lambda total, p: np.power(total, 1 / p))),
+    "maximum": ("the largest magnitude was taken for the norm", largest),
+    "signs_kept": ("the absolute value was forgotten, and a negative sum had a negative root",
+                   signed),
+    "signs_kept_for_p_1": ("values were added up with their signs where p is 1",
+        lambda X, p, windows: windows.sums(X) if p == 1 else norms_of(X, p, windows)),
+    "windows_of_one_copied": ("windows of one element were copied, and kept their signs",
+        lambda X, p, windows: (
+            windows.sums(X) if all(axis.kernel == 1 for axis in windows.axes)
+            else norms_of(X, p, windows))),
+    "tiny_values_are_zero": ("values below 2^-23, float32's epsilon, counted as 0",
+        lambda X, p, windows: norms_of(np.where(np.abs(X) < 2**-23, 0, X), p, windows)),
+    "nan_dropped_and_rescaled": (
+        "NaN was dropped, and what is left of the window was scaled up to a whole one",
+        without_nan),
+    "infinity_beats_nan": ("a window of an infinity and a NaN gave infinity", of_norms(
+        lambda y, m, p, windows: np.where(any_in(np.isinf(m), windows), np.inf, y))),
+    "infinity_gives_nan": (
+        "a window with an infinity gave NaN, as where infinity is divided by itself", of_norms(
+        lambda y, m, p, windows: np.where(any_in(np.isinf(m), windows), np.nan, y))),
+    "root_4_ulp_too_large": ("the root came out 4 ULP too large, as by way of a power", of_norms(
+        lambda y, m, p, windows: y if p == 1 else y * (1 + 4 * np.finfo(y.dtype).eps))),
+    "at_least_1e_5": ("norms below 1e-5 were raised to that", of_norms(
+        lambda y, m, p, windows: np.maximum(y, y.dtype.type(1e-5)))),
+    "square_root_always": ("the square root was taken whatever p", with_root(lambda part: 0.5)),
+    "integer_division": (
+        "1/p was an integer division, and every norm was 1, the sum to the power of 0",
+        with_root(lambda part: part if part >= 1 or (1 / part) % 1 else 0.0)),
+    "inverse_of_p_of_6_digits": ("1/p was cut off after six decimals", with_root(
+        lambda part: floor(part * 1e6) / 1e6)),
+    "inverse_of_p_in_float16": ("1/p was a float16", with_root(lambda p: float(np.float16(p)))),
+    "inverse_of_p_in_float32": ("1/p was a float32", with_root(lambda p: float(np.float32(p)))),
+    **{f"epsilon_of_1e_{digits}": (f"1e-{digits} was added to the sum before the root",
+           of_powers(lambda p: p, lambda total, p, epsilon=10.0**-digits: (
+               np.power(total + epsilon, 1 / p))))
+       for digits in (30, 12, 5)},
+}  # fmt: skip
+
+LP_POOL.mutant_table(NORMS, by=by_windows)
+LP_POOL.mutant(
+    "p was read as its shortest decimal text, and not as the float32 that a model holds", 1,
+    name="p_in_64_bits", by=by_windows)(
+    lambda X, p, windows: norms_of(X, float(str(np.float32(p))), windows))  # fmt: skip

@@ -1,18 +1,34 @@
-"""Softmax (1, 11, 13): e^x of each row, in shares of their sum."""
+"""e^x of each row in shares of their sum, their logarithms, losses by these, and the first maximum.
+
+The joint index of DML_ACTIVATION_HARDMAX1 runs over the axes in increasing dimension order,
+row-major; the first maximum in that order (DML_AXIS_DIRECTION_INCREASING) gets the 1. Unsorted
+axes, which the text leaves open, count as sorted.
+"""
 
 from functools import partial
-from math import ceil
+from math import ceil, prod
+from typing import Any
 
 import numpy as np
 
 from opcheck import numbers as xp
 from opcheck.engine.axes import by_rows, rows_apart
-from opcheck.engine.operators import operator
+from opcheck.engine.operators import is_open, operator
+from opcheck.errors import InvalidNode, NotSupported
+from opcheck.opset import DML, MAX_RANK, invalid_axes
 
-OP = operator("Softmax", low=0.0, high=1.0, parts=rows_apart)
+NAMES = """
+DML_ACTIVATION_HARDMAX1 Hardmax LogSoftmax NegativeLogLikelihoodLoss Softmax
+SoftmaxCrossEntropyLoss
+"""
+SOFTMAX = operator("Softmax", low=0.0, high=1.0, parts=rows_apart)
+LOG_SOFTMAX = operator("LogSoftmax", parts=rows_apart)
+HARDMAX = operator("Hardmax", low=0.0, high=1.0, exact=True)
+DML_HARDMAX = operator("DML_ACTIVATION_HARDMAX1", DML, low=0.0, high=1.0, exact=True)
+NLL, CROSS_ENTROPY = map(operator, ("NegativeLogLikelihoodLoss", "SoftmaxCrossEntropyLoss"))
 
 
-@OP.formula(by=by_rows)
+@SOFTMAX.formula(by=by_rows)
 def plain(x, axis):
     """e^(x − max) over its sum, as the function body of version 13 says."""
     e = xp.exp(x - xp.max(x, axis=axis, keepdims=True))
@@ -25,10 +41,10 @@ def logarithms(x, axis):
 
 
 # One exponential for each element, and no division.
-OP.also_honest("", by=by_rows)(lambda x, axis: xp.exp(logarithms(x, axis)))
+SOFTMAX.also_honest("", by=by_rows)(lambda x, axis: xp.exp(logarithms(x, axis)))
 
 
-@OP.also_honest("", by=by_rows)
+@SOFTMAX.also_honest("", by=by_rows)
 def in_blocks(x, axis):
     """e^(x − m) below the maximum m of a block or so far, then brought down to the row's own.
 
@@ -56,7 +72,7 @@ def raw_logarithms(x, axis):
     return x - (top + xp.log(xp.sum(xp.exp(x - top), axis=axis, keepdims=True)))
 
 
-OP.also_honest(RAW, by=by_rows)(lambda x, axis: xp.exp(raw_logarithms(x, axis)))
+SOFTMAX.also_honest(RAW, by=by_rows)(lambda x, axis: xp.exp(raw_logarithms(x, axis)))
 
 
 #: Unit roundoffs of another exponential and its product.
@@ -211,4 +227,267 @@ MUTANTS = {
            f"the last vector of {width} was filled up with zeros, and they were added up too",
            partial(padded_with_zeros, width)) for width in (4, 8, 16, 32)},
 }  # fmt: skip
-OP.mutant_table(MUTANTS, by=by_rows)
+SOFTMAX.mutant_table(MUTANTS, by=by_rows)
+
+
+def of_shares(x, axis):
+    """The text's own words. Of shares that vanish, -inf may come, of which one is warned."""
+    return xp.log(plain(x, axis))
+
+
+def logarithms_in_blocks(x, axis):
+    d, _, total = terms_in_blocks(x, axis)
+    return d - xp.log(total)
+
+
+def of_wrong(shares):
+    """The logarithm of wrong shares, which float64 holds where the tensor's type does not."""
+    return lambda x, axis: np.log(shares(x.astype(np.float64), axis)).astype(x.dtype)
+
+
+LOG_SOFTMAX.mutant_table({
+    **{name: (text, of_wrong(shares)) for name, (text, shares) in MUTANTS.items()
+       if name not in ("no_exponential", "logarithms", "one_hot", "clamped_not_shifted")},
+    "nothing_subtracted": ("e^x was taken without subtracting the maximum",
+        lambda x, axis: x - xp.log(xp.sum(xp.exp(x), axis=axis, keepdims=True))),
+    "shares": ("Softmax was computed, without a logarithm", plain),
+    "maximum_lost": ("the maximum was subtracted in the sum, and not from the elements",
+        lambda x, axis: logarithms(x, axis) + xp.max(x, axis=axis, keepdims=True)),
+    "base_10": ("the decimal logarithm was taken",
+        lambda x, axis: logarithms(x, axis) * np.log10(np.e, dtype=x.dtype)),
+}, by=by_rows)  # fmt: skip
+
+
+@HARDMAX.formula(by=by_rows)
+def one_hot(x, axis):
+    """1 at the first maximum along `axis`, which is the first NaN where there is one."""
+    first = xp.argmax(x, axis=axis, keepdims=True)
+    places = np.arange(x.shape[axis]).reshape([-1 if a == axis else 1 for a in range(x.ndim)])
+    return xp.astype(xp.equal(places, first), x.dtype)
+
+
+OF_ROWS = {
+    "all_maxima": ("every maximum of a row had a one",
+        lambda x, axis: xp.astype(xp.equal(x, xp.max(x, axis=axis, keepdims=True)), x.dtype)),
+    "maximum_in_place_of_one": ("the maximum itself stood in place of a one",
+        lambda x, axis: np.where(one_hot(x, axis) == 1, x, 0).astype(x.dtype)),
+    "nan_passed_on": ("NaN of the input was passed on to the output",
+                      lambda x, axis: np.where(np.isnan(x), x, one_hot(x, axis))),
+    "rows_of_one_copied": (
+        "rows of one element were left out as nothing to do, and the input copied",
+        lambda x, axis: x if x.shape[axis] == 1 else one_hot(x, axis)),
+}  # fmt: skip
+HARDMAX.mutant_table(OF_ROWS, by=by_rows)
+
+
+def transposed(function):
+    """Versions 1 and 11 of what competes in the order of the last axis first."""
+
+    def formula(since, input, *, axis):
+        competing = range(axis % max(1, input.ndim), input.ndim)
+        order = [*range(input.ndim - len(competing)), *reversed(competing)]
+        return function(HARDMAX.formulas[since](input.transpose(order), axis=axis), order)
+
+    return {since: partial(formula, since) for since in (1, 11)}
+
+
+HARDMAX.mutant("the first of equal maxima was that of the transposed tensor", by=transposed,
+          name="ties_in_column_major_order")(
+    lambda ones, order: ones.transpose(np.argsort(order)))  # fmt: skip
+
+
+@DML_HARDMAX.formula(1)
+def over_axes(InputTensor, *, Axes):
+    if problem := invalid_axes(Axes, InputTensor.ndim):
+        raise InvalidNode(problem)
+    return first_maxima(InputTensor, sorted(Axes))
+
+
+def first_maxima(x, axes, of_rows=one_hot):
+    """1 for the first maximum over `axes`; the last axis runs fastest."""
+    if not x.size:
+        return x
+    order = [*(axis for axis in range(x.ndim) if axis not in axes), *axes]
+    moved = xp.permute_dims(x, order)
+    rows = xp.reshape(moved, (prod(moved.shape[: x.ndim - len(axes)]), -1))
+    return xp.permute_dims(xp.reshape(of_rows(rows, 1), moved.shape), np.argsort(order))
+
+
+def legal(change):
+    """Apply `change` to a legal input and its axes."""
+
+    def formula(InputTensor, *, Axes):
+        over_axes(InputTensor, Axes=Axes)
+        return change(InputTensor, Axes)
+
+    return formula
+
+
+def over(change):
+    """The formula over what `change` makes of legal axes, sorted, and the rank."""
+    return legal(lambda x, axes: first_maxima(x, change(sorted(axes), x.ndim)))
+
+
+def accepting(read):
+    """The formula over what `read` makes of the axes as they are stated, and the rank."""
+    return lambda InputTensor, *, Axes: over_axes(InputTensor, Axes=read(Axes, InputTensor.ndim))
+
+
+def of_rank(accepted, InputTensor, *, Axes):
+    """The formula for tensors of some more ranks, over the axes that there are."""
+    x = InputTensor
+    axes = sorted({axis for axis in Axes if 0 <= axis < x.ndim})
+    return first_maxima(x, axes) if accepted(x.ndim) else over_axes(x, Axes=Axes)
+
+
+def refusing_unsorted(InputTensor, *, Axes):
+    if list(Axes) != sorted(Axes):
+        raise InvalidNode("Axes are not sorted")
+    return over_axes(InputTensor, Axes=Axes)
+
+
+def one_after_another(x, axes):
+    for axis in sorted(axes):
+        x = first_maxima(x, [axis])
+    return x
+
+
+def wrong_rows(of_rows):
+    """The formula with a mistake that ONNX's Hardmax may have too."""
+    return legal(lambda x, axes: first_maxima(x, sorted(axes), of_rows))
+
+
+OVER_AXES = {
+    "axes_in_the_order_stated": (
+        "joint indices ran through the axes in the order in which they are stated",
+        legal(first_maxima)),
+    "nine_dimensions_accepted": ("more than 8 dimensions were accepted",
+                                 partial(of_rank, lambda rank: rank > MAX_RANK)),
+    "no_dimension_accepted": ("a tensor without dimensions was accepted",
+                              partial(of_rank, lambda rank: rank < 1)),
+    "refuses_unsorted_axes": ("axes that do not increase were refused", refusing_unsorted),
+    "repeated_axes_counted_once": ("an axis that is listed twice was taken once",
+                                   accepting(lambda axes, rank: sorted({*axes}))),
+    "no_axes_are_all": ("no axes at all were taken for all of them",
+                        accepting(lambda axes, rank: axes or range(rank))),
+    "negative_axes_accepted": ("negative axes were counted from the back", accepting(
+        lambda axes, rank: [a % rank if -rank <= a < 0 else a for a in axes])),
+    "ties_in_column_major_order": ("the first of equal maxima was that of the transposed tensor",
+                                   over(lambda axes, rank: axes[::-1])),
+    "axes_between_too": ("all axes from the first to the last of those stated competed",
+                         over(lambda axes, rank: [*range(axes[0], axes[-1] + 1)])),
+    "axes_complemented": ("the axes stated were kept apart, and the others competed",
+                          over(lambda axes, rank: [a for a in range(rank) if a not in axes])),
+    "first_of_the_axes_only": ("only the first of the axes competed",
+                               over(lambda axes, rank: axes[:1])),
+    "last_of_the_axes_only": ("only the last of the axes competed",
+                              over(lambda axes, rank: axes[-1:])),
+    "coercion": ("all axes from the first stated competed, as in ONNX's Hardmax before 13",
+                 over(lambda axes, rank: [*range(axes[0], rank)])),
+    "one_axis_after_another": (
+        "the operator was computed along one axis, and of that along the next",
+        legal(one_after_another)),
+    **{name: (text, wrong_rows(of_rows)) for name, (text, of_rows) in OF_ROWS.items()},
+}  # fmt: skip
+DML_HARDMAX.mutant_table(OVER_AXES, 1)
+
+
+def _loss(averaged, logs, target, weight, ignore_index, reduction, literal=False):
+    """The loss, with means by `averaged(losses, applied, ignored, weights)`.
+
+    Of ignored samples no weight is applied, though by the `literal` text it is in the mean.
+    """
+    classes = logs.shape[1] if logs.ndim > 1 else -1
+    if logs.ndim < 2 or target.shape != (logs.shape[0], *logs.shape[2:]):
+        raise InvalidNode(f"classes {list(target.shape)} of values {list(logs.shape)}")
+    if weight is not None and weight.shape != (classes,):
+        raise InvalidNode(f"weights of shape {list(weight.shape)}; allowed: [{classes}]")
+    if reduction not in ("none", "sum", "mean"):
+        raise InvalidNode(f"reduction {reduction!r}; allowed: none, sum, mean")
+    inside = (target >= 0) & (target < classes)
+    ignored = np.zeros(target.shape, bool) if ignore_index is None else target == ignore_index
+    if (wrong := ~(inside | ignored)).any():
+        raise InvalidNode(f"class {target[wrong][0]} is outside [0, {classes - 1}]")
+    if reduction == "mean" and not target.size:
+        raise NotSupported("nothing is said of means of nothing")
+    if reduction == "mean" and literal and (ignored & (inside | (weight is None))).any():
+        is_open("the text has ignored samples in the mean, and the function body leaves them out")
+    # What is ignored is of one class more, of zeros.
+    at, more = np.where(ignored, classes, target), [(0, int(n == 1)) for n in range(logs.ndim)]
+    picked = xp.take_along_axis(xp.pad(logs, more), np.expand_dims(at, 1), axis=1)
+    losses, applied = -xp.squeeze(picked, axis=1), None
+    if weight is not None:
+        applied = xp.take(xp.pad(weight, [(0, 1)]), at, axis=0)
+        losses = losses * applied
+    if reduction == "none":
+        return losses
+    return xp.sum(losses) if reduction == "sum" else averaged(losses, applied, ignored, weight)
+
+
+def of_likelihood(averaged: Any, change: Any = lambda *of: of) -> Any:
+    """All versions of the loss of log-probabilities; see `_loss`. `change` is of what it takes."""
+
+    def formula(input, target, weight=None, *, ignore_index, reduction):
+        steps = (*change(input, target, weight, ignore_index), reduction)
+        return _loss(averaged, *steps)
+
+    return dict.fromkeys((12, 13, 22), formula)
+
+
+def of_scores(logarithms: Any, averaged: Any) -> Any:
+    """Both versions of the loss of scores, from `logarithms(x, axis)` of their shares."""
+
+    def formula(scores, labels, weights=None, *, ignore_index, reduction):
+        empty = scores.ndim < 2 or not scores.size
+        logs = scores if empty else logarithms(scores, 1)
+        return _loss(averaged, logs, labels, weights, ignore_index, reduction, True), logs
+
+    return dict.fromkeys((12, 13), formula)
+
+
+def mean(losses, applied, ignored, weight):
+    """Their sum, divided by that of the weights applied."""
+    count = np.float64((~ignored).sum())
+    total = xp.sum(losses) / (count if applied is None else xp.sum(applied))
+    return xp.astype(total, losses.dtype)
+
+
+NLL.formula(by=of_likelihood)(mean)
+_by_scores = partial(of_scores, averaged=mean)
+for _op, _by in ((LOG_SOFTMAX, by_rows), (CROSS_ENTROPY, _by_scores)):
+    _op.formula(by=_by)(of_shares)
+    # As the function bodies say, and faster with one subtraction.
+    _op.also_honest("", by=_by)(logarithms)
+    _op.also_honest("", by=_by)(logarithms_in_blocks)
+    _op.also_honest(RAW, by=_by)(raw_logarithms)
+
+#: Wrong means, of either operator.
+MEANS = {
+    "mean_of_all": ("the sum was divided by the number of samples, though weighted or ignored",
+        lambda losses, *of: xp.mean(losses)),
+    "mean_of_batches": ("the sum was divided by the number of batches",
+        lambda losses, *of: xp.sum(losses) / len(losses)),
+    "mean_by_all_weights": ("the sum was divided by that of all weights, applied or not",
+        lambda losses, applied, ignored, weight: mean(
+            losses, applied if weight is None else weight, ignored, weight)),
+    "mean_weighted_twice": ("the weights were applied twice before the mean",
+        lambda losses, applied, *of: mean(
+            losses if applied is None else losses * applied, applied, *of)),
+    "mean_of_means": ("the mean of the means of all batches was taken",
+        lambda losses, applied, ignored, weight: np.mean([np.sum(x) / np.sum(w) for x, w in zip(
+            losses, ~ignored if applied is None else applied, strict=True)])),
+}  # fmt: skip
+NLL.mutant_table(MEANS, by=of_likelihood)
+CROSS_ENTROPY.mutant_table(MEANS, by=partial(of_scores, logarithms))
+NLL.mutant_table({
+    "classes_last": ("the classes were taken along the last axis where it is as long",
+        lambda x, *of: (x.swapaxes(1, -1) if () != x.shape[1:2] == x.shape[-1:] else x, *of)),
+    "class_never_ignored": ("ignore_index was ignored where it is a class",
+        lambda x, target, weight, i: (x, target, weight, None if i and i >= 0 else i)),
+}, by=partial(of_likelihood, mean))  # fmt: skip
+CROSS_ENTROPY.mutant_table({
+    "shares_along_last_axis": ("the scores' last axis was that of their classes",
+        lambda x, axis: logarithms(x, x.ndim - 1)),
+    "shares_of_no_logarithm": ("the shares were taken without a logarithm", plain),
+    "no_shares": ("the scores were log-probabilities already", lambda x, axis: x),
+}, by=_by_scores)  # fmt: skip

@@ -96,8 +96,8 @@ def test_a_bug_of_the_engine_is_no_refusal(mode, error, monkeypatch):
     hardmax = find("", "Hardmax")
     assert hardmax
     monkeypatch.setitem(hardmax.formulas, 13, broken)
-    kernel = SimpleNamespace(native=lambda bound, x, threads: broken(x, axis=0))
-    monkeypatch.setattr(native, "_module", lambda name: kernel)
+    kernels = {"Hardmax": lambda bound, x, threads: broken(x, axis=0)}
+    monkeypatch.setattr(native, "_module", lambda name: SimpleNamespace(KERNELS=kernels))
     with pytest.raises((Defect, WrongOperator), match=type(error).__name__) as caught:
         attempt(
             connect(f"numpy?mode={mode}"), Question(task_of("Hardmax", 13, {}, X), (X,), (), True)

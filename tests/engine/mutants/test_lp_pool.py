@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from opcheck.engine.ops import lp_pool
+from opcheck.engine.ops.pools import LP_POOL
 from tests.engine.mutants.pooled import BITS, INF, NAN, Shown
 
 
@@ -106,7 +106,7 @@ def test_a_mutant_is_what_it_says(shown: Shown) -> None:
 
 def test_every_mutant_of_its_own_is_shown() -> None:
     shown = {one.name for one in (*POWERS, *PRECISION, *ACCEPTED, *REFUSED)}
-    assert {one.name for one in lp_pool.OP.mutants} - APART <= shown
+    assert {one.name for one in LP_POOL.mutants} - APART <= shown
 
 
 @pytest.mark.parametrize("shown", REFUSED, ids=str)

@@ -1,0 +1,138 @@
+"""TfIdfVectorizer (9): how often each n-gram of a pool is in a sequence, times its weight."""
+
+from collections import Counter
+from functools import wraps
+from itertools import chain, combinations, pairwise
+
+import ml_dtypes
+import numpy as np
+
+from opcheck import numbers as xp
+from opcheck.engine.axes import check_size
+from opcheck.engine.operators import is_open, operator
+from opcheck.errors import InvalidNode, NotSupported
+
+OP = operator("TfIdfVectorizer", of_integers=True)
+
+
+def _pooled(pool, starts, longest):
+    """The n-grams of a pool, by length and then as they stand there."""
+    ends = [*starts, len(pool)]
+    if ends[0] or any(b < a or (b - a) % n for n, (a, b) in enumerate(pairwise(ends), 1)):
+        raise InvalidNode(f"ngram_counts {[*starts]} for a pool of {len(pool)} items")
+    if len(starts) < longest:
+        is_open(f"the pool does not even have an empty collection of {longest}-grams")
+    places = ((n, at) for n, pair in enumerate(pairwise(ends), 1) for at in range(*pair, n))
+    return [tuple(pool[at : at + n]) for n, at in places]
+
+
+def _grams(row, lengths, skips):
+    """Every n-gram of a row, whose items are equally far apart; a single one skips nothing."""
+    for n in lengths:
+        for step in range(1, (skips if n > 1 else 0) + 2):
+            ends = range((n - 1) * step, len(row))
+            yield from (tuple(row[end - (n - 1) * step : end + 1 : step]) for end in ends)
+
+
+def _scaled(counts, weights, mode):
+    if mode == "TF":
+        return counts
+    return (xp.minimum(counts, 1) if mode == "IDF" else counts) * weights
+
+
+def _by_grams(grams, scaled=_scaled):
+    """The formula from `grams(row, lengths, skips)` and `scaled(counts, weights, mode)`."""
+
+    def formula(X, *, max_gram_length, max_skip_count, min_gram_length, mode, ngram_counts,
+                ngram_indexes, pool_int64s, pool_strings, weights):  # fmt: skip
+        if X.ndim not in (1, 2) or mode not in ("TF", "IDF", "TFIDF"):
+            raise InvalidNode(f"rank {X.ndim}, mode {mode!r}; allowed: 1, 2; TF, IDF, TFIDF")
+        if (pool_int64s is None) != (X.dtype == object) or (pool_strings is None) == (
+            X.dtype == object
+        ):
+            raise InvalidNode(f"X of {X.dtype}; allowed: that of the one pool that is set")
+        if max_skip_count < 0 or not 1 <= min_gram_length <= max_gram_length:
+            raise NotSupported("nothing is said of such numbers of skips and lengths")
+        pool = pool_int64s if pool_strings is None else pool_strings
+        known = _pooled(pool, ngram_counts, max_gram_length)
+        sizes = {len(ngram_indexes), len(known) if weights is None else len(weights)}
+        if sizes != {len(known)} or min(ngram_indexes, default=0) < 0:
+            raise InvalidNode(f"{sizes} indexes and weights of {len(known)} n-grams")
+        if not known or len({*known}) < len(known) or len({*ngram_indexes}) < len(known):
+            raise NotSupported("nothing is said of no n-gram, or of one that is there twice")
+        shape = (*X.shape[:-1], max(ngram_indexes) + 1)
+        check_size(shape)
+        factors, counts = np.ones(shape[-1], np.float32), np.zeros(shape)
+        factors[[*ngram_indexes]] = 1 if weights is None else weights
+        places = dict(zip(known, ngram_indexes, strict=True))
+        lengths = range(min_gram_length, max_gram_length + 1)
+        for row, found in zip(np.atleast_2d(X).tolist(), np.atleast_2d(counts), strict=True):
+            for gram, times in Counter(grams(row, lengths, max_skip_count)).items():
+                if gram in places:
+                    found[places[gram]] = times
+        return scaled(xp.astype(counts, np.float32), factors, mode)
+
+    return {9: formula}
+
+
+OP.formula(by=_by_grams)(_grams)
+OP.mutant_table({
+    "nothing_skipped": ("no items were skipped", lambda row, lengths, skips: (
+        _grams(row, lengths, 0))),
+    "most_skipped_alone": ("always as many items were skipped as may be",
+        lambda row, lengths, skips: (
+            tuple(row[at : at + n * (skips + 1) : skips + 1]) for n in lengths
+            for at in range(len(row) - (n - 1) * (skips + 1)))),
+    "single_items_once_a_skip": ("single items were counted again for each skip",
+        lambda row, lengths, skips: chain(
+            _grams(row, lengths, skips), [(item,) for item in row] * (skips * (1 in lengths)))),
+    "skipped_in_any_gap": ("items of an n-gram were not equally far apart",
+        lambda row, lengths, skips: (
+            tuple(row[i] for i in places) for n in lengths
+            for places in combinations(range(len(row)), n)
+            if all(b - a <= skips + 1 for a, b in pairwise(places)))),
+    "in_any_order": ("items of an n-gram came in any order", lambda row, lengths, skips: chain(
+        _grams(row, lengths, skips), _grams(row[::-1], [n for n in lengths if n > 1], skips))),
+    "each_gram_once": ("an n-gram was counted once", lambda *how: dict.fromkeys(_grams(*how))),
+    "not_overlapping": ("n-grams did not overlap", lambda row, lengths, skips: (
+        tuple(row[at : at + n]) for n in lengths for at in range(0, len(row) - n + 1, n))),
+}, by=_by_grams)  # fmt: skip
+OP.mutant_table({
+    "idf_unweighted": ("IDF had no weights", lambda counts, weights, mode: (
+        xp.minimum(counts, 1) if mode == "IDF" else _scaled(counts, weights, mode))),
+    "tfidf_unweighted": ("TFIDF had no weights", lambda counts, weights, mode: (
+        counts if mode == "TFIDF" else _scaled(counts, weights, mode))),
+    "tf_weighted": ("TF had weights", lambda counts, weights, mode: (
+        counts * weights if mode == "TF" else _scaled(counts, weights, mode))),
+    "tf_is_binary": ("TF said if an n-gram is there", lambda counts, weights, mode: (
+        xp.minimum(counts, 1) if mode == "TF" else _scaled(counts, weights, mode))),
+    "idf_is_tfidf": ("IDF was TFIDF", lambda counts, weights, mode: (
+        counts * weights if mode == "IDF" else _scaled(counts, weights, mode))),
+    "tfidf_is_idf": ("TFIDF was IDF", lambda counts, weights, mode: (
+        xp.minimum(counts, 1) * weights if mode == "TFIDF" else _scaled(counts, weights, mode))),
+    **{f"computed_in_{np.dtype(t).name}": (f"weights and counts were {np.dtype(t).name}",
+       lambda counts, weights, mode, t=t: _scaled(
+           counts.astype(t), weights.astype(t), mode).astype(t).astype(np.float32))
+       for t in (np.float16, ml_dtypes.bfloat16)},
+}, by=lambda scaled: _by_grams(_grams, scaled))  # fmt: skip
+
+
+def _read_as(change):
+    """The formula of what `change(X, attrs)` gives."""
+
+    @wraps(OP.formulas[9])
+    def formula(X, **attrs):
+        X, changed = change(X, attrs)
+        return OP.formulas[9](X, **{**attrs, **changed})
+
+    return {9: formula}
+
+
+OP.mutant_table({
+    "across_rows": ("n-grams began in one row and ended in the next", lambda X, attrs: (
+        X if X.ndim < 2 else np.hstack([X, np.roll(X, -1, 0)[:, : attrs["max_gram_length"] - 1]]),
+        {})),
+    "weights_by_coordinate": ("weights were those of coordinates in the output", lambda X, attrs: (
+        X, {"weights": (w := attrs["weights"]) and [
+            w[at % len(w)] for at in attrs["ngram_indexes"]]})),
+}, by=_read_as)  # fmt: skip

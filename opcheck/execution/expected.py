@@ -59,11 +59,13 @@ def question(case: Case) -> Question:
     )
     known = operator_of(case.op) is not None
     schema = opset.versions(case.op.domain, case.op.name).get(case.op.since)
-    # Booleans are no indices or shapes, and some operators have nothing else; sizes of
+    # Booleans and texts are no indices or shapes, and some operators have nothing else; sizes of
     # ConstantOfShape make a shape in any order.
     by_value = schema is not None and schema.by_value
-    may_move = (by_value or spec.dtype.kind == "bool" or leads(case.op, spec.name) for spec in fed)
-    moved = [n for n, moves in enumerate(may_move) if known and moves]
+    moved = [
+        n for n, spec in enumerate(fed)
+        if known and (by_value or spec.dtype.kind in ("bool", "string") or leads(case.op, spec.name))
+    ]  # fmt: skip
     second = tuple(second_data(inputs, may_negate=known, moved=moved))
     # Negated parameters, such as a depth or a ratio, may make the node illegal.
     pairs = zip(inputs, second, strict=True)

@@ -1,6 +1,7 @@
 """Texts joined, split, cleaned, and compared with a pattern of RE2, in the words of Python's."""
 
 import re
+from contextlib import suppress
 from itertools import zip_longest
 
 import numpy as np
@@ -47,9 +48,17 @@ def _split(pieces, padded=zip_longest):
 
 
 SPLIT.formula(by=_split)(_pieces)
+
+
+@SPLIT.mutant("the delimiter was a regular expression", by=_split)
+def delimiter_is_a_pattern(text, delimiter, maxsplit):
+    if delimiter and maxsplit:
+        with suppress(re.error):
+            return re.split(delimiter, text, maxsplit=max(maxsplit, 0))
+    return _pieces(text, delimiter, maxsplit)
+
+
 SPLIT.mutant_table({
-    "delimiter_is_a_pattern": ("the delimiter was a regular expression", lambda s, d, most: (
-        re.split(d, s, maxsplit=max(most, 0)) if d and most else _pieces(s, d, most))),
     "first_character_delimits": ("the delimiter was its first character",
         lambda s, d, most: _pieces(s, d and d[0], most)),
     "split_from_the_right": ("splits were counted from the right",

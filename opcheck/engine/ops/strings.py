@@ -108,8 +108,8 @@ def _normal(clean):
             raise InvalidNode(f"{given}; allowed: NONE, LOWER, UPPER; [C], [1, C]")
         if is_case_sensitive not in (0, 1):
             raise NotSupported(f"nothing is said of is_case_sensitive {is_case_sensitive}")
-        if not X.size or locale not in (None, "en_US"):
-            is_open("what other locales do, and if all of no texts are dropped")
+        if not X.size or locale is not None:
+            is_open("which locales there are, and if all of no texts are dropped")
         found, *others = (
             clean(X.reshape(-1).tolist(), stopwords or (),
                   str if is_case_sensitive else of[key], of.get(case_change_action, str))

@@ -153,7 +153,7 @@ _CHAR = (r"\\[aftnrv]|\\x[0-9A-Fa-f]{2}|\\x\{[0-9A-Fa-f]{1,6}\}|\\0[0-7]{0,2}|\\
 #: A part of a pattern of RE2. All but the last two are Python's too, or have others there.
 _PART = re.compile(
     rf"""\A\(\?[is]+\) | (?P<times>{_TIMES})\??(?P<again>{_TIMES})?
-    | \((?:(?!\?) | \?(?:P<[A-Za-z_][0-9A-Za-z_]*> | (?:is?|si?|i-s|s-i|-is?|-si?)?:))
+    | \((?:(?!\?) | \?(?:P(?P<name><[A-Za-z_][0-9A-Za-z_]*>) | (?:is?|si?|i-s|s-i|-is?|-si?)?:))
     | \[(?P<set>\^?+\]?+(?:(?:\\[dDwW]|(?<!-)\\s)(?!-[^]]) | {_CHAR} | --(?=\]) | (?!--)[^]\\[]
         | \[(?!:))*+\])
     | \\[dDwWsSAbBz] | {_CHAR} | [^\\(\[]
@@ -171,7 +171,7 @@ def _in_python(part):
     if part["set"]:
         named = re.compile(r"\\x\{\w+\}|\\.|[\[&|~]")
         return "[" + named.sub(lambda one: _char(one[0], _IN_SET), part["set"])
-    return _char(part[0], _INSTEAD)
+    return "(" if part["name"] else _char(part[0], _INSTEAD)
 
 
 def _char(text, instead):

@@ -1,7 +1,7 @@
 """TfIdfVectorizer (9): how often each n-gram of a pool is in a sequence, times its weight."""
 
 from collections import Counter
-from functools import wraps
+from functools import partial, wraps
 from itertools import chain, combinations, pairwise
 
 import ml_dtypes
@@ -34,10 +34,21 @@ def _grams(row, lengths, skips):
             yield from (tuple(row[end - (n - 1) * step : end + 1 : step]) for end in ends)
 
 
-def _scaled(counts, weights, mode):
-    if mode == "TF":
-        return counts
-    return (xp.minimum(counts, 1) if mode == "IDF" else counts) * weights
+#: By mode, if counts are truncated to 1, and if they are scaled by weights.
+_SCALES = {"TF": (False, False), "IDF": (True, True), "TFIDF": (False, True)}
+
+
+def _scaled(counts, weights, mode, scales=_SCALES):
+    is_truncated, is_weighted = scales[mode]
+    times = xp.astype(np.minimum(counts, 1) if is_truncated else counts, np.float32)
+    return times * weights if is_weighted else times
+
+
+def _added(counts, weights, mode):
+    if mode != "TFIDF":
+        return _scaled(counts, weights, mode)
+    each = np.arange(counts.max(initial=0)) < counts[..., None]
+    return xp.sum(xp.astype(np.where(each, weights[:, None], 0), np.float32), axis=-1)
 
 
 def _by_grams(grams, scaled=_scaled):
@@ -45,7 +56,7 @@ def _by_grams(grams, scaled=_scaled):
 
     def formula(X, *, max_gram_length, max_skip_count, min_gram_length, mode, ngram_counts,
                 ngram_indexes, pool_int64s, pool_strings, weights):  # fmt: skip
-        if X.ndim not in (1, 2) or mode not in ("TF", "IDF", "TFIDF"):
+        if X.ndim not in (1, 2) or mode not in _SCALES:
             raise InvalidNode(f"rank {X.ndim}, mode {mode!r}; allowed: 1, 2; TF, IDF, TFIDF")
         if (pool_int64s is None) != (X.dtype == object) or (pool_strings is None) == (
             X.dtype == object
@@ -62,7 +73,7 @@ def _by_grams(grams, scaled=_scaled):
             raise NotSupported("nothing is said of no n-gram, or of one that is there twice")
         shape = (*X.shape[:-1], max(ngram_indexes) + 1)
         check_size(shape)
-        factors, counts = np.ones(shape[-1], np.float32), np.zeros(shape)
+        factors, counts = np.ones(shape[-1], np.float32), np.zeros(shape, np.int64)
         factors[[*ngram_indexes]] = 1 if weights is None else weights
         places = dict(zip(known, ngram_indexes, strict=True))
         lengths = range(min_gram_length, max_gram_length + 1)
@@ -70,12 +81,17 @@ def _by_grams(grams, scaled=_scaled):
             for gram, times in Counter(grams(row, lengths, max_skip_count)).items():
                 if gram in places:
                     found[places[gram]] = times
-        return scaled(xp.astype(counts, np.float32), factors, mode)
+        return scaled(counts, factors, mode)
 
     return {9: formula}
 
 
+def _by_weights(scaled):
+    return _by_grams(_grams, scaled)
+
+
 OP.formula(by=_by_grams)(_grams)
+OP.also_honest("where a weight is added each time that an n-gram is found", by=_by_weights)(_added)
 OP.mutant_table({
     "nothing_skipped": ("no items were skipped", lambda row, lengths, skips: (
         _grams(row, lengths, 0))),
@@ -93,28 +109,25 @@ OP.mutant_table({
             if all(b - a <= skips + 1 for a, b in pairwise(places)))),
     "in_any_order": ("items of an n-gram came in any order", lambda row, lengths, skips: chain(
         _grams(row, lengths, skips), _grams(row[::-1], [n for n in lengths if n > 1], skips))),
-    "each_gram_once": ("an n-gram was counted once", lambda *how: dict.fromkeys(_grams(*how))),
+    "each_gram_once": ("an n-gram was counted once", lambda *how: [*dict.fromkeys(_grams(*how))]),
     "not_overlapping": ("n-grams did not overlap", lambda row, lengths, skips: (
         tuple(row[at : at + n]) for n in lengths for at in range(0, len(row) - n + 1, n))),
 }, by=_by_grams)  # fmt: skip
 OP.mutant_table({
-    "idf_unweighted": ("IDF had no weights", lambda counts, weights, mode: (
-        xp.minimum(counts, 1) if mode == "IDF" else _scaled(counts, weights, mode))),
-    "tfidf_unweighted": ("TFIDF had no weights", lambda counts, weights, mode: (
-        counts if mode == "TFIDF" else _scaled(counts, weights, mode))),
-    "tf_weighted": ("TF had weights", lambda counts, weights, mode: (
-        counts * weights if mode == "TF" else _scaled(counts, weights, mode))),
-    "tf_is_binary": ("TF said if an n-gram is there", lambda counts, weights, mode: (
-        xp.minimum(counts, 1) if mode == "TF" else _scaled(counts, weights, mode))),
-    "idf_is_tfidf": ("IDF was TFIDF", lambda counts, weights, mode: (
-        counts * weights if mode == "IDF" else _scaled(counts, weights, mode))),
-    "tfidf_is_idf": ("TFIDF was IDF", lambda counts, weights, mode: (
-        xp.minimum(counts, 1) * weights if mode == "TFIDF" else _scaled(counts, weights, mode))),
-    **{f"computed_in_{np.dtype(t).name}": (f"weights and counts were {np.dtype(t).name}",
-       lambda counts, weights, mode, t=t: _scaled(
-           counts.astype(t), weights.astype(t), mode).astype(t).astype(np.float32))
-       for t in (np.float16, ml_dtypes.bfloat16)},
-}, by=lambda scaled: _by_grams(_grams, scaled))  # fmt: skip
+    name: (text, partial(_scaled, scales={**_SCALES, mode: scale}))
+    for name, text, mode, scale in (
+        ("idf_unweighted", "IDF had no weights", "IDF", (True, False)),
+        ("tfidf_unweighted", "TFIDF had no weights", "TFIDF", (False, False)),
+        ("tf_weighted", "TF had weights", "TF", (False, True)),
+        ("tf_is_binary", "TF said if an n-gram is there", "TF", (True, False)),
+        ("idf_is_tfidf", "IDF was TFIDF", "IDF", (False, True)),
+        ("tfidf_is_idf", "TFIDF was IDF", "TFIDF", (True, True)))
+} | {
+    f"computed_in_{np.dtype(t).name}": (f"weights and counts were {np.dtype(t).name}",
+        lambda counts, weights, mode, t=t: _scaled(
+            counts.astype(t), weights.astype(t), mode).astype(t).astype(np.float32))
+    for t in (np.float16, ml_dtypes.bfloat16)
+}, by=_by_weights)  # fmt: skip
 
 
 def _read_as(change):

@@ -131,7 +131,14 @@ MATCH = operator("RegexFullMatch", exact=True)
 _INSTEAD = {r"\s": r"[\t\n\f\r ]", r"\S": r"[^\t\n\f\r ]", r"\B": r"(?:(?!\b))", r"\b": r"(?:\b)",
             "$": r"(?:\Z)", r"\z": r"(?:\Z)", "^": "(?:^)", r"\A": r"(?:\A)",
             "{": r"\{"}  # fmt: skip
-_IN_SET = {r"\s": r"\t\n\f\r ", "[": r"\[", "&": r"\&", "|": r"\|", "~": r"\~"}
+_IN_SET = {
+    r"\s": r"\t\n\f\r ", "[": r"\[", "&": r"\&", "|": r"\|", "~": r"\~",
+    "[:alnum:]": "0-9A-Za-z", "[:alpha:]": "A-Za-z", "[:ascii:]": r"\0-\x7f", "[:blank:]": r"\t ",
+    "[:cntrl:]": r"\0-\x1f\x7f", "[:digit:]": "0-9", "[:graph:]": "!-~", "[:lower:]": "a-z",
+    "[:print:]": " -~", "[:punct:]": r"!-/:-@\[-`{-~", "[:space:]": r"\t\n\v\f\r ",
+    "[:upper:]": "A-Z", "[:word:]": "0-9A-Za-z_", "[:xdigit:]": "0-9A-Fa-f",
+}  # fmt: skip
+_NAMED = "|".join(re.escape(name) for name in _IN_SET if len(name) > 2)
 _TIMES = r"(?:[*+?]|\{(?:0|[1-9][0-9]*)(?:,(?:0|[1-9][0-9]*)?)?\})"
 _CHAR = (r"\\[aftnrv]|\\x[0-9A-Fa-f]{2}|\\x\{[0-9A-Fa-f]{1,6}\}|\\0[0-7]{0,2}|\\[1-3][0-7]{2}"
          r"|\\[!-/:-@\[-^`{-~]")  # fmt: skip
@@ -140,8 +147,8 @@ _PART = re.compile(
     rf"""\A\(\?[is]+\) | (?P<times>{_TIMES})\??(?P<again>{_TIMES})?
     | \((?:(?!\?) | \?(?:P(?P<name><[A-Za-z_][0-9A-Za-z_]*>) | (?:is?|si?|i-s|s-i|-is?|-si?)?:))
     | \[(?P<set>\^?+\]?+(?:(?:\\[dDwW]|(?<!-)\\s)(?!-[^]]) | {_CHAR} | --(?=\]) | (?!--)[^]\\[]
-        | \[(?!:))*+\])
-    | \\[dDwWsSAbBz] | {_CHAR} | [^\\(\[]
+        | (?<!-)(?:{_NAMED})(?!-[^]]) | \[(?!:))*+\])
+    | \\Q(?P<quoted>.*?)(?:\\E|\Z) | \\[dDwWsSAbBz] | {_CHAR} | [^\\(\[]
     | (?P<wrong>\\(?:[1-7](?![0-7])|[89ceg-moquyF-ORTUVX-Z]|\Z) | \(\?(?:[=!\#>|&(]|<[=!]|P[=>])
         | \[\^?+\]?+(?:\[:\^?\w+:\] | \\. | [^]\\])*+\Z)
     | (?P<unknown>.)""", re.S | re.X)  # fmt: skip
@@ -153,8 +160,10 @@ def _in_python(part):
         raise NotSupported(f"the engine does not read {part.string[part.start() :]!r}")
     if part["wrong"] or part["again"] or any(int(number) > 1000 for number in numbers):
         raise InvalidNode(f"{part[0]!r} is no part of a pattern of RE2")
+    if part["quoted"] is not None:
+        return re.escape(part["quoted"])
     if part["set"]:
-        named = re.compile(r"\\x\{\w+\}|\\.|[\[&|~]")
+        named = re.compile(rf"\\x\{{\w+\}}|\\.|{_NAMED}|[\[&|~]")
         return "[" + named.sub(lambda one: _char(one[0], _IN_SET), part["set"])
     return "(" if part["name"] else _char(part[0], _INSTEAD)
 

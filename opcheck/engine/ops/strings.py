@@ -3,6 +3,7 @@
 import re
 from contextlib import suppress
 from itertools import zip_longest
+from math import prod
 
 import numpy as np
 
@@ -183,16 +184,18 @@ def _by_pattern(match):
         except re.error as error:
             raise InvalidNode(f"pattern {pattern!r}: {error}") from None
         texts = X.reshape(-1).tolist()
-        if re.search(r"\(\?[s-]*i", pattern) and not "".join([pattern, *texts]).isascii():
+        of_ascii = "".join([pattern, *texts]).isascii() and r"\x{" not in pattern
+        if re.search(r"\(\?[s-]*i", pattern) and not of_ascii:
             raise NotSupported("the engine does not know the cases of letters beyond ASCII")
+        counts = map(int, re.findall(r"[0-9]+(?=[0-9,]*\})", pattern))
+        if "){" in pattern and prod(counts) > 1000:
+            raise NotSupported("the engine does not count the repetitions of repetitions")
         return np.array([bool(match(made, s)) for s in texts], np.bool_).reshape(X.shape)
 
     return {20: formula}
 
 
 MATCH.formula(by=_by_pattern)(re.Pattern.fullmatch)
-
-
 MATCH.mutant_table({
     "matched_anywhere": ("the pattern had to match a part of the text", re.Pattern.search),
     "matched_at_the_beginning": ("the pattern had to match the beginning", re.Pattern.match),

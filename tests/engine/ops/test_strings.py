@@ -54,8 +54,11 @@ def test_other_patterns_are_refused_or_unsupported(error, patterns):
     for pattern in patterns.split(" "):
         with pytest.raises(error):
             found("RegexFullMatch", 20, "a", pattern=pattern)
-    with pytest.raises(NotSupported, match="letters beyond ASCII"):
-        found("RegexFullMatch", 20, "\u212a", pattern="(?i)k")
+    for text, pattern in (("\u212a", "(?i)k"), ("k", r"(?i)\x{212a}")):
+        with pytest.raises(NotSupported, match="letters beyond ASCII"):
+            found("RegexFullMatch", 20, text, pattern=pattern)
+    with pytest.raises(NotSupported, match="repetitions of repetitions"):
+        found("RegexFullMatch", 20, "a", pattern="(a{600}){2}")
 
 
 @pytest.mark.parametrize(

@@ -1511,6 +1511,7 @@ def _normalized_by_onnxruntime() -> Iterator[Check]:
     )
     yield from _transposed_by_onnxruntime()
     yield from _losses_and_samples_by_onnxruntime()
+    yield from _texts_by_onnxruntime()
 
 
 def _transposed(x: Array, w: Array, opset: int = 11, **attrs: Any) -> Model:
@@ -2463,6 +2464,7 @@ def reference() -> Iterator[Check]:
     yield from _normalized_by_reference()
     yield from _transposed_by_reference()
     yield from _losses_and_samples_by_reference()
+    yield from _texts_by_reference()
 
 
 def _functions_of_reference() -> Iterator[Check]:
@@ -3012,6 +3014,110 @@ def _one_hot_by_reference() -> Iterator[Check]:
     below, why = replace(right, more=(np.array(-1), zero_one)), "no axis has -1 elements"
     cause, nothing = "OneHot takes a depth below", Gives(np.zeros((1, 0)))
     yield Check("reference", cause, below, [], nothing, why, right, [[0, 1]])
+
+
+def _words(*texts: Any) -> Array:
+    return np.array([*texts], object)
+
+
+#: Of 1, 2, 1 each number is counted.
+_COUNTED = Model(
+    "TfIdfVectorizer",
+    9,
+    {"mode": "TF", "max_skip_count": 0, "min_gram_length": 1, "max_gram_length": 1}
+    | {"ngram_counts": [0], "pool_int64s": [1, 2], "ngram_indexes": [0, 1]},
+    np.array([1, 2, 1]),
+    gives="float32",
+)
+_LISTS = "“This list is parallel to the specified 'pool_*' attribute.”"
+_POOLS = "“Only one of pool_strings and pool_int64s can be set.”"
+_NORMAL = Model("StringNormalizer", 10, {"is_case_sensitive": 1, "stopwords": ["x"]}, _words("a"))
+_SPLIT_TEXT = Model("StringSplit", 20, {}, _words("a\tb"), after=1)
+
+
+def _texts_by_onnxruntime() -> Iterator[Check]:
+    ort, upper = "onnxruntime", _with(_NORMAL, case_change_action="UPPER")
+    spaces = replace(_SPLIT_TEXT, x=_words("a b"))
+    no_rows = replace(_COUNTED, x=np.zeros((0, 3), np.int64))
+    rows, one_row = [np.zeros((0, 2))], replace(_COUNTED, x=_COUNTED.x[None])
+    for cause, wrong, want, shows, why, right, answer in (
+        ("StringNormalizer is refused where", upper, [["A"]], Raises("construct locale"),
+         "“Default en_US or platform specific equivalent as decided by the implementation.”",
+         _NORMAL, ["a"]),
+        ("StringSplit without a delimiter", _SPLIT_TEXT, [[["a", "b"]]], Gives([["a\tb"]]),
+         "“consecutive whitespace characters are regarded as a single separator”",
+         spaces, [["a", "b"]]),
+        ("TfIdfVectorizer refuses an input", no_rows, rows, Raises("with B > 0"),
+         "“produces a [N, max(ngram_indexes) + 1]-tensor”", one_row, [[2, 1]]),
+        ("TfIdfVectorizer with fewer", _with(_COUNTED, ngram_indexes=[0]), [], Dies("terminate"),
+         _LISTS, _COUNTED, [2, 1]),
+    ):  # fmt: skip
+        sometimes = why.startswith("“Default en_US")
+        yield Check(ort, cause, wrong, want, shows, why, right, answer, sometimes=sometimes)
+    both, longer = (
+        _with(_COUNTED, pool_strings=["1", "2"]),
+        _with(_COUNTED, ngram_indexes=[0, 1, 2]),
+    )
+    cause = "TfIdfVectorizer takes two pools"
+    yield Check(ort, cause, both, [], Gives([0, 0]), _POOLS, _COUNTED, [2, 1])
+    cause = "TfIdfVectorizer takes more"
+    yield Check(ort, cause, longer, [], Gives([2, 1, 0]), _LISTS, _COUNTED, [2, 1])
+
+
+def _texts_by_reference() -> Iterator[Check]:
+    weighed = _with(_COUNTED, mode="TFIDF", weights=[10.0, 20.0])
+    turned = _with(weighed, ngram_indexes=[1, 0])
+    no_rows = replace(_COUNTED, x=np.zeros((0, 3), np.int64))
+    one_row = replace(_COUNTED, x=_COUNTED.x[None])
+    digit = Model("RegexFullMatch", 20, {"pattern": r"\d"}, _words("1", "\u0663"), gives="bool")
+    nul = Model("StringConcat", 20, {}, _words("a"), more=(_words("b\0"),))
+    scalar = replace(_SPLIT_TEXT, x=np.array("a b", object))
+    spaces = replace(_SPLIT_TEXT, x=_words("a b"))
+    both, accent = replace(_NORMAL, x=_words("a x")), replace(_NORMAL, x=_words("ä"))
+    empty, cased = replace(_NORMAL, x=_words("a", "")), replace(_NORMAL, x=_words("X", "a"))
+    removed = "“removes elements specified in "
+    for cause, wrong, want, shows, why, right, answer in (
+        ("TfIdfVectorizer multiplies", turned, [20, 20], Gives([10, 40]),
+         "2 is counted once, times 20; 1 twice, times 10", weighed, [20, 20]),
+        ("TfIdfVectorizer without weights", _with(_COUNTED, mode="IDF"), [1, 1], Raises("Issues"),
+         "“By default, weights is an all-one tensor.”", _COUNTED, [2, 1]),
+        ("TfIdfVectorizer refuses an input", no_rows, np.zeros((0, 2)), Raises("with B > 0"),
+         "“produces a [N, max(ngram_indexes) + 1]-tensor”", one_row, [[2, 1]]),
+        ("RegexFullMatch has the patterns", digit, [1, 0], Gives([1, 1]),
+         r"\d is of ASCII in RE2", _with(digit, pattern="1"), [1, 0]),
+        ("StringConcat and StringSplit lose", nul, ["ab\0"], Gives(["ab"]),
+         "a and b with NUL behind it", replace(nul, more=(_words("b"),)), ["ab"]),
+        ("StringSplit refuses a scalar", scalar, ["a", "b"], Raises("AssertionError"),
+         "“one additional rank compared to the input tensor”", spaces, [["a", "b"]]),
+        ("StringNormalizer removes stop words", both, ["a x"], Gives(["a"]),
+         f"{removed}stopwords”, which is x", _NORMAL, ["a"]),
+        ("StringNormalizer strips accents", accent, ["ä"], Gives(["a"]),
+         "“output strings needs to be upper/lowercased”, and these are unchanged", _NORMAL, ["a"]),
+        ("StringNormalizer removes empty", empty, ["a", ""], Gives(["a"]),
+         f"{removed}stopwords”, which is x", _NORMAL, ["a"]),
+        ("StringNormalizer looks at the case", _with(cased, is_case_sensitive=0), ["a"],
+         Gives(["X", "a"]), "“case-sensitive”, which it is not", _NORMAL, ["a"]),
+    ):  # fmt: skip
+        yield Check("reference", cause, wrong, [want], shows, why, right, answer)
+    few, small = (
+        _with(weighed, weights=[5.0, 6.0, 7.0]),
+        replace(_COUNTED, x=_COUNTED.x.astype("u1")),
+    )
+    ahead = replace(_with(digit, pattern="(?=1)1"), x=_words("1"))
+    why = "“Its length equals to the size of ngram_indexes.”"
+    yield Check(
+        "reference", "TfIdfVectorizer does not", few, [], Gives([10, 6]), why, weighed, [20, 20]
+    )
+    for cause, wrong, answer, why, right in (
+        ("TfIdfVectorizer takes numbers", small, [2, 1], "“string UTF-8 or int32/int64”", _COUNTED),
+        ("RegexFullMatch takes patterns", ahead, [1], "“(?=re)” is “NOT SUPPORTED” in RE2",
+         _with(ahead, pattern="1")),
+    ):  # fmt: skip
+        yield _taken("reference", cause, wrong, answer, why, right)
+    rows = replace(_NORMAL, x=_words(["a"], ["b"]))
+    why = "“This operator only accepts [C]- and [1, C]-tensor.”"
+    shows = Gives([["a"], ["b"]])
+    yield Check("reference", "StringNormalizer takes several", rows, [], shows, why, _NORMAL, ["a"])
 
 
 def _unique_by_reference() -> Iterator[Check]:

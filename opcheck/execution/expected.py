@@ -59,10 +59,11 @@ def question(case: Case) -> Question:
     )
     known = operator_of(case.op) is not None
     schema = opset.versions(case.op.domain, case.op.name).get(case.op.since)
-    # Booleans are no indices or shapes, and some operators have nothing else; sizes of
+    # Booleans and texts are no indices or shapes, and some operators have nothing else; sizes of
     # ConstantOfShape make a shape in any order.
     by_value = schema is not None and schema.by_value
-    may_move = (by_value or spec.dtype.kind == "bool" or leads(case.op, spec.name) for spec in fed)
+    any_order = ("bool", "string")
+    may_move = (by_value or it.dtype.kind in any_order or leads(case.op, it.name) for it in fed)
     moved = [n for n, moves in enumerate(may_move) if known and moves]
     second = tuple(second_data(inputs, may_negate=known, moved=moved))
     # Negated parameters, such as a depth or a ratio, may make the node illegal.

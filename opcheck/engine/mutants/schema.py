@@ -272,9 +272,9 @@ def _of_versions(op: OpVersion, known: Operator, every: Mapping[int, Schema]) ->
         ("integers", "integers and booleans were", _texts("int", "bool") - first.types - new),
         ("other_floats", "other floating types were", _texts("float") - first.types - new),
     ):
-        if accepted:
-            legal = ("float32", "int32", "uint32", "bool", "int64", "int8")
-            via = next((d for d in legal if dtypes.DTYPES[d].text in first.types), "float32")
+        legal = ("float32", "int32", "uint32", "bool", "int64", "int8")
+        via = next((d for d in legal if dtypes.DTYPES[d].text in first.types), "")
+        if accepted and via:
             text = f"{words} taken, and computed by way of {via}"
             yield Mutant(f"{name}_accepted", text, Accepting(partial(_by_way_of, via, accepted)))
 

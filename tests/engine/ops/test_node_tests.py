@@ -69,6 +69,9 @@ def answers(test: Any) -> None:
             if want is None:
                 continue
             assert (one.dtype, one.shape) == (want.dtype, want.shape), test.name
+            if one.dtype.hasobject:
+                assert one.tolist() == want.tolist(), test.name
+                continue
             near = want.dtype == ml_dtypes.bfloat16 or want.dtype.kind in "iu"
             near = near or test.name in OF_NOISE
             if near and admitted(schema, inputs, attrs, place, want):

@@ -6674,9 +6674,6 @@ def gates() -> Iterator[Check]:
                 "peepholes of 0 add nothing", cells[0], whole)  # fmt: skip
     yield _taken("openvino", "LSTM takes an X of two", replace(cells[0], x=_f([[0.5]])), whole,
                  "X is one “3-D tensor”", cells[0])  # fmt: skip
-    yield Check("tract", "LSTM of several batches", still([[[0.5], [0.5]]] * 2),
-                [np.zeros((2, 1, 2, 1))], Raises("Clashing resolution"), "states remain 0",
-                still([[[0.5]]] * 2), np.zeros((2, 1, 1, 1)))  # fmt: skip
 
 
 def transforms() -> Iterator[Check]:

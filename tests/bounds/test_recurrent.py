@@ -1,4 +1,4 @@
-"""The bounds of recurrent layers over 200 steps: plain float64, and honest arithmetic of float32."""
+"""The bounds of layers over 200 steps: plain float64, and honest arithmetic of float32."""
 
 from collections.abc import Callable
 from typing import Any

@@ -6626,7 +6626,7 @@ def gates() -> Iterator[Check]:
     yield Check("onnxruntime", "GRU refuses a linear", _with(plain, linear_before_reset=2**32),
                 [half], Raises("narrowing_error"), "“when linear_before_reset != 0”",
                 _with(plain, linear_before_reset=1), half)  # fmt: skip
-    limit = {"activations": ["Sigmoid", "ThresholdedRelu"]}
+    limit: dict[str, Any] = {"activations": ["Sigmoid", "ThresholdedRelu"]}
     yield Check("onnxruntime", "ThresholdedRelu in GRU has 0", _with(plain, **limit), [[[[[0]]]]],
                 Gives([[[[0.25]]]]), "alpha is 1 in the operator so named, and 1/2 is less",
                 gru([[[2]]], **limit), [[[[1]]]])  # fmt: skip

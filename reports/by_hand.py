@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from math import inf, nan
 from typing import Any, Literal, TypeAlias
 
@@ -6594,10 +6595,10 @@ def boxes() -> Iterator[Check]:
 
 
 def _layer(x: Any, W: Any = 1, R: Any = 0, *more: Any, opset: int = 14, dtype: Any = np.float32,
-           output: int = 0, **attrs: Any) -> Model:  # fmt: skip
-    """An RNN of one neuron, a number of each direction or the whole of an input."""
+           output: int = 0, op: str = "RNN", **attrs: Any) -> Model:  # fmt: skip
+    """A layer of one neuron, a number of each direction or the whole of an input."""
     W, R = (_f(y if np.ndim(y) > 1 else np.reshape(y, (-1, 1, 1)), dtype) for y in (W, R))
-    return Model("RNN", opset, {"hidden_size": 1, **attrs}, _f(x, dtype), more=(W, R, *more),
+    return Model(op, opset, {"hidden_size": 1, **attrs}, _f(x, dtype), more=(W, R, *more),
                  output=output)  # fmt: skip
 
 
@@ -6719,6 +6720,66 @@ def layers() -> Iterator[Check]:
     whole = _layer([[[0]]], dtype=np.int64)
     yield Check("tract", "RNN of int64", whole, [], Dies("non-unwinding panic"), _NO_ABORT, plain,
                 half)  # fmt: skip
+
+
+def gates() -> Iterator[Check]:
+    """GRU's and LSTM's defects; z of the GRU is 1/2, and half of what follows from x comes out."""
+    gru = partial(_layer, W=[[[0], [0], [1]]], R=[[[0]] * 3], op="GRU")
+    plain, half = gru([[[0.5]]]), [[[[np.tanh(0.5) / 2]]]]
+    yield Check("onnxruntime", "GRU of float64 is", gru([[[0.5]]], dtype=np.float64), [half],
+                Raises("does not support double"), "double is among the types T", plain,
+                half)  # fmt: skip
+    yield Check("onnxruntime", "GRU refuses a linear", _with(plain, linear_before_reset=2**32),
+                [half], Raises("narrowing_error"), "“when linear_before_reset != 0”",
+                _with(plain, linear_before_reset=1), half)  # fmt: skip
+    limit: dict[str, Any] = {"activations": ["Sigmoid", "ThresholdedRelu"]}
+    yield Check("onnxruntime", "ThresholdedRelu in GRU has 0", _with(plain, **limit), [[[[[0]]]]],
+                Gives([[[[0.25]]]]), "alpha is 1 in the operator so named, and 1/2 is less",
+                gru([[[2]]], **limit), [[[[1]]]])  # fmt: skip
+    line: dict[str, Any] = {"activations": ["HardSigmoid", "Affine"], "activation_alpha": [1.0] * 2,
+                            "activation_beta": [0.0] * 2}  # fmt: skip
+    ones = [[[1], [1], [1]]]
+    yield Check("onnxruntime", "GRU without clip", gru([[[-inf]]], W=ones, **line), [[[[[-inf]]]]],
+                Gives([[[[np.finfo(np.float32).min]]]]), "of −∞ z is 0, and ĥ is −∞",
+                gru([[[-2]]], W=ones, **line), [[[[-2]]]])  # fmt: skip
+    yield _taken("onnxruntime", "GRU takes names", _with(plain, activations=["sigmoid", "tanh"]),
+                 half, "activations are “one of the activation functions specified above”",
+                 plain)  # fmt: skip
+    relu = _with(plain, activations=["Relu", "Relu"])
+    for engine in ("reference", "tract"):
+        yield Check(engine, "GRU computes its default", relu, [[[[[0.5]]]]], Gives(half),
+                    "z is 0, and max(0, 1/2) comes out", plain, half)  # fmt: skip
+    old = replace(plain, opset=1)
+    yield Check("reference", "GRU has no output", _with(old, output_sequence=1), [half],
+                Raises("output_sequence"), "version 1 has it", old, half)  # fmt: skip
+    yield _taken("reference", "GRU takes any number", _with(plain, layout=2), half,
+                 "layout is 0 or 1", plain)  # fmt: skip
+    yield _taken("reference", "GRU ignores what hidden_size", _with(plain, hidden_size=2), half,
+                 "R is of one neuron", plain)  # fmt: skip
+    yield _taken("openvino", "GRU takes more activations",
+                 _with(plain, activations=["Sigmoid", "Tanh", "Relu"]), half,
+                 "“A list of 2 (or 4 if bidirectional)”", plain)  # fmt: skip
+    wide = [_layer([[[0.5]]], [[[0], [0], [1]]], [[[0]] * 3], None, None, _f([[[0]]], d), op="GRU",
+                   dtype=d, linear_before_reset=1) for d in (np.float64, np.float32)]  # fmt: skip
+    yield Check("tract", "GRU of float64 with", wide[0], [half],
+                Raises("GruEpilogue only supports"), "double is among the types T", wide[1],
+                half)  # fmt: skip
+    yield Check("onnxruntime", "GRU of no batches, or", gru(np.zeros((1, 0, 1))),
+                [np.zeros((1, 1, 0, 1))], Dies("terminate called"), "no batch has no output", plain,
+                half)  # fmt: skip
+    still = partial(_layer, W=[[[0]] * 4], R=[[[0]] * 4], op="LSTM")  # all gates are 1/2
+    cells = [still([[[0.5]]]) for _ in range(2)]
+    cells = [replace(c, more=(*c.more, None, None, None, _f([[[n]]], np.float32)))
+             for c, n in zip(cells, (2, 1), strict=True)]  # fmt: skip
+    whole, rest = ([[[[np.tanh(n) / 2]]]] for n in (1, 0.5))
+    yield Check("onnxruntime", "LSTM does not clip", _with(cells[0], clip=0.5), [rest],
+                Gives(whole), "h's input is half of 2, and counts as 1/2",
+                _with(cells[1], clip=0.5), rest)  # fmt: skip
+    holes = replace(cells[0], more=(*cells[0].more, _f([[0, 0, 0]], np.float32)))
+    yield Check("openvino", "LSTM leaves out", holes, [whole], Raises("Port for tensor name"),
+                "peepholes of 0 add nothing", cells[0], whole)  # fmt: skip
+    yield _taken("openvino", "LSTM takes an X of two", replace(cells[0], x=_f([[0.5]])), whole,
+                 "X is one “3-D tensor”", cells[0])  # fmt: skip
 
 
 def transforms() -> Iterator[Check]:
@@ -7155,6 +7216,6 @@ def products_of_few_bits() -> Iterator[Check]:
 
 CHECKS: tuple[Check, ...] = (
     *onnxruntime(), *reference(), *openvino(), *tract(), *torch(), *attention(), *windows(),
-    *affine_grids(), *boxes(), *layers(), *transforms(), *dequantized(), *quantized(),
+    *affine_grids(), *boxes(), *layers(), *gates(), *transforms(), *dequantized(), *quantized(),
     *products_of_few_bits(),
 )  # fmt: skip

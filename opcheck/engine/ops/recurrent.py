@@ -1,0 +1,356 @@
+"""LSTM, GRU and RNN, all versions: a layer's states, step after step, each made of the one before.
+
+A gate is an activation of one sum of products: of a step's input and weights, of the state before
+and recurrent weights, and of biases and 1.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from opcheck import numbers as xp
+from opcheck import opset
+from opcheck.engine.operators import is_open, operator
+from opcheck.errors import InvalidNode, NotSupported
+from opcheck.numbers import plain, primitive
+from opcheck.numbers.faulty import bare
+
+NAMES = """
+GRU LSTM RNN
+"""
+matmul = primitive(plain.matmul)
+
+
+def sigmoid(x):
+    return 1 / (1 + xp.exp(-x))
+
+
+#: The activations, of an element and the scales alpha and beta.
+FUNCTIONS: dict[str, Callable[[Any, Any, Any], Any]] = {
+    "Relu": lambda x, a, b: xp.maximum(x, 0), "Tanh": lambda x, a, b: xp.tanh(x),
+    "Sigmoid": lambda x, a, b: sigmoid(x), "Affine": lambda x, a, b: a * x + b,
+    "LeakyRelu": lambda x, a, b: xp.where(xp.less(x, 0), a * x, x),
+    "ThresholdedRelu": lambda x, a, b: xp.where(xp.less(x, a), xp.zeros_like(x), x),
+    "ScaledTanh": lambda x, a, b: a * xp.tanh(b * x),
+    "HardSigmoid": lambda x, a, b: xp.minimum(xp.maximum(a * x + b, 0), 1),
+    "Elu": lambda x, a, b: xp.where(xp.less(x, 0), a * (xp.exp(x) - 1), x),
+    "Softsign": lambda x, a, b: x / (1 + xp.abs(x)),
+    "Softplus": lambda x, a, b: xp.maximum(x, 0) + xp.log1p(xp.exp(-xp.abs(x))),
+}  # fmt: skip
+#: As the text writes them, though the tangent cancels near 0, and large elements overflow.
+LITERAL = {
+    **FUNCTIONS,
+    "Softplus": lambda x, a, b: xp.log(1 + xp.exp(x)),
+    "Tanh": lambda x, a, b: (1 - xp.exp(-2 * x)) / (1 + xp.exp(-2 * x)),
+    "ScaledTanh": lambda x, a, b: a * ((1 - xp.exp(-2 * (b * x))) / (1 + xp.exp(-2 * (b * x)))),
+}
+#: The functions that have each scale, with its default in the operator so named, if there is one.
+SCALES = [
+    {
+        name: schemas[max(schemas)].attributes[scale].default if schemas else None
+        for name in takers
+        for schemas in (opset.versions("", name),)
+    }
+    for scale, takers in (
+        ("alpha", ("Affine", "LeakyRelu", "ThresholdedRelu", "ScaledTanh", "HardSigmoid", "Elu")),
+        ("beta", ("Affine", "ScaledTanh", "HardSigmoid")),
+    )
+]
+
+
+def activated(names, given, clip, functions, silent=False):
+    """The activations of these names, applied to what `clip` leaves of their inputs."""
+    scales = []
+    for values, defaults in zip(given, SCALES, strict=True):
+        takers, values = [k for k, name in enumerate(names) if name in defaults], values or ()
+        used = dict(zip(takers, values, strict=False))
+        if len(values) > len(takers) or any(values[k : k + 1] != (x,) for k, x in used.items()):
+            is_open("it is not said whether a function without a scale has a place in the list")
+        if (silent and len(values) < len(takers)) or any(
+            defaults[names[k]] is None for k in takers[len(values) :]):  # fmt: skip
+            raise NotSupported("nothing is said of the default of a scale")
+        scales.append([used.get(k, defaults.get(name)) for k, name in enumerate(names)])
+    if clip is not None and not clip >= 0:
+        raise NotSupported("nothing is said of a range without numbers")
+
+    def made(name, alpha, beta):
+        limited = (
+            (lambda x: x) if clip is None else lambda x: xp.minimum(xp.maximum(x, -clip), clip)
+        )
+        return lambda x: functions[name](limited(x), alpha, beta)
+
+    return [*map(made, names, *scales)]
+
+
+@dataclass(frozen=True, eq=False)
+class Step:
+    """What the next states of one direction are made of: each a function of what it has.
+
+    `weights` has a matrix for each gate, `flag` is the attribute that only this operator has.
+    """
+
+    x: Any
+    states: Sequence[Any]
+    weights: Sequence[Any]
+    peepholes: Sequence[Any]
+    functions: Sequence[Any]
+    flag: int
+
+    def gate(self, k, h, more=None):
+        """The sum before the activation of gate `k`, of the state `h` and a term `more`."""
+        return total(xp.concat([self.x, h], axis=1), self.weights[k], more)
+
+    def apart(self, k, h, scale):
+        """The same sum, in which `scale` multiplies what comes of the state and its bias."""
+        weights, size = self.weights[k], self.x.shape[1]
+        rows = np.arange(weights.shape[0])
+        # The biases come last: that of the input, then that of the state.
+        recurrent = (rows >= size) & (rows != size + h.shape[1])
+        inner = total(h, xp.take(weights, rows[recurrent], axis=0))
+        return total(self.x, xp.take(weights, rows[~recurrent], axis=0), scale * inner)
+
+    def seen(self, k, c):
+        """What peephole `k` adds, where there are any."""
+        return self.peepholes[k] * c if self.peepholes else None
+
+
+def total(x, weights, more=None):
+    """The products of `x` and as many weights, with those that remain and `more` added."""
+    ones = xp.astype(np.ones((x.shape[0], weights.shape[0] - x.shape[1]), np.float32), x.dtype)
+    x = xp.concat([x, ones], axis=1)
+    return xp.bilinear(x, weights, matmul, x.shape[1], more)
+
+
+def places(backward, steps, lengths):
+    """The time of each step of each sequence; what is behind a sequence stays where it is."""
+    t = np.arange(steps).reshape(-1, 1)
+    return np.where((t < lengths) & backward, lengths - 1 - t, t)[:, :, np.newaxis]
+
+
+def run(cell, gates, default, since, tensors, states, attrs, flag=0, functions=FUNCTIONS,
+        order=None, places=places, stops=True, turns=True, side=lambda k: k,
+        joined=lambda *parts: xp.concat(parts, axis=1), last=lambda states, y: states):  # fmt: skip
+    """The outputs, from `cell(step)`, the states after a step, the first of which comes out.
+
+    The other options are what mutants do otherwise.
+    """
+    X, W, R, B, lens, P = tensors
+    activations, alpha, beta, clip, direction, hidden_size, layout = attrs
+    if direction not in ("forward", "reverse", "bidirectional") or layout not in (0, 1):
+        raise InvalidNode(f"direction {direction!r}, layout {layout}")
+    if X.ndim != 3 or R.ndim != 3:
+        raise InvalidNode(f"X of {X.ndim} and R of {R.ndim} axes; allowed: 3")
+    turn = (lambda x: xp.permute_dims(x, (1, 0, *range(2, x.ndim)))) if layout else lambda x: x
+    X, count, hidden = turn(X), 1 + (direction == "bidirectional"), R.shape[2]
+    steps, batch, size = X.shape
+    initial = (count, batch, hidden)
+    for x, shape in (
+        (W, (count, gates * hidden, size)), (R, (count, gates * hidden, hidden)),
+        (B, (count, 2 * gates * hidden)), (P, (count, 3 * hidden)), (lens, (batch,)),
+        *((x, (batch, count, hidden) if layout else initial) for x in states)):  # fmt: skip
+        if x is not None and x.shape != shape:
+            raise InvalidNode(f"shape {list(x.shape)}; allowed: {list(shape)}")
+    if hidden_size not in (None, hidden):
+        raise InvalidNode(f"hidden_size {hidden_size}, and R has {hidden}")
+    lengths = np.full(batch, steps) if lens is None else lens.astype(np.int64)
+    if batch and not 0 <= lengths.min() <= lengths.max() <= steps:
+        raise InvalidNode(f"a sequence of {lengths} of {steps} steps")
+    if (lengths == 0).any():
+        is_open("nothing is said of the last output of no steps")
+    names = default * count if activations is None else activations
+    if wrong := sorted({*names} - {*FUNCTIONS}):
+        raise InvalidNode(f"activation {wrong[0]!r}")
+    if len(names) < (wanted := len(default) * count) or (gates > 1 and len(names) > wanted):
+        raise InvalidNode(f"{len(names)} activations; allowed: {wanted}")
+    if len(names) > wanted and names != ("Tanh", "Tanh"):
+        # That is the default of RNN, whatever the direction.
+        is_open("nothing is said of an activation for a direction that is not there")
+    scaled = activated(names[:wanted], (alpha, beta), clip, functions, (since, gates) == (1, 3))
+    blocks = np.arange(gates * hidden).reshape(gates, hidden)[order or slice(None)]
+    if since < 7:
+        square = bare(xp.values_of(R)).reshape(count, gates, hidden, hidden)
+        if not np.array_equal(square, square.swapaxes(2, 3), equal_nan=True):
+            is_open("the first texts do not transpose recurrent weights, and later ones do")
+    begin = [xp.astype(np.zeros(initial, np.float32), X.dtype) if x is None else turn(x)
+             for x in states]  # fmt: skip
+    outputs, ends = [], []
+    alive = (np.arange(steps).reshape(-1, 1) < lengths)[:, :, np.newaxis]
+    for k in range(count):
+        own = side(k)
+        parts = [W[own], R[own]] if B is None else [
+            W[own], R[own], *(xp.reshape(B[own, n : n + gates * hidden], (gates * hidden, 1))
+                              for n in (0, gates * hidden))]  # fmt: skip
+        whole = joined(*parts)
+        weights = [xp.permute_dims(xp.take(whole, rows, axis=0), (1, 0)) for rows in blocks]
+        holes = [] if P is None else [P[own, n * hidden : (n + 1) * hidden] for n in range(3)]
+        at = places(direction == "reverse" or k == 1, steps, lengths)
+        x, now, seen = xp.take_along_axis(X, at, axis=0), [one[k] for one in begin], []
+        mine = scaled[k * len(default) : (k + 1) * len(default)]
+        for t in range(steps):
+            new = cell(Step(x[t], now, weights, holes, mine, flag))
+            if stops and not alive[t].all():
+                new = [xp.where(alive[t], *pair) for pair in zip(new, now, strict=True)]
+            now = new
+            seen.append(now[0])
+        y = xp.stack(seen, axis=0) if seen else xp.astype(np.zeros((0, batch, hidden)), X.dtype)
+        y = xp.take_along_axis(y, at, axis=0) if turns else y
+        if not alive.all():
+            # Behind a sequence any number is right.
+            y = xp.where(alive, y, xp.inexact(xp.full_like(y, 1), 2.0**70) - 1)
+        outputs.append(y)
+        ends.append(last(now, y))
+    y = xp.stack(outputs, axis=1)
+    y = xp.permute_dims(y, (2, 0, 1, 3)) if layout else y
+    return y, *(turn(xp.stack(state, axis=0)) for state in zip(*ends, strict=True))
+
+
+def of_lstm(cell, **habits):
+    """All versions of LSTM, from `cell(step)`: the hidden state, and that of the cell."""
+
+    def formula(since, X, W, R, B=None, sequence_lens=None, initial_h=None, initial_c=None, P=None,
+                *, activation_alpha, activation_beta, activations, clip, direction, hidden_size,
+                input_forget, layout=0, output_sequence=0):  # fmt: skip
+        if input_forget:
+            is_open("it is not said which of the two gates is 1 less the other")
+        attrs = activations, activation_alpha, activation_beta, clip, direction, hidden_size, layout
+        tensors, states = (X, W, R, B, sequence_lens, P), (initial_h, initial_c)
+        default = ("Sigmoid", "Tanh", "Tanh")
+        return run(cell, 4, default, since, tensors, states, attrs, input_forget, **habits)
+
+    return {since: partial(formula, since) for since in opset.versions("", "LSTM")}
+
+
+LSTM = operator("LSTM")
+
+
+@LSTM.formula(by=of_lstm)
+def lstm(step, early=False, mixed=lambda forget, c, i, new: forget * c + i * new,
+         out=lambda h, c: h(c), holes=(0, 1, 2)):  # fmt: skip
+    (f, g, h), (hidden, c) = step.functions, step.states
+    i = f(step.gate(0, hidden, step.seen(holes[0], c)))
+    forget = 1 - i if step.flag else f(step.gate(2, hidden, step.seen(holes[2], c)))
+    now = mixed(forget, c, i, g(step.gate(3, hidden)))
+    o = f(step.gate(1, hidden, step.seen(holes[1], c if early else now)))
+    return o * out(h, now), now
+
+
+LSTM.also_honest("", by=partial(of_lstm, functions=LITERAL))(lstm)
+
+
+def padded_first(backward, steps, lengths):
+    return places(backward, steps, np.full_like(lengths, steps))
+
+
+#: Mutants of a layer: a text, and what `run` does otherwise.
+HABITS: dict[str, tuple[str, dict[str, Any]]] = {
+    "padding_read_first": ("what is behind a sequence was read first in reverse",
+        {"places": padded_first}),
+    "read_beyond_the_end": ("states went on behind the end of a sequence", {"stops": False}),
+    "reverse_stays_reversed": ("Y was in the order in which it was computed, in reverse too",
+        {"turns": False}),
+    "last_of_Y": ("Y_h was the last step of Y, in reverse and behind a sequence too",
+        {"last": lambda states, y: [y[-1] if len(y) else states[0], *states[1:]]}),
+    "first_weights_for_both": ("one direction's weights served for both", {"side": lambda k: 0}),
+    "recurrent_bias_ignored": ("of the biases the first half was added alone",
+        {"joined": lambda W, R, *biases: np.concat([W, R, *biases[:1]], axis=1)}),
+    "recurrent_weights_transposed": ("recurrent weights were transposed",
+        {"joined": lambda W, R, *biases: np.concat(
+            [W, R.reshape(-1, R.shape[1], R.shape[1]).swapaxes(1, 2).reshape(R.shape), *biases],
+            axis=1)}),
+    "literal_threshold": ("ThresholdedRelu gave 0 at its threshold, as the operator so named",
+        {"functions": {**FUNCTIONS, "ThresholdedRelu": lambda x, a, b: np.where(
+            x > a, x, np.zeros_like(x))}}),
+}  # fmt: skip
+
+
+def declare(op, by, cell, cells, **more):
+    """Declare mutants of a layer, and those of this operator's steps."""
+    op.mutant_table(cells, by=by)
+    for name, (text, habits) in {**HABITS, **more}.items():
+        op.mutant(text, name=name, by=partial(by, **habits))(cell)
+
+
+declare(LSTM, of_lstm, lstm, {
+    "output_gate_sees_the_old_cell": ("the output gate's peephole saw the cell's state before",
+        partial(lstm, early=True)),
+    "peepholes_ifo": ("peepholes were in the order input, forget, output",
+        partial(lstm, holes=(0, 2, 1))),
+    "cell_comes_out": ("no activation was applied to the cell's state",
+        partial(lstm, out=lambda h, c: c)),
+    "gates_exchanged": ("the forget gate multiplied the new part, the input gate the state",
+        partial(lstm, mixed=lambda forget, c, i, new: i * c + forget * new)),
+    "g_serves_for_h": ("the second activation served for the third",
+        lambda step: lstm(step, out=lambda h, c: step.functions[1](c))),
+}, gates_ifgo=("gates were in the order input, forget, cell, output", {"order": [0, 3, 1, 2]}),
+    gates_ifog=("gates were in the order input, forget, output, cell", {"order": [0, 2, 1, 3]}),
+)  # fmt: skip
+
+
+def of_gru(cell, **habits):
+    """All versions of GRU, from `cell(step)`: the hidden state."""
+
+    def formula(since, X, W, R, B=None, sequence_lens=None, initial_h=None, *, activation_alpha,
+                activation_beta, activations, clip, direction, hidden_size, layout=0,
+                linear_before_reset=0, output_sequence=0):  # fmt: skip
+        if (since, direction) == (1, "foward"):
+            direction = "forward"  # It is the default of version 1, misspelt.
+        attrs = activations, activation_alpha, activation_beta, clip, direction, hidden_size, layout
+        tensors = X, W, R, B, sequence_lens, None
+        default, flag = ("Sigmoid", "Tanh"), linear_before_reset
+        return run(cell, 3, default, since, tensors, (initial_h,), attrs, flag, **habits)
+
+    return {since: partial(formula, since) for since in opset.versions("", "GRU")}
+
+
+GRU = operator("GRU")
+
+
+@GRU.formula(by=of_gru)
+def gru(step, mixed=lambda z, new, h: (1 - z) * new + z * h, linear=lambda flag: flag != 0):
+    (f, g), (h,) = step.functions, step.states
+    z, r = f(step.gate(0, h)), f(step.gate(1, h))
+    return (mixed(z, g(step.apart(2, h, r) if linear(step.flag) else step.gate(2, r * h)), h),)
+
+
+by_difference = partial(gru, mixed=lambda z, new, h: new + z * (h - new))
+GRU.also_honest("", by=of_gru)(by_difference)
+GRU.also_honest("", by=partial(of_gru, functions=LITERAL))(gru)
+declare(GRU, of_gru, gru, {
+    "update_exchanged": ("the update gate multiplied the new part, and not the state",
+        partial(gru, mixed=lambda z, new, h: z * new + (1 - z) * h)),
+    "linear_by_1_alone": ("linear_before_reset was 0 unless it is 1",
+        partial(gru, linear=lambda flag: flag == 1)),
+    "reset_exchanged": ("linear_before_reset said the contrary",
+        partial(gru, linear=lambda flag: flag == 0)),
+}, gates_rzh=("gates were in the order reset, update, hidden", {"order": [1, 0, 2]}))  # fmt: skip
+
+
+def of_rnn(cell, **habits):
+    """All versions of RNN, from `cell(step)`: the hidden state."""
+
+    def formula(since, X, W, R, B=None, sequence_lens=None, initial_h=None, *, activation_alpha,
+                activation_beta, activations, clip, direction, hidden_size, layout=0,
+                output_sequence=0):  # fmt: skip
+        attrs = activations, activation_alpha, activation_beta, clip, direction, hidden_size, layout
+        tensors = X, W, R, B, sequence_lens, None
+        return run(cell, 1, ("Tanh",), since, tensors, (initial_h,), attrs, **habits)
+
+    return {since: partial(formula, since) for since in opset.versions("", "RNN")}
+
+
+RNN = operator("RNN")
+
+
+@RNN.formula(by=of_rnn)
+def rnn(step):
+    return (step.functions[0](step.gate(0, *step.states)),)
+
+
+RNN.also_honest("", by=partial(of_rnn, functions=LITERAL))(rnn)
+declare(RNN, of_rnn, rnn, {
+    "tanh_always": ("the activation was the tangent, whatever its name",
+        lambda step: (np.tanh(step.gate(0, *step.states)),)),
+})  # fmt: skip

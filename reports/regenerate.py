@@ -42,8 +42,8 @@ from reports.page import Site  # noqa: E402
 from reports.published import ledgers, others, published  # noqa: E402
 
 ENGINES = ("onnxruntime", "openvino", "reference", "torch", "tract")
-#: Those of examples/backends, a handful of cases of each operator: some compile for long.
-MORE = ("iree", "opencv", "tinygrad", "tvm")
+#: Those of examples/backends that are quick enough, by a handful of cases of each operator.
+MORE = ("opencv", "tinygrad", "tvm")
 BENCH = HERE / "bench.jsonl.gz"
 #: Those that are timed; the first is the baseline. A call of `reference` takes up to 12 seconds.
 TIMED = ("onnxruntime", "numpy", "openvino", "torch", "tract")

@@ -250,18 +250,26 @@ class Way:
 def along(X, number, axis, way):
     """X with an axis resized."""
     at = places(way.transform, axis)
-    if at.copied and axis.size == axis.length:
+    if at.copied:
         return X
     if not axis.length:
         raise NotSupported("nothing is said of what is between no elements")
-    if axis.width != axis.size:
-        is_open("it is not said whether the scale is that of the lengths or as it is given")
     if axis.size == 1 and way.transform == "align_corners":
         is_open("nothing is said of corners of one element")
+    # It is not said whether the scale is that of the lengths, or as it is given.
+    lengths = replace(axis, scale=Fraction(axis.size, axis.length), width=Fraction(axis.size))
+    other = at if axis.width == axis.size else places(way.transform, lengths)
     if way.mode == "nearest":
-        return chosen(X, number, at, NEAREST[way.nearest])
+        rule = NEAREST[way.nearest]
+        if not np.array_equal(at.nearest(rule), other.nearest(rule)):
+            is_open("it is not said which scale counts")
+        return chosen(X, number, at, rule)
+    if other is not at:
+        is_open("it is not said which scale counts")
     if not is_real(X):
         raise NotSupported("nothing is said of averages of what are no real numbers")
+    if not np.isfinite(bare(xp.values_of(X))).all():
+        is_open("nothing is said of products of 0 and infinity")
     kernel, width = (linear, 1) if way.mode == "linear" else (cubic(way.a), 2)
     stretch = float(max(1, 1 / axis.scale)) if way.antialias else 1.0
     return averaged(X, number, at, kernel, width, stretch, way.inside)

@@ -258,20 +258,20 @@ def along(X, number, axis, way):
         is_open("nothing is said of corners of one element")
     # It is not said whether the scale is that of the lengths, or as it is given.
     lengths = replace(axis, scale=Fraction(axis.size, axis.length), width=Fraction(axis.size))
-    other = at if axis.width == axis.size else places(way.transform, lengths)
+    other = at if axis.width == axis.size or not axis.size else places(way.transform, lengths)
     if way.mode == "nearest":
         rule = NEAREST[way.nearest]
         if not np.array_equal(at.nearest(rule), other.nearest(rule)):
             is_open("it is not said which scale counts")
         return chosen(X, number, at, rule)
-    if other is not at:
+    stretch, of_lengths = (float(max(1, 1 / a.scale)) if way.antialias else 1.0 for a in (axis, lengths))
+    if other is not at or stretch != of_lengths:
         is_open("it is not said which scale counts")
     if not is_real(X):
         raise NotSupported("nothing is said of averages of what are no real numbers")
     if not np.isfinite(bare(xp.values_of(X))).all():
         is_open("nothing is said of products of 0 and infinity")
     kernel, width = (linear, 1) if way.mode == "linear" else (cubic(way.a), 2)
-    stretch = float(max(1, 1 / axis.scale)) if way.antialias else 1.0
     return averaged(X, number, at, kernel, width, stretch, way.inside)
 
 
@@ -314,8 +314,8 @@ def sized(X, axes, roi, scales, sizes, policy):
             axis = axis_of(found[n].length, scale, end - start)
             found[n] = replace(axis, start=start, end=end)
         return found
-    wanted = [int(size) for size in sizes]
-    if len(wanted) != len(numbers) or min(wanted, default=0) < 0:
+    wanted = [int(size) for size in sizes.reshape(-1)]
+    if sizes.shape != (len(numbers),) or min(wanted, default=0) < 0:
         raise InvalidNode(f"sizes {wanted} for {len(numbers)} axes")
     if 0 in wanted or any(X.shape[n] == 0 for n in numbers):
         raise NotSupported("nothing is said of scales of no element")

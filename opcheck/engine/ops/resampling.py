@@ -7,7 +7,7 @@ that cannot tell on which side of a step a coordinate lies, either neighbor is r
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
-from math import ceil, floor
+from math import ceil, floor, prod
 from typing import Any
 
 import numpy as np
@@ -155,12 +155,13 @@ def cubic(a):
     return kernel
 
 
-def averaged(X, axis, at, kernel, width, stretch=1.0, inside=False):
+def averaged(X, axis, at, kernel, reach, terms, stretch=1.0, inside=False):
     """A weighted average of the elements around each place along an axis; edges go on outside.
 
-    The kernel reaches as far as `width`, stretched. Only elements `inside` may count.
+    The kernel, stretched, ends at `reach`, and over all axes adds up so many terms. Only elements
+    `inside` may count.
     """
-    reach, first = ceil(width * stretch), np.floor(at.at).astype(np.int64)
+    first = np.floor(at.at).astype(np.int64)
     index = first[:, None] + np.arange(-reach, reach + 2)
     # What is computed in float32 also of float64 tensors rounds so often in units of theirs.
     wide = 2.0**29 if X.dtype == np.float64 else 1.0
@@ -179,7 +180,6 @@ def averaged(X, axis, at, kernel, width, stretch=1.0, inside=False):
     under = xp.take(X, np.clip(index, 0, at.axis.length - 1).reshape(-1), axis=axis)
     shape = (*X.shape[:axis], *index.shape, *X.shape[axis + 1 :])
     weights = xp.reshape(weights, (*index.shape, *[1] * (X.ndim - axis - 1)))
-    terms = (2 * reach) ** X.ndim
     return xp.sums(xp.reshape(under, shape) * weights, partial(np.sum, axis=axis + 1), terms)
 
 
@@ -231,7 +231,7 @@ def upsampled(X, scales, mode):
             is_open("it is not said where elements lie")
             if not is_real(X):
                 raise NotSupported("averages are of real numbers")
-            y = averaged(y, number, first, linear, 1)
+            y = averaged(y, number, first, linear, 1, 2**X.ndim)
     return xp.astype(y, X.dtype) if is_real(X) else y
 
 
@@ -246,9 +246,17 @@ class Way:
     inside: bool
     antialias: bool
 
+    def stretch(self, axis):
+        """How much wider a kernel is made."""
+        return float(max(1, 1 / axis.scale)) if self.antialias and axis.size else 1.0
 
-def along(X, number, axis, way):
-    """X with an axis resized."""
+    def reach(self, axis):
+        """How many elements a kernel takes on either side of a place."""
+        return ceil({"linear": 1, "cubic": 2}.get(self.mode, 0) * self.stretch(axis))
+
+
+def along(X, number, axis, way, terms):
+    """X with an axis resized, by averages of so many terms over all axes."""
     at = places(way.transform, axis)
     if at.copied:
         return X
@@ -264,15 +272,15 @@ def along(X, number, axis, way):
         if not np.array_equal(at.nearest(rule), other.nearest(rule)):
             is_open("it is not said which scale counts")
         return chosen(X, number, at, rule)
-    stretch, of_lengths = (float(max(1, 1 / a.scale)) if way.antialias else 1.0 for a in (axis, lengths))
-    if other is not at or stretch != of_lengths:
+    if other is not at or way.stretch(lengths) != way.stretch(axis):
         is_open("it is not said which scale counts")
     if not is_real(X):
         raise NotSupported("nothing is said of averages of what are no real numbers")
     if not np.isfinite(bare(xp.values_of(X))).all():
         is_open("nothing is said of products of 0 and infinity")
-    kernel, width = (linear, 1) if way.mode == "linear" else (cubic(way.a), 2)
-    return averaged(X, number, at, kernel, width, stretch, way.inside)
+    kernel = linear if way.mode == "linear" else cubic(way.a)
+    return averaged(
+        X, number, at, kernel, way.reach(axis), terms, way.stretch(axis), way.inside)  # fmt: skip
 
 
 def outside(X, y, axes, value):
@@ -362,9 +370,10 @@ def of_resize(along, sized=sized, outside=outside):
         check_size([axis.size for axis in found])
         way = Way(mode, coordinate_transformation_mode, nearest_mode, cubic_coeff_a,
                   bool(exclude_outside), bool(antialias))  # fmt: skip
-        y = X
+        y, made = X, [axis for axis in found if not places(way.transform, axis).copied]
+        terms = prod(2 * way.reach(axis) for axis in made)
         for number, axis in enumerate(found):
-            y = along(y, number, axis, way)
+            y = along(y, number, axis, way, terms)
         y = xp.astype(y, X.dtype) if is_real(X) else y
         return outside(X, y, found, extrapolation_value) if crops else y
 

@@ -155,7 +155,12 @@ def cubic(a):
     return kernel
 
 
-def averaged(X, axis, at, kernel, reach, terms, stretch=1.0, inside=False):
+def normal(weights):
+    """Weights whose sum is 1."""
+    return weights / xp.sum(weights, axis=1, keepdims=True)
+
+
+def averaged(X, axis, at, kernel, reach, terms, stretch=1.0, inside=False, normal=normal):
     """A weighted average of the elements around each place along an axis; edges go on outside.
 
     The kernel, stretched, ends at `reach`, and over all axes adds up so many terms. Only elements
@@ -173,8 +178,8 @@ def averaged(X, axis, at, kernel, reach, terms, stretch=1.0, inside=False):
     weights = kernel(xp.abs(xp.reshape(place, (-1, 1)) - index.astype(np.float64)) / stretch)
     if inside:
         weights = weights * ((index >= 0) & (index < at.axis.length)).astype(np.float64)
-    if inside or stretch > 1:
-        weights = weights / xp.sum(weights, axis=1, keepdims=True)
+    if inside or stretch != 1:
+        weights = normal(weights)
     if wide > 1:
         weights = weights + (of_float32(lift(np.ones(()))) - 1.0)
     under = xp.take(X, np.clip(index, 0, at.axis.length - 1).reshape(-1), axis=axis)
@@ -245,10 +250,12 @@ class Way:
     a: float
     inside: bool
     antialias: bool
+    normal: Any = normal
+    narrowest: int = 1
 
     def stretch(self, axis):
         """How much wider a kernel is made."""
-        return float(max(1, 1 / axis.scale)) if self.antialias and axis.size else 1.0
+        return float(max(self.narrowest, 1 / axis.scale)) if self.antialias and axis.size else 1.0
 
     def reach(self, axis):
         """How many elements a kernel takes on either side of a place."""
@@ -279,8 +286,8 @@ def along(X, number, axis, way, terms):
     if not np.isfinite(bare(xp.values_of(X))).all():
         is_open("nothing is said of products of 0 and infinity")
     kernel = linear if way.mode == "linear" else cubic(way.a)
-    return averaged(
-        X, number, at, kernel, way.reach(axis), terms, way.stretch(axis), way.inside)  # fmt: skip
+    return averaged(X, number, at, kernel, way.reach(axis), terms, way.stretch(axis), way.inside,
+                    way.normal)  # fmt: skip
 
 
 def outside(X, y, axes, value):
@@ -395,6 +402,43 @@ def of_resize(along, sized=sized, outside=outside):
 
 RESIZE = operator("Resize")
 RESIZE.formula(by=of_resize)(along)
+
+
+def _taken_for(old, new, way):
+    named = [name for name in ("mode", "transform", "nearest") if getattr(way, name) == old]
+    return replace(way, **dict.fromkeys(named, new))
+
+
+def _not_normal(way):
+    return replace(way, normal=lambda weights: weights)
+
+
+RESIZE.mutant_table({
+    f"{old}_is_{new}": (f"{old} was {new}", partial(_taken_for, old, new)) for old, new in (
+        ("half_pixel", "asymmetric"), ("half_pixel_symmetric", "half_pixel"),
+        ("pytorch_half_pixel", "half_pixel"), ("align_corners", "asymmetric"), ("cubic", "linear"),
+        ("round_prefer_floor", "round_prefer_ceil"), ("round_prefer_floor", "floor"))
+} | {
+    "not_normalized": ("weights were not divided by their sum", _not_normal),
+    "zeros_outside": ("what is outside was 0",
+        lambda way: way if way.inside else _not_normal(replace(way, inside=True))),
+    "narrowed": ("a filter was narrowed where it scales up", lambda way: replace(way, narrowest=0)),
+}, by=lambda change: of_resize(
+    lambda X, number, axis, way, terms: along(X, number, axis, change(way), terms)
+))  # fmt: skip
+RESIZE.mutant_table({
+    "rounded_up": ("sizes were rounded up", lambda a, _: replace(a, size=ceil(a.width))),
+    "rounded_to_even": ("halves of sizes were rounded to even, and others to the nearest",
+        lambda a, _: replace(a, size=round(a.width))),
+    "parts_not_counted": ("a size did not depend on the part of the input",
+        lambda a, _: replace(a, size=floor(a.length * a.scale))),
+    "last_part_for_all": ("all axes had the part of the last",
+        lambda a, last: replace(a, start=last.start, end=last.end)),
+}, by=lambda changed: of_resize(along, sized=lambda *given: [
+    changed(axis, axes[-1]) for axes in [sized(*given)] for axis in axes
+]))  # fmt: skip
+RESIZE.mutant("edges went on outside of a part", name="not_extrapolated", by=lambda outside:
+              of_resize(along, outside=outside))(lambda X, y, axes, value: y)  # fmt: skip
 
 
 def of_upsampled(function=upsampled, least=1):

@@ -3740,8 +3740,8 @@ def _resized() -> Iterator[Check]:
         yield Check(engine, cause, back, [right], Raises(words), why, ahead, right)
     sizes = np.array([4])
     kept = resize(pair, None, None, sizes, axes=[-1], keep_aspect_ratio_policy="not_larger")
-    ignored = resize([[1, 2], [3, 4]], None, None, np.array([2, 4]), **{
-        "keep_aspect_ratio_policy": "not_larger"})  # fmt: skip
+    ignored = resize([[1, 2], [3, 4]], None, None, np.array([2, 4]),
+                     keep_aspect_ratio_policy="not_larger")  # fmt: skip
     beside = _with(plain, keep_aspect_ratio_policy="not_larger")
     both = resize(pair, None, f(1, 2), np.array([1, 4]))
     outside = resize([[1], [2]], f(0.5, 0, 1.5, 1), f(1, 1), extrapolation_value=7.0, **crop)
@@ -3750,7 +3750,7 @@ def _resized() -> Iterator[Check]:
     eight = resize([[0, 8, 16, 24]], None, f(1, 0.5), mode="linear", antialias=1)
     first = replace(plain, opset=10, more=twice[1:])
     third, infinite = replace(first, more=(f(1, 3),)), resize([[np.inf, 1]], None, f(2, 1))
-    below, flag = resize(pair, None, f(1, 0)), resize([[True, False]], *twice)
+    flag = resize([[True, False]], *twice)
     fed, nothing = replace(plain, constant=False), resize(np.zeros((0, 2)), *twice)
     above = resize([[0, 65504]], *twice, mode="cubic")
     above = replace(above, x=above.x.astype(np.float16))
@@ -3761,26 +3761,27 @@ def _resized() -> Iterator[Check]:
     large = replace(linear, x=np.array([[0, 1e300]]))
     swapped = resize([[1, 2], [3, 4]], None, f(2, 1), axes=[1, 0])
     for engine, cause, model, wants, shows, why, control, answer in (
-        ("onnxruntime", "Resize makes averages of images", resize([0, 12], None, f(2), mode="linear"),
+        ("onnxruntime", "Resize makes averages of images",
+         resize([0, 12], None, f(2), mode="linear"),
          half[0], Raises("mode only supports"), "at -0.25, 0.25, 0.75 and 1.25", linear, half),
         ("onnxruntime", "Resize takes exclude_outside for", inside, [[5] * 4],
-         Raises("exclude_outside can be set"), "there is one element", _with(inside, exclude_outside=0),
-         [[5] * 4]),
+         Raises("exclude_outside can be set"), "there is one element",
+         _with(inside, exclude_outside=0), [[5] * 4]),
         ("onnxruntime", "Resize takes scales, sizes and parts", late, None, Gives([[1, 2, 2, 2]]),
          "version 13 has it no more", plain, right),
         ("onnxruntime", "Resize refuses a keep_aspect_ratio_policy", beside, right,
-         Raises("incompatible with a `keep"), "“not applicable when the scales input is used”", plain,
-         right),
+         Raises("incompatible with a `keep"), "“not applicable when the `scales` input is used”",
+         plain, right),
         ("onnxruntime", "Resize of a negative axis", kept, right, Leftovers((1, 2)),
          "4 / 2 is the scale", _with(kept, axes=[1]), right),
         ("onnxruntime", "Resize copies an axis", outside, [[2], [7]], Gives([[1], [2]]),
          "rows are at 0.5 and 1.5", whole, [[1, 2, 3]]),
         ("reference", "Resize has no version 10", first, right, Raises("output_size is None"),
          "each element twice", plain, right),
-        ("reference", "Resize of booleans", flag, [[True, True, False, False]], Raises("not inexact"),
-         "each element twice", plain, right),
-        ("reference", "Resize adds up products", infinite, [[np.inf, 1]] * 2, Gives([[np.nan, 1]] * 2),
-         "each element twice", plain, right),
+        ("reference", "Resize of booleans", flag, [[True, True, False, False]],
+         Raises("not inexact"), "each element twice", plain, right),
+        ("reference", "Resize adds up products", infinite, [[np.inf, 1]] * 2,
+         Gives([[np.nan, 1]] * 2), "each element twice", plain, right),
         ("reference", "Resize takes more sizes", both, None, Gives(right),
          "“an error if both are specified”", plain, right),
         ("reference", "Resize makes of a number beyond", above,

@@ -3751,7 +3751,7 @@ def _resized() -> Iterator[Check]:
     first = replace(plain, opset=10, more=twice[1:])
     third, infinite = replace(first, more=(f(1, 3),)), resize([[np.inf, 1]], None, f(2, 1))
     flag = resize([[True, False]], *twice)
-    fed, nothing = replace(plain, constant=False), resize(np.zeros((0, 2)), *twice)
+    fed, nothing = replace(plain, constant=False), resize(3.0, None, f())
     above = resize([[0, 65504]], *twice, mode="cubic")
     above = replace(above, x=above.x.astype(np.float16))
     cubic = replace(above, x=above.x / 1024)
@@ -3759,6 +3759,10 @@ def _resized() -> Iterator[Check]:
     each = [0, 0, 1, 1, 1, 2, 2, 3, 3, 3, 4, 4, 5, 5, 5, 6, 6]
     doubled = replace(seven, more=(None, None, np.array([14])))
     large = replace(linear, x=np.array([[0, 1e300]]))
+    eleven = replace(late, opset=11, more=(f(), f(1, 2)))
+    six = resize(
+        np.ones((2, 1, 2, 3, 2, 3)), None, None, np.array([3, 1, 2, 4, 1, 6]), mode="linear"
+    )
     swapped = resize([[1, 2], [3, 4]], None, f(2, 1), axes=[1, 0])
     for engine, cause, model, wants, shows, why, control, answer in (
         ("onnxruntime", "Resize makes averages of images",
@@ -3778,6 +3782,11 @@ def _resized() -> Iterator[Check]:
          "rows are at 0.5 and 1.5", whole, [[1, 2, 3]]),
         ("reference", "Resize has no version 10", first, right, Raises("output_size is None"),
          "each element twice", plain, right),
+        ("reference", "Resize-11 has no tf_half", eleven, [[1, 2, 2, 2]],
+         Raises("Invalid coordinate_transformation_mode"), "at 0.25, 0.75, 1.25 and 1.75", plain,
+         right),
+        ("openvino", "Resize by averages of six axes", six, np.ones((3, 1, 2, 4, 1, 6)), Dies(""),
+         "averages of ones", linear, half),
         ("reference", "Resize of booleans", flag, [[True, True, False, False]],
          Raises("not inexact"), "each element twice", plain, right),
         ("reference", "Resize adds up products", infinite, [[np.inf, 1]] * 2,
@@ -3796,8 +3805,8 @@ def _resized() -> Iterator[Check]:
          Gives([[0, np.inf, np.inf, np.inf]]), "at 0.25 is a quarter", linear, half),
         ("tract", "Resize-10 takes the element", third, [[1, 1, 1, 2, 2, 2]],
          Gives([[1, 1, 2, 2, 2, 2]]), "each element three times", first, right),
-        ("tract", "Resize aborts the process", nothing, np.zeros((0, 4)), Dies(""),
-         "no rows twice as wide", plain, right),
+        ("tract", "Resize aborts the process", nothing, 3, Dies(""), "a scalar has no axis",
+         plain, right),
         ("tract", "Resize takes scales of 0", both, None, Gives(right),
          "“an error if both are specified”", plain, right),
         ("tract", "Resize takes no scales or sizes", fed, right, Raises("output_facts"),

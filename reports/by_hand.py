@@ -3722,14 +3722,13 @@ def _resized() -> Iterator[Check]:
     pair, twice, right = [[1, 2]], (None, f(1, 2)), [[1, 1, 2, 2]]
     plain = resize(pair, *twice)
     linear, half = resize([[0, 12]], *twice, mode="linear"), [[0, 3, 9, 12]]
-    crop = {"coordinate_transformation_mode": "tf_crop_and_resize"}
+    crop: Any = {"coordinate_transformation_mode": "tf_crop_and_resize"}
     part = resize([[1, 2, 3]], f(0, 0.5, 1, 1), f(1, 2), **crop)
     whole = resize([[1, 2, 3]], f(0, 0, 1, 1), f(1, 1), **crop)
     size = "floor(3 · 0.5 · 2) = 3 columns, which are those at 1, 1.5 and 2"
     cause, wrong = "Resize does not make an output", Leftovers((1, 6))
     for engine in ("onnxruntime", "tract", "reference"):
-        answer = [[2, 2, 3]]
-        yield Check(engine, cause, part, [answer], wrong, size, whole, [[1, 2, 3]])
+        yield Check(engine, cause, part, [[[2, 2, 3]]], wrong, size, whole, [[1, 2, 3]])
     back = resize(pair, None, f(2), axes=[-1])
     for engine, words in (
         ("reference", "axes don't match"),

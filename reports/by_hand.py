@@ -3816,6 +3816,118 @@ def _upsampled() -> Iterator[Check]:
     yield Check("openvino", cause, large, [kept], lost, why, small, right, rtol=0)
 
 
+def _resized() -> Iterator[Check]:
+    """Resize of pairs: rows [scales], or what a function adds to them."""
+
+    def resize(x: Any, *more: Any, opset: int = 18, **attrs: Any) -> Model:
+        x = np.array(x) if np.array(x).dtype.kind == "b" else np.array(x, np.float32)
+        return Model("Resize", opset, attrs, x, more=more, constant=True)
+
+    def f(*values: float) -> Any:
+        return np.array(values, np.float32)
+
+    pair, twice, right = [[1, 2]], (None, f(1, 2)), [[1, 1, 2, 2]]
+    plain = resize(pair, *twice)
+    linear, half = resize([[0, 12]], *twice, mode="linear"), [[0, 3, 9, 12]]
+    crop: Any = {"coordinate_transformation_mode": "tf_crop_and_resize"}
+    part = resize([[1, 2, 3]], f(0, 0.5, 1, 1), f(1, 2), **crop)
+    whole = resize([[1, 2, 3]], f(0, 0, 1, 1), f(1, 1), **crop)
+    size = "floor(3 · 0.5 · 2) = 3 columns, which are those at 1, 1.5 and 2"
+    cause, wrong = "Resize does not make an output", Leftovers((1, 6))
+    for engine in ("onnxruntime", "tract", "reference"):
+        yield Check(engine, cause, part, [[[2, 2, 3]]], wrong, size, whole, [[1, 2, 3]])
+    back = resize(pair, None, f(2), axes=[-1])
+    for engine, words in (
+        ("reference", "axes don't match"),
+        ("openvino", "All axes values should"),
+    ):
+        why, ahead = "-1 is the last axis", _with(back, axes=[1])
+        cause = "Resize takes no negative axis"
+        yield Check(engine, cause, back, [right], Raises(words), why, ahead, right)
+    sizes = np.array([4])
+    kept = resize(pair, None, None, sizes, axes=[-1], keep_aspect_ratio_policy="not_larger")
+    ignored = resize([[1, 2], [3, 4]], None, None, np.array([2, 4]),
+                     keep_aspect_ratio_policy="not_larger")  # fmt: skip
+    beside = _with(plain, keep_aspect_ratio_policy="not_larger")
+    both = resize(pair, None, f(1, 2), np.array([1, 4]))
+    outside = resize([[1], [2]], f(0.5, 0, 1.5, 1), f(1, 1), extrapolation_value=7.0, **crop)
+    inside = resize([[5]], None, f(1, 4), mode="linear", exclude_outside=1)
+    late = _with(plain, coordinate_transformation_mode="tf_half_pixel_for_nn")
+    eight = resize([[0, 8, 16, 24]], None, f(1, 0.5), mode="linear", antialias=1)
+    first = replace(plain, opset=10, more=twice[1:])
+    third, infinite = replace(first, more=(f(1, 3),)), resize([[np.inf, 1]], None, f(2, 1))
+    flag = resize([[True, False]], *twice)
+    fed, nothing = replace(plain, constant=False), resize(3.0, None, f())
+    above = resize([[0, 65504]], *twice, mode="cubic")
+    above = replace(above, x=above.x.astype(np.float16))
+    cubic = replace(above, x=above.x / 1024)
+    seven = resize(range(7), None, None, np.array([17]))
+    each = [0, 0, 1, 1, 1, 2, 2, 3, 3, 3, 4, 4, 5, 5, 5, 6, 6]
+    doubled = replace(seven, more=(None, None, np.array([14])))
+    large = replace(linear, x=np.array([[0, 1e300]]))
+    eleven = replace(late, opset=11, more=(f(), f(1, 2)))
+    six = resize(
+        np.ones((2, 1, 2, 3, 2, 3)), None, None, np.array([3, 1, 2, 4, 1, 6]), mode="linear"
+    )
+    swapped = resize([[1, 2], [3, 4]], None, f(2, 1), axes=[1, 0])
+    for engine, cause, model, wants, shows, why, control, answer in (
+        ("onnxruntime", "Resize makes averages of images",
+         resize([0, 12], None, f(2), mode="linear"),
+         half[0], Raises("mode only supports"), "at -0.25, 0.25, 0.75 and 1.25", linear, half),
+        ("onnxruntime", "Resize takes exclude_outside for", inside, [[5] * 4],
+         Raises("exclude_outside can be set"), "there is one element",
+         _with(inside, exclude_outside=0), [[5] * 4]),
+        ("onnxruntime", "Resize takes scales, sizes and parts", late, None, Gives([[1, 2, 2, 2]]),
+         "version 13 has it no more", plain, right),
+        ("onnxruntime", "Resize refuses a keep_aspect_ratio_policy", beside, right,
+         Raises("incompatible with a `keep"), "“not applicable when the `scales` input is used”",
+         plain, right),
+        ("onnxruntime", "Resize of a negative axis", kept, right, Leftovers((1, 2)),
+         "4 / 2 is the scale", _with(kept, axes=[1]), right),
+        ("onnxruntime", "Resize copies an axis", outside, [[2], [7]], Gives([[1], [2]]),
+         "rows are at 0.5 and 1.5", whole, [[1, 2, 3]]),
+        ("reference", "Resize has no version 10", first, right, Raises("output_size is None"),
+         "each element twice", plain, right),
+        ("reference", "Resize-11 has no tf_half", eleven, [[1, 2, 2, 2]],
+         Raises("Invalid coordinate_transformation_mode"), "at 0.25, 0.75, 1.25 and 1.75", plain,
+         right),
+        ("openvino", "Resize by averages of six axes", six, np.ones((3, 1, 2, 4, 1, 6)), Dies(""),
+         "averages of ones", linear, half),
+        ("reference", "Resize of booleans", flag, [[True, True, False, False]],
+         Raises("not inexact"), "each element twice", plain, right),
+        ("reference", "Resize adds up products", infinite, [[np.inf, 1]] * 2,
+         Gives([[np.nan, 1]] * 2), "each element twice", plain, right),
+        ("reference", "Resize takes more sizes", both, None, Gives(right),
+         "“an error if both are specified”", plain, right),
+        ("reference", "Resize makes of a number beyond", above,
+         [[-6908, 14841, 50663, np.inf]], Gives([[-6908, 14841, 50663, 65504]]),
+         "65504 · 70.75 / 64 is beyond float16", cubic, [[-6.7465, 14.4927, 49.475, 70.7134]]),
+        ("reference", "Resize takes other elements", seven, each,
+         Gives([*each[:8], 2, *each[9:]]), "(8 + 1/2) · 7 / 17 - 1/2 is 3", doubled,
+         np.repeat(range(7), 2)),
+        ("tract", "Resize refuses axes that", swapped, [[1, 1, 2, 2], [3, 3, 4, 4]],
+         Raises("Trying to substitute"), "axis 1 is twice as wide", plain, right),
+        ("tract", "Resize computes float64", large, [[0, 2.5e299, 7.5e299, 1e300]],
+         Gives([[0, np.inf, np.inf, np.inf]]), "at 0.25 is a quarter", linear, half),
+        ("tract", "Resize-10 takes the element", third, [[1, 1, 1, 2, 2, 2]],
+         Gives([[1, 1, 2, 2, 2, 2]]), "each element three times", first, right),
+        ("tract", "Resize aborts the process", nothing, 3, Dies(""), "a scalar has no axis",
+         plain, right),
+        ("tract", "Resize takes scales of 0", both, None, Gives(right),
+         "“an error if both are specified”", plain, right),
+        ("tract", "Resize takes no scales or sizes", fed, right, Raises("output_facts"),
+         "each element twice", plain, right),
+        ("openvino", "Resize ignores keep_aspect_ratio_policy", ignored, [[1, 2], [3, 4]],
+         Gives([[1, 1, 2, 2], [3, 3, 4, 4]]), "1 is the least of 2 / 2 and 4 / 2", plain, right),
+        ("openvino", "Resize ignores exclude_outside", eight, [[5, 19]], Gives([[4, 20]]),
+         "(0 + 3 · 0 + 3 · 8 + 16) / 8", _with(eight, antialias=0), [[4, 20]]),
+        ("openvino", "Resize takes scales of 0", both, None, Gives(right),
+         "“an error if both are specified”", plain, right),
+    ):  # fmt: skip
+        wanted = [] if wants is None else [wants]
+        yield Check(engine, cause, model, wanted, shows, why, control, answer)
+
+
 def _losses_and_regions_of_openvino() -> Iterator[Check]:
     x, largest = [[[[1, 2], [4, 3]]]], [[[[4]]]]
     region = _regions(x, 0, 0, 0, 1, 1)
@@ -4815,6 +4927,7 @@ def openvino() -> Iterator[Check]:
     yield from _transposed_by_openvino()
     yield from _losses_and_regions_of_openvino()
     yield from _upsampled()
+    yield from _resized()
 
 
 def tract() -> Iterator[Check]:

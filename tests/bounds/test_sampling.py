@@ -100,3 +100,39 @@ def test_rows_are_right_in_any_order_and_only_as_wholes():
     wrong = [rows[[0, 0, 2, 3]], np.array([[0, 0, 0], [0, 0, 0], [0, 1, 1], [0, 1, 1]])]
     found = [compare_outputs([want], [got])[0].problem for got in (*right, *wrong)]
     assert found == [None] * 3 + ["values"] * 2
+
+
+RESIZE = OpVersion("", "Resize", 19)
+
+
+def kernel(mode, d):
+    a = f32(-0.75)
+    if mode == "linear":
+        return np.maximum(f32(1) - d, f32(0))
+    near = ((a + f32(2)) * d - (a + f32(3))) * d * d + f32(1)
+    far = ((a * d - f32(5) * a) * d + f32(8) * a) * d - f32(4) * a
+    return np.where(d < 1, near, np.where(d < 2, far, f32(0)))
+
+
+def weights(mode, length, size, narrow=lambda w: w):
+    """The matrix of an axis, in float32, with half a pixel."""
+    at = (np.arange(size, dtype=f32) + f32(0.5)) / f32(size / length) - f32(0.5)
+    first, found = np.floor(at).astype(int), np.zeros((size, length), f32)
+    for k in range(-1, 3):
+        w = narrow(kernel(mode, np.abs(at - (first + k).astype(f32))))
+        np.add.at(found, (np.arange(size), np.clip(first + k, 0, length - 1)), w)
+    return found
+
+
+@pytest.mark.parametrize("mode", ["linear", "cubic"])
+def test_resize_may_average_along_one_axis_after_the_other_or_along_both(mode):
+    x = np.random.default_rng(4).standard_normal((13, 23)).astype(f32)
+    inputs, sizes = (x, None, None, np.array([31, 17])), (31, 17)
+    want = computed_want(RESIZE, "Y", exactly(RESIZE, inputs, {"mode": mode})[0])
+    rows, columns = (weights(mode, *both) for both in zip(x.shape, sizes, strict=True))
+    both = np.einsum("ik,jl->ijkl", rows, columns).reshape(*sizes, -1)
+    for y in ((rows @ x) @ columns.T, rows @ (x @ columns.T), both @ x.reshape(-1)):
+        found = compare(want, y.astype(f32))
+        assert (found.problem, found.used <= 1) == (None, True), found
+    narrow = weights(mode, 13, 31, partial(cut_to_bits, bits=8))
+    assert compare(want, (narrow @ x) @ columns.T).problem is not None

@@ -7,21 +7,21 @@ that cannot tell on which side of a step a coordinate lies, either neighbor is r
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
-from math import floor, prod
+from math import ceil, floor, prod
 from typing import Any
 
 import numpy as np
 
 from opcheck import numbers as xp
-from opcheck.engine.axes import check_size, listed
+from opcheck.engine.axes import check_size, from_either_end, listed
 from opcheck.engine.operators import is_open, operator
 from opcheck.errors import InvalidNode, NotSupported
 from opcheck.numbers.faulty import bare
 
 NAMES = """
-AffineGrid Upsample
+AffineGrid Resize Upsample
 """
-AFFINE_GRID, UPSAMPLE = operator("AffineGrid"), operator("Upsample")
+AFFINE_GRID, RESIZE, UPSAMPLE = map(operator, NAMES.split())
 
 #: How far a term of a coordinate may be off: six roundings, those of a scale made anew among them.
 _ROUNDINGS = 6
@@ -37,11 +37,17 @@ NEAREST = {
 
 @dataclass(frozen=True)
 class Axis:
-    """An axis: its lengths before and after, and the scale as it is given."""
+    """An axis: its lengths before and after, the scale as it is given, and the part that counts.
+
+    `width` is the length afterwards before it is cut off.
+    """
 
     length: int
     size: int
     scale: Fraction
+    width: Fraction
+    start: Fraction = Fraction(0)
+    end: Fraction = Fraction(1)
 
 
 #: The terms whose sum is the coordinate in the input of one in the output, and by what the latter
@@ -49,9 +55,26 @@ class Axis:
 TRANSFORMS = {
     "half_pixel": lambda a, x, s: ((x + 0.5) / s, -0.5),
     "asymmetric": lambda a, x, s: (x / s,),
-    "align_corners": lambda a, x, s: (x * (a.length - 1) / max(a.size - 1, 1),),
+    "align_corners": lambda a, x, s: (x * float(_between_corners(a)),),
+    "pytorch_half_pixel": lambda a, x, s: ((x + 0.5) / s, -0.5) if a.size > 1 else (0 * x,),
+    "half_pixel_symmetric": lambda a, x, s: (
+        a.length / 2 * float(1 - a.size / a.width), (x + 0.5) / s, -0.5),
+    "tf_half_pixel_for_nn": lambda a, x, s: ((x + 0.5) / s,),
+    "tf_crop_and_resize": lambda a, x, s: (
+        float(a.start * (a.length - 1)), x * float(_between_corners(a) * (a.end - a.start))
+    ) if a.size > 1 else (float((a.start + a.end) * (a.length - 1)) / 2 + 0 * x,),
+}  # fmt: skip
+
+
+def _between_corners(axis):
+    return max(axis.length - 1, 0) / max(axis.width - 1, Fraction(1))
+
+
+#: How far elements lie apart, where that does not follow from the scale.
+STEPS = {
+    "align_corners": _between_corners,
+    "tf_crop_and_resize": lambda a: _between_corners(a) * (a.end - a.start),
 }
-STEPS = {"align_corners": lambda a: Fraction(max(a.length - 1, 0), max(a.size - 1, 1))}
 
 
 @dataclass(frozen=True)
@@ -123,9 +146,28 @@ def linear(distance):
     return xp.maximum(1.0 - distance, 0.0)
 
 
-def averaged(X, axis, at, kernel, width):
-    """A weighted average of the elements around each place along an axis; edges go on outside."""
-    reach, first = width, np.floor(at.at).astype(np.int64)
+def cubic(a):
+    """The kernel of Keys with the coefficient `a`, which goes on smoothly where its parts meet."""
+
+    def kernel(d):
+        near, far = ((a + 2) * d - (a + 3)) * d * d + 1, ((d - 5) * d + 8) * d * a - 4 * a
+        return xp.where(xp.less(d, 1), near, xp.where(xp.less(d, 2), far, xp.zeros_like(d)))
+
+    return kernel
+
+
+def normal(weights):
+    """Weights whose sum is 1."""
+    return weights / xp.sum(weights, axis=1, keepdims=True)
+
+
+def averaged(X, axis, at, kernel, reach, terms, stretch=1.0, inside=False, normal=normal):
+    """A weighted average of the elements around each place along an axis; edges go on outside.
+
+    The kernel, stretched, ends at `reach`, and over all axes adds up so many terms. Only elements
+    `inside` may count.
+    """
+    first = np.floor(at.at).astype(np.int64)
     index = first[:, None] + np.arange(-reach, reach + 2)
     # What is computed in float32 also of float64 tensors rounds so often in units of theirs.
     wide = 2.0**29 if X.dtype == np.float64 else 1.0
@@ -134,22 +176,25 @@ def averaged(X, axis, at, kernel, width):
     place = lift(at.at)
     if not at.exact:
         place = sum(of_float32(lift(np.array(term))) for term in at.terms)
-    weights = kernel(xp.abs(xp.reshape(place, (-1, 1)) - index.astype(np.float64)))
+    weights = kernel(xp.abs(xp.reshape(place, (-1, 1)) - index.astype(np.float64)) / stretch)
+    if inside:
+        weights = weights * ((index >= 0) & (index < at.axis.length)).astype(np.float64)
+    if inside or stretch != 1:
+        weights = normal(weights)
     if wide > 1:
         weights = weights + (of_float32(lift(np.ones(()))) - 1.0)
     under = xp.take(X, np.clip(index, 0, at.axis.length - 1).reshape(-1), axis=axis)
     shape = (*X.shape[:axis], *index.shape, *X.shape[axis + 1 :])
     weights = xp.reshape(weights, (*index.shape, *[1] * (X.ndim - axis - 1)))
-    terms = (2 * width) ** X.ndim
     return xp.sums(xp.reshape(under, shape) * weights, partial(np.sum, axis=axis + 1), terms)
 
 
-def axis_of(length, scale):
-    """An axis of a length times a scale, cut off."""
-    exact = Fraction(scale) * length
-    if floor(exact) != np.floor(np.float32(length) * np.float32(scale)):
+def axis_of(length, scale, part=Fraction(1)):
+    """An axis of a length, or a part of it, times a scale, cut off."""
+    exact = Fraction(scale) * length * part
+    if floor(exact) != np.floor(np.float32(length) * np.float32(part) * np.float32(scale)):
         is_open("float32 cannot tell a size from the next")
-    return Axis(length, floor(exact), Fraction(scale))
+    return Axis(length, floor(exact), Fraction(scale), exact)
 
 
 def checked_scales(scales, rank, least):
@@ -192,8 +237,208 @@ def upsampled(X, scales, mode):
             is_open("it is not said where elements lie")
             if not is_real(X):
                 raise NotSupported("averages are of real numbers")
-            y = averaged(y, number, first, linear, 1)
+            y = averaged(y, number, first, linear, 1, 2**X.ndim)
     return xp.astype(y, X.dtype) if is_real(X) else y
+
+
+@dataclass(frozen=True)
+class Way:
+    """How Resize makes an axis of another: its attributes."""
+
+    mode: str
+    transform: str
+    nearest: str
+    a: float
+    inside: bool
+    antialias: bool
+    normal: Any = normal
+    narrowest: int = 1
+
+    def stretch(self, axis):
+        """How much wider a kernel is made."""
+        return float(max(self.narrowest, 1 / axis.scale)) if self.antialias and axis.size else 1.0
+
+    def reach(self, axis):
+        """How many elements a kernel takes on either side of a place."""
+        return ceil({"linear": 1, "cubic": 2}.get(self.mode, 0) * self.stretch(axis))
+
+
+def along(X, number, axis, way, terms):
+    """X with an axis resized, by averages of so many terms over all axes."""
+    at = places(way.transform, axis)
+    if at.copied:
+        return X
+    if not axis.length:
+        raise NotSupported("nothing is said of what is between no elements")
+    if axis.size == 1 and way.transform == "align_corners":
+        is_open("nothing is said of corners of one element")
+    # It is not said whether the scale is that of the lengths, or as it is given.
+    lengths = replace(axis, scale=Fraction(axis.size, axis.length), width=Fraction(axis.size))
+    other = at if axis.width == axis.size or not axis.size else places(way.transform, lengths)
+    if way.mode == "nearest":
+        rule = NEAREST[way.nearest]
+        if not np.array_equal(at.nearest(rule), other.nearest(rule)):
+            is_open("it is not said which scale counts")
+        return chosen(X, number, at, rule)
+    if other is not at or way.stretch(lengths) != way.stretch(axis):
+        is_open("it is not said which scale counts")
+    if not is_real(X):
+        raise NotSupported("nothing is said of averages of what are no real numbers")
+    if not np.isfinite(bare(xp.values_of(X))).all():
+        is_open("nothing is said of products of 0 and infinity")
+    kernel = linear if way.mode == "linear" else cubic(way.a)
+    return averaged(X, number, at, kernel, way.reach(axis), terms, way.stretch(axis), way.inside,
+                    way.normal)  # fmt: skip
+
+
+def outside(X, y, axes, value):
+    """`y` with a value where a coordinate is outside of the input."""
+    for number, axis in enumerate(axes):
+        at = places("tf_crop_and_resize", axis)
+        off = 0 if at.exact else _OFF * sum(map(np.abs, at.terms))
+        lost, sure = ((at.at < -way) | (at.at > axis.length - 1 + way) for way in (0, off))
+        kept = (at.at < off) | (at.at > axis.length - 1 - off)
+        if not at.exact and (kept & ~sure).any():
+            is_open("float32 cannot tell whether a coordinate is outside")
+        if lost.any():
+            if not is_real(X):
+                raise NotSupported("nothing is said of an extrapolation that is no real number")
+            shape = (-1, *[1] * (y.ndim - number - 1))
+            y = xp.where(lost.reshape(shape), xp.full_like(y, value), y)
+    return y
+
+
+def sized(X, axes, roi, scales, sizes, policy):
+    """The axes of the output; those that are not named stay as they are."""
+    found = [axis_of(length, 1) for length in X.shape]
+    numbers = [from_either_end(axis, X.ndim) for axis in axes]
+    if len({*numbers}) < len(numbers):
+        is_open("undefined if an axis is repeated")
+    parts = [(Fraction(0), Fraction(1))] * len(numbers)
+    if roi is not None:
+        ends = bare(xp.values_of(roi))
+        if ends.shape != (2 * len(numbers),):
+            raise InvalidNode(f"roi of shape {ends.shape} for {len(numbers)} axes")
+        if not np.isfinite(ends).all():
+            raise NotSupported("nothing is said of a part without numbers")
+        parts = [*zip(*np.vectorize(Fraction, [object])(ends).reshape(2, -1), strict=True)]
+    if sizes is None:
+        given = checked_scales(scales, len(numbers), 2.0**-149)
+        for n, (start, end), scale in zip(numbers, parts, given, strict=True):
+            if end < start:
+                raise NotSupported("nothing is said of a part that ends before it starts")
+            axis = axis_of(found[n].length, scale, end - start)
+            found[n] = replace(axis, start=start, end=end)
+        return found
+    wanted = [int(size) for size in sizes.reshape(-1)]
+    if sizes.shape != (len(numbers),) or min(wanted, default=0) < 0:
+        raise InvalidNode(f"sizes {wanted} for {len(numbers)} axes")
+    if 0 in wanted or any(X.shape[n] == 0 for n in numbers):
+        raise NotSupported("nothing is said of scales of no element")
+    each = [Fraction(size, X.shape[n]) for n, size in zip(numbers, wanted, strict=True)]
+    if policy != "stretch" and each:
+        each = [min(each) if policy == "not_larger" else max(each)] * len(each)
+        wanted = [
+            floor(scale * X.shape[n] + Fraction(1, 2))
+            for n, scale in zip(numbers, each, strict=True)
+        ]
+    for n, (start, end), size, scale in zip(numbers, parts, wanted, each, strict=True):
+        found[n] = Axis(X.shape[n], size, scale, scale * X.shape[n], start, end)
+    return found
+
+
+MODES = ("nearest", "linear", "cubic")
+POLICIES = ("stretch", "not_larger", "not_smaller")
+
+
+def of_resize(along, sized=sized, outside=outside):
+    """All versions of Resize, from what makes an axis of another."""
+
+    def formula(since, X, roi=None, scales=None, sizes=None, *, coordinate_transformation_mode,
+                cubic_coeff_a, exclude_outside, extrapolation_value, mode, nearest_mode,
+                antialias=0, axes=None, keep_aspect_ratio_policy="stretch"):  # fmt: skip
+        known = {*TRANSFORMS} - {"half_pixel_symmetric" if since < 19 else ""}
+        known -= {"tf_half_pixel_for_nn" if since > 11 else ""}
+        for name, allowed in (
+            (mode, MODES), (nearest_mode, NEAREST), (coordinate_transformation_mode, known),
+            (keep_aspect_ratio_policy, POLICIES)):  # fmt: skip
+            if name not in allowed:
+                raise InvalidNode(f"{name!r}; allowed: {', '.join(allowed)}")
+        if scales is not None and not scales.size and (X.ndim or sizes is not None):
+            if since > 11:
+                is_open("nothing is said of an empty tensor of scales")
+            scales = None
+        if (scales is None) == (sizes is None):
+            raise InvalidNode("one of scales and sizes must be given, and not both")
+        crops = coordinate_transformation_mode == "tf_crop_and_resize"
+        if crops and roi is None:
+            raise InvalidNode("no roi")
+        axes = range(X.ndim) if axes is None else axes
+        found = sized(X, axes, roi if crops else None, scales, sizes, keep_aspect_ratio_policy)
+        check_size([axis.size for axis in found])
+        way = Way(mode, coordinate_transformation_mode, nearest_mode, cubic_coeff_a,
+                  bool(exclude_outside), bool(antialias))  # fmt: skip
+        y, made = X, [axis for axis in found if not places(way.transform, axis).copied]
+        terms = prod(2 * way.reach(axis) for axis in made)
+        for number, axis in enumerate(found):
+            y = along(y, number, axis, way, terms)
+        y = xp.astype(y, X.dtype) if is_real(X) else y
+        return outside(X, y, found, extrapolation_value) if crops else y
+
+    def first(X, scales, *, mode):
+        if mode not in MODES[:2]:
+            raise InvalidNode(f"mode {mode!r}; allowed: nearest, linear")
+        return upsampled(X, checked_scales(scales, X.ndim, 2.0**-149), mode)
+
+    def second(X, roi, scales, sizes=None, *, coordinate_transformation_mode, cubic_coeff_a,
+               exclude_outside, extrapolation_value, mode, nearest_mode):  # fmt: skip
+        return formula(
+            11, X, roi, scales, sizes, cubic_coeff_a=cubic_coeff_a, exclude_outside=exclude_outside,
+            extrapolation_value=extrapolation_value, mode=mode, nearest_mode=nearest_mode,
+            coordinate_transformation_mode=coordinate_transformation_mode)  # fmt: skip
+
+    later = {since: partial(formula, since) for since in (13, 18, 19)}
+    return {10: first, 11: second, **later}
+
+
+RESIZE.formula(by=of_resize)(along)
+
+
+def _taken_for(old, new, way):
+    named = [name for name in ("mode", "transform", "nearest") if getattr(way, name) == old]
+    return replace(way, **dict.fromkeys(named, new))
+
+
+def _not_normal(way):
+    return replace(way, normal=lambda weights: weights)
+
+
+RESIZE.mutant_table({
+    f"{old}_is_{new}": (f"{old} was {new}", partial(_taken_for, old, new)) for old, new in (
+        ("half_pixel", "asymmetric"), ("half_pixel_symmetric", "half_pixel"),
+        ("pytorch_half_pixel", "half_pixel"), ("align_corners", "asymmetric"), ("cubic", "linear"),
+        ("round_prefer_floor", "round_prefer_ceil"), ("round_prefer_floor", "floor"))
+} | {
+    "not_normalized": ("weights were not divided by their sum", _not_normal),
+    "zeros_outside": ("what is outside was 0",
+        lambda way: way if way.inside else _not_normal(replace(way, inside=True))),
+    "narrowed": ("a filter was narrowed where it scales up", lambda way: replace(way, narrowest=0)),
+}, by=lambda change: of_resize(
+    lambda X, number, axis, way, terms: along(X, number, axis, change(way), terms)
+))  # fmt: skip
+RESIZE.mutant_table({
+    "rounded_up": ("sizes were rounded up", lambda a, _: replace(a, size=ceil(a.width))),
+    "rounded_to_even": ("halves of sizes were rounded to even, and others to the nearest",
+        lambda a, _: replace(a, size=round(a.width))),
+    "parts_not_counted": ("a size did not depend on the part of the input",
+        lambda a, _: replace(a, size=floor(a.length * a.scale))),
+    "last_part_for_all": ("all axes had the part of the last",
+        lambda a, last: replace(a, start=last.start, end=last.end)),
+}, by=lambda changed: of_resize(along, sized=lambda *given: [
+    changed(axis, axes[-1]) for axes in [sized(*given)] for axis in axes
+]))  # fmt: skip
+RESIZE.mutant("edges went on outside of a part", name="not_extrapolated", by=lambda outside:
+              of_resize(along, outside=outside))(lambda X, y, axes, value: y)  # fmt: skip
 
 
 def of_upsampled(function=upsampled, least=1):

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
-from opcheck.cli import interrupt, options
+from opcheck import interrupt
+from opcheck.cli import options
 from opcheck.cli.options import OutputPath, end, flag, given_besides, leave, number, output
 from opcheck.errors import Exit, Unwritable, UsageError, few
 from opcheck.report.plain_text import alike, plural
@@ -272,8 +273,7 @@ def command(
         raise UsageError("--max-regression compares with --base: name another backend by -b")
     limits = Limits(timeout, memory_limit)
     plan = planned(workers, seconds, cold=cold, quick=quick)
-    measuring = entered(addresses, cases, limits, plan, threads, base, interrupt.safe_place)
-    with measuring as (about, session):
+    with entered(addresses, cases, limits, plan, threads, base) as (about, session):
         check_baseline(baseline, old, about, cases)
         console = output()
         timings.show_head(console, about)

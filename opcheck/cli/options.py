@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias, TypeVar
 import click
 from click.core import Context, Parameter, ParameterSource
 
-from opcheck.cli import interrupt
+from opcheck import interrupt
 from opcheck.errors import CaseFileError, Exit, Problem, Unwritable, UsageError
 from opcheck.report import plain_text
 

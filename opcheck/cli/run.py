@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
-from opcheck.cli import interrupt, options
+from opcheck import interrupt
+from opcheck.cli import options
 from opcheck.cli import reports as report_files
 from opcheck.cli.options import PATH, OutputCommand, OutputPath, check_files, flag, number, together
 from opcheck.errors import Exit, Unwritable, UsageError, few
@@ -428,11 +429,7 @@ def judge(given: Arguments) -> NoReturn:
     earlier = report_files.earlier_run(given.resumed)
     most_failures = 1 if given.exitfirst else given.max_fail
     with Session(
-        given.addresses,
-        jobs=given.jobs,
-        timeout=given.timeout,
-        memory_limit=given.memory_limit,
-        meanwhile=interrupt.safe_place,
+        given.addresses, jobs=given.jobs, timeout=given.timeout, memory_limit=given.memory_limit
     ) as session:
         # Backends start while the ledgers and the cases are read.
         taken = [*read_from, *(target.path for target in written)]

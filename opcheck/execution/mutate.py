@@ -257,10 +257,7 @@ def cells(cases: Iterable[Case]) -> dict[Cell, tuple[Case, ...]]:
 
 
 def mutations(
-    cases: Iterable[Case],
-    settings: MutationSettings | None = None,
-    jobs: int = 1,
-    safe_place: Callable[[], None] = lambda: None,
+    cases: Iterable[Case], settings: MutationSettings | None = None, jobs: int = 1
 ) -> Iterator[Mutation]:
     """Yield the fate of every mutant in every cell, in no order, using `jobs` processes.
 
@@ -272,7 +269,7 @@ def mutations(
     batches = _batches(found, settings or MutationSettings(), jobs)
     if jobs == 1:
         return chain.from_iterable(map(_each, batches))
-    return chain.from_iterable(in_parallel(_work, batches, jobs, safe_place))
+    return chain.from_iterable(in_parallel(_work, batches, jobs))
 
 
 def count(cases: Iterable[Case], settings: MutationSettings) -> int:
@@ -500,10 +497,7 @@ def yardsticks(names: tuple[str, ...], found: Iterable[Mutation]) -> tuple[Yards
 
 
 def killed_elsewhere(
-    survivors: Iterable[MutantId],
-    cases: Iterable[Case],
-    jobs: int = 1,
-    safe_place: Callable[[], None] = lambda: None,
+    survivors: Iterable[MutantId], cases: Iterable[Case], jobs: int = 1
 ) -> Iterator[tuple[MutantId, Case]]:
     """Yield the smallest shipped case that kills each survivor of `cases`, where one does."""
     by_op: dict[OpVersion, list[MutantId]] = defaultdict(list)
@@ -514,7 +508,7 @@ def killed_elsewhere(
         (those, [one for one in _shipped(op) if (one.id, one.source) not in asked])
         for op, those in by_op.items()
     ]
-    yield from chain.from_iterable(in_parallel(_killing, batches, jobs, safe_place))
+    yield from chain.from_iterable(in_parallel(_killing, batches, jobs))
 
 
 def _killing(batch: tuple[Sequence[MutantId], Sequence[Case]]) -> list[tuple[MutantId, Case]]:

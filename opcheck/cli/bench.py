@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from opcheck.model import Case
     from opcheck.model.timing import Bench, Rows
     from opcheck.report.timing_store import Stored
-    from opcheck.timing.comparing import Compared
+    from opcheck.timing import Compared
 
 #: The exit code of a gate that fails, else None, and its part of the last line.
 Verdict = tuple[Exit | None, str]
@@ -67,7 +67,7 @@ def asked_gate(
     most: float | None, unclear: str | None, *, stored: bool, base: str | None = None
 ) -> TimingGate | None:
     """Return the gate; raise UsageError without `stored` or `base`, or for too small a limit."""
-    from opcheck.timing.comparing import FINEST, FINEST_WITHIN, USUAL
+    from opcheck.timing import FINEST, FINEST_WITHIN, USUAL
 
     if not stored and most is None:
         if unclear:
@@ -126,7 +126,7 @@ def check_baseline(
 def show_changes(console: Console, gate: TimingGate, old: Stored | None, new: Stored) -> Verdict:
     """Print and judge a benchmark, compared with an old one or with its own baseline."""
     from opcheck.report import timings
-    from opcheck.timing.comparing import compare_backends, compare_runs
+    from opcheck.timing import compare_backends, compare_runs
 
     if old is None:
         base = new.bench.baseline

@@ -214,7 +214,7 @@ class Reports:
 
 def _is_finished(path: Path, words: Sequence[str]) -> bool:
     """Return True for a run with all of its results: nothing that is asked now could be added."""
-    from opcheck.report.json_lines import unpacked
+    from opcheck.report.store import unpacked
 
     try:
         # A device may have no end.

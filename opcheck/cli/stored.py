@@ -68,7 +68,7 @@ def report(
 
 def _is_benchmark(path: Path) -> bool:
     """Return True if a file, packed or not, begins as `opcheck bench --save` writes it."""
-    from opcheck.report.json_lines import unpacked
+    from opcheck.report.store import unpacked
 
     try:
         # A pipe cannot be read twice.
@@ -87,9 +87,9 @@ def _benchmark(path: Path, form: str, out: Path | None) -> Exit:
         raise UsageError(f"{path} is a benchmark, which is shown as pretty or html, not as {form}")
     kept = timing_store.read(path)
     if form == "html":
-        from opcheck.report.html import bench_page
+        from opcheck.report.html import run_page
 
-        options.write_lines(out, bench_page.lines(kept))
+        options.write_lines(out, run_page.bench_lines(kept))
     else:
         from opcheck.report import timings
 

@@ -2,7 +2,7 @@
 
 Each case is judged, then timed and judged again whenever a process visits it. The processes of a
 row take turns throughout the run: what makes the machine slow for some seconds then changes one of
-them, and not all alike (`timing.comparing` has the numbers).
+them, and not all alike (`opcheck.timing` has the numbers).
 """
 
 import gc
@@ -41,7 +41,7 @@ from opcheck.execution.workers import Driver, Found, Inquiry, beyond_caches, env
 from opcheck.model import BackendInfo, Case, Elapsed, Measure, Produced, Question, Released
 from opcheck.model.timing import Bench, Sample, Timed, Timing
 from opcheck.suite import case_digest
-from opcheck.timing.ratios import LOOKS, loops_for, precise, ratio, settled
+from opcheck.timing import LOOKS, loops_for, precise, ratio, settled
 
 
 @dataclass(frozen=True)

@@ -29,7 +29,7 @@ from opcheck.errors import InvalidNode, NotSupported, UsageError, did_you_mean
 from opcheck.execution.evaluation import CaseEvaluation
 from opcheck.execution.expected import legal_twin, node_of
 from opcheck.execution.workers import at_once, in_parallel
-from opcheck.graph.nodes import node_tests
+from opcheck.graph.test_data import node_tests
 from opcheck.known import Ledger
 from opcheck.model import BackendInfo, Case, Cell, OpVersion, Outcome, Question, Task, Verdict
 from opcheck.model.mutation import CaseGroup, MutantId, Mutation, Yardstick, score

@@ -14,9 +14,9 @@ from opcheck.analysis import comparing
 from opcheck.analysis.comparing import Change, ChangeKind, Difference, Growth, differences
 from opcheck.model import Header, Record, Run, Verdict
 from opcheck.report import summary
-from opcheck.report.json_lines import line
 from opcheck.report.markdown import Section, code, fitting, plain, section, table, text
 from opcheck.report.plain_text import brief, one_line, picked, plural
+from opcheck.report.store import line
 from opcheck.report.style import COLOURS, Numbers, new_table, put_all, put_exit, unlike
 
 #: The format of JSON lines.

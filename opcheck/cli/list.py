@@ -91,10 +91,7 @@ PATIENCE = 20.0
 
 @click.command(name="backends")
 @click.argument("addresses", nargs=-1, metavar="[ADDRESS]...")
-@click.option(
-    "--timeout",
-    type=options.SECONDS,
-    metavar="SECONDS",
+@options.timeout_option(
     help=f"How long a backend may take to start.  [default: {PATIENCE:g}]",
 )
 @format_option("json")
@@ -144,10 +141,7 @@ def backends(addresses: tuple[str, ...], timeout: float | None, form: str) -> No
     help="What must be right, if with a warning, as 'Conv, MatMul@13+, *:float32': of an operator"
     " or all, the version in force at an opset (or the later ones too), with a type.",
 )
-@click.option(
-    "--timeout",
-    type=options.SECONDS,
-    metavar="SECONDS",
+@options.timeout_option(
     help="How long a backend may take to start, and for a model.  [default:"
     f" {PATIENCE:g}, for a model also as the backend's profile says]",
 )

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Protocol, Self, TypeAlias
 
-from opcheck.analysis.status import is_failure, reds_of, status
+from opcheck.analysis import is_failure, reds_of, status
 from opcheck.backends.connect import of_object
 from opcheck.backends.isolation.cleanup import guarded_folder
 from opcheck.backends.isolation.pool import Pool

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from opcheck import opset
-from opcheck.analysis.status import reds
+from opcheck.analysis import reds
 from opcheck.model import Record, Verdict
 from opcheck.model.timing import Bench, Timed
 from opcheck.report import plain_text, timing_store

@@ -106,7 +106,7 @@ class Ledgers:
         """Write the ledger after a run, and print the changes; return why it cannot be written."""
         if backend is None:
             return []
-        from opcheck.analysis.status import is_red, reds_of
+        from opcheck.analysis import is_red, reds_of
         from opcheck.execution.ledger_update import UNDECIDED, update_ledger
         from opcheck.known.writing import new_ledger, revised
         from opcheck.reading import Problems, read_text
@@ -273,7 +273,7 @@ class Subset:
         path = self.failed_in
         if path is None:
             return cases, said
-        from opcheck.analysis.status import is_failure, reds_of
+        from opcheck.analysis import is_failure, reds_of
 
         run = self.runs[path]
         there = [info.address for info in run.header.backends]
@@ -497,7 +497,7 @@ def _collected(
     run: LiveRun, output: JsonOutput | PrettyOutput, reports: report_files.Reports, most: int | None
 ) -> tuple[list[Record], bool]:
     """Print and write the results up to so many failures; returns them, and if the user stopped."""
-    from opcheck.analysis.status import is_failure
+    from opcheck.analysis import is_failure
 
     records: list[Record] = []
 

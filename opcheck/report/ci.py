@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from opcheck.analysis.status import is_failure, is_red, outcome, reds_of
+from opcheck.analysis import is_failure, is_red, outcome, reds_of
 from opcheck.errors import Exit
 from opcheck.model import WRONG, Record, Run, Verdict
 from opcheck.report import plain_text, summary

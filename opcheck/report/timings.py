@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from rich.cells import cell_len
 from rich.console import Console
 
-from opcheck.analysis import comparing
+from opcheck import analysis
 from opcheck.errors import Unwritable, UsageError, few
 from opcheck.model.timing import Bench, Rows, Timed, Timing
 from opcheck.report import plain_text
@@ -497,7 +497,7 @@ def differences(
     old: Bench, new: Bench, before: Collection[str] = (), after: Collection[str] = ()
 ) -> Differences:
     """Return the settings that differ between two runs of these cases; "" if missing."""
-    found = comparing.unlike(_facts(old), _facts(new))
+    found = analysis.unlike(_facts(old), _facts(new))
     if {*before} != {*after}:
         found["cases"] = _cases(before, after), _cases(after, before)
     return found

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from opcheck.analysis.status import causes
+from opcheck.analysis import causes
 from opcheck.diagnose import Suspects
 from opcheck.engine.mutants import Mutant, mutants_of
 from opcheck.execution.evaluation import CaseEvaluation, EvaluatedCase, evidence, recall

@@ -20,7 +20,7 @@ from jinja2.utils import htmlsafe_json_dumps
 from markupsafe import Markup, escape
 
 from opcheck import __version__
-from opcheck.analysis.status import is_failure, outcome, reds, reds_of
+from opcheck.analysis import is_failure, outcome, reds, reds_of
 from opcheck.model import Header, Known, Picture, Record, Run, Verdict
 from opcheck.model.timing import Timed
 from opcheck.report import plain_text, summary, totals

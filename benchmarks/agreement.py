@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from opcheck.report.timing_store import Stored, read
-from opcheck.timing.ratios import Ratio, ratio
+from opcheck.timing import Ratio, ratio
 
 
 def ratios(stored: Stored) -> Iterator[tuple[tuple[str, str], Ratio]]:

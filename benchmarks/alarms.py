@@ -22,7 +22,7 @@ from collections import Counter
 from pathlib import Path
 
 from opcheck.report.timing_store import read
-from opcheck.timing.comparing import compare_runs
+from opcheck.timing import compare_runs
 
 ROOT = Path(__file__).parent.parent
 BUILD = """\

@@ -28,7 +28,7 @@ from opcheck.execution.golden.writing import GoldenSettings, check, npz_bytes, w
 from opcheck.graph.folders import read_named_tensor, tensor_bytes
 from opcheck.graph.test_data import DATA
 from opcheck.suite import load
-from opcheck.suite.golden_manifest import MANIFEST, NPZ, SUMS, read_manifest, sums
+from opcheck.suite.golden_files import MANIFEST, NPZ, SUMS, read_manifest, sums
 
 #: Every operator, each kind of test, every method, and both tolerances.
 CASES = (

@@ -13,7 +13,7 @@ import argparse
 from dataclasses import dataclass, replace
 
 from opcheck.execution.bench import Plan
-from opcheck.timing.ratios import Ratio, precise, ratio, words
+from opcheck.timing import Ratio, precise, ratio, words
 from tests.timing.machine import DISTURBED, Machine
 
 RATIOS = (1.0, 1.05, 1.2, 12.0)

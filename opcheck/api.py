@@ -16,10 +16,9 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
 
+from opcheck import analysis
 from opcheck import session as sessions
-from opcheck.analysis import comparing
-from opcheck.analysis.comparing import Difference
-from opcheck.analysis.status import is_failure, reds
+from opcheck.analysis import Difference, is_failure, reds
 from opcheck.errors import UsageError
 from opcheck.execution.bench import entered, planned, why_not
 from opcheck.execution.workers import Limits, facts_of
@@ -284,7 +283,7 @@ def diff(old: AnyPath | StoredRun, new: AnyPath | StoredRun) -> Difference:
     no stored run.
     """
     runs = [one if isinstance(one, StoredRun) else read(one) for one in (old, new)]
-    return comparing.compare(*runs)
+    return analysis.compare(*runs)
 
 
 def _paths(paths: AnyPath | Iterable[AnyPath]) -> list[Path]:

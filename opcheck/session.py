@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Protocol, Self, TypeAlias
 
-from opcheck.analysis.status import is_failure, reds_of, status
+from opcheck.analysis import is_failure, reds_of, status
 from opcheck.backends.connect import of_object
 from opcheck.backends.isolation.cleanup import guarded_folder
 from opcheck.backends.isolation.pool import Pool
@@ -68,7 +68,7 @@ class Session:
 
     `backends` are opcheck's default ones if there is none. `jobs` is the number of processes of
     each, `timeout` the seconds that it has for a case, `memory_limit` that of each process, such as
-    "2GiB". `meanwhile` is called now and then while backends start, and may raise.
+    "2GiB".
     """
 
     def __init__(
@@ -78,13 +78,12 @@ class Session:
         jobs: int = 1,
         timeout: float | None = None,
         memory_limit: str | None = None,
-        meanwhile: Callable[[], None] = lambda: None,
     ) -> None:
         if jobs < 1:
             raise UsageError(f"jobs is a whole number from 1, got {jobs}")
         if timeout is not None and not timeout > 0:
             raise UsageError(f"timeout is a number of seconds above 0, got {timeout:g}")
-        self._given, self._jobs, self._meanwhile = backends, jobs, meanwhile
+        self._given, self._jobs = backends, jobs
         self.limits = Limits(timeout, memory_limit)
         limited = jobs > 1 or timeout is not None or memory_limit is not None
         if limited and backends and not self.addresses:
@@ -138,14 +137,12 @@ class Session:
         new = [case for case in cases if case.expect.oracle not in (None, *self.oracles)]
         if new:
             self._folder = self._folder or self._stack.enter_context(guarded_folder())
-            found = workers.consulted(
-                new, self.addresses, self._folder, self.limits, self._meanwhile, self._jobs
-            )
-            self.oracles |= self._stack.enter_context(found)
+            asked = new, self.addresses, self._folder, self.limits, self._jobs
+            self.oracles |= self._stack.enter_context(workers.consulted(*asked))
         if self._is_connected:
             return
         try:
-            workers.connect(self._pools, self._meanwhile)
+            workers.connect(self._pools)
             named = Counter(info.address for info in self.infos)
             if wrong := sorted(address for address, count in named.items() if count > 1):
                 hint = "a function is called by its __name__, which may be changed"

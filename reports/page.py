@@ -18,13 +18,13 @@ from pathlib import Path
 from typing import Any
 
 from opcheck import opset
-from opcheck.analysis.status import reds
+from opcheck.analysis import reds
 from opcheck.model import Record, Verdict
 from opcheck.model.timing import Bench, Timed
 from opcheck.report import plain_text, timing_store
 from opcheck.report.markdown import block, table
-from opcheck.timing.ratios import means, ratio, spread
-from opcheck.timing.ratios import words as verdict_on
+from opcheck.timing import means, ratio, spread
+from opcheck.timing import words as verdict_on
 from reports import score
 from reports.published import UNJUDGED, Defect, Group, Published, State, plain
 from reports.weights import Cell, Model, shares

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from opcheck import opset
-from opcheck.analysis.status import reds
+from opcheck.analysis import reds
 from opcheck.dtypes import DTYPES
 from opcheck.known import Ledger, Line, load_ledgers, within
 from opcheck.model import Record, Run, Verdict

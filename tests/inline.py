@@ -9,7 +9,7 @@ import numpy as np
 
 from opcheck.backends import Backend, attempt
 from opcheck.engine.mutants import Mutant
-from opcheck.execution import judge_all, kills
+from opcheck.execution import judge_all, mutate
 from opcheck.execution.evaluation import CaseEvaluation
 from opcheck.execution.expected import node_of
 from opcheck.execution.workers import at_once
@@ -47,7 +47,7 @@ class Inline:
 def lying(mistake: Mutant) -> Backend:
     """A backend that makes one mistake; asked once, because it would make it every time."""
     info = BackendInfo(mistake.name, "mistake", "", repeatable=False)
-    return kills.canned_backend(
+    return mutate.canned_backend(
         info,
         lambda task: lambda inputs: mistake.made_on(node_of(task, [*map(np.copy, inputs)])),
     )

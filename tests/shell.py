@@ -61,7 +61,7 @@ sys.exit(int(server.recv(9) or 70))
 def serve(path: str) -> None:
     """Have each process that is asked for be a fork of this one."""
     from opcheck import diagnose, execution, known, suite  # noqa: F401
-    from opcheck.backends import connect, made_of  # noqa: F401
+    from opcheck.backends import connect  # noqa: F401
     from opcheck.backends.adapters import numpy  # noqa: F401
     from opcheck.backends.isolation import cleanup, pool, wire, worker  # noqa: F401
     from opcheck.cli import group, main, output  # noqa: F401

@@ -8,7 +8,7 @@ from opcheck.engine import rounding
 from opcheck.execution.golden.answers import AnswerKind
 from opcheck.execution.golden.writing import METHOD_TEXTS
 from opcheck.graph.test_data import DATA
-from opcheck.suite.golden_manifest import MANIFEST, NPZ, SUMS, read_manifest
+from opcheck.suite.golden_files import MANIFEST, NPZ, SUMS, read_manifest
 from tests.execution.golden.made import golden
 from tests.shell import ROOT
 

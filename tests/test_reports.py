@@ -18,7 +18,7 @@ import onnx
 import pytest
 import yaml
 
-from opcheck.analysis.status import outcome
+from opcheck.analysis import outcome
 from opcheck.model import OpVersion
 from opcheck.report import store
 from reports import confirm, page, published, regenerate, weights

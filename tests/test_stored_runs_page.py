@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from opcheck.analysis.comparing import GREW, NEAR, REGRESSIONS, ChangeKind
+from opcheck.analysis import GREW, NEAR, REGRESSIONS, ChangeKind
 from opcheck.report import store
 from opcheck.report.files import FORMATS
 from tests.cli.test_resume import TWO as CASES

@@ -1,12 +1,13 @@
 """The choices for `-b`, each tried in a process of its own, where it may break, hang or die."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import inf
 from pathlib import Path
 from time import monotonic
 from typing import Literal, TypeAlias
 
+from opcheck import interrupt
 from opcheck.backends.adapters import About
 from opcheck.backends.address import Address, Profile, built_in, entry_points
 from opcheck.backends.connect import adapter, version_of
@@ -17,7 +18,7 @@ from opcheck.model import BackendInfo
 Origin: TypeAlias = Literal["built in", "entry point", "profile", "argument"]
 #: A `template` is no backend until somebody completes it.
 State: TypeAlias = Literal["ready", "not installed", "unusable", "template"]
-#: Seconds between calls of `look`.
+#: Seconds between two looks at one.
 _TICK = 0.05
 
 
@@ -90,12 +91,10 @@ def offer(profile: Profile, origin: Origin = "argument") -> Offer:
     return Offer(profile, origin, about, kin.version)
 
 
-def tried(
-    chosen: Sequence[Offer], scratch: Path, seconds: float, look: Callable[[], None]
-) -> list[Offer]:
+def tried(chosen: Sequence[Offer], scratch: Path, seconds: float) -> list[Offer]:
     """Connect all offers but templates at once, each in a process that ends with this call.
 
-    A backend that is silent for `seconds` cannot be used. `look` is called meanwhile; it may raise.
+    A backend that is silent for `seconds` cannot be used.
     """
     started: list[tuple[Offer, Process | None]] = []
     until = monotonic() + seconds
@@ -107,7 +106,7 @@ def tried(
                     said = f"backend {one.name!r} has not started within {seconds:g} s"
                     raise BackendUnavailable(process.killed(said), "--timeout gives it longer")
                 process.connection.poll(_TICK)
-                look()
+                interrupt.safe_place()
             return replace(one, info=info)
         except OpcheckError as error:
             return replace(one, error=error)

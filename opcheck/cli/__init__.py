@@ -5,7 +5,7 @@ import sys
 import traceback
 from pathlib import Path
 
-from opcheck.cli import interrupt
+from opcheck import interrupt
 
 
 def main() -> None:

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
-from opcheck.cli import interrupt, options
+from opcheck import interrupt
+from opcheck.cli import options
 from opcheck.cli.options import OutputPath, end, flag, given_besides, leave, number, output
 from opcheck.errors import Exit, Unwritable, UsageError, few
 from opcheck.report.plain_text import alike, plural
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from opcheck.model import Case
     from opcheck.model.timing import Bench, Rows
     from opcheck.report.timing_store import Stored
-    from opcheck.timing.comparing import Compared
+    from opcheck.timing import Compared
 
 #: The exit code of a gate that fails, else None, and its part of the last line.
 Verdict = tuple[Exit | None, str]
@@ -66,7 +67,7 @@ def asked_gate(
     most: float | None, unclear: str | None, *, stored: bool, base: str | None = None
 ) -> TimingGate | None:
     """Return the gate; raise UsageError without `stored` or `base`, or for too small a limit."""
-    from opcheck.timing.comparing import FINEST, FINEST_WITHIN, USUAL
+    from opcheck.timing import FINEST, FINEST_WITHIN, USUAL
 
     if not stored and most is None:
         if unclear:
@@ -125,7 +126,7 @@ def check_baseline(
 def show_changes(console: Console, gate: TimingGate, old: Stored | None, new: Stored) -> Verdict:
     """Print and judge a benchmark, compared with an old one or with its own baseline."""
     from opcheck.report import timings
-    from opcheck.timing.comparing import compare_backends, compare_runs
+    from opcheck.timing import compare_backends, compare_runs
 
     if old is None:
         base = new.bench.baseline
@@ -272,8 +273,7 @@ def command(
         raise UsageError("--max-regression compares with --base: name another backend by -b")
     limits = Limits(timeout, memory_limit)
     plan = planned(workers, seconds, cold=cold, quick=quick)
-    measuring = entered(addresses, cases, limits, plan, threads, base, interrupt.safe_place)
-    with measuring as (about, session):
+    with entered(addresses, cases, limits, plan, threads, base) as (about, session):
         check_baseline(baseline, old, about, cases)
         console = output()
         timings.show_head(console, about)

@@ -17,7 +17,7 @@ from opcheck.report.plain_text import one_line, plural
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from opcheck.suite.golden_manifest import Manifest
+    from opcheck.suite.golden_files import Manifest
 
 #: The most omitted cases that are named.
 _LEFT_OUT = 3

@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 import opcheck
-from opcheck.cli import interrupt
+from opcheck import interrupt
 from opcheck.errors import CaseFileError, Exit, OpcheckError, WrongOperator, did_you_mean
 
 #: The modules of commands that share one, by their names there; others have one, `command`.

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from opcheck.cli import interrupt, options
+from opcheck import interrupt
+from opcheck.cli import options
 from opcheck.cli.options import chosen_cases, flag, format_option, leave, output, print_records
 from opcheck.errors import Exit
 
@@ -90,10 +91,7 @@ PATIENCE = 20.0
 
 @click.command(name="backends")
 @click.argument("addresses", nargs=-1, metavar="[ADDRESS]...")
-@click.option(
-    "--timeout",
-    type=options.SECONDS,
-    metavar="SECONDS",
+@options.timeout_option(
     help=f"How long a backend may take to start.  [default: {PATIENCE:g}]",
 )
 @format_option("json")
@@ -122,7 +120,7 @@ def backends(addresses: tuple[str, ...], timeout: float | None, form: str) -> No
     chosen, problems = (named, []) if addresses else offers(known)
     console = None if form == "json" else output()
     with guarded_folder() as folder:
-        found = tried(chosen, folder, timeout or PATIENCE, interrupt.safe_place)
+        found = tried(chosen, folder, timeout or PATIENCE)
         if console:
             report.show_backends(console, found, problems)
         else:
@@ -143,10 +141,7 @@ def backends(addresses: tuple[str, ...], timeout: float | None, form: str) -> No
     help="What must be right, if with a warning, as 'Conv, MatMul@13+, *:float32': of an operator"
     " or all, the version in force at an opset (or the later ones too), with a type.",
 )
-@click.option(
-    "--timeout",
-    type=options.SECONDS,
-    metavar="SECONDS",
+@options.timeout_option(
     help="How long a backend may take to start, and for a model.  [default:"
     f" {PATIENCE:g}, for a model also as the backend's profile says]",
 )
@@ -184,7 +179,7 @@ def support(
     asked = matrix(chosen_cases((), ops=ops)[0])
     wanted = floors(required, asked) if required is not None else []
     with guarded_folder() as folder:
-        named = tried(offered, folder, timeout or PATIENCE, interrupt.safe_place)
+        named = tried(offered, folder, timeout or PATIENCE)
         if unusable := [one for one in named if one.error]:
             report.show_backends(options.new_console(is_wide=False, stderr=True), unusable)
             leave(min((one.error.exit_code for one in unusable if one.error), key=list(Exit).index))
@@ -230,7 +225,7 @@ def _matrix(
     mine = BackendSettings(address, folder, profile.environment, *limits)
     twins = [mine, replace(mine, address=address_of(address))]
     with started(twins, 1) as (backend, declaring):
-        connect([backend], interrupt.safe_place)
+        connect([backend])
         cells = probe(asked, backend, declaring, step)
     title = str(info) if info and one.name == info.address else f"{one.name}: {info}"
     return Matrix(one.name, title, about_kind(profile.address.kind).declares, cells)

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from opcheck.cli import interrupt, options
+from opcheck.cli import options
 from opcheck.cli.options import counted, end, flag, leave, output, print_records
 from opcheck.errors import Exit, UsageError, did_you_mean
 from opcheck.report.plain_text import plural
@@ -57,7 +57,7 @@ def command(
     settings = MutationSettings(names, kills=2 if groups else 1)
     processes = jobs or processors()
     with counted("trying mutants", count(cases, settings)) as each:
-        found = tuple(each(mutations(cases, settings, processes, interrupt.safe_place)))
+        found = tuple(each(mutations(cases, settings, processes)))
     if not found:
         click.echo(f"opcheck: no case of an operator with known mutants ({said})", err=True)
         leave(Exit.NOTHING_JUDGED)
@@ -68,7 +68,7 @@ def command(
         from opcheck.model.mutation import Fate, Power
 
         survivors = sorted(one.mutant for one in found if one.fate is Fate.SURVIVED)
-        elsewhere = killed_elsewhere(survivors, cases, processes, interrupt.safe_place)
+        elsewhere = killed_elsewhere(survivors, cases, processes)
         power = Power(found, dict(elsewhere), yardsticks(names, found))
         wrong = _show(power, verbose=verbose, as_json=form == "json")
     code = Exit.NONCONFORMING if wrong else Exit.CONFORMS

@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias, TypeVar
 import click
 from click.core import Context, Parameter, ParameterSource
 
-from opcheck.cli import interrupt
+from opcheck import interrupt
 from opcheck.errors import CaseFileError, Exit, Problem, Unwritable, UsageError
 from opcheck.report import plain_text
 
@@ -74,6 +74,7 @@ PATH = click.Path(path_type=Path)
 flag = partial(click.option, is_flag=True)
 #: An option that takes a number from 1.
 number = partial(click.option, type=click.IntRange(min=1), metavar="N")
+timeout_option = partial(click.option, "--timeout", type=SECONDS, metavar="SECONDS")
 
 
 def together(*options: Callable[[Any], Any]) -> Callable[[Function], Function]:
@@ -114,10 +115,7 @@ _BACKEND = click.option(
     "-b", "--backend", "addresses", multiple=True, metavar="ADDRESS", help="Repeatable."
 )
 _LIMITS = (
-    click.option(
-        "--timeout",
-        type=SECONDS,
-        metavar="SECONDS",
+    timeout_option(
         help="How long a backend may take for a case that does not ask for more.  [default: as the"
         " backend's profile says, or 30]",
     ),

@@ -7,8 +7,8 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-from opcheck.analysis.status import is_failure, reds_of
-from opcheck.cli import interrupt
+from opcheck import interrupt
+from opcheck.analysis import is_failure, reds_of
 from opcheck.cli.options import output, progress
 from opcheck.errors import Exit
 from opcheck.model import Ending, Header, LiveResult, Record

@@ -214,7 +214,7 @@ class Reports:
 
 def _is_finished(path: Path, words: Sequence[str]) -> bool:
     """Return True for a run with all of its results: nothing that is asked now could be added."""
-    from opcheck.report.json_lines import unpacked
+    from opcheck.report.store import unpacked
 
     try:
         # A device may have no end.
@@ -250,7 +250,7 @@ report_options = together(
         "--resume-within",
         "hours",
         type=Amount("number of hours", "h", min=0, min_open=True),
-        default=12.0,  # as analysis.comparing.APART
+        default=12.0,  # as analysis.APART
         show_default=True,
         metavar="HOURS",
         help="How long after it began --resume goes on with a run.",
@@ -282,7 +282,7 @@ def kept_results(
     path: Path, run: Run, now: Header, recorder: Recorder, cases: Sequence[Case], hours: float
 ) -> Run:
     """Return and announce the reusable results; raises UsageError where the run differs."""
-    from opcheck.analysis.comparing import RunPart, resumed
+    from opcheck.analysis import RunPart, resumed
 
     compared = {case.id for case in cases if case.expect.compares_backends}
     found = resumed(RunPart(str(path), run), now, recorder.digests, compared, hours)

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
-from opcheck.cli import interrupt, options
+from opcheck import interrupt
+from opcheck.cli import options
 from opcheck.cli import reports as report_files
 from opcheck.cli.options import PATH, OutputCommand, OutputPath, check_files, flag, number, together
 from opcheck.errors import Exit, Unwritable, UsageError, few
@@ -105,7 +106,7 @@ class Ledgers:
         """Write the ledger after a run, and print the changes; return why it cannot be written."""
         if backend is None:
             return []
-        from opcheck.analysis.status import is_red, reds_of
+        from opcheck.analysis import is_red, reds_of
         from opcheck.execution.ledger_update import UNDECIDED, update_ledger
         from opcheck.known.writing import new_ledger, revised
         from opcheck.reading import Problems, read_text
@@ -272,7 +273,7 @@ class Subset:
         path = self.failed_in
         if path is None:
             return cases, said
-        from opcheck.analysis.status import is_failure, reds_of
+        from opcheck.analysis import is_failure, reds_of
 
         run = self.runs[path]
         there = [info.address for info in run.header.backends]
@@ -428,11 +429,7 @@ def judge(given: Arguments) -> NoReturn:
     earlier = report_files.earlier_run(given.resumed)
     most_failures = 1 if given.exitfirst else given.max_fail
     with Session(
-        given.addresses,
-        jobs=given.jobs,
-        timeout=given.timeout,
-        memory_limit=given.memory_limit,
-        meanwhile=interrupt.safe_place,
+        given.addresses, jobs=given.jobs, timeout=given.timeout, memory_limit=given.memory_limit
     ) as session:
         # Backends start while the ledgers and the cases are read.
         taken = [*read_from, *(target.path for target in written)]
@@ -500,7 +497,7 @@ def _collected(
     run: LiveRun, output: JsonOutput | PrettyOutput, reports: report_files.Reports, most: int | None
 ) -> tuple[list[Record], bool]:
     """Print and write the results up to so many failures; returns them, and if the user stopped."""
-    from opcheck.analysis.status import is_failure
+    from opcheck.analysis import is_failure
 
     records: list[Record] = []
 

@@ -43,7 +43,7 @@ def report(
     Exit codes: those of the run, but 4 for one that is incomplete; also 4 if the output cannot be
     written, 2 if RUN cannot be read.
     """
-    from opcheck.analysis.status import outcome
+    from opcheck.analysis import outcome
 
     if (quiet or verbose or slowest) and form != "pretty":
         raise UsageError(f"-q, -v and --durations are for --format pretty, not for {form}")
@@ -68,7 +68,7 @@ def report(
 
 def _is_benchmark(path: Path) -> bool:
     """Return True if a file, packed or not, begins as `opcheck bench --save` writes it."""
-    from opcheck.report.json_lines import unpacked
+    from opcheck.report.store import unpacked
 
     try:
         # A pipe cannot be read twice.
@@ -87,9 +87,9 @@ def _benchmark(path: Path, form: str, out: Path | None) -> Exit:
         raise UsageError(f"{path} is a benchmark, which is shown as pretty or html, not as {form}")
     kept = timing_store.read(path)
     if form == "html":
-        from opcheck.report.html import bench_page
+        from opcheck.report.html import run_page
 
-        options.write_lines(out, bench_page.lines(kept))
+        options.write_lines(out, run_page.bench_lines(kept))
     else:
         from opcheck.report import timings
 
@@ -133,7 +133,7 @@ def diff(
     incomplete, NEW was asked for less than OLD, or the output cannot be written, 5 nothing could be
     compared.
     """
-    from opcheck.analysis.comparing import apart, compare, judged
+    from opcheck.analysis import apart, compare, judged
     from opcheck.report import diff as shown
 
     if verbose and form != "pretty":
@@ -172,14 +172,14 @@ def merge(paths: tuple[Path, ...], out: Path, mixed_versions: bool) -> None:
     Exit codes: 0 the whole is complete, whatever its verdicts; 2 a file cannot be read, or they are
     no parts of one whole; 4 it is incomplete, or cannot be written.
     """
-    from opcheck.analysis import comparing
-    from opcheck.analysis.status import several_builds
+    from opcheck import analysis
+    from opcheck.analysis import several_builds
     from opcheck.report import store
 
     options.check_files([(f"-o {out}", out)], paths)
     runs = options.read_runs(*paths)
-    parts = [comparing.RunPart(str(path), run) for path, run in zip(paths, runs, strict=True)]
-    whole, lacks = comparing.merge(parts, mixed_versions=mixed_versions)
+    parts = [analysis.RunPart(str(path), run) for path, run in zip(paths, runs, strict=True)]
+    whole, lacks = analysis.merge(parts, mixed_versions=mixed_versions)
     options.write_lines(out, store.lines(whole))
     header = whole.header
     for said in (*lacks, *several_builds(header)):

@@ -261,13 +261,13 @@ def _distance(comparisons: Sequence[Comparison]) -> tuple[int, int, int]:
     return structural, len(values), sum(comparison.wrong for comparison in comparisons)
 
 
-def what_is_wrong(comparison: Comparison) -> str:
-    """Describe a mismatch in a few words."""
+def what_is_wrong(comparison: Comparison, how: str = "wrong") -> str:
+    """Describe a mismatch in a few words; `how` elements of a wrong value are."""
     said = f"{comparison.output}: {comparison.problem} {comparison.detail}".rstrip()
     if comparison.problem == "undecided":
         said = f"{comparison.output}: {comparison.unjudged} of {comparison.total} elements unjudged"
     if comparison.problem == "values":
-        said = f"{comparison.output}: {comparison.wrong} of {comparison.total} elements wrong"
+        said = f"{comparison.output}: {comparison.wrong} of {comparison.total} elements {how}"
     if comparison.problem == "precision":
         said = f"{comparison.output}: {comparison.remark}"
         few = f"; {comparison.wrong} of {comparison.total} elements need it"
@@ -423,7 +423,7 @@ class _Meeting:
             kind = failure(broken)
             which = ", which agree" if self.majority and len(others) > 1 else ""
             whose = f"{unlike[0]}: " if len(unlike) > 1 else ""
-            what = "; ".join(map(_what_differs, broken))
+            what = "; ".join(what_is_wrong(one, "differ") for one in broken)
             reasons.append(f"differs from {_names(unlike)}{which}: {whose}{what}")
         if alike := [other for other in others if other not in unlike]:
             reasons.append(f"agrees with {_names(alike)}")
@@ -435,13 +435,6 @@ class _Meeting:
 
 def _broken(comparisons: Comparisons) -> list[Comparison]:
     return [comparison for comparison in comparisons if comparison.problem]
-
-
-def _what_differs(comparison: Comparison) -> str:
-    """Describe a mismatch like `what_is_wrong`, without calling elements wrong."""
-    if comparison.problem != "values":
-        return what_is_wrong(comparison)
-    return f"{comparison.output}: {comparison.wrong} of {comparison.total} elements differ"
 
 
 def _names(names: Sequence[str]) -> str:

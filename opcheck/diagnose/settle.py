@@ -15,7 +15,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from opcheck.analysis.status import UNJUDGED, WAYS
+from opcheck.analysis import UNJUDGED, WAYS
 from opcheck.diagnose.suspects import NOT_CHECKED, Suspects, cell_of, spelt
 from opcheck.engine.mutants import Mutant
 from opcheck.model import LOSSES, Case, Diagnosis, Failure, Record, Verdict

@@ -2,7 +2,7 @@
 
 Each case is judged, then timed and judged again whenever a process visits it. The processes of a
 row take turns throughout the run: what makes the machine slow for some seconds then changes one of
-them, and not all alike (`timing.comparing` has the numbers).
+them, and not all alike (`opcheck.timing` has the numbers).
 """
 
 import gc
@@ -22,6 +22,7 @@ from typing import TypeAlias
 
 import numpy as np
 
+from opcheck import interrupt
 from opcheck.backends import same_answers
 from opcheck.backends.address import parse
 from opcheck.backends.execute import Outputs
@@ -40,7 +41,7 @@ from opcheck.execution.workers import Driver, Found, Inquiry, beyond_caches, env
 from opcheck.model import BackendInfo, Case, Elapsed, Measure, Produced, Question, Released
 from opcheck.model.timing import Bench, Sample, Timed, Timing
 from opcheck.suite import case_digest
-from opcheck.timing.ratios import LOOKS, loops_for, precise, ratio, settled
+from opcheck.timing import LOOKS, loops_for, precise, ratio, settled
 
 
 @dataclass(frozen=True)
@@ -492,13 +493,11 @@ def entered(
     plan: Plan,
     threads: int,
     base: str | None,
-    meanwhile: Callable[[], None] = lambda: None,
 ) -> Iterator[tuple[Bench, Benchmark]]:
     """A benchmark that can begin, with its header; all backends are connected.
 
     Each has so many `threads`. Ratios are relative to the backend `base`, the first by default.
-    `meanwhile` is called now and then while they start, and may raise. Raises UsageError and
-    BackendUnavailable with everything that is wrong with the backends.
+    Raises UsageError and BackendUnavailable with everything that is wrong with the backends.
     """
     with ExitStack() as stack:
         folder = stack.enter_context(guarded_folder())
@@ -509,16 +508,15 @@ def entered(
             hint = did_you_mean(base, names) or f"backends: {', '.join(addresses or names)}"
             raise UsageError(f"--base {base}: no such backend takes part", hint)
         workers.check_company(cases, len(settings))
-        asked = workers.consulted(cases, addresses, folder, limits, meanwhile)
-        oracles = stack.enter_context(asked)
+        oracles = stack.enter_context(workers.consulted(cases, addresses, folder, limits))
         pools = stack.enter_context(workers.started(settings, 1))
-        workers.connect(pools, meanwhile)
+        workers.connect(pools)
         watches = [[Stopwatch(one) for _ in range(plan.processes)] for one in settings]
         everybody = [watch for group in watches for watch in group]
         for watch in everybody:
             stack.callback(watch.close)
         for watch in everybody:
-            watch.connected(meanwhile)
+            watch.connected(interrupt.safe_place)
         infos = [pool.info for pool in pools]
         number = 0 if base is None else names.index(base) % len(settings)
         plan = replace(plan, base=infos[number].address)

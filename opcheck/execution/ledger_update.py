@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from opcheck.analysis.status import causes
+from opcheck.analysis import causes
 from opcheck.diagnose import PARTICULARS
 from opcheck.known import UserLedger, is_dead
 from opcheck.known.writing import Revision, places

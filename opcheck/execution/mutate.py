@@ -1,31 +1,191 @@
-"""Score a suite by mutants in every version and dtype of its cases, next to ONNX's node tests."""
+"""Score a suite by mutants in every version and dtype of its cases, next to ONNX's node tests.
+
+A case kills a mutant that fails it as a backend. Most mutants do not show in most cases: an answer
+that is right bit for bit is not judged.
+"""
 
 import math
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, cached_property, partial
+from hashlib import blake2b
 from itertools import chain
-from typing import TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
+import numpy as np
 from pydantic import Field
 
-from opcheck import opset
+from opcheck import model, opset
+from opcheck.backends import attempt
+from opcheck.backends.base import Backend, TaskCall
 from opcheck.clauses import Survey
 from opcheck.diagnose.suspects import cell_of
-from opcheck.engine import dtypes_of, operator_of
+from opcheck.dtypes import content, identical
+from opcheck.engine import Node, dtypes_of, operator_of
 from opcheck.engine.mutants import Mutant, guards_of, mutants_of
 from opcheck.engine.mutants.mutant import STATEFUL, StatefulMutant
-from opcheck.errors import UsageError, did_you_mean
-from opcheck.execution.kills import RED, CaseKills
-from opcheck.execution.workers import in_parallel
-from opcheck.graph.nodes import node_tests
+from opcheck.errors import InvalidNode, NotSupported, UsageError, did_you_mean
+from opcheck.execution.evaluation import CaseEvaluation
+from opcheck.execution.expected import legal_twin, node_of
+from opcheck.execution.workers import at_once, in_parallel
+from opcheck.graph.test_data import node_tests
 from opcheck.known import Ledger
-from opcheck.model import Case, Cell, OpVersion, Source, Verdict
+from opcheck.model import BackendInfo, Case, Cell, OpVersion, Outcome, Question, Task, Verdict
 from opcheck.model.mutation import CaseGroup, MutantId, Mutation, Yardstick, score
 from opcheck.reading import FileNode, Problems, quoted, read_file, shipped_folder, validation
 from opcheck.suite import load
 from opcheck.suite.models import cases_of
+
+#: The outputs of a node, or why it is refused.
+OutputsOrRefusal: TypeAlias = Sequence[Any] | InvalidNode
+#: Verdicts on a wrong backend; no others are possible here.
+RED = (Verdict.FAIL, Verdict.ERROR, Verdict.UNSTABLE)
+CANNED = BackendInfo("canned", "canned", "", repeatable=False)
+
+
+def canned_backend(
+    info: BackendInfo, ready: Callable[[Task], Callable[[Sequence[Any]], OutputsOrRefusal]]
+) -> Backend:
+    """A backend of functions: `ready` returns the one that answers a task."""
+
+    def prepare(task: Task) -> TaskCall:
+        answer = ready(task)
+
+        def run(inputs: Sequence[Any]) -> Sequence[Any]:
+            if isinstance(outputs := answer(inputs), InvalidNode):
+                raise outputs
+            return outputs
+
+        return TaskCall(run)
+
+    return Backend(info, (InvalidNode,), prepare)
+
+
+def stateful_backend(stateful: StatefulMutant) -> Backend:
+    """A backend whose single answers are right, but whose runs disturb each other."""
+
+    def ready(task: Task) -> Callable[[Sequence[Any]], OutputsOrRefusal]:
+        return stateful.spoilt(lambda inputs: node_of(task, [one.copy() for one in inputs]).right)
+
+    return canned_backend(BackendInfo(stateful.name, "habit", ""), ready)
+
+
+def canned_outcome(answer: OutputsOrRefusal, question: Question) -> Outcome:
+    """The outcome of a backend that has one answer, or refusal, for the one `question`."""
+    return attempt(canned_backend(CANNED, lambda task: lambda inputs: answer), question)
+
+
+class CaseKills:
+    """One case, shown any number of mutants of `dtype` and of dtypes that are not allowed."""
+
+    def __init__(self, case: Case, dtype: str) -> None:
+        self.case = case
+        self.dtype = dtype
+        self.evaluation = CaseEvaluation(case)
+        #: Verdicts on answers, by digest.
+        self._verdicts: dict[bytes, Verdict] = {}
+
+    @cached_property
+    def problem(self) -> str | None:
+        """Why the case can judge no backend, None where it can."""
+        try:
+            _ = self.evaluation.accepted_answers
+        except ValueError as error:
+            return str(error)
+        return None
+
+    def verdict(self, mutant: Mutant | StatefulMutant) -> Verdict:
+        """Return the verdict of the case on `mutant`."""
+        if isinstance(mutant, StatefulMutant):
+            backend = stateful_backend(mutant)
+            inquiry = self.evaluation.on(backend.info)
+            return at_once(inquiry, partial(attempt, backend)).result.verdict
+        right = self._right
+        answer = mutant.made_on(self.node)
+        if same_outputs(answer, right) and not (
+            isinstance(answer, InvalidNode)
+            and self._twin
+            and not same_outputs(self._of_twin(mutant, self._twin), self._right_of_twin)
+        ):
+            return Verdict.PASS
+        # Where a mutant does not show, the same is left of another arithmetic than the engine's.
+        key = None if isinstance(answer, InvalidNode) else digest(answer)
+        if key is None:
+            return self._judged(mutant, answer)
+        if key not in self._verdicts:
+            self._verdicts[key] = self._judged(mutant, answer)
+        return self._verdicts[key]
+
+    def _judged(self, mutant: Mutant, answer: OutputsOrRefusal) -> Verdict:
+        own = self.evaluation.question.inputs
+
+        def reply(asked: Question) -> Outcome:
+            # The same data at a later opset make the same node.
+            if asked.inputs is own:
+                return canned_outcome(answer, asked)
+            assert self._twin
+            return canned_outcome(self._of_twin(mutant, self._twin), asked)
+
+        return at_once(self.evaluation.on(CANNED), reply).result.verdict
+
+    def _of_twin(self, mutant: Mutant, twin: Node) -> OutputsOrRefusal:
+        other = twin.dtype != self.dtype and twin.dtype in dtypes_of(twin.op)
+        return self._right_of_twin if other else mutant.made_on(twin)
+
+    @property
+    def node(self) -> Node:
+        """The case's node, on which mutants are made."""
+        return self.evaluation.node
+
+    @cached_property
+    def _right(self) -> OutputsOrRefusal:
+        return right_of(self.node)
+
+    @cached_property
+    def _twin(self) -> Node | None:
+        twin = legal_twin(self.evaluation.accepted_answers)
+        return node_of(twin.task, twin.inputs) if twin else None
+
+    @cached_property
+    def _right_of_twin(self) -> OutputsOrRefusal:
+        assert self._twin
+        return right_of(self._twin)
+
+
+def right_of(node: Node) -> OutputsOrRefusal:
+    """Return the engine's outputs, or why it refuses the node or does not support it."""
+    try:
+        for output in node.right:
+            output.flags.writeable = False
+    except InvalidNode as error:
+        return error
+    except NotSupported as error:
+        return InvalidNode(str(error))
+    return node.right
+
+
+def same_outputs(one: OutputsOrRefusal, other: OutputsOrRefusal) -> bool:
+    """Both refusals, or the same outputs bit for bit."""
+    if isinstance(one, InvalidNode) or isinstance(other, InvalidNode):
+        return isinstance(one, InvalidNode) and isinstance(other, InvalidNode)
+    return one is other or (
+        len(one) == len(other)
+        and all(isinstance(array, np.ndarray) for array in (*one, *other))
+        and all(map(identical, one, other))
+    )
+
+
+def digest(outputs: Sequence[Any]) -> bytes | None:
+    """Return a digest that equal outputs share; None where one is no array."""
+    found = blake2b(digest_size=16)
+    for output in outputs:
+        if not isinstance(output, np.ndarray):
+            return None
+        found.update(f"{output.dtype} {output.shape} ".encode())
+        found.update(content(output))
+    return found.digest()
+
 
 #: Shipped cases of up to so many elements show which functions a formula calls.
 _SMALL = 1000
@@ -97,10 +257,7 @@ def cells(cases: Iterable[Case]) -> dict[Cell, tuple[Case, ...]]:
 
 
 def mutations(
-    cases: Iterable[Case],
-    settings: MutationSettings | None = None,
-    jobs: int = 1,
-    safe_place: Callable[[], None] = lambda: None,
+    cases: Iterable[Case], settings: MutationSettings | None = None, jobs: int = 1
 ) -> Iterator[Mutation]:
     """Yield the fate of every mutant in every cell, in no order, using `jobs` processes.
 
@@ -112,7 +269,7 @@ def mutations(
     batches = _batches(found, settings or MutationSettings(), jobs)
     if jobs == 1:
         return chain.from_iterable(map(_each, batches))
-    return chain.from_iterable(in_parallel(_work, batches, jobs, safe_place))
+    return chain.from_iterable(in_parallel(_work, batches, jobs))
 
 
 def count(cases: Iterable[Case], settings: MutationSettings) -> int:
@@ -303,7 +460,7 @@ def cases_of_node_tests(ops: Iterable[OpVersion]) -> tuple[Case, ...]:
     wanted = {op for op in ops if not op.domain and operator_of(op) and _takes_all(op)}
     tests = (test for name in sorted({op.name for op in wanted}) for test in node_tests(name))
     # Where they stand, as far as anybody can look it up.
-    source = Source("onnx.backend.test", 0, 0)
+    source = model.Source("onnx.backend.test", 0, 0)
     found = (case for test in tests for case in cases_of(test, source))
     return tuple(case for case in found if case.op in wanted)
 
@@ -340,10 +497,7 @@ def yardsticks(names: tuple[str, ...], found: Iterable[Mutation]) -> tuple[Yards
 
 
 def killed_elsewhere(
-    survivors: Iterable[MutantId],
-    cases: Iterable[Case],
-    jobs: int = 1,
-    safe_place: Callable[[], None] = lambda: None,
+    survivors: Iterable[MutantId], cases: Iterable[Case], jobs: int = 1
 ) -> Iterator[tuple[MutantId, Case]]:
     """Yield the smallest shipped case that kills each survivor of `cases`, where one does."""
     by_op: dict[OpVersion, list[MutantId]] = defaultdict(list)
@@ -354,7 +508,7 @@ def killed_elsewhere(
         (those, [one for one in _shipped(op) if (one.id, one.source) not in asked])
         for op, those in by_op.items()
     ]
-    yield from chain.from_iterable(in_parallel(_killing, batches, jobs, safe_place))
+    yield from chain.from_iterable(in_parallel(_killing, batches, jobs))
 
 
 def _killing(batch: tuple[Sequence[MutantId], Sequence[Case]]) -> list[tuple[MutantId, Case]]:

@@ -226,9 +226,8 @@ class Judge:
         def known(one: EvaluatedCase) -> LiveResult:
             def looks(name: str) -> bool:
                 from opcheck.diagnose import looks_like
-                from opcheck.execution.evidence import evidence
 
-                seen = evidence(evaluation, *one.failed) if one.failed else None
+                seen = ev.evidence(evaluation, *one.failed) if one.failed else None
                 return seen is not None and looks_like(name, seen)
 
             listed = self.gate.judged(one.result, info, looks)
@@ -318,19 +317,15 @@ class Scheduler(Judge):
             self.learned[number].append((case, None))
         if answer.failed is None or not self.is_unexplained(result):
             return result
-        from opcheck.execution.evidence import evidence
-
-        seen = evidence(CaseEvaluation(case, answer.oracle_answer), *answer.failed)
+        seen = ev.evidence(CaseEvaluation(case, answer.oracle_answer), *answer.failed)
         found = self._suspects(number).diagnose(seen, case.id) if seen else ()
         return replace(result, diagnoses=found)
 
     def _suspects(self, number: int) -> "Suspects":
         """Return the suspects of a backend; imported and made when first needed."""
-        from opcheck.execution.evidence import suspects_of
-
-        found = self.suspects[number] = suspects_of(self.suspects.get(number), self.learned[number])
-        self.learned[number].clear()
-        return found
+        learned, self.learned[number] = self.learned[number], []
+        self.suspects[number] = ev.suspects_of(self.suspects.get(number), learned)
+        return self.suspects[number]
 
 
 #: How many cases a judge takes at a time.

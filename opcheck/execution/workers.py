@@ -23,6 +23,7 @@ from typing import Any, Generic, Protocol, TypeAlias, TypeVar, cast
 import psutil
 
 import opcheck
+from opcheck import interrupt
 from opcheck.backends import attempt
 from opcheck.backends.address import CODE, DEFAULT, memory, parse, profiles, resolve
 from opcheck.backends.base import Backend
@@ -82,17 +83,17 @@ def started(settings: Sequence[BackendSettings], workers: int) -> Iterator[list[
         yield [stack.enter_context(closing(pool.Pool(one, workers))) for one in settings]
 
 
-def connect(pools: Sequence[Pool], meanwhile: Callable[[], None]) -> None:
-    """Wait for all backends, or report each one that cannot be used; `meanwhile` may raise."""
+def connect(pools: Sequence[Pool]) -> None:
+    """Wait for all backends, or report each one that cannot be used."""
     spelt: dict[str, Pool] = {}
 
     def connected(pool: Pool) -> None:
-        info = pool.connected(meanwhile)
+        info = pool.connected()
         other = spelt.setdefault(info.address, pool)
         if other is not pool:
             names = " and ".join(dict.fromkeys(repr(p.address) for p in (other, pool)))
             raise UsageError(f"{names} name the same backend, {info.address!r}")
-        meanwhile()
+        interrupt.safe_place()
 
     each(connected, pools)
 
@@ -116,12 +117,7 @@ def each(function: Callable[[Item], Made], items: Iterable[Item]) -> list[Made]:
 
 @contextmanager
 def consulted(
-    cases: Sequence[Case],
-    given: Sequence[str],
-    folder: Path,
-    limits: Limits,
-    meanwhile: Callable[[], None],
-    workers: int = 1,
+    cases: Sequence[Case], given: Sequence[str], folder: Path, limits: Limits, workers: int = 1
 ) -> Iterator[dict[str, Pool]]:
     """The oracles of `cases`, connected, by name; raises UsageError for those not allowed.
 
@@ -150,7 +146,7 @@ def consulted(
 
         def connected(address: str) -> None:
             try:
-                connect([by_address[address]], meanwhile)
+                connect([by_address[address]])
             except OpcheckError as error:
                 message = "\n".join([f"oracle {address!r}: {error.message}", *error.lines()[1:]])
                 raise type(error)(message) from None
@@ -312,7 +308,7 @@ _CPU = Path("/sys/devices/system/cpu/cpu0")
 #: Bytes that are touched if the sizes of the caches are unknown.
 _LARGE = 64 << 20
 _UNITS = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
-#: Seconds between two calls of `safe_place`.
+#: Seconds between two looks if Ctrl-C was pressed.
 _GLANCE = 0.1
 Job = TypeVar("Job")
 #: Passes items on, one by one, and shows the progress.
@@ -369,15 +365,9 @@ def _read(path: Path) -> str:
 
 
 def in_parallel(
-    work: Callable[[Job], Made],
-    jobs: Sequence[Job],
-    processes: int,
-    safe_place: Callable[[], None] = lambda: None,
+    work: Callable[[Job], Made], jobs: Sequence[Job], processes: int
 ) -> Generator[Made]:
-    """Yield the result of `work` for each of `jobs`, as it comes; closing it ends the processes.
-
-    `safe_place` is called again and again; both it and `work` may raise.
-    """
+    """Yield the result of `work` for each of `jobs`, as it comes; closing it ends the processes."""
     if processes == 1 or len(jobs) <= 1:
         yield from map(work, jobs)
         return
@@ -393,7 +383,7 @@ def in_parallel(
             done, waiting = futures.wait(
                 waiting, timeout=_GLANCE, return_when=futures.FIRST_COMPLETED
             )
-            safe_place()
+            interrupt.safe_place()
             for future in done:
                 yield future.result()
     finally:

@@ -10,13 +10,13 @@ from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
-from opcheck.analysis import comparing
-from opcheck.analysis.comparing import Change, ChangeKind, Difference, Growth, differences
+from opcheck import analysis
+from opcheck.analysis import Change, ChangeKind, Difference, Growth, differences
 from opcheck.model import Header, Record, Run, Verdict
 from opcheck.report import summary
-from opcheck.report.json_lines import line
 from opcheck.report.markdown import Section, code, fitting, plain, section, table, text
 from opcheck.report.plain_text import brief, one_line, picked, plural
+from opcheck.report.store import line
 from opcheck.report.style import COLOURS, Numbers, new_table, put_all, put_exit, unlike
 
 #: The format of JSON lines.
@@ -43,7 +43,7 @@ def show(
     if found.left_out:
         console.print(Text(f"Left out: {left_out(found)}", "yellow"), soft_wrap=True)
         console.print()
-    put_exit(console, *comparing.judged(old, new, found, common=common))
+    put_exit(console, *analysis.judged(old, new, found, common=common))
 
 
 def left_out(found: Difference) -> str:
@@ -80,9 +80,9 @@ def why(change: Change) -> str:
 
 
 def _show_kind(console: Console, kind: ChangeKind, changes: list[Change], *, verbose: bool) -> None:
-    colour = "bold red" if kind in comparing.REGRESSIONS else "bold"
+    colour = "bold red" if kind in analysis.REGRESSIONS else "bold"
     console.print(Text(f"{kind}: {len(changes):,}", colour), soft_wrap=True)
-    most = _WORSE if kind in comparing.REGRESSIONS else _OTHERS
+    most = _WORSE if kind in analysis.REGRESSIONS else _OTHERS
     shown = changes if verbose else changes[:most]
     wide = max(cell_len(was_and_is(change)) for change in shown)
     for change in shown:
@@ -91,7 +91,7 @@ def _show_kind(console: Console, kind: ChangeKind, changes: list[Change], *, ver
         name = f"{one_line(record.backend)}  {one_line(record.case)}"
         console.print(Text.assemble("  ", verdict, "  ", name), soft_wrap=True)
         said = [why(change)]
-        said += [f"repeat  {one_line(record.repeat)}"] * (kind in comparing.REGRESSIONS)
+        said += [f"repeat  {one_line(record.repeat)}"] * (kind in analysis.REGRESSIONS)
         for remark in filter(None, said):
             console.print(Text(f"  {'':{wide}}  {remark}"), soft_wrap=True)
     if len(changes) > len(shown):
@@ -110,7 +110,7 @@ def lines(old: Run, new: Run, found: Difference, *, common: bool) -> Iterator[st
 
 
 def _records(old: Run, new: Run, found: Difference, common: bool) -> Iterator[dict[str, Any]]:
-    code, meaning = comparing.judged(old, new, found, common=common)
+    code, meaning = analysis.judged(old, new, found, common=common)
     unlike_ = differences(old.header, new.header)
     yield {
         "type": "diff",
@@ -124,7 +124,7 @@ def _records(old: Run, new: Run, found: Difference, common: bool) -> Iterator[di
         yield {
             "type": "change",
             "kind": change.kind.value,
-            "regression": change.kind in comparing.REGRESSIONS,
+            "regression": change.kind in analysis.REGRESSIONS,
             **picked(record, "case backend dtype repeat"),
             "op": str(record.op),
             "old": _result(change.old),
@@ -162,7 +162,7 @@ def markdown_lines(old: Run, new: Run, found: Difference, *, common: bool) -> It
 
 
 def _parts(old: Run, new: Run, found: Difference, common: bool) -> Iterator[Section]:
-    status, meaning = comparing.judged(old, new, found, common=common)
+    status, meaning = analysis.judged(old, new, found, common=common)
     head = [f"## opcheck diff: {text(meaning)}", "", f"exit code {int(status)}", ""]
     unlike_ = differences(old.header, new.header).items()
     rows = [(text(name), *(text(brief(one)) for one in both)) for name, both in unlike_]
@@ -170,7 +170,7 @@ def _parts(old: Run, new: Run, found: Difference, common: bool) -> Iterator[Sect
     for kind, alike in groupby(found.changes, key=lambda change: change.kind):
         changes = list(alike)
         title, more = f"{kind.capitalize()}: {len(changes):,}", len(changes) - _SHOWN
-        if kind in comparing.REGRESSIONS:
+        if kind in analysis.REGRESSIONS:
             yield "line", (f"### {title}", "", *table(_COLUMNS, ()))
             for change in changes:
                 yield "change", (f"| {' | '.join(_cells(change))} |",)

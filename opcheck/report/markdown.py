@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 from markupsafe import Markup
 
-from opcheck.analysis.status import is_failure, outcome, reds_of
+from opcheck.analysis import is_failure, outcome, reds_of
 from opcheck.model import Run
 from opcheck.report import plain_text, summary, totals
 

@@ -19,7 +19,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from opcheck.analysis.status import is_failure, is_judged, outcome, reds_of
+from opcheck.analysis import is_failure, is_judged, outcome, reds_of
 from opcheck.errors import Exit, few
 from opcheck.model import ComparisonRecord, Diagnosis, Header, LiveResult, Record, Run, Verdict
 from opcheck.report import plain_text, totals

@@ -30,8 +30,8 @@ from pydantic import Field
 from opcheck.model.timing import Bench, Sample, Timed, Timing
 from opcheck.reading.validation import shown
 from opcheck.report.files import write_text
-from opcheck.report.json_lines import Reading, line, stored
 from opcheck.report.plain_text import alike
+from opcheck.report.store import Reading, line, stored
 
 # Nothing takes less than a picosecond, or more than 30 years.
 _Seconds = Annotated[float, Field(ge=1e-12, le=1e9)]

@@ -15,21 +15,22 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from rich.cells import cell_len
 from rich.console import Console
 
-from opcheck.analysis import comparing
+from opcheck import analysis
 from opcheck.errors import Unwritable, UsageError, few
 from opcheck.model.timing import Bench, Rows, Timed, Timing
 from opcheck.report import plain_text
 from opcheck.report.plain_text import brief, digits, interval, percent, seconds
 from opcheck.report.style import Cell, Column, StyledLines, put_all, together, unlike
-from opcheck.timing.comparing import Compared, TimingChange, Verdict
-from opcheck.timing.ratios import Ratio, Scaling, Spread, means, ratio, scaling, spread
-from opcheck.timing.ratios import words as verdict_on
+from opcheck.timing import Compared, Ratio, Spread, TimingChange, means, ratio, scaling, spread
+from opcheck.timing import words as verdict_on
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.axis import Axis
     from matplotlib.figure import Figure
     from matplotlib.ticker import Formatter
+
+    from opcheck.timing import Scaling
 
 #: From this width on, there is room for whole intervals and wider gaps.
 _WIDE = 100
@@ -305,7 +306,7 @@ def _points(rows: Rows, backend: str) -> dict[str, Point]:
     return points
 
 
-def _growth(points: Iterable[Point]) -> Scaling | None:
+def _growth(points: Iterable[Point]) -> "Scaling | None":
     sized = [(moved, found.median) for moved, found in points if moved]
     return scaling([moved for moved, _ in sized], [seconds for _, seconds in sized])
 
@@ -450,7 +451,7 @@ def _mark(axis: "Axis", limits: tuple[float, float], formatter: "Formatter") -> 
 #: Settings that differ between two runs, with the old and the new value.
 Differences: TypeAlias = Mapping[str, tuple[str, str]]
 
-_CHANGED: Mapping[Verdict, str] = {
+_CHANGED: Mapping[str, str] = {
     "slower": "bold red",
     "faster": "green",
     "same": "",
@@ -486,7 +487,7 @@ def show_changes(
         lines.fill(f"no times {where[lacks]}: {brief(why)}: {few(named, 5)}", "yellow")
     if compared.missing:
         lines.blank()
-    counts = Counter(change.verdict for change in compared.changes)
+    counts = Counter[str](change.verdict for change in compared.changes)
     messages = [f"{counts[word]:,} {word}" for word in _CHANGED if counts[word]]
     messages += [f"{len(compared.missing):,} not compared"] * bool(compared.missing)
     lines.fill(", ".join(messages) or "There is nothing to compare.")
@@ -496,7 +497,7 @@ def differences(
     old: Bench, new: Bench, before: Collection[str] = (), after: Collection[str] = ()
 ) -> Differences:
     """Return the settings that differ between two runs of these cases; "" if missing."""
-    found = comparing.unlike(_facts(old), _facts(new))
+    found = analysis.unlike(_facts(old), _facts(new))
     if {*before} != {*after}:
         found["cases"] = _cases(before, after), _cases(after, before)
     return found

@@ -5,8 +5,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
-from opcheck.analysis import status
-from opcheck.analysis.status import Cause, causes, is_judged, is_red, number_of, reds_of
+from opcheck import analysis
+from opcheck.analysis import Cause, causes, is_judged, is_red, number_of, reds_of
 from opcheck.dtypes import DTYPES
 from opcheck.model import WRONG, BackendInfo, Header, Known, OpVersion, Record, Verdict
 from opcheck.report import plain_text
@@ -69,7 +69,7 @@ def by_operator(
 
 
 def _kinds(result: Record) -> Iterator[str]:
-    verdict = status.before_ledgers(result)
+    verdict = analysis.before_ledgers(result)
     if is_judged(result):
         yield "judged"
     # Answers that differ accuse nobody.
@@ -194,7 +194,9 @@ def by_backend(
     found = plain_text.alike(records, lambda record: record.backend)
     for backend in header.backends:
         mine = found.get(backend.address, [])
-        judged = [one for one in mine if one.verdict not in status.UNJUDGED and not one.self_check]
+        judged = [
+            one for one in mine if one.verdict not in analysis.UNJUDGED and not one.self_check
+        ]
         conforming = sum(record.verdict is Verdict.PASS for record in judged)
         yield backend.address, counted(mine, red), conforming, len(judged)
 

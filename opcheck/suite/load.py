@@ -287,7 +287,7 @@ def is_node_tests(path: Path) -> bool:
 
 def node_tests_called(path: Path) -> "list[ModelTest]":
     """The tests that `path` names; raises UsageError where there are none."""
-    from opcheck.graph.nodes import all_node_tests
+    from opcheck.graph.test_data import all_node_tests
 
     tests = all_node_tests()
     pattern = path.parts[1] if len(path.parts) > 1 else "*"

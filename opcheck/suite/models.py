@@ -11,8 +11,7 @@ from opcheck.engine import operator_of
 from opcheck.errors import UsageError, did_you_mean
 from opcheck.graph import ModelProto, test_data
 from opcheck.graph.folders import BeyondOpcheck, initializers
-from opcheck.graph.nodes import opset_of, random_outputs, stated
-from opcheck.graph.test_data import DeclaredTensor, FileMessages, ModelTest
+from opcheck.graph.test_data import DeclaredTensor, FileMessages, ModelTest, opset_of, stated
 from opcheck.model import Array, Case, Port, Source, TensorSpec, Tolerance, Value
 from opcheck.suite.tensors import MAX_ELEMENTS
 
@@ -29,7 +28,7 @@ _FILLS: dict[str, tuple[str, tuple[float, ...]]] = {
 
 def cases_of(test: ModelTest, source: Source) -> Iterator[Case]:
     """A case for each data set of a test, judged by the test's tolerance as ONNX's runner does."""
-    whole, random = _WholeModel(test.model), random_outputs(test.model)
+    whole, random = _WholeModel(test.model), test_data.random_outputs(test.model)
     outputs = [info.name for info in test.model.graph.output]
     for data in test.data_sets:
         row = str(data.number) if len(test.data_sets) > 1 else None
@@ -145,7 +144,7 @@ def case_of_model(path: Path, sizes: DimSizes, messages: FileMessages) -> Case |
     specs: list[TensorSpec] = []
     try:
         proto = test_data.read_model(path)
-        if random := random_outputs(proto):
+        if random := test_data.random_outputs(proto):
             raise BeyondOpcheck(f"outputs that are drawn at random: {', '.join(sorted(random))}")
         specs = [*_inputs(test_data.declared_inputs(proto), sizes, messages, path)]
     except BeyondOpcheck as error:

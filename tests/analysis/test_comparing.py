@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from opcheck.analysis.comparing import REGRESSIONS, ChangeKind, compare, differences, judged
+from opcheck.analysis import REGRESSIONS, ChangeKind, compare, differences, judged
 from opcheck.errors import Exit
 from opcheck.model import Comparison, Diagnosis, Ending, Known, OpVersion, Record, Run, Verdict
 from tests.report.made import record

@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from opcheck.analysis.comparing import RunPart, merge
-from opcheck.analysis.status import outcome
+from opcheck.analysis import RunPart, merge, outcome
 from opcheck.errors import Exit, UsageError
 from opcheck.model import BackendInfo, Ending, Run, Suite, Verdict
 from tests.report.made import record

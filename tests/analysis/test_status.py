@@ -2,7 +2,7 @@ from dataclasses import replace
 
 import pytest
 
-from opcheck.analysis.status import WAYS, causes, number_of, outcome, reds, status
+from opcheck.analysis import WAYS, causes, number_of, outcome, reds, status
 from opcheck.errors import Exit
 from opcheck.model import FAILURES, Diagnosis, Ending, Header, OpVersion, Record, Run, Verdict
 from tests.report.made import header, record

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from opcheck.backends.made_of import digest
+from opcheck.backends.connect import digest
 from tests.cli.conftest import environment
 
 ASK = """
 import importlib, json, sys
-from opcheck.backends.made_of import loaded, made_of
+from opcheck.backends.connect import loaded, made_of
 sys.path[:0] = sys.argv[2:]
 before = loaded()
 importlib.import_module(sys.argv[1])

@@ -8,8 +8,7 @@ import pytest
 
 from opcheck.engine.mutants import Mutant, mutants_of
 from opcheck.errors import InvalidNode
-from opcheck.execution.kills import CaseKills, digest
-from opcheck.execution.mutate import cells
+from opcheck.execution.mutate import CaseKills, cells, digest
 from opcheck.model.result import Cell
 from opcheck.suite import Selection, select
 from tests.asking import WHOLE, elements, shipped_cases

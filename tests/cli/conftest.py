@@ -37,7 +37,7 @@ class InlinePool(Inline):
     def address(self) -> str:
         return self.backend.info.address
 
-    def connected(self, meanwhile: Any = None) -> BackendInfo:
+    def connected(self) -> BackendInfo:
         return self.info
 
     def copy(self, scratch: Path) -> "InlinePool":

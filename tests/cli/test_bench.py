@@ -11,7 +11,7 @@ from opcheck.cli.bench import TimingGate
 from opcheck.cli.group import program
 from opcheck.errors import Unwritable
 from opcheck.report import timing_store
-from opcheck.timing.comparing import Compared, Missing, TimingChange
+from opcheck.timing import Compared, Missing, TimingChange
 from tests.execution.bench.suite import CASES, SPINNING
 
 SWEPT = """\

@@ -155,7 +155,7 @@ def test_a_run_does_not_stop_at_warnings(run):
 
 
 def test_an_interrupt_that_comes_too_late_changes_nothing(run, monkeypatch):
-    monkeypatch.setattr("opcheck.cli.interrupt.asked", lambda: True)
+    monkeypatch.setattr("opcheck.interrupt.asked", lambda: True)
     assert run("run", "cases.yaml", "-b", "right", "-k", "many_ties").exit_code == 0
     assert run("run", "cases.yaml", "-b", "right").exit_code == 130
 

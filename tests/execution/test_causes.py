@@ -8,7 +8,7 @@ from typing import Any, cast
 import numpy as np
 import pytest
 
-from opcheck.analysis.status import causes, is_failure, number_of, reds
+from opcheck.analysis import causes, is_failure, number_of, reds
 from opcheck.engine import Node, evaluate
 from opcheck.engine.mutants import mutants_of
 from opcheck.errors import InvalidNode

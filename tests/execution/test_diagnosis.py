@@ -9,21 +9,21 @@ from typing import Any
 import numpy as np
 import pytest
 
-from opcheck.analysis.status import causes
+from opcheck.analysis import causes
 from opcheck.diagnose import Suspects
 from opcheck.engine.mutants import Mutant, mutants_of
-from opcheck.execution.evaluation import CaseEvaluation, EvaluatedCase
-from opcheck.execution.evidence import evidence, recall
+from opcheck.execution.evaluation import CaseEvaluation, EvaluatedCase, evidence, recall
 from opcheck.execution.expected import node_of
-from opcheck.execution.kills import (
+from opcheck.execution.mutate import (
     CANNED,
     RED,
     OutputsOrRefusal,
     canned_outcome,
+    cells,
     right_of,
     same_outputs,
+    why_harmless,
 )
-from opcheck.execution.mutate import cells, why_harmless
 from opcheck.execution.workers import at_once
 from opcheck.model import Cell, LiveResult, OpVersion, Question, Verdict
 from tests.asking import cases_in, shipped_cases

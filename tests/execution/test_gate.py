@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from opcheck import suite
-from opcheck.analysis.status import is_red, reds
+from opcheck.analysis import is_red, reds
 from opcheck.diagnose import names_of
 from opcheck.engine.mutants import mutants_of
 from opcheck.errors import BackendUnavailable

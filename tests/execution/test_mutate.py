@@ -11,8 +11,9 @@ from opcheck.engine.mutants import Mutant, mutants_of
 from opcheck.engine.mutants.mutant import STATEFUL
 from opcheck.errors import UsageError
 from opcheck.execution.evaluation import CaseEvaluation
-from opcheck.execution.kills import RED, CaseKills, stateful_backend
 from opcheck.execution.mutate import (
+    RED,
+    CaseKills,
     MutationSettings,
     cells,
     count,
@@ -20,6 +21,7 @@ from opcheck.execution.mutate import (
     mutants_in,
     mutations,
     size,
+    stateful_backend,
 )
 from opcheck.execution.workers import in_parallel
 from opcheck.model import Case, OpVersion

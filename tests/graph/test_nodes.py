@@ -2,8 +2,7 @@ import numpy as np
 import pytest
 from onnx import TensorProto, helper
 
-from opcheck.graph.nodes import node_tests, random_outputs, stated
-from opcheck.graph.test_data import ATOL, RTOL, read_tolerance
+from opcheck.graph.test_data import ATOL, RTOL, node_tests, random_outputs, read_tolerance, stated
 from tests.models import model, tensor
 
 RATIO = [tensor("r", shape=[]), tensor("t", TensorProto.BOOL, [])]

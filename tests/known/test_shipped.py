@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from opcheck import backends, suite
-from opcheck.analysis.status import reds
+from opcheck.analysis import reds
 from opcheck.dtypes import DTYPES
 from opcheck.errors import CaseFileError
 from opcheck.known import VALUES, explain, load_ledgers, shipped_ledgers, within

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from opcheck.analysis.status import is_red, reds
+from opcheck.analysis import is_red, reds
 from opcheck.errors import CaseFileError
 from opcheck.known import Facts, Gate, check, is_dead, load_user_ledgers, says
 from opcheck.model import Verdict

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from opcheck.report import timings
-from opcheck.timing.comparing import Compared, Missing, TimingChange
+from opcheck.timing import Compared, Missing, TimingChange
 from tests.report.made import Page
 from tests.report.timed import MACHINE, bench
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from opcheck.analysis.comparing import compare
+from opcheck.analysis import compare
 from opcheck.model import Comparison, Diagnosis, Ending, Known, Run, Verdict
 from opcheck.report import diff
 from tests.report.made import Page, record

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from opcheck.model import Diagnosis, Source, Verdict
-from opcheck.report import github
+from opcheck.report import ci
 from tests.report.made import record
 from tests.report.runs import HOSTILE, every_verdict, hostile, run_of
 
@@ -18,7 +18,7 @@ COMMAND = re.compile(r"::(?P<kind>\w+) (?P<properties>[^\r\n]*?)::(?P<data>[^\r\
 def commands(run):
     """Kind, properties and message of each line, as actions/runner's ActionCommand parses it."""
     found = []
-    for line in github.lines(run):
+    for line in ci.github_lines(run):
         match = COMMAND.fullmatch(line)
         assert match, line
         properties = {}
@@ -33,7 +33,7 @@ def commands(run):
 
 
 def test_every_verdict(snapshot):
-    snapshot("github", "\n".join(github.lines(run_of(*every_verdict()))) + "\n")
+    snapshot("github", "\n".join(ci.github_lines(run_of(*every_verdict()))) + "\n")
 
 
 def test_a_failure_points_to_where_its_case_is_written():

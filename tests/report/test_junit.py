@@ -11,7 +11,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from opcheck.model import Ending, Verdict
-from opcheck.report import junit
+from opcheck.report import ci
 from tests.report.made import record
 from tests.report.runs import HOSTILE, every_verdict, hostile, run_of
 
@@ -19,7 +19,7 @@ SCHEMA = xmlschema.XMLSchema10(str(Path(__file__).parent / "junit.xsd"))
 
 
 def text_of(run):
-    return "\n".join(junit.lines(run))
+    return "\n".join(ci.junit_lines(run))
 
 
 def read(run):

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from opcheck.analysis.status import outcome
+from opcheck.analysis import outcome
 from opcheck.dtypes import DTYPES, round_to
 from opcheck.errors import CaseFileError, Exit
 from opcheck.model import (

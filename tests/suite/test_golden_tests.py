@@ -14,7 +14,7 @@ from opcheck.errors import CaseFileError
 from opcheck.execution.golden.writing import GoldenSettings, write
 from opcheck.model import AnyOf, Rejected, Values
 from opcheck.suite import case_digest, load, load_all
-from opcheck.suite.golden_manifest import MANIFEST, SUMS
+from opcheck.suite.golden_files import MANIFEST, SUMS
 from tests.execution.golden.made import FOUR, RANDOM, rewrite
 from tests.models import X, relu
 from tests.models import write as write_test
@@ -182,5 +182,5 @@ def test_a_manifest_of_somebody_else_is_nobody_s_business(golden):
 
 
 def test_a_manifest_that_is_too_large_is_told(golden, monkeypatch):
-    monkeypatch.setattr("opcheck.suite.golden_manifest.LONGEST_MANIFEST", 100)
+    monkeypatch.setattr("opcheck.suite.golden_files.LONGEST_MANIFEST", 100)
     assert "is larger than" in told(golden)

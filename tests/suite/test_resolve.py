@@ -14,7 +14,7 @@ from opcheck.opset import Attribute
 from opcheck.report import formatting
 from opcheck.suite import case_digest, materialize
 from opcheck.suite.fields import CaseFields
-from opcheck.suite.golden_manifest import spelt, value_of
+from opcheck.suite.golden_files import spelt, value_of
 from opcheck.suite.resolve import attribute_value, tolerance_of, typed_value
 
 Cases = Callable[[str], tuple[Case, ...]]

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from opcheck.model.timing import Sample, Timed, Timing
-from opcheck.timing.comparing import Compared, Missing, TimingChange, compare_backends, compare_runs
+from opcheck.timing import Compared, Missing, TimingChange, compare_backends, compare_runs
 from tests.timing.machine import QUIET, Machine, Noise, samples
 
 USUAL = Noise(0.02, 0.005, 0.05)

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from opcheck.backends.adapters import About, take
 from opcheck.backends.base import Backend
-from opcheck.backends.made_of import digest
+from opcheck.backends.connect import digest
 from opcheck.backends.programs import PLACEHOLDERS, CommandFailed, Persistent, one_shot
 from opcheck.errors import BackendUnavailable, UsageError, did_you_mean
 from opcheck.model import BackendInfo

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from opcheck.backends.adapters import About, take
 from opcheck.backends.base import Backend, TaskCall, UnusableAnswer, own_part
-from opcheck.backends.made_of import digest
+from opcheck.backends.connect import digest
 from opcheck.errors import BackendUnavailable, NotSupported, UsageError
 from opcheck.graph import ModelProto, NotExpressible, folders, model_of
 from opcheck.graph.folders import Saying, read_origin, read_refusal, read_saying

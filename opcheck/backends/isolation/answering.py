@@ -24,10 +24,9 @@ from numpy import copyto, roll, uint8, zeros
 from opcheck.backends import as_outputs, second_data
 from opcheck.backends.address import parse
 from opcheck.backends.base import Backend
-from opcheck.backends.connect import connect
+from opcheck.backends.connect import connect, loaded, made_of
 from opcheck.backends.execute import CallFailure, Observed, Outputs, execute, message_of
 from opcheck.backends.isolation.wire import Channel, Damaged, Failure, answer_parts, read_question
-from opcheck.backends.made_of import loaded, made_of
 from opcheck.errors import BackendUnavailable, UsageError
 from opcheck.model import Array, Question
 from opcheck.model.question import Elapsed, Hold, Measure, Ready, Release, Released

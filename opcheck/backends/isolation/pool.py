@@ -15,6 +15,7 @@ from pathlib import Path
 from time import monotonic
 from typing import Any, TypeAlias
 
+from opcheck import interrupt
 from opcheck.backends.base import Defect
 from opcheck.backends.execute import Observed, outcome
 from opcheck.backends.isolation import wire
@@ -251,11 +252,11 @@ class Pool:
         self._slots = [Slot(settings) for _ in range(workers)]
         self._slots[0].process = Process(settings)
 
-    def connected(self, meanwhile: Callable[[], None] = lambda: None) -> BackendInfo:
-        """Wait for the backend; raise BackendUnavailable or UsageError, or as `meanwhile` does."""
+    def connected(self) -> BackendInfo:
+        """Wait for the backend; raise BackendUnavailable or UsageError, or as Ctrl-C does."""
         first = self._slots[0]
         while first.info is None:
-            meanwhile()
+            interrupt.safe_place()
             assert first.process
             first.process.connection.poll(0.05)
             first.connect()

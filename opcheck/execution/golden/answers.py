@@ -23,7 +23,7 @@ from opcheck.engine.rounding import correctly_rounded
 from opcheck.errors import Exit, InvalidNode, NotSupported, OpcheckError
 from opcheck.execution.expected import accepted_answers, computed, node_of, question
 from opcheck.model import EXACT, Array, Case, Question, Task, Tensors, TensorSpec, Tolerance
-from opcheck.suite.golden_manifest import LeftOut, ManifestMethod
+from opcheck.suite.golden_files import LeftOut, ManifestMethod
 
 
 class Disagreement(ValueError):

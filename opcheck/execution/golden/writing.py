@@ -35,8 +35,8 @@ from opcheck.graph.test_data import DATA, data_json, model_bytes
 from opcheck.model import EXACT, Array, Case, Task
 from opcheck.opset import describe
 from opcheck.reading import operators_in
-from opcheck.suite import case_digest, golden_files, load
-from opcheck.suite import golden_manifest as gm
+from opcheck.suite import case_digest, load
+from opcheck.suite import golden_files as gm
 from opcheck.suite.golden_files import Finding
 from opcheck.suite.load import shipped_suites
 
@@ -296,7 +296,7 @@ class _Look:
 
     def all(self) -> "_Look":
         """Check all files; returns itself."""
-        self.findings += golden_files.changed(self.root, self.test, self.there, npz=self.npz)
+        self.findings += gm.changed(self.root, self.test, self.there, npz=self.npz)
         task = self._model()
         for data in self.test.data_sets:
             self._data_set(data, task)
@@ -466,21 +466,21 @@ def check(folder: Path, processes: int = 1, counted: Counted[_Look] = iter) -> C
     if not there:
         message = f"{folder} is no golden folder: it holds no {gm.MANIFEST}"
         raise UsageError(message, "opcheck golden write makes one")
-    listing = golden_files.list_files(folder)
+    listing = gm.list_files(folder)
     try:
         manifest, data = gm.read_manifest(folder)
     except gm.NotReadable as error:
         if gm.SUMS not in listing.files:
             raise UsageError(f"{folder}/{gm.MANIFEST} {error}") from None
         message = f"{error}; nothing else was checked, but sha256sum -c {gm.SUMS} can do so"
-        return CheckedContents((*golden_files.unusual(listing), Finding(gm.MANIFEST, message)))
+        return CheckedContents((*gm.unusual(listing), Finding(gm.MANIFEST, message)))
     jobs = [
-        _Look(folder, case.id, test, manifest.npz, golden_files.files_there(test, listing))
+        _Look(folder, case.id, test, manifest.npz, gm.files_there(test, listing))
         for case in manifest.cases
         for test in case.tests
     ]
     looked = [*counted(in_parallel(_Look.all, jobs, processes))]
-    findings = golden_files.strange(folder, listing, manifest, data)
+    findings = gm.strange(folder, listing, manifest, data)
     findings += _together([found for one in looked for found in one.findings], manifest)
     findings += [found for case in manifest.cases for found in _unlike(case)]
     return CheckedContents(

@@ -17,7 +17,7 @@ from opcheck.engine.mutants.mutant import STATEFUL
 from opcheck.engine.node import Node, operator_of
 from opcheck.engine.operators import find
 from opcheck.errors import InvalidNode
-from opcheck.execution.kills import CaseKills
+from opcheck.execution.mutate import CaseKills
 from opcheck.execution.support import matrix
 from opcheck.model import OpVersion, Typed
 from tests.asking import shipped_cases

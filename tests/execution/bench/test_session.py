@@ -17,7 +17,7 @@ from opcheck.backends.isolation.process import BackendSettings
 from opcheck.execution.bench import Benchmark, Entrant, Plan
 from opcheck.model.timing import Timed, Timing
 from opcheck.suite import load_bench
-from opcheck.timing.ratios import Ratio, ratio
+from opcheck.timing import Ratio, ratio
 from tests.execution.bench.suite import CASES, SPINNING
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from opcheck.execution.golden.writing import GoldenSettings, check, write
-from opcheck.suite.golden_manifest import MANIFEST, SUMS, Manifest, read_manifest, sums
+from opcheck.suite.golden_files import MANIFEST, SUMS, Manifest, read_manifest, sums
 from tests.asking import cases_in
 
 #: A literal, random numbers, an undecided text, and a model to be refused with its legal twin.

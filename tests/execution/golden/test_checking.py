@@ -23,7 +23,7 @@ from opcheck.execution.golden.answers import NodeOutputs
 from opcheck.execution.golden.writing import GoldenSettings, check, write
 from opcheck.graph.test_data import data_json
 from opcheck.model import Computed, Values
-from opcheck.suite.golden_manifest import MANIFEST, SUMS
+from opcheck.suite.golden_files import MANIFEST, SUMS
 from tests.asking import at, places_in, shipped_cases
 from tests.execution.golden.made import RANDOM, WRITTEN_OUT, findings, golden, rewrite
 

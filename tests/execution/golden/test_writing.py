@@ -17,7 +17,7 @@ from onnx.numpy_helper import to_array
 from opcheck.errors import Unwritable, UsageError
 from opcheck.execution.golden import writing
 from opcheck.execution.golden.writing import GoldenSettings, write
-from opcheck.suite.golden_manifest import MANIFEST, SUMS, read_manifest
+from opcheck.suite.golden_files import MANIFEST, SUMS, read_manifest
 from tests.asking import cases_in
 from tests.execution.golden.made import FOUR, RANDOM, WRITTEN_OUT, golden
 

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from opcheck.model.timing import Timing
 from opcheck.report import timings
-from opcheck.report.html import bench_page
+from opcheck.report.html import run_page
 from opcheck.report.timing_store import Stored
-from opcheck.timing.ratios import Ratio
+from opcheck.timing import Ratio
 from tests.report.html.seen import Seen
 from tests.report.made import Page
 from tests.report.runs import HOSTILE
@@ -28,7 +28,7 @@ def stored(*, complete=True):
 
 
 def page_of(kept):
-    return "\n".join(bench_page.lines(kept))
+    return "\n".join(run_page.bench_lines(kept))
 
 
 def test_the_numbers_are_those_of_the_terminal():
@@ -75,7 +75,7 @@ def test_a_drawing_names_every_backend_and_colours_follow_the_page():
 @given(st.lists(st.tuples(st.floats(1e-21, 1e21), st.floats(1, 1e3)), min_size=1, max_size=4))
 def test_some_round_numbers_stand_above_and_below_whatever_ratios(rows):
     found = [("c", "b", Ratio(value, value / far, value * far)) for value, far in rows]
-    inside = bench_page.ratios(found, {"b": "--series-0"}).inside
+    inside = run_page.ratios(found, {"b": "--series-0"}).inside
     above, below = (re.findall(f' y="{y}">([^<]+)<', inside) for y in (-4, 16 * len(rows) + 11))
     assert above == below == sorted(above, key=float)
     assert 1 <= len(above) <= 14

@@ -11,7 +11,7 @@ from selenium.webdriver.support.select import Select
 from selenium.webdriver.support.wait import WebDriverWait
 
 from opcheck.model import Diagnosis, Run, Verdict
-from opcheck.report.html import bench_page, run_page
+from opcheck.report.html import run_page
 from tests.report.html.browser import Browser, started
 from tests.report.html.many import many
 from tests.report.html.test_bench_page import stored
@@ -131,7 +131,7 @@ def test_what_a_backend_says_does_nothing_in_a_browser(browser, folder, text):
 
 def test_a_benchmark_s_page_asks_for_nothing_either(browser, folder):
     path = folder / "bench.html"
-    path.write_text("\n".join(bench_page.lines(stored())), encoding="utf-8")
+    path.write_text("\n".join(run_page.bench_lines(stored())), encoding="utf-8")
     browser.asked_for()
     browser.open(path)
     assert browser.asked_for() - {"about:blank"} == {path.as_uri()}

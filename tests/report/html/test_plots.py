@@ -15,8 +15,7 @@ from matplotlib.image import imread
 
 from opcheck.model import Picture
 from opcheck.report import html
-from opcheck.report.html.bench_page import SERIES
-from opcheck.report.html.run_page import LEVELS, Plots
+from opcheck.report.html.run_page import LEVELS, SERIES, Plots
 from tests.report.html.many import pictured
 
 STYLE = (Path(html.__file__).parent / "templates" / "style.css").read_text(encoding="utf-8")

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from opcheck.analysis.status import outcome
+from opcheck.analysis import outcome
 from opcheck.model import Diagnosis, Ending, Verdict
 from opcheck.report import plain_text
 from opcheck.report.html import run_page

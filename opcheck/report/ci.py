@@ -1,14 +1,18 @@
-"""A run as JUnit's XML, which CI systems read: a test suite a backend, a test a case.
+"""A run for CI systems: as JUnit's XML, a test suite a backend, and as GitHub's annotations.
 
-It keeps to the schemas of Jenkins, https://github.com/jenkinsci/xunit-plugin (junit-10.xsd), and
-of Ant's reports. A run that fails for no case has another suite, so that no reader shows it green.
+The XML keeps to the schemas of Jenkins, https://github.com/jenkinsci/xunit-plugin (junit-10.xsd),
+and of Ant's reports. A run that fails for no case has another suite, so that no reader shows it
+green.
 """
 
+import os
+import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from pathlib import Path
 
-from opcheck.analysis.status import is_red, outcome, reds_of
+from opcheck.analysis import is_failure, is_red, outcome, reds_of
 from opcheck.errors import Exit
 from opcheck.model import WRONG, Record, Run, Verdict
 from opcheck.report import plain_text, summary
@@ -31,7 +35,7 @@ class _Test:
     text: str = ""
 
 
-def lines(run: Run) -> Iterator[str]:
+def junit_lines(run: Run) -> Iterator[str]:
     """The file, line by line."""
     header, red = run.header, reds_of(run.header)
     suites = [
@@ -84,3 +88,45 @@ def _test(result: Record, red: Collection[Verdict]) -> _Test:
     if verdict is Verdict.WARN:
         return _Test(*test, "warned", text=summary.failure_text(result))
     return _Test(*test)
+
+
+#: https://docs.github.com/en/actions/reference/workflows-and-actions/workflow-commands
+#: The most errors of a step that GitHub shows.
+_SHOWN = 10
+
+
+def github_lines(run: Run) -> Iterator[str]:
+    """An error for each of the first ten failures, and a line on all."""
+    red = reds_of(run.header)
+    failures = [result for result in run.records if is_failure(result, red)]
+    for result in failures[:_SHOWN]:
+        source, known = result.source, result.known
+        file, line, column = source.file, source.line, source.column
+        if result.verdict is Verdict.UNEXPECTED_PASS and known and known.line is not None:
+            # The ledger must be corrected.
+            file, line, column = known.ledger, known.line, 1
+        if Path(file).is_absolute() and Path(file).is_relative_to(Path.cwd()):
+            file = os.path.relpath(file)  # as the workflow knows it
+        title = f"{result.verdict.upper()} {result.backend}: {result.case}"
+        place = {"file": file, "line": str(line), "col": str(column), "title": title}
+        looks = [f"looks {said.text}" for said in result.diagnoses[:1]]
+        text = [result.reason, *looks, summary.ledger_note(result), f"repeat: {result.repeat}"]
+        message = "\n".join(map(plain_text.block, filter(None, text)))
+        yield _command("error", place, message)
+    code, meaning = outcome(run)
+    if left := failures[_SHOWN:]:
+        more = plain_text.plural(len(left), "more failure")
+        meaning += f"; {more} without an annotation"
+    # If nothing else is red, this line must be.
+    kind = "notice" if failures or code is Exit.CONFORMS else "error"
+    yield _command(kind, {"title": "opcheck"}, meaning)
+
+
+def _command(kind: str, properties: dict[str, str], text: str) -> str:
+    pairs = ((name, plain_text.one_line(value)) for name, value in properties.items())
+    said = ",".join(f"{name}={_data(value, ':,')}" for name, value in pairs)
+    return f"::{kind} {said}::{_data(text)}"
+
+
+def _data(text: str, also: str = "") -> str:
+    return re.sub(f"[%\r\n{also}]", lambda it: f"%{ord(it[0]):02X}", plain_text.clean(text))

@@ -1,1 +1,0 @@
-"""Pure functions on stored runs: exit codes, causes of failures, comparison and merging."""

@@ -329,15 +329,15 @@ def family(
         made.ignores = tuple(sorted(attributes - taken))
         shared: dict[inspect.Signature, Formula] = {}
         for since, schema in versions.items():
-            formula = _with_parameters(function, schema, taken)
+            formula = with_parameters(function, schema, taken)
             # Versions of one formula have no mutant of each other.
             made.formulas[since] = shared.setdefault(inspect.signature(formula), formula)
             for other in others:
-                made.sound.append(Sound("", _with_parameters(other, schema, taken), since))
+                made.sound.append(Sound("", with_parameters(other, schema, taken), since))
     return declared
 
 
-def _with_parameters(function: Formula, schema: Schema, attributes: Collection[str]) -> Formula:
+def with_parameters(function: Formula, schema: Schema, attributes: Collection[str]) -> Formula:
     """`function` under the names of a schema's inputs and attributes."""
 
     @wraps(function)

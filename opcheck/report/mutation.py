@@ -58,9 +58,7 @@ def records(power: Power) -> Iterator[dict[str, Any]]:
 
 def percent(score: Score) -> str:
     """A score rounded down, so that 100 % means all."""
-    if score.share is None:
-        return "–"
-    return f"{math.floor(1000 * score.share) / 10:g} %"
+    return "–" if score.share is None else f"{math.floor(1000 * score.share) / 10:g} %"
 
 
 def _counts(score: Score) -> dict[str, Any]:

@@ -334,6 +334,4 @@ def _array(spelt: str, shape: tuple[int, ...], blob: bytearray) -> Array | Forei
         return Foreign(f"array of {spelt}")
     if dtype.hasobject or dtype.itemsize * prod(shape) != len(blob):
         raise ValueError(f"{len(blob)} bytes for {spelt}{list(shape)}")
-    if not blob:
-        return zeros(shape, dtype)
-    return frombuffer(blob, dtype).reshape(shape)
+    return frombuffer(blob, dtype).reshape(shape) if blob else zeros(shape, dtype)

@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 
 from opcheck import numbers as xp
+from opcheck import opset
 from opcheck.engine.axes import check_size, from_either_end, listed
-from opcheck.engine.operators import is_open, operator
+from opcheck.engine.operators import is_open, operator, with_parameters
 from opcheck.errors import InvalidNode, NotSupported
 from opcheck.numbers.faulty import bare
 
@@ -220,8 +221,7 @@ def upsampled(X, scales, mode):
     check_size([axis.size for axis in axes])
     y = X
     for number, axis in enumerate(axes):
-        readings = [places(name, axis) for name in ("asymmetric", "half_pixel", "align_corners")]
-        first, half, _ = readings
+        first, half = (places(name, axis) for name in ("asymmetric", "half_pixel"))
         if first.copied:
             continue
         if mode == "nearest":
@@ -339,8 +339,7 @@ def sized(X, axes, roi, scales, sizes, policy):
     if policy != "stretch" and each:
         each = [min(each) if policy == "not_larger" else max(each)] * len(each)
         wanted = [
-            floor(scale * X.shape[n] + Fraction(1, 2))
-            for n, scale in zip(numbers, each, strict=True)
+            floor(s * X.shape[n] + Fraction(1, 2)) for n, s in zip(numbers, each, strict=True)
         ]
     for n, (start, end), size, scale in zip(numbers, parts, wanted, each, strict=True):
         found[n] = Axis(X.shape[n], size, scale, scale * X.shape[n], start, end)
@@ -353,6 +352,7 @@ POLICIES = ("stretch", "not_larger", "not_smaller")
 
 def of_resize(along, sized=sized, outside=outside):
     """All versions of Resize, from what makes an axis of another."""
+    schemas = opset.versions("", "Resize")
 
     def formula(since, X, roi=None, scales=None, sizes=None, *, coordinate_transformation_mode,
                 cubic_coeff_a, exclude_outside, extrapolation_value, mode, nearest_mode,
@@ -368,11 +368,11 @@ def of_resize(along, sized=sized, outside=outside):
             if since > 11:
                 is_open("nothing is said of an empty tensor of scales")
             scales = None
-        if (scales is None) == (sizes is None):
-            raise InvalidNode("one of scales and sizes must be given, and not both")
         crops = coordinate_transformation_mode == "tf_crop_and_resize"
-        if crops and roi is None:
-            raise InvalidNode("no roi")
+        if (scales is None) == (sizes is None) or (crops and roi is None):
+            raise InvalidNode(
+                "allowed: one of scales and sizes, not both, and a roi where it counts"
+            )
         axes = range(X.ndim) if axes is None else axes
         found = sized(X, axes, roi if crops else None, scales, sizes, keep_aspect_ratio_policy)
         check_size([axis.size for axis in found])
@@ -390,15 +390,10 @@ def of_resize(along, sized=sized, outside=outside):
             raise InvalidNode(f"mode {mode!r}; allowed: nearest, linear")
         return upsampled(X, checked_scales(scales, X.ndim, 2.0**-149), mode)
 
-    def second(X, roi, scales, sizes=None, *, coordinate_transformation_mode, cubic_coeff_a,
-               exclude_outside, extrapolation_value, mode, nearest_mode):  # fmt: skip
-        return formula(
-            11, X, roi, scales, sizes, cubic_coeff_a=cubic_coeff_a, exclude_outside=exclude_outside,
-            extrapolation_value=extrapolation_value, mode=mode, nearest_mode=nearest_mode,
-            coordinate_transformation_mode=coordinate_transformation_mode)  # fmt: skip
+    def later(since, schema):
+        return with_parameters(partial(formula, since), schema, schema.attributes)
 
-    later = {since: partial(formula, since) for since in (13, 18, 19)}
-    return {10: first, 11: second, **later}
+    return {10: first} | {n: later(n, schemas[n]) for n in schemas if n > 10}
 
 
 RESIZE.formula(by=of_resize)(along)

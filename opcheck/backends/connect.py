@@ -33,7 +33,6 @@ from opcheck.backends.base import Backend, Prepared, TaskCall, UnusableAnswer, o
 from opcheck.backends.isolation.cleanup import SCRATCH
 from opcheck.dtypes import DType
 from opcheck.errors import BackendUnavailable, OpcheckError, UsageError, did_you_mean
-from opcheck.graph.folders import write_whole
 from opcheck.model import Array, BackendInfo, Task, Typed
 
 #: Files whose lines say nothing about where somebody's module fails.
@@ -423,6 +422,8 @@ def made_of(files: Iterable[str]) -> dict[str, str]:
 
 def digest(paths: Iterable[Path]) -> str:
     """Return a digest of what files are called and hold, in the order of their paths."""
+    from opcheck.graph.folders import write_whole
+
     stats = {}
     for path in sorted(paths):
         with suppress(OSError):  # gone meanwhile

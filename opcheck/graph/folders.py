@@ -473,8 +473,9 @@ def array_of(tensor: TensorProto) -> Array:
     shape = list(tensor.dims)
     if any(size < 0 for size in shape) or prod(shape) * dtype.numpy.itemsize > MAX_BYTES:
         raise ValueError(f"a tensor of shape {shape}")
-    array: Array = numpy_helper.to_array(tensor)
-    return array
+    if tensor.data_type == TensorProto.STRING:  # onnx's reader cuts off zeros at their ends
+        return np.array([text.decode() for text in tensor.string_data], object).reshape(shape)
+    return numpy_helper.to_array(tensor)
 
 
 def value_bytes(value: Any, declared: TypeProto | None, name: str) -> bytes:

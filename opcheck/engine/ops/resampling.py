@@ -38,10 +38,7 @@ NEAREST = {
 
 @dataclass(frozen=True)
 class Axis:
-    """An axis: its lengths before and after, the scale as it is given, and the part that counts.
-
-    `width` is the length afterwards before it is cut off.
-    """
+    """An axis: its lengths before, after and uncut, the scale as it is given, and what part counts."""
 
     length: int
     size: int

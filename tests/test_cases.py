@@ -39,7 +39,9 @@ def asked(case: Case) -> object:
     made = question(case)
     task = made.task
     arrays = [*made.inputs, *task.initializers.values()]
-    data = tuple((array.dtype.name, array.shape, array.tobytes()) for array in arrays)
+    # The bytes of texts are addresses.
+    data = tuple((a.dtype.name, a.shape, repr(a.tolist()) if a.dtype == object else a.tobytes())
+                 for a in arrays)  # fmt: skip
     attrs = tuple(sorted((name, repr(value)) for name, value in case.attrs.items()))
     return case.opset, attrs, task.slots, data, *map(tuple, (task.initializers, task.outputs))
 

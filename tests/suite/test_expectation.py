@@ -326,18 +326,18 @@ def test_integers_and_truth_values_need_no_tolerance(cases: Cases) -> None:
 
 
 @pytest.mark.parametrize("expect", ["{Y: [1]}", "{agree: true}", "{oracle: reference}"])
-@pytest.mark.parametrize(("mode", "exact"), [("nearest", True), ("linear", False)])
+@pytest.mark.parametrize(("mode", "exact"), [("nearest", True), ("bilinear", False)])
 def test_what_only_moves_elements_is_compared_exactly_without_a_tolerance(
     cases, problems, expect, mode, exact
 ):
     text = f"""
-        op: Resize
-        opset: 13
+        op: GridSample
+        opset: 16
         dtype: float32
         cases:
         - name: a
           attrs: {{mode: {mode}}}
-          inputs: {{X: [1, 2], sizes: {{value: [1], dtype: int64}}}}
+          inputs: {{X: [[[[1]]]], grid: [[[[0, 0]]]]}}
           expect: {expect}
         """
     if exact:

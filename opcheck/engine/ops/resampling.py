@@ -38,7 +38,7 @@ NEAREST = {
 
 @dataclass(frozen=True)
 class Axis:
-    """An axis: its lengths before, after and uncut, the scale as it is given, and what part counts."""
+    """An axis: its lengths before, after and uncut, the scale as given, and what part counts."""
 
     length: int
     size: int

@@ -1,13 +1,13 @@
 """The bounds of layers over 200 steps: plain float64, and honest arithmetic of float32."""
 
 from collections.abc import Callable
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
 import onnx
 import onnxruntime
 import pytest
-import torch
 
 from opcheck.compare.bounded import judge
 from opcheck.compare.outputs import computed_want
@@ -16,18 +16,19 @@ from opcheck.engine import exactly
 from opcheck.model import OpVersion
 
 STEPS, BATCH, INPUT, HIDDEN = 200, 2, 4, 6
-#: Torch's gates among ONNX's, and torch's layers; its GRU multiplies after the linear step.
-LAYERS: dict[str, tuple[list[int], Any, dict[str, int]]] = {
-    "GRU": ([1, 0, 2], torch.nn.GRU, {"linear_before_reset": 1}),
-    "LSTM": ([0, 2, 3, 1], torch.nn.LSTM, {}),
-    "RNN": ([0], torch.nn.RNN, {}),
+#: Torch's gates among ONNX's, and attributes: its GRU multiplies after the linear step.
+LAYERS: dict[str, tuple[list[int], dict[str, int]]] = {
+    "GRU": ([1, 0, 2], {"linear_before_reset": 1}),
+    "LSTM": ([0, 2, 3, 1], {}),
+    "RNN": ([0], {}),
 }
 
 
 def of_torch(name: str, x: Any, parts: list[Any]) -> Any:
-    """Y of torch's layer in the precision of `x`, from ONNX's weights."""
-    order, layer, _ = LAYERS[name]
-    made = layer(INPUT, HIDDEN).to(torch.from_numpy(x).dtype)
+    """Y of torch's layer in the precision of `x`, from ONNX's weights; skips without torch."""
+    torch = pytest.importorskip("torch", reason="not installed: torch")
+    order, _ = LAYERS[name]
+    made = getattr(torch.nn, name)(INPUT, HIDDEN).to(torch.from_numpy(x).dtype)
     for parameter, part in zip(made.parameters(), parts, strict=True):
         block = part.reshape(len(order), HIDDEN, -1)[order].reshape(parameter.shape)
         parameter.data.copy_(torch.from_numpy(block.astype(x.dtype)))
@@ -90,9 +91,10 @@ def stepped(name: str, total: Callable[..., Any], x: Any, parts: list[Any]) -> A
     return np.stack(out)[:, np.newaxis]
 
 
-@pytest.mark.parametrize("name", LAYERS)
-def test_the_bound_of_200_steps_holds_honest_arithmetic_and_no_coarser_weights(name: str) -> None:
-    order, _, attrs = LAYERS[name]
+@cache
+def layer(name: str) -> tuple[Any, list[Any], list[Any], Any]:
+    """X of float32, the weights and biases, all of it as ONNX's inputs, and what is expected."""
+    order, attrs = LAYERS[name]
     rng, rows = np.random.default_rng(0), len(order) * HIDDEN
     x = rng.normal(size=(STEPS, BATCH, INPUT)).astype(np.float32)
     # Of larger recurrent weights errors may grow with each step, and the bound with them.
@@ -100,20 +102,34 @@ def test_the_bound_of_200_steps_holds_honest_arithmetic_and_no_coarser_weights(n
     parts = [rng.normal(0, width, shape).astype(np.float32) for shape, width in widths.items()]
     parts += [rng.normal(0, 0.3, rows).astype(np.float32) for _ in range(2)]
     W, R, *biases = parts
-    op, inputs = OpVersion("", name, 22), [x, W[None], R[None], np.concatenate(biases)[None]]
-    expected: Any = exactly(op, inputs, attrs)[0]
-    for wide in (of_torch(name, x.astype(np.float64), parts),
-                 stepped(name, SUMS["as written"], x.astype(np.float64), parts)):  # fmt: skip
-        np.testing.assert_allclose(expected.values, wide, rtol=1e-11, atol=1e-12)
-    want, float32 = computed_want(op, "Y", expected), DTYPES["float32"]
-    tier = expected.tiers()[0]
-    honest = {key: stepped(name, total, x, parts) for key, total in SUMS.items()}
-    honest["torch"] = of_torch(name, x, parts)
-    honest["ONNX Runtime"] = of_onnxruntime(name, inputs, attrs)
-    for key, got in honest.items():
+    inputs = [x, W[None], R[None], np.concatenate(biases)[None]]
+    return x, parts, inputs, exactly(OpVersion("", name, 22), inputs, attrs)[0]
+
+
+def check(name: str, made: Callable[[Any, list[Any]], Any], honest: dict[str, Any]) -> None:
+    """Hold a layer against `made(x, parts)`: float64, honest as others are, coarse weights."""
+    x, parts, _, expected = layer(name)
+    wide = made(x.astype(np.float64), parts)
+    np.testing.assert_allclose(expected.values, wide, rtol=1e-11, atol=1e-12)
+    want = computed_want(OpVersion("", name, 22), "Y", expected)
+    float32, tier = DTYPES["float32"], expected.tiers()[0]
+    for key, got in {**honest, "made": made(x, parts)}.items():
         single = judge(want, got, float32, tier)
         assert single.shares.max() <= 1, key
         assert not single.unjudged, key
     coarse = [part.view(np.uint32) & np.uint32(0xFFFF0000) for part in parts]  # as bfloat16
-    cut = of_torch(name, x, [part.view(np.float32) for part in coarse])
+    cut = made(x, [part.view(np.float32) for part in coarse])
     assert judge(want, cut, float32, tier).shares.max() > 1
+
+
+@pytest.mark.parametrize("name", LAYERS)
+def test_the_bound_of_200_steps_holds_honest_arithmetic_and_no_coarser_weights(name: str) -> None:
+    x, parts, inputs, _ = layer(name)
+    honest = {key: stepped(name, total, x, parts) for key, total in SUMS.items()}
+    honest["ONNX Runtime"] = of_onnxruntime(name, inputs, LAYERS[name][1])
+    check(name, partial(stepped, name, SUMS["as written"]), honest)
+
+
+@pytest.mark.parametrize("name", LAYERS)
+def test_so_does_it_with_torch(name: str) -> None:
+    check(name, partial(of_torch, name), {})

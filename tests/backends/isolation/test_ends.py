@@ -72,11 +72,14 @@ def check_that_nothing_is_left(folder, seconds=3):
 def test_who_is_killed_leaves_nothing_behind_and_a_report_that_can_be_read(
     at_work, tmp_path, number
 ):
-    process = at_work("--format", "json")
+    report = tmp_path / "report.jsonl"
+    process = at_work("--report", f"json={report}")
+    # A hang begins before the results before it have come from the process that judged them.
+    wait_until(lambda: report.is_file() and report.read_text("utf-8").count("\n") >= 3, 60)
     process.send_signal(number)
     check_that_nothing_is_left(tmp_path)
-    out, err = process.communicate(timeout=30)
-    header, *records = map(json.loads, out.splitlines())
+    _, err = process.communicate(timeout=30)
+    header, *records = map(json.loads, report.read_text("utf-8").splitlines())
     assert header["type"] == "header"
     judged = [record for record in records if record["type"] == "result"]
     assert [record["name"] for record in judged[:2]] == ["a", "b"]

@@ -212,10 +212,30 @@ def half_ulp(values: NDArray[np.float64], dtype: DType) -> NDArray[np.float64]:
 # Of inputs of float16 and bfloat16 with any strides and byte order, which are not modified.
 
 
+# NumPy casts float16 one number after the other, subnormal ones many times slower than others.
+#: From so many numbers on their bits are cast in a few passes.
+_MANY = 1 << 12
+#: Of float32's exponent all bits, and 2^-14; from 65520 on float16 is infinite. As an unsigned
+#: integer every NaN, infinity and number below 0 is larger.
+_EXPONENT, _SMALLEST_NORMAL, _TOO_LARGE = 0x7F80_0000, 0x3880_0000, 0x477F_F000
+
+
 def widened(x: NDArray[Any]) -> NDArray[np.float32]:
     """`x` of float16 or bfloat16 as float32, which has each of their numbers."""
     with np.errstate(invalid="ignore"):  # a NaN that signals is a value like any other
-        return x.astype(np.float32, order="C")
+        if x.dtype.kind != "f" or x.size < _MANY:
+            return x.astype(np.float32, order="C")
+        signed = _bits(x, "i2")
+        bits = signed.astype(np.int32, order="C")
+        # Exponent and digits go where float32 has them, the sign to all bits before.
+        np.left_shift(bits, 13, out=bits)
+        np.bitwise_and(bits, ~0x7000_0000, out=bits)
+        wide = bits.view(np.float32)
+        # A product, and not a larger exponent, since float16's subnormal numbers are normal here.
+        np.multiply(wide, np.float32(2.0**112), out=wide)
+        if signed.max() >= 0x7C00 or _bits(x, "u2").max() >= 0xFC00:
+            np.bitwise_or(bits, _EXPONENT, out=bits, where=np.abs(wide) >= 65536)
+        return wide
 
 
 def narrowed(
@@ -225,8 +245,22 @@ def narrowed(
 
     What is too large becomes infinite. NaN stays NaN with its sign; one that signals may warn.
     """
-    with np.errstate(over="ignore", under="ignore"):
-        cast = values.astype(dtype.newbyteorder("="), order="C")
+    bits = values.view(np.uint32)
+    if dtype.kind == "f" and values.size >= _MANY and bits.max() < _TOO_LARGE:
+        power = np.maximum(bits, _SMALLEST_NORMAL)
+        np.bitwise_and(power, _EXPONENT, out=power)
+        # Beside a number 2^13 times as large, float32 has as many digits left as float16.
+        beside = np.add(power, 13 << 23)
+        rounded = np.add(values, beside.view(np.float32)).view(np.uint32)
+        np.subtract(rounded, beside, out=rounded)
+        # The digits, whose first one counts in the exponent.
+        np.right_shift(power, 13, out=power)
+        np.subtract(power, 113 << 10, out=power)
+        np.add(rounded, power, out=rounded)
+        cast = rounded.astype(np.uint16, order="C").view(np.float16)
+    else:
+        with np.errstate(over="ignore", under="ignore"):
+            cast = values.astype(dtype.newbyteorder("="), order="C")
     if out is None:
         return cast
     # Strided casts are slow.

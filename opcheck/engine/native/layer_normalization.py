@@ -1,12 +1,15 @@
-"""LayerNormalization in float32, each step in the place of the one before."""
+"""LayerNormalization in float32, by blocks of rows that stay in the cache."""
 
 from math import prod
 
 import numpy as np
 
-from opcheck.engine.axes import from_either_end, stretches
+from opcheck.engine.axes import from_either_end, slices, stretches
 from opcheck.engine.ops.layer_normalization import OP
 from opcheck.model import Array
+
+#: About how many elements of a block there are.
+_BLOCK = 1 << 17
 
 
 def _formula(
@@ -20,18 +23,25 @@ def _formula(
         if operand is not None:
             stretches(name, operand, X)
     kept = (*X.shape[:first], *[1] * (X.ndim - first))
-    rows = X.reshape(prod(kept), -1)
-    length = np.float32(rows.shape[1])
-    mean = (rows @ np.ones(rows.shape[1], np.float32) / length).reshape(kept)
-    y = X - mean
-    rows = y.reshape(rows.shape)
-    squares = np.vecdot(rows, rows).reshape(kept)
-    inverse = 1 / np.sqrt(squares / length + np.float32(epsilon))
-    y *= inverse
-    y *= Scale
-    if B is not None:
-        y += B
-    return y, mean, inverse
+    count, length = prod(kept), prod(X.shape[first:])
+    new = [np.empty(shape, np.float32) for shape in (X.shape, kept, kept)]
+    rows, y, mean, inverse = (array.reshape(count, -1) for array in (X, *new))
+    ones = np.ones(length, np.float32)
+    steps = [(np.multiply, Scale), *([] if B is None else [(np.add, B)])]
+    if any(operand.shape != X.shape[first:] for _, operand in steps):
+        steps = [(do, np.broadcast_to(one, X.shape).reshape(rows.shape)) for do, one in steps]
+    else:
+        steps = [(do, operand.reshape(1, length)) for do, operand in steps]
+    for part in slices(count, max(1, _BLOCK // length)):
+        x, out, centre, factor = rows[part], y[part], mean[part], inverse[part]
+        np.divide((x @ ones)[:, np.newaxis], np.float32(length), out=centre)
+        np.subtract(x, centre, out=out)
+        variance = np.vecdot(out, out)[:, np.newaxis] / np.float32(length)
+        np.divide(1, np.sqrt(variance + np.float32(epsilon)), out=factor)
+        out *= factor
+        for do, operand in steps:
+            do(out, operand[part] if len(operand) == count else operand, out=out)
+    return tuple(new)
 
 
 FORMULAS = {"LayerNormalization": {17: _formula}}

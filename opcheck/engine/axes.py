@@ -15,6 +15,7 @@ from math import prod
 from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.lib.stride_tricks import as_strided
 from numpy.typing import NDArray
 
 from opcheck import numbers as xp
@@ -195,6 +196,8 @@ AUTO_PADS = ("NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID")
 #: The most elements of windows that are gathered at once.
 _GATHERED = 1 << 18
 _AT_ONCE = 1 << 22
+#: What it costs to begin a window at each element, in elements that are added one window at a time.
+_FROM_EACH = 6
 
 
 @dataclass(frozen=True)
@@ -309,6 +312,31 @@ class Windows:
         for some in slices(first.size, size) or [slice(0, 0)]:
             yield Windows(self.outer, (first.cut(some), *others))
 
+    def apart(self, size: int) -> "Iterator[tuple[Any, Windows, Any]]":
+        """Parts of about `size` elements: which ones, the windows over them, and where those go.
+
+        Of large planes it takes some windows along the first spatial axis.
+        """
+        first, *others = self.axes
+        lengths = (*self.outer, *(axis.length for axis in self.axes))
+        step = max(1, size // (prod(lengths[3:]) * first.stride), 4 * first.width // first.stride)
+        last = first.span - first.width - first.begin
+        # A window wholly in padding has no rows.
+        in_padding = first.begin >= first.width or last >= first.length
+        parts = slices(first.size, first.size if in_padding else step)
+        for outer in parts_along((0, 1), lengths, size):
+            planes = outer[0].stop - outer[0].start, outer[1].stop - outer[1].start
+            for part in parts:
+                held, rows = first, slice(0, first.length)
+                if len(parts) > 1:
+                    held = first.cut(part)
+                    rows = held.rows
+                    begin = rows.start + held.begin
+                    held = replace(held, length=rows.stop - rows.start, begin=begin)
+                beside = (slice(0, axis.size) for axis in others)
+                windows = Windows(planes, (held, *others))
+                yield (*outer[:2], rows), windows, (*outer[:2], part, *beside)
+
     def places(self, lengths: Sequence[int]) -> Places:
         """The row-major place of each element of each window, -1 for padding.
 
@@ -376,28 +404,59 @@ class Windows:
 def _reduced_along(
     values: Array, n: int, axis: AxisWindows, function: np.ufunc, of_padding: Any
 ) -> Array:
-    shape = list(values.shape)
-    shape[n] = axis.size
+    a, b = prod(values.shape[:n]), prod(values.shape[n + 1 :])
+    span = axis.begin + max(axis.length, axis.span - axis.begin)
+    shape = (*values.shape[:n], axis.size, *values.shape[n + 1 :])
+    costs = len(axis.offsets) * axis.size, (_FROM_EACH if b > 1 else _FROM_EACH // 2) * span
+    is_near = axis.begin >= 0 and span <= 2 * axis.length
+    if costs[0] > costs[1] and is_near and values.dtype != object:
+        blocks = values.reshape(a, axis.length, b)
+        if span > axis.length:
+            blocks = np.full((a, span, b), of_padding, values.dtype)
+            blocks[:, axis.begin : axis.begin + axis.length] = values.reshape(a, axis.length, b)
+        found = _from_each(blocks.reshape(-1), axis.kernel, axis.dilation * b, function)
+        strides = [values.itemsize * step for step in (span * b, axis.stride * b, 1)]
+        return np.ascontiguousarray(as_strided(found, (a, axis.size, b), strides)).reshape(shape)
     out: Array = np.empty(shape, values.dtype)
-    source, target = np.moveaxis(values, n, 0), np.moveaxis(out, n, 0)
+    before = (slice(None),) * n
     if len(axis.offsets) <= axis.size:
         every = slice(0, axis.size)
         # Those that all windows hold come first, and need nothing to begin with.
         reached = sorted(map(axis.reach, axis.offsets), key=lambda pair: pair[0] != every)
         if len(reached) > 1 and reached[1][0] == every:
-            function(source[reached[0][1]], source[reached[1][1]], out=target)
-            reached = reached[2:]
+            (_, one), (_, other), *reached = reached
+            function(values[*before, one], values[*before, other], out=out)
         else:
-            target[...] = of_padding
+            out[...] = of_padding
         for windows, elements in reached:
-            function(target[windows], source[elements], out=target[windows])
+            target = out[*before, windows]
+            function(target, values[*before, elements], out=target)
         return out
     # A few long windows, such as one over the whole axis.
     firsts, counts = axis.spans(np.arange(axis.size))
     for i, (first, count) in enumerate(zip(firsts.tolist(), counts.tolist(), strict=True)):
-        some = source[first : first + count * axis.dilation : axis.dilation]
-        target[i] = function.reduce(some, axis=0) if count else of_padding
+        some = values[*before, slice(first, first + count * axis.dilation, axis.dilation)]
+        found = function.reduce(some, axis=n, keepdims=True) if count else of_padding
+        out[*before, i : i + 1] = found
     return out
+
+
+def _from_each(values: Array, count: int, step: int, function: np.ufunc) -> Array:
+    """What a ufunc makes of `count` elements of a line from each one on, `step` apart.
+
+    It is made of what it makes of half as many.
+    """
+    if count == 1:
+        return values
+    half = _from_each(values, count // 2, step, function)
+    at = count // 2 * step
+    # Elements of rows that follow one another meet in what nobody asks for.
+    with np.errstate(over="ignore", invalid="ignore"):
+        both: Array = function(half[:-at], half[at:])
+        if count % 2:
+            end = len(both) - step
+            both = function(both[:end], values[2 * at :], out=both[:end])
+    return both
 
 
 @primitive
@@ -477,25 +536,13 @@ def windows_apart(
 ) -> Iterator[tuple[Any, Mapping[str, Any], Any]]:
     """Parts of whole windows, of large planes along the first spatial axis; see `Parts`."""
     windows = windows_of(shape, **{name: attrs[name] for name in attrs if name != "p"})
-    first, *others = windows.axes
-    beside = [slice(0, axis.size) for axis in others]
-    step = max(1, size // (prod(shape[3:]) * first.stride), 4 * first.width // first.stride)
-    # A window wholly in padding has no rows.
-    last = first.span - first.width - first.begin
-    in_padding = first.begin >= first.width or last >= first.length
-    for outer in parts_along((0, 1), shape, size):
-        if in_padding or step >= first.size:
-            yield outer, {}, (*outer[:2], slice(0, first.size), *beside)
-            continue
-        for part in slices(first.size, step):
-            held = first.cut(part)
-            rows = held.rows
-            pads = [rows.start + held.begin, *(axis.begin for axis in others)]
-            pads += [held.span - held.begin - rows.stop]
-            pads += [max(0, axis.span - axis.begin - axis.length) for axis in others]
+    for elements, part, place in windows.apart(size):
+        changed: dict[str, Any] = {}
+        if part.axes != windows.axes:
+            ends = [max(0, axis.span - axis.begin - axis.length) for axis in part.axes]
+            pads = [*(axis.begin for axis in part.axes), *ends]
             changed = {"pads": pads, "auto_pad": "NOTSET", "ceil_mode": 0}
-            changed = {name: value for name, value in changed.items() if name in attrs}
-            yield (*outer[:2], rows), changed, (*outer[:2], part, *beside)
+        yield elements, {name: changed[name] for name in changed if name in attrs}, place
 
 
 def check_each(name: str, values: Sequence[int], length: int, each: str, low: int) -> None:

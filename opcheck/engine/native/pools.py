@@ -6,7 +6,7 @@ and cube roots NumPy's own, as far as that goes. Norms that may have suffered fr
 range are computed once more, window by window.
 """
 
-from collections.abc import Mapping
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from opcheck import dtypes
 from opcheck.dtypes import DTYPES, limits, narrowed, widened
-from opcheck.engine.axes import Windows, windows_apart
+from opcheck.engine.axes import Windows
 from opcheck.engine.native import each
 from opcheck.engine.node import BoundNode
 from opcheck.engine.ops.pools import by_windows, maximum, mean, of_maxima, of_means
@@ -54,17 +54,15 @@ _IN_FLOAT32, _MULTIPLIED = 8, 64
 
 def lp_pool(bound: BoundNode, X: Array, *, threads: int = 1) -> tuple[Array]:
     """The p-norm of every window."""
-    since, attrs = bound.node.op.since, bound.attrs
-    formula = by_windows(_norms)[since]
-    shape = by_windows(lambda X, p, windows: windows.shape)[since](X, **attrs)
-    out = np.zeros(shape, X.dtype.newbyteorder("="))
+    p, windows = by_windows(lambda X, *found: found)[bound.node.op.since](X, **bound.attrs)
+    out = np.zeros(windows.shape, X.dtype.newbyteorder("="))
 
-    def work(part: tuple[Any, Mapping[str, Any], Any]) -> None:
-        elements, changed, place = part
-        out[place] = formula(X[elements], **{**attrs, **changed})
+    def work(part: tuple[Any, Windows, Any]) -> None:
+        elements, over, place = part
+        out[place] = _norms(X[elements], p, over)
 
     # Windows over an empty tensor hold nothing but padding.
-    parts = windows_apart(since, X.shape, attrs, BLOCK) if X.size and out.size else ()
+    parts = windows.apart(BLOCK) if X.size and out.size else ()
     with np.errstate(all="ignore"):
         each(work, parts, threads)
     return (out,)
@@ -114,7 +112,8 @@ def _raised(x: Array, p: float, is_whole: bool) -> Array:
 def _sums(powers: Array, windows: Windows) -> Array:
     if all(axis.kernel == axis.length and axis.span == axis.length for axis in windows.axes):
         # Each window is the whole of its plane.
-        return np.asarray(powers.reshape(*windows.outer, -1).sum(axis=2).reshape(windows.shape))
+        planes = powers.reshape(prod(windows.outer), -1)
+        return np.asarray(np.einsum("ij->i", planes).reshape(windows.shape))
     return windows.sums(powers)
 
 

@@ -168,7 +168,7 @@ def _found(x: Array, y: Array, one: int, is_zero: bool) -> None:
     `is_zero`: `y` shares no memory with `x` and is zero already.
     """
     _, length, width = x.shape
-    places = _comparable(x.swapaxes(1, 2)).argmax(axis=-1, keepdims=True)
+    places = _places(x.swapaxes(1, 2))
     if not is_zero:
         y[...] = 0
     if width == 1:
@@ -177,28 +177,52 @@ def _found(x: Array, y: Array, one: int, is_zero: bool) -> None:
         np.put_along_axis(y, places.swapaxes(1, 2), one, axis=1)
 
 
-def _comparable(x: Array) -> Array:
-    """Numbers that NumPy compares fast; those of 16 bits as integers."""
-    return ordered(x) if x.itemsize == 2 else x
+def _are_ordered(x: Array, top: Array) -> bool:
+    """True if numbers of 16 bits, with these maxima as integers, are in the order of integers.
+
+    Above 0 all are, below it none, and NaN is above all.
+    """
+    infinity = 0x7C00 if x.dtype == np.float16 else 0x7F80
+    lowest = infinity + 0x8000
+    return bool(top.min() > 0 and top.max() <= infinity and x.view(np.uint16).max() <= lowest)
+
+
+def _places(x: Array) -> Array:
+    """The places of the first maxima, or the first NaN, along the last axis, which is kept."""
+    numbers = x if x.itemsize > 2 else x.view(np.int16)
+    places = numbers.argmax(axis=-1, keepdims=True)
+    if x.itemsize > 2 or _are_ordered(x, np.take_along_axis(numbers, places, axis=-1)):
+        return places  # type: ignore[no-any-return]
+    return ordered(x).argmax(axis=-1, keepdims=True)  # type: ignore[no-any-return]
+
+
+def _tops(x: Array) -> Array:
+    """The maxima along axis 1 of (a, N, b), which is kept with size 1."""
+    if x.shape[2] > 1:
+        return np.asarray(np.maximum.reduce(x, axis=1, keepdims=True))
+    top = x[:, :1]
+    for column in range(1, x.shape[1]):  # NumPy would go row by row
+        top = np.maximum(top, x[:, column : column + 1])
+    return top
 
 
 def _first_maxima(x: Array) -> Array:
     """Mask the first maximum, or first NaN, of the rows along axis 1 of (a, N, b)."""
-    numbers = _comparable(x)
-    if x.shape[2] > 1:
-        top = np.asarray(np.maximum.reduce(numbers, axis=1, keepdims=True))
-    else:
-        top = numbers[:, :1]
-        for column in range(1, x.shape[1]):  # NumPy would go row by row
-            top = np.maximum(top, numbers[:, column : column + 1])
+    numbers = x if x.itemsize > 2 else x.view(np.int16)
+    top = _tops(numbers)
+    if x.itemsize == 2 and not _are_ordered(x, top):
+        numbers = ordered(x)
+        top = _tops(numbers)
     maxima: Array = np.equal(numbers, top)
     nan = bool((top != top).any())
     if nan or np.count_nonzero(maxima) != top.size:
         if nan:
             maxima |= numbers != numbers
-        places = maxima.argmax(axis=1, keepdims=True)
-        maxima[...] = False
-        np.put_along_axis(maxima, places, True, axis=1)
+        seen = maxima[:, 0].copy()
+        for column in range(1, x.shape[1]):
+            later = maxima[:, column]
+            np.greater(later, seen, out=later)
+            np.logical_or(seen, later, out=seen)
     return maxima
 
 

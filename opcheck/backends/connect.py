@@ -422,8 +422,6 @@ def made_of(files: Iterable[str]) -> dict[str, str]:
 
 def digest(paths: Iterable[Path]) -> str:
     """Return a digest of what files are called and hold, in the order of their paths."""
-    from opcheck.graph.folders import write_whole
-
     stats = {}
     for path in sorted(paths):
         with suppress(OSError):  # gone meanwhile
@@ -445,7 +443,9 @@ def digest(paths: Iterable[Path]) -> str:
     found = total.hexdigest()[:_DIGITS]
     if SCRATCH in os.environ and sum(stat.st_size for stat in stats.values()) > _LARGE:
         with suppress(OSError):
-            write_whole(memory, found.encode())
+            part = memory.with_name(f"{name}.{os.getpid()}")
+            part.write_text(found)
+            part.replace(memory)
     return found
 
 

@@ -5,6 +5,7 @@ As in `execute`, names of other packages are bound before a backend is imported.
 
 import ctypes
 import gc
+import importlib
 import os
 import sys
 import traceback
@@ -47,6 +48,8 @@ class Answering:
     def connect(self, address: str) -> bool:
         """Connect to the backend and send what it is, or why it cannot be used."""
         try:
+            # What opcheck may load itself is no part of the backend.
+            importlib.import_module("opcheck.graph.folders")
             before = loaded()
             self._backend = connect(parse(address))
             info = self._backend.info

@@ -28,7 +28,8 @@ class Model:
     Of a model that has `nothing` for an input, `x` is of the output's dtype.
     `more` are further inputs, which are fed, or `constant`; None is left out. Of several outputs it
     has the one at `output` alone, which is of the input's dtype, or of the one that `gives` names;
-    the node has as many more as `after` says.
+    the node has as many more as `after` says. With `earlier` it is asked three times, the second
+    time with these in place of `more`.
     """
 
     op: str
@@ -41,6 +42,7 @@ class Model:
     after: int = 0
     gives: str = ""
     constant: bool = False
+    earlier: tuple[Any, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -3061,6 +3063,14 @@ def _texts_by_onnxruntime() -> Iterator[Check]:
     )
     cause = "TfIdfVectorizer takes two pools"
     yield Check(ort, cause, both, [], Gives([0, 0]), _POOLS, _COUNTED, [2, 1])
+    empty = Model("StringSplit", 20, {"delimiter": ","}, _words("", "a,b"), output=1, gives="int64")
+    cause, one = "StringSplit has no substrings", replace(empty, x=_words("a", "a,b"))
+    yield Check(ort, cause, empty, [[1, 2]], Gives([0, 2]), "no delimiter, one text", one, [1, 2])
+    often = _with(_COUNTED, mode="TFIDF", weights=[0.1, 1.0])
+    often = replace(often, x=np.full(259, 1))
+    cause, halves = "TfIdfVectorizer adds up", _with(often, weights=[0.5, 1.0])
+    why, shows = "259 times 0.1", Gives([25.900063, 0])
+    yield Check(ort, cause, often, [[25.9, 0]], shows, why, halves, [129.5, 0], rtol=1e-6)
     cause = "TfIdfVectorizer takes more"
     yield Check(ort, cause, longer, [], Gives([2, 1, 0]), _LISTS, _COUNTED, [2, 1])
 
@@ -3861,11 +3871,15 @@ def _resized() -> Iterator[Check]:
     above = resize([[0, 65504]], *twice, mode="cubic")
     above = replace(above, x=above.x.astype(np.float16))
     cubic = replace(above, x=above.x / 1024)
+    top = -_LOWEST
+    shares = [share * top for share in (-0.10546875, 0.2265625, 0.7734375)]
     seven = resize(range(7), None, None, np.array([17]))
     each = [0, 0, 1, 1, 1, 2, 2, 3, 3, 3, 4, 4, 5, 5, 5, 6, 6]
     doubled = replace(seven, more=(None, None, np.array([14])))
     large = replace(linear, x=np.array([[0, 1e300]]))
     eleven = replace(late, opset=11, more=(f(), f(1, 2)))
+    image = replace(resize([[pair]], None, f(1, 1, 1, 2)), constant=False)
+    elevens = replace(fed, opset=11, more=(f(), f(1, 2)))
     six = resize(
         np.ones((2, 1, 2, 3, 2, 3)), None, None, np.array([3, 1, 2, 4, 1, 6]), mode="linear"
     )
@@ -3884,6 +3898,9 @@ def _resized() -> Iterator[Check]:
          plain, right),
         ("onnxruntime", "Resize of a negative axis", kept, right, Leftovers((1, 2)),
          "4 / 2 is the scale", _with(kept, axes=[1]), right),
+        ("onnxruntime", "Resize makes NaN of a cubic", resize([[0, top]], *twice, mode="cubic"),
+         [[*shares, inf]], Gives([[*shares, nan]]), "1.10546875 times the largest number",
+         resize([[0, 64]], *twice, mode="cubic"), [[-6.75, 14.5, 49.5, 70.75]]),
         ("onnxruntime", "Resize copies an axis", outside, [[2], [7]], Gives([[1], [2]]),
          "rows are at 0.5 and 1.5", whole, [[1, 2, 3]]),
         ("reference", "Resize has no version 10", first, right, Raises("output_size is None"),
@@ -3891,6 +3908,11 @@ def _resized() -> Iterator[Check]:
         ("reference", "Resize-11 has no tf_half", eleven, [[1, 2, 2, 2]],
          Raises("Invalid coordinate_transformation_mode"), "at 0.25, 0.75, 1.25 and 1.75", plain,
          right),
+        ("openvino", "Resize-11 is asked for a roi", elevens, right, Raises("x1 was not found"),
+         "each element twice", replace(elevens, constant=True), right),
+        ("openvino", "Resize by fed scales answers",
+         replace(image, earlier=(None, f(2, 3, 1, 1))), [[right]],
+         Leftovers((2, 3, 1, 2)), "each element twice", image, [[right]]),
         ("openvino", "Resize by averages of six axes", six, np.ones((3, 1, 2, 4, 1, 6)), Dies(""),
          "averages of ones", linear, half),
         ("reference", "Resize of booleans", flag, [[True, True, False, False]],

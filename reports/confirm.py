@@ -21,7 +21,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
@@ -233,7 +233,8 @@ def _attempt(check: Check, model: Model) -> Array | Exception:
         fed = {"x": model.x} if model.stored == "fed" else {}
         if not model.constant:
             fed |= _more(model)
-        return np.asarray(run(proto, fed))
+        earlier = [{**fed, **_more(replace(model, more=model.earlier))}] if model.earlier else []
+        return np.asarray(run(proto, fed, *earlier))
     except Exception as error:  # judged by its words
         return error
 
@@ -323,7 +324,7 @@ def _reference(model: bytes, fed: Mapping[str, Any]) -> Any:
     return got
 
 
-def _openvino(model: bytes, fed: Mapping[str, Any]) -> Any:
+def _openvino(model: bytes, fed: Mapping[str, Any], *earlier: Mapping[str, Any]) -> Any:
     import openvino
 
     def tensor(x: Any) -> Any:
@@ -334,8 +335,11 @@ def _openvino(model: bytes, fed: Mapping[str, Any]) -> Any:
     # On one thread, as opcheck asks it unless told otherwise.
     settings = {"INFERENCE_NUM_THREADS": 1}
     compiled = core.compile_model(core.read_model(model), "CPU", settings)
+    for one in (fed, *earlier) if earlier else ():
+        compiled({name: tensor(x) for name, x in one.items()})
     given = {name: tensor(x) for name, x in fed.items()}
-    for _ in range(5):  # what its memory holds differs from one run to the next
+    # What its memory holds differs from one run to the next.
+    for _ in range(1 if earlier else 5):
         got = np.asarray(compiled(given)[0])
     # It hands out bfloat16 as if its bits were those of float16.
     return got.view(_BF16) if compiled.output(0).element_type == openvino.Type.bf16 else got
@@ -453,7 +457,9 @@ def _asked(model: Model) -> str:
         for array in model.more
     )
     output = f", output {model.output}" * bool(model.output)
-    return f"{model.op}, opset {model.opset}, {about}{more}{output}"
+    fed = [f"{array.dtype} {_spelt(array)}" for array in model.earlier if array is not None]
+    earlier = f", again after {', '.join(fed)}" * bool(fed)
+    return f"{model.op}, opset {model.opset}, {about}{more}{output}{earlier}"
 
 
 def _value(value: Any) -> str:

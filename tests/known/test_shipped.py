@@ -441,6 +441,9 @@ def test_every_place_of_a_shipped_line_is_about_a_shipped_case(cases):
 def test_a_shipped_ledger_is_named_like_its_backend_and_closes_its_sentences():
     for ledger in shipped_ledgers():
         assert Path(ledger.file).stem in ledger.fields.backend
+        # A stored result names its line by the cause.
+        causes = Counter(stated.cause for stated in ledger.fields.known)
+        assert [cause for cause, count in causes.items() if count > 1] == []
         for stated in ledger.fields.known:
             assert stated.cause.endswith(".")
             assert stated.link is None or stated.link.startswith("https://")

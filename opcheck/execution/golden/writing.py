@@ -15,6 +15,7 @@ from functools import cache, partial
 from hashlib import sha256
 from importlib import metadata
 from itertools import chain
+from math import prod
 from pathlib import Path
 from typing import TypeAlias
 
@@ -348,8 +349,8 @@ class _Look:
         if not self.test.refused and (refusal := test_data.invalid(model)):
             return f"onnx's checker refuses it: {refusal}"
         outputs = (one for data in self.test.data_sets for one in data.outputs)
-        declared = max(map(_elements, outputs), default=0)
-        inputs = max(map(_elements, self.test.inputs), default=0)
+        declared = max((prod(one.shape) for one in outputs), default=0)
+        inputs = max((prod(one.shape) for one in self.test.inputs), default=0)
         elements = test_data.inferred_elements(model)
         # What ONNX infers to be absurdly larger than what is stored is not computed.
         if elements <= 64 * (declared + inputs) + (1 << 16):
@@ -440,10 +441,6 @@ class _Look:
                 else:
                     found.append(answers.Ends(output, around[0], around[1]))
         return found
-
-
-def _elements(spec: gm.Tensor) -> int:
-    return int(np.prod(spec.shape, dtype=object))
 
 
 @dataclass(frozen=True)

@@ -169,11 +169,8 @@ def _multiplied(how: str, x: Bounded, steps: Any, **options: Any) -> Bounded:
         most = multiply(np.maximum(each + room, 1.0))
         least = multiply(np.clip(each - room, 0.0, 1.0))
         beyond = np.isfinite(size) & ~(most * _SECOND_ORDER <= old.arithmetic.largest)
-        lost = (
-            np.where(beyond & (np.asarray(steps) > 0), arrays.ANYTHING, 0)
-            if np.any(steps)
-            else None
-        )
+        several = np.asarray(steps) > 0
+        lost = np.where(beyond & several, arrays.ANYTHING, 0) if np.any(several) else None
         if old.lost is not None:
             lost = either(lost, over(np.bitwise_or)(old.lost))
         if old.arithmetic.flushes:

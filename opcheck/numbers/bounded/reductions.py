@@ -409,11 +409,9 @@ def astype(x: Bounded, dtype: Any, *, computes: bool = False) -> Any:
     kind = dtypes.of(np.empty(0, wanted))
     if kind is None or kind.kind not in ("float", "int"):
         raise TypeError(f"no bounded numbers of type {wanted}")
-    return (
-        _to_integer(x, kind)
-        if kind.kind == "int"
-        else _to_float(x, kind, _arithmetic(x.arithmetic, kind, computes))
-    )
+    if kind.kind == "int":
+        return _to_integer(x, kind)
+    return _to_float(x, kind, _arithmetic(x.arithmetic, kind, computes))
 
 
 def _to_float(x: Bounded, dtype: DType, arithmetic: Arithmetic) -> Bounded:

@@ -22,6 +22,7 @@ from pydantic import Field, model_validator
 
 from opcheck import opset, reading
 from opcheck.errors import CaseFileError, Problem, did_you_mean
+from opcheck.grouping import group_by
 from opcheck.model import Case, OpVersion, OutputSpec, Rejected, Source, TensorSpec
 from opcheck.opset import Attribute, Schema
 from opcheck.reading import Problems, operators_in, quoted, read_file, shipped_folder, validation
@@ -408,9 +409,7 @@ def survey(
     cases: Iterable[Case], pages: Callable[[str, str], Pages | None] = pages_of
 ) -> tuple[Survey, ...]:
     """Survey each operator version of `cases`; a case that is not shipped counts for its quote."""
-    about: dict[OpVersion, list[Case]] = defaultdict(list)
-    for case in cases:
-        about[case.op].append(case)
+    about = group_by(cases, lambda case: case.op)
     found = [_survey(op, pages(op.domain, op.name), about[op]) for op in sorted(about)]
     first = {problem: one.op for one in reversed(found) for problem in one.problems}
     once = [tuple(p for p in one.problems if first[p] == one.op) for one in found]
@@ -422,11 +421,10 @@ def _survey(op: OpVersion, pages: Pages | None, cases: Sequence[Case]) -> Survey
     if pages is None or page is None:
         return Survey(op, None, (), ())
     by_clause: dict[str, tuple[Sentence, ...]] = {}
-    by_name: dict[str, list[Case]] = defaultdict(list)
+    by_name = group_by(cases, lambda case: case.name)
     quoting: dict[Sentence, list[Case]] = defaultdict(list)
     strays = []
     for case in cases:
-        by_name[case.name].append(case)
         if case.clause not in by_clause:
             by_clause[case.clause] = cited(quotation(case.clause, op), page)
         for sentence in by_clause[case.clause]:

@@ -19,6 +19,7 @@ from typing import Any
 
 from opcheck import opset
 from opcheck.analysis import reds
+from opcheck.grouping import group_by
 from opcheck.model import Record, Verdict
 from opcheck.model.timing import Bench, Timed
 from opcheck.report import plain_text, timing_store
@@ -329,10 +330,7 @@ class Engine:
     @cached_property
     def homes(self) -> dict[str, list[Group]]:
         """The defects by the operator whose page shows them."""
-        found: dict[str, list[Group]] = defaultdict(list)
-        for group in self.one.real:
-            found[_home(self.one, group)].append(group)
-        return found
+        return group_by(self.one.real, lambda group: _home(self.one, group))
 
     @cached_property
     def elsewhere(self) -> dict[str, list[Group]]:
@@ -347,7 +345,7 @@ class Engine:
     @cached_property
     def records(self) -> dict[str, list[Record]]:
         """The results by operator."""
-        return plain_text.alike(self.one.run.records, lambda record: record.op.name)
+        return group_by(self.one.run.records, lambda record: record.op.name)
 
     @cached_property
     def pages(self) -> Sequence[str]:
@@ -447,7 +445,7 @@ class Engine:
     def _versions(self, name: str) -> list[str]:
         rows = []
         for op, records in sorted(
-            plain_text.alike(self.records.get(name, ()), lambda record: record.op).items()
+            group_by(self.records.get(name, ()), lambda record: record.op).items()
         ):
             cells = {dtype: state for (of, dtype), state in self.one.cells.items() if of == op}
             found = Counter(map(plain, records))

@@ -245,9 +245,7 @@ def made(
             raise UsageError(f"backend {address!r}: {type(backend).__name__} has {lacks}", hint)
         stated, declares = _stated(backend, address), getattr(backend, "declares", None)
     documented = stated.pop("documented_errors", ())
-    info = BackendInfo(address, address.partition(":")[0], version)
-
-    info = replace(info, **stated)
+    info = replace(BackendInfo(address, address.partition(":")[0], version), **stated)
     return Backend(info, documented, lambda task: runnable(backend.prepare(task)), declares)
 
 

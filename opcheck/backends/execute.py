@@ -93,7 +93,7 @@ def execute(backend: Backend, question: Question, *, alone: bool = False) -> Obs
         prepared = backend.prepare(question.task)
         seen = replace(seen, stage="run", declared=_declared(prepared))
         held = _held(prepared.run([*fed[0]]))
-        seen = replace(seen, first=_snapshot(held))
+        seen = replace(seen, first=tuple(map(_output, held)))
         if not backend.info.repeatable:
             return replace(seen, seconds=perf_counter() - start, fed=tuple(fed[:1]))
         seen = replace(seen, stage="second run")
@@ -103,7 +103,7 @@ def execute(backend: Backend, question: Question, *, alone: bool = False) -> Obs
             if question.second_is_legal or isinstance(error, _NEVER_A_REFUSAL):
                 raise
             between = None
-        seen = replace(seen, stage="third run", between=between, kept=_snapshot(held))
+        seen = replace(seen, stage="third run", between=between, kept=tuple(map(_output, held)))
         again = as_outputs(prepared.run([*fed[2]]))
         return replace(seen, seconds=perf_counter() - start, again=again, fed=tuple(fed))
     except BaseException as error:
@@ -146,7 +146,7 @@ def _declared(prepared: Prepared) -> tuple[Declared, ...]:
 
 def as_outputs(result: object) -> Outputs:
     """Convert what a backend returned to outputs, copied."""
-    return _snapshot(_held(result))
+    return tuple(map(_output, _held(result)))
 
 
 def _held(result: object) -> tuple[object, ...]:
@@ -155,10 +155,6 @@ def _held(result: object) -> tuple[object, ...]:
         return (result,)
     # One that gives all its numbers as a list did not mean a list of outputs.
     return tuple(result) if len(result) <= _MOST else (Foreign(f"list of {len(result):,} values"),)
-
-
-def _snapshot(held: tuple[object, ...]) -> Outputs:
-    return tuple(_output(value) for value in held)
 
 
 def _output(value: object) -> Array | Foreign:

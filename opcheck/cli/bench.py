@@ -16,7 +16,8 @@ from opcheck import interrupt
 from opcheck.cli import options
 from opcheck.cli.options import OutputPath, end, flag, given_besides, leave, number, output
 from opcheck.errors import Exit, Unwritable, UsageError, few
-from opcheck.report.plain_text import alike, plural
+from opcheck.grouping import group_by
+from opcheck.report.plain_text import plural
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -324,7 +325,7 @@ def _chosen(sweep: str | None, *, paths: Sequence[Path], **selection: Any) -> li
     if wanted:
         ids = {case.id for case in cases}
         cases = load_bench(paths, sizes=lambda concrete: wanted.of(concrete, ids))
-    by_reason = alike(cases, why_not)
+    by_reason = group_by(cases, why_not)
     found = by_reason.pop("", [])
     for reason, those in by_reason.items():
         click.echo(f"opcheck: not timed: {few([one.id for one in those])}: {reason}", err=True)

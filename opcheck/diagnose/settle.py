@@ -18,6 +18,7 @@ import numpy as np
 from opcheck.analysis import UNJUDGED, WAYS
 from opcheck.diagnose.suspects import NOT_CHECKED, Suspects, cell_of, spelt
 from opcheck.engine.mutants import Mutant
+from opcheck.grouping import group_by
 from opcheck.model import LOSSES, Case, Diagnosis, Failure, Record, Verdict
 from opcheck.model.case import Given, Rejected, TensorSpec
 
@@ -85,10 +86,8 @@ class Seen:
 
 def settled(results: Sequence[Seen], suspects: Suspects) -> dict[str, tuple[Diagnosis, ...]]:
     """Return the final diagnoses of each case that is to be explained, its cause first."""
-    by_op: dict[tuple[str, str], list[Seen]] = defaultdict(list)
-    for one in results:
-        if one.record.verdict not in (*UNJUDGED, Verdict.DIFFER):
-            by_op[one.case.op.domain, one.case.op.name].append(one)
+    judged = (one for one in results if one.record.verdict not in (*UNJUDGED, Verdict.DIFFER))
+    by_op = group_by(judged, lambda one: (one.case.op.domain, one.case.op.name))
     chosen = [some for some in by_op.values() if any(one.unexplained for one in some)]
     parts = [_CellGroup(some, suspects) for some in chosen]
     standing = Counter(name for part in parts for names in part.names.values() for name in names)
@@ -142,12 +141,9 @@ class _CellGroup:
 
     def explained(self, standing: Counter[str]) -> Iterator[tuple[str, tuple[Diagnosis, ...]]]:
         """Yield the diagnoses of each case: its cause, then other mutants that give its answer."""
-        alike: dict[tuple[Failure | None, str], list[Seen]] = defaultdict(list)
-        ways: dict[Failure | None, list[Seen]] = defaultdict(list)
-        for one in self.failing:
-            alike[one.record.failure, one.words].append(one)
-            ways[one.record.failure].append(one)
-        groups = sorted(alike.values(), key=lambda group: -len(group))
+        ways = group_by(self.failing, lambda one: one.record.failure)
+        by_words = group_by(self.failing, lambda one: (one.record.failure, one.words))
+        groups = sorted(by_words.values(), key=lambda group: -len(group))
         for group in groups:
             self._cover(group, standing, with_rules=group[0].record.failure in _TELLING)
         self._look_again()
@@ -226,11 +222,10 @@ class _CellGroup:
 
     def _numbers_alike(self) -> None:
         """Choose patterns of wrong values where nothing else explains them."""
-        alike: dict[str, list[Seen]] = defaultdict(list)
         wrong = [one for one in self.failing if one.record.failure == "values"]
-        for one in self._left(wrong):
-            alike[self.suspects.resemblance(one.case, one.record.diagnoses)].append(one)
-        for text, those in alike.items():
+        resemblance = self.suspects.resemblance
+        found = group_by(self._left(wrong), lambda s: resemblance(s.case, s.record.diagnoses))
+        for text, those in found.items():
             if text and len(those) >= FEWEST:
                 counts = len(those), len(wrong), 0, 0
                 self._choose(Diagnosis(None, text, counts), those)

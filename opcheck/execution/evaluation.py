@@ -20,6 +20,7 @@ from opcheck.engine import Node, operator_of
 from opcheck.execution import expected
 from opcheck.execution.expected import is_the_same, legal_twin, node_of, question
 from opcheck.execution.workers import Inquiry
+from opcheck.grouping import group_by
 from opcheck.model import Array, BackendInfo, Case, LiveResult, Outcome, Question, Record, Verdict
 
 if TYPE_CHECKING:
@@ -329,9 +330,7 @@ def _badness(result: LiveResult) -> tuple[bool, bool, bool]:
 
 def _contradiction(results: Sequence[LiveResult], times: int) -> str:
     """`3 of 10: fail: output: 1 of 6 elements wrong; 7 of 10: pass`, the worst first."""
-    kinds: dict[tuple[object, ...], list[LiveResult]] = {}
-    for result in sorted(results, key=_badness, reverse=True):
-        kinds.setdefault(_answer(result), []).append(result)
+    kinds = group_by(sorted(results, key=_badness, reverse=True), _answer)
     return "; ".join(f"{len(some)} of {times}: {_told(some[0])}" for some in kinds.values())
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from opcheck.analysis import causes
 from opcheck.diagnose import PARTICULARS
+from opcheck.grouping import group_by
 from opcheck.known import UserLedger, is_dead
 from opcheck.known.writing import Revision, places
 from opcheck.model import Case, Record, Verdict
@@ -106,9 +107,7 @@ def _replaced(
 
 def _entries(failing: Iterable[Record], cases: Sequence[Case]) -> Iterator[dict[str, Any]]:
     """An entry for each way to fail and for each cause that it looks like."""
-    by_way: dict[tuple[Verdict, str | None], list[Record]] = defaultdict(list)
-    for record in failing:
-        by_way[record.verdict, record.failure].append(record)
+    by_way = group_by(failing, lambda record: (record.verdict, record.failure))
     by_id = {case.id: case for case in cases}
     for (verdict, failure), those in by_way.items():
         for cause in causes(those):

@@ -30,6 +30,7 @@ from opcheck.execution.evaluation import CaseEvaluation
 from opcheck.execution.expected import legal_twin, node_of
 from opcheck.execution.workers import at_once, in_parallel
 from opcheck.graph.test_data import node_tests
+from opcheck.grouping import group_by
 from opcheck.known import Ledger
 from opcheck.model import BackendInfo, Case, Cell, OpVersion, Outcome, Question, Task, Verdict
 from opcheck.model.mutation import CaseGroup, MutantId, Mutation, Yardstick, score
@@ -243,9 +244,7 @@ def all_mutants(op: OpVersion) -> tuple[Mutant, ...]:
 
 def cells(cases: Iterable[Case]) -> dict[Cell, tuple[Case, ...]]:
     """The cases that state an answer by version and dtype; those of an illegal dtype are in all."""
-    by_op: dict[OpVersion, list[Case]] = {}
-    for case in filter(lambda case: case.expect.is_stated, cases):
-        by_op.setdefault(case.op, []).append(case)
+    by_op = group_by((case for case in cases if case.expect.is_stated), lambda case: case.op)
     found = {}
     for op, mine in sorted(by_op.items()):
         # The dtype that each case is about, if it is allowed.
@@ -402,9 +401,7 @@ def groups(
     ledgers: Iterable[Ledger] = (),
 ) -> tuple[CaseGroup, ...]:
     """The groups of `cases`, in their order; `mutations` name two killers if there are two."""
-    by_name: dict[_Name, list[Case]] = defaultdict(list)
-    for case in cases:
-        by_name[_name(case)].append(case)
+    by_name = group_by(cases, _name)
     names = {case.id: _name(case) for case in cases}
     # Of mutants that none kills, that one alone notices.
     mutants = _alone(((names[c] for c in m.killers or m.noticers), m.mutant) for m in mutations)
@@ -500,9 +497,7 @@ def killed_elsewhere(
     survivors: Iterable[MutantId], cases: Iterable[Case], jobs: int = 1
 ) -> Iterator[tuple[MutantId, Case]]:
     """Yield the smallest shipped case that kills each survivor of `cases`, where one does."""
-    by_op: dict[OpVersion, list[MutantId]] = defaultdict(list)
-    for one in survivors:
-        by_op[one.op].append(one)
+    by_op = group_by(survivors, lambda one: one.op)
     asked = {(case.id, case.source) for case in cases}
     batches = [
         (those, [one for one in _shipped(op) if (one.id, one.source) not in asked])

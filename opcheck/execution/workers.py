@@ -377,8 +377,12 @@ def in_parallel(
     pool = futures.ProcessPoolExecutor(min(processes, len(jobs)), context, signal.signal, ignoring)
     waiting: set[futures.Future[Made]] = set()
     try:
-        with _interrupts_held():
+        # Processes started meanwhile inherit that Ctrl-C is held back, and this one ends them.
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+        try:
             waiting |= {pool.submit(work, job) for job in jobs}
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
         while waiting:
             done, waiting = futures.wait(
                 waiting, timeout=_GLANCE, return_when=futures.FIRST_COMPLETED
@@ -392,13 +396,3 @@ def in_parallel(
             for process in [*(pool._processes or {}).values()]:
                 process.terminate()
         pool.shutdown(cancel_futures=True)
-
-
-@contextmanager
-def _interrupts_held() -> Iterator[None]:
-    """Hold Ctrl-C back; processes started meanwhile inherit that, and this one ends them."""
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)

@@ -179,9 +179,9 @@ def lower_hardmax1(task: Task) -> tuple[list[NodeProto], dict[str, Array], int]:
         invalid = f"{tensor.dtype} is no data type of {task.op.name}"
     if invalid:
         raise NotExpressible(f"not expressible as an ONNX graph: {invalid}")
-    order = opset.reduced_last(reduced, len(tensor.shape))
+    kept = [axis for axis in range(len(tensor.shape)) if axis not in reduced]
+    order, split = kept + reduced, len(kept)
     moved = [tensor.shape[axis] for axis in order]
-    split = len(order) - len(reduced)
     rows = [prod(moved[:split]), prod(moved[split:])]
     back = [int(place) for place in np.argsort(order)]
     shapes = {"rows": rows, "moved_shape": moved}

@@ -195,11 +195,6 @@ HARDMAX1 = Schema(
 DML_SCHEMAS = (HARDMAX1,)
 
 
-def reduced_last(axes: Sequence[int], rank: int) -> list[int]:
-    """All `rank` dimensions, `axes` last; kept and reduced ones each in increasing order."""
-    return [*(axis for axis in range(rank) if axis not in axes), *sorted(axes)]
-
-
 def invalid_axes(axes: Sequence[int], rank: int) -> str | None:
     """Return why `axes` and `rank` make no valid descriptor, or None if they do.
 

@@ -106,33 +106,30 @@ def _nearer(growths: Iterable[Growth]) -> Iterator[tuple[str, ...]]:
 
 def lines(old: Run, new: Run, found: Difference, *, common: bool) -> Iterator[str]:
     """The report as JSON lines: both runs, every change, and totals."""
-    return map(line, _records(old, new, found, common))
-
-
-def _records(old: Run, new: Run, found: Difference, common: bool) -> Iterator[dict[str, Any]]:
     code, meaning = analysis.judged(old, new, found, common=common)
     unlike_ = differences(old.header, new.header)
-    yield {
+    head = {
         "type": "diff",
         "format": FORMAT,
         "old": _about(old.header),
         "new": _about(new.header),
         "differences": {name: [*both] for name, both in unlike_.items()},
     }
+    yield line(head)
     for change in found.changes:
-        record = change.record
-        yield {
+        fields = {
             "type": "change",
             "kind": change.kind.value,
             "regression": change.kind in analysis.REGRESSIONS,
-            **picked(record, "case backend dtype repeat"),
-            "op": str(record.op),
+            **picked(change.record, "case backend dtype repeat"),
+            "op": str(change.record.op),
             "old": _result(change.old),
             "new": _result(change.new),
         }
+        yield line(fields)
     for growth in found.growths:
-        yield {"type": "growth", **dataclasses.asdict(growth), "op": str(growth.op)}
-    yield {
+        yield line({"type": "growth", **dataclasses.asdict(growth), "op": str(growth.op)})
+    footer = {
         "type": "footer",
         "exit_code": int(code),
         "meaning": meaning,
@@ -140,6 +137,7 @@ def _records(old: Run, new: Run, found: Difference, common: bool) -> Iterator[di
         "compared": found.compared,
         "left_out": len(found.left_out),
     }
+    yield line(footer)
 
 
 def _about(header: Header) -> dict[str, Any]:

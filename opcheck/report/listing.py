@@ -10,6 +10,7 @@ from rich.text import Text
 
 from opcheck import model
 from opcheck.clauses import CheckedSentence, Survey
+from opcheck.grouping import group_by
 from opcheck.report import formatting, plain_text
 from opcheck.report.style import Numbers, new_table, put
 
@@ -90,7 +91,7 @@ def show_clauses(console: Console, surveys: Sequence[Survey]) -> None:
                 text = Text.assemble(checked.sentence.text, (ruling, "cyan"))
                 table.add_row(text, *_cells(checked))
         put(console, table)
-        for clause, cases in plain_text.alike(survey.strays, attrgetter("clause")).items():
+        for clause, cases in group_by(survey.strays, attrgetter("clause")).items():
             where = f"{cases[0].source}, {plain_text.plural(len(cases), 'case')}"
             said = f"not on this page: “{plain_text.brief(clause)}” ({plain_text.clean(where)})"
             console.print(Text(said, "yellow"), soft_wrap=True)
@@ -109,7 +110,7 @@ def clause_records(survey: Survey) -> Iterator[dict[str, Any]]:
             "cases": dict(checked.cases),
             "source": str(sentence.source),
         }
-    for clause, cases in plain_text.alike(survey.strays, attrgetter("clause")).items():
+    for clause, cases in group_by(survey.strays, attrgetter("clause")).items():
         yield op | {"stray": clause, "cases": [case.id for case in cases]}
     yield from (op | {"problem": str(problem)} for problem in survey.problems)
 

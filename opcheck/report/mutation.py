@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from opcheck.grouping import group_by
 from opcheck.model import mutation as results
 from opcheck.model.mutation import CaseGroup, Fate, MutantId, Mutation, Power, Score, score
 from opcheck.report import plain_text
@@ -23,7 +24,7 @@ def show(console: Console, power: Power, *, verbose: bool) -> None:
     mutations = sorted(power.mutations, key=lambda mutation: mutation.mutant)
     if verbose:
         put_all(console, *_listings(mutations))
-    by_mutant = plain_text.alike(mutations, lambda mutation: mutant_key(mutation.mutant)).values()
+    by_mutant = group_by(mutations, lambda mutation: mutant_key(mutation.mutant)).values()
     for some in by_mutant:
         if those := [one for one in some if one.contradicts]:
             _head(console, "CONTRADICTION", those[0].mutant)
@@ -68,7 +69,7 @@ def _counts(score: Score) -> dict[str, Any]:
 
 def _scores(mutations: Sequence[Mutation]) -> Table:
     table = new_table("operator", *map(Numbers, ("mutants", *Fate, "score")))
-    by_op = plain_text.alike(mutations, lambda mutation: mutation.mutant.op)
+    by_op = group_by(mutations, lambda mutation: mutation.mutant.op)
     for op, some in by_op.items():
         _add_score(table, str(op), score(some))
     if len(by_op) > 1:
@@ -119,7 +120,7 @@ def _listings(mutations: Sequence[Mutation]) -> Iterator[Table]:
     for fate, (last, title) in sections.items():
         table = new_table("mutant", "in", last, title=title)
         some = [one for one in mutations if one.fate is fate]
-        rows = plain_text.alike(some, lambda one: (mutant_key(one.mutant), _why(one)))
+        rows = group_by(some, lambda one: (mutant_key(one.mutant), _why(one)))
         for (mutant, text), those in sorted(rows.items(), key=lambda row: row[0]):
             said = places(one.mutant for one in those)
             table.add_row(mutant[-1], said, plain_text.clean(text))
@@ -133,7 +134,7 @@ def mutant_key(mutant: MutantId) -> tuple[str, str, str]:
 
 def places(mutants: Iterable[MutantId]) -> str:
     """`Hardmax-1 float16 float32, Hardmax-13 float16`."""
-    by_op = plain_text.alike(mutants, lambda mutant: mutant.op)
+    by_op = group_by(mutants, lambda mutant: mutant.op)
     types = {
         op: " ".join("of any type" if one.any_type else one.dtype for one in those)
         for op, those in by_op.items()
@@ -154,7 +155,7 @@ def _survivor(
         best = min(seen, key=lambda m: (not m.killers, m.mutant.op != mutants[0].op))
         by = best.killers[0] if best.killers else f"{best.noticers[0]}, which decides nothing"
         _line(console, "seen", f"in {places([best.mutant])}, by {by}")
-    found = plain_text.alike(mutants, lambda mutant: power.elsewhere.get(mutant))
+    found = group_by(mutants, lambda mutant: power.elsewhere.get(mutant))
     for case, those_ in found.items():
         where = f" in {places(those_)}" if len(found) > 1 else ""
         if case:

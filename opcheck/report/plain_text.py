@@ -3,8 +3,8 @@
 import math
 import re
 import textwrap
-from collections.abc import Callable, Hashable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from opcheck.model import OpVersion
@@ -25,17 +25,6 @@ _TIMES = ((1e-9, "ns"), (1e-6, "µs"), (1e-3, "ms"), (1.0, "s"))
 _BYTES = ((1.0, "bytes"), (1e3, "kB"), (1e6, "MB"), (1e9, "GB"), (1e12, "TB"))
 #: The parts of a cell, from an eighth to seven.
 _PARTS = " ▏▎▍▌▋▊▉"
-
-Item = TypeVar("Item")
-Key = TypeVar("Key", bound=Hashable)
-
-
-def alike(items: Iterable[Item], key: Callable[[Item], Key]) -> dict[Key, list[Item]]:
-    """Group the items by `key`, in the order of the first of each."""
-    found: dict[Key, list[Item]] = {}
-    for item in items:
-        found.setdefault(key(item), []).append(item)
-    return found
 
 
 def picked(one: object, names: str) -> dict[str, Any]:

@@ -31,9 +31,10 @@ import pydantic
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, ValidationError
 
 from opcheck import model
+from opcheck.grouping import group_by
 from opcheck.reading import WIDE, Mark, Problems, is_wide, quoted
 from opcheck.reading.validation import shown
-from opcheck.report.plain_text import alike, op_record
+from opcheck.report.plain_text import op_record
 
 _COLUMN = re.compile(r" at line \d+ column (\d+)$")
 #: An escape of JSON; half of a surrogate pair is in no group.
@@ -360,7 +361,7 @@ def lines(run: model.Run) -> Iterator[str]:
 
 def totals(results: Iterable[model.Record]) -> dict[str, dict[str, int]]:
     """Return the number of results by backend and verdict."""
-    found = alike(results, lambda result: result.backend)
+    found = group_by(results, lambda result: result.backend)
     return {name: dict(Counter(r.verdict.value for r in some)) for name, some in found.items()}
 
 

@@ -21,6 +21,7 @@ from rich.text import Text
 
 from opcheck.analysis import is_failure, is_judged, outcome, reds_of
 from opcheck.errors import Exit, few
+from opcheck.grouping import group_by
 from opcheck.model import ComparisonRecord, Diagnosis, Header, LiveResult, Record, Run, Verdict
 from opcheck.report import plain_text, totals
 from opcheck.report.style import COLOURS, Numbers, grouped, least, new_table, put, put_all, put_exit
@@ -291,7 +292,7 @@ class Pretty:
         if self.verbose:
             mine = f"Known failures, as {plain_text.brief(', '.join(self.header.ledgers))} has them"
             shipped = "Known defects of these releases (--no-known judges them)"
-            listed = plain_text.alike(results, lambda r: bool(r.known and r.known.line is not None))
+            listed = group_by(results, lambda r: bool(r.known and r.known.line is not None))
             put_all(console, self._with_causes(shipped, listed.get(False, ())))
             put_all(console, self._with_causes(mine, listed.get(True, ())))
         # Without -v, only for backends that are judged on nothing.
@@ -332,7 +333,7 @@ class Pretty:
     def _open_answers(self) -> Table:
         right = Verdict.PASS, Verdict.WARN
         answers = (one for one in self.results if one.alternative and one.verdict in right)
-        by_name = plain_text.alike(answers, lambda result: f"{result.op.name}/{result.name}")
+        by_name = group_by(answers, lambda result: f"{result.op.name}/{result.name}")
         groups: dict[str, list[tuple[str, str]]] = {}
         for name, of_case in by_name.items():
             alike: dict[str, list[str]] = {}
@@ -442,7 +443,7 @@ class Pretty:
         # The head of the table takes three lines, the exit code two, and so does the prompt.
         room = screen - table.row_count - len(notes) - 8
         # The most frequent known defects of each backend, in so many lines.
-        found = plain_text.alike(totals.known(header.backends, results), lambda one: one[0])
+        found = group_by(totals.known(header.backends, results), lambda one: one[0])
         for address, mine in found.items():
             causes = [(count, plain_text.one_line(known.cause)) for _, known, count in mine]
             # A title, a blank line, and a line about those left out need room too.

@@ -15,6 +15,7 @@ from rich.text import Text
 from opcheck.backends.offers import Offer
 from opcheck.dtypes import DTYPES
 from opcheck.errors import OpcheckError
+from opcheck.grouping import group_by
 from opcheck.model import Support, Verdict
 from opcheck.model.result import Floor
 from opcheck.report import markdown, plain_text
@@ -115,7 +116,7 @@ def html_lines(found: Sequence[Matrix]) -> Iterator[str]:
     rows = [
         [
             (op, {cell.cell.dtype: cell for cell in cells})
-            for op, cells in plain_text.alike(one.cells, lambda cell: cell.cell.op).items()
+            for op, cells in group_by(one.cells, lambda cell: cell.cell.op).items()
         ]
         for one in found
     ]
@@ -165,7 +166,7 @@ def _declared(one: Matrix) -> dict[str, str]:
 
 
 def _by_operator(cells: Iterable[Support]) -> dict[str, list[Support]]:
-    return plain_text.alike(cells, lambda cell: cell.cell.op.name)
+    return group_by(cells, lambda cell: cell.cell.op.name)
 
 
 def _beside(found: Sequence[Matrix]) -> Table:
@@ -195,7 +196,7 @@ def _summary(
     right = 0
     otherwise: list[tuple[Verdict | None, str]] = []
     all_of = {d: {c.cell.op.since for c in some} for d, some in _by_dtype(among or cells).items()}
-    for verdict, some in plain_text.alike(cells, lambda cell: cell.verdict).items():
+    for verdict, some in group_by(cells, lambda cell: cell.verdict).items():
         if verdict is Verdict.PASS:
             right = len(some)
             continue
@@ -205,7 +206,7 @@ def _summary(
             d: () if versions[d] == all_of[d] else tuple(sorted(versions[d])) for d in versions
         }
         parts = []
-        for since, names in plain_text.alike(named, named.__getitem__).items():
+        for since, names in group_by(named, named.__getitem__).items():
             numbers = ", ".join(map(str, since))
             parts.append(" ".join(names) + (f" ({numbers})" if since else ""))
         otherwise.append((verdict, f"{_word(some[0])}: {', '.join(parts)}"))
@@ -213,7 +214,7 @@ def _summary(
 
 
 def _by_dtype(cells: Iterable[Support]) -> dict[str, list[Support]]:
-    return plain_text.alike(cells, lambda cell: cell.cell.dtype)
+    return group_by(cells, lambda cell: cell.cell.dtype)
 
 
 def _fill(console: Console, text: str) -> None:
@@ -234,7 +235,7 @@ def _listed(supports: Iterable[Support]) -> str:
 def _reasons(supports: Iterable[Support]) -> Table:
     """Table of the reasons of failures, grouped by kind, in the matrix's order."""
     wrong = [support for support in supports if support.verdict not in (None, Verdict.PASS)]
-    kinds = sorted(plain_text.alike(wrong, _kind).values(), key=len, reverse=True)
+    kinds = sorted(group_by(wrong, _kind).values(), key=len, reverse=True)
     table = new_table("why", Numbers("cells"), "first of them")
     for alike in kinds[:_REASONS]:
         first = alike[0]

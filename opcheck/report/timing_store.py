@@ -27,10 +27,10 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import Field
 
+from opcheck.grouping import group_by
 from opcheck.model.timing import Bench, Sample, Timed, Timing
 from opcheck.reading.validation import shown
 from opcheck.report.files import write_text
-from opcheck.report.plain_text import alike
 from opcheck.report.store import Reading, line, stored
 
 # Nothing takes less than a picosecond, or more than 30 years.
@@ -198,7 +198,7 @@ def _benchmark(bench: Bench, row: Timed, timing: Timing) -> dict[str, Any]:
     }
     runs: list[dict[str, Any]] = []
     # One for each process and number of calls in a sample.
-    by_run = alike(timing.samples, lambda sample: (sample.worker, sample.loops))
+    by_run = group_by(timing.samples, lambda sample: (sample.worker, sample.loops))
     for (worker, loops), samples in sorted(by_run.items(), key=lambda run: run[0]):
         about: dict[str, _Value] = {"loops": loops, "worker": worker}
         if worker < len(timing.prepared):

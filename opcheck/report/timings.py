@@ -17,6 +17,7 @@ from rich.console import Console
 
 from opcheck import analysis
 from opcheck.errors import Unwritable, UsageError, few
+from opcheck.grouping import group_by
 from opcheck.model.timing import Bench, Rows, Timed, Timing
 from opcheck.report import plain_text
 from opcheck.report.plain_text import brief, digits, interval, percent, seconds
@@ -245,7 +246,7 @@ _LEAST, _MANY = 6.0, 3e3
 
 def show_sweeps(console: Console, bench: Bench, rows: Rows, plot: Path | None = None) -> None:
     """Print and draw the growth of times in each sweep."""
-    sweeps = plain_text.alike((row for row in rows if row.sweep), lambda row: row.sweep)
+    sweeps = group_by((row for row in rows if row.sweep), lambda row: row.sweep)
     for some in sweeps.values():
         console.print()
         show_sweep(console, bench, some)
@@ -262,7 +263,7 @@ def show_sweep(console: Console, bench: Bench, rows: Rows) -> None:
     _show_times(lines, ordered, {**points, _COPY: _points(ordered, _COPY)})
     _show_growth(lines, points)
     untimed = [(row, one) for row in ordered for one in row.timings if not one.samples]
-    why = plain_text.alike(untimed, lambda pair: (pair[1].backend, pair[1].why_not))
+    why = group_by(untimed, lambda pair: (pair[1].backend, pair[1].why_not))
     for (backend, reason), those in why.items():
         sizes = ", ".join(plain_text.size(row.moved) for row, _ in those)
         name, reason = map(brief, (backend, reason))
@@ -481,7 +482,7 @@ def show_changes(
     _show_rows(lines, title, (*rows, *compared.together), compared.beyond)
     if compared.missing:
         lines.put(("Not compared", "bold"))
-    by_reason = plain_text.alike(compared.missing, lambda one: (one.lacks, one.why))
+    by_reason = group_by(compared.missing, lambda one: (one.lacks, one.why))
     for (lacks, why), some in by_reason.items():
         named = [together(f"{brief(one.case)} [{brief(one.backend)}]") for one in some]
         lines.fill(f"no times {where[lacks]}: {brief(why)}: {few(named, 5)}", "yellow")

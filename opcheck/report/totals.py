@@ -8,6 +8,7 @@ from typing import Literal, TypeAlias
 from opcheck import analysis
 from opcheck.analysis import Cause, causes, is_judged, is_red, number_of, reds_of
 from opcheck.dtypes import DTYPES
+from opcheck.grouping import group_by
 from opcheck.model import WRONG, BackendInfo, Header, Known, OpVersion, Record, Verdict
 from opcheck.report import plain_text
 
@@ -41,7 +42,7 @@ SIGNS: Mapping[str, tuple[str, Tone]] = {
 
 def of_backends(backends: Iterable[BackendInfo], results: Records) -> dict[str, list[Record]]:
     """Group the results by backend, in the order of `backends`, without those that have none."""
-    found = plain_text.alike(results, lambda result: result.backend)
+    found = group_by(results, lambda result: result.backend)
     return {one.address: found[one.address] for one in backends if one.address in found}
 
 
@@ -95,7 +96,7 @@ def table(
     Columns are passes, other verdicts that occur, and if bounds judged, the largest share of them
     that a pass `used`. A dot stands for none.
     """
-    found = plain_text.alike(results, lambda result: (result.op, result.backend))
+    found = group_by(results, lambda result: (result.op, result.backend))
     order = [backend.address for backend in backends]
     rows = sorted(found, key=lambda row: (row[0], order.index(row[1])))
     names = {"pass"}.union(*(map(name_of, results) for results in found.values()))
@@ -144,7 +145,7 @@ def companies(results: Records) -> list[tuple[tuple[tuple[str, ...], tuple[str, 
         if result.against:
             passed = result.verdict is Verdict.PASS
             cases.setdefault(result.case, ([], []))[0 if passed else 1].append(result.backend)
-    found = plain_text.alike(cases, lambda case: (tuple(cases[case][0]), tuple(cases[case][1])))
+    found = group_by(cases, lambda case: (tuple(cases[case][0]), tuple(cases[case][1])))
     return sorted(found.items(), key=lambda company: -len(company[1]))
 
 
@@ -191,7 +192,7 @@ def by_backend(
     header: Header, records: Records, red: Collection[Verdict]
 ) -> Iterator[tuple[str, tuple[Count, ...], int, int]]:
     """Yield each backend, its counts, and without the engine against itself, passes and judged."""
-    found = plain_text.alike(records, lambda record: record.backend)
+    found = group_by(records, lambda record: record.backend)
     for backend in header.backends:
         mine = found.get(backend.address, [])
         judged = [
@@ -205,7 +206,7 @@ def matrix(
     header: Header, records: Sequence[Record], red: Collection[Verdict]
 ) -> tuple[tuple[str, ...], list[OverviewRow]]:
     """The dtypes, and a row for each operator version and backend."""
-    found = plain_text.alike(records, lambda record: (record.op, record.backend))
+    found = group_by(records, lambda record: (record.op, record.backend))
     # Those of a newer opcheck come behind known ones, NONE last.
     known = {dtype: number for number, dtype in enumerate(DTYPES)} | {NONE: len(DTYPES) + 1}
     names = {record.dtype or NONE for record in records}
@@ -214,7 +215,7 @@ def matrix(
     spans = Counter(op for op, _ in found)
     rows: list[OverviewRow] = []
     for op, backend in sorted(found, key=lambda key: (key[0], order.index(key[1]))):
-        mine = plain_text.alike(found[op, backend], lambda record: record.dtype or NONE)
+        mine = group_by(found[op, backend], lambda record: record.dtype or NONE)
         cells = {ALL: counted(found[op, backend], red)}
         cells |= {dtype: counted(mine.get(dtype, ()), red) for dtype in dtypes}
         rows.append((op, backend, cells, spans.pop(op, 0)))

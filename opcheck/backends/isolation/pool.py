@@ -45,10 +45,8 @@ class Job:
     @cached_property
     def is_large(self) -> bool:
         """Return True if it goes through the file, where there is room for one."""
-        return (
-            sum(memoryview(part).nbytes for part in wire.question_parts(self.question))
-            > wire.INLINE
-        )
+        parts = wire.question_parts(self.question)
+        return sum(memoryview(part).nbytes for part in parts) > wire.INLINE
 
     def final_reply(self, reply: Reply) -> Reply:
         """Return the job's reply once its last `reply` is there.

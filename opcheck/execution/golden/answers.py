@@ -13,7 +13,7 @@ import numpy as np
 from opcheck import dtypes, model
 from opcheck.compare import Want, compare_outputs
 from opcheck.compare.bounded import ends as ends_of_bound
-from opcheck.compare.elements import distance, stepped
+from opcheck.compare.elements import distance, stepped, wide
 from opcheck.compare.outputs import computed_want, in_its_dtype
 from opcheck.compare.verdict import Answer, Refusal, what_is_wrong
 from opcheck.dtypes import parts
@@ -185,7 +185,7 @@ def stated_ends(written: Array, ulp: int, floor: float = 0.0) -> Ends:
     finite = np.isfinite(written)
     lowest, highest = (np.where(finite, stepped(written, by), written) for by in (-ulp, ulp))
     if floor:
-        off = [np.where(finite, _wide(written) + by, written) for by in (-floor, floor)]
+        off = [np.where(finite, wide(written) + by, written) for by in (-floor, floor)]
         lowest = np.minimum(lowest, off[0].astype(written.dtype))
         highest = np.maximum(highest, off[1].astype(written.dtype))
     return Ends(written, lowest, highest, floor)
@@ -197,7 +197,7 @@ def as_rtol_and_atol(found: Sequence[Ends]) -> tuple[float, float]:
     for one in found:
         if one.lowest is one.written:
             continue
-        low, at, high = (_wide(array) for array in (one.lowest, one.written, one.highest))
+        low, at, high = (wide(array) for array in (one.lowest, one.written, one.highest))
         with np.errstate(invalid="ignore"):
             # In files from strangers an end may lie on the wrong side.
             need = np.maximum(np.abs(high - at), np.abs(at - low))
@@ -245,7 +245,7 @@ def _admits(one: Ends, rtol: float, atol: float) -> bool:
     with np.errstate(all="ignore"):
         close = np.isclose(low, at, rtol, atol, equal_nan=True)
         close &= np.isclose(high, at, rtol, atol, equal_nan=True)
-    return bool(np.all(close | ~np.isfinite(_wide(low)) | ~np.isfinite(_wide(high))))
+    return bool(np.all(close | ~np.isfinite(wide(low)) | ~np.isfinite(wide(high))))
 
 
 def _upwards(number: float) -> float:
@@ -254,10 +254,6 @@ def _upwards(number: float) -> float:
         return number
     spelt = float(f"{number:.2e}")
     return spelt if spelt >= number else float(f"{number * 1.005:.2e}")
-
-
-def _wide(array: Array) -> Any:
-    return array.astype(np.float64)
 
 
 #: The folders that tests lie in; see the package's docstring.

@@ -169,11 +169,8 @@ def _multiplied(how: str, x: Bounded, steps: Any, **options: Any) -> Bounded:
         most = multiply(np.maximum(each + room, 1.0))
         least = multiply(np.clip(each - room, 0.0, 1.0))
         beyond = np.isfinite(size) & ~(most * _SECOND_ORDER <= old.arithmetic.largest)
-        lost = (
-            np.where(beyond & (np.asarray(steps) > 0), arrays.ANYTHING, 0)
-            if np.any(steps)
-            else None
-        )
+        several = np.asarray(steps) > 0
+        lost = np.where(beyond & several, arrays.ANYTHING, 0) if np.any(several) else None
         if old.lost is not None:
             lost = either(lost, over(np.bitwise_or)(old.lost))
         if old.arithmetic.flushes:
@@ -412,11 +409,9 @@ def astype(x: Bounded, dtype: Any, *, computes: bool = False) -> Any:
     kind = dtypes.of(np.empty(0, wanted))
     if kind is None or kind.kind not in ("float", "int"):
         raise TypeError(f"no bounded numbers of type {wanted}")
-    return (
-        _to_integer(x, kind)
-        if kind.kind == "int"
-        else _to_float(x, kind, _arithmetic(x.arithmetic, kind, computes))
-    )
+    if kind.kind == "int":
+        return _to_integer(x, kind)
+    return _to_float(x, kind, _arithmetic(x.arithmetic, kind, computes))
 
 
 def _to_float(x: Bounded, dtype: DType, arithmetic: Arithmetic) -> Bounded:

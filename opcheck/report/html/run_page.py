@@ -21,6 +21,7 @@ from markupsafe import Markup, escape
 
 from opcheck import __version__
 from opcheck.analysis import is_failure, outcome, reds, reds_of
+from opcheck.grouping import group_by
 from opcheck.model import Header, Known, Picture, Record, Run, Verdict
 from opcheck.model.timing import Timed
 from opcheck.report import plain_text, summary, totals
@@ -385,7 +386,7 @@ def broken_backends(
         counts = [count] if count else []
         explained = {id(record) for cause in causes for record in cause.results}
         rest = (record for record in failures if id(record) not in explained)
-        for verdict, some in plain_text.alike(rest, lambda record: record.verdict).items():
+        for verdict, some in group_by(rest, lambda record: record.verdict).items():
             places = dict.fromkeys(str(record.op) for record in sorted(some, key=lambda r: r.op))
             groups.append(FailureGroup(titles.get(verdict, verdict.value), [*places], some))
             counts.append(f"{len(some):,} {verdict.value}")

@@ -12,7 +12,7 @@ from opcheck import numbers as xp
 from opcheck.engine.operators import is_open, operator
 from opcheck.engine.ops.contractions import _matmul
 from opcheck.engine.ops.conv import matmul, of_windows, products
-from opcheck.engine.ops.quantization import UNSIGNED, exact_values, same_bits, whole
+from opcheck.engine.ops.quantization import UNSIGNED, exact_values, real, same_bits, whole
 from opcheck.errors import InvalidNode
 from opcheck.numbers.faulty import bare
 
@@ -125,11 +125,6 @@ def dequantized(product, x, w, sums, bias, a, b, y):
     """Sums of products of floats, over the output's scale."""
     found = product(x, w)
     return (found if bias is None else found + real(bias) * (a * b)) / y
-
-
-def real(x):
-    """Whole numbers as those of the kind in force."""
-    return x if isinstance(x, xp.Number) else xp.astype(x.astype(np.float64), np.float64)
 
 
 def requantized(product, axes, onto, x, w, y, bias=None, sure=False, *, way=by_factor,

@@ -160,11 +160,11 @@ def _coarse(dtype):
     """The transform with factors that were rounded to `dtype`."""
 
     def transform(x, bins, length, inverse=0, folded=False):
+        if folded:
+            return _transform(x, bins, length, inverse, folded)
         turn = (-2j, 2j)[inverse] * np.pi / length
         factors = np.exp(turn * np.outer(np.arange(x.shape[-2]), np.arange(bins)))
         real, imaginary = (p.astype(dtype).astype(np.float64) for p in (factors.real, factors.imag))
-        if folded:
-            return _transform(x, bins, length, inverse, folded)
         weights = np.stack([[real, imaginary], [-imaginary, real]])[: x.shape[-1]]
         y = np.einsum("...nc,conk->...ko", x.astype(np.float64), weights)
         return (y / length if inverse else y).astype(x.dtype)

@@ -5,7 +5,7 @@ from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from itertools import chain
+from itertools import chain, islice
 from typing import TypeAlias, TypeVar
 
 from pydantic import Field
@@ -359,14 +359,14 @@ def killed_elsewhere(
 
 def _killing(batch: tuple[Sequence[MutantId], Sequence[Case]]) -> list[tuple[MutantId, Case]]:
     survivors, shipped = batch
-    found = []
+    by_cell, found = cells(shipped), []
     for dtype in dict.fromkeys(one.dtype for one in survivors):
         cell = Cell(survivors[0].op, dtype)
-        asked = [CaseKills(case, dtype) for case in cells(shipped).get(cell, ())]
+        asked = [CaseKills(case, dtype) for case in by_cell.get(cell, ())]
         for one in (one for one in survivors if one.dtype == dtype):
             [wrong] = (it for it in mutants_in(one.op, dtype) if it.name == one.name)
             killers = (it.case for it in asked if it.verdict(wrong) in RED)
-            found += [(one, case) for _, case in zip(range(1), killers, strict=False)]
+            found += [(one, case) for case in islice(killers, 1)]
     return found
 
 

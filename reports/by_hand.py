@@ -6868,8 +6868,9 @@ def quantized() -> Iterator[Check]:
     yield _taken("openvino", "QuantizeLinear takes a matrix", pair, [[2, 4]],
                  "“The block size is a positive integer”, and by default it is 0",
                  _with(pair, block_size=1))  # fmt: skip
-    yield _taken("openvino", "QuantizeLinear takes numbers", replace(plain, x=np.array([2, 4])),
-                 [102, 103], "int64 is not in T1", plain)  # fmt: skip
+    long = replace(plain, x=np.array([2, 4]))
+    yield _taken("openvino", "QuantizeLinear takes numbers", long, [102, 103], "int64 is not in T1",
+                 plain)  # fmt: skip
     yield _taken(
         "openvino",
         "QuantizeLinear takes attributes",
@@ -6878,7 +6879,6 @@ def quantized() -> Iterator[Check]:
         "saturate came with version 19",
         alone,
     )
-    long = replace(plain, x=np.array([2, 4]))
     yield Check("reference", "QuantizeLinear casts", replace(plain, x=_f([np.inf, 4])),
                 [[255, 103]], Gives([0, 103]), "infinity is more than 255", plain,
                 [102, 103])  # fmt: skip

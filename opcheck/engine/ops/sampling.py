@@ -274,8 +274,8 @@ def of_regions(spread=spread, read=lambda rois, images: (rois, images), shifts=S
                 exact = fit(low, high, low + shift, high + shift, high - low, size)
                 if not sampling_ratio and abs(size - round(size)) <= off and not exact:
                     is_open("float32 cannot tell how many places a bin has")
-                count = sampling_ratio or max(0, enough(size, high - low))
-                if not count:
+                count = sampling_ratio or max(1, enough(size, high - low))
+                if not (sampling_ratio or size):
                     is_open("nothing is said of an average of nothing")
                 check_size((16, shape[1], bins * max(count, *counts, 1)))
                 at = spread(low, high, bins * count)
@@ -291,8 +291,7 @@ def of_regions(spread=spread, read=lambda rois, images: (rois, images), shifts=S
             terms = around(X[image : image + 1], [xp.reshape(one, (1, -1)) for one in places],
                            np.arange(-1, 3), PADDINGS["border"][1], linear)  # fmt: skip
             terms = xp.reshape(terms, (shape[1], 16, shape[2], counts[0], shape[3], counts[1]))
-            pool = pools[mode] if all(counts) else lambda none, places: xp.sum(none, axis=(1, 3, 5))
-            found.append(pool(terms, prod(counts)))
+            found.append(pools[mode](terms, prod(counts)))
         return xp.astype(xp.stack(found), X.dtype)
 
     first = partial(formula, coordinate_transformation_mode="output_half_pixel")

@@ -80,10 +80,14 @@ def kept(place, length, corners):
     return xp.clip(place, -5.0, length + 4.0)
 
 
+def edge(index, length, corners=0):
+    return np.clip(index, 0, length - 1)
+
+
 #: What becomes of places, and of indices beside them.
 PADDINGS = {
     "zeros": (kept, lambda index, length, corners: index),
-    "border": (kept, lambda index, length, corners=0: np.clip(index, 0, length - 1)),
+    "border": (kept, edge),
     "reflection": (reflected, reflected),
 }
 #: How far from a place elements count, by the names of modes.
@@ -188,7 +192,8 @@ def _padded(old, new):
 
 GRID_SAMPLE.mutant_table({
     f"{old}_as_{new}": (f"{old} padding was {new}", _padded(old, new)) for old, new in (
-        ("zeros", "border"), ("border", "zeros"), ("border", "reflection"), ("reflection", "border"))
+        ("zeros", "border"), ("border", "zeros"), ("border", "reflection"),
+        ("reflection", "border"))
 } | {
     f"reflected_at_{what}": (f"{what} of elements reflected, whatever align_corners",
         _padded("reflection", (lambda x, n, corners, own=own: reflected(x, n, own),) * 2))
@@ -289,7 +294,7 @@ def of_regions(spread=spread, read=lambda rois, images: (rois, images), shifts=S
             places = [xp.broadcast_to(xp.reshape(one, way), lines)
                       for one, way in zip(places, ((-1, 1), (1, -1)), strict=True)]  # fmt: skip
             terms = around(X[image : image + 1], [xp.reshape(one, (1, -1)) for one in places],
-                           np.arange(-1, 3), PADDINGS["border"][1], linear)  # fmt: skip
+                           np.arange(-1, 3), edge, linear)  # fmt: skip
             terms = xp.reshape(terms, (shape[1], 16, shape[2], counts[0], shape[3], counts[1]))
             found.append(pools[mode](terms, prod(counts)))
         return xp.astype(xp.stack(found), X.dtype)
@@ -306,8 +311,8 @@ ROI_ALIGN.mutant_table({
         xp.concat([rois[:, :2], rois[:, :2] + rois[:, 2:]], axis=1), images)}),
     "first_image_for_all": ("all regions were of the first image", {"read": lambda rois, images: (
         rois, images * 0)}),
-    **{f"shifted_by_{by}": (f"{by} was subtracted in both modes", {"shifts": dict.fromkeys(SHIFTS, by)})
-       for by in (0.0, 0.5)},
+    **{f"shifted_by_{by}": (f"{by} was subtracted in both modes", {"shifts":
+        dict.fromkeys(SHIFTS, by)}) for by in (0.0, 0.5)},
     "shifted_before_scaled": ("regions were shifted before they were scaled", {"ends":
         lambda x, scale, shift: (x - shift) * scale}),
     "at_least_one_element": ("regions were an element wide and high at least", {"spread":

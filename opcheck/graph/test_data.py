@@ -413,7 +413,7 @@ _PACKAGE = "onnx.backend.test.case.node"
 
 @dataclass(frozen=True)
 class Stated:
-    """A node as a case states one; `plain` unless it has attributes that no case can state."""
+    """A node as a case states one; `plain` unless it has what no case can state."""
 
     op: OpVersion
     opset: int
@@ -433,6 +433,9 @@ def stated(model: ModelProto) -> Stated | None:
     op = schema.op if schema else OpVersion(domain, node.op_type, version)
     # A legal model, so that the node's attributes are of the types that they must be of.
     plain = all(proto.type in PLAIN for proto in node.attribute)
+    # Nor can a case state which outputs are left out before others.
+    names = [output.name for output in model.graph.output]
+    plain = plain and names == [*node.output][: len(names)]
     return Stated(op, version, attributes(node), tuple(node.input), plain)
 
 

@@ -323,12 +323,13 @@ class Windows:
         last = first.span - first.width - first.begin
         # A window wholly in padding has no rows.
         in_padding = first.begin >= first.width or last >= first.length
-        parts = slices(first.size, first.size if in_padding else step)
+        is_whole = in_padding or step >= first.size
+        parts = [slice(0, first.size)] if is_whole else slices(first.size, step)
         for outer in parts_along((0, 1), lengths, size):
             planes = outer[0].stop - outer[0].start, outer[1].stop - outer[1].start
             for part in parts:
                 held, rows = first, slice(0, first.length)
-                if len(parts) > 1:
+                if not is_whole:
                     held = first.cut(part)
                     rows = held.rows
                     begin = rows.start + held.begin

@@ -102,9 +102,9 @@ def of_means(function):
                                  auto_pad, dilations, ceil_mode)  # fmt: skip
         padded = [replace(a, begin=0, length=a.length + a.begin + end)
                   for a, end in zip(windows.axes, ends, strict=True)]  # fmt: skip
-        hangs = any(a.span > a.length for a in padded)
-        if hangs if count_include_pad else not windows.terms.all():
-            is_open("nothing is said of means of nothing, nor whether what hangs over counts")
+        if not count_include_pad and not windows.terms.all():
+            is_open("nothing is said of means of nothing")
+        # What hangs over the end under ceil_mode is no pixel that was added, and never counts.
         size = Windows(windows.outer, tuple(padded)).terms
         return function(X, windows, windows.terms, size, count_include_pad)
 
@@ -118,6 +118,12 @@ def mean(X, windows, terms, padded, include):
     # A float16 would round how many there are.
     count = (padded if include else terms).astype(np.float64)
     return xp.astype(xp.sums(X, windows.sums, terms) / count, X.dtype)
+
+
+@OPS["AveragePool"].mutant("what hangs over the padding counted", 10, 11, 19, 22, by=of_means)
+def whole_windows(X, windows, terms, padded, include):
+    whole = prod(a.kernel for a in windows.axes)
+    return mean(X, windows, terms, np.full_like(padded, whole), include)
 
 
 def of_maxima(function, checked=_without_nan):

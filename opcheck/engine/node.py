@@ -12,7 +12,7 @@ import numpy as np
 
 from opcheck import dtypes, numbers, opset
 from opcheck.dtypes import DType, identical
-from opcheck.engine.operators import OUTPUTS, Formula, Operator, find, parameters_of, signature_of
+from opcheck.engine.operators import OUTPUTS, Formula, Operator, find, keywords, signature_of
 from opcheck.errors import InvalidNode, NotSupported
 from opcheck.model import Array, Attrs, OpVersion, Typed
 from opcheck.opset import AttributeReference, BodyNode, Parameter, Schema
@@ -249,10 +249,7 @@ def attributes_for(function: Formula, schema: Schema, node: Node) -> dict[str, A
     An attribute that this version lacks is left to the formula's own default.
     """
     found: dict[str, Any] = {}
-    for parameter in parameters_of(function):
-        if parameter.kind is not parameter.KEYWORD_ONLY:
-            continue
-        name = parameter.name
+    for name in keywords(function, schema):
         if name in node.attrs:
             found[name] = _held(node.attrs[name], schema.attributes[name].type)
         elif name in schema.attributes:

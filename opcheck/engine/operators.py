@@ -5,11 +5,11 @@
     @OP.formula(17)
     def two_pass(X, Scale, B=None, *, axis, epsilon, stash_type): ...
 
-A formula takes the inputs by position and the attributes by keyword, under the schema's names, and
-returns the outputs. Defaults come from the schema. It is written with the functions of
-`opcheck.numbers`, so that it can be put through several kinds of numbers. It raises `InvalidNode`
-for what the specification forbids, beyond what the schema forbids already, and calls `is_open`
-before it gives one of several answers that the specification allows.
+A formula takes the inputs by position and the attributes by keyword, under the schema's names, those
+that it does not name by `**`. It returns the outputs. Defaults come from the schema. It is written
+with the functions of `opcheck.numbers`, so that it can be put through several kinds of numbers. It
+raises `InvalidNode` for what the specification forbids, beyond what the schema forbids already, and
+calls `is_open` before it gives one of several answers that the specification allows.
 """
 
 import importlib
@@ -205,10 +205,12 @@ class Operator:
             known = ", ".join(map(str, opset.versions(self.domain, self.name))) or "none"
             self._wrong(function, f"there is no version {since} (there are: {known})")
             return
-        tensors = [p for p in parameters_of(function) if p.kind is not p.KEYWORD_ONLY]
-        stated = {p.name: p for p in parameters_of(function) if p.kind is p.KEYWORD_ONLY}
+        given = parameters_of(function)
+        tensors = [p for p in given if p.kind not in (p.KEYWORD_ONLY, p.VAR_KEYWORD)]
+        stated = {p.name: p for p in given if p.kind is p.KEYWORD_ONLY}
+        rest = {*self.ignores, *keywords(function, schema)}
         problems = _wrong_inputs(tensors, schema.inputs)
-        problems = chain(problems, _wrong_attributes(stated, schema, self.ignores))
+        problems = chain(problems, _wrong_attributes(stated, schema, rest))
         self._wrong(function, *(f"version {since}: {problem}" for problem in problems))
 
     def _wrong(self, function: Formula, *problems: str) -> None:
@@ -226,7 +228,7 @@ def _plain(function: Any) -> Any:
 
 def located(function: Formula | str, error: BaseException | None = None) -> str:
     """`file:line` of a function, or of what failed in its file, or in the file of that name."""
-    code = getattr(inspect.unwrap(_plain(function)), "__code__", None)
+    code = getattr(_plain(inspect.unwrap(_plain(function))), "__code__", None)
     file = function if isinstance(function, str) else code.co_filename if code else __file__
     if isinstance(error, SyntaxError):
         return _place(error.filename or file, error.lineno or 1)
@@ -255,6 +257,13 @@ def parameters_of(function: Formula) -> tuple[inspect.Parameter, ...]:
     return tuple(inspect.signature(function).parameters.values())
 
 
+def keywords(function: Formula, schema: Schema) -> Collection[str]:
+    """What a formula takes by keyword; with `**` all attributes of the version."""
+    given = parameters_of(function)
+    every = schema.attributes if any(p.kind is p.VAR_KEYWORD for p in given) else ()
+    return dict.fromkeys((*(p.name for p in given if p.kind is p.KEYWORD_ONLY), *every))
+
+
 def _wrong_inputs(tensors: list[inspect.Parameter], declared: Sequence[Parameter]) -> Iterator[str]:
     if len(tensors) != len(declared):
         has, wants = (", ".join(p.name for p in some) or "none" for some in (tensors, declared))
@@ -270,7 +279,7 @@ def _wrong_inputs(tensors: list[inspect.Parameter], declared: Sequence[Parameter
 
 
 def _wrong_attributes(
-    stated: Mapping[str, inspect.Parameter], schema: Schema, ignores: Sequence[str]
+    stated: Mapping[str, inspect.Parameter], schema: Schema, ignores: Collection[str]
 ) -> Iterator[str]:
     versions = opset.versions(schema.op.domain, schema.op.name).values()
     anywhere = {name for one in versions for name in one.attributes}

@@ -120,6 +120,14 @@ def test_what_agrees_with_the_schema_is_taken() -> None:
     assert sorted(clip.formulas) == [11, 12, 13]
 
 
+def test_two_stars_take_all_attributes_that_are_not_named() -> None:
+    op, name = OpVersion("", "LayerNormalization", 17), "LayerNormalization"
+    normalized = described(name).formula(17)(lambda X, Scale, B=None, *, axis, **others: X)
+    node = Node(op, (), {"epsilon": 0.5})
+    found = engine_node.attributes_for(normalized, opset.versions("", name)[17], node)
+    assert found == {"axis": -1, "epsilon": 0.5, "stash_type": 1}
+
+
 def test_versions_are_those_stated_or_those_made_or_all_that_have_a_formula() -> None:
     op = described("Softmax")
 

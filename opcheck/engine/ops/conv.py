@@ -32,20 +32,26 @@ TRANSPOSE, DEFORM = operator("ConvTranspose"), operator("DeformConv")
 matmul = primitive(plain.matmul)
 
 
+def check_filters(X, W, B, kernel_shape, group, turned=False):
+    """Raise InvalidNode for filters that X forbids; if `turned`, their first axis is that of X."""
+    if X.ndim < 3 or W.ndim != X.ndim:
+        raise InvalidNode(f"X of rank {X.ndim} and W of rank {W.ndim}; allowed: both 3 or more")
+    ends = W.shape[1] * group, W.shape[0]
+    channels, filters = ends[::-1] if turned else ends
+    if group < 1 or X.shape[1] != channels or W.shape[0] % group:
+        raise InvalidNode(f"X {list(X.shape)} and W {list(W.shape)} do not fit group {group}")
+    if kernel_shape is not None and tuple(kernel_shape) != tuple(W.shape[2:]):
+        raise InvalidNode(f"kernel_shape {list(kernel_shape)}, and W is {list(W.shape)}")
+    if B is not None and tuple(B.shape) != (filters,):
+        raise InvalidNode(f"B of shape {list(B.shape)}; allowed: [{filters}]")
+
+
 def of_windows(convolution):
     """The formulas of all versions, from `convolution(X, W, B, windows, group)`."""
 
-    def formula(X, W, B=None, *, kernel_shape, strides, dilations, pads, auto_pad, group):
-        if X.ndim < 3 or W.ndim != X.ndim:
-            raise InvalidNode(f"X of rank {X.ndim} and W of rank {W.ndim}; allowed: both 3 or more")
-        if group < 1 or X.shape[1] != W.shape[1] * group or W.shape[0] % group:
-            raise InvalidNode(f"X {list(X.shape)} and W {list(W.shape)} do not fit group {group}")
-        if kernel_shape is not None and tuple(kernel_shape) != tuple(W.shape[2:]):
-            raise InvalidNode(f"kernel_shape {list(kernel_shape)}, and W is {list(W.shape)}")
-        if B is not None and tuple(B.shape) != (W.shape[0],):
-            raise InvalidNode(f"B of shape {list(B.shape)}; allowed: [{W.shape[0]}]")
-        windows = windows_of(X.shape, W.shape[2:], strides, dilations, pads, auto_pad)
-        return convolution(X, W, B, windows, group)
+    def formula(X, W, B=None, *, kernel_shape, group, **asked):
+        check_filters(X, W, B, kernel_shape, group)
+        return convolution(X, W, B, windows_of(X.shape, W.shape[2:], **asked), group)
 
     return dict.fromkeys((1, 11, 22), formula)
 
@@ -161,13 +167,8 @@ def of_places(convolution, reading=lambda asked: {}):
 
     def formula(since, X, W, B=None, *, kernel_shape, strides, dilations, pads, auto_pad, group,
                 output_padding, output_shape):  # fmt: skip
-        n, shape = X.ndim - 2, (X.shape[0], W.shape[1] * group if W.ndim > 1 else 0)
-        if n < 1 or W.ndim != X.ndim or group < 1 or X.shape[1] != W.shape[0] or W.shape[0] % group:
-            raise InvalidNode(f"X {list(X.shape)} and W {list(W.shape)} do not fit group {group}")
-        if kernel_shape is not None and tuple(kernel_shape) != tuple(W.shape[2:]):
-            raise InvalidNode(f"kernel_shape {list(kernel_shape)}, and W is {list(W.shape)}")
-        if B is not None and tuple(B.shape) != shape[1:]:
-            raise InvalidNode(f"B of shape {list(B.shape)}; allowed: {list(shape[1:])}")
+        check_filters(X, W, B, kernel_shape, group, turned=True)
+        n, shape = X.ndim - 2, (X.shape[0], W.shape[1] * group)
         if auto_pad not in AUTO_PADS or (pads is not None and auto_pad != "NOTSET"):
             raise InvalidNode(f"auto_pad {auto_pad!r} and pads {pads}")
         if since == 1 and output_shape and len(output_shape) == n + 2:
@@ -311,13 +312,10 @@ def of_samples(read=offsets, share=share, change=lambda X, W, mask, *groups: (X,
 
     def formula(X, W, offset, B=None, mask=None, *,
                 kernel_shape, strides, dilations, pads, group, offset_group):  # fmt: skip
+        check_filters(X, W, B, kernel_shape, group)
+        if offset_group < 1 or X.shape[1] % offset_group:
+            raise InvalidNode(f"offset_group {offset_group} of X {list(X.shape)}")
         n, kernel = X.ndim - 2, tuple(W.shape[2:])
-        if n < 1 or W.ndim != X.ndim or kernel_shape not in (None, kernel):
-            raise InvalidNode(f"X {list(X.shape)}, W {list(W.shape)}, kernel_shape {kernel_shape}")
-        if min(group, offset_group) < 1 or X.shape[1] % offset_group or W.shape[0] % group:
-            raise InvalidNode(f"groups {group} and {offset_group} of W {list(W.shape)}")
-        if X.shape[1] != W.shape[1] * group or (B is not None and B.shape != W.shape[:1]):
-            raise InvalidNode(f"X {list(X.shape)} and W {list(W.shape)} in groups {group}, or B")
         windows = windows_of(X.shape, kernel, strides, dilations, pads)
         sizes, batch = windows.shape[2:], X.shape[0]
         taken = offset_group * prod(kernel)

@@ -2,7 +2,6 @@
 
 import math
 from fractions import Fraction
-from functools import wraps
 from itertools import pairwise, zip_longest
 from typing import Any
 
@@ -572,19 +571,12 @@ SHAPES["Constant"].formula(1, 9)(lambda *, value: value)
 
 
 @SHAPES["Constant"].formula(11, 12, 13, *_TYPES)
-def constant_of_any_kind(
-    *, value=None, sparse_value=None, value_float=None, value_floats=None, value_int=None,
-    value_ints=None, value_string=None, value_strings=None,
-):  # fmt: skip
-    if sparse_value is not None:
+def constant_of_any_kind(**values):
+    if values["sparse_value"] is not None:
         raise NotSupported("opcheck has no sparse tensors")
-    held = {
-        np.float32: (value_float, value_floats),
-        np.int64: (value_int, value_ints),
-        object: (value_string, value_strings),
-    }
-    found = [np.array(v, kind) for kind, pair in held.items() for v in pair if v is not None]
-    found += [] if value is None else [value]
+    kinds = {"value_float": np.float32, "value_int": np.int64, "value_string": object}
+    found = [v if name == "value" else np.array(v, kinds[name.removesuffix("s")])
+             for name, v in values.items() if v is not None]  # fmt: skip
     if len(found) != 1:
         raise InvalidNode(f"{len(found)} values; allowed: exactly one")
     return found[0]
@@ -593,7 +585,6 @@ def constant_of_any_kind(
 @SHAPES["Constant"].mutant(
     "a missing value was taken for 0", 11, 12, 13, *_TYPES, name="nothing_is_zero", of_validity=True
 )
-@wraps(constant_of_any_kind)
 def nothing_is_zero(**attrs):
     nothing = all(value is None for value in attrs.values())
     return np.zeros(1, np.float32) if nothing else constant_of_any_kind(**attrs)

@@ -316,12 +316,11 @@ GROUP.mutant_table(OF_GROUPS, by=with_groups)
 def with_operands(change):
     """Version 21, with another scale and bias, for X with so many channels a group."""
 
-    def formula(X, scale, bias, *, num_groups, epsilon, stash_type):
-        given = {"num_groups": num_groups, "epsilon": epsilon, "stash_type": stash_type}
-        GROUP.formulas[21](X, scale, bias, **given)  # which refuses what is not legal
+    def formula(X, scale, bias, **attrs):
+        GROUP.formulas[21](X, scale, bias, **attrs)  # which refuses what is not legal
         channel = np.arange(scale.shape[0])
-        index = change(channel, max(1, len(channel) // num_groups))
-        return GROUP.formulas[21](X, scale[index], bias[index], **given)
+        index = change(channel, max(1, len(channel) // attrs["num_groups"]))
+        return GROUP.formulas[21](X, scale[index], bias[index], **attrs)
 
     return {21: formula}
 

@@ -72,7 +72,7 @@ for _name, (_function, *_others) in GLOBAL.items():
         OPS[_name].also_honest("", by=_all)(_other)
 
 
-def _planned(since, X, flag, kernel_shape, strides, pads, auto_pad, dilations, ceil_mode):
+def _planned(since, X, flag, kernel_shape, strides, pads, auto_pad, dilations=None, ceil_mode=0):
     """The windows, and the padding behind each axis."""
     windows = windows_of(X.shape, kernel_shape, strides, dilations, pads, auto_pad, ceil_mode)
     axes, is_same = windows.axes, auto_pad.startswith("SAME")
@@ -123,10 +123,8 @@ def mean(X, windows, terms, padded, include):
 def of_maxima(function, checked=_without_nan):
     """MaxPool in all versions, from `function(X, windows, storage_order, outputs)`."""
 
-    def formula(since, X, *, kernel_shape, strides, pads, auto_pad, storage_order=0,
-                dilations=None, ceil_mode=0, outputs=1):  # fmt: skip
-        windows, _ = _planned(since, X, storage_order, kernel_shape, strides, pads, auto_pad,
-                              dilations, ceil_mode)  # fmt: skip
+    def formula(since, X, *, storage_order=0, outputs=1, **asked):
+        windows, _ = _planned(since, X, storage_order, **asked)
         if not windows.terms.all() or outputs > 1 + (since >= 8):
             raise NotSupported(_OF_NONE)
         return function(checked(X), windows, storage_order, outputs)
@@ -350,11 +348,10 @@ def by_windows(norms: Any) -> Any:
             raise InvalidNode("attribute kernel_shape is mandatory")
         return norms(X, p, windows_of(X.shape, kernel_shape, strides, None, pads, auto_pad))
 
-    def from_2(X, *, kernel_shape, p, strides, pads, auto_pad, dilations=None, ceil_mode=0):
+    def from_2(X, *, p, **asked):
         if p < 1:
             raise InvalidNode(f"p {p}; allowed: integers from 1 on")
-        windows = windows_of(X.shape, kernel_shape, strides, dilations, pads, auto_pad, ceil_mode)
-        return norms(X, float(p), windows)
+        return norms(X, float(p), windows_of(X.shape, **asked))
 
     return {1: version_1, 2: from_2, 11: from_2, 18: from_2, 22: from_2}
 

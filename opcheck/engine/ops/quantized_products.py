@@ -95,12 +95,10 @@ def convolved(step, x, w, B=None, **attrs):
 def conv_integer(options):
     """ConvInteger with other steps."""
 
-    def formula(x, w, x_zero_point=None, w_zero_point=None, *, auto_pad, dilations, group,
-                kernel_shape, pads, strides):  # fmt: skip
-        y = convolved(lambda product: summed(
-            product, FILTERS, x, w, x_zero_point, w_zero_point, **options), x, w, auto_pad=auto_pad,
-            dilations=dilations, group=group, kernel_shape=kernel_shape, pads=pads,
-            strides=strides)  # fmt: skip
+    def formula(x, w, x_zero_point=None, w_zero_point=None, **attrs):
+        y = convolved(
+            lambda product: summed(product, FILTERS, x, w, x_zero_point, w_zero_point, **options),
+            x, w, **attrs)  # fmt: skip
         return y.astype(np.int32)
 
     return {10: formula}
@@ -177,13 +175,12 @@ def qlinear_conv(options):
     """QLinearConv with other steps."""
 
     def formula(x, x_scale, x_zero_point, w, w_scale, w_zero_point, y_scale, y_zero_point, B=None,
-                *, auto_pad, dilations, group, kernel_shape, pads, strides):  # fmt: skip
+                **attrs):  # fmt: skip
         operands = (x, x_scale, x_zero_point), (w, w_scale, w_zero_point), (y_scale, y_zero_point)
         bias = None if B is None else B.astype(np.int64).reshape(-1, *[1] * (x.ndim - 2))
-        return convolved(lambda product: requantized(
-            product, FILTERS, over_filters, *operands, bias, **options), x, w, B, auto_pad=auto_pad,
-            dilations=dilations, group=group, kernel_shape=kernel_shape, pads=pads,
-            strides=strides)  # fmt: skip
+        return convolved(
+            lambda product: requantized(product, FILTERS, over_filters, *operands, bias, **options),
+            x, w, B, **attrs)  # fmt: skip
 
     return {10: formula}
 

@@ -7,13 +7,15 @@ and recurrent weights, and of biases and 1.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import repeat
 from typing import Any
 
 import numpy as np
 
 from opcheck import numbers as xp
 from opcheck import opset
-from opcheck.engine.operators import is_open, operator
+from opcheck.engine.operators import is_open, operator, with_parameters
+from opcheck.engine.ops.elementwise import sigmoid
 from opcheck.errors import InvalidNode, NotSupported
 from opcheck.numbers import plain, primitive
 from opcheck.numbers.faulty import bare
@@ -22,10 +24,6 @@ NAMES = """
 GRU LSTM RNN
 """
 matmul = primitive(plain.matmul)
-
-
-def sigmoid(x):
-    return 1 / (1 + xp.exp(-x))
 
 
 #: The activations, of an element and the scales alpha and beta.
@@ -130,15 +128,21 @@ def places(backward, steps, lengths):
     return np.where((t < lengths) & backward, lengths - 1 - t, t)[:, :, np.newaxis]
 
 
-def run(cell, gates, default, since, tensors, states, attrs, flag=0, functions=FUNCTIONS,
-        order=None, places=places, stops=True, turns=True, side=lambda k: k,
-        joined=lambda *parts: xp.concat(parts, axis=1), last=lambda states, y: states):  # fmt: skip
-    """The outputs, from `cell(step)`, the states after a step, the first of which comes out.
+def run(cell, gates, kept, default, since, tensors, functions=FUNCTIONS, order=None, places=places,
+        stops=True, turns=True, side=lambda k: k, joined=lambda *parts: xp.concat(parts, axis=1),
+        last=lambda states, y: states, *, activations, activation_alpha, activation_beta, clip,
+        direction, hidden_size, layout=0, output_sequence=0, input_forget=0,
+        linear_before_reset=0):  # fmt: skip
+    """The outputs, from `cell(step)`, the `kept` states after a step; the first comes out.
 
-    The other options are what mutants do otherwise.
+    The options from `functions` on are what mutants do otherwise.
     """
-    X, W, R, B, lens, P = tensors
-    activations, alpha, beta, clip, direction, hidden_size, layout = attrs
+    given: Any = (*tensors, *repeat(None, kept + 6 - len(tensors)))
+    X, W, R, B, lens, *states, P = given
+    if input_forget:
+        is_open("it is not said which of the two gates is 1 less the other")
+    if (since, gates, direction) == (1, 3, "foward"):
+        direction = "forward"  # It is the default of GRU-1, misspelt.
     if direction not in ("forward", "reverse", "bidirectional") or layout not in (0, 1):
         raise InvalidNode(f"direction {direction!r}, layout {layout}")
     if X.ndim != 3 or R.ndim != 3:
@@ -168,7 +172,8 @@ def run(cell, gates, default, since, tensors, states, attrs, flag=0, functions=F
     if len(names) > wanted and names != ("Tanh", "Tanh"):
         # That is the default of RNN, whatever the direction.
         is_open("nothing is said of an activation for a direction that is not there")
-    scaled = activated(names[:wanted], (alpha, beta), clip, functions, (since, gates) == (1, 3))
+    scaled = activated(names[:wanted], (activation_alpha, activation_beta), clip, functions,
+                       (since, gates) == (1, 3))  # fmt: skip
     blocks = np.arange(gates * hidden).reshape(gates, hidden)[order or slice(None)]
     if since < 7:
         square = bare(xp.values_of(R)).reshape(count, gates, hidden, hidden)
@@ -190,7 +195,7 @@ def run(cell, gates, default, since, tensors, states, attrs, flag=0, functions=F
         x, now, seen = xp.take_along_axis(X, at, axis=0), [one[k] for one in begin], []
         mine = scaled[k * len(default) : (k + 1) * len(default)]
         for t in range(steps):
-            new = cell(Step(x[t], now, weights, holes, mine, flag))
+            new = cell(Step(x[t], now, weights, holes, mine, input_forget or linear_before_reset))
             if stops and not alive[t].all():
                 new = [xp.where(alive[t], *pair) for pair in zip(new, now, strict=True)]
             now = new
@@ -207,23 +212,20 @@ def run(cell, gates, default, since, tensors, states, attrs, flag=0, functions=F
     return y, *(turn(xp.stack(state, axis=0)) for state in zip(*ends, strict=True))
 
 
-def of_lstm(cell, **habits):
-    """All versions of LSTM, from `cell(step)`: the hidden state, and that of the cell."""
+def of_layer(name, gates, kept, default, cell, **habits):
+    """All versions of an operator, from `cell(step)`: the hidden state, and that of the cell."""
 
-    def formula(since, X, W, R, B=None, sequence_lens=None, initial_h=None, initial_c=None, P=None,
-                *, activation_alpha, activation_beta, activations, clip, direction, hidden_size,
-                input_forget, layout=0, output_sequence=0):  # fmt: skip
-        if input_forget:
-            is_open("it is not said which of the two gates is 1 less the other")
-        attrs = activations, activation_alpha, activation_beta, clip, direction, hidden_size, layout
-        tensors, states = (X, W, R, B, sequence_lens, P), (initial_h, initial_c)
-        default = ("Sigmoid", "Tanh", "Tanh")
-        return run(cell, 4, default, since, tensors, states, attrs, input_forget, **habits)
+    def formula(since, *tensors, **attrs):
+        return run(cell, gates, kept, default, since, tensors, **habits, **attrs)
 
-    return {since: partial(formula, since) for since in opset.versions("", "LSTM")}
+    return {since: with_parameters(partial(formula, since), schema, schema.attributes)
+            for since, schema in opset.versions("", name).items()}  # fmt: skip
 
 
-LSTM = operator("LSTM")
+LSTM, GRU, RNN = map(operator, ("LSTM", "GRU", "RNN"))
+of_lstm = partial(of_layer, "LSTM", 4, 2, ("Sigmoid", "Tanh", "Tanh"))
+of_gru = partial(of_layer, "GRU", 3, 1, ("Sigmoid", "Tanh"))
+of_rnn = partial(of_layer, "RNN", 1, 1, ("Tanh",))
 
 
 @LSTM.formula(by=of_lstm)
@@ -289,25 +291,6 @@ declare(LSTM, of_lstm, lstm, {
 )  # fmt: skip
 
 
-def of_gru(cell, **habits):
-    """All versions of GRU, from `cell(step)`: the hidden state."""
-
-    def formula(since, X, W, R, B=None, sequence_lens=None, initial_h=None, *, activation_alpha,
-                activation_beta, activations, clip, direction, hidden_size, layout=0,
-                linear_before_reset=0, output_sequence=0):  # fmt: skip
-        if (since, direction) == (1, "foward"):
-            direction = "forward"  # It is the default of version 1, misspelt.
-        attrs = activations, activation_alpha, activation_beta, clip, direction, hidden_size, layout
-        tensors = X, W, R, B, sequence_lens, None
-        default, flag = ("Sigmoid", "Tanh"), linear_before_reset
-        return run(cell, 3, default, since, tensors, (initial_h,), attrs, flag, **habits)
-
-    return {since: partial(formula, since) for since in opset.versions("", "GRU")}
-
-
-GRU = operator("GRU")
-
-
 @GRU.formula(by=of_gru)
 def gru(step, mixed=lambda z, new, h: (1 - z) * new + z * h, linear=lambda flag: flag != 0):
     (f, g), (h,) = step.functions, step.states
@@ -326,22 +309,6 @@ declare(GRU, of_gru, gru, {
     "reset_exchanged": ("linear_before_reset said the contrary",
         partial(gru, linear=lambda flag: flag == 0)),
 }, gates_rzh=("gates were in the order reset, update, hidden", {"order": [1, 0, 2]}))  # fmt: skip
-
-
-def of_rnn(cell, **habits):
-    """All versions of RNN, from `cell(step)`: the hidden state."""
-
-    def formula(since, X, W, R, B=None, sequence_lens=None, initial_h=None, *, activation_alpha,
-                activation_beta, activations, clip, direction, hidden_size, layout=0,
-                output_sequence=0):  # fmt: skip
-        attrs = activations, activation_alpha, activation_beta, clip, direction, hidden_size, layout
-        tensors = X, W, R, B, sequence_lens, None
-        return run(cell, 1, ("Tanh",), since, tensors, (initial_h,), attrs, **habits)
-
-    return {since: partial(formula, since) for since in opset.versions("", "RNN")}
-
-
-RNN = operator("RNN")
 
 
 @RNN.formula(by=of_rnn)

@@ -19,6 +19,7 @@ from numpy.lib.stride_tricks import as_strided
 from numpy.typing import NDArray
 
 from opcheck import numbers as xp
+from opcheck.engine.operators import check_one_of
 from opcheck.errors import InvalidNode, NotSupported
 from opcheck.model import Array
 from opcheck.numbers import primitive
@@ -492,10 +493,8 @@ def windows_of(
     check_each("strides", strides, len(spatial), "one", 1)
     dilations = [1] * len(spatial) if dilations is None else dilations
     check_each("dilations", dilations, len(spatial), "one", 1)
-    if auto_pad not in AUTO_PADS:
-        raise InvalidNode(f"auto_pad {auto_pad!r}; allowed: {', '.join(AUTO_PADS)}")
-    if ceil_mode not in (0, 1):
-        raise InvalidNode(f"ceil_mode {ceil_mode}; allowed: 0, 1")
+    check_one_of("auto_pad", auto_pad, *AUTO_PADS)
+    check_one_of("ceil_mode", ceil_mode, 0, 1)
     if pads is not None:
         check_each("pads", pads, 2 * len(spatial), "two", 0)
         if auto_pad != "NOTSET":

@@ -8,7 +8,7 @@ from typing import Any
 
 from opcheck import dtypes
 from opcheck import numbers as xp
-from opcheck.engine.operators import Operator
+from opcheck.engine.operators import Operator, check_one_of
 from opcheck.errors import InvalidNode
 
 #: What a warning says of both.
@@ -35,10 +35,9 @@ def folded(x: Any, mean: Any, inverse: Any, scale: Any, B: Any) -> Any:
 
 def stashed(x: Any, stash_type: int, *allowed: int) -> Any:
     """`x` in the type that stage one is computed in, by its number in ONNX's TensorProto."""
+    check_one_of("stash_type", stash_type, *allowed)
     stash = dtypes.named(stash_type)
-    if stash is None or stash_type not in allowed:
-        numbers = ", ".join(map(str, allowed))
-        raise InvalidNode(f"stash_type {stash_type}; allowed: {numbers}, which are floats")
+    assert stash
     return xp.astype(x, stash.numpy, computes=True)
 
 

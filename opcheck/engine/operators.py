@@ -5,11 +5,12 @@
     @OP.formula(17)
     def two_pass(X, Scale, B=None, *, axis, epsilon, stash_type): ...
 
-A formula takes the inputs by position and the attributes by keyword, under the schema's names, those
-that it does not name by `**`. It returns the outputs. Defaults come from the schema. It is written
-with the functions of `opcheck.numbers`, so that it can be put through several kinds of numbers. It
-raises `InvalidNode` for what the specification forbids, beyond what the schema forbids already, and
-calls `is_open` before it gives one of several answers that the specification allows.
+A formula takes the inputs by position and the attributes by keyword, under the schema's names, or
+by `**` those that it does not name. It returns the outputs. Defaults come from the schema. It is
+written with the functions of `opcheck.numbers`, so that it can be put through several kinds of
+numbers. It raises `InvalidNode` for what the specification forbids, beyond what the schema forbids
+already. It calls `is_open` before it gives one of several answers that the specification allows,
+and `unsaid` where it has none.
 """
 
 import importlib
@@ -28,7 +29,7 @@ from typing import Any, Literal, TypeAlias
 
 from opcheck import opset
 from opcheck.dtypes import DTYPES
-from opcheck.errors import NotSupported, WrongOperator, meant
+from opcheck.errors import InvalidNode, NotSupported, WrongOperator, meant
 from opcheck.model import OpVersion
 from opcheck.numbers import setting
 from opcheck.opset import Parameter, Schema
@@ -441,10 +442,28 @@ def only_what_is_said() -> AbstractContextManager[None]:
     return setting(_only_said, True)
 
 
-def is_open(why: str) -> None:
-    """Raise NotSupported if only decided answers are asked for: the one that follows is not."""
-    if _only_said.get():
+def is_open(why: str, when: Any = True) -> None:
+    """Raise NotSupported if only decided answers are asked for and, `when` so, none follows."""
+    if when and _only_said.get():
         raise NotSupported(why)
+
+
+def unsaid(what: str, when: Any = True) -> None:
+    """Raise NotSupported, `when` so, for what has no answer at all."""
+    if when:
+        raise NotSupported(f"nothing is said of {what}")
+
+
+def check_one_of(name: str, value: Any, *allowed: Any) -> None:
+    """Raise InvalidNode unless an attribute has one of the values that are allowed."""
+    if value not in allowed:
+        raise InvalidNode(f"{name} {value!r}; allowed: {', '.join(map(str, allowed))}")
+
+
+def check_shape(name: str, x: Any, shape: Sequence[int]) -> None:
+    """Raise InvalidNode unless a tensor has this shape, or is left out."""
+    if x is not None and tuple(x.shape) != tuple(shape):
+        raise InvalidNode(f"{name} of shape {list(x.shape)}; allowed: {list(shape)}")
 
 
 @cache

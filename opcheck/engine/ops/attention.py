@@ -11,7 +11,7 @@ import numpy as np
 from opcheck import dtypes
 from opcheck import numbers as xp
 from opcheck.engine.axes import elements_at, stretches
-from opcheck.engine.operators import is_open, operator
+from opcheck.engine.operators import check_one_of, check_shape, is_open, operator, unsaid
 from opcheck.engine.ops import softmax
 from opcheck.errors import InvalidNode, NotSupported
 from opcheck.numbers.arithmetic import Kind
@@ -307,8 +307,7 @@ def of_tokens(recurrence, order=lambda heads, count: np.arange(heads)):
 
     def formula(query, key, value, past_state=None, decay=None, beta=None, *, kv_num_heads,
                 q_num_heads, scale, update_rule):  # fmt: skip
-        if update_rule not in ("linear", *GATED, "delta"):
-            raise InvalidNode(f"update_rule {update_rule!r}")
+        check_one_of("update_rule", update_rule, "linear", *GATED, "delta")
         if not query.ndim == key.ndim == value.ndim == 3:
             raise InvalidNode(f"ranks {query.ndim}, {key.ndim} and {value.ndim}; allowed: 3")
         q, k, v = split(query, q_num_heads), split(key, kv_num_heads), split(value, kv_num_heads)
@@ -316,8 +315,7 @@ def of_tokens(recurrence, order=lambda heads, count: np.arange(heads)):
         shape, state = (batches, kv_num_heads, tokens), (batches, kv_num_heads, size, v.shape[3])
         if heads % kv_num_heads or k.shape != (*shape, size) or v.shape[:3] != shape:
             raise InvalidNode(f"heads of the shapes {[list(x.shape) for x in (q, k, v)]}")
-        if past_state is not None and past_state.shape != state:
-            raise InvalidNode(f"past_state {list(past_state.shape)}; allowed: {list(state)}")
+        check_shape("past_state", past_state, state)
         parts = []
         for x, rules, lasts in ((decay, GATED, (kv_num_heads, kv_num_heads * size)),
                                 (beta, DELTA, (kv_num_heads, 1))):  # fmt: skip
@@ -329,8 +327,7 @@ def of_tokens(recurrence, order=lambda heads, count: np.arange(heads)):
             if x is not None and update_rule not in rules:
                 is_open("nothing is said of decay or beta where the rule has none")
             parts.append(x if x is None or update_rule in rules else None)
-        if not size or not math.isfinite(scale):
-            raise NotSupported("nothing is said of keys of no elements, or of such scales")
+        unsaid("keys of no elements, or of such scales", not size or not math.isfinite(scale))
         g, rate = (x if x is None else split(x, min(x.shape[2], kv_num_heads)) for x in parts)
         past = np.zeros(state, np.float32) if past_state is None else past_state
         group = (batches, kv_num_heads, heads // kv_num_heads, tokens, size)
@@ -462,8 +459,7 @@ def of_pairs(turned, at=lambda positions: positions):
             raise InvalidNode(f"X of rank {X.ndim}; allowed: 3, 4")
         if X.ndim == 3 and (num_heads is None or num_heads < 1 or X.shape[2] % num_heads):
             raise InvalidNode(f"num_heads {num_heads} of X {list(X.shape)}")
-        if interleaved not in (0, 1):
-            is_open("nothing is said of flags other than 0 and 1")
+        is_open("nothing is said of flags other than 0 and 1", interleaved not in (0, 1))
         whole = X.shape[2] // num_heads if X.ndim == 3 else X.shape[3]
         size = rotary_embedding_dim or whole
         if whole % 2 or size % 2 or not 0 <= size <= whole:

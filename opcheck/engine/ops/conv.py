@@ -16,7 +16,7 @@ from opcheck.engine.axes import (
     listed,
     windows_of,
 )
-from opcheck.engine.operators import is_open, operator
+from opcheck.engine.operators import check_one_of, check_shape, is_open, operator, unsaid
 from opcheck.engine.ops.attention import stored
 from opcheck.engine.ops.elementwise import sigmoid
 from opcheck.errors import InvalidNode, NotSupported
@@ -42,8 +42,7 @@ def check_filters(X, W, B, kernel_shape, group, turned=False):
         raise InvalidNode(f"X {list(X.shape)} and W {list(W.shape)} do not fit group {group}")
     if kernel_shape is not None and tuple(kernel_shape) != tuple(W.shape[2:]):
         raise InvalidNode(f"kernel_shape {list(kernel_shape)}, and W is {list(W.shape)}")
-    if B is not None and tuple(B.shape) != (filters,):
-        raise InvalidNode(f"B of shape {list(B.shape)}; allowed: [{filters}]")
+    check_shape("B", B, (filters,))
 
 
 def of_windows(convolution):
@@ -319,15 +318,13 @@ def of_samples(read=offsets, share=share, change=lambda X, W, mask, *groups: (X,
         windows = windows_of(X.shape, kernel, strides, dilations, pads)
         sizes, batch = windows.shape[2:], X.shape[0]
         taken = offset_group * prod(kernel)
-        if offset.shape != (batch, taken * n, *sizes):
-            raise InvalidNode(f"offset {list(offset.shape)}; allowed: {[batch, taken * n, *sizes]}")
-        if mask is not None and mask.shape != (batch, taken, *sizes):
-            if mask.shape == (batch, taken * n, *sizes):
-                raise NotSupported("nothing is said of masks for each axis")
-            raise InvalidNode(f"mask {list(mask.shape)}; allowed: {[batch, taken, *sizes]}")
+        check_shape("offset", offset, (batch, taken * n, *sizes))
+        of_axes = mask is not None and n > 1 and mask.shape == offset.shape
+        unsaid("masks for each axis", of_axes)
+        check_shape("mask", mask, (batch, taken, *sizes))
         X, W, mask = change(X, W, mask, group, offset_group)
         if not all(np.isfinite(bare(xp.values_of(x))).all() for x in (X, offset)):
-            raise NotSupported("nothing is said of what lies between numbers and none")
+            unsaid("what lies between numbers and none")
         # Where each element under the kernel would be without an offset.
         steps = np.ix_(*map(np.arange, (*kernel, *sizes)))
         places, margins = read(offset, offset_group, kernel, n, sizes), []
@@ -424,11 +421,9 @@ def of_channels(convolution, keep=lambda x, dtype: x, activated=lambda y: y * si
         if input.ndim != 3 or not kernel or weight.shape != (*channels, 1, kernel):
             raise InvalidNode(f"input {list(input.shape)} and weight {list(weight.shape)}")
         before = (*input.shape[:2], kernel - 1)
-        for x, shape in ((bias, channels), (past_state, before)):
-            if x is not None and x.shape != shape:
-                raise InvalidNode(f"shape {list(x.shape)}; allowed: {list(shape)}")
-        if activation not in ("silu", "swish", "none"):
-            raise InvalidNode(f"activation {activation!r}; allowed: silu, swish, none")
+        check_shape("bias", bias, channels)
+        check_shape("past_state", past_state, before)
+        check_one_of("activation", activation, "silu", "swish", "none")
         past = np.zeros(before, np.float32) if past_state is None else past_state
         x = xp.concat([xp.astype(past, input.dtype), input], axis=2)
         y = keep(convolution(x, weight, bias), input.dtype)
@@ -503,7 +498,7 @@ def of_blocks(joined):
 def put_back(columns, windows):
     over, kind = windows.folded(np.ones((1, *columns.shape[1:]), np.intp))[0], columns.dtype.kind
     if (kind in "bO" and (over > 1).any()) or (kind == "O" and not over.all()):
-        raise NotSupported("nothing is said of sums of texts or truth values, nor of no text")
+        unsaid("sums of texts or truth values, nor of no text")
     if kind == "O":
         return columns.reshape(-1)[windows.folded(np.arange(columns.size).reshape(columns.shape))]
     y = xp.sums(columns, windows.folded, over)

@@ -17,7 +17,7 @@ from opcheck.engine.axes import (
     listed,
     scalar,
 )
-from opcheck.engine.operators import FLOATING, operator
+from opcheck.engine.operators import FLOATING, check_one_of, check_shape, operator, unsaid
 from opcheck.errors import InvalidNode, NotSupported
 from opcheck.numbers.faulty import bare
 
@@ -74,8 +74,7 @@ def _split(x, axis, split, outputs, counted=from_either_end):
 
 @SPLIT.formula(18)
 def split_18(input, split=None, *, axis, num_outputs, outputs=1):
-    if split is None and num_outputs is None:
-        raise NotSupported("nothing is said of neither split nor num_outputs")
+    unsaid("neither split nor num_outputs", split is None and num_outputs is None)
     if split is not None and num_outputs is not None:
         raise InvalidNode("split and num_outputs are both given")
     if split is not None:
@@ -86,8 +85,7 @@ def split_18(input, split=None, *, axis, num_outputs, outputs=1):
     length = input.shape[axis]
     size = -(-length // num_outputs)
     last = length - size * (num_outputs - 1)
-    if last < 0 or (last == 0 < length):
-        raise NotSupported("nothing is said of parts that would be empty")
+    unsaid("parts that would be empty", last < 0 or (last == 0 < length))
     return parts(input, axis, [*[size] * (num_outputs - 1), last])
 
 
@@ -121,7 +119,7 @@ def _places(length, begin, end, mode):
     # An example of the text reflects as much as the axis is long.
     reach = length * (length > 1) if mode == "reflect" else math.inf
     if not length or max(begin, end) > reach or min(begin, end) < 0:
-        raise NotSupported(f"nothing is said of {mode} padding of {begin} and {end} on {length}")
+        unsaid(f"{mode} padding of {begin} and {end} on {length}")
     if mode == "reflect":
         return np.abs(length - 1 - np.abs(length - 1 - np.abs(places)))
     return np.clip(places, 0, length - 1) if mode == "edge" else places % length
@@ -134,7 +132,7 @@ def _padded(x, pads, axes, mode, fill):
     if any(x.shape[axis] + begin + end < 0 for axis, begin, end in ends):
         raise InvalidNode(f"pads {pads} leave less than nothing of shape {x.shape}")
     if any(-min(pair) > x.shape[axis] for axis, *pair in ends):
-        raise NotSupported("nothing is said of pads that remove more than there is")
+        unsaid("pads that remove more than there is")
     more = {axis: begin + end for axis, begin, end in ends}
     # Places are counted along an axis, though the tensor be empty.
     check_size([max(1, n) + max(0, more.get(axis, 0)) for axis, n in enumerate(x.shape)])
@@ -151,9 +149,7 @@ def _padded(x, pads, axes, mode, fill):
 
 
 def _mode(mode, *more):
-    if mode not in ("constant", "reflect", "edge", *more):
-        allowed = ", ".join(("constant", "reflect", "edge", *more))
-        raise InvalidNode(f"mode {mode!r}; allowed: {allowed}")
+    check_one_of("mode", mode, "constant", "reflect", "edge", *more)
     return mode
 
 
@@ -227,8 +223,7 @@ def eye_like(input, *, dtype, k):
 def trilu(input, k=None, *, upper):
     if input.ndim < 2:
         raise InvalidNode(f"input of rank {input.ndim}; allowed: 2 or more")
-    if upper not in (0, 1):
-        raise NotSupported(f"nothing is said of upper {upper}, which is a boolean")
+    unsaid(f"upper {upper}, which is a boolean", upper not in (0, 1))
     diagonal = 0 if k is None else scalar("k", k)
     rows, columns = np.ogrid[: input.shape[-2], : input.shape[-1]]
     kept = columns - rows >= diagonal if upper else columns - rows <= diagonal
@@ -240,8 +235,7 @@ def trilu(input, k=None, *, upper):
 
 
 def _blocks(x, blocksize, mode):
-    if mode not in ("DCR", "CRD"):
-        raise InvalidNode(f"mode {mode!r}; allowed: DCR, CRD")
+    check_one_of("mode", mode, "DCR", "CRD")
     if x.ndim != 4 or blocksize < 1:
         raise InvalidNode(f"rank {x.ndim} and blocksize {blocksize}; allowed: 4, and 1 or more")
 
@@ -290,13 +284,11 @@ def space_to_depth(input, *, blocksize, mode="DCR"):
 def reverse_sequence(input, sequence_lens, *, batch_axis, time_axis):
     if not {batch_axis, time_axis} <= {0, 1} or input.ndim < 2:
         raise InvalidNode(f"batch_axis {batch_axis} and time_axis {time_axis}; allowed: 0 and 1")
-    if batch_axis == time_axis:
-        raise NotSupported("nothing is said of a batch axis that is the time axis too")
+    unsaid("a batch axis that is the time axis too", batch_axis == time_axis)
     count, length = input.shape[batch_axis], input.shape[time_axis]
-    if sequence_lens.shape != (count,):
-        raise InvalidNode(f"sequence_lens of shape {list(sequence_lens.shape)}; allowed: [{count}]")
+    check_shape("sequence_lens", sequence_lens, (count,))
     if ((sequence_lens < 0) | (sequence_lens > length)).any():
-        raise NotSupported("nothing is said of lengths below 0 or beyond the number of steps")
+        unsaid("lengths below 0 or beyond the number of steps")
     time, lens = np.arange(length), sequence_lens[:, None]
     place = np.where(time < lens, lens - 1 - time, time)
     place = np.expand_dims(place if time_axis else place.T, tuple(range(2, input.ndim)))
@@ -312,8 +304,7 @@ def dropout_of_test(data, *, is_test, outputs=1):
 
 @DROPOUT.formula(7, 10)
 def dropout_in_inference(data, *, outputs=1):
-    if outputs > 1:
-        raise NotSupported("nothing is said of the mask where nothing is dropped")
+    unsaid("the mask where nothing is dropped", outputs > 1)
     return data
 
 
@@ -333,8 +324,7 @@ def dropout(data, ratio=None, training_mode=None):
 def _count(start, limit, delta):
     """The numbers of a range of floats, which must not depend on how their quotient is rounded."""
     ends = [float(bare(xp.values_of(x))) for x in (start, limit, delta)]
-    if not all(map(math.isfinite, ends)) or not ends[2]:
-        raise NotSupported("nothing is said of such ends and steps")
+    unsaid("such ends and steps", not all(map(math.isfinite, ends)) or not ends[2])
     first, last, step = map(Fraction, ends)
     exact = (last - first) / step
     # The function body casts the difference and the step to float32, and divides them there.
@@ -356,8 +346,7 @@ def by_steps(function):
             raise InvalidNode("start, limit and delta are scalars")
         if start.dtype.kind in "iu":
             first, last, step = (int(x) for x in (start, limit, delta))
-            if not step:
-                raise NotSupported("nothing is said of a delta of 0")
+            unsaid("a delta of 0", not step)
             count = max(0, -((first - last) // step))
             check_size((count,))
             # Modulo 2^64, so that none of the steps overflows.
@@ -463,8 +452,7 @@ SHAPES["Size"].formula(1, 13, *_TYPES)(lambda data: np.array(math.prod(data.shap
 
 @SHAPES["Reshape"].formula(5, 13, 14, *_TYPES)
 def reshape(data, shape, *, allowzero=0):
-    if allowzero not in (0, 1):
-        raise NotSupported(f"nothing is said of allowzero={allowzero}")
+    unsaid(f"allowzero={allowzero}", allowzero not in (0, 1))
     sizes = listed("shape", shape)
     if any(n < -1 for n in sizes) or sizes.count(-1) > 1:
         raise InvalidNode(f"shape {sizes}; allowed: sizes, and -1 once")
@@ -560,8 +548,7 @@ def slice_of(data, starts, ends, axes=None, steps=None):
 
 @SHAPES["Slice"].formula(10)
 def slice_10(data, starts, ends, axes=None, steps=None):
-    if axes is not None and np.any(np.less(axes, 0)):
-        raise NotSupported("nothing is said of negative axes")
+    unsaid("negative axes", axes is not None and np.any(np.less(axes, 0)))
     return slice_of(data, starts, ends, axes, steps)
 
 

@@ -9,8 +9,8 @@ from itertools import combinations
 
 import numpy as np
 
-from opcheck.engine.operators import is_open, operator
-from opcheck.errors import InvalidNode, NotSupported
+from opcheck.engine.operators import is_open, operator, unsaid
+from opcheck.errors import InvalidNode
 from opcheck.numbers.faulty import bare
 
 OP = operator("NonMaxSuppression", exact=True, any_order=lambda attrs: "rows")
@@ -30,8 +30,7 @@ def corners(boxes, center):
         ends = boxes.reshape(-1, 2, 2)
         return ends.min(1), ends.max(1), 0.0
     middle, half = boxes[:, :2], boxes[:, 2:] / 2
-    if (half < 0).any():
-        is_open("nothing is said of boxes of a negative size")
+    is_open("nothing is said of boxes of a negative size", (half < 0).any())
     both = middle - half, middle + half
     rounds = any((x.astype(np.float32) != x).any() for x in both)
     return *both, 2 * _U * np.abs(both).max(initial=0) * rounds
@@ -61,20 +60,17 @@ def overlaps(boxes, center, threshold):
 
 def greedy(boxes, scores, most, threshold, least, center, measure=overlaps):
     """The selected boxes of one class, the best one first."""
-    if not (np.isfinite(boxes).all() and np.isfinite(scores).all()):
-        raise NotSupported("nothing is said of what is no number")
+    unsaid("what is no number", not (np.isfinite(boxes).all() and np.isfinite(scores).all()))
     over, unsure, has_area = measure(boxes, center, threshold)
-    order = [
-        at for at in np.argsort(-scores, kind="stable") if least is None or scores[at] >= least
-    ]
+    order = np.argsort(-scores, kind="stable")
+    order = order[scores[order] >= (-np.inf if least is None else least)]
     chosen: list[int] = []
     for at in order:
         if len(chosen) == most:
             break
         if (over & ~unsure)[at, chosen].any():
             continue
-        if unsure[at, chosen].any():
-            is_open("float32 cannot tell whether boxes overlap too much")
+        is_open("float32 cannot tell whether boxes overlap too much", unsure[at, chosen].any())
         if not has_area[at, chosen].all():
             is_open("nothing is said of how much boxes without an area overlap")
         if not over[at, chosen].any():
@@ -100,9 +96,7 @@ def of_classes(select=greedy, change=lambda rows, most: rows):
     def formula(boxes, scores, max_output_boxes_per_class=None, iou_threshold=None,
                 score_threshold=None, *, center_point_box):  # fmt: skip
         boxes, scores = bare(boxes), bare(scores)
-        if boxes.ndim != 3 or scores.ndim != 3 or boxes.shape[2] != 4:
-            raise InvalidNode(f"boxes {list(boxes.shape)}, scores {list(scores.shape)}")
-        if (boxes.shape[0], boxes.shape[1]) != (scores.shape[0], scores.shape[2]):
+        if boxes.ndim != 3 or scores.ndim != 3 or boxes.shape != (*scores.shape[::2], 4):
             raise InvalidNode(f"boxes {list(boxes.shape)}, scores {list(scores.shape)}")
         most = int(single("max_output_boxes_per_class", max_output_boxes_per_class, 0))
         threshold = float(single("iou_threshold", iou_threshold, 0.0))
@@ -110,7 +104,7 @@ def of_classes(select=greedy, change=lambda rows, most: rows):
         if not 0 <= threshold <= 1:
             raise InvalidNode(f"iou_threshold {threshold}; allowed: [0, 1]")
         if most < 0 or center_point_box not in (0, 1):
-            raise NotSupported(f"nothing is said of {most} boxes and format {center_point_box}")
+            unsaid(f"{most} boxes and format {center_point_box}")
         found = [
             (batch, kind, box)
             for batch, classes in enumerate(scores)
@@ -156,10 +150,8 @@ def without_least(boxes, scores, most, threshold, least, center):
 def by_all_better(boxes, scores, most, threshold, least, center):
     """Also by those that are suppressed themselves."""
     order = np.argsort(-scores, kind="stable")
-    over, kept = (
-        overlaps(boxes, center, threshold)[0],
-        scores >= (-np.inf if least is None else least),
-    )
+    over = overlaps(boxes, center, threshold)[0]
+    kept = scores >= (-np.inf if least is None else least)
     return [at for n, at in enumerate(order) if kept[at] and not over[at, order[:n]].any()][:most]
 
 

@@ -9,8 +9,8 @@ from opcheck import numbers as xp
 from opcheck.engine import normalizing as common
 from opcheck.engine.axes import AxisWindows, Windows, distinct, from_either_end, stretches
 from opcheck.engine.normalizing import fits, of_root, one_pass, scaled, two_pass, variance
-from opcheck.engine.operators import is_open, operator
-from opcheck.errors import InvalidNode, NotSupported
+from opcheck.engine.operators import check_one_of, check_shape, is_open, operator, unsaid
+from opcheck.errors import InvalidNode
 from opcheck.numbers.faulty import bare
 
 NAMES = """
@@ -50,8 +50,7 @@ def of_axes(inverse_of, epsilon=0.0):
     def formula(X, *, axes):
         over = {"axis": distinct(axes, X.ndim), "keepdims": True}
         values = bare(xp.values_of(X))
-        if not axes:
-            raise NotSupported("nothing is said of an empty list of axes")
+        unsaid("an empty list of axes", not axes)
         if X.size and (values.max(**over) == values.min(**over)).any():
             is_open("of equal elements the text makes 0/0, and the function body 0")
         return (X - xp.mean(X, **over)) * inverse_of(X, over["axis"], epsilon)
@@ -103,10 +102,8 @@ def of_lines(divided):
     """Both versions from `divided(x, p, axis)`."""
 
     def formula(input, *, axis, p):
-        if p not in (1, 2):
-            raise InvalidNode(f"p {p}; allowed: 1, 2")
-        if axis < -1:
-            is_open("nothing is said of axes below -1")
+        check_one_of("p", p, 1, 2)
+        is_open("nothing is said of axes below -1", axis < -1)
         return divided(input, p, from_either_end(axis, input.ndim))
 
     return dict.fromkeys((1, 22), formula)
@@ -125,8 +122,7 @@ def of_regions(total):
 
     def formula(X, *, alpha, beta, bias, size):
         fits(X, common.RANKS, ())
-        if size < 1:
-            raise NotSupported("nothing is said of regions of no channels")
+        unsaid("regions of no channels", size < 1)
         return X / xp.pow(bias + xp.real(alpha) / size * total(X * X, size), beta)
 
     return dict.fromkeys((1, 13), formula)
@@ -182,7 +178,7 @@ def of_batches(inverse, spread=variance, updated=updated, made=scaled, used=lamb
         fits(X, ranks, shape, scale, B, *old)
         types = {str(x.dtype) for x in (X, scale, *old)}
         if (len(types) > 1 and "float64" in types) or (training and not X.size):
-            raise NotSupported("nothing is said of mixing float64, or of statistics of no elements")
+            unsaid("mixing float64, or of statistics of no elements")
         scale, B, *old = (
             xp.reshape(x, shape if apart else (-1, *[1] * (X.ndim - 2))) for x in (scale, B, *old)
         )
@@ -199,9 +195,8 @@ def of_batches(inverse, spread=variance, updated=updated, made=scaled, used=lamb
     def earlier(since, X, scale, B, mean, var, *, epsilon, momentum, outputs, is_test=0, spatial=1):
         training = outputs > 1 or (since < 7 and not is_test)
         if outputs not in (1, 5) or spatial not in (0, 1) or not (spatial or since > 6 or is_test):
-            raise NotSupported("nothing is said of these outputs, or of this spatial")
-        if outputs > 1:
-            is_open("nothing is said of which variance is kept")
+            unsaid("these outputs, or of this spatial")
+        is_open("nothing is said of which variance is kept", outputs > 1)
         ranks = (4,) if since == 1 else common.RANKS if since < 9 else range(1, 64)
         apart, old = since > 6 and not spatial, (mean, var)
         return formula(ranks, X, scale, B, old, training, momentum, epsilon, 2, apart)
@@ -248,9 +243,8 @@ def by_groups(normalized, computes=False):
     def formula(X, scale, bias, *, num_groups, epsilon, stash_type):
         if X.ndim < 2 or num_groups < 1 or X.shape[1] % num_groups:
             raise InvalidNode(f"X {list(X.shape)} has no {num_groups} equal groups of channels")
-        for name, operand in (("scale", scale), ("bias", bias)):
-            if tuple(operand.shape) != (X.shape[1],):
-                raise InvalidNode(f"{name} of shape {list(operand.shape)}; allowed: [channels]")
+        check_shape("scale", scale, X.shape[1:2])
+        check_shape("bias", bias, X.shape[1:2])
         # Stage one, in float32, float16, float64 or bfloat16.
         x = common.stashed(X, stash_type, 1, 10, 11, 16)
         y = xp.astype(normalized(x, num_groups, epsilon), X.dtype, computes=computes)

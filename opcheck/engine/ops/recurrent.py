@@ -14,9 +14,9 @@ import numpy as np
 
 from opcheck import numbers as xp
 from opcheck import opset
-from opcheck.engine.operators import is_open, operator, with_parameters
+from opcheck.engine.operators import check_shape, is_open, operator, unsaid, with_parameters
 from opcheck.engine.ops.elementwise import sigmoid
-from opcheck.errors import InvalidNode, NotSupported
+from opcheck.errors import InvalidNode
 from opcheck.numbers import plain, primitive
 from opcheck.numbers.faulty import bare
 
@@ -69,15 +69,14 @@ def activated(names, given, clip, functions, silent=False):
             is_open("it is not said whether a function without a scale has a place in the list")
         if (silent and len(values) < len(takers)) or any(
             defaults[names[k]] is None for k in takers[len(values) :]):  # fmt: skip
-            raise NotSupported("nothing is said of the default of a scale")
+            unsaid("the default of a scale")
         scales.append([used.get(k, defaults.get(name)) for k, name in enumerate(names)])
-    if clip is not None and not clip >= 0:
-        raise NotSupported("nothing is said of a range without numbers")
+    unsaid("a range without numbers", clip is not None and not clip >= 0)
+
+    def limited(x):
+        return x if clip is None else xp.minimum(xp.maximum(x, -clip), clip)
 
     def made(name, alpha, beta):
-        limited = (
-            (lambda x: x) if clip is None else lambda x: xp.minimum(xp.maximum(x, -clip), clip)
-        )
         return lambda x: functions[name](limited(x), alpha, beta)
 
     return [*map(made, names, *scales)]
@@ -139,8 +138,7 @@ def run(cell, gates, kept, default, since, tensors, functions=FUNCTIONS, order=N
     """
     given: Any = (*tensors, *repeat(None, kept + 6 - len(tensors)))
     X, W, R, B, lens, *states, P = given
-    if input_forget:
-        is_open("it is not said which of the two gates is 1 less the other")
+    is_open("it is not said which of the two gates is 1 less the other", input_forget)
     if (since, gates, direction) == (1, 3, "foward"):
         direction = "forward"  # It is the default of GRU-1, misspelt.
     if direction not in ("forward", "reverse", "bidirectional") or layout not in (0, 1):
@@ -155,15 +153,13 @@ def run(cell, gates, kept, default, since, tensors, functions=FUNCTIONS, order=N
         (W, (count, gates * hidden, size)), (R, (count, gates * hidden, hidden)),
         (B, (count, 2 * gates * hidden)), (P, (count, 3 * hidden)), (lens, (batch,)),
         *((x, (batch, count, hidden) if layout else initial) for x in states)):  # fmt: skip
-        if x is not None and x.shape != shape:
-            raise InvalidNode(f"shape {list(x.shape)}; allowed: {list(shape)}")
+        check_shape("a tensor", x, shape)
     if hidden_size not in (None, hidden):
         raise InvalidNode(f"hidden_size {hidden_size}, and R has {hidden}")
     lengths = np.full(batch, steps) if lens is None else lens.astype(np.int64)
     if batch and not 0 <= lengths.min() <= lengths.max() <= steps:
         raise InvalidNode(f"a sequence of {lengths} of {steps} steps")
-    if (lengths == 0).any():
-        is_open("nothing is said of the last output of no steps")
+    is_open("nothing is said of the last output of no steps", (lengths == 0).any())
     names = default * count if activations is None else activations
     if wrong := sorted({*names} - {*FUNCTIONS}):
         raise InvalidNode(f"activation {wrong[0]!r}")

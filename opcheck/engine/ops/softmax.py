@@ -13,8 +13,8 @@ import numpy as np
 
 from opcheck import numbers as xp
 from opcheck.engine.axes import by_rows, rows_apart
-from opcheck.engine.operators import is_open, operator
-from opcheck.errors import InvalidNode, NotSupported
+from opcheck.engine.operators import check_one_of, check_shape, is_open, operator, unsaid
+from opcheck.errors import InvalidNode
 from opcheck.opset import DML, MAX_RANK, invalid_axes
 
 NAMES = """
@@ -400,16 +400,13 @@ def _loss(averaged, logs, target, weight, ignore_index, reduction, literal=False
     classes = logs.shape[1] if logs.ndim > 1 else -1
     if logs.ndim < 2 or target.shape != (logs.shape[0], *logs.shape[2:]):
         raise InvalidNode(f"classes {list(target.shape)} of values {list(logs.shape)}")
-    if weight is not None and weight.shape != (classes,):
-        raise InvalidNode(f"weights of shape {list(weight.shape)}; allowed: [{classes}]")
-    if reduction not in ("none", "sum", "mean"):
-        raise InvalidNode(f"reduction {reduction!r}; allowed: none, sum, mean")
+    check_shape("weights", weight, (classes,))
+    check_one_of("reduction", reduction, "none", "sum", "mean")
     inside = (target >= 0) & (target < classes)
     ignored = np.zeros(target.shape, bool) if ignore_index is None else target == ignore_index
     if (wrong := ~(inside | ignored)).any():
         raise InvalidNode(f"class {target[wrong][0]} is outside [0, {classes - 1}]")
-    if reduction == "mean" and not target.size:
-        raise NotSupported("nothing is said of means of nothing")
+    unsaid("means of nothing", reduction == "mean" and not target.size)
     if reduction == "mean" and literal and (ignored & (inside | (weight is None))).any():
         is_open("the text has ignored samples in the mean, and the function body leaves them out")
     # What is ignored is of one class more, of zeros.

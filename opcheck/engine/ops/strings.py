@@ -11,7 +11,7 @@ import numpy as np
 
 from opcheck import numbers as xp
 from opcheck.engine.axes import broadcast, check_size
-from opcheck.engine.operators import is_open, operator
+from opcheck.engine.operators import is_open, operator, unsaid
 from opcheck.errors import InvalidNode, NotSupported
 
 NAMES = """
@@ -38,10 +38,8 @@ def _split(pieces):
     """The formula from `pieces(text, delimiter, maxsplit)`, which has -1 for all splits."""
 
     def formula(X, *, delimiter, maxsplit):
-        if maxsplit is not None and maxsplit < 0:
-            raise NotSupported(f"nothing is said of {maxsplit} splits")
-        if not X.size:
-            is_open("which axes the substrings of no texts have")
+        unsaid(f"{maxsplit} splits", maxsplit is not None and maxsplit < 0)
+        is_open("which axes the substrings of no texts have", not X.size)
         lists = [pieces(s, delimiter, -1 if maxsplit is None else maxsplit) for s in X.flat]
         counts = np.array([*map(len, lists)], np.int64).reshape(X.shape)
         check_size((X.size, most := counts.max(initial=0)))
@@ -97,8 +95,7 @@ def _normal(clean):
         if not known or not X.ndim or X.shape[:-1] not in ((), (1,)):
             given = f"{case_change_action!r}, shape {list(X.shape)}"
             raise InvalidNode(f"{given}; allowed: NONE, LOWER, UPPER; [C], [1, C]")
-        if is_case_sensitive not in (0, 1):
-            raise NotSupported(f"nothing is said of is_case_sensitive {is_case_sensitive}")
+        unsaid(f"is_case_sensitive {is_case_sensitive}", is_case_sensitive not in (0, 1))
         if not X.size or locale is not None:
             is_open("which locales there are, and if all of no texts are dropped")
         found, *others = (
@@ -177,8 +174,7 @@ def _by_pattern(match):
     """The formula from `match(pattern, text)`."""
 
     def formula(X, *, pattern):
-        if pattern is None:
-            raise NotSupported("nothing is said of no pattern")
+        unsaid("no pattern", pattern is None)
         try:
             made = re.compile(_PART.sub(_in_python, pattern), re.ASCII)
         except re.error as error:
@@ -270,14 +266,14 @@ def _by_grams(grams, scaled=_scaled):
         if (pool_int64s is None, pool_strings is None) != (texts, not texts):
             raise InvalidNode(f"X of {X.dtype}; allowed: that of the one pool that is set")
         if max_skip_count < 0 or not 1 <= min_gram_length <= max_gram_length:
-            raise NotSupported("nothing is said of such numbers of skips and lengths")
+            unsaid("such numbers of skips and lengths")
         pool = pool_int64s if pool_strings is None else pool_strings
         known = _pooled(pool, ngram_counts, max_gram_length)
         sizes = {len(ngram_indexes), len(known) if weights is None else len(weights)}
         if sizes != {len(known)} or min(ngram_indexes, default=0) < 0:
             raise InvalidNode(f"{sizes} indexes and weights of {len(known)} n-grams")
         if not known or len({*known}) < len(known) or len({*ngram_indexes}) < len(known):
-            raise NotSupported("nothing is said of no n-gram, or of one that is there twice")
+            unsaid("no n-gram, or of one that is there twice")
         check_size(shape := (*X.shape[:-1], max(ngram_indexes) + 1))
         counts, places = np.zeros(shape, np.int64), dict(zip(known, ngram_indexes, strict=True))
         rows, lengths = np.atleast_2d(X).tolist(), range(min_gram_length, max_gram_length + 1)

@@ -133,12 +133,7 @@ def where(condition: Any, a: Any, b: Any) -> Any:
             lost = np.where(unsure, either(x.lost, y.lost), lost)
         return Errors(e, _either(chosen, x.q, y.q), lost)
 
-    if alike:
-        made = a.like(v, errors)
-        made.least, made.shares = min(a.least, b.least), False
-        return made
-    grid = a.grid if a.exact else None
-    return Bounded(v, a.dtype, a.arithmetic, errors, grid=grid, least=min(a.sure, b.sure))
+    return a.beside(v, errors, alike, min(x.least if alike else x.sure for x in (a, b)))
 
 
 def _either(chosen: Mask, a: Any, b: Any, default: Any = 0.0) -> Any:

@@ -2,8 +2,8 @@
 
 from opcheck import numbers as xp
 from opcheck.engine.axes import from_either_end, stretches
-from opcheck.engine.normalizing import by_deviation, stashed, two_pass
 from opcheck.engine.operators import operator
+from opcheck.engine.ops.normalizations import by_deviation, stashed, two_pass
 
 OP = operator("LayerNormalization")
 

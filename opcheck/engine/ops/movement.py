@@ -45,12 +45,6 @@ def parts(x, axis, sizes):
     return [xp.take(x, range(*pair), axis=axis) for pair in pairwise(ends)]
 
 
-def equal_sizes(length, count):
-    if length % count:
-        raise InvalidNode(f"{length} elements cannot be split into {count} equal parts")
-    return [length // count] * count
-
-
 @SPLIT.formula(1)
 def split_1(input, split_=None, *, axis, split, outputs=1):
     if axis is None or split_ is not None:
@@ -66,7 +60,10 @@ SPLIT.formula(13)(lambda input, split=None, *, axis, outputs=1: _split(input, ax
 
 def _split(x, axis, split, outputs, counted=from_either_end):
     axis = counted(axis, x.ndim)
-    sizes = equal_sizes(x.shape[axis], outputs) if split is None else listed("split", split)
+    size, rest = divmod(x.shape[axis], outputs)
+    if split is None and rest:
+        raise InvalidNode(f"{x.shape[axis]} elements cannot be split into {outputs} equal parts")
+    sizes = [size] * outputs if split is None else listed("split", split)
     if outputs != len(sizes):
         raise InvalidNode(f"split of {len(sizes)} parts, for {outputs} outputs")
     return parts(x, axis, sizes)

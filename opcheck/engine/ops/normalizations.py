@@ -1,15 +1,17 @@
-"""Normalizations other than that of layers, in all their versions."""
+"""Normalizations but that of layers, and what it shares with them: the variance, and its root."""
 
+import math
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from math import prod
+from typing import Any
 
 import numpy as np
 
+from opcheck import dtypes
 from opcheck import numbers as xp
-from opcheck.engine import normalizing as common
 from opcheck.engine.axes import AxisWindows, Windows, distinct, from_either_end, stretches
-from opcheck.engine.normalizing import fits, of_root, one_pass, scaled, two_pass, variance
-from opcheck.engine.operators import check_one_of, check_shape, is_open, operator, unsaid
+from opcheck.engine.operators import Operator, check_one_of, check_shape, is_open, operator, unsaid
 from opcheck.errors import InvalidNode
 from opcheck.numbers.faulty import bare
 
@@ -24,6 +26,104 @@ GROUP, RMS = operator("GroupNormalization"), operator("RMSNormalization")
 LP = operator("LpNormalization", low=-1.0, high=1.0)
 LRN, MEAN_VARIANCE = operator("LRN"), operator("MeanVarianceNormalization")
 
+#: What a warning says of both.
+FOLDED = "where it is folded into x·a + b, or the variance E[x²] − E[x]², which cancels"
+#: Of tensors with a batch axis and a channel axis.
+RANKS = range(2, 64)
+
+
+def fits(X: Any, ranks: Sequence[int], shape: Sequence[int], *operands: Any) -> None:
+    """Raise InvalidNode unless X has one of the ranks, and each operand the shape."""
+    if X.ndim not in ranks or any(tuple(x.shape) != tuple(shape) for x in operands):
+        raise InvalidNode(f"operands of shapes {[list(x.shape) for x in (X, *operands)]}")
+
+
+def scaled(x: Any, mean: Any, inverse: Any, scale: Any, B: Any) -> Any:
+    """`x` normalized, scaled and shifted."""
+    return (x - mean) * inverse * scale + B
+
+
+def folded(x: Any, mean: Any, inverse: Any, scale: Any, B: Any) -> Any:
+    """The same in one product and one sum."""
+    return x * (inverse * scale) + (B - mean * (inverse * scale))
+
+
+def stashed(x: Any, stash_type: int, *allowed: int) -> Any:
+    """`x` in the type that stage one is computed in, by its number in ONNX's TensorProto."""
+    check_one_of("stash_type", stash_type, *allowed)
+    stash = dtypes.named(stash_type)
+    assert stash
+    return xp.astype(x, stash.numpy, computes=True)
+
+
+def mean_square(x: Any, axes: Sequence[int]) -> Any:
+    """The mean of the squares."""
+    return xp.mean(x * x, axis=axes, keepdims=True)
+
+
+def variance(x: Any, axes: Sequence[int]) -> Any:
+    """The mean square of the deviations from the mean."""
+    return mean_square(x - xp.mean(x, axis=axes, keepdims=True), axes)
+
+
+def cancelling(x: Any, axes: Sequence[int]) -> Any:
+    """The variance as E[x²] − E[x]², which cancels, but not to less than 0."""
+    mean = xp.mean(x, axis=axes, keepdims=True)
+    return xp.maximum(mean_square(x, axes) - mean * mean, 0.0)
+
+
+def two_pass(x: Any, axes: Sequence[int], epsilon: float) -> Any:
+    """1 over the standard deviation, from the deviations from the mean, as the texts say."""
+    return 1 / xp.sqrt(variance(x, axes) + epsilon)
+
+
+def one_pass(x: Any, axes: Sequence[int], epsilon: float) -> Any:
+    """1 over the standard deviation, from E[x²] − E[x]², which cancels."""
+    # No more than 1/√ε and its roundings, however far the spread may be off.
+    most = 1.001 / math.sqrt(epsilon) if epsilon > 0 else math.inf
+    return xp.clip(1 / xp.sqrt(cancelling(x, axes) + epsilon), 0.0, most)
+
+
+def unbiased(x: Any, axes: Sequence[int], of: Callable[..., Any] = variance) -> Any:
+    """What `of` makes, as it is where it divides by one less than the number of elements."""
+    count = prod(x.shape[axis] for axis in axes)
+    return of(x, axes) * (count / max(1, count - 1))
+
+
+UNBIASED = "the variance was divided by one less than the number of elements"
+#: From what makes the variance, whose place it takes.
+MUTANTS: Mapping[str, tuple[str, Callable[..., Any]]] = {
+    "epsilon_after_the_root": ("epsilon was added after the root",
+        lambda of, x, axes, epsilon: 1 / (xp.sqrt(of(x, axes)) + epsilon)),
+    "epsilon_as_floor": ("epsilon was the least that the variance could be",
+        lambda of, x, axes, epsilon: 1 / xp.sqrt(xp.maximum(of(x, axes), epsilon))),
+    "unbiased": (UNBIASED, lambda of, x, axes, epsilon: (
+        1 / xp.sqrt(unbiased(x, axes, of) + epsilon))),
+    "mean_square": ("the mean square stood for the variance, as in RMSNormalization",
+        lambda of, x, axes, epsilon: 1 / xp.sqrt(mean_square(x, axes) + epsilon)),
+}  # fmt: skip
+
+
+def of_root(op: Operator, by: Callable[..., Any], of: Callable[..., Any], *without: str) -> None:
+    """Declare mutants of `by`, as in `by_deviation`, where `of` makes the variance."""
+    for name in (name for name in MUTANTS if name not in without):
+        text, root = MUTANTS[name]
+        op.mutant(text, name=name, by=by)(partial(root, of))
+
+
+def by_deviation(op: Operator, by: Callable[..., Any], remark: str) -> None:
+    """Declare the formula, its mutants, and what is also honest, with this `remark`.
+
+    `by` makes a formula of each version from `inverse(x, axes, epsilon)`: 1 over the standard
+    deviation of `x` along `axes`, which it keeps, with `epsilon` added to the variance. Where it
+    `computes`, stage two is computed in the type of X.
+    """
+    op.formula(by=by)(two_pass)
+    literal = partial(by, computes=True)  # as the texts have it, also for types of 16 bits
+    op.also_honest("", by=literal)(two_pass)
+    op.also_honest(remark, by=literal)(one_pass)
+    of_root(op, by, variance)
+
 
 def of_instances(inverse_of, made=scaled):
     """All versions from `inverse_of(x, axes, epsilon)`: 1 over the standard deviation."""
@@ -35,12 +135,12 @@ def of_instances(inverse_of, made=scaled):
         channels = (xp.reshape(x, (-1, *[1] * len(axes))) for x in (scale, B))
         return made(input, mean, inverse_of(input, axes, epsilon), *channels)
 
-    later = partial(formula, common.RANKS)
+    later = partial(formula, RANKS)
     return {1: partial(formula, (4,)), 6: later, 22: later}
 
 
 INSTANCE.formula(by=of_instances)(two_pass)
-INSTANCE.also_honest(common.FOLDED, by=partial(of_instances, made=common.folded))(one_pass)
+INSTANCE.also_honest(FOLDED, by=partial(of_instances, made=folded))(one_pass)
 of_root(INSTANCE, of_instances, variance)
 
 
@@ -61,15 +161,13 @@ def of_axes(inverse_of, epsilon=0.0):
 MEAN_VARIANCE.formula(by=of_axes)(two_pass)
 #: The function body adds 1e-9 to the deviation, and takes E[X²] − E[X]² for the variance.
 _literal = partial(of_axes, epsilon=1e-9)
-MEAN_VARIANCE.also_honest("", by=_literal)(
-    partial(common.MUTANTS["epsilon_after_the_root"][1], variance)
-)
+MEAN_VARIANCE.also_honest("", by=_literal)(partial(MUTANTS["epsilon_after_the_root"][1], variance))
 MEAN_VARIANCE.also_honest("", by=of_axes)(one_pass)
 MEAN_VARIANCE.also_honest("", by=_literal)(
     lambda x, axes, epsilon: 1 / (1 / one_pass(x, axes, 0) + epsilon))  # fmt: skip
 MEAN_VARIANCE.mutant("1e-9 was added under the root", name="under_the_root", by=_literal)(two_pass)
 for _name in ("unbiased", "mean_square"):
-    _text, _root = common.MUTANTS[_name]
+    _text, _root = MUTANTS[_name]
     MEAN_VARIANCE.mutant(_text, name=_name, by=of_axes)(partial(_root, variance))
 
 
@@ -79,7 +177,7 @@ def of_slices(inverse_of, computes=False):
     def formula(X, scale, *, axis, epsilon, stash_type):
         axes = tuple(range(from_either_end(axis, X.ndim), X.ndim))
         stretches("scale", scale, X)
-        x = common.stashed(X, stash_type, 1, 10, 11, 16)
+        x = stashed(X, stash_type, 1, 10, 11, 16)
         y = xp.astype(x * inverse_of(x, axes, epsilon), X.dtype, computes=computes)
         return xp.astype(y, scale.dtype, computes=computes) * scale
 
@@ -89,10 +187,10 @@ def of_slices(inverse_of, computes=False):
 @RMS.formula(by=of_slices)
 @RMS.also_honest("", by=partial(of_slices, computes=True))
 def of_squares(x, axes, epsilon):
-    return 1 / xp.sqrt(common.mean_square(x, axes) + epsilon)
+    return 1 / xp.sqrt(mean_square(x, axes) + epsilon)
 
 
-of_root(RMS, of_slices, common.mean_square, "mean_square")
+of_root(RMS, of_slices, mean_square, "mean_square")
 RMS.mutant("the mean was subtracted, as in LayerNormalization", name="variance", by=of_slices)(
     two_pass
 )
@@ -121,7 +219,7 @@ def of_regions(total):
     """Both versions from `total(squares, size)`, the sums of squares of each element's region."""
 
     def formula(X, *, alpha, beta, bias, size):
-        fits(X, common.RANKS, ())
+        fits(X, RANKS, ())
         unsaid("regions of no channels", size < 1)
         return X / xp.pow(bias + xp.real(alpha) / size * total(X * X, size), beta)
 
@@ -197,7 +295,7 @@ def of_batches(inverse, spread=variance, updated=updated, made=scaled, used=lamb
         if outputs not in (1, 5) or spatial not in (0, 1) or not (spatial or since > 6 or is_test):
             unsaid("these outputs, or of this spatial")
         is_open("nothing is said of which variance is kept", outputs > 1)
-        ranks = (4,) if since == 1 else common.RANKS if since < 9 else range(1, 64)
+        ranks = (4,) if since == 1 else RANKS if since < 9 else range(1, 64)
         apart, old = since > 6 and not spatial, (mean, var)
         return formula(ranks, X, scale, B, old, training, momentum, epsilon, 2, apart)
 
@@ -214,16 +312,14 @@ def of_batches(inverse, spread=variance, updated=updated, made=scaled, used=lamb
 
 @BATCH.formula(by=of_batches)
 @BATCH.also_honest("", by=partial(of_batches, updated=moved))
-@BATCH.also_honest(
-    common.FOLDED, by=partial(of_batches, spread=common.cancelling, made=common.folded)
-)
+@BATCH.also_honest(FOLDED, by=partial(of_batches, spread=cancelling, made=folded))
 def of_variance(spread, axes, epsilon):
     return 1 / xp.sqrt(spread + epsilon)
 
 
 of_root(BATCH, of_batches, lambda spread, axes: spread, "mean_square", "unbiased")
 for _name, _text, _steps, *_versions in (
-    ("unbiased", common.UNBIASED, {"spread": common.unbiased}, 1, 6, 14, 15),
+    ("unbiased", UNBIASED, {"spread": unbiased}, 1, 6, 14, 15),
     ("running_statistics_used", "the running statistics normalized in training",
      {"used": lambda old, new: old}, 1, 6, 14, 15),
     ("momentum_exchanged", "the momentum was that of the batch",
@@ -246,7 +342,7 @@ def by_groups(normalized, computes=False):
         check_shape("scale", scale, X.shape[1:2])
         check_shape("bias", bias, X.shape[1:2])
         # Stage one, in float32, float16, float64 or bfloat16.
-        x = common.stashed(X, stash_type, 1, 10, 11, 16)
+        x = stashed(X, stash_type, 1, 10, 11, 16)
         y = xp.astype(normalized(x, num_groups, epsilon), X.dtype, computes=computes)
         channels = (-1, *[1] * (X.ndim - 2))
         return y * xp.reshape(scale, channels) + xp.reshape(bias, channels)
@@ -275,7 +371,7 @@ def by_inverse(inverse_of, computes=False):
 
 
 # The function body computes in one pass: nobody is warned of it.
-common.by_deviation(GROUP, by_inverse, "")
+by_deviation(GROUP, by_inverse, "")
 
 
 def with_groups(change):

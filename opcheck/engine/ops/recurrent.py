@@ -238,14 +238,11 @@ def lstm(step, early=False, mixed=lambda forget, c, i, new: forget * c + i * new
 LSTM.also_honest("", by=partial(of_lstm, functions=LITERAL))(lstm)
 
 
-def padded_first(backward, steps, lengths):
-    return places(backward, steps, np.full_like(lengths, steps))
-
-
 #: Mutants of a layer: a text, and what `run` does otherwise.
 HABITS: dict[str, tuple[str, dict[str, Any]]] = {
     "padding_read_first": ("what is behind a sequence was read first in reverse",
-        {"places": padded_first}),
+        {"places": lambda backward, steps, lengths: places(
+            backward, steps, np.full_like(lengths, steps))}),
     "read_beyond_the_end": ("states went on behind the end of a sequence", {"stops": False}),
     "reverse_stays_reversed": ("Y was in the order in which it was computed, in reverse too",
         {"turns": False}),

@@ -10,7 +10,7 @@ from opcheck import dtypes, opset
 from opcheck import numbers as xp
 from opcheck.engine.axes import distinct, from_either_end, listed
 from opcheck.engine.mutants.elements import BEYOND_FLOAT16, DOUBLE, FLOATS, LONG
-from opcheck.engine.operators import is_open, operator, unsaid
+from opcheck.engine.operators import is_open, operator, unsaid, with_parameters
 from opcheck.errors import InvalidNode
 
 NAMES = """
@@ -100,19 +100,15 @@ def _reduced(schema, function, data, axes=None, *, keepdims, noop_with_empty_axe
     return made
 
 
-def _by_attribute(schema, function, data, *, axes, keepdims):
-    return _reduced(schema, function, data, axes, keepdims=keepdims)
-
-
 def _declare(name, function, *others):
     exact, none = name in ("ReduceMax", "ReduceMin"), _INTEGERS if "Log" in name else ()
     made = operator(name, exact=exact, constant=none)
-    versions = opset.versions("", name).items()
-    for since, schema in versions:
-        form = partial(_by_attribute if "axes" in schema.attributes else _reduced, schema)
-        made.formula(since)(partial(form, function))
-        for other in others:
-            made.also_honest("", since)(partial(form, other))
+    for since, schema in opset.versions("", name).items():
+        form, *sound = (with_parameters(partial(_reduced, schema, one), schema, schema.attributes)
+                        for one in (function, *others))  # fmt: skip
+        made.formula(since)(form)
+        for other in sound:
+            made.also_honest("", since)(other)
 
 
 for _name, _function in FUNCTIONS.items():

@@ -449,10 +449,6 @@ def of_upsampled(function=upsampled, least=1):
 UPSAMPLE.formula(by=of_upsampled)(upsampled)
 
 
-def _with_scales(change):
-    return of_upsampled(lambda X, scales, mode: upsampled(X, change(scales), mode))
-
-
 UPSAMPLE.mutant_table({
     "scales_reversed": ("scales came from the last axis to the first", lambda s: s[::-1]),
     "last_scale_for_all": ("the last two axes had the last scale",
@@ -461,7 +457,8 @@ UPSAMPLE.mutant_table({
         lambda s: [1.0] * len(s[:-2]) + s[-2:]),
     "scales_rounded": ("scales were rounded to whole numbers",
         lambda s: [float(round(one)) for one in s]),
-}, by=_with_scales)  # fmt: skip
+}, by=lambda change: of_upsampled(
+    lambda X, scales, mode: upsampled(X, change(scales), mode)))  # fmt: skip
 UPSAMPLE.mutant("the input was repeated as a whole", name="tiled", by=of_upsampled)(
     lambda X, scales, mode: xp.tile(X, [int(s) for s in scales])
 )

@@ -294,10 +294,8 @@ def _movement(move: Callable[..., Any], x: Bounded, *arguments: Any, **options: 
     return x.moved(lambda part: move(part, *arguments, **options))
 
 
-broadcast_to, expand_dims, flip, permute_dims, reshape, squeeze, tile = (
-    partial(_movement, getattr(np, name))
-    for name in "broadcast_to expand_dims flip permute_dims reshape squeeze tile".split()
-)
+_MOVEMENTS = "broadcast_to expand_dims flip permute_dims reshape squeeze tile"
+globals().update({name: partial(_movement, getattr(np, name)) for name in _MOVEMENTS.split()})
 
 
 def take(x: Bounded, index: Any, axis: int) -> Bounded:

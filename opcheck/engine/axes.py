@@ -488,18 +488,15 @@ def windows_of(
     spatial = shape[2:]
     if not spatial:
         raise InvalidNode(f"input of rank {len(shape)}; allowed: 3 or more, N×C×D1×…×Dn")
-    check_each("kernel_shape", kernel_shape, len(spatial), "one", 1)
-    strides = [1] * len(spatial) if strides is None else strides
-    check_each("strides", strides, len(spatial), "one", 1)
-    dilations = [1] * len(spatial) if dilations is None else dilations
-    check_each("dilations", dilations, len(spatial), "one", 1)
+    kernel_shape, strides, dilations = (
+        for_axes(name, values, len(spatial)) for name, values in (
+            ("kernel_shape", kernel_shape), ("strides", strides), ("dilations", dilations))
+    )  # fmt: skip
     check_one_of("auto_pad", auto_pad, *AUTO_PADS)
     check_one_of("ceil_mode", ceil_mode, 0, 1)
-    if pads is not None:
-        check_each("pads", pads, 2 * len(spatial), "two", 0)
-        if auto_pad != "NOTSET":
-            raise InvalidNode(f"pads {list(pads)} and auto_pad {auto_pad}; allowed: one of them")
-    padding = [0] * (2 * len(spatial)) if pads is None else pads
+    padding = for_axes("pads", pads, len(spatial), least=0, sides=2)
+    if pads is not None and auto_pad != "NOTSET":
+        raise InvalidNode(f"pads {list(pads)} and auto_pad {auto_pad}; allowed: one of them")
     begins, ends = padding[: len(spatial)], padding[len(spatial) :]
     along = partial(windows_along, auto_pad=auto_pad, ceil=bool(ceil_mode))
     axes = tuple(map(along, spatial, kernel_shape, strides, dilations, begins, ends))
@@ -545,14 +542,21 @@ def windows_apart(
         yield elements, {name: changed[name] for name in changed if name in attrs}, place
 
 
-def check_each(name: str, values: Sequence[int], length: int, each: str, low: int) -> None:
-    """Raise InvalidNode unless there are `length` values, `each` for an axis, from `low` on."""
+def for_axes(name: str, values: Any, n: int, least: int = 1, sides: int = 1) -> Sequence[int]:
+    """The list of an attribute, one or two values for each axis; left out, the `least` each.
+
+    Raises InvalidNode for a list of another length, and for a value below that.
+    """
+    length = sides * n
+    if values is None:
+        return [least] * length
     if len(values) != length:
-        allowed = f"{length}, {each} for each spatial axis"
+        allowed = f"{length}, {['one', 'two'][sides - 1]} for each spatial axis"
         raise InvalidNode(f"{name} {list(values)} has length {len(values)}; allowed: {allowed}")
     for value in values:
-        if value < low:
-            raise InvalidNode(f"{name} {list(values)} holds {value}; allowed: {low} or more")
+        if value < least:
+            raise InvalidNode(f"{name} {list(values)} holds {value}; allowed: {least} or more")
+    return list(values)
 
 
 def up(a: int, b: int) -> int:

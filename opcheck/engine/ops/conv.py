@@ -11,8 +11,8 @@ from opcheck.engine.axes import (
     AUTO_PADS,
     AxisWindows,
     Windows,
-    check_each,
     check_size,
+    for_axes,
     listed,
     windows_of,
 )
@@ -173,12 +173,11 @@ def of_places(convolution, reading=lambda asked: {}):
         if since == 1 and output_shape and len(output_shape) == n + 2:
             raise NotSupported("version 1 does not say whether a shape has batches and channels")
         asked = {"auto_pad": auto_pad, "stated": output_shape is not None, "lengths": X.shape[2:]}
-        for name, values, count, least in (
-            ("strides", strides, n, 1), ("dilations", dilations, n, 1), ("pads", pads, 2 * n, 0),
-            ("output_padding", output_padding, n, 0), ("output_shape", output_shape, n, 0),
+        for name, values, *least_and_sides in (
+            ("strides", strides), ("dilations", dilations), ("pads", pads, 0, 2),
+            ("output_padding", output_padding, 0), ("output_shape", output_shape, 0),
         ):  # fmt: skip
-            asked[name] = [least] * count if values is None else [*values]
-            check_each(name, asked[name], count, "one" if count == n else "two", least)
+            asked[name] = for_axes(name, values, n, *least_and_sides)
         axes = axes_of(since, W.shape[2:], **asked | reading(asked))
         check_size((*shape, *(axis.length for axis in axes)))
         if not np.isfinite(bare(xp.values_of(W))).all():

@@ -317,25 +317,23 @@ def by_axis(function, of_k=None):
     """
 
     def sorted_by(x, k, axis, largest):
-        axis = from_either_end(axis, x.ndim)
         if not 0 <= k <= x.shape[axis]:
             raise InvalidNode(f"k {k}; the axis has {x.shape[axis]} elements")
         return function(x, k, axis, largest)
 
     def of_attribute(X, *, axis, k):
-        k = of_k(k, X.shape[from_either_end(axis, X.ndim)]) if of_k else k
-        return sorted_by(X, k, axis, True)
+        axis = from_either_end(axis, X.ndim)
+        return sorted_by(X, of_k(k, X.shape[axis]) if of_k else k, axis, True)
 
     def of_input(X, K, *, axis, sorted=1, largest=1):
+        axis = from_either_end(axis, X.ndim)
         if of_k:
-            length = X.shape[from_either_end(axis, X.ndim)]
-            K = np.array([of_k(int(k), length) for k in K.reshape(-1)[:1]])
+            K = np.array([of_k(int(k), X.shape[axis]) for k in K.reshape(-1)[:1]])
         if K.shape != (1,) or K[0] < 1:
             raise InvalidNode(f"K {K.tolist()}; allowed: one positive number in a list")
         values, indices = sorted_by(X, int(K[0]), axis, largest == 1)
         if sorted == 1:
             return values, indices
-        axis = from_either_end(axis, X.ndim)
         order = np.argsort(indices, axis, kind="stable")
         return [xp.take_along_axis(found, order, axis) for found in (values, indices)]
 

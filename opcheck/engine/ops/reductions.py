@@ -53,8 +53,7 @@ def _extreme(choose, sign, x, *, axis, keepdims):
     """The extreme element; of none the other end of the type's range, and for floats infinity."""
     if all(x.shape[a] for a in axis):
         return choose(x, axis=axis, keepdims=keepdims)
-    shape = [n for a, n in enumerate(x.shape) if keepdims or a not in axis]
-    shape = [1 if keepdims and a in axis else n for a, n in enumerate(shape)]
+    shape = [1 if a in axis else n for a, n in enumerate(x.shape) if keepdims or a not in axis]
     if x.dtype.kind in "iub":
         dtype = dtypes.of(x)
         assert dtype

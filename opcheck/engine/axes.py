@@ -488,10 +488,9 @@ def windows_of(
     spatial = shape[2:]
     if not spatial:
         raise InvalidNode(f"input of rank {len(shape)}; allowed: 3 or more, N×C×D1×…×Dn")
-    kernel_shape, strides, dilations = (
-        for_axes(name, values, len(spatial)) for name, values in (
-            ("kernel_shape", kernel_shape), ("strides", strides), ("dilations", dilations))
-    )  # fmt: skip
+    kernel_shape = for_axes("kernel_shape", kernel_shape, len(spatial))
+    strides = for_axes("strides", strides, len(spatial))
+    dilations = for_axes("dilations", dilations, len(spatial))
     check_one_of("auto_pad", auto_pad, *AUTO_PADS)
     check_one_of("ceil_mode", ceil_mode, 0, 1)
     padding = for_axes("pads", pads, len(spatial), least=0, sides=2)

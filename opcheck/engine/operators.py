@@ -174,11 +174,12 @@ class Operator:
         return declare
 
     def mutant_table(
-        self, table: Mapping[str, tuple[str, Any]], *versions: int, **options: Any
+        self, table: Mapping[str, tuple[Any, ...]], *versions: int, **options: Any
     ) -> None:
-        """Declare mutants by their names, each with its text and what makes it; see `mutant`."""
-        for name, (text, function) in table.items():
-            self.mutant(text, *versions, name=name, **options)(function)
+        """Declare mutants by name: a text, what makes it, its dtypes if not all; see `mutant`."""
+        for name, (text, function, *only) in table.items():
+            of_all = {**options, "only": only or options.get("only")}
+            self.mutant(text, *versions, name=name, **of_all)(function)
 
     def _check_call(self, decorator: str, *given: Any) -> None:
         for one in (one for one in given if not isinstance(one, int)):

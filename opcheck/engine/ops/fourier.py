@@ -105,12 +105,12 @@ def _dft(transform, input, dft_length, axis, inverse, onesided):
 
 
 def _versions(transform):
-    def by_attribute(input, dft_length=None, *, inverse, axis, onesided):
-        return _dft(transform, input, dft_length, axis, inverse, onesided)
+    def by_attribute(input, dft_length=None, **attrs):
+        return _dft(transform, input, dft_length, **attrs)
 
-    def by_input(input, dft_length=None, axis=None, *, inverse, onesided):
+    def by_input(input, dft_length=None, axis=None, **flags):
         at = -2 if axis is None else scalar("axis", axis)
-        return _dft(transform, input, dft_length, at, inverse, onesided)
+        return _dft(transform, input, dft_length, at, **flags)
 
     return {17: by_attribute, 20: by_input}
 
@@ -254,11 +254,7 @@ def _window(points, size, output_datatype, periodic, cut=lambda y: y):
 
 def _by(step):
     """The formula from `step(size, output_datatype, periodic)`."""
-
-    def formula(size, *, output_datatype, periodic):
-        return step(size, output_datatype, periodic)
-
-    return {17: formula}
+    return {17: lambda size, **attrs: step(size, **attrs)}
 
 
 def _pi():

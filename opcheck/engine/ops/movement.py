@@ -424,13 +424,12 @@ JOINTS = {
                              as_long_as_the_first),
     "stacked": ("inputs were stacked along an axis of their own where each has one element",
                 stacked),
+    "eight_inputs": ("of more than eight inputs only eight were written",
+                     lambda inputs, axis: joined(inputs[:8], axis), "float32"),
+    "zeros_without_sign": ("negative zeros became zeros",
+                           lambda inputs, axis: joined(inputs, axis) + 0, *FLOATING),
 }  # fmt: skip
 CONCAT.mutant_table(JOINTS, by=along)
-CONCAT.mutant("of more than eight inputs only eight were written", name="eight_inputs", by=along,
-          only=("float32",))(lambda inputs, axis: joined(inputs[:8], axis))  # fmt: skip
-CONCAT.mutant("negative zeros became zeros", name="zeros_without_sign", by=along, only=FLOATING)(
-    lambda inputs, axis: joined(inputs, axis) + 0
-)
 
 
 # Shapes, and tensors under other shapes.

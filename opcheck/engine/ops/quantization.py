@@ -337,22 +337,23 @@ UNSIGNED = {"int8": "uint8", "int16": "uint16", "uint8": "int8", "uint16": "int1
 
 #: Wrong products, and the types in which they are wrong: int32 has no zero point.
 PRODUCTS = {
-    "zero_point_added": ("the zero point was added", SHIFTED,
-        lambda x, zero, scale, out: (exact_values(x) + exact_values(zero)) * factor(scale)),
-    "zero_point_unscaled": ("the zero point was subtracted after the product", SHIFTED,
-        lambda x, zero, scale, out: exact_values(x) * factor(scale) - exact_values(zero)),
-    "difference_wraps": ("the difference was taken in the tensor's own type", WRAPPED,
+    "zero_point_added": ("the zero point was added",
+        lambda x, zero, scale, out: (exact_values(x) + exact_values(zero)) * factor(scale),
+        *SHIFTED),
+    "zero_point_unscaled": ("the zero point was subtracted after the product",
+        lambda x, zero, scale, out: exact_values(x) * factor(scale) - exact_values(zero),
+        *SHIFTED),
+    "difference_wraps": ("the difference was taken in the tensor's own type",
         lambda x, zero, scale, out: exact_values(
-            (x.astype(np.int64) - zero.astype(np.int64)).astype(x.dtype)) * factor(scale)),
-    "divided_by_scale": ("it was divided by the scale", None,
+            (x.astype(np.int64) - zero.astype(np.int64)).astype(x.dtype)) * factor(scale),
+        *WRAPPED),
+    "divided_by_scale": ("it was divided by the scale",
         lambda x, zero, scale, out: (exact_values(x) - exact_values(zero)) / factor(scale)),
-    "signs_mistaken": (
-        "signed numbers were taken for unsigned ones, and those for signed", [*UNSIGNED],
+    "signs_mistaken": ("signed numbers were taken for unsigned ones, and those for signed",
         lambda x, zero, scale, out: in_float32(
-            same_bits(x, **UNSIGNED), same_bits(zero, **UNSIGNED), scale, out)),
+            same_bits(x, **UNSIGNED), same_bits(zero, **UNSIGNED), scale, out), *UNSIGNED),
 }  # fmt: skip
-for _name, (_text, _only, _product) in PRODUCTS.items():
-    DEQUANTIZE.mutant(_text, name=_name, only=_only, by=of_products)(_product)
+DEQUANTIZE.mutant_table(PRODUCTS, by=of_products)
 
 
 def _along(new):

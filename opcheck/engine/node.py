@@ -4,7 +4,7 @@ specification's own function bodies, node by node, as formulas."""
 import math
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal, TypeVar
 
@@ -34,6 +34,8 @@ class Node:
     attrs: Attrs
     outputs: int | None = None
     constant: bool = False
+    #: Many mutants read the same other attributes.
+    _variants: "dict[str, Node]" = field(default_factory=dict, init=False, repr=False)
 
     @property
     def given(self) -> tuple[Array, ...]:
@@ -126,10 +128,6 @@ class Node:
         if sum(array.nbytes for array in self.given) <= _SMALL:
             self._variants[key] = found
         return found
-
-    @cached_property
-    def _variants(self) -> "dict[str, Node]":
-        return {}  # Many mutants read the same other attributes.
 
     def with_inputs(self, change: Callable[[Array], Array]) -> "Node":
         """Return the node with each tensor changed, of inputs and of attributes."""

@@ -247,7 +247,8 @@ def attributes_for(function: Formula, schema: Schema, node: Node) -> dict[str, A
     An attribute that this version lacks is left to the formula's own default.
     """
     found: dict[str, Any] = {}
-    for name in keywords(function, schema):
+    names, takes_all = keywords(function)
+    for name in (*names, *schema.attributes) if takes_all else names:
         if name in node.attrs:
             found[name] = _held(node.attrs[name], schema.attributes[name].type)
         elif name in schema.attributes:

@@ -210,7 +210,7 @@ class Operator:
         given = parameters_of(function)
         tensors = [p for p in given if p.kind not in (p.KEYWORD_ONLY, p.VAR_KEYWORD)]
         stated = {p.name: p for p in given if p.kind is p.KEYWORD_ONLY}
-        rest = {*self.ignores, *keywords(function, schema)}
+        rest = schema.attributes if keywords(function)[1] else self.ignores
         problems = _wrong_inputs(tensors, schema.inputs)
         problems = chain(problems, _wrong_attributes(stated, schema, rest))
         self._wrong(function, *(f"version {since}: {problem}" for problem in problems))
@@ -259,11 +259,12 @@ def parameters_of(function: Formula) -> tuple[inspect.Parameter, ...]:
     return tuple(inspect.signature(function).parameters.values())
 
 
-def keywords(function: Formula, schema: Schema) -> Collection[str]:
-    """What a formula takes by keyword; with `**` all attributes of the version."""
+@cache
+def keywords(function: Formula) -> tuple[tuple[str, ...], bool]:
+    """What a formula takes by keyword, and whether by `**` all other attributes of a version."""
     given = parameters_of(function)
-    every = schema.attributes if any(p.kind is p.VAR_KEYWORD for p in given) else ()
-    return dict.fromkeys((*(p.name for p in given if p.kind is p.KEYWORD_ONLY), *every))
+    names = tuple(p.name for p in given if p.kind is p.KEYWORD_ONLY)
+    return names, any(p.kind is p.VAR_KEYWORD for p in given)
 
 
 def _wrong_inputs(tensors: list[inspect.Parameter], declared: Sequence[Parameter]) -> Iterator[str]:

@@ -22,7 +22,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from functools import cache, wraps
+from functools import cache, partial, wraps
 from itertools import chain
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
@@ -347,6 +347,27 @@ def family(
             for other in others:
                 made.sound.append(Sound("", with_parameters(other, schema, taken), since))
     return declared
+
+
+def by_step(
+    *versions: int, options: Collection[str] = ()
+) -> Callable[[Formula], Callable[..., Mapping[int, Formula]]]:
+    """Make formulas of these versions of a function, from the step that it takes first.
+
+    The function thus decorated is what `by` names in `Operator.formula` and other decorators. Its
+    `options` are no attributes: whoever calls it may give others than the defaults.
+    """
+
+    def decorate(function: Formula) -> Callable[..., Mapping[int, Formula]]:
+        def by(step: Any, **chosen: Any) -> Mapping[int, Formula]:
+            formula: Any = partial(function, step, **chosen)
+            taken = inspect.signature(formula).parameters.values()
+            formula.__signature__ = inspect.Signature([p for p in taken if p.name not in options])
+            return dict.fromkeys(versions, formula)
+
+        return by
+
+    return decorate
 
 
 def with_parameters(function: Formula, schema: Schema, attributes: Collection[str]) -> Formula:

@@ -9,7 +9,7 @@ import numpy as np
 
 from opcheck import numbers as xp
 from opcheck.engine.axes import common_shape, stretches
-from opcheck.engine.operators import family, is_open, operator, unsaid
+from opcheck.engine.operators import by_step, family, is_open, operator, unsaid
 from opcheck.errors import InvalidNode
 from opcheck.numbers import plain
 from opcheck.numbers.faulty import bare
@@ -162,18 +162,15 @@ for _name, _table in _MUTANTS.items():
 
 
 # Det: determinants of square matrices.
-def of_matrices(determinants, finish=lambda y: y):
+@by_step(11, 22, options=["finish"])
+def of_matrices(determinants, X, *, finish=lambda y: y):
     """The formulas of both versions, from `determinants(X)` of matrices of 2×2 or more."""
-
-    def formula(X):
-        if X.ndim < 2 or X.shape[-1] != X.shape[-2]:
-            raise InvalidNode(f"{list(X.shape)} are no square matrices")
-        n, values = X.shape[-1], bare(xp.values_of(X))
-        if not n or (n > 1 and not np.isfinite(values).all()):
-            unsaid("matrices of nothing, of infinity or NaN")
-        return finish(X[..., 0, 0] if n == 1 else xp.astype(determinants(X), X.dtype))
-
-    return dict.fromkeys((11, 22), formula)
+    if X.ndim < 2 or X.shape[-1] != X.shape[-2]:
+        raise InvalidNode(f"{list(X.shape)} are no square matrices")
+    n, values = X.shape[-1], bare(xp.values_of(X))
+    if not n or (n > 1 and not np.isfinite(values).all()):
+        unsaid("matrices of nothing, of infinity or NaN")
+    return finish(X[..., 0, 0] if n == 1 else xp.astype(determinants(X), X.dtype))
 
 
 # The value is computed in whole numbers, because elimination loses what a singular matrix is about.

@@ -16,7 +16,7 @@ from opcheck.engine.axes import (
     listed,
     windows_of,
 )
-from opcheck.engine.operators import check_one_of, check_shape, is_open, operator, unsaid
+from opcheck.engine.operators import by_step, check_one_of, check_shape, is_open, operator, unsaid
 from opcheck.engine.ops.attention import stored
 from opcheck.engine.ops.elementwise import sigmoid
 from opcheck.errors import InvalidNode, NotSupported
@@ -45,14 +45,11 @@ def check_filters(X, W, B, kernel_shape, group, turned=False):
     check_shape("B", B, (filters,))
 
 
-def of_windows(convolution):
+@by_step(1, 11, 22)
+def of_windows(convolution, X, W, B=None, *, kernel_shape, group, **asked):
     """The formulas of all versions, from `convolution(X, W, B, windows, group)`."""
-
-    def formula(X, W, B=None, *, kernel_shape, group, **asked):
-        check_filters(X, W, B, kernel_shape, group)
-        return convolution(X, W, B, windows_of(X.shape, W.shape[2:], **asked), group)
-
-    return dict.fromkeys((1, 11, 22), formula)
+    check_filters(X, W, B, kernel_shape, group)
+    return convolution(X, W, B, windows_of(X.shape, W.shape[2:], **asked), group)
 
 
 @CONV.formula(by=of_windows)
@@ -305,47 +302,45 @@ def share(place, at):
     return xp.maximum(1 - xp.abs(place - at), 0.0)
 
 
-def of_samples(read=offsets, share=share, change=lambda X, W, mask, *groups: (X, W, mask)):
+@by_step(19, 22, options=["share", "change"])
+def of_samples(read, X, W, offset, B=None, mask=None, *, kernel_shape, strides, dilations, pads,
+               group, offset_group, share=share,
+               change=lambda X, W, mask, *groups: (X, W, mask)):  # fmt: skip
     """Both versions, from what offsets are read as, the shares, and a change of tensors."""
+    check_filters(X, W, B, kernel_shape, group)
+    if offset_group < 1 or X.shape[1] % offset_group:
+        raise InvalidNode(f"offset_group {offset_group} of X {list(X.shape)}")
+    n, kernel = X.ndim - 2, tuple(W.shape[2:])
+    windows = windows_of(X.shape, kernel, strides, dilations, pads)
+    sizes, batch = windows.shape[2:], X.shape[0]
+    taken = offset_group * prod(kernel)
+    check_shape("offset", offset, (batch, taken * n, *sizes))
+    of_axes = mask is not None and n > 1 and mask.shape == offset.shape
+    unsaid("masks for each axis", of_axes)
+    check_shape("mask", mask, (batch, taken, *sizes))
+    X, W, mask = change(X, W, mask, group, offset_group)
+    if not all(np.isfinite(bare(xp.values_of(x))).all() for x in (X, offset)):
+        unsaid("what lies between numbers and none")
+    # Where each element under the kernel would be without an offset.
+    steps = np.ix_(*map(np.arange, (*kernel, *sizes)))
+    places, margins = read(offset, offset_group, kernel, n, sizes), []
+    for a, axis in enumerate(windows.axes):
+        base = steps[n + a] * float(axis.stride) + steps[a] * float(axis.dilation) - axis.begin
+        places[a] = places[a] + base
+        margins.append((axis.begin, pads[n + a] if pads else 0))
+    sampled = _sampled(X, places, margins, share)
+    if mask is not None:
+        sampled = sampled * xp.reshape(mask, (batch, offset_group, 1, prod(kernel + sizes)))
+    filters, terms = W.shape[0], prod(W.shape[1:])
 
-    def formula(X, W, offset, B=None, mask=None, *,
-                kernel_shape, strides, dilations, pads, group, offset_group):  # fmt: skip
-        check_filters(X, W, B, kernel_shape, group)
-        if offset_group < 1 or X.shape[1] % offset_group:
-            raise InvalidNode(f"offset_group {offset_group} of X {list(X.shape)}")
-        n, kernel = X.ndim - 2, tuple(W.shape[2:])
-        windows = windows_of(X.shape, kernel, strides, dilations, pads)
-        sizes, batch = windows.shape[2:], X.shape[0]
-        taken = offset_group * prod(kernel)
-        check_shape("offset", offset, (batch, taken * n, *sizes))
-        of_axes = mask is not None and n > 1 and mask.shape == offset.shape
-        unsaid("masks for each axis", of_axes)
-        check_shape("mask", mask, (batch, taken, *sizes))
-        X, W, mask = change(X, W, mask, group, offset_group)
-        if not all(np.isfinite(bare(xp.values_of(x))).all() for x in (X, offset)):
-            unsaid("what lies between numbers and none")
-        # Where each element under the kernel would be without an offset.
-        steps = np.ix_(*map(np.arange, (*kernel, *sizes)))
-        places, margins = read(offset, offset_group, kernel, n, sizes), []
-        for a, axis in enumerate(windows.axes):
-            base = steps[n + a] * float(axis.stride) + steps[a] * float(axis.dilation) - axis.begin
-            places[a] = places[a] + base
-            margins.append((axis.begin, pads[n + a] if pads else 0))
-        sampled = _sampled(X, places, margins, share)
-        if mask is not None:
-            sampled = sampled * xp.reshape(mask, (batch, offset_group, 1, prod(kernel + sizes)))
-        filters, terms = W.shape[0], prod(W.shape[1:])
+    def products(w, x):
+        under = x.reshape(batch, group, terms, prod(sizes))
+        y = matmul(w.reshape(group, filters // group, terms), under)
+        return y.reshape(batch, filters, *sizes)
 
-        def products(w, x):
-            under = x.reshape(batch, group, terms, prod(sizes))
-            y = matmul(w.reshape(group, filters // group, terms), under)
-            return y.reshape(batch, filters, *sizes)
-
-        bias = None if B is None else xp.reshape(B, (-1, *[1] * n))
-        y = xp.bilinear(W, sampled, products, terms, bias)
-        return xp.astype(y, X.dtype)
-
-    return {19: formula, 22: formula}
+    bias = None if B is None else xp.reshape(B, (-1, *[1] * n))
+    y = xp.bilinear(W, sampled, products, terms, bias)
+    return xp.astype(y, X.dtype)
 
 
 def _sampled(X, places, pads, share):
@@ -394,9 +389,9 @@ DEFORM.mutant_table({
     "first_offsets_for_all": ("the first group's offsets served for all",
         lambda *of: [xp.broadcast_to(one[:, :1], one.shape) for one in offsets(*of)]),
 }, by=of_samples)  # fmt: skip
-DEFORM.mutant("the nearest element was taken", name="nearest", by=lambda by: of_samples(share=by))(
-    lambda place, at: (np.floor(place + 0.5) == at) * 1.0
-)
+DEFORM.mutant(
+    "the nearest element was taken", name="nearest", by=lambda by: of_samples(offsets, share=by)
+)(lambda place, at: (np.floor(place + 0.5) == at) * 1.0)
 DEFORM.mutant_table({
     "input_channels_in_turns": ("the input's channels went to the groups of offsets in turns",
         lambda X, W, mask, group, by: (grouped(X, 1, by), W, mask)),
@@ -406,29 +401,27 @@ DEFORM.mutant_table({
         lambda X, W, mask, group, by: (X, W, None if mask is None else grouped(mask, 1, by))),
     "kernel_turned": ("the kernel was turned around, as in mathematics",
         lambda X, W, mask, *of: (X, xp.flip(W, axis=tuple(range(2, W.ndim))), mask)),
-}, by=lambda change: of_samples(change=change))  # fmt: skip
+}, by=lambda change: of_samples(offsets, change=change))  # fmt: skip
 
 
 # CausalConvWithState: each channel's sums of products of its last elements and a kernel.
-def of_channels(convolution, keep=lambda x, dtype: x, activated=lambda y: y * sigmoid(y),
+@by_step(27, options=["keep", "activated", "state"])
+def of_channels(convolution, input, weight, bias=None, past_state=None, *, activation,
+                keep=lambda x, dtype: x, activated=lambda y: y * sigmoid(y),
                 state=lambda x, length: x[:, :, length:]):  # fmt: skip
     """Version 27, from `convolution(x, weight, bias)`, where x begins with the state."""
-
-    def formula(input, weight, bias=None, past_state=None, *, activation):
-        kernel = weight.shape[-1] if weight.ndim == 3 else 0
-        channels = input.shape[1:2]
-        if input.ndim != 3 or not kernel or weight.shape != (*channels, 1, kernel):
-            raise InvalidNode(f"input {list(input.shape)} and weight {list(weight.shape)}")
-        before = (*input.shape[:2], kernel - 1)
-        check_shape("bias", bias, channels)
-        check_shape("past_state", past_state, before)
-        check_one_of("activation", activation, "silu", "swish", "none")
-        past = np.zeros(before, np.float32) if past_state is None else past_state
-        x = xp.concat([xp.astype(past, input.dtype), input], axis=2)
-        y = keep(convolution(x, weight, bias), input.dtype)
-        return y if activation == "none" else activated(y), state(x, input.shape[2])
-
-    return {27: formula}
+    kernel = weight.shape[-1] if weight.ndim == 3 else 0
+    channels = input.shape[1:2]
+    if input.ndim != 3 or not kernel or weight.shape != (*channels, 1, kernel):
+        raise InvalidNode(f"input {list(input.shape)} and weight {list(weight.shape)}")
+    before = (*input.shape[:2], kernel - 1)
+    check_shape("bias", bias, channels)
+    check_shape("past_state", past_state, before)
+    check_one_of("activation", activation, "silu", "swish", "none")
+    past = np.zeros(before, np.float32) if past_state is None else past_state
+    x = xp.concat([xp.astype(past, input.dtype), input], axis=2)
+    y = keep(convolution(x, weight, bias), input.dtype)
+    return y if activation == "none" else activated(y), state(x, input.shape[2])
 
 
 @CAUSAL.formula(by=of_channels)
@@ -473,24 +466,21 @@ CAUSAL.mutant_table({
 
 
 # Col2Im: blocks go back to where they were in an image, added up where they overlap.
-def of_blocks(joined):
+@by_step(18)
+def of_blocks(joined, input, image_shape, block_shape, *, dilations, pads, strides):
     """The formula, from `joined(columns, windows)`; `columns` are planes×block×blocks."""
-
-    def formula(input, image_shape, block_shape, *, dilations, pads, strides):
-        image, block = listed("image_shape", image_shape), listed("block_shape", block_shape)
-        if input.ndim != 3 or len(image) < 2 or len(block) != len(image) or min(image + block) < 0:
-            raise InvalidNode(f"{list(input.shape)} of blocks {block} for an image {image}")
-        terms = prod(block)
-        windows = windows_of((input.shape[0], 1, *image), block, strides, dilations, pads)
-        if input.shape[1] % terms or input.shape[2] != prod(windows.shape[2:]):
-            raise InvalidNode(f"{list(input.shape)}; allowed: N×C·{terms}×{windows.shape[2:]}")
-        if not (input.shape[2] and prod(image)):
-            is_open("nothing is said of images that hold nothing, nor of no block")
-        outer = input.shape[0], input.shape[1] // terms
-        columns = xp.reshape(input, (prod(outer), *block, *windows.shape[2:]))
-        return xp.reshape(joined(columns, windows), (*outer, *image))
-
-    return {18: formula}
+    image, block = listed("image_shape", image_shape), listed("block_shape", block_shape)
+    if input.ndim != 3 or len(image) < 2 or len(block) != len(image) or min(image + block) < 0:
+        raise InvalidNode(f"{list(input.shape)} of blocks {block} for an image {image}")
+    terms = prod(block)
+    windows = windows_of((input.shape[0], 1, *image), block, strides, dilations, pads)
+    if input.shape[1] % terms or input.shape[2] != prod(windows.shape[2:]):
+        raise InvalidNode(f"{list(input.shape)}; allowed: N×C·{terms}×{windows.shape[2:]}")
+    if not (input.shape[2] and prod(image)):
+        is_open("nothing is said of images that hold nothing, nor of no block")
+    outer = input.shape[0], input.shape[1] // terms
+    columns = xp.reshape(input, (prod(outer), *block, *windows.shape[2:]))
+    return xp.reshape(joined(columns, windows), (*outer, *image))
 
 
 @COL2IM.formula(by=of_blocks)

@@ -10,7 +10,7 @@ import numpy as np
 from opcheck import dtypes
 from opcheck import numbers as xp
 from opcheck.engine.axes import check_size, scalar
-from opcheck.engine.operators import check_shape, is_open, operator, unsaid
+from opcheck.engine.operators import by_step, check_shape, is_open, operator, unsaid
 from opcheck.errors import InvalidNode, NotSupported
 from opcheck.numbers.faulty import bare
 
@@ -129,26 +129,23 @@ def _stft(transform, signal, step, window, length, onesided):
     return transform(frames, length // 2 + 1 if onesided else length, length)
 
 
-def _of_frames(spectra):
+@by_step(17)
+def _of_frames(spectra, signal, frame_step, window=None, frame_length=None, *, onesided):
     """The formula, from `spectra(signal, step, window, length, onesided)`."""
-
-    def formula(signal, frame_step, window=None, frame_length=None, *, onesided):
-        if signal.ndim != 3:
-            raise InvalidNode(f"a signal of rank {signal.ndim}; allowed: 3")
-        _check(signal, {"onesided": onesided})
-        if onesided and signal.shape[-1] == 2:
-            raise InvalidNode("a complex signal has no one-sided transform")
-        if window is not None and window.ndim != 1:
-            raise InvalidNode(f"a window of shape {list(window.shape)}; allowed: a list")
-        length = signal.shape[1] if window is None else window.shape[0]
-        if frame_length is not None:
-            length = scalar("frame_length", frame_length)
-        check_shape("window", window, (length,))
-        if (step := scalar("frame_step", frame_step)) < 1:
-            unsaid(f"a step of {step}")
-        return spectra(signal, step, window, length, onesided)
-
-    return {17: formula}
+    if signal.ndim != 3:
+        raise InvalidNode(f"a signal of rank {signal.ndim}; allowed: 3")
+    _check(signal, {"onesided": onesided})
+    if onesided and signal.shape[-1] == 2:
+        raise InvalidNode("a complex signal has no one-sided transform")
+    if window is not None and window.ndim != 1:
+        raise InvalidNode(f"a window of shape {list(window.shape)}; allowed: a list")
+    length = signal.shape[1] if window is None else window.shape[0]
+    if frame_length is not None:
+        length = scalar("frame_length", frame_length)
+    check_shape("window", window, (length,))
+    if (step := scalar("frame_step", frame_step)) < 1:
+        unsaid(f"a step of {step}")
+    return spectra(signal, step, window, length, onesided)
 
 
 STFT.formula(by=_of_frames)(partial(_stft, _transform))

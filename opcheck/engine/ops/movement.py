@@ -17,7 +17,7 @@ from opcheck.engine.axes import (
     listed,
     scalar,
 )
-from opcheck.engine.operators import FLOATING, check_one_of, check_shape, operator, unsaid
+from opcheck.engine.operators import FLOATING, by_step, check_one_of, check_shape, operator, unsaid
 from opcheck.errors import InvalidNode, NotSupported
 from opcheck.numbers.faulty import bare
 
@@ -335,28 +335,25 @@ def _count(start, limit, delta):
     return count
 
 
-def by_steps(function):
+@by_step(11, 27)
+def by_steps(function, start, limit, delta, *, stash_type=1):
     """Both versions, from `function(start, delta, count)` of floats."""
-
-    def formula(start, limit, delta, *, stash_type=1):
-        if any(x.ndim for x in (start, limit, delta)):
-            raise InvalidNode("start, limit and delta are scalars")
-        if start.dtype.kind in "iu":
-            first, last, step = (int(x) for x in (start, limit, delta))
-            unsaid("a delta of 0", not step)
-            count = max(0, -((first - last) // step))
-            check_size((count,))
-            # Modulo 2^64, so that none of the steps overflows.
-            at, by = (np.uint64(n % (1 << 64)) for n in (first, step))  # two's complement
-            return (at + np.arange(count, dtype=np.uint64) * by).astype(start.dtype)
-        if stash_type != 1 and start.dtype.itemsize == 2:
-            raise NotSupported(f"stash_type {stash_type}")
-        own, count = start.dtype, _count(start, limit, delta)
-        if own.itemsize == 2:
-            start, delta = (xp.astype(x, np.float32, computes=True) for x in (start, delta))
-        return xp.astype(function(start, delta, count), own)
-
-    return {11: formula, 27: formula}
+    if any(x.ndim for x in (start, limit, delta)):
+        raise InvalidNode("start, limit and delta are scalars")
+    if start.dtype.kind in "iu":
+        first, last, step = (int(x) for x in (start, limit, delta))
+        unsaid("a delta of 0", not step)
+        count = max(0, -((first - last) // step))
+        check_size((count,))
+        # Modulo 2^64, so that none of the steps overflows.
+        at, by = (np.uint64(n % (1 << 64)) for n in (first, step))  # two's complement
+        return (at + np.arange(count, dtype=np.uint64) * by).astype(start.dtype)
+    if stash_type != 1 and start.dtype.itemsize == 2:
+        raise NotSupported(f"stash_type {stash_type}")
+    own, count = start.dtype, _count(start, limit, delta)
+    if own.itemsize == 2:
+        start, delta = (xp.astype(x, np.float32, computes=True) for x in (start, delta))
+    return xp.astype(function(start, delta, count), own)
 
 
 @RANGE.formula(by=by_steps)

@@ -9,7 +9,7 @@ from itertools import combinations
 
 import numpy as np
 
-from opcheck.engine.operators import is_open, operator, unsaid
+from opcheck.engine.operators import by_step, is_open, operator, unsaid
 from opcheck.errors import InvalidNode
 from opcheck.numbers.faulty import bare
 
@@ -90,30 +90,28 @@ def _undecided(scores, order, chosen, most, may):
             is_open("it is not said which of equal scores comes first")
 
 
-def of_classes(select=greedy, change=lambda rows, most: rows):
+@by_step(10, 11, options=["change"])
+def of_classes(select, boxes, scores, max_output_boxes_per_class=None, iou_threshold=None,
+               score_threshold=None, *, center_point_box,
+               change=lambda rows, most: rows):  # fmt: skip
     """Both versions, from the boxes selected of a class, and a change of all rows."""
-
-    def formula(boxes, scores, max_output_boxes_per_class=None, iou_threshold=None,
-                score_threshold=None, *, center_point_box):  # fmt: skip
-        boxes, scores = bare(boxes), bare(scores)
-        if boxes.ndim != 3 or scores.ndim != 3 or boxes.shape != (*scores.shape[::2], 4):
-            raise InvalidNode(f"boxes {list(boxes.shape)}, scores {list(scores.shape)}")
-        most = int(single("max_output_boxes_per_class", max_output_boxes_per_class, 0))
-        threshold = float(single("iou_threshold", iou_threshold, 0.0))
-        least = single("score_threshold", score_threshold, None)
-        if not 0 <= threshold <= 1:
-            raise InvalidNode(f"iou_threshold {threshold}; allowed: [0, 1]")
-        if most < 0 or center_point_box not in (0, 1):
-            unsaid(f"{most} boxes and format {center_point_box}")
-        found = [
-            (batch, kind, box)
-            for batch, classes in enumerate(scores)
-            for kind, each in enumerate(classes)
-            for box in select(boxes[batch], each, most, threshold, least, center_point_box)
-        ]
-        return change(np.array(found, np.int64).reshape(-1, 3), most)
-
-    return {10: formula, 11: formula}
+    boxes, scores = bare(boxes), bare(scores)
+    if boxes.ndim != 3 or scores.ndim != 3 or boxes.shape != (*scores.shape[::2], 4):
+        raise InvalidNode(f"boxes {list(boxes.shape)}, scores {list(scores.shape)}")
+    most = int(single("max_output_boxes_per_class", max_output_boxes_per_class, 0))
+    threshold = float(single("iou_threshold", iou_threshold, 0.0))
+    least = single("score_threshold", score_threshold, None)
+    if not 0 <= threshold <= 1:
+        raise InvalidNode(f"iou_threshold {threshold}; allowed: [0, 1]")
+    if most < 0 or center_point_box not in (0, 1):
+        unsaid(f"{most} boxes and format {center_point_box}")
+    found = [
+        (batch, kind, box)
+        for batch, classes in enumerate(scores)
+        for kind, each in enumerate(classes)
+        for box in select(boxes[batch], each, most, threshold, least, center_point_box)
+    ]
+    return change(np.array(found, np.int64).reshape(-1, 3), most)
 
 
 OP.formula(by=of_classes)(greedy)
@@ -175,4 +173,4 @@ OP.mutant_table({
     "most_of_a_batch": ("the most of boxes was for all classes of a batch together",
         lambda rows, most: np.concatenate(
             [rows[:0], *(rows[rows[:, 0] == n][:most] for n in np.unique(rows[:, 0]))])),
-}, by=lambda change: of_classes(change=change))  # fmt: skip
+}, by=lambda change: of_classes(greedy, change=change))  # fmt: skip

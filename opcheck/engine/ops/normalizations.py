@@ -1,17 +1,15 @@
 """Normalizations but that of layers, and what it shares with them: the variance, and its root."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from math import prod
-from typing import Any
 
 import numpy as np
 
 from opcheck import dtypes
 from opcheck import numbers as xp
 from opcheck.engine.axes import AxisWindows, Windows, distinct, from_either_end, stretches
-from opcheck.engine.operators import Operator, check_one_of, check_shape, is_open, operator, unsaid
+from opcheck.engine.operators import by_step, check_one_of, check_shape, is_open, operator, unsaid
 from opcheck.errors import InvalidNode
 from opcheck.numbers.faulty import bare
 
@@ -32,23 +30,23 @@ FOLDED = "where it is folded into x·a + b, or the variance E[x²] − E[x]², w
 RANKS = range(2, 64)
 
 
-def fits(X: Any, ranks: Sequence[int], shape: Sequence[int], *operands: Any) -> None:
+def fits(X, ranks, shape, *operands):
     """Raise InvalidNode unless X has one of the ranks, and each operand the shape."""
     if X.ndim not in ranks or any(tuple(x.shape) != tuple(shape) for x in operands):
         raise InvalidNode(f"operands of shapes {[list(x.shape) for x in (X, *operands)]}")
 
 
-def scaled(x: Any, mean: Any, inverse: Any, scale: Any, B: Any) -> Any:
+def scaled(x, mean, inverse, scale, B):
     """`x` normalized, scaled and shifted."""
     return (x - mean) * inverse * scale + B
 
 
-def folded(x: Any, mean: Any, inverse: Any, scale: Any, B: Any) -> Any:
+def folded(x, mean, inverse, scale, B):
     """The same in one product and one sum."""
     return x * (inverse * scale) + (B - mean * (inverse * scale))
 
 
-def stashed(x: Any, stash_type: int, *allowed: int) -> Any:
+def stashed(x, stash_type, *allowed):
     """`x` in the type that stage one is computed in, by its number in ONNX's TensorProto."""
     check_one_of("stash_type", stash_type, *allowed)
     stash = dtypes.named(stash_type)
@@ -56,35 +54,35 @@ def stashed(x: Any, stash_type: int, *allowed: int) -> Any:
     return xp.astype(x, stash.numpy, computes=True)
 
 
-def mean_square(x: Any, axes: Sequence[int]) -> Any:
+def mean_square(x, axes):
     """The mean of the squares."""
     return xp.mean(x * x, axis=axes, keepdims=True)
 
 
-def variance(x: Any, axes: Sequence[int]) -> Any:
+def variance(x, axes):
     """The mean square of the deviations from the mean."""
     return mean_square(x - xp.mean(x, axis=axes, keepdims=True), axes)
 
 
-def cancelling(x: Any, axes: Sequence[int]) -> Any:
+def cancelling(x, axes):
     """The variance as E[x²] − E[x]², which cancels, but not to less than 0."""
     mean = xp.mean(x, axis=axes, keepdims=True)
     return xp.maximum(mean_square(x, axes) - mean * mean, 0.0)
 
 
-def two_pass(x: Any, axes: Sequence[int], epsilon: float) -> Any:
+def two_pass(x, axes, epsilon):
     """1 over the standard deviation, from the deviations from the mean, as the texts say."""
     return 1 / xp.sqrt(variance(x, axes) + epsilon)
 
 
-def one_pass(x: Any, axes: Sequence[int], epsilon: float) -> Any:
+def one_pass(x, axes, epsilon):
     """1 over the standard deviation, from E[x²] − E[x]², which cancels."""
     # No more than 1/√ε and its roundings, however far the spread may be off.
     most = 1.001 / math.sqrt(epsilon) if epsilon > 0 else math.inf
     return xp.clip(1 / xp.sqrt(cancelling(x, axes) + epsilon), 0.0, most)
 
 
-def unbiased(x: Any, axes: Sequence[int], of: Callable[..., Any] = variance) -> Any:
+def unbiased(x, axes, of=variance):
     """What `of` makes, as it is where it divides by one less than the number of elements."""
     count = prod(x.shape[axis] for axis in axes)
     return of(x, axes) * (count / max(1, count - 1))
@@ -92,7 +90,7 @@ def unbiased(x: Any, axes: Sequence[int], of: Callable[..., Any] = variance) -> 
 
 UNBIASED = "the variance was divided by one less than the number of elements"
 #: From what makes the variance, whose place it takes.
-MUTANTS: Mapping[str, tuple[str, Callable[..., Any]]] = {
+MUTANTS = {
     "epsilon_after_the_root": ("epsilon was added after the root",
         lambda of, x, axes, epsilon: 1 / (xp.sqrt(of(x, axes)) + epsilon)),
     "epsilon_as_floor": ("epsilon was the least that the variance could be",
@@ -104,14 +102,14 @@ MUTANTS: Mapping[str, tuple[str, Callable[..., Any]]] = {
 }  # fmt: skip
 
 
-def of_root(op: Operator, by: Callable[..., Any], of: Callable[..., Any], *without: str) -> None:
+def of_root(op, by, of, *without):
     """Declare mutants of `by`, as in `by_deviation`, where `of` makes the variance."""
     for name in (name for name in MUTANTS if name not in without):
         text, root = MUTANTS[name]
         op.mutant(text, name=name, by=by)(partial(root, of))
 
 
-def by_deviation(op: Operator, by: Callable[..., Any], remark: str) -> None:
+def by_deviation(op, by, remark):
     """Declare the formula, its mutants, and what is also honest, with this `remark`.
 
     `by` makes a formula of each version from `inverse(x, axes, epsilon)`: 1 over the standard
@@ -144,18 +142,15 @@ INSTANCE.also_honest(FOLDED, by=partial(of_instances, made=folded))(one_pass)
 of_root(INSTANCE, of_instances, variance)
 
 
-def of_axes(inverse_of, epsilon=0.0):
+@by_step(9, 13, options=["epsilon"])
+def of_axes(inverse_of, X, *, axes, epsilon=0.0):
     """Both versions from `inverse_of(x, axes, epsilon)`: 1 over the standard deviation."""
-
-    def formula(X, *, axes):
-        over = {"axis": distinct(axes, X.ndim), "keepdims": True}
-        values = bare(xp.values_of(X))
-        unsaid("an empty list of axes", not axes)
-        if X.size and (values.max(**over) == values.min(**over)).any():
-            is_open("of equal elements the text makes 0/0, and the function body 0")
-        return (X - xp.mean(X, **over)) * inverse_of(X, over["axis"], epsilon)
-
-    return dict.fromkeys((9, 13), formula)
+    over = {"axis": distinct(axes, X.ndim), "keepdims": True}
+    values = bare(xp.values_of(X))
+    unsaid("an empty list of axes", not axes)
+    if X.size and (values.max(**over) == values.min(**over)).any():
+        is_open("of equal elements the text makes 0/0, and the function body 0")
+    return (X - xp.mean(X, **over)) * inverse_of(X, over["axis"], epsilon)
 
 
 MEAN_VARIANCE.formula(by=of_axes)(two_pass)
@@ -171,17 +166,14 @@ for _name in ("unbiased", "mean_square"):
     MEAN_VARIANCE.mutant(_text, name=_name, by=of_axes)(partial(_root, variance))
 
 
-def of_slices(inverse_of, computes=False):
+@by_step(23, options=["computes"])
+def of_slices(inverse_of, X, scale, *, axis, epsilon, stash_type, computes=False):
     """Version 23, from `inverse_of(x, axes, epsilon)`: 1 over the root of the mean square."""
-
-    def formula(X, scale, *, axis, epsilon, stash_type):
-        axes = tuple(range(from_either_end(axis, X.ndim), X.ndim))
-        stretches("scale", scale, X)
-        x = stashed(X, stash_type, 1, 10, 11, 16)
-        y = xp.astype(x * inverse_of(x, axes, epsilon), X.dtype, computes=computes)
-        return xp.astype(y, scale.dtype, computes=computes) * scale
-
-    return {23: formula}
+    axes = tuple(range(from_either_end(axis, X.ndim), X.ndim))
+    stretches("scale", scale, X)
+    x = stashed(X, stash_type, 1, 10, 11, 16)
+    y = xp.astype(x * inverse_of(x, axes, epsilon), X.dtype, computes=computes)
+    return xp.astype(y, scale.dtype, computes=computes) * scale
 
 
 @RMS.formula(by=of_slices)
@@ -196,15 +188,12 @@ RMS.mutant("the mean was subtracted, as in LayerNormalization", name="variance",
 )
 
 
-def of_lines(divided):
+@by_step(1, 22)
+def of_lines(divided, input, *, axis, p):
     """Both versions from `divided(x, p, axis)`."""
-
-    def formula(input, *, axis, p):
-        check_one_of("p", p, 1, 2)
-        is_open("nothing is said of axes below -1", axis < -1)
-        return divided(input, p, from_either_end(axis, input.ndim))
-
-    return dict.fromkeys((1, 22), formula)
+    check_one_of("p", p, 1, 2)
+    is_open("nothing is said of axes below -1", axis < -1)
+    return divided(input, p, from_either_end(axis, input.ndim))
 
 
 @LP.formula(by=of_lines)
@@ -215,15 +204,12 @@ def by_norm(x, p, axis):
     return xp.where(zero, xp.zeros_like(x), x / xp.where(zero, xp.zeros_like(norm) + 1, norm))
 
 
-def of_regions(total):
+@by_step(1, 13)
+def of_regions(total, X, *, alpha, beta, bias, size):
     """Both versions from `total(squares, size)`, the sums of squares of each element's region."""
-
-    def formula(X, *, alpha, beta, bias, size):
-        fits(X, RANKS, ())
-        unsaid("regions of no channels", size < 1)
-        return X / xp.pow(bias + xp.real(alpha) / size * total(X * X, size), beta)
-
-    return dict.fromkeys((1, 13), formula)
+    fits(X, RANKS, ())
+    unsaid("regions of no channels", size < 1)
+    return X / xp.pow(bias + xp.real(alpha) / size * total(X * X, size), beta)
 
 
 @LRN.formula(by=of_regions)
@@ -333,21 +319,18 @@ for _name, _text, _steps, *_versions in (
 
 
 # Version 18, whose scale and bias were those of groups, is deprecated, and no model may have it.
-def by_groups(normalized, computes=False):
+@by_step(21, options=["computes"])
+def by_groups(normalized, X, scale, bias, *, num_groups, epsilon, stash_type, computes=False):
     """Version 21, from `normalized(x, groups, epsilon)`, where x has the shape (N, C, …)."""
-
-    def formula(X, scale, bias, *, num_groups, epsilon, stash_type):
-        if X.ndim < 2 or num_groups < 1 or X.shape[1] % num_groups:
-            raise InvalidNode(f"X {list(X.shape)} has no {num_groups} equal groups of channels")
-        check_shape("scale", scale, X.shape[1:2])
-        check_shape("bias", bias, X.shape[1:2])
-        # Stage one, in float32, float16, float64 or bfloat16.
-        x = stashed(X, stash_type, 1, 10, 11, 16)
-        y = xp.astype(normalized(x, num_groups, epsilon), X.dtype, computes=computes)
-        channels = (-1, *[1] * (X.ndim - 2))
-        return y * xp.reshape(scale, channels) + xp.reshape(bias, channels)
-
-    return {21: formula}
+    if X.ndim < 2 or num_groups < 1 or X.shape[1] % num_groups:
+        raise InvalidNode(f"X {list(X.shape)} has no {num_groups} equal groups of channels")
+    check_shape("scale", scale, X.shape[1:2])
+    check_shape("bias", bias, X.shape[1:2])
+    # Stage one, in float32, float16, float64 or bfloat16.
+    x = stashed(X, stash_type, 1, 10, 11, 16)
+    y = xp.astype(normalized(x, num_groups, epsilon), X.dtype, computes=computes)
+    channels = (-1, *[1] * (X.ndim - 2))
+    return y * xp.reshape(scale, channels) + xp.reshape(bias, channels)
 
 
 def rows(x, groups):
@@ -367,7 +350,7 @@ def by_inverse(inverse_of, computes=False):
     def normalized(x, groups, epsilon):
         return xp.reshape(by_row(rows(x, groups), epsilon, inverse_of), x.shape)
 
-    return by_groups(normalized, computes)
+    return by_groups(normalized, computes=computes)
 
 
 # The function body computes in one pass: nobody is warned of it.
@@ -403,16 +386,13 @@ OF_GROUPS = {
 GROUP.mutant_table(OF_GROUPS, by=with_groups)
 
 
-def with_operands(change):
+@by_step(21)
+def with_operands(change, X, scale, bias, **attrs):
     """Version 21, with another scale and bias, for X with so many channels a group."""
-
-    def formula(X, scale, bias, **attrs):
-        GROUP.formulas[21](X, scale, bias, **attrs)  # which refuses what is not legal
-        channel = np.arange(scale.shape[0])
-        index = change(channel, max(1, len(channel) // attrs["num_groups"]))
-        return GROUP.formulas[21](X, scale[index], bias[index], **attrs)
-
-    return {21: formula}
+    GROUP.formulas[21](X, scale, bias, **attrs)  # which refuses what is not legal
+    channel = np.arange(scale.shape[0])
+    index = change(channel, max(1, len(channel) // attrs["num_groups"]))
+    return GROUP.formulas[21](X, scale[index], bias[index], **attrs)
 
 
 OF_OPERANDS = {

@@ -11,7 +11,7 @@ import numpy as np
 from opcheck import numbers as xp
 from opcheck import opset
 from opcheck.engine.axes import Windows, check_size, elements_at, listed, windows_apart, windows_of
-from opcheck.engine.operators import is_open, operator
+from opcheck.engine.operators import by_step, is_open, operator
 from opcheck.errors import InvalidNode, NotSupported
 from opcheck.numbers.faulty import bare
 
@@ -178,33 +178,30 @@ OPS["MaxPool"].mutant("indices began anew with each channel", 8, 10, 11, 12, 22,
 
 
 # MaxUnpool: values back where MaxPool found them, and zeros between.
-def by_places(function):
+@by_step(9, 11, 22)
+def by_places(function, X, I, output_shape=None, *, kernel_shape, strides, pads):  # noqa: E741
     """All versions, from `function(X, places, shape)`, where the output has that shape."""
-
-    def formula(X, I, output_shape=None, *, kernel_shape, strides, pads):  # noqa: E741
-        n = X.ndim - 2
-        given = (kernel_shape, strides or (1,) * n, pads or (0,) * (2 * n))
-        if n < 1 or [*map(len, given)] != [n, n, 2 * n] or X.shape != I.shape:
-            raise InvalidNode(f"X {list(X.shape)}, indices {list(I.shape)}, attributes {given}")
-        if min(*given[0], *given[1]) < 1 or min(given[2]) < 0:
-            raise InvalidNode(f"attributes {given}; allowed: 1 or more, pads from 0 on")
-        shape = [*X.shape[:2], *((length - 1) * stride + kernel for length, kernel, stride in zip(
-            X.shape[2:], *given[:2], strict=True))]  # fmt: skip
-        asked = None if output_shape is None else listed("output_shape", output_shape)
-        if asked is None:
-            padding = np.reshape(np.array(given[2], object), (2, n)).sum(axis=0)
-            shape[2:] = [size - less for size, less in zip(shape[2:], padding, strict=True)]
-        elif len(asked) != X.ndim:
-            raise InvalidNode(f"output_shape {asked} for X of rank {X.ndim}")
-        if min(asked or shape) < 0:
-            raise InvalidNode(f"an output of shape {asked or shape}; allowed: 0 or more")
-        check_size(asked or shape)
-        places = elements_at(I, prod(asked or shape), back=False)
-        if asked not in (None, shape):
-            places = _beside(places, shape, asked)
-        return function(X, places, asked or shape)
-
-    return dict.fromkeys((9, 11, 22), formula)
+    n = X.ndim - 2
+    given = (kernel_shape, strides or (1,) * n, pads or (0,) * (2 * n))
+    if n < 1 or [*map(len, given)] != [n, n, 2 * n] or X.shape != I.shape:
+        raise InvalidNode(f"X {list(X.shape)}, indices {list(I.shape)}, attributes {given}")
+    if min(*given[0], *given[1]) < 1 or min(given[2]) < 0:
+        raise InvalidNode(f"attributes {given}; allowed: 1 or more, pads from 0 on")
+    shape = [*X.shape[:2], *((length - 1) * stride + kernel for length, kernel, stride in zip(
+        X.shape[2:], *given[:2], strict=True))]  # fmt: skip
+    asked = None if output_shape is None else listed("output_shape", output_shape)
+    if asked is None:
+        padding = np.reshape(np.array(given[2], object), (2, n)).sum(axis=0)
+        shape[2:] = [size - less for size, less in zip(shape[2:], padding, strict=True)]
+    elif len(asked) != X.ndim:
+        raise InvalidNode(f"output_shape {asked} for X of rank {X.ndim}")
+    if min(asked or shape) < 0:
+        raise InvalidNode(f"an output of shape {asked or shape}; allowed: 0 or more")
+    check_size(asked or shape)
+    places = elements_at(I, prod(asked or shape), back=False)
+    if asked not in (None, shape):
+        places = _beside(places, shape, asked)
+    return function(X, places, asked or shape)
 
 
 def _beside(places, shape, asked):
@@ -262,33 +259,30 @@ OPS["MaxUnpool"].mutant("values of windows that overlap were added up", by=by_pl
 # MaxRoiPool: maxima over the bins of regions of images. The text says neither how coordinates are
 # rounded, nor whether a region holds its end, nor where its bins begin and end. An answer is
 # decided where the maximum of all that may lie in a bin is among what must lie in it.
-def of_regions(read):
+@by_step(1, 22)
+def of_regions(read, X, rois, *, pooled_shape, spatial_scale):
     """Both versions, from `read(rois)`, the batch, x1, y1, x2 and y2 of each region."""
-
-    def formula(X, rois, *, pooled_shape, spatial_scale):
-        if X.ndim != 4 or rois.ndim != 2 or rois.shape[1] != 5:
-            wrong = f"X {list(X.shape)}, rois {list(rois.shape)}"
-            raise InvalidNode(f"{wrong}; allowed: rank 4, [*, 5]")
-        if len(pooled_shape) != 2 or min(pooled_shape) < 1:
-            raise InvalidNode(f"pooled_shape {list(pooled_shape)}; allowed: two numbers from 1 on")
-        shape = (rois.shape[0], X.shape[1], *pooled_shape)
-        check_size(shape)
-        if not all(shape):
-            return np.zeros(shape, X.dtype)
-        regions = read(bare(rois).astype(np.float64))
-        batches, corners = regions[:, 0], regions[:, 1:] * spatial_scale
-        if not (np.abs(regions * spatial_scale) < 2.0**31).all() or (batches % 1).any():
-            raise NotSupported("nothing is said of what is no batch, or far from every image")
-        found, images = [], elements_at(batches.astype(np.int64), X.shape[0], back=False)
-        for batch, (x1, y1, x2, y2) in zip(images, corners, strict=True):
-            rows = bins(y1, y2, pooled_shape[0], X.shape[2])
-            columns = bins(x1, x2, pooled_shape[1], X.shape[3])
-            for both in product(rows, columns):
-                found.append(_maximum(X[batch], *zip(*both, strict=True)))
-        y = xp.reshape(xp.stack(found), (rois.shape[0], *pooled_shape, X.shape[1]))
-        return xp.permute_dims(y, (0, 3, 1, 2))
-
-    return {1: formula, 22: formula}
+    if X.ndim != 4 or rois.ndim != 2 or rois.shape[1] != 5:
+        wrong = f"X {list(X.shape)}, rois {list(rois.shape)}"
+        raise InvalidNode(f"{wrong}; allowed: rank 4, [*, 5]")
+    if len(pooled_shape) != 2 or min(pooled_shape) < 1:
+        raise InvalidNode(f"pooled_shape {list(pooled_shape)}; allowed: two numbers from 1 on")
+    shape = (rois.shape[0], X.shape[1], *pooled_shape)
+    check_size(shape)
+    if not all(shape):
+        return np.zeros(shape, X.dtype)
+    regions = read(bare(rois).astype(np.float64))
+    batches, corners = regions[:, 0], regions[:, 1:] * spatial_scale
+    if not (np.abs(regions * spatial_scale) < 2.0**31).all() or (batches % 1).any():
+        raise NotSupported("nothing is said of what is no batch, or far from every image")
+    found, images = [], elements_at(batches.astype(np.int64), X.shape[0], back=False)
+    for batch, (x1, y1, x2, y2) in zip(images, corners, strict=True):
+        rows = bins(y1, y2, pooled_shape[0], X.shape[2])
+        columns = bins(x1, x2, pooled_shape[1], X.shape[3])
+        for both in product(rows, columns):
+            found.append(_maximum(X[batch], *zip(*both, strict=True)))
+    y = xp.reshape(xp.stack(found), (rois.shape[0], *pooled_shape, X.shape[1]))
+    return xp.permute_dims(y, (0, 3, 1, 2))
 
 
 def bins(a, b, count, length):

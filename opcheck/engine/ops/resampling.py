@@ -16,6 +16,7 @@ from opcheck import numbers as xp
 from opcheck import opset
 from opcheck.engine.axes import check_size, from_either_end, listed
 from opcheck.engine.operators import (
+    by_step,
     check_one_of,
     check_shape,
     is_open,
@@ -474,33 +475,31 @@ def in_steps(first, length, corners):
     return first * (xp.real(2.0) / max(length, 1)) + (xp.real(1.0) / max(length, 1) - 1)
 
 
-def of_places(places=in_steps, change=lambda theta, lengths, axes: (theta, lengths, axes)):
+@by_step(20, options=["change"])
+def of_places(places, theta, size, *, align_corners,
+              change=lambda theta, lengths, axes: (theta, lengths, axes)):  # fmt: skip
     """The formula, from the places along an axis, and a change of the matrix, sizes and axes."""
-
-    def formula(theta, size, *, align_corners):
-        stated = listed("size", size)
-        n = len(stated) - 2
-        if n not in (2, 3) or min(stated) < 0 or theta.shape != (stated[0], n, n + 1):
-            raise InvalidNode(f"theta {list(theta.shape)} for size {stated}")
-        check_size((stated[0], *stated[2:], n))
-        unsaid(f"align_corners {align_corners}", align_corners not in (0, 1))
-        if align_corners and 1 in stated[2:]:
-            is_open("nothing is said of where a single element has its corners")
-        if np.isinf(bare(xp.values_of(theta))[..., :-1]).any():
-            is_open("infinity times what may round to 0 is infinite, or no number")
-        # The last axis comes first, as x of y, x or of z, y, x.
-        theta, lengths, axes = change(theta, stated[2:], [*range(n)][::-1])
-        kind = np.float64 if theta.dtype == np.float64 else np.float32
-        rows = [xp.astype(np.ones(prod(lengths)), kind)]
-        for axis in axes[::-1]:
-            number = xp.astype(np.arange(lengths[axis]), kind)
-            along = xp.reshape(places(number, lengths[axis], align_corners),
-                               [-1 if a == axis else 1 for a in range(n)])  # fmt: skip
-            rows.insert(0, xp.reshape(xp.broadcast_to(along, lengths), (-1,)))
-        moved = xp.permute_dims(xp.matmul(theta, xp.stack(rows)), (0, 2, 1))
-        return xp.astype(xp.reshape(moved, (stated[0], *stated[2:], n)), theta.dtype)
-
-    return {20: formula}
+    stated = listed("size", size)
+    n = len(stated) - 2
+    if n not in (2, 3) or min(stated) < 0 or theta.shape != (stated[0], n, n + 1):
+        raise InvalidNode(f"theta {list(theta.shape)} for size {stated}")
+    check_size((stated[0], *stated[2:], n))
+    unsaid(f"align_corners {align_corners}", align_corners not in (0, 1))
+    if align_corners and 1 in stated[2:]:
+        is_open("nothing is said of where a single element has its corners")
+    if np.isinf(bare(xp.values_of(theta))[..., :-1]).any():
+        is_open("infinity times what may round to 0 is infinite, or no number")
+    # The last axis comes first, as x of y, x or of z, y, x.
+    theta, lengths, axes = change(theta, stated[2:], [*range(n)][::-1])
+    kind = np.float64 if theta.dtype == np.float64 else np.float32
+    rows = [xp.astype(np.ones(prod(lengths)), kind)]
+    for axis in axes[::-1]:
+        number = xp.astype(np.arange(lengths[axis]), kind)
+        along = xp.reshape(places(number, lengths[axis], align_corners),
+                           [-1 if a == axis else 1 for a in range(n)])  # fmt: skip
+        rows.insert(0, xp.reshape(xp.broadcast_to(along, lengths), (-1,)))
+    moved = xp.permute_dims(xp.matmul(theta, xp.stack(rows)), (0, 2, 1))
+    return xp.astype(xp.reshape(moved, (stated[0], *stated[2:], n)), theta.dtype)
 
 
 AFFINE_GRID.formula(by=of_places)(in_steps)
@@ -543,4 +542,4 @@ AFFINE_GRID.mutant_table({
             lengths, axes)),
     "first_matrix_for_all": ("the first matrix served for the whole batch",
         lambda theta, lengths, axes: (xp.broadcast_to(theta[:1], theta.shape), lengths, axes)),
-}, by=lambda change: of_places(change=change))  # fmt: skip
+}, by=lambda change: of_places(in_steps, change=change))  # fmt: skip

@@ -350,20 +350,28 @@ def family(
 
 
 def by_step(
-    *versions: int, options: Collection[str] = ()
+    *versions: int, each: Mapping[int, Any] | None = None, options: Collection[str] = ()
 ) -> Callable[[Formula], Callable[..., Mapping[int, Formula]]]:
     """Make formulas of these versions of a function, from the step that it takes first.
 
-    The function thus decorated is what `by` names in `Operator.formula` and other decorators. Its
-    `options` are no attributes: whoever calls it may give others than the defaults.
+    The function thus decorated is what `by` names in `Operator.formula` and other decorators. Of
+    `each` version it may take something more, after the step. Its `options` are no attributes:
+    whoever calls it may give others than the defaults.
     """
 
     def decorate(function: Formula) -> Callable[..., Mapping[int, Formula]]:
-        def by(step: Any, **chosen: Any) -> Mapping[int, Formula]:
-            formula: Any = partial(function, step, **chosen)
+        def made(*first: Any, **chosen: Any) -> Formula:
+            formula: Any = partial(function, *first, **chosen)
             taken = inspect.signature(formula).parameters.values()
             formula.__signature__ = inspect.Signature([p for p in taken if p.name not in options])
-            return dict.fromkeys(versions, formula)
+            return formula  # type: ignore[no-any-return]
+
+        def by(step: Any, **chosen: Any) -> Mapping[int, Formula]:
+            if each is None:
+                return dict.fromkeys(versions, made(step, **chosen))
+            # Versions of one formula have no mutant of each other.
+            formulas = {more: made(step, more, **chosen) for more in {*each.values()}}
+            return {since: formulas[more] for since, more in each.items()}
 
         return by
 

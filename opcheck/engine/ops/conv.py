@@ -154,35 +154,31 @@ CONV.mutant_table({
 
 
 # ConvTranspose: each element of the input times a filter, added up where it falls.
-def of_places(convolution, reading=lambda asked: {}):
+@by_step(each={1: 1, 11: 11, 22: 11}, options=["reading"])
+def of_places(convolution, since, X, W, B=None, *, kernel_shape, strides, dilations, pads, auto_pad,
+              group, output_padding, output_shape, reading=lambda asked: {}):  # fmt: skip
     """The formulas of all versions, from `convolution(X, W, B, windows, group)`.
 
     The windows lie over the output, one for each element of the input. `reading` gives what is
     asked otherwise.
     """
-
-    def formula(since, X, W, B=None, *, kernel_shape, strides, dilations, pads, auto_pad, group,
-                output_padding, output_shape):  # fmt: skip
-        check_filters(X, W, B, kernel_shape, group, turned=True)
-        n, shape = X.ndim - 2, (X.shape[0], W.shape[1] * group)
-        if auto_pad not in AUTO_PADS or (pads is not None and auto_pad != "NOTSET"):
-            raise InvalidNode(f"auto_pad {auto_pad!r} and pads {pads}")
-        if since == 1 and output_shape and len(output_shape) == n + 2:
-            raise NotSupported("version 1 does not say whether a shape has batches and channels")
-        asked = {"auto_pad": auto_pad, "stated": output_shape is not None, "lengths": X.shape[2:]}
-        for name, values, *least_and_sides in (
-            ("strides", strides), ("dilations", dilations), ("pads", pads, 0, 2),
-            ("output_padding", output_padding, 0), ("output_shape", output_shape, 0),
-        ):  # fmt: skip
-            asked[name] = for_axes(name, values, n, *least_and_sides)
-        axes = axes_of(since, W.shape[2:], **asked | reading(asked))
-        check_size((*shape, *(axis.length for axis in axes)))
-        if not np.isfinite(bare(xp.values_of(W))).all():
-            is_open("nothing is said of weights that are no numbers where no element falls")
-        return convolution(X, W, B, Windows(shape, axes), group)
-
-    later = partial(formula, 11)
-    return {1: partial(formula, 1), 11: later, 22: later}
+    check_filters(X, W, B, kernel_shape, group, turned=True)
+    n, shape = X.ndim - 2, (X.shape[0], W.shape[1] * group)
+    if auto_pad not in AUTO_PADS or (pads is not None and auto_pad != "NOTSET"):
+        raise InvalidNode(f"auto_pad {auto_pad!r} and pads {pads}")
+    if since == 1 and output_shape and len(output_shape) == n + 2:
+        raise NotSupported("version 1 does not say whether a shape has batches and channels")
+    asked = {"auto_pad": auto_pad, "stated": output_shape is not None, "lengths": X.shape[2:]}
+    for name, values, *least_and_sides in (
+        ("strides", strides), ("dilations", dilations), ("pads", pads, 0, 2),
+        ("output_padding", output_padding, 0), ("output_shape", output_shape, 0),
+    ):  # fmt: skip
+        asked[name] = for_axes(name, values, n, *least_and_sides)
+    axes = axes_of(since, W.shape[2:], **asked | reading(asked))
+    check_size((*shape, *(axis.length for axis in axes)))
+    if not np.isfinite(bare(xp.values_of(W))).all():
+        is_open("nothing is said of weights that are no numbers where no element falls")
+    return convolution(X, W, B, Windows(shape, axes), group)
 
 
 def axes_of(since, kernel, lengths, strides, dilations, pads, output_padding, output_shape,
@@ -287,7 +283,7 @@ READINGS = {
         if auto_pad in _OTHER else {}),
 }  # fmt: skip
 TRANSPOSE.mutant_table(READINGS, by=lambda change: of_places(
-    added_up, lambda asked: change(**asked)))  # fmt: skip
+    added_up, reading=lambda asked: change(**asked)))  # fmt: skip
 
 
 # DeformConv: a convolution of what is sampled beside the places of the kernel.

@@ -9,7 +9,7 @@ import numpy as np
 from opcheck import numbers as xp
 from opcheck.dtypes import DTYPES, limits
 from opcheck.engine.axes import check_size, elements_at, from_either_end, from_the_front
-from opcheck.engine.operators import check_one_of, check_shape, operator, unsaid
+from opcheck.engine.operators import by_step, check_one_of, check_shape, operator, unsaid
 from opcheck.errors import InvalidNode, NotSupported
 from opcheck.numbers.faulty import bare
 
@@ -263,15 +263,11 @@ for _name, _choose in (("ArgMax", xp.argmax), ("ArgMin", xp.argmin)):
     OPS[_name].formula(by=_arg)(_choose)
 
 
-def by_index(function):
+@by_step(each={1: False, 11: True, 13: True})
+def by_index(function, back, data, indices, *, axis):
     """All versions, from `function(data, indices, axis)`; version 1 names no negative index."""
-
-    def formula(back, data, indices, *, axis):
-        place = from_either_end(axis, data.ndim)
-        return function(data, elements_at(indices, data.shape[place], back=back), place)
-
-    either = partial(formula, True)
-    return {1: partial(formula, False), 11: either, 13: either}
+    place = from_either_end(axis, data.ndim)
+    return function(data, elements_at(indices, data.shape[place], back=back), place)
 
 
 @OPS["Gather"].formula(by=by_index)

@@ -123,18 +123,14 @@ def by_deviation(op, by, remark):
     of_root(op, by, variance)
 
 
-def of_instances(inverse_of, made=scaled):
+@by_step(each={1: range(4, 5), 6: RANKS, 22: RANKS}, options=["made"])
+def of_instances(inverse_of, ranks, input, scale, B, *, epsilon, made=scaled):
     """All versions from `inverse_of(x, axes, epsilon)`: 1 over the standard deviation."""
-
-    def formula(ranks, input, scale, B, *, epsilon):
-        fits(input, ranks, input.shape[1:2], scale, B)
-        axes = tuple(range(2, input.ndim))
-        mean = xp.mean(input, axis=axes, keepdims=True)
-        channels = (xp.reshape(x, (-1, *[1] * len(axes))) for x in (scale, B))
-        return made(input, mean, inverse_of(input, axes, epsilon), *channels)
-
-    later = partial(formula, RANKS)
-    return {1: partial(formula, (4,)), 6: later, 22: later}
+    fits(input, ranks, input.shape[1:2], scale, B)
+    axes = tuple(range(2, input.ndim))
+    mean = xp.mean(input, axis=axes, keepdims=True)
+    channels = (xp.reshape(x, (-1, *[1] * len(axes))) for x in (scale, B))
+    return made(input, mean, inverse_of(input, axes, epsilon), *channels)
 
 
 INSTANCE.formula(by=of_instances)(two_pass)

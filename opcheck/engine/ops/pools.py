@@ -120,17 +120,13 @@ def mean(X, windows, terms, padded, include):
     return xp.astype(xp.sums(X, windows.sums, terms) / count, X.dtype)
 
 
-def of_maxima(function, checked=_without_nan):
+@by_step(each={1: 1, 8: 8, 10: 8, 11: 8, 12: 12, 22: 22}, options=["checked"])
+def of_maxima(function, since, X, *, storage_order=0, outputs=1, checked=_without_nan, **asked):
     """MaxPool in all versions, from `function(X, windows, storage_order, outputs)`."""
-
-    def formula(since, X, *, storage_order=0, outputs=1, **asked):
-        windows, _ = _planned(since, X, storage_order, **asked)
-        if not windows.terms.all() or outputs > 1 + (since >= 8):
-            raise NotSupported(_OF_NONE)
-        return function(checked(X), windows, storage_order, outputs)
-
-    a, b, c, d = (partial(formula, since) for since in (1, 8, 12, 22))
-    return {1: a, 8: b, 10: b, 11: b, 12: c, 22: d}
+    windows, _ = _planned(since, X, storage_order, **asked)
+    if not windows.terms.all() or outputs > 1 + (since >= 8):
+        raise NotSupported(_OF_NONE)
+    return function(checked(X), windows, storage_order, outputs)
 
 
 @OPS["MaxPool"].formula(by=of_maxima)

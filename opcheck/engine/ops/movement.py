@@ -369,25 +369,18 @@ def of_running_sums(start, delta, count):
     return xp.cumulative_sum(xp.concat([xp.reshape(start, (1,)), steps], axis=0), axis=0)
 
 
-def along(function):
+@by_step(each={1: from_the_front, 4: from_the_front, 11: from_either_end, 13: from_either_end})
+def along(function, counted, *inputs, axis):
     """All versions, from `function(inputs, axis)`; 1 and 4 document no negative axis."""
-
-    def counting(counted):
-        def formula(*inputs, axis):
-            first = inputs[0]
-            place = counted(axis, first.ndim)
-            for x in inputs:
-                others = [n for other, n in enumerate(x.shape) if other != place]
-                wanted = [n for other, n in enumerate(first.shape) if other != place]
-                if x.ndim != first.ndim or others != wanted:
-                    shapes = ", ".join(str(list(x.shape)) for x in inputs)
-                    raise InvalidNode(f"shapes {shapes} differ beyond axis {place}")
-            return function(inputs, place)
-
-        return formula
-
-    front, either = counting(from_the_front), counting(from_either_end)
-    return {1: front, 4: front, 11: either, 13: either}
+    first = inputs[0]
+    place = counted(axis, first.ndim)
+    for x in inputs:
+        others = [n for other, n in enumerate(x.shape) if other != place]
+        wanted = [n for other, n in enumerate(first.shape) if other != place]
+        if x.ndim != first.ndim or others != wanted:
+            shapes = ", ".join(str(list(x.shape)) for x in inputs)
+            raise InvalidNode(f"shapes {shapes} differ beyond axis {place}")
+    return function(inputs, place)
 
 
 @CONCAT.formula(by=along)

@@ -474,13 +474,13 @@ def only_what_is_said() -> AbstractContextManager[None]:
 
 
 def is_open(why: str, when: Any = True) -> None:
-    """Raise NotSupported if only decided answers are asked for and, `when` so, none follows."""
+    """Raise NotSupported, `when` that holds, if none but decided answers are asked for."""
     if when and _only_said.get():
         raise NotSupported(why)
 
 
 def unsaid(what: str, when: Any = True) -> None:
-    """Raise NotSupported, `when` so, for what has no answer at all."""
+    """Raise NotSupported, `when` that holds, for what has no answer, decided or not."""
     if when:
         raise NotSupported(f"nothing is said of {what}")
 

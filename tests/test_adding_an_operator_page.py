@@ -17,7 +17,7 @@ from tests.shell import ROOT, shell
 PAGE = (ROOT / "docs" / "adding-an-operator.md").read_text(encoding="utf-8")
 FILES = "".join(
     (ROOT / "opcheck" / "engine" / name).read_text(encoding="utf-8")
-    for name in ("ops/layer_normalization.py", "ops/where.py", "normalizing.py")
+    for name in ("ops/layer_normalization.py", "ops/where.py", "ops/normalizations.py")
 )
 DATA = "".join(
     (ROOT / folder / "onnx" / "layer_normalization.yaml").read_text(encoding="utf-8")

@@ -19,6 +19,7 @@ from numpy.lib.stride_tricks import as_strided
 from numpy.typing import NDArray
 
 from opcheck import numbers as xp
+from opcheck.engine.operators import by_step, check_one_of
 from opcheck.errors import InvalidNode, NotSupported
 from opcheck.model import Array
 from opcheck.numbers import primitive
@@ -135,23 +136,20 @@ def _range(low: int, end: int) -> str:
     return f"[{low}, {end - 1}]" if low < end else f"the empty range of a rank-{end} tensor"
 
 
-def by_rows(function: Callable[[Any, int], Any]) -> dict[int, Callable[..., Any]]:
+@by_step(each={1: 1, 11: 11, 13: 13})
+def by_rows(function: Callable[[Any, int], Any], since: int, input: Any, *, axis: int) -> Any:
     """The formulas of versions 1, 11 and 13 of an operator of rows, from `function(x, axis)`.
 
     Versions 1 and 11 coerce their input to a matrix, whose lines are the rows; in version 13 they
     run along one axis. Version 1 documents no negative axis.
     """
-
-    def formula(since: int, input: Any, *, axis: int) -> Any:
-        counted = (from_the_front if since == 1 else from_either_end)(axis, input.ndim)
-        matrix = matrix_of(input.shape, counted) if since < 13 else None
-        if not input.size:
-            return input
-        if matrix is None:
-            return function(input, counted)
-        return xp.reshape(function(xp.reshape(input, matrix), 1), input.shape)
-
-    return {since: partial(formula, since) for since in (1, 11, 13)}
+    counted = (from_the_front if since == 1 else from_either_end)(axis, input.ndim)
+    matrix = matrix_of(input.shape, counted) if since < 13 else None
+    if not input.size:
+        return input
+    if matrix is None:
+        return function(input, counted)
+    return xp.reshape(function(xp.reshape(input, matrix), 1), input.shape)
 
 
 def rows_apart(
@@ -487,20 +485,14 @@ def windows_of(
     spatial = shape[2:]
     if not spatial:
         raise InvalidNode(f"input of rank {len(shape)}; allowed: 3 or more, N×C×D1×…×Dn")
-    check_each("kernel_shape", kernel_shape, len(spatial), "one", 1)
-    strides = [1] * len(spatial) if strides is None else strides
-    check_each("strides", strides, len(spatial), "one", 1)
-    dilations = [1] * len(spatial) if dilations is None else dilations
-    check_each("dilations", dilations, len(spatial), "one", 1)
-    if auto_pad not in AUTO_PADS:
-        raise InvalidNode(f"auto_pad {auto_pad!r}; allowed: {', '.join(AUTO_PADS)}")
-    if ceil_mode not in (0, 1):
-        raise InvalidNode(f"ceil_mode {ceil_mode}; allowed: 0, 1")
-    if pads is not None:
-        check_each("pads", pads, 2 * len(spatial), "two", 0)
-        if auto_pad != "NOTSET":
-            raise InvalidNode(f"pads {list(pads)} and auto_pad {auto_pad}; allowed: one of them")
-    padding = [0] * (2 * len(spatial)) if pads is None else pads
+    kernel_shape = for_axes("kernel_shape", kernel_shape, len(spatial))
+    strides = for_axes("strides", strides, len(spatial))
+    dilations = for_axes("dilations", dilations, len(spatial))
+    check_one_of("auto_pad", auto_pad, *AUTO_PADS)
+    check_one_of("ceil_mode", ceil_mode, 0, 1)
+    padding = for_axes("pads", pads, len(spatial), least=0, sides=2)
+    if pads is not None and auto_pad != "NOTSET":
+        raise InvalidNode(f"pads {list(pads)} and auto_pad {auto_pad}; allowed: one of them")
     begins, ends = padding[: len(spatial)], padding[len(spatial) :]
     along = partial(windows_along, auto_pad=auto_pad, ceil=bool(ceil_mode))
     axes = tuple(map(along, spatial, kernel_shape, strides, dilations, begins, ends))
@@ -546,14 +538,21 @@ def windows_apart(
         yield elements, {name: changed[name] for name in changed if name in attrs}, place
 
 
-def check_each(name: str, values: Sequence[int], length: int, each: str, low: int) -> None:
-    """Raise InvalidNode unless there are `length` values, `each` for an axis, from `low` on."""
+def for_axes(name: str, values: Any, n: int, least: int = 1, sides: int = 1) -> Sequence[int]:
+    """The list of an attribute, one or two values for each axis; left out, the `least` each.
+
+    Raises InvalidNode for a list of another length, and for a value below that.
+    """
+    length = sides * n
+    if values is None:
+        return [least] * length
     if len(values) != length:
-        allowed = f"{length}, {each} for each spatial axis"
+        allowed = f"{length}, {['one', 'two'][sides - 1]} for each spatial axis"
         raise InvalidNode(f"{name} {list(values)} has length {len(values)}; allowed: {allowed}")
     for value in values:
-        if value < low:
-            raise InvalidNode(f"{name} {list(values)} holds {value}; allowed: {low} or more")
+        if value < least:
+            raise InvalidNode(f"{name} {list(values)} holds {value}; allowed: {least} or more")
+    return list(values)
 
 
 def up(a: int, b: int) -> int:

@@ -1,7 +1,7 @@
 """From a node to its outputs: plain, with proven bounds, or to as many digits as are asked for."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence, Set
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache, cached_property, partial
 from typing import Any, TypeAlias
 
@@ -421,6 +421,7 @@ class Expected:
     evaluation: Evaluation
     place: int
     dtype: DType
+    _rooms: dict[Tier, Room] = field(default_factory=dict, init=False, repr=False)
 
     @cached_property
     def pieces(self) -> "tuple[tuple[Any, Expected], ...]":
@@ -495,10 +496,6 @@ class Expected:
             with np.errstate(all="ignore"):
                 self._rooms[tier] = self._room(tier)
         return self._rooms[tier]
-
-    @cached_property
-    def _rooms(self) -> dict[Tier, Room]:
-        return {}
 
     def _room(self, tier: Tier) -> Room:
         output = self.evaluation.outputs(tier)[self.place]

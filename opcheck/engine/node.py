@@ -4,7 +4,7 @@ specification's own function bodies, node by node, as formulas."""
 import math
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal, TypeVar
 
@@ -12,7 +12,7 @@ import numpy as np
 
 from opcheck import dtypes, numbers, opset
 from opcheck.dtypes import DType, identical
-from opcheck.engine.operators import OUTPUTS, Formula, Operator, find, parameters_of, signature_of
+from opcheck.engine.operators import OUTPUTS, Formula, Operator, find, keywords, signature_of
 from opcheck.errors import InvalidNode, NotSupported
 from opcheck.model import Array, Attrs, OpVersion, Typed
 from opcheck.opset import AttributeReference, BodyNode, Parameter, Schema
@@ -34,6 +34,8 @@ class Node:
     attrs: Attrs
     outputs: int | None = None
     constant: bool = False
+    #: Many mutants read the same other attributes.
+    _variants: "dict[str, Node]" = field(default_factory=dict, init=False, repr=False)
 
     @property
     def given(self) -> tuple[Array, ...]:
@@ -126,10 +128,6 @@ class Node:
         if sum(array.nbytes for array in self.given) <= _SMALL:
             self._variants[key] = found
         return found
-
-    @cached_property
-    def _variants(self) -> "dict[str, Node]":
-        return {}  # Many mutants read the same other attributes.
 
     def with_inputs(self, change: Callable[[Array], Array]) -> "Node":
         """Return the node with each tensor changed, of inputs and of attributes."""
@@ -249,10 +247,8 @@ def attributes_for(function: Formula, schema: Schema, node: Node) -> dict[str, A
     An attribute that this version lacks is left to the formula's own default.
     """
     found: dict[str, Any] = {}
-    for parameter in parameters_of(function):
-        if parameter.kind is not parameter.KEYWORD_ONLY:
-            continue
-        name = parameter.name
+    names, takes_all = keywords(function)
+    for name in (*names, *schema.attributes) if takes_all else names:
         if name in node.attrs:
             found[name] = _held(node.attrs[name], schema.attributes[name].type)
         elif name in schema.attributes:

@@ -5,11 +5,12 @@
     @OP.formula(17)
     def two_pass(X, Scale, B=None, *, axis, epsilon, stash_type): ...
 
-A formula takes the inputs by position and the attributes by keyword, under the schema's names, and
-returns the outputs. Defaults come from the schema. It is written with the functions of
-`opcheck.numbers`, so that it can be put through several kinds of numbers. It raises `InvalidNode`
-for what the specification forbids, beyond what the schema forbids already, and calls `is_open`
-before it gives one of several answers that the specification allows.
+A formula takes the inputs by position and the attributes by keyword, under the schema's names, or
+by `**` those that it does not name. It returns the outputs. Defaults come from the schema. It is
+written with the functions of `opcheck.numbers`, so that it can be put through several kinds of
+numbers. It raises `InvalidNode` for what the specification forbids, beyond what the schema forbids
+already. It calls `is_open` before it gives one of several answers that the specification allows,
+and `unsaid` where it has none.
 """
 
 import importlib
@@ -21,14 +22,14 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from functools import cache, wraps
+from functools import cache, partial, wraps
 from itertools import chain
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from opcheck import opset
 from opcheck.dtypes import DTYPES
-from opcheck.errors import NotSupported, WrongOperator, meant
+from opcheck.errors import InvalidNode, NotSupported, WrongOperator, meant
 from opcheck.model import OpVersion
 from opcheck.numbers import setting
 from opcheck.opset import Parameter, Schema
@@ -173,11 +174,12 @@ class Operator:
         return declare
 
     def mutant_table(
-        self, table: Mapping[str, tuple[str, Any]], *versions: int, **options: Any
+        self, table: Mapping[str, tuple[Any, ...]], *versions: int, **options: Any
     ) -> None:
-        """Declare mutants by their names, each with its text and what makes it; see `mutant`."""
-        for name, (text, function) in table.items():
-            self.mutant(text, *versions, name=name, **options)(function)
+        """Declare mutants by name: a text, what makes it, its dtypes if not all; see `mutant`."""
+        for name, (text, function, *only) in table.items():
+            of_all = {**options, "only": only or options.get("only")}
+            self.mutant(text, *versions, name=name, **of_all)(function)
 
     def _check_call(self, decorator: str, *given: Any) -> None:
         for one in (one for one in given if not isinstance(one, int)):
@@ -205,10 +207,12 @@ class Operator:
             known = ", ".join(map(str, opset.versions(self.domain, self.name))) or "none"
             self._wrong(function, f"there is no version {since} (there are: {known})")
             return
-        tensors = [p for p in parameters_of(function) if p.kind is not p.KEYWORD_ONLY]
-        stated = {p.name: p for p in parameters_of(function) if p.kind is p.KEYWORD_ONLY}
+        given = parameters_of(function)
+        tensors = [p for p in given if p.kind not in (p.KEYWORD_ONLY, p.VAR_KEYWORD)]
+        stated = {p.name: p for p in given if p.kind is p.KEYWORD_ONLY}
+        rest = schema.attributes if keywords(function)[1] else self.ignores
         problems = _wrong_inputs(tensors, schema.inputs)
-        problems = chain(problems, _wrong_attributes(stated, schema, self.ignores))
+        problems = chain(problems, _wrong_attributes(stated, schema, rest))
         self._wrong(function, *(f"version {since}: {problem}" for problem in problems))
 
     def _wrong(self, function: Formula, *problems: str) -> None:
@@ -226,7 +230,7 @@ def _plain(function: Any) -> Any:
 
 def located(function: Formula | str, error: BaseException | None = None) -> str:
     """`file:line` of a function, or of what failed in its file, or in the file of that name."""
-    code = getattr(inspect.unwrap(_plain(function)), "__code__", None)
+    code = getattr(_plain(inspect.unwrap(_plain(function))), "__code__", None)
     file = function if isinstance(function, str) else code.co_filename if code else __file__
     if isinstance(error, SyntaxError):
         return _place(error.filename or file, error.lineno or 1)
@@ -255,6 +259,14 @@ def parameters_of(function: Formula) -> tuple[inspect.Parameter, ...]:
     return tuple(inspect.signature(function).parameters.values())
 
 
+@cache
+def keywords(function: Formula) -> tuple[tuple[str, ...], bool]:
+    """What a formula takes by keyword, and whether by `**` all other attributes of a version."""
+    given = parameters_of(function)
+    names = tuple(p.name for p in given if p.kind is p.KEYWORD_ONLY)
+    return names, any(p.kind is p.VAR_KEYWORD for p in given)
+
+
 def _wrong_inputs(tensors: list[inspect.Parameter], declared: Sequence[Parameter]) -> Iterator[str]:
     if len(tensors) != len(declared):
         has, wants = (", ".join(p.name for p in some) or "none" for some in (tensors, declared))
@@ -270,7 +282,7 @@ def _wrong_inputs(tensors: list[inspect.Parameter], declared: Sequence[Parameter
 
 
 def _wrong_attributes(
-    stated: Mapping[str, inspect.Parameter], schema: Schema, ignores: Sequence[str]
+    stated: Mapping[str, inspect.Parameter], schema: Schema, ignores: Collection[str]
 ) -> Iterator[str]:
     versions = opset.versions(schema.op.domain, schema.op.name).values()
     anywhere = {name for one in versions for name in one.attributes}
@@ -335,6 +347,35 @@ def family(
             for other in others:
                 made.sound.append(Sound("", with_parameters(other, schema, taken), since))
     return declared
+
+
+def by_step(
+    *versions: int, each: Mapping[int, Any] | None = None, options: Collection[str] = ()
+) -> Callable[[Formula], Callable[..., Mapping[int, Formula]]]:
+    """Make formulas of these versions of a function, from the step that it takes first.
+
+    The function thus decorated is what `by` names in `Operator.formula` and other decorators. Of
+    `each` version it may take something more, after the step. Its `options` are no attributes:
+    whoever calls it may give others than the defaults.
+    """
+
+    def decorate(function: Formula) -> Callable[..., Mapping[int, Formula]]:
+        def made(*first: Any, **chosen: Any) -> Formula:
+            formula: Any = partial(function, *first, **chosen)
+            taken = inspect.signature(formula).parameters.values()
+            formula.__signature__ = inspect.Signature([p for p in taken if p.name not in options])
+            return formula  # type: ignore[no-any-return]
+
+        def by(step: Any, **chosen: Any) -> Mapping[int, Formula]:
+            if each is None:
+                return dict.fromkeys(versions, made(step, **chosen))
+            # Versions of one formula have no mutant of each other.
+            formulas = {more: made(step, more, **chosen) for more in {*each.values()}}
+            return {since: formulas[more] for since, more in each.items()}
+
+        return by
+
+    return decorate
 
 
 def with_parameters(function: Formula, schema: Schema, attributes: Collection[str]) -> Formula:
@@ -432,10 +473,28 @@ def only_what_is_said() -> AbstractContextManager[None]:
     return setting(_only_said, True)
 
 
-def is_open(why: str) -> None:
-    """Raise NotSupported if only decided answers are asked for: the one that follows is not."""
-    if _only_said.get():
+def is_open(why: str, when: Any = True) -> None:
+    """Raise NotSupported, `when` that holds, if none but decided answers are asked for."""
+    if when and _only_said.get():
         raise NotSupported(why)
+
+
+def unsaid(what: str, when: Any = True) -> None:
+    """Raise NotSupported, `when` that holds, for what has no answer, decided or not."""
+    if when:
+        raise NotSupported(f"nothing is said of {what}")
+
+
+def check_one_of(name: str, value: Any, *allowed: Any) -> None:
+    """Raise InvalidNode unless an attribute has one of the values that are allowed."""
+    if value not in allowed:
+        raise InvalidNode(f"{name} {value!r}; allowed: {', '.join(map(str, allowed))}")
+
+
+def check_shape(name: str, x: Any, shape: Sequence[int]) -> None:
+    """Raise InvalidNode unless a tensor has this shape, or is left out."""
+    if x is not None and tuple(x.shape) != tuple(shape):
+        raise InvalidNode(f"{name} of shape {list(x.shape)}; allowed: {list(shape)}")
 
 
 @cache

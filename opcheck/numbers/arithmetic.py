@@ -160,14 +160,14 @@ class Kind:
         return self.v.shape
 
 
-def _operator(name: str) -> Callable[..., Any]:
+def method(name: str) -> Callable[..., Any]:
     """The function `name` of an operator's operands."""
     return lambda self, *other: getattr(self.kind(), name)(self, *other)
 
 
-def _operators(name: str) -> tuple[Callable[..., Any], Callable[..., Any]]:
+def methods(name: str) -> tuple[Callable[..., Any], Callable[..., Any]]:
     """The function `name` of both operands, and of both the other way round."""
-    return _operator(name), lambda self, other: getattr(self.kind(), name)(other, self)
+    return method(name), lambda self, other: getattr(self.kind(), name)(other, self)
 
 
 class Number(Kind):
@@ -193,15 +193,15 @@ class Number(Kind):
         """The values as exact numbers, and zeros with their errors; None of a kind without any."""
         return self, None
 
-    __add__, __radd__ = _operators("add")
-    __sub__, __rsub__ = _operators("subtract")
-    __mul__, __rmul__ = _operators("multiply")
-    __truediv__, __rtruediv__ = _operators("divide")
-    __pow__, __rpow__ = _operators("pow")
-    __matmul__, __neg__, __abs__ = map(_operator, ("matmul", "negative", "abs"))
-    __lt__, __le__ = _operator("less"), _operator("less_equal")
-    __gt__, __ge__ = _operator("greater"), _operator("greater_equal")
-    __eq__, __ne__ = _operator("equal"), _operator("not_equal")
+    __add__, __radd__ = methods("add")
+    __sub__, __rsub__ = methods("subtract")
+    __mul__, __rmul__ = methods("multiply")
+    __truediv__, __rtruediv__ = methods("divide")
+    __pow__, __rpow__ = methods("pow")
+    __matmul__, __neg__, __abs__ = map(method, ("matmul", "negative", "abs"))
+    __lt__, __le__ = method("less"), method("less_equal")
+    __gt__, __ge__ = method("greater"), method("greater_equal")
+    __eq__, __ne__ = method("equal"), method("not_equal")
 
     def __bool__(self) -> bool:
         raise TypeError("an array of numbers is neither true nor false; use xp.where")

@@ -5,6 +5,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from opcheck.engine import node as engine_node
 from opcheck.engine.evaluate import Evaluation, evaluate
 from opcheck.engine.mutants import mutants_of
 from opcheck.engine.node import Node
-from opcheck.engine.operators import Operator, every, find, operator
+from opcheck.engine.operators import Operator, by_step, every, find, operator
 from opcheck.errors import Exit, InvalidNode, NotSupported, WrongOperator
 from opcheck.model import OpVersion
 from tests.engine.ops.test_node_tests import UNSTATED
@@ -118,6 +119,26 @@ def test_what_agrees_with_the_schema_is_taken() -> None:
         lambda X, *, auto_pad, kernel_shape, p, pads, strides, dilations=None: X
     )
     assert sorted(clip.formulas) == [11, 12, 13]
+
+
+def test_two_stars_take_all_attributes_that_are_not_named() -> None:
+    op, name = OpVersion("", "LayerNormalization", 17), "LayerNormalization"
+    normalized = described(name).formula(17)(lambda X, Scale, B=None, *, axis, **others: X)
+    node = Node(op, (), {"epsilon": 0.5})
+    found = engine_node.attributes_for(normalized, opset.versions("", name)[17], node)
+    assert found == {"axis": -1, "epsilon": 0.5, "stash_type": 1}
+
+
+def test_a_step_comes_before_the_inputs_and_options_are_no_attributes() -> None:
+    @by_step(11, 13, options=["times"])
+    def of_step(step: Any, input: Any, *, axis: int, times: int = 1) -> Any:
+        return step(input, axis) * times
+
+    softmax = described("Softmax")
+    softmax.formula(by=partial(of_step, times=3))(lambda input, axis: input + axis)
+    assert softmax.formulas[11] is softmax.formulas[13]
+    assert softmax.formulas[13](1, axis=2) == 9
+    assert of_step(lambda input, axis: input)[11](1, axis=2) == 1
 
 
 def test_versions_are_those_stated_or_those_made_or_all_that_have_a_formula() -> None:

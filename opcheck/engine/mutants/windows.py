@@ -121,8 +121,8 @@ _FILTERED = "bilinear"
 def of_windows(fault: WindowFault) -> FaultFunction:
     """The windows that `fault` makes of the right ones, if they are not too many."""
 
-    def faulty(_: Any, *arguments: Any) -> Windows:
-        asked = WindowArguments(*arguments)
+    def faulty(_: Any, *arguments: Any, **named: Any) -> Windows:
+        asked = WindowArguments(*arguments, **named)
         right = asked.windows()
         try:
             return fault(asked, right)
@@ -159,8 +159,8 @@ def _accepting(legal_and_plan: tuple[ArgumentReading, Any]) -> FaultFunction:
     """Accept nodes that are legal once reread; the plan takes the given axes and the legal ones."""
     legal, plan = legal_and_plan
 
-    def fault(_: Any, *arguments: Any) -> Windows:
-        asked = WindowArguments(*arguments)
+    def fault(_: Any, *arguments: Any, **named: Any) -> Windows:
+        asked = WindowArguments(*arguments, **named)
         try:
             return asked.windows()
         except InvalidNode:

@@ -45,4 +45,4 @@ def _by_views(X: Array, W: Array, B: Array | None, windows: Windows, group: int)
     return y
 
 
-FORMULAS = {"Conv": of_windows(_by_views)}  # type: ignore[no-untyped-call]
+FORMULAS = {"Conv": of_windows(_by_views)}

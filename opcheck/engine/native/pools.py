@@ -42,8 +42,8 @@ def _maximum(X: Array, windows: Windows, storage_order: int, outputs: int) -> An
 
 
 FORMULAS = {
-    "AveragePool": of_means(_mean),  # type: ignore[no-untyped-call]
-    "MaxPool": of_maxima(_maximum, checked=lambda X: X),  # type: ignore[no-untyped-call]
+    "AveragePool": of_means(_mean),
+    "MaxPool": of_maxima(_maximum, checked=lambda X: X),
 }
 
 #: About how many elements of a part there are.

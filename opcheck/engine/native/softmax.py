@@ -24,7 +24,7 @@ from opcheck.model import Array
 # No share vanishes in logarithms as the function bodies have them, (x − max) − ln s.
 FORMULAS = {
     "LogSoftmax": by_rows(logarithms),
-    "SoftmaxCrossEntropyLoss": of_scores(logarithms, mean),
+    "SoftmaxCrossEntropyLoss": of_scores(logarithms, averaged=mean),
 }
 
 RealArray: TypeAlias = NDArray[np.float64] | NDArray[np.float32]

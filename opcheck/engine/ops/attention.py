@@ -11,7 +11,7 @@ import numpy as np
 from opcheck import dtypes
 from opcheck import numbers as xp
 from opcheck.engine.axes import elements_at, stretches
-from opcheck.engine.operators import is_open, operator
+from opcheck.engine.operators import by_step, check_one_of, check_shape, is_open, operator, unsaid
 from opcheck.engine.ops import softmax
 from opcheck.errors import InvalidNode, NotSupported
 from opcheck.numbers.arithmetic import Kind
@@ -298,52 +298,47 @@ def heads_last(x, count):
 GATED, DELTA = ("gated", "gated_delta"), ("delta", "gated_delta")
 
 
-def of_tokens(recurrence, order=lambda heads, count: np.arange(heads)):
+@by_step(27, options=["order"])
+def of_tokens(recurrence, query, key, value, past_state=None, decay=None, beta=None, *,
+              kv_num_heads, q_num_heads, scale, update_rule,
+              order=lambda heads, count: np.arange(heads)):  # fmt: skip
     """Version 27, from `recurrence(q, k, v, state, g, beta)`: what queries get, and the state.
 
     Each has the axes batch, head, token, element; of `state`: batch, head, key, value. Queries have
     an axis more, behind that of heads, of those that share a key. `g` or `beta` may be None.
     """
-
-    def formula(query, key, value, past_state=None, decay=None, beta=None, *, kv_num_heads,
-                q_num_heads, scale, update_rule):  # fmt: skip
-        if update_rule not in ("linear", *GATED, "delta"):
-            raise InvalidNode(f"update_rule {update_rule!r}")
-        if not query.ndim == key.ndim == value.ndim == 3:
-            raise InvalidNode(f"ranks {query.ndim}, {key.ndim} and {value.ndim}; allowed: 3")
-        q, k, v = split(query, q_num_heads), split(key, kv_num_heads), split(value, kv_num_heads)
-        batches, heads, tokens, size = q.shape
-        shape, state = (batches, kv_num_heads, tokens), (batches, kv_num_heads, size, v.shape[3])
-        if heads % kv_num_heads or k.shape != (*shape, size) or v.shape[:3] != shape:
-            raise InvalidNode(f"heads of the shapes {[list(x.shape) for x in (q, k, v)]}")
-        if past_state is not None and past_state.shape != state:
-            raise InvalidNode(f"past_state {list(past_state.shape)}; allowed: {list(state)}")
-        parts = []
-        for x, rules, lasts in ((decay, GATED, (kv_num_heads, kv_num_heads * size)),
-                                (beta, DELTA, (kv_num_heads, 1))):  # fmt: skip
-            if x is None and update_rule in rules:
-                raise InvalidNode(f"update_rule {update_rule} without decay or beta")
-            if x is not None and (x.shape[:2] != query.shape[:2] or x.shape[2:] not in [
-                    (one,) for one in lasts]):  # fmt: skip
-                raise InvalidNode(f"decay or beta of shape {list(x.shape)}")
-            if x is not None and update_rule not in rules:
-                is_open("nothing is said of decay or beta where the rule has none")
-            parts.append(x if x is None or update_rule in rules else None)
-        if not size or not math.isfinite(scale):
-            raise NotSupported("nothing is said of keys of no elements, or of such scales")
-        g, rate = (x if x is None else split(x, min(x.shape[2], kv_num_heads)) for x in parts)
-        past = np.zeros(state, np.float32) if past_state is None else past_state
-        group = (batches, kv_num_heads, heads // kv_num_heads, tokens, size)
-        q = xp.reshape(xp.take(q, order(heads, kv_num_heads), axis=1), group)
-        kind = query.dtype if past_state is None else past_state.dtype
-        y, now = recurrence(q, k, v, xp.astype(past, kind), g, rate)
-        y = y * (scale or 1 / xp.sqrt(xp.real(size)))
-        y = xp.reshape(xp.permute_dims(y, (0, 3, 1, 2, 4)), (batches, tokens, heads, v.shape[3]))
-        y = xp.take(y, np.argsort(order(heads, kv_num_heads)), axis=2)
-        y = xp.reshape(y, (batches, tokens, heads * v.shape[3]))
-        return xp.astype(y, query.dtype), xp.astype(now, kind)
-
-    return {27: formula}
+    check_one_of("update_rule", update_rule, "linear", *GATED, "delta")
+    if not query.ndim == key.ndim == value.ndim == 3:
+        raise InvalidNode(f"ranks {query.ndim}, {key.ndim} and {value.ndim}; allowed: 3")
+    q, k, v = split(query, q_num_heads), split(key, kv_num_heads), split(value, kv_num_heads)
+    batches, heads, tokens, size = q.shape
+    shape, state = (batches, kv_num_heads, tokens), (batches, kv_num_heads, size, v.shape[3])
+    if heads % kv_num_heads or k.shape != (*shape, size) or v.shape[:3] != shape:
+        raise InvalidNode(f"heads of the shapes {[list(x.shape) for x in (q, k, v)]}")
+    check_shape("past_state", past_state, state)
+    parts = []
+    for x, rules, lasts in ((decay, GATED, (kv_num_heads, kv_num_heads * size)),
+                            (beta, DELTA, (kv_num_heads, 1))):  # fmt: skip
+        if x is None and update_rule in rules:
+            raise InvalidNode(f"update_rule {update_rule} without decay or beta")
+        if x is not None and (x.shape[:2] != query.shape[:2] or x.shape[2:] not in [
+                (one,) for one in lasts]):  # fmt: skip
+            raise InvalidNode(f"decay or beta of shape {list(x.shape)}")
+        if x is not None and update_rule not in rules:
+            is_open("nothing is said of decay or beta where the rule has none")
+        parts.append(x if x is None or update_rule in rules else None)
+    unsaid("keys of no elements, or of such scales", not size or not math.isfinite(scale))
+    g, rate = (x if x is None else split(x, min(x.shape[2], kv_num_heads)) for x in parts)
+    past = np.zeros(state, np.float32) if past_state is None else past_state
+    group = (batches, kv_num_heads, heads // kv_num_heads, tokens, size)
+    q = xp.reshape(xp.take(q, order(heads, kv_num_heads), axis=1), group)
+    kind = query.dtype if past_state is None else past_state.dtype
+    y, now = recurrence(q, k, v, xp.astype(past, kind), g, rate)
+    y = y * (scale or 1 / xp.sqrt(xp.real(size)))
+    y = xp.reshape(xp.permute_dims(y, (0, 3, 1, 2, 4)), (batches, tokens, heads, v.shape[3]))
+    y = xp.take(y, np.argsort(order(heads, kv_num_heads)), axis=2)
+    y = xp.reshape(y, (batches, tokens, heads * v.shape[3]))
+    return xp.astype(y, query.dtype), xp.astype(now, kind)
 
 
 @LINEAR.formula(by=of_tokens)
@@ -453,37 +448,32 @@ LINEAR.mutant("the heads of the keys served those of the queries in turns", name
 
 
 # RotaryEmbedding: pairs of elements of each head turned by an angle of the token's place.
-def of_pairs(turned, at=lambda positions: positions):
+@by_step(23, options=["at"])
+def of_pairs(turned, X, cos_cache, sin_cache, position_ids=None, *, interleaved, num_heads,
+             rotary_embedding_dim, at=lambda positions: positions):  # fmt: skip
     """Version 23, from `turned(x, cos, sin, size, apart)` of the heads of each token."""
-
-    def formula(X, cos_cache, sin_cache, position_ids=None, *, interleaved, num_heads,
-                rotary_embedding_dim):  # fmt: skip
-        if X.ndim not in (3, 4):
-            raise InvalidNode(f"X of rank {X.ndim}; allowed: 3, 4")
-        if X.ndim == 3 and (num_heads is None or num_heads < 1 or X.shape[2] % num_heads):
-            raise InvalidNode(f"num_heads {num_heads} of X {list(X.shape)}")
-        if interleaved not in (0, 1):
-            is_open("nothing is said of flags other than 0 and 1")
-        whole = X.shape[2] // num_heads if X.ndim == 3 else X.shape[3]
-        size = rotary_embedding_dim or whole
-        if whole % 2 or size % 2 or not 0 <= size <= whole:
-            raise InvalidNode(f"{size} of {whole} elements to be turned; allowed: even numbers")
-        swapped = partial(xp.permute_dims, axes=(0, 2, 1, 3))
-        x = swapped(X) if X.ndim == 4 else xp.reshape(X, (*X.shape[:2], num_heads, whole))
-        tables, first = (cos_cache, sin_cache), x.shape[:2]
-        if position_ids is not None:
-            if position_ids.shape != first or any(t.ndim != 2 for t in tables):
-                raise InvalidNode(f"position_ids {list(position_ids.shape)} of {list(first)}")
-            tables = tuple(
-                xp.take(t, elements_at(at(position_ids), t.shape[0], back=True), axis=0)
-                for t in tables
-            )
-        if any(t.shape != (*first, size // 2) for t in tables):
-            raise InvalidNode(f"caches of the shapes {[list(t.shape) for t in tables]}")
-        y = turned(x, *(xp.expand_dims(t, axis=2) for t in tables), size, interleaved)
-        return swapped(y) if X.ndim == 4 else xp.reshape(y, X.shape)
-
-    return {23: formula}
+    if X.ndim not in (3, 4):
+        raise InvalidNode(f"X of rank {X.ndim}; allowed: 3, 4")
+    if X.ndim == 3 and (num_heads is None or num_heads < 1 or X.shape[2] % num_heads):
+        raise InvalidNode(f"num_heads {num_heads} of X {list(X.shape)}")
+    is_open("nothing is said of flags other than 0 and 1", interleaved not in (0, 1))
+    whole = X.shape[2] // num_heads if X.ndim == 3 else X.shape[3]
+    size = rotary_embedding_dim or whole
+    if whole % 2 or size % 2 or not 0 <= size <= whole:
+        raise InvalidNode(f"{size} of {whole} elements to be turned; allowed: even numbers")
+    swapped = partial(xp.permute_dims, axes=(0, 2, 1, 3))
+    x = swapped(X) if X.ndim == 4 else xp.reshape(X, (*X.shape[:2], num_heads, whole))
+    tables, first = (cos_cache, sin_cache), x.shape[:2]
+    if position_ids is not None:
+        if position_ids.shape != first or any(t.ndim != 2 for t in tables):
+            raise InvalidNode(f"position_ids {list(position_ids.shape)} of {list(first)}")
+        tables = tuple(
+            xp.take(t, elements_at(at(position_ids), t.shape[0], back=True), axis=0) for t in tables
+        )
+    if any(t.shape != (*first, size // 2) for t in tables):
+        raise InvalidNode(f"caches of the shapes {[list(t.shape) for t in tables]}")
+    y = turned(x, *(xp.expand_dims(t, axis=2) for t in tables), size, interleaved)
+    return swapped(y) if X.ndim == 4 else xp.reshape(y, X.shape)
 
 
 @ROTARY.formula(by=of_pairs)

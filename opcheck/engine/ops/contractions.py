@@ -9,8 +9,8 @@ import numpy as np
 
 from opcheck import numbers as xp
 from opcheck.engine.axes import common_shape, stretches
-from opcheck.engine.operators import family, is_open, operator
-from opcheck.errors import InvalidNode, NotSupported
+from opcheck.engine.operators import by_step, family, is_open, operator, unsaid
+from opcheck.errors import InvalidNode
 from opcheck.numbers import plain
 from opcheck.numbers.faulty import bare
 
@@ -56,8 +56,7 @@ def _times(factor, x):
         is_open("nothing is said of 0 times what is no number, which BLAS leaves out")
     if factor == 1 or x.dtype.kind not in "iu":
         return x if factor == 1 else x * factor
-    if factor % 1 or not abs(factor) < 1 << 31:
-        raise NotSupported("nothing is said of how multiples become integers")
+    unsaid("how multiples become integers", factor % 1 or not abs(factor) < 1 << 31)
     return x * np.asarray(int(factor)).astype(x.dtype)
 
 
@@ -102,7 +101,7 @@ def _einsum(read, *Inputs, equation):
     out = out if arrow else dots + sorted(one for one in letters if every.count(one) == 1)
     wild = len({*out}) < len(out) or not {*dots} <= {*out} or ("..." in last) > len(ranks)
     if wild or any(len(lengths[one]) > 1 for one in letters):
-        raise NotSupported("nothing is said of letters of 1 and more, or twice in the output")
+        unsaid("letters of 1 and more, or twice in the output")
     inner = [one for one in lengths if one not in out]
     if len(Inputs) == 1:
         grid = np.ix_(*(range(*lengths[one]) for one in (*out, *inner)))
@@ -163,18 +162,15 @@ for _name, _table in _MUTANTS.items():
 
 
 # Det: determinants of square matrices.
-def of_matrices(determinants, finish=lambda y: y):
+@by_step(11, 22, options=["finish"])
+def of_matrices(determinants, X, *, finish=lambda y: y):
     """The formulas of both versions, from `determinants(X)` of matrices of 2×2 or more."""
-
-    def formula(X):
-        if X.ndim < 2 or X.shape[-1] != X.shape[-2]:
-            raise InvalidNode(f"{list(X.shape)} are no square matrices")
-        n, values = X.shape[-1], bare(xp.values_of(X))
-        if not n or (n > 1 and not np.isfinite(values).all()):
-            raise NotSupported("nothing is said of matrices of nothing, of infinity or NaN")
-        return finish(X[..., 0, 0] if n == 1 else xp.astype(determinants(X), X.dtype))
-
-    return dict.fromkeys((11, 22), formula)
+    if X.ndim < 2 or X.shape[-1] != X.shape[-2]:
+        raise InvalidNode(f"{list(X.shape)} are no square matrices")
+    n, values = X.shape[-1], bare(xp.values_of(X))
+    if not n or (n > 1 and not np.isfinite(values).all()):
+        unsaid("matrices of nothing, of infinity or NaN")
+    return finish(X[..., 0, 0] if n == 1 else xp.astype(determinants(X), X.dtype))
 
 
 # The value is computed in whole numbers, because elimination loses what a singular matrix is about.

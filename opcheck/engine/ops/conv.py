@@ -11,12 +11,12 @@ from opcheck.engine.axes import (
     AUTO_PADS,
     AxisWindows,
     Windows,
-    check_each,
     check_size,
+    for_axes,
     listed,
     windows_of,
 )
-from opcheck.engine.operators import is_open, operator
+from opcheck.engine.operators import by_step, check_one_of, check_shape, is_open, operator, unsaid
 from opcheck.engine.ops.attention import stored
 from opcheck.engine.ops.elementwise import sigmoid
 from opcheck.errors import InvalidNode, NotSupported
@@ -32,22 +32,24 @@ TRANSPOSE, DEFORM = operator("ConvTranspose"), operator("DeformConv")
 matmul = primitive(plain.matmul)
 
 
-def of_windows(convolution):
+def check_filters(X, W, B, kernel_shape, group, turned=False):
+    """Raise InvalidNode for filters that X forbids; if `turned`, their first axis is that of X."""
+    if X.ndim < 3 or W.ndim != X.ndim:
+        raise InvalidNode(f"X of rank {X.ndim} and W of rank {W.ndim}; allowed: both 3 or more")
+    ends = W.shape[1] * group, W.shape[0]
+    channels, filters = ends[::-1] if turned else ends
+    if group < 1 or X.shape[1] != channels or W.shape[0] % group:
+        raise InvalidNode(f"X {list(X.shape)} and W {list(W.shape)} do not fit group {group}")
+    if kernel_shape is not None and tuple(kernel_shape) != tuple(W.shape[2:]):
+        raise InvalidNode(f"kernel_shape {list(kernel_shape)}, and W is {list(W.shape)}")
+    check_shape("B", B, (filters,))
+
+
+@by_step(1, 11, 22)
+def of_windows(convolution, X, W, B=None, *, kernel_shape, group, **asked):
     """The formulas of all versions, from `convolution(X, W, B, windows, group)`."""
-
-    def formula(X, W, B=None, *, kernel_shape, strides, dilations, pads, auto_pad, group):
-        if X.ndim < 3 or W.ndim != X.ndim:
-            raise InvalidNode(f"X of rank {X.ndim} and W of rank {W.ndim}; allowed: both 3 or more")
-        if group < 1 or X.shape[1] != W.shape[1] * group or W.shape[0] % group:
-            raise InvalidNode(f"X {list(X.shape)} and W {list(W.shape)} do not fit group {group}")
-        if kernel_shape is not None and tuple(kernel_shape) != tuple(W.shape[2:]):
-            raise InvalidNode(f"kernel_shape {list(kernel_shape)}, and W is {list(W.shape)}")
-        if B is not None and tuple(B.shape) != (W.shape[0],):
-            raise InvalidNode(f"B of shape {list(B.shape)}; allowed: [{W.shape[0]}]")
-        windows = windows_of(X.shape, W.shape[2:], strides, dilations, pads, auto_pad)
-        return convolution(X, W, B, windows, group)
-
-    return dict.fromkeys((1, 11, 22), formula)
+    check_filters(X, W, B, kernel_shape, group)
+    return convolution(X, W, B, windows_of(X.shape, W.shape[2:], **asked), group)
 
 
 @CONV.formula(by=of_windows)
@@ -152,41 +154,31 @@ CONV.mutant_table({
 
 
 # ConvTranspose: each element of the input times a filter, added up where it falls.
-def of_places(convolution, reading=lambda asked: {}):
+@by_step(each={1: 1, 11: 11, 22: 11}, options=["reading"])
+def of_places(convolution, since, X, W, B=None, *, kernel_shape, strides, dilations, pads, auto_pad,
+              group, output_padding, output_shape, reading=lambda asked: {}):  # fmt: skip
     """The formulas of all versions, from `convolution(X, W, B, windows, group)`.
 
     The windows lie over the output, one for each element of the input. `reading` gives what is
     asked otherwise.
     """
-
-    def formula(since, X, W, B=None, *, kernel_shape, strides, dilations, pads, auto_pad, group,
-                output_padding, output_shape):  # fmt: skip
-        n, shape = X.ndim - 2, (X.shape[0], W.shape[1] * group if W.ndim > 1 else 0)
-        if n < 1 or W.ndim != X.ndim or group < 1 or X.shape[1] != W.shape[0] or W.shape[0] % group:
-            raise InvalidNode(f"X {list(X.shape)} and W {list(W.shape)} do not fit group {group}")
-        if kernel_shape is not None and tuple(kernel_shape) != tuple(W.shape[2:]):
-            raise InvalidNode(f"kernel_shape {list(kernel_shape)}, and W is {list(W.shape)}")
-        if B is not None and tuple(B.shape) != shape[1:]:
-            raise InvalidNode(f"B of shape {list(B.shape)}; allowed: {list(shape[1:])}")
-        if auto_pad not in AUTO_PADS or (pads is not None and auto_pad != "NOTSET"):
-            raise InvalidNode(f"auto_pad {auto_pad!r} and pads {pads}")
-        if since == 1 and output_shape and len(output_shape) == n + 2:
-            raise NotSupported("version 1 does not say whether a shape has batches and channels")
-        asked = {"auto_pad": auto_pad, "stated": output_shape is not None, "lengths": X.shape[2:]}
-        for name, values, count, least in (
-            ("strides", strides, n, 1), ("dilations", dilations, n, 1), ("pads", pads, 2 * n, 0),
-            ("output_padding", output_padding, n, 0), ("output_shape", output_shape, n, 0),
-        ):  # fmt: skip
-            asked[name] = [least] * count if values is None else [*values]
-            check_each(name, asked[name], count, "one" if count == n else "two", least)
-        axes = axes_of(since, W.shape[2:], **asked | reading(asked))
-        check_size((*shape, *(axis.length for axis in axes)))
-        if not np.isfinite(bare(xp.values_of(W))).all():
-            is_open("nothing is said of weights that are no numbers where no element falls")
-        return convolution(X, W, B, Windows(shape, axes), group)
-
-    later = partial(formula, 11)
-    return {1: partial(formula, 1), 11: later, 22: later}
+    check_filters(X, W, B, kernel_shape, group, turned=True)
+    n, shape = X.ndim - 2, (X.shape[0], W.shape[1] * group)
+    if auto_pad not in AUTO_PADS or (pads is not None and auto_pad != "NOTSET"):
+        raise InvalidNode(f"auto_pad {auto_pad!r} and pads {pads}")
+    if since == 1 and output_shape and len(output_shape) == n + 2:
+        raise NotSupported("version 1 does not say whether a shape has batches and channels")
+    asked = {"auto_pad": auto_pad, "stated": output_shape is not None, "lengths": X.shape[2:]}
+    for name, values, *least_and_sides in (
+        ("strides", strides), ("dilations", dilations), ("pads", pads, 0, 2),
+        ("output_padding", output_padding, 0), ("output_shape", output_shape, 0),
+    ):  # fmt: skip
+        asked[name] = for_axes(name, values, n, *least_and_sides)
+    axes = axes_of(since, W.shape[2:], **asked | reading(asked))
+    check_size((*shape, *(axis.length for axis in axes)))
+    if not np.isfinite(bare(xp.values_of(W))).all():
+        is_open("nothing is said of weights that are no numbers where no element falls")
+    return convolution(X, W, B, Windows(shape, axes), group)
 
 
 def axes_of(since, kernel, lengths, strides, dilations, pads, output_padding, output_shape,
@@ -291,7 +283,7 @@ READINGS = {
         if auto_pad in _OTHER else {}),
 }  # fmt: skip
 TRANSPOSE.mutant_table(READINGS, by=lambda change: of_places(
-    added_up, lambda asked: change(**asked)))  # fmt: skip
+    added_up, reading=lambda asked: change(**asked)))  # fmt: skip
 
 
 # DeformConv: a convolution of what is sampled beside the places of the kernel.
@@ -306,52 +298,45 @@ def share(place, at):
     return xp.maximum(1 - xp.abs(place - at), 0.0)
 
 
-def of_samples(read=offsets, share=share, change=lambda X, W, mask, *groups: (X, W, mask)):
+@by_step(19, 22, options=["share", "change"])
+def of_samples(read, X, W, offset, B=None, mask=None, *, kernel_shape, strides, dilations, pads,
+               group, offset_group, share=share,
+               change=lambda X, W, mask, *groups: (X, W, mask)):  # fmt: skip
     """Both versions, from what offsets are read as, the shares, and a change of tensors."""
+    check_filters(X, W, B, kernel_shape, group)
+    if offset_group < 1 or X.shape[1] % offset_group:
+        raise InvalidNode(f"offset_group {offset_group} of X {list(X.shape)}")
+    n, kernel = X.ndim - 2, tuple(W.shape[2:])
+    windows = windows_of(X.shape, kernel, strides, dilations, pads)
+    sizes, batch = windows.shape[2:], X.shape[0]
+    taken = offset_group * prod(kernel)
+    check_shape("offset", offset, (batch, taken * n, *sizes))
+    of_axes = mask is not None and n > 1 and mask.shape == offset.shape
+    unsaid("masks for each axis", of_axes)
+    check_shape("mask", mask, (batch, taken, *sizes))
+    X, W, mask = change(X, W, mask, group, offset_group)
+    if not all(np.isfinite(bare(xp.values_of(x))).all() for x in (X, offset)):
+        unsaid("what lies between numbers and none")
+    # Where each element under the kernel would be without an offset.
+    steps = np.ix_(*map(np.arange, (*kernel, *sizes)))
+    places, margins = read(offset, offset_group, kernel, n, sizes), []
+    for a, axis in enumerate(windows.axes):
+        base = steps[n + a] * float(axis.stride) + steps[a] * float(axis.dilation) - axis.begin
+        places[a] = places[a] + base
+        margins.append((axis.begin, pads[n + a] if pads else 0))
+    sampled = _sampled(X, places, margins, share)
+    if mask is not None:
+        sampled = sampled * xp.reshape(mask, (batch, offset_group, 1, prod(kernel + sizes)))
+    filters, terms = W.shape[0], prod(W.shape[1:])
 
-    def formula(X, W, offset, B=None, mask=None, *,
-                kernel_shape, strides, dilations, pads, group, offset_group):  # fmt: skip
-        n, kernel = X.ndim - 2, tuple(W.shape[2:])
-        if n < 1 or W.ndim != X.ndim or kernel_shape not in (None, kernel):
-            raise InvalidNode(f"X {list(X.shape)}, W {list(W.shape)}, kernel_shape {kernel_shape}")
-        if min(group, offset_group) < 1 or X.shape[1] % offset_group or W.shape[0] % group:
-            raise InvalidNode(f"groups {group} and {offset_group} of W {list(W.shape)}")
-        if X.shape[1] != W.shape[1] * group or (B is not None and B.shape != W.shape[:1]):
-            raise InvalidNode(f"X {list(X.shape)} and W {list(W.shape)} in groups {group}, or B")
-        windows = windows_of(X.shape, kernel, strides, dilations, pads)
-        sizes, batch = windows.shape[2:], X.shape[0]
-        taken = offset_group * prod(kernel)
-        if offset.shape != (batch, taken * n, *sizes):
-            raise InvalidNode(f"offset {list(offset.shape)}; allowed: {[batch, taken * n, *sizes]}")
-        if mask is not None and mask.shape != (batch, taken, *sizes):
-            if mask.shape == (batch, taken * n, *sizes):
-                raise NotSupported("nothing is said of masks for each axis")
-            raise InvalidNode(f"mask {list(mask.shape)}; allowed: {[batch, taken, *sizes]}")
-        X, W, mask = change(X, W, mask, group, offset_group)
-        if not all(np.isfinite(bare(xp.values_of(x))).all() for x in (X, offset)):
-            raise NotSupported("nothing is said of what lies between numbers and none")
-        # Where each element under the kernel would be without an offset.
-        steps = np.ix_(*map(np.arange, (*kernel, *sizes)))
-        places, margins = read(offset, offset_group, kernel, n, sizes), []
-        for a, axis in enumerate(windows.axes):
-            base = steps[n + a] * float(axis.stride) + steps[a] * float(axis.dilation) - axis.begin
-            places[a] = places[a] + base
-            margins.append((axis.begin, pads[n + a] if pads else 0))
-        sampled = _sampled(X, places, margins, share)
-        if mask is not None:
-            sampled = sampled * xp.reshape(mask, (batch, offset_group, 1, prod(kernel + sizes)))
-        filters, terms = W.shape[0], prod(W.shape[1:])
+    def products(w, x):
+        under = x.reshape(batch, group, terms, prod(sizes))
+        y = matmul(w.reshape(group, filters // group, terms), under)
+        return y.reshape(batch, filters, *sizes)
 
-        def products(w, x):
-            under = x.reshape(batch, group, terms, prod(sizes))
-            y = matmul(w.reshape(group, filters // group, terms), under)
-            return y.reshape(batch, filters, *sizes)
-
-        bias = None if B is None else xp.reshape(B, (-1, *[1] * n))
-        y = xp.bilinear(W, sampled, products, terms, bias)
-        return xp.astype(y, X.dtype)
-
-    return {19: formula, 22: formula}
+    bias = None if B is None else xp.reshape(B, (-1, *[1] * n))
+    y = xp.bilinear(W, sampled, products, terms, bias)
+    return xp.astype(y, X.dtype)
 
 
 def _sampled(X, places, pads, share):
@@ -400,9 +385,9 @@ DEFORM.mutant_table({
     "first_offsets_for_all": ("the first group's offsets served for all",
         lambda *of: [xp.broadcast_to(one[:, :1], one.shape) for one in offsets(*of)]),
 }, by=of_samples)  # fmt: skip
-DEFORM.mutant("the nearest element was taken", name="nearest", by=lambda by: of_samples(share=by))(
-    lambda place, at: (np.floor(place + 0.5) == at) * 1.0
-)
+DEFORM.mutant(
+    "the nearest element was taken", name="nearest", by=lambda by: of_samples(offsets, share=by)
+)(lambda place, at: (np.floor(place + 0.5) == at) * 1.0)
 DEFORM.mutant_table({
     "input_channels_in_turns": ("the input's channels went to the groups of offsets in turns",
         lambda X, W, mask, group, by: (grouped(X, 1, by), W, mask)),
@@ -412,31 +397,27 @@ DEFORM.mutant_table({
         lambda X, W, mask, group, by: (X, W, None if mask is None else grouped(mask, 1, by))),
     "kernel_turned": ("the kernel was turned around, as in mathematics",
         lambda X, W, mask, *of: (X, xp.flip(W, axis=tuple(range(2, W.ndim))), mask)),
-}, by=lambda change: of_samples(change=change))  # fmt: skip
+}, by=lambda change: of_samples(offsets, change=change))  # fmt: skip
 
 
 # CausalConvWithState: each channel's sums of products of its last elements and a kernel.
-def of_channels(convolution, keep=lambda x, dtype: x, activated=lambda y: y * sigmoid(y),
+@by_step(27, options=["keep", "activated", "state"])
+def of_channels(convolution, input, weight, bias=None, past_state=None, *, activation,
+                keep=lambda x, dtype: x, activated=lambda y: y * sigmoid(y),
                 state=lambda x, length: x[:, :, length:]):  # fmt: skip
     """Version 27, from `convolution(x, weight, bias)`, where x begins with the state."""
-
-    def formula(input, weight, bias=None, past_state=None, *, activation):
-        kernel = weight.shape[-1] if weight.ndim == 3 else 0
-        channels = input.shape[1:2]
-        if input.ndim != 3 or not kernel or weight.shape != (*channels, 1, kernel):
-            raise InvalidNode(f"input {list(input.shape)} and weight {list(weight.shape)}")
-        before = (*input.shape[:2], kernel - 1)
-        for x, shape in ((bias, channels), (past_state, before)):
-            if x is not None and x.shape != shape:
-                raise InvalidNode(f"shape {list(x.shape)}; allowed: {list(shape)}")
-        if activation not in ("silu", "swish", "none"):
-            raise InvalidNode(f"activation {activation!r}; allowed: silu, swish, none")
-        past = np.zeros(before, np.float32) if past_state is None else past_state
-        x = xp.concat([xp.astype(past, input.dtype), input], axis=2)
-        y = keep(convolution(x, weight, bias), input.dtype)
-        return y if activation == "none" else activated(y), state(x, input.shape[2])
-
-    return {27: formula}
+    kernel = weight.shape[-1] if weight.ndim == 3 else 0
+    channels = input.shape[1:2]
+    if input.ndim != 3 or not kernel or weight.shape != (*channels, 1, kernel):
+        raise InvalidNode(f"input {list(input.shape)} and weight {list(weight.shape)}")
+    before = (*input.shape[:2], kernel - 1)
+    check_shape("bias", bias, channels)
+    check_shape("past_state", past_state, before)
+    check_one_of("activation", activation, "silu", "swish", "none")
+    past = np.zeros(before, np.float32) if past_state is None else past_state
+    x = xp.concat([xp.astype(past, input.dtype), input], axis=2)
+    y = keep(convolution(x, weight, bias), input.dtype)
+    return y if activation == "none" else activated(y), state(x, input.shape[2])
 
 
 @CAUSAL.formula(by=of_channels)
@@ -481,31 +462,28 @@ CAUSAL.mutant_table({
 
 
 # Col2Im: blocks go back to where they were in an image, added up where they overlap.
-def of_blocks(joined):
+@by_step(18)
+def of_blocks(joined, input, image_shape, block_shape, *, dilations, pads, strides):
     """The formula, from `joined(columns, windows)`; `columns` are planes×block×blocks."""
-
-    def formula(input, image_shape, block_shape, *, dilations, pads, strides):
-        image, block = listed("image_shape", image_shape), listed("block_shape", block_shape)
-        if input.ndim != 3 or len(image) < 2 or len(block) != len(image) or min(image + block) < 0:
-            raise InvalidNode(f"{list(input.shape)} of blocks {block} for an image {image}")
-        terms = prod(block)
-        windows = windows_of((input.shape[0], 1, *image), block, strides, dilations, pads)
-        if input.shape[1] % terms or input.shape[2] != prod(windows.shape[2:]):
-            raise InvalidNode(f"{list(input.shape)}; allowed: N×C·{terms}×{windows.shape[2:]}")
-        if not (input.shape[2] and prod(image)):
-            is_open("nothing is said of images that hold nothing, nor of no block")
-        outer = input.shape[0], input.shape[1] // terms
-        columns = xp.reshape(input, (prod(outer), *block, *windows.shape[2:]))
-        return xp.reshape(joined(columns, windows), (*outer, *image))
-
-    return {18: formula}
+    image, block = listed("image_shape", image_shape), listed("block_shape", block_shape)
+    if input.ndim != 3 or len(image) < 2 or len(block) != len(image) or min(image + block) < 0:
+        raise InvalidNode(f"{list(input.shape)} of blocks {block} for an image {image}")
+    terms = prod(block)
+    windows = windows_of((input.shape[0], 1, *image), block, strides, dilations, pads)
+    if input.shape[1] % terms or input.shape[2] != prod(windows.shape[2:]):
+        raise InvalidNode(f"{list(input.shape)}; allowed: N×C·{terms}×{windows.shape[2:]}")
+    if not (input.shape[2] and prod(image)):
+        is_open("nothing is said of images that hold nothing, nor of no block")
+    outer = input.shape[0], input.shape[1] // terms
+    columns = xp.reshape(input, (prod(outer), *block, *windows.shape[2:]))
+    return xp.reshape(joined(columns, windows), (*outer, *image))
 
 
 @COL2IM.formula(by=of_blocks)
 def put_back(columns, windows):
     over, kind = windows.folded(np.ones((1, *columns.shape[1:]), np.intp))[0], columns.dtype.kind
     if (kind in "bO" and (over > 1).any()) or (kind == "O" and not over.all()):
-        raise NotSupported("nothing is said of sums of texts or truth values, nor of no text")
+        unsaid("sums of texts or truth values, nor of no text")
     if kind == "O":
         return columns.reshape(-1)[windows.folded(np.arange(columns.size).reshape(columns.shape))]
     y = xp.sums(columns, windows.folded, over)

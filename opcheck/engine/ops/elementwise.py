@@ -12,7 +12,7 @@ from opcheck.engine import axes
 from opcheck.engine.axes import broadcast, common_shape, from_the_front, stretches
 from opcheck.engine.mutants.elements import FLOATS, SIGNED, UNSIGNED
 from opcheck.engine.node import body_formula
-from opcheck.engine.operators import family, is_open, operator, signature_of
+from opcheck.engine.operators import check_one_of, family, is_open, operator, signature_of, unsaid
 from opcheck.errors import InvalidNode, NotSupported
 from opcheck.model import OpVersion
 from opcheck.numbers.faulty import bare
@@ -59,8 +59,7 @@ _EXACT["Sign"].mutant("zero counted as positive", name="zero_is_positive")(
 
 @IS_INF.formula(10, 20)
 def is_inf(X, *, detect_negative, detect_positive):
-    if not {detect_negative, detect_positive} <= {0, 1}:
-        raise NotSupported("nothing is said of values other than 0 and 1")
+    unsaid("values other than 0 and 1", not {detect_negative, detect_positive} <= {0, 1})
     infinite, negative = xp.isinf(X), xp.less(X, 0)
     return infinite & ((bool(detect_negative) & negative) | (bool(detect_positive) & ~negative))
 
@@ -98,8 +97,7 @@ def _softplus(x):
 
 
 def _shrink(x, *, lambd, bias):
-    if x.dtype.kind in "iu" and bias:
-        raise NotSupported("nothing is said of how a float is added to integers")
+    unsaid("how a float is added to integers", x.dtype.kind in "iu" and bias)
     bias = bias or xp.zeros_like(x)
     inner = xp.where(xp.greater(x, lambd), x - bias, xp.zeros_like(x))
     return xp.where(xp.less(x, -lambd), x + bias, inner)
@@ -165,7 +163,7 @@ def p_relu_of_channels(X, slope):
         return p_relu(X, xp.reshape(slope, ()))
     if slope.shape != X.shape:
         if X.ndim < 2 or slope.shape != X.shape[1:2]:
-            raise NotSupported("nothing is said of slopes that are neither one nor one a channel")
+            unsaid("slopes that are neither one nor one a channel")
         slope = xp.reshape(slope, (-1, *(1 for _ in X.shape[2:])))
     return p_relu(X, slope)
 
@@ -185,8 +183,7 @@ def clip(input, min=None, max=None):
 @CLIP.formula(11, 12)
 def clip_11(input, min=None, max=None):
     clipped = clip(input, min, max)
-    if min is not None and max is not None and bare(min) > bare(max):
-        raise NotSupported("nothing is said of min above max")
+    unsaid("min above max", min is not None and max is not None and bare(min) > bare(max))
     return clipped
 
 
@@ -197,8 +194,7 @@ def by_function(odd):
     """Version 20, from `odd(x, approximate)`, which stands for erf(x / √2)."""
 
     def formula(X, *, approximate):
-        if approximate not in ("none", "tanh"):
-            raise InvalidNode(f"approximate {approximate!r}; allowed: none, tanh")
+        check_one_of("approximate", approximate, "none", "tanh")
         return 0.5 * X * (1 + odd(X, approximate))
 
     return {20: formula}
@@ -257,7 +253,7 @@ def _divided(a, b):
     if a.dtype.kind not in "iu":
         return a / b
     if ((b == 0) | ((b == -1) & (a == np.iinfo(a.dtype).min))).any():
-        raise NotSupported("nothing is said of integers divided by 0, or out of range")
+        unsaid("integers divided by 0, or out of range")
     quotient = np.floor_divide(a, b)
     inexact = (quotient * b != a) & ((a < 0) != (b < 0)) & (b != 0)
     return quotient + inexact.astype(a.dtype)
@@ -282,7 +278,7 @@ def _power(x, y):
     low, high = dtypes.limits(dtypes.of(x)) if whole else (-(2**24), 2**24)
     held = (power >= low) & (power <= high)
     if not (held & (exact | (off >= 2.0**-18 * np.abs(power)))).all():
-        raise NotSupported("nothing is said of how such powers of integers are rounded")
+        unsaid("how such powers of integers are rounded")
     # Beyond 64 only the powers of 1, 0 and -1 are held.
     times = np.clip(y, 0, 64 + y % 2).astype(x.dtype) if whole else 0
     return np.where(whole & (y >= 0), np.power(x, times), np.trunc(power).astype(x.dtype))
@@ -323,8 +319,7 @@ def _aligned(a, b, broadcast, axis):
         return b
     if b.size == 1:
         return xp.reshape(b, ())
-    if axis is not None and axis < 0:
-        raise NotSupported("nothing is said of negative axes")
+    unsaid("negative axes", axis is not None and axis < 0)
     start = a.ndim - b.ndim if axis is None else from_the_front(axis, a.ndim)
     if start < 0 or a.shape[start : start + b.ndim] != b.shape:
         raise InvalidNode(f"shape {list(b.shape)} is no part of {list(a.shape)} from axis {start}")
@@ -406,10 +401,8 @@ def modulo(since, A, B, *, fmod):
     if since < 28 and not whole and not fmod:
         raise InvalidNode("fmod 0 of floating numbers; allowed: 1")
     common_shape(A, B)
-    if fmod not in (0, 1):
-        raise InvalidNode(f"fmod {fmod}; allowed: 0, 1")
-    if whole and not B.all():
-        raise NotSupported("nothing is said of integers divided by 0")
+    check_one_of("fmod", fmod, 0, 1)
+    unsaid("integers divided by 0", whole and not B.all())
     return xp.fmod(A, B) if fmod else xp.remainder(A, B)
 
 
@@ -427,8 +420,7 @@ def by_the_quotient(A, B, *, fmod):
 
 @SHIFT.formula(11)
 def shifted_11(X, Y, *, direction):
-    if (8 * X.dtype.itemsize <= Y).any():
-        raise NotSupported("nothing is said of shifts by the width or more")
+    unsaid("shifts by the width or more", (8 * X.dtype.itemsize <= Y).any())
     return shifted(X, Y, direction=direction)
 
 
@@ -436,8 +428,7 @@ def shifted_11(X, Y, *, direction):
 def shifted(X, Y, *, direction):
     """Bits that are shifted out are lost; what a negative number is filled with is its sign."""
     X, Y = axes.broadcast(X, Y)
-    if direction not in ("LEFT", "RIGHT"):
-        raise InvalidNode(f"direction {direction!r}; allowed: LEFT, RIGHT")
+    check_one_of("direction", direction, "LEFT", "RIGHT")
     width = 8 * X.dtype.itemsize
     beyond = (Y < 0) | (width <= Y)
     by = np.where(beyond, Y.dtype.type(0), Y)

@@ -10,7 +10,7 @@ import numpy as np
 from opcheck import dtypes
 from opcheck import numbers as xp
 from opcheck.engine.axes import check_size, scalar
-from opcheck.engine.operators import is_open, operator
+from opcheck.engine.operators import by_step, check_shape, is_open, operator, unsaid
 from opcheck.errors import InvalidNode, NotSupported
 from opcheck.numbers.faulty import bare
 
@@ -90,8 +90,7 @@ def _dft(transform, input, dft_length, axis, inverse, onesided):
     length = input.shape[place] if not folded else 2 * (input.shape[place] - 1)
     if dft_length is not None:
         length = scalar("dft_length", dft_length)
-    if length < 1:
-        raise NotSupported(f"nothing is said of transforms of length {length}")
+    unsaid(f"transforms of length {length}", length < 1)
     order = [n for n in range(rank - 1) if n != place] + [place, rank - 1]
     x = xp.permute_dims(input, order)
     used = min(x.shape[-2], length // 2 + 1 if folded else length)
@@ -106,12 +105,12 @@ def _dft(transform, input, dft_length, axis, inverse, onesided):
 
 
 def _versions(transform):
-    def by_attribute(input, dft_length=None, *, inverse, axis, onesided):
-        return _dft(transform, input, dft_length, axis, inverse, onesided)
+    def by_attribute(input, dft_length=None, **attrs):
+        return _dft(transform, input, dft_length, **attrs)
 
-    def by_input(input, dft_length=None, axis=None, *, inverse, onesided):
+    def by_input(input, dft_length=None, axis=None, **flags):
         at = -2 if axis is None else scalar("axis", axis)
-        return _dft(transform, input, dft_length, at, inverse, onesided)
+        return _dft(transform, input, dft_length, at, **flags)
 
     return {17: by_attribute, 20: by_input}
 
@@ -122,8 +121,7 @@ DFT.formula(by=_versions)(_transform)
 def _stft(transform, signal, step, window, length, onesided):
     """The transforms of frames, by `transform(x, bins, length)`."""
     count = (signal.shape[1] - length) // step + 1
-    if length < 1 or count < 0:
-        raise NotSupported(f"nothing is said of {count} frames of {length} in {signal.shape[1]}")
+    unsaid(f"{count} frames of {length} in {signal.shape[1]}", length < 1 or count < 0)
     at = np.arange(count)[:, None] * step + np.arange(length)
     frames = xp.take(signal, at, axis=1)
     if window is not None:
@@ -131,27 +129,23 @@ def _stft(transform, signal, step, window, length, onesided):
     return transform(frames, length // 2 + 1 if onesided else length, length)
 
 
-def _of_frames(spectra):
+@by_step(17)
+def _of_frames(spectra, signal, frame_step, window=None, frame_length=None, *, onesided):
     """The formula, from `spectra(signal, step, window, length, onesided)`."""
-
-    def formula(signal, frame_step, window=None, frame_length=None, *, onesided):
-        if signal.ndim != 3:
-            raise InvalidNode(f"a signal of rank {signal.ndim}; allowed: 3")
-        _check(signal, {"onesided": onesided})
-        if onesided and signal.shape[-1] == 2:
-            raise InvalidNode("a complex signal has no one-sided transform")
-        if window is not None and window.ndim != 1:
-            raise InvalidNode(f"a window of shape {list(window.shape)}; allowed: a list")
-        length = signal.shape[1] if window is None else window.shape[0]
-        if frame_length is not None:
-            length = scalar("frame_length", frame_length)
-        if window is not None and window.shape != (length,):
-            raise InvalidNode(f"a window of {window.shape[0]} for frames of {length}")
-        if (step := scalar("frame_step", frame_step)) < 1:
-            raise NotSupported(f"nothing is said of a step of {step}")
-        return spectra(signal, step, window, length, onesided)
-
-    return {17: formula}
+    if signal.ndim != 3:
+        raise InvalidNode(f"a signal of rank {signal.ndim}; allowed: 3")
+    _check(signal, {"onesided": onesided})
+    if onesided and signal.shape[-1] == 2:
+        raise InvalidNode("a complex signal has no one-sided transform")
+    if window is not None and window.ndim != 1:
+        raise InvalidNode(f"a window of shape {list(window.shape)}; allowed: a list")
+    length = signal.shape[1] if window is None else window.shape[0]
+    if frame_length is not None:
+        length = scalar("frame_length", frame_length)
+    check_shape("window", window, (length,))
+    if (step := scalar("frame_step", frame_step)) < 1:
+        unsaid(f"a step of {step}")
+    return spectra(signal, step, window, length, onesided)
 
 
 STFT.formula(by=_of_frames)(partial(_stft, _transform))
@@ -245,11 +239,9 @@ STFT.mutant_table({
 def _window(points, size, output_datatype, periodic, cut=lambda y: y):
     """`points(cosine, n, period)` of the whole numbers n below `size`."""
     count = scalar("size", size)
-    if count < 0 or periodic not in (0, 1):
-        raise NotSupported(f"nothing is said of {count} points, periodic={periodic}")
+    unsaid(f"{count} points, periodic={periodic}", count < 0 or periodic not in (0, 1))
     check_size((count,))
-    if count == 1 and not periodic:
-        is_open("a symmetric window of one point would have a period of 0")
+    is_open("a symmetric window of one point would have a period of 0", count == 1 and not periodic)
     n = xp.astype(np.arange(count), np.float32)
     y = points(xp.cos, n, (count if periodic else count - 1) or 1)
     kind = dtypes.named(output_datatype)
@@ -259,11 +251,7 @@ def _window(points, size, output_datatype, periodic, cut=lambda y: y):
 
 def _by(step):
     """The formula from `step(size, output_datatype, periodic)`."""
-
-    def formula(size, *, output_datatype, periodic):
-        return step(size, output_datatype, periodic)
-
-    return {17: formula}
+    return {17: lambda size, **attrs: step(size, **attrs)}
 
 
 def _pi():

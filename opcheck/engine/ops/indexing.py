@@ -9,7 +9,7 @@ import numpy as np
 from opcheck import numbers as xp
 from opcheck.dtypes import DTYPES, limits
 from opcheck.engine.axes import check_size, elements_at, from_either_end, from_the_front
-from opcheck.engine.operators import operator
+from opcheck.engine.operators import by_step, check_one_of, check_shape, operator, unsaid
 from opcheck.errors import InvalidNode, NotSupported
 from opcheck.numbers.faulty import bare
 
@@ -65,18 +65,15 @@ _ALLOWED = {(11, 13): (), (16,): ("add", "mul"), (18,): tuple(_REDUCE)}
 
 def _scattered(data, index, updates, reduction="none", allowed=()):
     """`data` with `updates` at `index`, or what `reduction` makes of both."""
-    if reduction not in ("none", *allowed):
-        raise InvalidNode(f"reduction {reduction!r}; allowed: {', '.join(('none', *allowed))}")
+    check_one_of("reduction", reduction, "none", *allowed)
     places = np.arange(data.size).reshape(data.shape)[index].reshape(-1)
     order = np.argsort(places, kind="stable")
     starts = np.searchsorted(places[order], places[order])
     # Which of the updates of an element each one is.
     turns = np.empty_like(places)
     turns[order] = np.arange(places.size) - starts
-    if turns.any() and reduction == "none":
-        raise NotSupported("nothing is said of the order of updates")
-    if reduction != "none" and data.dtype.kind in "Obc":
-        raise NotSupported(f"nothing is said of {reduction} of {data.dtype}")
+    unsaid("the order of updates", turns.any() and reduction == "none")
+    unsaid(f"{reduction} of {data.dtype}", reduction != "none" and data.dtype.kind in "Obc")
     if reduction in ("max", "min"):
         _check_no_nan(data)
         _check_no_nan(updates)
@@ -108,18 +105,15 @@ def _check_exact(data, places, updates, reduction):
     with np.errstate(over="ignore"):
         (np.add if reduction == "add" else np.multiply).at(size, places, more)
     most = 2.0**known.precision if known.precision else limits(known)[1]
-    if not whole or (size > most).any():
-        raise NotSupported("nothing is said of the order of updates, or of integers out of range")
+    unsaid("the order of updates, or of integers out of range", not whole or (size > most).any())
 
 
 def _check_no_nan(x):
-    if (bare(x) != bare(x)).any():
-        raise NotSupported("nothing is said of NaN")
+    unsaid("NaN", (bare(x) != bare(x)).any())
 
 
 def _by_elements(allowed, data, indices, updates, *, axis, reduction="none"):
-    if updates.shape != indices.shape:
-        raise InvalidNode(f"updates {list(updates.shape)} for indices {list(indices.shape)}")
+    check_shape("updates", updates, indices.shape)
     index = _grid(data, indices, from_either_end(axis, data.ndim))
     return _scattered(data, index, updates, reduction, allowed)
 
@@ -127,18 +121,14 @@ def _by_elements(allowed, data, indices, updates, *, axis, reduction="none"):
 @OPS["Scatter"].formula(9)
 def scatter_9(data, indices, updates, *, axis):
     """Version 11 is deprecated, and no model may have it."""
-    if (indices < 0).any():
-        raise NotSupported("nothing is said of negative indices")
+    unsaid("negative indices", (indices < 0).any())
     return _by_elements((), data, indices, updates, axis=axis)
 
 
 def _by_slices(allowed, data, indices, updates, *, reduction="none"):
-    if indices.ndim and not indices.shape[-1]:
-        raise NotSupported("nothing is said of index tuples of length 0")
+    unsaid("index tuples of length 0", indices.ndim and not indices.shape[-1])
     index = _slices(data, indices, 0)
-    shape = (*indices.shape[:-1], *data.shape[indices.shape[-1] :])
-    if updates.shape != shape:
-        raise InvalidNode(f"updates of shape {list(updates.shape)}; allowed: {list(shape)}")
+    check_shape("updates", updates, (*indices.shape[:-1], *data.shape[indices.shape[-1] :]))
     return _scattered(data, index, updates, reduction, allowed)
 
 
@@ -157,14 +147,12 @@ def tensor_scatter(past_cache, update, write_indices=None, *, axis, mode):
     shape = (*past_cache.shape[:axis], length, *past_cache.shape[axis + 1 :])
     if update.shape != shape or length > most:
         raise InvalidNode(f"update {list(update.shape)} does not fit {list(past_cache.shape)}")
-    batches = past_cache.shape[0]
+    batches = past_cache.shape[:1]
+    check_shape("write_indices", write_indices, batches)
     first = np.zeros(batches, np.int64) if write_indices is None else write_indices
-    if first.shape != (batches,):
-        raise InvalidNode(f"write_indices of shape {list(first.shape)}; allowed: [{batches}]")
     if mode == "linear" and (first > most - length).any():
         raise InvalidNode(f"write_indices {first.tolist()}: beyond {most} elements")
-    if mode == "linear" and (first < 0).any():
-        raise NotSupported("nothing is said of negative write_indices")
+    unsaid("negative write_indices", mode == "linear" and (first < 0).any())
     first = first % max(most, 1)
     grid = list(np.indices(update.shape, sparse=True))
     start = first.reshape(-1, *[1] * (rank - 1))
@@ -175,8 +163,7 @@ def tensor_scatter(past_cache, update, write_indices=None, *, axis, mode):
 @OPS["OneHot"].formula(9)
 def one_hot_9(indices, depth, values, *, axis):
     made = one_hot(indices, depth, values, axis=axis)
-    if axis < -1 or (bare(indices) < 0).any():
-        raise NotSupported("nothing is said of negative indices, and of negative axes but -1")
+    unsaid("negative indices, and of negative axes but -1", axis < -1 or (bare(indices) < 0).any())
     return made
 
 
@@ -187,8 +174,7 @@ def _whole(x):
         numbers = np.minimum(numbers, np.uint64(np.iinfo(np.int64).max))
     elif numbers.dtype.kind not in "iub":
         numbers = numbers.astype(np.float64)
-        if not (np.abs(numbers) < 2.0**63).all():
-            raise NotSupported("nothing is said of casts of numbers that int64 does not hold")
+        unsaid("casts of numbers that int64 does not hold", not (np.abs(numbers) < 2.0**63).all())
     return numbers.astype(np.int64)
 
 
@@ -234,15 +220,13 @@ _ascending = sorted
 
 @OPS["Unique"].formula(11, 28)
 def unique(X, *, axis, sorted):
-    if sorted not in (0, 1):
-        raise InvalidNode(f"sorted {sorted}; allowed: 0, 1")
+    check_one_of("sorted", sorted, 0, 1)
     x, place = (xp.reshape(X, (-1,)), 0) if axis is None else (X, from_either_end(axis, X.ndim))
     _check_no_nan(x)
     rows = np.moveaxis(bare(x), place, 0)
     items = [tuple(row) for row in rows.reshape(len(rows), prod(rows.shape[1:])).tolist()]
     counts, firsts = Counter(items), dict(zip(items[::-1], range(len(items))[::-1], strict=True))
-    if X.dtype.kind == "c" and sorted and len(counts) > 1:
-        raise NotSupported("nothing is said of the order of complex numbers")
+    unsaid("the order of complex numbers", X.dtype.kind == "c" and sorted and len(counts) > 1)
     order = _ascending(counts) if sorted else [*counts]
     numbers = {item: number for number, item in enumerate(order)}
     found = ([firsts[i] for i in order], [numbers[i] for i in items], [counts[i] for i in order])
@@ -252,10 +236,8 @@ def unique(X, *, axis, sorted):
 
 def _arg(choose):
     def along(data, axis, keepdims, last=0):
-        if not data.shape[axis]:
-            raise NotSupported("nothing is said of an empty axis")
-        if not {keepdims, last} <= {0, 1}:
-            raise NotSupported("nothing is said of flags other than 0 and 1")
+        unsaid("an empty axis", not data.shape[axis])
+        unsaid("flags other than 0 and 1", not {keepdims, last} <= {0, 1})
         _check_no_nan(data)
         x = xp.flip(data, axis=axis) if last else data
         place = choose(x, axis=axis, keepdims=bool(keepdims))
@@ -267,8 +249,7 @@ def _arg(choose):
         axis = counted(axis, data.ndim)
         found, x = along(data, axis, keepdims), bare(data)
         end = (np.max if choose is xp.argmax else np.min)(x, axis=axis, keepdims=True)
-        if ((x == end).sum(axis=axis) > 1).any():
-            raise NotSupported("nothing is said of which of equal elements is meant")
+        unsaid("which of equal elements is meant", ((x == end).sum(axis=axis) > 1).any())
         return found
 
     def formula(data, *, axis, keepdims, select_last_index):
@@ -282,15 +263,11 @@ for _name, _choose in (("ArgMax", xp.argmax), ("ArgMin", xp.argmin)):
     OPS[_name].formula(by=_arg)(_choose)
 
 
-def by_index(function):
+@by_step(each={1: False, 11: True, 13: True})
+def by_index(function, back, data, indices, *, axis):
     """All versions, from `function(data, indices, axis)`; version 1 names no negative index."""
-
-    def formula(back, data, indices, *, axis):
-        place = from_either_end(axis, data.ndim)
-        return function(data, elements_at(indices, data.shape[place], back=back), place)
-
-    either = partial(formula, True)
-    return {1: partial(formula, False), 11: either, 13: either}
+    place = from_either_end(axis, data.ndim)
+    return function(data, elements_at(indices, data.shape[place], back=back), place)
 
 
 @OPS["Gather"].formula(by=by_index)
@@ -336,25 +313,23 @@ def by_axis(function, of_k=None):
     """
 
     def sorted_by(x, k, axis, largest):
-        axis = from_either_end(axis, x.ndim)
         if not 0 <= k <= x.shape[axis]:
             raise InvalidNode(f"k {k}; the axis has {x.shape[axis]} elements")
         return function(x, k, axis, largest)
 
     def of_attribute(X, *, axis, k):
-        k = of_k(k, X.shape[from_either_end(axis, X.ndim)]) if of_k else k
-        return sorted_by(X, k, axis, True)
+        axis = from_either_end(axis, X.ndim)
+        return sorted_by(X, of_k(k, X.shape[axis]) if of_k else k, axis, True)
 
     def of_input(X, K, *, axis, sorted=1, largest=1):
+        axis = from_either_end(axis, X.ndim)
         if of_k:
-            length = X.shape[from_either_end(axis, X.ndim)]
-            K = np.array([of_k(int(k), length) for k in K.reshape(-1)[:1]])
+            K = np.array([of_k(int(k), X.shape[axis]) for k in K.reshape(-1)[:1]])
         if K.shape != (1,) or K[0] < 1:
             raise InvalidNode(f"K {K.tolist()}; allowed: one positive number in a list")
         values, indices = sorted_by(X, int(K[0]), axis, largest == 1)
         if sorted == 1:
             return values, indices
-        axis = from_either_end(axis, X.ndim)
         order = np.argsort(indices, axis, kind="stable")
         return [xp.take_along_axis(found, order, axis) for found in (values, indices)]
 

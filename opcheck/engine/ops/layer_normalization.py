@@ -2,8 +2,8 @@
 
 from opcheck import numbers as xp
 from opcheck.engine.axes import from_either_end, stretches
-from opcheck.engine.normalizing import by_deviation, stashed, two_pass
 from opcheck.engine.operators import operator
+from opcheck.engine.ops.normalizations import by_deviation, stashed, two_pass
 
 OP = operator("LayerNormalization")
 
@@ -38,9 +38,9 @@ def last_axis_alone(x, axes, epsilon):
 def outputs(change):
     """Version 17 with its three outputs changed."""
 
-    def formula(X, Scale, B=None, *, axis, epsilon, stash_type):
-        given = {"axis": axis, "epsilon": epsilon, "stash_type": stash_type}
-        return change(*OP.formulas[17](X, Scale, B, **given), from_either_end(axis, X.ndim))
+    def formula(X, Scale, B=None, **attrs):
+        axis = from_either_end(attrs["axis"], X.ndim)
+        return change(*OP.formulas[17](X, Scale, B, **attrs), axis)
 
     return {17: formula}
 

@@ -2,7 +2,6 @@
 
 import math
 from fractions import Fraction
-from functools import wraps
 from itertools import pairwise, zip_longest
 from typing import Any
 
@@ -18,7 +17,7 @@ from opcheck.engine.axes import (
     listed,
     scalar,
 )
-from opcheck.engine.operators import FLOATING, operator
+from opcheck.engine.operators import FLOATING, by_step, check_one_of, check_shape, operator, unsaid
 from opcheck.errors import InvalidNode, NotSupported
 from opcheck.numbers.faulty import bare
 
@@ -46,12 +45,6 @@ def parts(x, axis, sizes):
     return [xp.take(x, range(*pair), axis=axis) for pair in pairwise(ends)]
 
 
-def equal_sizes(length, count):
-    if length % count:
-        raise InvalidNode(f"{length} elements cannot be split into {count} equal parts")
-    return [length // count] * count
-
-
 @SPLIT.formula(1)
 def split_1(input, split_=None, *, axis, split, outputs=1):
     if axis is None or split_ is not None:
@@ -67,7 +60,10 @@ SPLIT.formula(13)(lambda input, split=None, *, axis, outputs=1: _split(input, ax
 
 def _split(x, axis, split, outputs, counted=from_either_end):
     axis = counted(axis, x.ndim)
-    sizes = equal_sizes(x.shape[axis], outputs) if split is None else listed("split", split)
+    size, rest = divmod(x.shape[axis], outputs)
+    if split is None and rest:
+        raise InvalidNode(f"{x.shape[axis]} elements cannot be split into {outputs} equal parts")
+    sizes = [size] * outputs if split is None else listed("split", split)
     if outputs != len(sizes):
         raise InvalidNode(f"split of {len(sizes)} parts, for {outputs} outputs")
     return parts(x, axis, sizes)
@@ -75,8 +71,7 @@ def _split(x, axis, split, outputs, counted=from_either_end):
 
 @SPLIT.formula(18)
 def split_18(input, split=None, *, axis, num_outputs, outputs=1):
-    if split is None and num_outputs is None:
-        raise NotSupported("nothing is said of neither split nor num_outputs")
+    unsaid("neither split nor num_outputs", split is None and num_outputs is None)
     if split is not None and num_outputs is not None:
         raise InvalidNode("split and num_outputs are both given")
     if split is not None:
@@ -87,8 +82,7 @@ def split_18(input, split=None, *, axis, num_outputs, outputs=1):
     length = input.shape[axis]
     size = -(-length // num_outputs)
     last = length - size * (num_outputs - 1)
-    if last < 0 or (last == 0 < length):
-        raise NotSupported("nothing is said of parts that would be empty")
+    unsaid("parts that would be empty", last < 0 or (last == 0 < length))
     return parts(input, axis, [*[size] * (num_outputs - 1), last])
 
 
@@ -122,7 +116,7 @@ def _places(length, begin, end, mode):
     # An example of the text reflects as much as the axis is long.
     reach = length * (length > 1) if mode == "reflect" else math.inf
     if not length or max(begin, end) > reach or min(begin, end) < 0:
-        raise NotSupported(f"nothing is said of {mode} padding of {begin} and {end} on {length}")
+        unsaid(f"{mode} padding of {begin} and {end} on {length}")
     if mode == "reflect":
         return np.abs(length - 1 - np.abs(length - 1 - np.abs(places)))
     return np.clip(places, 0, length - 1) if mode == "edge" else places % length
@@ -135,7 +129,7 @@ def _padded(x, pads, axes, mode, fill):
     if any(x.shape[axis] + begin + end < 0 for axis, begin, end in ends):
         raise InvalidNode(f"pads {pads} leave less than nothing of shape {x.shape}")
     if any(-min(pair) > x.shape[axis] for axis, *pair in ends):
-        raise NotSupported("nothing is said of pads that remove more than there is")
+        unsaid("pads that remove more than there is")
     more = {axis: begin + end for axis, begin, end in ends}
     # Places are counted along an axis, though the tensor be empty.
     check_size([max(1, n) + max(0, more.get(axis, 0)) for axis, n in enumerate(x.shape)])
@@ -152,9 +146,7 @@ def _padded(x, pads, axes, mode, fill):
 
 
 def _mode(mode, *more):
-    if mode not in ("constant", "reflect", "edge", *more):
-        allowed = ", ".join(("constant", "reflect", "edge", *more))
-        raise InvalidNode(f"mode {mode!r}; allowed: {allowed}")
+    check_one_of("mode", mode, "constant", "reflect", "edge", *more)
     return mode
 
 
@@ -228,8 +220,7 @@ def eye_like(input, *, dtype, k):
 def trilu(input, k=None, *, upper):
     if input.ndim < 2:
         raise InvalidNode(f"input of rank {input.ndim}; allowed: 2 or more")
-    if upper not in (0, 1):
-        raise NotSupported(f"nothing is said of upper {upper}, which is a boolean")
+    unsaid(f"upper {upper}, which is a boolean", upper not in (0, 1))
     diagonal = 0 if k is None else scalar("k", k)
     rows, columns = np.ogrid[: input.shape[-2], : input.shape[-1]]
     kept = columns - rows >= diagonal if upper else columns - rows <= diagonal
@@ -241,8 +232,7 @@ def trilu(input, k=None, *, upper):
 
 
 def _blocks(x, blocksize, mode):
-    if mode not in ("DCR", "CRD"):
-        raise InvalidNode(f"mode {mode!r}; allowed: DCR, CRD")
+    check_one_of("mode", mode, "DCR", "CRD")
     if x.ndim != 4 or blocksize < 1:
         raise InvalidNode(f"rank {x.ndim} and blocksize {blocksize}; allowed: 4, and 1 or more")
 
@@ -291,13 +281,11 @@ def space_to_depth(input, *, blocksize, mode="DCR"):
 def reverse_sequence(input, sequence_lens, *, batch_axis, time_axis):
     if not {batch_axis, time_axis} <= {0, 1} or input.ndim < 2:
         raise InvalidNode(f"batch_axis {batch_axis} and time_axis {time_axis}; allowed: 0 and 1")
-    if batch_axis == time_axis:
-        raise NotSupported("nothing is said of a batch axis that is the time axis too")
+    unsaid("a batch axis that is the time axis too", batch_axis == time_axis)
     count, length = input.shape[batch_axis], input.shape[time_axis]
-    if sequence_lens.shape != (count,):
-        raise InvalidNode(f"sequence_lens of shape {list(sequence_lens.shape)}; allowed: [{count}]")
+    check_shape("sequence_lens", sequence_lens, (count,))
     if ((sequence_lens < 0) | (sequence_lens > length)).any():
-        raise NotSupported("nothing is said of lengths below 0 or beyond the number of steps")
+        unsaid("lengths below 0 or beyond the number of steps")
     time, lens = np.arange(length), sequence_lens[:, None]
     place = np.where(time < lens, lens - 1 - time, time)
     place = np.expand_dims(place if time_axis else place.T, tuple(range(2, input.ndim)))
@@ -313,8 +301,7 @@ def dropout_of_test(data, *, is_test, outputs=1):
 
 @DROPOUT.formula(7, 10)
 def dropout_in_inference(data, *, outputs=1):
-    if outputs > 1:
-        raise NotSupported("nothing is said of the mask where nothing is dropped")
+    unsaid("the mask where nothing is dropped", outputs > 1)
     return data
 
 
@@ -334,8 +321,7 @@ def dropout(data, ratio=None, training_mode=None):
 def _count(start, limit, delta):
     """The numbers of a range of floats, which must not depend on how their quotient is rounded."""
     ends = [float(bare(xp.values_of(x))) for x in (start, limit, delta)]
-    if not all(map(math.isfinite, ends)) or not ends[2]:
-        raise NotSupported("nothing is said of such ends and steps")
+    unsaid("such ends and steps", not all(map(math.isfinite, ends)) or not ends[2])
     first, last, step = map(Fraction, ends)
     exact = (last - first) / step
     # The function body casts the difference and the step to float32, and divides them there.
@@ -349,29 +335,25 @@ def _count(start, limit, delta):
     return count
 
 
-def by_steps(function):
+@by_step(11, 27)
+def by_steps(function, start, limit, delta, *, stash_type=1):
     """Both versions, from `function(start, delta, count)` of floats."""
-
-    def formula(start, limit, delta, *, stash_type=1):
-        if any(x.ndim for x in (start, limit, delta)):
-            raise InvalidNode("start, limit and delta are scalars")
-        if start.dtype.kind in "iu":
-            first, last, step = (int(x) for x in (start, limit, delta))
-            if not step:
-                raise NotSupported("nothing is said of a delta of 0")
-            count = max(0, -((first - last) // step))
-            check_size((count,))
-            # Modulo 2^64, so that none of the steps overflows.
-            at, by = (np.uint64(n % (1 << 64)) for n in (first, step))  # two's complement
-            return (at + np.arange(count, dtype=np.uint64) * by).astype(start.dtype)
-        if stash_type != 1 and start.dtype.itemsize == 2:
-            raise NotSupported(f"stash_type {stash_type}")
-        own, count = start.dtype, _count(start, limit, delta)
-        if own.itemsize == 2:
-            start, delta = (xp.astype(x, np.float32, computes=True) for x in (start, delta))
-        return xp.astype(function(start, delta, count), own)
-
-    return {11: formula, 27: formula}
+    if any(x.ndim for x in (start, limit, delta)):
+        raise InvalidNode("start, limit and delta are scalars")
+    if start.dtype.kind in "iu":
+        first, last, step = (int(x) for x in (start, limit, delta))
+        unsaid("a delta of 0", not step)
+        count = max(0, -((first - last) // step))
+        check_size((count,))
+        # Modulo 2^64, so that none of the steps overflows.
+        at, by = (np.uint64(n % (1 << 64)) for n in (first, step))  # two's complement
+        return (at + np.arange(count, dtype=np.uint64) * by).astype(start.dtype)
+    if stash_type != 1 and start.dtype.itemsize == 2:
+        raise NotSupported(f"stash_type {stash_type}")
+    own, count = start.dtype, _count(start, limit, delta)
+    if own.itemsize == 2:
+        start, delta = (xp.astype(x, np.float32, computes=True) for x in (start, delta))
+    return xp.astype(function(start, delta, count), own)
 
 
 @RANGE.formula(by=by_steps)
@@ -387,25 +369,18 @@ def of_running_sums(start, delta, count):
     return xp.cumulative_sum(xp.concat([xp.reshape(start, (1,)), steps], axis=0), axis=0)
 
 
-def along(function):
+@by_step(each={1: from_the_front, 4: from_the_front, 11: from_either_end, 13: from_either_end})
+def along(function, counted, *inputs, axis):
     """All versions, from `function(inputs, axis)`; 1 and 4 document no negative axis."""
-
-    def counting(counted):
-        def formula(*inputs, axis):
-            first = inputs[0]
-            place = counted(axis, first.ndim)
-            for x in inputs:
-                others = [n for other, n in enumerate(x.shape) if other != place]
-                wanted = [n for other, n in enumerate(first.shape) if other != place]
-                if x.ndim != first.ndim or others != wanted:
-                    shapes = ", ".join(str(list(x.shape)) for x in inputs)
-                    raise InvalidNode(f"shapes {shapes} differ beyond axis {place}")
-            return function(inputs, place)
-
-        return formula
-
-    front, either = counting(from_the_front), counting(from_either_end)
-    return {1: front, 4: front, 11: either, 13: either}
+    first = inputs[0]
+    place = counted(axis, first.ndim)
+    for x in inputs:
+        others = [n for other, n in enumerate(x.shape) if other != place]
+        wanted = [n for other, n in enumerate(first.shape) if other != place]
+        if x.ndim != first.ndim or others != wanted:
+            shapes = ", ".join(str(list(x.shape)) for x in inputs)
+            raise InvalidNode(f"shapes {shapes} differ beyond axis {place}")
+    return function(inputs, place)
 
 
 @CONCAT.formula(by=along)
@@ -439,13 +414,12 @@ JOINTS = {
                              as_long_as_the_first),
     "stacked": ("inputs were stacked along an axis of their own where each has one element",
                 stacked),
+    "eight_inputs": ("of more than eight inputs only eight were written",
+                     lambda inputs, axis: joined(inputs[:8], axis), "float32"),
+    "zeros_without_sign": ("negative zeros became zeros",
+                           lambda inputs, axis: joined(inputs, axis) + 0, *FLOATING),
 }  # fmt: skip
 CONCAT.mutant_table(JOINTS, by=along)
-CONCAT.mutant("of more than eight inputs only eight were written", name="eight_inputs", by=along,
-          only=("float32",))(lambda inputs, axis: joined(inputs[:8], axis))  # fmt: skip
-CONCAT.mutant("negative zeros became zeros", name="zeros_without_sign", by=along, only=FLOATING)(
-    lambda inputs, axis: joined(inputs, axis) + 0
-)
 
 
 # Shapes, and tensors under other shapes.
@@ -464,8 +438,7 @@ SHAPES["Size"].formula(1, 13, *_TYPES)(lambda data: np.array(math.prod(data.shap
 
 @SHAPES["Reshape"].formula(5, 13, 14, *_TYPES)
 def reshape(data, shape, *, allowzero=0):
-    if allowzero not in (0, 1):
-        raise NotSupported(f"nothing is said of allowzero={allowzero}")
+    unsaid(f"allowzero={allowzero}", allowzero not in (0, 1))
     sizes = listed("shape", shape)
     if any(n < -1 for n in sizes) or sizes.count(-1) > 1:
         raise InvalidNode(f"shape {sizes}; allowed: sizes, and -1 once")
@@ -561,8 +534,7 @@ def slice_of(data, starts, ends, axes=None, steps=None):
 
 @SHAPES["Slice"].formula(10)
 def slice_10(data, starts, ends, axes=None, steps=None):
-    if axes is not None and np.any(np.less(axes, 0)):
-        raise NotSupported("nothing is said of negative axes")
+    unsaid("negative axes", axes is not None and np.any(np.less(axes, 0)))
     return slice_of(data, starts, ends, axes, steps)
 
 
@@ -572,19 +544,12 @@ SHAPES["Constant"].formula(1, 9)(lambda *, value: value)
 
 
 @SHAPES["Constant"].formula(11, 12, 13, *_TYPES)
-def constant_of_any_kind(
-    *, value=None, sparse_value=None, value_float=None, value_floats=None, value_int=None,
-    value_ints=None, value_string=None, value_strings=None,
-):  # fmt: skip
-    if sparse_value is not None:
+def constant_of_any_kind(**values):
+    if values["sparse_value"] is not None:
         raise NotSupported("opcheck has no sparse tensors")
-    held = {
-        np.float32: (value_float, value_floats),
-        np.int64: (value_int, value_ints),
-        object: (value_string, value_strings),
-    }
-    found = [np.array(v, kind) for kind, pair in held.items() for v in pair if v is not None]
-    found += [] if value is None else [value]
+    kinds = {"value_float": np.float32, "value_int": np.int64, "value_string": object}
+    found = [v if name == "value" else np.array(v, kinds[name.removesuffix("s")])
+             for name, v in values.items() if v is not None]  # fmt: skip
     if len(found) != 1:
         raise InvalidNode(f"{len(found)} values; allowed: exactly one")
     return found[0]
@@ -593,7 +558,6 @@ def constant_of_any_kind(
 @SHAPES["Constant"].mutant(
     "a missing value was taken for 0", 11, 12, 13, *_TYPES, name="nothing_is_zero", of_validity=True
 )
-@wraps(constant_of_any_kind)
 def nothing_is_zero(**attrs):
     nothing = all(value is None for value in attrs.values())
     return np.zeros(1, np.float32) if nothing else constant_of_any_kind(**attrs)

@@ -9,8 +9,8 @@ from itertools import combinations
 
 import numpy as np
 
-from opcheck.engine.operators import is_open, operator
-from opcheck.errors import InvalidNode, NotSupported
+from opcheck.engine.operators import by_step, is_open, operator, unsaid
+from opcheck.errors import InvalidNode
 from opcheck.numbers.faulty import bare
 
 OP = operator("NonMaxSuppression", exact=True, any_order=lambda attrs: "rows")
@@ -30,8 +30,7 @@ def corners(boxes, center):
         ends = boxes.reshape(-1, 2, 2)
         return ends.min(1), ends.max(1), 0.0
     middle, half = boxes[:, :2], boxes[:, 2:] / 2
-    if (half < 0).any():
-        is_open("nothing is said of boxes of a negative size")
+    is_open("nothing is said of boxes of a negative size", (half < 0).any())
     both = middle - half, middle + half
     rounds = any((x.astype(np.float32) != x).any() for x in both)
     return *both, 2 * _U * np.abs(both).max(initial=0) * rounds
@@ -61,20 +60,17 @@ def overlaps(boxes, center, threshold):
 
 def greedy(boxes, scores, most, threshold, least, center, measure=overlaps):
     """The selected boxes of one class, the best one first."""
-    if not (np.isfinite(boxes).all() and np.isfinite(scores).all()):
-        raise NotSupported("nothing is said of what is no number")
+    unsaid("what is no number", not (np.isfinite(boxes).all() and np.isfinite(scores).all()))
     over, unsure, has_area = measure(boxes, center, threshold)
-    order = [
-        at for at in np.argsort(-scores, kind="stable") if least is None or scores[at] >= least
-    ]
+    order = np.argsort(-scores, kind="stable")
+    order = order[scores[order] >= (-np.inf if least is None else least)]
     chosen: list[int] = []
     for at in order:
         if len(chosen) == most:
             break
         if (over & ~unsure)[at, chosen].any():
             continue
-        if unsure[at, chosen].any():
-            is_open("float32 cannot tell whether boxes overlap too much")
+        is_open("float32 cannot tell whether boxes overlap too much", unsure[at, chosen].any())
         if not has_area[at, chosen].all():
             is_open("nothing is said of how much boxes without an area overlap")
         if not over[at, chosen].any():
@@ -94,32 +90,28 @@ def _undecided(scores, order, chosen, most, may):
             is_open("it is not said which of equal scores comes first")
 
 
-def of_classes(select=greedy, change=lambda rows, most: rows):
+@by_step(10, 11, options=["change"])
+def of_classes(select, boxes, scores, max_output_boxes_per_class=None, iou_threshold=None,
+               score_threshold=None, *, center_point_box,
+               change=lambda rows, most: rows):  # fmt: skip
     """Both versions, from the boxes selected of a class, and a change of all rows."""
-
-    def formula(boxes, scores, max_output_boxes_per_class=None, iou_threshold=None,
-                score_threshold=None, *, center_point_box):  # fmt: skip
-        boxes, scores = bare(boxes), bare(scores)
-        if boxes.ndim != 3 or scores.ndim != 3 or boxes.shape[2] != 4:
-            raise InvalidNode(f"boxes {list(boxes.shape)}, scores {list(scores.shape)}")
-        if (boxes.shape[0], boxes.shape[1]) != (scores.shape[0], scores.shape[2]):
-            raise InvalidNode(f"boxes {list(boxes.shape)}, scores {list(scores.shape)}")
-        most = int(single("max_output_boxes_per_class", max_output_boxes_per_class, 0))
-        threshold = float(single("iou_threshold", iou_threshold, 0.0))
-        least = single("score_threshold", score_threshold, None)
-        if not 0 <= threshold <= 1:
-            raise InvalidNode(f"iou_threshold {threshold}; allowed: [0, 1]")
-        if most < 0 or center_point_box not in (0, 1):
-            raise NotSupported(f"nothing is said of {most} boxes and format {center_point_box}")
-        found = [
-            (batch, kind, box)
-            for batch, classes in enumerate(scores)
-            for kind, each in enumerate(classes)
-            for box in select(boxes[batch], each, most, threshold, least, center_point_box)
-        ]
-        return change(np.array(found, np.int64).reshape(-1, 3), most)
-
-    return {10: formula, 11: formula}
+    boxes, scores = bare(boxes), bare(scores)
+    if boxes.ndim != 3 or scores.ndim != 3 or boxes.shape != (*scores.shape[::2], 4):
+        raise InvalidNode(f"boxes {list(boxes.shape)}, scores {list(scores.shape)}")
+    most = int(single("max_output_boxes_per_class", max_output_boxes_per_class, 0))
+    threshold = float(single("iou_threshold", iou_threshold, 0.0))
+    least = single("score_threshold", score_threshold, None)
+    if not 0 <= threshold <= 1:
+        raise InvalidNode(f"iou_threshold {threshold}; allowed: [0, 1]")
+    if most < 0 or center_point_box not in (0, 1):
+        unsaid(f"{most} boxes and format {center_point_box}")
+    found = [
+        (batch, kind, box)
+        for batch, classes in enumerate(scores)
+        for kind, each in enumerate(classes)
+        for box in select(boxes[batch], each, most, threshold, least, center_point_box)
+    ]
+    return change(np.array(found, np.int64).reshape(-1, 3), most)
 
 
 OP.formula(by=of_classes)(greedy)
@@ -156,10 +148,8 @@ def without_least(boxes, scores, most, threshold, least, center):
 def by_all_better(boxes, scores, most, threshold, least, center):
     """Also by those that are suppressed themselves."""
     order = np.argsort(-scores, kind="stable")
-    over, kept = (
-        overlaps(boxes, center, threshold)[0],
-        scores >= (-np.inf if least is None else least),
-    )
+    over = overlaps(boxes, center, threshold)[0]
+    kept = scores >= (-np.inf if least is None else least)
     return [at for n, at in enumerate(order) if kept[at] and not over[at, order[:n]].any()][:most]
 
 
@@ -183,4 +173,4 @@ OP.mutant_table({
     "most_of_a_batch": ("the most of boxes was for all classes of a batch together",
         lambda rows, most: np.concatenate(
             [rows[:0], *(rows[rows[:, 0] == n][:most] for n in np.unique(rows[:, 0]))])),
-}, by=lambda change: of_classes(change=change))  # fmt: skip
+}, by=lambda change: of_classes(greedy, change=change))  # fmt: skip

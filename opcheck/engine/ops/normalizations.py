@@ -1,16 +1,16 @@
-"""Normalizations other than that of layers, in all their versions."""
+"""Normalizations but that of layers, and what it shares with them: the variance, and its root."""
 
+import math
 from functools import partial
 from math import prod
 
 import numpy as np
 
+from opcheck import dtypes
 from opcheck import numbers as xp
-from opcheck.engine import normalizing as common
 from opcheck.engine.axes import AxisWindows, Windows, distinct, from_either_end, stretches
-from opcheck.engine.normalizing import fits, of_root, one_pass, scaled, two_pass, variance
-from opcheck.engine.operators import is_open, operator
-from opcheck.errors import InvalidNode, NotSupported
+from opcheck.engine.operators import by_step, check_one_of, check_shape, is_open, operator, unsaid
+from opcheck.errors import InvalidNode
 from opcheck.numbers.faulty import bare
 
 NAMES = """
@@ -24,92 +24,172 @@ GROUP, RMS = operator("GroupNormalization"), operator("RMSNormalization")
 LP = operator("LpNormalization", low=-1.0, high=1.0)
 LRN, MEAN_VARIANCE = operator("LRN"), operator("MeanVarianceNormalization")
 
+#: What a warning says of both.
+FOLDED = "where it is folded into x·a + b, or the variance E[x²] − E[x]², which cancels"
+#: Of tensors with a batch axis and a channel axis.
+RANKS = range(2, 64)
 
-def of_instances(inverse_of, made=scaled):
+
+def fits(X, ranks, shape, *operands):
+    """Raise InvalidNode unless X has one of the ranks, and each operand the shape."""
+    if X.ndim not in ranks or any(tuple(x.shape) != tuple(shape) for x in operands):
+        raise InvalidNode(f"operands of shapes {[list(x.shape) for x in (X, *operands)]}")
+
+
+def scaled(x, mean, inverse, scale, B):
+    """`x` normalized, scaled and shifted."""
+    return (x - mean) * inverse * scale + B
+
+
+def folded(x, mean, inverse, scale, B):
+    """The same in one product and one sum."""
+    return x * (inverse * scale) + (B - mean * (inverse * scale))
+
+
+def stashed(x, stash_type, *allowed):
+    """`x` in the type that stage one is computed in, by its number in ONNX's TensorProto."""
+    check_one_of("stash_type", stash_type, *allowed)
+    stash = dtypes.named(stash_type)
+    assert stash
+    return xp.astype(x, stash.numpy, computes=True)
+
+
+def mean_square(x, axes):
+    """The mean of the squares."""
+    return xp.mean(x * x, axis=axes, keepdims=True)
+
+
+def variance(x, axes):
+    """The mean square of the deviations from the mean."""
+    return mean_square(x - xp.mean(x, axis=axes, keepdims=True), axes)
+
+
+def cancelling(x, axes):
+    """The variance as E[x²] − E[x]², which cancels, but not to less than 0."""
+    mean = xp.mean(x, axis=axes, keepdims=True)
+    return xp.maximum(mean_square(x, axes) - mean * mean, 0.0)
+
+
+def two_pass(x, axes, epsilon):
+    """1 over the standard deviation, from the deviations from the mean, as the texts say."""
+    return 1 / xp.sqrt(variance(x, axes) + epsilon)
+
+
+def one_pass(x, axes, epsilon):
+    """1 over the standard deviation, from E[x²] − E[x]², which cancels."""
+    # No more than 1/√ε and its roundings, however far the spread may be off.
+    most = 1.001 / math.sqrt(epsilon) if epsilon > 0 else math.inf
+    return xp.clip(1 / xp.sqrt(cancelling(x, axes) + epsilon), 0.0, most)
+
+
+def unbiased(x, axes, of=variance):
+    """What `of` makes, as it is where it divides by one less than the number of elements."""
+    count = prod(x.shape[axis] for axis in axes)
+    return of(x, axes) * (count / max(1, count - 1))
+
+
+UNBIASED = "the variance was divided by one less than the number of elements"
+#: From what makes the variance, whose place it takes.
+MUTANTS = {
+    "epsilon_after_the_root": ("epsilon was added after the root",
+        lambda of, x, axes, epsilon: 1 / (xp.sqrt(of(x, axes)) + epsilon)),
+    "epsilon_as_floor": ("epsilon was the least that the variance could be",
+        lambda of, x, axes, epsilon: 1 / xp.sqrt(xp.maximum(of(x, axes), epsilon))),
+    "unbiased": (UNBIASED, lambda of, x, axes, epsilon: (
+        1 / xp.sqrt(unbiased(x, axes, of) + epsilon))),
+    "mean_square": ("the mean square stood for the variance, as in RMSNormalization",
+        lambda of, x, axes, epsilon: 1 / xp.sqrt(mean_square(x, axes) + epsilon)),
+}  # fmt: skip
+
+
+def of_root(op, by, of, *without):
+    """Declare mutants of `by`, as in `by_deviation`, where `of` makes the variance."""
+    for name in (name for name in MUTANTS if name not in without):
+        text, root = MUTANTS[name]
+        op.mutant(text, name=name, by=by)(partial(root, of))
+
+
+def by_deviation(op, by, remark):
+    """Declare the formula, its mutants, and what is also honest, with this `remark`.
+
+    `by` makes a formula of each version from `inverse(x, axes, epsilon)`: 1 over the standard
+    deviation of `x` along `axes`, which it keeps, with `epsilon` added to the variance. Where it
+    `computes`, stage two is computed in the type of X.
+    """
+    op.formula(by=by)(two_pass)
+    literal = partial(by, computes=True)  # as the texts have it, also for types of 16 bits
+    op.also_honest("", by=literal)(two_pass)
+    op.also_honest(remark, by=literal)(one_pass)
+    of_root(op, by, variance)
+
+
+@by_step(each={1: range(4, 5), 6: RANKS, 22: RANKS}, options=["made"])
+def of_instances(inverse_of, ranks, input, scale, B, *, epsilon, made=scaled):
     """All versions from `inverse_of(x, axes, epsilon)`: 1 over the standard deviation."""
-
-    def formula(ranks, input, scale, B, *, epsilon):
-        fits(input, ranks, input.shape[1:2], scale, B)
-        axes = tuple(range(2, input.ndim))
-        mean = xp.mean(input, axis=axes, keepdims=True)
-        channels = (xp.reshape(x, (-1, *[1] * len(axes))) for x in (scale, B))
-        return made(input, mean, inverse_of(input, axes, epsilon), *channels)
-
-    later = partial(formula, common.RANKS)
-    return {1: partial(formula, (4,)), 6: later, 22: later}
+    fits(input, ranks, input.shape[1:2], scale, B)
+    axes = tuple(range(2, input.ndim))
+    mean = xp.mean(input, axis=axes, keepdims=True)
+    channels = (xp.reshape(x, (-1, *[1] * len(axes))) for x in (scale, B))
+    return made(input, mean, inverse_of(input, axes, epsilon), *channels)
 
 
 INSTANCE.formula(by=of_instances)(two_pass)
-INSTANCE.also_honest(common.FOLDED, by=partial(of_instances, made=common.folded))(one_pass)
+INSTANCE.also_honest(FOLDED, by=partial(of_instances, made=folded))(one_pass)
 of_root(INSTANCE, of_instances, variance)
 
 
-def of_axes(inverse_of, epsilon=0.0):
+@by_step(9, 13, options=["epsilon"])
+def of_axes(inverse_of, X, *, axes, epsilon=0.0):
     """Both versions from `inverse_of(x, axes, epsilon)`: 1 over the standard deviation."""
-
-    def formula(X, *, axes):
-        over = {"axis": distinct(axes, X.ndim), "keepdims": True}
-        values = bare(xp.values_of(X))
-        if not axes:
-            raise NotSupported("nothing is said of an empty list of axes")
-        if X.size and (values.max(**over) == values.min(**over)).any():
-            is_open("of equal elements the text makes 0/0, and the function body 0")
-        return (X - xp.mean(X, **over)) * inverse_of(X, over["axis"], epsilon)
-
-    return dict.fromkeys((9, 13), formula)
+    over = {"axis": distinct(axes, X.ndim), "keepdims": True}
+    values = bare(xp.values_of(X))
+    unsaid("an empty list of axes", not axes)
+    if X.size and (values.max(**over) == values.min(**over)).any():
+        is_open("of equal elements the text makes 0/0, and the function body 0")
+    return (X - xp.mean(X, **over)) * inverse_of(X, over["axis"], epsilon)
 
 
 MEAN_VARIANCE.formula(by=of_axes)(two_pass)
 #: The function body adds 1e-9 to the deviation, and takes E[X²] − E[X]² for the variance.
 _literal = partial(of_axes, epsilon=1e-9)
-MEAN_VARIANCE.also_honest("", by=_literal)(
-    partial(common.MUTANTS["epsilon_after_the_root"][1], variance)
-)
+MEAN_VARIANCE.also_honest("", by=_literal)(partial(MUTANTS["epsilon_after_the_root"][1], variance))
 MEAN_VARIANCE.also_honest("", by=of_axes)(one_pass)
 MEAN_VARIANCE.also_honest("", by=_literal)(
     lambda x, axes, epsilon: 1 / (1 / one_pass(x, axes, 0) + epsilon))  # fmt: skip
 MEAN_VARIANCE.mutant("1e-9 was added under the root", name="under_the_root", by=_literal)(two_pass)
 for _name in ("unbiased", "mean_square"):
-    _text, _root = common.MUTANTS[_name]
+    _text, _root = MUTANTS[_name]
     MEAN_VARIANCE.mutant(_text, name=_name, by=of_axes)(partial(_root, variance))
 
 
-def of_slices(inverse_of, computes=False):
+@by_step(23, options=["computes"])
+def of_slices(inverse_of, X, scale, *, axis, epsilon, stash_type, computes=False):
     """Version 23, from `inverse_of(x, axes, epsilon)`: 1 over the root of the mean square."""
-
-    def formula(X, scale, *, axis, epsilon, stash_type):
-        axes = tuple(range(from_either_end(axis, X.ndim), X.ndim))
-        stretches("scale", scale, X)
-        x = common.stashed(X, stash_type, 1, 10, 11, 16)
-        y = xp.astype(x * inverse_of(x, axes, epsilon), X.dtype, computes=computes)
-        return xp.astype(y, scale.dtype, computes=computes) * scale
-
-    return {23: formula}
+    axes = tuple(range(from_either_end(axis, X.ndim), X.ndim))
+    stretches("scale", scale, X)
+    x = stashed(X, stash_type, 1, 10, 11, 16)
+    y = xp.astype(x * inverse_of(x, axes, epsilon), X.dtype, computes=computes)
+    return xp.astype(y, scale.dtype, computes=computes) * scale
 
 
 @RMS.formula(by=of_slices)
 @RMS.also_honest("", by=partial(of_slices, computes=True))
 def of_squares(x, axes, epsilon):
-    return 1 / xp.sqrt(common.mean_square(x, axes) + epsilon)
+    return 1 / xp.sqrt(mean_square(x, axes) + epsilon)
 
 
-of_root(RMS, of_slices, common.mean_square, "mean_square")
+of_root(RMS, of_slices, mean_square, "mean_square")
 RMS.mutant("the mean was subtracted, as in LayerNormalization", name="variance", by=of_slices)(
     two_pass
 )
 
 
-def of_lines(divided):
+@by_step(1, 22)
+def of_lines(divided, input, *, axis, p):
     """Both versions from `divided(x, p, axis)`."""
-
-    def formula(input, *, axis, p):
-        if p not in (1, 2):
-            raise InvalidNode(f"p {p}; allowed: 1, 2")
-        if axis < -1:
-            is_open("nothing is said of axes below -1")
-        return divided(input, p, from_either_end(axis, input.ndim))
-
-    return dict.fromkeys((1, 22), formula)
+    check_one_of("p", p, 1, 2)
+    is_open("nothing is said of axes below -1", axis < -1)
+    return divided(input, p, from_either_end(axis, input.ndim))
 
 
 @LP.formula(by=of_lines)
@@ -120,16 +200,12 @@ def by_norm(x, p, axis):
     return xp.where(zero, xp.zeros_like(x), x / xp.where(zero, xp.zeros_like(norm) + 1, norm))
 
 
-def of_regions(total):
+@by_step(1, 13)
+def of_regions(total, X, *, alpha, beta, bias, size):
     """Both versions from `total(squares, size)`, the sums of squares of each element's region."""
-
-    def formula(X, *, alpha, beta, bias, size):
-        fits(X, common.RANKS, ())
-        if size < 1:
-            raise NotSupported("nothing is said of regions of no channels")
-        return X / xp.pow(bias + xp.real(alpha) / size * total(X * X, size), beta)
-
-    return dict.fromkeys((1, 13), formula)
+    fits(X, RANKS, ())
+    unsaid("regions of no channels", size < 1)
+    return X / xp.pow(bias + xp.real(alpha) / size * total(X * X, size), beta)
 
 
 @LRN.formula(by=of_regions)
@@ -182,7 +258,7 @@ def of_batches(inverse, spread=variance, updated=updated, made=scaled, used=lamb
         fits(X, ranks, shape, scale, B, *old)
         types = {str(x.dtype) for x in (X, scale, *old)}
         if (len(types) > 1 and "float64" in types) or (training and not X.size):
-            raise NotSupported("nothing is said of mixing float64, or of statistics of no elements")
+            unsaid("mixing float64, or of statistics of no elements")
         scale, B, *old = (
             xp.reshape(x, shape if apart else (-1, *[1] * (X.ndim - 2))) for x in (scale, B, *old)
         )
@@ -199,10 +275,9 @@ def of_batches(inverse, spread=variance, updated=updated, made=scaled, used=lamb
     def earlier(since, X, scale, B, mean, var, *, epsilon, momentum, outputs, is_test=0, spatial=1):
         training = outputs > 1 or (since < 7 and not is_test)
         if outputs not in (1, 5) or spatial not in (0, 1) or not (spatial or since > 6 or is_test):
-            raise NotSupported("nothing is said of these outputs, or of this spatial")
-        if outputs > 1:
-            is_open("nothing is said of which variance is kept")
-        ranks = (4,) if since == 1 else common.RANKS if since < 9 else range(1, 64)
+            unsaid("these outputs, or of this spatial")
+        is_open("nothing is said of which variance is kept", outputs > 1)
+        ranks = (4,) if since == 1 else RANKS if since < 9 else range(1, 64)
         apart, old = since > 6 and not spatial, (mean, var)
         return formula(ranks, X, scale, B, old, training, momentum, epsilon, 2, apart)
 
@@ -219,16 +294,14 @@ def of_batches(inverse, spread=variance, updated=updated, made=scaled, used=lamb
 
 @BATCH.formula(by=of_batches)
 @BATCH.also_honest("", by=partial(of_batches, updated=moved))
-@BATCH.also_honest(
-    common.FOLDED, by=partial(of_batches, spread=common.cancelling, made=common.folded)
-)
+@BATCH.also_honest(FOLDED, by=partial(of_batches, spread=cancelling, made=folded))
 def of_variance(spread, axes, epsilon):
     return 1 / xp.sqrt(spread + epsilon)
 
 
 of_root(BATCH, of_batches, lambda spread, axes: spread, "mean_square", "unbiased")
 for _name, _text, _steps, *_versions in (
-    ("unbiased", common.UNBIASED, {"spread": common.unbiased}, 1, 6, 14, 15),
+    ("unbiased", UNBIASED, {"spread": unbiased}, 1, 6, 14, 15),
     ("running_statistics_used", "the running statistics normalized in training",
      {"used": lambda old, new: old}, 1, 6, 14, 15),
     ("momentum_exchanged", "the momentum was that of the batch",
@@ -242,22 +315,18 @@ for _name, _text, _steps, *_versions in (
 
 
 # Version 18, whose scale and bias were those of groups, is deprecated, and no model may have it.
-def by_groups(normalized, computes=False):
+@by_step(21, options=["computes"])
+def by_groups(normalized, X, scale, bias, *, num_groups, epsilon, stash_type, computes=False):
     """Version 21, from `normalized(x, groups, epsilon)`, where x has the shape (N, C, …)."""
-
-    def formula(X, scale, bias, *, num_groups, epsilon, stash_type):
-        if X.ndim < 2 or num_groups < 1 or X.shape[1] % num_groups:
-            raise InvalidNode(f"X {list(X.shape)} has no {num_groups} equal groups of channels")
-        for name, operand in (("scale", scale), ("bias", bias)):
-            if tuple(operand.shape) != (X.shape[1],):
-                raise InvalidNode(f"{name} of shape {list(operand.shape)}; allowed: [channels]")
-        # Stage one, in float32, float16, float64 or bfloat16.
-        x = common.stashed(X, stash_type, 1, 10, 11, 16)
-        y = xp.astype(normalized(x, num_groups, epsilon), X.dtype, computes=computes)
-        channels = (-1, *[1] * (X.ndim - 2))
-        return y * xp.reshape(scale, channels) + xp.reshape(bias, channels)
-
-    return {21: formula}
+    if X.ndim < 2 or num_groups < 1 or X.shape[1] % num_groups:
+        raise InvalidNode(f"X {list(X.shape)} has no {num_groups} equal groups of channels")
+    check_shape("scale", scale, X.shape[1:2])
+    check_shape("bias", bias, X.shape[1:2])
+    # Stage one, in float32, float16, float64 or bfloat16.
+    x = stashed(X, stash_type, 1, 10, 11, 16)
+    y = xp.astype(normalized(x, num_groups, epsilon), X.dtype, computes=computes)
+    channels = (-1, *[1] * (X.ndim - 2))
+    return y * xp.reshape(scale, channels) + xp.reshape(bias, channels)
 
 
 def rows(x, groups):
@@ -277,11 +346,11 @@ def by_inverse(inverse_of, computes=False):
     def normalized(x, groups, epsilon):
         return xp.reshape(by_row(rows(x, groups), epsilon, inverse_of), x.shape)
 
-    return by_groups(normalized, computes)
+    return by_groups(normalized, computes=computes)
 
 
 # The function body computes in one pass: nobody is warned of it.
-common.by_deviation(GROUP, by_inverse, "")
+by_deviation(GROUP, by_inverse, "")
 
 
 def with_groups(change):
@@ -313,17 +382,13 @@ OF_GROUPS = {
 GROUP.mutant_table(OF_GROUPS, by=with_groups)
 
 
-def with_operands(change):
+@by_step(21)
+def with_operands(change, X, scale, bias, **attrs):
     """Version 21, with another scale and bias, for X with so many channels a group."""
-
-    def formula(X, scale, bias, *, num_groups, epsilon, stash_type):
-        given = {"num_groups": num_groups, "epsilon": epsilon, "stash_type": stash_type}
-        GROUP.formulas[21](X, scale, bias, **given)  # which refuses what is not legal
-        channel = np.arange(scale.shape[0])
-        index = change(channel, max(1, len(channel) // num_groups))
-        return GROUP.formulas[21](X, scale[index], bias[index], **given)
-
-    return {21: formula}
+    GROUP.formulas[21](X, scale, bias, **attrs)  # which refuses what is not legal
+    channel = np.arange(scale.shape[0])
+    index = change(channel, max(1, len(channel) // attrs["num_groups"]))
+    return GROUP.formulas[21](X, scale[index], bias[index], **attrs)
 
 
 OF_OPERANDS = {

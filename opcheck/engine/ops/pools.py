@@ -11,7 +11,7 @@ import numpy as np
 from opcheck import numbers as xp
 from opcheck import opset
 from opcheck.engine.axes import Windows, check_size, elements_at, listed, windows_apart, windows_of
-from opcheck.engine.operators import is_open, operator
+from opcheck.engine.operators import by_step, is_open, operator
 from opcheck.errors import InvalidNode, NotSupported
 from opcheck.numbers.faulty import bare
 
@@ -72,7 +72,7 @@ for _name, (_function, *_others) in GLOBAL.items():
         OPS[_name].also_honest("", by=_all)(_other)
 
 
-def _planned(since, X, flag, kernel_shape, strides, pads, auto_pad, dilations, ceil_mode):
+def _planned(since, X, flag, kernel_shape, strides, pads, auto_pad, dilations=None, ceil_mode=0):
     """The windows, and the padding behind each axis."""
     windows = windows_of(X.shape, kernel_shape, strides, dilations, pads, auto_pad, ceil_mode)
     axes, is_same = windows.axes, auto_pad.startswith("SAME")
@@ -93,23 +93,17 @@ def _planned(since, X, flag, kernel_shape, strides, pads, auto_pad, dilations, c
     return replace(windows, axes=axes), ends
 
 
-def of_means(function):
+@by_step(each={1: 1, 7: 1, 10: 1, 11: 11, 19: 19, 22: 22})
+def of_means(function, since, X, *, count_include_pad=0, **asked):
     """AveragePool in all versions, from `function(X, windows, terms, padded, include)`."""
-
-    def formula(since, X, *, kernel_shape, strides, pads, auto_pad, count_include_pad=0,
-                dilations=None, ceil_mode=0):  # fmt: skip
-        windows, ends = _planned(since, X, count_include_pad, kernel_shape, strides, pads,
-                                 auto_pad, dilations, ceil_mode)  # fmt: skip
-        padded = [replace(a, begin=0, length=a.length + a.begin + end)
-                  for a, end in zip(windows.axes, ends, strict=True)]  # fmt: skip
-        if not count_include_pad and not windows.terms.all():
-            is_open("nothing is said of means of nothing")
-        # What hangs over the end under ceil_mode is no pixel that was added, and never counts.
-        size = Windows(windows.outer, tuple(padded)).terms
-        return function(X, windows, windows.terms, size, count_include_pad)
-
-    a, b, c, d = (partial(formula, since) for since in (1, 11, 19, 22))
-    return {1: a, 7: a, 10: a, 11: b, 19: c, 22: d}
+    windows, ends = _planned(since, X, count_include_pad, **asked)
+    padded = [replace(a, begin=0, length=a.length + a.begin + end)
+              for a, end in zip(windows.axes, ends, strict=True)]  # fmt: skip
+    if not count_include_pad and not windows.terms.all():
+        is_open("nothing is said of means of nothing")
+    # What hangs over the end under ceil_mode is no pixel that was added, and never counts.
+    size = Windows(windows.outer, tuple(padded)).terms
+    return function(X, windows, windows.terms, size, count_include_pad)
 
 
 @OPS["AveragePool"].formula(by=of_means)
@@ -126,19 +120,13 @@ def whole_windows(X, windows, terms, padded, include):
     return mean(X, windows, terms, np.full_like(padded, whole), include)
 
 
-def of_maxima(function, checked=_without_nan):
+@by_step(each={1: 1, 8: 8, 10: 8, 11: 8, 12: 12, 22: 22}, options=["checked"])
+def of_maxima(function, since, X, *, storage_order=0, outputs=1, checked=_without_nan, **asked):
     """MaxPool in all versions, from `function(X, windows, storage_order, outputs)`."""
-
-    def formula(since, X, *, kernel_shape, strides, pads, auto_pad, storage_order=0,
-                dilations=None, ceil_mode=0, outputs=1):  # fmt: skip
-        windows, _ = _planned(since, X, storage_order, kernel_shape, strides, pads, auto_pad,
-                              dilations, ceil_mode)  # fmt: skip
-        if not windows.terms.all() or outputs > 1 + (since >= 8):
-            raise NotSupported(_OF_NONE)
-        return function(checked(X), windows, storage_order, outputs)
-
-    a, b, c, d = (partial(formula, since) for since in (1, 8, 12, 22))
-    return {1: a, 8: b, 10: b, 11: b, 12: c, 22: d}
+    windows, _ = _planned(since, X, storage_order, **asked)
+    if not windows.terms.all() or outputs > 1 + (since >= 8):
+        raise NotSupported(_OF_NONE)
+    return function(checked(X), windows, storage_order, outputs)
 
 
 @OPS["MaxPool"].formula(by=of_maxima)
@@ -186,33 +174,30 @@ OPS["MaxPool"].mutant("indices began anew with each channel", 8, 10, 11, 12, 22,
 
 
 # MaxUnpool: values back where MaxPool found them, and zeros between.
-def by_places(function):
+@by_step(9, 11, 22)
+def by_places(function, X, I, output_shape=None, *, kernel_shape, strides, pads):  # noqa: E741
     """All versions, from `function(X, places, shape)`, where the output has that shape."""
-
-    def formula(X, I, output_shape=None, *, kernel_shape, strides, pads):  # noqa: E741
-        n = X.ndim - 2
-        given = (kernel_shape, strides or (1,) * n, pads or (0,) * (2 * n))
-        if n < 1 or [*map(len, given)] != [n, n, 2 * n] or X.shape != I.shape:
-            raise InvalidNode(f"X {list(X.shape)}, indices {list(I.shape)}, attributes {given}")
-        if min(*given[0], *given[1]) < 1 or min(given[2]) < 0:
-            raise InvalidNode(f"attributes {given}; allowed: 1 or more, pads from 0 on")
-        shape = [*X.shape[:2], *((length - 1) * stride + kernel for length, kernel, stride in zip(
-            X.shape[2:], *given[:2], strict=True))]  # fmt: skip
-        asked = None if output_shape is None else listed("output_shape", output_shape)
-        if asked is None:
-            padding = np.reshape(np.array(given[2], object), (2, n)).sum(axis=0)
-            shape[2:] = [size - less for size, less in zip(shape[2:], padding, strict=True)]
-        elif len(asked) != X.ndim:
-            raise InvalidNode(f"output_shape {asked} for X of rank {X.ndim}")
-        if min(asked or shape) < 0:
-            raise InvalidNode(f"an output of shape {asked or shape}; allowed: 0 or more")
-        check_size(asked or shape)
-        places = elements_at(I, prod(asked or shape), back=False)
-        if asked not in (None, shape):
-            places = _beside(places, shape, asked)
-        return function(X, places, asked or shape)
-
-    return dict.fromkeys((9, 11, 22), formula)
+    n = X.ndim - 2
+    given = (kernel_shape, strides or (1,) * n, pads or (0,) * (2 * n))
+    if n < 1 or [*map(len, given)] != [n, n, 2 * n] or X.shape != I.shape:
+        raise InvalidNode(f"X {list(X.shape)}, indices {list(I.shape)}, attributes {given}")
+    if min(*given[0], *given[1]) < 1 or min(given[2]) < 0:
+        raise InvalidNode(f"attributes {given}; allowed: 1 or more, pads from 0 on")
+    shape = [*X.shape[:2], *((length - 1) * stride + kernel for length, kernel, stride in zip(
+        X.shape[2:], *given[:2], strict=True))]  # fmt: skip
+    asked = None if output_shape is None else listed("output_shape", output_shape)
+    if asked is None:
+        padding = np.reshape(np.array(given[2], object), (2, n)).sum(axis=0)
+        shape[2:] = [size - less for size, less in zip(shape[2:], padding, strict=True)]
+    elif len(asked) != X.ndim:
+        raise InvalidNode(f"output_shape {asked} for X of rank {X.ndim}")
+    if min(asked or shape) < 0:
+        raise InvalidNode(f"an output of shape {asked or shape}; allowed: 0 or more")
+    check_size(asked or shape)
+    places = elements_at(I, prod(asked or shape), back=False)
+    if asked not in (None, shape):
+        places = _beside(places, shape, asked)
+    return function(X, places, asked or shape)
 
 
 def _beside(places, shape, asked):
@@ -270,33 +255,30 @@ OPS["MaxUnpool"].mutant("values of windows that overlap were added up", by=by_pl
 # MaxRoiPool: maxima over the bins of regions of images. The text says neither how coordinates are
 # rounded, nor whether a region holds its end, nor where its bins begin and end. An answer is
 # decided where the maximum of all that may lie in a bin is among what must lie in it.
-def of_regions(read):
+@by_step(1, 22)
+def of_regions(read, X, rois, *, pooled_shape, spatial_scale):
     """Both versions, from `read(rois)`, the batch, x1, y1, x2 and y2 of each region."""
-
-    def formula(X, rois, *, pooled_shape, spatial_scale):
-        if X.ndim != 4 or rois.ndim != 2 or rois.shape[1] != 5:
-            wrong = f"X {list(X.shape)}, rois {list(rois.shape)}"
-            raise InvalidNode(f"{wrong}; allowed: rank 4, [*, 5]")
-        if len(pooled_shape) != 2 or min(pooled_shape) < 1:
-            raise InvalidNode(f"pooled_shape {list(pooled_shape)}; allowed: two numbers from 1 on")
-        shape = (rois.shape[0], X.shape[1], *pooled_shape)
-        check_size(shape)
-        if not all(shape):
-            return np.zeros(shape, X.dtype)
-        regions = read(bare(rois).astype(np.float64))
-        batches, corners = regions[:, 0], regions[:, 1:] * spatial_scale
-        if not (np.abs(regions * spatial_scale) < 2.0**31).all() or (batches % 1).any():
-            raise NotSupported("nothing is said of what is no batch, or far from every image")
-        found, images = [], elements_at(batches.astype(np.int64), X.shape[0], back=False)
-        for batch, (x1, y1, x2, y2) in zip(images, corners, strict=True):
-            rows = bins(y1, y2, pooled_shape[0], X.shape[2])
-            columns = bins(x1, x2, pooled_shape[1], X.shape[3])
-            for both in product(rows, columns):
-                found.append(_maximum(X[batch], *zip(*both, strict=True)))
-        y = xp.reshape(xp.stack(found), (rois.shape[0], *pooled_shape, X.shape[1]))
-        return xp.permute_dims(y, (0, 3, 1, 2))
-
-    return {1: formula, 22: formula}
+    if X.ndim != 4 or rois.ndim != 2 or rois.shape[1] != 5:
+        wrong = f"X {list(X.shape)}, rois {list(rois.shape)}"
+        raise InvalidNode(f"{wrong}; allowed: rank 4, [*, 5]")
+    if len(pooled_shape) != 2 or min(pooled_shape) < 1:
+        raise InvalidNode(f"pooled_shape {list(pooled_shape)}; allowed: two numbers from 1 on")
+    shape = (rois.shape[0], X.shape[1], *pooled_shape)
+    check_size(shape)
+    if not all(shape):
+        return np.zeros(shape, X.dtype)
+    regions = read(bare(rois).astype(np.float64))
+    batches, corners = regions[:, 0], regions[:, 1:] * spatial_scale
+    if not (np.abs(regions * spatial_scale) < 2.0**31).all() or (batches % 1).any():
+        raise NotSupported("nothing is said of what is no batch, or far from every image")
+    found, images = [], elements_at(batches.astype(np.int64), X.shape[0], back=False)
+    for batch, (x1, y1, x2, y2) in zip(images, corners, strict=True):
+        rows = bins(y1, y2, pooled_shape[0], X.shape[2])
+        columns = bins(x1, x2, pooled_shape[1], X.shape[3])
+        for both in product(rows, columns):
+            found.append(_maximum(X[batch], *zip(*both, strict=True)))
+    y = xp.reshape(xp.stack(found), (rois.shape[0], *pooled_shape, X.shape[1]))
+    return xp.permute_dims(y, (0, 3, 1, 2))
 
 
 def bins(a, b, count, length):
@@ -356,11 +338,10 @@ def by_windows(norms: Any) -> Any:
             raise InvalidNode("attribute kernel_shape is mandatory")
         return norms(X, p, windows_of(X.shape, kernel_shape, strides, None, pads, auto_pad))
 
-    def from_2(X, *, kernel_shape, p, strides, pads, auto_pad, dilations=None, ceil_mode=0):
+    def from_2(X, *, p, **asked):
         if p < 1:
             raise InvalidNode(f"p {p}; allowed: integers from 1 on")
-        windows = windows_of(X.shape, kernel_shape, strides, dilations, pads, auto_pad, ceil_mode)
-        return norms(X, float(p), windows)
+        return norms(X, float(p), windows_of(X.shape, **asked))
 
     return {1: version_1, 2: from_2, 11: from_2, 18: from_2, 22: from_2}
 

@@ -15,7 +15,7 @@ from opcheck import dtypes
 from opcheck import numbers as xp
 from opcheck.dtypes import DTYPES, NARROW, DType, limits, round_to
 from opcheck.engine.axes import from_either_end
-from opcheck.engine.operators import is_open, operator
+from opcheck.engine.operators import check_one_of, check_shape, is_open, operator, unsaid
 from opcheck.errors import InvalidNode, NotSupported
 from opcheck.model import Array
 from opcheck.numbers import primitive
@@ -83,8 +83,7 @@ def to_minifloat(x: Array, dtype: DType, saturate: int, round_mode: str) -> Arra
     if dtype.name == "float8e8m0":
         part, exponent = np.frexp(x)
         up = {"up": part > 0.5, "down": part >= 1, "nearest": part >= 0.75}  # Of 0.5 to 1.
-        if round_mode not in up:
-            raise InvalidNode(f"round_mode {round_mode!r}; allowed: {', '.join(up)}")
+        check_one_of("round_mode", round_mode, *up)
         x = np.where(np.isnan(x), x, np.ldexp(1.0, exponent - 1 + up[round_mode]))
         x = x if saturate else np.where(outside, np.nan, x)
     return round_to(x, dtype)
@@ -174,7 +173,7 @@ def _floating(text: str, nearest: bool) -> float:
 def _integer(text: str, dtype: DType) -> int:
     low, high = limits(dtype)
     if not _WHOLE.fullmatch(text) or not low <= (exact := Decimal(text)) <= high:
-        raise NotSupported(f"nothing is said of converting {text!r} to {dtype}")
+        unsaid(f"converting {text!r} to {dtype}")
     return int(exact)
 
 
@@ -250,8 +249,7 @@ def spread(x, scale, zero, axis, block_size, blocks=lambda length, size, count: 
     """The scale and the zero point of each element of `x`; without an axis they are scalars."""
     shapes = {scale.shape, scale.shape if zero is None else zero.shape}
     if shapes == {()} or (shapes <= {(), (1,)} and shapes != {x.shape}):
-        if (1,) in shapes:
-            is_open("it is not said whether one element makes a scalar")
+        is_open("it is not said whether one element makes a scalar", (1,) in shapes)
         if axis not in (None, 1) and not -x.ndim <= axis < x.ndim:
             is_open("it is not said whether an axis without use must be one")
         return (one if one is None else xp.reshape(one, ()) for one in (scale, zero))
@@ -264,8 +262,7 @@ def spread(x, scale, zero, axis, block_size, blocks=lambda length, size, count: 
         axis = 0
     axis = from_either_end(axis, x.ndim)
     if scale.ndim == 1 and (x.ndim > 1 or not block_size):
-        if block_size:
-            is_open("nothing is said of blocks along a whole axis")
+        is_open("nothing is said of blocks along a whole axis", block_size)
         shape, at = x.shape[axis : axis + 1], np.arange(x.shape[axis])
     else:
         if block_size < 1 or scale.ndim != x.ndim:
@@ -273,8 +270,7 @@ def spread(x, scale, zero, axis, block_size, blocks=lambda length, size, count: 
         count = -(-x.shape[axis] // block_size)
         shape = (*x.shape[:axis], count, *x.shape[axis + 1 :])
         at = blocks(x.shape[axis], block_size, count)
-    if scale.shape != shape:
-        raise InvalidNode(f"scales of shape {list(scale.shape)}; allowed: {list(shape)}")
+    check_shape("scales", scale, shape)
     if scale.ndim == x.ndim:
         return (one if one is None else xp.take(one, at, axis=axis) for one in (scale, zero))
     lined = (-1, *[1] * (x.ndim - axis - 1))
@@ -341,22 +337,23 @@ UNSIGNED = {"int8": "uint8", "int16": "uint16", "uint8": "int8", "uint16": "int1
 
 #: Wrong products, and the types in which they are wrong: int32 has no zero point.
 PRODUCTS = {
-    "zero_point_added": ("the zero point was added", SHIFTED,
-        lambda x, zero, scale, out: (exact_values(x) + exact_values(zero)) * factor(scale)),
-    "zero_point_unscaled": ("the zero point was subtracted after the product", SHIFTED,
-        lambda x, zero, scale, out: exact_values(x) * factor(scale) - exact_values(zero)),
-    "difference_wraps": ("the difference was taken in the tensor's own type", WRAPPED,
+    "zero_point_added": ("the zero point was added",
+        lambda x, zero, scale, out: (exact_values(x) + exact_values(zero)) * factor(scale),
+        *SHIFTED),
+    "zero_point_unscaled": ("the zero point was subtracted after the product",
+        lambda x, zero, scale, out: exact_values(x) * factor(scale) - exact_values(zero),
+        *SHIFTED),
+    "difference_wraps": ("the difference was taken in the tensor's own type",
         lambda x, zero, scale, out: exact_values(
-            (x.astype(np.int64) - zero.astype(np.int64)).astype(x.dtype)) * factor(scale)),
-    "divided_by_scale": ("it was divided by the scale", None,
+            (x.astype(np.int64) - zero.astype(np.int64)).astype(x.dtype)) * factor(scale),
+        *WRAPPED),
+    "divided_by_scale": ("it was divided by the scale",
         lambda x, zero, scale, out: (exact_values(x) - exact_values(zero)) / factor(scale)),
-    "signs_mistaken": (
-        "signed numbers were taken for unsigned ones, and those for signed", [*UNSIGNED],
+    "signs_mistaken": ("signed numbers were taken for unsigned ones, and those for signed",
         lambda x, zero, scale, out: in_float32(
-            same_bits(x, **UNSIGNED), same_bits(zero, **UNSIGNED), scale, out)),
+            same_bits(x, **UNSIGNED), same_bits(zero, **UNSIGNED), scale, out), *UNSIGNED),
 }  # fmt: skip
-for _name, (_text, _only, _product) in PRODUCTS.items():
-    DEQUANTIZE.mutant(_text, name=_name, only=_only, by=of_products)(_product)
+DEQUANTIZE.mutant_table(PRODUCTS, by=of_products)
 
 
 def _along(new):
@@ -421,8 +418,7 @@ def whole(quotients, zero, out, saturate=1, sure=False, convert=converted):
         e = 0.0 if q.e is None else np.where(sure, 0.0, q.e)
         ends += [convert((q.v + far).astype(np.float64), zero, out, saturate).astype(np.float64)
                  for far in (-e, e)]  # fmt: skip
-    if (np.isnan(ends) != np.isnan(ends[0])).any():
-        is_open("what is rounded may be out of range")
+    is_open("what is rounded may be out of range", (np.isnan(ends) != np.isnan(ends[0])).any())
     low, high = (how.reduce(ends).astype(out.numpy) for how in (np.minimum, np.maximum))
     return admitted(convert(values, zero, out, saturate), low, high)
 

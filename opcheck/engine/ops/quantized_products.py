@@ -9,7 +9,7 @@ import numpy as np
 
 from opcheck import dtypes
 from opcheck import numbers as xp
-from opcheck.engine.operators import is_open, operator
+from opcheck.engine.operators import by_step, is_open, operator
 from opcheck.engine.ops.contractions import _matmul
 from opcheck.engine.ops.conv import matmul, of_windows, products
 from opcheck.engine.ops.quantization import UNSIGNED, exact_values, real, same_bits, whole
@@ -69,14 +69,11 @@ def of_matrices(x, w, multiply=xp.matmul):
     return _matmul(multiply, x, w)
 
 
-def matmul_integer(options):
+@by_step(10)
+def matmul_integer(options, A, B, a_zero_point=None, b_zero_point=None):
     """MatMulInteger with other steps."""
-
-    def formula(A, B, a_zero_point=None, b_zero_point=None):
-        y = summed(of_matrices, MATRICES, A, B, a_zero_point, b_zero_point, **options)
-        return y.astype(np.int32)
-
-    return {10: formula}
+    y = summed(of_matrices, MATRICES, A, B, a_zero_point, b_zero_point, **options)
+    return y.astype(np.int32)
 
 
 def convolved(step, x, w, B=None, **attrs):
@@ -92,18 +89,13 @@ def convolved(step, x, w, B=None, **attrs):
     return of_windows(convolution)[11](x, w, B, **attrs)
 
 
-def conv_integer(options):
+@by_step(10)
+def conv_integer(options, x, w, x_zero_point=None, w_zero_point=None, **attrs):
     """ConvInteger with other steps."""
-
-    def formula(x, w, x_zero_point=None, w_zero_point=None, *, auto_pad, dilations, group,
-                kernel_shape, pads, strides):  # fmt: skip
-        y = convolved(lambda product: summed(
-            product, FILTERS, x, w, x_zero_point, w_zero_point, **options), x, w, auto_pad=auto_pad,
-            dilations=dilations, group=group, kernel_shape=kernel_shape, pads=pads,
-            strides=strides)  # fmt: skip
-        return y.astype(np.int32)
-
-    return {10: formula}
+    y = convolved(
+        lambda product: summed(product, FILTERS, x, w, x_zero_point, w_zero_point, **options),
+        x, w, **attrs)  # fmt: skip
+    return y.astype(np.int32)
 
 
 RIGHT: Any = {}
@@ -161,31 +153,26 @@ def over_filters(a, b, x, w):
     return a, xp.reshape(b, b.shape[:-1]) if b.ndim else b
 
 
-def qlinear_matmul(options):
+@by_step(10, 21)
+def qlinear_matmul(
+    options, a, a_scale, a_zero_point, b, b_scale, b_zero_point, y_scale, y_zero_point
+):
+    # Sums and products with powers of two that float32 holds exactly, in any order.
     """QLinearMatMul with other steps."""
-
-    def formula(a, a_scale, a_zero_point, b, b_scale, b_zero_point, y_scale, y_zero_point):
-        # Sums and products with powers of two that float32 holds exactly, in any order.
-        sure = a.dtype.kind in "iu" and b.dtype.kind in "iu" and a.shape[-1:] < (1 << 8,)
-        operands = (a, a_scale, a_zero_point), (b, b_scale, b_zero_point), (y_scale, y_zero_point)
-        return requantized(of_matrices, MATRICES, over_matrices, *operands, None, sure, **options)
-
-    return {10: formula, 21: formula}
+    sure = a.dtype.kind in "iu" and b.dtype.kind in "iu" and a.shape[-1:] < (1 << 8,)
+    operands = (a, a_scale, a_zero_point), (b, b_scale, b_zero_point), (y_scale, y_zero_point)
+    return requantized(of_matrices, MATRICES, over_matrices, *operands, None, sure, **options)
 
 
-def qlinear_conv(options):
+@by_step(10)
+def qlinear_conv(options, x, x_scale, x_zero_point, w, w_scale, w_zero_point, y_scale, y_zero_point,
+                 B=None, **attrs):  # fmt: skip
     """QLinearConv with other steps."""
-
-    def formula(x, x_scale, x_zero_point, w, w_scale, w_zero_point, y_scale, y_zero_point, B=None,
-                *, auto_pad, dilations, group, kernel_shape, pads, strides):  # fmt: skip
-        operands = (x, x_scale, x_zero_point), (w, w_scale, w_zero_point), (y_scale, y_zero_point)
-        bias = None if B is None else B.astype(np.int64).reshape(-1, *[1] * (x.ndim - 2))
-        return convolved(lambda product: requantized(
-            product, FILTERS, over_filters, *operands, bias, **options), x, w, B, auto_pad=auto_pad,
-            dilations=dilations, group=group, kernel_shape=kernel_shape, pads=pads,
-            strides=strides)  # fmt: skip
-
-    return {10: formula}
+    operands = (x, x_scale, x_zero_point), (w, w_scale, w_zero_point), (y_scale, y_zero_point)
+    bias = None if B is None else B.astype(np.int64).reshape(-1, *[1] * (x.ndim - 2))
+    return convolved(
+        lambda product: requantized(product, FILTERS, over_filters, *operands, bias, **options),
+        x, w, B, **attrs)  # fmt: skip
 
 
 FLOATS: Any = {"way": dequantized}

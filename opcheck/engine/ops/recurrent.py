@@ -7,14 +7,16 @@ and recurrent weights, and of biases and 1.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import repeat
 from typing import Any
 
 import numpy as np
 
 from opcheck import numbers as xp
 from opcheck import opset
-from opcheck.engine.operators import is_open, operator
-from opcheck.errors import InvalidNode, NotSupported
+from opcheck.engine.operators import check_shape, is_open, operator, unsaid, with_parameters
+from opcheck.engine.ops.elementwise import sigmoid
+from opcheck.errors import InvalidNode
 from opcheck.numbers import plain, primitive
 from opcheck.numbers.faulty import bare
 
@@ -22,10 +24,6 @@ NAMES = """
 GRU LSTM RNN
 """
 matmul = primitive(plain.matmul)
-
-
-def sigmoid(x):
-    return 1 / (1 + xp.exp(-x))
 
 
 #: The activations, of an element and the scales alpha and beta.
@@ -71,15 +69,14 @@ def activated(names, given, clip, functions, silent=False):
             is_open("it is not said whether a function without a scale has a place in the list")
         if (silent and len(values) < len(takers)) or any(
             defaults[names[k]] is None for k in takers[len(values) :]):  # fmt: skip
-            raise NotSupported("nothing is said of the default of a scale")
+            unsaid("the default of a scale")
         scales.append([used.get(k, defaults.get(name)) for k, name in enumerate(names)])
-    if clip is not None and not clip >= 0:
-        raise NotSupported("nothing is said of a range without numbers")
+    unsaid("a range without numbers", clip is not None and not clip >= 0)
+
+    def limited(x):
+        return x if clip is None else xp.minimum(xp.maximum(x, -clip), clip)
 
     def made(name, alpha, beta):
-        limited = (
-            (lambda x: x) if clip is None else lambda x: xp.minimum(xp.maximum(x, -clip), clip)
-        )
         return lambda x: functions[name](limited(x), alpha, beta)
 
     return [*map(made, names, *scales)]
@@ -130,15 +127,20 @@ def places(backward, steps, lengths):
     return np.where((t < lengths) & backward, lengths - 1 - t, t)[:, :, np.newaxis]
 
 
-def run(cell, gates, default, since, tensors, states, attrs, flag=0, functions=FUNCTIONS,
-        order=None, places=places, stops=True, turns=True, side=lambda k: k,
-        joined=lambda *parts: xp.concat(parts, axis=1), last=lambda states, y: states):  # fmt: skip
-    """The outputs, from `cell(step)`, the states after a step, the first of which comes out.
+def run(cell, gates, kept, default, since, tensors, functions=FUNCTIONS, order=None, places=places,
+        stops=True, turns=True, side=lambda k: k, joined=lambda *parts: xp.concat(parts, axis=1),
+        last=lambda states, y: states, *, activations, activation_alpha, activation_beta, clip,
+        direction, hidden_size, layout=0, output_sequence=0, input_forget=0,
+        linear_before_reset=0):  # fmt: skip
+    """The outputs, from `cell(step)`, the `kept` states after a step; the first comes out.
 
-    The other options are what mutants do otherwise.
+    The options from `functions` on are what mutants do otherwise.
     """
-    X, W, R, B, lens, P = tensors
-    activations, alpha, beta, clip, direction, hidden_size, layout = attrs
+    given: Any = (*tensors, *repeat(None, kept + 6 - len(tensors)))
+    X, W, R, B, lens, *states, P = given
+    is_open("it is not said which of the two gates is 1 less the other", input_forget)
+    if (since, gates, direction) == (1, 3, "foward"):
+        direction = "forward"  # It is the default of GRU-1, misspelt.
     if direction not in ("forward", "reverse", "bidirectional") or layout not in (0, 1):
         raise InvalidNode(f"direction {direction!r}, layout {layout}")
     if X.ndim != 3 or R.ndim != 3:
@@ -151,15 +153,13 @@ def run(cell, gates, default, since, tensors, states, attrs, flag=0, functions=F
         (W, (count, gates * hidden, size)), (R, (count, gates * hidden, hidden)),
         (B, (count, 2 * gates * hidden)), (P, (count, 3 * hidden)), (lens, (batch,)),
         *((x, (batch, count, hidden) if layout else initial) for x in states)):  # fmt: skip
-        if x is not None and x.shape != shape:
-            raise InvalidNode(f"shape {list(x.shape)}; allowed: {list(shape)}")
+        check_shape("a tensor", x, shape)
     if hidden_size not in (None, hidden):
         raise InvalidNode(f"hidden_size {hidden_size}, and R has {hidden}")
     lengths = np.full(batch, steps) if lens is None else lens.astype(np.int64)
     if batch and not 0 <= lengths.min() <= lengths.max() <= steps:
         raise InvalidNode(f"a sequence of {lengths} of {steps} steps")
-    if (lengths == 0).any():
-        is_open("nothing is said of the last output of no steps")
+    is_open("nothing is said of the last output of no steps", (lengths == 0).any())
     names = default * count if activations is None else activations
     if wrong := sorted({*names} - {*FUNCTIONS}):
         raise InvalidNode(f"activation {wrong[0]!r}")
@@ -168,7 +168,8 @@ def run(cell, gates, default, since, tensors, states, attrs, flag=0, functions=F
     if len(names) > wanted and names != ("Tanh", "Tanh"):
         # That is the default of RNN, whatever the direction.
         is_open("nothing is said of an activation for a direction that is not there")
-    scaled = activated(names[:wanted], (alpha, beta), clip, functions, (since, gates) == (1, 3))
+    scaled = activated(names[:wanted], (activation_alpha, activation_beta), clip, functions,
+                       (since, gates) == (1, 3))  # fmt: skip
     blocks = np.arange(gates * hidden).reshape(gates, hidden)[order or slice(None)]
     if since < 7:
         square = bare(xp.values_of(R)).reshape(count, gates, hidden, hidden)
@@ -190,7 +191,7 @@ def run(cell, gates, default, since, tensors, states, attrs, flag=0, functions=F
         x, now, seen = xp.take_along_axis(X, at, axis=0), [one[k] for one in begin], []
         mine = scaled[k * len(default) : (k + 1) * len(default)]
         for t in range(steps):
-            new = cell(Step(x[t], now, weights, holes, mine, flag))
+            new = cell(Step(x[t], now, weights, holes, mine, input_forget or linear_before_reset))
             if stops and not alive[t].all():
                 new = [xp.where(alive[t], *pair) for pair in zip(new, now, strict=True)]
             now = new
@@ -207,23 +208,20 @@ def run(cell, gates, default, since, tensors, states, attrs, flag=0, functions=F
     return y, *(turn(xp.stack(state, axis=0)) for state in zip(*ends, strict=True))
 
 
-def of_lstm(cell, **habits):
-    """All versions of LSTM, from `cell(step)`: the hidden state, and that of the cell."""
+def of_layer(name, gates, kept, default, cell, **habits):
+    """All versions of an operator, from `cell(step)`: the hidden state, and that of the cell."""
 
-    def formula(since, X, W, R, B=None, sequence_lens=None, initial_h=None, initial_c=None, P=None,
-                *, activation_alpha, activation_beta, activations, clip, direction, hidden_size,
-                input_forget, layout=0, output_sequence=0):  # fmt: skip
-        if input_forget:
-            is_open("it is not said which of the two gates is 1 less the other")
-        attrs = activations, activation_alpha, activation_beta, clip, direction, hidden_size, layout
-        tensors, states = (X, W, R, B, sequence_lens, P), (initial_h, initial_c)
-        default = ("Sigmoid", "Tanh", "Tanh")
-        return run(cell, 4, default, since, tensors, states, attrs, input_forget, **habits)
+    def formula(since, *tensors, **attrs):
+        return run(cell, gates, kept, default, since, tensors, **habits, **attrs)
 
-    return {since: partial(formula, since) for since in opset.versions("", "LSTM")}
+    return {since: with_parameters(partial(formula, since), schema, schema.attributes)
+            for since, schema in opset.versions("", name).items()}  # fmt: skip
 
 
-LSTM = operator("LSTM")
+LSTM, GRU, RNN = map(operator, ("LSTM", "GRU", "RNN"))
+of_lstm = partial(of_layer, "LSTM", 4, 2, ("Sigmoid", "Tanh", "Tanh"))
+of_gru = partial(of_layer, "GRU", 3, 1, ("Sigmoid", "Tanh"))
+of_rnn = partial(of_layer, "RNN", 1, 1, ("Tanh",))
 
 
 @LSTM.formula(by=of_lstm)
@@ -240,14 +238,11 @@ def lstm(step, early=False, mixed=lambda forget, c, i, new: forget * c + i * new
 LSTM.also_honest("", by=partial(of_lstm, functions=LITERAL))(lstm)
 
 
-def padded_first(backward, steps, lengths):
-    return places(backward, steps, np.full_like(lengths, steps))
-
-
 #: Mutants of a layer: a text, and what `run` does otherwise.
 HABITS: dict[str, tuple[str, dict[str, Any]]] = {
     "padding_read_first": ("what is behind a sequence was read first in reverse",
-        {"places": padded_first}),
+        {"places": lambda backward, steps, lengths: places(
+            backward, steps, np.full_like(lengths, steps))}),
     "read_beyond_the_end": ("states went on behind the end of a sequence", {"stops": False}),
     "reverse_stays_reversed": ("Y was in the order in which it was computed, in reverse too",
         {"turns": False}),
@@ -289,25 +284,6 @@ declare(LSTM, of_lstm, lstm, {
 )  # fmt: skip
 
 
-def of_gru(cell, **habits):
-    """All versions of GRU, from `cell(step)`: the hidden state."""
-
-    def formula(since, X, W, R, B=None, sequence_lens=None, initial_h=None, *, activation_alpha,
-                activation_beta, activations, clip, direction, hidden_size, layout=0,
-                linear_before_reset=0, output_sequence=0):  # fmt: skip
-        if (since, direction) == (1, "foward"):
-            direction = "forward"  # It is the default of version 1, misspelt.
-        attrs = activations, activation_alpha, activation_beta, clip, direction, hidden_size, layout
-        tensors = X, W, R, B, sequence_lens, None
-        default, flag = ("Sigmoid", "Tanh"), linear_before_reset
-        return run(cell, 3, default, since, tensors, (initial_h,), attrs, flag, **habits)
-
-    return {since: partial(formula, since) for since in opset.versions("", "GRU")}
-
-
-GRU = operator("GRU")
-
-
 @GRU.formula(by=of_gru)
 def gru(step, mixed=lambda z, new, h: (1 - z) * new + z * h, linear=lambda flag: flag != 0):
     (f, g), (h,) = step.functions, step.states
@@ -326,22 +302,6 @@ declare(GRU, of_gru, gru, {
     "reset_exchanged": ("linear_before_reset said the contrary",
         partial(gru, linear=lambda flag: flag == 0)),
 }, gates_rzh=("gates were in the order reset, update, hidden", {"order": [1, 0, 2]}))  # fmt: skip
-
-
-def of_rnn(cell, **habits):
-    """All versions of RNN, from `cell(step)`: the hidden state."""
-
-    def formula(since, X, W, R, B=None, sequence_lens=None, initial_h=None, *, activation_alpha,
-                activation_beta, activations, clip, direction, hidden_size, layout=0,
-                output_sequence=0):  # fmt: skip
-        attrs = activations, activation_alpha, activation_beta, clip, direction, hidden_size, layout
-        tensors = X, W, R, B, sequence_lens, None
-        return run(cell, 1, ("Tanh",), since, tensors, (initial_h,), attrs, **habits)
-
-    return {since: partial(formula, since) for since in opset.versions("", "RNN")}
-
-
-RNN = operator("RNN")
 
 
 @RNN.formula(by=of_rnn)

@@ -10,8 +10,8 @@ from opcheck import dtypes, opset
 from opcheck import numbers as xp
 from opcheck.engine.axes import distinct, from_either_end, listed
 from opcheck.engine.mutants.elements import BEYOND_FLOAT16, DOUBLE, FLOATS, LONG
-from opcheck.engine.operators import is_open, operator
-from opcheck.errors import InvalidNode, NotSupported
+from opcheck.engine.operators import is_open, operator, unsaid, with_parameters
+from opcheck.errors import InvalidNode
 
 NAMES = """
 CumProd CumSum ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp ReduceMax ReduceMean ReduceMin
@@ -45,7 +45,7 @@ def _mean(x, **over):
     total, size = np.sum(x, **over), np.abs(np.sum(x, **over, dtype=np.float64))
     n = x.size // max(1, total.size)
     if (total.size and not n) or (total % max(n, 1)).any() or (size >= np.iinfo(x.dtype).max).any():
-        raise NotSupported("nothing is said of means that are no integers, or of sums out of range")
+        unsaid("means that are no integers, or of sums out of range")
     return total // max(n, 1)
 
 
@@ -53,8 +53,7 @@ def _extreme(choose, sign, x, *, axis, keepdims):
     """The extreme element; of none the other end of the type's range, and for floats infinity."""
     if all(x.shape[a] for a in axis):
         return choose(x, axis=axis, keepdims=keepdims)
-    shape = [n for a, n in enumerate(x.shape) if keepdims or a not in axis]
-    shape = [1 if keepdims and a in axis else n for a, n in enumerate(shape)]
+    shape = [1 if a in axis else n for a, n in enumerate(x.shape) if keepdims or a not in axis]
     if x.dtype.kind in "iub":
         dtype = dtypes.of(x)
         assert dtype
@@ -86,8 +85,7 @@ def _reduced(schema, function, data, axes=None, *, keepdims, noop_with_empty_axe
     along = distinct(stated, x.ndim) or (() if noop else tuple(range(x.ndim)))
     whole = x if along else xp.expand_dims(x, axis=0)
     made = function(whole, axis=along or (0,), keepdims=bool(along and keepdims))
-    if not {keepdims, noop} <= {0, 1}:
-        is_open("nothing is said of flags other than 0 and 1")
+    is_open("nothing is said of flags other than 0 and 1", not {keepdims, noop} <= {0, 1})
     negative = schema.op.since == 1 and min(stated, default=0) < 0
     if negative or ("axes" in schema.attributes and axes == ()):
         is_open("nothing is said of negative axes in version 1, nor of an empty list of them")
@@ -96,24 +94,20 @@ def _reduced(schema, function, data, axes=None, *, keepdims, noop_with_empty_axe
         is_open("nothing is said of what is made of no values")
     if x.dtype.kind in "iu" and made.dtype.kind == "f":
         if (made if "Log" in schema.op.name else made % 1).any():
-            raise NotSupported("nothing is said of how logarithms and roots become integers")
+            unsaid("how logarithms and roots become integers")
         made = made.astype(x.dtype)
     return made
-
-
-def _by_attribute(schema, function, data, *, axes, keepdims):
-    return _reduced(schema, function, data, axes, keepdims=keepdims)
 
 
 def _declare(name, function, *others):
     exact, none = name in ("ReduceMax", "ReduceMin"), _INTEGERS if "Log" in name else ()
     made = operator(name, exact=exact, constant=none)
-    versions = opset.versions("", name).items()
-    for since, schema in versions:
-        form = partial(_by_attribute if "axes" in schema.attributes else _reduced, schema)
-        made.formula(since)(partial(form, function))
-        for other in others:
-            made.also_honest("", since)(partial(form, other))
+    for since, schema in opset.versions("", name).items():
+        form, *sound = (with_parameters(partial(_reduced, schema, one), schema, schema.attributes)
+                        for one in (function, *others))  # fmt: skip
+        made.formula(since)(form)
+        for other in sound:
+            made.also_honest("", since)(other)
 
 
 for _name, _function in FUNCTIONS.items():
@@ -124,8 +118,7 @@ def _place(axis, rank):
     """The axis, counted from the front, from a tensor of rank 0."""
     if axis.size != 1:
         raise InvalidNode(f"axis of shape {list(axis.shape)}; allowed: a scalar")
-    if axis.ndim:
-        is_open("an axis is a scalar, and nothing is said of a list of one")
+    is_open("an axis is a scalar, and nothing is said of a list of one", axis.ndim)
     return from_either_end(axis.item(), rank)
 
 
@@ -134,8 +127,7 @@ def _by_axis(name, scan):
 
     def formula(x, axis, *, exclusive, reverse):
         place = _place(axis, x.ndim)
-        if not {exclusive, reverse} <= {0, 1}:
-            is_open("nothing is said of flags other than 0 and 1")
+        is_open("nothing is said of flags other than 0 and 1", not {exclusive, reverse} <= {0, 1})
         return scan(x, place, exclusive, reverse)
 
     return dict.fromkeys(opset.versions("", name), formula)

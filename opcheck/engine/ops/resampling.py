@@ -15,7 +15,15 @@ import numpy as np
 from opcheck import numbers as xp
 from opcheck import opset
 from opcheck.engine.axes import check_size, from_either_end, listed
-from opcheck.engine.operators import is_open, operator, with_parameters
+from opcheck.engine.operators import (
+    by_step,
+    check_one_of,
+    check_shape,
+    is_open,
+    operator,
+    unsaid,
+    with_parameters,
+)
 from opcheck.errors import InvalidNode, NotSupported
 from opcheck.numbers.faulty import bare
 
@@ -212,8 +220,8 @@ def upsampled(X, scales, mode):
     """
     if mode in ("bilinear", "trilinear"):
         is_open("linear includes bilinear, but it is not said that this is a mode's name")
-    elif mode not in ("nearest", "linear"):
-        raise InvalidNode(f"mode {mode!r}; allowed: nearest, linear")
+    else:
+        check_one_of("mode", mode, "nearest", "linear")
     axes = [axis_of(*both) for both in zip(X.shape, scales, strict=True)]
     check_size([axis.size for axis in axes])
     y = X
@@ -265,8 +273,7 @@ def along(X, number, axis, way, terms):
     at = places(way.transform, axis)
     if at.copied:
         return X
-    if not axis.length:
-        raise NotSupported("nothing is said of what is between no elements")
+    unsaid("what is between no elements", not axis.length)
     if axis.size == 1 and way.transform == "align_corners":
         is_open("nothing is said of corners of one element")
     # It is not said whether the scale is that of the lengths, or as it is given.
@@ -279,8 +286,7 @@ def along(X, number, axis, way, terms):
         return chosen(X, number, at, rule)
     if other is not at or way.stretch(lengths) != way.stretch(axis):
         is_open("it is not said which scale counts")
-    if not is_real(X):
-        raise NotSupported("nothing is said of averages of what are no real numbers")
+    unsaid("averages of what are no real numbers", not is_real(X))
     if not np.isfinite(bare(xp.values_of(X))).all():
         is_open("nothing is said of products of 0 and infinity")
     kernel = linear if way.mode == "linear" else cubic(way.a)
@@ -298,8 +304,7 @@ def outside(X, y, axes, value):
         if not at.exact and (kept & ~sure).any():
             is_open("float32 cannot tell whether a coordinate is outside")
         if lost.any():
-            if not is_real(X):
-                raise NotSupported("nothing is said of an extrapolation that is no real number")
+            unsaid("an extrapolation that is no real number", not is_real(X))
             shape = (-1, *[1] * (y.ndim - number - 1))
             y = xp.where(lost.reshape(shape), xp.full_like(y, value), y)
     return y
@@ -309,29 +314,24 @@ def sized(X, axes, roi, scales, sizes, policy):
     """The axes of the output; those that are not named stay as they are."""
     found = [axis_of(length, 1) for length in X.shape]
     numbers = [from_either_end(axis, X.ndim) for axis in axes]
-    if len({*numbers}) < len(numbers):
-        is_open("undefined if an axis is repeated")
+    is_open("undefined if an axis is repeated", len({*numbers}) < len(numbers))
     parts = [(Fraction(0), Fraction(1))] * len(numbers)
     if roi is not None:
         ends = bare(xp.values_of(roi))
-        if ends.shape != (2 * len(numbers),):
-            raise InvalidNode(f"roi of shape {ends.shape} for {len(numbers)} axes")
-        if not np.isfinite(ends).all():
-            raise NotSupported("nothing is said of a part without numbers")
+        check_shape("roi", ends, (2 * len(numbers),))
+        unsaid("a part without numbers", not np.isfinite(ends).all())
         parts = [*zip(*np.vectorize(Fraction, [object])(ends).reshape(2, -1), strict=True)]
     if sizes is None:
         given = checked_scales(scales, len(numbers), 2.0**-149)
         for n, (start, end), scale in zip(numbers, parts, given, strict=True):
-            if end < start:
-                raise NotSupported("nothing is said of a part that ends before it starts")
+            unsaid("a part that ends before it starts", end < start)
             axis = axis_of(found[n].length, scale, end - start)
             found[n] = replace(axis, start=start, end=end)
         return found
     wanted = [int(size) for size in sizes.reshape(-1)]
     if sizes.shape != (len(numbers),) or min(wanted, default=0) < 0:
         raise InvalidNode(f"sizes {wanted} for {len(numbers)} axes")
-    if 0 in wanted or any(X.shape[n] == 0 for n in numbers):
-        raise NotSupported("nothing is said of scales of no element")
+    unsaid("scales of no element", 0 in wanted or any(X.shape[n] == 0 for n in numbers))
     each = [Fraction(size, X.shape[n]) for n, size in zip(numbers, wanted, strict=True)]
     if policy != "stretch" and each:
         each = [min(each) if policy == "not_larger" else max(each)] * len(each)
@@ -343,7 +343,6 @@ def sized(X, axes, roi, scales, sizes, policy):
     return found
 
 
-MODES = ("nearest", "linear", "cubic")
 POLICIES = ("stretch", "not_larger", "not_smaller")
 
 
@@ -356,14 +355,12 @@ def of_resize(along, sized=sized, outside=outside):
                 antialias=0, axes=None, keep_aspect_ratio_policy="stretch"):  # fmt: skip
         known = {*TRANSFORMS} - {"half_pixel_symmetric" if since < 19 else ""}
         known -= {"tf_half_pixel_for_nn" if since > 11 else ""}
-        for name, allowed in (
-            (mode, MODES), (nearest_mode, NEAREST), (coordinate_transformation_mode, known),
-            (keep_aspect_ratio_policy, POLICIES)):  # fmt: skip
-            if name not in allowed:
-                raise InvalidNode(f"{name!r}; allowed: {', '.join(allowed)}")
+        check_one_of("mode", mode, "nearest", "linear", "cubic")
+        check_one_of("nearest_mode", nearest_mode, *NEAREST)
+        check_one_of("coordinate_transformation_mode", coordinate_transformation_mode, *known)
+        check_one_of("keep_aspect_ratio_policy", keep_aspect_ratio_policy, *POLICIES)
         if scales is not None and not scales.size and (X.ndim or sizes is not None):
-            if since > 11:
-                is_open("nothing is said of an empty tensor of scales")
+            is_open("nothing is said of an empty tensor of scales", since > 11)
             scales = None
         crops = coordinate_transformation_mode == "tf_crop_and_resize"
         if (scales is None) == (sizes is None) or (crops and roi is None):
@@ -383,8 +380,7 @@ def of_resize(along, sized=sized, outside=outside):
         return outside(X, y, found, extrapolation_value) if crops else y
 
     def first(X, scales, *, mode):
-        if mode not in MODES[:2]:
-            raise InvalidNode(f"mode {mode!r}; allowed: nearest, linear")
+        check_one_of("mode", mode, "nearest", "linear")
         return upsampled(X, checked_scales(scales, X.ndim, 2.0**-149), mode)
 
     def later(since, schema):
@@ -439,13 +435,11 @@ def of_upsampled(function=upsampled, least=1):
     def first(X, *, mode, height_scale, width_scale):
         if X.ndim != 4 or mode not in ("nearest", "bilinear"):
             raise InvalidNode(f"X of rank {X.ndim}, mode {mode!r}")
-        scales = np.array([1, 1, height_scale, width_scale], np.float32)
         mode = {"bilinear": "linear"}.get(mode, mode)
-        return function(X, checked_scales(scales, X.ndim, least), mode)
+        return stated(X, mode=mode, scales=[1, 1, height_scale, width_scale])
 
     def stated(X, *, mode, scales):
-        scales = np.array(scales, np.float32)
-        return function(X, checked_scales(scales, X.ndim, least), mode)
+        return fed(X, np.array(scales, np.float32), mode=mode)
 
     def fed(X, scales, *, mode):
         return function(X, checked_scales(scales, X.ndim, least), mode)
@@ -456,10 +450,6 @@ def of_upsampled(function=upsampled, least=1):
 UPSAMPLE.formula(by=of_upsampled)(upsampled)
 
 
-def _with_scales(change):
-    return of_upsampled(lambda X, scales, mode: upsampled(X, change(scales), mode))
-
-
 UPSAMPLE.mutant_table({
     "scales_reversed": ("scales came from the last axis to the first", lambda s: s[::-1]),
     "last_scale_for_all": ("the last two axes had the last scale",
@@ -468,7 +458,8 @@ UPSAMPLE.mutant_table({
         lambda s: [1.0] * len(s[:-2]) + s[-2:]),
     "scales_rounded": ("scales were rounded to whole numbers",
         lambda s: [float(round(one)) for one in s]),
-}, by=_with_scales)  # fmt: skip
+}, by=lambda change: of_upsampled(
+    lambda X, scales, mode: upsampled(X, change(scales), mode)))  # fmt: skip
 UPSAMPLE.mutant("the input was repeated as a whole", name="tiled", by=of_upsampled)(
     lambda X, scales, mode: xp.tile(X, [int(s) for s in scales])
 )
@@ -484,34 +475,31 @@ def in_steps(first, length, corners):
     return first * (xp.real(2.0) / max(length, 1)) + (xp.real(1.0) / max(length, 1) - 1)
 
 
-def of_places(places=in_steps, change=lambda theta, lengths, axes: (theta, lengths, axes)):
+@by_step(20, options=["change"])
+def of_places(places, theta, size, *, align_corners,
+              change=lambda theta, lengths, axes: (theta, lengths, axes)):  # fmt: skip
     """The formula, from the places along an axis, and a change of the matrix, sizes and axes."""
-
-    def formula(theta, size, *, align_corners):
-        stated = listed("size", size)
-        n = len(stated) - 2
-        if n not in (2, 3) or min(stated) < 0 or theta.shape != (stated[0], n, n + 1):
-            raise InvalidNode(f"theta {list(theta.shape)} for size {stated}")
-        check_size((stated[0], *stated[2:], n))
-        if align_corners not in (0, 1):
-            raise NotSupported(f"nothing is said of align_corners {align_corners}")
-        if align_corners and 1 in stated[2:]:
-            is_open("nothing is said of where a single element has its corners")
-        if np.isinf(bare(xp.values_of(theta))[..., :-1]).any():
-            is_open("infinity times what may round to 0 is infinite, or no number")
-        # The last axis comes first, as x of y, x or of z, y, x.
-        theta, lengths, axes = change(theta, stated[2:], [*range(n)][::-1])
-        kind = np.float64 if theta.dtype == np.float64 else np.float32
-        rows = [xp.astype(np.ones(prod(lengths)), kind)]
-        for axis in axes[::-1]:
-            number = xp.astype(np.arange(lengths[axis]), kind)
-            along = xp.reshape(places(number, lengths[axis], align_corners),
-                               [-1 if a == axis else 1 for a in range(n)])  # fmt: skip
-            rows.insert(0, xp.reshape(xp.broadcast_to(along, lengths), (-1,)))
-        moved = xp.permute_dims(xp.matmul(theta, xp.stack(rows)), (0, 2, 1))
-        return xp.astype(xp.reshape(moved, (stated[0], *stated[2:], n)), theta.dtype)
-
-    return {20: formula}
+    stated = listed("size", size)
+    n = len(stated) - 2
+    if n not in (2, 3) or min(stated) < 0 or theta.shape != (stated[0], n, n + 1):
+        raise InvalidNode(f"theta {list(theta.shape)} for size {stated}")
+    check_size((stated[0], *stated[2:], n))
+    unsaid(f"align_corners {align_corners}", align_corners not in (0, 1))
+    if align_corners and 1 in stated[2:]:
+        is_open("nothing is said of where a single element has its corners")
+    if np.isinf(bare(xp.values_of(theta))[..., :-1]).any():
+        is_open("infinity times what may round to 0 is infinite, or no number")
+    # The last axis comes first, as x of y, x or of z, y, x.
+    theta, lengths, axes = change(theta, stated[2:], [*range(n)][::-1])
+    kind = np.float64 if theta.dtype == np.float64 else np.float32
+    rows = [xp.astype(np.ones(prod(lengths)), kind)]
+    for axis in axes[::-1]:
+        number = xp.astype(np.arange(lengths[axis]), kind)
+        along = xp.reshape(places(number, lengths[axis], align_corners),
+                           [-1 if a == axis else 1 for a in range(n)])  # fmt: skip
+        rows.insert(0, xp.reshape(xp.broadcast_to(along, lengths), (-1,)))
+    moved = xp.permute_dims(xp.matmul(theta, xp.stack(rows)), (0, 2, 1))
+    return xp.astype(xp.reshape(moved, (stated[0], *stated[2:], n)), theta.dtype)
 
 
 AFFINE_GRID.formula(by=of_places)(in_steps)
@@ -554,4 +542,4 @@ AFFINE_GRID.mutant_table({
             lengths, axes)),
     "first_matrix_for_all": ("the first matrix served for the whole batch",
         lambda theta, lengths, axes: (xp.broadcast_to(theta[:1], theta.shape), lengths, axes)),
-}, by=lambda change: of_places(change=change))  # fmt: skip
+}, by=lambda change: of_places(in_steps, change=change))  # fmt: skip

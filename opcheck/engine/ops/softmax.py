@@ -7,14 +7,13 @@ axes, which the text leaves open, count as sorted.
 
 from functools import partial
 from math import ceil, prod
-from typing import Any
 
 import numpy as np
 
 from opcheck import numbers as xp
 from opcheck.engine.axes import by_rows, rows_apart
-from opcheck.engine.operators import is_open, operator
-from opcheck.errors import InvalidNode, NotSupported
+from opcheck.engine.operators import by_step, check_one_of, check_shape, is_open, operator, unsaid
+from opcheck.errors import InvalidNode
 from opcheck.opset import DML, MAX_RANK, invalid_axes
 
 NAMES = """
@@ -280,15 +279,12 @@ OF_ROWS = {
 HARDMAX.mutant_table(OF_ROWS, by=by_rows)
 
 
-def transposed(function):
+@by_step(each={1: 1, 11: 11})
+def transposed(function, since, input, *, axis):
     """Versions 1 and 11 of what competes in the order of the last axis first."""
-
-    def formula(since, input, *, axis):
-        competing = range(axis % max(1, input.ndim), input.ndim)
-        order = [*range(input.ndim - len(competing)), *reversed(competing)]
-        return function(HARDMAX.formulas[since](input.transpose(order), axis=axis), order)
-
-    return {since: partial(formula, since) for since in (1, 11)}
+    competing = range(axis % max(1, input.ndim), input.ndim)
+    order = [*range(input.ndim - len(competing)), *reversed(competing)]
+    return function(HARDMAX.formulas[since](input.transpose(order), axis=axis), order)
 
 
 HARDMAX.mutant("the first of equal maxima was that of the transposed tensor", by=transposed,
@@ -400,16 +396,13 @@ def _loss(averaged, logs, target, weight, ignore_index, reduction, literal=False
     classes = logs.shape[1] if logs.ndim > 1 else -1
     if logs.ndim < 2 or target.shape != (logs.shape[0], *logs.shape[2:]):
         raise InvalidNode(f"classes {list(target.shape)} of values {list(logs.shape)}")
-    if weight is not None and weight.shape != (classes,):
-        raise InvalidNode(f"weights of shape {list(weight.shape)}; allowed: [{classes}]")
-    if reduction not in ("none", "sum", "mean"):
-        raise InvalidNode(f"reduction {reduction!r}; allowed: none, sum, mean")
+    check_shape("weights", weight, (classes,))
+    check_one_of("reduction", reduction, "none", "sum", "mean")
     inside = (target >= 0) & (target < classes)
     ignored = np.zeros(target.shape, bool) if ignore_index is None else target == ignore_index
     if (wrong := ~(inside | ignored)).any():
         raise InvalidNode(f"class {target[wrong][0]} is outside [0, {classes - 1}]")
-    if reduction == "mean" and not target.size:
-        raise NotSupported("nothing is said of means of nothing")
+    unsaid("means of nothing", reduction == "mean" and not target.size)
     if reduction == "mean" and literal and (ignored & (inside | (weight is None))).any():
         is_open("the text has ignored samples in the mean, and the function body leaves them out")
     # What is ignored is of one class more, of zeros.
@@ -424,25 +417,20 @@ def _loss(averaged, logs, target, weight, ignore_index, reduction, literal=False
     return xp.sum(losses) if reduction == "sum" else averaged(losses, applied, ignored, weight)
 
 
-def of_likelihood(averaged: Any, change: Any = lambda *of: of) -> Any:
+@by_step(12, 13, 22, options=["change"])
+def of_likelihood(averaged, input, target, weight=None, *, ignore_index, reduction,
+                  change=lambda *of: of):  # fmt: skip
     """All versions of the loss of log-probabilities; see `_loss`. `change` is of what it takes."""
-
-    def formula(input, target, weight=None, *, ignore_index, reduction):
-        steps = (*change(input, target, weight, ignore_index), reduction)
-        return _loss(averaged, *steps)
-
-    return dict.fromkeys((12, 13, 22), formula)
+    logs, target, weight, ignore_index = change(input, target, weight, ignore_index)
+    return _loss(averaged, logs, target, weight, ignore_index, reduction)
 
 
-def of_scores(logarithms: Any, averaged: Any) -> Any:
+@by_step(12, 13, options=["averaged"])
+def of_scores(logarithms, scores, labels, weights=None, *, ignore_index, reduction, averaged):
     """Both versions of the loss of scores, from `logarithms(x, axis)` of their shares."""
-
-    def formula(scores, labels, weights=None, *, ignore_index, reduction):
-        empty = scores.ndim < 2 or not scores.size
-        logs = scores if empty else logarithms(scores, 1)
-        return _loss(averaged, logs, labels, weights, ignore_index, reduction, True), logs
-
-    return dict.fromkeys((12, 13), formula)
+    empty = scores.ndim < 2 or not scores.size
+    logs = scores if empty else logarithms(scores, 1)
+    return _loss(averaged, logs, labels, weights, ignore_index, reduction, True), logs
 
 
 def mean(losses, applied, ignored, weight):
@@ -478,13 +466,13 @@ MEANS = {
             losses, ~ignored if applied is None else applied, strict=True)])),
 }  # fmt: skip
 NLL.mutant_table(MEANS, by=of_likelihood)
-CROSS_ENTROPY.mutant_table(MEANS, by=partial(of_scores, logarithms))
+CROSS_ENTROPY.mutant_table(MEANS, by=lambda averaged: of_scores(logarithms, averaged=averaged))
 NLL.mutant_table({
     "classes_last": ("the classes were taken along the last axis where it is as long",
         lambda x, *of: (x.swapaxes(1, -1) if () != x.shape[1:2] == x.shape[-1:] else x, *of)),
     "class_never_ignored": ("ignore_index was ignored where it is a class",
         lambda x, target, weight, i: (x, target, weight, None if i and i >= 0 else i)),
-}, by=partial(of_likelihood, mean))  # fmt: skip
+}, by=lambda change: of_likelihood(mean, change=change))  # fmt: skip
 CROSS_ENTROPY.mutant_table({
     "shares_along_last_axis": ("the scores' last axis was that of their classes",
         lambda x, axis: logarithms(x, x.ndim - 1)),

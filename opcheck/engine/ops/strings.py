@@ -11,7 +11,7 @@ import numpy as np
 
 from opcheck import numbers as xp
 from opcheck.engine.axes import broadcast, check_size
-from opcheck.engine.operators import is_open, operator
+from opcheck.engine.operators import by_step, is_open, operator, unsaid
 from opcheck.errors import InvalidNode, NotSupported
 
 NAMES = """
@@ -34,21 +34,16 @@ def _pieces(text, delimiter, maxsplit):
     return found
 
 
-def _split(pieces):
+@by_step(20)
+def _split(pieces, X, *, delimiter, maxsplit):
     """The formula from `pieces(text, delimiter, maxsplit)`, which has -1 for all splits."""
-
-    def formula(X, *, delimiter, maxsplit):
-        if maxsplit is not None and maxsplit < 0:
-            raise NotSupported(f"nothing is said of {maxsplit} splits")
-        if not X.size:
-            is_open("which axes the substrings of no texts have")
-        lists = [pieces(s, delimiter, -1 if maxsplit is None else maxsplit) for s in X.flat]
-        counts = np.array([*map(len, lists)], np.int64).reshape(X.shape)
-        check_size((X.size, most := counts.max(initial=0)))
-        columns = np.array([*zip_longest(*lists, fillvalue="")], object)
-        return columns.T.reshape(*X.shape, most), counts
-
-    return {20: formula}
+    unsaid(f"{maxsplit} splits", maxsplit is not None and maxsplit < 0)
+    is_open("which axes the substrings of no texts have", not X.size)
+    lists = [pieces(s, delimiter, -1 if maxsplit is None else maxsplit) for s in X.flat]
+    counts = np.array([*map(len, lists)], np.int64).reshape(X.shape)
+    check_size((X.size, most := counts.max(initial=0)))
+    columns = np.array([*zip_longest(*lists, fillvalue="")], object)
+    return columns.T.reshape(*X.shape, most), counts
 
 
 SPLIT.formula(by=_split)(_pieces)
@@ -86,30 +81,29 @@ def _cleaned(texts, words, key, change):
     return [change(text) for text in texts if key(text) not in dropped] or [""]
 
 
-def _normal(clean):
+#: Changes of case, of all letters and of ASCII's alone.
+_WIDE = {"LOWER": str.lower, "UPPER": str.upper}
+_NARROW = {name: lambda s, of=of: getattr(s.encode(), of)().decode()
+           for name, of in (("LOWER", "lower"), ("UPPER", "upper"))}  # fmt: skip
+
+
+@by_step(10)
+def _normal(clean, X, *, case_change_action, is_case_sensitive, locale, stopwords):
     """The formula from `clean(texts, words, key, change)`, where keys are compared with words'."""
-    wide = {"LOWER": str.lower, "UPPER": str.upper}
-    narrow = {name: lambda s, of=of: getattr(s.encode(), of)().decode()
-              for name, of in (("LOWER", "lower"), ("UPPER", "upper"))}  # fmt: skip
-
-    def formula(X, *, case_change_action, is_case_sensitive, locale, stopwords):
-        known = case_change_action in ("NONE", *wide)
-        if not known or not X.ndim or X.shape[:-1] not in ((), (1,)):
-            given = f"{case_change_action!r}, shape {list(X.shape)}"
-            raise InvalidNode(f"{given}; allowed: NONE, LOWER, UPPER; [C], [1, C]")
-        if is_case_sensitive not in (0, 1):
-            raise NotSupported(f"nothing is said of is_case_sensitive {is_case_sensitive}")
-        if not X.size or locale is not None:
-            is_open("which locales there are, and if all of no texts are dropped")
-        found, *others = (
-            clean(X.reshape(-1).tolist(), stopwords or (),
-                  str if is_case_sensitive else of[key], of.get(case_change_action, str))
-            for of, key in ((wide, "LOWER"), (wide, "UPPER"), (narrow, "LOWER")))  # fmt: skip
-        if any(other != found for other in others):
-            is_open("the locale decides on letters beyond ASCII")
-        return np.array(found, object).reshape(*X.shape[:-1], len(found))
-
-    return {10: formula}
+    known = case_change_action in ("NONE", *_WIDE)
+    if not known or not X.ndim or X.shape[:-1] not in ((), (1,)):
+        given = f"{case_change_action!r}, shape {list(X.shape)}"
+        raise InvalidNode(f"{given}; allowed: NONE, LOWER, UPPER; [C], [1, C]")
+    unsaid(f"is_case_sensitive {is_case_sensitive}", is_case_sensitive not in (0, 1))
+    if not X.size or locale is not None:
+        is_open("which locales there are, and if all of no texts are dropped")
+    found, *others = (
+        clean(X.reshape(-1).tolist(), stopwords or (),
+              str if is_case_sensitive else of[key], of.get(case_change_action, str))
+        for of, key in ((_WIDE, "LOWER"), (_WIDE, "UPPER"), (_NARROW, "LOWER")))  # fmt: skip
+    if any(other != found for other in others):
+        is_open("the locale decides on letters beyond ASCII")
+    return np.array(found, object).reshape(*X.shape[:-1], len(found))
 
 
 NORMALIZER.formula(by=_normal)(_cleaned)
@@ -173,26 +167,22 @@ def _char(text, instead):
     return rf"\U{int(text[3:-1], 16):08x}" if text[:3] == r"\x{" else instead.get(text, text)
 
 
-def _by_pattern(match):
+@by_step(20)
+def _by_pattern(match, X, *, pattern):
     """The formula from `match(pattern, text)`."""
-
-    def formula(X, *, pattern):
-        if pattern is None:
-            raise NotSupported("nothing is said of no pattern")
-        try:
-            made = re.compile(_PART.sub(_in_python, pattern), re.ASCII)
-        except re.error as error:
-            raise InvalidNode(f"pattern {pattern!r}: {error}") from None
-        texts = X.reshape(-1).tolist()
-        of_ascii = "".join([pattern, *texts]).isascii() and r"\x{" not in pattern
-        if re.search(r"\(\?[s-]*i", pattern) and not of_ascii:
-            raise NotSupported("the engine does not know the cases of letters beyond ASCII")
-        counts = map(int, re.findall(r"[0-9]+(?=[0-9,]*\})", pattern))
-        if "){" in pattern and prod(counts) > 1000:
-            raise NotSupported("the engine does not count the repetitions of repetitions")
-        return np.array([bool(match(made, s)) for s in texts], np.bool_).reshape(X.shape)
-
-    return {20: formula}
+    unsaid("no pattern", pattern is None)
+    try:
+        made = re.compile(_PART.sub(_in_python, pattern), re.ASCII)
+    except re.error as error:
+        raise InvalidNode(f"pattern {pattern!r}: {error}") from None
+    texts = X.reshape(-1).tolist()
+    of_ascii = "".join([pattern, *texts]).isascii() and r"\x{" not in pattern
+    if re.search(r"\(\?[s-]*i", pattern) and not of_ascii:
+        raise NotSupported("the engine does not know the cases of letters beyond ASCII")
+    counts = map(int, re.findall(r"[0-9]+(?=[0-9,]*\})", pattern))
+    if "){" in pattern and prod(counts) > 1000:
+        raise NotSupported("the engine does not count the repetitions of repetitions")
+    return np.array([bool(match(made, s)) for s in texts], np.bool_).reshape(X.shape)
 
 
 MATCH.formula(by=_by_pattern)(re.Pattern.fullmatch)
@@ -259,39 +249,36 @@ def _added(counts, weights, indexes, mode):
     return xp.sum(xp.astype(np.where(each, factors, 0), np.float32), axis=-1)
 
 
-def _by_grams(grams, scaled=_scaled):
+@by_step(9, options=["scaled"])
+def _by_grams(grams, X, *, max_gram_length, max_skip_count, min_gram_length, mode, ngram_counts,
+              ngram_indexes, pool_int64s, pool_strings, weights, scaled=_scaled):  # fmt: skip
     """The formula from `grams(rows, at, …)` and `scaled(counts, …)`."""
-
-    def formula(X, *, max_gram_length, max_skip_count, min_gram_length, mode, ngram_counts,
-                ngram_indexes, pool_int64s, pool_strings, weights):  # fmt: skip
-        if X.ndim not in (1, 2) or mode not in _SCALES:
-            raise InvalidNode(f"rank {X.ndim}, mode {mode!r}; allowed: 1, 2; TF, IDF, TFIDF")
-        texts = X.dtype == object
-        if (pool_int64s is None, pool_strings is None) != (texts, not texts):
-            raise InvalidNode(f"X of {X.dtype}; allowed: that of the one pool that is set")
-        if max_skip_count < 0 or not 1 <= min_gram_length <= max_gram_length:
-            raise NotSupported("nothing is said of such numbers of skips and lengths")
-        pool = pool_int64s if pool_strings is None else pool_strings
-        known = _pooled(pool, ngram_counts, max_gram_length)
-        sizes = {len(ngram_indexes), len(known) if weights is None else len(weights)}
-        if sizes != {len(known)} or min(ngram_indexes, default=0) < 0:
-            raise InvalidNode(f"{sizes} indexes and weights of {len(known)} n-grams")
-        if not known or len({*known}) < len(known) or len({*ngram_indexes}) < len(known):
-            raise NotSupported("nothing is said of no n-gram, or of one that is there twice")
-        check_size(shape := (*X.shape[:-1], max(ngram_indexes) + 1))
-        counts, places = np.zeros(shape, np.int64), dict(zip(known, ngram_indexes, strict=True))
-        rows, lengths = np.atleast_2d(X).tolist(), range(min_gram_length, max_gram_length + 1)
-        for at, found in enumerate(np.atleast_2d(counts)):
-            for gram, times in Counter(grams(rows, at, lengths, max_skip_count)).items():
-                if gram in places:
-                    found[places[gram]] = times
-        return scaled(counts, weights, ngram_indexes, mode)
-
-    return {9: formula}
+    if X.ndim not in (1, 2) or mode not in _SCALES:
+        raise InvalidNode(f"rank {X.ndim}, mode {mode!r}; allowed: 1, 2; TF, IDF, TFIDF")
+    texts = X.dtype == object
+    if (pool_int64s is None, pool_strings is None) != (texts, not texts):
+        raise InvalidNode(f"X of {X.dtype}; allowed: that of the one pool that is set")
+    if max_skip_count < 0 or not 1 <= min_gram_length <= max_gram_length:
+        unsaid("such numbers of skips and lengths")
+    pool = pool_int64s if pool_strings is None else pool_strings
+    known = _pooled(pool, ngram_counts, max_gram_length)
+    sizes = {len(ngram_indexes), len(known) if weights is None else len(weights)}
+    if sizes != {len(known)} or min(ngram_indexes, default=0) < 0:
+        raise InvalidNode(f"{sizes} indexes and weights of {len(known)} n-grams")
+    if not known or len({*known}) < len(known) or len({*ngram_indexes}) < len(known):
+        unsaid("no n-gram, or of one that is there twice")
+    check_size(shape := (*X.shape[:-1], max(ngram_indexes) + 1))
+    counts, places = np.zeros(shape, np.int64), dict(zip(known, ngram_indexes, strict=True))
+    rows, lengths = np.atleast_2d(X).tolist(), range(min_gram_length, max_gram_length + 1)
+    for at, found in enumerate(np.atleast_2d(counts)):
+        for gram, times in Counter(grams(rows, at, lengths, max_skip_count)).items():
+            if gram in places:
+                found[places[gram]] = times
+    return scaled(counts, weights, ngram_indexes, mode)
 
 
 def _by_weights(scaled):
-    return _by_grams(_grams, scaled)
+    return _by_grams(_grams, scaled=scaled)
 
 
 TF_IDF.formula(by=_by_grams)(_grams)

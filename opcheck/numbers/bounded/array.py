@@ -264,6 +264,17 @@ class Bounded(Number):
             squared=squared, shares=self.shares,
         )  # fmt: skip
 
+    def beside(
+        self, v: Reals, errors: Callable[[], Errors], keeps: bool, least: float
+    ) -> "Bounded":
+        """Values among which are these; it `keeps` their last rounding apart, or does not."""
+        if not keeps:
+            grid = self.grid if self.exact else None
+            return Bounded(v, self.dtype, self.arithmetic, errors, grid=grid, least=least)
+        made = self.like(v, errors)
+        made.least, made.shares = least, False
+        return made
+
     def __getitem__(self, index: Any) -> "Bounded":
         return self.moved(lambda part: np.asarray(part[index]))
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from opcheck.numbers.arithmetic import Kind
+from opcheck.numbers.arithmetic import Kind, method, methods
 from opcheck.numbers.bounded import array as arrays
 from opcheck.numbers.bounded.array import Bounded, Errors, Mask, as_values, is_finite, pair, size_of
 from opcheck.numbers.bounded.elementwise import either, plus, real
@@ -28,19 +28,10 @@ class Truth(_Uncertain):
 
     unsure: Mask
 
-    def __and__(self, other: Any) -> Any:
-        return logical_and(self, other)
-
-    def __or__(self, other: Any) -> Any:
-        return logical_or(self, other)
-
-    def __xor__(self, other: Any) -> Any:
-        return logical_xor(self, other)
-
-    def __invert__(self) -> Any:
-        return logical_not(self)
-
-    __rand__, __ror__, __rxor__ = __and__, __or__, __xor__
+    __and__, __rand__ = methods("logical_and")
+    __or__, __ror__ = methods("logical_or")
+    __xor__, __rxor__ = methods("logical_xor")
+    __invert__ = method("logical_not")
 
 
 def truth(v: Mask, unsure: Mask | None) -> Any:
@@ -133,12 +124,7 @@ def where(condition: Any, a: Any, b: Any) -> Any:
             lost = np.where(unsure, either(x.lost, y.lost), lost)
         return Errors(e, _either(chosen, x.q, y.q), lost)
 
-    if alike:
-        made = a.like(v, errors)
-        made.least, made.shares = min(a.least, b.least), False
-        return made
-    grid = a.grid if a.exact else None
-    return Bounded(v, a.dtype, a.arithmetic, errors, grid=grid, least=min(a.sure, b.sure))
+    return a.beside(v, errors, alike, min(x.least if alike else x.sure for x in (a, b)))
 
 
 def _either(chosen: Mask, a: Any, b: Any, default: Any = 0.0) -> Any:

@@ -352,10 +352,7 @@ def _library(name: str, x: Bounded) -> Bounded:
 
 
 _NAMES = "exp expm1 log log1p sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh erf"
-(
-    exp, expm1, log, log1p, sin, cos, tan, asin, acos, atan, sinh, cosh, tanh, asinh, acosh, atanh,
-    erf,
-) = (partial(_library, name) for name in _NAMES.split())  # fmt: skip
+globals().update({name: partial(_library, name) for name in _NAMES.split()})
 
 
 def sqrt(x: Bounded) -> Bounded:

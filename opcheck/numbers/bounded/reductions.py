@@ -294,10 +294,8 @@ def _movement(move: Callable[..., Any], x: Bounded, *arguments: Any, **options: 
     return x.moved(lambda part: move(part, *arguments, **options))
 
 
-broadcast_to, expand_dims, flip, permute_dims, reshape, squeeze, tile = (
-    partial(_movement, getattr(np, name))
-    for name in "broadcast_to expand_dims flip permute_dims reshape squeeze tile".split()
-)
+_MOVEMENTS = "broadcast_to expand_dims flip permute_dims reshape squeeze tile"
+globals().update({name: partial(_movement, getattr(np, name)) for name in _MOVEMENTS.split()})
 
 
 def take(x: Bounded, index: Any, axis: int) -> Bounded:
@@ -351,18 +349,8 @@ def _joined(join: Callable[..., Any], given: Sequence[Any], axis: int = 0) -> Bo
     def errors() -> Errors:
         return Errors(of("e", 0.0), of("q", 0.0), of("lost", 0))
 
-    joined = _laid_out(parts[0], v, errors, alike)
-    joined.least = builtins.min(x.least if alike else x.sure for x in parts)
-    return joined
-
-
-def _laid_out(x: Bounded, v: Any, errors: Callable[[], Errors], keeps: bool) -> Bounded:
-    """Values among which are those of `x`, which `keeps` its last rounding apart, or does not."""
-    if keeps:
-        made = x.like(v, errors)
-        made.shares = False
-        return made
-    return Bounded(v, x.dtype, x.arithmetic, errors, grid=x.grid if x.exact else None)
+    least = builtins.min(x.least if alike else x.sure for x in parts)
+    return parts[0].beside(v, errors, alike, least)
 
 
 concat, stack = partial(_joined, np.concat), partial(_joined, np.stack)
@@ -383,9 +371,7 @@ def pad(x: Bounded, widths: Any, constant_values: float = 0.0) -> Bounded:
         old = x if keeps else x.settled()
         return Errors(framed(old.e, 0.0), framed(old.q, 0.0), framed(old.lost, 0))
 
-    padded = _laid_out(x, framed(x.v, constant_values), errors, keeps)
-    padded.least = 0.0
-    return padded
+    return x.beside(framed(x.v, constant_values), errors, keeps, 0.0)
 
 
 def full_like(x: Bounded, value: float) -> Bounded:

@@ -278,8 +278,9 @@ def of_object(thing: Any) -> Backend:
 
         def run(inputs: Sequence[Array]) -> Any:
             found = thing(*task.operands(inputs), **plain)
-            # A function does not know which outputs the case uses: those behind them are dropped.
-            return found[: len(task.outputs)] if isinstance(found, tuple) else found
+            # A function does not know which outputs the case uses, and returns the others too.
+            picked = (found[place : place + 1] for place in task.places)
+            return sum(picked, ()) if isinstance(found, tuple) else found
 
         return TaskCall(run)
 

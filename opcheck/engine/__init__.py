@@ -30,7 +30,8 @@ def exactly(
     op: OpVersion, inputs: Sequence[Array | None], attrs: Attrs, outputs: int | None = None
 ) -> tuple[Array | Expected, ...]:
     """The outputs, unrounded and with their error bounds where sound implementations differ."""
-    return exactly_node(Node(op, tuple(inputs), attrs, outputs))
+    asked = None if outputs is None else range(outputs)
+    return exactly_node(Node(op, tuple(inputs), attrs, asked))
 
 
 def rounded(output: Array | Expected) -> Array:

@@ -104,9 +104,10 @@ def _called(
     declared = bound.schema.outputs
     if len(found) > len(declared) and declared[-1].option != "variadic":
         raise _wrong(bound, f"the formula returns {len(found)} outputs; allowed: {len(declared)}")
-    if len(found) < (wanted := bound.node.outputs or 1):
+    asked = bound.node.outputs
+    if len(found) < (wanted := bound.node.count):
         raise _wrong(bound, f"the formula returns {len(found)} of {wanted} outputs")
-    return found[: bound.node.outputs]
+    return found if asked is None else [found[place] for place in asked]
 
 
 def _wrong(bound: BoundNode, text: str, error: Exception | None = None) -> WrongOperator:

@@ -25,17 +25,23 @@ _SMALL = 1 << 16  # Bytes of inputs up to which variants of a node are kept.
 class Node:
     """An operator version with its attributes and its inputs, in the operator's order.
 
-    An optional input that is left out is None. `outputs` is how many are asked for, None for all.
+    An optional input that is left out is None. `outputs` are the places of those that are asked
+    for, None for all.
     `constant`: one of the inputs is an initializer of the model.
     """
 
     op: OpVersion
     inputs: tuple[Array | None, ...]
     attrs: Attrs
-    outputs: int | None = None
+    outputs: Sequence[int] | None = None
     constant: bool = False
     #: Many mutants read the same other attributes.
     _variants: "dict[str, Node]" = field(default_factory=dict, init=False, repr=False)
+
+    @property
+    def count(self) -> int:
+        """How many outputs a formula must give, so that those asked for are among them."""
+        return max(self.outputs or (), default=0) + 1
 
     @property
     def given(self) -> tuple[Array, ...]:
@@ -168,10 +174,10 @@ class BoundNode:
     attrs: Mapping[str, Any]
     dtypes: Mapping[str, DType]
 
-    def output_dtype(self, place: int) -> DType | None:
-        """The dtype of an output; None where only the formula can tell."""
-        outputs = self.schema.outputs
-        output = outputs[min(place, len(outputs) - 1)]
+    def output_dtype(self, n: int) -> DType | None:
+        """The dtype of an output that is asked for; None where only the formula can tell."""
+        outputs, asked = self.schema.outputs, self.node.outputs
+        output = outputs[min(n if asked is None else asked[n], len(outputs) - 1)]
         return opset.output_dtype(self.schema, output, self.dtypes, self.attrs)
 
 
@@ -254,7 +260,7 @@ def attributes_for(function: Formula, schema: Schema, node: Node) -> dict[str, A
         elif name in schema.attributes:
             found[name] = schema.attributes[name].default
         elif name == OUTPUTS:
-            found[name] = node.outputs or 1
+            found[name] = node.count
     return found
 
 
@@ -413,7 +419,9 @@ def _computed(node: BodyNode, operands: Sequence[Any], attrs: Mapping[str, Any])
     stated = {name: value for name, value in stated.items() if value is not None}
     function = operator.formulas[node.op.since]
     schema = opset.versions(node.op.domain, node.op.name)[node.op.since]
-    arguments = attributes_for(function, schema, Node(node.op, (), stated, len(node.outputs)))
+    arguments = attributes_for(
+        function, schema, Node(node.op, (), stated, range(len(node.outputs)))
+    )
     while operands and operands[-1] is None:
         operands = operands[:-1]
     outputs = function(*operands, **arguments)

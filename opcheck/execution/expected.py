@@ -90,7 +90,7 @@ def node_of(task: Task, inputs: Sequence[Array]) -> Node:
     for array in operands:
         if array is not None:
             array.flags.writeable = False
-    return Node(task.op, operands, task.attrs, len(task.outputs), bool(task.initializers))
+    return Node(task.op, operands, task.attrs, task.places, bool(task.initializers))
 
 
 class OracleUnavailable(Exception):

@@ -28,7 +28,7 @@ def model_of(task: Task) -> ModelProto:
         nodes, constants, at_opset = lower_hardmax1(task)
         domain = ""
     else:
-        nodes = [helper.make_node(task.op.name, task.slots, output_names(task), domain=domain)]
+        nodes = [helper.make_node(task.op.name, task.slots, _output_slots(task), domain=domain)]
         nodes[0].attribute.extend(_attribute(task.op, *item) for item in task.attrs.items())
     tensors = {**task.initializers, **constants}
     version = ir_version(domain, at_opset)
@@ -52,8 +52,11 @@ def model_of(task: Task) -> ModelProto:
 
 def output_names(task: Task) -> list[str]:
     """The names of the outputs in a model, where none may be called as an input is."""
-    names = (output.name for output in task.outputs)
-    return [f"{name}_out" if name in task.slots else name for name in names]
+    return [*filter(None, _output_slots(task))]
+
+
+def _output_slots(task: Task) -> list[str]:
+    return [f"{name}_out" if name and name in task.slots else name for name in task.output_slots]
 
 
 def ir_version(domain: str, at_opset: int) -> int:

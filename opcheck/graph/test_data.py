@@ -419,6 +419,7 @@ class Stated:
     opset: int
     attrs: dict[str, AttrValue]
     slots: tuple[str, ...]
+    output_slots: tuple[str, ...]
     plain: bool
 
 
@@ -433,10 +434,8 @@ def stated(model: ModelProto) -> Stated | None:
     op = schema.op if schema else OpVersion(domain, node.op_type, version)
     # A legal model, so that the node's attributes are of the types that they must be of.
     plain = all(proto.type in PLAIN for proto in node.attribute)
-    # Nor can a case state which outputs are left out before others.
-    names = [output.name for output in model.graph.output]
-    plain = plain and names == [*node.output][: len(names)]
-    return Stated(op, version, attributes(node), tuple(node.input), plain)
+    plain = plain and all(output.name in node.output for output in model.graph.output)
+    return Stated(op, version, attributes(node), tuple(node.input), tuple(node.output), plain)
 
 
 def domain_of(name: str) -> str:

@@ -127,10 +127,14 @@ class Port:
 
 @dataclass(frozen=True)
 class OutputSpec:
-    """An output the node produces; `dtype` is None if only the backend's answer has it."""
+    """An output the node produces; `dtype` is None if only the backend's answer has it.
+
+    `place` is which of the operator's outputs it is, where others are left out before it.
+    """
 
     name: str
     dtype: DType | None
+    place: int | None = None
 
 
 @dataclass(frozen=True)

@@ -57,6 +57,17 @@ class Task:
         arrays = {**self.initializers, **self.feed(inputs)}
         return [arrays[slot] if slot else None for slot in self.slots]
 
+    @property
+    def places(self) -> tuple[int, ...]:
+        """Which of the operator's outputs `outputs` are."""
+        return tuple(n if one.place is None else one.place for n, one in enumerate(self.outputs))
+
+    @property
+    def output_slots(self) -> tuple[str, ...]:
+        """The names of the outputs in the operator's order; "" where one is left out."""
+        names = {place: one.name for place, one in zip(self.places, self.outputs, strict=True)}
+        return tuple(names.get(place, "") for place in range(max(names, default=-1) + 1))
+
 
 def _value(port: Port, rest: Iterator[Array]) -> Value:
     match port.form:

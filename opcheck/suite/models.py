@@ -11,7 +11,14 @@ from opcheck.engine import operator_of
 from opcheck.errors import UsageError, did_you_mean
 from opcheck.graph import ModelProto, test_data
 from opcheck.graph.folders import BeyondOpcheck, initializers
-from opcheck.graph.test_data import DeclaredTensor, FileMessages, ModelTest, opset_of, stated
+from opcheck.graph.test_data import (
+    DeclaredTensor,
+    FileMessages,
+    ModelTest,
+    Stated,
+    opset_of,
+    stated,
+)
 from opcheck.model import Array, Case, Port, Source, TensorSpec, Tolerance, Value
 from opcheck.suite.tensors import MAX_ELEMENTS
 
@@ -76,12 +83,17 @@ class _WholeModel:
             attrs=alone.attrs if alone else {},
             inputs=(*inputs, *constants) if known else inputs,
             slots=known.slots if known else (),
-            outputs=tuple(model.OutputSpec(info.name, None) for info in self.proto.graph.output),
+            outputs=tuple(self._outputs(known)),
             expect=model.Agreement(),
             source=source,
             model=self.data,
             ports=ports,
         )
+
+    def _outputs(self, known: Stated | None) -> Iterator[model.OutputSpec]:
+        for n, info in enumerate(self.proto.graph.output):
+            place = known.output_slots.index(info.name) if known else n
+            yield model.OutputSpec(info.name, None, None if place == n else place)
 
 
 def _specs(names: Sequence[str], values: Sequence[Value]) -> tuple[Tensors, tuple[Port, ...]]:

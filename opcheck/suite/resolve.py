@@ -171,16 +171,13 @@ class Resolver:
                 self.problem(self.node.at(path, key=True), message, hint)
         names = [*stated]
         names += [name for name in missing(schema.outputs, names) if name not in names]
-        ordered = slots(schema.outputs, names)
-        for slot, parameter in zip(ordered, schema.outputs, strict=False):
-            if not slot:
-                message = f"expect must state output {parameter.name!r} too, as a later one is"
-                self.lacking(self.at("expect"), message)
-        for name in ordered:
+        # An optional one may be left out before others.
+        ordered = [it for it in enumerate(slots(schema.outputs, names)) if it[1]]
+        for n, (at, name) in enumerate(ordered):
             found = place(schema.outputs, name)
             output = schema.outputs[found[0]] if found else None
             dtype = opset.output_dtype(schema, output, bound, attrs) if output else None
-            yield OutputSpec(name, dtype)
+            yield OutputSpec(name, dtype, None if at == n else at)
 
     def _tolerance(self, case: Case, specs: Iterable[TensorSpec]) -> Tolerance | None:
         if self.fields.tolerance is None:

@@ -223,7 +223,10 @@ def _node(case: model.Case) -> list[Any]:
         sorted((name, _plain(value)) for name, value in case.attrs.items()),
         [_tensor(spec) for spec in case.inputs],
         case.slots,
-        [[output.name, output.dtype and output.dtype.name] for output in case.outputs],
+        [
+            [it.name, it.dtype and it.dtype.name, *([] if it.place is None else [it.place])]
+            for it in case.outputs
+        ],
         _expectation(case.expect),
         _tolerance(case.tolerance),
     ]

@@ -9,7 +9,7 @@ import numpy as np
 from opcheck.backends.adapters import About, take, threads
 from opcheck.backends.base import Backend, Bare, only_nodes, own_part
 from opcheck.backends.connect import lead_dtype
-from opcheck.engine import Node, dtypes_of, evaluate, operator_of
+from opcheck.engine import Node, dtypes_of, operator_of
 from opcheck.engine.native import natively
 from opcheck.errors import InvalidNode, NotSupported
 from opcheck.model import Array, BackendInfo, Task
@@ -24,11 +24,10 @@ def connect(detail: str | None, options: Mapping[str, str]) -> Backend:
     taken = take("numpy", options, {"mode": _mode, "threads": threads}, detail)
     number = taken.get("threads", 1)
     info = BackendInfo("numpy", "numpy", np.__version__, engine=True, threads=number)
-    compute: Callable[..., tuple[Array, ...]] = (
-        evaluate
-        if taken.get("mode") == "exact"
-        else lambda op, operands, *asked: natively(Node(op, tuple(operands), *asked), number)
-    )
+    is_exact = taken.get("mode") == "exact"
+
+    def compute(node: Node) -> tuple[Array, ...]:
+        return node.right if is_exact else natively(node, number)
 
     def prepare(task: Task) -> PreparedNode:
         only_nodes(task, "opcheck's engine")
@@ -53,7 +52,7 @@ class PreparedNode:
     """A node of the engine."""
 
     task: Task
-    compute: Callable[..., tuple[Array, ...]]
+    compute: Callable[[Node], tuple[Array, ...]]
 
     def run(self, inputs: Sequence[Array]) -> tuple[Array, ...]:
         """Return the outputs, in the engine's mode."""
@@ -62,6 +61,6 @@ class PreparedNode:
 
     def repeated(self, inputs: Sequence[Array]) -> Bare:
         """Return the engine's call alone."""
-        task, operands = self.task, self.task.operands(inputs)
-        call = partial(self.compute, task.op, operands, task.attrs, len(task.outputs))
-        return Bare(call, tuple)
+        task = self.task
+        node = Node(task.op, tuple(task.operands(inputs)), task.attrs, task.places)
+        return Bare(partial(self.compute, node), tuple)

@@ -431,7 +431,8 @@ def _conditions(schema: Schema, operator: Operator) -> Iterator[Condition]:
     least = max(1, sum(one.option == "single" for one in schema.outputs))
     for count in range(least, outputs + 1) if outputs > least else ():
         yield Condition(f"{count}_outputs", f"{count} of the outputs were asked for", partial(
-            _is, count, lambda node: node.outputs or outputs), "outputs")  # fmt: skip
+            _is, count, lambda n: outputs if n.outputs is None else len(n.outputs)),
+            "outputs")  # fmt: skip
     for dtype in dtypes.DTYPES.values() if opset.naming(schema) else ():
         if dtype.text in schema.outputs[0].types:
             yield Condition(f"output_of_{dtype.name}", f"the output was of {dtype.name}",

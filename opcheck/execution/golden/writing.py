@@ -145,7 +145,7 @@ def written(test: Test, *, npz: bool) -> tuple[gm.TestFields, dict[str, bytes]]:
             opset=task.opset,
             attrs={name: gm.spelt(value) for name, value in task.attrs.items()},
             slots=task.slots,
-            outputs=tuple(output.name for output in task.outputs),
+            outputs=task.output_slots,
         ),
         inputs=tuple(
             gm.Tensor(name=one.name, dtype=one.dtype.name, shape=one.shape) for one in task.inputs
@@ -173,7 +173,9 @@ def task_of(case: str, test: gm.TestFields) -> Task:
         slots=node.slots,
         inputs=tuple(model.TensorType(t.name, DTYPES[t.dtype], t.shape) for t in test.inputs),
         initializers={},
-        outputs=tuple(model.OutputSpec(name, None) for name in node.outputs),
+        outputs=tuple(
+            model.OutputSpec(name, None, n) for n, name in enumerate(node.outputs) if name
+        ),
     )
 
 

@@ -22,7 +22,7 @@ def guard(op: OpVersion, name: str) -> Mutant:
 
 def is_wrong(op: OpVersion, name: str, *inputs: Any, outputs: int = 1, **attrs: Any) -> bool:
     """Return True if the mutant gives another output than the right one."""
-    node = Node(op, tuple(inputs), attrs, outputs)
+    node = Node(op, tuple(inputs), attrs, range(outputs))
     made = guard(op, name).made_on(node)
     assert not isinstance(made, InvalidNode)
     return any((out != right).any() for out, right in zip(made, node.right, strict=True))

@@ -12,13 +12,14 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
+from datetime import date
 from functools import cache
 from itertools import groupby
 from pathlib import Path
 from typing import Annotated, Any, Self
 
 import numpy as np
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
 from opcheck import opset, reading
 from opcheck.errors import CaseFileError, Problem, did_you_mean
@@ -54,9 +55,10 @@ class Sentence:
     """A sentence of a page, with its entry in `clauses/`.
 
     `cases` name shipped cases that test it (`name` or `name#row`), besides those that quote it;
-    `nothing` is why it obliges a backend to nothing, `ruling` how opcheck reads an undecided
-    one. `source` is the place in a file of `clauses/`, else the link of the page. A `heading`
-    is tested by the cases that have what it announces.
+    `nothing` is why it obliges a backend to nothing, `ruling` how opcheck reads one that is
+    undecided, or that was corrected in released versions on the day `ruling_since`. `source` is
+    the place in a file of `clauses/`, else the link of the page. A `heading` is tested by the
+    cases that have what it announces.
     """
 
     text: str
@@ -66,6 +68,7 @@ class Sentence:
     ruling: str | None
     source: Source
     heading: bool = False
+    ruling_since: str | None = None
 
 
 def page(schema: Schema, link: str) -> tuple[Sentence, ...]:
@@ -199,6 +202,13 @@ def _normal(text: str) -> str:
     return " ".join(text.translate(_ALIKE).replace("...", _GAP).split())
 
 
+def _day(text: str) -> str:
+    try:
+        return date.fromisoformat(text).isoformat()
+    except ValueError:
+        raise ValueError(f"must be a day, such as 2026-06-20, not {quoted(text)}") from None
+
+
 #: The name of a case, or of one of its rows.
 CaseName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*(#[A-Za-z0-9_.+-]+)?$")]
 
@@ -220,6 +230,7 @@ class SentenceEntry(validation.Fields):
     cases: Sequence[CaseName] = ()
     nothing: str | None = Field(default=None, min_length=1)
     ruling: str | None = Field(default=None, min_length=1)
+    ruling_since: Annotated[str, AfterValidator(_day)] | None = None
 
     @model_validator(mode="after")
     def _is_complete(self) -> Self:
@@ -229,6 +240,8 @@ class SentenceEntry(validation.Fields):
             raise ValueError("a sentence is tested by `cases` or obliges to `nothing`, not both")
         if self.sentence and not (self.cases or self.nothing or self.ruling):
             raise ValueError("an entry has `cases`, `nothing` or a `ruling`; this one has none")
+        if self.ruling_since and not self.ruling:
+            raise ValueError("`ruling_since` is the day of a `ruling`, and this one has none")
         return self
 
 
@@ -332,7 +345,8 @@ def load_pages(path: Path, file: str, op: str = "") -> Pages:
         if op not in (entry.op or fields.op):
             continue
         stated: dict[str, Any] = {"cases": tuple(entry.cases), "nothing": entry.nothing}
-        stated |= {"ruling": entry.ruling, "source": Source(file, mark.line, mark.column)}
+        stated |= {"ruling": entry.ruling, "ruling_since": entry.ruling_since}
+        stated |= {"source": Source(file, mark.line, mark.column)}
         wrong, missing, near = [], [], list[str]()
         for since in entry.versions or pages:
             sentences = pages.get(since, [])

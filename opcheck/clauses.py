@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Annotated, Any, Self
 
 import numpy as np
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import Field, model_validator
 
 from opcheck import opset, reading
 from opcheck.errors import CaseFileError, Problem, did_you_mean
@@ -202,13 +202,6 @@ def _normal(text: str) -> str:
     return " ".join(text.translate(_ALIKE).replace("...", _GAP).split())
 
 
-def _day(text: str) -> str:
-    try:
-        return date.fromisoformat(text).isoformat()
-    except ValueError:
-        raise ValueError(f"must be a day, such as 2026-06-20, not {quoted(text)}") from None
-
-
 #: The name of a case, or of one of its rows.
 CaseName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*(#[A-Za-z0-9_.+-]+)?$")]
 
@@ -230,7 +223,7 @@ class SentenceEntry(validation.Fields):
     cases: Sequence[CaseName] = ()
     nothing: str | None = Field(default=None, min_length=1)
     ruling: str | None = Field(default=None, min_length=1)
-    ruling_since: Annotated[str, AfterValidator(_day)] | None = None
+    ruling_since: Annotated[date, Field(strict=False)] | None = None
 
     @model_validator(mode="after")
     def _is_complete(self) -> Self:
@@ -345,7 +338,8 @@ def load_pages(path: Path, file: str, op: str = "") -> Pages:
         if op not in (entry.op or fields.op):
             continue
         stated: dict[str, Any] = {"cases": tuple(entry.cases), "nothing": entry.nothing}
-        stated |= {"ruling": entry.ruling, "ruling_since": entry.ruling_since}
+        day = entry.ruling_since and str(entry.ruling_since)
+        stated |= {"ruling": entry.ruling, "ruling_since": day}
         stated |= {"source": Source(file, mark.line, mark.column)}
         wrong, missing, near = [], [], list[str]()
         for since in entry.versions or pages:

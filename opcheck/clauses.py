@@ -12,6 +12,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
+from datetime import date
 from functools import cache
 from itertools import groupby
 from pathlib import Path
@@ -54,9 +55,10 @@ class Sentence:
     """A sentence of a page, with its entry in `clauses/`.
 
     `cases` name shipped cases that test it (`name` or `name#row`), besides those that quote it;
-    `nothing` is why it obliges a backend to nothing, `ruling` how opcheck reads an undecided
-    one. `source` is the place in a file of `clauses/`, else the link of the page. A `heading`
-    is tested by the cases that have what it announces.
+    `nothing` is why it obliges a backend to nothing, `ruling` how opcheck reads one that is
+    undecided, or that was corrected in released versions on the day `ruling_since`. `source` is
+    the place in a file of `clauses/`, else the link of the page. A `heading` is tested by the
+    cases that have what it announces.
     """
 
     text: str
@@ -66,6 +68,7 @@ class Sentence:
     ruling: str | None
     source: Source
     heading: bool = False
+    ruling_since: str | None = None
 
 
 def page(schema: Schema, link: str) -> tuple[Sentence, ...]:
@@ -220,6 +223,7 @@ class SentenceEntry(validation.Fields):
     cases: Sequence[CaseName] = ()
     nothing: str | None = Field(default=None, min_length=1)
     ruling: str | None = Field(default=None, min_length=1)
+    ruling_since: Annotated[date, Field(strict=False)] | None = None
 
     @model_validator(mode="after")
     def _is_complete(self) -> Self:
@@ -229,6 +233,8 @@ class SentenceEntry(validation.Fields):
             raise ValueError("a sentence is tested by `cases` or obliges to `nothing`, not both")
         if self.sentence and not (self.cases or self.nothing or self.ruling):
             raise ValueError("an entry has `cases`, `nothing` or a `ruling`; this one has none")
+        if self.ruling_since and not self.ruling:
+            raise ValueError("`ruling_since` is the day of a `ruling`, and this one has none")
         return self
 
 
@@ -332,7 +338,9 @@ def load_pages(path: Path, file: str, op: str = "") -> Pages:
         if op not in (entry.op or fields.op):
             continue
         stated: dict[str, Any] = {"cases": tuple(entry.cases), "nothing": entry.nothing}
-        stated |= {"ruling": entry.ruling, "source": Source(file, mark.line, mark.column)}
+        day = entry.ruling_since and str(entry.ruling_since)
+        stated |= {"ruling": entry.ruling, "ruling_since": day}
+        stated |= {"source": Source(file, mark.line, mark.column)}
         wrong, missing, near = [], [], list[str]()
         for since in entry.versions or pages:
             sentences = pages.get(since, [])

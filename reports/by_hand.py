@@ -3662,6 +3662,14 @@ def _products_of_openvino() -> Iterator[Check]:
     cause, why = "AveragePool and MaxPool count a window", "the size is ⌈(6 - 3 + 1) / 2⌉ = 2"
     wrong, floor = Gives(_pool(3, 5, 6)), _with(valid, ceil_mode=0)
     yield Check("openvino", cause, valid, [_pool(3, 5)], wrong, why, floor, _pool(3, 5))
+    over = {"kernel_shape": [4], "strides": [4], "ceil_mode": 1, "count_include_pad": 1}
+    mean = Model("AveragePool", 22, over, _x(2, 4, 6, 8, 10))
+    cause, why = (
+        "Where pads are given, AveragePool with count_include_pad",
+        "the means of 0, 2, 4, 6 and of 8, 0 are 3 and 4; what hangs over the end is no pixel",
+    )
+    wrong, padded = Gives(_pool(3, 2)), replace(_with(mean, pads=[1, 1]), x=_x(2, 4, 6, 8))
+    yield Check("openvino", cause, padded, [_pool(3, 4)], wrong, why, mean, _pool(5, 10))
     past = Model("MaxPool", 12, {"kernel_shape": [1], "strides": [3], "ceil_mode": 1}, _FIVE)
     cause, why = (
         "MaxPool keeps a window",

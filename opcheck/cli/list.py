@@ -52,7 +52,9 @@ def command(clauses: bool, folder: Path | None, form: str, **selection: Any) -> 
 
     cases, said = chosen_cases(**selection)
     if clauses:
-        check_files(cases, lambda op: load((), [op] if selection["paths"] else selection["ops"]))
+        # Files of clauses are about operators too that were not asked for.
+        some = selection["paths"] or selection["ops"]
+        check_files(cases, lambda op: load((), [op] if some else ()))
     surveys = survey(cases) if clauses else ()
     if form == "json":
         pages = (record for page in surveys for record in listing.clause_records(page))

@@ -302,7 +302,7 @@ def _tiers(operator: Operator, since: int, dtype: DType, declared: Set[str]) -> 
     silent = [None, *(one.function for one in sound if not one.remark)]
     found = [
         *(Tier(name, plain, formula) for formula in silent),
-        Tier("range", flushing, None, _OUT_OF_RANGE, ranged=True),
+        *(Tier("range", flushing, formula, _OUT_OF_RANGE, ranged=True) for formula in silent),
         *(Tier(name, flushing, s.function, f"right only {s.remark}") for s in sound if s.remark),
     ]
     if dtype.numpy.itemsize == 2:
@@ -536,8 +536,9 @@ class Expected:
         return Room(own, common, None if output.lost is None else output.lost > 0)
 
     def range_loss(self, tier: Tier) -> Any:
-        """Mask where a tier that may leave the range allows notably more than the first one."""
-        first, later = self.room(self.tiers()[0]), self.room(tier)
+        """Mask where a tier that may leave the range allows notably more than its formula else."""
+        plain = next(one for one in self.tiers() if one.formula is tier.formula)
+        first, later = self.room(plain), self.room(tier)
         with np.errstate(invalid="ignore"):
             more = later.own - first.own
         notable = 16 * tier.arithmetic.u * np.abs(self.values) + tier.arithmetic.floor

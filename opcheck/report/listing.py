@@ -87,8 +87,10 @@ def show_clauses(console: Console, surveys: Sequence[Survey]) -> None:
             table.add_section()
             table.add_row(Text(part, "bold"))
             for checked in group:
-                ruling = f"\nruling: {checked.sentence.ruling}" if checked.sentence.ruling else ""
-                text = Text.assemble(checked.sentence.text, (ruling, "cyan"))
+                sentence = checked.sentence
+                since = f" since {sentence.ruling_since}" if sentence.ruling_since else ""
+                ruling = f"\nruling{since}: {sentence.ruling}" if sentence.ruling else ""
+                text = Text.assemble(sentence.text, (ruling, "cyan"))
                 table.add_row(text, *_cells(checked))
         put(console, table)
         for clause, cases in group_by(survey.strays, attrgetter("clause")).items():
@@ -105,7 +107,7 @@ def clause_records(survey: Survey) -> Iterator[dict[str, Any]]:
     for checked in survey.sentences:
         sentence = checked.sentence
         yield op | {
-            **plain_text.picked(sentence, "part ruling nothing"),
+            **plain_text.picked(sentence, "part ruling ruling_since nothing"),
             "sentence": sentence.text,
             "cases": dict(checked.cases),
             "source": str(sentence.source),

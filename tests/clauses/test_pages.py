@@ -149,7 +149,7 @@ op: [Floor, Neg]
 sentences:
 - {sentence: Neg takes one, cases: [negated]}
 - {sentence: Floor takes one, nothing: it names it}
-- {sentence: Output tensor, op: Neg, ruling: A new one.}
+- {sentence: Output tensor, op: Neg, ruling: A new one., ruling_since: 2026-06-20}
 - {sentence: Ceil takes one, nothing: no operator here has it}
 """
 
@@ -159,6 +159,7 @@ def test_an_entry_counts_for_all_operators_of_the_file_that_have_the_sentence(tm
     assert {s.text[:5] for s in floor.versions[13] if s.source.line} == {"Floor"}
     found = [s.cases or s.ruling for s in neg.versions[6] if s.source.line]
     assert found == [("negated",), "A new one."]
+    assert {s.ruling_since for s in neg.versions[6] if s.ruling} == {"2026-06-20"}
     at, hint = "6:3: 'Ceil takes one': Floor-1, 6, 13", "did you mean 'Floor takes on'?"
     assert neg.problems == ()
     assert [*map(str, floor.problems)] == [f"hardmax.yaml:{at}: there is no such sentence ({hint})"]
@@ -210,6 +211,13 @@ def test_an_entry_that_names_no_sentence_or_several_is_found(tmp_path, old, new,
         ("  ruling: It is 2-D.\n", "", "6:3", "this one has none"),
         ("nothing: it", "cases: [nan]\n  nothing: it", "9:3", "not both"),
         ("nothing: it gives names", "nothing: ''", "11:12", "must not be empty"),
+        (
+            "2-D.\n",
+            "2-D.\n  ruling_since: 2026-06-31\n",
+            "9:17",
+            "a valid date or datetime, day value",
+        ),
+        ("nothing: ", "ruling_since: 2026-06-20\n  nothing: ", "9:3", "is the day of a `ruling`"),
         ("  part: Examples\n", "", "12:3", "an entry has a `sentence`"),
         ("text: It", "sentence: A\n  text: It", "12:3", "an entry has a `sentence`"),
         ("[first_of_ties", "[First Of Ties", "5:11", "must match"),

@@ -48,7 +48,7 @@ class Machine:
     mixes: float = 0.5
     fuses: float = 0.5
     inverts: float = 0.5
-    #: The last products, which an addition may take unrounded, by the id of what was rounded.
+    #: The last product, which an addition may take unrounded, by the id of what was rounded.
     products: dict[int, tuple[Any, Any]] = field(default_factory=dict)
 
     def kept(self, values: Any) -> Any:
@@ -58,13 +58,10 @@ class Machine:
 
     def signs(self, shape: tuple[int, ...]) -> Any:
         """In which directions functions err: together, or each as it happens."""
-        one = self.rng.choice([-1.0, 1.0])
-        return (
-            np.full(shape, one) if self.rng.random() < 0.5 else self.rng.choice([-1.0, 1.0], shape)
-        )
+        together = self.does(0.5)
+        return self.rng.choice([-1.0, 1.0], 1 if together else shape) * np.ones(shape)
 
     def does(self, chance: float) -> bool:
-        """Whether it does this time what it does by a chance."""
         return bool(self.rng.random() < chance)
 
     def mixed(self, terms: Any) -> Any:
@@ -84,9 +81,8 @@ class Machine:
     def multiplied(self, factors: Any) -> Any:
         """The products along the last axis, which is gone: one after the other, or by a tree."""
         factors, order = self.mixed(factors)
-        if order == "sequential" or not factors.shape[-1]:
-            return np.multiply.reduce(factors, axis=-1)
-        return ar.pairwise(factors, np.multiply)[..., 0]
+        one_by_one = order == "sequential" or not factors.size
+        return np.prod(factors, -1) if one_by_one else ar.pairwise(factors, np.multiply)[..., 0]
 
     def faults(self) -> Faults:
         """Functions that compute as the machine does, in the place of a formula's own."""
@@ -132,13 +128,24 @@ _LIBRARY = "exp expm1 log log1p sin cos tan tanh sinh cosh erf pow".split()
 _LIBRARY += "asin acos atan asinh acosh atanh".split()
 #: All functions that round, or err for reasons of an implementation's own.
 ROUNDING = (*_ROUNDED, *_LIBRARY, *_SUMS, "inexact")
-#: An allowance of more roundoffs than this is for answers of any kind.
-_ANYTHING = 2.0**16
 
 
 class _Functions:
     def __init__(self, machine: Machine) -> None:
         self.machine = machine
+        self.own: dict[str, Callable[..., Any]] = {
+            "sum": partial(self._reduced, machine.added),
+            "mean": partial(self._reduced, lambda x: (
+                machine.kept(machine.added(x)) / x.dtype.type(x.shape[-1]))),
+            "prod": partial(self._reduced, machine.multiplied),
+            "cumulative_sum": partial(self._scanned, np.add),
+            "cumulative_prod": partial(self._scanned, np.multiply),
+            "sums": self._summed,
+            "bilinear": self._bilinear,
+            "matmul": lambda a, b: self._bilinear(a, b, plain.matmul, a.shape[-1]),
+            "tensordot": lambda a, b, axes=2: self._bilinear(
+                a, b, partial(np.tensordot, axes=axes), a.size),
+        }  # fmt: skip
 
     @staticmethod
     def values_of(x: Sloppy) -> Any:
@@ -159,6 +166,8 @@ class _Functions:
     ) -> Any:
         """What the function of this name gives, in place of the original one."""
         machine = self.machine
+        if name in _SUMS:
+            return machine.kept(self.own[name](*operands, **options))
         if name in _ELEMENTWISE:
             operands = [np.asarray(one, dtype) for one in operands]
         if name in _LIBRARY:
@@ -171,56 +180,33 @@ class _Functions:
             known = ~np.isfinite(exact) | (np.isin(x, (0, np.inf, -np.inf)) & (name != "pow"))
             return machine.kept(np.where(known, exact.astype(x.dtype), found))
         if name == "inexact":
-            x, most = operands[0], np.where(np.less(operands[1], _ANYTHING), operands[1], 0)
+            # What allows more is for answers of any kind.
+            x, most = operands[0], np.where(np.less(operands[1], 2**16), operands[1], 0)
             most = most * (machine.library / ar.LIBRARY)
             return ar.off(x * np.ones(most.shape, x.dtype), x.dtype, most, machine.signs(x.shape))
         if name == "divide" and machine.does(machine.inverts):
             a, b = operands
             return machine.kept(a * (b.dtype.type(1) / b))
-        if name in _SUMS:
-            return machine.kept(getattr(self, f"_{name}")(*operands, **options))
         if name in ("add", "subtract") and any(id(x) in machine.products for x in operands):
-            return machine.kept(self._contracted(getattr(np, name), *operands))
+            # With a product that was not rounded, as compilers contract sums.
+            exact = (machine.products.get(id(x), (x, ar.wide(x)))[1] for x in operands)
+            return machine.kept(getattr(np, name)(*exact).astype(dtype))
         found = original(*operands, **options)
         if name not in _ROUNDED:
             return found
         found = machine.kept(found)
         if name == "multiply" and machine.does(machine.fuses):
-            for old in [*machine.products][:-3]:
-                del machine.products[old]
+            machine.products.clear()
             machine.products[id(found)] = found, ar.wide(operands[0]) * ar.wide(operands[1])
         return found
 
-    def _contracted(self, combine: Any, a: Any, b: Any) -> Any:
-        """A sum with one product that was not rounded, as compilers contract them."""
-        first = id(a) in self.machine.products
-        exact = self.machine.products[id(a if first else b)][1]
-        found = combine(*((exact, ar.wide(b)) if first else (ar.wide(a), exact)))
-        return found.astype(np.result_type(a, b))
-
-    @staticmethod
-    def _lined(x: Any, axis: Any) -> tuple[Any, tuple[int, ...]]:
-        """The elements along some axes as the last one, and these axes."""
+    def _reduced(self, reduce: Any, x: Any, axis: Any = None, keepdims: bool = False) -> Any:
         axes = range(x.ndim) if axis is None else [axis] if isinstance(axis, int) else axis
         axes = tuple(one % x.ndim for one in axes)
         lined = np.moveaxis(x, axes, range(-len(axes), 0))
-        kept, gone = lined.shape[: lined.ndim - len(axes)], lined.shape[lined.ndim - len(axes) :]
-        return lined.reshape(*kept, math.prod(gone)), axes
-
-    def _reduced(self, reduce: Any, x: Any, axis: Any = None, keepdims: bool = False) -> Any:
-        lined, axes = self._lined(x, axis)
-        found = self.machine.kept(reduce(lined))
+        count = x.ndim - len(axes)
+        found = reduce(lined.reshape(*lined.shape[:count], math.prod(lined.shape[count:])))
         return np.expand_dims(found, axes) if keepdims else found
-
-    def _sum(self, *of: Any, **options: Any) -> Any:
-        return self._reduced(self.machine.added, *of, **options)
-
-    def _mean(self, x: Any, axis: Any = None, keepdims: bool = False) -> Any:
-        total = self._sum(x, axis, keepdims)
-        return total / x.dtype.type(self._lined(x, axis)[0].shape[-1])
-
-    def _prod(self, *of: Any, **options: Any) -> Any:
-        return self._reduced(self.machine.multiplied, *of, **options)
 
     def _scanned(self, combine: Any, x: Any, axis: int = 0) -> Any:
         """Running sums or products: one after the other, or by doubling, as many threads do."""
@@ -232,12 +218,6 @@ class _Functions:
             step *= 2
         return np.moveaxis(y, -1, axis)
 
-    def _cumulative_sum(self, *of: Any, **options: Any) -> Any:
-        return self._scanned(np.add, *of, **options)
-
-    def _cumulative_prod(self, *of: Any, **options: Any) -> Any:
-        return self._scanned(np.multiply, *of, **options)
-
     @staticmethod
     def _parts(x: Any, terms: Any) -> list[Any]:
         """Arrays that add up to `x`, each with some of its elements; −0 adds nothing at all."""
@@ -245,33 +225,22 @@ class _Functions:
         part = np.arange(x.size).reshape(x.shape) % count
         return [np.where(part == n, x, x.dtype.type(-0.0)) for n in range(count)]
 
-    def _sums(self, x: Any, add_up: Any, terms: Any) -> Any:
+    def _summed(self, x: Any, add_up: Any, terms: Any) -> Any:
         return self.machine.added(np.stack([*map(add_up, self._parts(x, terms))], axis=-1))
 
-    def _matmul(self, a: Any, b: Any) -> Any:
-        return self._bilinear(a, b, plain.matmul, a.shape[-1])
-
-    def _tensordot(self, a: Any, b: Any, axes: Any = 2) -> Any:
-        over = range(-axes, 0) if isinstance(axes, int) else axes[0]
-        terms = math.prod(a.shape[axis] for axis in over)
-        return self._bilinear(a, b, partial(np.tensordot, axes=axes), terms)
-
     def _bilinear(self, a: Any, b: Any, product: Any, terms: int, more: Any = None) -> Any:
-        machine = self.machine
+        # 0 times what is no number would be one term more.
+        parts = self._parts(a, terms if a.size and np.isfinite(b).all() else 1)
         with lifting(lambda x: x):
-            parts = self._parts(a, terms)
-            # 0 times what is no number would be one term more.
-            if not np.isfinite(b).all() or not a.size:
-                parts = [a]
-            if machine.does(machine.fuses):
-                total: Any = np.zeros((), np.result_type(a, b)) if more is None else more
-                for part in parts:
-                    fused = product(ar.wide(part), ar.wide(b)) + ar.wide(total)
-                    total = fused.astype(total.dtype)
-                return total
-            found = [product(part, b) for part in parts]
-            found += [] if more is None else [np.broadcast_to(more, found[0].shape)]
-            return machine.added(np.stack(found, axis=-1))
+            if not self.machine.does(self.machine.fuses):
+                found = [product(part, b) for part in parts]
+                found += [] if more is None else [np.broadcast_to(more, found[0].shape)]
+                return self.machine.added(np.stack(found, axis=-1))
+            total: Any = np.zeros((), np.result_type(a, b)) if more is None else more
+            for part in parts:
+                fused = product(ar.wide(part), ar.wide(b)) + ar.wide(total)
+                total = fused.astype(total.dtype)
+            return total
 
     def _wrapped(self, found: Any) -> Any:
         if isinstance(found, tuple):
